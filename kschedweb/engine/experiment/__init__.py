@@ -1,4 +1,4 @@
-"""Recorded use replayed under any policies, side by side: how evenly the nodes are really used."""
+"""Replay recorded use under any policies, side by side: how evenly are the nodes really used?"""
 
 from kschedweb.engine.experiment.replay import ReplayResult, replay_workload
 from kschedweb.engine.experiment.workload import ExperimentWorkload, Setup, SetupError

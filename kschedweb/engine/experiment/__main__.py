@@ -45,7 +45,7 @@ from kschedweb.engine.simulation.recording import RecordingError, UseRecording
 
 
 class InputError(ValueError):
-    """What was asked for cannot be done; says why."""
+    """An input that cannot be used; the message says why."""
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -113,7 +113,7 @@ def _create_parser() -> argparse.ArgumentParser:
 
 
 def _load_recording(options: argparse.Namespace) -> tuple[UseRecording, Setup]:
-    """What is replayed and its set-up, whose measures begin where the day before ends."""
+    """Return the recording and its set-up; after a day before, measures begin where that day ends."""
     if not isinstance(options.setup, dict):
         raise SetupError("must be a JSON object")
     recording = _read_recording(options.recording)
@@ -139,7 +139,7 @@ def _create_workloads(options: argparse.Namespace) -> list[ExperimentWorkload]:
 
 @contextmanager
 def _parallel_map(processes: int) -> Iterator[Any]:
-    """``map``, over that many processes."""
+    """Yield a ``map`` over that many processes."""
     if processes < 2:
         yield map
         return
@@ -176,6 +176,7 @@ def _run_policies(options: argparse.Namespace) -> dict[str, Any]:
         (workload, name, document, moving)
         for workload in workloads
         for name, document in chosen.items()
+        # The default profile is the measure of all others, and the future knows no moves.
         for moving in (movings if name not in (DEFAULT, FUTURE) and movings else [None])
     ]
     with _parallel_map(options.processes) as parallel_map:
@@ -186,7 +187,7 @@ def _run_policies(options: argparse.Namespace) -> dict[str, Any]:
 
 
 def _collect_runs(runs: Iterable[ExperimentRun]) -> list[ExperimentRun]:
-    """All of them, each said on stderr as it is done."""
+    """Collect the runs, and report each on stderr when it is done."""
     collected = []
     for run in runs:
         print(f"seed {run.seed}, {run.name}: {run.outcome.balance.skew:.1f} points", file=sys.stderr, flush=True)
@@ -208,7 +209,7 @@ def _draw_curve(options: argparse.Namespace) -> str:
             answer = json.loads(path.read_text())
         except OSError as error:
             raise InputError(f"{path}: {error.strerror}") from None
-        except ValueError as error:  # text that is no UTF-8 is one too
+        except ValueError as error:  # Also for text that is not UTF-8.
             raise InputError(f"{path}: is not JSON: {error}") from None
         curves.append(SkewCurve.from_answer(path.stem.removeprefix("moves-"), answer))
     return render_curves(curves)
@@ -264,7 +265,7 @@ def _run_search(options: argparse.Namespace) -> dict[str, Any]:
 
 
 def _read_journal(path: Path | None) -> list[tuple[Document, float]]:
-    """What earlier searches found; a last line that was cut off is left out."""
+    """Return the entries of earlier searches; a last line that was cut off is left out."""
     if path is None or not path.exists():
         return []
     entries = []

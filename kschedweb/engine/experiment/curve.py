@@ -1,4 +1,4 @@
-"""The curve of skew against moves an hour, as SVG: what `run … --moves-an-hour` wrote of several recordings."""
+"""Draw the skew against moves an hour as SVG, from what `run … --moves-an-hour` wrote for several recordings."""
 
 from __future__ import annotations
 
@@ -10,10 +10,13 @@ from typing import Any
 from kschedweb.engine.experiment.policies import DEFAULT
 from kschedweb.engine.values import dataclass
 
+# Pixels.
 WIDTH, HEIGHT = 760, 420
 MARGIN_LEFT, MARGIN_RIGHT, MARGIN_TOP, MARGIN_BOTTOM = 64, 24, 48, 56
-TARGET = 0.30  # of the default profile's skew
-STEP = 0.1  # between lines across
+# Share of the default profile's skew that the experiment aims at.
+TARGET = 0.30
+# Distance of grid lines.
+STEP = 0.1
 COLOURS = ("#1f6feb", "#bc4c00", "#1a7f37", "#8250df")
 
 
@@ -21,19 +24,20 @@ Place = Callable[[float], float]
 
 
 class CurveError(ValueError):
-    """A file of which no curve can be drawn; says why."""
+    """A file from which no curve can be drawn; the message says why."""
 
 
 @dataclass(frozen=True, slots=True)
 class SkewCurve:
-    """``points`` are (percent moved an hour, mean skew of all seeds in parts of the default's, of each seed)."""
+    """The curve of one recording."""
 
     name: str
+    # Percent of running pods moved an hour, mean skew of all seeds in parts of the default's, and that of each seed.
     points: tuple[tuple[float, float, tuple[float, ...]], ...]
 
     @classmethod
     def from_answer(cls, name: str, answer: Any) -> SkewCurve:
-        """Of what a run answered; raises CurveError."""
+        """Return the curve of a run's answer; raise CurveError."""
         try:
             runs: Sequence[Mapping[str, Any]] = answer["runs"]
             base = {run["seed"]: float(run["skew"]) for run in runs if run["policy"] == DEFAULT}
@@ -53,7 +57,7 @@ class SkewCurve:
 
 
 def render_curves(curves: Sequence[SkewCurve]) -> str:
-    """The curves in one figure: a line for the means, a dot for each seed. Shares of moves stand evenly apart."""
+    """Draw the curves in one figure: a line for means, a dot for each seed. Shares of moves have equal distances."""
     percents = sorted({percent for curve in curves for percent, _, _ in curve.points})
     highest = max(value for curve in curves for _, middle, ratios in curve.points for value in (middle, *ratios))
     top = STEP * (int(highest / STEP) + 1)

@@ -1,4 +1,4 @@
-"""A placement that knows the future: what can be reached by placing alone, without ever moving a pod."""
+"""Place pods with knowledge of the future: the best that placing alone can reach, without moving a pod."""
 
 from __future__ import annotations
 
@@ -17,14 +17,15 @@ from kschedweb.engine.releases import CURRENT
 from kschedweb.engine.state.columns import Floats, Ints, Rows
 
 NAME = "KnowsTheFuture"
-POWER = 4  # how much more a high node counts than a low one
+# Exponent of the use of nodes. The larger it is, the more the fullest nodes count.
+POWER = 4
 
 
 class KnowsTheFuture:
-    """Puts each pod where the nodes stay most even, by what it and all pods there will use for as long as they live.
+    """Puts each pod where nodes stay most even, by the use of all pods over their whole lives.
 
-    Among the nodes with room it takes the one where the sum of the use to the power of four grows least. One for each
-    simulation: it remembers what it placed.
+    Among the nodes with room it takes the one where the sum of the use to the power of four grows least. Each
+    simulation needs its own, because it remembers what it placed.
     """
 
     name = NAME
@@ -32,17 +33,19 @@ class KnowsTheFuture:
     def __init__(self, workload: ExperimentWorkload) -> None:
         setup = workload.setup
         self._interval = setup.interval
+        # Cores that a pod of each deployment uses, float64[deployments, intervals].
         self._wants: Floats = workload.curves[workload.machines] / 100.0 * setup.burst * workload.requests[:, None]
         self._lives = {
             event.pod.key: arrival
             for event, arrival in zip(workload.events, workload.arrivals, strict=True)
             if isinstance(event.pod, Pod)
         }
+        # Cores that are used, float64[nodes, intervals].
         self._use: Floats = np.zeros((setup.nodes, self._wants.shape[1]))
         self._cores = float(setup.cores)
 
     def score(self, cycle: Cycle, rows: Rows) -> Ints:
-        """Less is better; in millionths of what a full node counts."""
+        """Return scores where less is better, in millionths of what a full node counts."""
         when, pod = self._future_use(cycle.pod)
         now = self._use[rows, when] / self._cores
         growth = (now + pod / self._cores) ** POWER - now**POWER
@@ -50,7 +53,7 @@ class KnowsTheFuture:
         return scores
 
     def normalize_score(self, cycle: Cycle, rows: Rows, scores: Ints) -> Ints:
-        """The best node gets 100, the worst 0."""
+        """Give 100 to the best node and 0 to the worst."""
         worst, best = scores.max(), scores.min()
         normalized: Ints = (100 * (worst - scores)) // max(1, worst - best)
         return normalized
@@ -65,19 +68,19 @@ class KnowsTheFuture:
         self._use[cycle.snapshot.index[node], when] -= pod
 
     def _future_use(self, pod: Pod) -> tuple[slice, Floats]:
-        """The intervals in which the pod runs, and its use in them."""
+        """Return the intervals in which the pod runs, and its use in them."""
         arrival = self._lives[pod.key]
         when = slice(int(arrival.time / self._interval), int((arrival.time + arrival.life) / self._interval) + 1)
         return when, self._wants[arrival.deployment, when]
 
 
 def create_document(weight: int = 1) -> Document:
-    """The default profile with the future beside it; room by requests keeps its own weight, 1."""
+    """Return the default profile with this plugin; room by requests keeps its own weight, 1."""
     return create_profile({NAME: weight})
 
 
 def knowing_future(workload: ExperimentWorkload, *, weight: int = 1, progress: Progress | None = None) -> ReplayResult:
-    """Replay ``workload`` placed by somebody who knows what will be used."""
+    """Replay ``workload``, placed with knowledge of the future."""
     points = frozenset({"score", "reserve"})
 
     def create_plugin(args: dict[str, Any]) -> KnowsTheFuture:

@@ -1,4 +1,4 @@
-"""Pods moved while a recording is replayed: the planner of moves, asked again and again with what is known by then."""
+"""Move pods while a recording is replayed: the planner of moves runs again and again with what is known by then."""
 
 from __future__ import annotations
 
@@ -13,27 +13,28 @@ from kschedweb.engine.simulation import Simulation
 from kschedweb.engine.values import dataclass
 
 HOUR = 3600.0
-DEFAULT_INTERVAL = 300.0  # seconds: as often as nodes are measured
+# Seconds from one plan to the next: as often as nodes are measured.
+DEFAULT_INTERVAL = 300.0
 REASON = "planned move"
 
 
 class MovingError(ValueError):
-    """Moves that cannot be made; says which value, and why."""
+    """Moves that cannot be made; the message says which value is wrong, and why."""
 
 
 @dataclass(frozen=True, slots=True)
 class Moving:
-    """At most ``percent`` of the pods that run are moved in any hour; each ``interval`` seconds moves are planned.
+    """Settings of moves. The objective is a small skew."""
 
-    The objective is a skew of at most ``at_most`` points.
-    """
-
+    # Percent of the running pods that are moved in any hour at most.
     percent: float
+    # Seconds from one plan to the next.
     interval: float = DEFAULT_INTERVAL
+    # Points of skew that are good enough.
     at_most: float = 0.0
 
     def check_interval(self, interval: float) -> None:
-        """Raise MovingError where nodes measured each ``interval`` seconds leave nothing to plan by."""
+        """Raise MovingError if the settings do not fit nodes that are measured each ``interval`` seconds."""
         if not 0.0 <= self.percent <= 100.0:
             raise MovingError("--moves-an-hour: must be from 0 to 100 percent")
         if not self.interval >= interval or self.interval % interval:
@@ -42,13 +43,13 @@ class Moving:
 
 @dataclass(slots=True)
 class Mover:
-    """Has pods of a simulation moved. ``times`` are those of all moves so far; ``landed`` counts those that went where
-    the plan said.
-    """
+    """Moves pods of a simulation."""
 
     moving: Moving
     configuration: Configuration
+    # Seconds of all moves so far.
     times: list[float] = field(default_factory=list)
+    # Time and target of the last planned move of each pod.
     planned: dict[str, tuple[float, str]] = field(default_factory=dict)
     _rules: Evictable | None = None
 
@@ -70,13 +71,14 @@ class Mover:
             start=loop.scheduler.start,
             rules=self._rules,
         )
+        # Later waves depend on where the first one lands, so they are planned again.
         for move in move_plan.waves[0] if move_plan.waves else ():
             simulation.schedule_eviction(move.pod, REASON)
             self.times.append(now)
             self.planned[move.pod] = now, move.target
 
     def count_allowed(self, simulation: Simulation) -> int:
-        """How many pods may be moved now."""
+        """Return the number of pods that may be moved now."""
         running = sum(life.bound is not None and life.leaves is None for life in simulation.pods.lives.values())
         recent = sum(time > simulation.now - HOUR for time in self.times)
         return math.floor(self.moving.percent / 100.0 * running) - recent

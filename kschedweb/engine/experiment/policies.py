@@ -17,13 +17,13 @@ Document = dict[str, Any]
 
 
 class PolicyError(ValueError):
-    """A policy that cannot be run; says why."""
+    """A policy that cannot be run; the message says why."""
 
 
 def create_profile(
     weights: Mapping[str, int] | None = None, args: Mapping[str, Mapping[str, Any]] | None = None
 ) -> Document:
-    """kube-scheduler's default profile, with these plugins' weights at score (0: not scored by) and arguments."""
+    """Return kube-scheduler's default profile with these weights (0: the plugin does not score) and arguments."""
     profile_document: Document = {"schedulerName": "default-scheduler"}
     if weights:
         # A default plugin gets another weight by being disabled at score and enabled there again.
@@ -40,13 +40,14 @@ def create_profile(
     return {**EMPTY, "profiles": [profile_document]}
 
 
+# Default plugins whose weights vary.
 _DEFAULTS = ("NodeResourcesFit", "NodeResourcesBalancedAllocation", "PodTopologySpread")
 
 
 def list_policies(nodes: int) -> dict[str, Document]:
-    """Every policy that needs no search, by name: the defaults, and beside them each load-aware plugin.
+    """Return every policy that needs no search by name: the defaults, and these with each load-aware plugin.
 
-    ``nodes`` is how many nodes there are, for plugins that are told something of each.
+    ``nodes`` is the number of nodes, for plugins with an argument for each.
     """
     names = [f"node-{place + 1:02d}" for place in range(nodes)]
     return {DEFAULT: create_profile()} | {
@@ -58,17 +59,17 @@ def list_policies(nodes: int) -> dict[str, Document]:
 
 
 def engine_of(config: Configuration | None) -> str:
-    """What a run is made by; a placement that knows the future (``None``) stands for no kube-scheduler."""
+    """Return the engine of a run; a placement that knows the future (``None``) stands for no kube-scheduler."""
     return config.release.engine if config is not None else f"kschedweb {__version__}"
 
 
 def list_trials() -> list[tuple[str, PluginTrial]]:
-    """Every load-aware plugin with how it is tried."""
+    """Return every load-aware plugin with its trials."""
     return [(spec.name, trial) for spec in CURRENT.registry.specs.values() for trial in spec.experiment_trials]
 
 
 def load_configuration(document: Any, release: Release = CURRENT) -> Configuration:
-    """The document for the engine; raises PolicyError with what is wrong."""
+    """Return the configuration of a document; raise PolicyError with its errors."""
     loaded = load(document, release)
     if loaded.configuration is None:
         raise PolicyError("; ".join(loaded.errors))
@@ -76,5 +77,5 @@ def load_configuration(document: Any, release: Release = CURRENT) -> Configurati
 
 
 def to_text(document: Document) -> str:
-    """The document as JSON, which is YAML too: equal texts for equal documents."""
+    """Return the document as JSON, which is YAML too; equal documents give equal texts."""
     return json.dumps(document, sort_keys=True)

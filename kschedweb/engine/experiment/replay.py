@@ -1,4 +1,4 @@
-"""One policy over one workload: the simulation, and what came of it."""
+"""Run one policy over one workload."""
 
 from __future__ import annotations
 
@@ -17,20 +17,25 @@ from kschedweb.engine.simulation.use_balance import UseBalance, compute_skews, m
 from kschedweb.engine.state.columns import Floats
 from kschedweb.engine.values import dataclass
 
-Progress = Callable[[float], None]  # told the simulated seconds that have passed
+# Gets the simulated seconds that have passed.
+Progress = Callable[[float], None]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ReplayResult:
-    """``levels`` is the one-hour CPU watermark in percent after each interval: float64[intervals, nodes]."""
+    """The result of a replay."""
 
     balance: UseBalance
+    # Seconds from one measurement to the next.
     interval: float
+    # One-hour CPU watermark in percent after each interval: float64[intervals, nodes].
     levels: Floats
+    # Pods, those of them that were placed, and failed tries.
     pods: int
     placed: int
     tries_in_vain: int
-    moves: list[float] | None = None  # the times of moves, in seconds; None: nobody moves pods
+    # Seconds of moves; None if no pods were to be moved.
+    moves: list[float] | None = None
 
     @property
     def skew(self) -> Floats:
@@ -53,16 +58,17 @@ def replay_workload(
 ) -> ReplayResult:
     """Let the pods of ``workload`` come and go under ``configuration``; ``registry`` is as for Scheduler.
 
-    ``progress`` is called each simulated hour; what it raises ends the run. With ``moving`` pods are moved meanwhile.
-    Raises SimulationError.
+    ``progress`` is called each simulated hour, and may raise to end the run. With ``moving``, pods are moved meanwhile.
+    Raise SimulationError.
     """
     use = workload.create_use()
     mover = Mover(moving, configuration) if moving is not None and moving.percent else None
     settings = SimulationSettings(cycle=0.001, sample=HOUR, controllers=False)
-    # A controller puts another pod in the place of one that is moved.
+    # A controller replaces a pod that is moved.
     events = [replace(event, replaced=True) for event in workload.events] if mover else workload.events
     simulation = Simulation(workload.objects, configuration, events, settings, registry=registry, use=use)
-    with np.errstate(over="ignore"):  # amounts wrap around without a word, as they do in kube-scheduler
+    # Amounts wrap around silently, as int64 does in kube-scheduler.
+    with np.errstate(over="ignore"):
         for end in _list_stops(workload.seconds, HOUR if mover is None else mover.moving.interval):
             simulation.run(end)
             if mover is not None:
@@ -82,6 +88,6 @@ def replay_workload(
 
 
 def _list_stops(seconds: float, interval: float) -> list[float]:
-    """Each multiple of ``interval`` before the end, and the end."""
+    """Return each multiple of ``interval`` before the end, and the end."""
     stops: list[float] = np.append(np.arange(interval, seconds, interval), seconds).tolist()
     return stops

@@ -1,4 +1,4 @@
-"""Runs of many policies and seeds, side by side, as plain data."""
+"""Run many policies and seeds, and put the results side by side as plain data."""
 
 from __future__ import annotations
 
@@ -20,18 +20,20 @@ from kschedweb.engine.simulation.recording import UseRecording
 from kschedweb.engine.state.columns import Floats
 from kschedweb.engine.values import dataclass
 
-# What is taken away in turn, to see what keeps the skew up.
+# Placements where one obstacle after the other is removed, to see what keeps the skew up.
 BOUNDS = (DEFAULT, FUTURE, "future, use steady", "future, requests without limit", "future, both")
-ROOMY = 4  # times as much room for requests: as much as all pods may use
+# Times as much room for requests: as much as all pods may use.
+ROOMY = 4
 
 
 @dataclass(frozen=True, slots=True)
 class ExperimentRun:
-    """One policy with one seed; ``moves_an_hour`` is the percentage of running pods that may be moved."""
+    """One policy with one seed."""
 
     policy: str
     seed: int
     outcome: ReplayResult
+    # Percent of running pods that may be moved an hour.
     moves_an_hour: float = 0.0
 
     @property
@@ -43,7 +45,7 @@ class ExperimentRun:
         return {"policy": self.policy, "seed": self.seed, **moved, **self.outcome.to_dict()}
 
     def iterate_rows(self) -> Iterator[tuple[Any, ...]]:
-        """(policy, seed, hours, skew, mean, lowest, highest) after each interval."""
+        """Yield (policy, seed, hours, skew, mean, lowest, highest) after each interval."""
         levels = self.outcome.levels
         for place, (low, middle, high) in enumerate(
             zip(levels.min(axis=1), levels.mean(axis=1), levels.max(axis=1), strict=True)
@@ -54,7 +56,7 @@ class ExperimentRun:
 
 
 def check_document(name: str, document: Any) -> None:
-    """Raise PolicyError, with the policy's name, where the document cannot be run."""
+    """Raise PolicyError with the policy's name if the document cannot be run."""
     try:
         load_configuration(document)
     except PolicyError as error:
@@ -73,12 +75,12 @@ def run_policy(
 
 
 def run_moved(task: tuple[ExperimentWorkload, str, Any, Moving | None]) -> ExperimentRun:
-    """As ``run_policy``, with pods moved meanwhile."""
+    """Do as ``run_policy``, with pods moved meanwhile."""
     return run_policy(task[:3], moving=task[3])
 
 
 def run_bound(task: tuple[ExperimentWorkload, str]) -> ExperimentRun:
-    """Replay a workload with one thing taken away that keeps the skew up."""
+    """Replay a workload without one of the obstacles that keep the skew up."""
     workload, name = task
     if name == DEFAULT:
         return ExperimentRun(name, workload.seed, replay_workload(workload, load_configuration(None)))
@@ -90,14 +92,14 @@ def run_bound(task: tuple[ExperimentWorkload, str]) -> ExperimentRun:
 
 
 def _with_steady_use(workload: ExperimentWorkload) -> ExperimentWorkload:
-    """The same pods, each using what its machine used on average all day."""
+    """Return the same workload, where each pod uses its machine's mean of the day all the time."""
     recording = workload.recording
     means: Floats = np.broadcast_to(recording.percent.mean(axis=1, keepdims=True), recording.percent.shape).copy()
     return ExperimentWorkload(UseRecording(recording.names, means, recording.step), workload.seed, workload.setup)
 
 
 def compare_runs(setup: Setup, runs: Sequence[ExperimentRun]) -> dict[str, Any]:
-    """Measures of every run, and by policy their means over the seeds and the skew in parts of the default's."""
+    """Return measures of every run, and by policy their means over seeds and the skew in parts of the default's."""
     base = {run.seed: run.outcome.balance.skew for run in runs if run.name == DEFAULT}
     names = list(dict.fromkeys(run.name for run in runs))
     by_policy = {name: _summarize_runs([run for run in runs if run.name == name], base) for name in names}
@@ -109,7 +111,7 @@ def _summarize_runs(runs: Sequence[ExperimentRun], base: Mapping[int, float]) ->
     means = {name: mean(run.outcome.to_dict()[name] for run in runs) for name in runs[0].outcome.to_dict()}
     comparable = [run for run in runs if base.get(run.seed)]
     if comparable:
-        # Means first: a seed whose default is low must not count more.
+        # The ratio of means, so that a seed whose default is low does not count more.
         means["ofDefault"] = mean(run.outcome.balance.skew for run in comparable) / mean(
             base[run.seed] for run in comparable
         )
@@ -119,7 +121,7 @@ def _summarize_runs(runs: Sequence[ExperimentRun], base: Mapping[int, float]) ->
 def search_result(
     setup: Setup, seeds: Sequence[int], base: Sequence[float], candidates: Sequence[FoundCandidate]
 ) -> dict[str, Any]:
-    """What a search found, the best candidate as a configuration."""
+    """Return the result of a search, with the best candidate as a configuration."""
     return {
         "engine": CURRENT.engine,
         "setup": setup.to_dict(),

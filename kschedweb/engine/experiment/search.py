@@ -1,7 +1,7 @@
-"""The search for weights: which arguments and weights make the nodes' use most even on a recording.
+"""Search for weights: the arguments and weights that make the nodes' use most even on a recording.
 
-An evolution of small steps: the best candidates so far are changed a little and crossed, and whoever is better stays.
-It is deterministic given its seed, goes on where a journal ends, and can ask for a whole generation at once.
+It is an evolution of small steps: the best candidates so far are changed a little and crossed, and the better ones
+stay. It is deterministic given its seed, goes on where a journal ends, and can ask for a whole generation at once.
 """
 
 from __future__ import annotations
@@ -15,22 +15,23 @@ from kschedweb.engine.experiment.policies import HHE, Document, create_profile, 
 from kschedweb.engine.values import dataclass
 
 Genes = dict[str, float]
-# Costs of the candidates of a generation, in their order; less is better.
+# Returns the costs of the candidates of a generation, in their order; less is better.
 Evaluate = Callable[[Sequence[Document]], Sequence[float]]
 
 
 @dataclass(frozen=True, slots=True)
 class Gene:
-    """A number between ``lowest`` and ``highest``; ``step`` is what it is rounded to, ``usual`` what one begins with.
-
-    ``chance`` is how often it is ``usual`` in a candidate made up at random.
-    """
+    """A number that the search varies."""
 
     name: str
+    # Both ends are possible values.
     lowest: float
     highest: float
+    # Values are rounded to multiples of it.
     step: float
+    # The value of the first candidates.
     usual: float
+    # Probability of `usual` in a random candidate.
     chance: float = 0.25
 
     def round_value(self, value: float) -> float:
@@ -46,17 +47,19 @@ GENES = (
     Gene("1h", 0.0, 1.0, 0.1, 0.3),
     Gene("1d", 0.0, 1.0, 0.1, 0.2),
     Gene("minNode", 0.0, 3.0, 0.1, 0.2),
-    Gene("level", 0, 90, 5, 0, 0.6),  # 0: the cluster's own level
-    Gene("cleanUp", 60, 7200, 60, 300),  # seconds
+    # 0 is the cluster's own level.
+    Gene("level", 0, 90, 5, 0, 0.6),
+    # Seconds.
+    Gene("cleanUp", 60, 7200, 60, 300),
     Gene("packing", 0, 5, 1, 0, 0.6),
     Gene("variation", 0, 5, 1, 0, 0.6),
 )
-# What one would try first, beside the usual values: more weight, the short window alone, a lower level.
+# Plausible candidates beside the usual values: more weight, the short window alone, a lower level.
 BEGINNINGS: tuple[Genes, ...] = ({}, {"weight": 3}, {"weight": 3, "1h": 0.0, "1d": 0.0}, {"weight": 3, "minNode": 1.0})
 
 
 def create_document(genes: Mapping[str, float]) -> Document:
-    """The profile that the genes stand for."""
+    """Return the profile for the genes."""
     windows = {window: round(genes[window], 3) for window in ("15m", "1h", "1d")}
     if not any(windows.values()):
         windows = {"15m": 1.0}
@@ -102,10 +105,10 @@ def search_weights(
     known_costs: Iterable[tuple[Document, float]] = (),
     on_candidate: Callable[[FoundCandidate], None] | None = None,
 ) -> list[FoundCandidate]:
-    """All candidates, the best first. The first generation has ``BEGINNINGS`` and random ones.
+    """Return all candidates, the best first. The first generation has ``BEGINNINGS`` and random candidates.
 
     ``known_costs`` are costs of earlier runs: candidates among them are not evaluated again, so that a search with the
-    same seed goes on where it was stopped. ``on_candidate`` hears of each candidate once its cost is there.
+    same seed goes on where it was stopped. ``on_candidate`` gets each candidate when its cost is known.
     """
     generator = np.random.default_rng(seed)
     costs = {to_text(document): cost for document, cost in known_costs}
@@ -134,13 +137,14 @@ def _first_generation(generator: np.random.Generator, size: int) -> list[Genes]:
 def _random_genes(generator: np.random.Generator) -> Genes:
     genes = {}
     for gene in GENES:
+        # Both numbers are always drawn, so that a gene does not shift the random numbers of the next.
         usual, value = generator.uniform() < gene.chance, generator.uniform(gene.lowest, gene.highest)
         genes[gene.name] = gene.usual if usual else gene.round_value(float(value))
     return genes
 
 
 def _next_generation(generator: np.random.Generator, evaluated: Sequence[FoundCandidate], size: int) -> list[Genes]:
-    """Children of the best quarter, and one in eight that is made up at random."""
+    """Return children of the best quarter, and one random candidate in eight."""
     parents = _distinct_genes(sorted(evaluated, key=lambda candidate: candidate.cost))[: max(2, size // 4)]
     strangers = max(1, size // 8)
     children = [_breed_child(generator, parents) for _ in range(size - strangers)]
@@ -159,6 +163,7 @@ def _breed_child(generator: np.random.Generator, parents: Sequence[Genes]) -> Ge
     child = {}
     for gene in GENES:
         value = (mother if generator.uniform() < 0.5 else father)[gene.name]
+        # Both numbers are always drawn, as in `_random_genes`.
         changes, far = generator.uniform() < 0.3, generator.normal(0.0, (gene.highest - gene.lowest) / 6.0)
         child[gene.name] = gene.round_value(value + float(far)) if changes else value
     return child

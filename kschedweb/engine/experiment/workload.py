@@ -1,4 +1,4 @@
-"""The cluster and the pods of the experiment, made from a recording and a seed alone: the same for every policy."""
+"""Build the cluster and the pods of the experiment from a recording and a seed: the same for every policy."""
 
 from __future__ import annotations
 
@@ -22,55 +22,63 @@ from kschedweb.engine.values import dataclass
 
 HOUR = 3600.0
 GIB = 1 << 30
-LEAST_USE = 0.001  # a machine that does nothing has pods too
+# Lowest use of a machine that counts, so that an idle machine has pods, too.
+LEAST_USE = 0.001
+# The highest power of `popularity`.
 MOST_POPULAR = 4.0
+# Distributions.
 EVEN, LOG = "even", "log"
 NAMESPACE = "default"
 
 
 class SetupError(ValueError):
-    """A set-up that cannot be run; says which value, and why."""
+    """A set-up that cannot be run; the message says which value is wrong, and why."""
 
 
 @dataclass(frozen=True, slots=True)
 class Setup:
-    """What the experiment leaves open, with what it says as defaults. Times are seconds, sizes cores.
+    """The set-up of the experiment, with its own values as defaults. Times are in seconds, sizes in cores."""
 
-    ``requested`` is the share of all cores up to which pods come, one each ``pace`` seconds at most. A deployment's
-    pods request one size between ``least`` and ``most`` and may use ``burst`` times that; they live between
-    ``shortest`` and ``longest``. ``sizes`` and ``lives`` say how these are drawn: "even", or "log" for evenly on a
-    logarithmic scale. ``deployments`` follow a machine each, other ones as long as there are any; the busier a machine,
-    the more pods its deployment has, as much more as it takes for nodes to be used to the share ``used`` on average.
-    ``memory`` is GiB a core, of nodes and of requests; ``memory_use`` the share of requested memory that is used,
-    ``None`` where nobody measures it. ``past`` is what is known of a deployment: what its own pods used ("own"), or
-    all that was recorded of its machine so far ("recorded"). The measures begin at ``since``, and nodes are measured
-    each ``interval``. With ``linear`` use follows the line between recorded means, which else hold for their five
-    minutes. ``room`` is how many times their cores can be requested from nodes.
-    """
-
+    # Nodes, and cores of each.
     nodes: int = 40
     cores: int = 32
+    # Share of all cores up to which pods arrive.
     requested: float = 0.85
+    # Lowest and highest request of a pod; pods of a deployment request the same.
     least: float = 0.5
     most: float = 2.0
+    # Distribution of requests: "even", or "log" for even on a logarithmic scale.
     sizes: str = "even"
+    # Times its request that a pod may use.
     burst: float = 4.0
+    # Lifetimes of pods.
     shortest: float = 3 * HOUR
     longest: float = 24 * HOUR
+    # Their distribution, as that of requests.
     lives: str = "log"
+    # Seconds between two arrivals at least.
     pace: float = 10.0
+    # Each deployment follows a machine, another one as long as there are any.
     deployments: int = 1000
+    # Mean use of nodes as a share. The busier a machine, the more pods its deployment has, as far as this needs.
     used: float = 0.7
+    # GiB a core, of nodes and of requests.
     memory: float = 4.0
+    # Share of requested memory that is used; None: memory is not measured.
     memory_use: float | None = None
+    # What is known of a deployment: "own" for the use of its own pods, "recorded" for all of its machine's use so far.
     past: str = "own"
+    # When measures begin.
     since: float = 4 * HOUR
+    # From one measurement of nodes to the next.
     interval: float = 300.0
+    # True: use follows the line between recorded means. False: each mean holds for its five minutes.
     linear: bool = False
+    # Times their cores that can be requested from nodes.
     room: float = 1.5
 
     def check_recording(self, recording: UseRecording) -> None:
-        """Raise SetupError where this cannot be run with ``recording``."""
+        """Raise SetupError if this cannot be run with ``recording``."""
         positive = (
             "nodes",
             "cores",
@@ -105,7 +113,7 @@ class Setup:
 
     @classmethod
     def from_values(cls, values: dict[str, Any]) -> Setup:
-        """A set-up that differs from the defaults in ``values``; raises SetupError for a name or type that is wrong."""
+        """Return a set-up that differs from the defaults in ``values``; raise SetupError for a wrong name or type."""
         defaults = {field.name: field.default for field in fields(cls)}
         for name, value in values.items():
             if name not in defaults:
@@ -117,7 +125,7 @@ class Setup:
 
 
 def _fits_default(value: Any, default: Any) -> bool:
-    """Whether ``value`` can stand where ``default`` does; ``None`` there means a number or nothing."""
+    """Return whether ``value`` can replace ``default``; a default ``None`` means a number or nothing."""
     if isinstance(default, str | bool):
         return type(value) is type(default)
     if value is None:
@@ -128,21 +136,25 @@ def _fits_default(value: Any, default: Any) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Arrival:
-    """A pod of deployment ``deployment`` that comes at ``time`` and runs for ``life`` seconds."""
+    """The arrival of a pod."""
 
+    # Seconds from the beginning.
     time: float
+    # Its deployment.
     deployment: int
+    # Seconds that it runs.
     life: float
 
 
 class ExperimentWorkload:
-    """``recording`` and ``seed`` in the given set-up. ``requests`` is float64[deployments] in cores."""
+    """The cluster and the pods for a recording and a seed. ``requests`` is float64[deployments] in cores."""
 
     def __init__(self, recording: UseRecording, seed: int, setup: Setup | None = None) -> None:
         self.recording, self.seed, self.setup = recording, seed, setup or Setup()
         self.setup.check_recording(recording)
         generator = np.random.default_rng(seed)
         machines, count = len(recording.names), self.setup.deployments
+        # Every machine is followed once before any is followed again.
         rounds = [generator.permutation(machines) for _ in range(-(-count // machines))]
         self.machines = np.concatenate(rounds)[:count]
         sizes = _draw_values(generator, self.setup.sizes, self.setup.least, self.setup.most, count)
@@ -155,7 +167,7 @@ class ExperimentWorkload:
         return self.recording.seconds
 
     def _solve_popularity(self) -> float:
-        """The power of a machine's mean use that a deployment's number of pods goes with."""
+        """Return the power of a machine's mean use to which a deployment's number of pods is proportional."""
         use = self.recording.percent[self.machines].mean(axis=1) / 100.0
         full = self.setup.requested * self.setup.burst
 
@@ -166,13 +178,14 @@ class ExperimentWorkload:
         low, high = -MOST_POPULAR, MOST_POPULAR
         if not mean_use(low) <= self.setup.used <= mean_use(high):
             raise SetupError(f"used: must be from {mean_use(low):.2f} to {mean_use(high):.2f} with this recording")
+        # The mean use grows with the power, so bisection finds it; 50 steps exhaust the precision of a float.
         for _ in range(50):
             middle = (low + high) / 2.0
             low, high = (middle, high) if mean_use(middle) < self.setup.used else (low, middle)
         return low
 
     def _generate_arrivals(self, generator: np.random.Generator) -> Iterator[Arrival]:
-        """Pods come while less than the wanted share is requested; those that end make room."""
+        """Yield arrivals while less than the wanted share is requested; pods that end make room."""
         setup = self.setup
         target_cores = setup.requested * setup.nodes * setup.cores
         use = self.recording.percent[self.machines].mean(axis=1) / 100.0
@@ -186,6 +199,7 @@ class ExperimentWorkload:
                 time = ends[0][0]
                 continue
             place = int(np.searchsorted(chances, generator.uniform(0.0, chances[-1]), side="right"))
+            # The drawn number may equal the end of the range by rounding.
             place = min(place, len(chances) - 1)
             life = float(_draw_values(generator, setup.lives, setup.shortest, setup.longest, 1)[0])
             yield Arrival(time, place, life)
@@ -206,7 +220,7 @@ class ExperimentWorkload:
 
     @cached_property
     def objects(self) -> list[Json]:
-        """Nodes, deployments and their replica sets."""
+        """Nodes, deployments and their ReplicaSets."""
         owners = [part for place in range(len(self.requests)) for part in self._create_owners(place)]
         return [*self.nodes, *owners]
 
@@ -220,7 +234,8 @@ class ExperimentWorkload:
 
     @cached_property
     def events(self) -> list[PodArrives]:
-        """The pods, ready to be scheduled; they can be used in any number of simulations."""
+        """Arrivals of pods as events, which any number of simulations can use."""
+        # Replicas share the parsed template, which saves parsing thousands of equal pods.
         templates: dict[int, Pod] = {}
         events = []
         for number, arrival in enumerate(self.arrivals):
@@ -245,7 +260,7 @@ class ExperimentWorkload:
         spec = {"containers": [{**container, "resources": {"requests": requests, "limits": limits}}]}
         return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec}
 
-    # What the pods use.
+    # Use of pods.
 
     @cached_property
     def curves(self) -> Floats:
@@ -253,7 +268,7 @@ class ExperimentWorkload:
         return self.recording.sample_curves(self.setup.interval, linear=self.setup.linear)
 
     def create_use(self) -> RecordedUse:
-        """What is really used, for one simulation."""
+        """Return the model of real use for one simulation."""
         setup = self.setup
         cores = self.requests * setup.burst
         followers = {

@@ -1,8 +1,8 @@
-"""The buffer of a cluster: whether it survives the loss of a zone, or of its largest nodes.
+"""Compute the buffer of a cluster: can it lose a zone, or its largest nodes?
 
-The lost nodes are gone with their pods. Their controllers make each pod of at least a priority anew, and kube-scheduler
-places these on the other nodes, the highest priority first. It may evict pods of less priority for them; of those, the
-ones that count as well are placed anew themselves.
+The lost nodes are gone with their pods. Controllers make a new pod for each lost one of at least a priority, and
+kube-scheduler places these on the other nodes, the highest priority first. It may evict pods of lower priority for
+them. Evicted pods of at least that priority are placed anew, too.
 """
 
 from __future__ import annotations
@@ -26,9 +26,12 @@ from kschedweb.engine.values import dataclass
 
 ZONE = "topology.kubernetes.io/zone"
 LOST_ZONE, LOST_NODES = "zone", "nodes"
-LOWEST_PRIORITY = -(1 << 31)  # of all priorities
-MOST_LISTED = 1_000  # pods without a node that an answer names
-Pulse = Callable[[], None]  # called before each pod; may raise to end the work
+# The lowest priority: priorities are int32.
+LOWEST_PRIORITY = -(1 << 31)
+# Pods without a node that an answer names.
+MOST_LISTED = 1_000
+# Called before each pod; may raise to end the work.
+Pulse = Callable[[], None]
 
 
 @dataclass(frozen=True)
@@ -42,21 +45,24 @@ class Stranded:
 
 @dataclass(frozen=True)
 class Loss:
-    """What follows from the loss of ``nodes``, which are a zone or the largest ones.
+    """The consequences of a loss of nodes."""
 
-    ``pods`` are those that have to be placed anew, ``placed`` of them are, ``stranded`` are the first that are not.
-    ``lower`` pods on the lost nodes have less priority, ``bare`` ones no controller: both are not placed anew.
-    ``evicted`` pods of less priority on other nodes make room.
-    """
-
+    # LOST_ZONE or LOST_NODES.
     kind: str
+    # The zone; "" for the largest nodes.
     name: str
+    # The lost nodes.
     nodes: tuple[str, ...]
+    # Pods that have to be placed anew, and those of them that find a node.
     pods: int
     placed: int
+    # Pods of lower priority on the lost nodes, which are not placed anew.
     lower: int
+    # Pods without a controller, which nobody makes anew.
     bare: int
+    # Pods of lower priority, or without a controller, that are evicted from other nodes.
     evicted: int
+    # The first pods that find no node.
     stranded: tuple[Stranded, ...]
 
     @property
@@ -66,20 +72,22 @@ class Loss:
 
 @dataclass(frozen=True)
 class Buffer:
-    """The losses that were tried, the zones in their order first. ``unzoned`` nodes have no zone."""
+    """The losses that were tried: zones in their order, then the largest nodes."""
 
     losses: tuple[Loss, ...]
+    # The lowest priority that counts.
     priority: int
+    # Nodes without a zone.
     unzoned: int
 
     @property
     def survives(self) -> bool:
-        """Whether every pod that counts is placed again after each of the losses."""
+        """True if every pod that counts finds a node after each of the losses."""
         return all(loss.survived for loss in self.losses)
 
     @property
     def worst_loss(self) -> Loss | None:
-        """The loss that leaves most pods without a node; ``None`` where nothing was tried."""
+        """The loss that leaves most pods without a node; ``None`` if nothing was tried."""
         return max(self.losses, key=lambda loss: loss.pods - loss.placed, default=None)
 
 
@@ -111,7 +119,7 @@ def compute_buffer(
 
 
 def largest_nodes(snapshot: Snapshot, count: int) -> tuple[str, ...]:
-    """The names of the ``count`` largest nodes."""
+    """Return the names of the ``count`` largest nodes."""
     columns = [snapshot.resource_row(snapshot.allocatable, name) for name in (CPU, MEMORY)]
     columns.append(snapshot.resource_row(snapshot.requested, CPU))
     sizes = list(zip(*(column.tolist() for column in columns), strict=True))
@@ -132,6 +140,7 @@ def _simulate_loss(
     controlled = [pod for pod in moving if pod.controller is not None]
     due = [pod.on("") for pod in controlled if pod.priority >= priority]
     world = SchedulerCache(snapshot.copy())
+    # Claims of the lost pods go with them; their replacements get claims of their own.
     for pod in [pod for node in nodes for pod in world.remove_node(node)]:
         world.release_claims(pod)
         delete_claims(pod, world.cluster, world.claims)
@@ -147,7 +156,7 @@ def _simulate_loss(
 
 @dataclass
 class _PodPlacer:
-    """Places pods anew, and whatever counts of those that have to go for them. ``evicted`` pods do not count."""
+    """Places pods anew, and evicted pods that count. ``evicted`` is the number of evicted pods that do not count."""
 
     scheduler: Scheduler
     priority: int
@@ -157,6 +166,7 @@ class _PodPlacer:
     stranded: list[Stranded] = field(default_factory=list)
 
     def run(self, due: Sequence[Pod]) -> None:
+        # Numbers keep the order of pods of equal priority, and keep the heap from comparing pods.
         numbers = count()
         waiting = [(-pod.priority, next(numbers), pod) for pod in due]
         heapify(waiting)
@@ -168,11 +178,12 @@ class _PodPlacer:
                 heappush(waiting, (-victim.priority, next(numbers), victim))
 
     def _place_pod(self, pod: Pod) -> list[Pod]:
-        """Place the pod, or note that it is stranded; returns pods that count and had to go for it."""
+        """Place the pod or record that it is stranded; return evicted pods that have to be placed anew."""
         scheduler = self.scheduler
         pod, _ = scheduler.create_claims(pod)
         placement = scheduler.place_pod(pod, WITH_POST_FILTER)
         victims = [scheduler.evict_pod(key) for key in placement.victims]
+        # Preemption only nominates a node; the second try takes it.
         if placement.victims or placement.frees:
             placement = scheduler.place_pod(pod)
         if placement.node:
@@ -180,6 +191,7 @@ class _PodPlacer:
         else:
             self.stranded.append(Stranded(pod.key, pod.priority, placement.message))
         requeued = [victim for victim in victims if victim.priority >= self.priority and victim.controller is not None]
+        # A victim was perhaps placed before; it counts as placed only if it finds a node again.
         self.placed.difference_update(victim.key for victim in requeued)
         self.evicted += len(victims) - len(requeued)
         return requeued

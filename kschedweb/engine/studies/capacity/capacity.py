@@ -1,4 +1,4 @@
-"""How many more pods of a shape fit: clones are placed one by one until none fits."""
+"""Compute how many more pods of a shape fit: place clones one by one until none fits."""
 
 from __future__ import annotations
 
@@ -19,40 +19,45 @@ from kschedweb.engine.state.snapshot import Snapshot
 from kschedweb.engine.studies.capacity.shapes import PodShape
 from kschedweb.engine.values import dataclass
 
-MAX_CLONES = 100_000  # clones; more pods than any cluster runs
-Check = Callable[[int], bool]  # gets the number of placed clones; False stops
+# More pods than any cluster runs.
+MAX_CLONES = 100_000
+# Gets the number of placed clones; False stops.
+Check = Callable[[int], bool]
 
 
 @dataclass(frozen=True)
 class FullReason:
-    """Why some nodes take no more clones: the plugin and its message.
+    """The reason why some nodes take no more clones."""
 
-    ``nodes`` are the positions of the nodes; ``filled`` is the number of them that have clones.
-    """
-
+    # The plugin that rejects them, with its message.
     plugin: str
     text: str
+    # Positions of the nodes, int[nodes].
     nodes: NDArray[np.intp]
+    # Number of them that have clones.
     filled: int
 
 
 @dataclass(frozen=True)
 class CapacityFit:
-    """The placed clones; ``order`` int[count] has the node of each, in the order of placement.
+    """The placed clones."""
 
-    ``message`` is the scheduler's message on the first clone that fits nowhere; "" if the limit came first or ``check``
-    ``stopped`` the search. ``failed`` is true if its cycle ended in an error, which says nothing about room;
-    ``unlimited`` if claims are left out that would limit the number.
-    """
-
+    # Names of nodes by position.
     names: list[str]
+    # Node of each clone, in the order of placement, int[count].
     order: NDArray[np.intp]
+    # The most clones that were to be placed.
     limit: int
+    # The scheduler's message on the first clone that fits nowhere; "" if the limit came first, or if `check` stopped.
     message: str = ""
     reasons: list[FullReason] = field(default_factory=list)
+    # True if `check` stopped the search.
     stopped: bool = False
+    # True if the cycle of that clone ended in an error, which tells nothing about room.
     failed: bool = False
+    # What such pods would have or lack in a real cluster.
     notes: tuple[str, ...] = ()
+    # True if claims are left out that would limit the number.
     unlimited: bool = False
 
     @property
@@ -61,7 +66,7 @@ class CapacityFit:
 
     @property
     def exact(self) -> bool:
-        """Whether exactly so many fit; else ``count`` is a lower bound, an upper one where it is ``unlimited``."""
+        """True if exactly so many fit; else ``count`` is a lower bound, or an upper one if it is ``unlimited``."""
         return bool(self.message) and not (self.failed or self.unlimited)
 
     @property
@@ -81,7 +86,7 @@ def fit_clones(
 ) -> CapacityFit:
     """Place clones of ``shape`` in a copy of ``snapshot`` as kube-scheduler does, at most ``limit``.
 
-    There is no preemption and no approval. ``check`` is called before each clone.
+    There is no preemption, and no pod waits for approval. ``check`` is called before each clone.
     """
     scheduler = Scheduler.from_configuration(snapshot.copy(), configuration, registry)
     index = scheduler.snapshot.index
@@ -107,12 +112,12 @@ def fit_clones(
 
 
 def problem_note(problem: str) -> str:
-    """A note of a claim that a controller cannot make for such pods."""
+    """Return the note that a controller cannot make a claim for such pods."""
     return f"A claim of such a pod cannot be made. {problem}."
 
 
 def _pre_enqueue_message(scheduler: Scheduler, pod: Pod) -> str:
-    """Why PreEnqueue never lets such a pod be tried; "" if it does."""
+    """Return the reason why PreEnqueue never lets such a pod be tried; "" if it does."""
     try:
         status = scheduler.framework(pod).pre_enqueue(pod, scheduler.snapshot.objects)
     except CycleError as error:
@@ -121,7 +126,7 @@ def _pre_enqueue_message(scheduler: Scheduler, pod: Pod) -> str:
 
 
 def _find_full_reasons(scheduler: Scheduler, pod: Pod, holding: NDArray[np.intp]) -> list[FullReason]:
-    """The reasons that reject the clone ``pod``, those with most nodes first."""
+    """Return the reasons that reject the clone ``pod``, those with most nodes first."""
     try:
         explanation = scheduler.explain(pod, as_run=True)
     except CycleError:
@@ -134,12 +139,13 @@ def _find_full_reasons(scheduler: Scheduler, pod: Pod, holding: NDArray[np.intp]
 
 
 def group_rejections(explanation: Explanation) -> list[tuple[Status, NDArray[np.intp]]]:
-    """The decisive verdicts, each with the positions of its nodes."""
+    """Return the decisive verdicts, each with the positions of its nodes."""
     by_status: dict[Status, list[NDArray[np.intp]]] = {}
     for by in np.unique(explanation.rejected_by).tolist():
         rows = np.flatnonzero(explanation.rejected_by == by)
         if by == FEASIBLE:
             continue
+        # Nodes with equal codes of a filter share its verdict, so one of them is asked for the text.
         codes = np.zeros(len(rows), dtype=np.int32) if by == EXCLUDED else explanation.filters[by].codes[rows]
         for code in np.unique(codes).tolist():
             chosen = rows[codes == code]

@@ -1,4 +1,4 @@
-"""Drain rehearsal: whether nodes can be drained, in which order, what blocks them, and where their pods go.
+"""Rehearse a drain: in which order nodes can be drained, what blocks them, and where their pods go.
 
 It follows `kubectl drain` and the eviction API: all nodes are cordoned, then each is drained in waves. If kubectl
 refuses to delete some pod of a node, no pod of it is evicted. A wave evicts as many pods as their disruption budgets
@@ -23,20 +23,24 @@ from kschedweb.engine.state.snapshot import Snapshot
 from kschedweb.engine.values import dataclass
 
 MIRROR = "kubernetes.io/config.mirror"
-DAEMON_SET, MIRRORED, TERMINATING = "DaemonSet", "mirror pod", "terminating"  # why a pod stays
+# Reasons why a pod stays without blocking the drain.
+DAEMON_SET, MIRRORED, TERMINATING = "DaemonSet", "mirror pod", "terminating"
+# Obstacles that block a drain.
 BUDGET, UNMANAGED, LOCAL, NO_ROOM = "disruption budget", "no controller", "local storage", "no room elsewhere"
 DAEMONS = "DaemonSet-managed pod"
-KUBECTL_MESSAGES = {  # of kubectl drain
+# Messages of `kubectl drain`.
+KUBECTL_MESSAGES = {
     UNMANAGED: "cannot delete Pods that declare no controller (use --force to override)",
     LOCAL: "cannot delete Pods with local storage (use --delete-emptydir-data to override)",
     DAEMONS: "cannot delete DaemonSet-managed Pods (use --ignore-daemonsets to ignore)",
 }
+# Called before each pod; may raise to end the work.
 Pulse = Callable[[], None]
 
 
 @dataclass(frozen=True)
 class Options:
-    """The switches of `kubectl drain`, under its names."""
+    """The flags of `kubectl drain`, under its names."""
 
     ignore_daemonsets: bool = True
     delete_emptydir_data: bool = False
@@ -45,28 +49,34 @@ class Options:
 
 @dataclass(frozen=True)
 class Replacement:
-    """An evicted pod; ``target`` is the node of its replacement, "" if it has none."""
+    """An evicted pod and its replacement."""
 
     pod: str
+    # Its node.
     source: str
+    # Node of its replacement; "" without one.
     target: str
-    wave: int  # of its node, from 1
-    budget: str = ""  # the budget that the eviction used up
+    # The wave of its node, from 1.
+    wave: int
+    # The disruption budget that the eviction took from; "" for none.
+    budget: str = ""
 
 
 @dataclass(frozen=True)
 class Block:
-    """A pod that blocks the drain of its node: ``kind`` is the kind of obstacle, ``message`` the error."""
+    """A pod that blocks the drain of its node."""
 
     pod: str
     node: str
+    # The kind of obstacle.
     kind: str
+    # The error of kubectl, the eviction API or the scheduler.
     message: str
 
 
 @dataclass(frozen=True)
 class StayingPod:
-    """A pod that a drain leaves on its node; the node still counts as drained."""
+    """A pod that a drain leaves on its node, which still counts as drained."""
 
     pod: str
     node: str
@@ -75,12 +85,13 @@ class StayingPod:
 
 @dataclass(frozen=True)
 class NodeDrain:
-    """The drain of one node; ``waves`` is 1 plus the number of times that evictions waited for replacements."""
+    """The drain of one node."""
 
     name: str
     moves: tuple[Replacement, ...]
     blocks: tuple[Block, ...]
     stays: tuple[StayingPod, ...]
+    # 1 plus the number of times that evictions waited for replacements; 0 if nothing was evicted.
     waves: int
 
     @property
@@ -90,10 +101,11 @@ class NodeDrain:
 
 @dataclass(frozen=True)
 class Rehearsal:
-    """The rehearsal; ``nodes`` are in the order in which they are drained."""
+    """The result of a rehearsal; ``nodes`` are in the order in which they are drained."""
 
     nodes: tuple[NodeDrain, ...]
-    reordered: bool = False  # whether that order differs from the requested one
+    # True if that order differs from the requested one.
+    reordered: bool = False
 
     @property
     def emptied(self) -> bool:
@@ -118,13 +130,14 @@ def rehearse_drain(
     registry: Mapping[str, Factory] | None = None,
     pulse: Pulse | None = None,
 ) -> Rehearsal:
-    """Drain the nodes ``names`` in a copy of ``snapshot``. Raises KeyError for an unknown node.
+    """Drain the nodes ``names`` in a copy of ``snapshot``. Raise KeyError for an unknown node.
 
     Unless ``keep_order``, nodes that can be drained come first, those with the fewest pods to move before others. A
     node that cannot be drained keeps the pods that block it, and stays cordoned.
     """
     node_names = list(dict.fromkeys(names))
     for name in node_names:
+        # Raises KeyError.
         snapshot.index[name]
     closed = [cordon_node(snapshot.nodes[snapshot.index[name]]) for name in node_names]
 
@@ -144,9 +157,9 @@ def rehearse_drain(
 
 
 def classify_pod(pod: Pod, options: Options) -> tuple[str, bool]:
-    """(why a drain does not evict ``pod``, whether it stays without blocking); ("", False) if it is evicted.
+    """Return the reason why a drain does not evict ``pod``, and whether it stays without blocking.
 
-    Only the pod and its owners are considered, not budgets and room.
+    ("", False) means that the pod is evicted. Only the pod and its owners are considered, not budgets and room.
     """
     if MIRROR in get_mapping(get_mapping(pod.raw, "metadata"), "annotations", "metadata."):
         return MIRRORED, True
@@ -184,11 +197,13 @@ class _Drain:
 
     scheduler: Scheduler
     budgets: EvictionBudgets
+    # Nodes that are to be drained, where no replacement may go.
     leaving: frozenset[str]
     options: Options
     pulse: Pulse | None
     _moves: list[Replacement] = field(default_factory=list)
-    _evicted: list[tuple[Pod, Callable[[], None]]] = field(default_factory=list)  # what restores their claims
+    # Evicted pods of the current node, with functions that restore their claims.
+    _evicted: list[tuple[Pod, Callable[[], None]]] = field(default_factory=list)
 
     def drain_node(self, name: str, *, whole: bool = False) -> NodeDrain:
         """Drain the node ``name``; with ``whole``, nothing changes if it cannot be drained."""
@@ -222,7 +237,7 @@ class _Drain:
                 todo.append(pod)
         self._moves, self._evicted = [], []
         wave = 0
-        if blocks:  # then kubectl evicts no pod
+        if blocks:  # kubectl evicts no pod then.
             blocks += [block for pod in todo if (block := self._find_block(pod, name)) is not None]
             todo = []
         while todo:
@@ -251,12 +266,13 @@ class _Drain:
             if budget is not None and target:
                 waiting.append(budget)
             self._moves.append(Replacement(pod.key, name, target, wave, "" if budget is None else budget.key))
+        # Ready replacements count as healthy, so the next wave may evict again.
         for budget in waiting:
             restore_disruption(budget)
         return remaining
 
     def _move_pod(self, pod: Pod, name: str) -> str | None:
-        """The node of the replacement of ``pod``, "" without one; ``None`` if none fits, and then nothing changes."""
+        """Return the node of the replacement of ``pod``, "" without one; ``None`` if none fits, and nothing changes."""
         scheduler, target = self.scheduler, ""
         restore_claims = scheduler.snapshot.save_claims(pod)
         evicted = scheduler.evict_pod(pod.key)
@@ -271,7 +287,7 @@ class _Drain:
         return target
 
     def _find_block(self, pod: Pod, name: str) -> Block | None:
-        """What blocks the eviction of this pod now."""
+        """Return what blocks the eviction of this pod now."""
         if message := self.budgets.explain_refusal(pod):
             return Block(pod.key, name, BUDGET, message)
         if pod.controller is None:

@@ -1,4 +1,4 @@
-"""How many more gangs fit: gang after gang is placed until one does not."""
+"""Compute how many more gangs fit: place gang after gang until one does not fit."""
 
 from __future__ import annotations
 
@@ -26,22 +26,23 @@ from kschedweb.engine.studies.capacity.shapes import PodShape
 from kschedweb.engine.values import dataclass
 
 MOST_GANGS = 10_000
-MOST_PODS = 100_000  # of all gangs together
+# Pods of all gangs together.
+MOST_PODS = 100_000
+# Code for a pod without a node.
 UNPLACED = -1
-Check = Callable[[int, int], bool]  # gets the numbers of placed gangs and of tried pods; False stops
+# Gets the numbers of placed gangs and of tried pods; False stops.
+Check = Callable[[int, int], bool]
 
 
 @dataclass(frozen=True)
 class Gang:
-    """``pods`` pods of a shape that start together.
-
-    ``min_members`` is the minCount: how many of them must find a node, 0 for all. ``topology_key`` is the node label
-    whose value all of them share, "" for none.
-    """
+    """Pods of a shape that start together."""
 
     shape: PodShape
     pods: int
+    # minCount of the group: pods that must find a node; 0 for all.
     min_members: int = 0
+    # Node label whose value all nodes of a gang share; "" for none.
     topology_key: str = ""
 
     @property
@@ -50,45 +51,49 @@ class Gang:
 
     @property
     def gates(self) -> tuple[str, ...]:
-        """The feature gates of kube-scheduler without which it does not schedule such a gang."""
+        """The feature gates without which kube-scheduler does not schedule such a gang."""
         return list_required_gates(self.topology_key)
 
 
 @dataclass(frozen=True)
 class DomainResult:
-    """Why the next gang does not fit a domain; ``name`` is "" for all nodes together.
+    """The reason why the next gang does not fit a domain."""
 
-    ``placed`` of its pods found one of the ``nodes``; ``pod`` is the first that did not, and ``message`` is what the
-    scheduler says of it. Where no pod was tried, ``pod`` is "" and ``message`` is about the gang.
-    """
-
+    # The domain; "" for all nodes together.
     name: str
+    # Number of its nodes.
     nodes: int
+    # Pods that found a node.
     placed: int
+    # The first pod that found none; "" if no pod was tried.
     pod: str
+    # The scheduler's message about this pod, or about the gang if no pod was tried.
     message: str
 
 
 @dataclass(frozen=True)
 class GangFit:
-    """The placed gangs of ``pods`` pods; ``order`` int[count, pods] has the node of each pod, UNPLACED for one without.
+    """The placed gangs."""
 
-    ``domains`` has the domain of each gang, "" without a topology key. ``message`` is the scheduler's message on the
-    first gang that does not fit; "" if the limit came first or the time was over (``stopped``). ``results`` has what
-    came of each of its domains. ``failed``: its cycle ended in an error, which says nothing about room; ``unlimited``:
-    claims are left out that would limit the number.
-    """
-
+    # Names of nodes by position.
     names: list[str]
+    # Pods of a gang.
     pods: int
+    # Node of each pod, int[count, pods]; UNPLACED for none.
     order: NDArray[np.intp]
+    # Domain of each gang; "" without a topology key.
     domains: list[str]
     limit: int
+    # The scheduler's message on the first gang that does not fit; "" if the limit came first, or if the search stopped.
     message: str = ""
+    # The result of this gang in each of its domains.
     results: tuple[DomainResult, ...] = ()
+    # True if the time was over.
     stopped: bool = False
+    # True if the cycle of that gang ended in an error, which tells nothing about room.
     failed: bool = False
     notes: tuple[str, ...] = ()
+    # True if claims are left out that would limit the number.
     unlimited: bool = False
 
     @property
@@ -97,7 +102,7 @@ class GangFit:
 
     @property
     def exact(self) -> bool:
-        """Whether exactly so many fit; else ``count`` is a lower bound, an upper one where it is ``unlimited``."""
+        """True if exactly so many fit; else ``count`` is a lower bound, or an upper one if it is ``unlimited``."""
         return bool(self.message) and not (self.failed or self.unlimited)
 
     @property
@@ -106,7 +111,7 @@ class GangFit:
         return np.bincount(self.order[self.order >= 0], minlength=len(self.names)).astype(np.int64)
 
     def nodes_of(self, gang: int) -> dict[str, int]:
-        """The pods of the gang at position ``gang`` on each node that has some, in the order of the nodes."""
+        """Return the number of pods of the gang at position ``gang`` by node, in the order of the nodes."""
         row = self.order[gang]
         nodes, counts = np.unique(row[row >= 0], return_counts=True)
         return {self.names[node]: count for node, count in zip(nodes.tolist(), counts.tolist(), strict=True)}
@@ -117,7 +122,7 @@ class _OutOfTimeError(Exception):
 
 
 class _CheckedStopwatch(Stopwatch):
-    """Asks ``check`` before each pod: one gang may be tried in many domains."""
+    """Asks ``check`` before each pod, because one gang may be tried in many domains."""
 
     def __init__(self, check: Check) -> None:
         super().__init__()
@@ -143,8 +148,9 @@ def fit_gangs(
 ) -> GangFit:
     """Place gangs in a copy of ``snapshot`` as kube-scheduler does, at most ``limit`` and ``MOST_PODS`` pods.
 
-    There is no preemption and no approval. ``check`` is called before each pod. Raises ValueError where the release of
-    ``configuration`` does not schedule such gangs (``Gang.gates``), or fewer pods than ``least`` are asked for.
+    There is no preemption, and no pod waits for approval. ``check`` is called before each pod. Raise ValueError if the
+    release of ``configuration`` does not schedule such gangs (``Gang.gates``), or if ``min_members`` is larger than
+    ``pods``.
     """
     if not configuration.release.has_group_scheduling or not all(map(configuration.release.is_enabled, gang.gates)):
         raise ValueError(f"{configuration.release.title} does not schedule such gangs")
@@ -181,13 +187,13 @@ def fit_gangs(
 
 
 def _with_claims(scheduler: Scheduler, clones: Sequence[Pod]) -> tuple[list[Pod], list[str]]:
-    """The pods with the claims that controllers make for them, and what is wrong with those of the first pod."""
+    """Return the pods with the claims that controllers make for them, and the problems of those of the first pod."""
     pods_with_claims = [scheduler.create_claims(pod) for pod in clones]
     return [pod for pod, _ in pods_with_claims], pods_with_claims[0][1]
 
 
 def _create_gang(scheduler: Scheduler, gang: Gang, placed: int) -> tuple[PodGroup, list[Pod]]:
-    """The next gang and its pods; the group is added to the snapshot."""
+    """Create the next gang and its pods, and add the group to the snapshot."""
     groups, namespace = scheduler.snapshot.objects.groups, gang.shape.namespace
     name = f"{gang.shape.name}-{placed + 1}"
     while groups.get(f"{namespace}/{name}") or groups.member_count(f"{namespace}/{name}"):
@@ -214,7 +220,7 @@ def _create_gang(scheduler: Scheduler, gang: Gang, placed: int) -> tuple[PodGrou
 
 
 def _describe_refusal(group_placement: GroupPlacement, pods: Sequence[Pod]) -> dict[str, Any]:
-    """What is said of a gang that does not fit."""
+    """Return the fields of a fit that ends because a gang does not fit."""
     few = f"too few of its pods found a node, and no plugin of the profile counts them: {group_placement.blocking}"
     return {
         "message": few if group_placement.placed else group_placement.status.message or "no reason is given",

@@ -1,4 +1,4 @@
-"""Shapes: the next pod of a workload, and the next node of a type."""
+"""Build shapes: the next pod of a workload, and the next node of a type."""
 
 from __future__ import annotations
 
@@ -17,26 +17,31 @@ from kschedweb.engine.state.snapshot import Snapshot
 from kschedweb.engine.values import dataclass
 
 REVISION, TEMPLATE_HASH = "deployment.kubernetes.io/revision", "pod-template-hash"
+# Kinds with pods of one template that a question can be about.
 WORKLOADS = ("Deployment", "StatefulSet", "ReplicaSet", "ReplicationController", "Job")
-REPLICA_METADATA = ("namespace", "labels", "annotations", "ownerReferences")  # metadata that replicas of a pod share
+# Metadata that replicas of a pod share.
+REPLICA_METADATA = ("namespace", "labels", "annotations", "ownerReferences")
 
 
 class ShapeError(ValueError):
-    """A shape that cannot be made; the text says of what, and why."""
+    """A shape that cannot be built; the message says of what, and why."""
 
 
 @dataclass(frozen=True)
 class PodShape:
-    """Pods that differ only in their names. ``name`` is the prefix of names, ``raw`` a v1 Pod without node and status.
+    """Pods that differ only in their names.
 
-    ``notes`` says what such pods would have in a real cluster in addition, and why it would not take them;
-    ``left_out`` names the claims that they would have there and have not here. What a StatefulSet would claim for each
-    of them is an ephemeral volume here, which comes to the same: each pod has a claim of its own from the template.
+    A claim that a StatefulSet would make for each of them is an ephemeral volume here, which has the same effect: each
+    pod has a claim of its own from the template.
     """
 
+    # Prefix of their names.
     name: str
+    # A v1 Pod without node and status.
     raw: Json
+    # What such pods would have in a real cluster in addition, and why it would refuse them.
     notes: tuple[str, ...] = ()
+    # Claims that they would have there and do not have here.
     left_out: tuple[str, ...] = ()
 
     @property
@@ -44,14 +49,14 @@ class PodShape:
         return get_string(get_mapping(self.raw, "metadata"), "namespace", "metadata.") or "default"
 
     def clone(self, number: int) -> Pod:
-        """The pod of this shape with number ``number``; raises ObjectError if it cannot be read."""
+        """Return the pod of this shape with number ``number``; raise ObjectError if it cannot be parsed."""
         template_metadata = {key: value for key, value in get_mapping(self.raw, "metadata").items() if key != "uid"}
         metadata = {**template_metadata, "name": f"{self.name}-{number}"}
         return Pod.from_json({**self.raw, "metadata": metadata})
 
 
 def pod_shape(raw: Any, snapshot: Snapshot) -> PodShape:
-    """The shape of a user's v1 Pod, after admission with the classes of ``snapshot``. Raises ShapeError."""
+    """Return the shape of a user's v1 Pod, after admission with the classes of ``snapshot``. Raise ShapeError."""
     if not isinstance(raw, dict):
         raise ShapeError("must be a v1 Pod: an object with metadata and spec")
     try:
@@ -70,6 +75,7 @@ def pod_shape(raw: Any, snapshot: Snapshot) -> PodShape:
         shape = PodShape(
             _free_prefix(snapshot, shared_metadata, f"{name}-more"), admit_pod(shaped, snapshot.objects), notes
         )
+        # Parses a pod, so that errors are reported now.
         shape.clone(1)
     except ObjectError as error:
         raise ShapeError(str(error)) from None
@@ -77,7 +83,7 @@ def pod_shape(raw: Any, snapshot: Snapshot) -> PodShape:
 
 
 def replica_shape(pod: Pod, snapshot: Snapshot) -> PodShape:
-    """The shape of the pod that the controller of ``pod`` would make next."""
+    """Return the shape of the pod that the controller of ``pod`` would make next."""
     if pod.controller is not None and pod.controller[1] == "DaemonSet":
         raise ShapeError(f"Pod {pod.key}: a DaemonSet puts one pod on each node, so no further one can be asked about")
     metadata, spec = get_mapping(pod.raw, "metadata"), get_mapping(pod.raw, "spec")
@@ -104,7 +110,10 @@ def replica_shape(pod: Pod, snapshot: Snapshot) -> PodShape:
 
 
 def workload_shape(snapshot: Snapshot, workload: str) -> PodShape:
-    """The next replica of ``namespace/Kind/name``, from its template, else from one of its pods. Raises ShapeError."""
+    """Return the shape of the next replica of "namespace/Kind/name". Raise ShapeError.
+
+    It comes from the workload's template, else from one of its pods.
+    """
     parts = workload.split("/")
     if len(parts) != 3 or not all(parts):
         raise ShapeError(f"{workload}: write a workload as namespace/Kind/name, such as shop/Deployment/web")
@@ -126,13 +135,13 @@ def workload_shape(snapshot: Snapshot, workload: str) -> PodShape:
 
 
 def known_pods(snapshot: Snapshot) -> list[Pod]:
-    """Bound and pending pods, bound ones first."""
+    """Return bound and pending pods, bound ones first."""
     bound = [pod for slot in snapshot.pods.slots.values() if (pod := snapshot.pods.pods[slot]) is not None]
     return bound + snapshot.pending
 
 
 def _template_owner(snapshot: Snapshot, namespace: str, kind: str, name: str) -> Json | None:
-    """The object with the pod template; for a Deployment, its newest ReplicaSet."""
+    """Return the object with the pod template; for a Deployment, its newest ReplicaSet."""
     if kind != "Deployment":
         return snapshot.objects.get(kind, namespace, name)
     owned = []
@@ -150,7 +159,8 @@ def _template_owner(snapshot: Snapshot, namespace: str, kind: str, name: str) ->
 def _of_template(snapshot: Snapshot, namespace: str, name: str, owner: Json) -> PodShape:
     template, owner_metadata = get_mapping(get_mapping(owner, "spec"), "template"), get_mapping(owner, "metadata")
     metadata: Json = {"namespace": namespace, "labels": get_string_map(get_mapping(template, "metadata"), "labels")}
-    if owner.get("kind") != "Deployment":  # a Deployment's pods belong to its ReplicaSet, which is not known here
+    # A Deployment's pods belong to its ReplicaSet, which is not known here.
+    if owner.get("kind") != "Deployment":
         reference = {key: value for key, value in (("uid", owner_metadata.get("uid")),) if value is not None}
         owner_reference = {
             "apiVersion": owner.get("apiVersion"),
@@ -164,7 +174,7 @@ def _of_template(snapshot: Snapshot, namespace: str, name: str, owner: Json) -> 
 
 
 def with_own_volumes(spec: Json, owner: Json) -> Json:
-    """The spec of pods of ``owner``, each with volumes of its own from the templates of a StatefulSet."""
+    """Return the spec of pods of ``owner``, each with volumes of its own from the templates of a StatefulSet."""
     templates = {
         get_string(get_mapping(template, "metadata"), "name"): template
         for template in get_objects(get_mapping(owner, "spec"), "volumeClaimTemplates", "spec.")
@@ -194,7 +204,7 @@ def _claim_name(volume: Json) -> str:
 
 
 def _own_claims(pod: Pod) -> list[str]:
-    """Claims that a StatefulSet made for this pod alone; the next replica gets others."""
+    """Return the claims that a StatefulSet made for this pod alone; the next replica gets others."""
     if pod.controller is None or pod.controller[1] != "StatefulSet":
         return []
     names = (_claim_name(volume) for volume in get_objects(get_mapping(pod.raw, "spec"), "volumes", "spec."))
@@ -202,7 +212,7 @@ def _own_claims(pod: Pod) -> list[str]:
 
 
 def _claim_template(snapshot: Snapshot, pod: Pod, claim: str) -> Json | None:
-    """What the claim of a StatefulSet's pod was made from; ``None`` where neither it nor the claim is known."""
+    """Return the template of the claim of a StatefulSet's pod, or the claim itself; ``None`` if neither is known."""
     owner = snapshot.objects.get("StatefulSet", pod.namespace, pod.controller[2] if pod.controller else "") or {}
     for template in get_objects(get_mapping(owner, "spec"), "volumeClaimTemplates", "spec."):
         if claim == f"{get_string(get_mapping(template, 'metadata'), 'name')}-{pod.name}":
@@ -214,12 +224,12 @@ def _claim_template(snapshot: Snapshot, pod: Pod, claim: str) -> Json | None:
 
 
 def _without_claims(names: Sequence[str]) -> str:
-    """A note of claims that are not known."""
+    """Return the note about claims that are not known."""
     return f"Each replica gets volumes of its own ({', '.join(names)}); they are left out, and limit nothing here."
 
 
 def _free_prefix(snapshot: Snapshot, metadata: Json, prefix: str) -> str:
-    """``prefix``, with dashes appended until no pod of the snapshot has a clone's name."""
+    """Return ``prefix`` with "-x" appended until no pod of the snapshot has a clone's name."""
     namespace = get_string(metadata, "namespace", "metadata.") or "default"
     taken_names = {
         pod.name for pod in known_pods(snapshot) if pod.namespace == namespace and pod.name.startswith(prefix)
@@ -231,18 +241,19 @@ def _free_prefix(snapshot: Snapshot, metadata: Json, prefix: str) -> str:
 
 @dataclass(frozen=True)
 class NodeShape:
-    """Nodes of one type. ``raw`` is a v1 Node; nodes are put into ``zones`` in turn, by default into its own.
+    """Nodes of one type."""
 
-    ``csi_node`` is what a node of the type can attach, ``None`` where that is not known and nothing limits it.
-    """
-
+    # Prefix of their names.
     name: str
+    # A v1 Node.
     raw: Json
+    # Zones that nodes get in turn; empty: the zone of `raw`.
     zones: tuple[str, ...] = ()
+    # Volumes that a node of the type can attach; None: unknown, and not limited.
     csi_node: CSINode | None = None
 
     def create_nodes(self, count: int) -> list[Node]:
-        """The first ``count`` nodes of this type."""
+        """Return the first ``count`` nodes of this type."""
         return [self._create_node(number) for number in range(count)]
 
     def _create_node(self, number: int) -> Node:
@@ -257,9 +268,9 @@ class NodeShape:
 def node_shape(
     raw: Any, *, zones: Sequence[str] = (), taken_names: Sequence[str] = (), csi_node: CSINode | None = None
 ) -> NodeShape:
-    """The type of a v1 Node. New nodes are ready and not cordoned, and have no taints that controllers set.
+    """Return the type of a v1 Node. New nodes are ready and not cordoned, and have no taints that controllers set.
 
-    New nodes do not get the names in ``taken_names``. Raises ShapeError.
+    New nodes do not get the names in ``taken_names``. Raise ShapeError.
     """
     if not isinstance(raw, dict):
         raise ShapeError("must be a v1 Node: an object with metadata and status")

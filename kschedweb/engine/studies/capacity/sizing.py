@@ -1,4 +1,4 @@
-"""How many nodes of a type must be added so that pods fit. The number is found by scheduling, not by dividing sums."""
+"""Compute how many nodes of a type must be added so that pods fit, by scheduling instead of dividing sums."""
 
 from __future__ import annotations
 
@@ -22,61 +22,76 @@ from kschedweb.engine.state.snapshot import Snapshot
 from kschedweb.engine.studies.capacity.shapes import NodeShape
 from kschedweb.engine.values import dataclass
 
-MAX_NODES = 1_000  # new nodes
+# New nodes that are tried at most.
+MAX_NODES = 1_000
+# Resources whose requested shares of new nodes are told.
 MEASURED = ("cpu", "memory")
-Pulse = Callable[[], None]  # called before each pod; may raise to end the work
+# Called before each pod; may raise to end the work.
+Pulse = Callable[[], None]
 
 
 @dataclass(frozen=True)
 class Unfit:
-    """Pods that no number of such nodes helps, with the messages for all nodes and for an empty new node."""
+    """Pods that no number of such nodes helps."""
 
     pods: tuple[str, ...]
+    # The scheduler's message for all nodes, and for an empty new node.
     message: str
     on_new: str
 
 
 @dataclass(frozen=True)
 class SizingTrial:
-    """The result of ``added`` new nodes. ``spare``: a new node stayed empty in each zone, so more cannot help."""
+    """The result of a trial with a number of new nodes."""
 
+    # New nodes.
     added: int
+    # Pods that fit.
     placed: int
+    # Pods that do not fit.
     unplaced: tuple[Pod, ...]
-    messages: tuple[str, ...]  # one for each of ``unplaced``
+    # The scheduler's message for each of them.
+    messages: tuple[str, ...]
+    # True if a new node stayed empty in each zone, so that more nodes cannot help.
     spare: bool
     snapshot: Snapshot
-    new: NDArray[np.intp]  # positions of the new nodes, in order
+    # Positions of the new nodes, in order.
+    new: NDArray[np.intp]
 
 
 @dataclass(frozen=True)
 class NewNode:
-    """A new node: its number of the pods, its number of DaemonSet pods, and its requested shares."""
+    """A new node with what it runs."""
 
     name: str
     zone: str
+    # Pods of the question, and pods of DaemonSets.
     pods: int
     daemons: int
-    requested: Mapping[str, float]  # 0 to 1, by resource
+    # Requested share by resource, 0 to 1.
+    requested: Mapping[str, float]
 
 
 @dataclass(frozen=True)
 class Sizing:
-    """``needed`` is the smallest number of new nodes with which all pods fit that can; ``None`` if ``most`` is too few.
+    """The number of nodes that pods need."""
 
-    ``tried`` maps each tried number of nodes to the number of pods that did not fit. ``exceptions`` are numbers above
-    ``needed`` with which more pods did not fit: adding nodes does not always help. ``at_least`` is the number that the
-    sum of requests implies, for the pods that fit with ``needed`` nodes and not now.
-    """
-
+    # Pods in question, and those of them that fit without new nodes.
     pods: int
     fits_now: int
+    # The smallest number of new nodes with which all pods fit that can; None if `most` is too few.
     needed: int | None
+    # The most new nodes that were to be tried.
     most: int
+    # Pods that did not fit, by each tried number of nodes.
     tried: dict[int, int]
+    # Numbers above `needed` with which more pods did not fit: adding nodes does not always help.
     exceptions: tuple[int, ...]
+    # Pods that no number of such nodes helps.
     unfit: tuple[Unfit, ...]
+    # The new nodes.
     nodes: tuple[NewNode, ...]
+    # Nodes that the sum of requests implies, for the pods that fit with `needed` nodes and not now.
     at_least: int
 
     @property
@@ -97,8 +112,8 @@ def compute_sizing(
 ) -> Sizing:
     """Find how many nodes of ``shape`` the ``snapshot`` needs for ``pods``, which are scheduled in this order.
 
-    New nodes run the pods of DaemonSets that match them. The number is found by doubling and bisection. That a smaller
-    number is not enough and larger ones are is tested, not assumed.
+    New nodes run the pods of DaemonSets that match them. The number is found by doubling and bisection. Tests, instead
+    of assumptions, show that a smaller number is not enough and that larger ones are.
     """
     return _Search(snapshot, configuration, tuple(pods), shape, max_nodes, registry, pulse).run()
 
@@ -131,13 +146,14 @@ class _Search:
                 upper = trial
             else:
                 low = trial.added
+        # More nodes may fit fewer pods, as scores change. Such numbers are reported as exceptions.
         for more in {upper.added + 1, 2 * upper.added} - set(self._tried):
             if more <= self.max_nodes:
                 self._try_nodes(more)
         return self._build_sizing(now, best, upper.added, upper)
 
     def _find_sufficient(self, added: int) -> SizingTrial:
-        """The first number, doubling, with which all pods fit or with which more nodes cannot help."""
+        """Double the number until all pods fit or until more nodes cannot help, and return the last trial."""
         while True:
             trial = self._try_nodes(added)
             if not trial.unplaced or trial.spare or added >= self.max_nodes:
@@ -168,7 +184,7 @@ class _Search:
         )
 
     def _at_least(self, pods: Iterable[Pod]) -> int:
-        """The number of nodes that the sum of the requests of ``pods`` implies."""
+        """Return the number of nodes that the sum of the requests of ``pods`` implies."""
         node, pods = self.shape.create_nodes(1)[0], list(pods)
         sums: dict[str, int] = {"pods": len(pods)}
         for pod in pods:
@@ -197,7 +213,7 @@ class _Search:
         )
 
     def _group_unfit(self, trial: SizingTrial) -> tuple[Unfit, ...]:
-        """Why the unplaced pods do not fit an empty new node, grouped by pod signature."""
+        """Return the reasons why the unplaced pods do not fit an empty new node, grouped by pod signature."""
         used_rows = {int(trial.snapshot.pods.node[trial.snapshot.pods.slots[pod.key]]) for pod in self.pods
                 if pod.key in trial.snapshot.pods.slots}  # fmt: skip
         spare = next(row for row in trial.new.tolist() if row not in used_rows)
@@ -212,7 +228,7 @@ class _Search:
 
 
 def _place_pod(scheduler: Scheduler, pod: Pod) -> str:
-    """Schedule the pod; returns the message if it gets no node, else ""."""
+    """Schedule the pod, and return the message if it gets no node, else ""."""
     pod, _ = scheduler.create_claims(pod)
     try:
         status = scheduler.framework(pod).pre_enqueue(pod, scheduler.snapshot.objects)
@@ -224,7 +240,7 @@ def _place_pod(scheduler: Scheduler, pod: Pod) -> str:
 
 
 def list_daemon_pods(snapshot: Snapshot) -> list[Json]:
-    """A nameless pod for each DaemonSet of the cluster."""
+    """Return a nameless pod for each DaemonSet of the cluster."""
     pods = []
     for raw in snapshot.objects.all("DaemonSet"):
         metadata, template = get_mapping(raw, "metadata"), get_mapping(get_mapping(raw, "spec"), "template")
@@ -243,9 +259,9 @@ def list_daemon_pods(snapshot: Snapshot) -> list[Json]:
 def enlarge_snapshot(
     snapshot: Snapshot, nodes: Sequence[Node], daemon_pods: Sequence[Json] = (), csi_node: CSINode | None = None
 ) -> Snapshot:
-    """A copy of ``snapshot`` with additional ``nodes``, each with the ``daemon_pods`` that match it.
+    """Return a copy of ``snapshot`` with additional ``nodes``, each with the ``daemon_pods`` that match it.
 
-    ``csi_node`` says what each of the nodes can attach.
+    ``csi_node`` has the volumes that each of the nodes can attach.
     """
     world = SchedulerCache(snapshot.copy())
     if csi_node is not None:
@@ -259,7 +275,7 @@ def enlarge_snapshot(
         try:
             _add_daemon(larger, nodes, raw)
         except ObjectError:
-            continue  # an invalid template
+            continue  # The template is invalid.
     return larger
 
 

@@ -1,4 +1,4 @@
-"""How measures change from one policy to another, and which change matters most."""
+"""Compare measures of two policies, and find the change that matters most."""
 
 from __future__ import annotations
 
@@ -12,27 +12,31 @@ from kschedweb.engine.studies.measure.registry import find_spec, rank_of
 from kschedweb.engine.studies.measure.values import HIGHER, LOWER, NODE_HOURS, PERCENT, POINTS, SECONDS
 from kschedweb.engine.values import dataclass
 
+# Slack for float sums in another order.
 ROUNDING = 1e-9
-# The least differences that say anything, by unit: an amount, and a share of the larger value. Of what is counted at
-# the end it is 1. A second is kube-scheduler's shortest backoff: below it, only the order in the queue differs.
+# The smallest meaningful differences by unit: an amount, and a share of the larger value. A second is
+# kube-scheduler's shortest backoff: below it, only the order in the queue differs.
 RESOLUTION = {SECONDS: (1.0, 0.01), POINTS: (0.5, 0.0), PERCENT: (0.5, 0.0), NODE_HOURS: (0.0, 0.01)}
+# For counts of things at the end.
 COUNTED = (1.0, 0.0)
-PAID = (0.0, 0.01)  # in any currency
-# Of counts of what happens on the way the square root hangs on the order in which things happen, and at least so many.
+# For money in any currency.
+PAID = (0.0, 0.01)
+# For counts of events on the way: their square root depends on the order of events, and at least so many do.
 FEWEST = 2.0
 
 
 @dataclass(frozen=True, slots=True)
 class MeasureChange:
-    """The change of a measure: means over the seeds that both policies have, ``None`` if there are none.
+    """The change of a measure from one policy to another."""
 
-    ``floor`` is the noise floor: a smaller change is no difference.
-    """
-
+    # Name of the measure.
     measure: str
+    # Which value is better: LOWER, HIGHER or NEITHER.
     direction: str
+    # Means over the seeds that both policies have; None without such seeds.
     before: float | None
     after: float | None
+    # The noise floor: a smaller change is no difference.
     floor: float
 
     @property
@@ -52,21 +56,21 @@ class MeasureChange:
 
     @property
     def better(self) -> bool | None:
-        """``None`` if nothing differs or no direction is better."""
+        """True if it is better, False if it is worse; ``None`` if nothing differs or if no direction is better."""
         if not self.differs or self.direction not in (LOWER, HIGHER):
             return None
         return (self.change < 0) == (self.direction == LOWER)
 
     @property
     def importance(self) -> tuple[bool, int, bool, float]:
-        """Compares changes: a difference before none, by group, what can be better or worse, then by size."""
+        """A key that sorts changes: differences first, then by group, measures with a better direction, and size."""
         return self.differs, -rank_of(self.measure), self.direction in (LOWER, HIGHER), self.size
 
 
 def compute_change(
     measure: str, unit: str, direction: str, base: Mapping[int, float], other: Mapping[int, float]
 ) -> MeasureChange:
-    """The change from ``base`` to ``other``, both values by seed."""
+    """Return the change from ``base`` to ``other``, which have values by seed."""
     pairs = [(base[seed], other[seed]) for seed in sorted(base) if seed in other]
     if not pairs:
         return MeasureChange(measure, direction, None, None, 0.0)
@@ -77,7 +81,7 @@ def compute_change(
 
 
 def compute_resolution(measure: str, unit: str, value: float) -> float:
-    """The least difference that one run can tell, of two values of which ``value`` is the larger one."""
+    """Return the smallest meaningful difference of one run, where ``value`` is the larger of two values."""
     spec = find_spec(measure)
     if spec is not None and spec.happens:
         return max(FEWEST, math.sqrt(value))
@@ -86,6 +90,6 @@ def compute_resolution(measure: str, unit: str, value: float) -> float:
 
 
 def find_headline(changes: Iterable[MeasureChange]) -> MeasureChange | None:
-    """The most important difference; ``None`` if there is none."""
+    """Return the most important difference; ``None`` if there is none."""
     largest = max(changes, key=lambda change: change.importance, default=None)
     return largest if largest is not None and largest.differs else None

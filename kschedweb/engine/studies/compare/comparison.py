@@ -1,4 +1,4 @@
-"""Comparison of two runs of one scenario: which pods got other nodes, and because of which plugin."""
+"""Compare two runs of one scenario: which pods got other nodes, and because of which plugin."""
 
 from __future__ import annotations
 
@@ -36,23 +36,24 @@ NEVER_TRIED = "The pod was never tried."
 
 @dataclass(frozen=True, slots=True)
 class PlacementChange:
-    """A pod whose last node is ``before`` in the first run and ``after`` in the second; "" is no node.
+    """A pod with different last nodes in two runs."""
 
-    ``before_pod`` and ``after_pod`` took its place and had these nodes; "" is the pod itself.
-
-    ``plugin`` is the one whose weighted score favours the new node over the old one most, by ``lead`` points, at the
-    pod's last try. Or it is the one that rejects the old node; then ``lead`` is ``None``. ``said`` is the scheduler's
-    message of a rejection, or why no plugin can be named. Where it ``follows``, the policy of the first run comes to
-    the same in the cluster that the second one saw: the pod moves because others moved before it.
-    """
-
+    # "namespace/name" of the first pod of a chain of replacements.
     pod: str
+    # Last node in the first and in the second run; "" for none.
     before: str
     after: str
+    # The plugin whose weighted score favours the new node over the old one most at the pod's last try, or the plugin
+    # that rejects the old node; "" if no plugin can be named.
     plugin: str = ""
+    # Points by which that score favours the new node; None for a rejection.
     lead: int | None = None
+    # The scheduler's message of a rejection, or the reason why no plugin can be named.
     said: str = ""
+    # True if the policy of the first run also chooses the new node in the cluster that the second run had: the pod
+    # moves because others moved before it.
     follows: bool = False
+    # The replacements that had these nodes in the first and in the second run; "" for the pod itself.
     before_pod: str = ""
     after_pod: str = ""
 
@@ -62,12 +63,11 @@ class PlacementChange:
 
 @dataclass(frozen=True, slots=True)
 class PlacementComparison:
-    """The changes among the ``pods`` pods that both runs have: other nodes, and a node in one run only.
+    """The pods that both runs have, and those of them whose nodes changed."""
 
-    ``pairs`` are these pods: those for which a node was looked for.
-    """
-
+    # Pods that the scheduler dealt with in at least one run.
     pairs: PodPairs
+    # Pods with other nodes, with a node in the first run only, and with a node in the second run only.
     moved: list[PlacementChange]
     newly_unscheduled: list[PlacementChange]
     newly_scheduled: list[PlacementChange]
@@ -77,7 +77,7 @@ class PlacementComparison:
         return len(self.pairs.listed)
 
     def counts(self) -> dict[str, Any]:
-        """The number of changes of each kind, of pods that one run has alone, and of those that each plugin moved."""
+        """Return the number of changes of each kind, of pods that only one run has, and of moved pods by plugin."""
         by_plugin = Counter(change.plugin for change in self.moved)
         return {
             "pods": self.pods,
@@ -109,13 +109,14 @@ def compare_runs(
     registry: Registry | None = None,
     progress: Progress | None = None,
 ) -> PlacementComparison:
-    """Compare two runs, of ``prepared`` both unless the second has a scenario of its own.
+    """Compare two runs of ``prepared``; the second may have a scenario of its own.
 
-    The reasons come from the second run's tries, or the first's for pods that gained a node.
-    ``progress(virtual seconds, pods explained, pods to explain)`` may raise to end the comparison.
+    The reasons come from the second run's tries, or the first's for pods that gained a node. ``progress(virtual
+    seconds, pods explained, pods to explain)`` may raise to end the comparison.
     """
     pairs = pair_pods(first, second)
     changes = list(_find_changes(first, second, pairs))
+    # A pod without a node in the first run failed there, so the first run's last try has the reason.
     gained = [change for change in changes if not change.before]
     moved_or_lost = [change for change in changes if change.before]
     explainer = _ChangeExplainer(moved_or_lost, second, first_configuration, progress)
@@ -134,7 +135,7 @@ def compare_runs(
 
 
 def _find_changes(first: RunOutcome, second: RunOutcome, pairs: PodPairs) -> Iterable[PlacementChange]:
-    """Pods with another last node, in the order of their arrival in the first run."""
+    """Yield pods with another last node, in the order of their arrival in the first run."""
     for pair in pairs.listed:
         before, after = last_node(first, pair.before), last_node(second, pair.after)
         if before != after:
@@ -144,7 +145,7 @@ def _find_changes(first: RunOutcome, second: RunOutcome, pairs: PodPairs) -> Ite
 
 
 def _reverse_change(change: PlacementChange) -> PlacementChange:
-    """The change from the second run to the first."""
+    """Return the change from the second run to the first."""
     return replace(
         change,
         before=change.after,
@@ -155,7 +156,7 @@ def _reverse_change(change: PlacementChange) -> PlacementChange:
 
 
 class _AllExplainedError(Exception):
-    """Ends a replay once all required tries have been explained."""
+    """Ends a replay after all required tries were explained."""
 
 
 class _ChangeExplainer(Observer):
@@ -173,14 +174,16 @@ class _ChangeExplainer(Observer):
         self._other_scheduler: Scheduler | None = None
         rows = {outcome.index[change.after_pod or change.pod]: change for change in changes}
         self._outcome, self._progress, self._steps = outcome, progress, 0
+        # Changes by row of pods that were tried, and the rows of those that are not explained yet.
         self._wanted = {row: change for row, change in rows.items() if outcome.attempts[row]}
         self._unexplained = set(self._wanted)
         self._rows: dict[Life, int] = {}
         self._explained: dict[str, PlacementChange] = {}
+        # The change that the next decision explains, and the verdict on its old node.
         self._current: tuple[PlacementChange, Status] | None = None
 
     def find_out(self, prepared: PreparedScenario, configuration: Configuration, registry: Registry | None) -> None:
-        """Explain from the run's moves where they suffice, and the others by replaying the run."""
+        """Explain the tries from the run's moves if they suffice, and the others from a replay of the run."""
         recorded_rows = [row for row in self._wanted if can_rewind(self._outcome, row)]
         if recorded_rows:
             rewind = Rewind(prepared, configuration, self._outcome, registry=registry)
@@ -198,7 +201,7 @@ class _ChangeExplainer(Observer):
                 finish_simulation(simulation, prepared)
 
     def _use_scheduler(self, scheduler: Scheduler, registry: Registry | None) -> None:
-        """From now on tries are those of ``scheduler``."""
+        """Use ``scheduler`` for the next tries, and a twin of its cluster for the other configuration."""
         self.scheduler = scheduler
         twin_snapshot = self._twin.mirror_snapshot(scheduler.snapshot)
         self._other_scheduler = Scheduler.from_configuration(
@@ -206,7 +209,7 @@ class _ChangeExplainer(Observer):
         )
 
     def explain_change(self, change: PlacementChange) -> PlacementChange:
-        """The change with its reason."""
+        """Return the change with its reason."""
         return self._explained.get(change.pod, replace(change, said=NEVER_TRIED))
 
     def _report_progress(self, now: float) -> None:
@@ -253,7 +256,7 @@ class _ChangeExplainer(Observer):
             self._explained[change.pod] = replace(reason, follows=self._chooses_same_node(placement.node, pod))
 
     def _chooses_same_node(self, node: str, pod: Pod) -> bool:
-        """Whether the other configuration takes the same ``node`` for the pod, or none as well."""
+        """Return whether the other configuration chooses the same ``node`` for the pod, or none as well."""
         assert self._other_scheduler is not None
         self._other_scheduler.use_snapshot(self._twin.mirror_snapshot(self.scheduler.snapshot))
         try:

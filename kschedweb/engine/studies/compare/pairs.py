@@ -1,4 +1,4 @@
-"""The pods of two runs that are held against each other, so that as many are counted in one as in the other."""
+"""Pair the pods of two runs, so that both runs count the same pods."""
 
 from __future__ import annotations
 
@@ -11,9 +11,11 @@ from kschedweb.engine.values import dataclass
 
 @dataclass(frozen=True, slots=True)
 class PodPair:
-    """One place for a pod in both runs: ``pod`` is who had it first, the rows are those of who had it last."""
+    """A pod, or a chain of replacements, in both runs."""
 
+    # "namespace/name" of the first pod of the chain.
     pod: str
+    # Rows of the last pod of the chain in the first and in the second run.
     before: int
     after: int
 
@@ -28,10 +30,10 @@ class PodPairs:
 
 
 def pair_pods(first: RunOutcome, second: RunOutcome) -> PodPairs:
-    """The pairs of pods for which a node was looked for in at least one run.
+    """Pair the pods that the scheduler dealt with in at least one run.
 
-    Pods belong together by the name of the first one in their place. Where a workload has pods of other names in each
-    run, since something scaled it, they belong together in the order of their arrival.
+    Pods belong together by the name of the first pod of their chain of replacements. A workload that was scaled has
+    pods of other names in each run; these belong together in the order of their arrival.
     """
     before, after = latest_rows(first), latest_rows(second)
     listed = [PodPair(pod, row, after[pod]) for pod, row in before.items() if pod in after]

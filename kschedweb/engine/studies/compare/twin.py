@@ -1,4 +1,4 @@
-"""One cluster for two kinds of schedulers: a classic one sees other amounts, zones and volumes than one of today."""
+"""Show one cluster to two kinds of schedulers: a classic one sees other amounts, zones and volumes than a new one."""
 
 from __future__ import annotations
 
@@ -9,16 +9,17 @@ from kschedweb.engine.state.snapshot import Snapshot
 
 
 class Twin:
-    """Keeps a snapshot of the given ``kind`` in step with snapshots of another one, which follow one another."""
+    """Keeps a snapshot of the given ``kind`` in step with snapshots of another kind."""
 
     def __init__(self, kind: type[Snapshot]) -> None:
         self._kind = kind
         self._snapshot = kind()
         self._columns: NodeColumns | None = None
-        self._pods: dict[str, Pod] = {}  # as they are in the other snapshot
+        # Pods as they are in the other snapshot, by key. A changed pod is another object, so identity tells changes.
+        self._pods: dict[str, Pod] = {}
 
     def mirror_snapshot(self, snapshot: Snapshot) -> Snapshot:
-        """The same cluster; ``snapshot`` itself where it is of the kind already."""
+        """Return the same cluster as ``snapshot`` in the given kind; ``snapshot`` itself if it is of the kind."""
         if type(snapshot) is self._kind:
             return snapshot
         if snapshot.node_columns is not self._columns:

@@ -1,4 +1,4 @@
-"""The command ``gate``: it judges a policy file on a dump of a cluster and exits with a status."""
+"""The command ``gate``: judge a policy file on a dump of a cluster, and exit with a status."""
 
 from __future__ import annotations
 
@@ -30,7 +30,9 @@ Places the pods of a cluster under a policy and under a baseline, compares, and 
 is 0 where all of them are kept, 1 where one is not, and 2 where the input cannot be used; then one line on stderr says
 where and why. docs/gate.md shows it in a pull request check."""
 REPORT = "where the verdict goes, to stdout without it: .json, .xml (JUnit) or .md (Markdown); may be repeated"
+# The site stores seeds as int32.
 LARGEST_SEED = 2**31 - 1
+# Formats of reports by the ending of their file.
 ENDINGS = {".json": "json", ".xml": "junit", ".md": "markdown"}
 # Options for thresholds, and their keys in a file.
 SHORT = {
@@ -53,7 +55,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def add_question_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add what the question consists of, but not where the verdict goes."""
+    """Add the options of the question, without those of the output."""
     add = parser.add_argument
     add("--policy", required=True, metavar="FILE", help="the configuration or Policy that is to ship (YAML, JSON)")
     add("--baseline", metavar="FILE", help="what it is held against; without it kube-scheduler's defaults")
@@ -79,7 +81,8 @@ def add_question_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def answer(options: argparse.Namespace) -> int:
-    """Write the verdict and return the exit status. Raises DocumentError, whose paths name options."""
+    """Write the verdict and return the exit status. Raise DocumentError, whose paths name options."""
+    # Formats are checked first, since the runs take long.
     outputs = [(Path(file), form_of(file, options.format)) for file in options.reports]
     verdict = judge_policy(options)
     plain = verdict.to_dict()
@@ -93,7 +96,7 @@ def answer(options: argparse.Namespace) -> int:
 
 
 def judge_policy(options: argparse.Namespace) -> gate.GateVerdict:
-    """The verdict on what the options name. Raises DocumentError, whose paths name options."""
+    """Return the verdict on the files that the options name. Raise DocumentError, whose paths name options."""
     baseline = Path(options.baseline) if options.baseline else None
     shipped = _read_policy(options.policy, "--policy")
     baseline_policy = _read_policy(options.baseline, "--baseline") if baseline else None
@@ -115,14 +118,14 @@ def judge_policy(options: argparse.Namespace) -> gate.GateVerdict:
 
 
 def summarize_error(error: ScenarioError) -> str:
-    """The first few problems on one line."""
+    """Return the first few problems on one line."""
     sentences = [str(problem) for problem in error.problems[:3]]
     more = len(error.problems) - len(sentences)
     return "; ".join(sentences) + (f"; and {more} more" if more > 0 else "")
 
 
 def _read_policy(file: str, option: str) -> bytes:
-    """The policy in ``file``, where it may be in a ConfigMap. Raises DocumentError."""
+    """Return the policy in ``file``, also if it is in a ConfigMap. Raise DocumentError."""
     data = _read_file(file, option)
     try:
         return unpack_config_map(data.decode()).encode()
@@ -140,7 +143,7 @@ def _seed(text: str) -> int:
 
 
 def form_of(file: str, form: str | None, option: str = "--output") -> str:
-    """The form in which ``file`` is written. Raises DocumentError."""
+    """Return the format in which ``file`` is written. Raise DocumentError."""
     more = ", or come with --format" if option == "--output" else ""
     chosen_form = form or ENDINGS.get(Path(file).suffix.lower())
     if chosen_form is None:
@@ -149,7 +152,7 @@ def form_of(file: str, form: str | None, option: str = "--output") -> str:
 
 
 def _choose_releases(options: argparse.Namespace, policy: bytes, baseline: bytes | None) -> tuple[Release, Release]:
-    """(the policy's release, the baseline's). Without a baseline it is that of the policy. Raises DocumentError."""
+    """Return the policy's release and the baseline's, which is the policy's by default. Raise DocumentError."""
     gates = options.baseline_feature_gates
     if gates is None:
         gates = options.feature_gates if options.baseline_release in (None, options.release) else ""
@@ -161,7 +164,7 @@ def _choose_releases(options: argparse.Namespace, policy: bytes, baseline: bytes
 
 
 def _load_release(document: bytes, name: str, gates: str, file_options: Sequence[str], option: str) -> Release:
-    """The release that reads the document: a classic one, 1.13 if none is named, for a Policy."""
+    """Return the release that loads the document: a classic one (1.13 if none is named) for a Policy."""
     try:
         switched = read_gates(gates)
         if not is_policy_text(document):
@@ -214,6 +217,7 @@ class _ScenarioFolder(Mapping[str, bytes]):
         self._folder = scenario.parent
 
     def __getitem__(self, name: str) -> bytes:
+        # A scenario must not read files of other folders.
         if name != Path(name).name or not (self._folder / name).is_file():
             raise KeyError(name)
         return (self._folder / name).read_bytes()
@@ -252,7 +256,7 @@ def _read_thresholds(options: argparse.Namespace) -> Thresholds:
 
 
 def merge_thresholds(options: argparse.Namespace) -> Json:
-    """The thresholds of the file, overridden by those of options, as a file says them. Raises DocumentError."""
+    """Return the thresholds of the file, overridden by those of options, in the form of a file. Raise DocumentError."""
     raw: Any = {}
     if options.thresholds:
         try:
@@ -295,13 +299,13 @@ def _parse_limits(text: str) -> tuple[str, Json]:
 
 
 def _of_file(problem: DocumentProblem, option: str, part: str) -> DocumentProblem:
-    """``problem`` with the option and file in its path instead of the part of the question."""
+    """Return ``problem`` with the option and file in its path instead of the part of the question."""
     path = problem.path.removeprefix(part).lstrip(".") if part else problem.path
     return DocumentProblem(f"{option}: {path}" if path else option, problem.text)
 
 
 def _with_option_paths(error: ScenarioError, options: argparse.Namespace) -> ScenarioError:
-    """``error`` with options and files in its paths instead of parts of the question."""
+    """Return ``error`` with options and files in its paths instead of parts of the question."""
     names = {
         "policy": f"--policy {options.policy}",
         "baseline": f"--baseline {options.baseline}",

@@ -1,4 +1,4 @@
-"""Judges a policy against a baseline on one cluster, for the command and for the site."""
+"""Judge a policy against a baseline on one cluster, for the command and for the site."""
 
 from __future__ import annotations
 
@@ -32,12 +32,14 @@ from kschedweb.engine.studies.upgrade.report import Upgrade, build_report
 from kschedweb.engine.values import dataclass
 
 DEFAULTS = "kube-scheduler's defaults"
+# Notes and warnings that are listed.
 MOST_NOTES = 50
 NO_NODE = (
     "there is no node in it: take it with kubectl get nodes,pods,… --all-namespaces -o json, as an account that may"
 )
 NO_POD = "there is no pod in it, so nothing would be tried: take it with --all-namespaces"
 NOTHING_TRIED = "no pod had to be scheduled, so nothing was tried"
+# Times in conditions.
 TIMES = ("lastHeartbeatTime", "lastTransitionTime")
 # Gets the current step and its progress; may raise to end the work.
 Progress = Callable[[str, int, int], None]
@@ -45,9 +47,11 @@ Progress = Callable[[str, int, int], None]
 
 @dataclass(frozen=True, slots=True)
 class GatePolicy:
-    """A policy as text (``None``: kube-scheduler's defaults), its name, and who runs it."""
+    """A policy with the release that runs it."""
 
+    # Name for people.
     label: str
+    # Its text; None for kube-scheduler's defaults.
     document: str | bytes | None = None
     release: Release = CURRENT
 
@@ -58,7 +62,7 @@ class GatePolicy:
 
 
 def policy_titles(policy: GatePolicy, baseline: GatePolicy) -> tuple[str, str]:
-    """The names of both, with the releases where one of these is not the one that is meant anyway."""
+    """Return the names of both policies, with their releases unless both are run by the current one."""
     if policy.release is baseline.release is CURRENT:
         return policy.label, baseline.label
     return policy.title, baseline.title
@@ -66,29 +70,33 @@ def policy_titles(policy: GatePolicy, baseline: GatePolicy) -> tuple[str, str]:
 
 @dataclass(frozen=True, slots=True)
 class GateQuestion:
-    """The policy, the ``baseline`` to compare it with, and a few words ``subject`` the cluster."""
+    """The question of a gate: does a policy keep the thresholds?"""
 
     policy: GatePolicy
+    # The policy that it is compared with.
     baseline: GatePolicy
     thresholds: Thresholds
+    # A few words about the cluster.
     subject: str
 
 
 @dataclass(frozen=True, slots=True)
 class GateVerdict:
-    """The result. ``warnings`` are about fields that kube-scheduler ignores, ``notes`` about what was left out.
-
-    ``upgrade`` is the report of it, where the policy is run by another release than the baseline.
-    """
+    """The answer of a gate."""
 
     question: GateQuestion
     judged: GateJudgement
+    # Nodes that exist at any time, and pods to schedule.
     nodes: int
     pods: int
     seed: int
+    # The engine of the policy's release, for people.
     engine: str
+    # What was left out.
     notes: tuple[str, ...] = ()
+    # Fields of the policy that kube-scheduler ignores.
     warnings: tuple[str, ...] = ()
+    # Report of the upgrade if another release runs the policy than the baseline.
     upgrade: Json | None = None
 
     @property
@@ -96,7 +104,7 @@ class GateVerdict:
         return self.judged.passed
 
     def to_dict(self) -> Json:
-        """Plain data, for JSON and as the source of the other formats."""
+        """Return plain data, for JSON and as the source of the other formats."""
         judged = self.judged.to_dict()
         policy, baseline = policy_titles(self.question.policy, self.question.baseline)
         header = {
@@ -117,9 +125,9 @@ class GateVerdict:
 def compute_verdict(
     prepared: PreparedScenario, question: GateQuestion, *, progress: Progress | None = None
 ) -> GateVerdict:
-    """Play ``prepared`` under both policies, compare the runs, and judge.
+    """Run ``prepared`` under both policies, compare the runs, and judge.
 
-    Raises DocumentError with problems under the paths policy, baseline, scenario and thresholds.
+    Raise DocumentError with problems under the paths policy, baseline, scenario and thresholds.
     """
     after, warnings = load_configuration(question.policy, "policy")
     before, _ = load_configuration(question.baseline, "baseline")
@@ -148,7 +156,7 @@ def compute_verdict(
 
 
 def load_configuration(policy: GatePolicy, path: str) -> tuple[Configuration, tuple[str, ...]]:
-    """The configuration of ``policy`` and the warnings about it; raises DocumentError if it is invalid."""
+    """Return the configuration of ``policy`` and the warnings about it; raise DocumentError if it is invalid."""
     loaded = load(policy.document, policy.release)
     if loaded.configuration is None:
         problems = []
@@ -168,11 +176,11 @@ def prepared_of(
     utilisation: Watermarks | None = None,
     prices: PriceTable | None = None,
 ) -> PreparedScenario:
-    """A scenario in which the pods of the ``listed`` objects are placed and nothing else happens.
+    """Return a scenario in which the pods of the ``listed`` objects are placed and nothing else happens.
 
     With ``place`` "all", bound pods are placed again; with "pending" they keep their nodes. ``now`` is when the objects
-    were read, in seconds of the epoch; the default is the newest time in them. ``prices`` are what nodes cost. A run
-    lasts as long where real use is known as where it is not, so that a dump measures what the site measures. Raises
+    were read, in seconds of the epoch; the default is the newest time in them. ``prices`` are those of nodes. A run
+    takes equally long with and without known use, so that a dump gives the measures that the site gives. Raise
     DocumentError.
     """
     kinds = [raw.get("kind") for raw in listed if isinstance(raw, dict)]
@@ -187,7 +195,7 @@ def prepared_of(
 
 
 def count_nodes_and_pods(prepared: PreparedScenario) -> tuple[int, int]:
-    """The number of nodes that ever exist, and the number of pods to schedule."""
+    """Return the number of nodes that exist at any time, and the number of pods to schedule."""
     nodes = sum(raw.get("kind") == "Node" for raw in prepared.objects)
     waiting = sum(raw.get("kind") == "Pod" and not (raw.get("spec") or {}).get("nodeName") for raw in prepared.objects)
     joins = sum(isinstance(event, NodeJoins) for event in prepared.events)
@@ -196,7 +204,7 @@ def count_nodes_and_pods(prepared: PreparedScenario) -> tuple[int, int]:
 
 
 def read_objects(documents: Iterable[Any]) -> list[Json]:
-    """``cluster_objects``; raises DocumentError."""
+    """Return the ``cluster_objects`` of documents; raise DocumentError."""
     try:
         return cluster_objects(documents)
     except ReadError as error:
@@ -204,7 +212,7 @@ def read_objects(documents: Iterable[Any]) -> list[Json]:
 
 
 def newest_time(listed: Iterable[Json]) -> float:
-    """The newest time in nodes and pods, in seconds of the epoch, which is about when they were read; 0 for none."""
+    """Return the newest time in nodes and pods in seconds of the epoch, about when they were read; 0 for none."""
     return max((_parse_time(text) for raw in listed for text in _iterate_times(raw)), default=0.0)
 
 

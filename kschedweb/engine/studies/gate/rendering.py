@@ -1,4 +1,4 @@
-"""A verdict as JSON, JUnit XML or Markdown, each made from ``GateVerdict.to_dict()``."""
+"""Render a verdict as JSON, JUnit XML or Markdown, from ``GateVerdict.to_dict()``."""
 
 from __future__ import annotations
 
@@ -11,15 +11,18 @@ from kschedweb.engine.objects.json_access import Json
 from kschedweb.engine.studies.gate.verdict import PASS, format_amount, format_count
 
 FORMATS = ("json", "junit", "markdown")
-MOST_LISTED = 20  # pods and notes, in Markdown: a comment on a pull request takes some 65,000 characters
-LONGEST = 300  # characters of one message in Markdown
+# Pods and notes in Markdown: a comment on a pull request takes some 65,000 characters.
+MOST_LISTED = 20
+# Characters of one message in Markdown.
+LONGEST = 300
 # Characters that XML 1.0 does not allow in any form.
 FORBIDDEN = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+# Characters with a meaning in Markdown or HTML, or that mention people and issues.
 SPECIAL = re.compile(r"([\\`*_{}\[\]<>#|~@&!])")
 
 
 def render_verdict(verdict: Json, form: str) -> str:
-    """``verdict`` as one of FORMATS, ending in a line end."""
+    """Return ``verdict`` in one of FORMATS, with a line end."""
     return {"json": as_json, "junit": render_junit, "markdown": render_markdown}[form](verdict)
 
 
@@ -31,7 +34,7 @@ def as_json(verdict: Json) -> str:
 
 
 def render_junit(verdict: Json) -> str:
-    """JUnit XML: each check is a test case of one suite; a failed check is a failure with its pods."""
+    """Return JUnit XML: each check is a test case of one suite; a failed check is a failure with its pods."""
     checks = verdict["checks"]
     failed = sum(not check["passed"] for check in checks)
     numbers = f'tests="{len(checks)}" failures="{failed}" errors="0" skipped="0"'
@@ -94,7 +97,7 @@ def _quote_attribute(value: object) -> str:
 
 
 def render_markdown(verdict: Json) -> str:
-    """A heading with the verdict, a table of the checks, and the pods of each folded below it."""
+    """Return a heading with the verdict, a table of the checks, and the pods of each folded below it."""
     passed = verdict["verdict"] == PASS
     lines = [f"## {'✅ Scheduling policy passes' if passed else '❌ Scheduling policy fails'}", ""]
     pods = f"{format_count(verdict['pods'], 'pod').lower()} on {format_count(verdict['nodes'], 'node')}"
@@ -149,7 +152,7 @@ def _by_plugin(counts: Json) -> Iterator[str]:
 
 
 def _render_upgrade(report: Json | None) -> Iterator[str]:
-    """The messages, fields and gates that another release changes, and what explains them."""
+    """Yield the numbers of messages, fields and gates that another release changes, and the explanations."""
     if report is None:
         return
     yield from ("", f"### From {_escape_markdown(report['from'])} to {_escape_markdown(report['to'])}", "")
@@ -176,12 +179,13 @@ def _render_list(title: str, listed: list[str]) -> Iterator[str]:
 
 
 def _escape_markdown(value: object) -> str:
-    """Text on one line, escaped for Markdown and without mentions of people."""
+    """Return text on one line, escaped for Markdown and without mentions of people."""
+    # A zero-width space after "@" keeps GitHub from notifying somebody of that name.
     return SPECIAL.sub(r"\\\1", _shorten(value)).replace("\\@", "@\u200b")
 
 
 def _inside_html(value: object) -> str:
-    """Text on one line, escaped for HTML inside Markdown."""
+    """Return text on one line, escaped for HTML inside Markdown."""
     return escape(_shorten(value)).replace("@", "@\u200b")
 
 

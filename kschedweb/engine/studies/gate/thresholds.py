@@ -14,13 +14,15 @@ from kschedweb.engine.studies.capacity.buffer import LOWEST_PRIORITY
 from kschedweb.engine.studies.document.document import ScenarioError
 from kschedweb.engine.values import dataclass
 
+# Means in a document: no threshold.
 ANY = "any"
 MOST_MEASURES = 100
+# A number, perhaps with a percent sign. It is short enough to be exact as a float.
 AMOUNT = re.compile(r"([0-9]{1,12}(?:\.[0-9]{1,6})?)[ ]?(%?)")
 
 
 def as_integer(number: float) -> float:
-    """``number`` as an integer if it is whole."""
+    """Return ``number`` as an integer if it is whole."""
     return int(number) if number == int(number) else number
 
 
@@ -32,24 +34,23 @@ class Amount:
     percent: bool = False
 
     def value_of(self, total: float) -> float:
-        """The amount as a number; a percentage is of ``total``."""
+        """Return the amount as a number; a percentage is taken of ``total``."""
         return abs(total) * self.number / 100.0 if self.percent else self.number
 
     @property
     def plain(self) -> float | str:
-        """The amount as it is written: a number, or text such as "10%"."""
+        """The amount in the form of a document: a number, or text such as "10%"."""
         return f"{self.number:g}%" if self.percent else as_integer(self.number)
 
 
 @dataclass(frozen=True, slots=True)
 class MeasureLimits:
-    """Limits of a measure: its highest and lowest value, and how much worse than under the baseline it may be.
+    """Limits of a measure."""
 
-    A measure without a better direction may differ by ``max_change`` either way.
-    """
-
+    # Highest and lowest value.
     max: float | None = None
     min: float | None = None
+    # How much worse it may be than under the baseline. Without a better direction, it may differ by this either way.
     max_change: Amount | None = None
 
     def __post_init__(self) -> None:
@@ -60,7 +61,7 @@ class MeasureLimits:
 
     @property
     def plain(self) -> Json:
-        """As it is written."""
+        """The limits in the form of a document."""
         change = None if self.max_change is None else self.max_change.plain
         numbers = {"max": self.max, "min": self.min}
         plain_limits: Json = {key: as_integer(value) for key, value in numbers.items() if value is not None}
@@ -69,16 +70,19 @@ class MeasureLimits:
 
 @dataclass(frozen=True, slots=True)
 class Thresholds:
-    """``None`` is no threshold. ``max_moved`` may be a share of the pods that have a node under both policies,
-    ``max_newly_unschedulable`` of all pods that are to be scheduled; ``max_skew_increase`` is in percentage points.
-    Pods of at least ``zone_loss_priority`` have to find a node again after the loss of any one zone.
-    """
+    """Thresholds of a gate; ``None`` is no threshold."""
 
+    # Pods that find no node only under the policy. A percentage is of all pods to schedule.
     max_newly_unschedulable: Amount | None = Amount(0.0)
+    # Pods on another node. A percentage is of pods with a node under both policies.
     max_moved: Amount | None = None
+    # Pods that wait at the end.
     max_pending: float | None = None
+    # Percentage points, of CPU and of memory requests at the end.
     max_skew_increase: float | None = None
+    # Pods of at least this priority must find a node again after the loss of any one zone.
     zone_loss_priority: int | None = None
+    # Limits by name of the measure.
     measures: Mapping[str, MeasureLimits] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -87,7 +91,7 @@ class Thresholds:
 
     @property
     def plain(self) -> Json:
-        """The thresholds as they are written, for ``read_thresholds``."""
+        """The thresholds in the form of a document, for ``read_thresholds``."""
         unschedulable = self.max_newly_unschedulable
         plain_thresholds: Json = {"maxNewlyUnschedulable": ANY if unschedulable is None else unschedulable.plain}
         plain_thresholds |= {} if self.max_moved is None else {"maxMoved": self.max_moved.plain}
@@ -168,7 +172,7 @@ THRESHOLDS = Struct(
 
 
 def read_thresholds(raw: Any, path: str = "thresholds") -> Thresholds:
-    """Read the thresholds ``raw``; raises DocumentError with all problems and their paths."""
+    """Read the thresholds ``raw``; raise DocumentError with all problems and their paths."""
     problems: list[DocumentProblem] = []
     thresholds = THRESHOLDS.read({} if raw is None else raw, path, problems)
     if problems:
@@ -178,7 +182,7 @@ def read_thresholds(raw: Any, path: str = "thresholds") -> Thresholds:
 
 
 def parse_number(text: str) -> float | int | str:
-    """A limit as written in an option: a number if it is one, else the text."""
+    """Return a limit as an option has it: a number if it is one, else the text."""
     for form in (int, float):
         try:
             return form(text)

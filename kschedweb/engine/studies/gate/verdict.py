@@ -1,4 +1,4 @@
-"""The judgement of a policy: its run and the baseline's, checked against thresholds."""
+"""Judge a policy: check its run and the baseline's against thresholds."""
 
 from __future__ import annotations
 
@@ -22,31 +22,35 @@ from kschedweb.engine.studies.play.successors import last_node, latest_rows
 from kschedweb.engine.values import dataclass
 
 PASS, FAIL = "pass", "fail"
-MOST_PODS = 50  # listed in a check
+# Pods that a check lists.
+MOST_PODS = 50
+# Slack for float sums in another order.
 ROUNDING = 1e-9
+# Kinds of controllers whose pods each node has; static pods belong to their "Node".
 NODE_WORKLOADS = frozenset({"DaemonSet", "Node"})
 NO_PROFILE = "No profile of the policy has the pod's schedulerName."
 SKEWS = tuple(f"skew_{name}_end" for name in (CPU, MEMORY))
-# A cluster may lack what these measures need; naming one of them is no error.
+# A cluster may lack what these measures need, so a threshold may name them nevertheless.
 OPTIONAL = (When.BUDGETS, When.USED)
 
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """The check of one threshold: ``value`` under the policy and under the ``baseline``, in ``unit``.
-
-    ``limits`` are as written. ``pods`` has the first pods concerned, ``more`` the number of others.
-    """
+    """The check of one threshold."""
 
     name: str
     label: str
     passed: bool
+    # Values under the policy and under the baseline; None if there is nothing to measure.
     value: float | None
     baseline: float | None
     unit: str
+    # Limits in the form of a document.
     limits: Mapping[str, Any]
     sentence: str
+    # The first pods concerned.
     pods: tuple[PlacementChange, ...] = ()
+    # Number of further pods.
     more: int = 0
 
     def to_dict(self) -> dict[str, Any]:
@@ -56,11 +60,14 @@ class Check:
 
 @dataclass(frozen=True, slots=True)
 class GateJudgement:
-    """The judgement of two runs of one scenario. ``scheduled`` pods have a node in both."""
+    """The judgement of two runs of one scenario."""
 
     checks: tuple[Check, ...]
+    # Pods with a node in both runs.
     scheduled: int
+    # Numbers of changes.
     counts: Mapping[str, Any]
+    # Every measure with its value in both runs.
     measures: tuple[Mapping[str, Any], ...] = field(default=())
 
     @property
@@ -69,7 +76,7 @@ class GateJudgement:
 
     @property
     def summary(self) -> str:
-        """One sentence."""
+        """One sentence on the checks."""
         failed = [check for check in self.checks if not check.passed]
         if not failed:
             return f"All {len(self.checks)} checks pass." if len(self.checks) > 1 else "The check passes."
@@ -89,21 +96,19 @@ class GateJudgement:
 
 @dataclass(frozen=True, slots=True)
 class RunPair:
-    """The two runs with their measures, and how they differ.
-
-    ``losses`` is what follows from the loss of each zone at the end of the second, where that is asked for.
-    """
+    """Two runs with their measures, and their comparison."""
 
     before: RunOutcome
     after: RunOutcome
     before_measures: Measures
     after_measures: Measures
     comparison: PlacementComparison
+    # The losses of each zone at the end of the second run, if a threshold needs them.
     losses: Buffer | None = None
 
 
 def judge_runs(pair: RunPair, thresholds: Thresholds) -> GateJudgement:
-    """Check ``pair.after`` against ``pair.before``; raises DocumentError for an unknown measure."""
+    """Check ``pair.after`` against ``pair.before``; raise DocumentError for an unknown measure."""
     _check_measure_names(pair, thresholds)
     lost, scheduled = newly_unschedulable(pair), _count_scheduled(pair)
     counts = pair.comparison.counts() | {"scheduled": scheduled, "newlyUnschedulable": len(lost)}
@@ -168,7 +173,7 @@ def _check_pending(pair: RunPair, limit: float) -> Check:
 
 
 def _check_zone_loss(losses: Buffer) -> Check:
-    """Whether all pods that count are placed again, whichever zone is lost; the pods are those of the worst loss."""
+    """Check that all pods that count find a node again, whichever zone is lost; list the pods of the worst loss."""
     worst, priorities = losses.worst_loss, f"of priority {losses.priority:,} and above"
     unplaced = worst.pods - worst.placed if worst is not None else 0
     if worst is None:
@@ -190,10 +195,10 @@ def _check_zone_loss(losses: Buffer) -> Check:
 
 
 def _check_nothing_runs(outcome: RunOutcome) -> Iterator[Check]:
-    """The failed check of a run in which pods were to be scheduled and none ever had a node.
+    """Yield a failed check if pods were to be scheduled and none ever had a node.
 
-    Pods of nodes themselves, which are there from the beginning, do not count. There is no threshold for this: a
-    policy that was never seen to place a pod must not pass because the baseline placed none either.
+    Pods of nodes themselves, which exist from the beginning, do not count. There is no threshold for this: a policy
+    that was never seen to place a pod must not pass because the baseline placed none either.
     """
     had_node = ~np.isnan(outcome.bound)
     to_schedule = (outcome.attempts > 0) | ~had_node
@@ -215,16 +220,17 @@ def _check_nothing_runs(outcome: RunOutcome) -> Iterator[Check]:
 
 
 def _of_nodes(outcome: RunOutcome) -> NDArray[np.bool_]:
-    """The pods of DaemonSets, and static ones: bool[pods]."""
+    """Return the pods of DaemonSets, and static ones: bool[pods]."""
     kinds = np.array([name.split("/")[1] in NODE_WORKLOADS for name in outcome.workloads] + [False], dtype=np.bool_)
-    of_nodes: NDArray[np.bool_] = kinds[outcome.workload]  # -1, no controller, is the last one
+    # The code -1 of pods without a controller indexes the last entry.
+    of_nodes: NDArray[np.bool_] = kinds[outcome.workload]
     return of_nodes
 
 
 def _check_measure(pair: RunPair, name: str, limits: MeasureLimits) -> Check:
     before, after = _find_measure(pair.before_measures, name), _find_measure(pair.after_measures, name)
     measure = after or before
-    if measure is None:  # of OPTIONAL
+    if measure is None:  # It is one of OPTIONAL.
         label = get_spec(name).label
         return Check(name, label, True, None, None, "", limits.plain, "There is nothing to measure.")
     value, base = after.value if after else None, before.value if before else None
@@ -251,7 +257,7 @@ def _broken_limits(measure: RunMeasure, limits: MeasureLimits, value: float, bas
 
 
 def compute_worsening(measure: RunMeasure, value: float, base: float) -> float:
-    """By how much ``value`` is worse than ``base``; without a better direction, by how much it differs."""
+    """Return by how much ``value`` is worse than ``base``; without a better direction, by how much it differs."""
     if measure.direction == LOWER:
         return value - base
     return base - value if measure.direction == HIGHER else abs(value - base)
@@ -289,7 +295,7 @@ def _measure_sentence(measure: RunMeasure, limits: MeasureLimits, value: float, 
 
 
 def newly_unschedulable(pair: RunPair) -> list[PlacementChange]:
-    """Pods that wait without a node under the policy, but not under the baseline.
+    """Return pods that wait without a node under the policy, but not under the baseline.
 
     They include pods that only this run has, and pods whose scheduler name has no profile in the policy.
     """
@@ -316,7 +322,7 @@ def newly_unschedulable(pair: RunPair) -> list[PlacementChange]:
 
 
 def _with_message(change: PlacementChange, outcome: RunOutcome) -> PlacementChange:
-    """The change with the pod's last message, if its comparison has none."""
+    """Return the change with the pod's last message, if its comparison has none."""
     row = outcome.index.get(change.after_pod or change.pod)
     if row is None or change.said not in ("", NEVER_TRIED):
         return change
@@ -324,7 +330,7 @@ def _with_message(change: PlacementChange, outcome: RunOutcome) -> PlacementChan
 
 
 def _count_scheduled(pair: RunPair) -> int:
-    """The number of pods with a node in both runs, without those that had it from the beginning."""
+    """Return the number of pods with a node in both runs, without those that had it from the beginning."""
     listed = pair.comparison.pairs.listed
     return sum(
         bool(pair.before.node[pod_pair.before] >= 0 and pair.after.node[pod_pair.after] >= 0) for pod_pair in listed
@@ -357,7 +363,7 @@ def _is_optional(name: str) -> bool:
 
 
 def _pair_measures(pair: RunPair) -> Iterator[dict[str, Any]]:
-    """Every measure with its value in both runs."""
+    """Yield every measure with its value in both runs."""
     for measure in pair.after_measures:
         before = _find_measure(pair.before_measures, measure.name)
         description = {key: value for key, value in asdict(measure).items() if key != "value"}
@@ -373,7 +379,7 @@ def _pair_measures(pair: RunPair) -> Iterator[dict[str, Any]]:
 
 
 def format_count(number: int, noun: str) -> str:
-    """A count with its noun, such as "1 pod", "1,200 pods" or "no pod"."""
+    """Return a count with its noun, such as "1 pod", "1,200 pods" or "no pod"."""
     if not number:
         return f"No {noun}" if noun == "pod" else f"no {noun}"
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
@@ -392,19 +398,19 @@ def _describe_limit(limit: Amount) -> str:
 
 
 def format_number(value: float) -> str:
-    """A readable number: an integer if it is whole, else with a few digits."""
+    """Return a readable number: an integer if it is whole, else with a few digits."""
     if value == int(value):
         return f"{int(value):,}"
     return f"{value:,.1f}" if abs(value) >= 10 else f"{value:.3g}"
 
 
 def unit_of_change(unit: str) -> str:
-    """The unit of a difference: that of two percentages is in points."""
+    """Return the unit of a difference: that of two percentages is in points."""
     return POINTS if unit == PERCENT else unit
 
 
 def format_amount(value: float, unit: str) -> str:
-    """A value with its unit, in the singular or plural."""
+    """Return a value with its unit, in the singular or plural."""
     singular = {
         "pods": "pod",
         "nodes": "node",

@@ -17,7 +17,7 @@ MONEY, PODS_AN_HOUR, BUDGETS, CHANGES = "money", "pods an hour", "budgets", "cha
 
 
 class When(StrEnum):
-    """What a run must have so that a measure has a value."""
+    """A condition that a run must meet so that a measure has a value."""
 
     ALWAYS = ""
     BUDGETS = "disruption budgets"

@@ -1,1 +1,1 @@
-"""What a descheduling cycle leads to: where evicted pods land, what that gains and disturbs, and whether it ends."""
+"""The effect of descheduling cycles: where evicted pods land, what that gains and disturbs, and if it ends."""

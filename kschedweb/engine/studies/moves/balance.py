@@ -1,4 +1,4 @@
-"""How a cluster stands: how even its nodes are, which of them have work, and what they cost."""
+"""Measure how even a cluster's nodes are, which of them have work, and what they cost."""
 
 from __future__ import annotations
 
@@ -14,17 +14,16 @@ from kschedweb.engine.values import dataclass
 
 @dataclass(frozen=True, slots=True)
 class LevelSpread:
-    """How uneven nodes are, in points of percent of their allocatable: the fullest less the emptiest, and deviation.
+    """The unevenness of nodes at one moment, in percentage points of their allocatable."""
 
-    These are the measures ``skew`` and ``spread`` at one moment, of requests and of use.
-    """
-
+    # The fullest less the emptiest node, as the measure `skew`.
     skew: float
+    # Standard deviation over nodes, as the measure `spread`.
     deviation: float
 
     @classmethod
     def from_levels(cls, levels: Floats) -> LevelSpread | None:
-        """``None`` where no level is known (NaN)."""
+        """Return the spread of levels; ``None`` if none is known (NaN)."""
         known_levels = levels[~np.isnan(levels)]
         return (
             cls(float(known_levels.max() - known_levels.min()), float(known_levels.std()))
@@ -35,26 +34,25 @@ class LevelSpread:
 
 @dataclass(frozen=True, slots=True)
 class ClusterBalance:
-    """``requests`` of all nodes and ``use`` of open ones by resource, those that are known.
+    """The balance and the cost of a cluster at one moment."""
 
-    ``nodes`` have pods beside those of DaemonSets.
-
-    ``cost`` is what the nodes with such pods cost an hour.
-    """
-
+    # Requests of all nodes by resource.
     requests: dict[str, LevelSpread]
+    # Real use of open nodes by resource, as far as it is known.
     use: dict[str, LevelSpread]
+    # Nodes with pods beside those of DaemonSets, and static ones.
     nodes: int
+    # Price of an hour of these nodes.
     cost: NodeCost
 
 
 def compute_balance(snapshot: Snapshot, use: ClusterUsage, rates: Rates) -> ClusterBalance:
-    """How the cluster stands now."""
+    """Return the balance of the cluster."""
     return compute_balance_of(snapshot, use, rates, find_busy_nodes(snapshot))
 
 
 def compute_balance_of(snapshot: Snapshot, use: ClusterUsage, rates: Rates, busy: Mask) -> ClusterBalance:
-    """How the cluster stands now, of which the nodes ``busy`` have pods at work."""
+    """Return the balance of the cluster, where the nodes ``busy`` have pods at work."""
     requests = {name: LevelSpread.from_levels(requested_percent(snapshot, name)) for name in RESOURCES}
     open_nodes = snapshot.node_columns.open_nodes()
     used = {name: LevelSpread.from_levels(levels[open_nodes]) for name, levels in use.current_levels().items()}
@@ -62,7 +60,7 @@ def compute_balance_of(snapshot: Snapshot, use: ClusterUsage, rates: Rates, busy
 
 
 def requested_percent(snapshot: Snapshot, resource: str) -> Floats:
-    """What is requested, in percent of allocatable, NaN for nodes without any. Shape [nodes]."""
+    """Return requests in percent of allocatable, NaN for nodes without any. Shape [nodes]."""
     room = snapshot.resource_row(snapshot.allocatable, resource).astype(np.float64)
     amounts = snapshot.resource_row(snapshot.requested, resource)
     percent: Floats = np.divide(100.0 * amounts, room, out=np.full(len(room), np.nan), where=room > 0)
@@ -70,7 +68,7 @@ def requested_percent(snapshot: Snapshot, resource: str) -> Floats:
 
 
 def find_busy_nodes(snapshot: Snapshot) -> Mask:
-    """Which nodes have pods that a drain would move. Shape [nodes]."""
+    """Return the nodes with pods that a drain would move. Shape [nodes]."""
     busy_nodes: set[int] = set()
     for pod, node in zip(snapshot.pods.pods, snapshot.pods.node.tolist(), strict=True):
         if pod is not None and node not in busy_nodes and not stays_at_drain(pod):

@@ -1,4 +1,4 @@
-"""Where evicted pods land: kube-scheduler's own cycle places their replacements in the order of the evictions."""
+"""Find where evicted pods land: kube-scheduler's own cycle places replacements in the order of evictions."""
 
 from __future__ import annotations
 
@@ -23,33 +23,41 @@ from kschedweb.engine.state.snapshot import Snapshot
 from kschedweb.engine.studies.moves.balance import ClusterBalance, compute_balance_of, find_busy_nodes
 from kschedweb.engine.values import dataclass
 
-LANDS, RETURNS, UNFIT, NOT_REPLACED = "lands", "returns", "unfit", "gone"  # what becomes of an evicted pod
+# Fates of an evicted pod.
+LANDS, RETURNS, UNFIT, NOT_REPLACED = "lands", "returns", "unfit", "gone"
 NO_CONTROLLER = "No controller makes another pod in its place."
 ENDED = "The pod has ended, and takes no room."
 NO_USE = "Real use of this cluster is not known: gains go by requests alone."
 NO_POD_USE = "The use of some moved pods is not known: they count as if they used nothing where they go."
 BY_SHARE = "The query of Prometheus is not asked: the share of each node's CPU that is used stands for its answer."
-Watch = Callable[[Pod, str, Set[str]], None]  # a pod, its node, and the nodes that its plugin takes pods from
-Check = Callable[[str, int, int], None]  # what is done, how much of how much; may raise to end the work
+# Gets a pod, its new node, and the nodes from which its plugin evicts pods.
+Watch = Callable[[Pod, str, Set[str]], None]
+# Gets the current step, its progress and its length; may raise to end the work.
+Check = Callable[[str, int, int], None]
 
 
 @dataclass(frozen=True, slots=True)
 class Landing:
-    """What becomes of one evicted pod. ``target`` is the node of its replacement, or ``message`` says why none is."""
+    """The fate of one evicted pod."""
 
     pod: str
     workload: str
+    # Its node.
     source: str
+    # The plugin that evicted it, and its profile.
     plugin: str
     profile: str
+    # LANDS, RETURNS, UNFIT or NOT_REPLACED.
     fate: str
+    # Node of its replacement; "" for none.
     target: str = ""
+    # Reason why there is no replacement, or no node for it.
     message: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class BudgetChange:
-    """A disruption budget that evictions asked: how many it allowed before, and how many it still does."""
+    """A disruption budget that evictions asked: disruptions that it allowed before, and that it still allows."""
 
     name: str
     before: int
@@ -58,9 +66,10 @@ class BudgetChange:
 
 @dataclass(frozen=True, slots=True)
 class DisturbedWorkload:
-    """A workload some of whose pods are evicted."""
+    """A workload of which pods are evicted."""
 
     workload: str
+    # All its pods, those that are evicted, and those of them that find no node.
     pods: int
     evicted: int
     unfit: int
@@ -68,12 +77,13 @@ class DisturbedWorkload:
 
 @dataclass(frozen=True, slots=True)
 class DryRun:
-    """A descheduling cycle and what follows from it. ``emptied`` and ``filled`` are nodes that lose or get all work."""
+    """A descheduling cycle and its consequences."""
 
     cycle: CycleResult = field(repr=False)
     landings: tuple[Landing, ...]
     before: ClusterBalance
     after: ClusterBalance
+    # Nodes that lose all work, and nodes that get their first.
     emptied: tuple[str, ...]
     filled: tuple[str, ...]
     budgets: tuple[BudgetChange, ...]
@@ -85,15 +95,16 @@ class DryRun:
 
 
 def bound_pods(snapshot: Snapshot) -> Iterable[Pod]:
-    """The pods of a snapshot, with what was read of them."""
+    """Return the pods of a snapshot."""
     return (pod for pod in snapshot.pods.pods if pod is not None)
 
 
 class DescheduledCluster:
-    """A cluster in which cycles of the descheduler and of kube-scheduler follow one another.
+    """A cluster in which cycles of the descheduler and of kube-scheduler alternate.
 
-    ``snapshot`` is taken over and changes. What the descheduler sees is ``described``; both are made of the same
-    objects. A replacement keeps its predecessor's name, so that a pod and those after it are known as one.
+    The scheduler sees ``snapshot``, which is taken over and changes. The descheduler sees ``described``, which is made
+    from the same objects. A replacement keeps its predecessor's name, so that a chain of replacements counts as one
+    pod.
     """
 
     def __init__(
@@ -108,8 +119,10 @@ class DescheduledCluster:
         self.scheduler = Scheduler.from_configuration(snapshot, configuration)
         self.use = ClusterUsage(snapshot)
         self.rates = Rates.from_table(table, [node.labels for node in snapshot.nodes])
-        self.waiting: list[Pod] = []  # evicted earlier, and still without a node
+        # Pods that earlier cycles evicted, and that still have no node.
+        self.waiting: list[Pod] = []
         self._described, self._check = described, check
+        # The pods as the descheduler sees them, by key.
         self._views = {pod.key: pod for pod in described.pods}
         self._watched: Watch | None = None
 
@@ -118,9 +131,9 @@ class DescheduledCluster:
         self._watched = landed
 
     def run(self, document: str | Json, now: float) -> DryRun:
-        """One cycle at ``now`` (seconds of the epoch), and the placing of its pods.
+        """Run one cycle at ``now`` (seconds of the epoch), and place its pods.
 
-        Raises PolicyRefused and SelectorError, as ``run_cycle`` does.
+        Raise PolicyRefused and SelectorError, as ``run_cycle`` does.
         """
         policy = load_policy(document, self._described.classes)
         notes = [] if self.use.is_known else [NO_USE]
@@ -132,6 +145,7 @@ class DescheduledCluster:
         sizes = self._workload_sizes()
         allowed = {budget.key: budget.budget.allowed for budget in self._described.budgets}
         busy = find_busy_nodes(self.snapshot)
+        # Taken before the cycle, since placing changes the snapshot.
         before = compute_balance_of(self.snapshot, self.use, self.rates, busy)
         cycle = run_cycle(policy, self._build_cluster(), now, metrics)
         self.snapshot.now = now
@@ -156,7 +170,7 @@ class DescheduledCluster:
         )
 
     def _workload_sizes(self) -> Counter[str]:
-        """How many pods each workload has."""
+        """Return the number of pods of each workload."""
         counts, names = Counter[str](), dict[Hashable, str]()
         for pod_view in self._views.values():
             if not pod_view.is_done:
@@ -173,7 +187,8 @@ class DescheduledCluster:
         return cluster
 
     def _place_evicted(self, evicted: Iterable[Eviction], now: float) -> tuple[list[Landing], bool]:
-        """The landings in the order of the evictions, and whether the use of all of them is known."""
+        """Return the landings in the order of the evictions, and whether the use of all of them is known."""
+        # All evicted pods leave first, as the descheduler evicts them within one cycle.
         removed, whole = [(eviction, self._remove_pod(eviction.pod)) for eviction in evicted], True
         waiting, self.waiting = self.waiting, []
         for pod in waiting:
@@ -205,7 +220,7 @@ class DescheduledCluster:
         return landings, whole
 
     def _remove_pod(self, key: str) -> tuple[Pod, str]:
-        """Take an evicted pod out of the cluster: it without its node, and GONE where nothing comes in its place."""
+        """Remove an evicted pod; return it without its node, and NOT_REPLACED if nothing replaces it."""
         pod_view = self._views[key]
         in_snapshot = key in self.snapshot.pods.slots
         pod = self.scheduler.evict_pod(key) if in_snapshot else pod_view.pod
@@ -215,7 +230,7 @@ class DescheduledCluster:
         return pod.on(""), ""
 
     def _place_pod(self, pod: Pod, now: float, sources: Set[str] = frozenset()) -> tuple[str, str]:
-        """The node that the replacement gets, or what the scheduler says of it."""
+        """Place the replacement, and return its node and the scheduler's message."""
         pod, _ = self.scheduler.create_claims(pod)
         placement = self.scheduler.find(pod)
         if placement.node:
@@ -232,7 +247,7 @@ class DescheduledCluster:
 
 
 def _list_disturbed(landings: Iterable[Landing], sizes: Counter[str]) -> tuple[DisturbedWorkload, ...]:
-    """The workloads, those first of which most pods are evicted."""
+    """Return the workloads, those with most evictions first."""
     evicted, unfit = Counter[str](), Counter[str]()
     for landing in landings:
         evicted[landing.workload] += 1

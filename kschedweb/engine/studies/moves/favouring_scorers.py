@@ -1,4 +1,4 @@
-"""Which score plugin speaks for the nodes that pods get."""
+"""Find the score plugin that favours the nodes that pods get."""
 
 from __future__ import annotations
 
@@ -14,25 +14,27 @@ from kschedweb.engine.framework.status import CycleError
 from kschedweb.engine.objects.pod import Pod
 
 FIT, TIE = "NodeResourcesFit", "the order of equal nodes"
-MOST_EXPLAINED = 200  # landings whose scores are worked out
+# Landings whose scores are explained: each evaluates all nodes.
+MOST_EXPLAINED = 200
 
 
 class ScorerLog:
-    """Which score plugin spoke most for the nodes that pods got."""
+    """Counts the score plugins that favoured the nodes that pods got most."""
 
     def __init__(self, scheduler: Scheduler) -> None:
         self._scheduler = scheduler
         self._counts: dict[str, Counter[str]] = defaultdict(Counter)
         self._explained = 0
+        # Scoring strategy of NodeResourcesFit by scheduler name.
         self._strategies = {
             profile.scheduler_name: describe_strategy(scheduler.configuration, profile.scheduler_name)
             for profile in scheduler.configuration.profiles
         }
 
     def record_scorer(self, pod: Pod, node: str, sources: Set[str], known_as: str = "") -> None:
-        """Work out who speaks for ``node``, which the pod is about to get, against nodes that are not ``sources``.
+        """Find the score plugin that favours ``node``, which the pod is about to get, over nodes not in ``sources``.
 
-        ``known_as`` is what the pod is known as, where that is not its key.
+        ``known_as`` is a name for the pod other than its key.
         """
         if self._explained >= MOST_EXPLAINED:
             return
@@ -47,15 +49,15 @@ class ScorerLog:
         self._counts[known_as or pod.key][scorer] += 1
 
     def scorer_of(self, pod: str) -> str:
-        """That plugin; of a pod that was not looked at, the one of most others."""
+        """Return the plugin of the pod; for a pod without a record, the most frequent one."""
         counts = self._counts.get(pod) or sum(self._counts.values(), Counter[str]())
         return counts.most_common(1)[0][0] if counts else ""
 
 
 def find_favouring_scorer(explanation: Explanation, node: str, sources: Set[str]) -> str:
-    """The score plugin that gives ``node`` most above the average of the nodes that pass and that pods may stay on.
+    """Return the score plugin whose score of ``node`` is most above the average of feasible nodes where pods may stay.
 
-    "" where there is no such node: pods are taken from ``sources``. TIE where no score speaks for ``node``.
+    "" if there is no such node, as pods are evicted from ``sources``. TIE if no score favours ``node``.
     """
     names = [explanation.nodes[place] for place in explanation.feasible.tolist()]
     stay = np.array([name != node and name not in sources for name in names], dtype=np.bool_)
@@ -68,7 +70,7 @@ def find_favouring_scorer(explanation: Explanation, node: str, sources: Set[str]
 
 
 def describe_strategy(configuration: Configuration, scheduler_name: str) -> str:
-    """Such as " (LeastAllocated)", as NodeResourcesFit scores in a profile."""
+    """Return the scoring strategy of NodeResourcesFit in a profile, such as " (LeastAllocated)"."""
     profile = configuration.find_profile(scheduler_name)
     arguments = profile.args.get(FIT, {}) if profile is not None else {}
     strategy_type = (arguments.get("scoringStrategy") or {}).get("type")

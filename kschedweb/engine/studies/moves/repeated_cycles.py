@@ -1,4 +1,4 @@
-"""Two policies that undo one another: the descheduler evicts pods which kube-scheduler puts back, and so on."""
+"""Find policies that undo one another: the descheduler evicts pods that kube-scheduler puts back, and so on."""
 
 from __future__ import annotations
 
@@ -10,32 +10,34 @@ from kschedweb.engine.studies.moves.dry_run import RETURNS, UNFIT, Check, Desche
 from kschedweb.engine.studies.moves.favouring_scorers import ScorerLog
 from kschedweb.engine.values import dataclass
 
-ROUNDS, ROUND_INTERVAL = 5, 300.0  # cycles, and seconds from one to the next: the descheduler's own default
+# Cycles, and seconds from one to the next: the descheduler's own default.
+ROUNDS, ROUND_INTERVAL = 5, 300.0
 
 
 @dataclass(frozen=True, slots=True)
 class Round:
-    """One cycle; ``repeated`` of its evictions are of pods that an earlier round had evicted already."""
+    """A cycle of the descheduler and of kube-scheduler."""
 
+    # Evicted pods, those that returned to their node, and those that found no node.
     evicted: int
     returned: int
     unfit: int
+    # Evictions of pods that an earlier round had evicted.
     repeated: int
     after: ClusterBalance
 
 
 @dataclass(frozen=True, slots=True)
 class Fight:
-    """Pods that ``plugin`` evicts, and that ``scorer`` brings back to where it evicts them, again and again.
+    """Pods that a plugin evicts again and again because a score plugin brings them back."""
 
-    ``scorer`` is the score plugin that spoke most for their nodes, with its strategy; "" where they fit on no other.
-    ``times`` is how often the most evicted of ``pods`` was evicted.
-    """
-
+    # The plugin that evicts them.
     plugin: str
+    # The score plugin that favours their nodes most, with its strategy; "" if they fit on no other node.
     scorer: str
     pods: tuple[str, ...]
     workloads: tuple[str, ...]
+    # Evictions of the most evicted of the pods.
     times: int
 
     @property
@@ -59,11 +61,13 @@ class Fight:
 
 @dataclass(frozen=True, slots=True)
 class Rounds:
-    """The first cycle in full, what followed, and who fights. ``settled``: the last round evicted nothing."""
+    """Repeated cycles."""
 
+    # The first cycle in full.
     first: DryRun
     rounds: tuple[Round, ...]
     fights: tuple[Fight, ...]
+    # Seconds from one cycle to the next.
     interval: float
 
     @property
@@ -80,11 +84,12 @@ def repeat_cycles(
     interval: float = ROUND_INTERVAL,
     check: Check = lambda *progress: None,
 ) -> Rounds:
-    """Run up to ``max_rounds`` cycles, one ``interval`` seconds from ``now`` on, until one evicts nothing.
+    """Run up to ``max_rounds`` cycles, ``interval`` seconds apart from ``now`` on, until one evicts nothing.
 
-    Raises PolicyRefused and SelectorError.
+    Raise PolicyRefused and SelectorError.
     """
     times, scorer_log = Counter[str](), ScorerLog(cluster.scheduler)
+    # The scores of pods matter only from their second eviction on, and explaining them takes long.
     cluster.watch_landings(
         lambda pod, node, sources: scorer_log.record_scorer(pod, node, sources) if times[pod.key] else None
     )

@@ -161,7 +161,7 @@ class _TryCounter(Observer):
 
 
 class _StopAtTry(_TryCounter):
-    """Raises at a try of a life of the pod; life 0 stands for any."""
+    """Raises ``_ReachedError`` at a try of a life of the pod; life 0 stands for any."""
 
     def __init__(self, key: str, attempt: int, life: int, heard: Heard) -> None:
         super().__init__(key, heard)

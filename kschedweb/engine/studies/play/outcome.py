@@ -316,7 +316,7 @@ class RunOutcome:
 
     @cached_property
     def unheard_moves(self) -> PodMoves:
-        """Those of ``forced_moves`` that a silent node does not learn of, so the pod is terminating there still."""
+        """The ``forced_moves`` that a silent node does not learn of, so that the pod is terminating there still."""
         log, forced = self.node_log, self.forced_moves
         ever = set(log.node[log.state == NodeState.UNKNOWN].tolist())
         rows = []

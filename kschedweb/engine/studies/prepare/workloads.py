@@ -62,7 +62,7 @@ class Workloads:
         self._scaled: set[str] = set()
 
     def add_workload(self, manifest: Json, replicas: int | None, at: float, life: float | None = None) -> None:
-        """Add a workload with its pods; raises PartError if it exists already."""
+        """Add a workload with its pods; raise PartError if it exists already."""
         kind, (namespace, name) = manifest["kind"], namespace_and_name(manifest)
         if kind == "Pod":
             self._add_pods(manifest, 1 if replicas is None else replicas, at, life)

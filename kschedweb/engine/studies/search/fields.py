@@ -1,6 +1,6 @@
 """Fields of a policy's document by their paths: ``profiles[0].plugins.score.enabled[NodeResourcesFit].weight``.
 
-Of a classic Policy: ``priorities[LeastRequestedPriority].weight``.
+In a classic Policy: ``priorities[LeastRequestedPriority].weight``.
 
 A step is a key, or an item in brackets: a number, or the name of a plugin, resource or profile. A field that a document
 leaves out has its default. So setting one argument writes out the defaults of its neighbours.
@@ -17,17 +17,20 @@ from kschedweb.engine.config import Configuration
 
 Step = str | int
 Path = tuple[Step, ...]
+# Stands for a field that does not exist, since None may be a value.
 ABSENT = object()
 
 _STEP = re.compile(r"(?:^|\.)([A-Za-z0-9_-]+)|\[([^\[\]]+)\]")
-_NAMES = ("name", "schedulerName", "topologyKey")  # keys that name an item of a list
+# Keys that name an item of a list.
+_NAMES = ("name", "schedulerName", "topologyKey")
 SCORE = ("plugins", "score", "enabled")
 PRIORITIES = "priorities"
-LISTS = (PRIORITIES, "predicates")  # of a Policy: one that is there replaces its defaults as a whole
+# Lists of a Policy that replace their defaults as a whole if they are present.
+LISTS = (PRIORITIES, "predicates")
 
 
 class PathError(ValueError):
-    """An invalid path; the text names the step."""
+    """An invalid path; the message names the step."""
 
 
 class Name(str):
@@ -37,7 +40,7 @@ class Name(str):
 
 
 def parse_path(path: str) -> Path:
-    """The steps of ``path``; raises PathError for a syntax error."""
+    """Return the steps of ``path``; raise PathError for a syntax error."""
     steps: list[Step] = []
     at = 0
     for match in _STEP.finditer(path):
@@ -52,7 +55,7 @@ def parse_path(path: str) -> Path:
 
 
 def profile_and_plugin(path: Path) -> tuple[int, str] | None:
-    """Profile and plugin if ``path`` is the weight of a plugin, or of a priority of a Policy, else ``None``."""
+    """Return profile and plugin if ``path`` is the weight of a plugin, or of a priority of a Policy, else ``None``."""
     if len(path) == 3 and path[0] == PRIORITIES and isinstance(path[1], Name) and path[2] == "weight":
         return 0, str(path[1])
     if len(path) == 7 and path[0] == "profiles" and path[2:5] == SCORE and path[6] == "weight":
@@ -63,10 +66,7 @@ def profile_and_plugin(path: Path) -> tuple[int, str] | None:
 
 
 def get_value(configuration: Configuration, path: Path) -> Any:
-    """The value at ``path`` after defaulting; ABSENT if there is none.
-
-    The weight of a plugin that is not enabled for scoring is 0.
-    """
+    """Return the value at ``path`` after defaulting; ABSENT if there is none."""
     weight_path = profile_and_plugin(path)
     if weight_path is None:
         return _value_at(configuration.document, path)
@@ -92,10 +92,10 @@ def _value_at(document: Any, path: Path) -> Any:
 def apply_changes(
     document: Mapping[str, Any], defaulted: Mapping[str, Any], changes: Sequence[tuple[Path, Any]]
 ) -> Any:
-    """A copy of ``document`` with the ``changes`` applied; ``defaulted`` is the document after defaulting.
+    """Return a copy of ``document`` with the ``changes`` applied; ``defaulted`` is the document after defaulting.
 
     A weight of 0 disables the plugin's score, because kube-scheduler would treat it as 1; it takes a priority out of a
-    Policy. Raises PathError.
+    Policy. Raise PathError.
     """
     target = copy.deepcopy(dict(document))
     for path, value in changes:
@@ -117,7 +117,8 @@ def apply_changes(
 
 
 def _set_value(target: Any, defaulted: Any, path: Path, value: Any) -> None:
-    inside = False  # whether in a plugin's arguments, whose defaults are written out
+    # True within a plugin's arguments, whose defaults are written out.
+    inside = False
     for place, step in enumerate(path[:-1]):
         default = _get_child(defaulted, step)
         child = _get_child(target, step)
@@ -137,7 +138,7 @@ def _get_child(holder: Any, step: Step) -> Any:
 
 
 def _put_value(holder: Any, step: Step, value: Any) -> Any:
-    """Set the step to ``value``; returns the value that is there afterwards."""
+    """Set the step to ``value``, and return the value that is there afterwards."""
     if isinstance(holder, dict) and isinstance(step, str):
         holder[str(step)] = value
         return value

@@ -1,4 +1,4 @@
-"""Sensitivity: how much an objective depends on each dimension of a space, estimated from trials."""
+"""Estimate from trials how much an objective depends on each dimension of a space."""
 
 from __future__ import annotations
 
@@ -8,12 +8,14 @@ import numpy as np
 
 from kschedweb.engine.state.columns import Floats
 
+# Groups of numbers, so that each has several trials.
 MOST_GROUPS = 8
-FEWEST = 8  # fewest trials for an estimate
+# Trials that an estimate needs at least.
+FEWEST = 8
 
 
 def explained_share(values: Sequence[Hashable], objective: Floats, *, numeric: bool) -> float | None:
-    """The share of the objective's variance that this dimension alone explains, 0 to 1.
+    """Return the share of the objective's variance that this dimension alone explains, 0 to 1.
 
     Trials are grouped by value; more than 8 different numbers form 8 groups of about equal size. The result is epsilon
     squared: the correlation ratio (variance between group means over total variance), less what random groups would
@@ -24,6 +26,7 @@ def explained_share(values: Sequence[Hashable], objective: Floats, *, numeric: b
     if count < FEWEST or kinds < 2 or count <= kinds:
         return None
     total = float(((objective - objective.mean()) ** 2).sum())
+    # A constant objective has a variance of rounding errors alone.
     if total <= 1e-12 * max(1.0, float((objective**2).sum())):
         return 0.0
     sums, sizes = np.bincount(groups, weights=objective), np.bincount(groups)
@@ -32,7 +35,7 @@ def explained_share(values: Sequence[Hashable], objective: Floats, *, numeric: b
 
 
 def group_values(values: Sequence[Hashable], *, numeric: bool) -> np.ndarray:
-    """The group of each value, numbered from 0; numbers are grouped in order."""
+    """Return the group of each value, numbered from 0; numbers are grouped in order."""
     distinct = list(dict.fromkeys(values))
     if not numeric or len(distinct) <= MOST_GROUPS:
         if numeric:

@@ -17,29 +17,36 @@ from kschedweb.engine.studies.search import fields
 from kschedweb.engine.values import dataclass
 
 MOST_DIMENSIONS = 12
-MOST_VALUES = 100  # of one dimension in a grid
-DEFAULT_COUNT = 5  # default number of values of a continuous range in a grid
+# Values of one dimension in a grid.
+MOST_VALUES = 100
+# Values of a continuous range in a grid, unless the space gives their number.
+DEFAULT_COUNT = 5
+# The largest int32, as weights and most integers in the API are int32.
 LARGEST = 2**31 - 1
 KEYS = ("path", "from", "to", "step", "log", "count", "values")
 
-Value = Any  # a number, a string or a boolean
+# A number, a string or a boolean.
+Value = Any
 Point = tuple[Value, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Dimension:
-    """A field that varies over ``choices``, or from ``low`` to ``high``.
+    """A field that varies over choices, or over a range.
 
-    Values are integers if both ends and the step are. ``step`` is ``None`` for a continuous range; ``log`` spaces
-    values evenly by ratio; ``count`` is the number of values in a grid, 0 for one per step.
+    Values are integers if both ends and the step are.
     """
 
     path: str
+    # Values to choose from; empty for a range.
     choices: tuple[Value, ...] = ()
     low: float = 0
     high: float = 0
+    # Distance of values; None for a continuous range.
     step: float | None = None
+    # True if values are spaced evenly by ratio.
     log: bool = False
+    # Values in a grid; 0 for one at each step.
     count: int = 0
 
     @property
@@ -64,7 +71,7 @@ class Dimension:
         return self.path
 
     def values(self) -> tuple[Value, ...]:
-        """The values of a grid, in order."""
+        """Return the values of a grid, in order."""
         if self.choices:
             return self.choices
         if self.count:
@@ -91,14 +98,15 @@ class Dimension:
         return self._step_count(self.step or 1) + 1
 
     def _step_count(self, step: float) -> int:
+        # Slack, so that the upper end is not lost to rounding.
         return math.floor((self.high - self.low) / step + 1e-9)
 
     def round_value(self, value: float) -> float:
-        """``value`` rounded as it is written into a document."""
+        """Return ``value`` rounded as it is written into a document."""
         return round(value) if self.whole else float(f"{value:.10g}")
 
     def can_hold(self, value: Value) -> bool:
-        """Whether the dimension can have ``value``."""
+        """Return whether the dimension can have ``value``."""
         if self.choices:
             return any(
                 value == choice and isinstance(value, bool) == isinstance(choice, bool) for choice in self.choices
@@ -106,7 +114,7 @@ class Dimension:
         return isinstance(value, int | float) and not isinstance(value, bool) and self.low <= value <= self.high
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data for ``read_space``."""
+        """Return plain data for ``read_space``."""
         if self.choices:
             return {"path": self.path, "values": list(self.choices)}
         plain: dict[str, Any] = {"path": self.path, "from": self.low, "to": self.high}
@@ -120,6 +128,7 @@ class Space:
     """Fields that vary around a policy. A point has a value for each dimension, in order."""
 
     dimensions: tuple[Dimension, ...]
+    # The policy's document, and its configuration.
     base: Mapping[str, Any]
     configuration: Configuration
 
@@ -129,7 +138,7 @@ class Space:
         return math.prod(dimension.size for dimension in self.dimensions)
 
     def iterate_grid(self) -> Iterator[Point]:
-        """Every combination of values; the last dimension varies fastest."""
+        """Yield every combination of values; the last dimension varies fastest."""
         return itertools.product(*(dimension.values() for dimension in self.dimensions))
 
     @property
@@ -141,13 +150,14 @@ class Space:
         return tuple(None if value is fields.ABSENT else value for value in values)
 
     def can_hold(self, point: Sequence[Value]) -> bool:
-        """Whether every value of ``point`` is within its dimension."""
+        """Return whether every value of ``point`` is within its dimension."""
         return all(dimension.can_hold(value) for dimension, value in zip(self.dimensions, point, strict=True))
 
     def vary_one_dimension(self, limit: int) -> list[Point]:
-        """Points that differ from the base policy in one dimension: up to ``limit`` values of each, with both ends.
+        """Return points that differ from the base policy in one dimension only.
 
-        Dimensions alternate, so that the first part of the list covers all of them.
+        Each dimension has up to ``limit`` values, with both ends. Dimensions alternate, so that the first part of the
+        list covers all of them.
         """
         start = self.base_point
         by_dimension = []
@@ -160,7 +170,7 @@ class Space:
         return list(dict.fromkeys(point for point in turns if point is not None))
 
     def document_at(self, point: Sequence[Value]) -> dict[str, Any]:
-        """The policy document at ``point``; values that the base has already are not written."""
+        """Return the policy document at ``point``; values that the base has already are not written."""
         start = self.base_point
         changes = [
             (fields.parse_path(dimension.path), value)
@@ -172,7 +182,8 @@ class Space:
 
 
 def is_same_value(value: Value, other: Value) -> bool:
-    """Whether two values are equal; a boolean equals only a boolean."""
+    """Return whether two values are equal; a boolean equals only a boolean."""
+    # In Python, True == 1.
     return bool(value == other) and isinstance(value, bool) == isinstance(other, bool)
 
 
@@ -180,7 +191,7 @@ def read_space(raw: Any, base: Mapping[str, Any], release: Release = CURRENT) ->
     """Read the list ``raw`` as a space around the document ``base`` of a ``release``.
 
     The ends of every dimension, or all of its choices, are tried one by one in the base policy, so that kube-scheduler
-    accepts the policies. Raises DocumentError with all problems, under paths like ``space[2].step``.
+    accepts the policies. Raise DocumentError with all problems, under paths like ``space[2].step``.
     """
     loaded = load(base, release)
     if loaded.configuration is None:
@@ -191,7 +202,7 @@ def read_space(raw: Any, base: Mapping[str, Any], release: Release = CURRENT) ->
 
 
 def find_problems(around: Space, raw: Any) -> list[DocumentProblem]:
-    """Problems of ``raw`` as a space around the policy of ``around``."""
+    """Return problems of ``raw`` as a space around the policy of ``around``."""
     try:
         _read_space(raw, around.base, around.configuration)
     except ScenarioError as error:
@@ -285,7 +296,7 @@ def _is_finite(value: Any) -> bool:
 
 
 def _check_values(space: Space, place: int) -> Iterator[DocumentProblem]:
-    """kube-scheduler's errors on a dimension's values, each alone in the base policy."""
+    """Yield kube-scheduler's errors on a dimension's values, each alone in the base policy."""
     dimension = space.dimensions[place]
     start = space.base_point
     key = "values" if dimension.choices else "from"

@@ -1,4 +1,4 @@
-"""Any CSV file of pods, by a mapping of its columns."""
+"""Read pods from any CSV file, by a mapping of its columns."""
 
 from __future__ import annotations
 
@@ -14,11 +14,12 @@ from kschedweb.engine.studies.document.parts import Column, TraceColumns
 from kschedweb.engine.studies.traces.pods import PodSpecs, TracePod, object_name
 from kschedweb.engine.studies.traces.table import Doubts, Row, RowError, read_amount, read_rows
 
-BYTES = ("memory", "ephemeral-storage", "hugepages-")  # a part of a byte is not worth a note
+# Resources in bytes, for which rounding is not worth a note.
+BYTES = ("memory", "ephemeral-storage", "hugepages-")
 
 
 def read_pods(lines: Iterable[str], columns: TraceColumns, namespace: str, doubts: Doubts) -> Iterator[TracePod]:
-    """The pods in the order of lines; times are as written, or in seconds of the epoch. Raises TraceError."""
+    """Yield the pods in the order of lines; times are as written, or in seconds of the epoch. Raise TraceError."""
     specs, shares = PodSpecs(), Counter[str]()
     single_columns = (
         columns.time,
@@ -87,8 +88,9 @@ def _cell_label(row: Row, column: Column) -> str:
 
 
 def _cell_time(row: Row, column: Column) -> float | None:
-    """A time in seconds; one with a date is in seconds of the epoch."""
+    """Return a time in seconds; one with a date is in seconds of the epoch."""
     text = _cell_text(row, column)
+    # A minus at the beginning is a sign, further on it belongs to a date.
     if "-" in text[1:] and ":" in text:
         try:
             time = datetime.fromisoformat(text)
@@ -99,10 +101,10 @@ def _cell_time(row: Row, column: Column) -> float | None:
 
 
 def _cell_quantity(row: Row, column: Column | None, resource: str, shares: Counter[str]) -> str:
-    """The cell as a quantity; "" if it is empty. Raises RowError.
+    """Return the cell as a quantity; "" if it is empty. Raise RowError.
 
-    An amount is rounded up, as Kubernetes does: a pod never asks for less than the trace says. ``shares`` counts the
-    pods that ask for a part of something that is counted in whole ones.
+    An amount is rounded up, as Kubernetes does: a pod never requests less than the trace says. ``shares`` counts the
+    pods that request a part of something that is counted in whole units.
     """
     text = _cell_text(row, column)
     if column is None or not text:
@@ -112,7 +114,7 @@ def _cell_quantity(row: Row, column: Column | None, resource: str, shares: Count
     except ValueError:
         return _as_written(text, column, resource, shares)
     read_amount(row, column.column, factor=column.factor)
-    # In decimals: 30 × 0.01 is 0.3 here, and a whole number stays one.
+    # Decimals, unlike floats, give exactly 0.3 for 30 × 0.01, and keep whole numbers whole.
     exact = Decimal(text) * Decimal(repr(column.factor))
     if resource == "cpu":
         return f"{_round_up(exact * 1000)}m"
@@ -120,7 +122,7 @@ def _cell_quantity(row: Row, column: Column | None, resource: str, shares: Count
 
 
 def _as_written(text: str, column: Column, resource: str, shares: Counter[str]) -> str:
-    """A quantity with a unit, such as 250m or 2Gi. Raises RowError."""
+    """Return a quantity with a unit, such as 250m or 2Gi. Raise RowError."""
     if column.factor != 1.0:
         raise RowError(f"{column.column} is {text[:40]!r}, which is no number")
     try:

@@ -1,4 +1,4 @@
-"""The files of a scenario by name; their problems are errors of the part that names them."""
+"""Read the files of a scenario by name; their problems are errors of the part that names them."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ class Files:
         self._files, self._notes = files, notes
 
     def read_nodes(self, name: str, form: str) -> Iterator[Json]:
-        """The nodes of a file."""
+        """Yield the nodes of a file."""
         with self._open_file(name) as source:
             yield from openb.read_nodes(read_lines(source), Doubts(name, self._notes))
 
     def read_pods(self, trace: Trace) -> Iterator[TracePod]:
-        """The pods of a trace in the form openb or csv."""
+        """Yield the pods of a trace in the format openb or csv."""
         with self._open_file(trace.file) as source:
             doubts = Doubts(trace.file, self._notes)
             if trace.columns is not None:
@@ -41,17 +41,17 @@ class Files:
                 yield from openb.read_pods(read_lines(source), trace.namespace, doubts)
 
     def read_records(self, trace: Trace) -> Iterator[Record]:
-        """The records of a cluster's objects."""
+        """Yield the records of a cluster's objects."""
         with self._open_file(trace.file) as source:
             yield from records.read_records(read_lines(source, longest=MOST_RECORD), Doubts(trace.file, self._notes))
 
     def read_recording(self, name: str) -> UseRecording:
-        """The CPU use of machines."""
+        """Return the CPU use of machines."""
         with self._open_file(name) as source:
             return UseRecording.from_csv(read_lines(source))
 
     def read_figures(self, name: str) -> CollectedWatermarks | None:
-        """The use of nodes and workloads; ``None`` if there is no such file."""
+        """Return the use of nodes and workloads; ``None`` if there is no such file."""
         if name not in self._files:
             return None
         with self._open_file(name) as source:

@@ -1,4 +1,4 @@
-"""Inspection of a file before it is used: its content, and lines that cannot be used."""
+"""Inspect a file before it is used: its content, and lines that cannot be used."""
 
 from __future__ import annotations
 
@@ -22,8 +22,9 @@ from kschedweb.engine.values import dataclass
 NODES, PODS, RECORDS, CSV, RECORDING = "openb-nodes", "openb-pods", "records", "csv", "recording"
 FIGURES = "figures"
 KINDS = (NODES, PODS, RECORDS, CSV, RECORDING, FIGURES)
-MOST_FIGURES = 1_000_000  # lines; their content is limited by the reader
-# Lines that are inspected one by one.
+# Lines of figures. The reader limits their content, so all of them are read.
+MOST_FIGURES = 1_000_000
+# Lines that are inspected one by one, so that an inspection takes at most a few seconds.
 INSPECTED_LINES = {
     NODES: 100_000,
     PODS: 100_000,
@@ -32,6 +33,7 @@ INSPECTED_LINES = {
     RECORDING: 1_000,
     FIGURES: MOST_FIGURES,
 }
+# Usable lines that a scenario takes at most.
 MAX_OBJECTS = {
     NODES: MOST_NODES,
     PODS: MOST_PODS,
@@ -40,37 +42,45 @@ MAX_OBJECTS = {
     RECORDING: MOST_MACHINES,
     FIGURES: MOST_FIGURES,
 }
-# Approximate memory of a line after reading.
+# KiB of memory of a line after reading, as measured approximately.
 KIB = {NODES: 2.0, PODS: 1.0, RECORDS: 8.0, CSV: 1.0, RECORDING: 2.5, FIGURES: 2.5}
-SAMPLE_ROWS, WIDTH, VALUES = 5, 80, 8  # shown rows, characters of a cell, and values of a machine
-HEAD = 4096  # characters that determine the kind
+# Shown rows, characters of a cell, and values of a machine.
+SAMPLE_ROWS, WIDTH, VALUES = 5, 80, 8
+# Characters that determine the kind.
+HEAD = 4096
+# Columns by which files of openb are recognised.
 NODE_COLUMNS, POD_COLUMNS = {"sn", "cpu_milli", "memory_mib"}, {"name", "cpu_milli", "memory_mib"}
 
 
 @dataclass(frozen=True, slots=True)
 class FileCost:
-    """An estimate for the whole file from its first lines: nodes, pods, records or machines, and memory."""
+    """The cost of the whole file, estimated from its first lines."""
 
+    # Nodes, pods, records or machines.
     objects: int
+    # Memory in MiB.
     mib: float
 
 
 @dataclass(frozen=True, slots=True)
 class Inspection:
-    """A file of ``kind`` (one of KINDS), of whose ``lines`` the first ``looked_at`` were inspected one by one.
+    """The result of an inspection."""
 
-    ``usable`` of these can be used. ``problems`` are (line, text), with line 0 for the whole file. ``columns`` are the
-    names in the first line, or the parts of a record or recording; ``rows`` are the first rows, with cells of at most
-    80 characters. ``span`` is the first and the last time in seconds, ``None`` if there are no times.
-    """
-
+    # One of KINDS.
     kind: str
+    # Lines of the file.
     lines: int
+    # Lines from the beginning that were inspected one by one.
     looked_at: int
+    # Those of them that can be used.
     usable: int
+    # Names in the first line, or the parts of a record or recording.
     columns: list[str]
+    # The first rows, with cells of at most 80 characters.
     rows: list[list[str]]
+    # Line and text of each problem; line 0 stands for the whole file.
     problems: list[tuple[int, str]]
+    # First and last time in seconds; None without times.
     span: tuple[float, float] | None
     cost: FileCost
 
@@ -78,8 +88,8 @@ class Inspection:
 def inspect_file(kind: str, data: bytes) -> Inspection:
     """Inspect ``data``, which may be compressed with gzip; "" for ``kind`` detects it from the first line.
 
-    A table of numbers without names is a recording, even if ``kind`` is csv. Takes at most a few seconds and MiB,
-    whatever the file claims. Raises TraceError for a useless file, with the line if there is one.
+    A table of numbers without names is a recording, even if ``kind`` is csv. An inspection takes at most a few seconds
+    and MiB, whatever the file claims. Raise TraceError for a useless file, with the line if there is one.
     """
     detected_kind = kind_of(data)
     kind = detected_kind if not kind or (kind, detected_kind) == (CSV, RECORDING) else kind
@@ -91,6 +101,7 @@ def inspect_file(kind: str, data: bytes) -> Inspection:
         _INSPECTORS[kind](look, doubts)
     except (RecordingError, CollectedError) as error:
         raise TraceError(str(error)) from None
+    # The header is a line, but no object.
     usable, heads = doubts.good, int(kind in (NODES, PODS, CSV))
     objects = usable if looked_at == total else round(usable / (looked_at - heads) * (total - heads))
     if objects > MAX_OBJECTS[kind]:
@@ -104,7 +115,7 @@ def inspect_file(kind: str, data: bytes) -> Inspection:
 
 
 def kind_of(data: bytes) -> str:
-    """The kind of a file by its first line. Raises TraceError if that cannot be read."""
+    """Return the kind of a file by its first line. Raise TraceError if that cannot be read."""
     first = next(read_lines(data, longest=MOST_RECORD)).strip()[:HEAD]
     if first.startswith("{"):
         return RECORDS
@@ -138,8 +149,8 @@ class _FileSample:
         self._first_lines = first
 
     def read_table(self) -> Iterator[str]:
-        """The lines of a table, of which the first one has names."""
-        with suppress(csv.Error):  # raised again with its line when the whole file is read
+        """Return the lines of a table whose first line has the names."""
+        with suppress(csv.Error):  # The reader of the whole file raises it again, with its line.
             for row in csv.reader(self._first_lines):
                 self.rows.append([cell.strip()[:WIDTH] for cell in row])
         self.columns, self.rows = self.rows[0] if self.rows else [], self.rows[1:]

@@ -1,4 +1,4 @@
-"""Writes a cluster's changes as records in the format of kube-scheduler-simulator's recorder (records.py).
+"""Write a cluster's changes as records in the format of kube-scheduler-simulator's recorder (records.py).
 
 Only changes that matter to a scenario are written. Heartbeats of nodes, starts of containers and counts in the status
 of workloads do not.
@@ -16,26 +16,31 @@ from kschedweb.engine.studies.document.raw_pods import FINISHED, unbind_pod
 from kschedweb.engine.studies.traces.records import ADD, DELETE, UPDATE, parse_seconds, read_records
 from kschedweb.engine.studies.traces.table import Doubts, RowError
 
-Key = tuple[str, str, str]  # kind, namespace, name
-FLEETING = frozenset({"resourceVersion", "generation", "managedFields", "annotations"})  # of metadata
+# Kind, namespace and name.
+Key = tuple[str, str, str]
+# Metadata that changes without effect on a scenario.
+FLEETING = frozenset({"resourceVersion", "generation", "managedFields", "annotations"})
 
 
 class Ledger:
     """The known state of a cluster that is recorded from ``start`` on (seconds of the epoch).
 
     Changes come from a watch at the time ``now``; each method returns the lines that they add. After an interruption,
-    the next list shows what has changed, and the objects themselves name the times.
+    the next list shows the changes, and the objects themselves tell the times.
     """
 
     def __init__(self, start: float) -> None:
         self.start = start
-        self.nodes = self.pods = 0  # numbers added so far
-        self._known: dict[Key, tuple[str, bytes]] = {}  # uid and digest
-        self._versions: dict[str, object] = {}  # apiVersion by kind
+        # Nodes and pods that were added so far.
+        self.nodes = self.pods = 0
+        # UID and digest of each object. Digests suffice to notice changes, and take far less memory than objects.
+        self._known: dict[Key, tuple[str, bytes]] = {}
+        # The apiVersion of each kind, for records of deletions.
+        self._versions: dict[str, object] = {}
 
     @classmethod
     def from_lines(cls, start: float, lines: Iterable[str]) -> Ledger:
-        """The ledger of a recording that ended with ``lines``. Raises TraceError."""
+        """Return the ledger of a recording that ended with ``lines``. Raise TraceError."""
         ledger = cls(start)
         for record in read_records(lines, Doubts("", [])):
             if record.event == DELETE:
@@ -45,7 +50,7 @@ class Ledger:
         return ledger
 
     def sync_list(self, kind: str, items: Iterable[Json], now: float) -> list[str]:
-        """A list of all objects of ``kind``; other known objects of the kind are gone."""
+        """Return the lines for a list of all objects of ``kind``; other known objects of the kind are deleted."""
         by_key = {_object_key(raw): raw for raw in items}
         missing = [key for key in self._known if key[0] == kind and key not in by_key]
         lines = [(now, line) for key in missing for line in self._record_removal(key, now)]
@@ -54,20 +59,20 @@ class Ledger:
         return [line for _, line in sorted(lines, key=lambda entry: entry[0])]
 
     def record_change(self, raw: Json, now: float) -> list[str]:
-        """``raw`` was added or changed."""
+        """Return the lines for ``raw``, which was added or changed."""
         return [line for _, line in self._record_change(_object_key(raw), raw, now, now)]
 
     def record_removal(self, raw: Json, now: float) -> list[str]:
-        """``raw`` was deleted."""
+        """Return the lines for ``raw``, which was deleted."""
         return list(self._record_removal(_object_key(raw), now))
 
     def _sync_object(self, key: Key, raw: Json, now: float) -> Iterator[tuple[float, str]]:
-        """Lines for an object of a list; if it was created after the beginning, at its own creation time."""
+        """Yield lines for an object of a list; an object that is new since the beginning has its own creation time."""
         created_at = self._clamp_time(get_mapping(raw, "metadata").get("creationTimestamp"), self.start, now)
         known_object = self._known.get(key)
         is_new = known_object is None or known_object[0] != _object_uid(raw)
         if is_new and key[0] == "Pod" and created_at > self.start and get_mapping(raw, "spec").get("nodeName"):
-            # The recorder never saw it without a node, but a scheduler did bind it.
+            # The watch missed the pod before it was bound; a replay needs it unbound, as a scheduler bound it.
             yield from self._record_change(key, unbind_pod(raw), created_at, created_at)
             yield from self._record_change(key, raw, self._clamp_time(_binding_time(raw), created_at, now), now)
         else:
@@ -75,6 +80,7 @@ class Ledger:
 
     def _record_change(self, key: Key, raw: Json, at: float, now: float) -> Iterator[tuple[float, str]]:
         known_object = self._known.get(key)
+        # Another UID under the same name: the old object was deleted meanwhile.
         if known_object is not None and known_object[0] != _object_uid(raw):
             yield from ((at, line) for line in self._record_removal(key, at))
             known_object = None
@@ -96,7 +102,7 @@ class Ledger:
 
     @staticmethod
     def _clamp_time(time: object, first: float, last: float) -> float:
-        """A time in an object, clamped to the possible range; ``first`` if the object has none."""
+        """Return a time in an object, clamped to the possible range; ``first`` if the object has none."""
         try:
             return min(max(parse_seconds(str(time), ""), first), last)
         except RowError:
@@ -104,13 +110,13 @@ class Ledger:
 
 
 def format_record(time: float, event: str, raw: Json) -> str:
-    """A record as a line without line end; ``time`` is in seconds of the epoch."""
+    """Format a record as a line without line end; ``time`` is in seconds of the epoch."""
     moment = datetime.fromtimestamp(time, UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")
     return json.dumps({"time": moment, "event": event, "resource": raw}, separators=(",", ":"), ensure_ascii=False)
 
 
 def digest_object(raw: Json) -> bytes:
-    """A digest of the fields that a replay uses."""
+    """Return a digest of the fields that a replay uses."""
     metadata, kind = get_mapping(raw, "metadata"), raw.get("kind")
     matters: object
     if kind == "Pod":
@@ -126,6 +132,7 @@ def digest_object(raw: Json) -> bytes:
     else:
         lasting = {key: value for key, value in metadata.items() if key not in FLEETING}
         matters = {**raw, "metadata": lasting, "status": None}
+    # Sorted keys, so that equal objects have equal digests whatever the order of their fields.
     return hashlib.blake2b(json.dumps(matters, sort_keys=True, default=str).encode(), digest_size=16).digest()
 
 
@@ -139,7 +146,7 @@ def _object_uid(raw: Json) -> str:
 
 
 def _binding_time(raw: Json) -> object:
-    """The time of binding in the pod's conditions."""
+    """Return the time of binding in the pod's conditions."""
     conditions = get_objects(get_mapping(raw, "status"), "conditions", "status.")
     return next(
         (condition.get("lastTransitionTime") for condition in conditions if condition.get("type") == "PodScheduled"),

@@ -1,4 +1,4 @@
-"""The tables of the openb recording (Alibaba's cluster-trace-gpu-v2023): nodes and pods with GPUs.
+"""Read the tables of the openb recording (Alibaba's cluster-trace-gpu-v2023): nodes and pods with GPUs.
 
 CPU is in milli-cores, memory in MiB, times are in seconds. A share of a GPU (``gpu_milli`` below 1000) becomes a
 request for a whole GPU, because kube-scheduler has no shares of ``nvidia.com/gpu``.
@@ -19,11 +19,12 @@ POD_COLUMNS = (
     *("name", "cpu_milli", "memory_mib", "num_gpu", "gpu_milli", "gpu_spec"),
     *("qos", "creation_time", "deletion_time", "scheduled_time"),
 )
-PODS = "110"  # the kubelet's default limit; the recording has none
+# Pods on a node: the kubelet's default limit, as the recording has none.
+PODS = "110"
 
 
 def read_nodes(lines: Iterable[str], doubts: Doubts) -> Iterator[Json]:
-    """The nodes, all ready and empty. Raises TraceError."""
+    """Yield the nodes, all ready and empty. Raise TraceError."""
     for line, row in read_rows(lines, NODE_COLUMNS, doubts):
         try:
             node = _read_node(row)
@@ -59,7 +60,7 @@ def _read_node(row: Row) -> Json:
 
 
 def read_pods(lines: Iterable[str], namespace: str, doubts: Doubts) -> Iterator[TracePod]:
-    """The pods in the order of the lines. Raises TraceError."""
+    """Yield the pods in the order of the lines. Raise TraceError."""
     specs, shares = PodSpecs(), 0
     for line, row in read_rows(lines, POD_COLUMNS, doubts):
         try:
@@ -94,13 +95,14 @@ def _read_pod(row: Row, namespace: str, specs: PodSpecs) -> TracePod:
     models = [model.strip() for model in row["gpu_spec"].split("|") if model.strip()]
     labels = {"qos": row["qos"].strip()} if row["qos"].strip() else {}
     raw = specs.create_pod(name, namespace, labels, requests | limits, limits, _on_models(models) if models else None)
+    # A scheduled pod runs as long in a scenario as it did; another one leaves at its time, scheduled or not.
     if scheduled is not None:
         return TracePod(raw, at, None if deleted is None else deleted - scheduled)
     return TracePod(raw, at, None, deleted)
 
 
 def _on_models(models: list[str]) -> Json:
-    """The node affinity to these models of GPUs."""
+    """Return the node affinity to these models of GPUs."""
     term = {"matchExpressions": [{"key": MODEL, "operator": "In", "values": models}]}
     required = {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [term]}}
     return {"affinity": {"nodeAffinity": required}}

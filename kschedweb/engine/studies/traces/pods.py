@@ -8,21 +8,26 @@ from collections.abc import Mapping
 from kschedweb.engine.objects.json_access import Json
 from kschedweb.engine.values import dataclass
 
+# Characters that names in Kubernetes do not have.
 _OTHER = re.compile(r"[^a-z0-9.-]+")
 
 
 @dataclass(frozen=True, slots=True)
 class TracePod:
-    """A pod that arrived at ``at`` and ran for ``life`` after binding, or left at ``leaves``. All in seconds."""
+    """A pod of a trace. Times are in seconds."""
 
+    # The pod without a node.
     raw: Json
+    # When it arrived.
     at: float
+    # How long it runs after it is bound; None: for ever.
     life: float | None = None
+    # When it leaves, bound or not; None: it does not leave before its life is over.
     leaves: float | None = None
 
 
 class PodSpecs:
-    """Makes pods. Pods with equal requests share one spec, which saves memory and time."""
+    """Create pods. Pods with equal requests share one spec, which saves memory and time."""
 
     def __init__(self) -> None:
         self._known: dict[tuple[object, ...], Json] = {}
@@ -46,5 +51,5 @@ class PodSpecs:
 
 
 def object_name(text: str) -> str:
-    """``text`` as a Kubernetes name: lower-case letters, digits, dots and hyphens; "" if nothing is left."""
+    """Return ``text`` as a Kubernetes name: lower-case letters, digits, dots and hyphens; "" if nothing remains."""
     return _OTHER.sub("-", text.strip().lower())[:253].strip("-.")

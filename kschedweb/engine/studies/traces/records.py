@@ -1,4 +1,4 @@
-"""Reads records of kube-scheduler-simulator's recorder: a line for each object added, updated or deleted."""
+"""Read records of kube-scheduler-simulator's recorder: a line for each object added, updated or deleted."""
 
 from __future__ import annotations
 
@@ -15,17 +15,22 @@ ADD, UPDATE, DELETE = "Add", "Update", "Delete"
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """A record; ``time`` is in seconds of the epoch, ``key`` is kind, namespace and name."""
+    """A change of an object."""
 
+    # Line of the file, from 1.
     line: int
+    # Seconds of the epoch.
     time: float
+    # ADD, UPDATE or DELETE.
     event: str
+    # Kind, namespace and name.
     key: tuple[str, str, str]
+    # The object after the change; of a deleted one, at least its name.
     raw: Json
 
 
 def read_records(lines: Iterable[str], doubts: Doubts) -> Iterator[Record]:
-    """The records in the order of lines. Raises TraceError."""
+    """Yield the records in the order of lines. Raise TraceError."""
     for line, line_text in enumerate(lines, start=1):
         if not line_text.strip():
             continue
@@ -42,6 +47,7 @@ def read_records(lines: Iterable[str], doubts: Doubts) -> Iterator[Record]:
 def _parse_record(line_text: str, line: int) -> Record:
     try:
         raw = json.loads(line_text)
+    # Deeply nested JSON ends in a RecursionError.
     except (ValueError, RecursionError) as error:
         raise RowError(f"is not JSON: {error}") from None
     if not isinstance(raw, dict):
@@ -58,7 +64,7 @@ def _parse_record(line_text: str, line: int) -> Record:
 
 
 def parse_seconds(time_text: str, field: str) -> float:
-    """A time in Go's format (up to nine decimals) in seconds of the epoch; raises RowError."""
+    """Parse a time in Go's format (up to nine decimals) to seconds of the epoch; raise RowError."""
     try:
         time = datetime.fromisoformat(time_text)
         return (time if time.tzinfo else time.replace(tzinfo=UTC)).timestamp()

@@ -1,4 +1,4 @@
-"""Reads CSV with a header row by row; rows that cannot be used are reported and left out."""
+"""Read CSV with a header row by row; rows that cannot be used are reported and left out."""
 
 from __future__ import annotations
 
@@ -10,22 +10,22 @@ from kschedweb.engine.studies.document.limits import MOST_COLUMNS, MOST_NOTES
 from kschedweb.engine.studies.traces.text import TraceError
 
 Row = Mapping[str, str]
+# Up to here, every whole number is exact as a float.
 LARGEST = 2.0**53
 
 
 class RowError(ValueError):
-    """A row that cannot be used; the text names the cell and the reason."""
+    """A row that cannot be used; the message names the cell and the reason."""
 
 
 class Doubts:
-    """Problems of lines of the file ``name``: the first ones one by one, then the number of others.
-
-    ``notes`` gets them as text, ``told`` as (line, text), with line 0 for the whole file.
-    """
+    """Problems of lines of the file ``name``: the first ones one by one, then the number of others."""
 
     def __init__(self, name: str, notes: list[str]) -> None:
+        # Problems go to `notes` as text, and to `told` as line and text, with line 0 for the whole file.
         self.name, self.notes = name, notes
         self.told: list[tuple[int, str]] = []
+        # Usable lines, unusable ones, and lines whose time is before that of an earlier line.
         self.good = self.bad = self.backwards = 0
         self._latest, self._first_backwards = -math.inf, 0
 
@@ -37,11 +37,12 @@ class Doubts:
         self.bad += 1
         if self.bad <= MOST_NOTES:
             self.report_problem(f"is left out: {why}", line)
+        # A file of another kind is given up early, instead of being read to its end.
         if self.bad > 1000 and self.bad > self.good:
             raise TraceError(f"line {line}: {self.bad:,} lines cannot be used, and only {self.good:,} can; last: {why}")
 
     def count_line(self, line: int, time: float) -> None:
-        """Record the ``time`` of a usable line."""
+        """Count a usable line with its ``time``."""
         self.good += 1
         if time < self._latest:
             self.backwards += 1
@@ -49,7 +50,7 @@ class Doubts:
         self._latest = max(self._latest, time)
 
     def conclude(self) -> None:
-        """Report the number of other problems; raises TraceError if no line can be used."""
+        """Report the number of other problems; raise TraceError if no line can be used."""
         if self.bad > MOST_NOTES:
             self.report_problem(f"{self.bad - MOST_NOTES:,} more lines are left out")
         if self.backwards:
@@ -61,7 +62,7 @@ class Doubts:
 
 
 def read_rows(lines: Iterable[str], needed: Iterable[str], doubts: Doubts) -> Iterator[tuple[int, Row]]:
-    """(line, row) of each row with a cell for every name; raises TraceError if a needed name is missing."""
+    """Yield line and row of each row with a cell for every name; raise TraceError if a needed name is missing."""
     reader = csv.reader(lines)
     try:
         names = [name.strip() for name in next(reader, [])]
@@ -84,7 +85,7 @@ def read_rows(lines: Iterable[str], needed: Iterable[str], doubts: Doubts) -> It
 
 
 def read_amount(row: Row, name: str, *, factor: float = 1.0) -> float | None:
-    """The number in a cell times ``factor``, at least 0; ``None`` for an empty cell. Raises RowError."""
+    """Return the number in a cell times ``factor``, at least 0; ``None`` for an empty cell. Raise RowError."""
     text = row[name].strip()
     if not text:
         return None
@@ -100,7 +101,7 @@ def read_amount(row: Row, name: str, *, factor: float = 1.0) -> float | None:
 
 
 def read_required(row: Row, name: str) -> float:
-    """The number in a cell; raises RowError if it is empty or invalid."""
+    """Return the number in a cell; raise RowError if it is empty or invalid."""
     number = read_amount(row, name)
     if number is None:
         raise RowError(f"{name} is empty")

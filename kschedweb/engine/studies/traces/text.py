@@ -1,4 +1,4 @@
-"""Text of uploaded files: decompressed, decoded and split into lines, each step within limits."""
+"""Read the text of uploaded files: decompress, decode and split it into lines, each step within limits."""
 
 from __future__ import annotations
 
@@ -11,19 +11,21 @@ from kschedweb.engine.documents.files import MOST_BYTES
 from kschedweb.engine.studies.document.limits import MOST_LINE, MOST_LINES
 
 Lines = bytes | Iterable[bytes] | Iterable[str]
+# Bytes that are read at once.
 PIECE = 1 << 16
+# First bytes of compressed files.
 GZIP, ZIP = b"\x1f\x8b", b"PK\x03\x04"
 NO_TEXT = "holds a NUL character: the file is not text, or not UTF-8"
 
 
 class TraceError(ValueError):
-    """A file that cannot be used; the text names the line and the reason."""
+    """A file that cannot be used; the message names the line and the reason."""
 
 
 def read_lines(source: Lines, *, longest: int = MOST_LINE) -> Iterator[str]:
-    """The lines of a file without line ends; ``source`` may be compressed with gzip, or be lines already.
+    """Yield the lines of a file without line ends; ``source`` may be compressed with gzip, or be lines already.
 
-    Raises TraceError for text that is not UTF-8, contains NUL, or exceeds the limits. At most one chunk of the file and
+    Raise TraceError for text that is not UTF-8, contains NUL, or exceeds the limits. At most one chunk of the file and
     one line are in memory.
     """
     number = 0
@@ -40,9 +42,9 @@ def read_lines(source: Lines, *, longest: int = MOST_LINE) -> Iterator[str]:
 
 
 def count_lines(data: bytes, *, longest: int = MOST_LINE) -> int:
-    """The number of lines of a file, which may be compressed with gzip; raises TraceError as ``read_lines`` does.
+    """Return the number of lines of a file, which may be compressed with gzip; raise TraceError as ``read_lines`` does.
 
-    Lines are not read one by one, so millions are counted within a second or two.
+    Lines are counted and not split, so millions take a second or two.
     """
     number, behind, decoder = 0, 0, codecs.getincrementaldecoder("utf-8")()
     for piece in itertools.chain(_unpack_pieces(_cut_pieces(data)), [b""]):
@@ -58,6 +60,7 @@ def count_lines(data: bytes, *, longest: int = MOST_LINE) -> int:
         number, behind = number + ends, len(piece) - piece.rfind(b"\n") - 1 if ends else behind + len(piece)
         if number > MOST_LINES:
             raise TraceError(f"the file has more than {MOST_LINES:,} lines: upload a part of it")
+        # A character of UTF-8 has at most four bytes.
         if behind > 4 * longest + PIECE:
             raise TraceError(f"line {number + 1}: is longer than {longest:,} characters")
     if not number and not behind:
@@ -78,6 +81,8 @@ def _split_lines(source: Lines, longest: int) -> Iterator[str]:
         for raw_line in whole:
             number += 1
             yield _decode_line(raw_line, number)
+        # A character of UTF-8 has at most four bytes. Without this check, a file without line ends would fill the
+        # memory.
         if len(remainder) > 4 * longest + PIECE:
             raise TraceError(f"line {number + 1}: is longer than {longest:,} characters")
     if remainder:
@@ -85,7 +90,7 @@ def _split_lines(source: Lines, longest: int) -> Iterator[str]:
 
 
 def _peek_first(source: Lines) -> tuple[bytes | str | None, Iterator[bytes | str]]:
-    """The first chunk, and all chunks."""
+    """Return the first chunk, and an iterator over all chunks."""
     pieces: Iterator[bytes | str] = _cut_pieces(source) if isinstance(source, bytes) else iter(source)
     first = next(pieces, None)
     return first, pieces if first is None else itertools.chain([first], pieces)
@@ -97,13 +102,14 @@ def _cut_pieces(data: bytes) -> Iterator[bytes]:
 
 def _decode_line(line: bytes, number: int) -> str:
     try:
+        # A byte order mark may stand before the first line.
         return line.decode("utf-8-sig" if number == 1 else "utf-8").rstrip("\r")
     except UnicodeDecodeError as error:
         raise TraceError(f"line {number}: is not UTF-8 text (byte {error.start + 1} of the line)") from None
 
 
 def _unpack_pieces(pieces: Iterator[bytes]) -> Iterator[bytes]:
-    """The decompressed bytes of a file, at most MOST_BYTES, whatever sizes it declares."""
+    """Yield the decompressed bytes of a file, at most MOST_BYTES, whatever sizes it declares."""
     total = 0
     for piece in _decompress_pieces(pieces):
         total += len(piece)
@@ -125,15 +131,17 @@ def _decompress_pieces(pieces: Iterator[bytes]) -> Iterator[bytes]:
 
 
 def _gunzip_pieces(pieces: Iterable[bytes]) -> Iterator[bytes]:
+    # 31 reads the format of gzip and nothing else.
     unpacking = zlib.decompressobj(wbits=31)
     for piece in pieces:
         unread = piece
         while unread:
             if unpacking.eof:
-                unread = unread.lstrip(b"\x00")  # padding after the end
+                # Padding may follow the end, and then another gzip file: concatenated ones are one file.
+                unread = unread.lstrip(b"\x00")
                 if not unread:
                     break
-                unpacking = zlib.decompressobj(wbits=31)  # gzip files may be concatenated
+                unpacking = zlib.decompressobj(wbits=31)
             try:
                 yield unpacking.decompress(unread, PIECE)
             except zlib.error as error:

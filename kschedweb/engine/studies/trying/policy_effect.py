@@ -1,4 +1,4 @@
-"""What a change of a policy does to a cluster: the scenario played under the current and under the changed policy."""
+"""Show the effect of a change of a policy: run a scenario under the current and under the changed policy."""
 
 from __future__ import annotations
 
@@ -39,20 +39,18 @@ SIDES = ("current", "changed")
 
 @dataclass(frozen=True)
 class PolicyEffect:
-    """A scenario under the ``current`` and the ``changed`` policy, and how the two outcomes differ.
-
-    The pods ``excluded_pods`` them ("namespace/name") are not asked about: they had a node, and may be evicted.
-    """
+    """A scenario under two policies, and the comparison of both runs."""
 
     prepared: PreparedScenario
     current: RunOutcome
     changed: RunOutcome
     comparison: PlacementComparison
+    # "namespace/name" of pods that the question is not about: they had a node, and may be evicted.
     excluded_pods: frozenset[str] = frozenset()
 
     @cached_property
     def pods(self) -> dict[str, dict[str, str]]:
-        """The pods for which a node was looked for, with their last nodes under either policy, "" for none."""
+        """Pods that the scheduler dealt with, with their last nodes under either policy, "" for none."""
         return {
             pair.pod: {"current": last_node(self.current, pair.before), "changed": last_node(self.changed, pair.after)}
             for pair in self.comparison.pairs.listed
@@ -61,9 +59,9 @@ class PolicyEffect:
 
     @property
     def counts(self) -> dict[str, Any]:
-        """How many ``pods`` there are, how many of them are ``placed``, and what the change does to them.
+        """The number of ``pods``, of those that are ``placed``, and of changes by kind.
 
-        ``evicted`` are the pods that had to make room.
+        ``evicted`` is the number of preempted pods.
         """
         kinds = Counter(change["what"] for change in self.changes)
         plugins = Counter(change["plugin"] for change in self.changes if change["what"] == MOVED)
@@ -77,9 +75,9 @@ class PolicyEffect:
 
     @cached_property
     def changes(self) -> list[dict[str, Any]]:
-        """The pods of ``pods`` that end elsewhere, as plain data: ``kind`` became of each, its nodes, and why.
+        """Pods with other last nodes as plain data: the kind of change (``what``), both nodes, and the reason.
 
-        ``current_pod`` and ``changed_pod`` took its place and have these nodes; "" is the pod itself.
+        ``current_pod`` and ``changed_pod`` are the replacements that have these nodes; "" is the pod itself.
         """
         comparison, listed = self.comparison, []
         for kind, changes in (
@@ -96,11 +94,11 @@ class PolicyEffect:
         return listed
 
     def pod(self, name: str) -> dict[str, Any] | None:
-        """The last nodes of the pod ``name`` ("namespace/name"); ``None`` if no node was looked for."""
+        """Return the last nodes of the pod ``name`` ("namespace/name"); ``None`` if it is not one of ``pods``."""
         return {"pod": name, **self.pods[name]} if name in self.pods else None
 
     def nodes(self) -> dict[str, int]:
-        """How many nodes are ``total`` at the end, and how many have pods then under either policy.
+        """Return the number of nodes at the end, and how many of them have pods under either policy.
 
         Pods of DaemonSets and static pods do not count: a node with nothing else can go.
         """
@@ -109,10 +107,10 @@ class PolicyEffect:
         return {"there": total, **{side: total - number for side, number in empty.items()}}
 
     def list_measures(self, *, at_end: bool) -> list[dict[str, Any]]:
-        """Every measure with its value under either policy, as plain data.
+        """Return every measure with its value under either policy, as plain data.
 
-        ``at_end``: the cluster was placed anew at one moment, so that only what holds at the end is measured; use is
-        what the pods would use where they are then.
+        With ``at_end``, the cluster was placed anew at one moment, so only the state at the end is measured. Use is
+        then the use of pods on their last nodes.
         """
         first, second = (_measure_outcome(self.prepared, outcome, at_end) for outcome in (self.current, self.changed))
         values = {measure.name: measure.value for measure in first}
@@ -133,11 +131,11 @@ def play_both(
     *,
     only_waiting: bool = False,
 ) -> PolicyEffect:
-    """Play ``prepared`` under both; ``progress`` is told how far it is, and ``subject`` which pods.
+    """Run ``prepared`` under both policies. ``progress`` gets the progress, and ``subject`` names the pods in it.
 
-    ``known_outcome`` is what came of it under the current policy, where that was played before. ``only_waiting``: the
-    answer is about the pods that have no node at the beginning. Raises DocumentError at the path "scenario" where it
-    cannot be played.
+    ``known_outcome`` is the outcome under the current policy if there is one already. With ``only_waiting``, the answer
+    is about the pods that have no node at the beginning. Raise DocumentError at the path "scenario" if the scenario
+    cannot be run.
     """
     try:
         before = known_outcome or run_scenario(
@@ -155,15 +153,16 @@ def play_both(
 
 
 def use_at_end(prepared: PreparedScenario, outcome: RunOutcome) -> dict[str, Floats]:
-    """The use of each node, by resource, with the pods that it has at the end: percent, f8[nodes], nan if unknown.
+    """Return the use of each node by resource with its pods at the end: percent, f8[nodes], NaN if it is unknown.
 
-    {} where nothing is known of real use.
+    Return {} if real use is unknown.
     """
     if prepared.use is None:
         return {}
     model, pods = prepared.use(), _pods_by_name(prepared)
     placed = outcome.placed(outcome.end)
     for row in np.flatnonzero(placed >= 0).tolist():
+        # A replacement uses what the first pod of its chain uses.
         pod = pods.get(outcome.pods[row]) or pods.get(outcome.pods[int(outcome.first[row])])
         if pod is not None:
             read = pod if isinstance(pod, Pod) else Pod.from_json(pod)
@@ -194,7 +193,7 @@ def _use_measures(levels: Mapping[str, Floats], outcome: RunOutcome) -> Iterator
 
 
 def _pods_by_name(prepared: PreparedScenario) -> dict[str, Pod | Json]:
-    """The pods of a scenario by "namespace/name": those that are there, and those that arrive."""
+    """Return the pods of a scenario by "namespace/name": those of the beginning, and those that arrive."""
     arriving = (event.pod for event in prepared.events if isinstance(event, PodArrives))
     return {_pod_name(pod): pod for pod in (*_raw_pods(prepared.objects), *arriving)}
 

@@ -1,4 +1,4 @@
-"""What two releases make of one configuration: its fields, and what they are where it says nothing."""
+"""Compare one configuration in two releases: the fields that it may have, and their defaults."""
 
 from __future__ import annotations
 
@@ -17,16 +17,20 @@ KEYS = ("name", "schedulerName")
 
 @dataclass(frozen=True, slots=True)
 class FieldChange:
-    """A field that one release alone knows (``NEW``, ``REMOVED``), or whose value or order differs (``OTHERWISE``)."""
+    """A field that only one release has, or whose value or order differs."""
 
     path: str
+    # NEW, REMOVED or OTHERWISE.
     kind: str
     before: Any = None
     after: Any = None
 
 
 def compare_fields(document: str | bytes | Json | None, first: Release, second: Release) -> list[FieldChange]:
-    """What a configuration may say, and what this one (``None``: the defaults) becomes, in each of two releases."""
+    """Return the differences of two releases in the fields of a configuration, and in this one after defaulting.
+
+    ``None`` stands for a document that leaves everything out.
+    """
     schema_changes = list(_compare_schemas(first, second))
     before, after = (load(document, release).defaulted for release in (first, second))
     return [*schema_changes, *(() if before is None or after is None else _compare_leaves(before, after, ""))]
@@ -36,7 +40,7 @@ def _compare_schemas(first: Release, second: Release) -> Iterator[FieldChange]:
     before, after = (_index_fields(json_schema(release)) for release in (first, second))
     for kind, present, other in ((NEW, after, before), (REMOVED, before, after)):
         missing = [path for path in present if path not in other]
-        # A new extension point says all of the plugins that run there.
+        # A new extension point stands for all of the plugins that run there.
         yield from (
             FieldChange(path, kind) for path in missing if path.partition("[")[0] not in missing or "[" not in path
         )
@@ -46,7 +50,7 @@ def _compare_schemas(first: Release, second: Release) -> Iterator[FieldChange]:
 
 
 def _index_fields(schema: Json) -> dict[str, Any]:
-    """Each field that the schema has, as "Kind.field", with its default; and the plugins of each extension point."""
+    """Return each field of the schema as "Kind.field" with its default, and the plugins of each extension point."""
     defaults: dict[str, Any] = {}
     for kind, definition in {schema["title"]: schema, **schema["$defs"]}.items():
         _, is_set, point = kind.partition("PluginSet.")
@@ -61,7 +65,7 @@ def _index_fields(schema: Json) -> dict[str, Any]:
 
 
 def _compare_leaves(first: Any, second: Any, path: str) -> Iterator[FieldChange]:
-    """Where two documents differ, down to values that are not of one form."""
+    """Yield the differences of two documents, down to values that have no common form."""
     if isinstance(first, dict) and isinstance(second, dict):
         for key in [*second, *(key for key in first if key not in second)]:
             yield from _compare_leaves(first.get(key), second.get(key), f"{path}.{key}" if path else key)
@@ -79,7 +83,7 @@ def _compare_leaves(first: Any, second: Any, path: str) -> Iterator[FieldChange]
 
 
 def _index_items(value: Any) -> dict[str, Any] | None:
-    """The items of a list by their names; ``None`` where they have none, or two have the same."""
+    """Return the items of a list by their names; ``None`` if they have none, or if two have the same."""
     if not isinstance(value, list) or not all(isinstance(item, dict) for item in value):
         return None
     key = next((key for key in KEYS if all(isinstance(item.get(key), str) for item in value)), None)

@@ -1,4 +1,4 @@
-"""What two releases answer to the scenario of a change."""
+"""Compare the answers of two releases to the scenario of a change."""
 
 from __future__ import annotations
 
@@ -17,21 +17,24 @@ from kschedweb.engine.values import dataclass
 
 @dataclass(frozen=True, slots=True)
 class ReleaseAnswer:
-    """What a release says: of the pod that waits, or of the configuration where there is no pod.
-
-    ``node`` is "" where none fits, and ``message`` then says why; ``scores`` are the weighted points of each plugin by
-    node, ``rejected`` the plugin and its reasons by node, ``victims`` the pods that would be evicted.
-    ``errors`` are those of the configuration, ``defaulted`` is what it becomes where there are none.
-    """
+    """The answer of a release on the pod that waits, or on the configuration if there is no pod."""
 
     release: str
+    # The node; "" if none fits.
     node: str = ""
+    # The reason why none fits.
     message: str = ""
+    # Pods that would be evicted.
     victims: tuple[str, ...] = ()
+    # Weighted points by plugin and node.
     scores: dict[str, dict[str, int]] = field(default_factory=dict)
+    # Total points by node.
     total: dict[str, int] = field(default_factory=dict)
+    # Plugin and reasons by node.
     rejected: dict[str, str] = field(default_factory=dict)
+    # Errors of the configuration.
     errors: tuple[str, ...] = ()
+    # The configuration after defaulting; None if it has errors.
     defaulted: Json | None = None
 
     def to_dict(self) -> Json:
@@ -40,7 +43,7 @@ class ReleaseAnswer:
 
 @dataclass(frozen=True, slots=True)
 class ChangeExample:
-    """A change with both answers; ``None`` where it has no scenario."""
+    """A change with both answers; ``None`` if it has no scenario."""
 
     change: ReleaseChange
     before: ReleaseAnswer | None
@@ -48,12 +51,12 @@ class ChangeExample:
 
     @property
     def differs(self) -> frozenset[str]:
-        """What of the answers differs, of ``SHOWN``."""
+        """The parts of the answers that differ, of ``SHOWN``."""
         return frozenset() if self.before is None or self.after is None else _find_differences(self.before, self.after)
 
     @property
     def summary(self) -> str:
-        """The two answers in a sentence."""
+        """The two answers in a sentence each."""
         first, second = self.before, self.after
         if first is None or second is None:
             return ""
@@ -61,14 +64,14 @@ class ChangeExample:
 
 
 def compare_answers(change: ReleaseChange) -> ChangeExample:
-    """The answers of the release that has ``change``, and of the one before it."""
+    """Return the answers of the release that has ``change``, and of the one before it."""
     if change.scenario is None:
         return ChangeExample(change, None, None)
     return ChangeExample(change, answer_change(change, release_before(change)), answer_change(change, change.since))
 
 
 def answer_change(change: ReleaseChange, release: str) -> ReleaseAnswer:
-    """What ``release`` ("1.36") says to the scenario of ``change``, which has one."""
+    """Return the answer of ``release`` ("1.36") to the scenario of ``change``, which must have one."""
     scenario = change.scenario or {}
     if change.is_of_configuration:
         validation = cli_validate(json.dumps(scenario["config"]), RELEASES[release])

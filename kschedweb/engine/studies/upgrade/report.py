@@ -1,4 +1,4 @@
-"""What an upgrade of kube-scheduler changes for one cluster and policy, with the sentence that explains each part."""
+"""Report what an upgrade of kube-scheduler changes for one cluster and policy, with explanations."""
 
 from __future__ import annotations
 
@@ -18,9 +18,13 @@ from kschedweb.engine.studies.play.outcome import RunOutcome
 from kschedweb.engine.studies.upgrade.configurations import FieldChange, compare_fields
 from kschedweb.engine.values import dataclass
 
-MOST_PODS = 50  # listed of one reason
-MOST_KINDS = 50  # of changes of messages
+# Pods that one reason lists.
+MOST_PODS = 50
+# Kinds of changes of messages.
+MOST_KINDS = 50
+# Ends of the clauses of a message.
 CLAUSES = re.compile(r"(?:\.|,|:) (?=\S)|\.$")
+# Numbers of nodes, and names of nodes, which differ between runs without meaning.
 COUNT = re.compile(r"\b\d+(?:/\d+)?(?: |$)")
 NODE = re.compile(r"(?<=on node )[^\s,]+")
 ANY = "…"
@@ -39,13 +43,13 @@ class Upgrade:
 
     @property
     def changes(self) -> tuple[ReleaseChange, ...]:
-        """All that differs between the two releases."""
+        """All changes between the two releases."""
         return changes_between(self.first.name, self.second.name)
 
 
 @dataclass(frozen=True, slots=True)
 class GateChange:
-    """A feature gate that is on in one release and off in the other, or that only one of them can switch."""
+    """A feature gate that is on in one release and off in the other, or that only one of them has."""
 
     name: str
     before: Gate | None
@@ -53,7 +57,7 @@ class GateChange:
 
 
 def build_report(upgrade: Upgrade) -> Json:
-    """Plain data: ``pods`` by what decides, ``messages`` by the kind of their change, ``fields``, ``gates``.
+    """Return the report as plain data: ``pods`` by the deciding plugin, ``messages`` by kind, ``fields``, ``gates``.
 
     Each part names the ``changes`` that explain it; ``changes`` has these with their sentences.
     """
@@ -80,12 +84,12 @@ def build_report(upgrade: Upgrade) -> Json:
 
 
 def describe_change(change: ReleaseChange) -> Json:
-    """The name of a change, since when it is so, and its words."""
+    """Return the name of a change, its first release, and its words."""
     return {name: getattr(change, name) for name in ("name", "since", "title", "sentence")}
 
 
 def compare_gates(first: Release, second: Release) -> list[GateChange]:
-    """The gates of which stage, default or lock differ, or that one of the releases does not know; by name."""
+    """Return the gates with another stage, default or lock, or that only one of the releases has; by name."""
     names = sorted(first.gates.keys() | second.gates.keys())
     listed = [GateChange(name, first.gates.get(name), second.gates.get(name)) for name in names]
     return [gate for gate in listed if _gate_state(gate.before) != _gate_state(gate.after)]
@@ -96,7 +100,7 @@ def _gate_state(gate: Gate | None) -> tuple[str, bool, bool] | None:
 
 
 def _is_switched(upgrade: Upgrade, gate: GateChange) -> bool:
-    """Whether the gate is on in one release and off in the other, both of which know it."""
+    """Return whether the gate is on in one release and off in the other, and exists in both."""
     in_both = gate.before is not None and gate.after is not None
     return in_both and upgrade.first.is_enabled(gate.name) != upgrade.second.is_enabled(gate.name)
 
@@ -139,7 +143,7 @@ def _explaining_changes(upgrade: Upgrade, predicate: Callable[[ReleaseChange], b
 
 
 def _group_pods(upgrade: Upgrade) -> Iterator[Json]:
-    """Pods that are placed elsewhere by what decides it, the most first; of each, those that follow others last."""
+    """Yield moved pods by the deciding plugin, most pods first; pods that only follow others come last in a group."""
     changes_by_reason: dict[tuple[str, str], list[PlacementChange]] = defaultdict(list)
     comparison = upgrade.comparison
     for change in (*comparison.moved, *comparison.newly_unscheduled, *comparison.newly_scheduled):
@@ -157,7 +161,7 @@ def _group_pods(upgrade: Upgrade) -> Iterator[Json]:
 
 
 def _group_messages(upgrade: Upgrade) -> Iterator[Json]:
-    """The changes of the last messages of pods by what is gone from them and what is new, the most frequent first."""
+    """Yield the changes of the last messages of pods by their old and new clauses, the most frequent first."""
     pods_by_difference: dict[tuple[tuple[str, ...], tuple[str, ...]], list[tuple[str, str, str]]] = defaultdict(list)
     for pod, before, after in _changed_messages(upgrade):
         pods_by_difference[_clause_difference(before, after)].append((pod, before, after))
@@ -174,12 +178,12 @@ def _group_messages(upgrade: Upgrade) -> Iterator[Json]:
 
 
 def _is_worded_in(text: str, change: ReleaseChange) -> bool:
-    """Whether ``text`` has words of ``change``."""
+    """Return whether ``text`` has words of ``change``."""
     return any(word in text for word in change.words)
 
 
 def _changed_messages(upgrade: Upgrade) -> Iterable[tuple[str, str, str]]:
-    """(pod, message in the first run, message in the second) of pods that are told something else."""
+    """Yield pods with another message: the pod, its message in the first run, and in the second."""
     for pair in upgrade.comparison.pairs.listed:
         before, after = _last_message(upgrade.before, pair.before), _last_message(upgrade.after, pair.after)
         if before != after:
@@ -192,7 +196,7 @@ def _last_message(outcome: RunOutcome, row: int) -> str:
 
 
 def _clause_difference(before: str, after: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """(clauses of ``before`` alone, clauses of ``after`` alone), without counts and names of nodes."""
+    """Return the clauses of ``before`` alone and of ``after`` alone, without counts and names of nodes."""
     first, second = (dict.fromkeys(split_clauses(text)) for text in (before, after))
     return tuple(clause for clause in first if clause not in second), tuple(
         clause for clause in second if clause not in first
@@ -200,6 +204,6 @@ def _clause_difference(before: str, after: str) -> tuple[tuple[str, ...], tuple[
 
 
 def split_clauses(message: str) -> list[str]:
-    """The parts of a message, without counts and names of nodes."""
+    """Return the clauses of a message, without counts and names of nodes."""
     parts = CLAUSES.split(NODE.sub(ANY, message))
     return [COUNT.sub("", part).strip() for part in parts if part.strip()]
