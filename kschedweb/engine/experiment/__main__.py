@@ -176,7 +176,7 @@ def _run_policies(options: argparse.Namespace) -> dict[str, Any]:
         (workload, name, document, moving)
         for workload in workloads
         for name, document in chosen.items()
-        # The default profile is the measure of all others, and the future knows no moves.
+        # All others are compared with the default profile, so it runs without moves; the future cannot plan any.
         for moving in (movings if name not in (DEFAULT, FUTURE) and movings else [None])
     ]
     with _parallel_map(options.processes) as parallel_map:

@@ -22,9 +22,9 @@ POWER = 4
 
 
 class KnowsTheFuture:
-    """Puts each pod where nodes stay most even, by the use of all pods over their whole lives.
+    """Put each pod where nodes stay most even, by the use of all pods over their whole lives.
 
-    Among the nodes with room it takes the one where the sum of the use to the power of four grows least. Each
+    Among the nodes with room, take the one where the sum of the use to the power of four grows least. Each
     simulation needs its own, because it remembers what it placed.
     """
 

@@ -43,7 +43,7 @@ class Moving:
 
 @dataclass(slots=True)
 class Mover:
-    """Moves pods of a simulation."""
+    """Move pods of a simulation."""
 
     moving: Moving
     configuration: Configuration

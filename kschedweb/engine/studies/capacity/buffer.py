@@ -156,7 +156,7 @@ def _simulate_loss(
 
 @dataclass
 class _PodPlacer:
-    """Places pods anew, and evicted pods that count. ``evicted`` is the number of evicted pods that do not count."""
+    """Place pods anew, and evicted pods that count. ``evicted`` is the number of evicted pods that do not count."""
 
     scheduler: Scheduler
     priority: int

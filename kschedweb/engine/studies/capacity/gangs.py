@@ -118,11 +118,11 @@ class GangFit:
 
 
 class _OutOfTimeError(Exception):
-    """Ends a search in the midst of a gang."""
+    """End a search in the midst of a gang."""
 
 
 class _CheckedStopwatch(Stopwatch):
-    """Asks ``check`` before each pod, because one gang may be tried in many domains."""
+    """Ask ``check`` before each pod, because one gang may be tried in many domains."""
 
     def __init__(self, check: Check) -> None:
         super().__init__()

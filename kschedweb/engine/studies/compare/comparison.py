@@ -156,11 +156,11 @@ def _reverse_change(change: PlacementChange) -> PlacementChange:
 
 
 class _AllExplainedError(Exception):
-    """Ends a replay after all required tries were explained."""
+    """End a replay after all required tries were explained."""
 
 
 class _ChangeExplainer(Observer):
-    """Explains the last try of each pod of ``changes`` in the run with ``outcome``.
+    """Explain the last try of each pod of ``changes`` in the run with ``outcome``.
 
     ``other`` is the configuration of the other run.
     """

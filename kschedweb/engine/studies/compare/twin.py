@@ -9,7 +9,7 @@ from kschedweb.engine.state.snapshot import Snapshot
 
 
 class Twin:
-    """Keeps a snapshot of the given ``kind`` in step with snapshots of another kind."""
+    """Keep a snapshot of the given ``kind`` in step with snapshots of another kind."""
 
     def __init__(self, kind: type[Snapshot]) -> None:
         self._kind = kind

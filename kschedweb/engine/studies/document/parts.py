@@ -272,6 +272,7 @@ Action = NodeAction | AddNodes | FailZone | EvictPods | WorkloadAction
 class ScenarioChange:
     """A change of the cluster."""
 
+    # Seconds from the beginning.
     at: float
     action: Action
     # Path in the document, such as changes[2].drainNodes.
@@ -378,7 +379,6 @@ class Generate:
     shapes: tuple[PodShape, ...]
     tide: Tide | None = None
     namespace: str = "default"
-    # Seconds from the beginning.
     # Seconds from and until which pods arrive.
     at: float = 0.0
     end: float = 86400.0

@@ -13,7 +13,6 @@ from kschedweb.engine.studies.play.outcome import NOWHERE, RunOutcome
 
 # Plugins that evict a pod for its age or state, wherever it runs; no score plugin works against them.
 RECURRING = frozenset({"PodLifeTime", "RemoveFailedPods", "RemovePodsHavingTooManyRestarts"})
-"""Plugins that evict pods for what becomes of any pod anywhere; nobody undoes what they do."""
 
 
 def count_repeated_evictions(outcome: RunOutcome) -> int:

@@ -19,7 +19,7 @@ MOST_EXPLAINED = 200
 
 
 class ScorerLog:
-    """Counts the score plugins that favoured the nodes that pods got most."""
+    """Count how often each score plugin favoured the node that a pod got."""
 
     def __init__(self, scheduler: Scheduler) -> None:
         self._scheduler = scheduler

@@ -39,8 +39,7 @@ class Evictions:
     # Index in `RunOutcome.movers` of that plugin's profile.
     profile: Codes
     # Index in `RunOutcome.movers` of the score plugin that favoured the nodes that the pod got after its second
-    # eviction;
-    # -1 if the pod was evicted once, or if scores were not logged.
+    # eviction. The code is -1 if the pod was evicted once, or if scores were not logged.
     scorer: Codes
 
     def __len__(self) -> int:

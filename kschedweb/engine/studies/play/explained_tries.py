@@ -132,7 +132,7 @@ def _explain_reached(scheduler: Scheduler, reached: _ReachedError, attempt: int,
 
 
 class _ReachedError(Exception):
-    """Ends a replay just before the try, whose search begins at the node at position ``start``.
+    """End a replay just before the try, whose search begins at the node at position ``start``.
 
     ``group`` is the group that is tried, with its ``members``; ``None`` if the pod is tried alone.
     """
@@ -145,7 +145,7 @@ class _ReachedError(Exception):
 
 
 class _TryCounter(Observer):
-    """Counts the lives of a name, and the tries of the last of them."""
+    """Count the lives of a name, and the tries of the last of them."""
 
     def __init__(self, key: str, heard: Heard) -> None:
         self.key, self.lives, self.attempts, self._heard = key, 0, 0, heard
@@ -161,7 +161,7 @@ class _TryCounter(Observer):
 
 
 class _StopAtTry(_TryCounter):
-    """Raises ``_ReachedError`` at a try of a life of the pod; life 0 stands for any."""
+    """Raise ``_ReachedError`` at a try of a life of the pod; life 0 stands for any."""
 
     def __init__(self, key: str, attempt: int, life: int, heard: Heard) -> None:
         super().__init__(key, heard)

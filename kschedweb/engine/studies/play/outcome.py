@@ -247,7 +247,7 @@ class RunOutcome:
     # Forced departures, at the time when the deletion begins. Pods leave after their grace period, and never leave a
     # silent node.
     told: PodMoves = NO_MOVES
-    # Workloads whose number of pods an autoscaler sets.
+    # Workloads whose number of pods a scaler sets.
     scaled: list[str] = field(default_factory=list)
     # f8[scaled]: its target in percent of requested CPU; NaN for none.
     targets: Floats = field(default_factory=lambda: np.zeros(0))

@@ -73,7 +73,7 @@ def _decompress_body(data: bytes) -> bytes:
 
 
 class _Columns:
-    """Reads the columns after the header one by one."""
+    """Read the columns after the header one by one."""
 
     def __init__(self, body: bytes, place: int) -> None:
         self._body, self._place = body, place

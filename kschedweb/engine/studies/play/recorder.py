@@ -57,7 +57,7 @@ SLOTS = "pods"
 
 
 class RunRecorder(Observer):
-    """Records what the simulation reports, and builds the outcome.
+    """Record what the simulation reports, and build the outcome.
 
     ``budgets`` are the cluster's PodDisruptionBudgets with their names; ``price`` is that of an autoscaler.
     """
@@ -174,7 +174,7 @@ class RunRecorder(Observer):
         for place, (_, budget) in enumerate(self._budgets):
             if budget.covers_pod(life.pod):
                 self._down[place].add(first_of(life))
-                # Counted from evictions alone: which pods are healthy for the disruption controller is not recorded.
+                # Evicted pods are down until a replacement is bound.
                 beyond = len(self._down[place]) > budget.allowed
                 self._guards.append((now, row, place, beyond))
 

@@ -41,7 +41,7 @@ def can_rewind(outcome: RunOutcome, row: int) -> bool:
 
 
 class Rewind:
-    """Goes from try to try of the run of ``prepared`` under ``configuration`` with ``outcome``.
+    """Go from try to try of the run of ``prepared`` under ``configuration`` with ``outcome``.
 
     ``scheduler`` sees the restored cluster. ``can_rewind`` must be true for the tries, and they must come in order.
     """

@@ -58,7 +58,7 @@ NO_SCALINGS = Scalings(*(np.zeros(0, dtype=kind) for kind in ("f8", "i4", "i4", 
 
 @dataclass(eq=False)
 class ScalingRecorder:
-    """Records looks and changes."""
+    """Record looks and changes."""
 
     _names: dict[str, int] = field(default_factory=dict)
     _reasons: dict[str, int] = field(default_factory=dict)

@@ -138,7 +138,7 @@ def _is_number(cell: str) -> bool:
 
 
 class _FileSample:
-    """Reads a file's lines, keeps the first ones, and collects the times."""
+    """Read a file's lines, keep the first ones, and collect the times."""
 
     def __init__(self, source: Iterator[str]) -> None:
         first = list(itertools.islice(source, SAMPLE_ROWS + 1))

@@ -11,8 +11,8 @@ from kschedweb.engine.releases import json_schema, load
 from kschedweb.engine.values import dataclass
 
 NEW, REMOVED, OTHERWISE = "new", "gone", "otherwise"
+# Keys that identify the items of a list.
 KEYS = ("name", "schedulerName")
-"""What tells the items of a list apart."""
 
 
 @dataclass(frozen=True, slots=True)
