@@ -21,7 +21,7 @@ RESOLUTION = {SECONDS: (1.0, 0.01), POINTS: (0.5, 0.0), PERCENT: (0.5, 0.0), NOD
 COUNTED = (1.0, 0.0)
 # For money in any currency.
 PAID = (0.0, 0.01)
-# For counts of events on the way: their square root depends on the order of events, and at least so many do.
+# For counts of events on the way: about the square root of the count depends on the order of things, and at least this.
 FEWEST = 2.0
 
 

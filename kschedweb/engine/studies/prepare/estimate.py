@@ -277,7 +277,6 @@ class EstimatedUse:
         watermarks, estimate, new = self._amounts.watermarks, self._estimate, self._new
         used = self._used + self._divide_shares(now) if self._shares else self._used
         # Figures in percent of capacity are left out, because they are computed from these.
-        # Figures in percent of capacity are computed from these.
         figures = {
             figure: column for figure, column in watermarks.figures.items() if not figure[1].endswith("_capacity")
         }

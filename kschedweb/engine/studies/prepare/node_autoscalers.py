@@ -29,7 +29,7 @@ def setup_of(objects: Sequence[Json], autoscaler: AutoscalerSettings) -> tuple[l
         return list(objects), [], GroupsSetup(autoscaler, objects)
     karpenter = autoscaler.karpenter.sold_in(zones_of(objects))
     adopting = NodeAdopter(karpenter, 0.0, autoscaler.adopt)
-    # Karpenter makes the NodeClaims of these nodes itself during the run.
+    # The simulated Karpenter makes NodeClaims from the nodes itself.
     adopted = [raw for raw in adopting.adopt_objects(objects) if raw.get("kind") != CLAIM]
     notes = ["The prices of the ready instance types are invented"] if autoscaler.karpenter.ready else []
     if count := len(adopting.likened):

@@ -207,8 +207,8 @@ def node_changes(old: Json, new: Json, at: float) -> Iterable[SimulationEvent]:
     before, after = (get_string_map(get_mapping(raw, "metadata"), "labels", "metadata.") for raw in (old, new))
     labels: dict[str, str | None] = {key: value for key, value in after.items() if before.get(key) != value}
     labels |= {key: None for key in before.keys() - after.keys()}
-    taints = tuple(_user_taints(new)) if _user_taints(old) != _user_taints(new) else None
     # Taints of conditions are left out, because the simulated controller sets them from the node's reports.
+    taints = tuple(_user_taints(new)) if _user_taints(old) != _user_taints(new) else None
     cordoned, is_cordoned = (bool(get_mapping(raw, "spec").get("unschedulable")) for raw in (old, new))
     amounts, now = (get_mapping(get_mapping(raw, "status"), "allocatable") for raw in (old, new))
     change = NodeChanges(
