@@ -161,8 +161,8 @@ connection.pool.open(wait=True)
 lost = [connection.pool.getconn(10) for _ in range(connection.pool.max_size)]
 
 def alive():
-    health.POOL.begin().result(30)
-    return health.liveness().status_code
+    health.POOL.begin_check().result(30)
+    return health.answer_liveness().status_code
 
 def becomes(status):
     deadline = time.monotonic() + 30
