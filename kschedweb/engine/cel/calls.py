@@ -86,6 +86,7 @@ def apply_function(name: str, run: Callable[..., Value], args: list[Code]) -> Co
 
 
 def _make_call(run: Callable[..., Value], args: list[Run], growing: Callable[..., int] | None) -> Run:
+    """Return the code of a call that evaluates its arguments in order and, if ``growing``, spends its steps."""
     if growing:
 
         def run_measured(frame: Frame) -> Value:

@@ -83,6 +83,8 @@ def unwrap_optional(kind: Type) -> tuple[Type, bool]:
 
 
 class _Checker:
+    """Types of nodes, found from the leaves up; methods are named as cel-go's checker names them."""
+
     def __init__(self, language: Language) -> None:
         self.functions, self.device_fields = language.functions, device_fields(language.attribute)
         self.keeps = language.keeps
@@ -130,6 +132,7 @@ class _Checker:
         raise ExpressionError(f"nothing is called {node.name}")
 
     def check_select_field(self, operand: Node, name: str, *, optional: bool) -> Type:
+        """Return the type of ``operand.name``; optionals pass theirs on to the field."""
         kind, was_optional = unwrap_optional(self.bindings.substitute(self.check(operand)))
         if kind.kind == "map":
             result = kind.params[1]
@@ -163,6 +166,10 @@ class _Checker:
         return self.resolve_overload(node, node.function, types, member=True)
 
     def resolve_overload(self, node: Call, name: str, types: list[Type], *, member: bool) -> Type:
+        """Return the result type of a call, and record the overloads that fit its arguments.
+
+        Overloads with different results make the result dyn.
+        """
         function = self.functions.get(name)
         if function is None and name in LEFT_OUT:
             raise ExpressionError(f"the function {name} is left out of the simulation")

@@ -68,6 +68,8 @@ def _make_bind(name: str, value: Node, body: Node) -> Node:
 
 
 def _make_quantifier(kind: str, count: int) -> Callable[[Node, list[Node]], Node]:
+    """Return the macro ``all``, ``exists`` or ``exists_one`` with ``count`` variables."""
+
     def expand(target: Node, args: list[Node]) -> Node:
         accumulator, condition = Ident(ACCUMULATOR), args[count]
         holds: Node = Literal(True)

@@ -147,6 +147,7 @@ class _Writer:
             self.steps[end] = (_JUMP, len(self.steps), None)
 
     def write_repeat(self, repeat: Repeat) -> None:
+        """Write a repetition: its least number of times in full, then the optional rest."""
         part, minimum = repeat.part, repeat.minimum
         if repeat.maximum is None:
             for _ in range(minimum - 1):

@@ -34,6 +34,7 @@ def disjunction(terms: list[Run]) -> Run:
 
 
 def _decided_by(terms: list[Run], decisive: bool) -> Run:
+    """Compute the terms until one is ``decisive``; a term that is no bool counts as an error."""
     opposite = not decisive
 
     def run(frame: Frame) -> bool:

@@ -50,6 +50,8 @@ def parse_expression(expression: str) -> Node:
 
 
 class _ExpressionParser:
+    """A recursive-descent parser of CEL's grammar, one method for each rule."""
+
     def __init__(self, words: list[Token]) -> None:
         self.words, self.at, self.depth = words, 0, 0
         self.token = words[0]
@@ -196,6 +198,7 @@ class _ExpressionParser:
     def parse_list(self) -> Node:
         elements: list[Node] = []
         optional = set()
+        # CEL's grammar allows a lone comma in an empty list or map.
         alone = self.accept_sign(",")
         while not self.accept_sign("]"):
             if alone:

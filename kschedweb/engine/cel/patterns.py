@@ -150,6 +150,8 @@ def parse_pattern(text: str) -> Part:
 
 
 class _PatternParser:
+    """A recursive-descent parser of Go's regular expressions."""
+
     def __init__(self, text: str) -> None:
         self.text, self.at, self.depth = text, 0, 0
         self.flags = _Flags()
@@ -246,6 +248,7 @@ class _PatternParser:
         return Chars(self.apply_case(((code, code),)))
 
     def parse_group(self) -> Part | None:
+        """Parse a group whose parenthesis was read; return None if it only sets flags."""
         self.depth += 1
         if self.depth > MAX_DEPTH:
             raise self.make_error()
@@ -364,6 +367,7 @@ class _PatternParser:
         return negate_ranges(tuple(ranges)) if negate else tuple(ranges)
 
     def class_part(self) -> list[tuple[int, int]]:
+        """Parse one character, range or named class within brackets."""
         if self.accept_text("[:"):
             name, closed, _ = self.text[self.at :].partition(":]")
             ranges = _POSIX.get(name.removeprefix("^"))

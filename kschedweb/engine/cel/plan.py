@@ -123,6 +123,7 @@ class _Planner:
         )
 
     def plan_call(self, node: Call) -> Code:
+        """Return the code of a call, with the special forms that evaluate their own arguments."""
         if node.function == OPTIONAL_SELECT:
             operand, name = node.args
             assert isinstance(name, Literal)

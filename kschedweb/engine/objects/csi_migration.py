@@ -129,6 +129,7 @@ def _make_handle(field: str, identity: str, source: Json, labels: Mapping[str, s
 
 
 def _ebs_handle(identity: str) -> str:
+    """Return the volume id in an ``aws://`` URL; raise MigrationError with Kubernetes' words."""
     if not identity.startswith("aws://"):
         return identity
     try:
@@ -145,6 +146,7 @@ def _ebs_handle(identity: str) -> str:
 
 
 def _gce_location(labels: Mapping[str, str]) -> str:
+    """Return the zone, or the region of several zones, of a disk; raise MigrationError."""
     zones = (labels.get(BETA_ZONE) or labels.get(ZONE, "")).split(ZONE_DELIMITER)
     if len(zones) == 1:
         return f"zones/{zones[0] or UNSPECIFIED}"

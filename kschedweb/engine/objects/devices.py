@@ -250,6 +250,7 @@ def _read_capacity(listed: Json, name: str, path: str) -> Capacity:
 
 
 def _read_policy(raw: Json, path: str) -> CapacityRequestPolicy | None:
+    """Read the requestPolicy of a capacity, None if it has none."""
     if raw.get("requestPolicy") is None:
         return None
     policy, at = get_mapping(raw, "requestPolicy", path), f"{path}requestPolicy."

@@ -294,6 +294,7 @@ def _read_running(status: Json, path: str) -> Running | None:
 
 
 def _pod_level(spec: Json, status: Json, resources: PodResources) -> tuple[Amounts | None, Running | None]:
+    """Return requests and the kubelet's report of the pod as a whole, with the API server's defaults."""
     running = _read_running(status, "status.")
     if spec.get("resources") is None:
         return None, running
@@ -305,6 +306,7 @@ def _pod_level(spec: Json, status: Json, resources: PodResources) -> tuple[Amoun
         limits = {name: amount for name, amount in pages.items() if name not in requests} | limits
     if limits:
         together = PodResources(resources.containers, resources.init_containers, {}).total()
+        # The API server derives missing requests from the containers first, then from the limits.
         asked_of_containers = {name: amount for name, amount in together.items() if name in (CPU, MEMORY)}
         allowed = {name: amount for name, amount in limits.items() if is_pod_level(name)}
         requests = allowed | asked_of_containers | requests

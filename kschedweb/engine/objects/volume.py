@@ -64,6 +64,7 @@ def read_volumes(spec: Json, pod: str) -> tuple[PodVolume, ...]:
 
 
 def _read_disk(raw: Json, path: str) -> Disk | None:
+    """Return the disk of a volume that pods cannot share freely, None for other volumes."""
     if raw.get("gcePersistentDisk") is not None:
         return _plain_disk(raw, "gcePersistentDisk", "pdName", path)
     if raw.get("awsElasticBlockStore") is not None:

@@ -191,6 +191,7 @@ def _read_profile(raw: dict[str, Any], at: str) -> Profile:
 
 
 def _find_faults(profiles: list[Profile], providers: list[Json], collector: Json | None) -> list[Problem]:
+    """Return the problems of plugins' arguments and of metrics providers, in the descheduler's order."""
     problems = []
     for number, profile in enumerate(profiles):
         for place, (name, args) in enumerate(profile.configs):
@@ -230,6 +231,7 @@ def _prometheus_faults(prometheus: Json | None) -> list[str]:
 
 
 def _apply_defaults(profile: Profile, classes: Mapping[str, int], at: str) -> None:
+    """Add the DefaultEvictor where it is missing, and fill in the defaults of all plugins."""
     name = defaultevictor.NAME
     for point in (FILTER, PRE_EVICTION):
         if name not in profile.enabled_plugins(point):

@@ -203,6 +203,7 @@ def _format_time(time: float) -> str:
 
 
 def _container_states(status: Json, key: str) -> tuple[ContainerState, ...]:
+    """Read the states of containers under ``status[key]``."""
     states = []
     for container_status, at in get_objects_and_paths(status, key, "status."):
         state = get_mapping(container_status, "state", at)

@@ -143,6 +143,10 @@ def run_scenario(raw: Json, clock: Callable[[], float], *, runs: int = RUNS, shu
 
 
 def _compare_orders(once: Callable[[Random | None, Random | None], CycleResult], runs: int, shuffles: int) -> Json:
+    """Run cycles in several orders, and return the result with the parts that all of them share.
+
+    ``once`` runs a cycle with given orders of maps and of lists.
+    """
     settled: Json = {"evicted": [], "ordered": True, "orderIndependent": True}
     try:
         first = once(None, None)

@@ -98,6 +98,7 @@ class AggregateContainerStates:
         return columns | dict(zip(_OF_ROWS, rows, strict=True))
 
     def _add_samples(self, samples: Sequence[ContainerSample], places: dict[str, int]) -> None:
+        """Add samples to the rows ``places``, continuing the open intervals of their pods."""
         interval = self.settings.interval
         going: dict[tuple[int, str], Instance] = {}
         kills: dict[tuple[int, str], int] = {}

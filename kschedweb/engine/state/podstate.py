@@ -75,6 +75,7 @@ class PodState:
         return pod
 
     def _account_pod(self, pod: Pod, node: int, sign: int) -> None:
+        """Add a pod's amounts, ports and volumes to its node, or with ``sign`` -1 subtract them."""
         for name, amount in pod.occupied.items():
             if (row := self.resources.get(name)) is None:
                 self.add_resources(with_rows(self.resources, (name,)))

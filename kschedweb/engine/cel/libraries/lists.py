@@ -150,6 +150,8 @@ def _sum_from(start: Value) -> Run:
 
 
 def _extreme_of(name: str, sign: int) -> Run:
+    """Return ``max`` for the sign 1, ``min`` for -1."""
+
     def best(values: list[Value]) -> Value:
         for value in values:
             if not is_ordered(value):

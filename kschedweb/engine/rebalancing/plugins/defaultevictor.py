@@ -223,6 +223,11 @@ def _protected_classes(protections: dict[str, Any]) -> list[str]:
 
 
 def _claim_constraint(classes: list[str], handle: Handle) -> Check:
+    """Return the check for pods with claims, of protected ``classes`` only if there are any.
+
+    A claim that is unknown or without a class protects its pod.
+    """
+
     def claim_keys(pod: PodView) -> list[str]:
         sources = [
             get_mapping(volume, "persistentVolumeClaim")

@@ -140,6 +140,7 @@ class PodLifeTime:
         for condition in conditions:
             if any(expected[name] not in ("", getattr(condition, name)) for name in ("type", "status", "reason")):
                 continue
+            # A condition from the future does not count.
             if min_seconds is None or (
                 condition.since is not None and 0 <= self._handle.now - condition.since >= min_seconds
             ):

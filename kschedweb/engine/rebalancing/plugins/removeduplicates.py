@@ -65,6 +65,7 @@ class RemoveDuplicates:
                     return
 
     def _find_duplicates(self, nodes: Sequence[Node]) -> tuple[Duplicates, Counter[OwnerKey]]:
+        """Return the duplicates by owner and node, and the number of all pods of each owner."""
         duplicates: Duplicates = defaultdict(lambda: defaultdict(list))
         occurrences: Counter[OwnerKey] = Counter()
         for node in nodes:

@@ -57,6 +57,7 @@ class RemoveFailedPods:
                 return
 
     def _matches_args(self, pod: PodView) -> bool:
+        """Return True if the pod meets age, owner kinds, reasons and exit codes of the arguments."""
         args, age = self._args, pod.age_seconds(self._handle.now)
         # The original compares unsigned integers: a pod from the future is very old.
         if 0 <= age < args["minPodLifetimeSeconds"] or (age == -1 and args["minPodLifetimeSeconds"] > 0):

@@ -263,6 +263,7 @@ class ClaimUse:
         return holders
 
     def _recount_claim(self, use: DeviceUse, key: Key) -> None:
+        """Replace the allocations that ``use`` counts for a claim by its present ones."""
         claim = self.get(*key)
         stored_allocation = None if claim is None else claim.allocation
         chosen = self._in_flight.get(key)

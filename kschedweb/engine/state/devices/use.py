@@ -49,6 +49,7 @@ class DeviceUse:
         self._count_allocation(allocation, -1)
 
     def _count_allocation(self, allocation: Allocation, by: int) -> None:
+        """Count an allocation's devices with ``by`` 1, or remove them with -1."""
         for allocated in allocation.devices:
             # Admin access does not take a device from others.
             if allocated.admin:

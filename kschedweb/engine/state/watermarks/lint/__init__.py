@@ -44,6 +44,7 @@ def lint_annotations(nodes: Texts, workloads: Texts, now: float, zone: ZoneInfo)
 
 
 def _unknown_keys(listed: Iterable[tuple[str, Mapping[str, str]]]) -> Iterable[LintFinding]:
+    """Yield findings for keys that look like ours or crane's and are neither."""
     own_keys, other = [], []
     for name, texts in listed:
         for key in texts:

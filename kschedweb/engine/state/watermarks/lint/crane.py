@@ -111,6 +111,7 @@ def _guess_shift(stamps: list[Stamp]) -> float:
 
 
 def _check_zones(shifts: Mapping[str, float], now: float, zone: ZoneInfo) -> Iterable[LintFinding]:
+    """Yield findings for nodes whose times seem to be of another zone than ``zone``."""
     offset = datetime.fromtimestamp(now, zone).utcoffset()
     base_offset = offset.total_seconds() if offset else 0.0
     for shift, _ in Counter(shift for shift in shifts.values() if shift).most_common():
@@ -139,6 +140,7 @@ def _check_zones(shifts: Mapping[str, float], now: float, zone: ZoneInfo) -> Ite
 
 
 def _check_ranges(stamps: Iterable[Stamp]) -> Iterable[LintFinding]:
+    """Yield findings for values that are not finite, above 1 or, for hot values, no whole number."""
     if odd := [stamp for stamp in stamps if not math.isfinite(stamp.value)]:
         message = f"No finite number: {format_count(odd, 'text')}. What crane makes of them depends on the machine."
         yield LintFinding(
