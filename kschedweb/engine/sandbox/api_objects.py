@@ -37,7 +37,7 @@ from kschedweb.engine.validation.fields import required
 
 # Letters of generated names, from k8s.io/apimachinery/pkg/util/rand.
 SUFFIX = "bcdfghjklmnpqrstvwxz2456789"
-# As `maxGeneratedNameLength`: 63 without the five random letters.
+# As `MaxGeneratedNameLength`: 63 without the five random letters.
 LONGEST_BASE = 58
 # Seconds until a deletion; Go's own sum has an end, too.
 LONGEST_GRACE = 2**31 - 1
