@@ -22,5 +22,5 @@ __all__ = [
 
 
 def default_document() -> str:
-    """Return the YAML text a new policy starts with: kube-scheduler's defaults."""
+    """Return the YAML text that a new policy starts with: kube-scheduler's defaults."""
     return DEFAULT_DOCUMENT

@@ -1,4 +1,4 @@
-"""Warnings: what kube-scheduler takes without a word, but does not heed or does otherwise than it looks."""
+"""Warnings about settings that kube-scheduler accepts but ignores, or handles otherwise than one would expect."""
 
 from __future__ import annotations
 
@@ -11,16 +11,19 @@ from kschedweb.engine.config.release import Release
 from kschedweb.engine.validation.golang import parse_seconds, quote
 
 Fields = dict[str, Any]
+# The extension points at which a weight counts.
 _WEIGHED = ("score", "placementScore", "multiPoint")
+# Their Score reads state that only their PreScore writes, and fails without it.
 _NEEDS_PRE_SCORE = ("TaintToleration", "PodTopologySpread", "InterPodAffinity")
 _FILES = ("certFile", "keyFile", "caFile")
+# `JitterFactor` of client-go's leader election.
 JITTER = 1.2  # of client-go's leader election
 
 
 def list_warnings(document: Fields, configuration: Configuration, release: Release) -> list[str]:
     """Return warnings for a valid configuration, each as ``<path>: <sentence>``.
 
-    ``document`` is the decoded document before defaults, so that only what somebody wrote is spoken of.
+    ``document`` is the decoded document before defaults, so that only settings that were written get warnings.
     """
     return [f"{path}: {sentence}" for path, sentence in _iter_warnings(document, configuration, release)]
 
@@ -106,7 +109,7 @@ def _enabled_warnings(point: str, plugin: Fields, path: str, release: Release) -
 
 
 def _scoring_warnings(profile: Profile, path: str) -> Iterator[tuple[str, str]]:
-    """Some plugins cannot score without their preScore: every pod would fail in its scheduling cycle."""
+    """Yield warnings for plugins that cannot score without their preScore: every pod's cycle would fail."""
     prepared = {ref.name for ref in profile.points["preScore"]}
     for ref in profile.points["score"]:
         if ref.name in _NEEDS_PRE_SCORE and ref.name not in prepared:
@@ -117,6 +120,7 @@ def _scoring_warnings(profile: Profile, path: str) -> Iterator[tuple[str, str]]:
 
 
 def _plugin_config_warnings(before: Fields, profile: Profile, path: str, release: Release) -> Iterator[tuple[str, str]]:
+    # Extension points of groups count as written: profiles have them only if the feature gates are on.
     running = {ref.name for refs in profile.points.values() for ref in refs}
     plugins = before["plugins"] or {}
     groups = release.schema.group_points if plugins else ()

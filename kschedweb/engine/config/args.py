@@ -1,4 +1,4 @@
-"""What arguments of several plugins are made of (``<Plugin>Args`` of kubescheduler.config.k8s.io/v1)."""
+"""Structures that the arguments of several plugins share (``<Plugin>Args`` of kubescheduler.config.k8s.io/v1)."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ SHAPE_POINT = Struct(
 
 
 def default_resources() -> list[dict[str, Any]]:
-    """What counts where a document names no resources."""
+    """Return the resources that count if a document names none."""
     return [{"name": "cpu", "weight": 1}, {"name": "memory", "weight": 1}]
 
 
@@ -83,11 +83,12 @@ def set_default_weights(resources: list[dict[str, Any]]) -> None:
 
 
 def shape_problems(shape: list[dict[str, Any]], path: str) -> list[Problem]:
-    """What is wrong with the points of a scoring function."""
+    """Return the problems of a scoring function's points."""
     if not shape:
         return [required(path, "at least one point must be specified")]
     problems: list[Problem] = []
     use = [point["utilization"] for point in shape]
+    # As `validateFunctionShape`: only the first pair that does not increase is reported.
     if (fall := next((i for i in range(1, len(use)) if use[i - 1] >= use[i]), None)) is not None:
         problems.append(invalid(f"{path}[{fall}].utilization", use[fall], "values must be sorted in increasing order"))
     for index, point in enumerate(shape):

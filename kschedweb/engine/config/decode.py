@@ -1,7 +1,7 @@
 """Strict decoding by Go's rules: the type tables applied to a JSON value.
 
-Type errors do not stop decoding, the first one is reported at the end; unknown and duplicate fields are collected;
-errors of values that read themselves (durations) stop at once. Field names are case-sensitive.
+Type errors do not stop decoding; the first one is reported at the end. Unknown and duplicate fields are collected.
+Errors of types with their own decoder (durations) stop decoding at once. Field names are case-sensitive.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from kschedweb.engine.validation.fields import Problem
 from kschedweb.engine.validation.golang import Literal, base64_fault, parse_duration, quote
 from kschedweb.engine.values import dataclass
 
+# As sigs.k8s.io/json: strict errors beyond the first hundred are dropped.
 MAX_STRICT_ERRORS = 100
 
 
@@ -34,10 +35,13 @@ class DecodeError(ValueError):
 
 @dataclass(frozen=True)
 class _Place:
-    """Where the decoder is: the struct and fields as Go's messages name them, and the path with indices."""
+    """The decoder's position in the document."""
 
+    # The innermost struct, by the name that Go's messages use.
     struct: str = ""
+    # Field names from the root, embedded structs included, as Go's messages join them.
     fields: tuple[str, ...] = ()
+    # Path with indices, for people.
     path: str = ""
 
     def enter_field(self, struct: str, field: StructField) -> _Place:
@@ -51,14 +55,15 @@ class _Place:
 
 @dataclass
 class Decoded:
-    """A decoded value with its strict errors (unknown and duplicate fields)."""
+    """A decoded value with its strict errors."""
 
     value: Value
+    # Unknown and duplicate fields.
     strict: list[Problem] = field(default_factory=list)
 
 
 def decode(struct: Struct, raw: Any) -> Decoded:
-    """Decode a JSON value into the struct ``struct``. Raises ``DecodeError`` where a type does not fit."""
+    """Decode a JSON value into ``struct``. Raises ``DecodeError`` if a type does not fit."""
     decoder = _Decoder()
     value = decoder.decode_value(struct, raw, zero(struct), _Place())
     if decoder.first_mismatch:
@@ -67,7 +72,7 @@ def decode(struct: Struct, raw: Any) -> Decoded:
 
 
 def describe_json(raw: Any) -> str:
-    """Name a JSON value as Go's messages do."""
+    """Return the name that Go's messages use for a JSON value's type."""
     if isinstance(raw, bool):
         return "bool"
     if isinstance(raw, str):
@@ -80,6 +85,7 @@ def describe_json(raw: Any) -> str:
 class _Decoder:
     def __init__(self) -> None:
         self.first_mismatch: Problem | None = None
+        # Keyed by text: Go reports the same complaint once, however often the field occurs.
         self.strict: dict[str, Problem] = {}
 
     def type_mismatch(self, json_type: str, go: str, place: _Place) -> Problem:
@@ -97,7 +103,7 @@ class _Decoder:
         self.strict.setdefault(text, Problem(path, text))
 
     def decode_value(self, target: Type, raw: Any, current: Value, place: _Place, *, pointer: bool = False) -> Value:
-        """Decode ``raw`` over ``current`` (a repeated field continues where the first one ended)."""
+        """Decode ``raw`` over ``current``: a repeated field continues where the first one ended, as in Go."""
         if raw is None:
             return self.decode_null(target, current, place, pointer=pointer)
         if isinstance(target, Struct):
@@ -110,6 +116,7 @@ class _Decoder:
 
     def decode_null(self, target: Type, current: Value, place: _Place, *, pointer: bool) -> Value:
         if pointer or isinstance(target, ListType | MapType):
+            # null empties pointers, lists and maps; it leaves plain values as they are.
             return None
         if isinstance(target, GoDuration):
             raise DecodeError(Problem(place.path, 'time: invalid duration ""'))
@@ -176,6 +183,7 @@ class _Decoder:
             if isinstance(raw, int) and -limit * target.is_signed <= raw < limit:
                 return raw
         else:
+            # A float32 field must hold the number without overflow; Go rounds it to 32 bits.
             with np.errstate(over="ignore"):
                 narrow = _to_float(raw) if target.bits == 64 else np.float32(raw)
             if np.isfinite(narrow):
@@ -199,7 +207,7 @@ class _Decoder:
 
 
 def _to_float(raw: int | float) -> float:
-    """``raw`` in 64 bits, infinite where it is out of range."""
+    """Return ``raw`` as a 64-bit float, infinite if it is out of range."""
     try:
         return float(raw)
     except OverflowError:

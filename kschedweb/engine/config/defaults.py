@@ -1,4 +1,4 @@
-"""Defaults of a decoded configuration, and the first stage of the plugin merge (in place)."""
+"""Defaults of a decoded configuration, and the first stage of the plugin merge. Both work in place."""
 
 from __future__ import annotations
 
@@ -17,9 +17,10 @@ Decoded = dict[str, Any]
 
 
 def set_defaults(configuration: Decoded, release: Release) -> None:
-    """Fill a decoded configuration as kube-scheduler does before it validates."""
+    """Fill in the defaults of a decoded configuration, as kube-scheduler does before it validates."""
     configuration["profiles"] = configuration["profiles"] or [zero(release.schema.profile)]
     profiles = configuration["profiles"]
+    # Only a single profile may leave its name out; of several, validation refuses those without.
     if len(profiles) == 1 and profiles[0]["schedulerName"] is None:
         profiles[0]["schedulerName"] = DEFAULT_SCHEDULER
     for profile in profiles:
@@ -68,6 +69,7 @@ def _profile_defaults(profile: Decoded, release: Release) -> None:
             spec.set_defaults(config["args"])
     configured = {config["name"] for config in configs}
     enabled = {plugin["name"] for point in sets for plugin in profile["plugins"][point]["enabled"] or ()}
+    # Sorted, as `setDefaults_KubeSchedulerProfile` goes through a sorted set.
     for name in sorted(enabled - configured):
         if spec := registry.find_args(name):
             arguments = zero(spec.struct)
@@ -79,10 +81,10 @@ def _profile_defaults(profile: Decoded, release: Release) -> None:
 
 
 def merge_set(default: list[Decoded], custom: Decoded) -> Decoded:
-    """Merge one plugin set with its defaults.
+    """Merge one plugin set with its defaults, as `mergePluginSet` does.
 
-    A default that is enabled again is replaced in place, one that is disabled is dropped; what replaced nothing
-    follows in the order written. Repetitions stay, they are an error later.
+    A default that is enabled again is replaced in place, and one that is disabled is dropped. Enabled plugins that
+    replaced nothing follow in the order written. Repetitions stay; validation refuses them later.
     """
     custom_enabled = custom["enabled"] or []
     disabled = {plugin["name"] for plugin in custom["disabled"] or ()}

@@ -1,4 +1,4 @@
-"""Decoding a whole document strictly: its kind, its fields, and the plugin arguments inside it."""
+"""Strict decoding of a whole document: its kind, its fields, and the plugin arguments inside it."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from kschedweb.engine.config.types import Struct
 from kschedweb.engine.validation.fields import Problem
 from kschedweb.engine.validation.golang import quote
 
+# Characters of a document that a message repeats; kube-scheduler repeats all of it.
 MAX_QUOTED = 2000
-"""How much of a document a message repeats; kube-scheduler repeats all of it."""
 
 Fields = dict[str, Any]
 _META = 'struct { APIVersion string "json:\\"apiVersion,omitempty\\""; Kind string "json:\\"kind,omitempty\\"" }'
 
 
 class RefusedError(Exception):
-    """The document is not accepted: the texts as kube-scheduler prints them, and the single problems in them."""
+    """The document is refused: the texts as kube-scheduler prints them, and the single problems in them."""
 
     def __init__(self, errors: list[str], problems: list[Problem]) -> None:
         super().__init__(errors)
@@ -59,14 +59,14 @@ def decode_document(source: DocumentSource, release: Release) -> Fields:
 
 
 def find_repetition(source: DocumentSource) -> Problem | None:
-    """Return YAML's complaint about repeated keys; JSON's are found while decoding."""
+    """Return YAML's complaint about repeated keys. Those of JSON are found while decoding."""
     if not source.duplicates:
         return None
     return Problem("", "yaml: unmarshal errors:\n  " + "\n  ".join(source.duplicates))
 
 
 class _Structs:
-    """The kinds of a release and what they consist of: configurations, and arguments of its plugins."""
+    """The kinds that a release decodes, with their structs: configurations, and arguments of its plugins."""
 
     def __init__(self, release: Release) -> None:
         self._release = release
@@ -84,9 +84,9 @@ class _Structs:
 
 
 def _decode_args(configuration: Fields, release: Release) -> list[tuple[Problem, str]]:
-    """Decode the arguments of known plugins in place; those of others stay as they are.
+    """Decode the arguments of known plugins in place; those of other plugins stay as they are.
 
-    Returns their strict errors: each one for a person and, with the first of a plugin, the whole text as
+    Returns their strict errors as pairs: the problem for a person and, with the first of each plugin, the whole text as
     kube-scheduler nests it (empty with the others).
     """
     strict: list[tuple[Problem, str]] = []
@@ -128,10 +128,10 @@ def _decode_one(config: Fields, kind: str, config_path: str, structs: _Structs, 
 def object_kind(
     raw: Any, text: str, kinds: Container[str], scheme: str, *, default: str = "", version: str = API_VERSION
 ) -> str:
-    """Return the kind of an object of ``version``; ``default`` stands in where nothing is said.
+    """Return the kind of an object of ``version``; ``default`` stands in if no kind is written.
 
-    ``text`` is the object as messages repeat it, ``scheme`` the place that they name. Raises ``RefusedError`` for what
-    is no object, or one of an unknown kind or version.
+    ``text`` is the object as messages repeat it, ``scheme`` the place in the source that they name. Raises
+    ``RefusedError`` for a value that is no object, and for an unknown kind or version.
     """
     api_version, kind = _read_type_meta(raw)
     if api_version.count("/") > 1:
@@ -151,7 +151,7 @@ def object_kind(
 
 
 def _read_type_meta(raw: Any) -> tuple[str, str]:
-    """Return apiVersion and kind as written; unlike all else they are found in any letter case."""
+    """Return apiVersion and kind as written. Unlike all other fields they are matched in any letter case."""
     if raw is not None and not isinstance(raw, dict):
         raise refusal("", _parse_error(f"{describe_json(raw)} into Go value of type {_META}"))
     type_meta = {"apiVersion": "", "kind": ""}

@@ -1,4 +1,4 @@
-"""Files that arguments of plugins point at. Their texts are passed in by path: ``Release.files``."""
+"""Files that arguments of plugins point at. Their texts are passed in by path in ``Release.files``."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Fields = dict[str, Any]
 
 
 def take_files(configuration: Fields, release: Release) -> None:
-    """Put what the files say into a decoded configuration. Raises RefusedError for one that cannot be read."""
+    """Put the contents of the files into a decoded configuration. Raises RefusedError for an unreadable file."""
     for i, profile in enumerate(configuration["profiles"] or ()):
         for j, config in enumerate(profile["pluginConfig"] or ()):
             spec = release.registry.find_args(config["name"])
@@ -32,7 +32,9 @@ def take_files(configuration: Fields, release: Release) -> None:
 
 
 def list_pointed_files(document: Any, release: Release) -> Iterator[tuple[str, str]]:
-    """The paths of files that a document's arguments point at, each with its plugin; plain values of any form."""
+    """Yield the path of each file that a document's arguments point at, with its plugin. The document may have any
+    form.
+    """
     profiles = document.get("profiles") if isinstance(document, dict) else None
     for profile in profiles if isinstance(profiles, list) else ():
         configs = profile.get("pluginConfig") if isinstance(profile, dict) else None
@@ -45,7 +47,7 @@ def list_pointed_files(document: Any, release: Release) -> Iterator[tuple[str, s
 
 
 def file_advice(file: PointedFile, args: Fields, release: Release) -> Iterator[tuple[str, str]]:
-    """What has to be said of the file that written arguments point at: (field, sentence)."""
+    """Yield remarks on the file that the written arguments point at, as (field, sentence)."""
     if not args[file.path]:
         return
     if args[file.into] is not None:

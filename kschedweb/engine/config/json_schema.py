@@ -1,4 +1,4 @@
-"""JSON Schema of KubeSchedulerConfiguration v1, from the same tables as the decoder."""
+"""The JSON Schema of KubeSchedulerConfiguration v1, from the same tables as the decoder."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from kschedweb.engine.objects.json_access import Json
 
 
 def json_schema(release: Release) -> Json:
-    """Return the schema of a configuration; plugin names and arguments are those of ``release``'s plugins."""
+    """Return the schema of a configuration, with the plugins and arguments of ``release``."""
     builder = _SchemaBuilder(release)
     root = builder.struct_schema(release.schema.configuration)
     return {
@@ -31,8 +31,9 @@ class _SchemaBuilder(Schemas):
         return self.make_reference(of) if isinstance(of, Struct) else super().type(of)
 
     def make_reference(self, struct: Struct) -> Json:
-        """Return a reference to ``struct``, whose definition is made on first use."""
+        """Return a reference to ``struct``, and define it on first use."""
         if struct.short_name not in self.definitions:
+            # The empty definition ends the recursion if the struct contains itself.
             self.definitions[struct.short_name] = {}
             self.definitions[struct.short_name] = (
                 self.plugin_config() if struct is PLUGIN_CONFIG else self.struct_schema(struct)
@@ -47,7 +48,7 @@ class _SchemaBuilder(Schemas):
         )
 
     def described(self, field: StructField) -> str:
-        """The help with default, range and choices, so that an editor can show all in one place."""
+        """Return the help with default, range and choices, so that an editor can show all of it in one place."""
         parts = [field.help]
         if field.default not in (None, "", REQUIRED):
             default = str(field.default).lower() if isinstance(field.default, bool) else field.default
@@ -90,7 +91,7 @@ class _SchemaBuilder(Schemas):
         return schema
 
     def plugin_config(self) -> Json:
-        """Return the schema of a pluginConfig entry, whose arguments follow from the plugin's name."""
+        """Return the schema of a pluginConfig entry, whose arguments depend on the plugin's name."""
         schema = self.struct_schema(PLUGIN_CONFIG)
         with_args = [spec for spec in self.registry.specs.values() if spec.args]
         schema["properties"]["name"]["anyOf"] = _list_names(with_args)
@@ -108,5 +109,5 @@ class _SchemaBuilder(Schemas):
 
 
 def _list_names(specs: list[PluginSpec]) -> list[Json]:
-    """Return the plugins to offer; other names stay possible, kube-scheduler may be built with more."""
+    """Return the plugins to offer. Other names stay possible, because kube-scheduler may be built with more plugins."""
     return [*({"const": spec.name, "description": spec.help} for spec in specs), {"type": "string"}]

@@ -1,6 +1,6 @@
-"""Where JSON text stops being JSON, in the words of Go's scanner.
+"""The position at which JSON text stops being JSON, in the words of Go's scanner.
 
-Only asked after Python's reader has refused the text, so speed does not matter.
+It runs only after Python's reader has refused the text, so speed does not matter.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ _NUMBER = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?")
 
 
 class _Stop(Exception):
-    """The text is wrong at this place."""
+    """The text is wrong at this position."""
 
 
 class _Scanner:
@@ -31,11 +31,11 @@ class _Scanner:
         return self.peek()
 
     def make_stop(self, context: str, *, inside: bool = False) -> _Stop:
-        """Return the complaint about the next character; the end of text counts as a space ``inside`` a token."""
+        """Return the complaint about the next character. ``inside`` a token, the end of text counts as a space."""
         character = self.peek() or (" " if inside else "")
         if not character:
             return _Stop("unexpected end of JSON input")
-        # Go speaks of bytes: of a character beyond ASCII only the first one.
+        # Go's scanner works on bytes: of a character beyond ASCII it names only the first byte.
         byte = chr(character.encode("utf-8", "surrogatepass")[0])
         return _Stop(f"invalid character {_quote_character(byte)} {context}")
 
@@ -138,7 +138,7 @@ def _quote_character(character: str) -> str:
 
 
 def syntax_error(text: str) -> str:
-    """Return Go's complaint about ``text``; empty where it finds none."""
+    """Return Go's complaint about ``text``; "" if there is none."""
     scanner = _Scanner(text)
     try:
         scanner.scan_value()

@@ -1,4 +1,4 @@
-"""Loading a KubeSchedulerConfiguration: read, decode, default, validate, build."""
+"""Loading of a KubeSchedulerConfiguration: read, decode, default, validate, build."""
 
 from __future__ import annotations
 
@@ -30,27 +30,30 @@ kind: {KIND}
 profiles:
   - schedulerName: default-scheduler
 """
+# The two wordings of the same error: new and old releases.
 LABEL_KEY, QUALIFIED_NAME = "a valid label key must", "a qualified name must"
+# kube-scheduler's `DefaultExtenderTimeout`, in nanoseconds.
 _EXTENDER_TIMEOUT = 5 * SECOND
 Fields = dict[str, Any]
 
 
 @dataclass(frozen=True)
 class Loaded:
-    """What became of a document.
+    """The result of loading a document."""
 
-    ``errors`` are kube-scheduler's own words; ``problems`` the same one by one, each with the path of its field
-    (``""`` for the document). ``warnings`` say what kube-scheduler would take but not heed, and whether the nearest
-    release answers. ``defaulted`` is the document after defaults and ``configuration`` the form for the engine, both
-    only where it is valid. ``conversion`` is there where the document was of a version before v1.
-    """
-
+    # kube-scheduler's own words.
     errors: list[str] = field(default_factory=list)
+    # The same errors one by one, each with the path of its field ("" for the document).
     problems: list[Problem] = field(default_factory=list)
+    # Settings that kube-scheduler accepts but ignores, and the remark if the nearest release answers.
     warnings: list[str] = field(default_factory=list)
+    # The document after defaults, if it is valid.
     defaulted: Fields | None = None
+    # The form for the engine, if it is valid.
     configuration: Configuration | None = None
+    # Line (from 1) of each path.
     lines: Mapping[str, int] = field(default_factory=dict, repr=False)
+    # Set if the document was of a version before v1.
     conversion: Conversion | None = None
 
     @property
@@ -58,7 +61,7 @@ class Loaded:
         return self.configuration is not None
 
     def line(self, path: str) -> int | None:
-        """Return the line (from 1) of ``path`` or of the nearest field around it; ``None`` where it is not known."""
+        """Return the line (from 1) of ``path`` or of the nearest field around it; ``None`` if it is unknown."""
         while path and path not in self.lines:
             path = path[: max(path.rfind("."), path.rfind("["), 0)]
         return self.lines.get(path)
@@ -67,7 +70,7 @@ class Loaded:
 def load(document: str | bytes | Mapping[str, Any] | None, release: Release) -> Loaded:
     """Load YAML or JSON text or a mapping as ``release`` does; ``None`` stands for kube-scheduler's defaults.
 
-    Never raises for what the document says: whatever is wrong is in ``errors``.
+    It never raises for the document's contents: all errors are in ``errors``.
     """
     lines: Mapping[str, int] = {}
     try:
@@ -88,6 +91,7 @@ def _translate_error(release: Release, text: str) -> str:
 
 def _load_source(source: DocumentSource, release: Release, lines: Mapping[str, int]) -> Loaded:
     configuration = decode_document(source, release)
+    # Kept as written: defaults and files change the configuration in place, and warnings are about written settings.
     decoded = copy.deepcopy(configuration)
     take_files(configuration, release)
     set_defaults(configuration, release)
@@ -103,7 +107,7 @@ def _load_source(source: DocumentSource, release: Release, lines: Mapping[str, i
 
 
 def document_lines(document: str | bytes | Mapping[str, Any]) -> Mapping[str, int]:
-    """The line of each path of a document; none if it cannot be read."""
+    """Return the line of each path of a document; empty if it cannot be read."""
     try:
         return _find_lines(read_document(document))
     except UnreadableError:
@@ -111,7 +115,7 @@ def document_lines(document: str | bytes | Mapping[str, Any]) -> Mapping[str, in
 
 
 def _find_lines(source: DocumentSource) -> Mapping[str, int]:
-    """Return the line of each path; JSON text is read a second time for it, as the YAML that it also is."""
+    """Return the line of each path. JSON text is read a second time for this, as the YAML that it also is."""
     if source.lines is not None or "\n" not in source.text:
         return source.lines or {}
     from kschedweb.engine.config import yaml_text
@@ -170,7 +174,7 @@ def _encode_extender(extender: Fields) -> Fields:
 
 
 def _build_profiles(decoded: list[Fields], release: Release) -> tuple[Profile, ...]:
-    """Build the profiles in order; they share one queue, so all must sort it alike."""
+    """Build the profiles in order. They share one queue, so all must sort it alike."""
     built: list[Profile] = []
     for index, decoded_profile in enumerate(decoded):
         profile = _build_profile(index, decoded_profile, release)

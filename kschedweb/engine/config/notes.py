@@ -1,4 +1,4 @@
-"""Notes on a conversion: what became of each item of an old document."""
+"""Notes on a conversion: the result for each item of an old document."""
 
 from __future__ import annotations
 
@@ -12,29 +12,28 @@ EQUAL, NEAR, NONE = "equal", "near", "none"
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """The result for one item of the old document.
+    """The result for one item of the old document."""
 
-    ``path`` is its place, such as ``priorities[2]``; in a Policy it is ``priorities`` if the item comes from the
-    default provider. ``kind`` is equal, near or none; ``plugins`` are its counterparts.
-    """
-
+    # Place of the item, such as ``priorities[2]``; plain ``priorities`` in a Policy if it comes from the default
+    # provider.
     path: str
     name: str
+    # EQUAL, NEAR or NONE.
     kind: str
     text: str
+    # Its counterparts.
     plugins: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Conversion:
-    """A configuration of a version before v1 as one of v1.
+    """A configuration of a version before v1, converted to v1."""
 
-    ``version`` is the old apiVersion, ``document`` plain data of a KubeSchedulerConfiguration v1, and ``notes`` say
-    what was changed, each with its place in the old document.
-    """
-
+    # The old apiVersion.
     version: str
+    # Plain data of a KubeSchedulerConfiguration v1.
     document: Json
+    # The changes, each with its place in the old document.
     notes: tuple[Note, ...]
 
     @property

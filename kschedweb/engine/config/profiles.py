@@ -1,4 +1,4 @@
-"""Building profiles: the second stage of the plugin merge, and what kube-scheduler refuses while building."""
+"""Building of profiles: the second stage of the plugin merge, and the errors that kube-scheduler raises there."""
 
 from __future__ import annotations
 
@@ -13,6 +13,8 @@ from kschedweb.engine.validation.golang import INT64_MAX, quote
 Decoded = dict[str, Any]
 Points = dict[str, tuple[PluginRef, ...]]
 
+# The order in which kube-scheduler goes through the extension points while building a profile; it decides which error
+# comes first.
 CHECK_ORDER = (
     "preFilter",
     "filter",
@@ -30,13 +32,12 @@ CHECK_ORDER = (
     "placementScore",
     "podGroupPostFilter",
 )
-"""The order in which kube-scheduler goes through the extension points while building a profile."""
 
 MAX_NODE_SCORE = 100
 
 
 class BuildError(ValueError):
-    """kube-scheduler would not start with this profile. ``path`` is the field at fault, from the profile."""
+    """kube-scheduler would not start with this profile. ``path`` is the field at fault, relative to the profile."""
 
     def __init__(self, path: str, message: str) -> None:
         super().__init__(message)
@@ -76,7 +77,7 @@ def build_points(profile: Decoded, release: Release) -> Points:
 
 
 def _check_args(profile: Decoded, registry: Registry) -> None:
-    """Check the arguments that are looked at only when their plugin is created."""
+    """Check the arguments that kube-scheduler checks only when it creates their plugin."""
     plugins = profile["plugins"]
     needed = {plugin["name"] for point in plugins for plugin in plugins[point]["enabled"]}
     for index, config in enumerate(profile["pluginConfig"]):
@@ -103,7 +104,10 @@ def _check_set(point: str, enabled: list[Decoded], registry: Registry) -> None:
 
 
 def _expand_multipoint(point: str, plugins: Decoded, registry: Registry) -> list[str]:
-    """Return the names at ``point``: explicit ones that multiPoint has too, the rest of multiPoint, other explicit."""
+    """Return the names at ``point`` in the order of `expandMultiPointPlugins`.
+
+    First come explicit ones that multiPoint names too, then the rest of multiPoint, then the other explicit ones.
+    """
     explicit = [plugin["name"] for plugin in plugins[point]["enabled"]]
     off = {plugin["name"] for plugin in plugins[point]["disabled"]}
     everywhere = plugins["multiPoint"]["enabled"]
@@ -128,7 +132,7 @@ def _expand_multipoint(point: str, plugins: Decoded, registry: Registry) -> list
 
 
 def _compute_weights(point: str, plugins: Decoded, registry: Registry, label: str) -> dict[str, int]:
-    """Return the weight of every scoring plugin; the sum is watched for overflow as 64-bit arithmetic would."""
+    """Return the weight of every scoring plugin. Overflow of the sum is detected as 64-bit arithmetic does."""
     weights: dict[str, int] = {}
     total = 0
     for source in (point, "multiPoint"):
@@ -141,6 +145,8 @@ def _compute_weights(point: str, plugins: Decoded, registry: Registry, label: st
             if point not in spec.points or name in weights:
                 continue
             weights[name] = plugin["weight"] or 1
+            # Wrapped, as Go's subtraction is: once the total has overflowed, the comparison itself goes wrong as in the
+            # original.
             if weights[name] * MAX_NODE_SCORE > _wrap_int64(INT64_MAX - total):
                 raise BuildError(path, f"{label}total score of Score plugins could overflow")
             total = _wrap_int64(total + weights[name] * MAX_NODE_SCORE)
@@ -148,7 +154,7 @@ def _compute_weights(point: str, plugins: Decoded, registry: Registry, label: st
 
 
 def _wrap_int64(number: int) -> int:
-    """Return ``number`` as a 64-bit integer would hold it."""
+    """Return ``number`` as an int64 holds it."""
     return (number + INT64_MAX + 1) % (1 << 64) - INT64_MAX - 1
 
 
@@ -157,7 +163,10 @@ def _plugin_type(point: str) -> str:
 
 
 def ignore_managed_resources(extenders: list[Decoded], profiles: list[Decoded]) -> None:
-    """Let NodeResourcesFit ignore what extenders manage alone, in place of its own list. Raises ``BuildError``."""
+    """Let NodeResourcesFit ignore the resources that extenders manage alone, in place of its own list.
+
+    Raises ``BuildError``.
+    """
     names = [
         resource["name"]
         for extender in extenders
@@ -174,7 +183,9 @@ def ignore_managed_resources(extenders: list[Decoded], profiles: list[Decoded]) 
 
 
 def transport_problem(extender: Decoded) -> Problem | None:
-    """Say why the TLS settings of an extender cannot be used; files are never read, so only data is looked at."""
+    """Return the problem with an extender's TLS settings, if there is one. Files are never read; only inline data is
+    checked.
+    """
     tls = extender["tlsConfig"] or {}
     has_ca = bool(tls.get("caFile") or tls.get("caData"))
     insecure = tls.get("insecure", False) or (extender["enableHTTPS"] and not has_ca)

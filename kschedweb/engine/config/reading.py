@@ -1,4 +1,4 @@
-"""Configuration text into plain values: JSON as it stands, YAML as the JSON that kube-scheduler makes of it.
+"""Configuration text into plain values: JSON as written, YAML as the JSON that kube-scheduler makes of it.
 
 Two limits are this project's own: 1 MiB of text and 50 levels.
 """
@@ -14,11 +14,12 @@ from kschedweb.engine.config.json_syntax import syntax_error
 from kschedweb.engine.config.source import MAX_BYTES, MAX_DEPTH, DocumentSource, JsonObject, UnreadableError
 from kschedweb.engine.validation.golang import Literal
 
+# Strings are matched so that brackets inside them do not count. The possessive quantifier keeps it linear.
 _BRACKETS = re.compile(r'"(?:[^"\\]|\\.)*+"?|[\[{]|[\]}]', re.DOTALL)
 
 
 def read_document(document: str | bytes | Mapping[str, Any]) -> DocumentSource:
-    """Read YAML or JSON text, or take a mapping as if it had been JSON. Raises ``UnreadableError``."""
+    """Read YAML or JSON text, or accept a mapping as if it had been JSON. Raises ``UnreadableError``."""
     if isinstance(document, Mapping):
         return _read_json(_dump_json(document))
     text = document if isinstance(document, str) else _decode_utf8(document)
@@ -78,6 +79,7 @@ def _error_line(error: BaseException) -> int | None:
     return error.lineno if isinstance(error, json.JSONDecodeError) else None
 
 
+# Go refuses such a number for every field, and Python's int() is quadratic in the digits.
 def _parse_int(text: str) -> int | Literal:
     return int(text) if len(text) < 64 else Literal(text)
 

@@ -1,4 +1,4 @@
-"""What one release of kube-scheduler does otherwise than another: a value that a configuration carries."""
+"""The differences between releases of kube-scheduler, as a value that a configuration carries."""
 
 from __future__ import annotations
 
@@ -25,171 +25,173 @@ class GateError(ValueError):
 
 @dataclass(frozen=True)
 class Gate:
-    """A feature gate as a release has it. ``stage``: alpha, beta, ga or deprecated; ``needs``: gates it depends on.
+    """A feature gate as one release has it."""
 
-    ``is_unsimulated``: it changes what kube-scheduler decides, and answers here are those of its default all the same.
-    """
-
+    # alpha, beta, ga or deprecated.
     stage: str
     default: bool
     locked: bool = False
+    # Gates that it depends on.
     needs: tuple[str, ...] = ()
+    # It changes kube-scheduler's decisions, but answers here are always those of its default.
     is_unsimulated: bool = False
 
 
 @dataclass(frozen=True)
 class Behaviour:
-    """What kube-scheduler decides or says otherwise from release to release, without a feature gate.
+    """The differences in decisions and messages from release to release that have no feature gate.
 
-    A line a difference; what a feature gate decides is asked with ``Release.is_enabled``.
+    Each release sets the flags that it changes. For feature gates there is ``Release.is_enabled``.
     """
 
+    # Errors about weights begin with ``score plugins``.
     score_weight_error_prefix: bool
-    """What is wrong with weights is told as of ``score plugins``."""
+    # NodeResourcesBalancedAllocation scores the change that the pod makes (50 to 100), not the result (0 to 100).
     balanced_allocation_by_delta: bool
-    """NodeResourcesBalancedAllocation scores what the pod changes (50 to 100), not what comes of it (0 to 100)."""
+    # ImageLocality counts the images of volumes.
     image_locality_image_volumes: bool
-    """ImageLocality counts the images of volumes."""
+    # ImageLocality's threshold for the best score grows with each image volume, as with each container.
     image_locality_volume_scaling: bool
-    """ImageLocality's threshold for the best score grows with each of them, as with each container."""
+    # DynamicResourcesArgs has bindingTimeout.
     dra_binding_timeout_argument: bool
-    """DynamicResourcesArgs knows bindingTimeout."""
+    # DynamicResources scores the alternatives of prioritised lists.
     dra_prioritized_list_scoring: bool
-    """DynamicResources scores alternatives of prioritised lists."""
+    # If an alternative asks for capacity of devices without the feature gate, the error names its request.
     dra_capacity_error_by_request: bool
-    """An alternative that asks for capacity of devices without the feature gate is refused by its request's name."""
+    # Of a pool of devices only the slices that the node sees count, as ``Features`` describes.
     dra_node_local_pools: bool
-    """Of a pool of devices nothing counts but the slices that a node sees, as ``Features`` describes."""
+    # Devices are allocated in the early way that ``Features`` describes.
     dra_early_allocator: bool
-    """Devices are searched for in the early way that ``Features`` describes."""
+    # Devices are allocated, and written, in the revised way that ``Features`` describes.
     dra_revised_allocator: bool
-    """Devices are searched for, and written, in the revised way that ``Features`` describes."""
+    # Selectors of devices have the function includes().
     cel_includes_function: bool
-    """includes() is a function in selectors of devices."""
+    # Optionals in selectors keep the type of their value, and attributes of any type take macros and functions.
     cel_typed_optionals: bool
-    """Optionals in selectors keep what they hold, and whatever an attribute is, it takes macros and functions."""
+    # The deletion of a ResourceClaim that had devices requeues pods that DynamicResources rejected.
     claim_delete_requeues: bool
-    """A deleted ResourceClaim that had devices wakes pods that DynamicResources refused."""
+    # A claim that asks for capacity of devices is an error if DRAResourceClaimDeviceStatus is on without
+    # DRAConsumableCapacity.
     dra_capacity_error_with_status: bool
-    """A claim that asks for capacity of devices is an error where DRAResourceClaimDeviceStatus is on, but
-    DRAConsumableCapacity is not."""
+    # DynamicResources' PostFilter says so if it cannot help.
     dra_postfilter_message: bool
-    """DynamicResources' PostFilter says so where it cannot help."""
+    # DefaultPreemption's message names the node where it makes room.
     preemption_placement_message: bool
-    """DefaultPreemption says where it makes room."""
+    # A changed taint of a node requeues rejected pods whose plugins wait for new nodes.
     taint_update_as_node_add: bool
-    """A node's changed taint wakes the pods that plugins refused which wait for new nodes."""
+    # A pod's nomination counts as soon as the pod is added, gated or not, rather than once it may be tried.
     nomination_on_pod_add: bool
-    """A pod's nomination counts from when the pod is there, gated or not, and not only once it may be tried."""
+    # A gated pod is moved after five minutes of waiting, and every five minutes from then.
     gated_pods_flushed: bool
-    """A gated pod that has waited for five minutes is looked at again, and every five minutes from then."""
+    # A pod on its way to a node gives the node up once it is being deleted, not only when its binding has failed.
     terminating_pods_release_node: bool
-    """A pod on its way to a node gives it up once it is being deleted, not only when its binding has failed."""
+    # Hints of affinity and spread see pods that are nominated to a node, and label changes of the pod itself.
     hints_include_nominated_pods: bool
-    """Hints of affinity and spread see pods that are promised a node, and labels that the pod itself gets."""
+    # Victims of one priority that have not started keep their order on the node.
     unstarted_victims_stable_order: bool
-    """Victims of one priority that have not started stay in the order in which they are on the node."""
+    # A namespaceSelector of one term does not carry its namespaces over to the next term.
     namespace_selector_per_term: bool
-    """A namespaceSelector of one term does not leave its namespaces to the term after it."""
+    # A deleted pod requeues pods that its own anti-affinity kept away, not only those whose anti-affinity it matched.
     anti_affinity_symmetric_hint: bool
-    """A pod that goes wakes those that its own anti-affinity kept away, not only those that wanted away from it."""
+    # For that hint one of several anti-affinity terms has to match, not all of them.
     anti_affinity_hint_matches_any_term: bool
-    """For that one of several terms of anti-affinity need match, not all of them."""
+    # For a pod under a resize the sums over its containers are compared, not each container's amounts.
     resize_pod_level_sums: bool
-    """Of a pod under a resize the sums over its containers are compared, not each container's amounts."""
+    # requestedToCapacityRatio of NodeResourcesFit is required by the strategy of that name and refused by others.
     strict_capacity_ratio_args: bool
-    """requestedToCapacityRatio of NodeResourcesFit is required by the strategy of that name and refused by others."""
+    # Errors call a label's key a qualified name.
     qualified_name_error_text: bool
-    """What may be a label's key is called a qualified name in errors."""
+    # bindMountOptions of a container need a feature that the node declares.
     bind_mount_options_feature: bool
-    """bindMountOptions of a container need a feature that the node declares."""
+    # NodeName, NodeUnschedulable and TaintToleration run at preFilter; a named node is the only one looked at.
     node_plugins_prefilter: bool
-    """NodeName, NodeUnschedulable and TaintToleration run at preFilter; a named node is the only one looked at."""
+    # With GenericWorkload a PodGroup (v1beta1) is queued and placed as one. Earlier designs are not simulated.
     pod_group_entities: bool
-    """With GenericWorkload a PodGroup (v1beta1) is queued and placed as one; what came before is not simulated."""
 
 
 @dataclass(frozen=True, eq=False)
 class Release:
-    """One release of kube-scheduler. ``kschedweb.engine.releases`` has those that there are.
-
-    ``specs`` are its plugins, ``defaults`` its default set in its order; ``extra_plugins`` gives plugins that run here
-    beside them and is called once, when a configuration names one that is none of these. ``gates`` are the feature
-    gates that it knows, ``switched`` those that were turned on or off. ``scheme`` is the place in its source that
-    refuses an unknown kind, as errors say. ``silent_about_resizes`` are the plugins that are not asked about a running
-    pod whose resize waits for room. ``files`` are the texts of files on its machine by path, as far as arguments of
-    plugins point at them. ``nearest_to`` is the release that was asked for, where there is none and this is the
-    nearest. ``cluster`` is the kind of snapshot that it sees, ``scheduler`` what runs a configuration and ``loader``
-    what loads it: ``None`` for profiles. ``process`` is what a classic one was started with.
-    """
+    """One release of kube-scheduler. ``kschedweb.engine.releases`` has the known ones."""
 
     version: str
+    # Its plugins.
     specs: tuple[PluginSpec, ...]
+    # Its default plugins, in their order.
     defaults: tuple[PluginRef, ...]
     schema: Schema
+    # The feature gates that it knows.
     gates: Mapping[str, Gate]
     behaviour: Behaviour
+    # The place in its source that refuses an unknown kind, as its errors name it.
     scheme: str
+    # Feature gates that were turned on or off.
     switched: Mapping[str, bool] = field(default_factory=dict)
+    # Further plugins that run here. Called once, when a configuration names a plugin that is not in ``specs``.
     extra_plugins: Callable[[], Iterable[PluginSpec]] = _no_plugins
+    # Plugins that are not asked about a running pod whose resize waits for room.
     silent_about_resizes: frozenset[str] = frozenset()
+    # Texts of files on its machine by path, for arguments of plugins that point at them.
     files: Mapping[str, str] = field(default_factory=dict, repr=False)
+    # The requested release, if it is unknown and this is the nearest one; "" otherwise.
     nearest_to: str = ""
+    # The kind of snapshot that it sees.
     cluster: type[Snapshot] = Snapshot
+    # Creates the scheduler of a configuration, and loads one; ``None`` for releases with profiles.
     scheduler: Callable[..., Any] | None = None
     loader: Callable[[Any], Any] | None = None
+    # Settings that a classic process was started with.
     process: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def remark(self) -> str:
-        """What whoever asked for a release that is not known has to be told; "" where it is the one that was asked."""
+        """The remark that the requested release is unknown; "" if it is known."""
         if not self.nearest_to:
             return ""
         return f"kube-scheduler {self.nearest_to} is not known here: {self.name}, the nearest release, answers."
 
     @property
     def name(self) -> str:
-        """The release without its patch, as "1.36"."""
+        """The release without its patch, such as "1.36"."""
         return ".".join(self.version.split(".")[:2])
 
     @property
     def title(self) -> str:
-        """The kube-scheduler that it is, with the gates that were switched."""
+        """The kube-scheduler's version, with the gates that were switched."""
         gates = ",".join(f"{name}={str(on).lower()}" for name, on in sorted(self.switched.items()))
         return f"kube-scheduler {self.version}" + (f" with {gates}" if gates else "")
 
     @property
     def engine(self) -> str:
-        """What an answer was made by: the version of kschedweb, and that of the kube-scheduler it stands for."""
+        """The version of kschedweb and of the kube-scheduler that it stands for, as answers name them."""
         return f"kschedweb {__version__}, {self.title}"
 
     def is_enabled(self, gate: str) -> bool:
-        """Whether the feature gate is on; one that the release does not know is off."""
+        """Return whether the feature gate is on. A gate that the release does not know is off."""
         feature = self.gates.get(gate)
         return feature is not None and self.switched.get(gate, feature.default)
 
     def with_gates(self, switched: Mapping[str, bool]) -> Release:
-        """The same release with these feature gates on or off. Raises ``GateError``."""
+        """Return the same release with these feature gates on or off. Raises ``GateError``."""
         return replace(self, switched=_check_gates(self.gates, dict(switched)))
 
     @property
     def has_group_scheduling(self) -> bool:
-        """Whether pods of a PodGroup are scheduled together."""
+        """True if the pods of a PodGroup are scheduled together."""
         return self.behaviour.pod_group_entities and self.is_enabled("GenericWorkload")
 
     @property
     def has_topology_scheduling(self) -> bool:
-        """Whether a group is tried in one domain after the other."""
+        """True if a group is tried in one domain after the other."""
         return self.has_group_scheduling and self.is_enabled("TopologyAwareWorkloadScheduling")
 
     @property
     def has_resize_preemption(self) -> bool:
-        """Whether room is made for a running pod whose resize waits for it."""
+        """True if preemption makes room for a running pod whose resize waits for it."""
         return self.is_enabled("InPlacePodVerticalScalingSchedulerPreemption")
 
     @property
     def unsimulated_gates(self) -> tuple[str, ...]:
-        """The gates that are on or off other than by default, and whose effect is outside the simulation."""
+        """The gates that differ from their default and whose effect is not simulated."""
         switched = sorted(self.switched)
         return tuple(
             name
@@ -199,7 +201,7 @@ class Release:
 
     @property
     def counting(self) -> Counting:
-        """How it counts what a running pod takes."""
+        """The way in which it counts the resources of a running pod."""
         return Counting(
             self.behaviour.resize_pod_level_sums,
             self.is_enabled("InPlacePodLevelResourcesVerticalScaling"),
@@ -208,16 +210,16 @@ class Release:
 
     @property
     def view(self) -> tuple[type[Snapshot], Counting]:
-        """How it sees a cluster: the same for all releases that see any cluster alike."""
+        """The way in which it sees a cluster: equal for all releases that see every cluster alike."""
         return self.cluster, self.counting
 
     def build_snapshot(self, objects: Iterable[Any]) -> Snapshot:
-        """A cluster of today, given as raw objects, as it sees it."""
+        """Return a snapshot of a present-day cluster, given as raw objects."""
         return self.cluster.from_objects(map(self.cluster.of_today, objects), counting=self.counting)
 
     @cached_property
     def in_tree_plugins(self) -> Registry:
-        """kube-scheduler's plugins as they are in it, with its default set."""
+        """kube-scheduler's own plugins, with its default set."""
         specs = [self._adapt_spec(spec) for spec in self.specs]
         off = {spec.name for spec in specs if spec.gate and not self.is_enabled(spec.gate)}
         return Registry.from_specs(specs, tuple(ref for ref in self.defaults if ref.name not in off))
@@ -237,7 +239,7 @@ class Release:
         return Factories(self.registry)
 
     def with_plugins(self, *specs: PluginSpec) -> Release:
-        """The same release where ``specs`` run too; the default set stays the same."""
+        """Return the same release with ``specs`` as further plugins; the default set stays the same."""
         return replace(self, extra_plugins=lambda: (*self.extra_plugins(), *specs))
 
 
@@ -245,13 +247,14 @@ STAGE_GATES = {"AllAlpha": "alpha", "AllBeta": "beta"}
 
 
 def _check_gates(gates: Mapping[str, Gate], requested: dict[str, bool]) -> dict[str, bool]:
-    """The gates that ``requested`` sets, those of a whole stage among them. Raises ``GateError``."""
+    """Return the effective settings of ``requested``, with AllAlpha and AllBeta expanded. Raises ``GateError``."""
     for name, on in sorted(requested.items()):
         if name not in gates and name not in STAGE_GATES:
             raise GateError(f"unrecognized feature gate: {name}")
         if name in gates and gates[name].locked and gates[name].default is not on:
             locked = str(gates[name].default).lower()
             raise GateError(f"cannot set feature gate {name} to {str(on).lower()}, feature is locked to {locked}")
+    # A gate that is named itself wins over AllAlpha and AllBeta.
     wide = {stage: requested.pop(name) for name, stage in STAGE_GATES.items() if name in requested}
     effective = {
         name: wide[gate.stage] for name, gate in gates.items() if gate.stage in wide and not gate.locked

@@ -25,6 +25,7 @@ API_VERSION = f"{GROUP}/{VERSION}"
 KIND = "KubeSchedulerConfiguration"
 DEFAULT_SCHEDULER = "default-scheduler"
 
+# The extension points that a pod goes through, in that order.
 EXTENSION_POINTS = (
     "preEnqueue",
     "queueSort",
@@ -39,10 +40,9 @@ EXTENSION_POINTS = (
     "bind",
     "postBind",
 )
-"""The extension points a pod goes through, in that order."""
 
+# Extension points for pod groups, in releases that have them. Plugins run there only if feature gates are on.
 GROUP_POINTS = ("placementGenerate", "placementScore", "podGroupPostFilter")
-"""Extension points for pod groups, where a release has them; no plugin runs there unless feature gates are on."""
 
 POINT_HELP = {
     "preEnqueue": "Called before a pod enters the queue; every plugin must agree.",
@@ -221,13 +221,14 @@ EXTENDER = Struct(
 
 @dataclass(frozen=True)
 class Schema:
-    """The tables of a document; ``group_points`` are the extension points for groups of pods that it may name."""
+    """The tables of a document."""
 
+    # Extension points for groups of pods that the document may name.
     group_points: tuple[str, ...]
 
     @property
     def plugin_sets(self) -> tuple[str, ...]:
-        """What a document may have a set of plugins for."""
+        """The keys of ``plugins`` in a document."""
         return (*EXTENSION_POINTS, "multiPoint", *self.group_points)
 
     @cached_property

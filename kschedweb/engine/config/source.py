@@ -1,6 +1,6 @@
-"""What is known of a configuration's text: its value, and what the strict decoder needs to know of how it was written.
+"""A configuration's text: its value, and the details of its writing that the strict decoder needs.
 
-JSON keeps its order of fields, its duplicates and how its numbers are written.
+For JSON these are the order of fields, duplicates, and the spelling of numbers.
 """
 
 from __future__ import annotations
@@ -10,12 +10,13 @@ from typing import Any
 
 from kschedweb.engine.values import dataclass
 
+# Bytes and levels: limits of this project, so that a document cannot exhaust memory or the stack.
 MAX_BYTES = 1 << 20
 MAX_DEPTH = 50
 
 
 class UnreadableError(ValueError):
-    """The text is no document; the message is kube-scheduler's own where it has one. ``line`` counts from 1."""
+    """The text is no document. The message is kube-scheduler's own where it has one; ``line`` counts from 1."""
 
     def __init__(self, message: str, line: int | None = None) -> None:
         super().__init__(message)
@@ -34,9 +35,12 @@ class JsonObject(dict[str, Any]):
 
 @dataclass(frozen=True)
 class DocumentSource:
-    """A document: its value, its text (for messages that repeat it) and YAML's complaints about duplicates."""
+    """A document as it was written."""
 
     value: Any
+    # For messages that repeat it.
     text: str
+    # YAML's complaints about duplicate keys.
     duplicates: tuple[str, ...] = ()
+    # Line (from 1) of each path, if it is known.
     lines: Mapping[str, int] | None = None

@@ -16,9 +16,10 @@ from kschedweb.engine.values import dataclass
 
 @dataclass(frozen=True)
 class PluginRef:
-    """A plugin at an extension point; ``weight`` counts at score only and is 0 elsewhere."""
+    """A plugin at an extension point."""
 
     name: str
+    # Counts at score only; 0 elsewhere.
     weight: int = 0
 
 
@@ -36,30 +37,28 @@ def _no_advice(values: dict[str, Any]) -> list[tuple[str, str]]:
 
 @dataclass(frozen=True)
 class PointedFile:
-    """A file that arguments point at.
+    """A file that arguments point at."""
 
-    The field ``path`` has its path, the field ``into`` what it says unless that is written out. ``read`` makes the
-    decoded value of ``into`` from the file's text, and raises document.RefusedError.
-    """
-
+    # Name of the field that holds the file's path.
     path: str
+    # Name of the field that takes the file's contents, unless it is written out.
     into: str
+    # Returns the decoded value of ``into`` from the file's text. Raises document.RefusedError.
     read: Callable[[str], Any]
 
 
 @dataclass(frozen=True)
 class ArgsSpec:
-    """Arguments of a plugin.
-
-    ``set_defaults`` changes the decoded arguments in place; ``problems(arguments, path)`` says what is wrong.
-    ``when_created``: checked only where the plugin is enabled, with paths from the arguments' root. ``advice`` says
-    of written arguments, before defaults, which fields are not heeded: (field, sentence).
-    """
+    """The arguments of a plugin."""
 
     struct: Struct
+    # Changes the decoded arguments in place.
     set_defaults: Callable[[dict[str, Any]], None] = _no_defaults
+    # Returns the errors of (arguments, path).
     problems: Callable[[dict[str, Any], str], list[Problem]] = _no_problems
+    # Checked only if the plugin is enabled, with paths from the arguments' root.
     when_created: bool = False
+    # Returns (field, sentence) for written arguments, before defaults, that are ignored.
     advice: Callable[[dict[str, Any]], list[tuple[str, str]]] = _no_advice
     file: PointedFile | None = None
 
@@ -74,16 +73,16 @@ def _no_args(nodes: Sequence[str]) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class PluginTrial:
-    """How an experiment puts a load-aware plugin beside the defaults: its name there, its weight and arguments.
+    """A trial of a load-aware plugin beside the defaults in an experiment."""
 
-    ``args`` makes the arguments for nodes with these names. ``companion_weights`` are plugins that it is to add to,
-    with their weights. ``title`` says it in a few words where the plugin's name and its weight do not.
-    """
-
+    # Name of the trial.
     name: str
     weight: int = 1
+    # Returns the arguments for nodes with these names.
     args: Callable[[Sequence[str]], dict[str, Any]] = _no_args
+    # Weights of the plugins that it adds to.
     companion_weights: Mapping[str, int] = field(default_factory=dict)
+    # A few words, if the plugin's name and its weight do not say it.
     title: str = ""
 
 
@@ -93,39 +92,41 @@ def _as_it_is(release: Any) -> Mapping[str, Any]:
 
 @dataclass(frozen=True)
 class PluginSpec:
-    """A plugin: what registers it, in a module of ``kschedweb.engine.plugins`` or of another package.
-
-    ``points`` are the extension points it implements; ``args`` its arguments, kind ``<name>Args``; ``factory`` makes
-    it from them, and is missing where nothing runs. ``gate`` names the feature gate without which it does nothing.
-    ``origin`` names the scheduler that it comes from where that is not kube-scheduler, ``load_aware`` says that it
-    weighs what nodes really use, ``trials`` how experiments try it then. ``rank`` is its place among those with an
-    origin, lowest first. ``variant`` takes a ``Release`` and returns which of these fields are others in it.
-    """
+    """A plugin as a module of ``kschedweb.engine.plugins``, or another package, registers it."""
 
     name: str
+    # The extension points that it implements.
     points: frozenset[str]
     help: str
+    # Its arguments, of kind ``<name>Args``.
     args: ArgsSpec | None = None
+    # The feature gate without which it does nothing.
     gate: str = ""
+    # Creates the plugin from its arguments; ``None`` for a plugin that decides nothing here.
     factory: Callable[[dict[str, Any]], Any] | None = None
+    # The scheduler that it comes from; "" for kube-scheduler.
     origin: str = ""
+    # It weighs what nodes really use.
     load_aware: bool = False
+    # Place among the plugins with an origin, lowest first.
     rank: int = 100
+    # The trials that experiments run with it.
     trials: tuple[PluginTrial, ...] = ()
+    # Takes a ``Release`` and returns the fields that differ in it.
     variant: Callable[[Any], Mapping[str, Any]] = _as_it_is
 
     def as_in(self, release: Any) -> PluginSpec:
-        """The plugin as it is in ``release``."""
+        """Return the plugin as it is in ``release``."""
         return replace(self, **self.variant(release))
 
     @property
     def experiment_trials(self) -> tuple[PluginTrial, ...]:
-        """Its trials, of which each load-aware plugin that scores has at least one."""
+        """Its trials. Each load-aware plugin that scores has at least one."""
         name = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "-", self.name).lower()
         return self.trials or ((PluginTrial(name),) if self.load_aware and "score" in self.points else ())
 
     def validate_points(self) -> None:
-        """Raises ValueError where it names extension points that do not exist."""
+        """Check the extension points. Raises ValueError if one does not exist."""
         if unknown := self.points - {*EXTENSION_POINTS, *GROUP_POINTS}:
             raise ValueError(f"plugin {self.name!r} names extension points that do not exist: {sorted(unknown)}")
 
@@ -137,7 +138,7 @@ class PluginError(Exception):
 class Registry:
     """The plugins that a configuration may name, and the default set in its order.
 
-    ``more`` gives further plugins. It is called where a plugin is named that is none of ``specs``, or all are wanted.
+    ``more`` gives further plugins. It is called only when a plugin outside ``specs`` is named, or all are wanted.
     """
 
     def __init__(
@@ -151,12 +152,12 @@ class Registry:
 
     @cached_property
     def specs(self) -> dict[str, PluginSpec]:
-        """All plugins by name. Raises ``PluginError`` where a further one cannot be used."""
+        """All plugins by name. Raises ``PluginError`` if a further one cannot be used."""
         return _index_by_name([*self._first.values(), *self._more()])
 
     @classmethod
     def from_specs(cls, specs: Iterable[PluginSpec], defaults: tuple[PluginRef, ...]) -> Registry:
-        """Return a registry of ``specs`` with those of the default set first, in its order."""
+        """Return a registry of ``specs``, with those of the default set first, in its order."""
         by_name = {spec.name: spec for spec in specs}
         return cls([*(by_name.pop(ref.name) for ref in defaults), *by_name.values()], defaults)
 
@@ -164,17 +165,17 @@ class Registry:
         return self._first.get(name) or self.specs.get(name)
 
     def find_args(self, name: str) -> ArgsSpec | None:
-        """Return the arguments of the plugin ``name``, ``None`` where it takes none or is unknown."""
+        """Return the arguments of the plugin ``name``; ``None`` if it takes none or is unknown."""
         spec = self.get(name)
         return spec.args if spec else None
 
     def with_plugins(self, more: Callable[[], Iterable[PluginSpec]]) -> Registry:
-        """Return a registry that knows what ``more`` gives too; the default set stays the same."""
+        """Return a registry with the plugins of ``more`` added; the default set stays the same."""
         return Registry(self._first.values(), self.defaults, lambda: (*self._more(), *more()))
 
 
 def _index_by_name(specs: Iterable[PluginSpec]) -> dict[str, PluginSpec]:
-    """Raises ValueError where two have one name."""
+    """Return the plugins by name. Raises ValueError if two have the same name."""
     by_name: dict[str, PluginSpec] = {}
     for spec in specs:
         if spec.name in by_name:
@@ -185,7 +186,7 @@ def _index_by_name(specs: Iterable[PluginSpec]) -> dict[str, PluginSpec]:
 
 
 class Factories(Mapping[str, Callable[[dict[str, Any]], Any]]):
-    """Plugin name -> factory taking the plugin's arguments, of every plugin that decides anything."""
+    """The factory of each plugin that decides something, by the plugin's name. It takes the plugin's arguments."""
 
     def __init__(self, registry: Registry) -> None:
         self._registry = registry

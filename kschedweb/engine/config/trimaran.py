@@ -1,4 +1,4 @@
-"""What arguments of the load-aware plugins of scheduler-plugins have in common, with its defaults."""
+"""Arguments that the load-aware plugins of scheduler-plugins have in common, with their defaults."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def watcher_defaults(args: Args) -> None:
 
 
 def watcher_problems(args: Args, path: str) -> list[Problem]:
-    """Without an address the plugin makes its own watcher, of a kind that must exist."""
+    """Return the problems of the watcher. Without an address the plugin creates its own, of a kind that must exist."""
     kind = args["metricProvider"]["type"]
     if args["watcherAddress"] or kind in PROVIDERS:
         return []

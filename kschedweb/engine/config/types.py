@@ -1,7 +1,7 @@
-"""Types of documents that kube-scheduler reads: those of every document, and single values that only Go has.
+"""Types of the documents that kube-scheduler reads: those of every document, and leaf types that only Go has.
 
-Decoded by Go's rules (``decode.py``) a struct is a plain ``dict`` that holds every field of its table: an absent
-pointer, list or map is ``None``, an absent single value is its zero (as in Go). Durations are nanoseconds, byte
+A struct that is decoded by Go's rules (``decode.py``) is a plain ``dict`` with every field of its table. An absent
+pointer, list or map is ``None``, and an absent plain value is its zero, as in Go. Durations are nanoseconds, byte
 strings are ``bytes``.
 """
 
@@ -41,8 +41,8 @@ __all__ = [
     "zero",
 ]
 DURATION_PATTERN = r"^[+-]?(0|(([0-9]+(\.[0-9]*)?|\.[0-9]+)(ns|us|µs|ms|s|m|h))+)$"
+# A decoded value: what JSON can hold, plus ``bytes``.
 Value: TypeAlias = Any
-"""A decoded value: what JSON can hold, plus ``bytes``."""
 
 
 @dataclass(frozen=True)
@@ -93,7 +93,7 @@ class Raw:
 
 
 def text(go: str) -> Text:
-    """A string of the Go type ``go``."""
+    """Return the type of strings of the Go type ``go``."""
     return Text(max_length=None, go=go)
 
 
@@ -111,7 +111,7 @@ RAW = Raw("runtime.RawExtension")
 
 
 def go_name(go_type: Type) -> str:
-    """What kube-scheduler's decoder calls the type."""
+    """Return the name that kube-scheduler's decoder uses for the type."""
     match go_type:
         case ListType():
             return go_type.go or "[]" + go_name(go_type.item)
@@ -124,7 +124,7 @@ def go_name(go_type: Type) -> str:
 
 
 def zero(go_type: Type, *, pointer: bool = False) -> Value:
-    """Return what Go would hold for an absent value of type ``go_type``."""
+    """Return Go's zero value of type ``go_type``."""
     if pointer:
         return None
     match go_type:
@@ -140,7 +140,7 @@ def zero(go_type: Type, *, pointer: bool = False) -> Value:
 
 
 def encode(go_type: Type, value: Value) -> Value:
-    """Return the JSON form of a decoded ``value``: what kube-scheduler would write."""
+    """Return the JSON form of a decoded ``value``, as kube-scheduler would write it."""
     if value is None:
         return None
     match go_type:

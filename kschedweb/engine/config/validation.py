@@ -1,4 +1,4 @@
-"""What kube-scheduler finds wrong with a defaulted configuration before it builds anything."""
+"""Errors that kube-scheduler reports for a defaulted configuration before it builds anything."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ def _deduplicate(problems: list[Problem]) -> list[Problem]:
 
 
 def _queue_sort_problems(profiles: list[Decoded]) -> list[Problem]:
-    """The queue is shared, so its plugin must be; only explicit sets are compared, as kube-scheduler does."""
+    """Check that all profiles sort the shared queue alike. Only explicit sets are compared, as in kube-scheduler."""
     problems: list[Problem] = []
     first = profiles[0]["plugins"]["queueSort"]
     if (count := len(first["enabled"])) > 1:

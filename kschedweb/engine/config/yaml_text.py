@@ -19,9 +19,10 @@ from kschedweb.engine.documents.scalars import resolve_scalar
 from kschedweb.engine.documents.yaml_events import Bounds, Event, Reason, RefusedError, read_events
 from kschedweb.engine.validation.golang import Literal, quote
 
+# Values that a document may have after its aliases are followed.
 MAX_VALUES = 20_000
-"""How many values a document may have after its aliases are followed."""
 
+# A limit of its own, because a long key is part of the path of everything below it.
 _MOST_PATHS = 4 * MAX_BYTES  # characters; a long key is part of the path of whatever lies below it
 _CORE = "tag:yaml.org,2002:"
 
@@ -37,7 +38,7 @@ def read_yaml(text: str) -> DocumentSource:
 
 
 def _first_document(text: str) -> list[Event]:
-    """The events of the first document, all of it parsed: syntax errors come before any other."""
+    """Return the events of the first document. All of it is parsed first: syntax errors come before any other."""
     document_events: list[Event] = []
     anchors: set[str] = set()
     for event in read_events(text, Bounds(MAX_DEPTH, MAX_VALUES)):
@@ -55,7 +56,7 @@ def _first_document(text: str) -> list[Event]:
 
 
 def _word_refusal(refused: RefusedError) -> UnreadableError:
-    """Word a refusal; a parser's complaint as go-yaml does, which is derived from the same parser."""
+    """Word a refusal. A parser's complaint is worded as in go-yaml, which is derived from the same parser."""
     if refused.reason is Reason.DEPTH:
         return UnreadableError(f"the document nests deeper than {MAX_DEPTH} levels", refused.line)
     if refused.reason is not Reason.SYNTAX:
@@ -74,16 +75,21 @@ def _word_refusal(refused: RefusedError) -> UnreadableError:
 
 
 class _ValueBuilder:
-    """Turns parser events into values, counting values and text."""
+    """A builder of values from parser events that counts values and text."""
 
     def __init__(self, events: Iterator[Event]) -> None:
         self.events = events
+        # Anchor -> (value, number of values, characters), so that an alias is charged for all that it repeats.
         self.anchors: dict[str, tuple[Any, int, int]] = {}
+        # Anchors whose value is still being built; an alias to one of them would contain itself.
         self.open_anchors: set[str] = set()
+        # The budget spent so far.
         self.count = self.size = 0
         self.duplicates: list[str] = []
         self.lines: dict[str, int] = {}
+        # Characters of all paths so far.
         self.paths = 0
+        # Lines of a mapping's fields by the mapping's id, for merge keys.
         self.value_lines: dict[int, dict[str, int]] = {}
 
     def build_document(self) -> Any:
@@ -101,7 +107,7 @@ class _ValueBuilder:
             raise UnreadableError("yaml: document contains excessive aliasing")
 
     def child_path(self, path: str | None, step: str, event: Event) -> str | None:
-        """The path of a part of what is at ``path``, whose line is noted; ``None`` where paths become too long."""
+        """Return the path of a part of ``path`` and note its line; ``None`` if paths become too long."""
         if path is None or self.paths + len(path) + len(step) > _MOST_PATHS:
             return None
         inside = (path + step).removeprefix(".")
@@ -159,12 +165,13 @@ class _ValueBuilder:
                 if name in fields:
                     self.duplicates.append(f"line {line}: key {_go_syntax(raw_key)} already set in map")
                 fields[name], lines[name] = item, line
+        # Sorted: the original passes through a Go map, which is written with sorted keys.
         result = JsonObject(sorted(fields.items()))
         self.value_lines[id(result)] = lines
         return result
 
     def merge_mappings(self, value: Any) -> list[tuple[str, Any, int]]:
-        """Return the fields that a merge key brings, with their lines; of several mappings the first wins."""
+        """Return the fields that a merge key brings, with their lines. Of several mappings the first wins."""
         fields: list[tuple[str, Any, int]] = []
         for source in reversed(value if isinstance(value, list) else [value]):
             if not isinstance(source, dict):
@@ -213,7 +220,7 @@ def _resolve_scalar(event: Any) -> Any:
 
 
 def _resolve_tagged(tag: str, text: str) -> Any:
-    """Resolve a scalar with an explicit core tag; the tag must fit what the text says."""
+    """Resolve a scalar with an explicit core tag. The tag must fit the text."""
     value = resolve_scalar(text)
     actual_tag = {bool: "bool", int: "int", float: "float", str: "str", type(None): "null"}[type(value)]
     if tag == "float" and actual_tag == "int":
@@ -231,12 +238,13 @@ def _decode_binary(text: str) -> str:
 
 
 def _normalize_number(value: Any) -> Any:
-    """Return a float as the JSON number that Go writes for it: whole ones lose their point."""
+    """Return a float as the JSON number that Go writes for it. Whole numbers lose their decimal point."""
     if not isinstance(value, float):
         return value
     if not math.isfinite(value):
         name = "NaN" if math.isnan(value) else "+Inf" if value > 0 else "-Inf"
         raise UnreadableError(f"json: unsupported value: {name}")
+    # From 1e21 on Go's encoder switches to exponents.
     if value.is_integer() and abs(value) < 1e21:
         return int(Decimal(repr(value)))
     return Literal(repr(value).replace("e-0", "e-"))

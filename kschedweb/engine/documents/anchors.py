@@ -1,4 +1,4 @@
-"""What anchors stand for, and how much their aliases bring: bounded as if it were written out."""
+"""The values that anchors stand for, with bounds on aliases: they count as if they were written out."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Generic, TypeVar
 from kschedweb.engine.documents.yaml_events import Bounds, Event, Reason, refusal_at
 from kschedweb.engine.values import dataclass
 
+# Characters. Without a bound, aliases of one long text could fill memory.
 MOST_ALIASED_TEXT = 1 << 20  # characters: a long text is not repeated until memory is full
 MERGE_TAKES = "a merge key (<<) takes a mapping, or a list of mappings"
 AnchoredValue = TypeVar("AnchoredValue")
@@ -14,10 +15,13 @@ AnchoredValue = TypeVar("AnchoredValue")
 
 @dataclass(slots=True)
 class Extent:
-    """How many values something holds, itself among them, how much text, and how deep it is nested."""
+    """The size of a value."""
 
+    # Number of values in it, itself included.
     values: int = 1
+    # Characters of text.
     text: int = 0
+    # Levels of nesting.
     depth: int = 0
 
     def include_part(self, part: Extent) -> None:
@@ -27,10 +31,11 @@ class Extent:
 
 
 class Anchors(Generic[AnchoredValue]):
-    """The values of one document that have anchors, and what its aliases brought so far."""
+    """The anchored values of one document, and the size of all that its aliases repeated so far."""
 
     def __init__(self, bounds: Bounds) -> None:
         self.bounds = bounds
+        # Complete values only: an alias within its own anchor's value would make a loop.
         self._anchored: dict[str, tuple[AnchoredValue, Extent]] = {}
         self._values = self._aliased_text = 0
 
@@ -38,7 +43,7 @@ class Anchors(Generic[AnchoredValue]):
         self._anchored.clear()
 
     def begin_value(self, event: Event) -> None:
-        """Count a value; its anchor no longer stands for an earlier one."""
+        """Count a value. Its anchor no longer stands for an earlier one."""
         self._anchored.pop(event.anchor, None)
         self._values += 1
 
@@ -48,7 +53,7 @@ class Anchors(Generic[AnchoredValue]):
             self._anchored[anchor] = value, extent
 
     def resolve_alias(self, event: Event, depth: int) -> tuple[AnchoredValue, Extent]:
-        """Return what the alias ``event`` below ``depth`` collections stands for. Raises RefusedError."""
+        """Return the value that the alias ``event`` below ``depth`` collections stands for. Raises RefusedError."""
         if event.anchor not in self._anchored:
             raise refusal_at(
                 event, Reason.ALIAS, f"the alias *{event.anchor[:80]} stands for no complete value before it"

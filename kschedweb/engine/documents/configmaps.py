@@ -1,4 +1,4 @@
-"""The policy in a ConfigMap, as clusters and manifests of schedulers hold it."""
+"""Policies in ConfigMaps, as clusters and manifests of schedulers hold them."""
 
 from __future__ import annotations
 
@@ -11,19 +11,20 @@ from kschedweb.engine.documents.yaml_events import Bounds, RefusedError
 KIND = "ConfigMap"
 POLICY_KINDS = ("KubeSchedulerConfiguration", "Policy", "DynamicSchedulerPolicy", "DeschedulerPolicy")
 _BOUNDS = Bounds(32, 100_000)
+# Cheap tests on the text come first: most texts are no ConfigMap, and parsing YAML is slow.
 _MENTIONS = re.compile(r"""kind["']?\s*:\s*["']?ConfigMap\b""")
 _IS_POLICY = re.compile(rf"""^[\s{{]*["']?kind["']?\s*:\s*["']?({"|".join(POLICY_KINDS)})\b""", re.MULTILINE)
 _MOST_NAMED = 10
 
 
 class ConfigMapError(ValueError):
-    """A ConfigMap in which no one policy is found; the text names its keys."""
+    """A ConfigMap in which no single policy is found; the text names its keys."""
 
 
 def unpack_config_map(text: str) -> str:
-    """Return the policy that ``text``, a ConfigMap, holds; ``text`` itself where it is none.
+    """Return the policy in ``text`` if that is a ConfigMap, else ``text`` itself.
 
-    Of manifests behind ``---`` the ConfigMaps count, unless a policy is among them. Raises ConfigMapError.
+    Of several manifests behind ``---`` the ConfigMaps count, unless a policy is among them. Raises ConfigMapError.
     """
     if not _MENTIONS.search(text):
         return text
@@ -45,7 +46,7 @@ def _is_config_map(document: Any) -> bool:
 def _choose_policy(entries: dict[str, Any]) -> str:
     texts = {key: value for key, value in entries.items() if isinstance(value, str) and value.strip()}
     policies = [key for key, value in texts.items() if _IS_POLICY.search(value)]
-    # kube-scheduler takes a Policy without a kind, so that the only key is what is meant.
+    # kube-scheduler accepts a Policy without a kind, so a single key must be the policy.
     chosen = policies or (list(texts) if len(entries) == 1 else [])
     if len(chosen) == 1:
         return texts[chosen[0]]

@@ -1,4 +1,4 @@
-"""Reads documents from files: JSON or YAML, possibly compressed with gzip. Errors name the line."""
+"""Documents from files: JSON or YAML, possibly compressed with gzip. Errors name the line."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from kschedweb.engine.objects.api_conversion import upgrade_object
 from kschedweb.engine.objects.json_access import Json, ObjectError, describe_object
 from kschedweb.engine.objects.lists import drop_logs, expand_lists
 
+# The magic number at the start of a gzip file.
 GZIP = b"\x1f\x8b"
 DEEPEST = 100
 NOT_SPACE = re.compile(r"[^ \t\r\n]")
@@ -24,7 +25,7 @@ class ReadError(ValueError):
 
 
 def text_of(data: bytes) -> str:
-    """Decompress and decode ``data``: UTF-8, or UTF-16 with a BOM, as some shells write it. Raises ReadError."""
+    """Decompress and decode ``data``: UTF-8, or UTF-16 with a BOM, which some shells write. Raises ReadError."""
     if data.startswith(GZIP):
         data = _gunzip_data(data)
     encoding = "utf-16" if data[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig"
@@ -35,9 +36,9 @@ def text_of(data: bytes) -> str:
 
 
 def read_documents(data: bytes) -> list[Any]:
-    """The documents of a file, JSON or YAML, one after the other, without empty ones. Raises ReadError.
+    """Return the documents of a file, JSON or YAML, without empty ones. Raises ReadError.
 
-    The logs between those of `kubectl cluster-info dump` are skipped.
+    The logs between the documents of `kubectl cluster-info dump` are skipped.
     """
     text = drop_logs(text_of(data))
     if not text.strip():
@@ -52,7 +53,7 @@ def read_documents(data: bytes) -> list[Any]:
 
 
 def read_document(data: bytes) -> Any:
-    """The one document of a file. Raises ReadError."""
+    """Return the single document of a file. Raises ReadError."""
     documents = read_documents(data)
     if len(documents) > 1:
         raise ReadError(f"holds {len(documents)} documents; one is wanted")
@@ -60,10 +61,10 @@ def read_document(data: bytes) -> Any:
 
 
 def cluster_objects(documents: Iterable[Any]) -> list[Json]:
-    """Return the objects in ``documents``, with lists expanded, as the versions that are read here.
+    """Return the objects in ``documents``, with lists expanded, in the versions that are read here.
 
-    Raises ReadError for what is no object, or of a former version that cannot be read as a later one. What else a
-    simulator's export holds beside its objects is none of the cluster's.
+    Raises ReadError for a value that is no object, and for an old version that cannot be converted. Other parts of a
+    simulator's export are ignored.
     """
     return [_upgrade_raw(raw) for raw in expand_lists(documents, _raise_read_error, _pass_over)]
 
@@ -73,7 +74,7 @@ def _raise_read_error(subject: str, reason: str) -> None:
 
 
 def _pass_over(key: str, reason: str) -> None:
-    """The scheduler's configuration in a simulator's export: the policy is given beside it."""
+    """Ignore the scheduler's configuration in a simulator's export: the policy is given beside it."""
 
 
 def _upgrade_raw(raw: Json) -> Json:
@@ -97,7 +98,7 @@ def _gunzip_data(data: bytes) -> bytes:
 
 
 def _json_documents(text: str) -> list[Any]:
-    """The documents in ``text``: one, one a line, or lists one behind the other."""
+    """Return the documents in ``text``: a single one, one on each line, or lists one after the other."""
     decoder = json.JSONDecoder(parse_constant=_no_constant)
     documents, end = [], 0
     try:
@@ -116,7 +117,7 @@ def _no_constant(name: str) -> NoReturn:
 
 
 def _yaml_documents(text: str) -> list[Any]:
-    """YAML documents; what aliases bring counts as if it were written out. Times stay text."""
+    """Return YAML documents. Values that aliases repeat count as if they were written out. Times stay text."""
     from kschedweb.engine.documents import values, yaml_events
 
     try:

@@ -1,6 +1,6 @@
-"""JSON Schema (draft 2020-12) of documents, from the tables that they are read by.
+"""JSON Schema (draft 2020-12) of documents, from the tables by which they are read.
 
-It is for completion, help and forms: it describes each field, and leaves rules between fields to the reader.
+It serves completion, help and forms: it describes each field, and leaves rules between fields to the reader.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
 
 class Schemas:
-    """The schema of each type, those of its parts within it."""
+    """A builder of schemas that writes the schemas of a type's parts within it."""
 
     def type(self, of: Type) -> Json:
         if isinstance(of, Struct):
@@ -49,7 +49,7 @@ class Schemas:
         return {**self.type(field.type), **self.field_annotations(field)}
 
     def field_annotations(self, field: StructField) -> Json:
-        """What is said of the field beside its type."""
+        """Return the keywords of a field beside its type."""
         annotations = {
             "description": self.described(field) or None,
             "enum": list(field.enum) or None,
@@ -61,7 +61,7 @@ class Schemas:
         return _drop_none(annotations)
 
     def described(self, field: StructField) -> str:
-        """What a person is told of the field."""
+        """Return the field's description for a person."""
         return field.help
 
 

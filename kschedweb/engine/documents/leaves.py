@@ -1,4 +1,4 @@
-"""Types of single values in documents: of each it is said how it is read, what is wrong, and its JSON Schema."""
+"""Leaf types of documents: each reads a value, reports its problems, and gives its JSON Schema."""
 
 from __future__ import annotations
 
@@ -13,16 +13,19 @@ from kschedweb.engine.objects.labels import SelectorError, label_selector
 from kschedweb.engine.validation.golang import parse_seconds
 from kschedweb.engine.values import dataclass
 
+# Patterns for JSON Schema only; the values are read by code.
 DURATION = r"^\+?(0|(([0-9]+(\.[0-9]*)?|\.[0-9]+)(ns|us|µs|ms|s|m|h))+)$"
 QUANTITY = r"^\+?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+|[numkMGTPE]|[KMGTPE]i)?$"
+# Seconds: 100 years. Longer waits are a mistake, and would overflow times.
 LONGEST = 100 * 366 * 86400.0  # seconds
 _PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
 @dataclass(frozen=True, slots=True)
 class DocumentProblem:
-    """``path`` is like ``changes[2].drainNodes.nodes``, "" for the whole; ``text`` says what is wrong."""
+    """One problem of a document."""
 
+    # A path such as ``changes[2].drainNodes.nodes``; "" for the whole document.
     path: str
     text: str
 
@@ -34,7 +37,7 @@ Problems = list[DocumentProblem]
 
 
 class Faulty(ValueError):
-    """Things are wrong between the parts of an object; the paths of ``problems`` begin there."""
+    """Problems between the parts of an object; their paths begin at the object."""
 
     def __init__(self, problems: Sequence[DocumentProblem]) -> None:
         self.problems = list(problems)
@@ -42,7 +45,7 @@ class Faulty(ValueError):
 
 
 class Leaf(Protocol):
-    """``read`` gives the value in its form for Python, and adds what is wrong to ``problems``."""
+    """A leaf type. ``read`` returns the value in its Python form, and adds problems to ``problems``."""
 
     def read(self, raw: Any, path: str, problems: Problems) -> Any: ...
 
@@ -50,7 +53,7 @@ class Leaf(Protocol):
 
 
 def key_path(path: str, key: str) -> str:
-    """The path of ``key`` in the object at ``path``."""
+    """Return the path of ``key`` in the object at ``path``."""
     if _PLAIN.fullmatch(key):
         return f"{path}.{key}" if path else key
     return f"{path}[{key!r}]"
@@ -63,12 +66,15 @@ def describe_kind(value: object) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """A string; ``pattern`` (of a whole value) goes with ``form``, which says it in words; ``go`` is its type in Go."""
+    """A string."""
 
     min_length: int = 0
     max_length: int | None = 10_000
+    # Must match the whole value.
     pattern: str = ""
+    # The pattern in words, for messages.
     form: str = ""
+    # Its type in Go.
     go: str = "string"
 
     def read(self, raw: Any, path: str, problems: Problems) -> str:
@@ -99,16 +105,16 @@ class Text:
 
 @dataclass(frozen=True, slots=True)
 class Number:
-    """A number; with ``above`` the least itself is too little.
-
-    ``bits`` is its width where Go reads it, ``go_type`` its type there where the width alone does not say it.
-    """
+    """A number."""
 
     minimum: float = -math.inf
     maximum: float = math.inf
     whole: bool = False
+    # Exclude the minimum itself.
     above: bool = False
+    # Width in Go; 0 if Go does not read it.
     bits: int = 0
+    # Type in Go, if the width alone does not say it.
     go_type: str = ""
 
     @property
@@ -117,7 +123,7 @@ class Number:
 
     @property
     def is_signed(self) -> bool:
-        """Whether it has a sign where Go reads it."""
+        """True if Go's type has a sign."""
         return not self.go_type.startswith("uint")
 
     def read(self, raw: Any, path: str, problems: Problems) -> Any:
@@ -189,7 +195,7 @@ class Duration:
 
 @dataclass(frozen=True, slots=True)
 class Quantity:
-    """A Kubernetes quantity as text; a number is taken too."""
+    """A Kubernetes quantity as text; a number is accepted, too."""
 
     def read(self, raw: Any, path: str, problems: Problems) -> str:
         try:
@@ -277,9 +283,11 @@ class LabelSelector:
 
 @dataclass(frozen=True, slots=True)
 class Object:
-    """A JSON object that is kept as it is; ``check`` raises ObjectError with the path within it."""
+    """A JSON object that is kept as it is."""
 
+    # Raises ObjectError with the path within the object.
     check: Callable[[Json], object] | None = None
+    # Allowed kinds of Kubernetes objects; empty for any object.
     kinds: tuple[str, ...] = ()  # of Kubernetes objects; empty: any object
 
     def read(self, raw: Any, path: str, problems: Problems) -> Json:

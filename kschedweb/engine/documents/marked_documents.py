@@ -1,4 +1,4 @@
-"""YAML text with the place of every value, so that an error can be shown where it was made. JSON is YAML."""
+"""YAML text with the place of every value, so that an error can be shown where it stands. JSON is YAML."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from kschedweb.engine.documents.writing import dump_yaml
 from kschedweb.engine.documents.yaml_events import Bounds, Event, Reason, RefusedError, read_events, refusal_at
 from kschedweb.engine.values import dataclass
 
+# Bytes.
 SIZE_LIMIT = 1024 * 1024
 _STEP = re.compile(r"\['([^']*)'\]|([^.\[\]]+)|\[(\d+)\]")
 BOUNDS = Bounds(depth=50, values=50_000)
@@ -24,17 +25,17 @@ Labels = dict[str, Pair]
 
 @dataclass(frozen=True)
 class MarkedProblem:
-    """What is wrong with a document: where (``path`` as kube-scheduler writes it, 1-based ``line`` and ``column``).
-
-    ``plain`` says in plain words what is asked for, where a form can tell; "" elsewhere.
-    """
+    """A problem of a document with its place in the text."""
 
     message: str
+    # As kube-scheduler writes it.
     path: str = ""
+    # Line and columns are counted from 1.
     line: int = 1
     column: int = 1
     end_column: int = 0  # 0: to the end of the line
     keys: Path = ()
+    # The same for people who fill in a form; "" if there is no such text.
     plain: str = ""
 
     def as_dict(self) -> dict[str, Any]:
@@ -42,7 +43,7 @@ class MarkedProblem:
 
 
 class MarkedDocumentError(Exception):
-    """The text is not a YAML document that can be taken; ``problem`` says where and why."""
+    """The text is not an acceptable YAML document; ``problem`` says where and why."""
 
     def __init__(self, problem: MarkedProblem) -> None:
         super().__init__(problem.message)
@@ -51,18 +52,21 @@ class MarkedDocumentError(Exception):
 
 @dataclass(frozen=True)
 class MarkedDocument:
-    """A parsed text: ``root`` holds PyYAML's nodes with their marks, ``data`` the plain values.
+    """A parsed text.
 
-    What an alias or a merge key brings is where the anchor's text stands.
+    A value that comes from an alias or a merge key has the place of the anchor's text.
     """
 
     text: str
+    # PyYAML's nodes with their marks.
     root: yaml.Node | None
+    # The plain values.
     data: Any
+    # Fields of the mappings that were looked into, by the node's id.
     _labels: dict[int, Labels] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def node(self, path: Path) -> yaml.Node | None:
-        """The node at ``path``, or ``None``."""
+        """Return the node at ``path``; ``None`` if there is none."""
         node = self.root
         for key in path:
             step = self._find_child(node, key)
@@ -72,7 +76,7 @@ class MarkedDocument:
         return node
 
     def place(self, path: Path) -> tuple[int, int, int]:
-        """Line, column and end column (1-based) of the deepest part of ``path`` that is written down."""
+        """Return line, column and end column (1-based) of the deepest part of ``path`` that is written."""
         node = mark = self.root
         if node is None:
             return 1, 1, 0
@@ -88,7 +92,7 @@ class MarkedDocument:
         return start.line + 1, start.column + 1, end.column + 1 if end.line == start.line else 0
 
     def _find_child(self, node: yaml.Node | None, key: str | int) -> tuple[yaml.Node | None, yaml.Node] | None:
-        """Key node (``None`` in a sequence) and value node of ``node[key]``."""
+        """Return the key node (``None`` in a sequence) and the value node of ``node[key]``."""
         if isinstance(node, yaml.MappingNode):
             labels = self._labels.get(id(node))
             if labels is None:
@@ -101,18 +105,18 @@ class MarkedDocument:
 
 
 def normalise_text(text: str) -> str:
-    """``text`` without what only transport put in: byte order mark and the line ends of forms."""
+    """Return ``text`` without artefacts of transport: a byte order mark and the line ends of forms."""
     return text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
 
 
 def with_final_newline(text: str) -> str:
-    """``text`` as it is saved: its last line ends like the others."""
+    """Return ``text`` as it is saved: its last line ends like the others."""
     text = normalise_text(text)
     return text if not text or text.endswith("\n") else text + "\n"
 
 
 def parse_document(text: str) -> MarkedDocument:
-    """Read ``text``; raises :class:`MarkedDocumentError` for what is not one YAML document within the limits."""
+    """Read ``text``. Raises :class:`MarkedDocumentError` if it is not one YAML document within the limits."""
     if len(text.encode("utf-8", "surrogatepass")) > SIZE_LIMIT:
         raise MarkedDocumentError(MarkedProblem("The document is larger than 1 MiB, which is the most that is taken."))
     try:
@@ -126,7 +130,7 @@ def parse_document(text: str) -> MarkedDocument:
 
 
 def _document_events(text: str) -> Iterator[Event]:
-    """The events of one document."""
+    """Yield the events of one document."""
     documents = 0
     for event in read_events(text, BOUNDS):
         documents += isinstance(event, yaml.DocumentStartEvent)
@@ -136,22 +140,22 @@ def _document_events(text: str) -> Iterator[Event]:
 
 
 def as_yaml(data: Any) -> str:
-    """Plain values as YAML text, keys in their order."""
+    """Return plain values as YAML text, with keys in their order."""
     return dump_yaml(data)
 
 
 def place_problem(document: MarkedDocument, path: str, message: str) -> MarkedProblem:
-    """The problem at ``path``, such as ``changes[2].drainNodes.nodes``, with its position in the text."""
+    """Return the problem at ``path``, such as ``changes[2].drainNodes.nodes``, with its position in the text."""
     keys = parse_path(path)
     line, column, end = document.place(keys)
     return MarkedProblem(message, path, line, column, end, keys)
 
 
 def parse_path(path: str) -> Path:
-    """``changes[0].addNodes.count`` -> ``("changes", 0, "addNodes", "count")``."""
+    """Return the keys of a path: ``changes[0].addNodes.count`` -> ``("changes", 0, "addNodes", "count")``."""
     return tuple(int(index) if index else name or quoted for quoted, name, index in _STEP.findall(path))
 
 
 def path_of(keys: Path) -> str:
-    """The reverse of :func:`parse_path`."""
+    """Return the path of keys, the reverse of :func:`parse_path`."""
     return "".join(f"[{key}]" if isinstance(key, int) else f".{key}" for key in keys).removeprefix(".")

@@ -1,6 +1,6 @@
-"""Documents as PyYAML's nodes with their marks; aliases are followed and merge keys (``<<``) merged as kubectl does.
+"""Documents as PyYAML's nodes with their marks. Aliases and merge keys (``<<``) are resolved as kubectl does.
 
-An alias is a node of its own, with the marks of the alias: what it stands for has those of the anchor's text.
+An alias is a node of its own, with the marks of the alias; its target has the marks of the anchor's text.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from kschedweb.engine.documents.yaml_events import Bounds, Event, Reason, refusa
 STRING, PLAIN = "tag:yaml.org,2002:str", ""
 Pair = tuple[yaml.Node, yaml.Node]
 
+# Tags whose text is resolved as a plain scalar is.
 _RESOLVED = frozenset([PLAIN, *(f"tag:yaml.org,2002:{kind}" for kind in ("null", "bool", "int", "float"))])
 
 
@@ -27,7 +28,7 @@ class AliasNode(yaml.Node):
 
 
 def build_nodes(events: Iterable[Event], bounds: Bounds) -> list[yaml.Node]:
-    """The documents in ``events``. The tag of a scalar is STRING, its own one, or PLAIN. Raises RefusedError."""
+    """Return the documents in ``events``. A scalar's tag is STRING, its own tag, or PLAIN. Raises RefusedError."""
     builder = _NodeBuilder(bounds)
     for event in events:
         builder.take_event(event)
@@ -35,7 +36,7 @@ def build_nodes(events: Iterable[Event], bounds: Bounds) -> list[yaml.Node]:
 
 
 def follow_alias(node: yaml.Node) -> yaml.Node:
-    """``node``, or what it stands for if it is an alias."""
+    """Return ``node``, or its target if it is an alias."""
     return node.value if isinstance(node, AliasNode) else node
 
 
@@ -44,7 +45,7 @@ def is_merge(label: yaml.Node) -> bool:
 
 
 def mapping_fields(node: yaml.MappingNode) -> dict[str, Pair]:
-    """Key and value by the text of the key; as in go-yaml, what stands later in the mapping wins."""
+    """Return key and value by the key's text. As in go-yaml, a later field of the mapping wins."""
     pairs: dict[str, Pair] = {}
     for label, value in node.value:
         if is_merge(label):
@@ -55,7 +56,7 @@ def mapping_fields(node: yaml.MappingNode) -> dict[str, Pair]:
 
 
 def merged_fields(value: yaml.Node) -> dict[str, Pair]:
-    """The fields that a merge key with this value brings; of several mappings the first wins."""
+    """Return the fields that a merge key with this value brings. Of several mappings the first wins."""
     pairs: dict[str, Pair] = {}
     for source in reversed(list(_merge_sources(value))):
         pairs |= mapping_fields(source)
@@ -63,7 +64,7 @@ def merged_fields(value: yaml.Node) -> dict[str, Pair]:
 
 
 def value_of(node: yaml.Node) -> Any:
-    """The plain value of a node; a key is its text."""
+    """Return the plain value of a node. A key is its text."""
     node = follow_alias(node)
     if isinstance(node, yaml.MappingNode):
         return {name: value_of(value) for name, (_, value) in mapping_fields(node).items()}
@@ -78,10 +79,11 @@ def _merge_sources(value: yaml.Node) -> Iterator[Any]:
 
 
 class _NodeBuilder:
-    """Makes nodes of events; ``_open`` are the collections that are not complete, with their anchors."""
+    """A builder of nodes from events."""
 
     def __init__(self, bounds: Bounds) -> None:
         self.roots: list[yaml.Node] = []
+        # Collections that are not complete, with their anchors.
         self._open: list[tuple[yaml.CollectionNode, str | None, Extent]] = []
         self._anchors: Anchors[yaml.Node] = Anchors(bounds)
 
@@ -101,6 +103,7 @@ class _NodeBuilder:
         node = _create_node(event)
         if isinstance(node, yaml.CollectionNode):
             self._put_node(node)
+            # Stored only when it is complete, so that an alias cannot point into its own value.
             self._open.append((node, event.anchor, Extent(depth=1)))
         else:
             extent = Extent(text=len(event.value))
@@ -148,7 +151,7 @@ def _pair_up(flat: list[yaml.Node]) -> list[Pair]:
 
 
 def _resolve_label(label: yaml.Node) -> yaml.Node:
-    """A key, which is text; of an alias with its own marks."""
+    """Return a key, which must be text. The key of an alias has the alias's marks."""
     target = follow_alias(label)
     if not isinstance(target, yaml.ScalarNode):
         raise refusal_at(label, Reason.VALUE, "a key must be plain text")
@@ -156,7 +159,7 @@ def _resolve_label(label: yaml.Node) -> yaml.Node:
 
 
 def _check_merge(label: yaml.Node, value: yaml.Node) -> yaml.Node:
-    """``value``, which is a mapping or a list of them if ``label`` is a merge key."""
+    """Return ``value``. If ``label`` is a merge key, it must be a mapping or a list of mappings."""
     if is_merge(label) and not all(isinstance(source, yaml.MappingNode) for source in _merge_sources(value)):
         raise refusal_at(value, Reason.VALUE, MERGE_TAKES)
     return value

@@ -1,4 +1,4 @@
-"""What a plain scalar means to go-yaml, which kube-scheduler and kubectl read with.
+"""The meaning of plain scalars in go-yaml, with which kube-scheduler and kubectl read.
 
 It is YAML 1.1 with the octal numbers of 1.2. A number of base 60, such as ``1:00:00``, is text; so is a date.
 """
@@ -32,7 +32,7 @@ _DATE = re.compile(
 
 
 def resolve_scalar(text: str) -> Any:
-    """The null, boolean, number or text that the plain scalar ``text`` means.
+    """Return the null, boolean, number or text that the plain scalar ``text`` means.
 
     A whole number beyond 64 bits is a float, and a number beyond that is text.
     """
@@ -49,7 +49,10 @@ def resolve_scalar(text: str) -> Any:
 
 
 def exceeds_64_bits(text: str) -> bool:
-    """Whether ``text`` is a number too large for 64 bits or a float: then ``resolve_scalar`` gives something else."""
+    """Return whether ``text`` is a number too large for 64 bits or a float.
+
+    ``resolve_scalar`` then changes its value.
+    """
     if not text or text[0] not in _NUMERIC:
         return False
     plain, value = _without_underscores(text), resolve_scalar(text)
@@ -59,7 +62,7 @@ def exceeds_64_bits(text: str) -> bool:
 
 
 def _without_underscores(text: str) -> str:
-    """A number without the underscores that may stand between its digits."""
+    """Return a number without the underscores that may stand between its digits."""
     return text if text[0] == "." else text.replace("_", "")
 
 
@@ -68,6 +71,7 @@ def _parse_whole(plain: str) -> int | None:
     if match is None:
         return None
     base, digits = next((base, match[name]) for name, base in _BASES.items() if match[name])
+    # Reading it would take time quadratic in its length.
     if base == 10 and len(digits) > _UINT64_DIGITS:
         return None  # to read it takes time by the square of its length
     number = int(digits, base) * (-1 if plain[0] == "-" else 1)

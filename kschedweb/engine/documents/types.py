@@ -1,7 +1,8 @@
 """Types of documents of every kind: lists, maps and objects of other types, and choices between types.
 
-From one table of a document come its reading with every error under its path (``read``), its JSON Schema
-(``json_schema.py``), of which forms are made, and for what kube-scheduler reads its strict decoding (``config``).
+One table of a document gives its reading with every error under its path (``read``), its JSON Schema
+(``json_schema.py``), from which forms are built, and, for documents of kube-scheduler, its strict decoding
+(``config``).
 """
 
 from __future__ import annotations
@@ -16,16 +17,18 @@ from kschedweb.engine.documents.leaves import DocumentProblem, Faulty, Leaf, Pro
 from kschedweb.engine.objects.json_access import Json
 from kschedweb.engine.values import dataclass
 
+# A marker, because None is a possible default.
 REQUIRED: Any = object()
 
 
 @dataclass(frozen=True)
 class ListType:
-    """A list of one type; ``go`` is its type in Go where that has a name of its own."""
+    """A list of one type."""
 
     item: Type
     min_items: int = 0
     max_items: int | None = None
+    # Type in Go, if it has a name of its own.
     go: str = field(default="", kw_only=True)
 
     def read(self, raw: Any, path: str, problems: Problems) -> tuple[Any, ...]:
@@ -42,9 +45,10 @@ class ListType:
 
 @dataclass(frozen=True)
 class MapType:
-    """A map from string to one type. ``keys`` are those that a form offers; others may stand there as well."""
+    """A map from strings to one type."""
 
     item: Type
+    # Keys that a form offers; other keys are allowed as well.
     keys: tuple[str, ...] = ()
     min_items: int = 0
     go: str = field(default="", kw_only=True)
@@ -66,32 +70,30 @@ class MapType:
 
 @dataclass(frozen=True)
 class StructField:
-    """One field of a struct; ``help`` is one or two sentences for a person.
-
-    ``default`` is what stands for an absent field, ``REQUIRED`` where ``read`` wants one; to ``read`` null is as good
-    as absent. ``argument`` is what ``read`` calls it in Python, by default its name in snake case.
-
-    ``enum``, ``minimum`` and ``maximum`` are what the rules between fields leave of the type (``None``: all of it).
-    In Go a ``pointer`` tells "absent" from its zero value; with ``omit_empty`` an empty value is left out when
-    written. ``embedded`` is the Go struct that brings the field in.
-
-    ``usual`` are the ends of what is sensible where that is not all that is allowed; of a map, for each value. The
-    default of a group that is ``whole`` holds only where all of it is absent: what is left out of one counts as 0.
-    """
+    """One field of a struct."""
 
     name: str
     type: Type
+    # One or two sentences for a person.
     help: str = ""
+    # Value of an absent field, or ``REQUIRED`` if ``read`` demands one. For ``read``, null counts as absent.
     default: Any = None
+    # Name of the argument in Python; by default the name in snake case.
     argument: str = ""
+    # What the rules between fields leave of the type; ``None`` leaves all of it.
     enum: tuple[str, ...] = field(default=(), kw_only=True)
     minimum: int | None = field(default=None, kw_only=True)
     maximum: int | None = field(default=None, kw_only=True)
     examples: tuple[Any, ...] = field(default=(), kw_only=True)
+    # In Go: a pointer, which tells "absent" from the zero value.
     pointer: bool = field(default=False, kw_only=True)
+    # In Go: an empty value is left out when written.
     omit_empty: bool = field(default=True, kw_only=True)
+    # The Go struct that brings the field in.
     embedded: str = field(default="", kw_only=True)
+    # The range of sensible values, if more is allowed; of a map, for each value.
     usual: tuple[float, float] | None = field(default=None, kw_only=True)
+    # The default of the group holds only if all of it is absent; a field left out of a given group counts as 0.
     whole: bool = field(default=False, kw_only=True)
 
     @property
@@ -101,18 +103,19 @@ class StructField:
 
 @dataclass(frozen=True)
 class Struct:
-    """An object with known fields; ``name`` is its qualified Go name, as ``v1.PluginSet``, or that of the part.
+    """An object with known fields."""
 
-    ``required`` are fields that must be there beside those whose default is ``REQUIRED``. Of each group in ``one_of``
-    exactly one must be there. ``make`` gets the fields as arguments once all are well, and raises ValueError with what
-    is wrong between them, or Faulty where it is wrong at places of its own.
-    """
-
+    # Qualified Go name, such as ``v1.PluginSet``, or the name of the part.
     name: str
     help: str
     fields: tuple[StructField, ...]
+    # Required fields beside those whose default is ``REQUIRED``.
     required: tuple[str, ...] = ()
+    # Gets the fields as arguments once all are valid. Raises ValueError for a problem between them, or Faulty if it has
+    # a
+    # place of its own.
     make: Callable[..., Any] = field(default=dict, kw_only=True)
+    # Groups of fields of which exactly one must be there.
     one_of: tuple[tuple[str, ...], ...] = field(default=(), kw_only=True)
 
     @cached_property
@@ -125,7 +128,7 @@ class Struct:
 
     @cached_property
     def required_names(self) -> list[str]:
-        """The names of all fields that must be there."""
+        """The names of all required fields."""
         return [*(field.name for field in self.fields if field.default is REQUIRED), *self.required]
 
     def read(self, raw: Any, path: str, problems: Problems) -> Any:
@@ -174,10 +177,12 @@ class Struct:
 
 @dataclass(frozen=True)
 class Either:
-    """``word`` or what ``alternative`` is; ``value`` is what the word means."""
+    """Either a fixed word or a value of another type."""
 
     word: str
+    # Type of any other value.
     alternative: Type
+    # Meaning of the word.
     value: Any = None
 
     def read(self, raw: Any, path: str, problems: Problems) -> Any:
@@ -186,10 +191,11 @@ class Either:
 
 @dataclass(frozen=True)
 class ByType:
-    """An object in one form, else a plain value, of which ``make`` makes what is wanted."""
+    """An object of one type, or a plain value of another."""
 
     plain: Type
     structured: Type
+    # Converts the plain value.
     make: Callable[[Any], Any] = field(default=lambda value: value)
 
     def read(self, raw: Any, path: str, problems: Problems) -> Any:

@@ -1,4 +1,4 @@
-"""Documents as the values of JSON, exactly as they stand: what JSON cannot say is refused at its line."""
+"""Documents as JSON values, exactly as written. A value that JSON cannot express is refused at its line."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ _TYPES = {bool: "bool", int: "int", float: "float", str: "str", type(None): "nul
 
 
 def read_documents(text: str, bounds: Bounds, *, repeated_keys: bool = False) -> list[Any]:
-    """The documents in ``text`` without empty ones, raises RefusedError.
+    """Return the documents in ``text`` without empty ones. Raises RefusedError.
 
-    Aliases are followed and merge keys (``<<``) merged as kubectl does it; what they bring counts for ``bounds``.
-    Where ``repeated_keys`` are taken the last one counts, as in JSON.
+    Aliases and merge keys (``<<``) are resolved as kubectl does; the values that they bring count for ``bounds``. With
+    ``repeated_keys`` the last of equal keys wins, as in JSON.
     """
     return _ValueReader(bounds, repeated_keys).read_text(text)
 
@@ -31,7 +31,7 @@ class _Merge:
 
 
 class _OpenCollection:
-    """A collection that is being filled, and the key of a mapping that waits for its value."""
+    """A collection that is being filled."""
 
     __slots__ = ("anchor", "collection", "extent", "key", "merges")
 
@@ -39,6 +39,7 @@ class _OpenCollection:
         self.collection = collection
         self.anchor = anchor
         self.extent = Extent(depth=1)
+        # The key of a mapping that waits for its value.
         self.key: str | _Merge | None = None
         self.merges = False
 
@@ -56,7 +57,7 @@ class _OpenCollection:
                 raise _value_error(event, f"the key {self.key[:80]!r} stands twice in one mapping")
 
     def apply_merges(self, event: Event) -> None:
-        """Put what merge keys bring in their place; as go-yaml does, what stands later in the mapping wins."""
+        """Replace the merge keys by their fields. As in go-yaml, a later field of the mapping wins."""
         if not self.merges:
             return
         fields = list(self.collection.items())
@@ -72,7 +73,7 @@ class _OpenCollection:
 
 
 class _ValueReader:
-    """Makes values of events, and counts what aliases bring."""
+    """A reader that builds values from events, and counts the values that aliases bring."""
 
     def __init__(self, bounds: Bounds, repeated_keys: bool) -> None:
         self.bounds = bounds
@@ -158,7 +159,7 @@ def _read_value(event: Event) -> Any:
 
 
 def _core_tag(event: Event) -> str:
-    """The core type that the event's tag names, "" without one."""
+    """Return the core type that the event's tag names; "" without a tag."""
     if not event.tag or event.tag == "!":
         return "str" if event.tag else ""
     core = CORE_TAG.fullmatch(event.tag)

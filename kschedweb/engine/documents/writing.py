@@ -1,4 +1,4 @@
-"""YAML that is read as it was meant: text that a reader would take for something else is quoted."""
+"""YAML that reads back as the same values: text that a reader would take for something else is quoted."""
 
 from __future__ import annotations
 
@@ -11,7 +11,9 @@ from kschedweb.engine.documents.scalars import resolve_scalar
 
 
 class Dumper(yaml.SafeDumper):
-    """PyYAML's, but for texts such as ``y`` and ``1e3``: PyYAML takes them for text, kube-scheduler does not."""
+    """PyYAML's dumper, except for texts such as ``y`` and ``1e3``, which are text to PyYAML but not to
+    kube-scheduler.
+    """
 
 
 def _represent_text(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
@@ -22,7 +24,7 @@ Dumper.add_representer(str, _represent_text)
 
 
 def dump_yaml(data: Any, *, dumper: type[Dumper] = Dumper, flow: bool = False) -> str:
-    """Plain values as YAML text, keys in their order, long lines left whole."""
+    """Return plain values as YAML text, with keys in their order and long lines left whole."""
     text: str = yaml.dump(
         data, Dumper=dumper, sort_keys=False, default_flow_style=flow, allow_unicode=True, width=10_000
     )

@@ -1,7 +1,7 @@
 """The events of YAML text, within bounds.
 
-The parser's own effort grows with the square of some things: of the depth, and of the number of tag directives. These
-are bounded before or while it reads.
+The parser's own effort is quadratic in some things, such as the depth and the number of tag directives. These are
+bounded before it reads or while it does.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from kschedweb.engine.values import dataclass
 Event = Any  # PyYAML's events are not typed
 MOST_DIRECTIVES, LONGEST_DIRECTIVE = 100, 1_000
 
+# libyaml's parser is many times faster, and not always installed.
 _Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _DIRECTIVE = re.compile(r"^%TAG.*", re.MULTILINE)
 
@@ -34,7 +35,7 @@ class Reason(Enum):
 
 
 class RefusedError(ValueError):
-    """The text cannot be taken. ``line`` and ``column`` count from 1; ``error`` is the parser's own, if it has one."""
+    """The text is refused. ``line`` and ``column`` count from 1; ``error`` is the parser's own, if there is one."""
 
     def __init__(
         self, reason: Reason, message: str, line: int, column: int = 1, error: yaml.YAMLError | None = None
@@ -48,20 +49,22 @@ class RefusedError(ValueError):
 
     @property
     def context(self) -> str:
-        """What the parser was at, "" where it does not say."""
+        """The parser's context of the error; "" if it has none."""
         return getattr(self.error, "context", None) or ""
 
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """How deep values may lie, and how many there may be (keys count)."""
+    """Bounds on the size of a document."""
 
+    # Levels of nesting.
     depth: int
+    # Number of values; keys count.
     values: int
 
 
 def read_events(text: str, bounds: Bounds) -> Iterator[Event]:
-    """The parser's events; raises RefusedError at the first that is too much, or where ``text`` is no YAML."""
+    """Yield the parser's events. Raises RefusedError at the first one beyond ``bounds``, or if ``text`` is no YAML."""
     _check_directives(text)
     depth = values = 0
     try:
@@ -81,7 +84,7 @@ def read_events(text: str, bounds: Bounds) -> Iterator[Event]:
 
 
 def refusal_at(event: Event, reason: Reason, message: str) -> RefusedError:
-    """The refusal of what begins at ``event``."""
+    """Return the refusal of the value that begins at ``event``."""
     mark = event.start_mark
     return RefusedError(reason, message, mark.line + 1, mark.column + 1)
 

@@ -1,6 +1,6 @@
-"""Extenders: HTTP services that have a say in where pods go, asked as kube-scheduler asks them.
+"""Extenders: HTTP services that filter, score, preempt or bind, asked as kube-scheduler asks them.
 
-The engine opens no connection: whoever builds a scheduler may pass a function in that does.
+The engine opens no connection. The caller that creates a scheduler may pass in a function that does.
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ from kschedweb.engine.state.columns import Codes, Ints, Mask
 from kschedweb.engine.validation.golang import parse_duration, quote
 from kschedweb.engine.values import dataclass
 
+# kube-scheduler's `MaxExtenderPriority`: the highest score that an extender gives.
 MAX_PRIORITY = 10
 OK = 200
 Post = Callable[[str, bytes, float], tuple[int, bytes]]  # (url, body, seconds) to (HTTP status, body)
@@ -35,31 +36,32 @@ Victims = Mapping[str, tuple[Sequence[Pod], int]]  # node to (pods to evict, how
 
 
 class TransportError(Exception):
-    """Raised by a ``Post`` where no answer came; the text says why."""
+    """No answer came; a ``Post`` raises it, and the text says why."""
 
 
 class ExtenderError(CycleError):
-    """An extender failed: where it is ignorable, the cycle goes on without it."""
+    """An extender failed. If it is ignorable, the cycle goes on without it."""
 
 
 class NotAskedError(CycleError):
-    """An extender is to be asked, and nothing here may ask it."""
+    """An extender has to be asked, and no ``Post`` was given."""
 
 
 @dataclass(slots=True)
 class FilteredNodes:
-    """The nodes that extenders left, in their order.
+    """The nodes that extenders left, in the extenders' order."""
 
-    ``bare`` holds the node objects that an extender sent back, aligned with ``rows``: kube-scheduler scores such nodes
-    as if no pod were on them. ``statuses`` is what was said of nodes, by name.
-    """
-
+    # Positions in the snapshot.
     rows: NDArray[np.intp]
+    # Node objects as an extender sent them back, aligned with ``rows``. kube-scheduler scores such nodes as if no pod
+    # were
+    # on them.
     bare: list[Json] | None = None
+    # Rejections by node name.
     statuses: dict[str, Status] = field(default_factory=dict)
 
     def scored_on(self, cycle: Cycle) -> Cycle:
-        """The cycle in which these nodes are scored. Raises ExtenderError."""
+        """Return the cycle in which these nodes are scored. Raises ExtenderError."""
         if self.bare is None:
             return cycle
         try:
@@ -69,12 +71,12 @@ class FilteredNodes:
         return replace(cycle, snapshot=cycle.snapshot.with_emptied_nodes(nodes), memo={})
 
     def in_node_order(self) -> FilteredNodes:
-        """The same nodes, once each, in node order."""
+        """Return the same nodes, once each, in node order."""
         rows, places = np.unique(self.rows, return_index=True)
         return FilteredNodes(rows, None if self.bare is None else [self.bare[place] for place in places.tolist()])
 
     def to_filter_column(self, names: list[str], candidates: NDArray[np.intp]) -> FilterColumn:
-        """What was said of the nodes ``candidates``, as that of one more filter over the nodes ``names``."""
+        """Return the extenders' rejections of ``candidates`` as the column of one more filter over ``names``."""
         codes: Codes = np.zeros(len(names), dtype=np.int32)
         verdicts = [SUCCESS]
         for row in np.setdiff1d(candidates, self.rows).tolist():
@@ -84,7 +86,7 @@ class FilteredNodes:
 
 
 class Extender:
-    """One extender, by its configuration; without ``post`` it is known but cannot be asked."""
+    """One extender, by its configuration. Without ``post`` it is known but cannot be asked."""
 
     def __init__(self, configuration: Json, post: Post | None) -> None:
         self.url: str = configuration.get("urlPrefix") or ""
@@ -92,12 +94,14 @@ class Extender:
         self._post = post
         self._verbs = {kind: configuration.get(f"{kind}Verb") or "" for kind in VERBS}
         self._weight = int(configuration.get("weight") or 0)
+        # An extender with a node cache gets and returns names instead of node objects.
         self._by_name = bool(configuration.get("nodeCacheCapable"))
         self._managed = frozenset(item["name"] for item in configuration.get("managedResources") or ())
+        # Seconds; the duration is in nanoseconds.
         self._timeout = parse_duration(configuration.get("httpTimeout") or "5s") / 1e9
 
     def has_verb(self, kind: str) -> bool:
-        """Whether it has a verb of this kind: filter, prioritize, preempt or bind."""
+        """Return whether it has a verb of this kind: filter, prioritize, preempt or bind."""
         return bool(self._verbs[kind])
 
     @property
@@ -105,7 +109,7 @@ class Extender:
         return self.has_verb("preempt")
 
     def is_interested(self, pod: Pod) -> bool:
-        """Whether the pod asks for a resource that the extender manages; all do where it names none."""
+        """Return whether the pod asks for a resource that the extender manages; always True if it names none."""
         if not self._managed:
             return True
         spec = get_mapping(pod.raw, "spec")
@@ -116,7 +120,7 @@ class Extender:
         return False
 
     def filter(self, cycle: Cycle, nodes: FilteredNodes) -> FilteredNodes:
-        """The nodes that it lets pass. Raises CycleError."""
+        """Return the nodes that it lets pass. Raises CycleError."""
         if not self.has_verb("filter"):
             return FilteredNodes(nodes.rows, nodes.bare)
         result = self._send_request("filter", self._build_arguments(cycle, nodes), wire.FILTER_RESULT)
@@ -125,6 +129,7 @@ class Extender:
         passed = self._read_filtered(cycle, nodes, result)
         for name, reason in (result["FailedNodes"] or {}).items():
             passed.statuses[name] = unschedulable(reason or "")
+        # Last, because a node in both lists counts as unresolvable.
         for name, reason in (result["FailedAndUnresolvableNodes"] or {}).items():
             passed.statuses[name] = unresolvable(reason or "")
         return passed
@@ -151,7 +156,7 @@ class Extender:
         return FilteredNodes(np.array([index[name] for name in names], dtype=np.intp), returned)
 
     def prioritize(self, cycle: Cycle, nodes: FilteredNodes) -> tuple[dict[str, int], int]:
-        """(score by node name, weight of the scores). Raises CycleError."""
+        """Return (score by node name, weight of the scores). Raises CycleError."""
         if not self.has_verb("prioritize"):
             return {cycle.snapshot.names[row]: 0 for row in nodes.rows.tolist()}, 0
         answer = self._send_request("prioritize", self._build_arguments(cycle, nodes), wire.PRIORITIES)
@@ -162,7 +167,7 @@ class Extender:
         return scores, self._weight
 
     def preempt(self, cycle: Cycle, victims: Victims) -> dict[str, tuple[tuple[Pod, ...], int]]:
-        """The nodes and victims that it agrees with. Raises CycleError."""
+        """Return the nodes and victims that it agrees with. Raises CycleError."""
         arguments: Json = {"Pod": cycle.pod.raw, "NodeNameToVictims": None, "NodeNameToMetaVictims": None}
         if self._by_name:
             arguments["NodeNameToMetaVictims"] = {
@@ -200,7 +205,7 @@ class Extender:
         return tuple(pods)
 
     def bind(self, pod: Pod, node: str) -> None:
-        """Have it bind the pod. Raises CycleError."""
+        """Ask it to bind the pod. Raises CycleError."""
         arguments = {"PodName": pod.name, "PodNamespace": pod.namespace, "PodUID": pod.uid, "Node": node}
         result = self._send_request("bind", arguments, wire.BINDING_RESULT)
         if result["Error"]:
@@ -237,9 +242,9 @@ VERBS = ("filter", "prioritize", "preempt", "bind")
 
 
 class Extenders(Sequence[Extender]):
-    """All extenders of a configuration in the order in which they are asked: those that may be ignored come last.
+    """All extenders of a configuration in the order in which they are asked: ignorable ones come last.
 
-    Without ``post`` none can be asked: a cycle in which one would have a say about nodes or victims ends in an error.
+    Without ``post`` none can be asked; a cycle that needs one for nodes or victims ends in an error.
     """
 
     def __init__(self, configurations: Iterable[Json] = (), post: Post | None = None) -> None:
@@ -254,16 +259,16 @@ class Extenders(Sequence[Extender]):
         return self._all[position]
 
     def has_any_verb(self, kind: str) -> bool:
-        """Whether one of them has a verb of this kind."""
+        """Return whether an extender has a verb of this kind."""
         return any(extender.has_verb(kind) for extender in self._all)
 
     def unasked_urls(self, pod: Pod, *kinds: str) -> list[str]:
-        """The addresses of those with verbs of these ``kinds`` for ``pod``, where nothing here may ask them."""
+        """Return the addresses of extenders with verbs of these ``kinds`` for ``pod``, if they cannot be asked here."""
         extenders = [] if self._asked else [extender for extender in self._all if any(map(extender.has_verb, kinds))]
         return [extender.url for extender in extenders if extender.is_interested(pod)]
 
     def filter(self, cycle: Cycle, rows: NDArray[np.intp]) -> FilteredNodes:
-        """The nodes that all of them let pass. Raises CycleError."""
+        """Return the nodes that all extenders let pass. Raises CycleError."""
         passed = FilteredNodes(rows)
         statuses: dict[str, Status] = {}
         for extender in self._list_interested(cycle.pod):
@@ -279,14 +284,14 @@ class Extenders(Sequence[Extender]):
         return FilteredNodes(passed.rows, passed.bare, statuses)
 
     def prioritize(self, cycle: Cycle, nodes: FilteredNodes) -> tuple[Ints, Mask]:
-        """(what they add to the totals, which nodes they spoke about), aligned with ``nodes``; failures add nothing.
+        """Return (score added to the totals, mask of scored nodes), aligned with ``nodes``. Failures add nothing.
 
-        Of equally good nodes kube-scheduler takes any of those that an extender spoke about. Raises CycleError.
+        Among equally good nodes kube-scheduler prefers those that an extender scored. Raises CycleError.
         """
         return self._weighted_scores(cycle, nodes, MAX_NODE_SCORE // MAX_PRIORITY)
 
     def _weighted_scores(self, cycle: Cycle, nodes: FilteredNodes, factor: int) -> tuple[Ints, Mask]:
-        """The same where a score counts ``factor`` times."""
+        """Return the same as ``prioritize``, with each score multiplied by ``factor``."""
         totals: dict[str, int] = {}
         for extender in self._list_interested(cycle.pod):
             try:
@@ -300,12 +305,12 @@ class Extenders(Sequence[Extender]):
         return added, np.array([name in totals for name in names], dtype=np.bool_)
 
     def create_binder(self, pod: Pod, node: str) -> Callable[[], bool] | None:
-        """``bind`` to be called later, ``None`` where none of them binds the pod."""
+        """Return ``bind`` as a function to call later; ``None`` if no extender binds the pod."""
         binds = self._asked and any(extender.has_verb("bind") for extender in self._list_interested(pod))
         return partial(self.bind, pod, node) if binds else None
 
     def bind(self, pod: Pod, node: str) -> bool:
-        """Whether one of them bound the pod. Raises CycleError where one that may not be ignored failed."""
+        """Return whether an extender bound the pod. Raises CycleError if one that is not ignorable failed."""
         for extender in self._list_interested(pod) if self._asked else ():
             if extender.has_verb("bind"):
                 try:
@@ -322,5 +327,5 @@ class Extenders(Sequence[Extender]):
 
 
 def _wrap_int64(number: int) -> int:
-    """As an int64 holds it after an overflow."""
+    """Return ``number`` as an int64 holds it after an overflow."""
     return (number + 2**63) % 2**64 - 2**63

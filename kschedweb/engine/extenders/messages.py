@@ -1,4 +1,4 @@
-"""What goes over the wire between the scheduler and its extenders, read as strictly as Go reads it."""
+"""Messages between the scheduler and its extenders, read as strictly as Go reads them."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ BINDING_ARGUMENTS = _create_struct(
 
 
 def read_message(body: bytes, message_type: Type) -> Any:
-    """The first JSON value in ``body``; ``None`` for what is missing or null. Raises UnreadableError."""
+    """Return the first JSON value in ``body``, with ``None`` for missing and null values. Raises UnreadableError."""
     text = body.decode("utf-8", "replace").lstrip(" \t\r\n")
     if not text:
         raise UnreadableError("EOF")
@@ -95,7 +95,7 @@ def _convert_value(expected: Type, value: Any, struct: str, path: tuple[str, ...
 
 
 def _convert_fields(struct: Struct, value: dict[str, Any], path: tuple[str, ...]) -> dict[str, Any]:
-    """The fields by their names; other spellings of upper and lower case mean the same field."""
+    """Return the fields by their names, which are matched in any letter case, as in Go."""
     folded = {field.name.lower(): field for field in struct.fields}
     result: dict[str, Any] = dict.fromkeys(struct.by_name)
     for key, item in value.items():

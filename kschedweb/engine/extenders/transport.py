@@ -1,4 +1,4 @@
-"""Asks extenders over HTTP; only the command line uses this, where it is told to."""
+"""Requests to extenders over HTTP. Only the command line uses this, and only if it is asked to."""
 
 from __future__ import annotations
 
@@ -14,11 +14,12 @@ from kschedweb.engine.extenders.extender import Post, TransportError
 from kschedweb.engine.objects.json_access import Json
 
 HEADERS = {"Content-Type": "application/json", "Connection": "close"}
+# The words of Go's http.Client.
 TIMED_OUT = "context deadline exceeded (Client.Timeout exceeded while awaiting headers)"
 
 
 def create_post(extenders: Iterable[Json]) -> Post:
-    """A function that posts to the addresses of these configurations, with the TLS settings of each."""
+    """Return a function that posts to the addresses of these configurations, with the TLS settings of each."""
     settings = {(extender.get("urlPrefix") or "").rstrip("/"): extender for extender in extenders}
 
     def post_message(url: str, body: bytes, timeout: float) -> tuple[int, bytes]:
@@ -42,7 +43,7 @@ def create_post(extenders: Iterable[Json]) -> Post:
 
 
 def _open_connection(url: str, timeout: float, extender: Json) -> tuple[http.client.HTTPConnection, str]:
-    """The connection and the path to ask for; raises OSError or ValueError."""
+    """Return the connection and the path to request. Raises OSError or ValueError."""
     parts = urlsplit(url)
     if parts.scheme not in ("http", "https"):
         raise ValueError(f'unsupported protocol scheme "{parts.scheme}"')
@@ -59,7 +60,7 @@ def _open_connection(url: str, timeout: float, extender: Json) -> tuple[http.cli
 
 
 class _NamedConnection(http.client.HTTPSConnection):
-    """Expects a certificate for ``server_name`` rather than for the host it connects to."""
+    """A connection that expects a certificate for ``server_name`` rather than for the host it connects to."""
 
     server_name = ""
 
@@ -69,8 +70,8 @@ class _NamedConnection(http.client.HTTPSConnection):
 
 
 def _create_context(tls: Json, encrypted_only: bool) -> ssl.SSLContext:
-    """As kube-scheduler: enableHTTPS without a CA means that any certificate will do."""
-    # What is not ASCII can only stand in comments around the certificates, which Go passes over.
+    """Return the TLS settings. As in kube-scheduler, enableHTTPS without a CA accepts any certificate."""
+    # Characters beyond ASCII can only stand in comments around the certificates, which Go skips.
     authorities = base64.b64decode(tls.get("caData") or "").decode("ascii", "ignore") or None
     context = ssl.create_default_context(cafile=tls.get("caFile") or None, cadata=authorities)
     has_ca = bool(authorities or tls.get("caFile"))
@@ -80,6 +81,7 @@ def _create_context(tls: Json, encrypted_only: bool) -> ssl.SSLContext:
     certificate, key = tls.get("certData"), tls.get("keyData")
     if certificate and key:
         with tempfile.TemporaryDirectory() as folder:
+            # Python loads a client certificate from files only.
             pair = Path(folder, "pair.pem")
             pair.touch(mode=0o600)
             pair.write_bytes(base64.b64decode(certificate) + b"\n" + base64.b64decode(key))

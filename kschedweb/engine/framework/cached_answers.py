@@ -1,4 +1,6 @@
-"""What plugins of one extension point say of all pods of a kind: they are not asked again."""
+"""Answers of one extension point's plugins that are the same for all pods of a kind, so that plugins are not asked
+again.
+"""
 
 from __future__ import annotations
 
@@ -26,33 +28,36 @@ Answer = TypeVar("Answer", PreFilterResult, Status)
 
 @dataclass(frozen=True, slots=True)
 class PassingPlugins:
-    """Plugins in a row that only pass or skip: the names of the latter, and what all of them write."""
+    """Consecutive plugins that only pass or skip."""
 
+    # Names of those that skip.
     skipped: set[str] = field(default_factory=set)
+    # All that they write into the cycle's state.
     state: dict[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
 class CachedAnswer(Generic[PluginT, Answer]):
-    """A plugin that says more, and what it writes."""
+    """A plugin whose cached answer says more than pass or skip."""
 
     plugin: PluginT
     answer: Answer
+    # The plugin's entries of the cycle's state.
     state: dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
 class UncachedPlugin(Generic[PluginT, Answer]):
-    """A plugin that has to be asked, and how."""
+    """A plugin that has to be asked."""
 
     plugin: PluginT
     ask: Callable[..., Answer]
 
 
 class CachedAnswers(Generic[PluginT, Answer]):
-    """``answers`` of some of ``plugins`` by name, each with what the plugin writes into the cycle's state.
+    """Cached ``answers`` of some of ``plugins`` by name, each with the plugin's entries of the cycle's state.
 
-    ``steps`` are the plugins in their order, where those in a row that are known to pass or skip are one step.
+    ``steps`` are the plugins in their order. Consecutive plugins that are known to pass or skip are one step.
     """
 
     point: ClassVar[str]
@@ -77,10 +82,10 @@ class CachedAnswers(Generic[PluginT, Answer]):
     def iter_answers(
         self, cycle: Cycle, skipped: set[str], watch: Stopwatch, *more: Any
     ) -> Iterator[tuple[PluginT, Answer]]:
-        """The plugins that may say more than that they pass or skip, one after the other, each with its answer.
+        """Yield the plugins that may do more than pass or skip, in their order, each with its answer.
 
-        Those that are not known are asked about ``cycle`` and ``more``, measured by ``watch``. Names of those that skip
-        are added to ``skipped``.
+        Plugins without a cached answer are asked about ``cycle`` and ``more``, measured by ``watch``. Names of those
+        that skip are added to ``skipped``.
         """
         for step in self.steps:
             if isinstance(step, UncachedPlugin):
@@ -109,7 +114,7 @@ class CachedPreScores(CachedAnswers[PreScorePlugin, Status]):
 
 
 def _trivial_code(answer: PreFilterResult | Status) -> Code | None:
-    """Success or Skip, ``None`` for an answer that says more."""
+    """Return Success or Skip; ``None`` for an answer that says more."""
     if isinstance(answer, Status):
         return answer.code if answer.code in (Code.SUCCESS, Code.SKIP) else None
     return None if answer.nodes is not None else _trivial_code(answer.status)

@@ -1,4 +1,4 @@
-"""What a scheduling cycle decided about one pod, as it is shown, stored, and read by Permit plugins."""
+"""The decision of a scheduling cycle about one pod, as it is shown, stored, and read by Permit plugins."""
 
 from __future__ import annotations
 
@@ -14,19 +14,22 @@ Answer = TypeVar("Answer")
 
 
 class PluginCall(NamedTuple):
-    """One call of a plugin at an extension point, about all nodes that it was asked about, in seconds."""
+    """One call of a plugin at an extension point, for all the nodes that it was asked about."""
 
     plugin: str
     point: str
+    # kube-scheduler's status code.
     code: str
     seconds: float
 
 
 class RankedNode(NamedTuple):
-    """One of the best nodes: the total of its scores, and what each plugin (weighted) adds to it."""
+    """One of the best nodes, with its scores."""
 
     node: str
+    # Weighted sum of the scores.
     total: int
+    # Weighted score by plugin.
     scores: Mapping[str, int]
 
     def to_dict(self) -> dict[str, Any]:
@@ -35,39 +38,45 @@ class RankedNode(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """``pod`` is ``namespace/name``, ``node`` "" where none was found; ``time`` is seconds of the epoch.
+    """The decision about one pod, with the facts that explain it."""
 
-    ``evaluated`` and ``feasible`` are numbers of nodes. ``top`` holds up to five feasible nodes, the chosen one first,
-    then by total; it is empty where no scores were needed. ``margin`` is by how much the chosen node's total is above
-    the next best, ``None`` where there was no other to compare with; ``drawn`` is among how many equally good nodes it
-    was drawn, 0 where it was not. ``message`` is what the condition PodScheduled
-    says, PostFilter's part of it in ``post_filter``; ``rejected_by`` names the plugins that said no, none after an
-    error. ``durations`` are seconds by extension point, empty where no clock was given; ``codes`` are kube-scheduler's
-    status codes of those points that did not end with Success. ``nominated`` is as in Placement: "" ends an earlier
-    nomination, ``None`` leaves it. ``calls`` are those of plugins, in the cycles in which they are measured.
-    """
-
+    # ``namespace/name``.
     pod: str
     uid: str
+    # Seconds of the epoch.
     time: float
     profile: str
+    # Counted from 1.
     attempt: int = 1
+    # "" if no node was found.
     node: str = ""
+    # Number of nodes that the filters looked at.
     evaluated: int = 0
+    # Number of nodes that passed.
     feasible: int = 0
+    # Up to five feasible nodes, the chosen one first, then by total. Empty where no scores were needed.
     top: tuple[RankedNode, ...] = ()
+    # Difference between the totals of the chosen node and the next best; ``None`` if there was no other node.
     margin: int | None = None
+    # Number of equally good nodes among which the node was drawn; 0 if it was not drawn.
     drawn: int = 0
+    # Text of the condition PodScheduled, without PostFilter's part.
     message: str = ""
+    # Names of the plugins that rejected the pod; empty after an error.
     rejected_by: tuple[str, ...] = ()
+    # Seconds by extension point; empty without a clock.
     durations: Mapping[str, float] = field(default_factory=dict)
+    # kube-scheduler's status codes of the points that did not end with Success.
     codes: Mapping[str, str] = field(default_factory=dict)
+    # PostFilter's part of the message.
     post_filter: str = ""
+    # As in Placement: "" ends an earlier nomination, ``None`` leaves it.
     nominated: str | None = None
+    # Calls of plugins, in the cycles in which they are measured.
     calls: Sequence[PluginCall] = ()
 
     def to_dict(self) -> dict[str, Any]:
-        """The same as plain data, without the calls."""
+        """Return the decision as plain data, without the calls."""
         plain = {name: value for name, value in asdict(self).items() if name not in ("top", "calls")}
         plain["top"] = [ranked.to_dict() for ranked in self.top]
         plain["rejected_by"], plain["durations"] = list(self.rejected_by), dict(self.durations)
@@ -76,37 +85,38 @@ class Decision:
 
 
 class Stopwatch:
-    """Seconds by extension point since ``start``, and how each ended; without a clock it measures nothing.
+    """A watch that measures seconds by extension point, and records how each point ended.
 
-    ``codes`` holds the status code of each point that did not end with Success. ``by_plugin``: each call of a plugin is
-    measured, too.
+    Without a clock it measures nothing.
     """
 
     def __init__(self, clock: Clock | None = None, *, by_plugin: bool = False) -> None:
         self._clock = clock
+        # Each call of a plugin is measured, too; kube-scheduler samples these calls, as they are many.
         self.by_plugin = by_plugin and clock is not None
         self.calls: list[PluginCall] = []
         self._since = 0.0
         self.laps: dict[str, float] = {}
+        # Status codes of the points that did not end with Success.
         self.codes: dict[str, str] = {}
 
     def another(self) -> Stopwatch:
-        """One of its own by the same clock."""
+        """Return a new stopwatch with the same clock."""
         return Stopwatch(self._clock)
 
     def start(self) -> None:
-        """Begin anew."""
+        """Start over."""
         self.laps, self.codes, self.calls = {}, {}, []
         if self._clock is not None:
             self._since = self._clock()
 
     def resume(self) -> None:
-        """What passed since the last lap was spent on something else."""
+        """Discard the time since the last lap: it was not spent at an extension point."""
         if self._clock is not None:
             self._since = self._clock()
 
     def lap(self, point: str, code: Code = Code.SUCCESS) -> None:
-        """What passed since the last lap was spent at ``point``, which ended with ``code``."""
+        """Add the time since the last lap to ``point``, which ended with ``code``."""
         if self._clock is not None:
             now = self._clock()
             self.laps[point] = self.laps.get(point, 0.0) + now - self._since
@@ -115,9 +125,10 @@ class Stopwatch:
                 self.codes[point] = code
 
     def measure_call(self, plugin: str, point: str, call: Callable[[], Answer]) -> Answer:
-        """What ``call`` answers, with the time it takes as one of the ``calls``."""
+        """Return the answer of ``call``, and record the call with its duration in ``calls``."""
         assert self._clock is not None
         start, code = self._clock(), Code.ERROR
+        # The call counts as an error until it has answered, so that an exception is recorded as one.
         try:
             answer = call()
             code = _status_code(answer)
@@ -126,12 +137,15 @@ class Stopwatch:
         return answer
 
     def failing(self, point: str) -> Failing:
-        """A context that an error ends, and ``point`` with it."""
+        """Return a context that ends ``point`` with Error if a CycleError leaves it."""
         return Failing(self, point)
 
 
 class Failing:
-    """See ``Stopwatch.failing``. Each search enters one; a generator would take longer than most of what is in it."""
+    """The context of ``Stopwatch.failing``.
+
+    A class, because every search enters one and a generator would take longer than most of its body.
+    """
 
     __slots__ = ("_point", "_watch")
 
@@ -147,7 +161,9 @@ class Failing:
 
 
 def _status_code(answer: Any) -> Code:
-    """The status code of what a plugin answers; one about many nodes has none of its own."""
+    """Return the status code of a plugin's answer. An answer about many nodes has no code of its own and counts as
+    Success.
+    """
     status = answer[0] if isinstance(answer, tuple) and answer else getattr(answer, "status", answer)
     code: Code = getattr(status, "code", Code.SUCCESS)
     return code

@@ -1,4 +1,4 @@
-"""Why the nodes do not take a pod."""
+"""Reasons why nodes do not take a pod."""
 
 from __future__ import annotations
 
@@ -19,26 +19,25 @@ EXTENDER = "Extender"  # the name under which extenders reject pods
 
 @dataclass(slots=True)
 class Diagnosis:
-    """What a cycle found out about nodes that do not take the pod.
-
-    ``rejected_by`` int32[nodes] is as in Explanation: an index into ``filters``, or -1 or -2 for nodes that no filter
-    rejected; what is known of those is ``absent``, the same for all. ``extra`` holds what extenders said of nodes, by
-    name, and counts before all else. ``pre_filter`` is the message of a PreFilter that rejected the pod outright.
-    ``number`` is how many nodes there were to choose from, ``None`` where these were all.
-    """
+    """The findings of a cycle about the nodes that do not take the pod."""
 
     names: list[str]
     index: dict[str, int]
     filters: list[FilterColumn]
+    # int32[nodes]: as in Explanation, an index into ``filters``, or -1 or -2 for nodes that no filter rejected.
     rejected_by: Codes
+    # The status of every node that no filter rejected.
     absent: Status = NO_REASON
+    # Message of a PreFilter that rejected the pod outright.
     pre_filter: str = ""
+    # Statuses from extenders by node name. They take precedence over ``rejected_by``.
     extra: dict[str, Status] = field(default_factory=dict)
+    # Number of nodes in the cluster; ``None`` if ``names`` are all of them.
     number: int | None = None
 
     @property
     def unschedulable_plugins(self) -> frozenset[str]:
-        """The plugins that rejected the pod; extenders are not among them."""
+        """The plugins that rejected the pod, without extenders."""
         plugins = {self.absent.plugin} | {status.plugin for status in self.extra.values()}
         for position, column in enumerate(self.filters):
             if len(column.verdicts) > 1:
@@ -47,7 +46,7 @@ class Diagnosis:
         return frozenset(plugins - {""})
 
     def status_at(self, name: str) -> Status:
-        """What was found out about the node ``name``, which need not exist."""
+        """Return the status of the node ``name``, which need not exist."""
         if name in self.extra:
             return self.extra[name]
         by = int(self.rejected_by[self.index[name]]) if name in self.index else EXCLUDED
@@ -57,7 +56,7 @@ class Diagnosis:
         return column.verdicts[int(column.codes[self.index[name]])].decisive
 
     def nodes_for_status_code(self, code: Code) -> NDArray[np.intp]:
-        """Positions of the nodes whose status has ``code``, in node order."""
+        """Return the positions of the nodes whose status has ``code``, in node order."""
         mask: Mask = (self.rejected_by < 0) & (self.absent.code is code)
         for position, column in enumerate(self.filters):
             having = np.array([status.code is code for status in column.verdicts], dtype=np.bool_)
@@ -72,13 +71,13 @@ class Diagnosis:
     def of_pre_filter(
         cls, names: list[str], index: dict[str, int], status: Status, number: int | None = None
     ) -> Diagnosis:
-        """What is known where PreFilter rejected the pod with ``status``."""
+        """Return the diagnosis of a pod that PreFilter rejected with ``status``."""
         rejected_by = np.full(len(names), EXCLUDED, dtype=np.int32)
         return cls(names, index, [], rejected_by, status, status.message, number=number)
 
     @property
     def explicit_count(self) -> int:
-        """How many nodes have a status of their own."""
+        """The number of nodes that have a status of their own."""
         extra_names = {name for name in self.extra if name not in self.index or self.rejected_by[self.index[name]] < 0}
         return int(np.count_nonzero(self.rejected_by >= 0)) + len(extra_names)
 
@@ -87,7 +86,7 @@ class Diagnosis:
         return len(self.names) if self.number is None else self.number
 
     def message(self, post_filter: str = "") -> str:
-        """The text of kube-scheduler's FitError."""
+        """Return the text of kube-scheduler's FitError."""
         return fit_error(self._num_all_nodes, self._count_reasons().items(), self.pre_filter, post_filter)
 
     def _count_reasons(self) -> Counter[str]:
@@ -95,6 +94,7 @@ class Diagnosis:
         rejected_by = self.rejected_by
         if self.extra:
             rejected_by = rejected_by.copy()
+            # An extender's status replaces the filter's, so these nodes must not be counted twice.
             rejected_by[[self.index[name] for name in self.extra if name in self.index]] = EXCLUDED
         for position, column in enumerate(self.filters):
             numbers = np.bincount(column.codes[rejected_by == position], minlength=len(column.verdicts))

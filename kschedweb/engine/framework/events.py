@@ -1,4 +1,4 @@
-"""What happens in a cluster, as far as it can let a pod be scheduled that was rejected before."""
+"""Events in a cluster that can let a rejected pod be scheduled."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ DEVICE_CLASS = "resource.k8s.io/DeviceClass"
 
 
 class Action(IntFlag):
-    """What happened to an object. The order matters: an event is more specific the lower its bits are."""
+    """The action on an object. The order matters: an event is more specific the lower its bits are."""
 
     ADD = 1 << 0
     DELETE = 1 << 1
@@ -39,31 +39,34 @@ class Action(IntFlag):
     POD_TOLERATION = 1 << 11
     POD_GATES_GONE = 1 << 12
     POD_GENERATED_CLAIM = 1 << 13
+    # Every bit but ADD and DELETE.
     UPDATE = (1 << 14) - (1 << 2)
     ALL = (1 << 14) - 1
 
 
 @dataclass(frozen=True, slots=True)
 class ClusterEvent:
-    """``resource`` is Kubernetes' kind, with its group where it has one; ``label`` names a special event."""
+    """An action on a kind of object."""
 
+    # Kubernetes' kind, with its group if it has one.
     resource: str
     action: Action
+    # Names a special event; "" for others.
     label: str = ""
 
     @property
     def name(self) -> str:
-        """As metrics name it: the label of a special event, else such as NodeAdd."""
+        """The name in metrics: the label of a special event, else for example NodeAdd."""
         short = self.resource.rpartition("/")[2]
         return self.label or short + {Action.ADD: "Add", Action.DELETE: "Delete"}.get(self.action, "Update")
 
     @property
     def is_wildcard(self) -> bool:
-        """Whether the event moves every pod."""
+        """True if the event moves every pod."""
         return self.resource == ANY and self.action == Action.ALL
 
     def covers(self, other: ClusterEvent) -> bool:
-        """Whether registering for this event covers ``other``, which is the same or more specific."""
+        """Return whether registering for this event covers ``other``, which is the same or more specific."""
         if self.is_wildcard:
             return True
         same = self.resource in (ANY, other.resource)
@@ -73,13 +76,13 @@ class ClusterEvent:
 
 @dataclass(frozen=True, slots=True)
 class ObjectChange:
-    """The object of an event before and after: a Pod, a Node, a PodGroup, or the raw object of another kind.
+    """The object of an event before and after: a Pod, a Node, a PodGroup, or the raw object of another kind."""
 
-    ``old`` is ``None`` where it was added, ``new`` where it was deleted. ``cluster`` holds the other objects.
-    """
-
+    # ``None`` if the object was added.
     old: Any
+    # ``None`` if it was deleted.
     new: Any
+    # The other objects of the cluster.
     cluster: ClusterObjects
 
 
@@ -88,12 +91,10 @@ Hint = Callable[[Pod, ObjectChange], bool]
 
 @dataclass(frozen=True, slots=True)
 class EventHint:
-    """An event that may let a pod be scheduled which a plugin rejected.
-
-    ``hint`` says whether this change may help this pod; without one it always may.
-    """
+    """An event that may let a pod be scheduled that a plugin rejected."""
 
     event: ClusterEvent
+    # Returns whether this change may help this pod; without it, the change always may.
     hint: Hint | None = None
 
 
@@ -111,7 +112,7 @@ POD_GROUP_DELETE = ClusterEvent(POD_GROUP, Action.DELETE)
 UNSCHEDULABLE_TIMEOUT = ClusterEvent(ANY, Action.ALL, "UnschedulableTimeout")
 FORCE_ACTIVATE = ClusterEvent(ANY, Action.ALL, "ForceActivate")
 
-# What a plugin is taken to wait for that does not say it itself.
+# The events that a plugin waits for if it does not list any itself.
 EVERYTHING = tuple(
     EventHint(ClusterEvent(resource, Action.ALL))
     for resource in (
@@ -130,12 +131,12 @@ EVERYTHING = tuple(
 
 
 def has_place(pod: Pod, *, promised: bool = True) -> bool:
-    """Whether the pod takes room on a node, or has been ``promised`` room there."""
+    """Return whether the pod takes room on a node, or has been ``promised`` room there."""
     return bool(pod.node_name or (promised and pod.nominated_node))
 
 
 def pod_changes(old: Pod, new: Pod) -> list[ClusterEvent]:
-    """The events that an update of a pod amounts to; a general update where it is none in particular."""
+    """Return the events that an update of a pod amounts to; a general update if it is none of the special ones."""
     resource = ASSIGNED_POD if new.node_name else UNSCHEDULED_POD
     changed = {
         Action.POD_LABEL: old.labels != new.labels,
@@ -164,7 +165,7 @@ def _generated_claims(pod: Pod) -> tuple[Any, Any]:
 
 
 def node_changes(old: Node, new: Node) -> list[ClusterEvent]:
-    """The events that an update of a node amounts to; none where nothing changed that the scheduler reads."""
+    """Return the events that an update of a node amounts to; none if nothing changed that the scheduler reads."""
     changed = {
         Action.NODE_ALLOCATABLE: old.allocatable != new.allocatable,
         Action.NODE_LABEL: old.labels != new.labels,
@@ -181,7 +182,7 @@ def node_changes(old: Node, new: Node) -> list[ClusterEvent]:
 
 
 def read_conditions(node: Node) -> dict[str, str]:
-    """Condition type -> status."""
+    """Return the node's conditions: type -> status."""
     listed = get_objects(get_mapping(node.raw, "status"), "conditions", "status.")
     return {str(item.get("type")): str(item.get("status")) for item in listed}
 

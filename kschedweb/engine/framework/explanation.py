@@ -1,4 +1,4 @@
-"""Everything the scheduler thought about one pod, as columns over nodes."""
+"""The full account of one pod's cycle, as columns over nodes."""
 
 from __future__ import annotations
 
@@ -20,32 +20,38 @@ UNSCORED = 1  # a node's score where nothing scores nodes
 @lru_cache(maxsize=16)
 def _zero_codes(size: int) -> Codes:
     zeros: Codes = np.zeros(size, dtype=np.int32)
+    # The array is shared by all columns of that size, so writing to it must fail.
     zeros.flags.writeable = False
     return zeros
 
 
 @dataclass(frozen=True, slots=True)
 class FilterColumn:
-    """One filter's verdict on every node: ``codes[node]`` indexes ``verdicts``; 0 passes."""
+    """One filter's verdict on every node."""
 
     plugin: str
+    # True if PreFilter returned Skip, so that the filter was not called.
     skipped: bool
+    # int32[nodes]: indexes ``verdicts``; 0 passes.
     codes: Codes
+    # Distinct statuses; the first is success.
     verdicts: list[Status]
 
     @classmethod
     def for_skipped_filter(cls, plugin: str, size: int) -> FilterColumn:
-        """The column of a filter that its PreFilter skipped; its codes are not to be written to."""
+        """Return the column of a filter that its PreFilter skipped. Its codes are shared and read-only."""
         return cls(plugin, True, _zero_codes(size), [SUCCESS])
 
 
 @dataclass(frozen=True, slots=True)
 class ScoreColumn:
-    """One plugin's scores, aligned with ``Explanation.feasible``."""
+    """One plugin's scores of the feasible nodes, aligned with ``Explanation.feasible``."""
 
     plugin: str
     weight: int
+    # int64[feasible]: as the plugin's Score returns them.
     raw: Ints
+    # int64[feasible]: from 0 to 100, before the weight.
     normalized: Ints
 
     @property
@@ -63,30 +69,38 @@ def _no_scores() -> Ints:
 
 @dataclass(slots=True)
 class Explanation:
-    """Why a pod goes where it goes.
-
-    ``rejected_by[node]`` indexes ``filters`` with the first filter that rejects the node; -1: the node is feasible;
-    -2: PreFilter excluded it. ``feasible`` holds node positions, in node order, and the scores are aligned with it.
-    ``message`` is the FitError without PostFilter's part, "" where the pod fits; ``post_filter`` is that part.
-    """
+    """Why a pod goes where it goes."""
 
     scale: ClassVar[int] = 100  # the highest score that a plugin gives before its weight
 
+    # ``namespace/name``.
     pod: str
     profile: str
+    # Names of all nodes; other columns refer to them by position.
     nodes: list[str]
     pre_enqueue: Status = SUCCESS
+    # ``None`` where PreFilter passed.
     pre_filter: Status | None = None
+    # The only nodes that PreFilter let through; ``None`` for all.
     pre_filter_nodes: list[str] | None = None
     filters: list[FilterColumn] = field(default_factory=list)
+    # int32[nodes]: index in ``filters`` of the first filter that rejects the node, or FEASIBLE (-1), or EXCLUDED (-2)
+    # where PreFilter excluded it.
     rejected_by: Codes = field(default_factory=lambda: np.zeros(0, dtype=np.int32))
+    # Positions of the feasible nodes, in node order. Scores are aligned with it.
     feasible: NDArray[np.intp] = field(default_factory=_no_nodes)
     scores: list[ScoreColumn] = field(default_factory=list)
+    # Plugins whose PreScore returned Skip.
     skipped: list[str] = field(default_factory=list)
+    # int64[feasible]: weighted sum of the scores.
     total: Ints = field(default_factory=_no_scores)
+    # Positions of the nodes with the highest total.
     best: list[int] = field(default_factory=list)
+    # Position of the node that the pod goes to; ``None`` if there is none.
     chosen: int | None = None
+    # The FitError without PostFilter's part; "" where the pod fits.
     message: str = ""
+    # PostFilter's part of the FitError.
     post_filter: str = ""
     absent: Status | None = None  # what is known of the nodes that PreFilter excluded while it let the pod pass
     unasked: list[str] = field(default_factory=list)  # the addresses of extenders that would have had a say
@@ -95,7 +109,7 @@ class Explanation:
 
     @property
     def node(self) -> str:
-        """The node that the pod goes to, "" for none."""
+        """The name of the node that the pod goes to; "" if there is none."""
         return "" if self.chosen is None else self.nodes[self.chosen]
 
     @property
@@ -104,7 +118,7 @@ class Explanation:
         return f"{self.message} {self.post_filter}" if self.post_filter else self.message
 
     def verdict_at(self, node: int) -> Status | None:
-        """The decisive verdict on the node at a position; ``None`` where it is feasible."""
+        """Return the decisive verdict on the node at a position; ``None`` where it is feasible."""
         by = int(self.rejected_by[node])
         if by == FEASIBLE:
             return None
@@ -114,11 +128,11 @@ class Explanation:
         return column.verdicts[int(column.codes[node])].decisive
 
     def verdict(self, node: str) -> Status | None:
-        """The decisive verdict on ``node``; raises ValueError where there is no such node."""
+        """Return the decisive verdict on ``node``. Raises ValueError if there is no such node."""
         return self.verdict_at(self.nodes.index(node))
 
     def find_unsimulated(self) -> Status | None:
-        """The verdict on the first node where what decides lies outside the simulation; ``None`` where none does."""
+        """Return the first decisive verdict that lies outside the simulation; ``None`` if there is none."""
         for position, column in enumerate(self.filters):
             for code, status in enumerate(column.verdicts):
                 if not status.simulated and np.any((column.codes == code) & (self.rejected_by == position)):
@@ -126,7 +140,10 @@ class Explanation:
         return None
 
     def leave_open(self, unknown: Status) -> None:
-        """Choose no node, as one where ``unknown`` decides may be better: those that pass are left open too."""
+        """Choose no node, because a node whose verdict is ``unknown`` might be better.
+
+        The nodes that pass are marked as undecided, too.
+        """
         self.message = unknown.message
         position = next(at for at, column in enumerate(self.filters) if unknown in column.verdicts)
         column = self.filters[position]
@@ -139,14 +156,14 @@ class Explanation:
 
     @property
     def is_unscored(self) -> bool:
-        """Whether neither a plugin nor an extender scores nodes: each has a score of 1 then."""
+        """True if no plugin and no extender scores nodes; each node has a score of 1 then."""
         return bool(self.total.size) and not self.scores and bool((self.total == UNSCORED).all())
 
     def to_dict(self) -> dict[str, Any]:
-        """The form in which the real scheduler's answers are kept in the conformance files.
+        """Return the explanation in the form of the conformance files, where the real scheduler's answers are kept.
 
-        There ``total`` is what score plugins add up to. Where there is none, ``scoreWithoutPlugins`` says what each
-        node scores.
+        There, ``total`` is the sum of score plugins. Without score plugins, ``scoreWithoutPlugins`` holds the score of
+        each node.
         """
         result = Explanation.to_full_dict(self)
         if self.is_unscored:
@@ -155,7 +172,7 @@ class Explanation:
         return result
 
     def to_full_dict(self) -> dict[str, Any]:
-        """All of it as plain data, with the totals by which the node was chosen."""
+        """Return the whole explanation as plain data, with the totals by which the node was chosen."""
         result: dict[str, Any] = {"pod": self.pod}
         if self.pre_filter is not None:
             result["preFilter"] = self.pre_filter.to_dict()

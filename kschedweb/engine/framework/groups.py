@@ -1,7 +1,7 @@
-"""What plugins are asked about a group of pods, beside what they are asked about each of them.
+"""Extension points for a group of pods, beside those for each of its pods.
 
 A group is tried in *domains*: sets of nodes, kube-scheduler's placements of a group. Without a plugin that proposes
-some there is one, all nodes.
+some there is one domain, all nodes.
 """
 
 from __future__ import annotations
@@ -27,29 +27,30 @@ UNPLACED = "pod group is unschedulable"
 
 @dataclass(frozen=True, slots=True)
 class Domain:
-    """Nodes that the pods of a group may share: their positions, in node order. ``name`` is the label's value."""
+    """A set of nodes that the pods of a group may share."""
 
+    # Value of the topology label; "" for the domain of all nodes.
     name: str
+    # Positions, in node order.
     nodes: NDArray[np.intp]
 
     @classmethod
     def all_nodes(cls, snapshot: Snapshot) -> Domain:
-        """All nodes."""
+        """Return the domain of all nodes."""
         return cls("", np.arange(len(snapshot), dtype=np.intp))
 
 
 @dataclass(frozen=True, slots=True)
 class GroupCycle:
-    """One try to place ``group``: ``pods`` are those without a node, in the order in which they are tried.
-
-    ``prepared`` has the plugins whose PreFilter was asked about one of them at least, ``frees`` the claims that each
-    plugin would give back for a pod: by plugin and key of the pod, as of the pod's last try.
-    """
+    """One try to place ``group``."""
 
     snapshot: Snapshot
     group: PodGroup
+    # The group's pods without a node, in the order in which they are tried.
     pods: Sequence[Pod]
+    # Plugins whose PreFilter was called for at least one of the pods.
     prepared: frozenset[str] = frozenset()
+    # Claims that a plugin would give back for a pod, by plugin and the pod's key, as of the pod's last try.
     frees: Mapping[tuple[str, str], tuple[FreeClaim, ...]] = field(default_factory=dict)
 
     @property
@@ -59,9 +60,11 @@ class GroupCycle:
 
 
 class Progress(NamedTuple):
-    """How many pods have a node, and how many are still to be tried."""
+    """The progress of placing a group, in pods."""
 
+    # Pods that have a node.
     scheduled: int
+    # Pods that are still to be tried.
     remaining: int
 
 
@@ -74,9 +77,10 @@ class Assignment(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class DomainScore:
-    """What plugins give to a domain, weighted, by plugin."""
+    """The weighted scores of a domain."""
 
     domain: Domain
+    # By plugin.
     scores: dict[str, int]
 
     @property
@@ -86,42 +90,47 @@ class DomainScore:
 
 @dataclass(frozen=True, slots=True)
 class GroupRoom:
-    """What became of the search for room for a group.
+    """The result of a search for room for a group."""
 
-    With success ``nominated`` has the node that each pod waits for, by key ("": none); ``victims`` have to go first.
-    ``frees`` are claims whose devices have to be given back for a pod, by its key, be there success or not.
-    """
-
+    # Success if room can be made.
     status: Status
+    # The node that each pod waits for, by the pod's key; "" for none. Filled only with success.
     nominated: dict[str, str] = field(default_factory=dict)
+    # Pods that have to be evicted first.
     victims: tuple[Pod, ...] = ()
     violations: int = 0  # how many of the victims a disruption budget would keep
+    # Claims whose devices have to be given back for a pod, by its key; filled without success, too.
     frees: Mapping[str, tuple[FreeClaim, ...]] = field(default_factory=dict)
 
 
 class AssignedPods(Protocol):
-    """The pods of a group on the nodes found for them, while other pods come to nodes and leave them."""
+    """The pods of a group on their assigned nodes, while other pods come and go."""
 
     def moved(self, pod: Pod, node: int, *, add: bool) -> None:
         """Tell the plugins that ``pod`` came to the node at a position of the snapshot, or left it."""
 
     def fit(self, nodes: Collection[int]) -> bool:
-        """Whether all of them still pass the filters, each beside those before it; pods have moved on ``nodes``."""
+        """Return whether all of them still pass the filters, each beside those before it, after pods moved on
+        ``nodes``.
+        """
 
 
 class GroupHandle(Protocol):
-    """What a plugin may ask of the cycle of a group that found no place."""
+    """The questions that a plugin may ask about a group that found no place."""
 
     def find_on(self, snapshot: Snapshot) -> tuple[Status, list[Assignment]]:
-        """Where the pods would go on ``snapshot``, which is left as it was."""
+        """Return the nodes that the pods would be assigned to on ``snapshot``, which stays unchanged."""
 
     def assigned(self, snapshot: Snapshot, assignments: Sequence[Assignment]) -> AssignedPods:
-        """The pods that were assigned on ``snapshot``, in that order."""
+        """Return the pods that were assigned on ``snapshot``, in that order."""
 
 
 @runtime_checkable
 class PlacementFeasiblePlugin(Protocol):
-    """Can the group be placed still? ``Wait``: perhaps, once more pods have a node; ``Unschedulable``: no."""
+    """A plugin that decides whether the group can still be placed.
+
+    ``Wait`` means perhaps, once more pods have a node; ``Unschedulable`` means no.
+    """
 
     name: str
 
@@ -130,7 +139,7 @@ class PlacementFeasiblePlugin(Protocol):
 
 @runtime_checkable
 class PlacementGeneratePlugin(Protocol):
-    """Propose domains within ``parent``; a status that is no success ends the cycle."""
+    """A plugin that proposes domains within ``parent``. A status other than success ends the cycle."""
 
     name: str
 
@@ -139,7 +148,7 @@ class PlacementGeneratePlugin(Protocol):
 
 @runtime_checkable
 class PlacementScorePlugin(Protocol):
-    """Give a domain in which ``assigned`` were placed a score."""
+    """A plugin that scores a domain in which ``assigned`` were placed."""
 
     name: str
 
@@ -148,7 +157,7 @@ class PlacementScorePlugin(Protocol):
 
 @runtime_checkable
 class NormalizePlacementScorePlugin(Protocol):
-    """Raw scores of all domains to scores from 0 to 100. Raises CycleError."""
+    """A plugin that turns the raw scores of all domains into scores from 0 to 100. Raises CycleError."""
 
     name: str
 
@@ -157,7 +166,7 @@ class NormalizePlacementScorePlugin(Protocol):
 
 @runtime_checkable
 class FreeingPlugin(Protocol):
-    """A pod of a group was tried: which claims have to be given back, if the group finds no place?"""
+    """A plugin that names, after a pod of a group was tried, the claims to give back if the group finds no place."""
 
     name: str
 
@@ -166,7 +175,7 @@ class FreeingPlugin(Protocol):
 
 @runtime_checkable
 class PodGroupPostFilterPlugin(Protocol):
-    """The group found no place: can room be made?"""
+    """A plugin that looks for room for a group that found no place."""
 
     name: str
 

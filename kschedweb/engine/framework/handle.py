@@ -1,4 +1,4 @@
-"""One cycle as its PostFilter plugins may use it."""
+"""The handle through which PostFilter plugins use the cycle that they take part in."""
 
 from __future__ import annotations
 
@@ -23,21 +23,29 @@ BESIDE_NOMINATED = "Beside nominated pods"
 
 @dataclass(slots=True)
 class CycleHandle:
-    """Asks the plugins of ``framework``, but for those whose PreFilter skipped them."""
+    """A handle that asks the plugins of one framework, without those whose PreFilter returned Skip."""
 
     framework: Framework
+    # Names of the plugins whose PreFilter returned Skip: their Filter is not called.
     skipped: set[str]
+    # Pods that wait for the node that preemption has nominated for them.
     nominator: Nominator = field(default_factory=Nominator)
+    # In the order in which preemption asks them.
     extenders: Sequence[PreemptingExtender] = ()
+    # Look at all nodes, for an explanation, rather than at as many as a decision needs.
     thorough: bool = False
+    # Report what would be done, and do nothing.
     explains: bool = False
+    # Evictions happen in the real cluster, which shows them later; they are not simulated here.
     elsewhere: bool = False
 
     def fits(self, cycle: Cycle, node: int) -> Status:
-        """Whether the pod fits on the node at a position: with the pods nominated to it, and without them.
+        """Return whether the pod fits on the node at a position, both with the pods nominated to it and without them.
 
         Raises CycleError where the answer lies outside the simulation.
         """
+        # As `RunFilterPluginsWithNominatedPods` does: with the nominated pods first, then without them. The pods may be
+        # nominated and never arrive, and then a pod that needs them by affinity must not rely on them.
         status = SUCCESS
         yielding = to_yield_to(cycle, self.nominator, node)
         if yielding:
@@ -49,7 +57,9 @@ class CycleHandle:
         return status.decisive
 
     def beside_nominated(self, cycle: Cycle) -> FilterColumn | None:
-        """What the filters say of nodes when the pods nominated there count; ``None`` where none has to."""
+        """Return the filters' verdicts on nodes with nominated pods, with those pods added; ``None`` if there are no
+        such nodes.
+        """
         if not len(self.nominator):
             return None
         statuses: list[Status] = [SUCCESS]
@@ -66,18 +76,18 @@ class CycleHandle:
         return FilterColumn(BESIDE_NOMINATED, False, codes, statuses) if evaluated else None
 
     def find_crowded_nodes(self, cycle: Cycle) -> frozenset[int]:
-        """The nodes with pods nominated to them that the cycle's pod must leave room for."""
+        """Return the positions of nodes that have nominated pods for which the cycle's pod must leave room."""
         nodes = (cycle.snapshot.index.get(name) for name in self.nominator.nominated_nodes())
         return frozenset(node for node in nodes if node is not None and to_yield_to(cycle, self.nominator, node))
 
     def filters_beyond_room(self, pod: Pod) -> list[FilterPlugin]:
-        """The filters for ``pod`` whose scope is wider than ``PluginScope.ROOM``."""
+        """Return the filters for ``pod`` whose scope is wider than ``PluginScope.ROOM``."""
         return [
             plugin for plugin in self._active_filters() if self.framework.plugin_scope(plugin, pod) > PluginScope.ROOM
         ]
 
     def looks_at_nodes_alone(self, pod: Pod) -> bool:
-        """Whether no filter for ``pod`` looks, of a node, at more than the node and its pods."""
+        """Return whether every filter for ``pod`` judges a node by that node and its pods alone."""
         return all(self.framework.plugin_scope(plugin, pod) < PluginScope.CLUSTER for plugin in self._active_filters())
 
     def refusals(
@@ -87,10 +97,11 @@ class CycleHandle:
         filter_columns: Sequence[FilterColumn],
         farthest: PluginScope = PluginScope.CLUSTER,
     ) -> tuple[Codes, list[Status]]:
-        """The first refusal of each of ``nodes`` (positions): codes that index the statuses, 0 where there is none.
+        """Return the first refusal of each of ``nodes`` (positions): codes that index the statuses, 0 where none
+        refuses.
 
-        What filters said about node objects is taken from ``filter_columns``, which are over all nodes. Filters that
-        look further than ``farthest`` are left out.
+        Verdicts on node objects are taken from ``filter_columns``, which cover all nodes. Filters with a wider scope
+        than ``farthest`` are left out.
         """
         columns = {column.plugin: column for column in filter_columns}
         statuses: list[Status] = [SUCCESS]
@@ -98,6 +109,7 @@ class CycleHandle:
         for plugin in self._active_filters():
             if self.framework.plugin_scope(plugin, cycle.pod) > farthest:
                 continue
+            # A verdict on the node object cannot have changed since the first pass, so it is not asked for again.
             if plugin.name in columns and self.framework.plugin_scope(plugin, cycle.pod) is PluginScope.NODE:
                 verdicts, codes = columns[plugin.name].verdicts, columns[plugin.name].codes[nodes]
             else:
@@ -109,7 +121,7 @@ class CycleHandle:
         return first, statuses
 
     def have_room(self, cycle: Cycle, nodes: Rows) -> Mask:
-        """Which of ``nodes`` pass the filters that look at what a node has room for."""
+        """Return a mask of the ``nodes`` that pass the filters of scope ``PluginScope.ROOM``."""
         passes: Mask = np.ones(len(nodes), dtype=np.bool_)
         for plugin in self._active_filters():
             if self.framework.plugin_scope(plugin, cycle.pod) is PluginScope.ROOM:
@@ -120,6 +132,7 @@ class CycleHandle:
         return [plugin for plugin in self.framework.points.filter if plugin.name not in self.skipped]
 
     def _fits_beside(self, cycle: Cycle, node: int, nominated: list[Pod]) -> Status:
+        # Pods are added to the snapshot itself and taken out again: a copy of its columns would cost more.
         trial = cycle.with_snapshot(cycle.snapshot)
         added: list[Pod] = []
         try:
@@ -140,7 +153,10 @@ class CycleHandle:
 
 
 def to_yield_to(cycle: Cycle, nominator: Nominator, node: int) -> list[Pod]:
-    """The pods nominated to the node at a position that are not less important than the cycle's pod."""
+    """Return the pods nominated to the node at a position whose priority is at least that of the cycle's pod.
+
+    As `addNominatedPods` selects them.
+    """
     if not len(nominator):
         return []
     pod, bound = cycle.pod, cycle.snapshot.pods.slots

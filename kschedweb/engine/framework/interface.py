@@ -1,7 +1,7 @@
 """The extension points, one small protocol each.
 
-A plugin answers for many nodes at once. It keeps nothing between pods: what PreFilter and PreScore find out goes
-into the cycle's state under the plugin's own key.
+A plugin answers for many nodes at once. It keeps nothing between pods: its PreFilter and PreScore store their results
+in the cycle's state under the plugin's own key.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ Memo = TypeVar("Memo")
 
 
 class PluginScope(IntEnum):
-    """How far a plugin looks, beside the pod itself, for its answers about a node."""
+    """How far a plugin looks, beyond the pod itself, for its answers about a node."""
 
     NODE = 0  # the node object, and other objects that are not pods
     ROOM = 1  # also what the node has and what of it is taken: its column of resources
@@ -42,44 +42,43 @@ class PluginScope(IntEnum):
 
 @dataclass(slots=True)
 class Cycle:
-    """One pod's way through the plugins: what it reads, and the scratchpad it writes.
-
-    ``state`` lives as long as the cycle; ``memo`` is shared by pods of one signature. From Reserve on, ``decision``
-    says what was decided, where somebody wants to know. A Permit plugin that lets the pod wait leaves plain data for
-    those who are to answer in ``asks``, under its name; one that lets other pods go on which wait for it has their keys
-    in ``allows``.
-    """
+    """One pod's way through the plugins: the snapshot that they read and the scratchpad that they write."""
 
     snapshot: Snapshot
     pod: Pod
+    # Lives as long as the cycle.
     state: dict[str, Any] = field(default_factory=dict)
+    # Shared by all pods of one signature.
     memo: dict[str, Any] = field(default_factory=dict)
+    # Set from Reserve on, where a listener wants it.
     decision: Decision | None = None
+    # Plain data for the people who answer, by the name of the Permit plugin that lets the pod wait.
     asks: dict[str, Json] = field(default_factory=dict)
+    # Keys of waiting pods that may go on, by the name of the Permit plugin that allows them.
     allows: dict[str, tuple[str, ...]] = field(default_factory=dict)
 
     def memoize(self, key: str, compute: Callable[[], Memo]) -> Memo:
-        """``compute()``, kept under ``key``: true for all pods of the signature, or updated as pods move."""
+        """Return ``compute()``, kept under ``key``. It holds for all pods of the signature, or changes as pods move."""
         if key not in self.memo:
             self.memo[key] = compute()
         value: Memo = self.memo[key]
         return value
 
     def with_snapshot(self, snapshot: Snapshot) -> Cycle:
-        """The same cycle over another snapshot, with a scratchpad that can change without this one changing."""
+        """Return the same cycle over another snapshot, with its own copy of the state."""
         return Cycle(snapshot, self.pod, {key: _clone_value(value) for key, value in self.state.items()})
 
     def num_rows(self, rows: Rows) -> int:
-        """How many nodes ``rows`` are."""
+        """Return the number of nodes in ``rows``."""
         return len(self.snapshot) if isinstance(rows, slice) else len(rows)
 
 
 @runtime_checkable
 class StateData(Protocol):
-    """What a plugin keeps in the cycle's state and changes there."""
+    """A plugin's entry of the cycle's state that changes during the cycle."""
 
     def clone(self) -> StateData:
-        """One that can change without this one changing."""
+        """Return a copy that can change independently."""
 
 
 def _clone_value(value: Any) -> Any:
@@ -90,9 +89,10 @@ def _clone_value(value: Any) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class PreFilterResult:
-    """``nodes``: the only nodes worth looking at, ``None`` for all."""
+    """The answer of one PreFilter plugin."""
 
     status: Status = SUCCESS
+    # Names of the only nodes worth looking at; ``None`` for all.
     nodes: frozenset[str] | None = None
 
 
@@ -101,9 +101,11 @@ PASSED, SKIPPED = PreFilterResult(), PreFilterResult(SKIP)
 
 @dataclass(frozen=True, slots=True)
 class Verdicts:
-    """A filter's answer: ``codes[i]`` indexes ``statuses``; 0 passes (``statuses[0]`` is success)."""
+    """A filter's answer about many nodes."""
 
+    # int32[rows]: indexes ``statuses``; 0 passes.
     codes: Codes
+    # Distinct statuses; the first is success.
     statuses: Sequence[Status]
 
     @classmethod
@@ -118,14 +120,14 @@ class Verdicts:
 
 
 class Plugin(Protocol):
-    """Any plugin: the protocols below say what it can be asked."""
+    """Any plugin. The protocols below are the extension points that it may implement."""
 
     name: str
 
 
 @runtime_checkable
 class Scoped(Protocol):
-    """How far the plugin looks for its filter and score of pods like ``pod``.
+    """A plugin that declares how far its Filter and Score look for pods like ``pod``.
 
     Without this it is ``PluginScope.CLUSTER``. Below ``CLUSTER`` the plugin is asked about a node once for all pods of
     a signature, and again only when the node's pods change. It may then be asked about any node, and normalised scores
@@ -139,7 +141,7 @@ class Scoped(Protocol):
 
 @runtime_checkable
 class PreEnqueuePlugin(Protocol):
-    """May the pod enter the queue at all?"""
+    """A plugin that decides whether the pod may enter the queue."""
 
     name: str
 
@@ -148,7 +150,10 @@ class PreEnqueuePlugin(Protocol):
 
 @runtime_checkable
 class QueueSortPlugin(Protocol):
-    """Which of two (with the times they were queued) comes first? Of pods that are queued as a group, the group."""
+    """A plugin that orders two pods, or groups, by themselves and the times at which they were queued.
+
+    A pod that is queued as part of a group is represented by the group.
+    """
 
     name: str
 
@@ -157,7 +162,7 @@ class QueueSortPlugin(Protocol):
 
 @runtime_checkable
 class PreFilterPlugin(Protocol):
-    """Look at the pod once; reject it, narrow the nodes, or skip the plugin's filter (``Skip``)."""
+    """A plugin that looks at the pod once: it rejects it, narrows the nodes, or skips its own filter (``Skip``)."""
 
     name: str
 
@@ -166,7 +171,7 @@ class PreFilterPlugin(Protocol):
 
 @runtime_checkable
 class PreFilterExtensions(Protocol):
-    """Keep what PreFilter found out true while pods come to, or leave, the node at a position: for preemption."""
+    """A plugin that keeps its PreFilter state up to date while preemption adds pods to a node or removes them."""
 
     name: str
 
@@ -177,7 +182,7 @@ class PreFilterExtensions(Protocol):
 
 @runtime_checkable
 class PodDependent(Protocol):
-    """Does the filter's answer about a node depend on whether ``pod`` is on that node?
+    """A plugin that tells whether its filter's answer about a node depends on ``pod`` being on that node.
 
     Without this method it depends on every pod, unless the plugin's scope says otherwise. The answer must be the same
     in all cycles of pods with one signature.
@@ -190,7 +195,7 @@ class PodDependent(Protocol):
 
 @runtime_checkable
 class FilterPlugin(Protocol):
-    """Which of the nodes ``rows`` can take the pod?"""
+    """A plugin that decides which of the nodes ``rows`` can take the pod."""
 
     name: str
 
@@ -199,22 +204,21 @@ class FilterPlugin(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class PostFilterResult:
-    """What became of the search for room.
-
-    ``nominated`` is the node that is to be tried first next time, "" takes an earlier nomination away and ``None``
-    leaves it; ``victims`` have to go from that node before the pod fits there, and ``frees`` are claims whose devices
-    are in the way. ``details`` are for explanations: plain data by their ``to_dict``.
-    """
+    """The result of a search for room."""
 
     status: Status
+    # The node to try first next time; "" ends an earlier nomination, ``None`` leaves it.
     nominated: str | None = None
+    # Pods that have to leave that node before the pod fits there.
     victims: tuple[Pod, ...] = ()
+    # For explanations: an object with a ``to_dict``.
     details: Any = None
+    # Claims whose devices are in the way.
     frees: tuple[FreeClaim, ...] = ()
 
 
 class PreemptingExtender(Protocol):
-    """What preemption asks of an extender."""
+    """The part of an extender that preemption uses."""
 
     ignorable: bool
 
@@ -229,7 +233,7 @@ class PreemptingExtender(Protocol):
 
 
 class Handle(Protocol):
-    """What a plugin may ask of the cycle that it takes part in: kube-scheduler's handle."""
+    """The part of its cycle that a plugin may use: kube-scheduler's handle."""
 
     extenders: Sequence[PreemptingExtender]  # in the order in which they are asked
     thorough: bool  # look at all nodes, for an explanation, rather than at as many as a decision needs
@@ -237,16 +241,16 @@ class Handle(Protocol):
     elsewhere: bool  # what is to be done is done in the cluster, which then shows it
 
     def fits(self, cycle: Cycle, node: int) -> Status:
-        """Whether the filters pass on the node at a position, with the pods nominated to it and without."""
+        """Return whether the filters pass on the node at a position, with the pods nominated to it and without."""
 
     def move_pod(self, cycle: Cycle, pod: Pod, node: int, *, add: bool) -> None:
         """Tell the plugins that ``pod`` came to the node at a position, or left it."""
 
     def find_crowded_nodes(self, cycle: Cycle) -> frozenset[int]:
-        """The nodes with pods nominated to them that the cycle's pod must leave room for."""
+        """Return the positions of nodes that have nominated pods for which the cycle's pod must leave room."""
 
     def filters_beyond_room(self, pod: Pod) -> list[FilterPlugin]:
-        """The filters for ``pod`` whose scope is wider than ``PluginScope.ROOM``."""
+        """Return the filters for ``pod`` whose scope is wider than ``PluginScope.ROOM``."""
 
     def refusals(
         self,
@@ -255,15 +259,20 @@ class Handle(Protocol):
         filter_columns: Sequence[FilterColumn],
         farthest: PluginScope = PluginScope.CLUSTER,
     ) -> tuple[Codes, list[Status]]:
-        """The first refusal of each of ``nodes`` (positions): codes that index the statuses, 0 where there is none."""
+        """Return the first refusal of each of ``nodes`` (positions): codes that index the statuses, 0 where none
+        refuses.
+        """
 
     def have_room(self, cycle: Cycle, nodes: NDArray[np.intp]) -> Mask:
-        """Which of ``nodes`` pass the filters that look at what a node has room for."""
+        """Return a mask of the ``nodes`` that pass the filters of scope ``PluginScope.ROOM``."""
 
 
 @runtime_checkable
 class PostFilterPlugin(Protocol):
-    """No node fits: can room be made? Success says where; ``Unschedulable`` leaves it to the next plugin."""
+    """A plugin that makes room where no node fits.
+
+    Success names the node; ``Unschedulable`` leaves it to the next plugin.
+    """
 
     name: str
 
@@ -272,7 +281,7 @@ class PostFilterPlugin(Protocol):
 
 @runtime_checkable
 class PreScorePlugin(Protocol):
-    """Look at the feasible nodes (positions ``rows``) once; ``Skip`` leaves the plugin's score out."""
+    """A plugin that looks at the feasible nodes (positions ``rows``) once. ``Skip`` leaves its Score out."""
 
     name: str
 
@@ -281,7 +290,7 @@ class PreScorePlugin(Protocol):
 
 @runtime_checkable
 class ScorePlugin(Protocol):
-    """Raw scores of the nodes ``rows``, int64, same length."""
+    """A plugin that scores the nodes ``rows``: raw scores, int64, same length."""
 
     name: str
 
@@ -290,7 +299,7 @@ class ScorePlugin(Protocol):
 
 @runtime_checkable
 class NormalizeScorePlugin(Protocol):
-    """Raw scores of all feasible nodes to scores from 0 to 100."""
+    """A plugin that turns the raw scores of all feasible nodes into scores from 0 to 100."""
 
     name: str
 
@@ -299,7 +308,7 @@ class NormalizeScorePlugin(Protocol):
 
 @runtime_checkable
 class ReservePlugin(Protocol):
-    """Claim what the pod needs on ``node``; ``unreserve`` gives it back and must never fail."""
+    """A plugin that claims what the pod needs on ``node``. ``unreserve`` gives it back and must never fail."""
 
     name: str
 
@@ -310,7 +319,7 @@ class ReservePlugin(Protocol):
 
 @runtime_checkable
 class SelectivePlugin(Protocol):
-    """A plugin that has nothing to do in Reserve, PreBind, Bind and PostBind for pods that it does not concern."""
+    """A plugin that does nothing in Reserve, PreBind, Bind and PostBind for pods that it does not concern."""
 
     name: str
 
@@ -319,7 +328,7 @@ class SelectivePlugin(Protocol):
 
 @runtime_checkable
 class PermitPlugin(Protocol):
-    """Let the pod go on, reject it, or let it wait (``Wait``, seconds)."""
+    """A plugin that lets the pod go on, rejects it, or lets it wait (``Wait``, seconds)."""
 
     name: str
 
@@ -328,10 +337,11 @@ class PermitPlugin(Protocol):
 
 @runtime_checkable
 class AskingPlugin(Protocol):
-    """A Permit plugin whose waits others end, be it days later: what it asks of them, as plain JSON.
+    """A Permit plugin that waits for people, for days if need be, and says in plain JSON what it asks of them.
 
-    ``ask`` changes nothing, so that an explanation can tell; ``None``: the pod may go on. ``permit`` leaves the same in
-    the cycle's ``asks``, and waits for its ``seconds``. Where its ``onTimeout`` is Allow the pod then goes on.
+    ``ask`` changes nothing, so that an explanation can call it; ``None`` means that the pod may go on. ``permit``
+    leaves the same in the cycle's ``asks``, and waits for its ``seconds``. If its ``onTimeout`` is Allow, the pod then
+    goes on.
     """
 
     name: str
@@ -341,14 +351,15 @@ class AskingPlugin(Protocol):
 
 @runtime_checkable
 class WeighingMargin(Protocol):
-    """An asking plugin that, where ``weighs_margin``, reads the decision's margin: it is worked out for it."""
+    """An asking plugin that may read the decision's margin."""
 
+    # The margin is computed only if this is True.
     weighs_margin: bool
 
 
 @runtime_checkable
 class PreBindPlugin(Protocol):
-    """Do what must be done before the pod is bound."""
+    """A plugin that does what must be done before the pod is bound."""
 
     name: str
 
@@ -357,7 +368,7 @@ class PreBindPlugin(Protocol):
 
 @runtime_checkable
 class Preparing(Protocol):
-    """What PreBind would have written to the cluster, for a scheduler that leaves it to others. Raises CycleError."""
+    """A plugin that lists what its PreBind would write, where others write to the cluster. Raises CycleError."""
 
     name: str
 
@@ -366,7 +377,7 @@ class Preparing(Protocol):
 
 @runtime_checkable
 class BindPlugin(Protocol):
-    """Bind the pod; ``Skip`` leaves it to the next one."""
+    """A plugin that binds the pod. ``Skip`` leaves it to the next one."""
 
     name: str
 
@@ -375,7 +386,7 @@ class BindPlugin(Protocol):
 
 @runtime_checkable
 class PostBindPlugin(Protocol):
-    """Take notice that the pod is bound."""
+    """A plugin that is informed after the pod is bound."""
 
     name: str
 
@@ -384,7 +395,7 @@ class PostBindPlugin(Protocol):
 
 @runtime_checkable
 class EnqueueExtensions(Protocol):
-    """Which events may let a pod be scheduled that the plugin rejected; without this, every event is taken to."""
+    """A plugin that lists the events that may help a pod it rejected. Without this, every event may help."""
 
     name: str
 

@@ -1,6 +1,6 @@
-"""The plugins of a profile, sorted once by what they can be asked.
+"""The plugins of a profile, sorted once by the extension points that they implement.
 
-Asking whether something follows a protocol takes longer than most of what is asked in a cycle.
+Checking whether an object follows a protocol takes longer than most calls of a cycle.
 """
 
 # mypy: disable-error-code="type-abstract"
@@ -44,6 +44,7 @@ from kschedweb.engine.framework.interface import (
 from kschedweb.engine.values import dataclass
 
 Protocol = TypeVar("Protocol")
+# Whether a class follows a protocol.
 _FOLLOWS: dict[tuple[type, type], bool] = {}  # (class, protocol)
 
 
@@ -56,7 +57,7 @@ def _protocol_members(protocol: Any) -> frozenset[str]:
 
 
 def _plugins_implementing(protocol: type[Protocol], plugins: Iterable[object]) -> list[Protocol]:
-    """Those of ``plugins`` that follow ``protocol``; of each class one is asked."""
+    """Return the ``plugins`` that follow ``protocol``; only one of each class is checked."""
     matching: list[Protocol] = []
     for plugin in plugins:
         key = (type(plugin), protocol)
@@ -69,9 +70,9 @@ def _plugins_implementing(protocol: type[Protocol], plugins: Iterable[object]) -
 
 @dataclass(slots=True)
 class Points:
-    """The plugins at each extension point, in the order in which they run; one that lacks the method is left out.
+    """The plugins at each extension point, in the order in which they run.
 
-    What only some plugins can be asked is kept by their names.
+    A plugin that lacks the method is left out. Extensions that only some plugins have are kept by the plugin's name.
     """
 
     pre_enqueue: list[PreEnqueuePlugin] = field(default_factory=list)
@@ -101,7 +102,7 @@ class Points:
 
     @classmethod
     def from_plugins(cls, by_point: Mapping[str, Iterable[Plugin]]) -> Points:
-        """Of plugins by the names that profiles give to extension points."""
+        """Sort plugins that are given by the extension points' names in profiles."""
         points = cls(
             _plugins_implementing(PreEnqueuePlugin, by_point.get("preEnqueue", ())),
             _plugins_implementing(QueueSortPlugin, by_point.get("queueSort", ())),
@@ -130,7 +131,7 @@ class Points:
         points.pod_group_post_filter = _plugins_implementing(
             PodGroupPostFilterPlugin, by_point.get("podGroupPostFilter", ())
         )
-        # It is no extension point of its own: whoever is there says it.
+        # PlacementFeasible is no extension point of its own in a profile: every plugin that has the method is asked.
         everyone = {plugin.name: plugin for plugins in by_point.values() for plugin in plugins}
         points.placement_feasible = _plugins_implementing(PlacementFeasiblePlugin, everyone.values())
         points.freeing = _plugins_implementing(FreeingPlugin, points.pod_group_post_filter)

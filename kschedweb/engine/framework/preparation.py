@@ -1,4 +1,4 @@
-"""What has to be written to the cluster about claims: before a pod can be bound, or so that it finds a node."""
+"""Changes that have to be written to the cluster's claims so that a pod can be bound or finds a node."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from kschedweb.engine.values import dataclass
 
 @dataclass(frozen=True, slots=True)
 class SelectNode:
-    """A claim for which a volume is still to be made: the annotation volume.kubernetes.io/selected-node.
+    """The annotation volume.kubernetes.io/selected-node on a claim whose volume has yet to be provisioned.
 
     It has taken effect once the claim is bound to a volume.
     """
@@ -24,7 +24,7 @@ class SelectNode:
 
 @dataclass(frozen=True, slots=True)
 class TakeVolume:
-    """A claim that gets a volume that is there: the volume's claimRef. It has taken effect once the claim is bound."""
+    """The claimRef of an existing volume that a claim gets. It has taken effect once the claim is bound."""
 
     volume: str
     namespace: str
@@ -34,7 +34,7 @@ class TakeVolume:
 
 @dataclass(frozen=True, slots=True)
 class ReserveClaim:
-    """A ResourceClaim that has its devices: the pod is added to its status.reservedFor."""
+    """The addition of a pod to status.reservedFor of a ResourceClaim that has its devices."""
 
     namespace: str
     claim: str
@@ -42,41 +42,40 @@ class ReserveClaim:
 
 @dataclass(frozen=True, slots=True)
 class AllocateClaim:
-    """A ResourceClaim gets devices: ``allocation`` is its new status.allocation, and the pod is added to reservedFor.
-
-    It has taken effect once the devices are ready, where it ``waits`` for that.
-    """
+    """The allocation of devices to a ResourceClaim, with the pod in its reservedFor."""
 
     namespace: str
     claim: str
+    # The claim's new status.allocation.
     allocation: Json = field(hash=False)
+    # It has taken effect only once the devices are ready.
     waits: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class MakeClaim:
-    """A ResourceClaim is made for the pod's extended resources, with its devices, and the pod's status names it.
-
-    ``requests`` and ``allocation`` are the claim's spec.devices.requests and status.allocation, ``mappings`` the
-    pod's status.extendedResourceClaimStatus.requestMappings. It ``waits`` as an AllocateClaim does.
-    """
+    """The creation of a ResourceClaim, with its devices, for a pod's extended resources. The pod's status names it."""
 
     namespace: str
+    # The claim's spec.devices.requests.
     requests: tuple[Json, ...] = field(hash=False)
+    # The claim's status.allocation.
     allocation: Json = field(hash=False)
+    # The pod's status.extendedResourceClaimStatus.requestMappings.
     mappings: tuple[Json, ...] = field(hash=False)
+    # As in AllocateClaim.
     waits: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class FreeClaim:
-    """A ResourceClaim that nobody else uses loses its devices: its status.allocation, reservedFor and devices go.
-
-    One that was ``is_generated`` for the pod's extended resources goes altogether.
+    """The release of the devices of a ResourceClaim that no other pod uses: status.allocation, reservedFor and devices
+    go.
     """
 
     namespace: str
     claim: str
+    # The claim was generated for the pod's extended resources, and is deleted as a whole.
     is_generated: bool = False
 
 
@@ -86,5 +85,5 @@ Preparation = SelectNode | TakeVolume | ReserveClaim | AllocateClaim | MakeClaim
 def merge_freed_claims(
     first: Mapping[str, tuple[FreeClaim, ...]], second: Mapping[str, tuple[FreeClaim, ...]]
 ) -> dict[str, tuple[FreeClaim, ...]]:
-    """The claims to free for each pod, of two such answers."""
+    """Merge two mappings of claims to free, by the pod's key."""
     return {pod: first.get(pod, ()) + second.get(pod, ()) for pod in {**first, **second}}

@@ -1,4 +1,4 @@
-"""Calls the plugins of one profile, point by point, with kube-scheduler's rules about skipping, merging and errors."""
+"""The calls of one profile's plugins, point by point, with kube-scheduler's rules on skips, merges and errors."""
 
 from __future__ import annotations
 
@@ -50,7 +50,9 @@ from kschedweb.engine.state.cluster_objects import ClusterObjects
 from kschedweb.engine.state.columns import ALL, Ints, Rows
 from kschedweb.engine.values import dataclass
 
+# Seconds: kube-scheduler's `maxTimeout` of `RunPermitPlugins`.
 MAX_PERMIT_WAIT = 15 * 60.0
+# The text of `RunPermitPlugins`.
 WAITING = "one or more plugins asked to wait and no plugin rejected pod"
 Factory = Callable[[dict[str, Any]], Any]
 Binder = Callable[[Pod, str], bool]
@@ -58,15 +60,18 @@ Binder = Callable[[Pod, str], bool]
 
 @dataclass(slots=True)
 class PreFilterOutcome:
-    """The merged result of all PreFilter plugins. ``nodes`` is ``None`` for all nodes."""
+    """The merged result of all PreFilter plugins."""
 
     status: Status = SUCCESS
+    # The only nodes to look at; ``None`` for all nodes.
     nodes: frozenset[str] | None = None
+    # Plugins that narrowed the nodes, sorted.
     narrowed_by: list[str] = field(default_factory=list)
+    # Plugins whose Filter is skipped.
     skipped: set[str] = field(default_factory=set)
 
     def absent_status(self, *rejecting_plugins: str) -> Status:
-        """What is known of the nodes that are not looked at.
+        """Return the status of the nodes that PreFilter excluded.
 
         ``rejecting_plugins`` rejected the pod's nominated node before.
         """
@@ -77,7 +82,7 @@ class PreFilterOutcome:
 
 
 class Framework:
-    """The plugins of ``profile``, made by ``registry`` from their arguments."""
+    """The plugins of ``profile``, created by ``registry`` from their arguments."""
 
     def __init__(self, profile: Profile, registry: Mapping[str, Factory]) -> None:
         self.profile = profile
@@ -104,7 +109,7 @@ class Framework:
 
     @contextmanager
     def measured_by(self, watch: Stopwatch) -> Iterator[None]:
-        """Meanwhile each call of a plugin is measured by ``watch``."""
+        """Measure each call of a plugin with ``watch`` within the context."""
         self._watch = watch
         try:
             yield
@@ -120,6 +125,7 @@ class Framework:
         )
 
     def _create_plugin(self, name: str, registry: Mapping[str, Factory]) -> Plugin | None:
+        # A plugin at several extension points is one instance, as in the original.
         if name not in self._instances and name in registry:
             self._instances[name] = registry[name](self.profile.args.get(name, {}))
         return self._instances.get(name)
@@ -130,20 +136,20 @@ class Framework:
         return list(self._instances.values())
 
     def plugin(self, name: str) -> Any:
-        """The plugin of that name, of whatever class; raises KeyError where the profile has none."""
+        """Return the plugin of that name. Raises KeyError if the profile has none."""
         return self._instances[name]
 
     def plugin_scope(self, plugin: Plugin, pod: Pod) -> PluginScope:
-        """How far ``plugin`` looks for pods like ``pod``."""
+        """Return how far ``plugin`` looks for pods like ``pod``."""
         scoped = self.points.scoped.get(plugin.name)
         return PluginScope.CLUSTER if scoped is None else scoped.scope(pod)
 
     def events_to_register(self, plugin: Plugin) -> Iterable[EventHint]:
-        """The events that pods wait for which ``plugin`` rejected."""
+        """Return the events that may help pods which ``plugin`` rejected."""
         return plugin.events() if isinstance(plugin, EnqueueExtensions) else EVERYTHING
 
     def pre_enqueue(self, pod: Pod, cluster: ClusterObjects) -> Status:
-        """Whether the pod may enter the queue: the first plugin that says no decides."""
+        """Return whether the pod may enter the queue. The first plugin that refuses decides."""
         for plugin in self.points.pre_enqueue:
             status = plugin.pre_enqueue(pod, cluster)
             if not status.ok:
@@ -151,7 +157,7 @@ class Framework:
         return SUCCESS
 
     def pre_filter(self, cycle: Cycle, cached: CachedPreFilters | None = None) -> PreFilterOutcome:
-        """Run PreFilter; a plugin that fails ends it with an error status. Plugins in ``cached`` are not asked."""
+        """Run PreFilter. A plugin that fails ends it with an error status. Plugins in ``cached`` are not asked."""
         checkpoint()
         cached, outcome = cached or self._no_pre_filters, PreFilterOutcome()
         for plugin, result in cached.iter_answers(cycle, outcome.skipped, self._watch):
@@ -161,6 +167,7 @@ class Framework:
             elif status.code is Code.UNRESOLVABLE:
                 outcome.status = status.with_plugin(plugin.name)
                 return outcome
+            # An Unschedulable does not end the loop: a later plugin may turn it into UnschedulableAndUnresolvable.
             elif status.code is Code.UNSCHEDULABLE:
                 outcome.status = status.with_plugin(plugin.name)
             elif not status.ok:
@@ -171,13 +178,14 @@ class Framework:
             elif result.nodes is not None:
                 outcome.narrowed_by = sorted([*outcome.narrowed_by, plugin.name])
                 outcome.nodes = result.nodes if outcome.nodes is None else outcome.nodes & result.nodes
+                # The plugins are named as `PreFilterResult.Merge` leaves them: those that narrowed the nodes, sorted.
                 if not outcome.nodes:
                     outcome.status = _unsatisfied_status(outcome.narrowed_by)
                     return outcome
         return outcome
 
     def ask_pre_filter(self, plugin: PreFilterPlugin, cycle: Cycle) -> PreFilterResult:
-        """What one PreFilter says."""
+        """Return the answer of one PreFilter plugin."""
         return self._run_plugin(plugin, "PreFilter", plugin.pre_filter, cycle)
 
     def filter(self, cycle: Cycle, skipped: set[str], rows: Rows = ALL) -> list[FilterColumn]:
@@ -190,7 +198,7 @@ class Framework:
         ]
 
     def ask_filter(self, plugin: FilterPlugin, cycle: Cycle, rows: Rows) -> FilterColumn:
-        """What one filter says about ``rows``."""
+        """Return one filter's verdicts on ``rows``."""
         checkpoint()
         verdicts = self._run_plugin(plugin, "Filter", plugin.filter, cycle, rows)
         statuses = [
@@ -202,9 +210,10 @@ class Framework:
     # What is asked about a group.
 
     def placement_feasible(self, cycle: GroupCycle, progress: Progress) -> Status:
-        """Whether the group can be placed still; ``Wait`` where that is not known yet."""
+        """Return whether the group can still be placed; ``Wait`` if that is not known yet."""
         feasibility = SUCCESS
         for plugin in self.points.placement_feasible:
+            # A refusal decides at once; a Wait only if no later plugin refuses.
             status = plugin.placement_feasible(cycle, progress)
             if status.code is Code.WAIT:
                 feasibility = status.with_plugin(plugin.name)
@@ -213,7 +222,7 @@ class Framework:
         return feasibility
 
     def generate_placements(self, cycle: GroupCycle, parent: Domain) -> tuple[list[Domain], Status]:
-        """The domains in which the group is tried; without a plugin ``parent`` alone."""
+        """Return the domains in which the group is tried; without a plugin, ``parent`` alone."""
         if not self.points.placement_generate:
             return [parent], SUCCESS
         plugin = self.points.placement_generate[0]
@@ -225,7 +234,7 @@ class Framework:
     def score_placements(
         self, cycle: GroupCycle, assigned: Sequence[tuple[Domain, Sequence[Assignment]]]
     ) -> list[DomainScore]:
-        """The scores of the domains in which the group found a place. Raises CycleError."""
+        """Return the scores of the domains in which the group found a place. Raises CycleError."""
         domain_scores = [DomainScore(domain, {}) for domain, _ in assigned]
         for plugin in self.points.placement_score:
             scores = [plugin.score_placement(cycle, domain, pods) for domain, pods in assigned]
@@ -241,7 +250,7 @@ class Framework:
         return domain_scores
 
     def pod_group_post_filter(self, cycle: GroupCycle, handle: GroupHandle) -> GroupRoom:
-        """Ask the plugins in turn for room for the group: one that finds some, or gives up for good, ends it."""
+        """Ask the plugins in turn for room for the group. One that finds room or gives up for good ends the search."""
         reasons: list[str] = []
         by = ""
         frees: Mapping[str, tuple[FreeClaim, ...]] = {}
@@ -264,7 +273,9 @@ class Framework:
                 (plugin.add_pod if add else plugin.remove_pod)(cycle, pod, node)
 
     def filter_one(self, cycle: Cycle, skipped: set[str], node: int) -> Status:
-        """The decisive verdict on the node at position ``node``: the first filter that rejects it ends the search."""
+        """Return the decisive verdict on the node at position ``node``. The first filter that rejects it ends the
+        search.
+        """
         rows = np.array([node], dtype=np.intp)
         for plugin in self.points.filter:
             if plugin.name not in skipped:
@@ -275,7 +286,7 @@ class Framework:
         return SUCCESS
 
     def post_filter(self, cycle: Cycle, diagnosis: Diagnosis, handle: Handle) -> PostFilterResult:
-        """Ask the PostFilter plugins in turn: one that succeeds, fails or gives up for good ends the search."""
+        """Ask the PostFilter plugins in turn. One that succeeds, fails or gives up for good ends the search."""
         last = PostFilterResult(SUCCESS)
         reasons: list[str] = []
         for plugin in self.points.post_filter:
@@ -296,7 +307,7 @@ class Framework:
         return last
 
     def pre_score(self, cycle: Cycle, rows: Rows, cached: CachedPreScores | None = None) -> set[str]:
-        """Run PreScore; returns the plugins whose score is skipped. Raises CycleError. ``cached`` as in PreFilter."""
+        """Run PreScore and return the plugins whose Score is skipped. Raises CycleError. ``cached`` as in PreFilter."""
         checkpoint()
         cached, skipped = cached or self._no_pre_scores, set[str]()
         for plugin, status in cached.iter_answers(cycle, skipped, self._watch, rows):
@@ -307,24 +318,24 @@ class Framework:
         return skipped
 
     def ask_pre_score(self, plugin: PreScorePlugin, cycle: Cycle, rows: Rows) -> Status:
-        """What one PreScore says."""
+        """Return the answer of one PreScore plugin."""
         return self._run_plugin(plugin, "PreScore", plugin.pre_score, cycle, rows)
 
     def score(self, cycle: Cycle, rows: Rows, skipped: set[str]) -> list[ScoreColumn]:
-        """Raw and normalised scores of the feasible nodes ``rows``. Raises CycleError."""
+        """Return the raw and normalised scores of the feasible nodes ``rows``. Raises CycleError."""
         return [self.ask_score(plugin, cycle, rows) for plugin in self.points.score if plugin.name not in skipped]
 
     def ask_score(self, plugin: ScorePlugin, cycle: Cycle, rows: Rows) -> ScoreColumn:
-        """The scores that one plugin gives to ``rows``. Raises CycleError."""
+        """Return the scores that one plugin gives to ``rows``. Raises CycleError."""
         return self.normalize_scores(plugin, cycle, rows, self.raw_score(plugin, cycle, rows))
 
     def raw_score(self, plugin: ScorePlugin, cycle: Cycle, rows: Rows) -> Ints:
-        """The scores that one plugin gives to ``rows``, not normalised. Raises CycleError."""
+        """Return the raw scores that one plugin gives to ``rows``. Raises CycleError."""
         checkpoint()
         return self._run_plugin(plugin, "Score", plugin.score, cycle, rows)
 
     def normalize_scores(self, plugin: ScorePlugin, cycle: Cycle, rows: Rows, raw: Ints) -> ScoreColumn:
-        """The raw scores with what they are after normalising. Raises CycleError."""
+        """Return the raw and normalised scores of one plugin. Raises CycleError."""
         scores = raw
         if (normalizing := self.points.normalizing.get(plugin.name)) is not None:
             scores = self._run_plugin(plugin, "ScoreExtensionNormalize", normalizing.normalize_score, cycle, rows, raw)
@@ -341,7 +352,7 @@ class Framework:
         return self.points.binds_all or any(plugin.concerns(pod) for plugin in self.points.selective)
 
     def reserve(self, cycle: Cycle, node: str) -> Status:
-        """Run Reserve; where a plugin refuses or fails, all of them must ``unreserve``. Raises CycleError."""
+        """Run Reserve. If a plugin refuses or fails, all of them must ``unreserve``. Raises CycleError."""
         for plugin in self.points.reserve:
             status = self._run_plugin(plugin, "Reserve", plugin.reserve, cycle, node)
             if not status.ok:
@@ -354,7 +365,7 @@ class Framework:
             plugin.unreserve(cycle, node)
 
     def permit(self, cycle: Cycle, node: str) -> tuple[Status, dict[str, float]]:
-        """Run Permit; with status Wait comes how long, in seconds, each plugin waits. Raises CycleError."""
+        """Run Permit. With status Wait, return how long, in seconds, each plugin waits. Raises CycleError."""
         waits: dict[str, float] = {}
         for plugin in self.points.permit:
             status, timeout = self._run_plugin(plugin, "Permit", plugin.permit, cycle, node)
@@ -366,14 +377,17 @@ class Framework:
         return (Status(Code.WAIT, (WAITING,)), waits) if waits else (SUCCESS, {})
 
     def collect_asks(self, cycle: Cycle, node: str) -> dict[str, dict[str, Any]]:
-        """What Permit plugins would ask of others before the pod is bound to ``node``, by plugin; changes nothing."""
+        """Return the questions that Permit plugins would ask of people before the bind to ``node``, by plugin.
+
+        It changes nothing.
+        """
         requests = {name: plugin.ask(cycle, node) for name, plugin in self.points.asking.items()}
         return {name: request for name, request in requests.items() if request is not None}
 
     def bind(self, cycle: Cycle, node: str, elsewhere: Binder | None = None) -> None:
         """Run PreBind, Bind (the first plugin that does not skip binds) and PostBind. Raises CycleError.
 
-        ``elsewhere`` is asked first whether it binds the pod.
+        ``elsewhere`` is asked first; where it returns True it has bound the pod.
         """
         for plugin in self.points.pre_bind:
             status = plugin.pre_bind(cycle, node)
@@ -390,7 +404,10 @@ class Framework:
         self.post_bind(cycle, node)
 
     def collect_preparations(self, cycle: Cycle, node: str) -> tuple[Preparation, ...]:
-        """Run PreBind where others write: a plugin that says what has to be written does nothing. Raises CycleError."""
+        """Run PreBind where others write to the cluster, and return what they have to write. Raises CycleError.
+
+        A plugin that lists its preparations is not called.
+        """
         preparations: list[Preparation] = []
         for plugin in self.points.pre_bind:
             if (preparing := self.points.preparing.get(plugin.name)) is not None:
@@ -413,7 +430,7 @@ def _success_status(plugin: str) -> Status:
 
 
 def out_of_range(scores: Ints) -> bool:
-    """Whether a score is below 0 or above 100."""
+    """Return whether a score is below 0 or above 100."""
     return bool(scores.size) and bool(scores.view(np.uint64).max() > MAX_NODE_SCORE)  # negative ones become large
 
 

@@ -9,12 +9,16 @@ from numpy.typing import NDArray
 
 from kschedweb.engine.state.columns import Ints
 
+# kube-scheduler's `MaxNodeScore`.
 MAX_NODE_SCORE = 100
+# kube-scheduler's `MaxCustomPriorityScore`: the highest score in the shape of RequestedToCapacityRatio.
 MAX_CUSTOM_SCORE = 10
 
 
 def default_normalize(scores: Ints, *, reverse: bool = False) -> Ints:
-    """Scale so that the highest score becomes 100; ``reverse`` makes the highest the worst."""
+    """Scale the scores so that the highest becomes 100, as `DefaultNormalizeScore`. ``reverse`` makes the highest the
+    worst.
+    """
     highest = max(0, int(scores.max(initial=0)))
     if highest == 0:
         return np.full_like(scores, MAX_NODE_SCORE) if reverse else scores
@@ -23,13 +27,13 @@ def default_normalize(scores: Ints, *, reverse: bool = False) -> Ints:
 
 
 def divide_toward_zero(numerator: Ints, denominator: int | Ints) -> Ints:
-    """Integer division as Go does it: towards zero."""
+    """Divide integers as Go does, truncating towards zero."""
     quotient: Ints = np.abs(numerator) // np.abs(denominator)
     return np.where((numerator < 0) != (np.asarray(denominator) < 0), -quotient, quotient)
 
 
 def share_of(part: Ints, whole: Ints, scale: int) -> Ints:
-    """What ``part`` is of ``whole``, cut to so many in ``scale``; absurd amounts wrap round in 64 bits, as in Go."""
+    """Return ``part`` * ``scale`` / ``whole``, truncated towards zero. Absurd amounts wrap in 64 bits, as in Go."""
     multiple = part * scale
     share: Ints = multiple // whole
     if share.size and share.min() < 0:
@@ -38,13 +42,14 @@ def share_of(part: Ints, whole: Ints, scale: int) -> Ints:
 
 
 def round_half_away(values: NDArray[np.float64]) -> Ints:
-    """To the nearest whole number, halves away from zero, as Go's math.Round."""
+    """Round to the nearest whole number, halves away from zero, as Go's math.Round."""
+    # Not `np.floor(values + 0.5)`: the addition itself rounds, and 0.49999999999999994 would become 1.
     whole = np.trunc(values)
     return (whole + np.where(np.abs(values - whole) >= 0.5, np.sign(values), 0.0)).astype(np.int64)
 
 
 def broken_line(shape: Sequence[Mapping[str, int]]) -> Ints:
-    """The score at each utilisation from 0 to 100, on straight lines between the points of ``shape``."""
+    """Return the score at each utilisation from 0 to 100, interpolated between the points of ``shape``."""
     points = [
         (int(point["utilization"]), int(point["score"]) * (MAX_NODE_SCORE // MAX_CUSTOM_SCORE)) for point in shape
     ]
@@ -60,6 +65,7 @@ def _interpolate(points: list[tuple[int, int]], utilization: int) -> int:
         if utilization <= at:
             if previous is None:
                 return score
+            # The quotient is truncated towards zero, as in Go; `//` alone would round a falling line down.
             rise = (score - previous[1]) * (utilization - previous[0])
             part = abs(rise) // (at - previous[0])
             return previous[1] + (part if rise >= 0 else -part)

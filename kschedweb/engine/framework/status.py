@@ -1,4 +1,4 @@
-"""What a plugin answers."""
+"""The statuses with which plugins answer."""
 
 from __future__ import annotations
 
@@ -23,24 +23,24 @@ class Code(StrEnum):
     PENDING = "Pending"
 
 
+# Begins the reasons of every status that is not simulated; presenters recognise it.
 OUTSIDE = "outside the simulation: "
+# The codes of `Status.IsRejected`.
 REJECTED = frozenset({Code.UNSCHEDULABLE, Code.UNRESOLVABLE, Code.PENDING})
 
 
 @dataclass(frozen=True, slots=True)
 class Status:
-    """A code, the reasons for it in the scheduler's words, and the plugin that gave it.
-
-    ``facts`` names for each reason what was lacking, in terms of the plugin: a resource, a metric, a rule. Each is a
-    string or a plain tuple, since decisions are kept as JSON. It is empty if the plugin tells no more than the reasons,
-    and in decisions that were kept before plugins told more. Presenters make plain words of it. Not ``simulated``:
-    kube-scheduler's own answer lies outside the simulation, and the reason says what it depends on.
-    """
+    """A code, the reasons for it in the scheduler's words, and the plugin that gave it."""
 
     code: Code = Code.SUCCESS
     reasons: tuple[str, ...] = ()
     plugin: str = ""
+    # False if kube-scheduler's own answer lies outside the simulation; the reason names what it depends on.
     simulated: bool = True
+    # What was lacking, for each reason: a resource, a metric, a rule, as a string or a plain tuple, because decisions
+    # are
+    # kept as JSON. Presenters turn it into text. Empty if the plugin gives reasons only, and in older stored decisions.
     facts: tuple[Any, ...] = ()
 
     @property
@@ -57,14 +57,14 @@ class Status:
 
     @property
     def decisive(self) -> Status:
-        """As the runtime passes it on: an error says which filter failed."""
+        """The status as the runtime passes it on: an error names the filter that failed."""
         if self.code is not Code.ERROR or not self.simulated:
             return self
         return replace(self, reasons=(f'running "{self.plugin}" filter plugin: {self.message}',))
 
     @property
     def cycle_error(self) -> CycleError:
-        """The error with which this ends a cycle."""
+        """The exception with which this status ends a cycle."""
         return CycleError(self.decisive.message) if self.simulated else OutsideError(self)
 
     def with_plugin(self, plugin: str) -> Status:
@@ -72,7 +72,7 @@ class Status:
 
     @property
     def detailed_reasons(self) -> list[tuple[str, Any]]:
-        """Each reason with what it is about, ``None`` where the plugin does not say."""
+        """Each reason with its fact; ``None`` where the plugin gives no fact."""
         return list(zip_longest(self.reasons, self.facts))
 
     def to_dict(self, *, plugin: bool = True) -> dict[str, Any]:
@@ -88,12 +88,12 @@ SKIP = Status(Code.SKIP)
 
 
 def unschedulable(*reasons: str, fact: Any = None) -> Status:
-    """``fact`` is for a single reason."""
+    """Return an Unschedulable status. ``fact`` belongs to a single reason."""
     return Status(Code.UNSCHEDULABLE, reasons, facts=() if fact is None else (fact,))
 
 
 def unresolvable(*reasons: str, fact: Any = None) -> Status:
-    """``fact`` is for a single reason."""
+    """Return an UnschedulableAndUnresolvable status. ``fact`` belongs to a single reason."""
     return Status(Code.UNRESOLVABLE, reasons, facts=() if fact is None else (fact,))
 
 
@@ -102,7 +102,7 @@ def error(reason: str) -> Status:
 
 
 def outside_simulation(reason: str) -> Status:
-    """An error that is not kube-scheduler's: its answer depends on something not simulated, named by ``about``."""
+    """Return an error that is not kube-scheduler's: its answer depends on ``reason``, which is not simulated."""
     return Status(Code.ERROR, (f"{OUTSIDE}{reason}",), simulated=False, facts=(reason,))
 
 
@@ -111,7 +111,7 @@ class CycleError(Exception):
 
 
 class OutsideError(CycleError):
-    """``plugin`` says that the answer about the pod lies outside the simulation."""
+    """A plugin's answer about the pod lies outside the simulation."""
 
     def __init__(self, status: Status) -> None:
         super().__init__(status.message)
@@ -119,14 +119,15 @@ class OutsideError(CycleError):
 
 
 def fit_error(nodes: int, histogram: Iterable[tuple[str, int]], pre_filter: str = "", post_filter: str = "") -> str:
-    """The text of kube-scheduler's FitError.
+    """Return the text of kube-scheduler's FitError.
 
-    ``histogram`` holds (reason, number of nodes); ``pre_filter`` takes its place where PreFilter rejected the pod.
+    ``histogram`` holds (reason, number of nodes). ``pre_filter`` takes its place where PreFilter rejected the pod.
     """
     text = f"0/{nodes} nodes are available:"
     if pre_filter:
         text += f" {pre_filter}."
     else:
+        # Sorted as text, so "10 x" comes before "2 x", as in `FitError.Error`.
         parts = sorted(f"{count} {reason}" for reason, count in histogram if count)
         if parts:
             text += f" {', '.join(parts)}."

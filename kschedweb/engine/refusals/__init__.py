@@ -1,7 +1,7 @@
-"""What an API server refuses of an object, in its words, where it concerns scheduling.
+"""Refusals of an API server, in its words, of objects that concern scheduling.
 
-kube-scheduler never sees such objects, but people write them. Nothing is refused here: whoever takes the object in says
-what a cluster would have said. The rules are those of 1.37, for an object that is created.
+kube-scheduler never sees such objects, but people write them. Nothing is refused here: the code that takes the object
+in reports what a cluster would have said. The rules are those of 1.37, for an object that is created.
 """
 
 from __future__ import annotations
@@ -36,38 +36,43 @@ from kschedweb.engine.validation.fields import Problem, Typed, invalid, required
 from kschedweb.engine.validation.golang import quote
 from kschedweb.engine.values import dataclass
 
+# The key of a map in a path, which is not the index of a list.
 _KEY = re.compile(r"\[([^\[\]]*[^\[\]\d][^\[\]]*)\]")
+# The braces of `{topologyKey, whenUnsatisfiable}`, which is no field.
 _PAIR = re.compile(r"\.\{[^}]*\}")
 
 
 @dataclass(frozen=True, slots=True)
 class ApiRefusal:
-    """One sentence of the API server: ``text`` is the whole of it, ``problem`` the part about one field.
+    """One sentence of the API server."""
 
-    ``path`` is where that stands in the object, such as ``spec.containers[0].resources.requests['nvidia.com/gpu']``.
-    """
-
+    # Place in the object, such as ``spec.containers[0].resources.requests['nvidia.com/gpu']``.
     path: str
+    # The whole sentence.
     text: str
+    # The part about one field.
     problem: Problem
 
 
 @dataclass(frozen=True, slots=True)
 class KindRules:
-    """What is looked at in a kind of ``group``: each object's ``own_problems`` problems, and those that it ``shares``.
+    """The rules for one kind of object."""
 
-    ``content`` is what the latter depend on, so that they are looked for once for objects that have the same; it raises
-    ValueError for what is no JSON.
-    """
-
+    # API group; "" for the core group.
     group: str
+    # Problems that are looked for in each object.
     own_problems: Callable[[FieldValue], Iterator[Problem]]
+    # Problems that are looked for once for all objects with the same ``content``.
     shared_problems: Callable[[FieldValue], Iterator[Problem]] | None = None
+    # The bytes on which ``shared_problems`` depend. Raises ValueError for a value that is not JSON.
     content: Callable[[Json], bytes] | None = None
 
 
 def _selector_labels(pod: FieldValue) -> dict[str, str]:
-    """The labels whose values a pod's selectors get; in one that an API server keeps they have been written there."""
+    """Return the labels that the API server copies into a pod's selectors.
+
+    A stored object (with a uid) has them already.
+    """
     metadata = pod["metadata"]
     return {} if metadata["uid"].is_given else metadata["labels"].labels
 
@@ -94,15 +99,16 @@ RULES: dict[str, KindRules] = {
 }
 
 JOB_NAME = "job-name"  # the label that the API server gives to the pods of a job
+# Contents whose answer is cached: a cluster has far fewer templates than pods.
 MOST_KNOWN = 4096
 UNDOTTED = ("Namespace", "Service", "StatefulSet")  # kinds whose names have no dots
 UNNAMED = ("PodDisruptionBudget",)  # those whose names may be anything, and whose labels are looked at in the end
 
 
 def find_refusals(raw: Any, *, read: bool = False) -> list[ApiRefusal]:
-    """What an API server would say of ``raw``; none of a kind that is not known here.
+    """Return what an API server would say about ``raw``; nothing for an unknown kind.
 
-    ``read``: if it is a Node or a Pod, it was read without an error.
+    ``read``: if it is a Node or a Pod, it has been read without an error.
     """
     kind = raw.get("kind") if isinstance(raw, dict) else None
     if not isinstance(kind, str) or kind not in RULES:
@@ -125,12 +131,13 @@ def find_refusals(raw: Any, *, read: bool = False) -> list[ApiRefusal]:
     ]
 
 
+# (the decoding error, the other problems)
 Shared = tuple[ApiRefusal | None, tuple[Problem, ...]]
 _SHARED_CACHE: ContentCache[Shared] = ContentCache(MOST_KNOWN)
 
 
 def _find_shared(kind: str, item: FieldValue, rules: KindRules) -> Shared:
-    """(what cannot be decoded, what is wrong otherwise) of what ``item`` has in common with others."""
+    """Return the problems of the parts that ``item`` has in common with other objects."""
     if rules.content is None or rules.shared_problems is None:
         return next(_find_unreadable(item), None), ()
     try:
@@ -144,7 +151,7 @@ def _find_shared(kind: str, item: FieldValue, rules: KindRules) -> Shared:
 
 
 def to_object_path(kind: str, path: str) -> str:
-    """Where that stands in the object which the API server names ``path``."""
+    """Return the path in the object for the API server's ``path``."""
     if kind == "Node":
         path = path.replace("metadata.taints", "spec.taints")
     path = re.sub(r"^spec\.template\.labels", "spec.template.metadata.labels", path)
@@ -152,7 +159,7 @@ def to_object_path(kind: str, path: str) -> str:
 
 
 def _is_misread(kind: str, raw: Json) -> bool:
-    """Whether something has another type than it must have, which those say who read the object."""
+    """Return whether a field has the wrong type, which the readers of the object report."""
     try:
         if kind == "Node":
             Node.from_json(raw)
@@ -161,12 +168,13 @@ def _is_misread(kind: str, raw: Json) -> bool:
             Pod.from_json({"metadata": {**get_mapping(pod, "metadata"), "name": "a"}, "spec": pod.get("spec")})
         check_readable(kind, raw)
     except ObjectError as error:
+        # A negative amount is a validation error of the API server, not one of type.
         return NEGATIVE not in str(error)
     return False
 
 
 def metadata_problems(item: FieldValue) -> Iterator[Problem]:
-    """What is wrong with an object's name and labels."""
+    """Yield the problems of an object's name and labels."""
     kind, metadata = item["kind"].text, item["metadata"]
     if kind not in UNNAMED:
         yield from (dns_label_problems if kind in UNDOTTED else subdomain_problems)(metadata["name"])
@@ -179,7 +187,7 @@ def metadata_problems(item: FieldValue) -> Iterator[Problem]:
 
 
 def owner_problems(owners: FieldValue) -> Iterator[Problem]:
-    """References to owners."""
+    """Yield the problems of references to owners."""
     controllers: list[str] = []
     for owner in owners.items:
         for name in ("apiVersion", "kind", "name", "uid"):
@@ -193,7 +201,7 @@ def owner_problems(owners: FieldValue) -> Iterator[Problem]:
 
 
 def _find_unreadable(item: FieldValue) -> Iterator[ApiRefusal]:
-    """What is no quantity: an API server looks no further."""
+    """Yield the values that are no quantity. An API server then checks nothing else."""
     kind, version = item["kind"].text, item["apiVersion"].text or "v1"
     for listed in _resource_lists(item):
         for problem in find_unreadable(listed):
@@ -202,7 +210,7 @@ def _find_unreadable(item: FieldValue) -> Iterator[ApiRefusal]:
 
 
 def _resource_lists(item: FieldValue) -> Iterator[FieldValue]:
-    """Every list of resources in an object."""
+    """Yield every list of resources in an object."""
     kind, spec, status = item["kind"].text, item["spec"], item["status"]
     if kind == "Node":
         yield from (status["capacity"], status["allocatable"])

@@ -1,4 +1,4 @@
-"""What the API server refuses of where a pod may go: affinity, spreading, tolerations."""
+"""The API server's refusals of affinity, topology spread constraints, tolerations and taints."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ ACTIONS = ("DoNotSchedule", "ScheduleAnyway")
 POLICIES = ("Honor", "Ignore")
 NOT_POSITIVE = "must be greater than zero"
 EFFECTS = ("NoSchedule", "PreferNoSchedule", "NoExecute")
-# Of tolerations. The last two need a feature gate that is off where nobody switches it on.
+# Operators of tolerations. The last two need a feature gate that is off by default.
 OPERATORS = ("Equal", "Exists", "Lt", "Gt")
 
 
 def affinity_problems(affinity: FieldValue, labels: Mapping[str, str]) -> Iterator[Problem]:
-    """The affinity of a pod with ``labels``."""
+    """Yield the problems of the affinity of a pod with ``labels``."""
     nodes = affinity["nodeAffinity"]
     if nodes[REQUIRED].is_given:
         yield from node_selector_problems(nodes[REQUIRED])
@@ -61,7 +61,7 @@ def _term_problems(term: FieldValue) -> Iterator[Problem]:
 
 
 def spread_problems(constraints: FieldValue, labels: Mapping[str, str]) -> Iterator[Problem]:
-    """The topology spread constraints of a pod with ``labels``."""
+    """Yield the problems of the topology spread constraints of a pod with ``labels``."""
     listed = [complete_label_keys(constraint, labels) for constraint in constraints.items]
     kinds = [(constraint["topologyKey"].text, constraint["whenUnsatisfiable"].text) for constraint in listed]
     for at, constraint in enumerate(listed):
@@ -109,7 +109,7 @@ def toleration_problems(tolerations: FieldValue) -> Iterator[Problem]:
 
 
 def _value_problems(toleration: FieldValue, operator: str, value: str) -> Iterator[Problem]:
-    """Whether the value is one that the operator takes."""
+    """Yield a problem if the operator does not take the value."""
     if operator in ("Equal", ""):
         if complaints := value_complaints(value):
             yield invalid(toleration.path_to("operator"), value, ";".join(complaints))
@@ -122,7 +122,7 @@ def _value_problems(toleration: FieldValue, operator: str, value: str) -> Iterat
 
 
 def taint_problems(taints: FieldValue, path: str) -> Iterator[Problem]:
-    """The taints of a node, which the API server places at ``path``."""
+    """Yield the problems of a node's taints, which the API server places at ``path``."""
     seen_taints: set[tuple[str, str]] = set()
     for at, taint in enumerate(taints.items):
         key, value, effect = (taint[name].text for name in ("key", "value", "effect"))

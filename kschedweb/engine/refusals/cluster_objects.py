@@ -1,4 +1,4 @@
-"""What the API server refuses of nodes, classes, budgets, services and volumes, as far as scheduling reads them."""
+"""The API server's refusals of nodes, classes, budgets, services and volumes, as far as scheduling reads them."""
 
 from __future__ import annotations
 
@@ -27,7 +27,9 @@ from kschedweb.engine.validation.fields import (
     unsupported,
 )
 
+# Kubernetes' `HighestUserDefinablePriority`.
 HIGHEST_PRIORITY = 1_000_000_000
+# Kubernetes' `SystemPriorityClasses`.
 SYSTEM = {"system-cluster-critical": 2_000_000_000, "system-node-critical": 2_000_001_000}
 MODES = ("ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod")
 RECLAIM = ("Delete", "Recycle", "Retain")  # of volumes; classes do not have Recycle
@@ -41,7 +43,7 @@ PERCENT = (
 
 
 def node_problems(node: FieldValue) -> Iterator[Problem]:
-    """Taints, which the API server places under ``metadata``, and amounts of a Node."""
+    """Yield the problems of a Node's taints, which the API server places under ``metadata``, and of its amounts."""
     yield from taint_problems(node["spec"]["taints"], "metadata.taints")
     for field in ("capacity", "allocatable"):
         listed = node["status"][field]
@@ -54,7 +56,7 @@ def node_problems(node: FieldValue) -> Iterator[Problem]:
 
 
 def node_content(node: Json) -> bytes:
-    """What ``node_problems`` depend on: equal for nodes that have the same. Raises ValueError for what is no JSON."""
+    """Return the bytes on which ``node_problems`` depend. Raises ValueError for a value that is not JSON."""
     spec, status = node.get("spec"), node.get("status")
     taints = spec.get("taints") if isinstance(spec, dict) else None
     amounts = [status.get("capacity"), status.get("allocatable")] if isinstance(status, dict) else None
@@ -62,7 +64,7 @@ def node_content(node: Json) -> bytes:
 
 
 def priority_class_problems(item: FieldValue) -> Iterator[Problem]:
-    """Values above those of people, and names that the system keeps for itself."""
+    """Yield values above the limit for users, and names that are reserved for the system."""
     name, value = item["metadata"]["name"].text, item["value"].number
     if name.startswith("system-"):
         if name not in SYSTEM or value != SYSTEM[name] or item["globalDefault"].value is True:
@@ -75,7 +77,7 @@ def priority_class_problems(item: FieldValue) -> Iterator[Problem]:
 
 
 def _explain_reserved_name(name: str, value: int) -> str:
-    """Why a class may not have a name of the system's."""
+    """Return why a class may not have a name of the system's."""
     if name not in SYSTEM:
         why = f"{name} is not a known system priority class"
     elif value != SYSTEM[name]:
@@ -86,7 +88,7 @@ def _explain_reserved_name(name: str, value: int) -> str:
 
 
 def budget_problems(budget: FieldValue) -> Iterator[Problem]:
-    """How many pods a PodDisruptionBudget keeps, and which."""
+    """Yield the problems of the bounds and the selector of a PodDisruptionBudget."""
     spec = budget["spec"]
     for bound in (spec["minAvailable"], spec["maxUnavailable"]):
         if isinstance(bound.value, str):
@@ -107,7 +109,7 @@ def service_problems(service: FieldValue) -> Iterator[Problem]:
 
 
 def storage_class_problems(item: FieldValue) -> Iterator[Problem]:
-    """When volumes are made, and where they may be."""
+    """Yield the problems of a StorageClass: its provisioner, policies and allowed topologies."""
     if not item["provisioner"].text:
         yield required("provisioner")
     else:
@@ -131,7 +133,7 @@ def storage_class_problems(item: FieldValue) -> Iterator[Problem]:
 
 
 def volume_problems(volume: FieldValue) -> Iterator[Problem]:
-    """Capacity, access and node affinity of a PersistentVolume."""
+    """Yield the problems of capacity, access and node affinity of a PersistentVolume."""
     spec = volume["spec"]
     yield from _mode_problems(spec["accessModes"], "")
     capacity = read_amounts(spec["capacity"])
@@ -159,7 +161,7 @@ def volume_problems(volume: FieldValue) -> Iterator[Problem]:
 
 
 def claim_problems(claim: FieldValue) -> Iterator[Problem]:
-    """Access and size of a PersistentVolumeClaim."""
+    """Yield the problems of access and size of a PersistentVolumeClaim."""
     spec = claim["spec"]
     yield from _mode_problems(spec["accessModes"], "at least 1 access mode is required")
     yield from selector_problems(spec["selector"])

@@ -1,5 +1,6 @@
-"""Parts of an object that a person gave. What has another shape than is asked for counts as missing: whoever reads the
-object says what is wrong with its shape.
+"""Parts of an object as it was written.
+
+A value of another shape than the one that is asked for counts as missing: the reader of the object reports the shape.
 """
 
 from __future__ import annotations
@@ -18,16 +19,16 @@ class FieldValue:
     value: Any
 
     def __getitem__(self, name: str) -> FieldValue:
-        """The field ``name``; its value is ``None`` where it is missing."""
+        """Return the field ``name``, with the value ``None`` if it is missing."""
         path, value = self.path, self.value
         return FieldValue(f"{path}.{name}" if path else name, value.get(name) if isinstance(value, dict) else None)
 
     def path_to(self, name: str) -> str:
-        """The path of the field ``name``."""
+        """Return the path of the field ``name``."""
         return child_path(self.path, name)
 
     def path_of_key(self, key: str) -> str:
-        """The path of what a map holds under ``key``."""
+        """Return the path of a map's value under ``key``."""
         return f"{self.path}[{key}]"
 
     @property
@@ -36,7 +37,7 @@ class FieldValue:
 
     @property
     def items(self) -> list[FieldValue]:
-        """The objects in a list, each with its place."""
+        """The objects in a list, each with its index in the path."""
         if not isinstance(self.value, list):
             return []
         return [FieldValue(f"{self.path}[{at}]", item) for at, item in enumerate(self.value) if isinstance(item, dict)]
@@ -47,7 +48,7 @@ class FieldValue:
 
     @property
     def number(self) -> int:
-        """0 where it is missing."""
+        """The whole number; 0 if it is missing."""
         return self.value if isinstance(self.value, int) and not isinstance(self.value, bool) else 0
 
     @property

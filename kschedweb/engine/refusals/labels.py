@@ -1,4 +1,4 @@
-"""Names, labels and selectors that the API server refuses, in its words."""
+"""The API server's refusals of names, labels and selectors, in its words."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ NO_OPERATOR = "not a valid selector operator"
 
 
 def key_problems(path: str, key: str) -> Iterator[Problem]:
-    """``key`` as that of a label, a taint or a topology."""
+    """Yield the problems of ``key`` as the key of a label, a taint or a topology."""
     return (invalid(path, key, complaint) for complaint in name_complaints(key))
 
 
@@ -29,6 +29,7 @@ def value_problems(path: str, value: str) -> Iterator[Problem]:
 
 def label_problems(labels: FieldValue) -> Iterator[Problem]:
     listed = labels.labels
+    # The rules are cached by text, so valid labels, nearly all, are not sorted first.
     if not any(map(name_complaints, listed)) and not any(map(value_complaints, listed.values())):
         return
     for key, value in sorted(listed.items()):
@@ -37,17 +38,17 @@ def label_problems(labels: FieldValue) -> Iterator[Problem]:
 
 
 def subdomain_problems(name: FieldValue) -> Iterator[Problem]:
-    """A name that may have dots, such as that of a node; nothing is said of an empty one."""
+    """Yield the problems of a name that may have dots, such as that of a node; none for an empty name."""
     return (invalid(name.path, name.text, complaint) for complaint in subdomain_complaints(name.text) if name.text)
 
 
 def dns_label_problems(name: FieldValue) -> Iterator[Problem]:
-    """A name without dots, such as that of a container; nothing is said of an empty one."""
+    """Yield the problems of a name without dots, such as that of a container; none for an empty name."""
     return (invalid(name.path, name.text, complaint) for complaint in dns_label_complaints(name.text) if name.text)
 
 
 def selector_problems(selector: FieldValue) -> Iterator[Problem]:
-    """A selector of labels: ``matchLabels`` and ``matchExpressions``."""
+    """Yield the problems of a selector of labels: ``matchLabels`` and ``matchExpressions``."""
     yield from label_problems(selector["matchLabels"])
     for requirement in selector["matchExpressions"].items:
         yield from _count_problems(requirement, ())
@@ -56,7 +57,7 @@ def selector_problems(selector: FieldValue) -> Iterator[Problem]:
 
 
 def node_selector_problems(selector: FieldValue, *, loose: bool = False) -> Iterator[Problem]:
-    """Required node affinity, that of a pod or of a volume."""
+    """Yield the problems of required node affinity, of a pod or of a volume."""
     terms = selector["nodeSelectorTerms"]
     if not terms.items:
         yield required(terms.path, "must have at least one node selector term")
@@ -65,7 +66,10 @@ def node_selector_problems(selector: FieldValue, *, loose: bool = False) -> Iter
 
 
 def node_term_problems(term: FieldValue, *, loose: bool) -> Iterator[Problem]:
-    """One term of node affinity; with ``loose`` values of labels may be anything, as in preferred ones."""
+    """Yield the problems of one term of node affinity.
+
+    With ``loose``, label values may be anything, as in preferred terms.
+    """
     for requirement in term["matchExpressions"].items:
         yield from _count_problems(requirement, ("Gt", "Lt"))
         yield from key_problems(requirement.path_to("key"), requirement["key"].text)
@@ -81,7 +85,7 @@ def listed_value_problems(values: FieldValue) -> Iterator[Problem]:
 
 
 def _count_problems(requirement: FieldValue, comparing: Sequence[str]) -> Iterator[Problem]:
-    """Whether there are as many values as the operator takes."""
+    """Yield a problem if the operator does not take this number of values."""
     operator, values = requirement["operator"].text, requirement["values"]
     if operator in ("In", "NotIn"):
         if not values.texts:
@@ -111,7 +115,7 @@ def _field_problems(requirement: FieldValue) -> Iterator[Problem]:
 
 
 def complete_label_keys(term: FieldValue, labels: Mapping[str, str]) -> FieldValue:
-    """The term or constraint of a pod with ``labels`` as the API server keeps it.
+    """Return the term or constraint of a pod with ``labels`` as the API server stores it.
 
     It writes the pod's own values for ``matchLabelKeys`` and ``mismatchLabelKeys`` into the selector.
     """
@@ -126,7 +130,7 @@ def complete_label_keys(term: FieldValue, labels: Mapping[str, str]) -> FieldVal
 
 
 def label_key_problems(term: FieldValue) -> Iterator[Problem]:
-    """``matchLabelKeys`` and ``mismatchLabelKeys`` of a completed term or constraint."""
+    """Yield the problems of ``matchLabelKeys`` and ``mismatchLabelKeys`` of a completed term or constraint."""
     match, mismatch, selector = term["matchLabelKeys"], term["mismatchLabelKeys"], term["labelSelector"]
     for keys in (match, mismatch):
         if keys.texts and not selector.is_given:

@@ -1,4 +1,4 @@
-"""What the API server refuses of resources that a pod asks for as a whole."""
+"""The API server's refusals of resources that a pod requests as a whole."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ SUPPORTED_RESOURCES = ("cpu", HUGE, "memory")
 
 
 def pod_level_problems(spec: FieldValue, *, template: bool) -> Iterator[Problem]:
-    """``resources`` of a pod, by themselves and beside those of its containers."""
+    """Yield the problems of a pod's ``resources``, by themselves and beside those of its containers."""
     resources = spec["resources"]
     if not resources.is_given:
         return
@@ -53,9 +53,9 @@ def pod_level_problems(spec: FieldValue, *, template: bool) -> Iterator[Problem]
 def _fill_from_containers(
     spec: FieldValue, requests: Amounts, limits: Amounts, container_requests: Amounts, container_limits: Amounts
 ) -> tuple[dict[str, Quantity], dict[str, Quantity]]:
-    """The pod's requests and limits with what the API server takes from its containers.
+    """Return the pod's requests and limits, completed from its containers as the API server does.
 
-    ``container_requests`` and ``container_limits`` are those of the containers.
+    ``container_requests`` and ``container_limits`` are the containers' aggregates.
     """
     huge = {name: value for name, value in container_limits.items() if name.startswith(HUGE) and name not in requests}
     limits = {**huge, **limits}
@@ -72,7 +72,7 @@ def _fill_from_containers(
 
 
 def _less_problems(listed: FieldValue, pod_amounts: Amounts, container_amounts: Amounts) -> Iterator[Problem]:
-    """What is less for the pod than its containers together have."""
+    """Yield the resources of which the pod has less than its containers together."""
     list_name = listed.path.rpartition(".")[2]
     for name, value in container_amounts.items():
         if name in pod_amounts and value.compare(pod_amounts[name]) > 0:
@@ -81,7 +81,10 @@ def _less_problems(listed: FieldValue, pod_amounts: Amounts, container_amounts: 
 
 
 def aggregate_containers(spec: FieldValue, get_amounts: Callable[[FieldValue], Amounts]) -> dict[str, Quantity]:
-    """What the containers of a pod come to: those that run together summed up, or what a start needs where more."""
+    """Return the aggregate of a pod's containers, as `AggregateContainerRequests` does.
+
+    Containers that run together are summed up; an init container counts where it needs more than these.
+    """
     running: dict[str, Quantity] = {}
     for container in spec["containers"].items:
         _add_amounts(running, get_amounts(container["resources"]))
@@ -92,6 +95,7 @@ def aggregate_containers(spec: FieldValue, get_amounts: Callable[[FieldValue], A
         if init["restartPolicy"].text == "Always":
             _add_amounts(running, init_amounts)
             _add_amounts(sidecars, init_amounts)
+            # Sidecars stay, so a later init container runs beside all of those before it.
             init_amounts = sidecars
         else:
             init_amounts = _add_amounts(dict(init_amounts), sidecars)

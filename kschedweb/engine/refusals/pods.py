@@ -1,7 +1,7 @@
-"""What the API server refuses of a pod, as far as it concerns scheduling, in its words.
+"""The API server's refusals of a pod, in its words, as far as they concern scheduling.
 
-Images, commands, environment, probes, security and the contents of volumes are not looked at, nor what admission
-refuses before: classes that are missing, and what does not agree with them.
+Images, commands, environment, probes, security and the contents of volumes are not checked, nor are refusals of
+admission before it: missing classes, and fields that disagree with them.
 """
 
 from __future__ import annotations
@@ -23,11 +23,14 @@ from kschedweb.engine.refusals.pod_level_resources import pod_level_problems
 from kschedweb.engine.refusals.resources import container_problems
 from kschedweb.engine.validation.fields import Problem, Typed, duplicate, forbidden, invalid, required, unsupported
 
+# Fields of the spec that pods of one controller have in common.
 SHARED = (
     *("resourceClaims", "resources", "restartPolicy", "nodeSelector", "affinity", "schedulingGates"),
     *("topologySpreadConstraints", "tolerations", "hostNetwork", "overhead"),
 )
+# The end of both matchLabelKeys and mismatchLabelKeys.
 LABEL_KEYS = b"atchLabelKeys"  # the end of matchLabelKeys and mismatchLabelKeys
+# Fields of a container that are checked.
 OF_CONTAINERS = ("name", "ports", "resources", "restartPolicy")
 PROTOCOLS = ("SCTP", "TCP", "UDP")
 RESTART = ("Always", "OnFailure", "Never")
@@ -35,25 +38,26 @@ PORTS = "must be between 1 and 65535, inclusive"
 
 
 def pod_problems(spec: FieldValue) -> Iterator[Problem]:
-    """What is each pod's own."""
+    """Yield the problems of the fields that differ from pod to pod."""
     yield from _own_problems(spec)
     if spec["nodeName"].text and spec["schedulingGates"].items:
         yield forbidden(spec.path_to("nodeName"), "cannot be set until all schedulingGates have been cleared")
 
 
 def shared_problems(spec: FieldValue, labels: Mapping[str, str]) -> Iterator[Problem]:
-    """What pods share that a controller makes; ``labels`` are the pod's."""
+    """Yield the problems of the fields that pods of one controller share; ``labels`` are the pod's."""
     return _shared_problems(spec, labels, template=False)
 
 
 def shared_content(spec: Any, labels: Mapping[str, str]) -> bytes:
-    """What ``shared_problems`` depend on: equal for pods that have the same. Raises ValueError for what is no JSON."""
+    """Return the bytes on which ``shared_problems`` depend. Raises ValueError for a value that is not JSON."""
     listed = (
         [_pick_fields(container, OF_CONTAINERS) for container in _get_list(spec, name)]
         for name in ("containers", "initContainers")
     )
     content = marshal.dumps((_pick_fields(spec, SHARED), *listed), 2)
-    # The values for label keys are the only ones of a pod's own that come into it.
+    # Label keys are the only place where a pod's own labels come in. Without them, pods with other labels share the
+    # result.
     return content + marshal.dumps(dict(labels), 2) if LABEL_KEYS in content else content
 
 
@@ -67,7 +71,7 @@ def _get_list(value: Any, name: str) -> list[Any]:
 
 
 def template_problems(spec: FieldValue) -> Iterator[Problem]:
-    """The ``spec`` of a template of pods, where nothing is filled in yet."""
+    """Yield the problems of the ``spec`` of a pod template, where no defaults are filled in yet."""
     yield from _own_problems(spec)
     yield from _shared_problems(spec, {}, template=True)
 
@@ -132,7 +136,7 @@ def _claim_problems(claims: FieldValue) -> Iterator[Problem]:
 
 
 def _named_problems(name: FieldValue) -> Iterator[Problem]:
-    """A name without dots that must be there."""
+    """Yield the problems of a required name without dots."""
     if not name.text:
         yield required(name.path)
     yield from dns_label_problems(name)
@@ -197,7 +201,7 @@ def _port_name_complaints(name: str) -> Iterator[str]:
 
 
 def _taken_twice(containers: list[FieldValue], listed: FieldValue, *, on_host: bool) -> Iterator[Problem]:
-    """Host ports that two ports take; the API server counts the containers that it looks at together."""
+    """Yield host ports that two ports use, among the containers that the API server checks together."""
     seen_ports: set[str] = set()
     for at, container in enumerate(containers):
         for number, port in enumerate(container["ports"].items):
@@ -211,7 +215,7 @@ def _taken_twice(containers: list[FieldValue], listed: FieldValue, *, on_host: b
 
 
 def _reference_problems(claims: FieldValue, pod_claims: FieldValue) -> Iterator[Problem]:
-    """Claims of a container that the pod does not have."""
+    """Yield the claims of a container that the pod does not have."""
     names = sorted({claim["name"].text for claim in pod_claims.items if claim["name"].text})
     for claim in claims.items:
         if not (name := claim["name"].text):

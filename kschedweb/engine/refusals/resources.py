@@ -1,4 +1,4 @@
-"""What the API server refuses of amounts: quantities, names of resources, requests above limits."""
+"""The API server's refusals of amounts: quantities, names of resources, requests above limits."""
 
 from __future__ import annotations
 
@@ -15,11 +15,12 @@ from kschedweb.engine.refusals.labels import key_problems
 from kschedweb.engine.validation.fields import Problem, forbidden, invalid, required
 from kschedweb.engine.validation.labels import is_extended_resource
 
+# The exponent of milli-units.
 MILLI = -3
 HUGE = "hugepages-"
 OF_CONTAINERS = ("cpu", "memory", "ephemeral-storage")
 NEGATIVE, NO_INTEGER = "must be greater than or equal to 0", "must be an integer"
-# Names without a prefix that mean something to some quota or node. What counts objects is a whole number.
+# Names without a prefix that have a meaning for quotas or nodes. Those that count objects take whole numbers.
 COUNTS = (
     *("pods", "resourcequotas", "services", "replicationcontrollers", "secrets", "configmaps"),
     *("persistentvolumeclaims", "services.nodeports", "services.loadbalancers"),
@@ -37,7 +38,7 @@ Names = Callable[[str, str], Iterator[Problem]]
 
 
 def parse_amount(value: Any) -> Quantity | None:
-    """A quantity in a list of resources, which is kept in milli-units; ``None`` for what is none."""
+    """Return a quantity in a list of resources, which is stored in milli-units; ``None`` if it cannot be read."""
     try:
         read = to_quantity(_to_text(value))
     except (EvaluationError, ExpressionError):
@@ -45,6 +46,7 @@ def parse_amount(value: Any) -> Quantity | None:
     if read.exponent >= MILLI:
         return read
     step = 10 ** (MILLI - read.exponent)
+    # Rounded away from zero, as Go's Quantity does.
     rounded = -(-abs(read.unscaled) // step)
     return Quantity(rounded if read.unscaled > 0 else -rounded, MILLI, read.big, read.format)
 
@@ -54,7 +56,7 @@ def _to_text(value: Any) -> str:
 
 
 def read_amounts(listed: FieldValue) -> dict[str, Quantity]:
-    """The resources of a list that have a quantity."""
+    """Return the resources of a list that have a readable quantity."""
     if not isinstance(listed.value, dict):
         return {}
     parsed = {name: parse_amount(value) for name, value in sorted(listed.value.items())}
@@ -62,7 +64,10 @@ def read_amounts(listed: FieldValue) -> dict[str, Quantity]:
 
 
 def find_unreadable(listed: FieldValue) -> Iterator[Problem]:
-    """What of a list of resources is no quantity: an API server looks no further at an object that has any."""
+    """Yield the values of a list of resources that are no quantity.
+
+    An API server then checks nothing else of the object.
+    """
     for name, value in listed.value.items() if isinstance(listed.value, dict) else ():
         try:
             to_quantity("0" if value is None else _to_text(value))
@@ -73,7 +78,7 @@ def find_unreadable(listed: FieldValue) -> Iterator[Problem]:
 
 
 def quantity_fault(value: Any) -> str:
-    """Return why ``value`` is no quantity, in the API server's words; "" where it is one."""
+    """Return why ``value`` is no quantity, in the API server's words; "" if it is one."""
     text = _to_text(value)
     try:
         parse_quantity(text)
@@ -89,7 +94,7 @@ def quantity_fault(value: Any) -> str:
 
 
 def container_problems(resources: FieldValue, *, complete: bool) -> Iterator[Problem]:
-    """``requests`` and ``limits`` of a container; ``complete`` as in :func:`read_requests`."""
+    """Yield the problems of ``requests`` and ``limits`` of a container; ``complete`` is as in :func:`read_requests`."""
     limits = read_amounts(resources["limits"])
     yield from requirement_problems(
         resources, read_requests(resources, complete=complete), limits, container_name_problems
@@ -97,16 +102,16 @@ def container_problems(resources: FieldValue, *, complete: bool) -> Iterator[Pro
 
 
 def read_requests(resources: FieldValue, *, complete: bool) -> dict[str, Quantity]:
-    """The requests of a container.
+    """Return the requests of a container.
 
-    ``complete``: what has a limit and no request asks for the limit, as in pods but not in templates of pods.
+    With ``complete``, a resource with a limit and no request requests its limit, as in pods but not in pod templates.
     """
     requests = read_amounts(resources["requests"])
     return {**read_amounts(resources["limits"]), **requests} if complete else requests
 
 
 def requirement_problems(resources: FieldValue, requests: Amounts, limits: Amounts, names: Names) -> Iterator[Problem]:
-    """``requests`` and ``limits`` once they are complete."""
+    """Yield the problems of completed ``requests`` and ``limits``."""
     yield from list_problems(resources["limits"], limits, names)
     yield from list_problems(resources["requests"], requests, names)
     yield from _limit_problems(resources, requests, limits)
@@ -116,7 +121,7 @@ def requirement_problems(resources: FieldValue, requests: Amounts, limits: Amoun
 
 
 def list_problems(listed: FieldValue, quantities: Amounts, names: Names) -> Iterator[Problem]:
-    """The names and the amounts in a list of resources."""
+    """Yield the problems of names and amounts in a list of resources."""
     for name, value in quantities.items():
         path = listed.path_of_key(name)
         yield from names(path, name)
@@ -126,7 +131,7 @@ def list_problems(listed: FieldValue, quantities: Amounts, names: Names) -> Iter
 
 
 def quantity_problems(path: str, name: str, value: Quantity) -> Iterator[Problem]:
-    """Amounts that are negative, or broken where only whole ones are there."""
+    """Yield amounts that are negative, or fractional for a resource that comes in whole units."""
     if value.unscaled < 0:
         yield invalid(path, str(value), NEGATIVE)
     if (name in COUNTS or is_extended_resource(name)) and value.nano % 10**9:
@@ -149,7 +154,7 @@ def _limit_problems(resources: FieldValue, requests: Amounts, limits: Amounts) -
 
 
 def container_name_problems(path: str, name: str) -> Iterator[Problem]:
-    """The name of a resource that a container asks for."""
+    """Yield the problems of a container's resource name."""
     yield from standard_name_problems(path, name)
     if "/" not in name:
         if name not in OF_CONTAINERS and not name.startswith(HUGE):
@@ -159,7 +164,7 @@ def container_name_problems(path: str, name: str) -> Iterator[Problem]:
 
 
 def standard_name_problems(path: str, name: str) -> Iterator[Problem]:
-    """The name of any resource."""
+    """Yield the problems of any resource name."""
     wrong = list(key_problems(path, name))
     yield from wrong
     standard = name in STANDARD or name.startswith((HUGE, f"requests.{HUGE}"))
@@ -172,7 +177,7 @@ def _is_native(name: str) -> bool:
 
 
 def _is_divisible(name: str, value: Quantity) -> bool:
-    """Whether an amount of huge pages is made of whole pages."""
+    """Return whether an amount of huge pages consists of whole pages."""
     size = parse_amount(name.removeprefix(HUGE))
     if size is None or size.unscaled <= 0 or size.nano % 10**9:
         return False

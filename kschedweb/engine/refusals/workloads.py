@@ -1,4 +1,4 @@
-"""What the API server refuses of controllers of pods: the selector, the number of pods, and the template."""
+"""The API server's refusals of controllers of pods: the selector, the number of pods, and the template."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ NO_MATCH = "`selector` does not match template `labels`"
 
 
 def controller_problems(item: FieldValue) -> Iterator[Problem]:
-    """A Deployment, ReplicaSet, StatefulSet or DaemonSet."""
+    """Yield the problems of a Deployment, ReplicaSet, StatefulSet or DaemonSet."""
     kind, spec = item["kind"].text, item["spec"]
     selector, template = spec["selector"], spec["template"]
     yield from _count_problems(spec["replicas"])
@@ -24,6 +24,7 @@ def controller_problems(item: FieldValue) -> Iterator[Problem]:
     if not selector.is_given and kind != "DaemonSet":
         yield required(selector.path)
     elif selector.is_given and not selector["matchLabels"].labels and not selector["matchExpressions"].items:
+        # The original says "deployment" for a ReplicaSet, too.
         kind_name = "deployment" if kind == "ReplicaSet" else kind.lower()
         yield invalid(selector.path, Typed({}), f"empty selector is invalid for {kind_name}")
     try:
@@ -48,7 +49,7 @@ def _sort_labels(labels: FieldValue) -> dict[str, str] | None:
 
 
 def _selector_to_json(selector: FieldValue) -> dict[str, object]:
-    """A selector as Go writes it: in the order of its fields, without empty ones."""
+    """Return a selector as Go writes it: in the order of its fields, without empty ones."""
     expressions = [
         {
             name: expression[name].value
@@ -62,7 +63,7 @@ def _selector_to_json(selector: FieldValue) -> dict[str, object]:
 
 
 def job_problems(item: FieldValue) -> Iterator[Problem]:
-    """A Job, whose selector the API server makes; it gives the pods a label with the job's name."""
+    """Yield the problems of a Job. The API server makes its selector, and labels its pods with the job's name."""
     template = item["spec"]["template"]
     for name in ("parallelism", "completions"):
         yield from _count_problems(item["spec"][name])
@@ -71,7 +72,7 @@ def job_problems(item: FieldValue) -> Iterator[Problem]:
 
 
 def _template_problems(template: FieldValue) -> Iterator[Problem]:
-    """The labels of a template, which the API server places beside its ``metadata``, and what its pods are."""
+    """Yield the problems of a template: its labels, which the API server places beside ``metadata``, and its pods."""
     yield from label_problems(FieldValue(template.path_to("labels"), template["metadata"]["labels"].value))
     yield from template_problems(template["spec"])
 

@@ -1,1 +1,1 @@
-"""Clusters described in JSON, the pods that wait in them, and what schedules those pods."""
+"""Clusters described in JSON, their pending pods, and the scheduler that places those pods."""

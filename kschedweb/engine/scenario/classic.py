@@ -1,4 +1,4 @@
-"""A described cluster, the pods that wait in it, and the Policy by which the classic scheduler places them."""
+"""A cluster described in JSON, its pending pods, and the Policy by which the classic scheduler places them."""
 
 from __future__ import annotations
 
@@ -27,19 +27,22 @@ Registries = dict[Edition, Registry]  # what has been registered, by the edition
 
 @dataclass(frozen=True, slots=True)
 class ClassicScenario:
-    """``snapshot`` is changed by running the scenario: one scenario is run once."""
+    """A cluster, its pending pods, and a classic policy. It runs once, because running it changes ``snapshot``."""
 
     name: str
     algorithm: Algorithm
     snapshot: ClassicSnapshot
     pending: list[Pod]
+    # MODE_EACH or MODE_SEQUENCE.
     mode: str
+    # ``schedule`` evicts pods.
     preempt: bool = False
+    # Objects that an API server would have refused, and doubts about the policy.
     remarks: tuple[str, ...] = ()
 
     @classmethod
     def from_json(cls, raw: Json, registries: Registries) -> ClassicScenario:
-        """Of a scenario marked ``"classic"``; raises ScenarioError.
+        """Read a scenario marked ``"classic"``. Raises ScenarioError.
 
         ``registries`` hold what earlier scenarios registered, as in one process of the original, and are added to.
         """
@@ -60,17 +63,19 @@ class ClassicScenario:
 
     @property
     def engine(self) -> str:
-        """The version of kschedweb, and the kube-scheduler whose answer it gives."""
+        """The version of kschedweb, and the kube-scheduler that it stands for."""
         return self.algorithm.release.engine
 
     def create_scheduler(self, post: Post | None) -> ClassicScheduler:
-        """The scheduler of this cluster, with extenders that ``post`` reaches."""
+        """Return the scheduler of this cluster, with extenders that ``post`` reaches."""
         return ClassicScheduler(
             self.snapshot, self.algorithm, extenders=ClassicExtenders(self.algorithm.extenders, post)
         )
 
     def explain(self, mode: str | None = None, post: Post | None = None) -> Json:
-        """Verdicts and scores for each pending pod, in the form of the recorded answers. Raises ScenarioError."""
+        """Return the verdicts and scores for each pending pod, in the form of the recorded answers. Raises
+        ScenarioError.
+        """
         scheduler = self.create_scheduler(post)
         pods = []
         for pod in self.pending:
@@ -84,18 +89,18 @@ class ClassicScenario:
         return {"name": self.name, "pods": pods or None}
 
     def schedule(self, post: Post | None = None) -> Json:
-        """The placements of the pending pods, one after the other."""
+        """Return the placements of the pending pods, one after the other."""
         placements = self.create_scheduler(post).schedule_pods(self.pending, SearchRequest(preempt=self.preempt))
         return {"name": self.name, "placements": [placement.to_dict() for placement in placements] or None}
 
     def describe_conditions(self, post: Post | None = None) -> Json:
-        """The node of each pending pod, or the message of its condition and the node nominated for it."""
+        """Return the node of each pending pod, or the message of its condition and its nominated node."""
         scheduler = self.create_scheduler(post)
         conditions = [scheduler.find(pod, DRY_RUN_REQUEST).to_condition() for pod in self.pending]
         return {"name": self.name, "pods": conditions or None}
 
     def summary(self, clock: Callable[[], float], post: Post | None = None) -> Json:
-        """Throughput and latency of scheduling the pending pods; ``clock`` gives seconds. Raises ScenarioError."""
+        """Return throughput and latency of placing the pending pods; ``clock`` gives seconds. Raises ScenarioError."""
         scheduler = self.create_scheduler(post)
         unasked = [url for pod in self.pending for url in scheduler.extenders.unasked_urls(pod, "filter", "prioritize")]
         if unasked:
@@ -132,7 +137,7 @@ def _create_algorithm(raw: Json, registries: Registries) -> tuple[Algorithm, lis
 
 
 def read_edition(raw: Any) -> Edition:
-    """``"classic"``: true, or ``{"version", "gates", "maxVolumes", "percentageOfNodesToScore"}``.
+    """Read ``"classic"``: true, or ``{"version", "gates", "maxVolumes", "percentageOfNodesToScore"}``.
 
     Raises ScenarioError.
     """

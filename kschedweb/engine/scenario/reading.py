@@ -1,4 +1,4 @@
-"""Fields that every scenario has, whatever it asks."""
+"""Fields that every scenario has."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class ScenarioError(ValueError):
 
 
 def read_text(text: str) -> Json:
-    """The scenario in ``text``; raises ScenarioError."""
+    """Return the scenario in ``text``. Raises ScenarioError."""
     try:
         raw = json.loads(text)
     except (ValueError, RecursionError) as error:
@@ -27,7 +27,7 @@ def read_text(text: str) -> Json:
 
 
 def read_name(raw: Json) -> str:
-    """The scenario's name; raises ScenarioError."""
+    """Return the scenario's name. Raises ScenarioError."""
     name = raw.get("name") or ""
     if not isinstance(name, str):
         raise ScenarioError("name: must be a string")
@@ -35,7 +35,7 @@ def read_name(raw: Json) -> str:
 
 
 def read_mode(raw: Json) -> str:
-    """EACH or SEQUENCE; raises ScenarioError."""
+    """Return MODE_EACH or MODE_SEQUENCE. Raises ScenarioError."""
     mode = raw.get("mode") or MODE_EACH
     if mode not in (MODE_EACH, MODE_SEQUENCE):
         raise ScenarioError(f'mode: must be "{MODE_EACH}" or "{MODE_SEQUENCE}"')
@@ -43,7 +43,7 @@ def read_mode(raw: Json) -> str:
 
 
 def read_preempt(raw: Json) -> bool:
-    """Whether ``schedule`` evicts pods; raises ScenarioError."""
+    """Return whether ``schedule`` evicts pods. Raises ScenarioError."""
     preempt = raw.get("preempt")
     if not isinstance(preempt, bool | None):
         raise ScenarioError("preempt: must be true or false")
@@ -51,7 +51,7 @@ def read_preempt(raw: Json) -> bool:
 
 
 def read_list(raw: Json, key: str) -> list[Any]:
-    """``raw[key]`` as a list; raises ScenarioError."""
+    """Return ``raw[key]`` as a list. Raises ScenarioError."""
     value = raw.get(key)
     if value is None:
         return []

@@ -1,4 +1,4 @@
-"""A cluster described in JSON, the pods that wait in it, and the configuration that schedules them."""
+"""A cluster described in JSON, its pending pods, and the configuration that schedules them."""
 
 from __future__ import annotations
 
@@ -42,24 +42,26 @@ Cluster = TypeVar("Cluster", bound=Snapshot)
 
 @dataclass(frozen=True, slots=True)
 class Scenario:
-    """``snapshot`` is changed by running the scenario: one scenario is run once."""
+    """A cluster, its pending pods, and a configuration. It runs once, because running it changes ``snapshot``."""
 
     name: str
     configuration: Configuration
     snapshot: Snapshot
     pending: list[Pod]
+    # MODE_EACH or MODE_SEQUENCE.
     mode: str
+    # ``schedule`` evicts pods.
     preempt: bool = False
     remarks: tuple[str, ...] = ()  # what an API server would have refused; that another release was asked for
 
     @classmethod
     def from_text(cls, text: str) -> Scenario:
-        """Read one scenario; raises ScenarioError."""
+        """Read one scenario. Raises ScenarioError."""
         return cls.from_json(read_text(text))
 
     @classmethod
     def from_json(cls, raw: Json) -> Scenario:
-        """Of a scenario that is not for the classic scheduler; raises ScenarioError."""
+        """Read a scenario that is not for the classic scheduler. Raises ScenarioError."""
         name = read_name(raw)
         try:
             if raw.get("classic"):
@@ -86,7 +88,7 @@ class Scenario:
 
     @property
     def engine(self) -> str:
-        """The version of kschedweb, and the kube-scheduler whose answer it gives."""
+        """The version of kschedweb, and the kube-scheduler that it stands for."""
         return self.configuration.release.engine
 
     @property
@@ -94,18 +96,18 @@ class Scenario:
         return WITH_PREEMPTION if self.preempt else NODE_ONLY
 
     def create_scheduler(self, post: Post | None) -> Scheduler:
-        """The scheduler of this cluster, with extenders that ``post`` reaches."""
+        """Return the scheduler of this cluster, with extenders that ``post`` reaches."""
         extenders = Extenders(self.configuration.extenders, post)
         return Scheduler(self.snapshot, self.configuration, extenders=extenders)
 
     def explain(self, mode: str | None = None, post: Post | None = None) -> Json:
-        """The verdicts and scores for each pending pod, in the form of the conformance files.
+        """Return the verdicts and scores for each pending pod, in the form of the conformance files.
 
-        Without ``post`` they are those of the plugins alone; what extenders were left out is said for each pod.
-        A group is asked about when the first of its pods would be explained, and its pods follow at once: in sequence
-        they stay on their nodes only if the group is placed. Of a pod of another scheduler ``handledBy`` names that.
-        Gates of pods are not looked at: as in the reference, who names a pod wants to know how it would fare.
-        Raises ScenarioError where the cycle of a pod fails.
+        Without ``post`` they are those of the plugins alone, and each pod lists the extenders that were left out. A
+        group is explained when the first of its pods would be, and its pods follow at once; in sequence they stay on
+        their nodes only if the group is placed. For a pod of another scheduler ``handledBy`` names that scheduler.
+        Scheduling gates are ignored, as in the reference: a caller that names a pod wants to know how it would fare.
+        Raises ScenarioError if the cycle of a pod fails.
         """
         scheduler, sequence = self.create_scheduler(post), (mode or self.mode) == MODE_SEQUENCE
         explanations: dict[str, Json] = {}
@@ -127,7 +129,7 @@ class Scenario:
         return {"name": self.name, "nodeOrder": order, **self._build_answers("pods", explanations, groups)}
 
     def schedule(self, post: Post | None = None) -> Json:
-        """The placements of the pending pods, one after the other; ``post`` lets extenders be asked.
+        """Return the placements of the pending pods, one after the other; ``post`` lets extenders be asked.
 
         Each pod is assumed on its node, which is as far as the reference goes: nothing is reserved or bound. A group is
         tried when the first of its pods would be.
@@ -145,10 +147,10 @@ class Scenario:
         return {"name": self.name, **self._build_answers("placements", placements, groups)}
 
     def describe_conditions(self, post: Post | None = None) -> Json:
-        """The node of each pending pod, or the whole message of its condition and the node nominated for it.
+        """Return the node of each pending pod, or the whole message of its condition and its nominated node.
 
-        All are tried on the same cluster, those of a group as the group is. Raises ScenarioError where the cycle of a
-        pod fails.
+        All pods are tried on the same cluster, those of a group together. Raises ScenarioError if the cycle of a pod
+        fails.
         """
         scheduler = self.create_scheduler(post)
         conditions: dict[str, Json] = {}
@@ -158,6 +160,7 @@ class Scenario:
                     with self._name_pod_in_errors(pod):
                         conditions[pod.key] = scheduler.find(pod, DRY_RUN_REQUEST).to_condition()
             else:
+                # A group's pods are assumed one after the other, which must not show in the answers about other pods.
                 group_scheduler = scheduler.with_snapshot(self.snapshot.copy())
                 group_scheduler.nominator = scheduler.nominator.copy()
                 result = group_scheduler.schedule_group(group, pods, DRY_RUN_REQUEST)
@@ -165,7 +168,8 @@ class Scenario:
         return {"name": self.name, **self._build_answers("pods", conditions)}
 
     def _iterate_turns(self) -> Iterator[tuple[PodGroup | None, list[Pod]]]:
-        """Yield each pod alone; where groups are scheduled as such, each group with its pods in place of the first.
+        """Yield each pod alone. Where groups are scheduled as such, yield each group with its pods in place of the
+        first.
 
         Pods of other schedulers are left out, as kube-scheduler does not queue them.
         """
@@ -180,19 +184,19 @@ class Scenario:
                 yield group, pods
 
     def _build_answers(self, key: str, by_pod: Mapping[str, Json], groups: Sequence[Json] = ()) -> Json:
-        """The answers in the order of the pending pods, and those about their groups, where there are any."""
+        """Return the answers in the order of the pending pods, and those about their groups if there are any."""
         answers = [
             by_pod[pod.key] if self._is_responsible(pod) else _describe_handled_elsewhere(pod) for pod in self.pending
         ]
         return {key: answers or None, **({"groups": list(groups)} if groups else {})}
 
     def _is_responsible(self, pod: Pod) -> bool:
-        """Whether a profile has the pod's schedulerName, as ``responsibleForPod`` asks."""
+        """Return whether a profile has the pod's schedulerName, as ``responsibleForPod`` does."""
         return self.configuration.find_profile(pod.scheduler_name) is not None
 
     @contextmanager
     def _name_pod_in_errors(self, pod: Pod) -> Iterator[None]:
-        """A context whose CycleError becomes a ScenarioError that names ``pod``."""
+        """Turn a CycleError within the context into a ScenarioError that names ``pod``."""
         try:
             yield
         except CycleError as error:
@@ -207,7 +211,7 @@ class Scenario:
         return placement
 
     def summary(self, clock: Callable[[], float], post: Post | None = None) -> Json:
-        """Throughput and latency of scheduling the pending pods; ``clock`` gives seconds. Raises ScenarioError."""
+        """Return throughput and latency of placing the pending pods; ``clock`` gives seconds. Raises ScenarioError."""
         scheduler = self.create_scheduler(post)
         unasked = [url for pod in self.pending for url in scheduler.extenders.unasked_urls(pod, "filter", "prioritize")]
         if unasked:
@@ -220,7 +224,10 @@ def _describe_handled_elsewhere(pod: Pod) -> Json:
 
 
 def measure_placing(clock: Callable[[], float], pods: list[Pod], place: Callable[[Pod], bool]) -> Json:
-    """Throughput and latency of placing ``pods``; ``place`` says whether one found a node, ``clock`` gives seconds."""
+    """Return throughput and latency of placing ``pods``.
+
+    ``place`` returns whether a pod found a node; ``clock`` gives seconds.
+    """
     scheduled, milliseconds = 0, []
     start = clock()
     for pod in pods:
@@ -249,7 +256,7 @@ def _load_configuration(raw: Json) -> Configuration:
 
 
 def read_release(raw: Json) -> Release:
-    """The release of kube-scheduler that answers; raises ScenarioError."""
+    """Return the release of kube-scheduler that answers. Raises ScenarioError."""
     try:
         return get_release(raw.get("release") or "", raw.get("featureGates") or {}, raw.get("files") or {})
     except ReleaseError as error:
@@ -257,7 +264,7 @@ def read_release(raw: Json) -> Release:
 
 
 def _read_watermarks(raw: Json, snapshot: Snapshot) -> tuple[str, ...]:
-    """Give the snapshot the utilisation that the scenario carries, which goes before that of its objects' annotations.
+    """Give the snapshot the scenario's utilisation, which takes precedence over annotations of its objects.
 
     Returns remarks about both.
     """
@@ -277,7 +284,7 @@ def _read_watermarks(raw: Json, snapshot: Snapshot) -> tuple[str, ...]:
 
 
 def _apply_classes(raw: Json) -> tuple[Json, tuple[str, ...]]:
-    """The scenario with what classes give its pods, and remarks on pods to which that cannot be given."""
+    """Return the scenario with the values that classes give its pods, and remarks on pods for which that fails."""
     objects, pending = read_list(raw, "objects"), read_list(raw, "pending")
     classes, remarks = ClusterObjects(), []
     for item in objects:
@@ -301,7 +308,7 @@ def _apply_classes(raw: Json) -> tuple[Json, tuple[str, ...]]:
 def read_snapshot(
     kind: type[Cluster], raw: Json, *, keep_finished: bool = True, counting: Counting = COUNTING
 ) -> Cluster:
-    """The scenario's cluster, in which every pod has a node; raises ScenarioError."""
+    """Return the scenario's cluster, in which every pod has a node. Raises ScenarioError."""
     snapshot = kind.from_objects(
         _upgrade_objects(read_list(raw, "objects")), keep_finished=keep_finished, counting=counting
     )
@@ -322,7 +329,7 @@ def _upgrade_objects(objects: list[Any]) -> list[Any]:
 
 
 def read_pending(raw: Json, snapshot: Snapshot) -> list[Pod]:
-    """The pods that wait; raises ScenarioError."""
+    """Return the pending pods. Raises ScenarioError."""
     pods: dict[str, Pod] = {}
     for position, item in enumerate(read_list(raw, "pending")):
         if not isinstance(item, dict) or item.get("kind") != "Pod":
@@ -346,6 +353,8 @@ def _place_running(pending: list[Pod], snapshot: Snapshot) -> None:
 
 
 def remarks_on(raw: Json) -> tuple[str, ...]:
-    """What an API server would have refused, in its words, but the scheduler runs with."""
+    """Return the API server's words about objects that it would have refused; the scheduler runs with them all the
+    same.
+    """
     items = [*read_list(raw, "objects"), *read_list(raw, "pending")]
     return tuple(refusal.text for item in items for refusal in find_refusals(item, read=True))

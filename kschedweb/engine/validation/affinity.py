@@ -15,19 +15,19 @@ Term = dict[str, Any]
 
 
 def selector_problems(selector: Term, path: str) -> list[Problem]:
-    """Return what is wrong with a node selector; empty terms match nothing and are not looked at."""
+    """Return the problems of a node selector. Empty terms match nothing and are not checked."""
     terms = selector["nodeSelectorTerms"] or []
     return [p for i, term in enumerate(terms) for p in term_problems(term, f"{path}.nodeSelectorTerms[{i}]")]
 
 
 def preferred_problems(terms: list[Term], path: str) -> list[Problem]:
-    """Return what is wrong with preferred terms; those of weight 0 are not looked at."""
+    """Return the problems of preferred terms. Terms of weight 0 are not checked."""
     counted = [(i, term["preference"]) for i, term in enumerate(terms) if term["weight"]]
     return [p for i, preference in counted for p in term_problems(preference, f"{path}[{i}]")]
 
 
 def term_problems(term: Term, path: str) -> list[Problem]:
-    """Return what is wrong with one term, as ``newNodeSelectorTerm`` does."""
+    """Return the problems of one term, as ``newNodeSelectorTerm`` does."""
     problems: list[Problem] = []
     for index, requirement in enumerate(term.get("matchExpressions") or ()):
         problems += _expression_problems(requirement, f"{path}.matchExpressions[{index}]")
@@ -53,7 +53,7 @@ def _expression_problems(requirement: Term, path: str) -> list[Problem]:
 
 
 def requirement_problems(key: str, operator: str, values: Sequence[str] | None, path: str = "") -> list[Problem]:
-    """Return what is wrong with a condition on a label by one of LABEL_OPERATORS, as ``labels.NewRequirement`` does."""
+    """Return the problems of a condition on a label by one of LABEL_OPERATORS, as ``labels.NewRequirement`` does."""
     problems: list[Problem] = []
     if complaints := name_complaints(key):
         problems.append(invalid(child_path(path, "key"), key, "; ".join(complaints)))
@@ -72,7 +72,7 @@ def requirement_problems(key: str, operator: str, values: Sequence[str] | None, 
 
 
 def count_complaint(operator: str, count: int) -> str:
-    """Say what is wrong with the number of values, "" where nothing is."""
+    """Return the problem with the number of values; "" if there is none."""
     if operator in ("In", "NotIn") and count == 0:
         return "for 'in', 'notin' operators, values set can't be empty"
     if operator in ("Exists", "DoesNotExist") and count:

@@ -16,16 +16,18 @@ def child_path(path: str, name: str) -> str:
 
 @dataclass(frozen=True)
 class Typed:
-    """A value whose Go type is not a plain string, so that it prints as JSON."""
+    """A value whose Go type is not a plain string, so that it is printed as JSON."""
 
     value: Any
 
 
 @dataclass(frozen=True)
 class Problem:
-    """One error: where (``""`` for the document) and the whole text as kube-scheduler prints it."""
+    """One field error."""
 
+    # "" for the document.
     path: str
+    # The whole text as kube-scheduler prints it.
     text: str
 
 
@@ -62,7 +64,7 @@ def unsupported(path: str, value: Any, supported: tuple[str, ...]) -> Problem:
 
 
 def aggregate_problems(problems: Iterable[Problem]) -> str:
-    """Return several errors as one text: the error itself, or ``[e1, e2]`` without repetition."""
+    """Return several errors as one text: the error itself, or ``[e1, e2]`` without repetition, as `NewAggregate`."""
     return aggregate_texts(problem.text for problem in problems)
 
 

@@ -1,4 +1,4 @@
-"""Go's ways of writing and reading values, where kube-scheduler's words depend on them."""
+"""Go's ways of writing and reading values, where kube-scheduler's messages depend on them."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 INT64_MAX = (1 << 63) - 1
+# The units of `time.ParseDuration`; there are two code points for mu.
 NANOSECONDS = {
     "ns": 1,
     "us": 1_000,
@@ -31,8 +32,9 @@ _UNIT = re.compile(r"[^.0-9]+")
 
 
 class Literal(float):
-    """A number that JSON text does not write as a whole one; ``text`` keeps how it was written."""
+    """A number that JSON text does not write as a whole number."""
 
+    # The number as it was written.
     text: str
 
     def __new__(cls, text: str) -> Literal:
@@ -68,13 +70,14 @@ def marshal_json(value: Any) -> str:
 
 
 def number_json(value: float, bits: int = 32) -> int | float:
-    """Return a float of 32 or 64 bits as the shortest JSON number that reads back as itself."""
+    """Return a float of 32 or 64 bits as the shortest JSON number that reads back as the same value."""
     shortest = float(str(np.float32(value))) if bits == 32 else float(value)
     return int(shortest) if shortest.is_integer() and abs(shortest) < 1e21 else shortest
 
 
 def parse_int(text: str) -> int | None:
-    """Read a decimal 64-bit integer as ``strconv.ParseInt(text, 10, 64)`` does; ``None`` where that fails."""
+    """Read a decimal 64-bit integer as ``strconv.ParseInt(text, 10, 64)`` does; ``None`` if that fails."""
+    # Longer texts are refused first, because Python's int() is quadratic in the digits.
     if not re.fullmatch(r"[+-]?[0-9]+", text, re.ASCII) or len(text) > 64:
         return None
     number = int(text)
@@ -82,7 +85,7 @@ def parse_int(text: str) -> int | None:
 
 
 def plain_sum(numbers: Iterable[float]) -> float:
-    """Add up from left to right, as a loop in Go does; Python's ``sum`` is more exact."""
+    """Add up from left to right, as a loop in Go does. Python's ``sum`` compensates rounding errors, so it differs."""
     total = 0.0
     for number in numbers:
         total += number
@@ -90,7 +93,7 @@ def plain_sum(numbers: Iterable[float]) -> float:
 
 
 def parse_float(text: str) -> float | None:
-    """Read a finite number as ``strconv.ParseFloat(text, 64)`` does; ``None`` where it is none."""
+    """Read a finite number as ``strconv.ParseFloat(text, 64)`` does; ``None`` if it is not one."""
     if text != text.strip() or not text.isascii():
         return None
     try:
@@ -102,7 +105,7 @@ def parse_float(text: str) -> float | None:
 
 
 def base64_fault(text: str) -> int | None:
-    """Return the byte at which Go's decoder gives up on base64 text; ``None`` where it does not."""
+    """Return the index of the byte at which Go's decoder rejects base64 text; ``None`` if it does not."""
     data = text.encode("utf-8", "surrogatepass")
     filled = 0
     for at, byte in enumerate(data):
@@ -115,7 +118,7 @@ def base64_fault(text: str) -> int | None:
 
 
 def _padding_fault(data: bytes, at: int, filled: int) -> int | None:
-    """Judge what follows the first ``=``, which stands at ``at`` after ``filled`` characters of a group of four."""
+    """Return the fault after the first ``=``, which stands at ``at`` after ``filled`` characters of a group of four."""
     if filled < 2:
         return at
     following = [index for index in range(at + 1, len(data)) if data[index] not in b"\r\n"]
@@ -148,12 +151,12 @@ def parse_duration(text: str) -> int:
 
 
 def parse_seconds(text: str) -> float:
-    """Read a duration as ``time.ParseDuration`` does, in seconds; raises ValueError."""
+    """Read a duration as ``time.ParseDuration`` does and return seconds. Raises ValueError."""
     return parse_duration(text) / SECOND
 
 
 def _duration_step(remaining: str, text: str) -> tuple[int, str]:
-    """Read one number with its unit; return nanoseconds and what is left of the text."""
+    """Read one number with its unit; return nanoseconds and the rest of the text."""
     match = _DURATION_PART.match(remaining)
     if match is None or not (match["whole"] or match["part"]):
         raise ValueError(f"time: invalid duration {_time_quote(text)}")
@@ -168,6 +171,7 @@ def _duration_step(remaining: str, text: str) -> tuple[int, str]:
     scale = NANOSECONDS[unit[0]]
     amount = int(match["whole"].lstrip("0") or "0") * scale
     if match["part"]:
+        # Go multiplies in float64 by scale / 10^digits, in this order; 18 digits are all that its int64 holds.
         amount += int(float(int(match["part"][:18])) * (float(scale) / 10.0 ** len(match["part"][:18])))
     if amount > INT64_MAX + 1:
         raise ValueError(f"time: invalid duration {_time_quote(text)}")
@@ -175,7 +179,7 @@ def _duration_step(remaining: str, text: str) -> tuple[int, str]:
 
 
 def _time_quote(text: str) -> str:
-    """Quote as package time does: escapes by bytes, for quotes, backslashes and all but printable ASCII."""
+    """Quote as package time does: by bytes, with escapes for quotes, backslashes and all but printable ASCII."""
     plain: Callable[[int], str] = lambda byte: ("\\" if byte in b'"\\' else "") + chr(byte)  # noqa: E731
     return '"' + "".join(plain(b) if 0x20 <= b < 0x80 else f"\\x{b:02x}" for b in text.encode()) + '"'
 

@@ -1,7 +1,7 @@
-"""The order in which Go's sort.Slice leaves what it sorts.
+"""The order in which Go's sort.Slice leaves a slice.
 
 The sort is not stable, but it is deterministic: the order of equal elements follows from the steps of its
-pattern-defeating quicksort. A comparison may even contradict itself, as one that reads the clock does.
+pattern-defeating quicksort. The comparison may even contradict itself, as one that reads the clock does.
 """
 
 from __future__ import annotations
@@ -14,13 +14,15 @@ from kschedweb.engine.values import dataclass
 
 Item = TypeVar("Item")
 SHORT, LONG = 12, 50  # up to SHORT items insertion sort is enough; from LONG on, pivots are chosen with more care
+# `maxSteps` of `partialInsertionSort_func`.
 STEPS = 5
 RISING, FALLING, UNKNOWN = 0, 12, -1  # numbers of swaps in the choice of a pivot that say how sorted the items are
+# Keeps the random numbers of `xorshift` to 64 bits.
 WORD = 2**64 - 1
 
 
 def sort_slice(items: MutableSequence[Item], less: Callable[[Item, Item], bool]) -> None:
-    """Sort ``items`` in place."""
+    """Sort ``items`` in place, as `pdqsort_func` does."""
     _Sort(items, less).quick_sort(0, len(items), len(items).bit_length())
 
 
@@ -37,7 +39,7 @@ class _Sort(Generic[Item]):
         self.items[first], self.items[other] = self.items[other], self.items[first]
 
     def quick_sort(self, low: int, high: int, patience: int) -> None:
-        """Sort [low, high); after ``patience`` bad pivots heap sort takes over."""
+        """Sort [low, high). After ``patience`` bad pivots heap sort takes over."""
         balanced = untouched = True
         while high - low > SHORT:
             if patience == 0:
@@ -91,7 +93,7 @@ class _Sort(Generic[Item]):
             root = child
 
     def partition(self, low: int, high: int, pivot: int) -> tuple[int, bool]:
-        """Partition around the pivot; returns its position, and whether the items were partitioned already."""
+        """Partition around the pivot. Return its position, and whether the items were partitioned already."""
         self.swap(low, pivot)
         left_index, right = low + 1, high - 1
         moved = False
@@ -108,7 +110,7 @@ class _Sort(Generic[Item]):
         return right, not moved
 
     def skip_equal(self, low: int, high: int, pivot: int) -> int:
-        """Move items equal to the pivot to the front; no item is less. Returns where the rest begins."""
+        """Move the items equal to the pivot to the front, where no item is less. Return where the rest begins."""
         self.swap(low, pivot)
         left_index, right = low + 1, high - 1
         while True:
@@ -122,7 +124,7 @@ class _Sort(Generic[Item]):
             left_index, right = left_index + 1, right - 1
 
     def nearly_sorted(self, low: int, high: int) -> bool:
-        """Swap a few items that are out of order; False if there are too many of them."""
+        """Swap a few items that are out of order. Return False if there are too many of them."""
         place = low + 1
         for _ in range(STEPS):
             while place < high and not self.less(place, place - 1):
@@ -145,7 +147,7 @@ class _Sort(Generic[Item]):
         return False
 
     def break_patterns(self, low: int, high: int) -> None:
-        """Swap three items in the middle with others that look random."""
+        """Swap three items in the middle with pseudo-random ones, as `breakPatterns_func` does."""
         size = high - low
         random, bits = size, (1 << size.bit_length()) - 1
         middle = low + size // 4 * 2
@@ -157,7 +159,7 @@ class _Sort(Generic[Item]):
             self.swap(place, low + (other - size if other >= size else other))
 
     def choose_pivot(self, low: int, high: int) -> tuple[int, int]:
-        """The position of the pivot, and which way the items seem to run."""
+        """Return the position of the pivot, and whether the items seem to rise or fall."""
         size = high - low
         self.swaps = 0
         places = [low + size // 4 * quarter for quarter in (1, 2, 3)]

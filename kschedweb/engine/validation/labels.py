@@ -1,6 +1,6 @@
 """Rules for label names, label values and extended resource names, each as a list of complaints.
 
-Most texts of a cluster are the same ones again and again: what is said of the last few is kept.
+Most texts of a cluster recur again and again, so the complaints about recent ones are cached.
 """
 
 from __future__ import annotations
@@ -31,14 +31,16 @@ _LABEL_RULE = (
 _IS_NAME, _IS_VALUE, _IS_LABEL, _IS_SUBDOMAIN = (
     re.compile(pattern, re.ASCII).fullmatch for pattern in (_NAME, f"({_NAME})?", _DNS_LABEL, _SUBDOMAIN)
 )
+# Kubernetes' `LabelValueMaxLength` and `DNS1123SubdomainMaxLength`.
 _LABEL_LENGTH = 63
 _SUBDOMAIN_LENGTH = 253
+# Enough for the names and label values of a large cluster.
 _CACHE_SIZE = 65536
 
 
 @lru_cache(maxsize=_CACHE_SIZE)
 def name_complaints(name: str) -> tuple[str, ...]:
-    """Say what is wrong with a label name (``[prefix/]name``)."""
+    """Return the complaints about a label name (``[prefix/]name``)."""
     parts = name.split("/")
     if len(parts) > 2:
         return (
@@ -68,7 +70,7 @@ def _prefix_complaints(prefix: str) -> list[str]:
 
 @lru_cache(maxsize=_CACHE_SIZE)
 def subdomain_complaints(name: str) -> tuple[str, ...]:
-    """Say what is wrong with the name of an object, which may have dots."""
+    """Return the complaints about the name of an object, which may have dots."""
     complaints = (
         () if _byte_length(name) <= _SUBDOMAIN_LENGTH else (f"must be no more than {_SUBDOMAIN_LENGTH} characters",)
     )
@@ -77,7 +79,7 @@ def subdomain_complaints(name: str) -> tuple[str, ...]:
 
 @lru_cache(maxsize=_CACHE_SIZE)
 def dns_label_complaints(name: str) -> tuple[str, ...]:
-    """Say what is wrong with a name without dots, such as that of a namespace or a container."""
+    """Return the complaints about a name without dots, such as that of a namespace or a container."""
     complaints = () if _byte_length(name) <= _LABEL_LENGTH else (f"must be no more than {_LABEL_LENGTH} characters",)
     if _IS_LABEL(name):
         return complaints
@@ -86,13 +88,13 @@ def dns_label_complaints(name: str) -> tuple[str, ...]:
 
 @lru_cache(maxsize=_CACHE_SIZE)
 def value_complaints(value: str) -> tuple[str, ...]:
-    """Say what is wrong with a label value."""
+    """Return the complaints about a label value."""
     complaints = () if _byte_length(value) <= _LABEL_LENGTH else (f"must be no more than {_LABEL_LENGTH} bytes",)
     return complaints if _IS_VALUE(value) else (*complaints, _VALUE_RULE)
 
 
 def is_extended_resource(name: str) -> bool:
-    """Tell whether ``name`` is an extended resource: with a prefix that is not Kubernetes' own."""
+    """Return whether ``name`` is an extended resource: with a prefix that is not Kubernetes' own."""
     if "/" not in name or "kubernetes.io/" in name or name.startswith("requests."):
         return False
     return not name_complaints(f"requests.{name}")
