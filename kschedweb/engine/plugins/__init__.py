@@ -1,4 +1,4 @@
-"""One module per plugin: what it decides, its arguments, and the ``PluginSpec`` that registers it.
+"""One module per plugin: its decisions, its arguments, and the ``PluginSpec`` that registers it.
 
 Plugins of other packages are found by entry points of the group ``kschedweb.plugins``.
 """
@@ -16,7 +16,7 @@ ENTRY_POINTS = "kschedweb.plugins"
 
 
 def kube_scheduler_plugins(*names: str) -> tuple[PluginSpec, ...]:
-    """kube-scheduler's own plugins of these names, each from the module of its name."""
+    """Return kube-scheduler's own plugins of these names, each from the module of its name."""
     modules = (import_module(f"{__name__}.{name.lower()}") for name in names)
     return tuple(module.SPEC for module in modules)
 
@@ -44,7 +44,7 @@ def out_of_tree_plugins() -> tuple[PluginSpec, ...]:
 
 
 def _find_specs() -> Iterator[PluginSpec]:
-    """The plugins that come with kschedweb: those of kube-scheduler, and those with an origin."""
+    """Yield the plugins that come with kschedweb: those of kube-scheduler, and those with an origin."""
     for module in iter_modules(__path__, f"{__name__}."):
         values = vars(import_module(module.name)).values()
         yield from (value for value in values if isinstance(value, PluginSpec))

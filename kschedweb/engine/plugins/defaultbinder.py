@@ -1,4 +1,4 @@
-"""DefaultBinder binds the pod to the node that was chosen.
+"""DefaultBinder binds the pod to the chosen node.
 
 In a snapshot nothing is left to do: the pod was put on its node when it was assumed.
 """

@@ -32,12 +32,15 @@ class DefaultPreemption:
     name = "DefaultPreemption"
 
     def __init__(self, args: dict[str, Any], tells: bool = True, by_clock: bool = False, groups: bool = False) -> None:
-        """``tells``: where it makes room, its status says so; ``by_clock``: see ``by_importance``.
+        """Read the arguments; the flags depend on the release.
 
-        ``groups``: pods may belong to groups, which count as such.
+        ``tells``: the status names the node where it makes room.
+        ``by_clock``: see ``by_importance``.
+        ``groups``: pods of a group are evicted together.
         """
         self.tells, self.by_clock, self.groups = tells, by_clock, groups
         percentage, absolute = args.get("minCandidateNodesPercentage"), args.get("minCandidateNodesAbsolute")
+        # The defaults of `DefaultPreemptionArgs`, for arguments that were not loaded from a document.
         self.percentage = 10 if percentage is None else int(percentage)
         self.absolute = 100 if absolute is None else int(absolute)
 
@@ -62,6 +65,8 @@ class DefaultPreemption:
         if not candidates.size:
             failure = search.error_message()
             return PostFilterResult(error(failure)) if failure else self._no_candidates_result(search)
+        # Extenders and explanations need every candidate; a plain decision needs only the best one, which is far
+        # cheaper.
         if not (handle.explains or search.preempting_extenders()):
             best = search.best(candidates)
             return PostFilterResult(self._success_status(best), best.node, best.victims)
@@ -81,18 +86,20 @@ class DefaultPreemption:
         return Status(reasons=(reason,)) if self.tells else SUCCESS
 
     @staticmethod
+    # "" clears an earlier nomination, as `NewPostFilterResultWithNominatedNode("")` does.
     def _no_candidates_result(search: PreemptionEvaluator) -> PostFilterResult:
         return PostFilterResult(unschedulable(search.build_message()), nominated="")
 
     def num_candidates(self, nodes: int) -> int:
-        """The number of candidates to look for among ``nodes`` nodes where evictions could help."""
+        """Return the number of candidates to look for among ``nodes`` nodes where evictions could help."""
         return min(max(nodes * self.percentage // 100, self.absolute), nodes)
 
     def check_eligibility(self, cycle: Cycle, diagnosis: Diagnosis) -> str:
-        """The reason why the pod may not preempt others; "" if it may."""
+        """Return the reason why the pod may not preempt others; "" if it may."""
         pod, snapshot = cycle.pod, cycle.snapshot
         if never_preempts(pod):
             return NEVER
+        # A node that no eviction can help cannot be the one for which the pod waits, so the pod may try again.
         if not pod.nominated_node or diagnosis.status_at(pod.nominated_node).code is Code.UNRESOLVABLE:
             return ""
         nominated = snapshot.index.get(pod.nominated_node)

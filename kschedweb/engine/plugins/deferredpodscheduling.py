@@ -1,4 +1,4 @@
-"""DeferredPodScheduling keeps a running pod, whose resize waits for room on its node, to that node."""
+"""DeferredPodScheduling keeps a running pod, whose resize waits for room, on its own node."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class DeferredPodScheduling:
         return Verdicts(codes[rows], (SUCCESS, ELSEWHERE, DISABLED))
 
     def permit(self, cycle: Cycle, node: str) -> tuple[Status, float]:
-        """Leave it to the kubelet, which resizes the pod."""
+        """Reject a deferred pod that fits now: the kubelet resizes it, and nothing has to be bound."""
         return (FITS if cycle.pod.resize_deferred else SUCCESS), 0.0
 
 

@@ -1,4 +1,4 @@
-"""GangScheduling keeps the pods of a gang back until enough of them are there, and lets them start together."""
+"""GangScheduling holds the pods of a gang back until enough of them exist, and lets them start together."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class GangScheduling:
         pass
 
     def pre_enqueue(self, pod: Pod, cluster: ClusterObjects) -> Status:
-        """Whether as many pods of the gang are there as have to be placed together."""
+        """Reject the pod until as many pods of the gang exist as have to be placed together."""
         if not pod.scheduling_group:
             return SUCCESS
         group = cluster.groups.group_of(pod)
@@ -44,7 +44,7 @@ class GangScheduling:
         return SUCCESS
 
     def placement_feasible(self, cycle: GroupCycle, progress: Progress) -> Status:
-        """``Wait`` while pods that are still to be tried may make up the number."""
+        """Return ``Wait`` while pods that are still to be tried may complete the gang."""
         min_count, scheduled, remaining = cycle.group.min_placed, progress.scheduled, progress.remaining
         counted = f"{scheduled} scheduled, {remaining} remaining"
         if remaining + scheduled < min_count:
@@ -54,7 +54,7 @@ class GangScheduling:
         return SUCCESS
 
     def permit(self, cycle: Cycle, node: str) -> tuple[Status, float]:
-        """Wait for the others; the pod that makes up the number lets them all go on."""
+        """Wait for the other pods. The pod that completes the gang lets all of them go on."""
         key = cycle.pod.scheduling_group
         if not key:
             return SUCCESS, 0.0

@@ -41,7 +41,7 @@ RESOURCE_WEIGHTS = {CPU: 1.0, MEMORY: 1.0}
 
 @dataclass(frozen=True, slots=True)
 class Levels:
-    """The arithmetic of each (resource, window) of ``keys``: float64[keys, nodes] in percent, NaN where not known."""
+    """The levels of each (resource, window) of ``keys``: float64[keys, nodes] in percent, NaN where unknown."""
 
     keys: list[tuple[str, str]]
     node: Floats  # as measured
@@ -74,7 +74,7 @@ class HheWaterLevelBalance:
         return PASSED
 
     def filter(self, cycle: Cycle, rows: Rows) -> Verdicts:
-        """Every node passes: the level is a preference."""
+        """Let every node pass: the level is a preference."""
         return Verdicts.uniform(cycle.num_rows(rows))
 
     def depends_on(self, cycle: Cycle, pod: Pod) -> bool:
@@ -84,7 +84,7 @@ class HheWaterLevelBalance:
         return SUCCESS
 
     def score(self, cycle: Cycle, rows: Rows) -> Ints:
-        """The weighted mean over resources and windows, rounded half away from zero; 0 where nothing is known."""
+        """Return the weighted mean over resources and windows, rounded half away from zero; 0 if nothing is known."""
         levels = self.levels(cycle.snapshot, cycle.pod)
         if levels is None:
             return np.zeros(cycle.num_rows(rows), dtype=np.int64)
@@ -94,7 +94,7 @@ class HheWaterLevelBalance:
         """Do nothing: the snapshot knows when pods were bound."""
 
     def levels(self, snapshot: Snapshot, pod: Pod) -> Levels | None:
-        """The arithmetic of each resource and window that some node has figures for; ``None`` without figures."""
+        """Return the levels of each resource and window for which some node has figures; ``None`` without figures."""
         watermarks = snapshot.watermarks
         if watermarks is None:
             return None
@@ -116,14 +116,15 @@ class HheWaterLevelBalance:
         return Levels(keys, node, missing, pods, cluster, level_scores(node + missing + pods, cluster))
 
     def _measured_levels(self, watermarks: Watermarks, keys: list[tuple[str, str]], now: float) -> Floats:
-        """The nodes' figures, NaN where they are too old. Shape [keys, nodes]."""
+        """Return the nodes' figures, NaN where they are too old. Shape [keys, nodes]."""
         node = np.array([watermarks.column(*key) for key in keys])
         if self.expiration:
+            # Negated, so that NaN, an unknown time, counts as too old.
             node[:, ~(now - watermarks.updated <= self.expiration)] = math.nan
         return np.nan_to_num(node) if self.idle else node
 
     def _recent_use(self, snapshot: Snapshot, watermarks: Watermarks, keys: list[tuple[str, str]]) -> Floats:
-        """Use of the pods that were bound when a node's figures were made, or later. Shape [keys, nodes]."""
+        """Return the use of pods that were bound when a node's figures were made, or later. Shape [keys, nodes]."""
 
         def estimate(pod: Pod, node: int, time: float) -> PodContribution | None:
             if not time >= watermarks.updated[node]:
@@ -142,14 +143,14 @@ class HheWaterLevelBalance:
     def _expected_use(
         pod: Pod, watermarks: Watermarks, objects: ClusterObjects, keys: list[tuple[str, str]]
     ) -> Iterator[float]:
-        """What the pod is expected to use, in milli-CPU or bytes: what its workload's pods use, else its limit."""
+        """Yield the pod's expected use, in milli-CPU or bytes: that of its workload's pods, else its limit."""
         figures = watermarks.workload_figures(pod, objects) or {}
         for resource, window in keys:
             figure = figures.get(resource, {}).get(window)
             yield float(pod.limits.get(resource, 0)) if figure is None else figure * UNIT[resource]
 
     def mean(self, levels: Levels) -> Floats:
-        """The weighted mean of each resource over its windows, then over the resources. Shape [nodes]."""
+        """Return the weighted mean of each resource over its windows, then over the resources. Shape [nodes]."""
         parts, weights = [], []
         for resource, weight in self.resource_weights.items():
             rows = [row for row, key in enumerate(levels.keys) if key[0] == resource]
@@ -161,7 +162,7 @@ class HheWaterLevelBalance:
 
 
 def cluster_levels(nodes: Floats, min_node_weight: float) -> list[float]:
-    """For each row, the mean of the nodes' levels (NaN: not known), moved towards the lowest of them."""
+    """Return, for each row, the mean of the nodes' known levels, drawn towards the lowest of them."""
     measured = (row[~np.isnan(row)] for row in nodes)
     return [
         float((row.mean() + row.min() * min_node_weight) / (1.0 + min_node_weight)) if row.size else 0.0
@@ -170,7 +171,7 @@ def cluster_levels(nodes: Floats, min_node_weight: float) -> list[float]:
 
 
 def level_scores(target: Floats, cluster: Floats | float) -> Floats:
-    """Scores of nodes that would be at ``target`` percent in a cluster at ``cluster`` (0 to 100), before rounding."""
+    """Return scores, before rounding, of nodes at ``target`` percent in a cluster at ``cluster`` (0 to 100)."""
     level = np.asarray(cluster, dtype=np.float64)
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         rising = np.where(level > 0.0, np.minimum((100.0 - level) * target / level + level, 100.0), 100.0)
@@ -180,13 +181,13 @@ def level_scores(target: Floats, cluster: Floats | float) -> Floats:
 
 
 def to_percent(amounts: Floats, allocatable: Floats) -> Floats:
-    """Percent of allocatable; infinite where an amount above 0 meets an allocatable of 0."""
+    """Return percent of allocatable; infinite where an amount above 0 meets an allocatable of 0."""
     shares = np.where(amounts > 0.0, math.inf, 0.0)
     return np.divide(100.0 * amounts, allocatable, out=shares, where=allocatable > 0.0)
 
 
 def weighted_mean(values: Floats, weights: Sequence[float]) -> Floats:
-    """The weighted mean of the known values in each column, NaN where none is known."""
+    """Return the weighted mean of the known values in each column; NaN if none is known."""
     column = np.array(weights)[:, None]
     has_value = ~np.isnan(values)
     total, weight = (np.where(has_value, values, 0.0) * column).sum(axis=0), (has_value * column).sum(axis=0)
@@ -291,7 +292,7 @@ def validate_args(args: dict[str, Any], path: str) -> list[Problem]:
 
 
 def not_negative(args: dict[str, Any], path: str, *names: str) -> list[Problem]:
-    """A problem for each of the numbers and durations ``names`` that is below 0."""
+    """Return a problem for each of the numbers and durations ``names`` that is below 0."""
     return [
         invalid(child_path(path, name), args[name], "must be 0 or more")
         for name in names

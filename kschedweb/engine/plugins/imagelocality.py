@@ -1,4 +1,4 @@
-"""ImageLocality prefers nodes that already have the pod's images; an image that many nodes have counts more."""
+"""ImageLocality prefers nodes that already have the pod's images. An image that many nodes have counts more."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from kschedweb.engine.framework.scoring import MAX_NODE_SCORE
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.state.columns import Ints, Rows
 
+# kube-scheduler's `mb`, `minThreshold` and `maxContainerThreshold`.
 MIB = 1024 * 1024
 MIN_THRESHOLD = 23 * MIB
 MOST_AN_IMAGE = 1000 * MIB
@@ -22,14 +23,20 @@ class ImageLocality:
     name = "ImageLocality"
 
     def __init__(self, args: dict[str, Any], volumes: bool = True, volumes_raise_threshold: bool = True) -> None:
-        """``volumes``: images of volumes count; ``volumes_raise_threshold``: for the best score more is needed then."""
+        """Take the flags of the release.
+
+        ``volumes``: images of volumes count.
+        ``volumes_raise_threshold``: each such image raises the threshold for the best score.
+        """
         self.volumes, self.volumes_raise_threshold = volumes, volumes_raise_threshold
 
     def scope(self, pod: Pod) -> PluginScope:
         return PluginScope.NODE
 
     def score(self, cycle: Cycle, rows: Rows) -> Ints:
-        """The size of the pod's images on the node, each scaled by the share of nodes that have it; 0 to 100."""
+        """Return scores by the size of the pod's images on the node, each scaled by the share of nodes that have it;
+        0 to 100.
+        """
         snapshot, pod = cycle.snapshot, cycle.pod
         image_states = [
             snapshot.images[name]
@@ -52,21 +59,22 @@ class ImageLocality:
         )
 
     def list_images(self, pod: Pod) -> tuple[str, ...]:
-        """The images of the pod that count: those of init containers first, those of volumes last."""
+        """Return the pod's images that count: those of init containers first, those of volumes last."""
         return pod.images if self.volumes else pod.images[: pod.container_count]
 
     def max_threshold(self, pod: Pod) -> int:
-        """The bytes from which on the score is 100."""
+        """Return the bytes from which on the score is 100."""
         return MOST_AN_IMAGE * (len(pod.images) if self.volumes_raise_threshold else pod.container_count)
 
 
 def scaled_image_score(size: int, holders: list[int], nodes: int) -> int:
-    """The bytes that an image counts for: ``size`` times the share of nodes that have it."""
+    """Return the bytes that an image counts for: ``size`` times the share of nodes that have it."""
+    # In this order, as `scaledImageScore` does: the share is computed first, and the product truncated.
     return int(float(size) * (float(len(holders)) / float(nodes)))
 
 
 def normalized_image_name(image: str) -> str:
-    """The image name with a tag, ``latest`` if it has none."""
+    """Return the image name with a tag, ``latest`` if it has none."""
     return image if image.rfind(":") > image.rfind("/") else f"{image}:latest"
 
 

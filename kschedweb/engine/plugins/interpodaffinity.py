@@ -40,11 +40,12 @@ SCORE = "InterPodAffinity.score"
 
 @dataclass(slots=True)
 class RequiredCounts:
-    """What PreFilter counts: pods by topology value, for the pod's own terms and for those of placed pods."""
+    """The counts of PreFilter: pods by topology value, for the pod's own terms and for those of placed pods."""
 
     existing: TopologySums  # placed pods whose required anti-affinity matches the incoming pod
     affinity: TopologySums  # placed pods that match all required affinity terms of the incoming pod
     anti: TopologySums  # placed pods that match a required anti-affinity term of the incoming pod
+    # The pod matches all its required affinity terms itself.
     matches_itself: bool
 
     def clone(self) -> RequiredCounts:
@@ -59,7 +60,7 @@ class TopologyCounts:
     placed: TermTally
 
     def total_sums(self) -> TopologySums:
-        """All counts added up. The result must not be changed."""
+        """Return the sum of all counts. It must not be changed."""
         placed = self.placed.current_sums()
         return self._add_tallies(placed.clone()) if self.tallies else placed
 
@@ -83,11 +84,12 @@ class InterPodAffinity:
         any_term: bool = True,
         nominations: bool = True,
     ) -> None:
-        """``by_value``: a term keeps its namespace selector beside the namespaces that it matches (up to 1.36).
+        """Read the arguments; the flags depend on the release.
 
-        ``mutual``: a pod that goes wakes those that it kept away, too; ``any_term``: one of several terms of
-        anti-affinity is enough for that, else all must match; ``nominations``: see
-        ``Behaviour.hints_include_nominated_pods``.
+        ``by_value``: a term keeps its namespace selector beside the namespaces that it matches (up to 1.36).
+        ``mutual``: a deleted pod requeues pods that its own anti-affinity kept away, too.
+        ``any_term``: for that, one of several terms of anti-affinity has to match, else all of them.
+        ``nominations``: see ``Behaviour.hints_include_nominated_pods``.
         """
         self.by_value, self.mutual, self.any_term, self.nominations = by_value, mutual, any_term, nominations
         weight = args.get("hardPodAffinityWeight")
@@ -142,7 +144,7 @@ class InterPodAffinity:
         return PASSED
 
     def _count_required(self, cycle: Cycle) -> tuple[TopologyCounts, TopologyCounts, bool]:
-        """(anti-affinity, affinity, whether the pod matches all its required affinity terms itself)"""
+        """Return (anti-affinity, affinity, whether the pod matches all its required affinity terms itself)."""
         snapshot, pod = cycle.snapshot, cycle.pod
         pods, means_incoming = snapshot.pods, _incoming_matcher(cycle)
 
@@ -163,7 +165,7 @@ class InterPodAffinity:
         return TopologyCounts(anti, existing), TopologyCounts(affinity, nothing), itself
 
     def _merge_namespaces(self, term: PodTerm, snapshot: Snapshot) -> PodTerm:
-        """The term with the namespaces that its namespace selector matches added by name.
+        """Return the term with the namespaces that its namespace selector matches added by name.
 
         Up to 1.36 the selector stays in the term, and is later matched against empty labels (specification 2.8).
         """
@@ -263,7 +265,9 @@ class InterPodAffinity:
         return TopologyCounts(tallies, TermTally(snapshot, lambda: pods.wishes_about(labels), weigh_terms))
 
     def score(self, cycle: Cycle, rows: Rows) -> Ints:
-        """The sum of weights of the pod's terms, and of placed pods' terms about it, at the node's topology values."""
+        """Return the sum of weights of the pod's terms, and of placed pods' terms about it, at the node's topology
+        values.
+        """
         sums: TopologySums | None = cycle.state.get(SCORE)
         if sums is None:
             raise CycleError(
@@ -276,12 +280,13 @@ class InterPodAffinity:
         lowest, highest = int(scores.min()), int(scores.max())
         if highest == lowest:
             return np.zeros_like(scores)
+        # The share comes first, then the multiplication and truncation, as in `NormalizeScore`.
         share = (scores - lowest).astype(np.float64) / float(highest - lowest)
         return (float(MAX_NODE_SCORE) * share).astype(np.int64)
 
 
 def _incoming_matcher(cycle: Cycle) -> Callable[[PodTerm], bool]:
-    """A test of whether a term matches the incoming pod."""
+    """Return a test of whether a term matches the incoming pod."""
     namespace, labels = cycle.pod.namespace, cycle.pod.labels
     of_namespace = cycle.snapshot.objects.namespace_labels(namespace)
     return lambda term: term.matches(namespace, labels, of_namespace)
@@ -294,7 +299,9 @@ def _matches_group(term: PodTerm, namespace: str, labels: dict[str, str]) -> boo
 def _tally_term(
     snapshot: Snapshot, meant: list[PodTerm], term: PodTerm, weight: int
 ) -> tuple[str, int, SelectionTally]:
-    """A tally, by the topology of ``term``, of the placed pods that all terms in ``meant`` match, and its weight."""
+    """Return the topology key of ``term``, its weight, and a tally of the placed pods that all terms in ``meant``
+    match.
+    """
     column = snapshot.label_column(term.topology_key)
     selection = Selection(
         tuple(
@@ -314,7 +321,7 @@ def _matches_pod(term: PodTerm, pod: Pod) -> bool:
 
 
 def _after_node(pod: Pod, change: ObjectChange) -> bool:
-    """Queue if a node got a topology value that matters for the pod's terms, or changed it."""
+    """Queue if a node got or changed a topology value that matters for the pod's terms."""
     affinity, new = pod.pod_affinity, change.new.labels
     if change.old is None:
         return bool(affinity.anti_required) or any(term.topology_key in new for term in affinity.required)

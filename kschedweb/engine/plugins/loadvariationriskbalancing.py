@@ -33,7 +33,7 @@ class LoadVariationRiskBalancing:
         self.sensitivity = SENSITIVITY if sensitivity is None else float(sensitivity)
 
     def score(self, cycle: Cycle, rows: Rows) -> Ints:
-        """The lower score of CPU and memory, or the score of the only one that is measured, else 0; 0 to 100."""
+        """Return the lower score of CPU and memory, or the score of the only one that is measured, else 0; 0 to 100."""
         snapshot, watermarks = cycle.snapshot, cycle.snapshot.watermarks
         if watermarks is None:
             return np.zeros(cycle.num_rows(rows), dtype=np.int64)
@@ -48,13 +48,13 @@ class LoadVariationRiskBalancing:
         return round_half_away(np.where(masks[0] & masks[1], np.minimum(*scores), np.maximum(*scores)))
 
     def resource_scores(self, measured: TrimaranUse, allocatable: Ints, request: int) -> Floats:
-        """Scores of one resource before rounding; 0 where allocatable is 0."""
+        """Return the scores of one resource before rounding; 0 where allocatable is 0."""
         mean, deviation = measured.compute_shares(allocatable, request)
         return np.where(allocatable > 0, risk_scores(mean, deviation, self.margin, self.sensitivity), 0.0)
 
 
 def risk_scores(mean: Floats, deviation: Floats, margin: float, sensitivity: float) -> Floats:
-    """Scores, 0 to 100, of use with this ``mean`` and ``deviation``, both shares in 0..1.
+    """Return scores, 0 to 100, of use with this ``mean`` and ``deviation``, both shares in 0..1.
 
     The deviation counts as margin × deviation^(1 ÷ sensitivity). With sensitivity 0 only a deviation of 1 counts.
     """

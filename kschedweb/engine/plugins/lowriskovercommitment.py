@@ -35,6 +35,7 @@ from kschedweb.engine.state.watermarks.trimaran import (
 )
 from kschedweb.engine.values import dataclass
 
+# Defaults of scheduler-plugins.
 SMOOTHING_WINDOW = 5
 RISK_LIMIT_WEIGHT = 0.5
 VARIANCE_ALLOWANCE = 0.99  # of the largest variance that a beta distribution with the same mean can have
@@ -52,17 +53,18 @@ class Promises:
     limit_before: Floats
 
     def select_nodes(self, nodes: NDArray[np.intp]) -> Promises:
-        """The promises of some nodes."""
+        """Return the promises of some nodes."""
         parts = (self.allocatable, self.request, self.limit, self.request_before, self.limit_before)
         return Promises(*(part[nodes] for part in parts))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LoadRisks:
-    """The risk of load of one resource for ``inputs``: it does not depend on the pod to place."""
+    """The risk of load of one resource for ``inputs``. It does not depend on the pod to place, so it is cached."""
 
     watermarks: Watermarks
     inputs: Floats  # [3, nodes]: allocatable, and requests and limits before the pod
+    # float64[nodes].
     risk: Floats
 
 
@@ -80,7 +82,7 @@ class LowRiskOverCommitment:
         return SUCCESS
 
     def score(self, cycle: Cycle, rows: Rows) -> Ints:
-        """From 0 to 100; 0 for a pod without requests and limits, and for nodes without figures."""
+        """Return scores from 0 to 100; 0 for a pod without requests and limits, and for nodes without figures."""
         watermarks = cycle.snapshot.watermarks
         pod_resources: Promised = cycle.state.get(self.name) or promised_amounts(cycle.pod)
         if watermarks is None or not any(pod_resources):
@@ -94,7 +96,9 @@ class LowRiskOverCommitment:
 
     @staticmethod
     def promises(snapshot: Snapshot, pod_resources: Promised, resource: str, rows: Rows = ALL) -> Promises:
-        """Requests and limits of the pods on each node and of the pod to place, whose own are ``pod_resources``."""
+        """Return requests and limits of the pods on each node and of the pod to place, whose own are
+        ``pod_resources``.
+        """
         place = 0 if resource == CPU else 1
 
         def estimate(pod: Pod, node: int, time: float) -> PodContribution:
@@ -112,7 +116,7 @@ class LowRiskOverCommitment:
         )
 
     def _cached_load_risk(self, watermarks: Watermarks, resource: str, promises: Promises) -> Floats:
-        """The risk of load, recomputed only for nodes whose pods changed since the last call. Shape [nodes]."""
+        """Return the risk of load, recomputed only for nodes whose pods changed since the last call. Shape [nodes]."""
         inputs = np.array([promises.allocatable, promises.request_before, promises.limit_before])
         cached = self._cached_risks.get(resource)
         if cached is None or cached.watermarks is not watermarks or cached.inputs.shape != inputs.shape:
@@ -127,9 +131,9 @@ class LowRiskOverCommitment:
         return cached.risk
 
     def load_risk(self, measured: TrimaranUse, promises: Promises) -> Floats:
-        """The probability that use exceeds requests, without the pod; 0 where a resource is not measured.
+        """Return the probability that use exceeds requests, without the pod; 0 if a resource is not measured.
 
-        Where limits are below the capacity, use above them is taken to be impossible.
+        Where limits are below the capacity, use above them counts as impossible.
         """
         size = promises.allocatable
         mean, deviation = measured.compute_shares(size)
@@ -146,25 +150,25 @@ class LowRiskOverCommitment:
 
 
 def promised_amounts(pod: Pod) -> Promised:
-    """Requests and limits of a pod; a limit below the request is raised to it."""
+    """Return requests and limits of a pod. A limit below the request is raised to it."""
     cpu, memory = effective_amounts(pod.resources, container_requests)
     most_cpu, most_memory = effective_amounts(pod.resources, container_limits)
     return cpu, memory, max(cpu, most_cpu), max(memory, most_memory)
 
 
 def total_risk(limits: Floats, load: Floats, weight: float) -> Floats:
-    """The risk of one resource in 0..1: ``weight`` for that of its limits, the rest for that of its load."""
+    """Return the risk of one resource in 0..1: ``weight`` for that of its limits, the rest for that of its load."""
     return np.clip(weight * limits + (1 - weight) * load, 0.0, 1.0)
 
 
 def limit_risk(promises: Promises) -> Floats:
-    """The part of limits above the node's allocatable, as a share of the part above the requests."""
+    """Return the part of limits above the node's allocatable, as a share of the part above the requests."""
     beyond = promises.limit - promises.allocatable
     return np.divide(beyond, promises.limit - promises.request, out=np.zeros_like(beyond), where=beyond > 0)
 
 
 def compute_probability(mean: Floats, deviation: Floats, threshold: Floats) -> tuple[Floats, Floats, Floats]:
-    """(Probability that the use is at most ``threshold``, shape alpha, shape beta); all are shares in 0..1.
+    """Return (probability that the use is at most ``threshold``, shape alpha, shape beta); all are shares in 0..1.
 
     The shapes are NaN where no beta distribution fits: the mean is 0, or the deviation is 0 or larger than such a
     distribution can have.
@@ -177,7 +181,7 @@ def compute_probability(mean: Floats, deviation: Floats, threshold: Floats) -> t
 
 
 def beta_shapes(mean: Floats, deviation: Floats) -> tuple[Floats, Floats, Mask]:
-    """The shapes of the beta distribution with this mean and deviation, and a mask of where it exists."""
+    """Return the shapes of the beta distribution with this mean and deviation, and a mask of where it exists."""
     # scheduler-plugins computes the variance from the second moment; with a tiny deviation the rounding matters.
     variance = (deviation * deviation + mean * mean) - mean * mean
     max_variance = mean * (1 - mean)
@@ -188,7 +192,7 @@ def beta_shapes(mean: Floats, deviation: Floats) -> tuple[Floats, Floats, Mask]:
 
 
 def _beta_cdf(threshold: Floats, alpha: Floats, beta: Floats) -> Floats:
-    """I_threshold(alpha, beta), 0 where it is not defined."""
+    """Return I_threshold(alpha, beta), 0 where it is not defined."""
     return np.nan_to_num(incomplete_beta(threshold, alpha, beta))
 
 

@@ -60,6 +60,7 @@ class NodeAffinity:
         if not required:
             return PASSED
         names: frozenset[str] = frozenset()
+        # Only if every term names nodes can the search be narrowed to those nodes.
         for term in required:
             term_names = term.node_names()
             if term_names is None:
@@ -81,9 +82,9 @@ class NodeAffinity:
         return error(aggregate_texts(unread)) if unread else SUCCESS
 
     def score(self, cycle: Cycle, rows: Rows) -> Ints:
-        """The sum of the weights of the preferred terms that match; raises CycleError where one cannot be read.
+        """Return the sum of the weights of the preferred terms that match. Raises CycleError if one cannot be read.
 
-        PreScore says so first, unless the profile does not ask it.
+        PreScore reports that first, unless the profile does not enable it.
         """
         if unread := cycle.pod.node_affinity.unread:
             raise CycleError(f'running Score plugins: plugin "{self.name}" failed with: {aggregate_texts(unread)}')
@@ -99,7 +100,7 @@ class NodeAffinity:
 
 
 def _required_affinity_matches(pod: Pod, node: Node) -> bool:
-    """Whether the pod's selector and required affinity match; raises ValueError if a term is invalid."""
+    """Return whether the pod's selector and required affinity match. Raises ValueError if a term is invalid."""
     if any(node.labels.get(key) != value for key, value in (pod.node_selector or {}).items()):
         return False
     required = pod.node_affinity.required

@@ -24,7 +24,10 @@ class NodeDeclaredFeatures:
     name = "NodeDeclaredFeatures"
 
     def __init__(self, args: dict[str, Any], mounts: bool = True) -> None:
-        """``mounts``: options of bind mounts need a feature."""
+        """Take the flag of the release.
+
+        ``mounts``: options of bind mounts need a feature.
+        """
         self.mounts = mounts
 
     def events(self) -> list[EventHint]:
@@ -56,7 +59,7 @@ class NodeDeclaredFeatures:
 
 
 def needed_features(spec: Json, mounts: bool = True) -> frozenset[str]:
-    """The node features that a pod's spec requires; ``mounts``: options of bind mounts require one."""
+    """Return the node features that a pod's spec requires; ``mounts``: options of bind mounts require one."""
     needed = set()
     containers = get_objects(spec, "initContainers") + get_objects(spec, "containers")
     for container in containers:

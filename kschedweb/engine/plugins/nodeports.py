@@ -1,4 +1,4 @@
-"""NodePorts rejects nodes where a host port that the pod asks for is taken."""
+"""NodePorts rejects nodes where a host port that the pod asks for is in use."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class NodePorts:
 
 
 def nodes_with_port_conflict(snapshot: Snapshot, ports: Iterable[Port]) -> Mask:
-    """The nodes where one of ``ports`` is taken. Shape [nodes]."""
+    """Return a mask of the nodes where one of ``ports`` is in use. Shape [nodes]."""
     mask: Mask = np.zeros(len(snapshot), dtype=np.bool_)
     for ip, protocol, port in ports:
         for used, counts in snapshot.ports.get((protocol, port), {}).items():

@@ -34,9 +34,9 @@ class NodeResourcesBalancedAllocation:
         return SUCCESS if self._has_requests(cycle.pod) else SKIP
 
     def score(self, cycle: Cycle, rows: Rows) -> Ints:
-        """From 50 to 100; 75 where the pod does not change the balance; 0 for a pod without requests.
+        """Return scores from 50 to 100: 75 if the pod does not change the balance, 0 for a pod without requests.
 
-        Up to 1.35 it is the balance with the pod itself, from 0 to 100.
+        Up to 1.35 the score is the balance with the pod itself, from 0 to 100.
         """
         if not self._has_requests(cycle.pod):  # enabled for score only, so PreScore did not skip it
             return np.zeros(cycle.num_rows(rows), dtype=np.int64)
@@ -49,9 +49,9 @@ class NodeResourcesBalancedAllocation:
         return 50 + (50 + change) // 2
 
     def requested_fractions(self, cycle: Cycle, rows: Rows) -> tuple[Floats, Mask]:
-        """The requested share of each resource without and with the pod, and which shares count.
+        """Return the requested share of each resource without and with the pod, and which shares count.
 
-        float64[2, resources, nodes] and bool[resources, nodes].
+        Shapes: float64[2, resources, nodes] and bool[resources, nodes].
         """
         snapshot = cycle.snapshot
         fractions = np.empty((2, len(self.resources), cycle.num_rows(rows)))
@@ -72,7 +72,7 @@ class NodeResourcesBalancedAllocation:
 
 
 def _allocatable_sizes(snapshot: Snapshot, name: str) -> tuple[Mask, Floats]:
-    """(which nodes have any of the resource, how much they have).
+    """Return (mask of nodes that have any of the resource, their amounts).
 
     kube-scheduler converts to float64 before it divides.
     """
@@ -85,7 +85,7 @@ def _allocatable_sizes(snapshot: Snapshot, name: str) -> tuple[Mask, Floats]:
 
 
 def balance_scores(fractions: Floats, counted: Mask) -> Ints:
-    """100 less the standard deviation (in points) of the fractions that count on each node.
+    """Return 100 less the standard deviation (in points) of the fractions that count on each node.
 
     ``fractions`` is float64[any, resources, nodes], ``counted`` bool[resources, nodes], the result int64[any, nodes].
     """
@@ -103,6 +103,7 @@ def _standard_deviation(fractions: Floats, counted: Mask) -> Floats:
     total: Floats = np.zeros(fractions.shape[1])
     highest, lowest = np.full_like(total, -np.inf), np.full_like(total, np.inf)
     for fraction, counts in zip(fractions, counted, strict=True):
+        # Added up resource by resource, as the original's loop does; numpy's own sum would round otherwise.
         total = total + np.where(counts, fraction, 0.0)
         highest = np.where(counts, np.maximum(highest, fraction), highest)
         lowest = np.where(counts, np.minimum(lowest, fraction), lowest)
@@ -118,6 +119,7 @@ def _standard_deviation(fractions: Floats, counted: Mask) -> Floats:
 
 
 def _to_points(deviation: Floats) -> Ints:
+    # Subtract, scale, then truncate, in the original's order of float operations.
     share = 1 - deviation
     share *= float(MAX_NODE_SCORE)
     points: Ints = share.astype(np.int64)

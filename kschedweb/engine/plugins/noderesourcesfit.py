@@ -1,4 +1,4 @@
-"""NodeResourcesFit rejects nodes without room for the pod's requests, and scores by how full they would be.
+"""NodeResourcesFit rejects nodes without room for the pod's requests, and scores nodes by their use with the pod.
 
 Strategies: LeastAllocated, MostAllocated, RequestedToCapacityRatio.
 """
@@ -54,9 +54,11 @@ LEAST_ALLOCATED, MOST_ALLOCATED, RATIO = "LeastAllocated", "MostAllocated", "Req
 
 
 class Failure(NamedTuple):
-    """A reason with the nodes that have no room now, those that never have, and the resource."""
+    """One reason for rejection."""
 
+    # Nodes without room now.
     reason: str
+    # Nodes that would have no room even if they were empty.
     short: Mask
     never: Mask | None = None
     resource: str | None = None
@@ -64,14 +66,16 @@ class Failure(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class BoundAmounts:
-    """What a pod has already of the ``node`` at a position, one of ``nodes``."""
+    """The resources that a pod already has on its node."""
 
+    # Number of nodes in the snapshot.
     nodes: int
+    # Position of the pod's node.
     node: int
     amounts: Mapping[str, int]
 
     def missing_amounts(self, name: str, requested: int) -> Ints:
-        """What the pod needs of each node so that it has as much as is ``requested``."""
+        """Return the amount that the pod needs of each node to have as much as ``requested``."""
         missing = np.full(self.nodes, requested, dtype=np.int64)
         missing[self.node] = max(0, requested - self.amounts.get(name, 0))
         return missing
@@ -81,9 +85,10 @@ class NodeResourcesFit:
     name = "NodeResourcesFit"
 
     def __init__(self, args: dict[str, Any], delegates: bool = True, resizes: bool = False) -> None:
-        """``delegates``: an extended resource that a DeviceClass provides is left to DynamicResources.
+        """Read the arguments; the flags depend on the release.
 
-        ``resizes``: a pod that is on a node needs there only what it does not have yet.
+        ``delegates``: an extended resource that a DeviceClass provides is left to DynamicResources.
+        ``resizes``: on its own node a pod needs only the amounts that it does not have yet.
         """
         self.delegates, self.resizes = delegates, resizes
         self.ignored = frozenset(args.get("ignoredResources") or ())
@@ -130,7 +135,7 @@ class NodeResourcesFit:
         return combine_failures(failures) if failures else Verdicts.uniform(cycle.num_rows(rows))
 
     def _bound_amounts(self, cycle: Cycle) -> BoundAmounts | None:
-        """What the pod has already, where it is on a node."""
+        """Return the resources that the pod already has; ``None`` if it is on no node."""
         node = cycle.snapshot.index.get(cycle.pod.node_name) if self.resizes and cycle.pod.node_name else None
         if node is None or cycle.pod.key not in cycle.snapshot.pods.slots:
             return None
@@ -151,11 +156,12 @@ class NodeResourcesFit:
         return SUCCESS
 
     def score(self, cycle: Cycle, rows: Rows) -> Ints:
-        """The weighted mean over the configured resources that the node has; 0 to 100."""
+        """Return the weighted mean over the configured resources that the node has; 0 to 100."""
         totals = np.zeros(cycle.num_rows(rows), dtype=np.int64)
         weights: Ints | int = 0
         for name, weight in self.resources:
             requested, allocatable = requested_after(cycle, rows, name)
+            # A fast path: if every node has the resource, no mask is needed. The result is the same.
             if self.strategy != RATIO and allocatable.all():
                 resource_score = self.score_resource(requested, allocatable)
                 totals += resource_score if weight == 1 else resource_score * weight
@@ -171,7 +177,7 @@ class NodeResourcesFit:
         return round_half_away(totals / weights) if self.strategy == RATIO else totals // weights
 
     def score_placement(self, cycle: GroupCycle, domain: Domain, assigned: Sequence[Assignment]) -> int:
-        """How full the nodes of the domain are, taken together, with the pods assigned there; 0 to 100."""
+        """Return the use of the domain's nodes together, with the pods assigned there; 0 to 100."""
         snapshot, total, weights = cycle.snapshot, 0, 0
         for name, weight in self.resources:
             pod_requests = sum(pod.scoring_requests.get(name, 0) for pod, _ in assigned)
@@ -186,7 +192,7 @@ class NodeResourcesFit:
         return total // weights if weights else 0
 
     def score_resource(self, requested: Ints, allocatable: Ints) -> Ints:
-        """The score of one resource, 0 to 100, for nodes with allocatable above 0."""
+        """Return the score of one resource, 0 to 100, for nodes with allocatable above 0."""
         if self.strategy == LEAST_ALLOCATED:
             return share_of(np.maximum(allocatable - requested, 0), allocatable, MAX_NODE_SCORE)
         share = share_of(np.minimum(requested, allocatable), allocatable, MAX_NODE_SCORE)
@@ -194,7 +200,9 @@ class NodeResourcesFit:
 
 
 def requested_after(cycle: Cycle, rows: Rows, name: str) -> tuple[Ints, Ints]:
-    """(requested with the pod, allocatable) of one resource; allocatable is 0 where the resource does not count."""
+    """Return (requested with the pod, allocatable) of one resource; allocatable is 0 where the resource does not
+    count.
+    """
     snapshot: Snapshot = cycle.snapshot
     request = cycle.pod.scoring_requests.get(name, 0)
     allocatable = snapshot.resource_row(snapshot.allocatable, name)[rows]
@@ -204,7 +212,7 @@ def requested_after(cycle: Cycle, rows: Rows, name: str) -> tuple[Ints, Ints]:
 
 
 def _requested_for_scoring(snapshot: Snapshot, name: str) -> Ints:
-    """What scoring takes to be requested of each node, with defaults for CPU and memory."""
+    """Return the requests on each node for scoring, with defaults for CPU and memory."""
     if name in (CPU, MEMORY):
         used: Ints = snapshot.nonzero[0 if name == CPU else 1]
         return used
@@ -212,7 +220,7 @@ def _requested_for_scoring(snapshot: Snapshot, name: str) -> Ints:
 
 
 def combine_failures(failures: list[Failure]) -> Verdicts:
-    """One status for each combination of failures that occurs; unresolvable if the node can never have room."""
+    """Return one status for each combination of failures that occurs; unresolvable if the node can never have room."""
     kinds, codes = _find_combinations(failures[:_BITS])
     for begin in range(_BITS, len(failures), _BITS):
         more, places = _find_combinations(failures[begin : begin + _BITS])
@@ -228,7 +236,7 @@ def combine_failures(failures: list[Failure]) -> Verdicts:
 
 
 def _find_combinations(failures: list[Failure]) -> tuple[list[int], Ints]:
-    """Return the combinations that occur, two bits a failure, and the place of each node's among them."""
+    """Return the combinations that occur, two bits per failure, and the index of each node's combination."""
     bits = np.zeros(len(failures[0].short), dtype=np.int64)
     for position, (_, short, never, _) in enumerate(failures):
         bits |= short.astype(np.int64) << (2 * position)
@@ -281,7 +289,7 @@ def _after_node(pod: Pod, change: ObjectChange) -> bool:
 
 
 def _is_delegated(cluster: ClusterObjects, name: str, node: Node) -> bool:
-    """Whether a DeviceClass provides the extended resource because the node itself has none."""
+    """Return whether a DeviceClass provides the extended resource because the node itself has none."""
     return (
         is_extended(name)
         and node.allocatable.get(name, 0) <= 0
@@ -290,7 +298,7 @@ def _is_delegated(cluster: ClusterObjects, name: str, node: Node) -> bool:
 
 
 def _resource_names(device_class: dict[str, Any]) -> tuple[str, Any]:
-    """The extended resources that a DeviceClass provides: the implicit one and the one it names."""
+    """Return the extended resources that a DeviceClass provides: the implicit one and the one it names."""
     name = get_mapping(device_class, "metadata").get("name")
     return f"deviceclass.resource.kubernetes.io/{name}", get_mapping(device_class, "spec").get("extendedResourceName")
 

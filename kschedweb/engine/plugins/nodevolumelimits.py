@@ -1,4 +1,4 @@
-"""NodeVolumeLimits rejects nodes whose CSI drivers cannot attach as many volumes as the pod would bring."""
+"""NodeVolumeLimits rejects nodes whose CSI drivers cannot attach as many volumes as the pod needs."""
 
 from __future__ import annotations
 
@@ -35,7 +35,10 @@ class NodeVolumeLimits:
     name = "NodeVolumeLimits"
 
     def __init__(self, args: dict[str, Any], drivers_needed: bool = True) -> None:
-        """``drivers_needed``: where a driver asks for it, its absence from a node rejects that node."""
+        """Take the flag of the release.
+
+        ``drivers_needed``: a node without a driver that asks for its presence is rejected.
+        """
         self.drivers_needed = drivers_needed
 
     def events(self) -> list[EventHint]:
@@ -78,7 +81,7 @@ class NodeVolumeLimits:
 
 
 def _collect_handles(snapshot: Snapshot, pod: Pod, in_tree: bool) -> tuple[set[Handle], Status | None]:
-    """The pod's volumes that count against limits, or the status that says why they are not known."""
+    """Return the pod's volumes that count against limits, or the status that says why they are unknown."""
     handles = set()
     for volume in pod.volumes:
         if volume.in_tree is not None and not in_tree:
@@ -95,13 +98,14 @@ def _collect_handles(snapshot: Snapshot, pod: Pod, in_tree: bool) -> tuple[set[H
 
 
 def _check_limits(snapshot: Snapshot, handles: set[Handle], codes: Codes, statuses: list[Status]) -> None:
-    """Set the codes of the nodes whose limit would be exceeded, and of those whose use is not known."""
+    """Set the codes of the nodes whose limit would be exceeded, and of those whose use is unknown."""
     for driver in {driver for driver, _ in handles}:
         limits = _driver_limits(snapshot, driver)
         new = np.zeros(len(snapshot), dtype=np.int64)
         for handle in handles:
             if handle[0] == driver:
                 new += 1
+                # A volume that is attached to the node already takes no further slot.
                 new[snapshot.volume_use.nodes_using(handle)] -= 1
         attached = snapshot.volume_use.attached_counts(driver)
         codes[(limits != NO_LIMIT) & (new > 0) & (attached + new > limits)] = 1
@@ -120,7 +124,9 @@ def _has_csi_node(snapshot: Snapshot) -> Mask:
 
 
 def _lacks_driver(snapshot: Snapshot, driver: str) -> Mask:
-    """The nodes without the driver ``driver``; none where it does not ask that pods wait for it."""
+    """Return a mask of the nodes without the driver ``driver``; empty if the driver does not ask pods to wait for
+    it.
+    """
     storage = snapshot.objects.storage
     csi_driver = storage.drivers.get(driver)
     if csi_driver is None or not csi_driver.needed_on_node:
@@ -134,7 +140,7 @@ def _lacks_driver(snapshot: Snapshot, driver: str) -> Mask:
 
 
 def _has_limits(snapshot: Snapshot) -> Mask:
-    """The nodes that have a limit for some driver."""
+    """Return a mask of the nodes that have a limit for some driver."""
     csi_nodes = snapshot.objects.storage.csi_nodes
 
     def compute() -> Mask:
@@ -144,7 +150,7 @@ def _has_limits(snapshot: Snapshot) -> Mask:
 
 
 def _driver_limits(snapshot: Snapshot, driver: str) -> Ints:
-    """How many volumes of ``driver`` each node can attach. Shape [nodes]."""
+    """Return the number of volumes of ``driver`` that each node can attach. Shape [nodes]."""
 
     def compute() -> Ints:
         limits = np.full(len(snapshot), NO_LIMIT, dtype=np.int64)

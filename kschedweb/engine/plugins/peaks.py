@@ -42,7 +42,7 @@ class Peaks:
         self.models: dict[str, dict[str, float]] = args.get("nodePowerModel") or args.get("NodePowerModel") or {}
 
     def score(self, cycle: Cycle, rows: Rows) -> Ints:
-        """The rise in femtowatts; 0 without a model, or if the use is not known or would exceed 100 %."""
+        """Return the rise in femtowatts; 0 without a model, or if the use is unknown or would exceed 100 %."""
         use, expected = self.cpu_use(cycle.snapshot, cycle.pod)
         k1, k2 = self.model_factors(cycle.snapshot)
         use, expected, k1, k2 = use[rows], expected[rows], k1[rows], k2[rows]
@@ -56,7 +56,7 @@ class Peaks:
 
     @staticmethod
     def cpu_use(snapshot: Snapshot, pod: Pod) -> tuple[Floats, Floats]:
-        """Percent of CPU capacity in use without and with the pod, NaN where unknown. Shape [nodes] each."""
+        """Return percent of CPU capacity in use without and with the pod, NaN where unknown. Shape [nodes] each."""
         size = node_capacity(snapshot, CPU).astype(np.float64)
         use = capacity_percent(snapshot, CPU, MEAN)
         total = 100 * (use / 100 * size + float(cpu_request(pod)))
@@ -64,7 +64,7 @@ class Peaks:
         return use, np.divide(total, size, out=of_nothing, where=size != 0)
 
     def model_factors(self, snapshot: Snapshot) -> tuple[Floats, Floats]:
-        """k1 and k2 of each node, 0 where it has no model. Shape [nodes] each."""
+        """Return k1 and k2 of each node, 0 without a model. Shape [nodes] each."""
 
         def compute() -> tuple[Floats, Floats]:
             models = [self.models.get(name, NO_MODEL) for name in snapshot.names]
@@ -75,7 +75,8 @@ class Peaks:
 
 
 def cpu_request(pod: Pod) -> int:
-    """Milli-CPU that a pod requests: the sum of its containers, or its largest init container if that is more.
+    """Return the milli-CPU that a pod requests: the sum of its containers, or its largest init container if that is
+    more.
 
     The overhead is added only to a request above 0.
     """
@@ -87,14 +88,14 @@ def cpu_request(pod: Pod) -> int:
 
 
 def power_rise(use: Floats, expected: Floats, k1: Floats, k2: Floats) -> Floats:
-    """The rise in power draw from ``use`` to ``expected`` percent, in the unit of ``k1`` (watts)."""
+    """Return the rise in power draw from ``use`` to ``expected`` percent, in the unit of ``k1`` (watts)."""
     with np.errstate(over="ignore", invalid="ignore"):
         rise: Floats = k1 * (np.exp(k2 * expected) - np.exp(k2 * use))
     return rise
 
 
 def to_femtowatts(watts: Floats) -> Ints:
-    """Femtowatts as int64, truncated towards 0; the smallest int64 where they are out of range, as on amd64."""
+    """Return femtowatts as int64, truncated towards 0; the smallest int64 if out of range, as on amd64."""
     with np.errstate(over="ignore", invalid="ignore"):
         amount = watts * FEMTO
         fits = np.abs(amount) < 2.0**63
@@ -102,7 +103,7 @@ def to_femtowatts(watts: Floats) -> Ints:
 
 
 def cheapest_first(scores: Ints) -> Ints:
-    """100 for the lowest score and 0 for the highest, or 1 by float rounding; if all are 0, they stay 0."""
+    """Return 100 for the lowest score and 0 for the highest, or 1 by float rounding; if all are 0, they stay 0."""
     if not scores.size or not scores.any():
         return scores
     lowest, highest = scores.min(), scores.max()

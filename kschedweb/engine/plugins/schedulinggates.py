@@ -10,8 +10,8 @@ from kschedweb.engine.framework.status import SUCCESS, Status, unresolvable
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.state.cluster_objects import ClusterObjects
 
+# The message of the condition PodScheduled, which the API server writes when a pod with gates is created.
 CONDITION = "Scheduling is blocked due to non-empty scheduling gates"
-"""The message of the condition PodScheduled, which the API server writes when a pod with gates is created."""
 
 
 class SchedulingGates:

@@ -25,7 +25,10 @@ class TaintToleration:
     name = "TaintToleration"
 
     def __init__(self, args: dict[str, Any], comparing: bool = False) -> None:
-        """``comparing``: tolerations may compare values, with the operators Gt and Lt."""
+        """Take the flag of the release.
+
+        ``comparing``: tolerations may compare values, with the operators Gt and Lt.
+        """
         self._comparing = comparing
 
     def events(self) -> list[EventHint]:
@@ -50,12 +53,13 @@ class TaintToleration:
         return SUCCESS
 
     def score(self, cycle: Cycle, rows: Rows) -> Ints:
-        """The number of PreferNoSchedule taints that the pod does not tolerate."""
+        """Return the number of PreferNoSchedule taints that the pod does not tolerate."""
         if self.name not in cycle.state:
             raise CycleError(
                 'running Score plugins: plugin "TaintToleration" failed with: '
                 'failed to read "PreScoreTaintToleration" from cycleState: not found'
             )
+        # Nodes share few distinct sets of taints, so each set is counted once.
         codes, sets = cycle.snapshot.taint_sets()
         if not any(sets):
             return np.zeros(cycle.num_rows(rows), dtype=np.int64)

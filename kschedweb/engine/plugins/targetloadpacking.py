@@ -30,6 +30,7 @@ from kschedweb.engine.state.watermarks.trimaran import MEAN
 from kschedweb.engine.validation.fields import Problem, Typed, child_path, invalid, unsupported
 from kschedweb.engine.validation.golang import parse_float
 
+# Defaults of scheduler-plugins.
 TARGET_UTILIZATION = 40
 DEFAULT_REQUESTS = {CPU: "1000m"}
 MULTIPLIER = "1.5"
@@ -49,7 +50,7 @@ class TargetLoadPacking:
         self.penalty: str = args.get("penalty") or TARGET
 
     def score(self, cycle: Cycle, rows: Rows) -> Ints:
-        """From 0 to 100 if the target is at most 100; 0 for nodes whose CPU use is not known."""
+        """Return scores from 0 to 100 if the target is at most 100; 0 for nodes whose CPU use is unknown."""
         expected = self.expected(cycle.snapshot, cycle.pod)[rows]
         measured = ~np.isnan(expected)
         scores = np.zeros(len(expected), dtype=np.int64)
@@ -57,7 +58,7 @@ class TargetLoadPacking:
         return scores
 
     def expected(self, snapshot: Snapshot, pod: Pod) -> Floats:
-        """CPU use with the pod in percent of capacity, NaN where unknown. Shape [nodes]."""
+        """Return CPU use with the pod in percent of capacity, NaN where unknown. Shape [nodes]."""
         size = node_capacity(snapshot, CPU).astype(np.float64)
         used = capacity_percent(snapshot, CPU, MEAN) / 100 * size
         total = 100 * (used + float(self.predicted(pod)) + self.missing_use(snapshot))
@@ -66,7 +67,7 @@ class TargetLoadPacking:
         return expected
 
     def missing_use(self, snapshot: Snapshot) -> Floats:
-        """Milli-CPU of the pods on each node that its figures do not show yet, or not fully. Shape [nodes]."""
+        """Return the milli-CPU of pods on each node that its figures do not show, or not fully. Shape [nodes]."""
         watermarks = snapshot.watermarks
         if watermarks is None:
             return np.zeros(len(snapshot))
@@ -85,13 +86,18 @@ class TargetLoadPacking:
         return missing
 
     def predicted(self, pod: Pod) -> int:
-        """Milli-CPU that a pod is expected to use: its containers, without init containers, and its overhead."""
+        """Return the milli-CPU that a pod is expected to use: its containers, without init containers, and its
+        overhead.
+        """
         resources = pod.resources
         together = sum(self.predicted_of(container) for container in resources.containers)
         return together + round_to_unit(CPU, resources.overhead.get(CPU, 0))
 
     def predicted_of(self, container: Container) -> int:
-        """The container's limit, else its request times the multiplier, else the default; an explicit 0 counts."""
+        """Return the container's limit, else its request times the multiplier, else the default.
+
+        An explicit 0 counts.
+        """
         if CPU in container.limits:
             return round_to_unit(CPU, container.limits[CPU])
         if CPU in container.requests:
@@ -101,7 +107,7 @@ class TargetLoadPacking:
 
 
 def packing_scores(expected: Floats, target: float, penalty: str = TARGET) -> Floats:
-    """Scores before rounding, for nodes that would use ``expected`` percent of their CPU with the pod.
+    """Return scores before rounding, for nodes that would use ``expected`` percent of their CPU with the pod.
 
     Above the target the score falls from the target. With ``penalty`` Fixed50 it falls from 50, as in the plugin's
     first releases; with a target below 50, a node just above it may then score higher than one below it.

@@ -1,7 +1,7 @@
-"""TidalCoLocation puts pods whose peaks fall into a node's valley there: the tides of a day run against each other.
+"""TidalCoLocation puts pods whose peaks fall into a node's valley there, so that the tides of a day balance out.
 
-A pod's curve of the day is what its workload's pods used at each hour of the past days; a node's curve is the sum of
-the curves of the pods on it. The node's tide is how much higher it stands, against the other nodes and against its own
+A pod's curve of the day is the use of its workload's pods at each hour of the past days; a node's curve is the sum of
+the curves of its pods. The node's tide is how much higher it stands, compared with the other nodes and with its own
 mean, at the hours in which the pod works. A pod that uses the same at all hours has no tide anywhere.
 """
 
@@ -25,13 +25,15 @@ from kschedweb.engine.validation.fields import Problem, child_path, invalid
 from kschedweb.engine.values import dataclass
 
 NEUTRAL = 50.0  # the score of a node without a tide
+# Default of pointsPerPercent.
 POINTS = 5.0
+# Milli-CPU in a core.
 MILLI = 1000.0
 
 
 @dataclass(frozen=True, slots=True)
 class Tides:
-    """The arithmetic: curves of 24 hours in UTC, ``tide`` in points of percent."""
+    """Curves of 24 hours in UTC, and the tides computed from them."""
 
     pod: Floats  # cores, [24]
     node: Floats  # percent of allocatable, [24, nodes]
@@ -47,13 +49,13 @@ class TidalCoLocation:
         self.points: float = POINTS if points is None else points
 
     def score(self, cycle: Cycle, rows: Rows) -> Ints:
-        """50 less the node's tide times ``pointsPerPercent``, rounded; 50 everywhere where the pod has no curve."""
+        """Return 50 less the node's tide times ``pointsPerPercent``, rounded; 50 everywhere if the pod has no curve."""
         tides = self.compute_tides(cycle.snapshot, cycle.pod)
         tide = np.zeros(len(cycle.snapshot)) if tides is None else tides.tide
         return round_half_away(np.clip(NEUTRAL - self.points * tide, 0.0, MAX_NODE_SCORE))[rows]
 
     def compute_tides(self, snapshot: Snapshot, pod: Pod) -> Tides | None:
-        """The tides that ``pod`` meets; ``None`` where nothing is known of its workload, or it uses nothing."""
+        """Return the tides that ``pod`` meets; ``None`` if its workload is unknown or uses nothing."""
         curve = snapshot.watermarks.workload_curve(pod, snapshot.objects) if snapshot.watermarks is not None else None
         if curve is None or not (pod_curve := fill_missing_hours(curve)).sum() > 0.0:
             return None
@@ -64,9 +66,9 @@ class TidalCoLocation:
 
 
 def tide_of(pod: Floats, node: Floats) -> Floats:
-    """How much higher each node stands when the pod works than on average, against the mean node: [nodes] in points.
+    """Return the rise of each node above average, against the mean node, when the pod works: [nodes] in points.
 
-    ``pod`` is [24] in any unit, not all 0; ``node`` [24, nodes] in percent.
+    ``pod`` is [24] in any unit, not all 0; ``node`` is [24, nodes] in percent.
     """
     deviation = node - node.mean(axis=1, keepdims=True)
     tide: Floats = pod @ deviation / pod.sum() - deviation.mean(axis=0)

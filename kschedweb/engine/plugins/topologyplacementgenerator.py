@@ -1,4 +1,4 @@
-"""TopologyPlacementGenerator has a group tried in each domain of its topology: nodes with one value of a label."""
+"""TopologyPlacementGenerator proposes each domain of a group's topology: the nodes with one value of a label."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ class TopologyPlacementGenerator:
         pass
 
     def generate_placements(self, cycle: GroupCycle, parent: Domain) -> tuple[list[Domain], Status]:
-        """The domains within ``parent`` by name; the one alone where pods of the group are already.
+        """Return the domains within ``parent``, by name. If pods of the group run already, only their domain counts.
 
-        kube-scheduler leaves their order to chance.
+        kube-scheduler leaves the order of the domains to chance.
         """
         key = cycle.group.topology_key
         if not key:
@@ -42,7 +42,7 @@ class TopologyPlacementGenerator:
 
 
 def _domain_of(cycle: GroupCycle, key: str) -> str | None:
-    """The domain of the pods that have a node, ``None`` where none has. Raises CycleError where it is not one."""
+    """Return the domain of the pods that have a node; ``None`` if none has one. Raises CycleError if they differ."""
     domain: str | None = None
     for pod in cycle.scheduled_pods:
         value = cycle.snapshot.nodes[cycle.snapshot.index[pod.node_name]].labels.get(key)

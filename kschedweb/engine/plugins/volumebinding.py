@@ -1,6 +1,6 @@
 """VolumeBinding rejects nodes that the pod's volumes cannot reach, or where a claim gets no volume.
 
-Where the feature gate StorageCapacityScoring is on it prefers nodes with more free storage for the claims.
+With the feature gate StorageCapacityScoring it prefers nodes with more free storage for the claims.
 """
 
 from __future__ import annotations
@@ -66,13 +66,14 @@ NO_CAPACITY = (
     'running Score plugins: plugin "VolumeBinding" failed with: a CSIStorageCapacity has a maximumVolumeSize and no '
     "capacity, or a claim names its class in an annotation alone: kube-scheduler itself ends on it"
 )
+# kube-scheduler's `defaultShapePoint`s: less used storage scores higher.
 DEFAULT_SHAPE = ({"utilization": 0, "score": 10}, {"utilization": 100, "score": 0})
 NO_SUCH_VOLUME = "node(s) unavailable due to one or more pvc(s) bound to non-existent pv(s)"
 
 
 @dataclass(slots=True)
 class PodVolumeClaims:
-    """The pod's claims: bound ones, and those with delayed binding."""
+    """The pod's claims by binding."""
 
     bound: list[Claim] = field(default_factory=list)
     delayed: list[Claim] = field(default_factory=list)
@@ -157,7 +158,7 @@ class VolumeBinding:
         return SUCCESS
 
     def preparations(self, cycle: Cycle, node: str) -> list[Preparation]:
-        """What the API server must be told before binding: volumes for claims, and the node to provision for."""
+        """Return the changes for the API server before binding: volumes for claims, and the node to provision for."""
         choices: list[VolumeChoice] = cycle.state.get(CHOICES) or []
         return [
             SelectNode(claim.namespace, claim.name, claim.uid, node)
@@ -170,7 +171,7 @@ class VolumeBinding:
         return SKIP if self.curve is None else SUCCESS
 
     def score(self, cycle: Cycle, rows: Rows) -> Ints:
-        """How much of the storage would be used, on the line of ``shape``: the mean over storage classes; 0 to 100."""
+        """Return scores by the use of storage, on the line of ``shape``: the mean over storage classes; 0 to 100."""
         state: PodVolumeClaims | None = cycle.state.get(self.name)
         if self.curve is None or state is None or not state.delayed:
             return np.zeros(cycle.num_rows(rows), dtype=np.int64)
@@ -181,7 +182,7 @@ class VolumeBinding:
 
 
 def _list_claims(storage: Storage, pod: Pod) -> list[Claim]:
-    """The pod's claims in the order of its volumes; raises VolumeError if one cannot be used."""
+    """Return the pod's claims in the order of its volumes. Raises VolumeError if one cannot be used."""
     claims = []
     for volume in pod.volumes:
         if volume.claim is None:
@@ -205,7 +206,7 @@ def _list_claims(storage: Storage, pod: Pod) -> list[Claim]:
 
 
 def _sort_claims(storage: Storage, claims: list[Claim]) -> PodVolumeClaims:
-    """The claims by binding mode; raises VolumeError if a storage class does not say."""
+    """Return the claims by binding mode. Raises VolumeError if a storage class has none."""
     state = PodVolumeClaims()
     for claim in claims:
         if claim.is_bound:
@@ -218,7 +219,7 @@ def _sort_claims(storage: Storage, claims: list[Claim]) -> PodVolumeClaims:
 
 
 def _is_delay_binding_mode(storage: Storage, claim: Claim) -> bool:
-    """Whether the claim has delayed binding (WaitForFirstConsumer)."""
+    """Return whether the claim has delayed binding (WaitForFirstConsumer)."""
     storage_class = storage.classes.get(claim.storage_class)
     if storage_class is None:
         return False
@@ -228,7 +229,7 @@ def _is_delay_binding_mode(storage: Storage, claim: Claim) -> bool:
 
 
 class _VerdictBuilder:
-    """Collects the verdicts: reasons on nodes, and errors, of which a node keeps the first."""
+    """A builder of verdicts: a node collects all reasons, but keeps only its first error."""
 
     def __init__(self, snapshot: Snapshot) -> None:
         size = len(snapshot)
@@ -240,7 +241,7 @@ class _VerdictBuilder:
         self._error = np.full(size, -1, dtype=np.int32)
 
     def check_bound(self, claims: list[Claim]) -> None:
-        """Reject nodes that cannot reach a volume; the first such claim gives a node's reason."""
+        """Reject nodes that cannot reach a volume. The first such claim gives a node's reason."""
         undecided = np.ones(len(self._snapshot), dtype=np.bool_)
         for claim in claims:
             volume = self._snapshot.objects.storage.volumes.get(claim.volume)
@@ -266,6 +267,7 @@ class _VerdictBuilder:
 
     def to_verdicts(self, rows: Rows) -> Verdicts:
         """The codes of the rows and their statuses, one for each combination of reasons that occurs."""
+        # One bit per reason; an error replaces them. 0, for passing, is put first so that it gets code 0.
         weights = (1 << np.arange(len(self._reasons), dtype=np.int32))[:, None]
         patterns = (np.array(list(self._reasons.values())) * weights).sum(axis=0).astype(np.int32)
         patterns[self._error >= 0] = (1 << len(self._reasons)) + self._error[self._error >= 0]

@@ -25,9 +25,11 @@ MISSING = error('cannot read "PreFilterVolumeRestrictions" from cycleState')
 
 @dataclass(slots=True)
 class PreFilterState:
-    """The pod's ReadWriteOncePod claims by name, and the number of conflicting references to them."""
+    """The state that PreFilter leaves to Filter."""
 
+    # Names of the pod's ReadWriteOncePod claims.
     claims: frozenset[str]
+    # Number of other references to these claims.
     conflicts: int
 
     def clone(self) -> PreFilterState:

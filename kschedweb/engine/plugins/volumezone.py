@@ -28,12 +28,13 @@ from kschedweb.engine.state.snapshot import Snapshot
 from kschedweb.engine.state.volumes.storage import MissingClaim, Storage
 
 REJECTED = unresolvable("node(s) had no available volume zone")
+# Each zone or region label with its stable name. Volumes may carry the deprecated beta labels, as may nodes.
 KEYS = {BETA_ZONE: ZONE, BETA_REGION: REGION, ZONE: ZONE, REGION: REGION}
 Topology = tuple[str, frozenset[str]]  # label, the values allowed
 
 
 class Unresolved(Exception):
-    """The pod's volumes are not known; ``status`` says why."""
+    """The pod's volumes are unknown; ``status`` says why."""
 
     def __init__(self, status: Status) -> None:
         self.status = status
@@ -83,7 +84,7 @@ class VolumeZone:
 
 
 def _required_topologies(cycle: Cycle) -> list[Topology]:
-    """The topologies that the labels of the pod's volumes require; raises Unresolved."""
+    """Return the topologies that the labels of the pod's volumes require. Raises Unresolved."""
     storage = cycle.snapshot.objects.storage
     topologies = []
     for volume in cycle.pod.volumes:
@@ -102,7 +103,7 @@ def _required_topologies(cycle: Cycle) -> list[Topology]:
 
 
 def _find_volume(storage: Storage, claim: Claim) -> PersistentVolume | None:
-    """The volume that ``claim`` names, ``None`` if it is not bound yet; raises Unresolved."""
+    """Return the volume that ``claim`` names; ``None`` if it is not bound yet. Raises Unresolved."""
     if claim.volume:
         if claim.volume not in storage.volumes:
             raise Unresolved(unresolvable(f'persistentvolume "{claim.volume}" not found'))
@@ -121,7 +122,7 @@ def _find_volume(storage: Storage, claim: Claim) -> PersistentVolume | None:
 
 
 def _label_topologies(volume: PersistentVolume) -> list[Topology]:
-    """The volume's zones and regions; a label with an empty part is ignored."""
+    """Return the volume's zones and regions. A label with an empty part is ignored."""
     topologies = []
     for key in KEYS:
         if key in volume.labels:
@@ -132,7 +133,7 @@ def _label_topologies(volume: PersistentVolume) -> list[Topology]:
 
 
 def _nodes_outside(snapshot: Snapshot, topology: Topology) -> Mask:
-    """The nodes with some zone or region label, but none that ``topology`` allows."""
+    """Return a mask of the nodes with some zone or region label, but none that ``topology`` allows."""
     key, values = topology
     allowed = snapshot.label_column(key).build_mask(lambda value: value in values)
     if KEYS[key] != key:
@@ -142,7 +143,7 @@ def _nodes_outside(snapshot: Snapshot, topology: Topology) -> Mask:
 
 
 def _has_zone_label(snapshot: Snapshot) -> Mask:
-    """The nodes with any zone or region label."""
+    """Return a mask of the nodes with any zone or region label."""
     present: Mask = np.zeros(len(snapshot), dtype=np.bool_)
     for key in KEYS:
         present = present | snapshot.label_column(key).present

@@ -17,26 +17,27 @@ from kschedweb.engine.releases.v1_35 import V1_35
 from kschedweb.engine.releases.v1_36 import V1_36
 from kschedweb.engine.releases.v1_37 import V1_37
 
+# The known releases by name ("1.36"), the oldest first.
 RELEASES = {release.name: release for release in (V1_34, V1_35, V1_36, V1_37)}
-"""The releases that there are by name ("1.36"), the oldest first."""
+# The release of documents that do not name one.
 CURRENT = V1_37
-"""The release of documents that say nothing of one."""
 
 
+# Limits on a request's files: their number, and their characters in all.
 MOST_FILES, LARGEST_FILES = 20, 1 << 20  # characters of all together
 MINOR_VERSION = re.compile(r"1\.\d{1,4}")
 BOOLEANS = {"true": True, "false": False}
 
 
 class ReleaseError(ValueError):
-    """A release or feature gates that there are not; the text says which there are."""
+    """An unknown release or unknown feature gates; the text names the known ones."""
 
 
 def get_release(name: str, gates: Mapping[str, bool] | None = None, files: Mapping[str, str] | None = None) -> Release:
-    """The release ``name`` ("1.36"; "" for ``CURRENT``) with these feature gates on or off. Raises ReleaseError.
+    """Return the release ``name`` ("1.36"; "" for ``CURRENT``) with these feature gates on or off. Raises ReleaseError.
 
-    ``files`` are the texts of files that arguments of plugins point at, by path. In place of an older or newer release
-    than there are stands the nearest one, whose ``remark`` says so.
+    ``files`` are the texts of files that arguments of plugins point at, by path. An older or newer release than the
+    known ones is replaced by the nearest one, whose ``remark`` says so.
     """
     if not isinstance(name, str) or (name and MINOR_VERSION.fullmatch(name) is None):
         raise ReleaseError(f"release: must be one of {', '.join(RELEASES)}")
@@ -60,7 +61,7 @@ def _check_files(files: Mapping[str, str]) -> None:
 
 
 def _is_text(value: object) -> bool:
-    """Whether it can be stored: a database takes neither NUL nor half of a surrogate pair."""
+    """Return whether it can be stored: a database takes neither NUL nor half of a surrogate pair."""
     return isinstance(value, str) and "\0" not in value and value == value.encode(errors="ignore").decode()
 
 
@@ -70,13 +71,13 @@ def _substitute_release(name: str) -> Release:
 
 
 def parse_minor(version: str) -> str:
-    """The release that a cluster of ``version`` ("v1.33.4-gke.1") runs ("1.33"), known or not; "" if it says none."""
+    """Return the release ("1.33") of a cluster of ``version`` ("v1.33.4-gke.1"), known or not; "" if it names none."""
     match = MINOR_VERSION.match(version.removeprefix("v"))
     return match[0] if match else ""
 
 
 def find_nearest_release(version: str) -> str:
-    """The release for a cluster of ``version``, the oldest or the newest where it is not known; "" if it says none."""
+    """Return the release nearest to a cluster's ``version``, among the known ones; "" if it names none."""
     if not (name := parse_minor(version)):
         return ""
     minors = [int(release.partition(".")[2]) for release in RELEASES]
@@ -84,16 +85,17 @@ def find_nearest_release(version: str) -> str:
 
 
 def find_upgrade_range(version: str) -> tuple[str, str]:
-    """The releases between which a cluster of ``version`` is upgraded: its own and the newest, which may be the same.
+    """Return the releases between which a cluster of ``version`` is upgraded: its own and the newest, which may be
+    equal.
 
-    Where it says none, as a dump does, the first is the one before the newest two.
+    If it names none, as in a dump, the first is the one before the newest two.
     """
     names = list(RELEASES)
     return find_nearest_release(version) or names[-3], names[-1]
 
 
 def read_gates(text: str) -> dict[str, bool]:
-    """Feature gates as kube-scheduler's flag takes them: ``A=true,B=false``. Raises ReleaseError."""
+    """Return the feature gates of kube-scheduler's flag: ``A=true,B=false``. Raises ReleaseError."""
     gates = {}
     for part in filter(None, (entry.strip() for entry in text.split(","))):
         name, _, state = part.partition("=")
@@ -104,15 +106,15 @@ def read_gates(text: str) -> dict[str, bool]:
 
 
 def write_gates(gates: Mapping[str, bool]) -> str:
-    """The reverse of ``read_gates``."""
+    """Return the text of feature gates, the reverse of ``read_gates``."""
     return ",".join(f"{name}={str(on).lower()}" for name, on in gates.items())
 
 
 def load(document: str | bytes | Mapping[str, Any] | None, release: Release = CURRENT) -> Loaded:
     """Load YAML or JSON text or a mapping; ``None`` means kube-scheduler's defaults.
 
-    A document of a version before v1 is loaded as the one of v1 that it becomes (``Loaded.conversion``), which
-    ``release`` itself would refuse. Never raises for the content of the document: all problems are in ``errors``.
+    A document of a version before v1 is converted to v1 and loaded as that (``Loaded.conversion``); ``release`` itself
+    would refuse it. It never raises for the document's contents: all problems are in ``errors``.
     """
     if release.loader is not None:
         loaded: Loaded = release.loader(document)
@@ -121,15 +123,16 @@ def load(document: str | bytes | Mapping[str, Any] | None, release: Release = CU
 
 
 def json_schema(release: Release = CURRENT) -> Json:
-    """The JSON Schema of a configuration, with the plugins of ``release``."""
+    """Return the JSON Schema of a configuration, with the plugins of ``release``."""
     return schemas.json_schema(release)
 
 
 def cli_validate(text: str, release: Release = CURRENT) -> Json:
-    """The answer of ``validate`` on the command line: what ``release`` itself says. Empty text means the defaults.
+    """Return the answer of ``validate`` on the command line, as ``release`` itself gives it. Empty text means the
+    defaults.
 
     The answer has ``valid`` and, if there are any, errors, warnings, defaulted. ``release`` refuses a document of a
-    version before v1; ``converted`` offers what it becomes, and the warnings say how.
+    version before v1; ``converted`` then offers its conversion, and the warnings say how it was converted.
     """
     loaded = loading.load(text or None, release) if release.loader is None else load(text or None, release)
     answer = {"errors": loaded.errors, "warnings": loaded.warnings, "defaulted": loaded.defaulted}

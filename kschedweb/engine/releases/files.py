@@ -16,7 +16,7 @@ def add_file_option(parser: argparse.ArgumentParser) -> None:
 
 
 def read_files(options: Sequence[str]) -> dict[str, str]:
-    """The text of each file by the path that arguments name. Raises ReleaseError."""
+    """Return the text of each file by the path that arguments name. Raises ReleaseError."""
     texts = {}
     for option in options:
         path, _, file = option.rpartition("=")

@@ -6,12 +6,11 @@ from pathlib import Path
 
 from kschedweb.engine.config.release import Gate
 
+# One gate per line, one release per column: the stage, ``+`` (on) or ``-`` (off) by default, ``L`` if locked to that.
+# ``scheduler``: the scheduler's own code reads the gate. ``needs``: the gates that must be on with it.
 TABLE = Path(__file__).with_name("gates.tsv")
-"""A line a gate, a column a release: stage, ``+`` (on) or ``-`` (off) by default, ``L`` where locked to that.
 
-``scheduler``: whether the scheduler's own code asks it. ``needs``: the gates that must be on with it.
-"""
-
+# The gates that the engine's answers follow, in each release that knows them.
 SIMULATED = frozenset(
     {
         "DRAAdminAccess",
@@ -33,11 +32,11 @@ SIMULATED = frozenset(
         "VolumeLimitScaling",
     }
 )
-"""The gates that the engine's answers follow, in each release that knows them."""
+# Further gates that they follow since 1.37. Earlier designs of groups of pods are refused.
 SINCE_1_37 = frozenset(
     {"GenericWorkload", "InPlacePodVerticalScalingSchedulerPreemption", "TopologyAwareWorkloadScheduling"}
 )
-"""Those that they follow since 1.37; forms of groups of pods before it are refused."""
+# The gates that make kube-scheduler faster or let it do things later, without changing its decisions.
 WITHOUT_EFFECT = frozenset(
     {
         "InterPodAffinityHostnameFastPath",
@@ -47,11 +46,10 @@ WITHOUT_EFFECT = frozenset(
         "SchedulerPreQueueingHints",
     }
 )
-"""The gates that make kube-scheduler faster or let it do things later, and change nothing that it decides."""
 
 
 def load_gates(release: str, simulated: frozenset[str] = SIMULATED) -> dict[str, Gate]:
-    """The gates that ``release`` ("1.36") knows, by name; ``simulated``: those that answers follow."""
+    """Return the gates that ``release`` ("1.36") knows, by name. ``simulated`` are those that answers follow."""
     head, *lines = (line.split("\t") for line in TABLE.read_text(encoding="utf-8").splitlines())
     column, used, needed = map(head.index, (release, "scheduler", "needs"))
     followed = simulated | WITHOUT_EFFECT

@@ -1,4 +1,4 @@
-"""kube-scheduler 1.34, the oldest release that is answered for: the later ones say what they do otherwise."""
+"""kube-scheduler 1.34, the oldest supported release. The later ones are defined by their differences from it."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from kschedweb.engine.config.specs import PluginRef
 from kschedweb.engine.plugins import kube_scheduler_plugins, out_of_tree_plugins
 from kschedweb.engine.releases.gates import load_gates
 
+# The default set: multiPoint plugins in their order with their weights (0 if none is set).
 DEFAULT_PLUGINS = (
     PluginRef("SchedulingGates"),
     PluginRef("PrioritySort"),
@@ -29,7 +30,6 @@ DEFAULT_PLUGINS = (
     PluginRef("ImageLocality", 1),
     PluginRef("DefaultBinder"),
 )
-"""The default set: multiPoint plugins in their order with their weights (0 where none is set)."""
 
 V1_34 = Release(
     version="1.34.4",
@@ -70,6 +70,7 @@ V1_34 = Release(
         node_plugins_prefilter=False,
         pod_group_entities=False,
     ),
+    # The place in its source that its errors about unknown kinds name.
     scheme="pkg/runtime/scheme.go:110",
     extra_plugins=out_of_tree_plugins,
 )

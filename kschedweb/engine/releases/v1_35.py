@@ -1,4 +1,4 @@
-"""kube-scheduler 1.35: what it does otherwise than 1.34."""
+"""kube-scheduler 1.35, by its differences from 1.34."""
 
 from __future__ import annotations
 

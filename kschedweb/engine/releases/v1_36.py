@@ -1,4 +1,4 @@
-"""kube-scheduler 1.36: what it does otherwise than 1.35."""
+"""kube-scheduler 1.36, by its differences from 1.35."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""kube-scheduler 1.37: what it does otherwise than 1.36."""
+"""kube-scheduler 1.37, by its differences from 1.36."""
 
 from __future__ import annotations
 
@@ -11,9 +11,11 @@ from kschedweb.engine.releases.gates import SIMULATED, SINCE_1_37, load_gates
 from kschedweb.engine.releases.v1_36 import V1_36
 
 GROUPS = (PluginRef("GangScheduling"), PluginRef("TopologyPlacementGenerator"), PluginRef("PodGroupPodsCount", 1))
+# 1.37 moved NodeName before NodeUnschedulable.
 GATES, SORT, UNSCHEDULABLE, NAME, TAINTS, AFFINITY, PORTS, *ROOM_AND_FURTHER = V1_36.defaults
 OF_THE_NODE = (NAME, UNSCHEDULABLE, TAINTS, AFFINITY, PORTS)
 RESIZES = PluginRef("DeferredPodScheduling")
+# Plugins that are not asked about a running pod whose resize waits for room.
 SILENT_ABOUT_RESIZES = frozenset(
     {
         *("NodeUnschedulable", "TaintToleration", "NodeAffinity", "NodePorts", "NodeDeclaredFeatures"),

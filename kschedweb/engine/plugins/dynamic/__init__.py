@@ -32,13 +32,14 @@ from kschedweb.engine.validation.golang import parse_seconds
 from kschedweb.engine.values import dataclass
 
 TOO_HIGH = "Load[{}] of node[{}] is too high"
+# Go's int64 of a float out of range, on amd64.
 SMALLEST = -(2**63)
 FACTOR = 10  # points that each point of heat costs; some articles tell of 1
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class MetricUse:
-    """What is known of one metric; arrays are [nodes]."""
+    """The figures of one metric. Arrays are [nodes]."""
 
     usage: Floats  # fraction of the node's capacity, NaN where nothing is known
     time: Floats  # when it was written or measured, seconds of the epoch
@@ -48,11 +49,12 @@ class MetricUse:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class MetricPart:
-    """One metric of the score; ``part`` is float64[nodes], 0 where the metric is not valid."""
+    """One metric's part of the score."""
 
     metric: str
     weight: float
     use: MetricUse
+    # float64[nodes]: 0 where the metric is not valid.
     part: Floats
 
 
@@ -63,6 +65,7 @@ class Dynamic:
         policy = args.get("policy")
         policy = crane.SAMPLE_POLICY if policy is None else policy
         self.zone = crane.time_zone(args.get("timeZone") or "")
+        # A metric without a period is never valid.
         self.active: dict[str, float] = {}  # metric -> seconds for which it is valid
         for rule in policy.get("syncPolicy") or ():
             if period := parse_seconds(rule.get("period") or "0s"):
@@ -97,14 +100,16 @@ class Dynamic:
         return False
 
     def score(self, cycle: Cycle, rows: Rows) -> Ints:
-        """The weighted mean of the free share, truncated, less FACTOR points for each point of heat; 0 to 100."""
+        """Return the weighted mean of the free share, truncated, less FACTOR points for each point of heat; 0 to
+        100.
+        """
         base = base_scores(self.parts(cycle.snapshot), len(cycle.snapshot))
         heat = truncate_int64(self.hot(cycle.snapshot) * float(FACTOR))
         scores: Ints = np.clip(base - heat, 0, MAX_NODE_SCORE)
         return scores[rows]
 
     def metric_use(self, snapshot: Snapshot, metric: str) -> MetricUse:
-        """What is known of ``metric`` at each node."""
+        """Return the figures of ``metric`` at each node."""
 
         def compute() -> tuple[Floats, Floats, Mask, Mask]:
             usage, time, annotated = _read_annotations(snapshot, metric, self.zone)
@@ -120,7 +125,7 @@ class Dynamic:
         return MetricUse(usage, time, annotated, has_usage & (snapshot.now < time + self.active[metric]))
 
     def parts(self, snapshot: Snapshot) -> list[MetricPart]:
-        """What each metric adds to the score."""
+        """Return the part of each metric in the score."""
         parts = []
         for metric, weight in self.weights:
             use = self.metric_use(snapshot, metric)
@@ -130,7 +135,7 @@ class Dynamic:
         return parts
 
     def hot(self, snapshot: Snapshot) -> Floats:
-        """The heat of each node: from its annotation while that is valid, else from recent bindings. Shape [nodes]."""
+        """Return the heat of each node: from its annotation while valid, else from recent bindings. Shape [nodes]."""
         value, time, annotated = _read_annotations(snapshot, crane.HOT_VALUE, self.zone)
         annotated_heat = np.where(snapshot.now < time + crane.HOT_ACTIVE, value, 0.0)
         if annotated.all() or not self.hot_rules:
@@ -139,11 +144,12 @@ class Dynamic:
         return np.where(annotated, annotated_heat, np.maximum(self.count_bindings(snapshot), 0))
 
     def count_bindings(self, snapshot: Snapshot) -> Ints:
-        """The heat of each node by the times at which its pods were bound. Shape [nodes]."""
+        """Return the heat of each node by the times at which its pods were bound. Shape [nodes]."""
         counts = [
             snapshot.recent_sums(("bindings", rule.seconds), 1, *_binding_window(rule.seconds))[0].astype(np.int64)
             for rule in self.hot_rules
         ]
+        # crane keeps the bindings in a heap of this size, and drops the oldest ones beyond it.
         if max(int(count.sum()) for count in counts) > crane.HEAP_SIZE:
             counts = _latest_bindings(snapshot, [rule.seconds for rule in self.hot_rules])
         heat = np.zeros(len(snapshot), dtype=np.int64)
@@ -153,12 +159,13 @@ class Dynamic:
 
 
 def base_scores(parts: list[MetricPart], size: int) -> Ints:
-    """The weighted mean of ``parts``, truncated towards 0; 0 without parts. Shape [size].
+    """Return the weighted mean of ``parts``, truncated towards 0; 0 without parts. Shape [size].
 
     Metrics that are not valid count with their weight.
     """
     if not parts:
         return np.zeros(size, dtype=np.int64)
+    # Added up one by one, in the order of the policy, as crane's loop does.
     total, weights = np.zeros(size), 0.0
     for part in parts:
         weights += part.weight
@@ -174,7 +181,7 @@ def truncate_int64(values: Floats) -> Ints:
 
 
 def _read_annotations(snapshot: Snapshot, key: str, zone: ZoneInfo) -> tuple[Floats, Floats, Mask]:
-    """Values, times and which nodes have the annotation; the time of one that crane cannot read is -inf."""
+    """Return values, times, and a mask of the nodes with the annotation. A time that crane cannot read is -inf."""
 
     def compute() -> tuple[Floats, Floats, Mask]:
         size = len(snapshot)
@@ -195,7 +202,7 @@ def _read_annotations(snapshot: Snapshot, key: str, zone: ZoneInfo) -> tuple[Flo
 
 
 def _annotated_nodes(snapshot: Snapshot) -> list[tuple[int, Json]]:
-    """The nodes that have annotations, and these."""
+    """Return the nodes that have annotations, by position, with their annotations."""
 
     def compute() -> list[tuple[int, Json]]:
         annotations_by_node = (get_mapping(get_mapping(node.raw, "metadata"), "annotations") for node in snapshot.nodes)
@@ -205,7 +212,10 @@ def _annotated_nodes(snapshot: Snapshot) -> list[tuple[int, Json]]:
 
 
 def _binding_window(span: int) -> tuple[Estimate, EstimateColumns]:
-    """Count a pod until it has been on its node for ``span`` seconds; both are truncated to whole seconds first."""
+    """Return the contribution of a pod until it has been on its node for ``span`` seconds.
+
+    Both times are truncated to whole seconds first, as crane's Unix times are.
+    """
 
     def estimate(pod: Pod, node: int, time: float) -> PodContribution | None:
         if math.isnan(time):
@@ -220,7 +230,7 @@ def _binding_window(span: int) -> tuple[Estimate, EstimateColumns]:
 
 
 def _latest_bindings(snapshot: Snapshot, spans: list[int]) -> list[Ints]:
-    """The counts for each of ``spans`` among the bindings that crane still keeps: the latest of all nodes."""
+    """Return the counts for each of ``spans`` among the bindings that crane still keeps: the latest of all nodes."""
     bound = zip(snapshot.pods.pods, snapshot.pods.node.tolist(), strict=True)
     times = [(snapshot.scheduled_at(pod), node) for pod, node in bound if pod is not None]
     bindings = [(math.floor(time), node) for time, node in times if not math.isnan(time)]

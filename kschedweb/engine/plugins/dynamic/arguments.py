@@ -1,4 +1,4 @@
-"""The arguments of Dynamic: crane-scheduler's policy, its time zone, and the file that the policy may be in."""
+"""The arguments of Dynamic: crane-scheduler's policy, its time zone, and the file that may hold the policy."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ def validate_args(args: dict[str, Any], path: str) -> list[Problem]:
 
 
 def policy_problems(policy: dict[str, Any], at: str) -> list[Problem]:
-    """What is wrong with a decoded policy at the path ``at``."""
+    """Return the problems of a decoded policy at the path ``at``."""
     problems: list[Problem] = []
     for name in ("syncPolicy", "predicate", "priority"):
         for index, rule in enumerate(policy[name] or ()):
@@ -120,7 +120,7 @@ def advice(args: dict[str, Any]) -> list[tuple[str, str]]:
 
 
 def policy_advice(policy: dict[str, Any], at: str) -> list[tuple[str, str]]:
-    """What a decoded policy at the path ``at`` says without effect: (path, sentence)."""
+    """Return remarks on parts of a decoded policy at the path ``at`` that have no effect: (path, sentence)."""
     remarks: list[tuple[str, str]] = []
     synced = {rule["name"] for rule in policy["syncPolicy"] or () if rule["period"]}
     for name, effect in (("predicate", "no node is above it"), ("priority", "it scores 0 everywhere")):

@@ -1,7 +1,7 @@
-"""crane-scheduler's policy file, a DynamicSchedulerPolicy, read strictly as its own decoder reads it.
+"""crane-scheduler's policy file, a DynamicSchedulerPolicy, read as strictly as its own decoder reads it.
 
-The decoder is the one of Kubernetes, so its words are as well. It checks nothing else: what would stop
-crane-scheduler's controller (a count of 0) or mean nothing (a rule without a metric) is refused here.
+The decoder is the one of Kubernetes, and so are its messages. It checks nothing else. Policies that would stop
+crane-scheduler's controller (a count of 0) or mean nothing (a rule without a metric) are refused here.
 """
 
 from __future__ import annotations
@@ -39,25 +39,25 @@ DOCUMENT = Struct(
 
 @dataclass(frozen=True)
 class PolicyFile:
-    """What became of a text. ``policy`` is its decoded spec, durations in nanoseconds; ``None`` where it is refused.
+    """The result of reading a policy file."""
 
-    ``errors`` are the decoder's words, ``problems`` the same one by one, each at the path of its field.
-    ``warnings`` say what has no effect, as (path, sentence).
-    """
-
+    # The decoder's words.
     errors: list[str] = field(default_factory=list)
+    # The same errors one by one, each at the path of its field.
     problems: list[Problem] = field(default_factory=list)
+    # Parts without effect, as (path, sentence).
     warnings: list[tuple[str, str]] = field(default_factory=list)
+    # The decoded spec, with durations in nanoseconds; ``None`` if the file is refused.
     policy: dict[str, Any] | None = None
 
     @property
     def spec(self) -> Json:
-        """The spec as plain JSON, as arguments of Dynamic take it; {} where it is refused."""
+        """The spec as plain JSON, as Dynamic's arguments have it; {} if the file is refused."""
         spec: Json = {} if self.policy is None else encode(POLICY, self.policy)
         return spec
 
     def to_dict(self) -> Json:
-        """As the command line tells it: ``valid`` and, if there are any, errors, warnings, defaulted."""
+        """Return the result for the command line: ``valid`` and, if there are any, errors, warnings, defaulted."""
         parts = {
             "errors": self.errors,
             "warnings": [f"{path}: {sentence}" for path, sentence in self.warnings],
@@ -67,7 +67,7 @@ class PolicyFile:
 
 
 def is_policy_file(text: str) -> bool:
-    """Whether ``text`` says by its kind or version that it is a policy file."""
+    """Return whether ``text`` is a policy file by its kind or version."""
     try:
         value = read_document(text).value
     except UnreadableError:
@@ -78,7 +78,7 @@ def is_policy_file(text: str) -> bool:
 
 
 def load_policy_file(document: str | bytes | Mapping[str, Any]) -> PolicyFile:
-    """Read YAML or JSON text; never raises for what it says."""
+    """Read YAML or JSON text. It never raises for the text's contents."""
     try:
         policy = _decode_policy(document)
     except RefusedError as refused:
@@ -87,7 +87,10 @@ def load_policy_file(document: str | bytes | Mapping[str, Any]) -> PolicyFile:
 
 
 def policy_of(text: str) -> dict[str, Any]:
-    """The decoded spec of a file, as the argument ``policy``. Raises RefusedError with crane-scheduler's words."""
+    """Return the decoded spec of a file, as the argument ``policy``.
+
+    Raises RefusedError with crane-scheduler's words.
+    """
     try:
         return _decode_policy(text)
     except RefusedError as refused:
@@ -95,12 +98,12 @@ def policy_of(text: str) -> dict[str, Any]:
 
 
 def file_schema() -> Json:
-    """The JSON Schema of a policy file."""
+    """Return the JSON Schema of a policy file."""
     return {"$schema": DIALECT, "title": KIND, **Schemas().struct_schema(DOCUMENT)}
 
 
 def shipped_policy() -> Json:
-    """The file that crane-scheduler ships."""
+    """Return the file that crane-scheduler ships."""
     return {"apiVersion": API_VERSION, "kind": KIND, "spec": crane.SAMPLE_POLICY}
 
 

@@ -1,7 +1,7 @@
-"""DynamicResources keeps a pod on nodes where the devices of its resource claims can be used, or be had.
+"""DynamicResources keeps a pod on nodes where the devices of its resource claims can be used or allocated.
 
-Devices are chosen as kube-scheduler chooses them. Where it depends on something not simulated whether there are any,
-such as a selector that is not understood, the verdict says that this is outside the simulation.
+Devices are chosen as kube-scheduler chooses them. If the answer depends on something that is not simulated, such as a
+selector that is not understood, the verdict says that it is outside the simulation.
 """
 
 from __future__ import annotations
@@ -61,9 +61,11 @@ class DynamicResources:
         hears: bool = False,
         groups_by_topology: bool = False,
     ) -> None:
-        """``tells``: its PostFilter says so where it cannot help. ``hears``: it is told of deleted claims.
+        """Take the features and flags of the release.
 
-        ``groups_by_topology``: see ``Release``.
+        ``tells``: its PostFilter says so if it cannot help.
+        ``hears``: deleted claims requeue pods.
+        ``groups_by_topology``: see ``Release.has_topology_scheduling``.
         """
         self.features, self._hears, self.groups_by_topology = features, hears, groups_by_topology
         self.nothing_new, self.no_help = (NOTHING_NEW, NO_HELP) if tells else (unschedulable(), unschedulable())
@@ -85,6 +87,7 @@ class DynamicResources:
         return SUCCESS
 
     def pre_filter(self, cycle: Cycle) -> PreFilterResult:
+        # Written first, so that Filter finds a state even if PreFilter fails below.
         cycle.state[self.name] = DeviceNeeds()
         try:
             needs = needs_of(cycle.snapshot, cycle.pod, extended=self.features.extended)
@@ -103,13 +106,14 @@ class DynamicResources:
             return Verdicts.uniform(cycle.num_rows(rows), MISSING)
         if needs.is_empty:
             return Verdicts.uniform(cycle.num_rows(rows))
+        # All nodes are judged at once and cached: the allocator shares work between nodes.
         judged: Judged | None = cycle.state.get(JUDGED)
         if judged is None:
             judged = cycle.state[JUDGED] = judge_nodes(cycle.snapshot, cycle.pod, needs, self.features)
         return Verdicts(judged.verdicts.codes[rows], judged.verdicts.statuses)
 
     def post_filter(self, cycle: Cycle, diagnosis: Diagnosis, handle: Handle) -> PostFilterResult:
-        """Deallocate a claim that nobody else uses if it keeps the pod off a node: other devices may suit."""
+        """Deallocate a claim that no other pod uses if it keeps the pod off a node: other devices may suit."""
         needs: DeviceNeeds | None = cycle.state.get(self.name)
         if needs is None:
             return PostFilterResult(MISSING)
@@ -126,7 +130,7 @@ class DynamicResources:
         return PostFilterResult(status, frees=frees if handle.elsewhere or not claim.is_generated else ())
 
     def frees_for(self, cycle: Cycle, diagnosis: Diagnosis) -> tuple[FreeClaim, ...]:
-        """The claim to be given back that nobody else uses and that keeps the pod off a node; none, or one."""
+        """Return the claim to give back, at most one: no other pod uses it, and it keeps the pod off a node."""
         needs: DeviceNeeds = cycle.state.get(self.name) or DeviceNeeds()
         for claim in _in_the_way(cycle.snapshot, needs, self._unavailable_nodes(diagnosis), self.features):
             chosen = cycle.snapshot.resource_claims.in_flight(claim.namespace, claim.name)
@@ -139,7 +143,7 @@ class DynamicResources:
         )
 
     def pod_group_post_filter(self, cycle: GroupCycle, handle: GroupHandle) -> GroupRoom:
-        """Give back a claim of each pod that was tried, even of one that found a node while others did not."""
+        """Give back a claim of each pod that was tried, even of a pod that found a node while others did not."""
         if self.groups_by_topology and cycle.group.topology_key:
             return GroupRoom(unschedulable())
         if self.name not in cycle.prepared:
@@ -148,7 +152,7 @@ class DynamicResources:
         return GroupRoom(unschedulable("deallocation and deletion of ResourceClaims completed"), frees=frees)
 
     def _unavailable_nodes(self, diagnosis: Diagnosis) -> Mask:
-        """The nodes that were rejected because a claim cannot be used there."""
+        """Return a mask of the nodes that were rejected because a claim cannot be used there."""
         nodes = np.zeros(len(diagnosis.names), dtype=np.bool_)
         for position, column in enumerate(diagnosis.filters):
             for code, status in enumerate(column.verdicts):
@@ -160,7 +164,7 @@ class DynamicResources:
         return nodes
 
     def score(self, cycle: Cycle, rows: Rows) -> Ints:
-        """The sum of the scores of the chosen alternatives. Called only if some claim had no devices yet."""
+        """Return the sum of the scores of the chosen alternatives. Called only if a claim had no devices yet."""
         needs: DeviceNeeds | None = cycle.state.get(self.name)
         if needs is None:
             raise CycleError(f'running Score plugins: plugin "{self.name}" failed with: not found')
@@ -187,7 +191,10 @@ class DynamicResources:
 
 
 def _check_claims(snapshot: Snapshot, needs: DeviceNeeds, features: Features) -> Status:
-    """The status that refuses all nodes: an allocation cannot be parsed, is on its way, or a class does not exist."""
+    """Return the status that refuses all nodes.
+
+    Reasons are an allocation that cannot be parsed, one in progress, and a device class that does not exist.
+    """
     for claim in needs.all_claims:
         if claim.allocation is not None:
             if claim.allocation.problem:
@@ -218,7 +225,7 @@ def _refused_request(
 
 
 def _in_the_way(snapshot: Snapshot, needs: DeviceNeeds, nodes: Mask, features: Features) -> list[ResourceClaim]:
-    """The claims that cannot be used on some node of ``nodes``."""
+    """Return the claims that cannot be used on some node of ``nodes``."""
     return [
         claim
         for claim in needs.claims

@@ -35,7 +35,10 @@ ARGS = args_struct(
 
 
 def args_spec(release: Any) -> ArgsSpec:
-    """The arguments in ``release``: a time limit of a feature whose gate is off has no default and is refused."""
+    """Return the arguments in ``release``.
+
+    A time limit of a feature whose gate is off has no default and is refused.
+    """
     filters = release.is_enabled("DRASchedulerFilterTimeout")
     has_binding_timeout = release.behaviour.dra_binding_timeout_argument
     binds = (

@@ -1,4 +1,4 @@
-"""Which changes may help a pod that DynamicResources refused."""
+"""Changes that may help a pod that DynamicResources rejected."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from kschedweb.engine.state.devices.needs import ClaimError, claims_of
 
 
 def list_hints(*, deletions: bool = False) -> list[EventHint]:
-    """The events to which the plugin pays attention; ``deletions``: also when a claim is deleted."""
+    """Return the events that the plugin listens to. ``deletions`` adds deleted claims."""
     changed = Action.ADD | Action.UPDATE
     of_claims = changed | Action.DELETE if deletions else changed
     return [
@@ -35,7 +35,7 @@ def list_hints(*, deletions: bool = False) -> list[EventHint]:
 
 
 def _after_claim(pod: Pod, change: ObjectChange) -> bool:
-    """Devices came free, or the status of a claim of the pod changed."""
+    """Queue if devices came free, or the status of one of the pod's claims changed."""
     if change.new is None:
         return _to_claim(change.old).allocation is not None
     try:
@@ -60,7 +60,7 @@ def _claim_status(claim: Any) -> Any:
 
 
 def _after_own_update(pod: Pod, change: ObjectChange) -> bool:
-    """The pod's own claims are all there now."""
+    """Queue if all of the pod's own claims exist now."""
     if change.new.uid != pod.uid:
         return False
     try:

@@ -1,4 +1,4 @@
-"""What a pod's claims come to on one node: those with devices, and every verdict on the devices for the others."""
+"""A pod's claims on one node: those with devices, and every verdict on the devices for the others."""
 
 from __future__ import annotations
 
@@ -15,33 +15,35 @@ from kschedweb.engine.values import dataclass
 
 @dataclass(frozen=True, slots=True)
 class HeldClaim:
-    """A claim that has its devices: (request, device) of each, and whether they can be used on the node.
-
-    ``ready`` says whether those that have to be made ready are.
-    """
+    """A claim that has its devices."""
 
     claim: str
+    # (request, device) of each.
     devices: tuple[tuple[str, DeviceId], ...]
+    # The devices can be used on the node.
     usable: bool
+    # Progress of the devices that have to be prepared.
     ready: BindingState
 
 
 @dataclass(frozen=True, slots=True)
 class PodInspection:
-    """``problem`` is why the claims cannot be looked at. ``searched`` is ``None`` where no claim needs devices."""
+    """The inspection of a pod's claims on one node."""
 
+    # The reason why the claims cannot be inspected.
     problem: str = ""
     held: tuple[HeldClaim, ...] = ()
+    # ``None`` if no claim needs devices.
     searched: Inspection | None = None
 
     @property
     def empty(self) -> bool:
-        """Whether the pod asks for no devices."""
+        """True if the pod asks for no devices."""
         return not (self.problem or self.held or self.searched)
 
 
 def inspect_pod(snapshot: Snapshot, pod: Pod, node: str, features: Features) -> PodInspection:
-    """The claims of ``pod`` on ``node``, which is one of the snapshot's."""
+    """Return the claims of ``pod`` on ``node``, which is one of the snapshot's."""
     try:
         needs = needs_of(snapshot, pod, extended=features.extended)
     except ClaimError as problem:

@@ -1,4 +1,4 @@
-"""Devices for a pod on the node found: chosen in Reserve, written into its claims in PreBind."""
+"""Devices for a pod on its node: chosen in Reserve, written into its claims in PreBind."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ MAX_RESERVED = 256  # pods that the API server lets share a claim
 
 
 def choose_devices(cycle: Cycle, node: str, features: Features) -> Status:
-    """Choose devices for the pod's claims on ``node``: they are in flight from then on."""
+    """Choose devices for the pod's claims on ``node``. From then on they are in flight."""
     snapshot, pod = cycle.snapshot, cycle.pod
     try:
         needs = needs_of(snapshot, pod, extended=features.extended)
@@ -63,7 +63,7 @@ def _claim_key(cycle: Cycle, claim: ResourceClaim) -> tuple[str, str]:
 
 
 def _share_in_flight(cycle: Cycle, needs: DeviceNeeds) -> None:
-    """Of devices in flight for other pods of the group, note that this pod wants them, too."""
+    """Record that this pod, too, wants devices that are in flight for other pods of its group."""
     claims, uid = cycle.snapshot.resource_claims, cycle.pod.uid
     for claim in needs.claims:
         chosen = claims.in_flight(claim.namespace, claim.name)
@@ -72,7 +72,7 @@ def _share_in_flight(cycle: Cycle, needs: DeviceNeeds) -> None:
 
 
 def give_back(cycle: Cycle) -> None:
-    """Give the pod's devices in flight back, and its reservations."""
+    """Give back the pod's devices in flight, and its reservations."""
     pod, claims = cycle.pod, cycle.snapshot.resource_claims
     for claim in current_claims(cycle):
         claims.release_in_flight(claim.namespace, claim.name, pod.uid)
@@ -101,7 +101,7 @@ def write_claims(cycle: Cycle, features: Features) -> Status:
 
 
 def _write_extended(cycle: Cycle) -> Status:
-    """Make the claim for extended resources whose devices are in flight."""
+    """Create the claim for extended resources whose devices are in flight."""
     pod, claims = cycle.pod, cycle.snapshot.resource_claims
     extended_claim: ResourceClaim | None = cycle.state.get(EXTENDED)
     chosen = None if extended_claim is None else claims.pop_in_flight(*_claim_key(cycle, extended_claim), pod.uid)
@@ -120,7 +120,7 @@ def _write_extended(cycle: Cycle) -> Status:
 
 
 def to_prepare(cycle: Cycle, features: Features) -> list[Preparation]:
-    """What has to be written for the same where others write. Raises CycleError."""
+    """Return the same changes as preparations, where others write to the cluster. Raises CycleError."""
     objects = cycle.snapshot.objects
     chosen: dict[str, AllocatedClaim] = cycle.state.get(CHOSEN, {})
     classes = {raw["metadata"]["name"]: raw for raw in objects.all("DeviceClass")} if chosen else {}
@@ -145,7 +145,7 @@ def to_prepare(cycle: Cycle, features: Features) -> list[Preparation]:
 def _to_make(
     cycle: Cycle, extended_claim: ResourceClaim, chosen: AllocatedClaim, classes: Mapping[str, Json], features: Features
 ) -> MakeClaim:
-    """The claim for extended resources. Raises CycleError."""
+    """Return the preparation that creates the claim for extended resources. Raises CycleError."""
     pod = cycle.pod
     if extended_claim.name != EXTENDED_NAME:
         raise CycleError(
@@ -173,12 +173,12 @@ def _not_mapped(pod: Pod) -> str:
 
 
 def unreserved_claims(cycle: Cycle) -> list[ResourceClaim]:
-    """The pod's claims that are not reserved for it yet."""
+    """Return the pod's claims that are not reserved for it yet."""
     return [claim for claim in current_claims(cycle) if cycle.pod.uid not in claim.reserved_for]
 
 
 def current_claims(cycle: Cycle) -> list[ResourceClaim]:
-    """The pod's claims as they are now."""
+    """Return the pod's claims in their current state."""
     claims = cycle.snapshot.resource_claims
     pod_claims = [
         claims.get(cycle.pod.namespace, item.claim) for item in cycle.pod.resource_claims if item.claim is not None
@@ -187,7 +187,7 @@ def current_claims(cycle: Cycle) -> list[ResourceClaim]:
 
 
 def _too_many(reserved: tuple[str, ...], pod: Pod, features: Features) -> str:
-    """The API server's objection to this list; "" if there is none."""
+    """Return the API server's objection to this list; "" if there is none."""
     if len(reserved) > MAX_RESERVED:
         return f": Too many: {len(reserved)}: must have at most {MAX_RESERVED} items"
     if reserved[-1] in reserved[:-1]:

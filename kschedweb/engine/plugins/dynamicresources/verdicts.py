@@ -1,4 +1,4 @@
-"""What DynamicResources says of every node."""
+"""DynamicResources' verdicts on every node."""
 
 from __future__ import annotations
 
@@ -24,19 +24,21 @@ NO_ACCESS = "no access"
 UNAVAILABLE = unresolvable("resourceclaim not available on the node", fact=NO_ACCESS)
 NO_RESOURCE = unresolvable("cannot fit resource")
 STALE = unresolvable("cannot schedule extended resource claim")
+# Codes of the verdicts in their fixed places; outcomes of the allocator follow them.
 AVAILABLE_CODE, UNAVAILABLE_CODE, CLOCK_CODE, NO_RESOURCE_CODE = range(4)
 
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """The verdicts on all nodes, and what the devices count that would be chosen there. int64[nodes]."""
+    """The verdicts on all nodes."""
 
     verdicts: Verdicts
+    # int64[nodes]: score of the devices that would be chosen.
     worth: Ints
 
 
 def judge_nodes(snapshot: Snapshot, pod: Pod, needs: DeviceNeeds, features: Features) -> Judged:
-    """The verdict on every node."""
+    """Return the verdict on every node."""
     size = len(snapshot)
     worth = np.zeros(size, dtype=np.int64)
     if needs.earlier is not None and needs.earlier.requests:
@@ -59,9 +61,9 @@ def judge_nodes(snapshot: Snapshot, pod: Pod, needs: DeviceNeeds, features: Feat
 
 
 def claims_to_allocate(snapshot: Snapshot, pod: Pod, needs: DeviceNeeds) -> Iterator[tuple[list[ResourceClaim], Mask]]:
-    """The claims that need devices, with the nodes where they are these; other nodes need none.
+    """Yield the claims that need devices, with a mask of the nodes where they are the ones; other nodes need none.
 
-    Each node has its own claim for extended resources, for those that it has no device plugin for.
+    Each node has its own claim for extended resources, for those without a device plugin there.
     """
     unallocated = [claim for claim in needs.claims if claim.allocation is None]
     if not needs.extends_anew:
@@ -71,6 +73,7 @@ def claims_to_allocate(snapshot: Snapshot, pod: Pod, needs: DeviceNeeds) -> Iter
     backed = [name for name in needs.extended if name in classes]
     kinds = np.zeros(len(snapshot), dtype=np.int64)
     for place, name in enumerate(backed):
+        # One bit per resource, set where the node has no device plugin for it: nodes with equal bits share a claim.
         kinds |= (snapshot.resource_row(snapshot.allocatable, name) == 0).astype(np.int64) << place
     for kind in np.unique(kinds).tolist():
         resources = [name for place, name in enumerate(backed) if kind >> place & 1]
@@ -81,7 +84,7 @@ def claims_to_allocate(snapshot: Snapshot, pod: Pod, needs: DeviceNeeds) -> Iter
 
 
 def resource_uses(snapshot: Snapshot, pod: Pod, needs: DeviceNeeds, row: int) -> tuple[ResourceUse, ...]:
-    """Which container uses which request of the claim for extended resources that the node at a position has."""
+    """Return which container uses which request of the claim for extended resources on the node at a position."""
     classes, allocatable = snapshot.objects.devices.extended_resources, snapshot.allocatable
     backed = [name for name in needs.extended if name in classes and not snapshot.resource_row(allocatable, name)[row]]
     return requests_and_uses(pod, backed, classes)[1]
@@ -90,7 +93,7 @@ def resource_uses(snapshot: Snapshot, pod: Pod, needs: DeviceNeeds, row: int) ->
 def _add_outcomes(
     codes: Codes, worth: Ints, statuses: list[Status], outcome_codes: Codes, outcomes: list[AllocationOutcome]
 ) -> None:
-    """Add what a search for devices came to. It goes before whether other claims can be used on a node."""
+    """Add the outcomes of a search for devices. They take precedence over the usability of other claims on a node."""
     for place, outcome in enumerate(outcomes[1:], 1):
         if outcome.ok:
             if outcome.worth:
@@ -107,7 +110,7 @@ def _outcome_status(outcome: AllocationOutcome) -> Status:
 
 
 def _add_allocated(codes: Codes, snapshot: Snapshot, claim: ResourceClaim, features: Features) -> None:
-    """One claim that cannot be used on a node rejects the node, whatever the state of the other claims."""
+    """Reject the nodes where an allocated claim cannot be used, whatever the state of the other claims."""
     if claim.allocation is not None:
         waiting = features.binding_conditions and claim.allocation.binding is BindingState.WAITING
         if waiting and claim.allocation.dated:
@@ -116,7 +119,7 @@ def _add_allocated(codes: Codes, snapshot: Snapshot, claim: ResourceClaim, featu
 
 
 def usable_nodes(snapshot: Snapshot, allocation: Allocation, features: Features) -> Mask:
-    """The nodes on which the devices can be used."""
+    """Return a mask of the nodes on which the devices can be used."""
     if features.binding_conditions and allocation.binding is BindingState.FAILED:
         return np.zeros(len(snapshot), dtype=np.bool_)
     if allocation.terms is None:
@@ -125,7 +128,7 @@ def usable_nodes(snapshot: Snapshot, allocation: Allocation, features: Features)
 
 
 def _lists_resource(snapshot: Snapshot, resource: str) -> Mask:
-    """The nodes whose allocatable lists the resource, even with 0."""
+    """Return a mask of the nodes whose allocatable lists the resource, even with 0."""
     mask: Mask = np.array([resource in node.allocatable for node in snapshot.nodes], dtype=np.bool_)
     return mask
 

@@ -1,6 +1,6 @@
 """HumanApproval makes the pods that its rules select wait at Permit until people approve or deny.
 
-The plugin only says that a pod has to wait, for whom and why. The site stores requests and collects votes.
+The plugin only decides that a pod has to wait, for whom and why. The site stores requests and collects votes.
 """
 
 from __future__ import annotations
@@ -30,26 +30,33 @@ WORDS = {CPU: "CPU", MEMORY: "memory"}
 
 @dataclass(frozen=True, slots=True)
 class ApprovalRule:
-    """One rule of the arguments, its selectors parsed."""
+    """One rule of the arguments, with parsed selectors."""
 
     name: str
+    # Empty for all namespaces.
     namespaces: frozenset[str]
     pods: Selector | None
     min_priority: int | None
     max_priority: int | None
+    # Names of nodes; empty for all.
     names: frozenset[str]
     nodes: Selector | None
+    # The rule applies if the node's lead in points is below this.
     margin: int | None
     usage: Json | None
+    # Number of people by role.
     approvals: dict[str, int]  # role -> people
+    # How long the pod waits.
     seconds: float
+    # The pod goes on if nobody decides in time.
     allows: bool  # when nobody decides in time
+    # People may decide about their own pods.
     allows_own_pods: bool  # may people decide about their own pods?
     reason: str
 
     @classmethod
     def from_json(cls, raw: Json, number: int) -> ApprovalRule:
-        """Read a rule of the configuration, with defaults set; a rule without a name is named after its ``number``."""
+        """Read a rule of the configuration, with defaults set. A rule without a name is named after its ``number``."""
         selectors = [raw.get(key) for key in ("podSelector", "nodeSelector")]
         pods, nodes = (None if selector is None else label_selector(selector) for selector in selectors)
         return cls(
@@ -72,7 +79,7 @@ class ApprovalRule:
         )
 
     def match_reasons(self, cycle: Cycle, node: str) -> list[str] | None:
-        """The conditions that the pod on ``node`` meets, in words; ``None`` if it does not meet all of them."""
+        """Return the conditions that the pod on ``node`` meets, in words; ``None`` if it does not meet all of them."""
         reasons: list[str] = []
         for is_set, reason in (
             (bool(self.namespaces) or self.pods is not None, self._match_pod(cycle.pod)),
@@ -147,11 +154,11 @@ class HumanApproval:
 
     @property
     def weighs_margin(self) -> bool:
-        """Whether some rule depends on how close the choice of the node was."""
+        """True if a rule depends on how close the choice of the node was."""
         return any(rule.margin is not None for rule in self.rules)
 
     def permit(self, cycle: Cycle, node: str) -> tuple[Status, float]:
-        """Answer Wait if a rule asks for people."""
+        """Return Wait if a rule asks for people."""
         request = self.ask(cycle, node)
         if request is None:
             return SUCCESS, 0.0
@@ -159,9 +166,9 @@ class HumanApproval:
         return Status(Code.WAIT, (describe_request(request),)), request["seconds"]
 
     def ask(self, cycle: Cycle, node: str) -> Json | None:
-        """What people are asked before the pod is bound to ``node``; ``None`` if no rule applies.
+        """Return the question to people before the pod is bound to ``node``; ``None`` if no rule applies.
 
-        The strictest of several rules counts: the most people for each role, the shortest time, Deny before Allow.
+        Of several rules the strictest counts: the most people for each role, the shortest time, Deny before Allow.
         """
         met = [(rule, why) for rule in self.rules if (why := rule.match_reasons(cycle, node)) is not None]
         met = met if self.all else met[:1]
@@ -193,23 +200,23 @@ class HumanApproval:
         }
 
     def events(self) -> list[EventHint]:
-        """A denied pod is requeued when its labels change; apart from that, only the queue's own timeout retries it."""
+        """Requeue a denied pod when its labels change; apart from that, only the queue's own timeout retries it."""
         return [EventHint(ClusterEvent(POD, Action.POD_LABEL), _after_own_update)]
 
 
 def margin_of(cycle: Cycle) -> int | None:
-    """The lead of the chosen node in points; ``None`` if there was no other node or the totals are not known."""
+    """Return the lead of the chosen node in points; ``None`` if there was no other node or the totals are unknown."""
     return None if cycle.decision is None else cycle.decision.margin
 
 
 def describe_request(request: Json) -> str:
-    """One sentence that says who has to agree, and how long the pod waits."""
+    """Return a sentence that says who has to agree, and how long the pod waits."""
     people = " and ".join(_format_people(approval["role"], approval["count"]) for approval in request["approvals"])
     return f"waiting for approval by {people} for {format_duration(request['seconds'])}"
 
 
 def format_duration(seconds: float) -> str:
-    """3600 -> "1 h", 5400 -> "1 h 30 min", 45 -> "45 s"."""
+    """Return a duration as text: 3600 -> "1 h", 5400 -> "1 h 30 min", 45 -> "45 s"."""
     remaining, parts = int(seconds), []
     for unit, size in (("days", 86_400), ("h", 3600), ("min", 60), ("s", 1)):
         count, remaining = divmod(remaining, size)
@@ -219,7 +226,7 @@ def format_duration(seconds: float) -> str:
 
 
 def compute_room(cycle: Cycle, node: str) -> dict[str, list[int]]:
-    """What would be requested on the node with the pod, and its allocatable: milli-CPU, bytes, and pods."""
+    """Return requests on the node including the pod, each with allocatable: milli-CPU, bytes, and pods."""
     snapshot, at = cycle.snapshot, cycle.snapshot.index[node]
     is_counted = cycle.pod.key in snapshot.pods.slots
     amounts = {}
@@ -232,7 +239,7 @@ def compute_room(cycle: Cycle, node: str) -> dict[str, list[int]]:
 
 
 def node_usage(cycle: Cycle, node: str, resource: str, window: str) -> float | None:
-    """Percent of the node's allocatable in use; ``None`` if that is not known."""
+    """Return the percent of the node's allocatable in use; ``None`` if it is unknown."""
     watermarks = cycle.snapshot.watermarks
     if watermarks is None:
         return None
@@ -241,7 +248,7 @@ def node_usage(cycle: Cycle, node: str, resource: str, window: str) -> float | N
 
 
 def pod_creator(pod: Pod) -> str:
-    """The creator in the pod's annotation; "" if there is none.
+    """Return the creator in the pod's annotation; "" if there is none.
 
     Kubernetes does not record who created an object. The annotation is only as trustworthy as the admission policy that
     protects it.
@@ -251,7 +258,7 @@ def pod_creator(pod: Pod) -> str:
 
 
 def pod_digest(pod: Pod) -> str:
-    """A digest of what people decide about: the pod's labels, its spec, and its creator."""
+    """Return a digest of the facts that people decide about: the pod's labels, its spec, and its creator."""
     judged = [pod.labels, pod_creator(pod), pod.raw.get("spec")]
     return hashlib.sha256(json.dumps(judged, sort_keys=True).encode()).hexdigest()
 
@@ -261,7 +268,7 @@ def _format_people(role: str, count: int) -> str:
 
 
 def _format_labels(selector: Selector, labels: dict[str, str]) -> str:
-    """The labels that the selector names."""
+    """Return the labels that the selector names."""
     keys = dict.fromkeys(requirement.key for requirement in selector.requirements)
     return ", ".join(f"{key}={labels[key]}" for key in keys if key in labels)
 

@@ -173,7 +173,7 @@ def _approval_problems(approvals: list[Args], path: str) -> list[Problem]:
 
 
 def _selector_problems(selector: Args, path: str) -> list[Problem]:
-    """Problems of a metav1.LabelSelector, in the API server's words."""
+    """Return the problems of a metav1.LabelSelector, in the API server's words."""
     problems: list[Problem] = []
     for key, value in sorted((selector["matchLabels"] or {}).items()):
         problems += [invalid(f"{path}.matchLabels", key, text) for text in name_complaints(key)]
@@ -195,10 +195,11 @@ def _selector_problems(selector: Args, path: str) -> list[Problem]:
 
 
 def advice(args: Args) -> list[tuple[str, str]]:
-    """Advice about rules that are never reached: those after a rule without conditions."""
+    """Return advice about rules that are never reached: those after a rule without conditions."""
     if (args["matching"] or "First") != "First":
         return []
     rules = args["rules"] or []
+    # The fields from namespaces to usage.
     conditions = [field.name for field in RULE.fields[1:9]]
     for index, rule in enumerate(rules[:-1]):
         if all(rule[name] in (None, []) for name in conditions):

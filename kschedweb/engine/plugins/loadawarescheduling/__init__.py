@@ -1,7 +1,7 @@
-"""LoadAwareScheduling, of Koordinator, rejects nodes whose use would be too high, and scores nodes by what is left.
+"""LoadAwareScheduling, of Koordinator, rejects nodes whose use would be too high, and scores nodes by their free share.
 
-The use of a node is what its figures show, plus the expected use of pods that the figures do not show yet, plus that of
-the pod itself. For pods of class koord-prod, only the use of koord-prod pods may count.
+The use of a node is the sum of its figures, the expected use of pods that the figures do not show yet, and that of the
+pod itself. For pods of class koord-prod, only the use of koord-prod pods may count.
 """
 
 from __future__ import annotations
@@ -46,8 +46,12 @@ TOO_OLD = "too old"
 WINDOWS = ("5m", "15m")  # Koordinator's, and its substitute
 SYSTEM = "system"
 REPORT_INTERVAL = 60.0  # seconds between reports if a node does not say
+# The names of windows with percentiles, such as 5m_p95.
 PERCENTILE = re.compile(r"(?P<count>\d+)(?P<unit>[smhd])_(?P<kind>avg|p50|p90|p95|p99)", re.ASCII)
 UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
+# Parts of a pod's contribution: to the node's figures, to the use of koord-prod pods, to those pods' figures, and all
+# that
+# is expected.
 PARTS = 4  # what pods add: to the figures of the node, to use and figures of koord-prod; and all that is expected
 
 
@@ -59,8 +63,10 @@ class Threshold(NamedTuple):
 
 
 class PodKind:
-    """Pods that are expected to use the same: whether they are of class koord-prod, and what one adds without a
-    measurement of its own, where the node's figures show it and where they hide it.
+    """The contribution of pods that are expected to use the same.
+
+    It is the contribution of a pod without a measurement of its own: ``shown`` where the node's figures include the
+    pod, and ``hidden`` where they do not yet.
     """
 
     def __init__(self, expected: list[int], prod: bool) -> None:
@@ -69,7 +75,10 @@ class PodKind:
         self.hidden = self.make_counted([max(amount, 0) for amount in expected])
 
     def make_counted(self, to_node: list[int]) -> PodContribution | None:
-        """A koord-prod pod without a measurement, or measured under another class, counts with all that is expected."""
+        """Return the contribution with ``to_node`` added to the node.
+
+        A koord-prod pod without a measurement, or measured under another class, counts with its whole expected use.
+        """
         nothing = [0] * len(to_node)
         return _make_counted(to_node, nothing, self.expected if self.prod else nothing, self.expected)
 
@@ -112,7 +121,7 @@ class LoadAwareScheduling:
         return PASSED
 
     def filter(self, cycle: Cycle, rows: Rows) -> Verdicts:
-        """Reject nodes above a threshold or with expired figures; nodes without figures pass."""
+        """Reject nodes above a threshold or with expired figures. Nodes without figures pass."""
         snapshot, pod = cycle.snapshot, cycle.pod
         statuses: list[Status] = [SUCCESS, unschedulable(EXPIRED, fact=TOO_OLD)]
         for reason, aggregated in ((EXCEEDED, False), (EXCEEDED_AGGREGATED, True)):
@@ -140,7 +149,7 @@ class LoadAwareScheduling:
         return Verdicts(codes[rows], statuses)
 
     def score(self, cycle: Cycle, rows: Rows) -> Ints:
-        """The weighted mean of the free percentages of the resources; 0 if figures are missing or expired."""
+        """Return the weighted mean of the resources' free percentages; 0 if figures are missing or expired."""
         snapshot = cycle.snapshot
         if snapshot.watermarks is None:
             return np.zeros(cycle.num_rows(rows), dtype=np.int64)
@@ -161,7 +170,7 @@ class LoadAwareScheduling:
         """Do nothing: the snapshot knows which pods left."""
 
     def _find_limits(self, thresholds: Thresholds, pod: Pod) -> tuple[tuple[int, ...], Aggregate | None, bool]:
-        """The thresholds for the pod, the percentile they apply to, and whether only koord-prod pods count."""
+        """Return the thresholds for the pod, the percentile they apply to, and whether only koord-prod pods count."""
         if any(thresholds.prod) and koordinator.priority_class(pod) == PROD:
             return thresholds.prod, None, True
         if thresholds.aggregate is not None:
@@ -169,7 +178,7 @@ class LoadAwareScheduling:
         return thresholds.usage, None, False
 
     def _group_thresholds(self, snapshot: Snapshot) -> list[tuple[Thresholds, Mask]]:
-        """The distinct thresholds, each with the nodes that it applies to."""
+        """Return the distinct thresholds, each with a mask of the nodes that it applies to."""
 
         def compute() -> list[tuple[Thresholds, Mask]]:
             nodes_by_thresholds: dict[Thresholds, Mask] = {}
@@ -181,7 +190,7 @@ class LoadAwareScheduling:
         return snapshot.cached_by_nodes(("koordinator", "thresholds", tuple(self.resources), self.thresholds), compute)
 
     def allocatable(self, snapshot: Snapshot) -> Ints:
-        """Allocatable of the nodes: from their annotation, else from their status. Shape [resources, nodes]."""
+        """Return allocatable of the nodes: from their annotation, else from their status. Shape [resources, nodes]."""
 
         def compute() -> Ints:
             amounts = np.array([snapshot.resource_row(snapshot.allocatable, name) for name in self.resources])
@@ -194,7 +203,7 @@ class LoadAwareScheduling:
         return snapshot.cached_by_nodes(("koordinator", "allocatable", tuple(self.resources)), compute)
 
     def has_figures(self, snapshot: Snapshot) -> Mask:
-        """The nodes with any figures: in Koordinator, those with a NodeMetric."""
+        """Return a mask of the nodes with any figures: in Koordinator, those with a NodeMetric."""
 
         def compute() -> Mask:
             watermarks = known_by(snapshot)
@@ -206,7 +215,7 @@ class LoadAwareScheduling:
         return snapshot.cached_by_watermarks("koordinator reported", compute)
 
     def measured(self, snapshot: Snapshot) -> Mask:
-        """The nodes whose use is known."""
+        """Return a mask of the nodes whose use is known."""
 
         def compute() -> Mask:
             mask = np.zeros(len(snapshot), dtype=np.bool_)
@@ -217,11 +226,12 @@ class LoadAwareScheduling:
         return snapshot.cached_by_watermarks(("koordinator measured", tuple(self.resources)), compute)
 
     def is_expired(self, snapshot: Snapshot) -> Mask:
-        """The nodes whose figures are too old, or of an unknown time."""
+        """Return a mask of the nodes whose figures are too old, or of an unknown time."""
+        # Negated, so that NaN, an unknown time, counts as expired.
         return ~(snapshot.now - known_by(snapshot).updated < self.expiration)
 
     def used(self, snapshot: Snapshot, prod: bool, aggregate: Aggregate | None) -> Ints:
-        """Use with the pods that the figures do not show, in milli-CPU or units. Shape [resources, nodes]."""
+        """Return use with the pods that the figures do not show, in milli-CPU or units. Shape [resources, nodes]."""
         to_node, of_prod, to_prod, expected = np.split(self._pod_parts(snapshot), PARTS)
         if prod:
             total = of_prod + to_prod
@@ -233,7 +243,7 @@ class LoadAwareScheduling:
         return np.where(available, mean + to_node, expected)
 
     def _mean_use(self, snapshot: Snapshot) -> Ints:
-        """The mean use of nodes, milli-CPU or units, 0 where it is not known. Shape [resources, nodes]."""
+        """Return the mean use of nodes, in milli-CPU or units, 0 where unknown. Shape [resources, nodes]."""
 
         def compute() -> Ints:
             columns = [mean_use(known_by(snapshot), name) for name in self.resources]
@@ -242,7 +252,7 @@ class LoadAwareScheduling:
         return snapshot.cached_by_watermarks(("koordinator mean", tuple(self.resources)), compute)
 
     def _percentile_use(self, snapshot: Snapshot, aggregate: Aggregate, mean: Ints) -> tuple[Ints, Mask]:
-        """The percentile and where it is known. Without a percentile, ``mean`` is used if no window is configured."""
+        """Return the percentile and where it is known. Without one, ``mean`` is used if no window is configured."""
         watermarks = known_by(snapshot)
         amounts, available = np.zeros_like(mean), np.zeros(len(snapshot), dtype=np.bool_)
         for key in percentile_keys(watermarks, aggregate):
@@ -260,19 +270,19 @@ class LoadAwareScheduling:
         return np.array([self._percent_to_amount(snapshot, row, column) for row, column in enumerate(columns)])
 
     def _percent_to_amount(self, snapshot: Snapshot, row: int, percent: Floats) -> Ints:
-        """Percent of allocatable as an amount, 0 where it is not known. Shape [nodes]."""
+        """Return percent of allocatable as an amount, 0 where unknown. Shape [nodes]."""
         allocatable = snapshot.resource_row(snapshot.allocatable, self.resources[row])
         return round_half_away(np.nan_to_num(percent) * allocatable / 100.0)
 
     def find_exceeded(self, snapshot: Snapshot, used: Ints, limits: tuple[int, ...]) -> Mask:
-        """Where the use of a resource, in rounded percent, is above its limit. Shape [resources, nodes]."""
+        """Return where the use of a resource, in rounded percent, is above its limit. Shape [resources, nodes]."""
         allocatable = self.allocatable(snapshot)
         maximum = np.array(limits)[:, None]
         exceeded: Mask = (percent_of(used, allocatable) > maximum) & (maximum != 0) & (allocatable != 0)
         return exceeded
 
     def expected(self, pod: Pod) -> Ints:
-        """What the pod is expected to use, milli-CPU or units. Shape [resources]."""
+        """Return the pod's expected use, in milli-CPU or units. Shape [resources]."""
         factors = self.factors
         if self.customized:
             factors = factors | koordinator.own_factors(pod)
@@ -288,7 +298,7 @@ class LoadAwareScheduling:
         return expected_use
 
     def _pod_parts(self, snapshot: Snapshot) -> Ints:
-        """What bound pods add: ``PARTS`` times the resources. Shape [parts × resources, nodes]."""
+        """Return the contribution of bound pods: ``PARTS`` times the resources. Shape [parts × resources, nodes]."""
         watermarks = known_by(snapshot)
         size = len(self.resources)
 
@@ -298,7 +308,7 @@ class LoadAwareScheduling:
         return snapshot.recent_sums(self, PARTS * size, estimate).astype(np.int64)
 
     def _of_bound(self, pod: Pod, uses: Mapping[str, PodUse] | None, is_visible: bool) -> PodContribution | None:
-        """What a bound pod adds: the parts in order, each with all resources.
+        """Return the contribution of a bound pod: the parts in order, each with all resources.
 
         If the source has no figures of single pods (``uses`` is ``None``), the node's figures are assumed to show the
         pod once they can.
@@ -316,7 +326,7 @@ class LoadAwareScheduling:
         return kind.make_counted(to_node)
 
     def _pod_kind(self, pod: Pod) -> PodKind:
-        """What pods of one template have in common."""
+        """Return the kind that pods of one template share."""
         qos = get_mapping(pod.raw, "status").get("qosClass")
         key = pod.template, pod.labels.get(koordinator.CLASS_LABEL), pod.labels.get(koordinator.QOS_LABEL), qos
         if self.customized or key not in self._kinds:
@@ -328,7 +338,7 @@ class LoadAwareScheduling:
         return [math.floor(amounts.get(name, 0.0) + 0.5) for name in self.resources]
 
     def _is_visible(self, pod: Pod, node: int, time: float, watermarks: Watermarks) -> bool:
-        """Whether the pod has been on the node for a whole report interval, so that the node's figures show its use.
+        """Return whether the node's figures show the pod: it has been on the node for a whole report interval.
 
         A pod without a known scheduling time is treated as if it had just come.
         """
@@ -339,7 +349,7 @@ class LoadAwareScheduling:
         return time <= interval_start and not self._forced_until(pod, time) > updated
 
     def _forced_until(self, pod: Pod, time: float) -> float:
-        """The time until which the pod counts with its expected use, even if it is measured."""
+        """Return the time until which the pod counts with its expected use, even if it is measured."""
         after_scheduled, after_initialized = self.after_scheduled, self.after_initialized
         if self.customized:
             override = koordinator.own_seconds(pod, koordinator.AFTER_SCHEDULED)
@@ -357,13 +367,13 @@ def known_by(snapshot: Snapshot) -> Watermarks:
 
 
 def mean_use(watermarks: Watermarks, resource: str) -> Floats:
-    """Mean use in percent of allocatable, NaN where unknown. Shape [nodes]."""
+    """Return the mean use in percent of allocatable, NaN where unknown. Shape [nodes]."""
     first, second = (watermarks.column(resource, window) for window in WINDOWS)
     return np.where(np.isnan(first), second, first)
 
 
 def percentile_keys(watermarks: Watermarks, aggregate: Aggregate) -> list[str]:
-    """The keys of figures of the percentile that ``aggregate`` names, longest window first."""
+    """Return the keys of figures of the percentile that ``aggregate`` names, longest window first."""
     windows = {}
     for _, key in watermarks.figures:
         if (match := PERCENTILE.fullmatch(key)) and match["kind"] == aggregate.kind:
@@ -374,19 +384,22 @@ def percentile_keys(watermarks: Watermarks, aggregate: Aggregate) -> list[str]:
 
 
 def percent_of(used: Ints, allocatable: Ints) -> Ints:
-    """Use in whole percent as Koordinator computes it: divide, multiply by 100, round half away from zero."""
+    """Return use in whole percent as Koordinator computes it: divide, multiply by 100, round half away from zero."""
     share = np.divide(used.astype(np.float64), allocatable, out=np.zeros(used.shape), where=allocatable != 0)
     return round_half_away(share * 100.0)
 
 
 def left_over(used: Ints, allocatable: Ints) -> Ints:
-    """The free percentage of each resource; 0 where nothing is left or allocatable is 0. Shape [resources, nodes]."""
+    """Return the free percentage of each resource; 0 if nothing is free or allocatable is 0.
+
+    Shape [resources, nodes].
+    """
     fits = (allocatable > 0) & (used <= allocatable)
     return divide_toward_zero((allocatable - used) * MAX_NODE_SCORE * fits, np.where(fits, allocatable, 1))
 
 
 def weighted_mean(free_percent: Ints, weights: list[int], dominant_weight: int) -> Ints:
-    """The weighted mean of the resources; the lowest counts again with ``dominant_weight``. Shape [nodes]."""
+    """Return the weighted mean of the resources; the lowest counts again with ``dominant_weight``. Shape [nodes]."""
     total = (free_percent * np.array(weights)[:, None]).sum(axis=0)
     if dominant_weight:
         total = total + free_percent.min(axis=0) * dominant_weight

@@ -12,6 +12,7 @@ from kschedweb.engine.validation.golang import duration_text, quote
 Args = dict[str, Any]
 
 EXPIRATION = 180  # seconds
+# Percent, as in Koordinator's defaults.
 RESOURCE_WEIGHTS = {"cpu": 1, "memory": 1}
 USAGE_THRESHOLDS = {"cpu": 65, "memory": 95}
 SCALING_FACTORS = {"cpu": 85, "memory": 70}
@@ -174,7 +175,7 @@ def _aggregated_problems(aggregated: Args | None, path: str) -> list[Problem]:
 
 
 def _amount_problems(args: Args, path: str, name: str, label: str, minimum: int) -> list[Problem]:
-    """The first problem, in Koordinator's words, of an amount in ``args[name]`` outside ``minimum`` to 100."""
+    """Return the first problem, in Koordinator's words, of an amount in ``args[name]`` outside ``minimum`` to 100."""
     amounts = args[name] or {}
     for resource, amount in sorted(amounts.items()):
         bound = "a positive value" if amount < minimum else "less than 100" if amount > 100 else ""

@@ -37,6 +37,7 @@ SKEW, LABEL = "skew", "label"
 SKEWED = unschedulable("node(s) didn't match pod topology spread constraints", fact=SKEW)
 UNLABELLED = unresolvable("node(s) didn't match pod topology spread constraints (missing required label)", fact=LABEL)
 MISSING = error('reading "PreFilterPodTopologySpread" from cycleState: not found')
+# kube-scheduler's `systemDefaultConstraints`.
 SYSTEM_DEFAULTS = (
     SpreadConstraint(3, HOSTNAME, SCHEDULE_ANYWAY),
     SpreadConstraint(5, ZONE, SCHEDULE_ANYWAY),
@@ -47,6 +48,7 @@ SYSTEM_DEFAULTS = (
 class Constraint:
     """A constraint with its columns, for pods of one signature."""
 
+    # The constraint as the pod or the arguments give it.
     rule: SpreadConstraint
     selector: Selector
     column: LabelColumn
@@ -66,12 +68,14 @@ class Constraint:
 
     @property
     def value_scores(self) -> Floats:
-        """What each topology value adds to the raw score. Shape [values]."""
+        """The addition of each topology value to the raw score. Shape [values]."""
         return self.counts.astype(np.float64) * self.weight + float(self.rule.max_skew - 1)
 
 
 @dataclass(slots=True)
 class PreScoreState:
+    """The state that PreScore leaves to Score."""
+
     constraints: list[Constraint]
     ignored: Mask  # feasible nodes that lack a label and are not scored
 
@@ -80,8 +84,9 @@ class PodTopologySpread:
     name = "PodTopologySpread"
 
     def __init__(self, args: dict[str, Any], comparing: bool = False, nominations: bool = True) -> None:
-        """``comparing``: tolerations may compare values, with the operators Gt and Lt.
+        """Read the arguments; the flags depend on the release.
 
+        ``comparing``: tolerations may compare values, with the operators Gt and Lt.
         ``nominations``: see ``Behaviour.hints_include_nominated_pods``.
         """
         self._comparing, self.nominations = comparing, nominations
@@ -115,7 +120,7 @@ class PodTopologySpread:
         return any(selector.matches(old.labels) != selector.matches(new.labels) for _, selector in rules)
 
     def _after_node(self, pod: Pod, change: ObjectChange) -> bool:
-        """Queue if domains of the hard constraints changed, or the taints of one of their nodes did."""
+        """Queue if the domains of the hard constraints changed, or the taints of one of their nodes did."""
         keys = [rule.topology_key for rule, _ in self._list_rules(change.cluster, pod, hard=True)]
         old, new = change.old, change.new
         counted_before, counts_now = (
@@ -174,6 +179,7 @@ class PodTopologySpread:
         if constraints is None:
             return Verdicts.uniform(cycle.num_rows(rows), MISSING)
         codes = np.zeros(len(cycle.snapshot), dtype=np.int32)
+        # In reverse, so that the first constraint that rejects a node gives its reason.
         for constraint in reversed(constraints):
             skewed = self.skew(cycle.pod, constraint) > constraint.rule.max_skew
             codes[constraint.column.at_nodes(skewed, False)] = 2
@@ -181,13 +187,14 @@ class PodTopologySpread:
         return Verdicts(codes[rows], (SUCCESS, UNLABELLED, SKEWED))
 
     def _unprepared(self, cycle: Cycle) -> list[Constraint] | None:
-        """The hard constraints if PreFilter did not run; ``None`` if the filter needs PreFilter."""
+        """Return the hard constraints if PreFilter did not run; ``None`` if the filter needs PreFilter."""
         return None
 
     @staticmethod
     def skew(pod: Pod, constraint: Constraint) -> Ints:
-        """The skew with the pod at each topology value."""
+        """Return the skew with the pod at each topology value."""
         domains = constraint.counts[constraint.domains]
+        # With fewer domains than minDomains the global minimum counts as 0.
         min_match_num = int(domains.min()) if domains.size and domains.size >= constraint.rule.min_domains else 0
         itself = 1 if constraint.selector.matches(pod.labels) else 0
         return constraint.counts + itself - min_match_num
@@ -207,6 +214,7 @@ class PodTopologySpread:
             if constraint.by_host:
                 if cycle.snapshot.bare:
                     constraint.counts = np.zeros_like(constraint.counts)
+                # `topologyNormalizingWeight`: the logarithm keeps constraints over many values from dominating.
                 constraint.weight = math.log(int(scored.sum()) + 2)
                 continue
             codes = _with_empty(constraint.column)
@@ -218,7 +226,9 @@ class PodTopologySpread:
         return SUCCESS
 
     def score(self, cycle: Cycle, rows: Rows) -> Ints:
-        """Matching pods at the node's topology values, weighted by the number of values; fewer is better."""
+        """Return scores by the matching pods at the node's topology values, weighted by the number of values; fewer
+        is better.
+        """
         soft = _soft_state(cycle, self.name)
         sums: NDArray[np.float64] = np.zeros(len(cycle.snapshot), dtype=np.float64)
         for constraint in soft.constraints:
@@ -240,7 +250,7 @@ class PodTopologySpread:
         return np.where(ignored, 0, spread).astype(np.int64)
 
     def _build_constraints(self, cycle: Cycle, *, hard: bool) -> list[Constraint]:
-        """The pod's own constraints, or the defaults if it has none at all. Raises CycleError."""
+        """Return the pod's own constraints, or the defaults if it has none at all. Raises CycleError."""
         snapshot, pod = cycle.snapshot, cycle.pod
         rules = self._list_rules(snapshot.objects, pod, hard=hard)
         columns = [snapshot.label_column(rule.topology_key) for rule, _ in rules]
@@ -254,7 +264,7 @@ class PodTopologySpread:
         ]
 
     def _list_rules(self, cluster: ClusterObjects, pod: Pod, *, hard: bool) -> list[tuple[SpreadConstraint, Selector]]:
-        """The constraints of the pod with their selections."""
+        """Return the constraints of the pod with their selectors. Raises CycleError."""
         pod_constraints = pod.spread_constraints
         rules = [rule for rule in pod_constraints or self.defaults if rule.is_hard == hard]
         selectors = []
@@ -272,7 +282,7 @@ class PodTopologySpread:
 
 
 class HkePodTopologySpread(PodTopologySpread):
-    """PodTopologySpread with other arguments; its filter also works in a profile that does not enable PreFilter."""
+    """PodTopologySpread with other arguments. Its filter also works in a profile that does not enable PreFilter."""
 
     name = "HkePodTopologySpread"
 
@@ -281,12 +291,12 @@ class HkePodTopologySpread(PodTopologySpread):
 
 
 def score_key(plugin: str) -> str:
-    """The key of the scoring state in a cycle."""
+    """Return the key of the scoring state in a cycle."""
     return f"{plugin}.score"
 
 
 def _is_involved(other: Pod, pod: Pod, promised: bool) -> bool:
-    """Whether ``other`` can count for the constraints of ``pod``, also where it is only ``promised`` a node."""
+    """Return whether ``other`` can count for the constraints of ``pod``, even if it is only ``promised`` a node."""
     return other.uid == pod.uid or (has_place(other, promised=promised) and other.namespace == pod.namespace)
 
 
@@ -294,6 +304,7 @@ def _prepare_constraint(
     cycle: Cycle, rule: SpreadConstraint, selector: Selector, column: LabelColumn, complete: Mask, counted: Mask
 ) -> Constraint:
     snapshot, pod = cycle.snapshot, cycle.pod
+    # Hosts are counted by node, not by label: a soft constraint over hosts then needs no domains.
     if rule.topology_key == HOSTNAME and not rule.is_hard:
         codes, size = np.arange(len(snapshot)), len(snapshot)
     else:
@@ -321,7 +332,7 @@ def _have_all_labels(snapshot: Snapshot, columns: list[LabelColumn]) -> Mask:
 
 
 def _included_nodes(cycle: Cycle, rule: SpreadConstraint, comparing: bool) -> Mask:
-    """The nodes that count for a constraint, by its node inclusion policies."""
+    """Return a mask of the nodes that count for a constraint, by its node inclusion policies."""
     mask = np.ones(len(cycle.snapshot), dtype=np.bool_)
     if rule.honor_affinity:
         mask &= matches_required(cycle.snapshot, cycle.pod)
@@ -331,20 +342,21 @@ def _included_nodes(cycle: Cycle, rule: SpreadConstraint, comparing: bool) -> Ma
 
 
 def _with_empty(column: LabelColumn) -> Codes:
-    """The codes of the label, with a missing label as the empty value: kube-scheduler treats both alike."""
+    """Return the codes of the label, with a missing label as the empty value: kube-scheduler treats both alike."""
     empty = column.values.index("") if "" in column.values else -1
     return np.where(column.present, column.codes, np.int32(empty))
 
 
 def _occurring_values(column: LabelColumn, codes: NDArray[np.signedinteger[Any]]) -> Mask:
-    """The values of the label that occur in ``codes``."""
+    """Return a mask of the label's values that occur in ``codes``."""
+    # The last place takes the code -1 of a missing label.
     occurs = np.zeros(len(column.values) + 1, dtype=np.bool_)
     occurs[codes] = True
     return occurs[:-1]
 
 
 def _make_selection(namespace: str, selector: Selector) -> Selection:
-    """The pods that a constraint counts: no terminating ones, and none at all if the selector is empty."""
+    """Return the pods that a constraint counts: no terminating ones, and none at all if the selector is empty."""
     return Selection(((frozenset((namespace,)), NOTHING if selector.is_empty else selector),), terminating=False)
 
 

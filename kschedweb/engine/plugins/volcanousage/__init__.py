@@ -1,4 +1,4 @@
-"""VolcanoUsage is Volcano's plugin usage: it rejects nodes that are used too much, and prefers idle ones.
+"""VolcanoUsage, Volcano's plugin usage, rejects nodes that are used too much, and prefers idle ones.
 
 The expected use of pods that the figures do not show yet is the shadow load, which is added for the score. Pods on a
 busy node are expected to use more.
@@ -44,12 +44,13 @@ STATUSES = (
 )
 WINDOWS = ("10m", "15m")  # Volcano's, and its substitute
 ACTIVE = 300.0  # seconds for which figures count, inclusive
+# How often Volcano reads the figures.
 INTERVAL = "30s"
 
 
 @dataclass(frozen=True, slots=True)
 class Model:
-    """How loads are combined, and what pods are expected to use: the plugin's arguments, each within its range."""
+    """The combination of loads and the expected use of pods: the plugin's arguments, each within its range."""
 
     cpu_weight: int
     memory_weight: int
@@ -60,14 +61,14 @@ class Model:
     best_effort: tuple[float, float]  # milli-CPU, bytes
 
     def compute_load(self, cpu: Floats, memory: Floats) -> Floats:
-        """The load of nodes that use these shares of their CPU and memory; 0 if all weights are 0."""
+        """Return the load of nodes that use these shares of their CPU and memory; 0 if all weights are 0."""
         weights = self.cpu_weight + self.memory_weight
         if weights == 0:
             return np.zeros_like(cpu)
         return (cpu * float(self.cpu_weight) + memory * float(self.memory_weight)) / float(weights)
 
     def score(self, cpu: Floats, memory: Floats, usage_weight: int = 1) -> Floats:
-        """Volcano's score times its argument usage.weight; 0 to 100 with a weight of 1."""
+        """Return Volcano's score times its argument usage.weight; 0 to 100 with a weight of 1."""
         weights = self.cpu_weight + self.memory_weight
         if weights == 0:
             return np.zeros_like(cpu)
@@ -75,11 +76,11 @@ class Model:
         return free / float(weights) * float(MAX_NODE_SCORE) * float(usage_weight)
 
     def select_factor(self, load: float) -> float:
-        """The factor on the expected use of pods on a node with this load."""
+        """Return the factor on the expected use of pods on a node with this load."""
         return self.risk_factor if load >= self.risk_threshold else 1.0
 
     def expected(self, pod: Pod, factor: float) -> tuple[float, float]:
-        """What a pod is expected to use: (milli-CPU, bytes)."""
+        """Return a pod's expected use: (milli-CPU, bytes)."""
         requests, allowed = pod.occupied, pod.limits
         if not any(requests.values()):
             return self.best_effort[0] * factor, self.best_effort[1] * factor
@@ -96,20 +97,20 @@ class Model:
 
 @dataclass(slots=True)
 class Shadow:
-    """The load of one node that its figures do not show yet. Pods are added in the order in which they came.
-
-    ``used`` is what the figures show, in percent; amounts are milli-CPU and bytes.
-    """
+    """The load of one node that its figures do not show yet. Pods are added in the order in which they came."""
 
     model: Model
+    # Percent that the figures show: CPU, memory.
     used: tuple[float, float]
+    # Milli-CPU and bytes.
     capacity: tuple[float, float]
+    # Milli-CPU and bytes of the pods added so far.
     cpu: float = 0.0
     memory: float = 0.0
 
     @property
     def loads(self) -> tuple[Floats, Floats]:
-        """Shares of CPU and memory in use with the pods added so far. Shape [1] each."""
+        """The shares of CPU and memory in use with the pods added so far. Shape [1] each."""
         parts = zip(self.used, (self.cpu, self.memory), self.capacity, strict=True)
         cpu, memory = (composite_share(*(np.array([float(part)]) for part in row)) for row in parts)
         return cpu, memory
@@ -120,7 +121,7 @@ class Shadow:
         return self.model.select_factor(float(self.model.compute_load(*self.loads)[0]))
 
     def add_pod(self, pod: Pod) -> tuple[float, float]:
-        """Add a pod; returns what it is expected to use."""
+        """Add a pod and return its expected use."""
         cpu, memory = self.model.expected(pod, self.factor)
         self.cpu += cpu
         self.memory += memory
@@ -150,7 +151,7 @@ class VolcanoUsage:
         self._expected: dict[int, tuple[float, ...]] = {}  # by the pods' template
 
     def filter(self, cycle: Cycle, rows: Rows) -> Verdicts:
-        """Reject nodes above a threshold; nodes whose figures are missing or stale pass."""
+        """Reject nodes above a threshold. Nodes whose figures are missing or stale pass."""
         measured = self.has_figures(cycle.snapshot)
         codes = np.zeros(len(cycle.snapshot), dtype=np.int32)
         for code, used, threshold in zip((1, 2), self.used(cycle.snapshot), self.thresholds, strict=True):
@@ -161,20 +162,20 @@ class VolcanoUsage:
         return False
 
     def score(self, cycle: Cycle, rows: Rows) -> Ints:
-        """The free share of CPU and memory, rounded half away from zero; 0 if figures are missing or stale."""
+        """Return the free share of CPU and memory, rounded half away from zero; 0 if figures are missing or stale."""
         snapshot = cycle.snapshot
         score = self.model.score(*self.loads(snapshot))
         return round_half_away(np.where(self.has_figures(snapshot), score, 0.0))[rows]
 
     def has_figures(self, snapshot: Snapshot) -> Mask:
-        """The nodes whose figures still count."""
+        """Return a mask of the nodes whose figures still count."""
         if snapshot.watermarks is None:
             return np.zeros(len(snapshot), dtype=np.bool_)
         return snapshot.now - snapshot.watermarks.updated <= ACTIVE
 
     @staticmethod
     def used(snapshot: Snapshot) -> tuple[Floats, Floats]:
-        """Percent of capacity in use, CPU and memory, 0 where unknown. Shape [nodes] each."""
+        """Return percent of capacity in use, CPU and memory, 0 where unknown. Shape [nodes] each."""
 
         def compute() -> tuple[Floats, Floats]:
             used = []
@@ -186,7 +187,7 @@ class VolcanoUsage:
         return snapshot.cached_by_watermarks("volcano", compute)
 
     def loads(self, snapshot: Snapshot) -> tuple[Floats, Floats]:
-        """Shares of CPU and memory in use with the shadow load, 0 to 1. Shape [nodes] each."""
+        """Return the shares of CPU and memory in use with the shadow load, 0 to 1. Shape [nodes] each."""
         cpu, memory = self.used(snapshot)
         shadow = self.shadow(snapshot)
         return (
@@ -195,7 +196,7 @@ class VolcanoUsage:
         )
 
     def shadow(self, snapshot: Snapshot) -> Floats:
-        """The shadow load: milli-CPU and bytes. Shape [2, nodes].
+        """Return the shadow load: milli-CPU and bytes. Shape [2, nodes].
 
         The risk factor depends on the load as pods are added one by one. If the load is above the threshold without
         them, it counts for all pods; if it is not above it with all of them, for none. Only in between does the order
@@ -226,7 +227,7 @@ class VolcanoUsage:
         )
 
     def _estimate_pod(self, pod: Pod, node: int, time: float) -> PodContribution | None:
-        """What the pod adds while the figures do not show it, without and with the risk factor."""
+        """Return the pod's contribution while the figures do not show it, without and with the risk factor."""
         expiry = self._expiry_time(pod, time)
         if math.isnan(expiry):
             return None
@@ -236,7 +237,7 @@ class VolcanoUsage:
         return PodContribution(self._expected[pod.template], expiry)
 
     def _expiry_time(self, pod: Pod, time: float) -> float:
-        """The time until which the pod is part of the shadow load; NaN if it is not.
+        """Return the time until which the pod is part of the shadow load; NaN if it is not.
 
         A pod in phase Pending has not started, so its use cannot be measured. A pod placed in this snapshot is assumed
         to start at once.
@@ -249,14 +250,14 @@ class VolcanoUsage:
         return math.nextafter(time + self.interval, -math.inf) if math.isfinite(time) else time
 
     def _expiry_times(self, pods: PodTimes) -> Floats:
-        """The same of all pods by slot."""
+        """Return the same time for all pods, by slot."""
         time = np.where(pods.came_bound, np.where(pods.is_running, pods.started, math.nan), pods.scheduled)
         expiry = np.where(np.isfinite(time), np.nextafter(time + self.interval, -math.inf), time)
         return np.where(pods.is_waiting, math.inf, expiry)
 
 
 def composite_share(used: Floats, shadow: Floats, capacity: Floats) -> Floats:
-    """The share in use with ``used`` percent and the amount ``shadow``, within 0 and 1; 0 if capacity is 0."""
+    """Return the share in use with ``used`` percent and the amount ``shadow``, within 0 and 1; 0 if capacity is 0."""
     together = used / 100.0 * capacity + shadow
     share = np.divide(together, capacity, out=np.zeros_like(together), where=capacity > 0)
     return np.clip(share, 0.0, 1.0)

@@ -102,7 +102,7 @@ ARGS = args_struct(
 
 
 def best_effort(value: Any, resource: str) -> int | None:
-    """Milli-CPU or bytes from a number (milli-CPU, MiB) or a quantity; ``None`` if it is neither, or below 0."""
+    """Return milli-CPU or bytes of a number (milli-CPU, MiB) or a quantity; ``None`` if it is neither, or below 0."""
     if isinstance(value, bool):
         return None
     if isinstance(value, int):

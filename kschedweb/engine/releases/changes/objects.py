@@ -1,4 +1,4 @@
-"""Objects of a small cluster, written in as few words as the scenarios of changes need."""
+"""Constructors of objects of a small cluster, so that the scenarios of changes stay short."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ DEVICES = "resource.k8s.io/v1"
 
 
 def make_node(name: str, cpu: str = "4", images: tuple[tuple[str, int], ...] = (), **status: Any) -> Json:
-    """A node of 8 GiB; ``images`` are names with their sizes in MiB."""
+    """Return a node of 8 GiB; ``images`` are names with their sizes in MiB."""
     room = {"cpu": cpu, "memory": "8Gi", "pods": "110"}
     status_images = [{"names": [image], "sizeBytes": size * 1024**2} for image, size in images]
     return {
@@ -35,7 +35,7 @@ def make_container(name: str = "app", **requests: str) -> Json:
 
 
 def make_pod(name: str, *containers: Json, namespace: str = "default", labels: Json | None = None, **spec: Any) -> Json:
-    """A pod that waits, or has the node that ``nodeName`` says."""
+    """Return a pod that is pending, or bound to ``nodeName``."""
     return {
         "apiVersion": "v1",
         "kind": "Pod",
@@ -55,17 +55,17 @@ def make_object(api: str, kind: str, name: str, namespace: str = "", **parts: An
 
 
 def make_scenario(*objects: Json, pending: Json) -> Json:
-    """A cluster with one pod that waits, under the defaults."""
+    """Return a scenario with one pending pod, under the default configuration."""
     return {"config": CONFIGURATION, "objects": list(objects), "pending": [pending]}
 
 
 def make_configuration(**profile: Any) -> Json:
-    """A configuration alone: one profile with these keys."""
+    """Return a configuration alone: one profile with these keys."""
     return {"config": CONFIGURATION | {"profiles": [{"schedulerName": "default-scheduler", **profile}]}}
 
 
 def make_plugin_args(plugin: str, **args: Any) -> Json:
-    """A configuration in which a plugin has arguments."""
+    """Return a configuration in which a plugin has arguments."""
     return make_configuration(pluginConfig=[{"name": plugin, "args": args}])
 
 
@@ -73,7 +73,7 @@ def make_plugin_args(plugin: str, **args: Any) -> Json:
 
 
 def make_late_storage(size: str = "10Gi", **driver: Any) -> list[Json]:
-    """A claim ``data`` that waits for a node, its class, and a CSI driver with this spec."""
+    """Return a claim ``data`` with delayed binding, its class, and a CSI driver with this spec."""
     claimed = {
         "accessModes": ["ReadWriteOnce"],
         "storageClassName": "local",
@@ -89,7 +89,7 @@ def make_late_storage(size: str = "10Gi", **driver: Any) -> list[Json]:
 
 
 def make_storage_capacity(name: str, capacity: str) -> Json:
-    """What a driver can still provision on a node."""
+    """Return the capacity that a driver can still provision on a node."""
     topology = {"matchLabels": {HOSTNAME: name}}
     return make_object(
         STORAGE,
@@ -103,7 +103,7 @@ def make_storage_capacity(name: str, capacity: str) -> Json:
 
 
 def make_pod_with_data(name: str) -> Json:
-    """A pod that mounts the claim ``data``."""
+    """Return a pod that mounts the claim ``data``."""
     volumes = [{"name": "data", "persistentVolumeClaim": {"claimName": "data"}}]
     return make_pod(name, make_container(cpu="100m"), volumes=volumes)
 
@@ -117,7 +117,7 @@ def make_device_class(name: str = "gpu", **spec: Any) -> Json:
 
 
 def make_slice(on: str, *devices: Json, slices: int = 1, name: str = "", **spec: Any) -> Json:
-    """One of the ``slices`` that list what the node ``on`` has."""
+    """Return one of the ``slices`` that list the devices of the node ``on``."""
     pool = {"name": on, "generation": 1, "resourceSliceCount": slices}
     listed = {"devices": list(devices)} if devices else {}
     slice_name = name or f"devices-of-{on}"
@@ -127,31 +127,31 @@ def make_slice(on: str, *devices: Json, slices: int = 1, name: str = "", **spec:
 
 
 def make_shared_device(name: str, bandwidth: str) -> Json:
-    """A device that several claims may share."""
+    """Return a device that several claims may share."""
     return {"name": name, "allowMultipleAllocations": True, "capacity": {"bandwidth": {"value": bandwidth}}}
 
 
 def exact_request(count: int = 1, **exact: Any) -> Json:
-    """A request for devices of the class ``gpu``."""
+    """Return a request for devices of the class ``gpu``."""
     return {"deviceClassName": "gpu", "allocationMode": "ExactCount", "count": count, **exact}
 
 
 def make_claim(request: Json, name: str = "device", **devices: Any) -> Json:
-    """A claim with one request: ``exact_request`` or ``firstAvailable``."""
+    """Return a claim with one request: ``exact_request`` or ``firstAvailable``."""
     devices_spec = {"requests": [{"name": "r", **request}], **devices}
     return make_object(DEVICES, "ResourceClaim", name, "default", spec={"devices": devices_spec})
 
 
 def make_pod_with_device(name: str, claimed: str = "device") -> Json:
-    """A pod that needs the claim."""
+    """Return a pod that needs the claim."""
     used = make_container() | {"resources": {"claims": [{"name": "d"}]}}
     return make_pod(name, used, resourceClaims=[{"name": "d", "resourceClaimName": claimed}])
 
 
+# A node with two devices, and a claim for two that differ.
 DISTINCT_DEVICES: tuple[Json, ...] = (
     make_node("a"),
     make_device_class(),
     make_slice("a", *({"name": name, "attributes": {"port": {"string": name}}} for name in ("left", "right"))),
     make_claim({"exactly": exact_request(2)}, constraints=[{"distinctAttribute": "gpu.example.com/port"}]),
 )
-"""A node with two devices, and a claim for two that differ."""

@@ -1,4 +1,4 @@
-"""What kube-scheduler 1.35 does otherwise than 1.34."""
+"""The differences of kube-scheduler 1.35 from 1.34."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What kube-scheduler 1.36 does otherwise than 1.35."""
+"""The differences of kube-scheduler 1.36 from 1.35."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What kube-scheduler 1.37 does otherwise than 1.36."""
+"""The differences of kube-scheduler 1.37 from 1.36."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ LARGE = "cel.bind(m, device.capacity['gpu.example.com'].?memory, m.value().isGre
 
 
 def _make_container_status(name: str, cpu: str) -> dict[str, object]:
-    """A running container for which ``cpu`` was promised and set."""
+    """Return the status of a running container for which ``cpu`` was allocated and set."""
     amount = {"cpu": cpu}
     return {
         "name": name,

@@ -21,17 +21,22 @@ class PolicyError(ValueError):
 
 @dataclass(frozen=True, kw_only=True)
 class Algorithm(Configuration):
-    """The predicates in order, the priorities by name (each is a plugin), and the ``weights`` of the priorities.
+    """The configuration of a classic kube-scheduler.
 
-    It is what a classic kube-scheduler is configured with: ``document`` is the Policy, and the one profile names what
-    runs. ``never_asked`` has the predicates of the policy that are missing in the fixed order.
+    Its ``document`` is the Policy, and its single profile names the plugins that run. Each predicate and each priority
+    is a plugin.
     """
 
+    # In calling order.
     predicates: list[FilterPlugin]
+    # By name.
     priorities: list[ScorePlugin]
+    # Weights of the priorities.
     weights: dict[str, int]
+    # All predicates run on a node, even after one rejects it.
     always_check_all: bool
     edition: Edition
+    # Predicates of the policy that are missing in the fixed order, so that they never run.
     never_asked: tuple[str, ...] = ()
 
     def weight_path(self, profile: int, plugin: str) -> str:

@@ -1,6 +1,6 @@
 """Volumes attached to nodes by pods, counted as in kube-scheduler 1.13: by kind, each once per node.
 
-A claim whose volume is not known counts for every kind but CSI, because it may become any of them.
+A claim whose volume is unknown counts for every kind but CSI, because it may become any of them.
 """
 
 from __future__ import annotations
@@ -18,20 +18,22 @@ from kschedweb.engine.state.cluster_objects import ClusterObjects
 from kschedweb.engine.state.columns import Ints, Mask
 
 CSI_PREFIX = "attachable-volumes-csi-"
+# `ResourceNameLengthLimit`: the longest name of a resource without its prefix.
 LONGEST = 63
 NAMELESS = "PersistentVolumeClaim had no name"
 Volume = tuple[str, str]  # its kind (a field of ATTACHED, or a CSI driver's resource) and its name
 
 
 def limit_key(driver: str) -> str:
-    """The resource in which a node reports how many volumes of a CSI driver it can attach."""
+    """Return the resource in which a node reports how many volumes of a CSI driver it can attach."""
     if len(CSI_PREFIX) + len(driver) < LONGEST:
         return CSI_PREFIX + driver
+    # Longer names are cut and hashed, as `GetCSIAttachLimitKey` does.
     return CSI_PREFIX + driver[:23] + hashlib.sha1(driver.encode(), usedforsecurity=False).hexdigest()[:16]
 
 
 def volumes_of(pod: Pod, cluster: ClusterObjects) -> frozenset[Volume] | None:
-    """The volumes that ``pod`` attaches when it runs; ``None`` if one of its claims has no name."""
+    """Return the volumes that ``pod`` attaches when it runs; ``None`` if one of its claims has no name."""
     volumes: set[Volume] = set()
     for kind, name in list_sources(pod):
         if kind != "claim":
@@ -47,6 +49,7 @@ def _of_claim(cluster: ClusterObjects, namespace: str, name: str) -> Iterable[Vo
     claim = cluster.storage.claims.get((namespace, name))
     raw = cluster.get("PersistentVolume", "", claim.volume) if claim is not None and claim.volume else None
     if raw is None:
+        # NUL cannot stand in a volume's name, so the substitute meets no real one.
         return [(kind, f"\0{namespace}/{name}") for kind in ATTACHED]
     return _of_volume(get_mapping(raw, "spec"))
 
@@ -59,7 +62,7 @@ def _of_volume(spec: Json) -> Iterable[Volume]:
 
 
 class AttachedVolumes:
-    """Counts by node, updated as pods come and leave; claims are resolved in ``cluster``."""
+    """Counts by node, updated as pods come and leave. Claims are resolved in ``cluster``."""
 
     def __init__(self, nodes: int, cluster: ClusterObjects) -> None:
         self._nodes, self._cluster = nodes, cluster
@@ -73,7 +76,7 @@ class AttachedVolumes:
         self._nameless: Ints = np.zeros(self._nodes, dtype=np.int64)
 
     def copy(self, cluster: ClusterObjects) -> AttachedVolumes:
-        """An independent copy over ``cluster``, a copy of the objects."""
+        """Return an independent copy over ``cluster``, a copy of the objects."""
         other = AttachedVolumes(self._nodes, cluster)
         other._users, other._version = dict(self._users), self._version
         other._holders = {volume: nodes.copy() for volume, nodes in self._holders.items()}
@@ -118,12 +121,12 @@ class AttachedVolumes:
                 self.account_pod(pod, node, 1)
 
     def count_by_node(self, kind: str) -> Ints:
-        """The number of volumes of ``kind`` on each node. The array must not be changed. Shape [nodes]."""
+        """Return the number of volumes of ``kind`` on each node. The array must not be changed. Shape [nodes]."""
         self._refresh_volumes()
         return self._get_counts(kind)
 
     def count_shared(self, volumes: Iterable[Volume]) -> Ints:
-        """The number of ``volumes`` that each node has already. Shape [nodes]."""
+        """Return the number of ``volumes`` that each node has already. Shape [nodes]."""
         self._refresh_volumes()
         counts: Ints = np.zeros(self._nodes, dtype=np.int64)
         for volume in volumes:
@@ -132,5 +135,8 @@ class AttachedVolumes:
         return counts
 
     def has_nameless_claims(self) -> Mask:
-        """The nodes with a pod that has a claim without a name: predicates fail there. Shape [nodes]."""
+        """Return a mask of the nodes with a pod that has a claim without a name: predicates fail there.
+
+        Shape [nodes].
+        """
         return self._nameless > 0

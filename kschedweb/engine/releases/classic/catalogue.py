@@ -22,6 +22,7 @@ DEFAULT_PREDICATES = frozenset(ORDER) - {
     *("CheckNodeUnschedulable", "HostName", "PodFitsHostPorts", "MatchNodeSelector", "PodFitsResources"),
     *(NO_EXECUTE, "CheckNodeLabelPresence", "CheckServiceAffinity", CINDER),
 }
+# Predicates that a policy may name although they are not in the default set.
 MORE_PREDICATES = frozenset({"PodFitsPorts", "PodFitsHostPorts", "PodFitsResources", "HostName", "MatchNodeSelector"})
 DEFAULT_PRIORITIES = {
     "SelectorSpreadPriority": 1,
@@ -48,35 +49,35 @@ ALL_NODES, HALF = 100, 50  # percent
 
 @dataclass(frozen=True, slots=True)
 class Edition:
-    """A version of kube-scheduler with the options it was started with.
-
-    ``gates`` has what is switched on: the feature gates TaintNodesByCondition and ResourceLimitsPriorityFunction, and
-    the predicates PodToleratesNodeNoExecuteTaints and MaxCinderVolumeCount by their own names. ``max_volumes`` is
-    KUBE_MAX_PD_VOLS. ``percentage`` is percentageOfNodesToScore, 0 where nothing is said.
-    """
+    """A version of kube-scheduler with its start options."""
 
     version: str = V1_13
+    # Everything that is switched on: the feature gates TaintNodesByCondition and ResourceLimitsPriorityFunction, and
+    # the
+    # predicates PodToleratesNodeNoExecuteTaints and MaxCinderVolumeCount by their own names.
     gates: frozenset[str] = frozenset()
+    # KUBE_MAX_PD_VOLS.
     max_volumes: int | None = None
+    # percentageOfNodesToScore; 0 if it is not set.
     percentage: int = 0
     hard_pod_affinity_weight: int = 1
 
     @property
     def old(self) -> bool:
-        """Whether the version is 1.9; docs/classic.md says what that changes."""
+        """True for version 1.9; docs/classic.md lists its differences."""
         return self.version == V1_9
 
     @property
     def share(self) -> int:
-        """How many percent of the nodes are to be found feasible, in clusters of 100 nodes or more.
+        """The percentage of nodes that have to be found feasible, in clusters of 100 nodes or more.
 
-        1.13 takes half of them where nothing is said, 1.9 always takes all.
+        By default 1.13 takes half of them; 1.9 always takes all.
         """
         return ALL_NODES if self.old else self.percentage or HALF
 
     @property
     def mandatory_predicates(self) -> frozenset[str]:
-        """Predicates that run whatever the policy says."""
+        """The predicates that run whatever the policy says."""
         if TAINT_NODES_BY_CONDITION not in self.gates:
             return frozenset({"CheckNodeCondition"})
         return frozenset(
@@ -93,7 +94,7 @@ class Edition:
 
     @property
     def predicates(self) -> frozenset[str]:
-        """Predicates that a policy may name without an argument."""
+        """The predicates that a policy may name without an argument."""
         return self.default_predicates | MORE_PREDICATES | (self.gates & {NO_EXECUTE, CINDER})
 
     @property
@@ -108,7 +109,7 @@ class Edition:
 
     @property
     def priorities(self) -> dict[str, int]:
-        """Priorities that a policy may name without an argument, with the weights of their registration."""
+        """The priorities that a policy may name without an argument, with the weights of their registration."""
         priorities = DEFAULT_PRIORITIES | MORE_PRIORITIES
         if self.old:
             del priorities["RequestedToCapacityRatioPriority"]

@@ -1,4 +1,6 @@
-"""Comparison of a classic policy with a profile on one cluster: which pods would move, and by which rule."""
+"""Comparison of a classic policy with a profile on one cluster: the pods that would move, and the rule that moves
+each.
+"""
 
 from __future__ import annotations
 
@@ -42,7 +44,7 @@ class RuleSide(StrEnum):
 
 
 class RuleKind(StrEnum):
-    """What the rule does."""
+    """The effect of a rule."""
 
     REJECTS = "rejects"  # it rejects the node that the other side chooses
     PREFERS = "prefers"  # it prefers its own side's node
@@ -51,19 +53,21 @@ class RuleKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class MoveRule:
-    """A predicate or priority of the classic policy, or a plugin of the profile; ``name`` is "" if no rule is it.
+    """A predicate or priority of the classic policy, or a plugin of the profile, that makes the sides differ."""
 
-    A rule that rejects has the scheduler's ``reason``. A rule that prefers gives the node of its side ``lead`` more
-    weighted points than the other node. ``share`` is that lead divided by the side's span, the difference of the
-    highest and the lowest total of its feasible nodes; it is above 1 if other rules count against the node. So rules of
-    both sides can be compared, whatever the scales of their scores and weights.
-    """
-
+    # "" if no rule is the cause.
     name: str
     side: RuleSide
     kind: RuleKind
+    # The scheduler's words, of a rule that rejects.
     reason: str = ""
+    # Weighted points by which the rule prefers its own side's node to the other side's.
     lead: int | None = None
+    # The lead divided by the side's span, the difference of the highest and the lowest total of its feasible nodes. It
+    # is
+    # above 1 if other rules count against the node. So rules of both sides can be compared, whatever the scales of
+    # their
+    # scores and weights.
     share: float | None = None
 
     def to_dict(self) -> dict[str, Any]:
@@ -73,20 +77,19 @@ class MoveRule:
 
 @dataclass(frozen=True, slots=True)
 class PodMove:
-    """The result for one pod, which is on ``bound_to`` in the snapshot ("": pending).
-
-    ``classic`` and ``profile`` are the nodes that the two sides choose, "" for none; the same node if both can choose
-    it. ``classic_best`` and ``profile_best`` are the numbers of equal nodes that each chooses from. ``rule`` says why
-    the sides differ; it is ``None`` if they need not.
-    """
+    """The result for one pod."""
 
     pod: str
+    # The pod's node in the snapshot; "" if it is pending.
     bound_to: str
     verdict: MoveVerdict
+    # The nodes that the two sides choose, "" for none. Both are the same node if both sides can choose it.
     classic: str = ""
     profile: str = ""
+    # Numbers of equal nodes from which each side chooses.
     classic_best: int = 0
     profile_best: int = 0
+    # The cause of the difference; ``None`` if there need not be any.
     rule: MoveRule | None = None
 
     @property
@@ -114,7 +117,10 @@ class MoveTally:
             self._rules.setdefault((rule.name, rule.side, rule.kind), Counter())[move.verdict] += 1
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data, rules with most pods first; of ``pods``, ``compare_pods`` move and the others fit on one side."""
+        """Return plain data, rules with most pods first.
+
+        Of a rule's ``pods``, ``moves`` move; the others fit on one side only.
+        """
         ordered = sorted(self._rules.items(), key=lambda item: (-item[1].total(), item[0]))
         rules = []
         for (name, side, kind), counts in ordered:
@@ -125,7 +131,7 @@ class MoveTally:
 
 
 def select_pods(snapshot: Snapshot, *, bound: bool = False, namespaces: Collection[str] = ()) -> list[Pod]:
-    """The pods to compare: the pending ones in queue order and, if ``bound``, then those on nodes.
+    """Return the pods to compare: the pending ones in queue order and, if ``bound``, then those on nodes.
 
     Empty ``namespaces`` means all. Pods that are being deleted are left out.
     """
@@ -139,7 +145,7 @@ def select_pods(snapshot: Snapshot, *, bound: bool = False, namespaces: Collecti
 
 
 def _queue_key(pod: Pod) -> tuple[int, str, str]:
-    """The sort key by priority, then by age: times in UTC sort as text."""
+    """Return the sort key by priority, then by age: times in UTC sort as text."""
     return -pod.priority, str((pod.raw.get("metadata") or {}).get("creationTimestamp") or ""), pod.key
 
 
@@ -155,9 +161,9 @@ def compare_pods(
     """Yield the result for each of ``pods``. Both snapshots are of the same cluster, and neither is changed.
 
     Each pod is compared alone on the cluster as it is; a bound pod is removed from its node first. With ``sequence``
-    each pending pod is placed before the next, on both sides. If both can choose the same node they do, so that later
-    pods differ because of rules and not by chance. All nodes are searched and extenders are not called. A pod whose
-    scheduler name has no profile gets the first profile. Raises ValueError if the nodes differ.
+    each pending pod is placed before the next, on both sides. If both sides can choose the same node they do, so that
+    later pods differ because of rules and not by chance. All nodes are searched and extenders are not called. A pod
+    whose scheduler name has no profile gets the first profile. Raises ValueError if the nodes differ.
     """
     pair = SchedulerPair(classic.copy(), snapshot.copy(), algorithm, configuration)
     for pod in pods:
@@ -169,15 +175,15 @@ def compare_pods(
 
 @dataclass(frozen=True, slots=True)
 class _SideResult:
-    """The answer of one side: ``best`` are positions in the profile's order of nodes, empty if the pod fits nowhere.
-
-    ``explanation`` is ``None`` if the cycle failed; then ``failure`` has the message.
-    """
+    """The answer of one side."""
 
     side: RuleSide
+    # ``None`` if the cycle failed.
     explanation: Explanation | None
+    # Positions in the profile's order of nodes; empty if the pod fits nowhere.
     best: NDArray[np.intp]
     node: str = ""
+    # The message, if the cycle failed.
     failure: str = ""
 
 
@@ -185,7 +191,7 @@ NOTHING = np.zeros(0, dtype=np.intp)
 
 
 class SchedulerPair:
-    """Both schedulers over the same cluster. They take over the snapshots."""
+    """The two schedulers over the same cluster. They take over the snapshots."""
 
     def __init__(
         self, classic: ClassicSnapshot, snapshot: Snapshot, algorithm: Algorithm, configuration: Configuration
@@ -193,6 +199,7 @@ class SchedulerPair:
         if classic.index.keys() != snapshot.index.keys():
             raise ValueError("The two snapshots do not have the same nodes")
         self.classic, self.profile = ClassicScheduler(classic, algorithm), Scheduler(snapshot, configuration)
+        # The classic snapshot has its own order of nodes, by zone.
         self._there = np.array([snapshot.index[name] for name in classic.names], dtype=np.intp)
 
     def bind_pod(self, pod: Pod, move: PodMove) -> None:
@@ -204,7 +211,7 @@ class SchedulerPair:
             self.profile.bind_pod(pod, move.profile)
 
     def compare_pod(self, pod: Pod) -> PodMove:
-        """The result for ``pod``; a bound pod is treated as if it were pending."""
+        """Return the result for ``pod``. A bound pod is treated as if it were pending."""
         ours, theirs = self._explain_by_classic(pod), self._explain_by_profile(pod)
         common = np.intersect1d(ours.best, theirs.best, assume_unique=True)
         numbers = len(ours.best), len(theirs.best)
@@ -241,14 +248,14 @@ class SchedulerPair:
 
 
 def _find_rule(ours: _SideResult, theirs: _SideResult) -> MoveRule:
-    """Why the two differ: what rejects the other side's node, else what prefers the own side's node most."""
+    """Return the rule that rejects the other side's node, or else the one that prefers its own side's node most."""
     refusals = (_find_rejection(theirs, ours.node), _find_rejection(ours, theirs.node))
     refusal = next((rule for rule in refusals if rule is not None), None)
     return refusal or _find_preference(ours, theirs)
 
 
 def _find_rejection(answer: _SideResult, node: str) -> MoveRule | None:
-    """The rule that keeps the pod off ``node`` ("": the other side has none); ``None`` if none does."""
+    """Return the rule that keeps the pod off ``node`` ("": the other side has none); ``None`` if none does."""
     if not node:
         return None
     explanation = answer.explanation
@@ -262,7 +269,7 @@ def _find_rejection(answer: _SideResult, node: str) -> MoveRule | None:
 
 
 def _find_preference(ours: _SideResult, theirs: _SideResult) -> MoveRule:
-    """The rule with the largest share of its side's span; of equals, the classic one."""
+    """Return the rule with the largest share of its side's span; among equals, the classic one."""
     candidates = [*_list_preferences(ours, theirs.node), *_list_preferences(theirs, ours.node)]
     return max(candidates, key=lambda rule: rule.share or 0.0)
 

@@ -26,6 +26,7 @@ from kschedweb.engine.releases.classic.registry import Registry
 from kschedweb.engine.validation.labels import name_complaints
 from kschedweb.engine.values import dataclass
 
+# Weights of plugins are int32.
 MAX_WEIGHT = 2**31 - 1
 RATIO, BY_SHAPE = "RequestedToCapacityRatioPriority", "requestedToCapacityRatioArguments"
 BY_ROOM = frozenset({"LeastRequestedPriority", "MostRequestedPriority", RATIO})
@@ -50,7 +51,7 @@ MANDATORY = {
 
 @dataclass(frozen=True, slots=True)
 class Remark:
-    """A remark on the profile as a whole, or on what it has without being in the policy."""
+    """A remark on the profile as a whole, or on a part of it that the policy does not have."""
 
     name: str
     text: str
@@ -58,8 +59,9 @@ class Remark:
 
 @dataclass(frozen=True, slots=True)
 class Conversion:
-    """``document`` is plain data of a valid KubeSchedulerConfiguration v1."""
+    """The result of a conversion."""
 
+    # Plain data of a valid KubeSchedulerConfiguration v1.
     document: Json
     notes: tuple[Note, ...]
     remarks: tuple[Remark, ...]
@@ -87,10 +89,11 @@ class Conversion:
 
 @dataclass(frozen=True, slots=True)
 class _Rule:
-    """An entry of the policy with the argument that counts; ``counted`` is the path of a later entry of its name."""
+    """An entry of the policy, with the argument that counts."""
 
     path: str
     choice: PolicyRule
+    # Path of a later entry of the same name, which counts instead; "" if there is none.
     counted: str = ""
 
     @property
@@ -108,15 +111,13 @@ class _Rule:
 
 @dataclass(slots=True)
 class _Part:
-    """The predicates or the priorities: their notes, and what is passed on to the rules of 1.22.
+    """The predicates or the priorities: their notes, and their input to the rules of 1.22."""
 
-    ``carried`` is the input for 1.22, ``None`` for its default set. ``expressions`` are label requirements that
-    NodeAffinity adds to every pod, with weights if they are preferences.
-    """
-
+    # Label requirements that NodeAffinity adds to every pod, with weights if they are preferences.
     notes: list[Note] = field(default_factory=list)
     carried: list[PolicyRule] = field(default_factory=list)
     expressions: list[tuple[int, Json]] = field(default_factory=list)
+    # 1.22 gets its default set instead of ``carried``.
     default: bool = False
 
     @property
@@ -147,7 +148,7 @@ def convert_policy(policy: ClassicPolicy | None, edition: Edition = EDITION, rel
 def _choose_rules(
     policy: ClassicPolicy | None, choices: tuple[PolicyRule, ...] | None, edition: Edition
 ) -> tuple[PolicyRule, ...] | None:
-    """What the policy chooses; ``None`` means the default provider, which 1.9 did not use here."""
+    """Return the rules that the policy chooses. ``None`` means the default provider, which 1.9 did not use here."""
     return () if choices is None and policy is not None and edition.old else choices
 
 
@@ -195,7 +196,7 @@ def _convert_predicates(chosen: tuple[PolicyRule, ...] | None, edition: Edition)
 
 
 def _argued_filter(rule: _Rule, part: _Part, selecting: bool) -> Counterpart:
-    """The counterpart of a predicate with an argument; ``selecting``: pods' node selectors are matched, too."""
+    """Return the counterpart of a predicate with an argument; ``selecting``: pods' node selectors are matched, too."""
     kind, content = rule.argument
     counterpart = counterparts.of_argument(kind, content)
     if kind != "labelsPresence":
@@ -243,7 +244,7 @@ def _convert_priorities(chosen: tuple[PolicyRule, ...] | None, edition: Edition)
 
 
 def _convert_priority(rule: _Rule, part: _Part) -> Counterpart:
-    """The counterpart of a priority; adds to ``part`` what is passed on."""
+    """Return the counterpart of a priority, and add the input for 1.22 to ``part``."""
     kind, content = rule.argument
     weight = min(rule.choice.weight, MAX_WEIGHT)
     if rule.name == RATIO and not kind:
@@ -264,7 +265,7 @@ def _convert_priority(rule: _Rule, part: _Part) -> Counterpart:
 
 
 def _find_superseded(rules: list[_Rule]) -> dict[str, str]:
-    """By path, why a priority has no counterpart: its plugin is the counterpart of another priority already."""
+    """Return, by path, why a priority has no counterpart: its plugin replaces another priority already."""
     reasons: dict[str, str] = {}
     room = [rule for rule in rules if rule.argument[0] == BY_SHAPE or (not rule.argument[0] and rule.name in BY_ROOM)]
     if room:
@@ -279,7 +280,7 @@ def _find_superseded(rules: list[_Rule]) -> dict[str, str]:
 
 
 def _note_other_fields(policy: ClassicPolicy, legacy: LegacyProfile) -> Iterator[Note]:
-    """The notes on extenders and switches."""
+    """Yield the notes on extenders and switches."""
     for number, extender in enumerate(policy.extenders):
         text = EXTENDER
         if (extender.get("tlsConfig") or {}).get(modern_profile.PRIVATE_KEY):

@@ -1,4 +1,4 @@
-"""The counterparts of predicates and priorities in today's scheduler, and how they differ."""
+"""The counterparts of predicates and priorities in today's scheduler, and their differences."""
 
 from __future__ import annotations
 
@@ -9,10 +9,13 @@ from kschedweb.engine.values import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Counterpart:
-    """The ``plugins`` of today that replace a predicate or priority; ``text`` says how they differ from it."""
+    """The counterpart of a predicate or priority."""
 
+    # EQUAL, NEAR or NONE.
     kind: str
+    # The difference from it.
     text: str
+    # Today's plugins that replace it.
     plugins: tuple[str, ...] = ()
 
 
@@ -131,7 +134,7 @@ PRIORITIES["ServiceSpreadingPriority"] = PRIORITIES["SelectorSpreadPriority"]
 
 
 def of_argument(kind: str, content: Json) -> Counterpart:
-    """The counterpart of a predicate or priority with an argument of ``kind``."""
+    """Return the counterpart of a predicate or priority with an argument of ``kind``."""
     if kind == "serviceAffinity":
         return Counterpart(
             NONE,

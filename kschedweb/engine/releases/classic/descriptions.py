@@ -21,6 +21,7 @@ from kschedweb.engine.releases.classic.counterparts import Counterpart, of_argum
 from kschedweb.engine.values import dataclass
 
 PREDICATE, PRIORITY = "predicate", "priority"
+# The switch without which a rule does not exist.
 SWITCHES = {
     "CheckNodeUnschedulable": TAINT_NODES_BY_CONDITION,
     NO_EXECUTE: NO_EXECUTE,
@@ -31,20 +32,21 @@ SWITCHES = {
 
 @dataclass(frozen=True, slots=True)
 class RuleDescription:
-    """One predicate or priority.
-
-    ``does`` completes "Rejects …" for a predicate and is the formula of a priority; ``prefers`` completes "Prefers …".
-    ``more`` has further notes. ``reasons`` are the messages of 1.13. ``argument`` names its argument, ``shape`` shows
-    how that is written.
-    """
+    """The description of one predicate or priority."""
 
     name: str
     kind: str
+    # Completes "Rejects …" for a predicate; the formula of a priority.
     does: str
+    # Further notes.
     more: str = ""
+    # The messages of 1.13.
     reasons: tuple[str, ...] = ()
+    # Name of its argument.
     argument: str = ""
+    # Example of its argument, as JSON.
     shape: str = ""
+    # Completes "Prefers …" for a priority.
     prefers: str = ""
 
     @property
@@ -66,11 +68,11 @@ class RuleDescription:
 
     @property
     def switch(self) -> str:
-        """What has to be switched on for it; "" if nothing."""
+        """The switch that it needs; "" if none."""
         return SWITCHES.get(self.name, "")
 
     def activation(self, edition: Edition) -> str:
-        """When it runs: "mandatory", "default", "by name", "by argument" or "never"."""
+        """Return when it runs: "mandatory", "default", "by name", "by argument" or "never"."""
         if self.kind == PRIORITY:
             default, by_name = set(edition.default_priorities), set(edition.priorities)
         else:
@@ -375,7 +377,7 @@ _BY_ARGUMENT: dict[Any, RuleDescription] = {
 
 
 def describe_rule(plugin: Any) -> RuleDescription:
-    """The description of a predicate or priority of an algorithm, whatever its name in the policy."""
+    """Return the description of a predicate or priority of an algorithm, whatever its name in the policy."""
     for factories in (predicates.PREDICATES, predicates.OLD, priorities.PRIORITIES, priorities.OLD):
         if factories.get(plugin.name) is type(plugin):
             return DESCRIPTIONS[plugin.name]

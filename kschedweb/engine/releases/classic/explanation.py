@@ -22,14 +22,17 @@ def _no_nodes() -> NDArray[np.intp]:
 
 @dataclass(slots=True)
 class ClassicExplanation(Explanation):
-    """Each filter is a predicate, each score a priority: ``raw`` is the mapped score, ``normalized`` the reduced one.
+    """An explanation in which each filter is a predicate and each score a priority.
 
-    ``listed`` has the positions of the nodes in the order of output; ``error`` is why the cycle failed.
+    ``raw`` is the mapped score, ``normalized`` the reduced one.
     """
 
+    # The highest score of a priority.
     scale: ClassVar[int] = 10
 
+    # Positions of the nodes in the order of output.
     listed: NDArray[np.intp] = field(default_factory=_no_nodes)
+    # The reason why the cycle failed; "" if it did not.
     error: str = ""
 
     def to_dict(self) -> dict[str, Any]:
@@ -53,7 +56,7 @@ class ClassicExplanation(Explanation):
         return result
 
     def _output_order(self) -> NDArray[np.intp]:
-        """The places of the feasible nodes in the order of output."""
+        """Return the places of the feasible nodes in the order of output."""
         ranks = np.empty_like(self.listed)
         ranks[self.listed] = np.arange(len(self.listed))
         return np.argsort(ranks[self.feasible])

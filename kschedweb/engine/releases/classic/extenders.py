@@ -17,5 +17,5 @@ class ClassicExtenders(Extenders):
         self._all = [Extender(configuration, post) for configuration in listed]
 
     def prioritize(self, cycle: Cycle, nodes: FilteredNodes) -> tuple[Ints, Mask]:
-        """The weighted scores that extenders add, and the nodes that they scored; failures add nothing."""
+        """Return the weighted scores of extenders, and a mask of the nodes that they scored. Failures add nothing."""
         return self._weighted_scores(cycle, nodes, 1)

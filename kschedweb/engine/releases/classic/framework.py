@@ -31,7 +31,10 @@ class ArrivalSort:
 
 
 def _is_woken_by(pod: Pod, change: ObjectChange) -> bool:
-    """A pod on a node wakes those with required affinity to it, one that goes wakes all."""
+    """Return whether the change requeues ``pod``.
+
+    A pod on a node requeues those with required affinity to it; a deleted pod requeues all.
+    """
     new = change.new
     if not isinstance(new, Pod) or not new.node_name:
         return True
@@ -45,7 +48,7 @@ WAKING = tuple(
 
 
 class ClassicFramework(Framework):
-    """The predicates and priorities of ``algorithm``; with 1.9, reasons have short names, and nobody is evicted."""
+    """The predicates and priorities of ``algorithm``. With 1.9, reasons have short names, and no pod is evicted."""
 
     def __init__(self, algorithm: Algorithm) -> None:
         super().__init__(algorithm.profiles[0], {})
@@ -65,7 +68,7 @@ class ClassicFramework(Framework):
         self._short = old
 
     def events_to_register(self, plugin: Plugin) -> Iterable[EventHint]:
-        """The same for all predicates: what moved pods that fitted nowhere back into the queue."""
+        """Return the events that moved pods back into the queue: they are the same for all predicates."""
         return WAKING
 
     def ask_filter(self, plugin: FilterPlugin, cycle: Cycle, rows: Rows) -> FilterColumn:
@@ -77,7 +80,7 @@ class ClassicFramework(Framework):
         )
 
     def filter_one(self, cycle: Cycle, skipped: set[str], node: int) -> Status:
-        """The first rejection, with the reasons of all others where every predicate is asked."""
+        """Return the first rejection, with the reasons of all others if every predicate is asked."""
         first = super().filter_one(cycle, skipped, node)
         if first.ok or not self._every:
             return first
@@ -89,7 +92,7 @@ class ClassicFramework(Framework):
         return replace(first, reasons=tuple(reasons))
 
     def normalize_scores(self, plugin: ScorePlugin, cycle: Cycle, rows: Rows, raw: Ints) -> ScoreColumn:
-        """The reduced scores; unlike a framework's, they have no bounds to check."""
+        """Return the reduced scores. Unlike those of a framework, they have no bounds to check."""
         reducing = self.points.normalizing.get(plugin.name)
         scores = raw if reducing is None else reducing.normalize_score(cycle, rows, raw)
         return ScoreColumn(plugin.name, self.weights[plugin.name], raw, scores)

@@ -1,4 +1,4 @@
-"""The profile that kube-scheduler 1.22, the last one that read a Policy, made of it.
+"""The profile that kube-scheduler 1.22, the last release that read a Policy, made of it.
 
 Tests compare it with recorded answers of 1.22.17 (tests/conformance/recorded/policies.jsonl.xz).
 """
@@ -46,6 +46,7 @@ PREDICATES: dict[str, tuple[Step, ...]] = {
     "EvenPodsSpread": (("PodTopologySpread", PREPARED_FILTER),),
     "MatchInterPodAffinity": (("InterPodAffinity", PREPARED_FILTER),),
 }
+# 1.22 enabled these whatever the policy said.
 MANDATORY = ("PodToleratesNodeTaints", "CheckNodeUnschedulable")
 _BY_REQUEST = {
     *("HostName", "PodFitsHostPorts", "MatchNodeSelector", "PodFitsResources", "CheckNodeLabelPresence"),
@@ -70,8 +71,10 @@ PRIORITIES: dict[str, Step] = {
 }
 DEFAULT_PRIORITIES = catalogue.DEFAULT_PRIORITIES | {"EvenPodsSpreadPriority": 2}
 MAX_NODE_SCORE = 100
+# Old names, under which 1.22 still accepted a choice.
 ALIASES = {"PodFitsPorts": "PodFitsHostPorts", "ServiceSpreadingPriority": "SelectorSpreadPriority"}
 EQUAL = "EqualPriority"
+# The name under which an argument's kind registered its plugin.
 _MADE_BY = {
     "serviceAffinity": "CheckServiceAffinity",
     "labelsPresence": "CheckNodeLabelPresence",
@@ -102,13 +105,15 @@ class LegacyError(ValueError):
 
 @dataclass(slots=True)
 class LegacyProfile:
-    """``plugins`` by extension point in calling order, weights at score only; ``arguments`` by plugin."""
+    """A profile of kube-scheduler 1.22."""
 
+    # By extension point in calling order; weights at score only.
     plugins: dict[str, list[PluginRef]] = field(default_factory=dict)
+    # By plugin.
     arguments: dict[str, Json] = field(default_factory=dict)
 
     def enable_step(self, step: Step, weight: int = 0) -> None:
-        """Enable a plugin at those of its points where it is not enabled yet; the first weight stays."""
+        """Enable a plugin at those of its points where it is not enabled yet. The first weight stays."""
         name, points = step
         for point in points:
             listed = self.plugins.setdefault(point, [])
@@ -117,7 +122,7 @@ class LegacyProfile:
 
 
 def legacy_profile(policy: ClassicPolicy) -> LegacyProfile:
-    """The profile that kube-scheduler 1.22 ran. Raises LegacyError."""
+    """Return the profile that kube-scheduler 1.22 ran. Raises LegacyError."""
     if problems := list(dict.fromkeys(_find_conflicts(policy))):
         raise LegacyError(f"couldn't create scheduler from policy: {_join_errors(problems)}")
     profile = plan_profile(policy)
@@ -133,7 +138,7 @@ def legacy_profile(policy: ClassicPolicy) -> LegacyProfile:
 
 
 def plan_profile(policy: ClassicPolicy) -> LegacyProfile:
-    """The profile that 1.22 made of the policy's names and arguments, before it was validated.
+    """Return the profile that 1.22 made of the policy's names and arguments, before it was validated.
 
     Raises LegacyError for names that 1.22 did not know.
     """
@@ -151,6 +156,7 @@ def plan_profile(policy: ClassicPolicy) -> LegacyProfile:
         if name in predicates or name in MANDATORY:
             for step in PREDICATES[name]:
                 profile.enable_step(step)
+    # By name, as 1.22 did; so the order of scores does not follow the policy.
     for name in sorted(priorities):
         weight = _wrap_int32(priorities[name])
         if name in ("NodeLabel", "ServiceAffinity"):
@@ -187,13 +193,13 @@ class _Arguments:
             args.setdefault(key, []).extend(labels)
 
     def count_preferences(self, plugin: str) -> int:
-        """The number of preferences that share the plugin's weight."""
+        """Return the number of preferences that share the plugin's weight."""
         if plugin not in self.by_plugin:
             raise LegacyError("panic: runtime error: invalid memory address or nil pointer dereference")
         return sum(len(labels) for key, labels in self.by_plugin[plugin].items() if key.endswith("Preference"))
 
     def for_profile(self, profile: LegacyProfile, priorities: set[str], hard: int) -> dict[str, Json]:
-        """The arguments of the plugins of ``profile``."""
+        """Return the arguments of the plugins of ``profile``."""
         arguments = dict(self.by_plugin)
         for name in ("NodeResourcesLeastAllocated", "NodeResourcesMostAllocated"):
             arguments[name] = {"resources": _ROOM}
@@ -206,7 +212,7 @@ class _Arguments:
 
 
 def _register_rule(choice: PolicyRule, rule_kind: str, available: dict[str, Any], arguments: _Arguments) -> str:
-    """The name under which 1.22 registered the choice. The argument of an already registered name is ignored."""
+    """Return the name under which 1.22 registered the choice. The argument of an already registered name is ignored."""
     name = ALIASES.get(choice.name, choice.name)
     if name in available:
         return name
@@ -218,12 +224,14 @@ def _register_rule(choice: PolicyRule, rule_kind: str, available: dict[str, Any]
 
 
 def _wrap_int32(number: int) -> int:
-    """``number`` wrapped to a signed 32-bit integer."""
+    """Return ``number`` wrapped to a signed 32-bit integer."""
     return (number + (1 << 31)) % (1 << 32) - (1 << 31)
 
 
 def _find_conflicts(policy: ClassicPolicy) -> Iterable[str]:
-    """Errors of 1.22 about priorities with arguments: all of a kind need one weight, and only one curve is allowed."""
+    """Yield errors of 1.22 about priorities with arguments: all of a kind need one weight, and only one curve is
+    allowed.
+    """
     first: dict[str, PolicyRule] = {}
     for rule in policy.priorities or ():
         if rule.argument is None:
@@ -235,6 +243,7 @@ def _find_conflicts(policy: ClassicPolicy) -> Iterable[str]:
                 detail = f'redeclares custom priority "RequestedToCapacityRatio", from: {quote(before.name)}'
                 yield f"priority {quote(rule.name)} {detail}"
         elif before.weight != rule.weight:
+            # The two spaces are 1.22's.
             called = kind[0].upper() + kind[1:]
             yield f"{called}  priority {quote(rule.name)} has a different weight with {quote(before.name)}"
         else:
@@ -242,7 +251,7 @@ def _find_conflicts(policy: ClassicPolicy) -> Iterable[str]:
 
 
 def _ignore_managed_resources(policy: ClassicPolicy, profile: LegacyProfile) -> None:
-    """Have NodeResourcesFit ignore the resources that only extenders manage. Raises LegacyError."""
+    """Let NodeResourcesFit ignore the resources that only extenders manage. Raises LegacyError."""
     managed = [item for extender in policy.extenders for item in extender["managedResources"]]
     ignored = [item["name"] for item in managed if item["ignoredByScheduler"]]
     if not ignored:
@@ -253,7 +262,7 @@ def _ignore_managed_resources(policy: ClassicPolicy, profile: LegacyProfile) -> 
 
 
 def _weights_overflow(profile: LegacyProfile) -> bool:
-    """Whether 1.22 rejected the sum of the weights; its 64-bit sums could overflow to negative ones."""
+    """Return whether 1.22 rejected the sum of the weights; its 64-bit sums could overflow to negative ones."""
     total = 0
     for ref in profile.plugins.get("score", ()):
         max_score = (ref.weight or 1) * MAX_NODE_SCORE
@@ -264,7 +273,7 @@ def _weights_overflow(profile: LegacyProfile) -> bool:
 
 
 def _find_startup_fault(profile: LegacyProfile) -> str:
-    """The message about a plugin that could not be created; "" if all could."""
+    """Return the message about a plugin that could not be created; "" if all could."""
     running = {ref.name for listed in profile.plugins.values() for ref in listed}
     for name in ("NodeLabel", "RequestedToCapacityRatio", "ServiceAffinity"):
         if name in running and name not in profile.arguments:
@@ -274,7 +283,7 @@ def _find_startup_fault(profile: LegacyProfile) -> str:
 
 
 def _find_label_conflicts(labels: Json) -> Iterable[str]:
-    """Labels that are required both to be present and to be absent."""
+    """Yield errors about labels that are required both to be present and to be absent."""
     for suffix in ("Labels", "LabelsPreference"):
         present = labels.get(f"present{suffix}", [])
         last = {label: at for at, label in enumerate(present)}

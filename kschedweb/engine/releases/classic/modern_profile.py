@@ -30,16 +30,21 @@ ADDED = {
     "DefaultBinder": "Pods are bound through the API server.",
 }
 RESOURCES = [{"name": "cpu", "weight": 1}, {"name": "memory", "weight": 1}]
+# The API server allows weights of preferred terms from 1 to 100.
 MAX_TERM_WEIGHT = 100
 REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
+# A private key does not belong in a configuration that people paste and share.
 PRIVATE_KEY = "keyData"
 
 
 def build_document(
     legacy: LegacyProfile, affinity: Json, extenders: Sequence[Json], percentage: int, release: Release
 ) -> Json:
-    """The configuration; ``affinity`` is NodeAffinity's addedAffinity, ``percentage`` is percentageOfNodesToScore."""
+    """Return the configuration; ``affinity`` is NodeAffinity's addedAffinity, ``percentage``
+    percentageOfNodesToScore.
+    """
+    # All defaults are off, so that exactly the policy's plugins run.
     plugins: Json = {"multiPoint": {"disabled": [{"name": "*"}]}, **_plugins_by_point(legacy, release)}
     profile: Json = {"schedulerName": "default-scheduler", "plugins": plugins}
     if arguments := _plugin_arguments(legacy, affinity, extenders):
@@ -49,12 +54,12 @@ def build_document(
 
 
 def label_requirement(label: str, presence: bool) -> Json:
-    """The node selector requirement that a node has ``label``, or lacks it."""
+    """Return the node selector requirement that a node has ``label``, or lacks it."""
     return {"key": label, "operator": "Exists" if presence else "DoesNotExist"}
 
 
 def added_affinity(required: Sequence[Json], preferred: Sequence[tuple[int, Json]]) -> Json:
-    """Node affinity that requires all of ``required``, and prefers each of ``preferred`` by its weight."""
+    """Return node affinity that requires all of ``required``, and prefers each of ``preferred`` by its weight."""
     affinity: Json = {}
     if required:
         affinity[REQUIRED] = {"nodeSelectorTerms": [{"matchExpressions": list(required)}]}
@@ -68,12 +73,12 @@ def added_affinity(required: Sequence[Json], preferred: Sequence[tuple[int, Json
 
 
 def _on_scale(weight: int, max_weight: int) -> int:
-    """``weight`` scaled to a term's maximum of 100, if ``max_weight``, the largest weight, is above that."""
+    """Return ``weight``, scaled to a term's maximum of 100 if ``max_weight``, the largest weight, is above that."""
     return weight if max_weight <= MAX_TERM_WEIGHT else max(1, weight * MAX_TERM_WEIGHT // max_weight)
 
 
 def _plugins_by_point(legacy: LegacyProfile, release: Release) -> dict[str, Json]:
-    """The plugins at each extension point, in calling order."""
+    """Return the plugins at each extension point, in calling order."""
     enabled: dict[str, dict[str, Json]] = {point: {} for point in POINTS}
     for name, points, weight in _list_steps(legacy):
         for point in points:
@@ -84,7 +89,7 @@ def _plugins_by_point(legacy: LegacyProfile, release: Release) -> dict[str, Json
 
 
 def _list_steps(legacy: LegacyProfile) -> Iterator[tuple[str, tuple[str, ...], int]]:
-    """The plugins with their extension points and weights."""
+    """Yield the plugins with their extension points and weights."""
     for ref in legacy.plugins["filter"]:
         yield RENAMED.get(ref.name, ref.name), FILTERING, 0
     for ref in legacy.plugins.get("score", ()):
@@ -95,7 +100,7 @@ def _list_steps(legacy: LegacyProfile) -> Iterator[tuple[str, tuple[str, ...], i
 
 
 def _plugin_arguments(legacy: LegacyProfile, affinity: Json, extenders: Sequence[Json]) -> dict[str, Json]:
-    """Arguments by plugin, without those that equal the defaults."""
+    """Return arguments by plugin, without those that equal the defaults."""
     arguments: dict[str, Json] = {}
     if affinity:
         arguments["NodeAffinity"] = {"addedAffinity": affinity}
@@ -114,7 +119,7 @@ def _plugin_arguments(legacy: LegacyProfile, affinity: Json, extenders: Sequence
 
 
 def _convert_extender(extender: Json) -> Json:
-    """The extender without empty fields and private key, and with a readable timeout."""
+    """Return the extender without empty fields and private key, and with a readable timeout."""
 
     def without_empty(value: Any) -> Any:
         return {name: inner for name, inner in value.items() if inner and name != PRIVATE_KEY}

@@ -27,6 +27,7 @@ from kschedweb.engine.releases.classic.parsing import find_selector_fault
 from kschedweb.engine.state.pod_table import PodTable
 from kschedweb.engine.values import dataclass
 
+# Templates that are cached; beyond this the cache is emptied.
 MANY = 1 << 16  # templates kept at most
 BASIC = (CPU, MEMORY, EPHEMERAL)
 # The field of a volume source that names the attached volume.
@@ -41,9 +42,10 @@ Source = tuple[str, str]  # a field of ATTACHED and the volume's name, or "claim
 
 
 class Faults(NamedTuple):
-    """What 1.13 says of the first selector that it cannot parse in each list of a pod's pod affinity, "" of the others.
+    """1.13's errors about selectors that it cannot parse, one for each list of a pod's affinity terms; "" without
+    error.
 
-    Such a list is empty: 1.13 ends a cycle, or rejects nodes, where it would have compared the list with a pod.
+    Such a list counts as empty. 1.13 ends a cycle, or rejects nodes, where it would have compared the list with a pod.
     """
 
     required: str = ""
@@ -57,7 +59,7 @@ NO_FAULTS = Faults()
 
 @dataclass(frozen=True)
 class AffinityOfThen(PodAffinity):
-    """Pod affinity as 1.13 read it; it has ``faults`` in place of an error."""
+    """Pod affinity as 1.13 read it. It has ``faults`` instead of an error."""
 
     faults: Faults = NO_FAULTS
 
@@ -68,23 +70,23 @@ class AffinityOfThen(PodAffinity):
 
 @dataclass(frozen=True, slots=True)
 class PodRequests:
-    """The requests of a pod, in milli-CPU and whole units; each container's amounts are rounded up, then summed.
+    """The requests of a pod, in milli-CPU and whole units. Each container's amounts are rounded up, then summed."""
 
-    ``requests`` includes init containers and must be free on a node. ``occupied`` excludes them and is taken from the
-    node. ``nonzero`` (milli-CPU, bytes) is ``occupied`` with defaults; ``limits`` are the limits.
-    """
-
+    # With init containers: must be free on a node.
     requests: Amounts
+    # Without init containers: taken from the node.
     occupied: Amounts
+    # ``occupied`` with defaults: milli-CPU, bytes.
     nonzero: tuple[int, int]
     limits: Amounts
+    # No container requests or limits CPU or memory.
     best_effort: bool
     ports: tuple[Port, ...]
     affinity: PodAffinity
 
     @property
     def is_empty(self) -> bool:
-        """Whether all requests are 0: then no resource is checked, however full the node is."""
+        """True if all requests are 0: then no resource is checked, however full the node is."""
         return not any(amount or name not in BASIC for name, amount in self.requests.items())
 
 
@@ -92,9 +94,9 @@ _REQUESTS_BY_TEMPLATE: dict[int, PodRequests] = {}
 
 
 def as_of_then(pod: Pod) -> Pod:
-    """``pod`` as kube-scheduler 1.13 read it.
+    """Return ``pod`` as kube-scheduler 1.13 read it.
 
-    ``get_requests`` and ``list_sources`` return what has no field of its own.
+    ``get_requests`` and ``list_sources`` return the parts that have no field of their own.
     """
     if "asked" in pod.__dict__:
         return pod
@@ -104,6 +106,7 @@ def as_of_then(pod: Pod) -> Pod:
             _REQUESTS_BY_TEMPLATE.clear()
         requests = _REQUESTS_BY_TEMPLATE[pod.template] = _compute_requests(pod)
     read = tuple(_read_sources(get_mapping(pod.raw, "spec")))
+    # The copy skips Pod's constructor, which would read the JSON again.
     then = object.__new__(Pod)
     then.__dict__.update(
         pod.__dict__,
@@ -123,25 +126,25 @@ def as_of_then(pod: Pod) -> Pod:
 
 
 def get_requests(pod: Pod) -> PodRequests:
-    """The requests of ``pod``, which comes from ``as_of_then``."""
+    """Return the requests of ``pod``, which comes from ``as_of_then``."""
     requests: PodRequests = pod.__dict__["asked"]
     return requests
 
 
 def list_sources(pod: Pod) -> tuple[Source, ...]:
-    """The claims and attached volumes of ``pod``, which comes from ``as_of_then``, in order."""
+    """Return the claims and attached volumes, in order, of ``pod``, which comes from ``as_of_then``."""
     sources: tuple[Source, ...] = pod.__dict__["sources"]
     return sources
 
 
 def faults_of(affinity: PodAffinity) -> Faults:
-    """The faults of pod affinity, which is that of a pod that comes from ``as_of_then``."""
+    """Return the faults of pod affinity. Its pod comes from ``as_of_then``."""
     assert isinstance(affinity, AffinityOfThen)
     return affinity.faults
 
 
 def find_placed_fault(pods: PodTable, *lists: str) -> str:
-    """The first fault in these lists (fields of Faults) of pods on nodes; "" where there is none."""
+    """Return the first fault in these lists (fields of Faults) of pods on nodes; "" if there is none."""
     for code in pods.unreadable:
         faults = faults_of(pods.term_sets[code].affinity)
         fault = next(filter(None, (getattr(faults, name) for name in lists)), "")
@@ -151,7 +154,7 @@ def find_placed_fault(pods: PodTable, *lists: str) -> str:
 
 
 def owner_uid(pod: Pod) -> str:
-    """The uid of the controller of ``pod``, which comes from ``as_of_then``; "" if it has none."""
+    """Return the uid of the controller of ``pod``, which comes from ``as_of_then``; "" if it has none."""
     owner: str = pod.__dict__["owner"]
     return owner
 
@@ -207,7 +210,7 @@ def _nonzero_requests(containers: tuple[Container, ...]) -> tuple[int, int]:
 
 
 def _read_affinity(pod: Pod) -> AffinityOfThen:
-    """The pod's pod affinity; namespaces only by name, because 1.13 had no namespace selector."""
+    """Return the pod's pod affinity, with namespaces by name only, because 1.13 had no namespace selector."""
     affinity, faults = pod.pod_affinity, NO_FAULTS
     if affinity.error:
         raw = _without_namespace_selectors(get_mapping(get_mapping(pod.raw, "spec"), "affinity"))
@@ -230,7 +233,7 @@ def _read_affinity(pod: Pod) -> AffinityOfThen:
 
 
 def _term_lists(affinity: Json) -> Iterator[list[Json]]:
-    """The lists of terms in the order of ``Faults``, each term without its weight."""
+    """Yield the lists of terms in the order of ``Faults``, each term without its weight."""
     for key in (REQUIRED, PREFERRED):
         for kind in ("podAffinity", "podAntiAffinity"):
             terms = get_objects(get_mapping(affinity, kind), key)
@@ -259,14 +262,17 @@ def _read_sources(spec: Json) -> Iterable[Source]:
 
 
 def attached_sources(raw: Json) -> Iterator[Source]:
-    """The volume that a pod's volume or a PersistentVolume's spec attaches by its own fields."""
+    """Yield the volume that a pod's volume or a PersistentVolume's spec attaches by its own fields."""
     for field, name in ATTACHED.items():
         if raw.get(field) is not None:
             yield field, _read_text(raw[field], name)
 
 
 def _read_text(raw: Any, key: str) -> str:
-    """The text under ``key``. The engine does not read this field otherwise, so its type has not been checked."""
+    """Return the text under ``key``.
+
+    The engine does not read this field otherwise, so its type has not been checked.
+    """
     return str(raw.get(key) or "") if isinstance(raw, dict) else ""
 
 
@@ -278,9 +284,9 @@ def _controller_uid(raw: Json) -> str:
 
 
 def in_zones_of_then(raw: Json) -> Json:
-    """``raw`` with the zone and region labels of 1.13 added if it has only today's.
+    """Return ``raw`` with the zone and region labels of 1.13 added if it has only today's.
 
-    So the classic scheduler finds zones in a cluster of today.
+    With these the classic scheduler finds zones in a cluster of today.
     """
     try:
         labels = get_mapping(get_mapping(raw, "metadata"), "labels", "metadata.")

@@ -11,7 +11,7 @@ from kschedweb.engine.state.cluster_objects import ClusterObjects
 
 
 def find_service_selectors(objects: ClusterObjects, pod: Pod) -> list[Selector]:
-    """The selectors of the services that select ``pod``, in the order in which they were added."""
+    """Return the selectors of the services that select ``pod``, in the order in which they were added."""
     matching = []
     for raw in objects.list_in_namespace("Service", pod.namespace):
         labels = selected_labels(raw)  # a service without a selector matches no pod, one with an empty selector all
@@ -21,7 +21,7 @@ def find_service_selectors(objects: ClusterObjects, pod: Pod) -> list[Selector]:
 
 
 def get_selectors(objects: ClusterObjects, pod: Pod) -> list[Selector]:
-    """Those of ``find_service_selectors`` and of ReplicationControllers, ReplicaSets and StatefulSets.
+    """Return the selectors of services, ReplicationControllers, ReplicaSets and StatefulSets that match ``pod``.
 
     These need not own the pod.
     """

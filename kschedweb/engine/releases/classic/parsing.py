@@ -10,16 +10,16 @@ from kschedweb.engine.validation.golang import parse_int, quote
 from kschedweb.engine.validation.labels import name_complaints, value_complaints
 
 SELECTOR_OPERATORS = ("In", "NotIn", "Exists", "DoesNotExist")
+# Today's words, and those of 1.13.
 WORDS = (
     ("a lowercase RFC 1123 subdomain must", "a DNS-1123 subdomain must"),
     ("a valid label key must", "a qualified name must"),
     (" bytes", " characters"),
 )
-"""What is said today, and what 1.13 said."""
 
 
 def find_expressions_fault(expressions: Iterable[Json]) -> str:
-    """Return what 1.13 says of ``matchExpressions`` of node affinity that it cannot parse, "" where it can."""
+    """Return 1.13's error about ``matchExpressions`` of node affinity that it cannot parse; "" if it can."""
     for expression in expressions:
         operator = str(expression.get("operator") or "")
         if operator not in LABEL_OPERATORS:
@@ -30,7 +30,7 @@ def find_expressions_fault(expressions: Iterable[Json]) -> str:
 
 
 def find_selector_fault(selector: Json) -> str:
-    """Return what ``LabelSelectorAsSelector`` of 1.13 says of a selector that it cannot parse, "" where it can."""
+    """Return the error of 1.13's ``LabelSelectorAsSelector`` about a selector that it cannot parse; "" if it can."""
     for key, value in sorted(get_string_map(selector, "matchLabels").items()):
         if fault := _find_fault(key, "In", (value,)):
             return fault
@@ -44,7 +44,7 @@ def find_selector_fault(selector: Json) -> str:
 
 
 def _find_fault(key: str, operator: str, values: Sequence[str]) -> str:
-    """The first fault that ``labels.NewRequirement`` of 1.13 finds."""
+    """Return the first fault that ``labels.NewRequirement`` of 1.13 finds."""
     if complaints := name_complaints(key):
         return f"invalid label key {quote(key)}: {_of_then(complaints)}"
     if detail := count_complaint(operator, len(values)):

@@ -30,6 +30,7 @@ from kschedweb.engine.validation.fields import Problem
 from kschedweb.engine.validation.labels import name_complaints
 from kschedweb.engine.values import dataclass
 
+# The original's `MaxPriority` and `MaxWeight`: a weight times the highest score must fit into an int64.
 MAX_PRIORITY = 10
 MAX_WEIGHT = (2**63 - 1) // MAX_PRIORITY
 NAME = re.compile(r"[a-zA-Z0-9]([-a-zA-Z0-9]*[a-zA-Z0-9])")
@@ -50,6 +51,7 @@ FIELDS = frozenset(
 )
 EMPTY = {"kind": "Policy", "apiVersion": "v1"}
 LISTS = frozenset({"predicates", "priorities", "predicate", "priority"})  # the last two are misspelt
+# Nanoseconds.
 DEFAULT_TIMEOUT = 5 * 10**9
 WORDS_OF_THEN = {
     "a lowercase RFC 1123 subdomain": "a DNS-1123 subdomain",
@@ -60,26 +62,27 @@ WORDS_OF_THEN = {
 
 @dataclass(frozen=True, slots=True)
 class PolicyRule:
-    """A predicate or a priority of the policy; ``argument`` is (kind, content), or ``None`` for one known by name."""
+    """A predicate or a priority of the policy."""
 
     name: str
     weight: int = 0
+    # (kind, content); ``None`` for a rule that is known by name.
     argument: tuple[str, Json] | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class ClassicPolicy:
-    """A Policy. ``predicates`` and ``priorities`` are ``None`` if the default provider supplies them.
+    """A Policy."""
 
-    ``extenders`` are plain JSON in the form of KubeSchedulerConfiguration. A hard weight of 0 means the default.
-    ``document`` is what it was read from.
-    """
-
+    # ``None`` if the default provider supplies them.
     predicates: tuple[PolicyRule, ...] | None = None
     priorities: tuple[PolicyRule, ...] | None = None
+    # Plain JSON in the form of KubeSchedulerConfiguration.
     extenders: tuple[Json, ...] = ()
+    # 0 means the default.
     hard_pod_affinity_weight: int = 0
     always_check_all: bool = False
+    # The document that it was read from.
     document: Json = field(default_factory=lambda: dict(EMPTY), compare=False, repr=False)
 
     @property
@@ -91,8 +94,9 @@ class ClassicPolicy:
 
 @dataclass(frozen=True)
 class LoadedPolicy:
-    """The result of ``load_policy``: ``policy`` is ``None`` if there are ``problems``."""
+    """The result of ``load_policy``."""
 
+    # ``None`` if there are problems.
     policy: ClassicPolicy | None
     problems: tuple[Problem, ...] = ()
     warnings: tuple[Problem, ...] = ()
@@ -115,7 +119,7 @@ class _Notes:
 
 
 def is_policy(raw: Any) -> bool:
-    """Whether a document is a Policy: by its kind, or by its lists where it says none."""
+    """Return whether a document is a Policy: by its kind, or by its lists if it has no kind."""
     if not isinstance(raw, dict):
         return False
     kind = raw.get("kind")
@@ -123,7 +127,7 @@ def is_policy(raw: Any) -> bool:
 
 
 def is_policy_text(document: str | bytes) -> bool:
-    """The same of a text; one that cannot be read is none."""
+    """Return whether a text is a Policy; False if it cannot be read."""
     try:
         return is_policy(read_document(document).value)
     except UnreadableError:
@@ -131,7 +135,7 @@ def is_policy_text(document: str | bytes) -> bool:
 
 
 def load_policy(document: str | bytes | Mapping[str, Any]) -> LoadedPolicy:
-    """Read a Policy from JSON or YAML text, or from plain data. Never raises for its content."""
+    """Read a Policy from JSON or YAML text, or from plain data. It never raises for the contents."""
     notes = _Notes()
     try:
         raw = read_document(document).value
@@ -178,7 +182,7 @@ def _read_policy(raw: Json, notes: _Notes) -> ClassicPolicy:
 
 
 def _correct_misspellings(raw: Json, notes: _Notes) -> Json:
-    """The document with misspelt fields of published samples corrected; unknown fields are noted."""
+    """Return the document with misspelt fields of published samples corrected. Unknown fields are noted."""
     mended = dict(raw)
     for wrong, right in (("predicate", "predicates"), ("priority", "priorities")):
         if wrong in mended and right not in mended:
@@ -239,7 +243,7 @@ def _read_shape(content: Json, path: str, notes: _Notes) -> Json:
 
 
 def _shape_problems(points: Sequence[tuple[int, int]]) -> list[tuple[str, str]]:
-    """(path, message) in the order in which the original checks; it stops at the first."""
+    """Return (path, message) pairs in the order in which the original checks; it stops at the first."""
     if not points:
         return [("", "at least one point must be specified")]
     problems = []
@@ -269,7 +273,7 @@ _ARGUMENTS = {
 
 
 def _read_extender(item: Json, at: str, notes: _Notes) -> Json:
-    """The extender in the form of KubeSchedulerConfiguration; the case of its fields does not matter."""
+    """Return the extender in the form of KubeSchedulerConfiguration. Its fields are matched in any letter case."""
     fields = {}
     for name, value in item.items():
         field_name = EXTENDER_FIELDS.get(name.lower())
@@ -342,7 +346,7 @@ def _check_extenders(extenders: Sequence[Json], notes: _Notes) -> None:
 
 
 def _of_then(complaint: str) -> str:
-    """A complaint about a name, in the words of 1.13."""
+    """Return a complaint about a name in the words of 1.13."""
     for now, then in WORDS_OF_THEN.items():
         complaint = complaint.replace(now, then)
     return complaint

@@ -1,4 +1,6 @@
-"""Preemption of 1.13: every node is tried where evictions could help; budgets and priorities decide between them."""
+"""Preemption of 1.13: every node where evictions could help is tried, and budgets and priorities choose between
+them.
+"""
 
 from __future__ import annotations
 
@@ -22,6 +24,7 @@ from kschedweb.engine.releases.classic import reasons
 from kschedweb.engine.state.columns import Mask
 from kschedweb.engine.validation.gosort import sort_slice
 
+# The reasons that no eviction changes, as in `nodesWherePreemptionMightHelp`.
 UNRESOLVABLE = frozenset(
     {
         *(reasons.SELECTOR, reasons.AFFINITY_RULES, reasons.HOST_NAME, reasons.TAINTS, reasons.LABEL_PRESENCE),
@@ -35,18 +38,20 @@ UNRESOLVABLE = frozenset(
         ),
     }
 )
-"""The reasons that no eviction changes."""
 NOTHING_FOUND = PostFilterResult(unschedulable())  # an earlier nomination stays
 Rows = NDArray[np.intp]
 
 
 class ClassicPreemption:
-    """Nominates a node for a pod that fits nowhere; the message of the pod says nothing of it."""
+    """A plugin that nominates a node for a pod that fits nowhere. The pod's message does not mention it."""
 
     name = "Preemption"
 
     def __init__(self, *, always_check_all: bool) -> None:
-        """``always_check_all``: all predicates are asked about a node, and not only up to the first that rejects it."""
+        """Take the policy's switch.
+
+        ``always_check_all``: all predicates run on a node, and not only up to the first that rejects it.
+        """
         self._always_check_all = always_check_all
 
     def post_filter(self, cycle: Cycle, diagnosis: Diagnosis, handle: Handle) -> PostFilterResult:
@@ -63,7 +68,7 @@ class ClassicPreemption:
         return _select_candidate(search, [*search.without_victims(), *search.list_candidates(candidates)])
 
     def nodes_preemption_might_help(self, diagnosis: Diagnosis) -> Rows:
-        """The nodes that evictions could make fit; extenders may always change their mind."""
+        """Return the nodes that evictions could make fit. Rejections by extenders never count as final."""
         hopeless: Mask = np.zeros(len(diagnosis.names), dtype=np.bool_)
         first, nominated_position = diagnosis.rejected_by, -1
         for position, column in enumerate(diagnosis.filters):
@@ -80,7 +85,7 @@ class ClassicPreemption:
 
 
 def _select_candidate(search: ClassicSearch, candidates: list[PreemptionCandidate]) -> PostFilterResult:
-    """The best of the candidates that extenders leave; where one of them fails, nothing comes of it."""
+    """Return the best of the candidates that extenders leave. If an extender fails, no node is nominated."""
     try:
         remaining = search.ask_extenders(candidates)
     except ExtenderError:
@@ -94,25 +99,26 @@ def _select_candidate(search: ClassicSearch, candidates: list[PreemptionCandidat
 
 
 class ClassicSearch(PreemptionEvaluator):
-    """Of victims those that a budget would keep are let back in first; it counts no eviction against the next.
+    """A search that puts back first the victims that a budget would keep. An eviction does not count against the next.
 
-    A node that only an extender rejected may be ``free``: the pod fits there, and nobody has to go.
+    A node that only an extender rejected may be ``free``: the pod fits there without evictions.
     """
 
     def __init__(self, handle: Handle, cycle: Cycle, diagnosis: Diagnosis) -> None:
         super().__init__(handle, cycle, diagnosis, by_clock=False)
         self._open = frozenset(np.flatnonzero(diagnosis.rejected_by == FEASIBLE).tolist())
+        # Positions of nodes where no pod has to be evicted.
         self.free: list[int] = []
 
     def without_victims(self) -> list[PreemptionCandidate]:
-        """The nodes where nobody has to go."""
+        """Return the candidates without victims."""
         return [PreemptionCandidate(self._cycle.snapshot.names[node], (), 0) for node in sorted(self.free)]
 
     def best(self, nodes: Rows) -> PreemptionCandidate:
         return self._build_candidate(self._trials.select_best_node(nodes, by_start=False))
 
     def ask_extenders(self, candidates: list[PreemptionCandidate]) -> list[PreemptionCandidate]:
-        """The candidates that extenders leave, with the victims that they name; violations are counted no more."""
+        """Return the candidates that extenders leave, with the victims that they name. Violations no longer count."""
         remaining, index = candidates, self._cycle.snapshot.index
         for extender in self.preempting_extenders():
             if not remaining:
@@ -162,16 +168,17 @@ class ClassicSearch(PreemptionEvaluator):
 
 
 def disruption_key(candidate: PreemptionCandidate) -> tuple[int, ...]:
-    """How much the evictions disturb: a node where nobody has to go is taken at once, then the rules in their order."""
+    """Return how much the evictions disturb: a node without victims is taken at once, then the rules apply in order."""
     victims = candidate.victims
     if not victims:
         return (-1,)
+    # Shifted by 2^31 as in `pickOneNodeForPreemption`, so that many negative priorities do not beat few.
     priorities = sum(victim.priority + 2**31 for victim in victims)
     return candidate.violations, victims[0].priority, priorities, len(victims)
 
 
 def _violates_budget(pod: Pod, pdbs: Iterable[PodDisruptionBudget]) -> bool:
-    """Whether a budget that means the pod allows no eviction now, however many there will be."""
+    """Return whether a matching budget allows no eviction now, however many evictions there will be."""
     return bool(pod.labels) and any(
         budget.allowed <= 0
         and budget.namespace == pod.namespace
@@ -182,7 +189,7 @@ def _violates_budget(pod: Pod, pdbs: Iterable[PodDisruptionBudget]) -> bool:
 
 
 def _makes_room_already(cycle: Cycle) -> bool:
-    """Whether a pod of lower priority is leaving the node that the pod is nominated to."""
+    """Return whether a pod of lower priority is leaving the node that the pod is nominated to."""
     pod, snapshot = cycle.pod, cycle.snapshot
     node = snapshot.index.get(pod.nominated_node)
     node_pods = () if node is None else snapshot.pods.pods_on(node)

@@ -9,7 +9,7 @@ FIELDS = ("version", "gates", "maxVolumes", "percentageOfNodesToScore")
 
 
 def edition_of(raw: Json, path: str = "") -> Edition:
-    """Read ``{"version", "gates", "maxVolumes", "percentageOfNodesToScore"}``; all fields are optional.
+    """Read ``{"version", "gates", "maxVolumes", "percentageOfNodesToScore"}``. All fields are optional.
 
     Raises ObjectError with ``path`` and the field.
     """
@@ -31,7 +31,7 @@ def edition_of(raw: Json, path: str = "") -> Edition:
 
 
 def process_of(edition: Edition) -> Json:
-    """The reverse of ``edition_of``, without default values."""
+    """Return the options of an edition, without default values: the reverse of ``edition_of``."""
     options: Json = {}
     if edition.version != EDITION.version:
         options["version"] = edition.version

@@ -29,6 +29,7 @@ UNSCHEDULABLE = "node(s) were unschedulable"
 VOLUME_AFFINITY = "node(s) had volume node affinity conflict"
 NO_VOLUMES = "node(s) didn't find available persistent volumes to bind"
 
+# The short names of 1.9.
 NAMES = {
     DISK_CONFLICT: "NoDiskConflict",
     ZONE_CONFLICT: "NoVolumeZoneConflict",
@@ -56,5 +57,5 @@ NAMES = {
 
 
 def shorten_reasons(status: Status) -> Status:
-    """The same status with the reasons of 1.9."""
+    """Return the same status with the reasons of 1.9."""
     return replace(status, reasons=tuple(NAMES.get(reason, reason) for reason in status.reasons))

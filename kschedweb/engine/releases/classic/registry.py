@@ -1,5 +1,7 @@
-"""What is registered in one process of the classic kube-scheduler, the algorithm that it makes of a policy, and the
-release that it is: so whatever runs a configuration runs a Policy as well."""
+"""The registry of one process of the classic kube-scheduler, and the algorithm that it makes of a policy.
+
+The process is also a release, so that a Policy can be used wherever a configuration can.
+"""
 
 from __future__ import annotations
 
@@ -36,15 +38,18 @@ from kschedweb.engine.releases.classic.snapshot import ClassicSnapshot
 from kschedweb.engine.releases.v1_34 import V1_34
 from kschedweb.engine.validation.fields import Problem
 
+# The largest int64: the original refuses a higher total of weights times the highest score.
 MAX_TOTAL = 2**63 - 1
 MAX_PRIORITY = 10
+# Endings that people mix up, such as those of Go's constants.
 ENDING = re.compile(r"(pred|predicate|predicates|priority|map)$")
+# Similarity from 0 to 1 from which on a known name is suggested for an unknown one.
 CLOSE = 0.8
-"""How alike a name must be to one that is known, from 0 to 1, for that one to be meant."""
 UNREGISTERED = dict.fromkeys((NO_EXECUTE, CINDER), "it has to be switched on")
 UNREGISTERED["CheckNodeUnschedulable"] = f"it has to be switched on by {TAINT_NODES_BY_CONDITION}"
 UNREGISTERED |= dict.fromkeys(("CheckNodeLabelPresence", "CheckServiceAffinity"), "it needs an argument")
 Argument = tuple[str, Json] | None
+# The original checks 16 nodes in parallel.
 PARALLELISM = 16
 PATCHES = {V1_13: "1.13.0", V1_9: "1.9.2"}
 SWITCHES = {name: Gate("alpha", default=False) for name in sorted(GATES)}
@@ -53,8 +58,8 @@ SWITCHES = {name: Gate("alpha", default=False) for name in sorted(GATES)}
 class Registry:
     """The predicates and priorities registered by name in one process of the original.
 
-    What a policy registers stays registered: its weights and arguments hold for later policies, and for the default
-    provider, unless they set others.
+    Rules that a policy registers stay registered: their weights and arguments hold for later policies, and for the
+    default provider, unless these set others.
     """
 
     def __init__(self, edition: Edition = EDITION) -> None:
@@ -66,7 +71,7 @@ class Registry:
         self._original = dict(self._priorities)
 
     def find_leftovers(self, policy: ClassicPolicy | None = None) -> list[str]:
-        """The priorities of the default provider that an earlier policy changed; none if the provider is not used."""
+        """Return the default provider's priorities that an earlier policy changed; none if the provider is not used."""
         if not self._uses_default_provider(policy, None if policy is None else policy.priorities):
             return []
         return [
@@ -74,11 +79,14 @@ class Registry:
         ]
 
     def _uses_default_provider(self, policy: ClassicPolicy | None, chosen: tuple[PolicyRule, ...] | None) -> bool:
-        """Whether the default provider supplies what ``policy`` leaves out; in 1.9 nothing did."""
+        """Return whether the default provider supplies the rules that ``policy`` leaves out.
+
+        In 1.9 none were supplied.
+        """
         return policy is None or (chosen is None and not self.edition.old)
 
     def build_algorithm(self, policy: ClassicPolicy | None = None) -> Algorithm:
-        """Register ``policy`` and return what runs; without a policy, that is the default provider.
+        """Register ``policy`` and return the rules that run; without a policy, those of the default provider.
 
         Raises PolicyError for a policy that cannot run; then nothing is registered.
         """
@@ -130,7 +138,7 @@ class Registry:
         )
 
     def _written_out(self, policy: ClassicPolicy, order: Iterable[str], weights: Mapping[str, int]) -> Json:
-        """The Policy with the lists that the default provider supplies."""
+        """Return the Policy with the lists that the default provider supplies."""
         lists: Json = {}
         if policy.predicates is None:
             lists["predicates"] = [{"name": name} for name in order]
@@ -181,7 +189,7 @@ def _unknown_rule(key: str, number: int, choice: PolicyRule, available: Mapping[
 
 
 def _suggest_name(name: str, names: Iterable[str]) -> str:
-    """Which of ``names`` is meant, be the ending another, as that of Go's constants; "" if none is close."""
+    """Return the hint which of ``names`` is meant, whatever its ending; "" if none is close."""
     if name in ORDER:
         return f"{UNREGISTERED.get(name, 'it is of a later version')}; "
     stems = {_strip_ending(candidate): candidate for candidate in sorted(names)}
@@ -198,8 +206,8 @@ def _strip_ending(name: str) -> str:
 
 @lru_cache(maxsize=64)
 def classic_release(edition: Edition) -> Release:
-    """The kube-scheduler of ``edition``; what it registers for one Policy is not known to the next."""
-    # What later releases do otherwise from one another concerns plugins that this one does not have.
+    """Return the kube-scheduler of ``edition``. Rules that one Policy registers are unknown to the next."""
+    # The flags of later releases concern plugins that this one does not have, so those of 1.34 stand in.
     return Release(
         version=PATCHES[edition.version],
         specs=(),
@@ -217,7 +225,7 @@ def classic_release(edition: Edition) -> Release:
 
 
 def _load_document(edition: Edition, document: str | bytes | Mapping[str, Any] | None) -> Loaded:
-    """A Policy, loaded as a release loads a KubeSchedulerConfiguration; ``None`` means the default provider."""
+    """Load a Policy as a release loads a KubeSchedulerConfiguration; ``None`` means the default provider."""
     loaded = LoadedPolicy(None) if document is None else load_policy(document)
     lines = {} if document is None else document_lines(document)
     problems = loaded.problems

@@ -48,7 +48,7 @@ class Walk(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ClassicUnplaced(FitFailure):
-    """A cycle that found no node; ``result`` says so in the words of then."""
+    """A cycle that found no node; ``result`` has the message in the words of then."""
 
     result: Placement = field(default_factory=lambda: Placement(""))
 
@@ -60,7 +60,7 @@ class ClassicScheduler(Scheduler):
     """kube-scheduler 1.13 (or 1.9) over a snapshot. ``explain`` changes nothing; ``schedule`` and ``bind`` do.
 
     Nodes are visited one by one, alternating between zones; several best nodes are taken in turn. The original checks
-    16 nodes in parallel. So where it does not visit all nodes, or several are equal, its order is random.
+    16 nodes in parallel. So if it does not visit all nodes, or several are equal, its order is random.
     """
 
     extenders_class = ClassicExtenders
@@ -85,7 +85,7 @@ class ClassicScheduler(Scheduler):
         return {self.algorithm.profiles[0].scheduler_name: self._framework}
 
     def framework(self, pod: Pod) -> Framework:
-        """The one that there is: a Policy does not say whose pods it is for."""
+        """Return the only framework: a Policy does not say for which pods it is."""
         return self._framework
 
     def follow(self, other: Scheduler) -> None:
@@ -96,7 +96,8 @@ class ClassicScheduler(Scheduler):
     def explain(
         self, pod: Pod, *, preemption: bool = False, thorough: bool = True, as_run: bool = True
     ) -> ClassicExplanation:
-        """Every predicate's verdict and every score on every node; a bound pod is explained as if it were pending.
+        """Explain every predicate's verdict and every score on every node. A bound pod is explained as if it were
+        pending.
 
         A predicate fails only if the cycle reaches it, and message and choice are those of the cycle. Without
         ``as_run`` each predicate runs on all nodes, as in the recorded answers. Raises CycleError if a priority fails;
@@ -134,7 +135,7 @@ class ClassicScheduler(Scheduler):
         return explanation
 
     def _explain_extenders(self, explanation: ClassicExplanation, cycle: Cycle) -> dict[str, Status]:
-        """Call the extenders' filters and reject nodes accordingly; returns what they said, by node."""
+        """Call the extenders' filters, reject nodes accordingly, and return the extenders' statuses by node."""
         feasible = explanation.feasible
         passed = self.extenders.filter(cycle, feasible)
         if len(passed.rows) < len(feasible):
@@ -149,7 +150,7 @@ class ClassicScheduler(Scheduler):
         except CycleError:
             if not as_run or len(explanation.feasible) > 1:
                 raise
-            # kube-scheduler takes an only node unscored, so that what fails here does not fail there.
+            # kube-scheduler takes a single node without scoring it, so this failure does not occur there.
             explanation.scores = []
         explanation.total = sum(
             (column.weighted for column in explanation.scores), np.zeros(len(explanation.feasible), dtype=np.int64)
@@ -169,7 +170,7 @@ class ClassicScheduler(Scheduler):
             explanation.chosen = next(node for node in explanation.listed.tolist() if node in explanation.best)
 
     def _prioritize_nodes(self, cycle: Cycle, rows: NDArray[np.intp]) -> list[ScoreColumn]:
-        """The mapped and reduced scores of the priorities by name; a skipped priority gives 0."""
+        """Return the mapped and reduced scores of the priorities by name. A skipped priority gives 0."""
         framework = self.framework(cycle.pod)
         skipped = framework.pre_score(cycle, rows)
         zeros: Ints = np.zeros(len(rows), dtype=np.int64)
@@ -190,7 +191,10 @@ class ClassicScheduler(Scheduler):
         return super().verdict(as_of_then(pod), node)
 
     def _check_pod(self, pod: Pod) -> None:
-        """Raise CycleError if there are no nodes, or a claim is missing or terminating; 1.9 did not check claims."""
+        """Check the pod.
+
+        Raises CycleError without nodes, or if a claim is missing or terminating; 1.9 did not check claims.
+        """
         for kind, name in () if self.algorithm.edition.old else list_sources(pod):
             claim = self.snapshot.objects.storage.claims.get((pod.namespace, name)) if kind == "claim" else None
             if kind == "claim" and (claim is None or claim.terminating):
@@ -222,14 +226,17 @@ class ClassicScheduler(Scheduler):
         return ranking.to_placement(pod.key, self.snapshot.names[best], evaluated, len(rows))
 
     def _filter_nodes(self, plan: SignaturePlan | AdHocPlan, cycle: Cycle, **how: bool) -> tuple[CycleHandle, Filtered]:
-        """What the predicates say of each node, with and without the pods nominated to it, and how to ask them."""
+        """Return the handle for preemption, and the predicates' verdicts with and without pods nominated to the
+        nodes.
+        """
         outcome = plan.pre_filter(cycle)
         handle = self._create_handle(self.framework(cycle.pod), outcome, **how)
         filtered = plan.run_filter_plugins(cycle, outcome)
         if self.algorithm.edition.old:  # priorities were off by default, and with them nominations
             handle.nominator = Nominator()
         elif len(self.nominator):
-            # What is known of affinity may change with nominated pods, even where no pod on a node has any.
+            # Nominated pods may change the counts of affinity, even if no pod on a node has any, so it must not be
+            # skipped.
             affinity = {
                 plugin.name for plugin in self.algorithm.predicates if isinstance(plugin, MatchInterPodAffinity)
             }
@@ -259,6 +266,7 @@ class ClassicScheduler(Scheduler):
         begin = self.start if start is None else start
         num_to_find, order = self._num_feasible_to_find(size), np.arange(size, dtype=np.intp)
         feasible = filtered.feasible
+        # A fast path: a full walk from the first node needs no rotation.
         if num_to_find >= size and not begin:
             return Walk(order, feasible)
         order = np.roll(order, -begin)
@@ -276,7 +284,7 @@ class ClassicScheduler(Scheduler):
     def _pick_best(
         self, plan: SignaturePlan | AdHocPlan, cycle: Cycle, rows: NDArray[np.intp], request: SearchRequest
     ) -> tuple[int, NodeRanking]:
-        """The node that is taken of several, and where it stands among them."""
+        """Return the node that is taken among several, and the ranking of these nodes."""
         ascending, places = rows, None
         if self.extenders or self._num_feasible_to_find(len(self.snapshot)) < len(self.snapshot) or self.start:
             ascending, places = np.unique(rows, return_inverse=True)
@@ -298,7 +306,7 @@ class ClassicScheduler(Scheduler):
         return best, rank_nodes(plan, scored, ascending, self.snapshot.names, at, request.ranks, added, also)
 
     def _take_turn(self, best: NDArray[np.intp]) -> int:
-        """Which of the best nodes, in the order of the walk, has its turn; 1.9 sorted them by name in reverse."""
+        """Return the best node whose turn it is, in the order of the walk; 1.9 sorted them by name in reverse."""
         place = self.turn % len(best)
         if not self.algorithm.edition.old:
             return int(best[place])
@@ -308,7 +316,9 @@ class ClassicScheduler(Scheduler):
     def _fit_error(
         self, filtered: Filtered, visited: NDArray[np.intp], refusals: Mapping[str, Status], *, check_all: bool
     ) -> str:
-        """The FitError message: reasons of the first predicate that rejects each node, or of ``check_all`` one."""
+        """Return the FitError message: the reasons of the first predicate that rejects each node, or with
+        ``check_all`` of all.
+        """
         counts = Counter(status.message for status in refusals.values())
         crowded = bool(filtered.columns) and filtered.columns[0].plugin == BESIDE_NOMINATED
         consulted = visited[filtered.first[visited] != 0] if crowded else visited  # once, if not beside nominated pods
@@ -326,7 +336,9 @@ class ClassicScheduler(Scheduler):
 
 
 def _count_errors(filtered: Filtered, visited: NDArray[np.intp], *, check_all: bool) -> Counter[str]:
-    """How often predicates fail on the nodes ``visited``, by message; with ``check_all`` also after a rejection."""
+    """Count how often predicates fail on the nodes ``visited``, by message; with ``check_all`` also after a
+    rejection.
+    """
     counts: Counter[str] = Counter()
     failing: dict[int, str] = {}
     for position, column in enumerate(filtered.columns):

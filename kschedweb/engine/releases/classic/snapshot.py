@@ -20,7 +20,7 @@ from kschedweb.engine.state.snapshot import Snapshot
 
 
 def zone_key(node: Node) -> str:
-    """Region and zone by the labels of 1.13; "" if the node has neither."""
+    """Return region and zone by the labels of 1.13; "" if the node has neither."""
     region, zone = node.labels.get(BETA_REGION, ""), node.labels.get(BETA_ZONE, "")
     return f"{region}:\x00:{zone}" if region or zone else ""
 
@@ -43,11 +43,7 @@ class ClassicPodState(PodState):
 
 
 class ClassicSnapshot(Snapshot):
-    """A snapshot that reads pods with ``as_of_then`` when they are added.
-
-    ``listed`` has the positions of the nodes in the order in which kube-scheduler learned of them, which is that of the
-    given objects.
-    """
+    """A snapshot that reads pods with ``as_of_then`` when they are added."""
 
     pod_state: ClassicPodState
     pod_state_of = ClassicPodState
@@ -55,6 +51,7 @@ class ClassicSnapshot(Snapshot):
     def __init__(self, nodes: Iterable[Node] = (), objects: ClusterObjects | None = None) -> None:
         node_list = list(nodes)
         super().__init__(node_list, objects)
+        # Positions of the nodes in the order in which kube-scheduler learned of them: that of the given objects.
         self.listed: NDArray[np.intp] = np.array([self.index[node.name] for node in node_list], dtype=np.intp)
 
     @staticmethod
@@ -73,5 +70,5 @@ class ClassicSnapshot(Snapshot):
         super().add_pod(as_of_then(pod), node)
 
     def zones(self) -> LabelColumn:
-        """The zone of each node, with its region."""
+        """Return the zone of each node, with its region."""
         return self.cached_by_nodes("classic zones", lambda: LabelColumn(zone_key(node) or None for node in self.nodes))

@@ -1,6 +1,6 @@
 """Configurations of kube-scheduler before v1, read by their own rules and converted to v1.
 
-What each version said, and what it meant by default, is that of the last kube-scheduler that read it.
+The fields and defaults of each version are those of the last kube-scheduler that read it.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ __all__ = ["READ", "VERSIONS", "Conversion", "is_old", "load_old", "make_readabl
 
 
 def load_old(document: str | bytes | Mapping[str, Any] | None, release: Release) -> Loaded | None:
-    """Load a document of a version before v1 as the one of v1 that it becomes; ``None`` for every other document.
+    """Load a document of a version before v1 as its conversion to v1; ``None`` for every other document.
 
-    Never raises for what the document says. The notes on its conversion are its first warnings.
+    It never raises for the document's contents. The notes on its conversion are its first warnings.
     """
     if (source := _read_source(document)) is None:
         return None
@@ -53,7 +53,7 @@ def load_old(document: str | bytes | Mapping[str, Any] | None, release: Release)
 
 
 def _read_source(document: str | bytes | Mapping[str, Any] | None) -> DocumentSource | None:
-    """The document, read, if it may be of a version before v1."""
+    """Return the document, read, if it may be of a version before v1; ``None`` otherwise."""
     if isinstance(document, Mapping):
         if document.get("apiVersion") not in VERSIONS:
             return None
@@ -61,6 +61,7 @@ def _read_source(document: str | bytes | Mapping[str, Any] | None) -> DocumentSo
         return None
     else:
         text = document if isinstance(document, str) else document.decode("utf-8-sig", "replace")
+        # A cheap test first: most documents are of v1, and need not be read twice.
         if not any(version in text for version in VERSIONS):
             return None
         document = make_readable(text)
@@ -81,7 +82,7 @@ def _note_text(note: Any) -> str:
 
 
 def with_version_hint(loaded: Loaded, document: str | bytes | Mapping[str, Any] | None) -> Loaded:
-    """``loaded`` with the versions that are read in its errors, where it is refused for its version."""
+    """Return ``loaded`` with the known versions in its errors, if it is refused for its version."""
     at = next((index for index, entry in enumerate(loaded.problems) if entry.path == "apiVersion"), None)
     if at is None or document is None:
         return loaded

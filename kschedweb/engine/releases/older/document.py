@@ -1,4 +1,4 @@
-"""A whole document of a version before v1 as one of v1, with a note on each change."""
+"""Conversion of a whole document of a version before v1 to v1, with a note on each change."""
 
 from __future__ import annotations
 
@@ -28,6 +28,7 @@ REMOVED_FIELDS = {
     "metricsBindAddress": "It is no field any longer: --bind-address and --secure-port say where metrics are told.",
     "failureDomains": "Terms of pod affinity name their topology key themselves.",
 }
+# Today's default plugins that ran by default then, too.
 KNOWN_THEN = frozenset(
     (
         *("PrioritySort", "NodeUnschedulable", "NodeName", "TaintToleration", "NodeAffinity", "NodePorts"),
@@ -36,13 +37,12 @@ KNOWN_THEN = frozenset(
         "DefaultBinder",
     )
 )
-"""Of today's default plugins those that ran then, too."""
 
 
 def convert_document(source: DocumentSource, release: Release) -> Conversion | None:
-    """The document in ``source`` as one of v1 for ``release``; ``None`` where it is not of a version before v1.
+    """Return the document in ``source`` as one of v1 for ``release``; ``None`` if its version is not one before v1.
 
-    Raises RefusedError for what the version did not allow, and for what cannot be converted.
+    Raises RefusedError for contents that the version did not allow, and for those that cannot be converted.
     """
     value = source.value
     if not isinstance(value, dict) or not isinstance(value.get("apiVersion"), str):
@@ -60,7 +60,7 @@ def convert_document(source: DocumentSource, release: Release) -> Conversion | N
 
 
 def to_plain(value: Any) -> Any:
-    """A value as it was read, with numbers in place of how they are written."""
+    """Return a value as it was read, with plain numbers in place of their spelling."""
     if isinstance(value, dict):
         return {name: to_plain(item) for name, item in value.items()}
     if isinstance(value, list):
@@ -69,7 +69,7 @@ def to_plain(value: Any) -> Any:
 
 
 def other_version(text: str) -> str:
-    """What to add to the refusal of apiVersion ``text``: which versions are read; "" for that of another API."""
+    """Return a hint about the known versions for a refused apiVersion ``text``; "" if it belongs to another API."""
     if text.partition("/")[0] not in (GROUP, COMPONENT) or text in READ:
         return ""
     return f"{text} is no version that is read here: they are {', '.join(READ)}"
@@ -108,7 +108,10 @@ class _Document:
         return result
 
     def _drop_unknown_fields(self) -> Json:
-        """The document without fields that its version did not have. Raises RefusedError where it refused them."""
+        """Return the document without fields that its version did not have.
+
+        Raises RefusedError if the version refused them.
+        """
         unknown = [name for name in self.source if name not in self.version.fields]
         if unknown and self.version.is_strict:
             problems = [Problem(name, f"unknown field {quote(name)}") for name in unknown]
@@ -146,7 +149,7 @@ class _Document:
         return results
 
     def _check_points(self, path: str, profile: Json) -> None:
-        """Refuse extension points that are of another version, or note that they did nothing."""
+        """Refuse extension points of another version, or note that they did nothing."""
         plugins_path = f"{path}.plugins" if path else "plugins"
         unknown = [point for point in as_dict(profile.get("plugins")) if point not in self.version.points]
         if unknown and self.version.is_strict:
@@ -164,7 +167,10 @@ class _Document:
             profile["plugins"] = {name: value for name, value in profile["plugins"].items() if name not in unknown}
 
     def _apply_provider(self, profile: Json, document: Json) -> Json:
-        """The profile over the plugins of its algorithm's provider. Raises RefusedError for another algorithm."""
+        """Return the profile over the plugins of its algorithm's provider.
+
+        Raises RefusedError for another algorithm.
+        """
         source = as_dict(document.get("algorithmSource"))
         if source.get("policy") is not None:
             text = "The Policy is in another file or ConfigMap: give that Policy itself, it is converted, too."
@@ -187,7 +193,7 @@ class _Document:
         return {**profile, "plugins": {**plugins, "score": score}}
 
     def _apply_global_settings(self, profile: Any, document: Json) -> None:
-        """Put into ``profile`` what was said once for all pods."""
+        """Put settings that held for all pods into ``profile``."""
         if not isinstance(profile, dict):
             return
         for name, plugin, argument in (
@@ -217,7 +223,9 @@ class _Document:
     # --- the rest
 
     def _default_percentage(self, result: Json) -> None:
-        """How many nodes are enough where nothing is said: all up to 1.11, half of them up to 1.13, then by number."""
+        """Set the number of nodes that are enough by default: all up to 1.11, half of them up to 1.13, then by
+        number.
+        """
         if SHARE not in self.version.fields:
             result[SHARE] = 100
             self.add_note(
@@ -255,7 +263,9 @@ class _Document:
         return [self._convert_extender(extender, f"extenders[{index}]") for index, extender in enumerate(extenders)]
 
     def _convert_extender(self, extender: Any, path: str) -> Any:
-        """An extender of v1alpha2, which had that of a Policy: names in any letter case, and a timeout in ns."""
+        """Convert an extender of v1alpha2, which was that of a Policy: names in any letter case, and a timeout in
+        ns.
+        """
         if not isinstance(extender, dict):
             return extender
         names = {spec.name.lower(): spec.name for spec in EXTENDER.fields}

@@ -1,4 +1,4 @@
-"""One profile of a version before v1 as a profile of v1."""
+"""Conversion of one profile of a version before v1 to a profile of v1."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ MAX_TERM_WEIGHT = 100  # the largest weight of a preferred term
 REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
 MULTIPOINT = "multiPoint"
+# The default plugin of each point at which it comes back if the plugin in its place is left out.
 DEFAULTS = {"queueSort": "PrioritySort", "bind": "DefaultBinder", "postFilter": "DefaultPreemption"}
-"""The default plugin of points at which it comes back where a plugin that took its place is left out."""
 
 
 def as_dict(value: Any) -> Json:
@@ -43,26 +43,29 @@ def as_list(value: Any) -> list[Any]:
 
 
 def entry_name(value: Any) -> str:
-    """The name of an entry; "" where it has none that is text."""
+    """Return the name of an entry; "" if it has none that is text."""
     name = as_dict(value).get("name")
     return name if isinstance(name, str) else ""
 
 
 @dataclass(slots=True)
 class ProfileConversion:
-    """Converts ``source``, a profile at ``path`` in its document, which has no path of its own before v1alpha2."""
+    """The conversion of one profile."""
 
     version: Version
     release: Release
+    # The profile as it was written.
     source: Json
+    # Its path in the document; "" before v1alpha2, which had no list of profiles.
     path: str
     notes: list[Note] = field(default_factory=list)
+    # The plugin of then whose scoring strategy NodeResourcesFit takes over; "" if none.
     strategy: str = ""
     spreads: bool = True  # whether pods were spread without constraints of their own
     left_out: dict[str, list[str]] = field(default_factory=dict)  # plugins that nobody here knows, by their point
 
     def convert(self) -> Json:
-        """The profile of v1, with values that are not understood left as they are."""
+        """Return the profile of v1. Values that are not understood stay as they are."""
         result = dict(self.source)
         plugin_sets = result.get("plugins")
         if plugin_sets is not None and not isinstance(plugin_sets, dict):
@@ -101,7 +104,7 @@ class ProfileConversion:
         return result
 
     def _restore_defaults(self, plugins: Json) -> None:
-        """Enable the default plugins again that unknown ones, which are left out, had taken the place of."""
+        """Enable default plugins again whose place had been taken by unknown plugins, which are left out."""
         for point, default in DEFAULTS.items():
             foreign = self.left_out.get(point, [])
             if point != "postFilter":  # which a profile can do without, and which not every plugin has
@@ -113,7 +116,7 @@ class ProfileConversion:
             self.add_note(f"plugins.{point}", default, NEAR, text, default)
 
     def _has_at(self, point: str, default: str, plugins: Json) -> bool:
-        """Whether the default plugin runs at a point of the converted profile, or another in its place."""
+        """Return whether the default plugin, or another in its place, runs at a point of the converted profile."""
         at_point, everywhere = as_dict(plugins.get(point)), as_dict(plugins.get(MULTIPOINT))
         if as_list(at_point.get("enabled")):
             return True
@@ -130,7 +133,7 @@ class ProfileConversion:
         return {point: plugin_set} if plugin_set else {}
 
     def _rename_points(self, plugin_sets: Json) -> Json:
-        """The sets at the extension points of today."""
+        """Return the sets at the extension points of today."""
         result = dict(plugin_sets)
         if "preScore" not in self.version.points and "postFilter" in result:
             result["preScore"] = result.pop("postFilter")
@@ -150,7 +153,7 @@ class ProfileConversion:
         return result
 
     def _convert_set(self, point: str, plugin_set: Json) -> Json:
-        """The set of a point at which nothing is scored."""
+        """Return the converted set of a point at which nothing is scored."""
         result: Json = {key: value for key, value in plugin_set.items() if key not in ("enabled", "disabled")}
         listed = as_list(plugin_set.get("disabled"))
         everything = any(entry_name(entry) == ALL for entry in listed)
@@ -175,7 +178,7 @@ class ProfileConversion:
         return result | ({"enabled": enabled} if enabled else {}) | ({"disabled": disabled} if disabled else {})
 
     def _is_left_out(self, entry: Any, path: str) -> bool:
-        """Whether the entry of a list of disabled plugins is left out."""
+        """Return whether the entry of a list of disabled plugins is left out."""
         name = entry_name(entry)
         if name in STANDS_FOR:
             stands = STANDS_FOR[name]
@@ -184,7 +187,7 @@ class ProfileConversion:
         return name in STANDS_FOR or self._is_gone(name, path, enabled=False)
 
     def _is_gone(self, name: str, path: str, *, enabled: bool = True) -> bool:
-        """Whether nothing can stand for the plugin, which is noted."""
+        """Return whether no plugin replaces this one, and note it."""
         if name in REMOVED_PLUGINS:
             kind, text = REMOVED_PLUGINS[name] if enabled else (EQUAL, "The plugin is no more: it stays disabled.")
             self.add_note(path, name, kind, text)
@@ -198,7 +201,10 @@ class ProfileConversion:
         return True
 
     def _convert_scores(self, plugin_set: Json) -> Json:
-        """The set of the scores; finds the scoring strategy, and whether pods are spread without constraints."""
+        """Return the set of the scores.
+
+        It also finds the scoring strategy, and whether pods are spread without constraints.
+        """
         result: Json = {key: value for key, value in plugin_set.items() if key not in ("enabled", "disabled")}
         listed, requested = as_list(plugin_set.get("disabled")), as_list(plugin_set.get("enabled"))
         off = {entry_name(entry) for entry in listed}
@@ -233,7 +239,7 @@ class ProfileConversion:
         return result | ({"enabled": enabled} if enabled else {}) | ({"disabled": disabled} if disabled else {})
 
     def _tell_defaults(self, running: Iterable[str]) -> None:
-        """Note which plugins that scored by default have another name, or are no more."""
+        """Note the default scoring plugins that have another name now, or were removed."""
         for name in running:
             if name in REMOVED_PLUGINS:
                 self.add_note("plugins.score", name, *REMOVED_PLUGINS[name])
@@ -244,9 +250,9 @@ class ProfileConversion:
     def _merge_families(
         self, running: Mapping[str, int], explicit: Mapping[str, Any], off: set[str]
     ) -> tuple[list[Any], list[str]]:
-        """The entries of enabled plugins, and the plugins of today of which no part runs.
+        """Return the entries of enabled plugins, and today's plugins of which no part runs.
 
-        Of the plugins that one of today stands for, the heaviest is kept.
+        Of several plugins that one of today's replaces, the heaviest is kept.
         """
         chosen: dict[str, str] = {}
         taken_out: list[str] = []
@@ -273,7 +279,7 @@ class ProfileConversion:
         return enabled, taken_out
 
     def _convert_multipoint(self, plugin_set: Json) -> Json:
-        """The set of a version whose default plugins were named at each point: there multiPoint did not reach them."""
+        """Return the set of a version whose default plugins were named at each point, out of reach of multiPoint."""
         enabled = []
         defaults = {ref.name for ref in self.release.in_tree_plugins.defaults}
         for index, entry in enumerate(as_list(plugin_set.get("enabled"))):
@@ -288,7 +294,7 @@ class ProfileConversion:
         return {"enabled": enabled} if enabled else {}
 
     def _default_weights(self, score: Json) -> list[Json]:
-        """Entries for the plugins that score by default, with another weight then than now."""
+        """Return entries for the plugins that score by default with another weight then than now."""
         off = {entry_name(entry) for entry in as_list(score.get("disabled"))}
         explicit = {STANDS_FOR.get(entry_name(entry), entry_name(entry)) for entry in as_list(score.get("enabled"))}
         today = {ref.name: ref.weight for ref in self.release.in_tree_plugins.defaults}
@@ -327,12 +333,12 @@ class ProfileConversion:
         return configs
 
     def _without_version(self, args: Json) -> Json:
-        """Arguments without the version, which is that of the document."""
+        """Return arguments without the version, which is that of the document."""
         return {k: v for k, v in args.items() if not (k == "apiVersion" and v == self.version.api_version)}
 
     @staticmethod
     def _ensure_args(configs: list[Any], name: str) -> Json:
-        """The arguments of a plugin, as a value that may be changed; they are added where there are none."""
+        """Return the arguments of a plugin as a value that may be changed. They are added if there are none."""
         entry = next((config for config in configs if entry_name(config) == name), None)
         if entry is None:
             entry = {"name": name}
@@ -361,7 +367,7 @@ class ProfileConversion:
             args["scoringStrategy"] = strategy
 
     def _convert_node_label(self, configs: list[Any], old: Mapping[str, Json], plugin_sets: Json) -> None:
-        """NodeLabel as node affinity that is added to all pods."""
+        """Convert NodeLabel to node affinity that is added to all pods."""
         label_args = old.get(NODE_LABEL, {})
         at = {point: self._node_label_weight(plugin_sets, point) for point in ("filter", "score")}
         required = _label_requirements(label_args, "presentLabels", "absentLabels") if at["filter"] else []
@@ -383,7 +389,7 @@ class ProfileConversion:
 
     @staticmethod
     def _node_label_weight(plugin_sets: Json, point: str) -> int:
-        """The weight of NodeLabel at ``point``; 0 where it does not run."""
+        """Return the weight of NodeLabel at ``point``; 0 if it does not run there."""
         for entry in as_list(as_dict(plugin_sets.get(point)).get("enabled")):
             if entry_name(entry) == NODE_LABEL:
                 weight = entry.get("weight")
@@ -391,7 +397,7 @@ class ProfileConversion:
         return 0
 
     def _set_defaulting_type(self, configs: list[Any]) -> None:
-        """Whether PodTopologySpread has constraints for pods without any, which is said by ``defaultingType``."""
+        """Set ``defaultingType``: whether PodTopologySpread has constraints for pods without any."""
         spread_args = as_dict(
             next((as_dict(config).get("args") for config in configs if entry_name(config) == SPREAD), None)
         )
@@ -409,7 +415,7 @@ class ProfileConversion:
 
 
 def _label_requirements(args: Json, present: str, absent: str) -> list[Json]:
-    """Requirements that labels are present, and that others are absent."""
+    """Return requirements that labels are present, and that others are absent."""
 
     def requirements(key: str, operator: str) -> Iterable[Json]:
         return ({"key": label, "operator": operator} for label in as_list(args.get(key)))

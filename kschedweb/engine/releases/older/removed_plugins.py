@@ -1,4 +1,4 @@
-"""Plugins that kube-scheduler had and has no longer, and what stands for them."""
+"""Plugins that kube-scheduler once had, and the plugins that replace them."""
 
 from __future__ import annotations
 
@@ -6,23 +6,24 @@ from kschedweb.engine.config.notes import NEAR, NONE
 
 FIT, SPREAD, LIMITS, AFFINITY = "NodeResourcesFit", "PodTopologySpread", "NodeVolumeLimits", "NodeAffinity"
 LEAST_ALLOCATED, NODE_LABEL = "NodeResourcesLeastAllocated", "NodeLabel"
+# Plugins that scored by free resources, and the scoring strategy of NodeResourcesFit that each has become.
 STRATEGIES = {
     LEAST_ALLOCATED: "LeastAllocated",
     "NodeResourcesMostAllocated": "MostAllocated",
     "RequestedToCapacityRatio": "RequestedToCapacityRatio",
 }
-"""Plugins that scored by room, and the scoring strategy of NodeResourcesFit that each has become."""
 SPREADS = ("SelectorSpread", "DefaultPodTopologySpread")
 
+# The plugin of today that replaces each plugin of then.
 STANDS_FOR = {
     **dict.fromkeys(STRATEGIES, FIT),
     **dict.fromkeys(SPREADS, SPREAD),
     **dict.fromkeys(("EBSLimits", "GCEPDLimits", "AzureDiskLimits", "CinderLimits"), LIMITS),
 }
-"""By plugin of then, the plugin of today that does its part."""
+# Plugins of today that replace several scoring ones. The order decides whose weight is taken among equals.
 FAMILIES = {FIT: (FIT, *STRATEGIES), SPREAD: (SPREAD, *SPREADS)}
-"""Plugins of today that stand for several scoring ones, in the order in which a weight is taken among equals."""
 
+# Plugins of then without a replacement today, with the kind of the note and its text.
 REMOVED_PLUGINS = {
     "NodePreferAvoidPods": (
         NONE,
@@ -36,7 +37,6 @@ REMOVED_PLUGINS = {
     NODE_LABEL: (NEAR, "It becomes node affinity that is added to all pods."),
     "NodeResourceLimits": (NONE, "Limits no longer count in scoring."),
 }
-"""Plugins of then that no plugin of today stands for, with the kind of the note and its text."""
 
 REPLACEMENT_TEXTS = {
     FIT: "It is a scoring strategy of NodeResourcesFit now.",

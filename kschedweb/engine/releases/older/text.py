@@ -1,4 +1,4 @@
-"""The text of an old configuration as people print it: with ``...`` for what is left out, and ``//`` for comments."""
+"""The text of an old configuration as people print it: with ``...`` for omissions, and ``//`` for comments."""
 
 from __future__ import annotations
 
@@ -9,25 +9,26 @@ from kschedweb.engine.releases.older.versions import VERSIONS
 
 _VERSIONS = "|".join(map(re.escape, VERSIONS))
 _OLD = re.compile(rf"""^(?:\s*{{)?[ ]{{0,3}}["']?apiVersion["']?[ \t]*:[ \t]*["']?(?:{_VERSIONS})(?![\w.])""", re.M)
+# Not within a URL: a comment's slashes are followed by a space or a letter beyond ASCII.
 _COMMENT = re.compile(r"//(?=\s|[^\x00-\x7f])")
 _LEFT_OUT = re.compile(r"^\.\.\.[ \t]*$", re.M)
 
 
 def is_old(text: str) -> bool:
-    """Whether a line of ``text`` names a version before v1."""
+    """Return whether a line of ``text`` names a version before v1."""
     return _OLD.search(text) is not None
 
 
 def make_readable(text: str) -> str:
-    """``text`` with the marks of people as comments of YAML, of as many lines; as it is where it is of another version.
+    """Return ``text`` with people's marks as YAML comments, line by line; unchanged if it is of another version.
 
-    A ``...`` ends a document for kube-scheduler, which would not read what follows.
+    A ``...`` ends a document for kube-scheduler, which would not read the rest.
     """
     return _convert_marks(text)[0]
 
 
 def list_marks(text: str) -> list[Note]:
-    """Notes on what ``make_readable`` changes."""
+    """Return notes on the changes of ``make_readable``."""
     return _convert_marks(text)[1]
 
 

@@ -12,6 +12,7 @@ from kschedweb.engine.values import dataclass
 
 COMPONENT = "componentconfig"
 
+# Fields of the document, grouped by the versions that share them.
 _EVER = frozenset(
     ("apiVersion", "kind", "leaderElection", "clientConnection", "enableProfiling", "enableContentionProfiling")
 )
@@ -21,9 +22,11 @@ _SINGLE = frozenset({"schedulerName", "algorithmSource", "hardPodAffinitySymmetr
 _BINDING = frozenset({"disablePreemption", "bindTimeoutSeconds"})
 _PROFILES = frozenset({"profiles", "extenders"})
 
+# Extension points that plugins may be set for.
 _CYCLE = ("queueSort", "preFilter", "filter", "preScore", "score", "reserve", "permit", "preBind", "bind", "postBind")
 _FIRST = tuple(point for point in _CYCLE if point != "preScore")
 
+# Default weights at score, by the release that had them.
 _IN_1_22 = {
     "NodeResourcesBalancedAllocation": 1,
     "ImageLocality": 1,
@@ -42,21 +45,22 @@ _IN_1_28 = _IN_1_27 | {"InterPodAffinity": 2, "NodeAffinity": 2, "TaintToleratio
 
 @dataclass(frozen=True, slots=True)
 class Version:
-    """A version before v1.
-
-    ``last`` is the last kube-scheduler that read it. ``fields`` are those of the document, ``points`` what a profile's
-    plugins may name, ``scores`` the weights of the plugins that score by default. ``is_strict``: unknown fields were
-    refused; before, they did nothing. ``replaces``: to enable a plugin that is enabled by default replaced its weight;
-    before, it was an error. ``is_multipoint``: the default plugins are named once, at multiPoint, as they are in v1.
-    """
+    """A version before v1."""
 
     api_version: str
+    # The last kube-scheduler that read it.
     last: str
+    # Fields of the document.
     fields: frozenset[str]
+    # Extension points that a profile's plugins may name.
     points: tuple[str, ...]
+    # Weights of the plugins that score by default.
     scores: Mapping[str, int]
+    # Unknown fields were refused; otherwise they did nothing.
     is_strict: bool = True
+    # Enabling a default plugin replaced its weight; otherwise it was an error.
     replaces: bool = True
+    # The default plugins are named once, at multiPoint, as in v1.
     is_multipoint: bool = False
 
     @property
@@ -118,5 +122,5 @@ VERSIONS = {
         ),
     )
 }
+# The versions that are read, the newest first.
 READ = (API_VERSION, *reversed(VERSIONS))
-"""The versions that are read, the newest first."""

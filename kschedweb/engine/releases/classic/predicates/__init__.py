@@ -33,6 +33,7 @@ PREDICATES: dict[str, Factory] = {
     "CheckNodeDiskPressure": node.CheckNodeDiskPressure,
     "MatchInterPodAffinity": MatchInterPodAffinity,
 }
+# By kind of argument.
 ARGUED: dict[str, Factory] = {
     "serviceAffinity": CheckServiceAffinity,
     "labelsPresence": node.CheckNodeLabelPresence,
@@ -42,5 +43,5 @@ OLD: dict[str, Factory] = {"MatchInterPodAffinity": MatchInterPodAffinityByTerm}
 
 
 def predicate_factories(*, old: bool) -> dict[str, Factory]:
-    """Constructors of predicates by name, and by kind of argument; ``old`` is 1.9."""
+    """Return constructors of predicates by name, and by kind of argument; ``old`` is 1.9."""
     return PREDICATES | ARGUED | (OLD if old else {})

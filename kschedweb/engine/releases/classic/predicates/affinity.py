@@ -27,15 +27,16 @@ EXISTING, AFFINITY, ANTI_AFFINITY = (
 
 
 class MatchInterPodAffinity(InterPodAffinity):
-    """Rejects nodes where a required term of the pod, or of a placed pod, would not hold.
+    """A predicate that rejects nodes where a required term of the pod, or of a placed pod, would not hold.
 
     Anti-affinity of placed pods is checked first, then the pod's affinity, then its anti-affinity. Unlike today, the
     first pod of a group with affinity to itself may also go to nodes without the topology label.
 
-    Where a selector cannot be parsed, it fails as 1.13 does without the metadata that it computes at first: it compares
-    the pod with each placed one, and so reads the pod's own terms only where there is one.
+    If a selector cannot be parsed, it fails as 1.13 does without its precomputed metadata: 1.13 then compares the pod
+    with each placed one, and so reads the pod's own terms only if there is a placed pod.
     """
 
+    # True if the pod's own terms are read even without placed pods.
     reads_terms_alone = False  # the pod's own terms, whether or not there are placed pods
 
     def __init__(self, name: str, argument: Json) -> None:
@@ -67,11 +68,14 @@ class MatchInterPodAffinity(InterPodAffinity):
         return Verdicts(codes[rows], (SUCCESS, EXISTING, AFFINITY, ANTI_AFFINITY))
 
     def depends_on(self, cycle: Cycle, pod: Pod) -> bool:
-        """Whether ``pod`` matters; where a selector cannot be parsed, every pod that terms are compared with does."""
+        """Return whether ``pod`` matters.
+
+        If a selector cannot be parsed, every pod that is compared with terms does.
+        """
         return FAULTY in cycle.state or super().depends_on(cycle, pod)
 
     def _fail_unparsable(self, cycle: Cycle, rows: Rows, state: RequiredCounts | None) -> Verdicts | None:
-        """What becomes of the nodes because a selector cannot be parsed; ``None`` where 1.13 does not read it."""
+        """Return the verdicts that an unparsable selector causes; ``None`` if 1.13 does not read it."""
         snapshot, pod = cycle.snapshot, cycle.pod
         if fault := find_placed_fault(snapshot.pods, "anti_required"):
             message = f"Failed to get all terms that pod {pod.key} matches, err: {fault}"
@@ -94,10 +98,10 @@ class MatchInterPodAffinity(InterPodAffinity):
         return Verdicts(codes[rows], tuple(statuses))
 
     def _update_with_pod(self, cycle: Cycle, pod: Pod, node: int, sign: int) -> None:
-        """As 1.13 keeps count during preemption, which is not how it counts at first.
+        """Update the counts as 1.13 does during preemption, which differs from its first count.
 
-        Of a pod that is promised a node only its own anti-affinity counts. A pod that is let back in counts for all
-        terms of anti-affinity where it matches one.
+        Of a pod that is nominated to a node only its own anti-affinity counts. A pod that is put back counts for all
+        anti-affinity terms if it matches one.
         """
         if self.name not in cycle.state:  # no pod on a node cares, but this one, which is promised a node, may
             existing, affinity, anti = (TopologySums(cycle.snapshot) for _ in range(3))
@@ -117,7 +121,7 @@ class MatchInterPodAffinity(InterPodAffinity):
 
     @staticmethod
     def _matching_anti_terms(cycle: Cycle, pod: Pod, sign: int) -> tuple[PodTerm, ...]:
-        """The terms of anti-affinity for which the pod counts, which comes (``sign`` 1) or goes."""
+        """Return the anti-affinity terms for which the pod counts when it comes (``sign`` 1) or leaves."""
         terms = cycle.pod.pod_affinity.anti_required
         matching = tuple(term for term in terms if term.matches(pod.namespace, pod.labels, {}))
         back: list[str] = cycle.state.setdefault(BACK, [])
@@ -130,7 +134,7 @@ class MatchInterPodAffinity(InterPodAffinity):
         return terms if matching else ()
 
     def _satisfies_affinity(self, cycle: Cycle, state: RequiredCounts) -> Mask:
-        """The nodes near, in each term's topology, a pod that matches all required affinity terms."""
+        """Return a mask of the nodes near, in each term's topology, a pod that matches all required affinity terms."""
         mask: Mask = np.ones(len(cycle.snapshot), dtype=np.bool_)
         if state.affinity.is_empty and state.matches_itself:
             return mask
@@ -160,7 +164,7 @@ class MatchInterPodAffinityByTerm(MatchInterPodAffinity):
 
     @staticmethod
     def _matches_any_pod(cycle: Cycle, term: PodTerm) -> bool:
-        """Whether some placed pod matches, on whatever node."""
+        """Return whether a placed pod matches, on whatever node."""
         return bool(cycle.snapshot.pods.nodes_of(Selection(((term.namespaces, term.selector),))).size)
 
     def _satisfies_affinity(self, cycle: Cycle, state: RequiredCounts) -> Mask:

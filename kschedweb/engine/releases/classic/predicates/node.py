@@ -41,12 +41,12 @@ class NodePredicate:
         )
 
     def find_rejected(self, snapshot: Snapshot, pod: Pod) -> Mask | None:
-        """The nodes to reject; ``None`` if there are none."""
+        """Return a mask of the nodes to reject; ``None`` if there are none."""
         raise NotImplementedError
 
 
 class CheckNodeCondition(NodePredicate):
-    """Rejects nodes that are not ready, out of disk, without network, or cordoned."""
+    """A predicate that rejects nodes that are not ready, out of disk, without network, or cordoned."""
 
     def filter(self, cycle: Cycle, rows: Rows) -> Verdicts:
         codes, statuses = _by_node(cycle.snapshot, "classic conditions", _condition_reasons)
@@ -54,7 +54,7 @@ class CheckNodeCondition(NodePredicate):
 
 
 class CheckNodeUnschedulable(NodePredicate):
-    """Rejects cordoned nodes, unless the pod tolerates the taint of cordoned nodes."""
+    """A predicate that rejects cordoned nodes, unless the pod tolerates the taint of cordoned nodes."""
 
     reason = reasons.UNSCHEDULABLE
 
@@ -63,7 +63,7 @@ class CheckNodeUnschedulable(NodePredicate):
 
 
 class HostName(NodePredicate):
-    """Rejects every node but the one in the pod's spec.nodeName."""
+    """A predicate that rejects every node but the one in the pod's spec.nodeName."""
 
     reason = reasons.HOST_NAME
 
@@ -77,7 +77,7 @@ class HostName(NodePredicate):
 
 
 class MatchNodeSelector(NodePredicate):
-    """Rejects nodes that do not match the pod's nodeSelector or required node affinity."""
+    """A predicate that rejects nodes that do not match the pod's nodeSelector or required node affinity."""
 
     reason = reasons.SELECTOR
 
@@ -87,7 +87,7 @@ class MatchNodeSelector(NodePredicate):
 
 
 class PodToleratesNodeTaints(NodePredicate):
-    """Rejects nodes with a NoSchedule or NoExecute taint that the pod does not tolerate."""
+    """A predicate that rejects nodes with a NoSchedule or NoExecute taint that the pod does not tolerate."""
 
     reason = reasons.TAINTS
 
@@ -96,7 +96,7 @@ class PodToleratesNodeTaints(NodePredicate):
 
 
 class PodToleratesNodeNoExecuteTaints(NodePredicate):
-    """Rejects nodes with a NoExecute taint that the pod does not tolerate."""
+    """A predicate that rejects nodes with a NoExecute taint that the pod does not tolerate."""
 
     reason = reasons.TAINTS
 
@@ -110,7 +110,7 @@ class PodToleratesNodeNoExecuteTaints(NodePredicate):
 
 
 class CheckNodeLabelPresence(NodePredicate):
-    """``labelsPresence``: rejects nodes that lack one of ``labels``, or have one where ``presence`` is false."""
+    """A predicate with ``labelsPresence``: it rejects nodes that lack a label, or have one if ``presence`` is false."""
 
     reason = reasons.LABEL_PRESENCE
 
@@ -126,7 +126,7 @@ class CheckNodeLabelPresence(NodePredicate):
 
 
 class Pressure(NodePredicate):
-    """Rejects nodes whose kubelet reports pressure."""
+    """A predicate that rejects nodes whose kubelet reports pressure."""
 
     condition = ""
 
@@ -136,7 +136,7 @@ class Pressure(NodePredicate):
 
 
 class CheckNodeMemoryPressure(Pressure):
-    """Rejects nodes under memory pressure for pods without requests and limits of CPU and memory."""
+    """A predicate that rejects nodes under memory pressure for pods without requests and limits of CPU and memory."""
 
     condition, reason = "MemoryPressure", reasons.MEMORY_PRESSURE
 
@@ -145,24 +145,24 @@ class CheckNodeMemoryPressure(Pressure):
 
 
 class CheckNodeDiskPressure(Pressure):
-    """Rejects nodes under disk pressure."""
+    """A predicate that rejects nodes under disk pressure."""
 
     condition, reason = "DiskPressure", reasons.DISK_PRESSURE
 
 
 class CheckNodePIDPressure(Pressure):
-    """Rejects nodes under PID pressure."""
+    """A predicate that rejects nodes under PID pressure."""
 
     condition, reason = "PIDPressure", reasons.PID_PRESSURE
 
 
 def make_verdicts(rejected: Mask, reason: str) -> Verdicts:
-    """Verdicts that reject the nodes ``rejected`` for one reason; fast if there are none."""
+    """Return verdicts that reject the nodes ``rejected`` for one reason; fast if there are none."""
     return Verdicts.from_mask(rejected, unschedulable(reason)) if rejected.any() else Verdicts.uniform(len(rejected))
 
 
 def _by_node(snapshot: Snapshot, key: Hashable, reasons: Callable[[Node], tuple[str, ...]]) -> tuple[Any, list[Status]]:
-    """Codes int32[nodes] and the statuses that they index, cached with the nodes."""
+    """Return codes int32[nodes] and the statuses that they index, cached with the nodes."""
 
     def compute() -> tuple[Any, list[Status]]:
         index: dict[tuple[str, ...], int] = {(): 0}
@@ -177,7 +177,7 @@ def _list_conditions(node: Node) -> list[Json]:
 
 
 def _find_pressures(snapshot: Snapshot) -> dict[str, Mask]:
-    """The nodes under each kind of pressure; of several conditions of a kind, the last counts."""
+    """Return a mask of the nodes under each kind of pressure. Of several conditions of a kind, the last counts."""
     masks = {kind: np.zeros(len(snapshot), dtype=np.bool_) for kind in PRESSURES}
     for position, node in enumerate(snapshot.nodes):
         for condition in _list_conditions(node):

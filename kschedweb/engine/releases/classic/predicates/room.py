@@ -18,7 +18,7 @@ from kschedweb.engine.state.columns import Mask, Rows
 
 
 class PodFitsResources:
-    """Rejects nodes without room for another pod, or for the pod's requests.
+    """A predicate that rejects nodes without room for another pod, or for the pod's requests.
 
     A pod with any request is rejected where CPU, memory or ephemeral storage is overcommitted already.
     """
@@ -34,11 +34,12 @@ class PodFitsResources:
         return _combine_failures(cycle, rows, self.find_failures(cycle, rows))
 
     def find_failures(self, cycle: Cycle, rows: Rows) -> list[Failure]:
-        """Each resource that may be lacking, with the nodes of ``rows`` where it is."""
+        """Return each resource that may be lacking, with a mask of the nodes of ``rows`` where it is."""
         snapshot, requests = cycle.snapshot, get_requests(cycle.pod)
         failures = [Failure("Insufficient pods", snapshot.pod_count[rows] >= snapshot.pod_limit[rows], resource=PODS)]
         if requests.is_empty:
             return failures
+        # BASIC resources are checked even if the pod requests none of them, as 1.13 does.
         names = [
             *BASIC,
             *sorted(name for name in requests.requests if name not in BASIC and not self._is_ignored(name)),
@@ -54,7 +55,7 @@ class PodFitsResources:
 
 
 class PodFitsHostPorts:
-    """Rejects nodes where a host port that the pod asks for is taken."""
+    """A predicate that rejects nodes where a host port that the pod asks for is in use."""
 
     def __init__(self, name: str, argument: Json) -> None:
         self.name = name
@@ -91,7 +92,7 @@ class GeneralPredicates(PodFitsResources):
 
 
 class NoDiskConflict:
-    """Rejects nodes where another pod mounts the same disk in a way that cannot be shared."""
+    """A predicate that rejects nodes where another pod mounts the same disk in a way that cannot be shared."""
 
     def __init__(self, name: str, argument: Json) -> None:
         self.name = name

@@ -16,10 +16,11 @@ from kschedweb.engine.state.label_groups import Selection
 
 
 class CheckServiceAffinity:
-    """``serviceAffinity``: rejects nodes whose ``labels`` differ from those of the node of a similar pod.
+    """A predicate with ``serviceAffinity``: it rejects nodes whose ``labels`` differ from those of a similar pod's
+    node.
 
     A label in the pod's nodeSelector must have the value there. For the others, if the pod belongs to a service, the
-    node of a pod with this pod's labels counts; kube-scheduler takes any of several such pods, this predicate the
+    node of a pod with this pod's labels counts. kube-scheduler takes any of several such pods, this predicate the
     first.
     """
 
@@ -47,7 +48,7 @@ class CheckServiceAffinity:
 
     @staticmethod
     def _first_like(cycle: Cycle) -> int:
-        """The node of the first pod in the namespace with all labels of this one; -1 if there is none."""
+        """Return the node of the first pod in the namespace with all labels of this one; -1 if there is none."""
         pods, pod = cycle.snapshot.pods, cycle.pod
         selector = Selector(tuple(Requirement(key, "In", (value,)) for key, value in sorted(pod.labels.items())))
         meant = pods.groups.match_selection(Selection(((frozenset({pod.namespace}), selector),)))

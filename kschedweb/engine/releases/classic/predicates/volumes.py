@@ -24,7 +24,9 @@ from kschedweb.engine.state.volumes.matching import nodes_reaching_volume
 from kschedweb.engine.state.volumes.search import find_pod_volumes
 
 INSTANCE_TYPE = "beta.kubernetes.io/instance-type"
+# The original's `EBSNitroLimitRegex`; as there, only the first alternative is anchored.
 NITRO = re.compile(r"^[cmr]5.*|t3|z1d")
+# Volumes per node, as in the original: `DefaultMaxEBSVolumes`, `DefaultMaxEBSNitroVolumeLimit`, and so on.
 EBS_LIMIT, NITRO_LIMIT, DISK_LIMIT, CINDER_LIMIT = 39, 25, 16, 256
 ATTACHABLE = "attachable-volumes-"
 FULL = unschedulable(reasons.VOLUME_COUNT)
@@ -53,12 +55,12 @@ class VolumePredicate:
         return Verdicts(verdicts.codes[rows], verdicts.statuses)
 
     def judge(self, snapshot: ClassicSnapshot, pod: Pod) -> Verdicts:
-        """The verdict on every node."""
+        """Return the verdict on every node."""
         raise NotImplementedError
 
 
 class MaxVolumeCount(VolumePredicate):
-    """Rejects nodes that would exceed their limit of attached volumes of one kind."""
+    """A predicate that rejects nodes that would exceed their limit of attached volumes of one kind."""
 
     def __init__(self, name: str, argument: Json) -> None:
         super().__init__(name, argument)
@@ -96,7 +98,7 @@ class MaxVolumeCount(VolumePredicate):
 
 
 class MaxCSIVolumeCount(VolumePredicate):
-    """Rejects nodes that would exceed their reported limit of volumes of a CSI driver."""
+    """A predicate that rejects nodes that would exceed their reported limit of volumes of a CSI driver."""
 
     def judge(self, snapshot: ClassicSnapshot, pod: Pod) -> Verdicts:
         limited = snapshot.cached_by_nodes("classic limited", lambda: _has_limits(snapshot))
@@ -118,7 +120,7 @@ class MaxCSIVolumeCount(VolumePredicate):
 
 
 class NoVolumeZoneConflict(VolumePredicate):
-    """Rejects nodes outside the zones and regions in the labels of the pod's volumes."""
+    """A predicate that rejects nodes outside the zones and regions in the labels of the pod's volumes."""
 
     def __init__(self, name: str, argument: Json) -> None:
         super().__init__(name, argument)
@@ -145,7 +147,7 @@ class NoVolumeZoneConflict(VolumePredicate):
         return Verdicts(codes, (SUCCESS, unschedulable(reasons.ZONE_CONFLICT)))
 
     def _find_volume(self, snapshot: ClassicSnapshot, namespace: str, name: str) -> PersistentVolume | str | None:
-        """The volume of a claim, ``None`` if it is found later, or the error that makes the predicate fail."""
+        """Return the volume of a claim, ``None`` if it is found later, or the error that makes the predicate fail."""
         storage = snapshot.objects.storage
         if not name:
             return NAMELESS
@@ -164,7 +166,9 @@ class NoVolumeZoneConflict(VolumePredicate):
 
 
 class CheckVolumeBinding(VolumePredicate):
-    """Rejects nodes that cannot reach the pod's bound volumes, or where its other claims find no volume."""
+    """A predicate that rejects nodes that cannot reach the pod's bound volumes, or where other claims find no
+    volume.
+    """
 
     def __init__(self, name: str, argument: Json) -> None:
         super().__init__(name, argument)
@@ -212,18 +216,18 @@ def _limit_verdicts(full: Mask, failing: Mask) -> Verdicts:
 
 
 def _has_limits(snapshot: ClassicSnapshot) -> Mask:
-    """The nodes that report some limit of volumes."""
+    """Return a mask of the nodes that report a limit of volumes."""
     has_limit = [any(name.startswith(ATTACHABLE) for name in node.allocatable) for node in snapshot.nodes]
     return np.array(has_limit, dtype=np.bool_)
 
 
 def _reported_limits(snapshot: ClassicSnapshot, resource: str) -> Ints:
-    """The limit that each node reports for ``resource``; -1 if it reports none."""
+    """Return the limit that each node reports for ``resource``; -1 if it reports none."""
     return np.array([node.allocatable.get(resource, -1) for node in snapshot.nodes], dtype=np.int64)
 
 
 def _outside_zones(snapshot: ClassicSnapshot, labels: Labels) -> Mask:
-    """The nodes whose zone or region is not one of a volume with ``labels``."""
+    """Return a mask of the nodes whose zone or region is not one of a volume with ``labels``."""
     mask = np.zeros(len(snapshot), dtype=np.bool_)
     for key in (BETA_ZONE, BETA_REGION):
         if key in labels:
@@ -234,7 +238,7 @@ def _outside_zones(snapshot: ClassicSnapshot, labels: Labels) -> Mask:
 
 
 def _split_claims(snapshot: ClassicSnapshot, namespace: str, names: list[str]) -> tuple[list[Claim], list[Claim]] | str:
-    """The bound claims and those with delayed binding, or the error that makes the predicate fail."""
+    """Return the bound claims and those with delayed binding, or the error that makes the predicate fail."""
     storage = snapshot.objects.storage
     bound, waiting, at_once = [], [], False
     for name in names:
@@ -257,7 +261,9 @@ def _split_claims(snapshot: ClassicSnapshot, namespace: str, names: list[str]) -
 
 
 def _find_unreachable(snapshot: ClassicSnapshot, bound: list[Claim]) -> tuple[Mask, str]:
-    """The nodes that cannot reach a bound volume, and the error on all other nodes, if there is one."""
+    """Return a mask of the nodes that cannot reach a bound volume, and the error on all other nodes, if there is
+    one.
+    """
     mask = np.zeros(len(snapshot), dtype=np.bool_)
     for claim in bound:
         volume = snapshot.objects.storage.volumes.get(claim.volume)

@@ -24,6 +24,7 @@ PRIORITIES: dict[str, Factory] = {
     "ImageLocalityPriority": node.ImageLocalityPriority,
     "EqualPriority": node.EqualPriority,
 }
+# By kind of argument.
 ARGUED: dict[str, Factory] = {
     "serviceAntiAffinity": spreading.ServiceAntiAffinity,
     "labelPreference": node.NodeLabel,
@@ -37,5 +38,5 @@ OLD: dict[str, Factory] = {
 
 
 def priority_factories(*, old: bool) -> dict[str, Factory]:
-    """Constructors of priorities by name, and by kind of argument; ``old`` is 1.9."""
+    """Return constructors of priorities by name, and by kind of argument; ``old`` is 1.9."""
     return PRIORITIES | ARGUED | (OLD if old else {})

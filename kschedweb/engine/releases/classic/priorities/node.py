@@ -24,6 +24,7 @@ from kschedweb.engine.state.snapshot import Snapshot
 
 MAX_PRIORITY = 10
 AVOID = "scheduler.alpha.kubernetes.io/preferAvoidPods"
+# The only kinds of controller that the annotation applies to.
 AVOIDING = frozenset({"ReplicationController", "ReplicaSet"})
 
 
@@ -43,19 +44,21 @@ class NodePriority:
         return scores[rows]
 
     def scores(self, snapshot: Snapshot, pod: Pod) -> Ints | int:
-        """The score of every node, or one number for all."""
+        """Return the score of every node, or one number for all."""
         raise NotImplementedError
 
 
 class EqualPriority(NodePriority):
-    """1 for every node."""
+    """A priority with the score 1 for every node."""
 
     def scores(self, snapshot: Snapshot, pod: Pod) -> int:
         return 1
 
 
 class NodeLabel(NodePriority):
-    """``labelPreference``: 10 for nodes that have the ``label`` (or, where ``presence`` is false, lack it), else 0."""
+    """A priority with ``labelPreference``: 10 for nodes with the ``label`` (or without it if ``presence`` is false),
+    else 0.
+    """
 
     def __init__(self, name: str, argument: Json) -> None:
         super().__init__(name, argument)
@@ -66,7 +69,7 @@ class NodeLabel(NodePriority):
 
 
 class NodePreferAvoidPods(NodePriority):
-    """0 for nodes whose annotation asks to keep pods of the pod's controller away, else 10."""
+    """A priority with 0 for nodes whose annotation asks to keep pods of the pod's controller away, else 10."""
 
     def scores(self, snapshot: Snapshot, pod: Pod) -> Ints | int:
         if pod.controller is None or pod.controller[1] not in AVOIDING:
@@ -78,10 +81,13 @@ class NodePreferAvoidPods(NodePriority):
 
 
 class NodeAffinityPriority(NodePriority):
-    """The sum of weights of the pod's preferred node affinity terms that match; the highest sum becomes 10."""
+    """A priority by the weights of the pod's preferred node affinity terms that match; the highest sum becomes 10."""
 
     def score(self, cycle: Cycle, rows: Rows) -> Ints:
-        """Raises CycleError for a term that cannot be parsed, which 1.13 says of each node."""
+        """Return the mapped scores.
+
+        Raises CycleError for a term that cannot be parsed; 1.13 repeats it for each node.
+        """
         if fault := _preferred_fault(cycle.pod):
             number = cycle.num_rows(rows)
             raise CycleError(fault if number == 1 else f"[{', '.join([fault] * number)}]")
@@ -96,6 +102,7 @@ class NodeAffinityPriority(NodePriority):
                 continue
             if preferred.term.labels:  # 1.13 ignores fields here
                 total += preferred.weight * matches_term(snapshot, NodeSelectorTerm(preferred.term.labels, ()))
+        # 1.13 sums up in int32, which wraps.
         return total.astype(np.int32).astype(np.int64)
 
     def normalize_score(self, cycle: Cycle, rows: Rows, scores: Ints) -> Ints:
@@ -103,7 +110,7 @@ class NodeAffinityPriority(NodePriority):
 
 
 class TaintTolerationPriority(NodePriority):
-    """The number of PreferNoSchedule taints that the pod does not tolerate: 10 for none, 0 for the most."""
+    """A priority by PreferNoSchedule taints that the pod does not tolerate: 10 for none, 0 for the most."""
 
     def scores(self, snapshot: Snapshot, pod: Pod) -> Ints | int:
         codes, sets = snapshot.taint_sets()
@@ -123,7 +130,7 @@ class TaintTolerationPriority(NodePriority):
 
 
 class ImageLocalityPriority(NodePriority):
-    """The size of the pod's images on the node, from 23 MiB (0) to 1000 MiB (10).
+    """A priority by the size of the pod's images on the node, from 23 MiB (0) to 1000 MiB (10).
 
     Each image is scaled by the share of nodes that had it when this node was added to the cache.
     """
@@ -142,7 +149,7 @@ class ImageLocalityPriority(NodePriority):
 
 
 class PlainImageLocalityPriority(NodePriority):
-    """The priority of 1.9: the size of images with exactly the names in the pod: 0 below 23 MiB, then 1 to 10."""
+    """The priority of 1.9, by the size of images with exactly the names in the pod: 0 below 23 MiB, then 1 to 10."""
 
     def scores(self, snapshot: Snapshot, pod: Pod) -> Ints:
         sums = np.zeros(len(snapshot), dtype=np.int64)
@@ -155,7 +162,7 @@ class PlainImageLocalityPriority(NodePriority):
 
 
 def scale_scores(scores: Ints, *, reverse: bool) -> Ints:
-    """Scores scaled so that the highest becomes 10; with ``reverse`` the highest becomes 0."""
+    """Return scores scaled so that the highest becomes 10; with ``reverse`` the highest becomes 0."""
     highest = max(0, int(scores.max(initial=0)))
     if highest == 0:
         return np.full_like(scores, MAX_PRIORITY) if reverse else scores
@@ -164,7 +171,7 @@ def scale_scores(scores: Ints, *, reverse: bool) -> Ints:
 
 
 def _preferred_fault(pod: Pod) -> str:
-    """What 1.13 says of the first preferred term that it cannot parse; it ignores fields here."""
+    """Return 1.13's error about the first preferred term that it cannot parse. It ignores fields here."""
     if all(item.term.valid for item in pod.node_affinity.preferred or ()):
         return ""
     preferred = get_mapping(get_mapping(get_mapping(pod.raw, "spec"), "affinity"), "nodeAffinity").get(PREFERRED) or ()
@@ -173,7 +180,7 @@ def _preferred_fault(pod: Pod) -> str:
 
 
 def _nodes_to_avoid(snapshot: Snapshot) -> dict[tuple[str, str], list[int]]:
-    """By kind and uid of a controller, the nodes that prefer not to have its pods."""
+    """Return, by kind and uid of a controller, the nodes that prefer not to have its pods."""
     nodes_by_controller: dict[tuple[str, str], list[int]] = {}
     for position, node in enumerate(snapshot.nodes):
         for signature in read_avoided_controllers(node):
@@ -184,7 +191,7 @@ def _nodes_to_avoid(snapshot: Snapshot) -> dict[tuple[str, str], list[int]]:
 
 
 def read_avoided_controllers(node: Node) -> list[tuple[str, str]]:
-    """(kind, uid) of the controllers in the node's annotation; empty if that cannot be read."""
+    """Return (kind, uid) of the controllers in the node's annotation; empty if that cannot be read."""
     text = (node.raw.get("metadata") or {}).get("annotations", {})  # checked when the node was read
     if not text or AVOID not in text:
         return []

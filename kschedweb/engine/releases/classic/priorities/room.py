@@ -1,4 +1,4 @@
-"""Priorities about how full nodes are, or would be. The arithmetic uses integers where the original's does."""
+"""Priorities by the current or future use of nodes. The arithmetic uses integers where the original's does."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Point = tuple[int, int]  # utilization in percent, score
 
 
 class RoomPriority:
-    """Scores by the requested and the allocatable amounts of a node, with the pod on it.
+    """A priority by the requested and the allocatable amounts of a node, with the pod on it.
 
     Containers without requests count with 100 m of CPU and 200 MiB.
     """
@@ -33,6 +33,7 @@ class RoomPriority:
         return PluginScope.ROOM
 
     def score(self, cycle: Cycle, rows: Rows) -> Ints:
+        # The shares are the same for all priorities of a cycle, so the first one computes them.
         cached_rows, shares = cycle.state.get(SHARES, (None, []))
         if cached_rows is not rows:
             shares = _compute_shares(cycle, rows)
@@ -40,7 +41,7 @@ class RoomPriority:
         return self.combine_shares(shares)
 
     def combine_shares(self, shares: list[Share]) -> Ints:
-        """The score for (requested, allocatable) of CPU and of memory: by default the mean of both."""
+        """Return the score for (requested, allocatable) of CPU and of memory: by default the mean of both."""
         cpu, memory = (self.score_resource(requested, allocatable) for requested, allocatable in shares)
         total = cpu + memory
         return total // 2 if total.min(initial=0) >= 0 else divide_toward_zero(total, 2)
@@ -50,14 +51,14 @@ class RoomPriority:
 
 
 class LeastRequested(RoomPriority):
-    """(allocatable - requested) * 10 / allocatable, for CPU and for memory; then the mean of both."""
+    """A priority with (allocatable - requested) * 10 / allocatable, for CPU and for memory; then the mean of both."""
 
     def score_resource(self, requested: Ints, allocatable: Ints) -> Ints:
         return share_of(np.maximum(allocatable - requested, 0), np.maximum(allocatable, 1), MAX_PRIORITY)
 
 
 class MostRequested(RoomPriority):
-    """requested * 10 / allocatable, for CPU and for memory; then the mean of both."""
+    """A priority with requested * 10 / allocatable, for CPU and for memory; then the mean of both."""
 
     def score_resource(self, requested: Ints, allocatable: Ints) -> Ints:
         fitting = np.where(requested > allocatable, 0, requested)
@@ -65,7 +66,7 @@ class MostRequested(RoomPriority):
 
 
 class RequestedToCapacityRatio(RoomPriority):
-    """``requestedToCapacityRatioArguments``: a piecewise linear score of the utilization of CPU and memory.
+    """A priority with ``requestedToCapacityRatioArguments``: a piecewise linear score of the use of CPU and memory.
 
     The score is the mean of both. Without an argument it is 10 for an empty node, falling to 0 for a full one.
     """
@@ -87,7 +88,7 @@ class RequestedToCapacityRatio(RoomPriority):
 
 
 class BalancedResourceAllocation(RoomPriority):
-    """10 - 10 * |share of CPU - share of memory|; 0 if a share is 1 or more."""
+    """A priority with 10 - 10 * |share of CPU - share of memory|; 0 if a share is 1 or more."""
 
     def combine_shares(self, shares: list[Share]) -> Ints:
         cpu, memory = (_fraction_of_capacity(*share) for share in shares)
@@ -96,7 +97,7 @@ class BalancedResourceAllocation(RoomPriority):
 
 
 class ResourceLimits:
-    """1 for nodes whose allocatable CPU or memory is at least the pod's limit, else 0."""
+    """A priority with 1 for nodes whose allocatable CPU or memory is at least the pod's limit, else 0."""
 
     def __init__(self, name: str, argument: Json) -> None:
         self.name = name
@@ -113,7 +114,7 @@ class ResourceLimits:
 
 
 def _compute_shares(cycle: Cycle, rows: Rows) -> list[Share]:
-    """(requested with the pod, allocatable) of CPU and of memory, for ``rows``."""
+    """Return (requested with the pod, allocatable) of CPU and of memory, for ``rows``."""
     snapshot, pod = cycle.snapshot, cycle.pod
     return [
         (
@@ -131,7 +132,7 @@ def _fraction_of_capacity(requested: Ints, allocatable: Ints) -> Floats:
 
 
 def broken_line(points: list[Point]) -> Ints:
-    """The score at each utilization from 0 to 100 percent, linear between ``points`` and truncated towards 0."""
+    """Return the score at each utilization from 0 to 100 percent, linear between ``points`` and truncated towards 0."""
     curve = np.empty(MAX_UTILIZATION + 1, dtype=np.int64)
     for at in range(MAX_UTILIZATION + 1):
         curve[at] = _on_line(points, at)

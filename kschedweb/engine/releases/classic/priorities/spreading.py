@@ -19,11 +19,12 @@ from kschedweb.engine.state.pod_table import Follower, PodDelta
 from kschedweb.engine.state.snapshot import Snapshot
 
 MAX_PRIORITY = 10
+# The original's `zoneWeighting`.
 ZONE_WEIGHT = 2.0 / 3.0
 
 
 class PodCounts(Follower):
-    """The number of pods of a namespace on each node that some of ``get_selectors`` matches."""
+    """The number of pods of a namespace on each node that match one of the selectors, kept up to date as pods move."""
 
     def __init__(self, snapshot: Snapshot, namespace: str, selectors: list[Selector], *, terminating: bool) -> None:
         super().__init__(snapshot.pods)
@@ -32,14 +33,17 @@ class PodCounts(Follower):
         self._selections = [Selection(((namespaces, selector),), terminating=terminating) for selector in selectors]
 
     def current_counts(self) -> Ints | None:
-        """The current counts, or ``None`` if there are none. The array changes with the next call. Shape [nodes]."""
+        """Return the current counts; ``None`` without selectors.
+
+        The array changes with the next call. Shape [nodes].
+        """
         if not self._selections:
             return None
         self._catch_up()
         return self._counts
 
     def _matching_groups(self) -> Mask:
-        """The groups of pods that some selector matches."""
+        """Return a mask of the groups of pods that a selector matches."""
         meant: Mask = np.logical_or.reduce(
             [self._pods.groups.match_selection(selection) for selection in self._selections]
         )
@@ -57,7 +61,7 @@ class PodCounts(Follower):
 
 
 class Spreading:
-    """Counts pods of the same services and controllers on each node; fewer are better."""
+    """A priority that counts pods of the same services and controllers on each node; fewer are better."""
 
     terminating = False  # whether pods that are being deleted count
 
@@ -76,12 +80,13 @@ class Spreading:
         return np.zeros(cycle.num_rows(rows), dtype=np.int64) if counts is None else counts[rows]
 
     def list_selectors(self, cycle: Cycle) -> list[Selector]:
-        """The selectors; a pod that matches one of them is counted."""
+        """Return the selectors. A pod that matches one of them is counted."""
         raise NotImplementedError
 
 
 class SelectorSpread(Spreading):
-    """10 for nodes without such pods, 0 for those with the most; the zone makes up two thirds of the score.
+    """A priority with 10 for nodes without such pods, 0 for those with the most; the zone makes up two thirds of the
+    score.
 
     Pods of the pod's services and controllers count. ServiceSpreadingPriority was meant to count services only, but it
     uses the selectors computed for both, so it is the same.
@@ -110,7 +115,8 @@ class SelectorSpread(Spreading):
 
 
 class ServiceAntiAffinity(Spreading):
-    """``serviceAntiAffinity``: spreads the pods of the pod's first service over the values of ``label``.
+    """A priority with ``serviceAntiAffinity``: it spreads the pods of the pod's first service over the values of a
+    label.
 
     The score is 10 for a value without such pods and falls with their number; nodes without the label get 0.
     """
@@ -132,7 +138,7 @@ class ServiceAntiAffinity(Spreading):
         return np.where(codes >= 0, np.append(by_value, 0.0)[codes], 0.0).astype(np.int64)
 
     def count_pods(self, cycle: Cycle, scores: Ints) -> int:
-        """The total number of pods to spread."""
+        """Return the total number of pods to spread."""
         return int(scores.sum())
 
 
@@ -146,7 +152,7 @@ class PlainServiceAntiAffinity(ServiceAntiAffinity):
 
 
 class InterPodAffinityPriority(InterPodAffinity):
-    """The sum of weights of preferred terms, of the pod and of placed pods about it, that hold at the node.
+    """A priority by the weights of preferred terms, of the pod and of placed pods about it, that hold at the node.
 
     Sums are scaled to 0 to 10, from the lowest sum (at most 0) to the highest (at least 0). Required affinity terms of
     placed pods have the hard weight.
@@ -157,7 +163,10 @@ class InterPodAffinityPriority(InterPodAffinity):
         self.name = name
 
     def pre_score(self, cycle: Cycle, rows: Rows) -> Status:
-        """Raises CycleError for a term that cannot be parsed, which 1.13 reads where there is a placed pod."""
+        """Prepare the counts.
+
+        Raises CycleError for a term that cannot be parsed, which 1.13 reads if a pod is placed.
+        """
         pods, faults = cycle.snapshot.pods, faults_of(cycle.pod.pod_affinity)
         fault = (faults.preferred or faults.anti_preferred) if pods.slots else ""
         fault = fault or find_placed_fault(pods, "required", "preferred", "anti_preferred")
@@ -179,7 +188,7 @@ class InterPodAffinityPriority(InterPodAffinity):
 
 
 def _scale_inverted(counts: Ints, maximum: int) -> Floats:
-    """10 times the share of ``maximum`` that ``counts`` leaves."""
+    """Return 10 times the share of ``maximum`` that ``counts`` leaves."""
     return float(MAX_PRIORITY) * ((maximum - counts).astype(np.float64) / float(maximum))
 
 
