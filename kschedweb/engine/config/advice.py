@@ -17,7 +17,7 @@ _WEIGHED = ("score", "placementScore", "multiPoint")
 _NEEDS_PRE_SCORE = ("TaintToleration", "PodTopologySpread", "InterPodAffinity")
 _FILES = ("certFile", "keyFile", "caFile")
 # `JitterFactor` of client-go's leader election.
-JITTER = 1.2  # of client-go's leader election
+JITTER = 1.2
 
 
 def list_warnings(document: Fields, configuration: Configuration, release: Release) -> list[str]:

@@ -79,7 +79,7 @@ def _error_line(error: BaseException) -> int | None:
     return error.lineno if isinstance(error, json.JSONDecodeError) else None
 
 
-# Go refuses such a number for every field, and Python's int() is quadratic in the digits.
+# Such a number fits no integer type, and Python's int() takes time quadratic in the digits.
 def _parse_int(text: str) -> int | Literal:
     return int(text) if len(text) < 64 else Literal(text)
 

@@ -1,4 +1,4 @@
-"""What a configuration knows of a plugin: what it implements, and its arguments."""
+"""The description of a plugin for configurations: its extension points and its arguments."""
 
 from __future__ import annotations
 

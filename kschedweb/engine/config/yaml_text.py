@@ -22,8 +22,8 @@ from kschedweb.engine.validation.golang import Literal, quote
 # Values that a document may have after its aliases are followed.
 MAX_VALUES = 20_000
 
-# A limit of its own, because a long key is part of the path of everything below it.
-_MOST_PATHS = 4 * MAX_BYTES  # characters; a long key is part of the path of whatever lies below it
+# Characters. Paths have a limit of their own, because a long key is part of the path of everything below it.
+_MOST_PATHS = 4 * MAX_BYTES
 _CORE = "tag:yaml.org,2002:"
 
 

@@ -8,7 +8,7 @@ from kschedweb.engine.documents.yaml_events import Bounds, Event, Reason, refusa
 from kschedweb.engine.values import dataclass
 
 # Characters. Without a bound, aliases of one long text could fill memory.
-MOST_ALIASED_TEXT = 1 << 20  # characters: a long text is not repeated until memory is full
+MOST_ALIASED_TEXT = 1 << 20
 MERGE_TAKES = "a merge key (<<) takes a mapping, or a list of mappings"
 AnchoredValue = TypeVar("AnchoredValue")
 

@@ -31,7 +31,7 @@ def unpack_config_map(text: str) -> str:
     try:
         documents = values.read_documents(text, _BOUNDS, repeated_keys=True)
     except RefusedError:
-        return text  # whoever reads it says what is wrong
+        return text  # the reader of the text reports it
     if any(isinstance(document, dict) and document.get("kind") in POLICY_KINDS for document in documents):
         return text
     data = [document.get("data") or {} for document in documents if _is_config_map(document)]

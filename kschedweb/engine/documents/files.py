@@ -16,8 +16,10 @@ from kschedweb.engine.objects.lists import drop_logs, expand_lists
 GZIP = b"\x1f\x8b"
 DEEPEST = 100
 NOT_SPACE = re.compile(r"[^ \t\r\n]")
-MOST_BYTES = 1 << 30  # after unpacking
-MOST_VALUES = 50_000_000  # of YAML, keys included
+# Bytes after decompression.
+MOST_BYTES = 1 << 30
+# Values of YAML, keys included.
+MOST_VALUES = 50_000_000
 
 
 class ReadError(ValueError):

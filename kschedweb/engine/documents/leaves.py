@@ -17,7 +17,7 @@ from kschedweb.engine.values import dataclass
 DURATION = r"^\+?(0|(([0-9]+(\.[0-9]*)?|\.[0-9]+)(ns|us|µs|ms|s|m|h))+)$"
 QUANTITY = r"^\+?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+|[numkMGTPE]|[KMGTPE]i)?$"
 # Seconds: 100 years. Longer waits are a mistake, and would overflow times.
-LONGEST = 100 * 366 * 86400.0  # seconds
+LONGEST = 100 * 366 * 86400.0
 _PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
@@ -288,7 +288,7 @@ class Object:
     # Raises ObjectError with the path within the object.
     check: Callable[[Json], object] | None = None
     # Allowed kinds of Kubernetes objects; empty for any object.
-    kinds: tuple[str, ...] = ()  # of Kubernetes objects; empty: any object
+    kinds: tuple[str, ...] = ()
 
     def read(self, raw: Any, path: str, problems: Problems) -> Json:
         if not isinstance(raw, dict):

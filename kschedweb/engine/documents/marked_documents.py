@@ -33,7 +33,8 @@ class MarkedProblem:
     # Line and columns are counted from 1.
     line: int = 1
     column: int = 1
-    end_column: int = 0  # 0: to the end of the line
+    # 0 means the end of the line.
+    end_column: int = 0
     keys: Path = ()
     # The same for people who fill in a form; "" if there is no such text.
     plain: str = ""

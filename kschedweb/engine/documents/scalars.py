@@ -11,7 +11,8 @@ from typing import Any
 
 INT64_MAX = (1 << 63) - 1
 _NUMERIC = "+-.0123456789"
-_UINT64_DIGITS = 20  # decimal digits; more are a float, and are not read as a whole number
+# Longer decimal numbers are read as floats, because they exceed 64 bits.
+_UINT64_DIGITS = 20
 
 _WORDS: dict[str, Any] = {
     **dict.fromkeys(["y", "Y", "yes", "Yes", "YES", "true", "True", "TRUE", "on", "On", "ON"], True),

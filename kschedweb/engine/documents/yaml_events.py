@@ -15,7 +15,8 @@ import yaml
 
 from kschedweb.engine.values import dataclass
 
-Event = Any  # PyYAML's events are not typed
+# PyYAML's events are not typed.
+Event = Any
 MOST_DIRECTIVES, LONGEST_DIRECTIVE = 100, 1_000
 
 # libyaml's parser is many times faster, and not always installed.
@@ -24,7 +25,7 @@ _DIRECTIVE = re.compile(r"^%TAG.*", re.MULTILINE)
 
 
 class Reason(Enum):
-    """Why a text is refused."""
+    """The reason why a text is refused."""
 
     SYNTAX = "syntax"
     DEPTH = "depth"

@@ -31,8 +31,10 @@ from kschedweb.engine.values import dataclass
 # kube-scheduler's `MaxExtenderPriority`: the highest score that an extender gives.
 MAX_PRIORITY = 10
 OK = 200
-Post = Callable[[str, bytes, float], tuple[int, bytes]]  # (url, body, seconds) to (HTTP status, body)
-Victims = Mapping[str, tuple[Sequence[Pod], int]]  # node to (pods to evict, how many violate a budget)
+# (url, body, timeout in seconds) -> (HTTP status, body).
+Post = Callable[[str, bytes, float], tuple[int, bytes]]
+# Node -> (pods to evict, number of them that violate a budget).
+Victims = Mapping[str, tuple[Sequence[Pod], int]]
 
 
 class TransportError(Exception):

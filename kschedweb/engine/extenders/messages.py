@@ -20,7 +20,8 @@ def _create_struct(go: str, **fields: Type) -> Struct:
     return Struct(go, "", tuple(StructField(name, field_type) for name, field_type in fields.items()))
 
 
-NODE, POD = Raw("v1.Node"), Raw("v1.Pod")  # whole objects, taken as they are
+# Whole objects, which are not checked.
+NODE, POD = Raw("v1.Node"), Raw("v1.Pod")
 STRINGS = ListType(STRING)
 FAILED = MapType(STRING, go="v1.FailedNodesMap")
 NODES = _create_struct("v1.NodeList", items=ListType(NODE))

@@ -14,7 +14,8 @@ from kschedweb.engine.state.columns import Codes, Mask
 from kschedweb.engine.values import dataclass
 
 NO_REASON = unresolvable()
-EXTENDER = "Extender"  # the name under which extenders reject pods
+# The name that rejections by extenders have in place of a plugin's.
+EXTENDER = "Extender"
 
 
 @dataclass(slots=True)

@@ -13,8 +13,10 @@ from kschedweb.engine.framework.status import SUCCESS, Status, outside_simulatio
 from kschedweb.engine.state.columns import Codes, Ints
 from kschedweb.engine.values import dataclass
 
-FEASIBLE, EXCLUDED = -1, -2  # in Explanation.rejected_by
-UNSCORED = 1  # a node's score where nothing scores nodes
+# Values of Explanation.rejected_by that are no index of a filter.
+FEASIBLE, EXCLUDED = -1, -2
+# The score of every node if no plugin and no extender scores.
+UNSCORED = 1
 
 
 @lru_cache(maxsize=16)
@@ -69,9 +71,10 @@ def _no_scores() -> Ints:
 
 @dataclass(slots=True)
 class Explanation:
-    """Why a pod goes where it goes."""
+    """The reasons why a pod goes to its node, or to none."""
 
-    scale: ClassVar[int] = 100  # the highest score that a plugin gives before its weight
+    # The highest score that a plugin gives before its weight.
+    scale: ClassVar[int] = 100
 
     # ``namespace/name``.
     pod: str
@@ -102,10 +105,14 @@ class Explanation:
     message: str = ""
     # PostFilter's part of the FitError.
     post_filter: str = ""
-    absent: Status | None = None  # what is known of the nodes that PreFilter excluded while it let the pod pass
-    unasked: list[str] = field(default_factory=list)  # the addresses of extenders that would have had a say
-    asks: dict[str, dict[str, Any]] = field(default_factory=dict)  # what Permit plugins would ask of people, by plugin
-    preemption: Any = None  # what PostFilter found, where it was asked for and could help; it has a ``to_dict``
+    # Status of the nodes that PreFilter excluded while it let the pod pass.
+    absent: Status | None = None
+    # Addresses of the extenders that would have been asked.
+    unasked: list[str] = field(default_factory=list)
+    # Questions that Permit plugins would ask of people, by plugin.
+    asks: dict[str, dict[str, Any]] = field(default_factory=dict)
+    # The result of PostFilter, if it was asked for and could help: an object with a ``to_dict``.
+    preemption: Any = None
 
     @property
     def node(self) -> str:

@@ -98,7 +98,8 @@ class GroupRoom:
     nominated: dict[str, str] = field(default_factory=dict)
     # Pods that have to be evicted first.
     victims: tuple[Pod, ...] = ()
-    violations: int = 0  # how many of the victims a disruption budget would keep
+    # Number of victims that a disruption budget would keep.
+    violations: int = 0
     # Claims whose devices have to be given back for a pod, by its key; filled without success, too.
     frees: Mapping[str, tuple[FreeClaim, ...]] = field(default_factory=dict)
 

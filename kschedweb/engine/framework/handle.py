@@ -36,7 +36,7 @@ class CycleHandle:
     thorough: bool = False
     # Report what would be done, and do nothing.
     explains: bool = False
-    # Evictions happen in the real cluster, which shows them later; they are not simulated here.
+    # Changes are made in the real cluster, which shows them later, and not in the snapshot.
     elsewhere: bool = False
 
     def fits(self, cycle: Cycle, node: int) -> Status:

@@ -32,12 +32,16 @@ Memo = TypeVar("Memo")
 
 
 class PluginScope(IntEnum):
-    """How far a plugin looks, beyond the pod itself, for its answers about a node."""
+    """The range of objects that a plugin looks at, beyond the pod itself, for its answers about a node."""
 
-    NODE = 0  # the node object, and other objects that are not pods
-    ROOM = 1  # also what the node has and what of it is taken: its column of resources
-    PODS = 2  # also the pods on that very node
-    CLUSTER = 3  # anything
+    # The node object, and other objects except pods.
+    NODE = 0
+    # Also the node's allocatable and requested resources.
+    ROOM = 1
+    # Also the pods on that node.
+    PODS = 2
+    # Anything.
+    CLUSTER = 3
 
 
 @dataclass(slots=True)
@@ -235,10 +239,14 @@ class PreemptingExtender(Protocol):
 class Handle(Protocol):
     """The part of its cycle that a plugin may use: kube-scheduler's handle."""
 
-    extenders: Sequence[PreemptingExtender]  # in the order in which they are asked
-    thorough: bool  # look at all nodes, for an explanation, rather than at as many as a decision needs
-    explains: bool  # say what would be done, and leave it undone
-    elsewhere: bool  # what is to be done is done in the cluster, which then shows it
+    # In the order in which they are asked.
+    extenders: Sequence[PreemptingExtender]
+    # Look at all nodes, for an explanation, rather than at as many as a decision needs.
+    thorough: bool
+    # Report what would be done, and do nothing.
+    explains: bool
+    # Changes are made in the real cluster, which shows them later, and not in the snapshot.
+    elsewhere: bool
 
     def fits(self, cycle: Cycle, node: int) -> Status:
         """Return whether the filters pass on the node at a position, with the pods nominated to it and without."""

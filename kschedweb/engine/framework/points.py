@@ -44,13 +44,13 @@ from kschedweb.engine.framework.interface import (
 from kschedweb.engine.values import dataclass
 
 Protocol = TypeVar("Protocol")
-# Whether a class follows a protocol.
-_FOLLOWS: dict[tuple[type, type], bool] = {}  # (class, protocol)
+# By (class, protocol), whether the class follows the protocol.
+_FOLLOWS: dict[tuple[type, type], bool] = {}
 
 
 @cache
 def _protocol_members(protocol: Any) -> frozenset[str]:
-    """The names that ``protocol`` asks for; ``isinstance`` looks for them anew for each object."""
+    """Return the names that ``protocol`` requires. ``isinstance`` looks for them anew for each object."""
     bases = [base for base in protocol.__mro__ if base.__module__ not in ("typing", "builtins")]
     names = {name for base in bases for name in (*vars(base), *vars(base).get("__annotations__", ()))}
     return frozenset(name for name in names if not name.startswith("_"))
@@ -98,7 +98,8 @@ class Points:
     asking: dict[str, AskingPlugin] = field(default_factory=dict)
     preparing: dict[str, Preparing] = field(default_factory=dict)
     selective: list[SelectivePlugin] = field(default_factory=list)
-    binds_all: bool = False  # whether a plugin of Reserve, PreBind, Bind or PostBind does not say whom it concerns
+    # A plugin of Reserve, PreBind, Bind or PostBind is not selective, so these points run for every pod.
+    binds_all: bool = False
 
     @classmethod
     def from_plugins(cls, by_point: Mapping[str, Iterable[Plugin]]) -> Points:

@@ -20,7 +20,8 @@ from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.state.cluster_objects import ClusterObjects
 
 NAME = "GangScheduling"
-TIMEOUT = 5 * 60.0  # seconds that a pod waits at Permit for the others
+# Seconds that a pod waits at Permit for the others.
+TIMEOUT = 5 * 60.0
 TOO_FEW = "waiting for minCount pods from a gang to appear in scheduling queue"
 WAITS = Status(Code.WAIT, ("waiting for minCount pods from a gang to be scheduled",))
 

@@ -31,9 +31,11 @@ from kschedweb.engine.validation.fields import Problem, Typed, child_path, inval
 from kschedweb.engine.validation.golang import parse_duration, parse_seconds
 from kschedweb.engine.values import dataclass
 
-TOLERANCE = 1e-9  # percent; smaller differences do not count
+# Percent; smaller differences do not count.
+TOLERANCE = 1e-9
 IDLE = "Idle"
-UNIT = {CPU: 1000.0, MEMORY: 1.0}  # units of limits per unit of a workload's figures: milli-CPU per core, bytes
+# Units of limits per unit of a workload's figures: milli-CPU per core, bytes.
+UNIT = {CPU: 1000.0, MEMORY: 1.0}
 MIN_NODE_WEIGHT, CLEAN_UP = 0.2, "5m0s"
 WINDOW_WEIGHTS = {"15m": 0.5, "1h": 0.3, "1d": 0.2}
 RESOURCE_WEIGHTS = {CPU: 1.0, MEMORY: 1.0}
@@ -44,11 +46,16 @@ class Levels:
     """The levels of each (resource, window) of ``keys``: float64[keys, nodes] in percent, NaN where unknown."""
 
     keys: list[tuple[str, str]]
-    node: Floats  # as measured
-    missing: Floats  # use of pods that are newer than the measurement
-    pod: Floats  # what the pod would add
-    cluster: Floats  # [keys, 1]
-    score: Floats  # before rounding
+    # The node's measured level.
+    node: Floats
+    # Use of pods that are newer than the measurement.
+    missing: Floats
+    # The pod's own addition.
+    pod: Floats
+    # The cluster's level, [keys, 1].
+    cluster: Floats
+    # The score before rounding.
+    score: Floats
 
     @property
     def target(self) -> Floats:

@@ -42,9 +42,12 @@ SCORE = "InterPodAffinity.score"
 class RequiredCounts:
     """The counts of PreFilter: pods by topology value, for the pod's own terms and for those of placed pods."""
 
-    existing: TopologySums  # placed pods whose required anti-affinity matches the incoming pod
-    affinity: TopologySums  # placed pods that match all required affinity terms of the incoming pod
-    anti: TopologySums  # placed pods that match a required anti-affinity term of the incoming pod
+    # Placed pods whose required anti-affinity matches the incoming pod.
+    existing: TopologySums
+    # Placed pods that match all required affinity terms of the incoming pod.
+    affinity: TopologySums
+    # Placed pods that match a required anti-affinity term of the incoming pod.
+    anti: TopologySums
     # The pod matches all its required affinity terms itself.
     matches_itself: bool
 
@@ -56,7 +59,8 @@ class RequiredCounts:
 class TopologyCounts:
     """The counts for pods of one signature: their own terms by topology key, and the terms of placed pods."""
 
-    tallies: list[tuple[str, int, SelectionTally]]  # topology key, weight, pods that match
+    # Topology key, weight, pods that match.
+    tallies: list[tuple[str, int, SelectionTally]]
     placed: TermTally
 
     def total_sums(self) -> TopologySums:

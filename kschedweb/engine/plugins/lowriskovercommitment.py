@@ -38,8 +38,10 @@ from kschedweb.engine.values import dataclass
 # Defaults of scheduler-plugins.
 SMOOTHING_WINDOW = 5
 RISK_LIMIT_WEIGHT = 0.5
-VARIANCE_ALLOWANCE = 0.99  # of the largest variance that a beta distribution with the same mean can have
-Promised = tuple[int, int, int, int]  # requests and limits: milli-CPU, bytes, milli-CPU, bytes
+# The variance is capped at this share of the largest that a beta distribution with the same mean can have.
+VARIANCE_ALLOWANCE = 0.99
+# Requests and limits: milli-CPU, bytes, milli-CPU, bytes.
+Promised = tuple[int, int, int, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,9 +49,11 @@ class Promises:
     """Requests and limits of one resource on nodes, with and without the pod. All are float64[nodes]."""
 
     allocatable: Floats
-    request: Floats  # at most allocatable
+    # At most allocatable.
+    request: Floats
     limit: Floats
-    request_before: Floats  # at most allocatable
+    # At most allocatable.
+    request_before: Floats
     limit_before: Floats
 
     def select_nodes(self, nodes: NDArray[np.intp]) -> Promises:
@@ -63,7 +67,8 @@ class LoadRisks:
     """The risk of load of one resource for ``inputs``. It does not depend on the pod to place, so it is cached."""
 
     watermarks: Watermarks
-    inputs: Floats  # [3, nodes]: allocatable, and requests and limits before the pod
+    # [3, nodes]: allocatable, and requests and limits before the pod.
+    inputs: Floats
     # float64[nodes].
     risk: Floats
 

@@ -49,7 +49,8 @@ from kschedweb.engine.values import dataclass
 
 TOO_MANY_PODS, PODS = "Too many pods", "pods"
 MISSING = error('error reading "PreFilterNodeResourcesFit" from cycleState: not found')
-_BITS = 31  # failures, of two bits each, that a number of 64 holds
+# Failures that fit into an int64, at two bits each.
+_BITS = 31
 LEAST_ALLOCATED, MOST_ALLOCATED, RATIO = "LeastAllocated", "MostAllocated", "RequestedToCapacityRatio"
 
 

@@ -30,8 +30,10 @@ from kschedweb.engine.validation.fields import Problem, Typed, child_path, inval
 # The power model in watts: k0 + k1 × e^(k2 × percent of CPU in use).
 POWER = {"k0": 400.0, "k1": -90.0, "k2": -0.07}
 NO_MODEL: dict[str, float] = {}
-FEMTO = 1e15  # femtowatts in a watt: scores are whole numbers
-OUT_OF_RANGE = np.iinfo(np.int64).min  # Go's int64 of a float out of range, on amd64
+# Femtowatts in a watt: scores are whole numbers.
+FEMTO = 1e15
+# Go's int64 of a float out of range, on amd64.
+OUT_OF_RANGE = np.iinfo(np.int64).min
 
 
 class Peaks:

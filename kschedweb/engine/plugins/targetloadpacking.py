@@ -35,7 +35,8 @@ TARGET_UTILIZATION = 40
 DEFAULT_REQUESTS = {CPU: "1000m"}
 MULTIPLIER = "1.5"
 TARGET, FIXED_50 = "Target", "Fixed50"
-REPORTING_INTERVAL = 60  # seconds; the figures do not yet show the use of a pod placed within this time
+# Seconds; the figures do not yet show the use of a pod placed within this time.
+REPORTING_INTERVAL = 60
 
 
 class TargetLoadPacking:

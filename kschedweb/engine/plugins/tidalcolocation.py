@@ -24,7 +24,8 @@ from kschedweb.engine.state.watermarks.curves import fill_missing_hours
 from kschedweb.engine.validation.fields import Problem, child_path, invalid
 from kschedweb.engine.values import dataclass
 
-NEUTRAL = 50.0  # the score of a node without a tide
+# The score of a node without a tide.
+NEUTRAL = 50.0
 # Default of pointsPerPercent.
 POINTS = 5.0
 # Milli-CPU in a core.
@@ -35,10 +36,14 @@ MILLI = 1000.0
 class Tides:
     """Curves of 24 hours in UTC, and the tides computed from them."""
 
-    pod: Floats  # cores, [24]
-    node: Floats  # percent of allocatable, [24, nodes]
-    cluster: Floats  # the mean node, [24]
-    tide: Floats  # [nodes]
+    # Cores, [24].
+    pod: Floats
+    # Percent of allocatable, [24, nodes].
+    node: Floats
+    # The mean of the nodes, percent of allocatable, [24].
+    cluster: Floats
+    # Points of percent, [nodes].
+    tide: Floats
 
 
 class TidalCoLocation:

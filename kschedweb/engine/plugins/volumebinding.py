@@ -66,7 +66,7 @@ NO_CAPACITY = (
     'running Score plugins: plugin "VolumeBinding" failed with: a CSIStorageCapacity has a maximumVolumeSize and no '
     "capacity, or a claim names its class in an annotation alone: kube-scheduler itself ends on it"
 )
-# kube-scheduler's `defaultShapePoint`s: less used storage scores higher.
+# kube-scheduler's default: the less storage is used, the higher the score.
 DEFAULT_SHAPE = ({"utilization": 0, "score": 10}, {"utilization": 100, "score": 0})
 NO_SUCH_VOLUME = "node(s) unavailable due to one or more pvc(s) bound to non-existent pv(s)"
 
@@ -77,7 +77,8 @@ class PodVolumeClaims:
 
     bound: list[Claim] = field(default_factory=list)
     delayed: list[Claim] = field(default_factory=list)
-    immediate: bool = False  # a claim with immediate binding is not bound yet
+    # True if a claim with immediate binding is not bound yet.
+    immediate: bool = False
 
 
 class VolumeBinding:
@@ -266,7 +267,7 @@ class _VerdictBuilder:
         self._errors.append(text)
 
     def to_verdicts(self, rows: Rows) -> Verdicts:
-        """The codes of the rows and their statuses, one for each combination of reasons that occurs."""
+        """Return the codes of the rows and their statuses, one for each combination of reasons that occurs."""
         # One bit per reason; an error replaces them. 0, for passing, is put first so that it gets code 0.
         weights = (1 << np.arange(len(self._reasons), dtype=np.int32))[:, None]
         patterns = (np.array(list(self._reasons.values())) * weights).sum(axis=0).astype(np.int32)

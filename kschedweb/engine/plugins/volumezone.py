@@ -28,9 +28,10 @@ from kschedweb.engine.state.snapshot import Snapshot
 from kschedweb.engine.state.volumes.storage import MissingClaim, Storage
 
 REJECTED = unresolvable("node(s) had no available volume zone")
-# Each zone or region label with its stable name. Volumes may carry the deprecated beta labels, as may nodes.
+# Each zone or region label with its stable name. A node without a volume's beta label is matched by the stable one.
 KEYS = {BETA_ZONE: ZONE, BETA_REGION: REGION, ZONE: ZONE, REGION: REGION}
-Topology = tuple[str, frozenset[str]]  # label, the values allowed
+# (label, allowed values).
+Topology = tuple[str, frozenset[str]]
 
 
 class Unresolved(Exception):

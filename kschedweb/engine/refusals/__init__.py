@@ -98,11 +98,14 @@ RULES: dict[str, KindRules] = {
     },
 }
 
-JOB_NAME = "job-name"  # the label that the API server gives to the pods of a job
+# The label that the API server gives to the pods of a job.
+JOB_NAME = "job-name"
 # Contents whose answer is cached: a cluster has far fewer templates than pods.
 MOST_KNOWN = 4096
-UNDOTTED = ("Namespace", "Service", "StatefulSet")  # kinds whose names have no dots
-UNNAMED = ("PodDisruptionBudget",)  # those whose names may be anything, and whose labels are looked at in the end
+# Kinds whose names have no dots.
+UNDOTTED = ("Namespace", "Service", "StatefulSet")
+# Kinds whose names may be anything, and whose labels are checked last.
+UNNAMED = ("PodDisruptionBudget",)
 
 
 def find_refusals(raw: Any, *, read: bool = False) -> list[ApiRefusal]:
@@ -142,7 +145,7 @@ def _find_shared(kind: str, item: FieldValue, rules: KindRules) -> Shared:
         return next(_find_unreadable(item), None), ()
     try:
         content = marshal.dumps((kind, item.value.get("apiVersion")), 2) + rules.content(item.value)
-    except ValueError:  # whoever reads it says what is wrong
+    except ValueError:  # the reader of the object reports it
         return next(_find_unreadable(item), None), ()
     if (cached := _SHARED_CACHE.get(content)) is None:
         broken = next(_find_unreadable(item), None)

@@ -32,7 +32,8 @@ HIGHEST_PRIORITY = 1_000_000_000
 # Kubernetes' `SystemPriorityClasses`.
 SYSTEM = {"system-cluster-critical": 2_000_000_000, "system-node-critical": 2_000_001_000}
 MODES = ("ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod")
-RECLAIM = ("Delete", "Recycle", "Retain")  # of volumes; classes do not have Recycle
+# Reclaim policies of volumes; classes do not have Recycle.
+RECLAIM = ("Delete", "Recycle", "Retain")
 BINDING = ("Immediate", "WaitForFirstConsumer")
 PREEMPTION = ("PreemptLowerPriority", "Never")
 EVICTION = ("AlwaysAllow", "IfHealthyBudget")

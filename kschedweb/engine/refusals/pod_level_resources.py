@@ -72,7 +72,7 @@ def _fill_from_containers(
 
 
 def _less_problems(listed: FieldValue, pod_amounts: Amounts, container_amounts: Amounts) -> Iterator[Problem]:
-    """Yield the resources of which the pod has less than its containers together."""
+    """Yield the resources that the pod has less of than its containers together."""
     list_name = listed.path.rpartition(".")[2]
     for name, value in container_amounts.items():
         if name in pod_amounts and value.compare(pod_amounts[name]) > 0:

@@ -29,7 +29,7 @@ SHARED = (
     *("topologySpreadConstraints", "tolerations", "hostNetwork", "overhead"),
 )
 # The end of both matchLabelKeys and mismatchLabelKeys.
-LABEL_KEYS = b"atchLabelKeys"  # the end of matchLabelKeys and mismatchLabelKeys
+LABEL_KEYS = b"atchLabelKeys"
 # Fields of a container that are checked.
 OF_CONTAINERS = ("name", "ports", "resources", "restartPolicy")
 PROTOCOLS = ("SCTP", "TCP", "UDP")

@@ -24,7 +24,7 @@ CURRENT = V1_37
 
 
 # Limits on a request's files: their number, and their characters in all.
-MOST_FILES, LARGEST_FILES = 20, 1 << 20  # characters of all together
+MOST_FILES, LARGEST_FILES = 20, 1 << 20
 MINOR_VERSION = re.compile(r"1\.\d{1,4}")
 BOOLEANS = {"true": True, "false": False}
 

@@ -22,7 +22,8 @@ from kschedweb.engine.scenario.reading import MODE_SEQUENCE, ScenarioError, read
 from kschedweb.engine.scenario.scenario import DRY_RUN_REQUEST, measure_placing, read_pending, read_snapshot, remarks_on
 from kschedweb.engine.values import dataclass
 
-Registries = dict[Edition, Registry]  # what has been registered, by the edition whose process it is
+# The registry of each edition's process.
+Registries = dict[Edition, Registry]
 
 
 @dataclass(frozen=True, slots=True)

@@ -52,7 +52,8 @@ class Scenario:
     mode: str
     # ``schedule`` evicts pods.
     preempt: bool = False
-    remarks: tuple[str, ...] = ()  # what an API server would have refused; that another release was asked for
+    # Objects that an API server would have refused, and whether another release was asked for.
+    remarks: tuple[str, ...] = ()
 
     @classmethod
     def from_text(cls, text: str) -> Scenario:
@@ -298,7 +299,7 @@ def _apply_classes(raw: Json) -> tuple[Json, tuple[str, ...]]:
         except AdmissionError as refused:
             remarks.append(f"{refused}: it is taken as it is")
         except ObjectError:
-            pass  # whoever reads the pod says so
+            pass  # the reader of the pod reports it
         return item
 
     lists = {"objects": [with_class(item) for item in objects], "pending": [with_class(item) for item in pending]}

@@ -171,7 +171,7 @@ def _duration_step(remaining: str, text: str) -> tuple[int, str]:
     scale = NANOSECONDS[unit[0]]
     amount = int(match["whole"].lstrip("0") or "0") * scale
     if match["part"]:
-        # Go multiplies in float64 by scale / 10^digits, in this order; 18 digits are all that its int64 holds.
+        # Go multiplies in float64 by scale / 10^digits, in this order, with the digits that fit into an int64.
         amount += int(float(int(match["part"][:18])) * (float(scale) / 10.0 ** len(match["part"][:18])))
     if amount > INT64_MAX + 1:
         raise ValueError(f"time: invalid duration {_time_quote(text)}")

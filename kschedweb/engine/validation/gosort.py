@@ -13,10 +13,12 @@ from typing import Generic, TypeVar
 from kschedweb.engine.values import dataclass
 
 Item = TypeVar("Item")
-SHORT, LONG = 12, 50  # up to SHORT items insertion sort is enough; from LONG on, pivots are chosen with more care
+# Up to SHORT items are sorted by insertion; from LONG items on, pivots are chosen with more care.
+SHORT, LONG = 12, 50
 # `maxSteps` of `partialInsertionSort_func`.
 STEPS = 5
-RISING, FALLING, UNKNOWN = 0, 12, -1  # numbers of swaps in the choice of a pivot that say how sorted the items are
+# Numbers of swaps while a pivot was chosen: no swap means rising items, all possible swaps falling ones.
+RISING, FALLING, UNKNOWN = 0, 12, -1
 # Keeps the random numbers of `xorshift` to 64 bits.
 WORD = 2**64 - 1
 

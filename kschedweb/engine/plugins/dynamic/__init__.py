@@ -34,17 +34,22 @@ from kschedweb.engine.values import dataclass
 TOO_HIGH = "Load[{}] of node[{}] is too high"
 # Go's int64 of a float out of range, on amd64.
 SMALLEST = -(2**63)
-FACTOR = 10  # points that each point of heat costs; some articles tell of 1
+# Points that each point of heat costs. Some articles about crane say 1; its code has 10.
+FACTOR = 10
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class MetricUse:
     """The figures of one metric. Arrays are [nodes]."""
 
-    usage: Floats  # fraction of the node's capacity, NaN where nothing is known
-    time: Floats  # when it was written or measured, seconds of the epoch
-    annotated: Mask  # from the node's annotation (even an invalid one), not from watermarks
-    valid: Mask  # whether it counts now
+    # Fraction of the node's capacity, NaN where nothing is known.
+    usage: Floats
+    # Time at which it was written or measured, in seconds of the epoch.
+    time: Floats
+    # From the node's annotation (even an invalid one), not from watermarks.
+    annotated: Mask
+    # The usage counts now: it is known and not too old.
+    valid: Mask
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -24,7 +24,8 @@ from kschedweb.engine.values import dataclass
 
 GROUP, KIND = "scheduler.policy.crane.io", "DynamicSchedulerPolicy"
 API_VERSION = f"{GROUP}/v1alpha1"
-SCHEME = "pkg/runtime/scheme.go:100"  # where the decoder that crane-scheduler is built with refuses an unknown kind
+# The place in the source of crane-scheduler's decoder that its errors about unknown kinds name.
+SCHEME = "pkg/runtime/scheme.go:100"
 FAILED = "failed to get scheduler policy from config file"
 DOCUMENT = Struct(
     f"v1alpha1.{KIND}",

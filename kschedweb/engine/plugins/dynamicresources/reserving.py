@@ -24,7 +24,8 @@ from kschedweb.engine.state.devices.claims import EXTENDED_NAME, extended_key
 from kschedweb.engine.state.devices.needs import ClaimError, DeviceNeeds, needs_of
 
 EXTENDED, USES, CHOSEN = "DynamicResources.extended", "DynamicResources.uses", "DynamicResources.chosen"
-MAX_RESERVED = 256  # pods that the API server lets share a claim
+# The API server lets this many pods share a claim: `ResourceClaimReservedForMaxSize`.
+MAX_RESERVED = 256
 
 
 def choose_devices(cycle: Cycle, node: str, features: Features) -> Status:

@@ -45,13 +45,13 @@ class ApprovalRule:
     margin: int | None
     usage: Json | None
     # Number of people by role.
-    approvals: dict[str, int]  # role -> people
+    approvals: dict[str, int]
     # How long the pod waits.
     seconds: float
     # The pod goes on if nobody decides in time.
-    allows: bool  # when nobody decides in time
+    allows: bool
     # People may decide about their own pods.
-    allows_own_pods: bool  # may people decide about their own pods?
+    allows_own_pods: bool
     reason: str
 
     @classmethod

@@ -21,7 +21,8 @@ from kschedweb.engine.validation.labels import name_complaints, value_complaints
 
 Args = dict[str, Any]
 
-ROLES = ("approver", "admin")  # roles of the site that may decide; an admin may decide as an approver
+# Roles of the site that may decide; an admin may decide as an approver.
+ROLES = ("approver", "admin")
 WINDOWS = ("5m", "15m", "1h", "1d")
 MATCHING, ON_TIMEOUT, OWN_PODS = ("First", "All"), ("Deny", "Allow"), ("Allow", "Forbid")
 OPERATORS = ("In", "NotIn", "Exists", "DoesNotExist")

@@ -43,16 +43,18 @@ EXPIRED = "node(s) nodeMetric expired"
 EXCEEDED = "node(s) {} usage exceed threshold"
 EXCEEDED_AGGREGATED = "node(s) {} aggregated usage exceed threshold"
 TOO_OLD = "too old"
-WINDOWS = ("5m", "15m")  # Koordinator's, and its substitute
+# Windows of the mean use: Koordinator's own, and a substitute for sources without it.
+WINDOWS = ("5m", "15m")
 SYSTEM = "system"
-REPORT_INTERVAL = 60.0  # seconds between reports if a node does not say
+# Seconds between reports if a node does not say.
+REPORT_INTERVAL = 60.0
 # The names of windows with percentiles, such as 5m_p95.
 PERCENTILE = re.compile(r"(?P<count>\d+)(?P<unit>[smhd])_(?P<kind>avg|p50|p90|p95|p99)", re.ASCII)
 UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 # Parts of a pod's contribution: to the node's figures, to the use of koord-prod pods, to those pods' figures, and all
 # that
 # is expected.
-PARTS = 4  # what pods add: to the figures of the node, to use and figures of koord-prod; and all that is expected
+PARTS = 4
 
 
 class Threshold(NamedTuple):

@@ -11,7 +11,8 @@ from kschedweb.engine.validation.golang import duration_text, quote
 
 Args = dict[str, Any]
 
-EXPIRATION = 180  # seconds
+# Default of nodeMetricExpirationSeconds.
+EXPIRATION = 180
 # Percent, as in Koordinator's defaults.
 RESOURCE_WEIGHTS = {"cpu": 1, "memory": 1}
 USAGE_THRESHOLDS = {"cpu": 65, "memory": 95}

@@ -52,11 +52,16 @@ class Constraint:
     rule: SpreadConstraint
     selector: Selector
     column: LabelColumn
-    complete: Mask  # nodes with all the labels that are required to take part
-    counted: Mask  # nodes whose pods count
-    domains: Mask  # topology values that take part
-    tally: SelectionTally  # matching pods by topology value; by node for a soft constraint over hosts
-    counts: Ints  # the tally's counts in this cycle
+    # Nodes with all the labels that are required to take part.
+    complete: Mask
+    # Nodes whose pods count.
+    counted: Mask
+    # Topology values that take part.
+    domains: Mask
+    # Matching pods by topology value; by node for a soft constraint over hosts.
+    tally: SelectionTally
+    # The tally's counts in this cycle.
+    counts: Ints
     weight: float = 0.0
 
     def clone(self) -> Constraint:
@@ -77,7 +82,8 @@ class PreScoreState:
     """The state that PreScore leaves to Score."""
 
     constraints: list[Constraint]
-    ignored: Mask  # feasible nodes that lack a label and are not scored
+    # Feasible nodes that lack a label and are not scored.
+    ignored: Mask
 
 
 class PodTopologySpread:
@@ -214,7 +220,7 @@ class PodTopologySpread:
             if constraint.by_host:
                 if cycle.snapshot.bare:
                     constraint.counts = np.zeros_like(constraint.counts)
-                # `topologyNormalizingWeight`: the logarithm keeps constraints over many values from dominating.
+                # The weight of `topologyNormalizingWeight`: ln(number of domains + 2).
                 constraint.weight = math.log(int(scored.sum()) + 2)
                 continue
             codes = _with_empty(constraint.column)

@@ -42,8 +42,10 @@ STATUSES = (
     unresolvable("the CPU load of the node exceeds the upper limit.", fact=CPU),
     unresolvable("the memory load of the node exceeds the upper limit.", fact=MEMORY),
 )
-WINDOWS = ("10m", "15m")  # Volcano's, and its substitute
-ACTIVE = 300.0  # seconds for which figures count, inclusive
+# Windows of the mean use: Volcano's own, and a substitute for sources without it.
+WINDOWS = ("10m", "15m")
+# Seconds for which figures count, inclusive.
+ACTIVE = 300.0
 # How often Volcano reads the figures.
 INTERVAL = "30s"
 
@@ -58,7 +60,8 @@ class Model:
     burst_ratio: float
     risk_threshold: float
     risk_factor: float
-    best_effort: tuple[float, float]  # milli-CPU, bytes
+    # Expected use of a pod without requests: milli-CPU, bytes.
+    best_effort: tuple[float, float]
 
     def compute_load(self, cpu: Floats, memory: Floats) -> Floats:
         """Return the load of nodes that use these shares of their CPU and memory; 0 if all weights are 0."""

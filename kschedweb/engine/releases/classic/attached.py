@@ -18,10 +18,11 @@ from kschedweb.engine.state.cluster_objects import ClusterObjects
 from kschedweb.engine.state.columns import Ints, Mask
 
 CSI_PREFIX = "attachable-volumes-csi-"
-# `ResourceNameLengthLimit`: the longest name of a resource without its prefix.
+# kube-scheduler's `ResourceNameLengthLimit`: longer names are hashed.
 LONGEST = 63
 NAMELESS = "PersistentVolumeClaim had no name"
-Volume = tuple[str, str]  # its kind (a field of ATTACHED, or a CSI driver's resource) and its name
+# Its kind (a field of ATTACHED, or a CSI driver's resource) and its name.
+Volume = tuple[str, str]
 
 
 def limit_key(driver: str) -> str:

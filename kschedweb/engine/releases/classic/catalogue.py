@@ -40,11 +40,13 @@ MORE_PRIORITIES = {
     "MostRequestedPriority": 1,
     "RequestedToCapacityRatioPriority": 1,
 }
-LATER_PREDICATES = frozenset({"CheckNodePIDPressure", "MaxCSIVolumeCountPred"})  # than 1.9
+# Predicates that came after 1.9.
+LATER_PREDICATES = frozenset({"CheckNodePIDPressure", "MaxCSIVolumeCountPred"})
 PRESSURES = frozenset({"CheckNodeMemoryPressure", "CheckNodeDiskPressure", "CheckNodePIDPressure"})
 
 
-ALL_NODES, HALF = 100, 50  # percent
+# Percent.
+ALL_NODES, HALF = 100, 50
 
 
 @dataclass(frozen=True, slots=True)

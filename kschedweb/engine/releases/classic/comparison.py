@@ -28,12 +28,17 @@ from kschedweb.engine.values import dataclass
 class MoveVerdict(StrEnum):
     """The result for a pod when the profile replaces the classic policy."""
 
-    SAME = "same"  # both choose the same node
-    EITHER = "either"  # some node is among the best on both sides; classic takes equals in turn, the profile at random
-    MOVES = "moves"  # no node is among the best on both sides
-    ONLY_CLASSIC = "only classic"  # it fits only under the classic policy
+    # Both choose the same node.
+    SAME = "same"
+    # Some node is among the best on both sides; classic takes equals in turn, the profile at random.
+    EITHER = "either"
+    # No node is among the best on both sides.
+    MOVES = "moves"
+    # It fits only under the classic policy.
+    ONLY_CLASSIC = "only classic"
     ONLY_PROFILE = "only profile"
-    NEITHER = "neither"  # it fits nowhere under either
+    # It fits nowhere under either.
+    NEITHER = "neither"
 
 
 class RuleSide(StrEnum):
@@ -46,9 +51,12 @@ class RuleSide(StrEnum):
 class RuleKind(StrEnum):
     """The effect of a rule."""
 
-    REJECTS = "rejects"  # it rejects the node that the other side chooses
-    PREFERS = "prefers"  # it prefers its own side's node
-    FAILS = "fails"  # the cycle ends in an error
+    # It rejects the node that the other side chooses.
+    REJECTS = "rejects"
+    # It prefers its own side's node.
+    PREFERS = "prefers"
+    # The cycle ends in an error.
+    FAILS = "fails"
 
 
 @dataclass(frozen=True, slots=True)

@@ -33,7 +33,8 @@ BY_ROOM = frozenset({"LeastRequestedPriority", "MostRequestedPriority", RATIO})
 SPREADING = frozenset({"SelectorSpreadPriority", "ServiceSpreadingPriority"})
 CARRIED = frozenset(SCORED_IN_1_22) | SPREADING | {SAME_FOR_ALL}
 NODE_AFFINITY = "NodeAffinityPriority"
-SELECTORS = frozenset({"GeneralPredicates", "MatchNodeSelector"})  # predicates that match a pod's node selectors
+# Predicates that match a pod's node selectors.
+SELECTORS = frozenset({"GeneralPredicates", "MatchNodeSelector"})
 NEVER_ASKED = "Version 1.13 never asked it, as its name has no place in the order of predicates; it is asked now."
 EXTENDER = (
     "It is asked as before, with capitals in the names of fields (Pod, Nodes, NodeNames), and last where it is "

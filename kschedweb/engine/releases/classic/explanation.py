@@ -13,7 +13,8 @@ from kschedweb.engine.framework.status import Code
 from kschedweb.engine.state.columns import Ints
 from kschedweb.engine.values import dataclass
 
-WHOLE = frozenset({"InterPodAffinityPriority"})  # scores all nodes at once, without a map function
+# These priorities score all nodes at once, without a map function, so they have no mapped score.
+WHOLE = frozenset({"InterPodAffinityPriority"})
 
 
 def _no_nodes() -> NDArray[np.intp]:

@@ -18,7 +18,8 @@ from kschedweb.engine.values import dataclass
 
 FILTER, PREPARED_FILTER = ("filter",), ("preFilter", "filter")
 SCORE, PREPARED_SCORE = ("score",), ("preScore", "score")
-Step = tuple[str, tuple[str, ...]]  # a plugin and its extension points
+# A plugin and its extension points.
+Step = tuple[str, tuple[str, ...]]
 
 _FIT: Step = ("NodeResourcesFit", PREPARED_FILTER)
 _NAME: Step = ("NodeName", FILTER)

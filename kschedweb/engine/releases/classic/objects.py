@@ -28,7 +28,7 @@ from kschedweb.engine.state.pod_table import PodTable
 from kschedweb.engine.values import dataclass
 
 # Templates that are cached; beyond this the cache is emptied.
-MANY = 1 << 16  # templates kept at most
+MANY = 1 << 16
 BASIC = (CPU, MEMORY, EPHEMERAL)
 # The field of a volume source that names the attached volume.
 ATTACHED = {
@@ -38,7 +38,8 @@ ATTACHED = {
     "cinder": "volumeID",
 }
 LABELS_OF_THEN = {ZONE: BETA_ZONE, REGION: BETA_REGION}
-Source = tuple[str, str]  # a field of ATTACHED and the volume's name, or "claim" and the claim's
+# A field of ATTACHED and the volume's name, or "claim" and the claim's.
+Source = tuple[str, str]
 
 
 class Faults(NamedTuple):

@@ -50,7 +50,8 @@ FIELDS = frozenset(
     | {"hardPodAffinitySymmetricWeight", "alwaysCheckAllPredicates"}
 )
 EMPTY = {"kind": "Policy", "apiVersion": "v1"}
-LISTS = frozenset({"predicates", "priorities", "predicate", "priority"})  # the last two are misspelt
+# Lists of a Policy. The last two are misspellings in published samples.
+LISTS = frozenset({"predicates", "priorities", "predicate", "priority"})
 # Nanoseconds.
 DEFAULT_TIMEOUT = 5 * 10**9
 WORDS_OF_THEN = {

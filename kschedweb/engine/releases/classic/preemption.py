@@ -38,7 +38,8 @@ UNRESOLVABLE = frozenset(
         ),
     }
 )
-NOTHING_FOUND = PostFilterResult(unschedulable())  # an earlier nomination stays
+# Without a nominated node, so that an earlier nomination stays.
+NOTHING_FOUND = PostFilterResult(unschedulable())
 Rows = NDArray[np.intp]
 
 

@@ -26,7 +26,8 @@ from kschedweb.engine.releases.older.versions import Version
 from kschedweb.engine.values import dataclass
 
 ALL = "*"
-MAX_TERM_WEIGHT = 100  # the largest weight of a preferred term
+# The largest weight of a preferred term.
+MAX_TERM_WEIGHT = 100
 REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
 MULTIPOINT = "multiPoint"
@@ -61,8 +62,10 @@ class ProfileConversion:
     notes: list[Note] = field(default_factory=list)
     # The plugin of then whose scoring strategy NodeResourcesFit takes over; "" if none.
     strategy: str = ""
-    spreads: bool = True  # whether pods were spread without constraints of their own
-    left_out: dict[str, list[str]] = field(default_factory=dict)  # plugins that nobody here knows, by their point
+    # Pods without constraints of their own were spread.
+    spreads: bool = True
+    # Unknown plugins that are left out, by their extension point.
+    left_out: dict[str, list[str]] = field(default_factory=dict)
 
     def convert(self) -> Json:
         """Return the profile of v1. Values that are not understood stay as they are."""
@@ -250,7 +253,7 @@ class ProfileConversion:
     def _merge_families(
         self, running: Mapping[str, int], explicit: Mapping[str, Any], off: set[str]
     ) -> tuple[list[Any], list[str]]:
-        """Return the entries of enabled plugins, and today's plugins of which no part runs.
+        """Return the entries of enabled plugins, and today's plugins without any running part.
 
         Of several plugins that one of today's replaces, the heaviest is kept.
         """

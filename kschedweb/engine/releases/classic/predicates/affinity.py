@@ -16,9 +16,11 @@ from kschedweb.engine.state.columns import Mask, Rows
 from kschedweb.engine.state.label_groups import Selection
 from kschedweb.engine.state.topology import SelectionTally, TopologySums
 
-FAULTY = "MatchInterPodAffinity.faulty"  # some selector cannot be parsed
+# State: set if a selector cannot be parsed.
+FAULTY = "MatchInterPodAffinity.faulty"
 TERMS = "MatchInterPodAffinity.terms"
-BACK = "MatchInterPodAffinity.back"  # the keys of the pods that were let back in
+# State: keys of the pods that preemption put back.
+BACK = "MatchInterPodAffinity.back"
 
 EXISTING, AFFINITY, ANTI_AFFINITY = (
     unschedulable(reasons.POD_AFFINITY, reason)
@@ -37,7 +39,7 @@ class MatchInterPodAffinity(InterPodAffinity):
     """
 
     # True if the pod's own terms are read even without placed pods.
-    reads_terms_alone = False  # the pod's own terms, whether or not there are placed pods
+    reads_terms_alone = False
 
     def __init__(self, name: str, argument: Json) -> None:
         super().__init__({})

@@ -15,9 +15,11 @@ from kschedweb.engine.state.columns import Floats, Ints, Rows
 MAX_PRIORITY = 10
 MAX_UTILIZATION = 100
 DEFAULT_SHAPE = ((0, 10), (100, 0))
-SHARES = "classic.shares"  # key in the state of a cycle
+# Key in the state of a cycle.
+SHARES = "classic.shares"
 Share = tuple[Ints, Ints]
-Point = tuple[int, int]  # utilization in percent, score
+# Utilization in percent, score.
+Point = tuple[int, int]
 
 
 class RoomPriority:

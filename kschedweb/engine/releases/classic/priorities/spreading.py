@@ -63,7 +63,8 @@ class PodCounts(Follower):
 class Spreading:
     """A priority that counts pods of the same services and controllers on each node; fewer are better."""
 
-    terminating = False  # whether pods that are being deleted count
+    # True if pods that are being deleted count.
+    terminating = False
 
     def __init__(self, name: str, argument: Json) -> None:
         self.name = name
