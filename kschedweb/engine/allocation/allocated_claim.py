@@ -1,4 +1,4 @@
-"""A ResourceClaim's ``status.allocation`` as kube-scheduler writes it."""
+"""A ResourceClaim's ``status.allocation`` in the form that kube-scheduler writes."""
 
 from __future__ import annotations
 
@@ -15,20 +15,23 @@ from kschedweb.engine.values import dataclass
 
 @dataclass(frozen=True, slots=True)
 class AllocatedClaim:
-    """The devices ``chosen`` for a claim; ``selector`` is the node selector of its ``allocation``."""
+    """The devices chosen for a claim."""
 
     claim: ResourceClaim
+    # In the order of the allocation's results.
     chosen: Sequence[ChosenDevice]
     allocation: Allocation
+    # The node selector of the allocation, None if any node will do.
     selector: Json | None
 
     @property
     def waits(self) -> bool:
-        """Whether devices have to be made ready before the pod can be bound."""
+        """True if devices have to be prepared before the pod can be bound."""
         return any(chosen_device.candidate.device.binding_conditions for chosen_device in self.chosen)
 
     def to_json(self, raw: Json, classes: Mapping[str, Json], features: Features) -> Json:
-        """The allocation as JSON, but for its time; ``raw`` is the claim, ``classes`` are DeviceClasses by name."""
+        """Return the allocation as JSON, without its time; ``raw`` is the claim, ``classes`` are DeviceClasses by
+        name."""
         spec = get_mapping(get_mapping(raw, "spec"), "devices", "spec.")
         shares = [device.share for device in self.allocation.devices]
         results = [
@@ -40,13 +43,13 @@ class AllocatedClaim:
         return {"devices": devices} | ({} if self.selector is None else {"nodeSelector": self.selector})
 
     def _of_all(self, config: Json) -> Json:
-        """The configuration, without its requests if these are all that the claim has."""
+        """Return the configuration without its requests, if these are all requests of the claim."""
         request_names = set(get_strings(config, "requests"))
         of_all = all(name in request_names or full in request_names for name, full, _ in self._list_choices())
         return {key: value for key, value in config.items() if not (of_all and key == "requests")}
 
     def _list_choices(self) -> list[tuple[str, str, str]]:
-        """(request, full name, class) of the choice that each request of the claim came to."""
+        """Return (request, full name, class) of the choice that was made for each request of the claim."""
         chosen = {chosen_device.request for chosen_device in self.chosen}
         return [
             (request.name, request.full_name(choice), choice.device_class)
@@ -92,7 +95,7 @@ def _to_result(chosen_device: ChosenDevice, share: str, spec: Json) -> Json:
 
 
 def _find_tolerations(chosen_device: ChosenDevice, spec: Json) -> list[Json]:
-    """The tolerations of the request that the device answers, as they are written there."""
+    """Return the tolerations of the device's request, as written in the claim."""
     name, _, alternative = chosen_device.request.partition("/")
     for request in get_objects(spec, "requests", "spec.devices."):
         if request.get("name") == name:

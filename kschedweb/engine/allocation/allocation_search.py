@@ -1,4 +1,4 @@
-"""The search for devices on one node: the first solution in kube-scheduler's order of tries."""
+"""The search for devices on one node: the first solution in the order in which kube-scheduler tries."""
 
 from __future__ import annotations
 
@@ -25,21 +25,26 @@ from kschedweb.engine.objects.resourceclaim import DeviceClass, ResourceClaim
 from kschedweb.engine.patience import checkpoint
 from kschedweb.engine.state.devices.use import DeviceUse
 
+# Searches are short as a rule: up to here, remembering failed states costs more than it saves.
 FEW_TRIES = 64
-MAX_TRIES = 100_000  # kube-scheduler gives up by the clock, after filterTimeout
-MAX_DEPTH = 400  # calls within calls: one for a device, two for a request
+# kube-scheduler gives up by the clock, after filterTimeout; a count gives the same answer on every machine.
+MAX_TRIES = 100_000
+# Nested calls, one for each device and two for each request: Python's stack is bounded.
+MAX_DEPTH = 400
 
-Place = tuple[int, int]  # of a device: its pool, and its number there
+# A device's pool, and its number there.
+Place = tuple[int, int]
 
 
 class SearchEnd(Enum):
     SOLVED = auto()
     NONE = auto()
-    TOO_MANY = auto()  # no solution of at most MAX_RESULTS devices
+    # There is no solution with at most MAX_RESULTS devices.
+    TOO_MANY = auto()
 
 
 class AllocationSearch:
-    """Chooses devices for ``claims`` from the ``pools`` of a node, in their order, beside what is in ``use``."""
+    """The search for devices for ``claims`` in the ``pools`` of a node, in their order, beside those in ``use``."""
 
     def __init__(
         self,
@@ -57,11 +62,12 @@ class AllocationSearch:
         self._alike = InterchangeableDevices(sight, self.taking)
         self._claim_requests: list[ClaimRequests] = []
         self._tries = 0
+        # How the search ended, by state.
         self._ended: dict[Hashable, SearchEnd] = {}
         self.chosen: list[list[ChosenDevice]] = [[] for _ in claims]
 
     def find_devices(self) -> bool:
-        """Whether there are devices for all claims: ``chosen`` then has them by claim.
+        """Return whether there are devices for all claims; ``chosen`` then has them by claim.
 
         Raises AllocationError and UnknownError.
         """
@@ -76,7 +82,7 @@ class AllocationSearch:
         return self._allocate_claim(0) is SearchEnd.SOLVED
 
     def give_all_back(self) -> None:
-        """Give back what was taken: ``taking`` is as it was before."""
+        """Give back all devices taken, so that ``taking`` is as before the search."""
         for claim in reversed(range(len(self._claims))):
             while self.chosen[claim]:
                 self.taking.give_back(claim, self.chosen[claim].pop())
@@ -85,7 +91,7 @@ class AllocationSearch:
         return SearchEnd.SOLVED if claim >= len(self._claims) else self._allocate_request(claim, 0)
 
     def _allocate_request(self, claim: int, request: int) -> SearchEnd:
-        """Find devices for a request, and everything after it."""
+        """Find devices for a request and for everything after it."""
         state = self._search_state(claim, request) if self._tries > FEW_TRIES else None
         ended = self._ended.get(state)
         if ended is None:
@@ -95,7 +101,7 @@ class AllocationSearch:
         return ended
 
     def _search_state(self, claim: int, request: int) -> Hashable:
-        """Equal where a search ends alike from here on: as many devices of each kind are taken, in whatever order."""
+        """Return a key of states from which a search ends alike: equally many devices of each kind are taken."""
         taken_kinds = Counter(
             self._alike.taken_kind(number, chosen_device)
             for number, chosen_devices in enumerate(self.chosen)
@@ -122,7 +128,7 @@ class AllocationSearch:
     def _allocate_one(
         self, claim: int, request: int, request_data: RequestData, number: int, start: Place
     ) -> SearchEnd:
-        """Find device ``number`` of a choice, from ``start`` on, and everything after it."""
+        """Find device ``number`` of a choice, from ``start`` on, and the devices for everything after it."""
         checkpoint()
         if self._tries > MAX_TRIES:
             raise UnknownError("whether kube-scheduler's search for devices would end within its filterTimeout")
@@ -136,7 +142,7 @@ class AllocationSearch:
         tries = self._next_of_all(request_data, number) if of_all else self._list_candidates(claim, request_data, start)
         following = self._next_request_data(claim, request, request_data) if of_all else request_data
         in_vain: set[Hashable] = set()
-        # What constraints on distinct values remember, while they have devices, depends on what was tried before.
+        # A constraint on distinct values that has devices remembers what was tried before, so that kinds differ by it.
         may_skip = not (self._claim_requests[claim].has_distinct_constraints and self.chosen[claim])
         for pool, candidate, after in tries:
             self._tries += 1
@@ -154,19 +160,19 @@ class AllocationSearch:
         return SearchEnd.NONE
 
     def _next_request_data(self, claim: int, request: int, request_data: RequestData) -> RequestData:
-        """What the next device is for, after one of all that are wanted."""
+        """Return the request data for the next device, after one of a request for all devices."""
         return self._claim_requests[claim].requests[request][0] if self._features.early else request_data
 
     def _next_of_all(
         self, request_data: RequestData, number: int
     ) -> Iterator[tuple[DevicePool, DeviceCandidate, Place]]:
-        """The one device that is next where all are wanted."""
+        """Yield the next device of a request for all devices."""
         yield (*request_data.everything[number], (0, 0))
 
     def _list_candidates(
         self, claim: int, request_data: RequestData, start: Place
     ) -> Iterator[tuple[DevicePool, DeviceCandidate, Place]]:
-        """The devices that can be tried, each with the place after it."""
+        """Yield the devices that can be tried, each with the place after it."""
         taking, admin = self.taking, request_data.choice.admin
         first, number = start
         for place in range(first, len(self._pools)):
@@ -184,12 +190,13 @@ class AllocationSearch:
     def _allocate_device(
         self, claim: int, request_data: RequestData, pool: DevicePool, candidate: DeviceCandidate
     ) -> bool:
-        """Take the device if it can be. Raises AllocationError where all are wanted and a constraint forbids one."""
+        """Take the device if possible. Raises AllocationError if all devices are wanted and a constraint forbids
+        one."""
         taking, choice, device = self.taking, request_data.choice, candidate.device
         if not taking.can_be_had(claim, choice, candidate):
             return False
         counting = taking.needs_counters(candidate)
-        # Before taints are looked at: the first pool of a name is the one whose counters count.
+        # Counters come before taints: the first pool of a name that is looked at decides whose counters count.
         if counting and not taking.has_counters(pool, candidate):
             return False
         if not taking.is_tolerated(choice, candidate):
@@ -212,7 +219,7 @@ class AllocationSearch:
         return True
 
     def _give_back(self, claim: int, request_data: RequestData) -> None:
-        """Give the device back that was taken last."""
+        """Give back the device that was taken last."""
         self.taking.give_back(claim, self.chosen[claim].pop())
         self._leave_constraints(claim, request_data, len(self._claim_requests[claim].constraints))
 
@@ -224,6 +231,6 @@ class AllocationSearch:
         return True
 
     def _leave_constraints(self, claim: int, request_data: RequestData, count: int) -> None:
-        """Take the device that was added last away from the first ``count`` constraints."""
+        """Remove the device added last from the first ``count`` constraints."""
         for constraint in reversed(self._claim_requests[claim].constraints[:count]):
             constraint.remove(request_data.request, request_data.full)

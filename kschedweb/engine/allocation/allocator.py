@@ -1,4 +1,4 @@
-"""Devices for the claims of one pod on every node: nodes that are alike are searched once."""
+"""Devices for the claims of one pod on every node; nodes that are alike are searched once."""
 
 from __future__ import annotations
 
@@ -22,20 +22,21 @@ from kschedweb.engine.state.columns import Codes, Mask
 from kschedweb.engine.state.snapshot import Snapshot
 from kschedweb.engine.values import dataclass
 
-MANY = 512  # kinds of claims remembered at most
+# The most signatures of claims that are remembered.
+MANY = 512
 
 
 @dataclass(frozen=True, slots=True)
 class AllocationOutcome:
-    """How a search ended: with devices, which count ``worth`` for scores, or without.
+    """How a search ended: with devices, or with exactly one of the three texts."""
 
-    ``rejected`` says why the node has none, ``failed`` is kube-scheduler's error, and ``unknown`` what it depends on
-    whether there are any; at most one of the three is set.
-    """
-
+    # The score of the devices.
     worth: int = 0
+    # Why the node has no devices.
     rejected: str = ""
+    # kube-scheduler's error.
     failed: str = ""
+    # What the answer depends on and the simulation does not know.
     unknown: str = ""
 
     @property
@@ -48,7 +49,7 @@ INVALID = AllocationOutcome(rejected="invalid resource pools were encountered")
 
 
 class Allocator:
-    """Chooses devices on the nodes of ``snapshot``, beside those that are in use there now."""
+    """The choice of devices on the nodes of ``snapshot``, beside those in use there now."""
 
     def __init__(self, snapshot: Snapshot, features: Features) -> None:
         self._snapshot, self.features = snapshot, features
@@ -59,14 +60,14 @@ class Allocator:
 
     @property
     def unknown(self) -> str:
-        """What it depends on whether any node has devices, "" where nothing is in the way of an answer."""
+        """What all answers depend on and the simulation does not know; "" if nothing."""
         listed = self._inventory.problem
         return f"the node selector of ResourceSlice {listed}, which cannot be parsed" if listed else ""
 
     def find_outcomes(self, claims: Sequence[ResourceClaim], nodes: Mask) -> tuple[Codes, list[AllocationOutcome]]:
-        """How the search for ``claims`` ends on each of ``nodes``: codes int32[nodes] that index the outcomes.
+        """Return how the search for ``claims`` ends on each of ``nodes``: codes int32[nodes] that index the outcomes.
 
-        Code 0 is that of other nodes.
+        All other nodes have code 0.
         """
         codes = np.zeros(len(self._snapshot), dtype=np.int32)
         listed, codes_by_outcome = [AllocationOutcome()], dict[AllocationOutcome, int]()
@@ -74,11 +75,13 @@ class Allocator:
             codes[nodes] = 1
             return codes, [*listed, AllocationOutcome(unknown=self.unknown)]
         rows = np.flatnonzero(nodes)
+        # Nodes of equal content end alike, so that one of each kind is searched.
         kinds, first, places = np.unique(self._cache.contents.codes[rows], return_index=True, return_inverse=True)
         kind_outcomes = self._by_content(claims, kinds.tolist(), rows[first].tolist())
         numbers = np.zeros(len(kinds), dtype=np.int32)
         for place, outcome in enumerate(kind_outcomes):
-            if outcome.failed:  # the text names what is on the node, or the claim
+            # The error names devices of the node, or the claim, so that every node needs its own.
+            if outcome.failed:
                 for row in rows[places == place].tolist():
                     listed.append(self._search_node(claims, row))
                     codes[row] = len(listed) - 1
@@ -94,7 +97,7 @@ class Allocator:
     def _by_content(
         self, claims: Sequence[ResourceClaim], kinds: list[int], rows: list[int]
     ) -> list[AllocationOutcome]:
-        """The outcomes for contents of nodes, each with the position of a node that has it."""
+        """Return the outcomes for kinds of node contents; ``rows`` has a node of each kind."""
         known_outcomes = self._cache.get_outcomes(claims, self.classes)
         for kind, row in zip(kinds, rows, strict=True):
             if kind not in known_outcomes.by_content:
@@ -105,7 +108,8 @@ class Allocator:
         return [known_outcomes.by_content[kind] for kind in kinds]
 
     def _node_view(self, sight: ClaimView, row: int) -> Hashable:
-        """Equal for nodes on which the search ends alike for the claims that ``sight`` is of, but for names."""
+        """Return a key that is equal for nodes on which the search ends alike, names aside, for the claims of
+        ``sight``."""
         pools = self.get_pools(row)
         pool_views = [
             (
@@ -136,7 +140,7 @@ class Allocator:
         return AllocationOutcome(total)
 
     def allocate_claims(self, claims: Sequence[ResourceClaim], row: int) -> list[AllocatedClaim] | None:
-        """The devices of each of ``claims`` on the node at a position; ``None`` where there are not enough.
+        """Return the devices of each of ``claims`` on the node at position ``row``; None if there are not enough.
 
         Raises AllocationError and UnknownError.
         """
@@ -146,28 +150,30 @@ class Allocator:
         return [build_allocation(claim, node, chosen) for claim, chosen in zip(claims, search.chosen, strict=True)]
 
     def create_search(self, claims: Sequence[ResourceClaim], row: int) -> AllocationSearch:
-        """A search for devices for ``claims`` on the node at a position, which has not begun."""
+        """Return a search, not begun, for devices for ``claims`` on the node at position ``row``."""
         sight = self._cache.get_outcomes(claims, self.classes).claim_view
         return AllocationSearch(
             claims, self.get_pools(row), self._use, self.classes, self.selectors, self.features, sight
         )
 
     def get_pools(self, row: int) -> Sequence[DevicePool]:
-        """The pools that the node at a position sees, in the order in which they are tried."""
+        """Return the pools that the node at position ``row`` sees, in the order in which they are tried."""
         return self._inventory.places[int(self._inventory.place_of[row])]
 
 
 @dataclass(frozen=True, slots=True)
 class KnownOutcomes:
-    """The outcomes for claims of one signature, by the code of a node's content, and by what the claims see of it."""
+    """The outcomes for claims of one signature."""
 
     claim_view: ClaimView
+    # By code of a node's content.
     by_content: dict[int, AllocationOutcome] = field(default_factory=dict)
+    # By what the claims can tell apart of a node.
     by_sight: dict[Hashable, AllocationOutcome] = field(default_factory=dict)
 
 
 class AllocatorCache:
-    """What is remembered from pod to pod, while slices, classes and nodes stay: for one cluster's use of devices."""
+    """The results kept from pod to pod for one cluster, valid while slices, classes and nodes do not change."""
 
     def __init__(self, contents: Contents, features: Features) -> None:
         self.contents = contents
@@ -175,7 +181,7 @@ class AllocatorCache:
         self._outcomes: dict[Hashable, KnownOutcomes] = {}
 
     def get_outcomes(self, claims: Sequence[ResourceClaim], classes: Mapping[str, DeviceClass]) -> KnownOutcomes:
-        """What is known for claims that ask for the same."""
+        """Return what is known for claims with the same requests and constraints."""
         signature = tuple((claim.requests, claim.constraints) for claim in claims)
         outcomes = self._outcomes.get(signature)
         if outcomes is None:

@@ -1,4 +1,4 @@
-"""How much of a shared device's capacity a request takes, and whether that is left. Amounts are nano-units."""
+"""The capacity that a request takes of a shared device, and if that is left. Amounts are in nano-units."""
 
 from __future__ import annotations
 
@@ -9,15 +9,18 @@ from kschedweb.engine.objects.quantity import NANO
 from kschedweb.engine.values import dataclass
 
 NOTHING: Amounts = {}
+# Nano-units of a thousandth.
 MILLI = NANO // 1000
+# The largest int64.
 LARGEST = 2**63 - 1
 
 
 @dataclass(frozen=True, slots=True)
 class Lack:
-    """Of ``name`` there is ``available``; ``requested`` is more, or an amount that the device's policy forbids."""
+    """A capacity that a device lacks for a request."""
 
     name: str
+    # More than is available, or an amount that the device's policy forbids.
     requested: int
     available: int
 
@@ -25,10 +28,10 @@ class Lack:
 def has_room(
     device: Device, requested: Mapping[str, int], in_use: Amounts, allocating: Amounts, fractional: bool = False
 ) -> bool:
-    """Whether ``device`` has room for ``requested`` beside the amounts ``in_use`` and those now ``allocating``.
+    """Return whether ``device`` has room for ``requested`` beside the amounts ``in_use`` and ``allocating``.
 
-    A request for a capacity that the device does not have finds no room, nor does one against the device's policy.
-    ``fractional``: see ``calculate_consumed_capacity``.
+    It has none for a capacity that it does not list, or for an amount that its policy forbids. For ``fractional`` see
+    ``calculate_consumed_capacity``.
     """
     return next(find_lacks(device, requested, in_use, allocating, fractional), None) is None
 
@@ -36,7 +39,7 @@ def has_room(
 def find_lacks(
     device: Device, requested: Mapping[str, int], in_use: Amounts, allocating: Amounts, fractional: bool = False
 ) -> Iterator[Lack]:
-    """What ``device`` does not have, as for ``has_room``."""
+    """Yield the capacities that ``device`` lacks, by the rules of ``has_room``."""
     for name, amount in requested.items():
         if name not in device.capacity:
             yield Lack(name, amount, 0)
@@ -48,7 +51,7 @@ def find_lacks(
 
 
 def all_consumed(device: Device, requested: Mapping[str, int], fractional: bool = False) -> Amounts:
-    """What a request for ``requested`` takes of each capacity of ``device``."""
+    """Return what a request for ``requested`` takes of each capacity of ``device``."""
     return {
         name: calculate_consumed_capacity(requested.get(name), capacity, fractional)
         for name, capacity in device.capacity.items()
@@ -56,9 +59,9 @@ def all_consumed(device: Device, requested: Mapping[str, int], fractional: bool 
 
 
 def calculate_consumed_capacity(requested: int | None, capacity: Capacity, fractional: bool = False) -> int:
-    """What a request for ``requested`` takes of ``capacity``: all of it where neither says how much.
+    """Return what a request for ``requested`` takes of ``capacity``; all of it if neither gives an amount.
 
-    ``fractional``: steps of a range are counted in thousandths where those can express it, not in whole units.
+    With ``fractional``, the steps of a range count thousandths where these are exact, otherwise whole units.
     """
     policy = capacity.policy
     if requested is None:
@@ -71,14 +74,14 @@ def calculate_consumed_capacity(requested: int | None, capacity: Capacity, fract
 
 
 def _step_unit(policy: CapacityRequestPolicy, fractional: bool) -> int:
-    """The nano-units in which the steps of a range are counted."""
+    """Return the nano-units in which the steps of a range are counted."""
     bounds = [amount for amount in policy.span or () if amount is not None]
     exact = all(amount % MILLI == 0 and abs(amount) <= LARGEST * MILLI for amount in bounds)
     return MILLI if fractional and exact else NANO
 
 
 def _round_up_range(requested: int, minimum: int, step: int | None, unit: int) -> int:
-    """At least ``minimum``, and whole steps above it."""
+    """Round up to ``minimum`` or to whole steps above it."""
     if requested < minimum:
         return minimum
     if not step:
@@ -88,7 +91,7 @@ def _round_up_range(requested: int, minimum: int, step: int | None, unit: int) -
 
 
 def _violates_policy(amount: int, policy: CapacityRequestPolicy | None, fractional: bool) -> bool:
-    """Whether the device's policy does not allow ``amount``."""
+    """Return whether the device's policy forbids ``amount``."""
     if policy is None or amount == policy.default:
         return False
     if policy.span is not None:
@@ -103,5 +106,5 @@ def _violates_policy(amount: int, policy: CapacityRequestPolicy | None, fraction
 
 
 def _count_units(nano: int, unit: int) -> int:
-    """How many of ``unit``, rounded up."""
+    """Return ``nano`` in ``unit``, rounded up."""
     return -(-nano // unit)

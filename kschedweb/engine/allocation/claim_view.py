@@ -1,4 +1,4 @@
-"""What claims can tell devices by: what their selectors say, the attributes that their constraints compare."""
+"""The features by which claims can tell devices apart: selectors, and attributes that constraints compare."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from kschedweb.engine.objects.resourceclaim import DeviceClass, ResourceClaim
 
 
 class ClaimView:
-    """Devices as ``claims`` see them. Most devices have attributes, such as an id, that nobody asks about."""
+    """Devices as ``claims`` see them. Most have attributes, such as an id, that no claim looks at."""
 
     def __init__(
         self, claims: Sequence[ResourceClaim], classes: Mapping[str, DeviceClass], selectors: Selectors
@@ -27,11 +27,13 @@ class ClaimView:
         )
         constraints = [constraint for claim in claims for constraint in claim.constraints]
         self._attributes = sorted({constraint.attribute or "" for constraint in constraints})
+        # By content of the device: computed once for devices that list the same.
         self._kinds: dict[Hashable, int] = {}
+        # By visible features.
         self._numbers: dict[Hashable, int] = {}
 
     def device_kind(self, candidate: DeviceCandidate) -> int:
-        """Equal for devices that differ for these claims by name and pool alone."""
+        """Return a number that is equal for devices that only name and pool tell apart for these claims."""
         key = candidate.id[0], candidate.device.content, candidate.is_for_node, candidate.excess_terms
         kind = self._kinds.get(key)
         if kind is None:

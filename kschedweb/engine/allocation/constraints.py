@@ -1,4 +1,4 @@
-"""Conditions that the devices of one claim meet together, kept up while the search adds and removes devices."""
+"""Constraints on the devices of one claim together, updated as the search adds and removes devices."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from kschedweb.engine.objects.devices import UNKNOWN_TYPE, Attribute, Device
 
 
 class Constraint(Protocol):
-    """``request`` is the name of the request, ``full`` with that of the alternative, if it is one."""
+    """A constraint. ``request`` is the name of a request, ``full`` that of an alternative with its request."""
 
     def add(self, request: str, full: str, device: Device, driver: str) -> bool:
-        """Whether the device can be added; it then is."""
+        """Add the device if the constraint allows it; return whether it does."""
 
     def remove(self, request: str, full: str) -> None:
-        """Take a device away that was added."""
+        """Remove a device that was added."""
 
     @property
     def state(self) -> Hashable:
-        """What it remembers of the devices that it has."""
+        """A key of what the constraint remembers of its devices."""
 
 
 class _OnAttribute:
@@ -30,7 +30,7 @@ class _OnAttribute:
 
 
 class MatchAttribute(_OnAttribute):
-    """All devices have the same value."""
+    """The constraint that all devices have the same value."""
 
     def __init__(self, constraint: DeviceConstraint) -> None:
         super().__init__(constraint)
@@ -60,10 +60,9 @@ class MatchAttribute(_OnAttribute):
 
 
 class DistinctAttribute(_OnAttribute):
-    """No two devices have the same value.
+    """The constraint that no two devices have the same value.
 
-    As in kube-scheduler 1.36, of several devices of one request only the last one counts, and none after one of them
-    was taken away.
+    As in kube-scheduler 1.36, only the last of several devices of one request counts, and none once one was removed.
     """
 
     def __init__(self, constraint: DeviceConstraint) -> None:
@@ -101,14 +100,14 @@ class DistinctAttribute(_OnAttribute):
 
 
 class DistinctDevices(DistinctAttribute):
-    """As kube-scheduler 1.34 has it: where a value stands is compared, not the value. Devices that have one differ."""
+    """The constraint as kube-scheduler 1.34 has it: it compares pointers to values, so that devices always differ."""
 
     def _comparison_key(self, value: Attribute, device: Device) -> Hashable:
         return id(device)
 
 
 class AllDistinct(_OnAttribute):
-    """No two devices have the same value."""
+    """The constraint that no two devices have the same value."""
 
     def __init__(self, constraint: DeviceConstraint) -> None:
         super().__init__(constraint)
@@ -125,6 +124,7 @@ class AllDistinct(_OnAttribute):
 
     def remove(self, request: str, full: str) -> None:
         if self._concerns(request, full):
+            # The search removes devices in reverse order of adding them.
             self._values.pop()
 
     @property
@@ -133,9 +133,10 @@ class AllDistinct(_OnAttribute):
 
 
 def create_constraint(constraint: DeviceConstraint, *, remembers: bool = False, by_device: bool = False) -> Constraint:
-    """The constraint of a claim, without devices.
+    """Create the constraint of a claim, without devices.
 
-    ``remembers``: one on distinct values forgets no device. ``by_device``: it compares devices, not values.
+    With ``remembers``, a constraint on distinct values counts every device. With ``by_device``, it compares devices
+    instead of values.
     """
     if not constraint.distinct:
         return MatchAttribute(constraint)

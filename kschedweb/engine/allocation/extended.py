@@ -13,7 +13,7 @@ from kschedweb.engine.values import dataclass
 
 @dataclass(frozen=True, slots=True)
 class ResourceUse:
-    """A container has the devices of ``request`` for its extended resource; the fields are those of a pod's status."""
+    """A container's use of a request's devices for its extended resource; the fields are those of a pod's status."""
 
     container: str
     resource: str
@@ -23,10 +23,10 @@ class ResourceUse:
 def requests_and_uses(
     pod: Pod, resources: Collection[str], classes: Mapping[str, str]
 ) -> tuple[tuple[DeviceRequest, ...], tuple[ResourceUse, ...]]:
-    """The requests for the devices behind ``resources``, and which container uses which.
+    """Return the requests for the devices behind ``resources``, and the containers that use them.
 
-    ``classes`` names the DeviceClass of each resource.
-    Init containers that end before others start use the devices of those that follow them.
+    ``classes`` has the DeviceClass of each resource. Init containers that end before others start use the devices of
+    those after them.
     """
     inits, regular_containers = pod.resources.init_containers, pod.resources.containers
     containers = (*inits, *regular_containers)
@@ -48,7 +48,7 @@ def requests_and_uses(
         own_requests = [
             request for container in passing if (request := container.create_request(classes[resource])) is not None
         ]
-        # They run one after the other, and so share the largest request.
+        # They run one after the other, so they share the largest request.
         largest = max(own_requests, key=lambda request: request.choices[0].count, default=None)
         for container in passing:
             uses += container.list_uses(largest)
@@ -57,7 +57,7 @@ def requests_and_uses(
 
 
 class _ShortLivedContainer:
-    """A container that ends before those after it start, and its ``resource``: it uses devices of theirs first."""
+    """A container that ends before those after it start; it first uses devices of theirs for its ``resource``."""
 
     def __init__(
         self, place: int, container: Container, resource: str, requests_by_place: Mapping[int, DeviceRequest]
@@ -71,7 +71,7 @@ class _ShortLivedContainer:
                 self._usable += request.choices[0].count
 
     def create_request(self, device_class: str) -> DeviceRequest | None:
-        """For what is missing beyond the devices of others; ``None`` for nothing."""
+        """Return the request for what the devices of others do not cover; None if they cover all."""
         return _create_request(self.place, self._container, self._resource, device_class, self._usable)
 
     def list_uses(self, largest: DeviceRequest | None) -> Iterator[ResourceUse]:
@@ -81,7 +81,7 @@ class _ShortLivedContainer:
 
 
 def _count_devices(container: Container, resource: str) -> int:
-    """How many devices the container asks for; nothing where it is no whole number."""
+    """Return the number of devices that the container requests; 0 if it is not an integer."""
     amount, remainder = divmod(container.requests.get(resource, 0), NANO)
     return 0 if remainder else amount
 
@@ -89,7 +89,7 @@ def _count_devices(container: Container, resource: str) -> int:
 def _create_request(
     place: int, container: Container, resource: str, device_class: str, usable: int
 ) -> DeviceRequest | None:
-    """What the container asks for beyond the ``usable`` devices of others; ``None`` for nothing."""
+    """Return the container's request beyond the ``usable`` devices of others; None if there is nothing left."""
     amount = _count_devices(container, resource)
     if amount <= usable:
         return None

@@ -1,4 +1,4 @@
-"""What of the allocation of devices depends on feature gates."""
+"""The features on which the allocation of devices depends."""
 
 from __future__ import annotations
 
@@ -10,20 +10,7 @@ from kschedweb.engine.values import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Features:
-    """Which features are on; the defaults are those of kube-scheduler 1.36.
-
-    ``fractional``: steps of a capacity's range may be fractions. ``language`` is that of selectors.
-    ``plainly``: an alternative that asks for capacity without the feature for it is refused by its request's name.
-    ``early``: without the feature for capacity, requests for it are not refused, but their capacity is not looked at,
-    constraints on distinct values are unknown, and so is to selectors whether a device can be shared; after the first
-    device of an alternative that asks for all, the first alternative is asked for the others.
-    ``local``: of a pool nothing counts but the slices that a node sees. It is incomplete where these are too few, and
-    its devices can be had one by one all the same; a name that two devices have is an error; counters are those of a
-    slice; a taint keeps claims off whatever its effect is; a constraint on distinct values compares devices.
-    ``revised``: a configuration that applies to all requests of a claim names none; an error of a selector names the
-    device; a constraint on distinct values counts every device of a request; counters are those of a driver's pool, and
-    keep a pool from no other nodes; all devices are chosen whatever of their capacity is in use.
-    """
+    """The features that are on; the defaults are those of kube-scheduler 1.36."""
 
     admin: bool = True
     prioritized: bool = True
@@ -33,19 +20,33 @@ class Features:
     consumable: bool = True
     extended: bool = True
     taint_rules: bool = False
+    # An alternative that requests capacity while the feature is off is refused by the name of its request.
     plainly: bool = False
+    # While the capacity feature is off, requests for capacity are not refused, but ignored; constraints on distinct
+    # values are unknown, and so is `allowMultipleAllocations` in selectors. After the first device of an alternative
+    # that
+    # asks for all, the first alternative is asked for the others.
     early: bool = False
+    # Only the slices that a node sees count of a pool. It is incomplete if these are too few, but its devices can still
+    # be had one by one. Two devices of the same name are an error. Counters are those of a slice. A taint repels claims
+    # whatever its effect. A constraint on distinct values compares devices.
     local: bool = False
+    # A configuration for all requests of a claim names none. An error of a selector names the device. A constraint on
+    # distinct values counts every device of a request. Counters are those of a driver's pool and exclude no other nodes
+    # from it. A request for all devices chooses those in use too.
     revised: bool = False
+    # The status of devices being on is enough for kube-scheduler to pick another allocator.
     heeds_status: bool = False
+    # Steps of a capacity's range may be fractions.
     fractional: bool = False
+    # The language of selectors.
     language: Language = ONLY_1_36
 
     @classmethod
     def from_gates(cls, on: Callable[[str], bool], *, heeds_status: bool = False) -> Features:
-        """By the feature gates of Kubernetes; ``on`` says whether one is on.
+        """Create features from the feature gates of Kubernetes; ``on`` returns whether a gate is on.
 
-        ``heeds_status``: that the status of devices is on is reason enough to take another allocator.
+        With ``heeds_status``, the gate of the status of devices alone selects another allocator.
         """
         conditions = ("DRADeviceBindingConditions", "DRAResourceClaimDeviceStatus")
         return cls(
@@ -63,15 +64,16 @@ class Features:
 
     @property
     def binding_last(self) -> bool:
-        """Whether slices with devices that have to be made ready are the last ones of their pool."""
+        """True if slices with devices that need preparation come last in their pool."""
         return self.local or self.early
 
     @property
     def refuses_capacity(self) -> bool:
-        """Whether a claim that asks for capacity is an error.
+        """True if a claim that requests capacity is an error.
 
-        kube-scheduler's stable allocator does not look at capacity. The one that does is taken where a feature that
-        the stable one does not have is on.
+        kube-scheduler's stable allocator ignores capacity. The allocator that does not is used only if a feature is
+        on that
+        the stable one does not have.
         """
         return (self.binding_conditions or self.heeds_status) and not self.consumable
 

@@ -1,4 +1,4 @@
-"""Why a node has devices for a pod's claims, or has none: every verdict on every device that the node sees."""
+"""Explanations of why a node has devices for a pod's claims or not: every verdict on every device it sees."""
 
 from __future__ import annotations
 
@@ -23,35 +23,41 @@ IsRefused = Callable[[Sequence[ResourceClaim]], bool]
 
 
 class ObjectionReason(StrEnum):
-    """Why a device cannot be had, whatever selectors say."""
+    """Why a device cannot be had, selectors aside."""
 
-    ELSEWHERE = "elsewhere"  # it is for other nodes
+    # It is for other nodes.
+    ELSEWHERE = "elsewhere"
     IN_USE = "inUse"
-    NOT_OFFERED = "notOffered"  # a feature that it needs is off
+    # A feature that it needs is off.
+    NOT_OFFERED = "notOffered"
     TAINTED = "tainted"
     COUNTERS = "counters"
     CAPACITY = "capacity"
-    ATTRIBUTE = "attribute"  # it lacks one that a constraint compares
+    # It lacks an attribute that a constraint compares.
+    ATTRIBUTE = "attribute"
 
 
 class RefusalReason(StrEnum):
-    """Why a search finds nothing."""
+    """Why a search finds no devices."""
 
-    SHORT = "short"  # a request, on its own, finds too few devices
-    CONSTRAINT = "constraint"  # without this constraint the search would not end here
-    TOGETHER = "together"  # enough devices pass, but not all at once beside what the requests before need
+    # A request finds too few devices even on its own.
+    SHORT = "short"
+    # Without this constraint the search would find devices.
+    CONSTRAINT = "constraint"
+    # Enough devices pass, but not together with what the requests before need.
+    TOGETHER = "together"
 
 
 @dataclass(frozen=True, slots=True)
 class SelectorVerdict:
-    """What an expression says of a device; ``accepts`` is ``None`` where it has no answer.
-
-    ``problem`` then is kube-scheduler's error, or empty where the expression is ``outside`` the simulation.
-    """
+    """A selector's verdict on a device."""
 
     expression: str
-    owner: str  # "class <name>: selector #0", "claim <key>: selector #0"
+    # "class <name>: selector #0", "claim <key>: selector #0".
+    owner: str
+    # None if the expression has no answer.
     accepts: bool | None
+    # kube-scheduler's error; "" if the expression is outside the simulation.
     problem: str = ""
 
     @property
@@ -61,42 +67,43 @@ class SelectorVerdict:
 
 @dataclass(frozen=True, slots=True)
 class Objection:
-    """``names`` are taints or attributes, ``lacks`` counters or capacities in nano-units."""
+    """A reason why a device cannot be had."""
 
     why: ObjectionReason
+    # Taints or attributes.
     names: tuple[str, ...] = ()
+    # Counters or capacities, in nano-units.
     lacks: tuple[Lack, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class DeviceVerdict:
-    """One device, for one choice of a request.
-
-    ``holders`` are the claims that have it or a share of it, ``compared`` its values of the attributes that constraints
-    compare, ``chosen_for`` the claims and requests for which the search chose it ("claim request").
-    """
+    """The verdict on one device, for one choice of a request."""
 
     device: DeviceId
     selectors: tuple[SelectorVerdict, ...]
     objections: tuple[Objection, ...]
+    # The claims that have the device or a share of it.
     holders: tuple[str, ...]
+    # Its values of the attributes that constraints compare.
     compared: tuple[tuple[str, str], ...]
     chosen: bool
+    # The claims and requests for which the search chose it: "claim request".
     chosen_for: tuple[str, ...]
 
     @property
     def is_accepted(self) -> bool:
-        """Whether all selectors accept it."""
+        """True if all selectors accept it."""
         return all(verdict.accepts for verdict in self.selectors)
 
     @property
     def passes(self) -> bool:
-        """Whether it can be had for this request alone."""
+        """True if it can be had for this request alone."""
         return self.is_accepted and not self.objections
 
     @property
     def suits(self) -> bool:
-        """Whether it counts as one of all devices."""
+        """True if it counts as one of all devices."""
         return self.is_accepted and not {objection.why for objection in self.objections} & {
             ObjectionReason.ELSEWHERE,
             ObjectionReason.CAPACITY,
@@ -106,23 +113,23 @@ class DeviceVerdict:
 
 @dataclass(frozen=True, slots=True)
 class ChoiceInspection:
-    """A request of a claim, or one of its alternatives, by its full ``name``; ``count`` is ``None`` for all devices.
-
-    ``selectors`` are expressions, each with what it is of.
-    """
+    """A request of a claim, or one of its alternatives."""
 
     claim: str
     request: str
+    # The full name.
     name: str
     device_class: str
     class_exists: bool
+    # None for all devices.
     count: int | None
+    # Expressions with their owners.
     selectors: tuple[tuple[str, str], ...]
     devices: tuple[DeviceVerdict, ...]
 
     @property
     def required_count(self) -> int:
-        """How many devices it takes."""
+        """The number of devices that it takes."""
         return sum(device.suits for device in self.devices) if self.count is None else self.count
 
     @property
@@ -131,7 +138,7 @@ class ChoiceInspection:
 
     @property
     def is_short(self) -> bool:
-        """Whether it finds too few devices even if nothing else is asked for."""
+        """True if it finds too few devices even if nothing else is requested."""
         if self.count is None:
             return not self.required_count or any(device.suits and not device.passes for device in self.devices)
         return self.passing < self.count
@@ -139,27 +146,30 @@ class ChoiceInspection:
 
 @dataclass(frozen=True, slots=True)
 class AllocationRefusal:
-    """``claim`` and ``request`` are those that find too few, or ``constraint`` is what forbids what there is."""
+    """Why the search refuses a claim."""
 
     why: RefusalReason
+    # The claim, and the request that finds too few devices.
     claim: str
     request: str = ""
+    # The constraint that forbids the devices that there are.
     constraint: DeviceConstraint | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Inspection:
-    """What the search comes to on one node.
-
-    ``has_devices``: there are devices for all claims. Otherwise ``failed`` is kube-scheduler's error, or ``unknown``
-    says what it depends on, or ``refusals`` say why. ``unusable`` are pools without devices for now, with their state.
-    """
+    """The result of the search on one node, with every verdict behind it."""
 
     choices: tuple[ChoiceInspection, ...]
-    constraints: tuple[tuple[str, DeviceConstraint], ...]  # with the claim's key
+    # Each with its claim's key.
+    constraints: tuple[tuple[str, DeviceConstraint], ...]
+    # Pools that cannot be used for now, with their state.
     unusable: tuple[tuple[str, str], ...]
+    # There are devices for all claims. If not, one of the next three says why.
     has_devices: bool
+    # kube-scheduler's error.
     failed: str = ""
+    # What the answer depends on and the simulation does not know.
     unknown: str = ""
     refusals: tuple[AllocationRefusal, ...] = ()
 
@@ -167,9 +177,9 @@ class Inspection:
 def inspect_node(
     allocator: Allocator, claims: Sequence[ResourceClaim], row: int, holders: Mapping[DeviceId, Sequence[str]]
 ) -> Inspection:
-    """Every verdict on the devices that the node at position ``row`` sees, for claims without devices.
+    """Return every verdict on the devices that the node at position ``row`` sees, for claims without devices.
 
-    ``holders`` are the claims that have each device in use.
+    ``holders`` are the claims that use each device.
     """
     pools = allocator.get_pools(row)
     search = allocator.create_search(claims, row)
@@ -185,6 +195,7 @@ def inspect_node(
         if has_devices
         else [[] for _ in claims]
     )
+    # Devices are judged as they were before the search.
     search.give_all_back()
     inspector = _DeviceInspector(allocator, pools, search.taking, holders, _chosen_for(claims, chosen))
     choices = tuple(
@@ -206,7 +217,7 @@ def inspect_node(
 
 
 def _run_search(search: AllocationSearch, claims: Sequence[ResourceClaim]) -> tuple[bool, str, str]:
-    """Whether there are devices, kube-scheduler's error, what it depends on."""
+    """Return whether there are devices, kube-scheduler's error, and what the answer depends on."""
     try:
         if not search.find_devices():
             return False, "", ""
@@ -230,7 +241,7 @@ def _chosen_for(
 
 
 class _DeviceInspector:
-    """Looks at devices as they were before the search took any."""
+    """Judges devices as they are before the search takes any."""
 
     def __init__(
         self,
@@ -326,7 +337,7 @@ def _compared_values(candidate: DeviceCandidate, constraints: Sequence[DeviceCon
 def _find_refusals(
     allocator: Allocator, claims: Sequence[ResourceClaim], row: int, choices: Sequence[ChoiceInspection]
 ) -> Iterator[AllocationRefusal]:
-    """Why the search finds nothing: the simplest reason that there is."""
+    """Yield why the search finds nothing: the simplest reason that holds."""
 
     def is_refused(tried_claims: Sequence[ResourceClaim]) -> bool:
         return not any(_run_search(allocator.create_search(tried_claims, row), tried_claims))
@@ -350,7 +361,7 @@ def _find_refusals(
 
 
 def _find_short(choices: Sequence[ChoiceInspection]) -> list[AllocationRefusal]:
-    """The requests none of whose alternatives finds enough devices on its own."""
+    """Return the requests of which no alternative finds enough devices on its own."""
     by_request: dict[tuple[str, str], list[bool]] = {}
     for choice in choices:
         by_request.setdefault((choice.claim, choice.request), []).append(choice.is_short)
@@ -358,7 +369,7 @@ def _find_short(choices: Sequence[ChoiceInspection]) -> list[AllocationRefusal]:
 
 
 def _crowded_out(claims: Sequence[ResourceClaim], refused: IsRefused) -> AllocationRefusal:
-    """The first request for which nothing is left, whatever the requests before it take."""
+    """Return the first request for which no devices are left by the requests before it."""
     for place, claim in enumerate(claims):
         for number, request in enumerate(claim.requests, 1):
             if refused([*claims[:place], replace(claim, requests=claim.requests[:number])]):
@@ -367,7 +378,7 @@ def _crowded_out(claims: Sequence[ResourceClaim], refused: IsRefused) -> Allocat
 
 
 def _drop_constraint(claims: Sequence[ResourceClaim], place: int, number: int) -> list[ResourceClaim]:
-    """The claims without one constraint of the claim at ``place``."""
+    """Return the claims without one constraint of the claim at ``place``."""
     claim = claims[place]
     constraints = (*claim.constraints[:number], *claim.constraints[number + 1 :])
     return [*claims[:place], replace(claim, constraints=constraints), *claims[place + 1 :]]

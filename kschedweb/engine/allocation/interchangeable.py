@@ -1,4 +1,4 @@
-"""Devices that a search need not tell apart: where one of them leads nowhere, the others do not either."""
+"""Interchangeable devices: if one of them fails in a search, so do the others."""
 
 from __future__ import annotations
 
@@ -10,21 +10,22 @@ from kschedweb.engine.allocation.taken_devices import ChosenDevice, TakenDevices
 
 
 class InterchangeableDevices:
-    """Kinds of devices for the claims that ``sight`` is of.
+    """Kinds of devices for the claims of ``sight``.
 
-    Two devices of a kind that nobody uses can change places in any solution. So after one of them was tried in vain,
-    the other, which comes later, is in vain too: the search ends in the same way without it, only sooner.
+    Two unused devices of a kind can change places in any solution. So if one of them was tried in vain, a later one
+    is in
+    vain too: without it the search ends in the same way, only sooner.
     """
 
     def __init__(self, sight: ClaimView, taking: TakenDevices) -> None:
         self._sight, self._taking = sight, taking
 
     def device_kind(self, candidate: DeviceCandidate) -> Hashable:
-        """Equal for devices that can change places; ``None`` for one that is like no other."""
+        """Return a key that is equal for devices that can change places; None for a device like no other."""
         return None if self._taking.is_touched(candidate.id) else self._device_kind(candidate)
 
     def taken_kind(self, claim: int, chosen: ChosenDevice) -> Hashable:
-        """What a device counts as that was taken for a claim: equal for devices of a kind that nobody else can have."""
+        """Return a key of a device taken for a claim, equal for devices of a kind that nobody else can share."""
         candidate = chosen.candidate
         if chosen.shared or chosen.choice.admin:
             return claim, candidate.id, chosen.counting, tuple(sorted(chosen.consumed.items()))

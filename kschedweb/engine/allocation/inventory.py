@@ -1,4 +1,4 @@
-"""The pools that each node sees: worked out once for the slices and nodes that there are."""
+"""The pools that each node sees, computed once for the current slices and nodes."""
 
 from __future__ import annotations
 
@@ -17,15 +17,13 @@ from kschedweb.engine.state.snapshot import Snapshot
 
 
 class Inventory:
-    """``place_of`` int32[nodes] indexes ``places``: the pools that a node sees, in the order in which they are tried.
-
-    Pools without a device for a node are left out where they change nothing there. ``problem`` names a slice whose
-    node selector cannot be parsed, "" where there is none.
-    """
+    """The pools of all nodes. Pools without devices for a node are left out if they change nothing there."""
 
     def __init__(self, snapshot: Snapshot, features: Features) -> None:
         self._snapshot, self._features = snapshot, features
-        self._on_nodes = features.revised or features.local  # slices with counters are for their nodes alone
+        # Slices with counters are only for their nodes.
+        self._on_nodes = features.revised or features.local
+        # The name of a slice whose node selector cannot be parsed, "" for none.
         self.problem = ""
         by_pool: dict[PoolId, list[ResourceSlice]] = defaultdict(list)
         devices = snapshot.objects.devices
@@ -36,7 +34,9 @@ class Inventory:
         common: list[DevicePool] = []
         for pool in sorted(by_pool):
             self._add_pool(by_pool[pool], pools_by_node, common)
+        # The different sequences of pools that nodes see, in the order in which they are tried.
         self.places: list[tuple[DevicePool, ...]] = []
+        # int32[nodes]: the place of each node's pools.
         self.place_of: Codes = self._assign_places(pools_by_node, common)
         self.places_of: dict[PoolId, list[int]] = defaultdict(list)
         for place, pools in enumerate(self.places):
@@ -49,6 +49,7 @@ class Inventory:
         shared = _sort_pools(common)
         for node in range(len(self._snapshot)):
             pools = _sort_pools([*common, *pools_by_node[node]]) if node in pools_by_node else shared
+            # Pools are shared objects, so that their ids tell the sequences apart.
             place = place_by_pools.setdefault(tuple(map(id, pools)), len(place_by_pools))
             if place == len(self.places):
                 self.places.append(pools)
@@ -58,10 +59,11 @@ class Inventory:
     def _add_pool(
         self, slices: list[ResourceSlice], pools_by_node: dict[int, list[DevicePool]], common: list[DevicePool]
     ) -> None:
-        """Add the pool of ``slices`` to those of single nodes, ``pools_by_node``, or to those ``common`` to all."""
+        """Add the pool of ``slices`` to ``pools_by_node``, or to ``common`` if all nodes see the same."""
         relevant = [resource_slice for resource_slice in slices if self._is_relevant(resource_slice)]
         if not relevant:
             return
+        # The usual case: drivers publish slices by node, and a mask for each would be nodes by nodes.
         if all(
             resource_slice.nodes.name and not (resource_slice.by_device or resource_slice.counter_sets)
             for resource_slice in relevant
@@ -70,6 +72,7 @@ class Inventory:
             return
         masks = [self._compute_masks(resource_slice) for resource_slice in relevant]
         table = np.array([mask for own_masks in masks for mask in own_masks], dtype=np.bool_)
+        # Nodes with equal columns see the same, so that each different pool is built once.
         pool_by_column: dict[bytes, DevicePool | None] = {}
 
         def seen_from(node: int) -> DevicePool | None:
@@ -92,7 +95,7 @@ class Inventory:
                 pools_by_node[node].append(pool)
 
     def _is_relevant(self, listed: ResourceSlice) -> bool:
-        """Whether some node can see the slice."""
+        """Return whether some node can see the slice."""
         features, has_nodes = self._features, not listed.nodes.is_unset
         if features.partitionable:
             return bool(listed.by_device or has_nodes or (listed.counter_sets and not self._on_nodes))
@@ -126,12 +129,13 @@ class Inventory:
         return _worth_seeing(build_pool(visible_slices, everything, self._features)) if visible_slices else None
 
     def _compute_masks(self, listed: ResourceSlice) -> list[Mask]:
-        """The nodes that see the slice, and then the nodes of each of its devices where they have their own."""
+        """Return the nodes that see the slice, then those of each of its devices, if they have their own."""
         size = len(self._snapshot)
         devices = []
         if listed.by_device:
             devices = [self._compute_mask(device.nodes, listed) for device in listed.devices]
-        if listed.counter_sets and not self._on_nodes:  # a pool cannot be used without them
+        # A pool cannot be used without its counters, so every node sees them.
+        if listed.counter_sets and not self._on_nodes:
             whole = np.ones(size, dtype=np.bool_)
         elif not listed.nodes.is_unset:
             whole = self._compute_mask(listed.nodes, listed)
@@ -158,17 +162,17 @@ class Inventory:
 
 
 def _worth_seeing(pool: DevicePool | None) -> DevicePool | None:
-    """The pool, unless it has nothing for a node and keeps it from nothing."""
+    """Return the pool, unless it offers a node nothing and keeps it from nothing."""
     return None if pool is not None and pool.is_usable and not pool.devices else pool
 
 
 def _sort_pools(pools: list[DevicePool]) -> tuple[DevicePool, ...]:
-    """By driver and name, those whose devices have to be made ready last."""
+    """Sort by driver and name, pools with devices that need preparation last."""
     return tuple(sorted(pools, key=lambda pool: (pool.has_binding_conditions, pool.id)))
 
 
 def get_inventory(snapshot: Snapshot, features: Features) -> Inventory:
-    """What the nodes of ``snapshot`` see now."""
+    """Return what the nodes of ``snapshot`` see now."""
     inventories: dict[Features, tuple[int, Inventory]] = snapshot.cached_by_nodes("device inventories", dict)
     version = snapshot.objects.devices.version
     entry = inventories.get(features)

@@ -1,4 +1,4 @@
-"""Nodes that are alike: those whose pools have the same devices, of which the same are in use."""
+"""The contents of nodes: nodes are alike if their pools have the same devices, with the same in use."""
 
 from __future__ import annotations
 
@@ -12,25 +12,25 @@ from kschedweb.engine.objects.devices import Counters
 from kschedweb.engine.state.columns import Codes
 from kschedweb.engine.state.devices.use import DeviceUse
 
-MANY = 1 << 16  # contents remembered at most
+# The most contents remembered.
+MANY = 1 << 16
 
 
 class Contents:
-    """``codes`` int32[nodes] are equal for nodes on which the search for devices ends alike, but for names.
-
-    ``code_of`` int[places] are those of the inventory's places.
-    """
+    """Codes of the contents of nodes."""
 
     def __init__(self, inventory: Inventory, use: DeviceUse) -> None:
         self.inventory = inventory
         self._known: dict[Hashable, int] = {}
+        # Codes of the inventory's places.
         self._code_of = np.zeros(len(inventory.places), dtype=np.int32)
         use.touched.clear()
         self._recompute_codes(use, range(len(inventory.places)))
+        # int32[nodes]: equal for nodes on which the search for devices ends alike, names aside.
         self.codes: Codes = self._code_of[inventory.place_of]
 
     def follow(self, use: DeviceUse) -> None:
-        """Take in what of ``use`` has changed."""
+        """Apply the changes of ``use`` since the last call."""
         if not use.touched:
             return
         places = {place for pool in use.touched for place in self.inventory.places_of.get(pool, ())}
@@ -54,12 +54,12 @@ class Contents:
 
     @property
     def is_overgrown(self) -> bool:
-        """Whether so many contents were seen that it is better to begin anew."""
+        """True if so many contents were seen that a new start is better."""
         return len(self._known) > MANY
 
 
 def compute_pool_state(pool: DevicePool, use: DeviceUse) -> Hashable:
-    """What is in use of ``pool``."""
+    """Return a key of what is in use of ``pool``."""
     whole = tuple([use.is_exclusive(candidate.id) for candidate in pool.devices])
     shares = tuple(
         (
@@ -78,7 +78,7 @@ def compute_pool_state(pool: DevicePool, use: DeviceUse) -> Hashable:
 
 
 def _by_slice(pool: DevicePool) -> Hashable:
-    """The counters of each slice, and which devices are in it: what is left of them follows from those in use."""
+    """Return a key of the counters by slice and of the devices in each; what is left follows from those in use."""
     slices: dict[str, int] = {}
     places = tuple([slices.setdefault(candidate.listed_in.name, len(slices)) for candidate in pool.devices])
     counters = {
@@ -93,12 +93,12 @@ def _to_sorted_tuples(counters: Counters) -> Hashable:
 
 
 def find_devices_in_use(pool: DevicePool, use: DeviceUse) -> list[DeviceCandidate]:
-    """The devices of ``pool`` that are in use, by shares or as a whole."""
+    """Return the devices of ``pool`` in use, by shares or as a whole."""
     return [candidate for candidate in (*pool.devices, *pool.elsewhere) if use.is_in_use(candidate.id)]
 
 
 def counters_left(pool: DevicePool, candidate: DeviceCandidate, use: DeviceUse, *, of_slice: bool) -> Counters:
-    """What is left of the counters that the device consumes: those of its slice, or of its pool."""
+    """Return what is left of the counters that the device consumes: those of its slice, or of its pool."""
     if not of_slice:
         return compute_available(pool.counters or {}, find_devices_in_use(pool, use))
     listed = candidate.listed_in
@@ -108,7 +108,7 @@ def counters_left(pool: DevicePool, candidate: DeviceCandidate, use: DeviceUse, 
 
 
 def find_namesakes(pools: Sequence[DevicePool]) -> Hashable:
-    """Which pools of a node have the same name: kube-scheduler counts their counters as one."""
+    """Return which pools of a node have the same name, because kube-scheduler adds their counters up as one."""
     counting = [pool.id[1] for pool in pools if pool.consumes_counters]
     if len(set(counting)) == len(counting):
         return None

@@ -1,4 +1,4 @@
-"""Pools of devices as nodes see them: of a pool, the slices of its newest generation that are for the node."""
+"""Pools of devices as nodes see them: the slices of the newest generation that are for the node."""
 
 from __future__ import annotations
 
@@ -10,48 +10,46 @@ from kschedweb.engine.objects.devices import Amounts, Counters, Device, NodeChoi
 from kschedweb.engine.objects.resourceclaim import DeviceId
 from kschedweb.engine.values import dataclass
 
-PoolId = tuple[str, str]  # driver, name
+# Driver and name.
+PoolId = tuple[str, str]
 
 
 @dataclass(frozen=True, slots=True)
 class DeviceCandidate:
-    """A device with the slice that lists it.
-
-    Not ``is_for_node``: it is for other nodes than the one that sees its slice.
-    """
+    """A device with the slice that lists it."""
 
     device: Device
     id: DeviceId
     listed_in: ResourceSlice
+    # False if it is for other nodes than the one that sees its slice.
     is_for_node: bool
 
     @property
     def nodes(self) -> NodeChoice:
-        """The nodes that can use it."""
+        """The nodes that can use the device."""
         return self.device.nodes if self.listed_in.by_device else self.listed_in.nodes
 
     @property
     def excess_terms(self) -> int:
-        """How many terms its node selector has, where these are more than an allocation can express, else 0."""
+        """The number of terms of its node selector if these are more than an allocation can express, else 0."""
         terms = self.nodes.terms
         return 0 if terms is None or len(terms) < 2 else len(terms)
 
 
 @dataclass(frozen=True, eq=False)
 class DevicePool:
-    """A pool as one or more nodes see it.
-
-    All devices of one that is ``incomplete`` or ``invalid`` cannot be asked for, and mostly none can be used.
-    ``problem`` is kube-scheduler's error for whoever asks for any. ``devices`` are in the order in which they are
-    tried; ``elsewhere`` are those of slices for other nodes, as far as they count for ``counters``.
-    """
+    """A pool as one or more nodes see it."""
 
     id: PoolId
+    # In the order in which they are tried.
     devices: tuple[DeviceCandidate, ...] = ()
+    # Devices of slices for other nodes, if they consume ``counters``.
     elsewhere: tuple[DeviceCandidate, ...] = ()
     counters: Counters | None = None
+    # Requests for all devices fail on an incomplete or invalid pool, and as a rule none of its devices can be used.
     incomplete: bool = False
     invalid: bool = False
+    # kube-scheduler's error for any request for its devices.
     problem: str = ""
 
     @property
@@ -60,22 +58,22 @@ class DevicePool:
 
     @property
     def name(self) -> str:
-        """As kube-scheduler writes it."""
+        """Its name as kube-scheduler writes it."""
         return "/".join(self.id)
 
     @cached_property
     def has_binding_conditions(self) -> bool:
-        """Whether some device has to be made ready: such pools are tried last."""
+        """True if a device needs preparation; such pools are tried last."""
         return any(candidate.device.binding_conditions is not None for candidate in self.devices)
 
     @cached_property
     def consumes_counters(self) -> bool:
-        """Whether a device here consumes counters."""
+        """True if a device consumes counters."""
         return any(candidate.device.consumes for candidate in self.devices)
 
     @cached_property
     def content(self) -> Hashable:
-        """Equal for pools of whose devices the same can be had, while none is in use."""
+        """A key that is equal for pools with the same devices, while none is in use."""
         devices = tuple(
             (candidate.device.content, candidate.is_for_node, candidate.excess_terms) for candidate in self.devices
         )
@@ -84,16 +82,17 @@ class DevicePool:
 
 @dataclass(frozen=True, slots=True)
 class VisibleSlice:
-    """A slice that a node sees, with which of its devices are for the node."""
+    """A slice that a node sees."""
 
     listed: ResourceSlice
+    # For each device, if it is for the node.
     for_node: tuple[bool, ...]
 
 
 def build_pool(
     visible_slices: list[VisibleSlice], everything: Iterable[ResourceSlice], features: Features
 ) -> DevicePool | None:
-    """The pool of these slices, which are all that a node sees of it; ``None`` where they are out of date.
+    """Build a pool of all its slices that a node sees; None if they are out of date.
 
     ``everything`` are all slices of the pool.
     """
@@ -112,6 +111,7 @@ def build_pool(
     other_slices: list[ResourceSlice] = []
     if len(visible_slices) != first.count:
         of_pool = list(everything)
+        # The newest generation may be on other nodes only.
         if any(resource_slice.generation > newest for resource_slice in of_pool):
             return None
         current = [resource_slice for resource_slice in of_pool if resource_slice.generation == newest]
@@ -123,7 +123,7 @@ def build_pool(
 
 
 def _build_local_pool(pool: PoolId, visible_slices: list[VisibleSlice]) -> DevicePool:
-    """The pool that these slices are, complete or not."""
+    """Build a pool of these slices only, complete or not."""
     incomplete, names = len(visible_slices) != visible_slices[0].listed.count, set[str]()
     for device in (device for visible_slice in visible_slices for device in visible_slice.listed.devices):
         if device.name in names:
@@ -144,7 +144,7 @@ def _list_candidates(pool: PoolId, visible_slices: list[VisibleSlice]) -> tuple[
 def _build_valid_pool(
     pool: PoolId, visible_slices: list[VisibleSlice], other_slices: list[ResourceSlice], features: Features
 ) -> DevicePool | None:
-    """The complete pool; ``None`` where its slices contradict each other."""
+    """Build the complete pool; None if its slices contradict each other."""
     counting = features.partitionable
     listing = [
         visible_slice for visible_slice in visible_slices if not (counting and visible_slice.listed.counter_sets)
@@ -178,7 +178,7 @@ def _build_valid_pool(
 
 
 def _has_counters(device: Device, counters: Counters) -> bool:
-    """Whether there is a counter for all that ``device`` consumes."""
+    """Return whether there is a counter for all that ``device`` consumes."""
     return all(
         name in counters and all(counter in counters[name] for counter, _ in amounts)
         for name, amounts in device.consumes
@@ -186,7 +186,7 @@ def _has_counters(device: Device, counters: Counters) -> bool:
 
 
 def compute_available(counters: Counters, devices_in_use: Iterable[DeviceCandidate]) -> Counters:
-    """What the devices ``devices_in_use`` leave of a pool's or a slice's counters; it can be less than nothing."""
+    """Return what ``devices_in_use`` leave of the counters of a pool or slice; amounts can be negative."""
     remaining: Counters = {name: dict(amounts) for name, amounts in counters.items()}
     for candidate in devices_in_use:
         consume_counters(remaining, candidate.device, -1)
@@ -194,7 +194,7 @@ def compute_available(counters: Counters, devices_in_use: Iterable[DeviceCandida
 
 
 def consume_counters(counters: Counters, device: Device, by: int) -> None:
-    """Add ``by`` times what ``device`` consumes to those of ``counters`` that there are."""
+    """Add ``by`` times the consumption of ``device`` to those of ``counters`` that exist."""
     for name, amounts in device.consumes:
         counter_amounts: Amounts | None = counters.get(name)
         if counter_amounts is not None:

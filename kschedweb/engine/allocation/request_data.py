@@ -1,4 +1,4 @@
-"""What claims ask for, looked at before the search: kube-scheduler's objections, and how many devices are wanted."""
+"""Claims as prepared for the search: kube-scheduler's validation, and the number of devices wanted."""
 
 from __future__ import annotations
 
@@ -14,9 +14,11 @@ from kschedweb.engine.objects.devicerequests import ALL, EXACT_COUNT, DeviceChoi
 from kschedweb.engine.objects.resourceclaim import DeviceClass, ResourceClaim
 from kschedweb.engine.values import dataclass
 
-MAX_RESULTS = 32  # devices of one claim
+# The most devices of one claim (resource.k8s.io's AllocationResultsMaxSize).
+MAX_RESULTS = 32
 NO_CAPACITY: Mapping[str, int] = {}
 NO_SUCH_KEY = "no such key:"
+# kube-scheduler adds this hint to an error about a missing key.
 HINT = (
     ". consider using CEL optional chaining (.? followed by orValue()) or guarding the check with has() for optional"
     " fields"
@@ -24,47 +26,49 @@ HINT = (
 
 
 class AllocationError(Exception):
-    """The search fails for good; the text is kube-scheduler's error."""
+    """An error that ends the search; the message is kube-scheduler's."""
 
 
 @dataclass(slots=True)
 class RequestData:
-    """One choice of a request. ``everything`` are the devices of the mode All, with their pools.
+    """The data of one choice of a request."""
 
-    ``selectors`` holds (expression, what it is of, for errors), the class's first.
-    """
-
-    request: str  # the request's name
+    # The name of the request, and the full name with the alternative.
+    request: str
     full: str
     choice: DeviceChoice
+    # (expression, its owner for errors), those of the class first.
     selectors: tuple[tuple[str, str], ...]
     capacity: Mapping[str, int]
+    # Devices wanted.
     count: int
+    # The devices of the mode All, with their pools.
     everything: list[tuple[DevicePool, DeviceCandidate]] = field(default_factory=list)
 
 
 @dataclass(slots=True)
 class ClaimRequests:
-    """A claim with the choices of each of its requests; ``exact`` says which requests are no alternatives."""
+    """A claim with the choices of each of its requests."""
 
     claim: ResourceClaim
     requests: list[list[RequestData]]
+    # For each request, True if it has no alternatives.
     exact: list[bool]
     constraints: list[Constraint]
 
     @property
     def has_distinct_constraints(self) -> bool:
-        """Whether some of its devices must differ in an attribute."""
+        """True if some of its devices must differ in an attribute."""
         return any(constraint.distinct for constraint in self.claim.constraints)
 
     @property
     def max_devices(self) -> int:
-        """How many devices there can be in a solution."""
+        """The most devices that a solution can have."""
         return sum(max(request_data.count for request_data in choices) for choices in self.requests)
 
 
 def selectors_of(claim: ResourceClaim, choice: DeviceChoice, of_class: DeviceClass) -> Iterator[tuple[str, str]]:
-    """Each expression that a device has to meet, with what it is of; the class's come first."""
+    """Yield each expression that a device must meet, with its owner; those of the class come first."""
     for owner, expressions in (
         (f"class {of_class.name}", of_class.selectors),
         (f"claim {claim.key}", choice.selectors),
@@ -74,7 +78,7 @@ def selectors_of(claim: ResourceClaim, choice: DeviceChoice, of_class: DeviceCla
 
 
 class RequestValidator:
-    """Looks at claims in their order. Raises AllocationError."""
+    """Validates claims in their order. Raises AllocationError."""
 
     def __init__(
         self,
@@ -88,10 +92,11 @@ class RequestValidator:
         self._features, self._taking = features, taking
 
     def validate_claim(self, claim: ResourceClaim) -> ClaimRequests:
-        """Look at one claim, request by request."""
+        """Validate one claim, request by request."""
         requests: list[list[RequestData]] = []
         for request in claim.requests:
             requests.append(self._validate_request(claim, request))
+            # The revised allocator checks the limit after each request, earlier ones once for the claim.
             if self._features.revised:
                 _check_limit(claim, requests)
         min_devices = sum(min(request_data.count for request_data in choices) for choices in requests)
@@ -160,9 +165,9 @@ class RequestValidator:
         request_data.count = len(request_data.everything)
 
     def is_selectable(self, request_data: RequestData, candidate: DeviceCandidate, *, unused: bool = False) -> bool:
-        """Whether selectors accept the device, and it is for the node and has room for what is wanted of it.
+        """Return whether the device is for the node, meets the selectors and has room for what is wanted of it.
 
-        ``unused``: whether it would have room if nothing of it were in use.
+        With ``unused``, room is counted as if nothing of the device were in use.
         """
         if candidate.device.binding_conditions and not self._features.binding_conditions:
             return False
@@ -178,7 +183,7 @@ class RequestValidator:
 
 
 def _check_limit(claim: ResourceClaim, requests: list[list[RequestData]]) -> None:
-    """Raises AllocationError where the last of ``requests`` makes more devices than a claim can have."""
+    """Raise AllocationError if the last of ``requests`` exceeds the devices that a claim can have."""
     *before, last = (min((request_data.count for request_data in choices), default=0) for choices in requests)
     if last > MAX_RESULTS - sum(before):
         problem = f"adding {last} devices exceeds the claim limit of {MAX_RESULTS}, with {sum(before)} already"

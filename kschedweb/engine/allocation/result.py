@@ -1,4 +1,4 @@
-"""What a search found, as it is written into a claim: devices, and the nodes on which they can be used."""
+"""The result of a search as it is written into a claim: devices, and the nodes on which they can be used."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ KINDS = ("matchFields", "matchExpressions")
 
 
 def build_allocation(claim: ResourceClaim, node: str, chosen: Sequence[ChosenDevice]) -> AllocatedClaim:
-    """The devices ``chosen`` for ``claim`` on ``node``. Raises AllocationError.
+    """Return the allocation of the devices ``chosen`` for ``claim`` on ``node``. Raises AllocationError.
 
-    Devices that have to be made ready are taken to be.
+    Devices that need preparation count as prepared.
     """
     selector = create_node_selector(claim, node, chosen)
     allocation = Allocation(
@@ -38,7 +38,7 @@ def _to_allocated_device(chosen_device: ChosenDevice) -> AllocatedDevice:
 
 
 def create_node_selector(claim: ResourceClaim, node: str, chosen: Sequence[ChosenDevice]) -> Json | None:
-    """The nodes on which all of ``chosen`` can be used, ``None`` for all. Raises AllocationError."""
+    """Return the node selector of nodes that can use all of ``chosen``; None for all. Raises AllocationError."""
     requirements_by_kind: dict[str, list[Json]] = {kind: [] for kind in KINDS}
     for chosen_device in chosen:
         nodes = chosen_device.candidate.nodes

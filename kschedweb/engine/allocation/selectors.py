@@ -1,4 +1,4 @@
-"""Which devices the CEL selectors of classes and requests accept; each device's content is asked once."""
+"""The CEL selectors of classes and requests, each evaluated once for devices of the same content."""
 
 from __future__ import annotations
 
@@ -13,21 +13,24 @@ from kschedweb.engine.cel import (
     to_quantity,
 )
 
-MANY = 1 << 18  # answers remembered at most
+# The most answers remembered.
+MANY = 1 << 18
 Answer = bool | Exception
-Kind = tuple[str, str]  # driver, the device's content
+# The driver, and the device's content.
+Kind = tuple[str, str]
 
 
 class UnknownError(Exception):
-    """What kube-scheduler would do is not known; the text says what it depends on."""
+    """It is unknown what kube-scheduler would do; the message says what that depends on."""
 
 
 class SelectorError(Exception):
-    """A selector cannot be evaluated; the text is kube-scheduler's, without what has the selector."""
+    """A selector cannot be evaluated; the message is kube-scheduler's, without the selector's owner."""
 
 
 class Selectors:
-    """Answers about selectors, kept while classes and slices stay. ``shares``: expressions see what can be shared."""
+    """Results of selectors, valid while classes and slices stay. ``shares``: expressions see if a device is
+    shareable."""
 
     def __init__(self, language: Language, *, shares: bool = True) -> None:
         self._language, self._shares = language, shares
@@ -35,13 +38,14 @@ class Selectors:
         self._devices: dict[Kind, CelDevice] = {}
 
     def matches(self, expression: str, candidate: DeviceCandidate) -> bool:
-        """Whether ``expression`` accepts the device. Raises SelectorError and UnknownError."""
+        """Return whether ``expression`` accepts the device. Raises SelectorError and UnknownError."""
         kind = candidate.id[0], candidate.device.content
         answer = self._known.get((expression, kind))
         if answer is None:
             if len(self._known) >= MANY:
                 self._known.clear()
             answer = self._known[expression, kind] = self._evaluate(expression, kind, candidate)
+        # Errors are answers too: they are remembered, and raised for every device of this content.
         if isinstance(answer, Exception):
             raise answer
         return answer
@@ -59,7 +63,7 @@ class Selectors:
 
 
 def to_cel_device(candidate: DeviceCandidate, *, shares: bool = True) -> CelDevice:
-    """The device as expressions see it."""
+    """Return the device as expressions see it."""
     device = candidate.device
     attributes = {name: parse_attribute(raw) for name, raw in device.attributes.items()}
     capacity = {name: to_quantity(str(raw.get("value", "0"))) for name, raw in device.raw_capacity.items()}

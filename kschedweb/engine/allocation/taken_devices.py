@@ -1,4 +1,4 @@
-"""What a search has taken so far, beside what is in use: devices, shares of devices, and counters."""
+"""The devices, shares of devices and counters that a search has taken so far, beside those in use."""
 
 from __future__ import annotations
 
@@ -20,22 +20,23 @@ from kschedweb.engine.values import dataclass
 
 @dataclass(frozen=True, slots=True)
 class ChosenDevice:
-    """A device that answers ``choice``, whose full name is ``request``; ``consumed`` is what a share of it takes.
+    """A device chosen for a request."""
 
-    ``counting``: what the device consumes of its pool's counters is taken with it.
-    """
-
+    # The full name of `choice`.
     request: str
     choice: DeviceChoice
     pool: DevicePool
     candidate: DeviceCandidate
+    # Only a share of the device is taken.
     shared: bool
+    # What the device consumes of its pool's counters is taken with it.
     counting: bool
+    # The capacity that the share takes, in nano-units.
     consumed: Amounts
 
 
 class TakenDevices:
-    """Devices are taken for claims, by their numbers, and given back in the reverse order."""
+    """Devices taken for claims, by the claims' numbers; they are given back in reverse order."""
 
     def __init__(self, use: DeviceUse, features: Features) -> None:
         self._use, self._features = use, features
@@ -43,25 +44,26 @@ class TakenDevices:
         self._holders: Counter[DeviceId] = Counter()
         self._shares: Counter[DeviceId] = Counter()
         self._taking: dict[DeviceId, Amounts] = {}
+        # What is left of counters, and what the search has taken of them, by `_counters_of`.
         self._remaining: dict[Hashable, Counters] = {}
         self._consumed: dict[Hashable, Counters] = {}
 
     def in_use(self, device: DeviceId) -> bool:
-        """Whether somebody has the device for itself."""
+        """Return whether someone has the device exclusively."""
         if self._use.is_exclusive(device) or device in self._holders:
             return True
         return not self._features.consumable and self._use.is_in_use(device)
 
     def held_for(self, device: DeviceId, claim: int) -> bool:
-        """Whether the search has taken the device for this claim."""
+        """Return whether the search has taken the device for this claim."""
         return (device, claim) in self._held
 
     def is_touched(self, device: DeviceId) -> bool:
-        """Whether anybody has the device, or a share of it."""
+        """Return whether anyone has the device or a share of it."""
         return self._use.is_in_use(device) or device in self._holders or device in self._shares
 
     def has_room(self, candidate: DeviceCandidate, requested: Mapping[str, int], *, unused: bool = False) -> bool:
-        """Whether a request for capacities finds them in the device, or would if it were ``unused``."""
+        """Return whether the device has the requested capacities, or would have them if it were ``unused``."""
         if not self._features.consumable:
             return True
         if unused:
@@ -69,21 +71,21 @@ class TakenDevices:
         return has_room(candidate.device, requested, *self._consumed_of(candidate), self._features.fractional)
 
     def find_lacking(self, candidate: DeviceCandidate, requested: Mapping[str, int]) -> Iterator[Lack]:
-        """The capacities that keep the device from having room."""
+        """Yield the capacities that the device lacks."""
         if not self._features.consumable:
             return iter(())
         return find_lacks(candidate.device, requested, *self._consumed_of(candidate), self._features.fractional)
 
     def _consumed_of(self, candidate: DeviceCandidate) -> tuple[Amounts, Amounts]:
-        """What shares of the device consume: of those in use, and of those that the search has taken."""
+        """Return the consumption of the device's shares in use, and of those that the search has taken."""
         return self._use.consumed.get(candidate.id, NOTHING), self._taking.get(candidate.id, NOTHING)
 
     def is_shareable(self, candidate: DeviceCandidate) -> bool:
-        """Whether the device is given out by shares."""
+        """Return whether the device is given out in shares."""
         return self._features.consumable and bool(candidate.device.shareable)
 
     def can_be_had(self, claim: int, choice: DeviceChoice, candidate: DeviceCandidate) -> bool:
-        """Whether the device is free for a claim, as far as users and features go."""
+        """Return whether the device is free for a claim, as far as its users and features decide."""
         if choice.admin:
             if not self.is_shareable(candidate) and self.held_for(candidate.id, claim):
                 return False
@@ -92,26 +94,27 @@ class TakenDevices:
         return self._features.partitionable or not candidate.device.consumes
 
     def is_tolerated(self, choice: DeviceChoice, candidate: DeviceCandidate) -> bool:
-        """Whether the device's taints let the request in."""
-        if self._features.local:  # a taint keeps off whatever its effect is
+        """Return whether the request tolerates the device's taints."""
+        # Without the revision, a taint repels claims whatever its effect.
+        if self._features.local:
             return not self._features.taints or all(
                 is_tolerated(taint, choice.tolerations) for taint in candidate.device.taints
             )
         return not self._features.taints or has_no_untolerated(candidate.device.taints, choice.tolerations)
 
     def needs_counters(self, candidate: DeviceCandidate) -> bool:
-        """Whether the device's counters have to be there: not for another share of it."""
+        """Return whether the device's counters must be available; not for a further share of it."""
         if not candidate.device.consumes:
             return False
         in_use = self._use.shares if self._features.revised else self._use.consumed
         return not (self.is_shareable(candidate) and (candidate.id in in_use or candidate.id in self._shares))
 
     def has_counters(self, pool: DevicePool, candidate: DeviceCandidate) -> bool:
-        """Whether no counter of the pool is overdrawn with what the device consumes."""
+        """Return whether the pool's counters cover what the device consumes."""
         return not self.find_overdrawn(pool, candidate)
 
     def find_overdrawn(self, pool: DevicePool, candidate: DeviceCandidate) -> list[Lack]:
-        """The counters of the pool, as set/counter, that are overdrawn with what the device consumes."""
+        """Return the counters, as set/counter, that would be overdrawn by what the device consumes."""
         name = self._counters_of(pool, candidate)
         if name not in self._remaining:
             self._remaining[name] = counters_left(pool, candidate, self._use, of_slice=self._features.local)
@@ -121,6 +124,7 @@ class TakenDevices:
             counters = used.setdefault(counter_set, {})
             for counter, _ in amounts:
                 counters.setdefault(counter, 0)
+        # Added and taken back in place: a copy for every device tried would cost more.
         consume_counters(used, candidate.device, 1)
         shortfalls = [
             Lack(f"{counter_set}/{counter}", wants, remaining)
@@ -132,7 +136,8 @@ class TakenDevices:
         return shortfalls
 
     def _counters_of(self, pool: DevicePool, candidate: DeviceCandidate) -> Hashable:
-        """Equal for what counts as one: before it was revised, kube-scheduler looked at the pool's name alone."""
+        """Return a key of counters that count as one: before the revision, kube-scheduler went by the pool's name
+        only."""
         if self._features.local:
             return candidate.listed_in.name
         return pool.id if self._features.revised else pool.id[1]

@@ -1,4 +1,4 @@
-"""What Karpenter would do with a cluster now, with why and what it costs, as plain data."""
+"""Advice on a cluster as plain data: what Karpenter would do now, why, and at what cost."""
 
 from __future__ import annotations
 
@@ -20,30 +20,38 @@ from kschedweb.engine.objects.json_access import Json, ObjectError, describe_obj
 from kschedweb.engine.objects.node import ZONE
 from kschedweb.engine.values import dataclass
 
+# Called with a text, how many are done, and of how many in total (0: unknown).
 Step = Callable[[str, int, int], None]
-MOST_OFFERS = 12  # that are told of one new node
+# The most offers listed for one new node.
+MOST_OFFERS = 12
+# The most notes listed; a cluster may give one for every object.
 MOST_NOTES = 20
 
 
 @dataclass(frozen=True, slots=True)
 class ProvisioningRequest:
-    """``objects`` as Kubernetes JSON at ``now`` (seconds of the epoch); nodes without a NodePool count as of ``pool``.
+    """A request for advice on a cluster."""
 
-    The ready catalogue is sold in the zones of the nodes.
-    """
-
+    # Its ready catalogue, if it has one, is sold in the zones of the nodes.
     karpenter: Karpenter
+    # As Kubernetes JSON.
     objects: Sequence[Json]
+    # Seconds of the epoch.
     now: float
+    # The NodePool to which nodes without one are counted; "" for none.
     pool: str = ""
 
 
 def advise_on_cluster(request: ProvisioningRequest, step: Step = lambda text, count, total: None) -> Json:
-    """What Karpenter would do. ``step`` hears what is being done, and may raise to end it.
+    """Return what Karpenter would do with the cluster.
 
-    ``newNodes`` with the cheapest offers first, ``podErrors`` and ``notProvisionable`` of pods that it cannot help,
-    ``existing`` places of pods on nodes that are there, ``command`` that it would start, ``nodes`` with the verdict on
-    each, ``before`` and ``after``: nodes and the money an hour of those whose price is known.
+    ``step`` is called with the progress, and may raise to cancel. The keys of the result:
+    - ``newNodes``: nodes to launch, each with its cheapest offers first;
+    - ``podErrors`` and ``notProvisionable``: pods that Karpenter cannot help;
+    - ``existing``: places of pods on nodes that exist;
+    - ``command``: the consolidation that it would start, or None;
+    - ``nodes``: every node with its verdict and price;
+    - ``before`` and ``after``: the number of nodes, and the price an hour of those whose price is known.
     """
     step("Reading the cluster", 0, 0)
     world, notes = _read_cluster(request)
@@ -76,7 +84,7 @@ def advise_on_cluster(request: ProvisioningRequest, step: Step = lambda text, co
 
 
 def price_of(world: ClusterState, machine: StateNode) -> float | None:
-    """What a node costs an hour; ``None`` where its instance type or offering is not known."""
+    """Return the price of a node an hour; None if its instance type or offering is unknown."""
     sold = next(
         (instance_type for instance_type in world.types if instance_type.name == machine.labels.get(INSTANCE_TYPE)),
         None,
@@ -85,7 +93,7 @@ def price_of(world: ClusterState, machine: StateNode) -> float | None:
 
 
 def _read_cluster(request: ProvisioningRequest) -> tuple[ClusterState, list[str]]:
-    """The cluster, and what was left out of it or read differently."""
+    """Return the cluster, and notes on what was left out or read differently."""
     karpenter, objects, notes = request.karpenter.sold_in(zones_of(request.objects)), KarpenterObjects(), list[str]()
     adopting = NodeAdopter(karpenter, request.now, request.pool)
     for raw in adopting.adopt_objects(request.objects):
@@ -94,6 +102,7 @@ def _read_cluster(request: ProvisioningRequest) -> tuple[ClusterState, list[str]
         except ObjectError as error:
             notes.append(f"{describe_object(raw)} is left out: {error}")
     if adopting.likened:
+        # First, so that MOST_NOTES does not cut it off.
         notes.insert(0, _describe_likened(adopting.likened))
     return karpenter.build_cluster_state(objects, request.now), notes
 
@@ -106,7 +115,7 @@ def _describe_likened(likened: dict[str, str]) -> str:
 
 
 def _keep_cheapest_offers(new_node: Json) -> Json:
-    """A new node with its cheapest offers; ``fitting`` says how many there are."""
+    """Return a new node with its cheapest offers only; ``fitting`` is the number of all its offers."""
     return {**new_node, "offers": new_node["offers"][:MOST_OFFERS], "fitting": len(new_node["offers"])}
 
 
@@ -116,7 +125,7 @@ def _sum_prices(nodes: Sequence[Json]) -> Json:
 
 
 def _sum_after(before: Json, offers: Sequence[Json], command: Json | None, nodes: Sequence[Json]) -> Json:
-    """Once the new nodes are there and the command is done."""
+    """Return the sums once the new nodes exist and the command is done."""
     count, price = before["nodes"] + len(offers), before["price"]
     price += sum(new_node["offers"][0]["price"] for new_node in offers if new_node["offers"])
     if command is not None:

@@ -1,4 +1,4 @@
-"""What Karpenter is told, as a document: its NodePools, what the cloud sells, and options (docs/autoscaling.md).
+"""The document of kind Karpenter: its NodePools, instance types and options (docs/autoscaling.md).
 
 apiVersion: kschedweb/v1
 kind: Karpenter
@@ -42,7 +42,7 @@ MOST_POOLS, MOST_TYPES, MOST_PROBLEMS = 200, 5_000, 100
 
 
 class KarpenterError(Faulty):
-    """A document that cannot be used; ``problems`` says where and why."""
+    """A document that cannot be used; ``problems`` has the places and reasons."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -52,21 +52,21 @@ class Karpenter:
     types: tuple[InstanceType, ...]
     pools: tuple[NodePool, ...]
     settings: KarpenterOptions
+    # The instance types are those of the ready catalogue, whose prices are invented.
     ready: bool
-    """Whether the instance types are those of the ready catalogue, whose prices are invented."""
 
     def build_cluster_state(self, objects: KarpenterObjects, now: float) -> ClusterState:
-        """A cluster of ``objects`` at ``now`` (seconds of the epoch) that this Karpenter looks after."""
+        """Build the state of a cluster of ``objects`` at ``now`` (seconds of the epoch), managed by this Karpenter."""
         return objects.build_cluster_state(list(self.types), list(self.pools), self.settings, now)
 
     def sold_in(self, zones: Sequence[str]) -> Karpenter:
-        """With the ready catalogue in these zones, if it is the ready one; any other is sold where it says."""
+        """Return it with the ready catalogue sold in these zones; any other catalogue stays as it is."""
         if not self.ready or not zones:
             return self
         return replace(self, types=tuple(InstanceType.from_json(raw_type) for raw_type in ready_types(zones)))
 
     def warnings(self) -> list[DocumentProblem]:
-        """What keeps a NodePool from bringing nodes although Karpenter takes it, in its words."""
+        """Return, in Karpenter's words, what keeps accepted NodePools from launching nodes."""
         explained_pools = explain_pools(SchedulingContext(self.build_cluster_state(KarpenterObjects(), 0.0)))
         places = {pool.name: place for place, pool in enumerate(self.pools)}
         return [
@@ -77,7 +77,7 @@ class Karpenter:
 
 
 def read_document(raw: Any) -> Karpenter:
-    """The document in ``raw``, plain data. Raises KarpenterError with every problem."""
+    """Read the document from plain data; raises KarpenterError with every problem."""
     problems: list[DocumentProblem] = []
     karpenter = DOCUMENT.read(raw, "", problems)
     if problems:
@@ -87,7 +87,7 @@ def read_document(raw: Any) -> Karpenter:
 
 
 def json_schema() -> Json:
-    """The JSON Schema of the document."""
+    """Return the JSON Schema of the document."""
     return {"$schema": DIALECT, "title": KIND, **Schemas().struct_schema(DOCUMENT)}
 
 
@@ -98,7 +98,7 @@ def _create_options(preferences: str, min_values: str, spot_to_spot: bool) -> Ka
 def create_karpenter(
     node_pools: Sequence[Json], instance_types: Sequence[Json] | str, options: KarpenterOptions
 ) -> Karpenter:
-    """Karpenter of fields that are each well; raises KarpenterError with what is wrong between them."""
+    """Create a Karpenter of valid fields; raises KarpenterError with what is wrong between them."""
     is_ready = instance_types == READY
     listed = ready_types() if isinstance(instance_types, str) else instance_types
     types = tuple(InstanceType.from_json(raw_type) for raw_type in listed)

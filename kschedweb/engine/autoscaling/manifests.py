@@ -1,4 +1,4 @@
-"""Karpenter's own manifests, NodePools and node classes behind one another, as one document of kind Karpenter."""
+"""Karpenter's own manifests, a stream of NodePools and node classes, as one document of kind Karpenter."""
 
 from __future__ import annotations
 
@@ -13,23 +13,26 @@ from kschedweb.engine.documents import values
 from kschedweb.engine.documents.marked_documents import as_yaml
 from kschedweb.engine.documents.yaml_events import Bounds, RefusedError
 
+# The deepest nesting, and the most values, of a text that is read.
 _BOUNDS = Bounds(64, 200_000)
+# A cheap test that spares other documents from being parsed twice.
 _MENTIONS = re.compile(rf"""kind["']?\s*:\s*["']?({nodepools.KIND}|\w*{NODE_CLASS})\b""")
 _SEPARATOR = re.compile(r"^---[ \t]*\r?$", re.MULTILINE)
 
 
 def merge_manifests(text: str) -> str:
-    """Return ``text`` as one document of kind Karpenter, where it is made of NodePools and node classes.
+    """Return ``text`` as one document of kind Karpenter, if it consists of NodePools and node classes.
 
-    Node classes are passed over, with a comment for each: the document says what instance types there are. A text that
-    is anything else comes back as it is.
+    Node classes are left out, with a comment for each: instance types come from the document. Any other text is
+    returned as it is.
     """
     if not _MENTIONS.search(text):
         return text
     try:
         documents = values.read_documents(text, _BOUNDS, repeated_keys=True)
     except RefusedError:
-        return text  # whoever reads it says what is wrong
+        # The reader of the text reports what is wrong.
+        return text
     classes = [document for document in documents if _get_kind(document).endswith(NODE_CLASS)]
     other_documents = [document for document in documents if document not in classes]
     kinds = {_get_kind(document) for document in other_documents}

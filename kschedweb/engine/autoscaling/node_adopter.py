@@ -1,7 +1,7 @@
-"""A cluster that was read without its NodeClaims, as Karpenter would see it.
+"""Add the NodeClaims that a cluster was read without, as Karpenter would see it.
 
-A node with the label karpenter.sh/nodepool gets a NodeClaim. Its condition Consolidatable is worked out of when its
-pods started. Where nodes of no NodePool are to count too, they get what Karpenter would have given them.
+A node with the label karpenter.sh/nodepool gets a NodeClaim. Its condition Consolidatable is derived from the start
+times of its pods. If nodes without a NodePool are to count too, they get the labels that Karpenter would have set.
 """
 
 from __future__ import annotations
@@ -36,21 +36,24 @@ from kschedweb.engine.objects.resources import CPU, MEMORY
 from kschedweb.engine.values import dataclass
 
 API_VERSION, CLAIM = "karpenter.sh/v1", "NodeClaim"
-STAYING = ("DaemonSet", "Node")  # owners of pods whose coming and going does not count
+# Owners of pods whose start does not count as a pod event.
+STAYING = ("DaemonSet", "Node")
 
 
 @dataclass(frozen=True, slots=True)
 class NodeAdopter:
-    """``pool``: the NodePool of which nodes without one count, "" for none. ``now`` is in seconds of the epoch."""
+    """Turns a cluster without NodeClaims into one that Karpenter manages."""
 
     karpenter: Karpenter
+    # Seconds of the epoch.
     now: float
+    # The NodePool to which nodes without one are counted; "" for none.
     pool: str = ""
+    # Nodes without a known instance type, each with the type that it counts as.
     likened: dict[str, str] = field(default_factory=dict)
-    """Nodes without a known instance type, each with the type that it counts as."""
 
     def adopt_objects(self, listed: Iterable[Json]) -> Iterator[Json]:
-        """The objects with changed nodes, then the NodeClaims of nodes. Raises ObjectError."""
+        """Yield the objects with adopted nodes, then the NodeClaims of the nodes. Raises ObjectError."""
         nodes, events = [], dict[str, float]()
         for raw in listed:
             kind = raw.get("kind")
@@ -60,6 +63,7 @@ class NodeAdopter:
             if kind == "Pod" and (event := _find_pod_event(raw)) is not None:
                 events[event[0]] = max(events.get(event[0], 0.0), event[1])
             yield raw
+        # Last, because a NodeClaim needs the events of all pods.
         for raw in nodes:
             node = self._adopt_node(raw)
             yield node
@@ -67,7 +71,7 @@ class NodeAdopter:
                 yield self._create_claim(node, events)
 
     def _adopt_node(self, raw: Json) -> Json:
-        """The node with a provider id, and what it needs to count as one of ``pool``."""
+        """Return the node with a provider id, and with the labels that make it one of ``pool``."""
         metadata, spec, labels = get_mapping(raw, "metadata"), get_mapping(raw, "spec"), _get_labels(raw)
         if not get_string(spec, "providerID", "spec."):
             spec = {**spec, "providerID": f"none:///{metadata.get('name')}"}
@@ -111,7 +115,7 @@ class NodeAdopter:
 
 
 def find_nearest_type(node: Json, types: Iterable[InstanceType]) -> InstanceType | None:
-    """The smallest type with as much CPU and memory as the node; ``None`` where no type is as large."""
+    """Return the smallest type with at least the node's CPU and memory; None if no type is large enough."""
     has = read_milli(get_mapping(node, "status"), "capacity", "status.")
     large = (
         instance_type
@@ -130,7 +134,7 @@ def find_nearest_type(node: Json, types: Iterable[InstanceType]) -> InstanceType
 
 
 def zones_of(listed: Iterable[Json]) -> list[str]:
-    """The zones in which there are nodes."""
+    """Return the zones that have nodes, sorted."""
     return sorted({zone for raw in listed if raw.get("kind") == "Node" and (zone := _get_labels(raw).get(ZONE, ""))})
 
 
@@ -139,7 +143,7 @@ def _get_labels(raw: Json) -> dict[str, str]:
 
 
 def _find_pod_event(raw: Json) -> tuple[str, float] | None:
-    """The node of a pod, and when the pod came to it (seconds of the epoch); ``None`` for pods that do not count."""
+    """Return the node of a pod and when the pod started (seconds of the epoch); None for pods that do not count."""
     metadata, status = get_mapping(raw, "metadata"), get_mapping(raw, "status")
     node = get_string(get_mapping(raw, "spec"), "nodeName", "spec.")
     owners = {owner.get("kind") for owner in get_objects(metadata, "ownerReferences", "metadata.")}

@@ -1,7 +1,7 @@
-"""A cluster, offers and NodePools described in JSON, and what Karpenter would do, in the form of the command line.
+"""A cluster, instance types and NodePools in JSON, and what Karpenter would do, in the command line's format.
 
-Karpenter walks maps, so that ties are left to chance. A scenario is run again with other choices (``runs``), and other
-answers are told as alternatives.
+Karpenter ranges over Go maps, which leaves ties to chance. A scenario is run ``runs`` times with other choices, and
+different answers are reported as alternatives.
 """
 
 from __future__ import annotations
@@ -18,16 +18,18 @@ from kschedweb.engine.autoscaling.provisioning.output import provision_nodes
 from kschedweb.engine.autoscaling.provisioning.scheduling_context import SchedulingContext
 from kschedweb.engine.objects.json_access import Json, ObjectError, get_boolean, get_string, get_time
 
+# Runs of a scenario, and the most alternatives reported.
 RUNS, MOST_ALTERNATIVES = 8, 6
-SEED = 1  # of the other choices; in the first run the first by name is chosen
+# Seed of the other choices; the first run takes the first by name.
+SEED = 1
 
 
 class AutoscalingError(ValueError):
-    """A scenario that cannot be run; the text says where and why."""
+    """A scenario that cannot be run; the text has the place and the reason."""
 
 
 def answer_scenario(raw: Json, clock: Callable[[], float], *, runs: int = RUNS) -> Json:
-    """What Karpenter would do. ``clock`` tells the time (seconds of the epoch) where the scenario does not.
+    """Return what Karpenter would do. ``clock`` gives the time (seconds of the epoch) if the scenario does not.
 
     Raises AutoscalingError.
     """
@@ -46,13 +48,14 @@ def answer_scenario(raw: Json, clock: Callable[[], float], *, runs: int = RUNS) 
 
 
 def explain_cluster(world: ClusterState, disrupting: bool) -> Json:
-    """Why NodePools, new nodes and, where ``disrupting``, the nodes that are there are what they are."""
+    """Explain NodePools and new nodes and, with ``disrupting``, the existing nodes."""
     context = SchedulingContext(world)
     explanations: Json = {"nodePools": explain_pools(context), "newNodes": explain_offers(context)}
     return {"explained": explanations | ({"nodes": explain_nodes(context)} if disrupting else {})}
 
 
 def _run_once(name: str, world: ClusterState, disrupting: bool, chance: Random | None) -> Json:
+    # A fresh context for each run: daemons' constraints are relaxed while it is built.
     context = SchedulingContext(world)
     result: Json = {"name": name}
     if world.faults:
@@ -64,7 +67,7 @@ def _run_once(name: str, world: ClusterState, disrupting: bool, chance: Random |
 
 
 def _find_variations(first: Json, other_answers: list[Json]) -> Json:
-    """The answers that differ in more than words, and whether words differ."""
+    """Return the answers that differ in more than texts, and whether texts differ."""
     bare, texts, reasons = _strip_texts(first)
     seen_answers, alternatives, more = {bare}, list[Json](), {}
     for other_answer in other_answers:
@@ -82,7 +85,7 @@ def _find_variations(first: Json, other_answers: list[Json]) -> Json:
 
 
 def _strip_texts(answer: Json) -> tuple[str, str, str]:
-    """An answer without what may differ in words only, the texts of its errors, and its reasons."""
+    """Split an answer into the part without texts, the texts of its errors, and its reasons."""
     provisioning, disruption = answer["provisioning"], answer.get("disruption")
     bare = {**answer, "provisioning": {**provisioning, "podErrors": dict.fromkeys(provisioning["podErrors"], "")}}
     if disruption is not None:

@@ -1,4 +1,4 @@
-"""The binding of one pod to the node found for it: Reserve, Permit with its waits, PreBind, Bind, PostBind."""
+"""The binding cycle of one pod: Reserve, Permit with its waits, PreBind, Bind, PostBind."""
 
 from __future__ import annotations
 
@@ -16,38 +16,40 @@ PREEMPTED = "preempted"
 
 @dataclass(frozen=True, slots=True)
 class BindingRefusal:
-    """Why a pod is not bound although a node was found; ``rejected_by`` is empty after an error."""
+    """Why a pod is not bound although a node was found."""
 
     message: str
+    # Plugins; empty after an error.
     rejected_by: frozenset[str] = frozenset()
 
     @classmethod
     def from_status(cls, status: Status) -> BindingRefusal:
-        """As kube-scheduler words it: for the one node found, the plugin's reasons."""
+        """Create a refusal in kube-scheduler's words: the plugin's reasons, for the one node found."""
         return cls(fit_error(1, ((reason, 1) for reason in status.reasons)), frozenset({status.plugin}))
 
     def to_placement(self, pod: str) -> Placement:
-        """The result for the pod of that key, which is on no node and nominated to none."""
+        """Return the result for the pod ``pod``: no node, and its nomination is cleared."""
         return Placement(pod, message=self.message, rejected_by=self.rejected_by, nominated="")
 
 
 @dataclass(slots=True)
 class BindingCycle:
-    """The pod of ``cycle`` on its way to ``node``. Times are seconds.
+    """The pod of ``cycle`` on its way to ``node``. Times are in seconds.
 
-    A refusal takes the pod off the node again and gives back what Reserve claimed. ``waits`` holds, for each
-    plugin at whose Permit the pod waits, when its time is up and for how long it was to wait.
+    A refusal takes the pod off the node again and gives back what Reserve claimed.
     """
 
     framework: Framework
     cycle: Cycle
     node: str
-    extender_binder: Binder | None = None  # extenders, which may bind in place of plugins
+    # Extenders, which may bind in place of plugins.
+    extender_binder: Binder | None = None
     watch: Stopwatch = field(default_factory=Stopwatch)
+    # For each plugin whose Permit makes the pod wait: the deadline, and the length of the wait.
     waits: dict[str, tuple[float, float]] = field(default_factory=dict)
 
     def reserve_and_permit(self, now: float = 0.0) -> BindingRefusal | None:
-        """Assume the pod on its node, then run Reserve and Permit; ``None`` if the pod may go on or must wait."""
+        """Assume the pod on its node, then run Reserve and Permit; None if the pod may go on or must wait."""
         with self.framework.measured_by(self.watch):
             return self._reserve_and_permit(now)
 
@@ -72,25 +74,26 @@ class BindingCycle:
 
     @property
     def deadline(self) -> float | None:
-        """When the pod's time is up, ``None`` where it need not wait."""
+        """The time at which the first wait ends; None if the pod need not wait."""
         return min((due for due, _ in self.waits.values()), default=None)
 
     def allow(self, plugin: str) -> bool:
-        """``plugin`` lets the pod go on; whether all of them have."""
+        """Let the pod go on for ``plugin``; return whether no plugin makes it wait any more."""
         self.waits.pop(plugin, None)
         return not self.waits
 
     def reject(self, plugin: str, reason: str) -> BindingRefusal:
-        """``plugin`` does not let the pod go on."""
+        """Reject the waiting pod for ``plugin``."""
         return self._undo_and_refuse(BindingRefusal.from_status(unschedulable(reason).with_plugin(plugin)))
 
     def preempt(self) -> BindingRefusal:
-        """The pod must give way while it waits: it comes back as after an error."""
+        """Preempt the pod while it waits; it comes back as after an error."""
         return self._undo_and_refuse(BindingRefusal(PREEMPTED))
 
     def time_out(self) -> BindingRefusal | None:
-        """The plugin whose time is up first rejects the pod; ``None`` if it lets the pod go on instead."""
+        """Reject the pod for the plugin whose wait ends first; None if that plugin lets the pod go on instead."""
         plugin, (_, seconds) = min(self.waits.items(), key=lambda item: item[1][0])
+        # Plugins may ask to allow the pod after the wait, where kube-scheduler always rejects it.
         if self.cycle.asks.get(plugin, {}).get("onTimeout") == "Allow":
             self.allow(plugin)
             return None
@@ -99,7 +102,7 @@ class BindingCycle:
         )
 
     def assume_and_reserve(self) -> BindingRefusal | None:
-        """Assume the pod on its node and reserve again what it needs there: it was permitted to wait before."""
+        """Assume the pod on its node and reserve what it needs there, without Permit."""
         self.cycle.snapshot.place_pod(self.cycle.pod, self.node)
         try:
             status = self.framework.reserve(self.cycle, self.node)
@@ -108,11 +111,11 @@ class BindingCycle:
         return None if status.ok else self._undo_and_refuse(BindingRefusal.from_status(status))
 
     def give_up(self, reason: str) -> BindingRefusal:
-        """Something that was done for the pod elsewhere has failed."""
+        """Undo the binding because something done for the pod elsewhere has failed."""
         return self._undo_and_refuse(BindingRefusal(reason))
 
     def run_binding(self) -> BindingRefusal | None:
-        """PreBind, Bind and PostBind; what fails here is an error and no rejection."""
+        """Run PreBind, Bind and PostBind; a failure here is an error, not a rejection."""
         try:
             self.framework.bind(self.cycle, self.node, self.extender_binder)
         except CycleError as error:
@@ -127,12 +130,13 @@ class BindingCycle:
         """Give back what Reserve claimed, and take the pod off the node again."""
         self.waits = {}
         self.framework.unreserve(self.cycle, self.node)
-        if self.cycle.pod.key in self.cycle.snapshot.pods.slots:  # else its node is gone
+        # A pod without a slot has lost its node.
+        if self.cycle.pod.key in self.cycle.snapshot.pods.slots:
             self.cycle.snapshot.remove_pod(self.cycle.pod.key)
 
 
 def format_duration(seconds: float) -> str:
-    """Seconds as Go writes a duration: 500ms, 10s, 1m30s, 15m0s, 1h0m0s."""
+    """Format seconds as Go prints a duration: 500ms, 10s, 1m30s, 15m0s, 1h0m0s."""
     if 0 < seconds < 1:
         return f"{seconds * 1000:g}ms"
     whole = int(seconds)

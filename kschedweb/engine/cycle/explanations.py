@@ -1,4 +1,4 @@
-"""The explanation of a scheduling cycle: every filter and every score on every node, whatever the others say."""
+"""The explanation of a scheduling cycle: every filter and every score on every node, even if one rejects it."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ def fill_explanation(
     preemption: bool,
     as_run: bool,
 ) -> None:
-    """Fill in ``explanation`` after PreFilter came to ``outcome``; with ``preemption`` PostFilter is asked too.
+    """Fill in ``explanation`` after PreFilter returned ``outcome``; ``preemption`` runs PostFilter too.
 
-    Raises CycleError where the cycle itself fails; with ``as_run`` not where only the scores of an only node do.
+    Raises CycleError if the cycle fails. With ``as_run``, a failing score of a single feasible node does not count.
     """
     diagnosis = _fill_filters(explanation, cycle, outcome, handle)
     passed = _apply_extenders(explanation, cycle, diagnosis, extenders)
@@ -68,7 +68,7 @@ def _fill_filters(explanation: Explanation, cycle: Cycle, outcome: PreFilterOutc
 def _apply_extenders(
     explanation: Explanation, cycle: Cycle, diagnosis: Diagnosis, extenders: Extenders
 ) -> FilteredNodes:
-    """Let extenders look at the feasible nodes; what they say comes as the last filter of all."""
+    """Let extenders filter the feasible nodes; their statuses become the last filter column."""
     passed = FilteredNodes(explanation.feasible)
     if explanation.feasible.size:
         explanation.unasked = extenders.unasked_urls(cycle.pod, "filter", "prioritize")
@@ -84,7 +84,10 @@ def _apply_extenders(
 
 
 def ask_post_filter(explanation: Explanation, fit_failure: FitFailure, extenders: Extenders) -> None:
-    """Fill in what PostFilter says; ``explanation.unasked`` are then the extenders that nobody may ask for victims."""
+    """Fill in the result of PostFilter.
+
+    ``explanation.unasked`` then has the extenders that cannot be asked about victims.
+    """
     explanation.unasked = extenders.unasked_urls(fit_failure.cycle.pod, "preempt")
     if explanation.unasked:
         fit_failure.handle.extenders = ()
@@ -111,7 +114,7 @@ def _fill_choice(
     except CycleError:
         if not as_run or len(rows) > 1:
             raise
-        # kube-scheduler takes an only node unscored, so that what fails here does not fail there.
+        # kube-scheduler takes a single feasible node without scoring it, so that this error does not occur there.
         explanation.scores, explanation.total = [], np.zeros(1, dtype=np.int64)
     explanation.best = rows[explanation.total == explanation.total.max()].tolist()
     explanation.chosen = explanation.best[0]

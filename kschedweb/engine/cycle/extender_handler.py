@@ -1,7 +1,7 @@
-"""The answers of an extender: it judges pods by plugins of a profile.
+"""The answers of an extender that judges pods by plugins of a profile.
 
-kube-scheduler asks about the nodes that pass its own filters. Only nodes in the snapshot are judged. Others are newer
-than the snapshot: they pass, and score nothing.
+kube-scheduler sends the nodes that pass its own filters. Nodes that are not in the snapshot are newer than it: they
+pass, and score 0.
 """
 
 from __future__ import annotations
@@ -29,20 +29,21 @@ POINTS = ("preFilter", "filter", "preScore", "score")
 
 
 class ExtenderArgsError(ValueError):
-    """A question that cannot be understood; the text says where."""
+    """A request that cannot be understood; the text has the place."""
 
 
 @dataclass(frozen=True, slots=True)
 class ExtenderArgs:
-    """A pod and the nodes in question; ``items`` are the nodes' objects if they were sent whole."""
+    """A pod and the nodes to judge."""
 
     pod: Pod
     names: list[str]
+    # The nodes as they were sent, None if only names were sent.
     items: list[Json] | None = None
 
     @classmethod
     def from_body(cls, body: bytes) -> ExtenderArgs:
-        """Read the body of a request to filter or prioritize. Raises QuestionError."""
+        """Read the body of a filter or prioritize request. Raises ExtenderArgsError."""
         arguments = _parse_body(body, wire.ARGUMENTS)
         pod = _read_pod(arguments)
         if arguments["NodeNames"] is not None:
@@ -54,14 +55,15 @@ class ExtenderArgs:
 
 @dataclass(frozen=True, slots=True)
 class ExtenderPreemptionArgs:
-    """A pod, and by node the UIDs of pods that would have to go for it, and how many budgets that violates."""
+    """A pod, and the nodes on which victims would make room for it."""
 
     pod: Pod
+    # By node: the uids of the victims, and the number of PodDisruptionBudgets violated.
     nodes: dict[str, tuple[tuple[str, ...], int]]
 
     @classmethod
     def from_body(cls, body: bytes) -> ExtenderPreemptionArgs:
-        """Read the body of a request about preemption. Raises QuestionError."""
+        """Read the body of a preemption request. Raises ExtenderArgsError."""
         arguments = _parse_body(body, wire.PREEMPTION_ARGUMENTS)
         victims_by_node, meta_victims_by_node = arguments["NodeNameToVictims"], arguments["NodeNameToMetaVictims"]
         evictions_by_node = {}
@@ -74,7 +76,7 @@ class ExtenderPreemptionArgs:
         return cls(_read_pod(arguments), evictions_by_node)
 
     def to_result(self, nodes: Collection[str]) -> Json:
-        """Agree to ``nodes``, with the same victims."""
+        """Accept ``nodes``, with the same victims."""
         agreed = {
             node: {"Pods": [{"UID": uid} for uid in uids], "NumPDBViolations": violations}
             for node, (uids, violations) in self.nodes.items()
@@ -85,7 +87,7 @@ class ExtenderPreemptionArgs:
 
 @dataclass(frozen=True, slots=True)
 class ExtenderBindingArgs:
-    """Which pod is to be bound to which node."""
+    """A pod and the node to bind it to."""
 
     namespace: str
     name: str
@@ -94,7 +96,7 @@ class ExtenderBindingArgs:
 
     @classmethod
     def from_body(cls, body: bytes) -> ExtenderBindingArgs:
-        """Read the body of a request to bind. Raises QuestionError."""
+        """Read the body of a bind request. Raises ExtenderArgsError."""
         arguments = _parse_body(body, wire.BINDING_ARGUMENTS)
         args = cls(*(arguments[field] or "" for field in ("PodNamespace", "PodName", "PodUID", "Node")))
         if missing := [field for field in ("namespace", "name", "uid", "node") if not getattr(args, field)]:
@@ -103,7 +105,10 @@ class ExtenderBindingArgs:
 
 
 def choose_plugins(configuration: Configuration, plugins: Collection[str] = ()) -> frozenset[str]:
-    """Those of ``plugins`` that filter or score in the first profile; without any, all that kube-scheduler lacks."""
+    """Return those of ``plugins`` that filter or score in the first profile.
+
+    Without ``plugins``, all of the profile that kube-scheduler does not have.
+    """
     points = configuration.profiles[0].points
     plugin_names = {ref.name for point in ("filter", "score") for ref in points.get(point, ())}
     return frozenset(
@@ -112,16 +117,15 @@ def choose_plugins(configuration: Configuration, plugins: Collection[str] = ()) 
 
 
 def compute_weight(configuration: Configuration, plugins: Collection[str]) -> int:
-    """The extender's weight with which its scores count as ``plugins`` would in the first profile; at least 1."""
+    """Return the extender's weight at which its scores count as ``plugins`` do in the first profile; at least 1."""
     return max(1, sum(ref.weight for ref in configuration.profiles[0].points.get("score", ()) if ref.name in plugins))
 
 
 class ExtenderHandler:
-    """Answers with ``plugins`` of the first profile. Nothing is kept between questions; snapshots are not changed.
+    """Answers requests with ``plugins`` of the first profile. It keeps no state and changes no snapshot.
 
-    A score is the plugins' weighted, normalised total of 0 to 100 times the sum of their weights, brought linearly to 0
-    to 10 and rounded: times ``compute_weight`` and 10, which kube-scheduler adds, it is the total again, to half a
-    step.
+    A score is the weighted total of the plugins, scaled from 0 to 100 times their weights down to 0 to 10, and rounded.
+    kube-scheduler multiplies it by ``compute_weight`` and by 10, which gives the total again to within half a step.
     """
 
     def __init__(self, configuration: Configuration, plugins: Collection[str]) -> None:
@@ -132,7 +136,8 @@ class ExtenderHandler:
         self._most = MAX_NODE_SCORE * compute_weight(configuration, plugins)
 
     def filter(self, snapshot: Snapshot, question: ExtenderArgs) -> Json:
-        """An ExtenderFilterResult: the nodes that pass in the order of the question, and why the others do not."""
+        """Return an ExtenderFilterResult: the nodes that pass, in the order of the request, and why the others do
+        not."""
         snapshot, pod = _unbind_pod(snapshot, question.pod)
         rows = _find_rows(snapshot, question.names)
         try:
@@ -142,7 +147,7 @@ class ExtenderHandler:
         return filter_result(question, {snapshot.names[row]: status for row, status in statuses.items()})
 
     def prioritize(self, snapshot: Snapshot, question: ExtenderArgs) -> list[Json]:
-        """A HostPriorityList in the order of the question. Raises CycleError where a plugin fails."""
+        """Return a HostPriorityList in the order of the request. Raises CycleError if a plugin fails."""
         snapshot, pod = _unbind_pod(snapshot, question.pod)
         rows = _find_rows(snapshot, question.names)
         scores: dict[str, int] = {}
@@ -151,12 +156,13 @@ class ExtenderHandler:
             if self._framework.pre_filter(cycle).status.ok:
                 columns = self._framework.score(cycle, rows, self._framework.pre_score(cycle, rows))
                 total = sum((column.weighted for column in columns), np.zeros(len(rows), dtype=np.int64))
+                # Rounded division of integers, half up.
                 steps = (total * MAX_PRIORITY + self._most // 2) // self._most
                 scores = {snapshot.names[row]: score for row, score in zip(rows, steps.tolist(), strict=True)}
         return [{"Host": name, "Score": scores.get(name, 0)} for name in question.names]
 
     def process_preemption(self, snapshot: Snapshot, offer: ExtenderPreemptionArgs) -> Json:
-        """An ExtenderPreemptionResult: the nodes where the pod would pass once the victims are gone."""
+        """Return an ExtenderPreemptionResult: the nodes on which the pod fits once the victims are gone."""
         snapshot, pod = _unbind_pod(snapshot, offer.pod)
         if not self._framework.points.filter:
             return offer.to_result(offer.nodes)
@@ -175,14 +181,15 @@ class ExtenderHandler:
         try:
             return not self._find_rejections(Cycle(trial, pod), np.array([row], dtype=np.intp))
         except CycleError:
-            return True  # leave to kube-scheduler what cannot be judged
+            # Leave to kube-scheduler what cannot be judged.
+            return True
         finally:
             for victim in victims:
                 trial.add_pod(victim, row)
             trial.hold_ports(row)
 
     def _find_rejections(self, cycle: Cycle, rows: NDArray[np.intp]) -> dict[int, Status]:
-        """By position, why nodes of ``rows`` are rejected. Raises CycleError where a plugin fails."""
+        """Return why nodes of ``rows`` are rejected, by row. Raises CycleError if a plugin fails."""
         outcome = self._framework.pre_filter(cycle)
         if outcome.status.code is Code.ERROR:
             raise CycleError(outcome.status.message)
@@ -200,7 +207,7 @@ class ExtenderHandler:
 
 
 def filter_result(question: ExtenderArgs, rejected: Mapping[str, Status] | None = None, error: str = "") -> Json:
-    """An ExtenderFilterResult: ``rejected`` nodes with the reason; ``error`` in place of any answer."""
+    """Return an ExtenderFilterResult with the ``rejected`` nodes, or only with ``error``."""
     rejected = rejected or {}
     by_name = question.items is None
     names, items = None, None
@@ -220,24 +227,24 @@ def filter_result(question: ExtenderArgs, rejected: Mapping[str, Status] | None 
 
 
 def neutral_host_priorities(question: ExtenderArgs) -> list[Json]:
-    """A HostPriorityList that prefers no node."""
+    """Return a HostPriorityList that prefers no node."""
     return [{"Host": name, "Score": 0} for name in question.names]
 
 
 def _unbind_pod(snapshot: Snapshot, pod: Pod) -> tuple[Snapshot, Pod]:
-    """The cluster as if the pod, which may be bound by now, had no node."""
+    """Return the cluster and the pod as if the pod, which may be bound by now, had no node."""
     if pod.key in snapshot.pods.slots:
         snapshot, _ = snapshot.without_pod(pod.key)
     return snapshot, pod.on("") if pod.node_name else pod
 
 
 def _find_rows(snapshot: Snapshot, names: Collection[str]) -> NDArray[np.intp]:
-    """The positions of the nodes that are known, in node order."""
+    """Return the rows of the known nodes, in node order."""
     return np.array(sorted({snapshot.index[name] for name in names if name in snapshot.index}), dtype=np.intp)
 
 
 def _left_out(snapshot: Snapshot, outcome: PreFilterOutcome, rows: NDArray[np.intp]) -> dict[int, Status]:
-    """The nodes that PreFilter leaves out."""
+    """Return the nodes that PreFilter excludes, with its status."""
     prefilter_nodes = outcome.nodes
     if prefilter_nodes is None:
         return {}

@@ -1,4 +1,4 @@
-"""The result of one cycle of a group."""
+"""The result of a pod group's scheduling cycle."""
 
 from __future__ import annotations
 
@@ -15,14 +15,15 @@ from kschedweb.engine.values import dataclass
 
 @dataclass(frozen=True, slots=True)
 class DomainTry:
-    """What came of one domain: ``placements`` are those of the pods that were tried, in their order."""
+    """The result of one topology domain."""
 
     domain: Domain
     status: Status
+    # Of the pods that were tried, in their order.
     placements: tuple[Placement, ...] = ()
 
     def list_assignments(self, pods: Sequence[Pod]) -> list[Assignment]:
-        """The first of ``pods`` with the nodes found for them."""
+        """Return the first of ``pods`` with the nodes found for them."""
         tried_pods = zip(pods, self.placements, strict=False)
         return [Assignment(pod, placement.node) for pod, placement in tried_pods if placement.node]
 
@@ -37,28 +38,30 @@ class DomainTry:
 
 @dataclass(frozen=True, slots=True)
 class GroupPlacement:
-    """The result of one cycle of a group: ``placements`` has one of each pod, as its own condition tells it.
-
-    ``searched`` is the status before room was looked for: the queue goes by that. ``tries`` are the domains in which
-    the group was tried, ``scores`` what plugins gave to those where it found a place, if there were several; ``domain``
-    is the one that was taken. ``blocking`` is the first pod for which no node was found, "" for none. ``room`` is what
-    became of the search for victims, where there was one, ``pre_enqueue_status`` what keeps the group out of the queue.
-    """
+    """The result of a pod group's scheduling cycle."""
 
     group: PodGroup
     status: Status
+    # One for every pod, as its own condition reports it.
     placements: tuple[Placement, ...]
+    # The status before preemption, which decides how the group is queued.
     searched: Status
+    # The domains that were tried.
     tries: tuple[DomainTry, ...] = ()
+    # Of the domains that have a place for the group, if there are several.
     scores: tuple[DomainScore, ...] = ()
+    # The result of preemption for the group; None if it was not tried.
     room: GroupRoom | None = None
+    # The first pod without a node, "" for none.
     blocking: str = ""
+    # The name of the chosen domain, "" for none.
     domain: str = ""
+    # Keeps the group out of the queue.
     pre_enqueue_status: Status = SUCCESS
 
     @classmethod
     def from_refusal(cls, group: PodGroup, pods: Sequence[Pod], why: Status) -> GroupPlacement:
-        """The result for a group that is not tried."""
+        """Create the result of a group that is not tried."""
         by = frozenset({why.plugin} if why.is_rejected else ())
         placements = tuple(Placement(pod.key, message=why.message, rejected_by=by, nominated="") for pod in pods)
         return cls(group, why, placements, why, pre_enqueue_status=why if why.is_rejected else SUCCESS)
@@ -68,7 +71,7 @@ class GroupPlacement:
         return self.status.ok
 
     def assignments_before(self, pods: Sequence[Pod], key: str) -> list[Assignment]:
-        """The first of ``pods`` with the nodes that they had when the pod ``key`` was tried, if it was."""
+        """Return the pods ahead of ``key``, with the nodes they had when that pod was tried."""
         first = next(iter(self.tries), None)
         chosen_try = next((domain_try for domain_try in self.tries if domain_try.domain.name == self.domain), first)
         ahead = next((place for place, pod in enumerate(pods) if pod.key == key), 0)
@@ -76,7 +79,7 @@ class GroupPlacement:
 
     @property
     def waits_for_room(self) -> bool:
-        """Whether pods have to leave before the group fits."""
+        """True if pods have to leave before the group fits."""
         return self.room is not None and self.room.status.ok
 
     @property
@@ -85,7 +88,7 @@ class GroupPlacement:
 
     @property
     def condition(self) -> Json:
-        """The group's condition, but for one that was True once: that stays."""
+        """The group's condition. It does not replace a condition that was True before."""
         reason = "Scheduled" if self.placed else "Unschedulable" if self.status.is_rejected else "SchedulerError"
         return {
             "type": SCHEDULED,
@@ -95,7 +98,7 @@ class GroupPlacement:
         }
 
     def to_dict(self) -> Json:
-        """The same as plain data, for explanations."""
+        """Return the result as plain data, for explanations."""
         result: Json = {
             "group": self.group.key,
             "placed": self.placed,

@@ -1,7 +1,7 @@
-"""The scheduling cycle of a group of pods: one pod after the other, and all of them or none.
+"""The scheduling cycle of a pod group: one pod after the other, all of them or none.
 
-The pods are put on the snapshot one by one, so that each sees those before it, and are taken back in the end: whoever
-asked decides what becomes of the places found.
+Pods are assumed on the snapshot one by one, so that each sees those before it, and are removed at the end: the caller
+decides what to do with the result.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ from kschedweb.engine.values import dataclass
 
 
 class GroupScheduler(Protocol):
-    """A scheduler, as far as the cycle of a group needs it."""
+    """The part of a scheduler that a pod group's cycle needs."""
 
     snapshot: Snapshot
     nominator: Nominator
@@ -56,8 +56,9 @@ class GroupScheduler(Protocol):
 
 @dataclass(slots=True)
 class DomainSearchResult:
-    """What a search over the domains came to."""
+    """The result of a search over the domains."""
 
+    # The chosen domain, or the failure that is reported.
     final: DomainTry
     tries: list[DomainTry] = field(default_factory=list)
     scores: list[DomainScore] = field(default_factory=list)
@@ -65,20 +66,20 @@ class DomainSearchResult:
 
 @dataclass(slots=True)
 class GroupSearch:
-    """Looks for a place for ``group``, whose ``pods`` without a node are tried in that order.
-
-    ``by_domains``: the group is tried in each domain that a plugin proposes, as TopologyAwareWorkloadScheduling does.
-    """
+    """The search for a place for ``group``."""
 
     scheduler: GroupScheduler
     group: PodGroup
+    # The pods without a node, in the order they are tried.
     pods: Sequence[Pod]
     request: SearchRequest
+    # Try the group in every domain that a plugin proposes, as TopologyAwareWorkloadScheduling does.
     by_domains: bool
+    # Claims whose devices could be freed, by plugin and pod.
     frees: dict[tuple[str, str], tuple[FreeClaim, ...]] = field(default_factory=dict)
 
     def find_placement(self) -> GroupPlacement:
-        """The places of all pods, which are not on the snapshot afterwards; or why there are none."""
+        """Return the places of all pods, or why there are none; the snapshot is left as it was."""
         with self._without_nominations():
             return self._find_placement()
 
@@ -112,9 +113,9 @@ class GroupSearch:
 
     @contextmanager
     def _without_nominations(self) -> Iterator[None]:
-        """A context in which nominated pods of the group ask for nothing of their nodes.
+        """Hide what the group's nominated pods request, as long as the context lasts.
 
-        Of a nominated pod that is being tried kube-scheduler's queue knows no more than its name.
+        While kube-scheduler tries a nominated pod, its queue knows only the pod's name.
         """
         nominated = [pod for pod in self.pods if self.scheduler.nominator.nominated_node(pod.key)]
         for pod in nominated:
@@ -130,7 +131,7 @@ class GroupSearch:
         return self.scheduler.framework(self.pods[0])
 
     def _validate_group(self) -> str:
-        """Why these pods cannot be a group; "" where they can."""
+        """Return why these pods cannot be a group; "" if they can."""
         first = self.pods[0]
         for pod in [*self.pods, *self.scheduler.snapshot.group_members(self.group.key)]:
             if pod.scheduler_name != first.scheduler_name:
@@ -151,7 +152,8 @@ class GroupSearch:
         return ""
 
     def _list_prefiltered_plugins(self, result: DomainSearchResult) -> frozenset[str]:
-        """The plugins whose PreFilter was asked: all, once a pod came to its filters; else those up to the refusal."""
+        """Return the plugins whose PreFilter ran: all if a pod reached the filters, otherwise up to the one that
+        refused."""
         names = [plugin.name for plugin in self._framework.points.pre_filter]
         asked_names: set[str] = set()
         for placement in (
@@ -202,7 +204,7 @@ class GroupSearch:
         return result
 
     def _select_domain(self, cycle: GroupCycle, placed: list[DomainTry], result: DomainSearchResult) -> DomainTry:
-        """The domain with the highest score; of equal ones the first, where none is drawn."""
+        """Return the domain with the highest score; of equal ones the first, unless one is drawn."""
         if len(placed) == 1:
             return placed[0]
         assigned = [(domain_try.domain, domain_try.list_assignments(self.pods)) for domain_try in placed]
@@ -212,9 +214,10 @@ class GroupSearch:
         return best[self.request.draw(len(best)) if self.request.draw is not None else 0]
 
     def _try_domain(self, domain: Domain) -> DomainTry:
-        """Try the pods one after the other in a domain, and take them back."""
+        """Try the pods one after the other in a domain, then take them back."""
         snapshot, framework = self.scheduler.snapshot, self._framework
         cycle = GroupCycle(snapshot, self.group, self.pods)
+        # None spares the search from restricting every mask to a domain that has all nodes.
         allowed_nodes = None if len(domain.nodes) == len(snapshot) else domain.nodes
         on_diagnosis = self._note_freeable_claims if self.request.post_filter else None
         request = replace(
@@ -257,7 +260,7 @@ class GroupSearch:
             self.frees[plugin.name, cycle.pod.key] = plugin.frees_for(cycle, diagnosis)
 
     def _assume_pod(self, placement: Placement, pod: Pod, assumed: list[BindingCycle]) -> Placement:
-        """Put the pod on the node found, so that the next ones see it there."""
+        """Assume the pod on the node found, so that the next pods see it there."""
         if not placement.node:
             return placement
         binding = BindingCycle(self._framework, Cycle(self.scheduler.snapshot, pod), placement.node)
@@ -278,10 +281,10 @@ class GroupSearch:
         if pod.nominated_node:
             self.scheduler.nominator.add_nominated_pod(_strip_pod(pod), pod.nominated_node)
 
-    # What each pod is told.
+    # The results that the pods report.
 
     def _report_placements(self, final: DomainTry, status: Status, room: GroupRoom | None) -> list[Placement]:
-        """The placements of all pods, those among them that were not tried."""
+        """Return the placements of all pods, also of those that were not tried."""
         tried_placements = [*final.placements, *[None] * (len(self.pods) - len(final.placements))]
         placements = [
             self._report_placement(pod, placement, final.status, status, room)
@@ -311,24 +314,24 @@ class GroupSearch:
             return Placement(pod.key, message=status.message, with_group=True, nominated=nominated)
         return Placement(pod.key, message=f"{UNPLACED}, {status.message}", with_group=True, nominated="")
 
-    # What plugins that look for room may ask.
+    # The interface of plugins that look for victims.
 
     def find_on(self, snapshot: Snapshot) -> tuple[Status, list[Assignment]]:
-        """Where the pods would go on ``snapshot``, which is left as it was."""
+        """Return where the pods would go on ``snapshot``, which is left as it was."""
         trial_scheduler = self.scheduler.with_snapshot(snapshot)
         result = replace(self, scheduler=trial_scheduler)._search_group()
         self.scheduler.follow(trial_scheduler)
         return result.final.status, result.final.list_assignments(self.pods)
 
     def assigned(self, snapshot: Snapshot, assignments: Sequence[Assignment]) -> AssumedGroupPods:
-        """The pods that were assigned on ``snapshot``, in that order."""
+        """Return the pods as assigned on ``snapshot``, in that order."""
         return AssumedGroupPods(self._framework, self.scheduler.nominator, snapshot, assignments)
 
 
 class AssumedGroupPods:
-    """Pods on the nodes found for them: the cycle of each has been told of those before it, and is told of others.
+    """Pods on the nodes found for them; the cycle of each follows the pods that move.
 
-    If no filter looks beyond a node, only what happens on their own nodes matters.
+    If no filter looks beyond a node, only changes on the pods' own nodes matter.
     """
 
     def __init__(
@@ -341,6 +344,7 @@ class AssumedGroupPods:
             outcome = framework.pre_filter(binding.cycle)
             handle = CycleHandle(framework, outcome.skipped, nominator)
             self._assumed.append((binding, handle, snapshot.index[node]))
+            # The next pods must see this one, as they did when the nodes were found.
             binding.assume_and_reserve()
         self._undo_bindings(binding for binding, _, _ in reversed(self._assumed))
         self._local = all(handle.looks_at_nodes_alone(binding.cycle.pod) for binding, handle, _ in self._assumed)
@@ -380,5 +384,5 @@ def _preemption_policy(pod: Pod) -> str:
 
 
 def _as_error(status: Status) -> str:
-    """The status as Go's AsError words it: the error that it wraps alone, where it does."""
+    """Return the status as Go's AsError words it: only the wrapped error, if it wraps one."""
     return UNPLACED if UNPLACED in status.reasons[:1] else status.message

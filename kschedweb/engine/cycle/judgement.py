@@ -1,4 +1,4 @@
-"""What a policy thinks of where another scheduler put a pod."""
+"""Judgements of another scheduler's placements by a policy."""
 
 from __future__ import annotations
 
@@ -15,34 +15,40 @@ from kschedweb.engine.values import dataclass
 
 
 class Agreement(StrEnum):
-    """How the other scheduler's answer compares with the policy's."""
+    """How another scheduler's answer compares with the policy's."""
 
-    AGREE = "agree"  # its node is among the best, or neither finds one
-    DIFFER = "differ"  # its node passes, others score higher
-    INFEASIBLE = "infeasible"  # its node does not pass
-    WOULD_PLACE = "would place"  # it found none, and some pass
-    FAILED = "failed"  # the policy's own cycle fails
+    # Its node is among the best, or neither finds a node.
+    AGREE = "agree"
+    # Its node passes, but others score higher.
+    DIFFER = "differ"
+    # Its node does not pass.
+    INFEASIBLE = "infeasible"
+    # It found no node, but some pass.
+    WOULD_PLACE = "would place"
+    # The policy's own cycle fails.
+    FAILED = "failed"
 
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """``node`` is the other scheduler's, "" where it found none; ``best`` are all nodes with the highest total.
-
-    ``rank`` is one more than the number of nodes with a higher total than ``node``. ``difference`` is the highest total
-    less that of ``node``. Both are ``None`` if ``node`` has no total. ``differences`` splits that difference by plugin:
-    weighted, against the first of ``best``, negative if the plugin prefers ``node``. ``plugin`` is the one that
-    explains most of it, or the filter that rejects ``node``. ``message`` is the scheduler's text, if there is one: why
-    ``node`` does not pass, why no node does, or how the cycle failed.
-    """
+    """A policy's judgement of another scheduler's placement."""
 
     verdict: Agreement
+    # The other scheduler's node, "" if it found none.
     node: str
+    # All nodes with the highest total.
     best: tuple[str, ...] = ()
+    # The number of feasible nodes.
     feasible: int = 0
+    # One more than the number of nodes with a higher total than `node`; None if `node` has no total.
     rank: int | None = None
+    # The highest total less that of `node`; None if `node` has no total.
     difference: int | None = None
+    # The plugin that explains most of the difference, or the filter that rejects `node`.
     plugin: str = ""
+    # The difference by plugin: weighted, against the first of `best`, negative if the plugin prefers `node`.
     differences: dict[str, int] = field(default_factory=dict)
+    # The policy's text, if there is one: why `node` or no node passes, or how the cycle failed.
     message: str = ""
 
     @property
@@ -51,9 +57,9 @@ class Judgement:
 
 
 def judge_placement(scheduler: Scheduler, pod: Pod, node: str) -> Judgement:
-    """Judge ``pod`` on ``node`` ("": unschedulable) by ``scheduler``, whose snapshot is as of just before.
+    """Judge ``pod`` on ``node`` ("": unschedulable) by ``scheduler``, whose snapshot is from just before.
 
-    A pod of a scheduler name that no profile has is judged by the first profile.
+    A pod whose scheduler name no profile has is judged by the first profile.
     """
     if pod.scheduler_name not in scheduler.frameworks:
         pod = pod.under_scheduler(next(iter(scheduler.frameworks)))
@@ -87,7 +93,7 @@ def _judge_unschedulable(explanation: Explanation, node: str) -> Judgement:
 
 
 def find_rejection(explanation: Explanation, node: str) -> Status:
-    """What keeps the pod off ``node``; success if nothing does."""
+    """Return the status that keeps the pod off ``node``; success if none does."""
     if node not in explanation.nodes:
         return unresolvable(f'node "{node}" not found')
     position = explanation.nodes.index(node)
@@ -111,13 +117,13 @@ def _compare_totals(explanation: Explanation, node: str, place: int, best: tuple
 
 @dataclass(frozen=True, slots=True)
 class JudgementReason:
-    """``plugin`` is the one that rejects a node, in the words ``message``, or prefers the other one by ``lead`` points.
+    """Why a pod goes to another node than before."""
 
-    "" where no plugin can be named; ``message`` is then why.
-    """
-
+    # The plugin that rejects the old node, or prefers the new one; "" if there is none to name.
     plugin: str = ""
+    # The points by which `plugin` prefers the new node; None if it rejects the old one.
     lead: int | None = None
+    # The plugin's words, or why no plugin can be named.
     message: str = ""
 
 
@@ -125,9 +131,9 @@ EQUALS = "No plugin prefers the new node: the order of the nodes decides."
 
 
 def why_moved(before: Explanation, after: Explanation) -> JudgementReason | None:
-    """Why the pod goes to another node in ``after`` than in ``before``, two explanations on one cluster.
+    """Return why the pod goes to another node in ``after`` than in ``before``, two explanations of one cluster.
 
-    ``None`` where it goes to the same node, or where its node before is still among the best.
+    None if it goes to the same node, or if its old node is still among the best.
     """
     if before.node == after.node or before.node in {after.nodes[position] for position in after.best}:
         return None
@@ -145,5 +151,5 @@ def why_moved(before: Explanation, after: Explanation) -> JudgementReason | None
 
 
 def compute_leads(explanation: Explanation, first: int, second: int) -> dict[str, int]:
-    """By how many weighted points each plugin prefers the feasible node at one place to that at another."""
+    """Return, by plugin, how many weighted points it prefers the feasible node at ``first`` to that at ``second``."""
     return {column.plugin: int(column.weighted[first] - column.weighted[second]) for column in explanation.scores}

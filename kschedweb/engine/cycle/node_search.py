@@ -28,28 +28,31 @@ from kschedweb.engine.framework.status import Code
 from kschedweb.engine.state.columns import Ints
 from kschedweb.engine.values import dataclass
 
+# `minFeasibleNodesToFind` and `minFeasibleNodesPercentageToFind` of kube-scheduler's schedule_one.go.
 MIN_FEASIBLE, MIN_PERCENTAGE = 100, 5
 
 
 @dataclass(slots=True)
 class NodeSearch:
-    """Looks for the best node that passes filters and extenders. The nominated node is tried first.
-
-    ``start`` is the position of the node where the search begins and, after it, where the next one does.
-    ``percentage`` of the nodes are scored, if the profile does not say how many.
-    """
+    """The search for the best node that passes filters and extenders; the nominated node is tried first."""
 
     plan: SignaturePlan | AdHocPlan
     cycle: Cycle
+    # The result of PreFilter.
     outcome: PreFilterOutcome
     handle: CycleHandle
     extenders: Extenders
     request: SearchRequest
+    # The position of the node at which the search begins; after it, the position at which the next one begins.
     start: int
+    # Per cent of the nodes to score, used if the profile does not set its own; 0 adapts it to the number of nodes.
     percentage: int
 
     def schedule_pod(self) -> Placement | FitFailure:
-        """Raises CycleError where a filter, a score or an extender fails."""
+        """Return the placement of the pod, or why it fits no node.
+
+        Raises CycleError if a filter, a score or an extender fails.
+        """
         cycle, outcome, snapshot = self.cycle, self.outcome, self.cycle.snapshot
         narrowed_by, allowed_nodes = tuple(outcome.narrowed_by), self.request.allowed_nodes
         filtered = self.plan.run_filter_plugins(cycle, outcome).with_nominated_column(
@@ -78,6 +81,7 @@ class NodeSearch:
         )
         self.request.watch.lap("Filter", Code.SUCCESS if walk_result.error is None else Code.ERROR)
         offered = len(snapshot) if allowed_nodes is None else len(allowed_nodes)
+        # kube-scheduler's nextStartNodeIndex: the next search begins behind the nodes that this one looked at.
         self.start = (start + walk_result.evaluated) % offered
         if walk_result.error is not None:
             raise walk_result.error.cycle_error
@@ -103,16 +107,17 @@ class NodeSearch:
     def _build_diagnosis(
         self, filtered: Filtered, nominated_result: FilteredNodes, start: int = 0, visited: int | None = None
     ) -> Diagnosis:
-        """What a walk from ``start`` on knows of the nodes that it ``visited``, and of the nominated one."""
+        """Return what a walk from ``start`` learned about the nodes it ``visited`` and about the nominated node."""
         absent = self.outcome.absent_status(*(status.plugin for status in nominated_result.statuses.values()))
         return filtered.to_diagnosis(self.cycle.snapshot, absent, start, visited, nominated_result.statuses)
 
     def _num_feasible_nodes_to_find(self, nodes: int) -> int:
-        """How many feasible nodes are enough (specification 1.5)."""
+        """Return the number of feasible nodes after which the search ends (specification 1.5)."""
         framework = self.handle.framework
         if not (
             framework.points.score or self.extenders.has_any_verb("prioritize") or self.extenders.has_any_verb("filter")
         ):
+            # Without scores and extenders the first feasible node is as good as any.
             return 1
         if nodes < MIN_FEASIBLE:
             return nodes
@@ -120,11 +125,15 @@ class NodeSearch:
         if percentage is None:
             percentage = self.percentage
         if percentage == 0:
+            # The adaptive percentage: 50, less one for every 125 nodes.
             percentage = max(MIN_PERCENTAGE, 50 - nodes // 125)
         return max(MIN_FEASIBLE, nodes * percentage // 100)
 
     def _try_nominated(self, filtered: Filtered, nominated: int) -> FilteredNodes:
-        """The node ``nominated`` (-1: none) where it passes, before any other is looked at; extenders may fail here."""
+        """Try the node ``nominated`` (-1: none) before all others.
+
+        Return it if it passes. An extender that fails here is ignored: the search goes on over all nodes.
+        """
         if nominated < 0:
             return FilteredNodes(NONE)
         name = self.cycle.snapshot.names[nominated]
@@ -137,7 +146,7 @@ class NodeSearch:
             return FilteredNodes(NONE)
 
     def _best_of(self, feasible: NDArray[np.intp]) -> tuple[int, NodeRanking]:
-        """The place of the best of the nodes ``feasible``, and where it stands among them."""
+        """Return the place of the best node within ``feasible``, and its ranking."""
         if len(feasible) == 1:
             return 0, UNRANKED
         watch = self.request.watch
@@ -149,7 +158,7 @@ class NodeSearch:
         return best, ranking._replace(drawn=drawn) if drawn else ranking
 
     def _select_host(self, scored: Scored) -> tuple[int, int]:
-        """The position of the node that is taken, and among how many equally good ones it was drawn (0: it was not)."""
+        """Return the position of the chosen node, and the number of equal nodes it was drawn from (0: not drawn)."""
         draw = self.request.draw
         if draw is None or len(best := find_highest(scored.totals)) == 1:
             return scored.select_root(), 0
@@ -163,7 +172,7 @@ class NodeSearch:
         best: int,
         added: Ints | None = None,
     ) -> NodeRanking:
-        """What the placement tells about the choice of the node at place ``best`` of ``rows``."""
+        """Return what the placement reports about the choice of the node at place ``best`` of ``rows``."""
         snapshot, ranks = self.cycle.snapshot, self.request.ranks
         if ranks:
             also = snapshot.index.get(self.request.also_ranked, -1)
@@ -173,7 +182,10 @@ class NodeSearch:
         return NodeRanking(margin=compute_lead(scored.totals if added is None else scored.totals + added))
 
     def _apply_extenders(self, feasible: NDArray[np.intp], fit_failure: FitFailure) -> Placement | FitFailure:
-        """The best of the nodes that extenders let pass; ``fit_failure`` learns what they said of the others."""
+        """Return the best node that the extenders let pass.
+
+        If there is none, return ``fit_failure`` with the extenders' statuses.
+        """
         cycle, watch = self.cycle, self.request.watch
         passed = self.extenders.filter(cycle, feasible)
         fit_failure.diagnosis.extra.update(passed.statuses)
@@ -189,9 +201,10 @@ class NodeSearch:
         return ranking.to_placement(cycle.pod.key, name, evaluated, len(passed.rows))
 
     def _best_passed(self, passed: FilteredNodes) -> tuple[int, NodeRanking]:
-        """The best of the nodes that extenders let pass, and where it stands among them."""
+        """Return the row of the best node that the extenders let pass, and its ranking."""
         if len(passed.rows) == 1:
             return int(passed.rows[0]), UNRANKED
+        # An extender may name a node more than once; each node is scored once.
         rows, places = np.unique(passed.rows, return_inverse=True)
         scored, plan = passed.scored_on(self.cycle), self.plan
         if scored is not self.cycle:

@@ -1,4 +1,4 @@
-"""The walk over the nodes: where it begins, when enough feasible nodes are found, and which of the best is taken."""
+"""The walk over the nodes: where it begins, when it ends, and which of the best nodes is chosen."""
 
 from __future__ import annotations
 
@@ -18,27 +18,26 @@ from kschedweb.engine.state.snapshot import Snapshot
 from kschedweb.engine.values import dataclass
 
 NOTHING_MORE: Mapping[str, Status] = {}
+# Larger than the position of any filter, so that the minimum finds the first that rejects a node.
 NOWHERE: int = np.iinfo(np.int32).max
 NONE = np.zeros(0, dtype=np.intp)
 
 
 @dataclass(frozen=True, slots=True)
 class Filtered:
-    """What the filters say of each node.
-
-    ``first`` int32[nodes] is the position of the first of ``columns`` that rejects the node, NOWHERE where none does;
-    ``feasible`` are the positions of the nodes that pass, ``considered_nodes`` of those that are looked at. Both are in
-    node order, and ``None`` for all nodes.
-    """
+    """The results of the filters on all nodes."""
 
     columns: list[FilterColumn]
+    # int32[nodes]: the position of the first of `columns` that rejects the node, NOWHERE if none does.
     first: Codes
+    # The positions of the nodes that pass, in node order.
     feasible: NDArray[np.intp]
+    # The positions of the nodes to look at, in node order; None for all nodes.
     considered_nodes: NDArray[np.intp] | None = None
 
     @classmethod
     def from_columns(cls, columns: list[FilterColumn], size: int) -> Filtered:
-        """Of ``size`` nodes, all of which are looked at."""
+        """Create it from columns of ``size`` nodes, all of which are looked at."""
         first: Codes = np.full(size, NOWHERE, dtype=np.int32)
         for position, column in enumerate(columns):
             first = merge_first_rejections(first, column, position)
@@ -49,7 +48,7 @@ class Filtered:
         return len(self.first) if self.considered_nodes is None else len(self.considered_nodes)
 
     def with_nominated_column(self, nominated: FilterColumn | None) -> Filtered:
-        """With one more column, before all others: what the filters say if nominated pods count."""
+        """Return it with a first column: the verdicts that hold if nominated pods are counted."""
         if nominated is None:
             return self
         later = np.where(self.first == NOWHERE, self.first, self.first + 1)
@@ -57,7 +56,7 @@ class Filtered:
         return Filtered([nominated, *self.columns], first, np.flatnonzero(first == NOWHERE))
 
     def restrict_to(self, nodes: NDArray[np.intp]) -> Filtered:
-        """Looking at the nodes ``nodes`` only."""
+        """Return it restricted to ``nodes``."""
         return replace(self, feasible=nodes[self.first[nodes] == NOWHERE], considered_nodes=nodes)
 
     def looks_at(self, node: int) -> bool:
@@ -67,18 +66,19 @@ class Filtered:
         return self.looks_at(node) and bool(self.first[node] == NOWHERE)
 
     def is_rejected(self, node: int) -> bool:
-        """Whether a filter rejected the node, rather than failed."""
+        """Return whether a filter rejects the node, as opposed to failing on it."""
         return self.looks_at(node) and self.first[node] != NOWHERE and self.status(node).code is not Code.ERROR
 
     def status(self, node: int) -> Status:
-        """The status of the first filter that rejects the node."""
+        """Return the status of the first filter that rejects the node."""
         column = self.columns[int(self.first[node])]
         return column.verdicts[int(column.codes[node])]
 
     def find_failing_nodes(self) -> NDArray[np.intp]:
-        """The nodes where a filter fails, rather than rejecting them: to visit one ends the cycle."""
+        """Return the nodes on which a filter fails; visiting one of them ends the cycle with an error."""
         failing = []
         for position, column in enumerate(self.columns):
+            # A single verdict is success: this column rejects no node.
             if len(column.verdicts) == 1:
                 continue
             if codes := [code for code, status in enumerate(column.verdicts) if status.code is Code.ERROR]:
@@ -96,7 +96,7 @@ class Filtered:
         visited: int | None = None,
         extra: Mapping[str, Status] = NOTHING_MORE,
     ) -> Diagnosis:
-        """The same for PostFilter and for messages: what a walk from ``start`` on knows of the nodes it ``visited``."""
+        """Convert it for PostFilter and messages, limited to the nodes that a walk from ``start`` ``visited``."""
         rejected_by = np.where(self.first == NOWHERE, np.int32(FEASIBLE), self.first)
         visited_nodes = (
             np.arange(len(rejected_by), dtype=np.intp) if self.considered_nodes is None else self.considered_nodes
@@ -111,7 +111,7 @@ class Filtered:
 
 
 def merge_first_rejections(first: Codes, column: FilterColumn, position: int) -> Codes:
-    """``first``, with the ``position`` of ``column`` where that rejects a node that no earlier filter does."""
+    """Return ``first`` with ``position`` where ``column`` rejects a node that no earlier filter rejects."""
     if len(column.verdicts) == 1:
         return first
     rejects = column.codes != 0
@@ -120,36 +120,39 @@ def merge_first_rejections(first: Codes, column: FilterColumn, position: int) ->
 
 @dataclass(frozen=True, slots=True)
 class FoundNodes:
-    """``feasible`` nodes in the order of the walk, how many nodes were evaluated, and the failure that ended it.
+    """The result of a walk over the nodes."""
 
-    ``visited`` is how many nodes the walk came to. The nominated node may have been evaluated without being visited.
-    """
-
+    # In the order of the walk.
     feasible: NDArray[np.intp]
+    # How many nodes were filtered; the nominated node may be one without having been visited.
     evaluated: int
+    # How many nodes the walk passed.
     visited: int
+    # The failure that ended the walk.
     error: Status | None = None
 
 
 def find_nodes_that_pass_filters(
     filtered: Filtered, start: int, num_nodes_to_find: int, rejected: int = -1
 ) -> FoundNodes:
-    """Walk once around the nodes from ``start`` on, at most up to a feasible node beyond ``num_nodes_to_find`` others.
+    """Walk once around the nodes from ``start`` until ``num_nodes_to_find`` are feasible.
 
-    The node ``rejected`` (-1: none) was visited before, being nominated: it counts as evaluated in any case.
+    The walk ends before the next feasible node. The node ``rejected`` (-1: none) was tried before the walk because it
+    is
+    nominated, and counts as evaluated in any case.
     """
     size = filtered.considered_count
     start %= max(size, 1)
 
     def compute_turns(nodes: NDArray[np.intp]) -> NDArray[np.intp]:
-        """When the walk comes to each of ``nodes``."""
+        """Return when the walk comes to each of ``nodes``."""
         ranks = nodes if filtered.considered_nodes is None else np.searchsorted(filtered.considered_nodes, nodes)
         turns: NDArray[np.intp] = (ranks - start) % size
         return turns
 
     feasible, visited, failure = filtered.feasible, size, None
     if start and feasible.size:
-        # The nodes are in order: the walk comes first to those from where it starts.
+        # Rotating the ordered positions gives the order of the walk without sorting.
         first = int(
             np.searchsorted(feasible, start if filtered.considered_nodes is None else filtered.considered_nodes[start])
         )
@@ -167,10 +170,10 @@ def find_nodes_that_pass_filters(
 
 
 def heap_root(totals: Ints) -> int:
-    """The position kube-scheduler's heap brings to the root: it decides which of several best nodes is taken.
+    """Return the position that kube-scheduler's heap brings to the root, which decides between equally good nodes.
 
-    Building a max-heap is a tournament up a binary tree: a parent gives way only to a strictly better child, and the
-    left child to a strictly better right one. So the winner is the best node that comes first when the tree is walked
+    Building a max-heap is a tournament up a binary tree: a parent yields only to a strictly better child, and the left
+    child only to a strictly better right one. So the winner is the best node that comes first when the tree is walked
     from the root down, left before right.
     """
     best = find_highest(totals)
@@ -178,18 +181,18 @@ def heap_root(totals: Ints) -> int:
 
 
 def find_highest(totals: Ints) -> NDArray[np.intp]:
-    """The positions of all that are best."""
+    """Return the positions of all that have the highest total."""
     return np.flatnonzero(totals == totals.max())
 
 
 def compute_lead(totals: Ints) -> int:
-    """By how much the best of at least two totals is above the next best; 0 where several are best."""
+    """Return by how much the best of at least two totals exceeds the next best; 0 if several are best."""
     next_best, best = np.partition(totals, -2)[-2:]
     return int(best - next_best)
 
 
 class Walk(NamedTuple):
-    """The places of a heap in the order in which its tree is walked, and when the walk comes to each place."""
+    """A walk over the tree of a heap: its places in order, and the turn of each place."""
 
     places: NDArray[np.intp]
     turns: list[int]
@@ -197,7 +200,7 @@ class Walk(NamedTuple):
 
 @lru_cache(maxsize=8)
 def walk_order(size: int) -> Walk:
-    """Of a heap of ``size``: of several best, that which is first in this order comes to the root."""
+    """Return the walk over a heap of ``size``; the best node that comes first in it ends up at the root."""
     places = np.argsort(_walk_of_tree(size.bit_length())[:size])
     turns = np.empty_like(places)
     turns[places] = np.arange(size)
@@ -206,13 +209,14 @@ def walk_order(size: int) -> Walk:
 
 @cache
 def _walk_of_tree(depth: int) -> Ints:
-    """Keys that sort the positions of a binary tree of ``depth`` levels as a walk down from its root meets them."""
+    """Return keys that sort the positions of a binary tree of ``depth`` levels by a walk down from its root."""
     numbers = np.arange(1, 1 << depth, dtype=np.int64)
+    # frexp gives the number of bits, which is the level in the tree.
     levels = np.frexp(numbers.astype(np.float64))[1].astype(np.int64)
-    # The path from the root, written as bits from the highest on; an ancestor comes before what is below it.
+    # The path from the root as bits, the highest first; the level puts an ancestor before its descendants.
     return (numbers << (depth - levels)) * (depth + 1) + levels
 
 
 def find_positions(snapshot: Snapshot, names: frozenset[str]) -> NDArray[np.intp]:
-    """The positions of those of the nodes that exist, in node order."""
+    """Return the positions of the named nodes that exist, in node order."""
     return np.array(sorted(snapshot.index[name] for name in names if name in snapshot.index), dtype=np.intp)

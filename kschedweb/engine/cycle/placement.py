@@ -18,42 +18,43 @@ NO_NODES = "no nodes available to schedule pods"
 
 @dataclass(frozen=True, slots=True)
 class Placement:
-    """The result of one scheduling cycle. ``node`` is "" if the pod does not fit; ``message`` then says why.
-
-    Where PostFilter was asked, ``post_filter`` is its part of the message, ``nominated`` the node where room can be
-    made ("": an earlier nomination is void, ``None``: it stays), ``victims`` the pods that have to go from there, and
-    ``frees`` the claims whose devices have to be given back.
-    ``rejected_by`` names the plugins that made the pod unschedulable, none where the cycle ended in an error.
-    ``evaluated`` is the number of nodes that the cycle looked at: none where PreFilter rejected the pod outright.
-    ``margin`` is the node's total less the next best, ``None`` where there was no other, or where no plugin asks.
-    ``with_group``: it was not placed because its group was not, which no plugin answers for.
-    ``outright``: PreFilter rejected the pod, so that no filter was asked.
-    ``drawn`` is the number of equally good nodes that ``node`` was drawn from, 0 if it was not drawn.
-    ``top`` are the best nodes, the chosen one first, where the scheduler is to tell of them.
-    ``watch`` measured the cycle, where it was one of a group's.
-    """
+    """The result of one scheduling cycle."""
 
     pod: str
+    # "" if the pod does not fit.
     node: str = ""
+    # The number of nodes that the cycle filtered; 0 if PreFilter rejected the pod outright.
     evaluated: int = 0
     feasible: int = 0
+    # Why the pod does not fit.
     message: str = ""
-    victims: tuple[str, ...] = ()  # evicted to make room, or to be evicted
+    # Pods evicted, or to be evicted, to make room on `nominated`.
+    victims: tuple[str, ...] = ()
+    # PostFilter's part of the message.
     post_filter: str = ""
+    # The node where room can be made; "" cancels an earlier nomination, None keeps it.
     nominated: str | None = None
+    # The plugins that made the pod unschedulable; none if the cycle ended in an error.
     rejected_by: frozenset[str] = frozenset()
+    # The node's total less the next best; None if there is no other, or if no plugin needs it.
     margin: int | None = None
+    # The number of equally good nodes that `node` was drawn from, 0 if it was not drawn.
     drawn: int = 0
+    # Claims whose devices have to be given back for the pod.
     frees: tuple[FreeClaim, ...] = ()
+    # The best nodes, the chosen one first, if the request asks for them.
     top: tuple[RankedNode, ...] = ()
+    # The pod was not placed because its group was not; no plugin rejected it.
     with_group: bool = False
+    # PreFilter rejected the pod, so that no filter ran.
     outright: bool = False
+    # Measured the cycle, if it is one of a group's.
     watch: Stopwatch = field(default=UNTIMED, compare=False, repr=False)
 
     def to_decision(self, pod: Pod, now: float, attempt: int = 1, watch: Stopwatch = UNTIMED) -> Decision:
-        """The same for Permit plugins, and others, to read; ``now`` is seconds of the epoch.
+        """Convert it to the decision that Permit plugins and others read; ``now`` is seconds of the epoch.
 
-        What ``watch`` goes on to measure in this cycle becomes part of the decision too.
+        What ``watch`` measures later in this cycle becomes part of the decision too.
         """
         return Decision(
             pod=self.pod,
@@ -78,7 +79,7 @@ class Placement:
 
     @property
     def is_error(self) -> bool:
-        """Whether the cycle ended in an error, rather than finding that no node fits."""
+        """True if the cycle ended in an error, as opposed to finding that no node fits."""
         return not (self.node or self.rejected_by or self.with_group)
 
     @property
@@ -99,7 +100,7 @@ class Placement:
         return result
 
     def to_condition(self) -> dict[str, Any]:
-        """The node, or the message of the pod's condition and the node nominated for it."""
+        """Return the node, or the message of the pod's condition and its nominated node."""
         if self.node:
             return {"pod": self.pod, "node": self.node}
         return {"pod": self.pod, "message": self.condition, **({"nominated": self.nominated} if self.nominated else {})}
@@ -112,7 +113,8 @@ class FitFailure:
     cycle: Cycle
     diagnosis: Diagnosis
     handle: CycleHandle
-    narrowed_by: tuple[str, ...] = ()  # the plugins whose PreFilter left nodes out
+    # The plugins whose PreFilter excluded nodes.
+    narrowed_by: tuple[str, ...] = ()
 
     def placement(self) -> Placement:
         rejected_by = self.diagnosis.unschedulable_plugins.union(self.narrowed_by)

@@ -1,4 +1,4 @@
-"""Where the chosen node stands among those that could have been chosen."""
+"""The ranking of the chosen node among the feasible nodes."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from kschedweb.engine.state.columns import Ints
 
 
 class NodeRanking(NamedTuple):
-    """The best nodes, the chosen one first, and by how much its total is above the next best (``None``: no other).
+    """The best nodes of a cycle."""
 
-    ``drawn`` is the number of equally good nodes that it was drawn from, 0 if it was not drawn.
-    """
-
+    # The chosen node first.
     top: tuple[RankedNode, ...] = ()
+    # The chosen node's total less the next best; None if there is no other.
     margin: int | None = None
+    # The number of equally good nodes that the chosen one was drawn from, 0 if it was not drawn.
     drawn: int = 0
 
     def to_placement(self, pod: str, node: str, evaluated: int, feasible: int) -> Placement:
-        """The placement of the pod of that key on the chosen ``node``."""
+        """Return the placement of the pod ``pod`` on the chosen ``node``."""
         return Placement(pod, node, evaluated, feasible, margin=self.margin, drawn=self.drawn, top=self.top)
 
 
@@ -42,9 +42,9 @@ def rank_nodes(
     added: Ints | None = None,
     also: int = -1,
 ) -> NodeRanking:
-    """The ``number`` best of the nodes ``rows``, of which that at the place ``best`` was chosen.
+    """Return the ``number`` best of the nodes ``rows``, with the chosen one at place ``best`` first.
 
-    ``added`` is what extenders add to the totals. The node at position ``also`` comes last if it is one of ``rows``
+    ``added`` is what extenders add to the totals. The node at position ``also`` is listed last if it is one of ``rows``
     and not among the best.
     """
     totals = scored.totals if added is None else scored.totals + added
@@ -61,7 +61,7 @@ def rank_nodes(
 
 
 def _find_top_places(totals: Ints, number: int) -> list[int]:
-    """The places of the ``number`` highest totals, the highest first; equal ones in any order."""
+    """Return the places of the ``number`` highest totals, highest first; equal ones in any order."""
     number = min(number, len(totals))
     places = np.argpartition(totals, len(totals) - number)[len(totals) - number :]
     ranked = sorted(zip((-totals[places]).tolist(), places.tolist(), strict=True))

@@ -43,7 +43,8 @@ class Scheduler:
     """
 
     extenders_class: ClassVar[type[Extenders]] = Extenders
-    takes_turns: ClassVar[bool] = False  # whether which of equal nodes is taken depends on the searches before
+    # True if earlier searches decide which of several equal nodes is chosen.
+    takes_turns: ClassVar[bool] = False
 
     def __init__(
         self,
@@ -59,6 +60,7 @@ class Scheduler:
         factories = configuration.release.factories if registry is None else registry
         self._frameworks = self._build_frameworks(factories)
         self._resizing = {}
+        # For the resize of a running pod, without plugins that do not report on resizes.
         if configuration.release.has_resize_preemption:
             silent = configuration.release.silent_about_resizes
             spoken = (profile.without_plugins(silent) for profile in configuration.profiles)
@@ -78,7 +80,7 @@ class Scheduler:
         nominator: Nominator | None = None,
         extenders: Extenders | None = None,
     ) -> Scheduler:
-        """The scheduler that the release of ``configuration`` has; ``snapshot`` is of the kind that it sees."""
+        """Create the scheduler of the configuration's release; ``snapshot`` is of the kind that it uses."""
         kind: Callable[..., Scheduler] = configuration.release.scheduler or Scheduler
         return kind(snapshot, configuration, registry, nominator=nominator, extenders=extenders)
 
@@ -92,39 +94,42 @@ class Scheduler:
 
     @property
     def start(self) -> int:
-        """The position of the node where the next search for feasible nodes begins; shared by all profiles."""
+        """The position of the node at which the next search begins; shared by all profiles."""
         return self._start
 
     def advance_start(self, step: int) -> None:
-        """Let the next search begin ``step`` nodes further on, as if other searches had been made before it."""
+        """Let the next search begin ``step`` nodes later, as if other searches had come before it."""
         self._start = (self._start + step) % max(len(self.snapshot), 1)
 
     def use_snapshot(self, snapshot: Snapshot) -> None:
-        """Go on with another snapshot of the cluster: its nodes changed."""
+        """Continue on another snapshot of the cluster, whose nodes have changed."""
         if snapshot is not self.snapshot:
             self.snapshot, self._plans = snapshot, self._plans.for_snapshot(snapshot)
 
     def framework(self, pod: Pod) -> Framework:
-        """The framework that schedules ``pod``; raises CycleError where no profile has its scheduler name."""
+        """Return the framework that schedules ``pod``; raises CycleError if no profile has its scheduler name."""
         try:
             return (self._resizing if self._is_resizing(pod) else self._frameworks)[pod.scheduler_name]
         except KeyError:
             raise CycleError(f'profile not found for scheduler name "{pod.scheduler_name}"') from None
 
     def _is_resizing(self, pod: Pod) -> bool:
-        """Whether only room for the pod's resize is looked for, on its own node."""
+        """Return whether the cycle only looks for room for the pod's resize, on the pod's own node."""
         return bool(self._resizing) and pod.resize_deferred
 
     def explain(
         self, pod: Pod, *, preemption: bool = False, thorough: bool = True, as_run: bool = False
     ) -> Explanation:
-        """Every filter's verdict and every score on every node; a bound pod is explained as if it were not bound,
-        unless room for its resize is looked for.
+        """Return every filter's verdict and every score on every node.
 
-        If the pod fits nowhere, ``preemption`` asks also for the victims: on every node where evictions could help if
-        ``thorough``, else only until there are as many candidates as kube-scheduler looks for.
-        Raises CycleError where the cycle itself fails, as kube-scheduler's would. kube-scheduler does not score an only
-        node: where that fails it raises too, as the recorded answers do, unless ``as_run``.
+        A bound pod is explained as if it were not bound, unless room for its resize is looked for. If the pod fits
+        nowhere,
+        ``preemption`` looks for victims: with ``thorough`` on every node where evictions could help, otherwise until
+        there
+        are as many candidates as kube-scheduler looks for.
+
+        Raises CycleError if the cycle itself fails, as kube-scheduler's would. kube-scheduler does not score a single
+        feasible node: an error there is raised too, as the recorded answers do, unless ``as_run``.
         """
         framework, snapshot = self.framework(pod), self.snapshot
         if pod.key in snapshot.pods.slots:
@@ -143,12 +148,12 @@ class Scheduler:
         return explanation
 
     def place_pod(self, pod: Pod, request: SearchRequest = NODE_ONLY) -> Placement:
-        """Find a node for ``pod`` and bind it there, as ``schedule_one`` does where nobody is asked to permit it."""
+        """Find a node for ``pod`` and bind it, as ``schedule_one`` does when no plugin has to permit it."""
         placement = self.find(pod, request)
         return self.bind_found(pod, placement) if placement.node else placement
 
     def bind_found(self, pod: Pod, placement: Placement) -> Placement:
-        """Bind ``pod`` to the node that ``find`` found; returns the placement, or one that says why it is not bound."""
+        """Bind ``pod`` to the node that ``find`` found; return the placement, or why it is not bound."""
         self.nominator.delete_nominated_pod(pod.key)
         refusal = self.bind_pod(pod, placement.node)
         return placement if refusal is None else refusal.to_placement(pod.key)
@@ -156,36 +161,37 @@ class Scheduler:
     def bind_pod(self, pod: Pod, node: str) -> BindingRefusal | None:
         """Put ``pod`` on ``node`` in the snapshot, with the volumes and devices that its claims get there.
 
-        Runs Reserve, PreBind and Bind, but no Permit, and no extender that binds. Returns why the pod is not there.
+        Run Reserve, PreBind and Bind, but no Permit and no binding extender. Return why the pod is not there, or None.
         """
-        if not self.framework(pod).concerns(pod):  # most pods: nothing else happens to them
+        # Most pods concern no plugin beyond the filters, and take this short way.
+        if not self.framework(pod).concerns(pod):
             self.snapshot.place_pod(pod, node)
             return None
         binding = self._create_simple_binding(pod, node)
         return binding.assume_and_reserve() or binding.run_binding()
 
     def reserve_pod(self, pod: Pod, node: str) -> BindingRefusal | None:
-        """Put ``pod`` on ``node`` with Reserve alone; returns why it is not there."""
+        """Put ``pod`` on ``node`` with Reserve only; return why it is not there, or None."""
         return self._create_simple_binding(pod, node).assume_and_reserve()
 
     def reserve_group(self, pods: Sequence[Pod], assignments: Iterable[Assignment]) -> None:
-        """Put some ``pods`` of a group on the nodes found for them, as they are there while the others are tried."""
+        """Put some ``pods`` of a group on the nodes found for them, where they stay while the others are tried."""
         self.snapshot.resource_claims.sharing = frozenset(pod.uid for pod in pods)
         for pod, node in assignments:
             self.reserve_pod(pod, node)
 
     def place_new(self, pod: Pod, request: SearchRequest = NODE_ONLY) -> Placement:
-        """As ``place_pod``, for a pod that comes anew: first controllers make its claims."""
+        """Place a new pod as ``place_pod`` does, after controllers have created its claims."""
         return self.place_pod(self.create_claims(pod)[0], request)
 
     def create_claims(self, pod: Pod) -> tuple[Pod, list[str]]:
-        """Let controllers make the pod's claims; returns the pod as its status names them, and what is wrong."""
+        """Let controllers create the pod's claims; return the pod with them in its status, and what is wrong."""
         return create_claims(pod, self.snapshot.objects, self.snapshot.resource_claims)
 
     def evict_pod(self, key: str) -> Pod:
-        """Take a pod that is gone off its node; returns it as one without a node.
+        """Take an evicted pod off its node and return it without a node.
 
-        Its resource claims are released, and the claims that were made for it go.
+        Its resource claims are released, and the claims that were generated for it are deleted.
         """
         pod = self.snapshot.remove_pod(key).on("")
         self._release_claims(pod)
@@ -193,11 +199,10 @@ class Scheduler:
 
     @contextmanager
     def without_pod(self, key: str, *, keep_made_claims: bool = False) -> Iterator[Pod]:
-        """A context in which a bound pod is gone, as after ``evict_pod``: gives it as one without a node.
+        """A context in which a bound pod is gone, as after ``evict_pod``; yields the pod without a node.
 
-        Its claims, and the volumes and devices of these, are afterwards as they were before.
-
-        With ``keep_made_claims`` those that controllers made for the pod stay, released.
+        Its claims, with their volumes and devices, are restored afterwards. With ``keep_made_claims`` the claims that
+        controllers generated for the pod are released but kept.
         """
         restore_claims = self.snapshot.save_claims(self.snapshot.get_pod(key))
         with self.snapshot.pod_removed(key) as pod:
@@ -224,7 +229,7 @@ class Scheduler:
     def schedule_one(self, pod: Pod, request: SearchRequest = NODE_ONLY) -> Placement:
         """Run the whole cycle for ``pod`` and put it on the node found.
 
-        If there is none and the request says ``preempt``, the victims are evicted at once and the pod is tried again.
+        If there is none and the request says ``preempt``, victims are evicted at once and the pod is tried again.
         """
         placement = self.find(pod, request)
         if not placement.node:
@@ -237,8 +242,9 @@ class Scheduler:
     ) -> GroupPlacement:
         """Run the cycle of ``group``: its ``pods`` without a node, at least one, are tried in that order.
 
-        The snapshot stays as it is; ``create_binding`` puts the pods on the nodes found. For a group that finds no
-        place victims are looked for where the request says ``post_filter``.
+        The snapshot is left as it was; ``create_binding`` puts the pods on the nodes found. If the group finds no
+        place and
+        the request says ``post_filter``, victims are looked for.
         """
         return GroupSearch(
             self, group, pods, request, self.configuration.release.has_topology_scheduling
@@ -269,7 +275,8 @@ class Scheduler:
     def explain_group(
         self, group: PodGroup, pods: Sequence[Pod], request: SearchRequest = WITH_POST_FILTER
     ) -> GroupPlacement:
-        """What a cycle of ``group`` would come to now, and what keeps it out of the queue; nothing changes."""
+        """Return the result that a cycle of ``group`` would have now, and what keeps it out of the queue."""
+        # On copies, so that nothing changes.
         trial_scheduler = self.with_snapshot(self.snapshot.copy())
         trial_scheduler.nominator = self.nominator.copy()
         return replace(
@@ -277,24 +284,24 @@ class Scheduler:
         )
 
     def _run_pre_enqueue(self, pods: Sequence[Pod]) -> Status:
-        """Why one of ``pods`` may not enter the queue."""
+        """Return why one of ``pods`` may not enter the queue; success if all may."""
         objects = self.snapshot.objects
         with objects.groups.with_members(pods):
             statuses = (self.framework(pod).pre_enqueue(pod, objects) for pod in pods)
             return next((status for status in statuses if not status.ok), SUCCESS)
 
     def with_snapshot(self, snapshot: Snapshot) -> Scheduler:
-        """The same scheduler over another snapshot, a copy of its own on which somebody tries something out."""
+        """Return the same scheduler over another snapshot, a copy on which something is tried."""
         other = copy.copy(self)
         other.snapshot, other._plans = snapshot, SignaturePlans(snapshot)
         return other
 
     def follow(self, other: Scheduler) -> None:
-        """Let the next search begin where it would have after those of ``other``."""
+        """Let the next search begin where it would after the searches of ``other``."""
         self._start = other._start
 
     def find(self, pod: Pod, request: SearchRequest = NODE_ONLY) -> Placement:
-        """As ``schedule_one``, but the pod is not put on the node found: ``create_binding`` does that."""
+        """Run the cycle of ``schedule_one`` without putting the pod on the node; ``create_binding`` does that."""
         request.watch.start()
         if not request.watch.by_plugin or pod.scheduler_name not in self._frameworks:
             return self._find_placement(pod, request)
@@ -307,7 +314,7 @@ class Scheduler:
             if isinstance(placement, FitFailure):
                 placement = self._make_room(placement, request)
         except OutsideError as unknown:
-            # It is not known whether the pod fits: it waits for what its plugin waits for.
+            # It is unknown if the pod fits, so it waits for what its plugin waits for.
             return Placement(pod.key, message=str(unknown), rejected_by=frozenset({unknown.plugin}))
         except CycleError as error:
             return Placement(pod.key, message=str(error))
@@ -319,12 +326,14 @@ class Scheduler:
             return failed.placement()
         result = _post_filter(failed, request.watch)
         victims = tuple(victim.key for victim in result.victims)
-        refused = failed.placement()  # before what the filters said changes with the next try
+        # Taken now, because the next try changes the columns of the diagnosis.
+        refused = failed.placement()
         if request.preempt and victims:
             for victim in victims:
                 self.evict_pod(victim)
             self.nominator.clear_below(pod.priority, result.nominated or "")
-            with suppress(CycleError):  # the message says why the pod did not fit, not what followed the evictions
+            # The message must say why the pod did not fit, not what failed after the evictions.
+            with suppress(CycleError):
                 retried_placement = self._place(pod, replace(request, start=None))
                 if isinstance(retried_placement, Placement) and retried_placement.node:
                     return replace(retried_placement, victims=victims)
@@ -335,10 +344,12 @@ class Scheduler:
         )
 
     def _bind_or_refuse(self, pod: Pod, placement: Placement, watch: Stopwatch) -> Placement:
-        """Bind the pod at once, or say who refused; nobody is here to allow what Permit lets wait."""
+        """Bind the pod at once, or return who refused; a Permit wait ends in its timeout, as nobody can allow the
+        pod."""
         framework = self.framework(pod)
         if not (framework.points.permit or framework.concerns(pod) or self.extenders) and watch is UNTIMED:
-            self.snapshot.place_pod(pod, placement.node)  # most pods: nothing else happens to them
+            # Most pods concern no plugin beyond the filters, and take this short way.
+            self.snapshot.place_pod(pod, placement.node)
             return placement
         binding = self.create_binding(pod, placement.node, placement.to_decision(pod, self.snapshot.now), watch)
         refusal = binding.reserve_and_permit()
@@ -353,12 +364,13 @@ class Scheduler:
     def create_binding(
         self, pod: Pod, node: str, decision: Decision | None = None, watch: Stopwatch = UNTIMED
     ) -> BindingCycle:
-        """The binding of ``pod`` to ``node``, to be run step by step; Permit plugins may read the ``decision``."""
+        """Create the binding of ``pod`` to ``node``, to be run step by step; Permit plugins may read the
+        ``decision``."""
         cycle = Cycle(self.snapshot, pod, decision=decision)
         return BindingCycle(self.framework(pod), cycle, node, self.extenders.bind, watch)
 
     def find_misfit_reason(self, pod: Pod, node: str) -> str:
-        """Why ``pod``, which is on no node, cannot go to ``node`` as things are now; "" where it can."""
+        """Return why ``pod``, which is on no node, cannot go to ``node`` now; "" if it can."""
         try:
             status = self.verdict(pod, node)
         except CycleError as error:
@@ -366,7 +378,7 @@ class Scheduler:
         return "" if status.ok else status.message or EXTENDER
 
     def verdict(self, pod: Pod, node: str) -> Status:
-        """What filters and extenders say about ``pod``, on no node yet, going to ``node`` now. Raises CycleError."""
+        """Return the verdict of filters and extenders on placing the unbound ``pod`` on ``node``. Raises CycleError."""
         position = self.snapshot.index.get(node)
         if position is None:
             return unresolvable(f'node "{node}" not found')

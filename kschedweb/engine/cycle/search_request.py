@@ -1,4 +1,4 @@
-"""What a caller wants of one search for a node."""
+"""Requests for one search for a node."""
 
 from __future__ import annotations
 
@@ -12,30 +12,33 @@ from kschedweb.engine.framework.diagnosis import Diagnosis
 from kschedweb.engine.framework.interface import Cycle
 from kschedweb.engine.values import dataclass
 
+# Picks one of so many equally good nodes, by index.
 Draw = Callable[[int], int]
 
 
 @dataclass(frozen=True, slots=True)
 class SearchRequest:
-    """If no node is found, ``post_filter`` asks what could be done, and ``preempt`` has it done at once.
+    """The options of one search for a node."""
 
-    The search begins at the node at position ``start``, or where the last search ended (``None``). The placement lists
-    the ``ranks`` best nodes, and also the node ``also_ranked`` if it was scored. ``draw`` picks one of so many equally
-    good nodes; without it the first on kube-scheduler's heap is taken. ``allowed_nodes`` are the positions, in order,
-    of the only nodes to choose from. ``elsewhere``: the caller does in the cluster what PostFilter plugins want done.
-    ``on_diagnosis`` hears of a search among nodes what is known of those that it came to. ``watch`` measures the
-    extension points.
-    """
-
+    # Run PostFilter if no node is found.
     post_filter: bool = False
+    # Run PostFilter if no node is found, and do at once what it proposes.
     preempt: bool = False
+    # The position of the node at which the search begins; None for where the last search ended.
     start: int | None = None
+    # The number of best nodes that the placement lists.
     ranks: int = 0
+    # A node that the placement lists too, if it was scored.
     also_ranked: str = ""
+    # Without it, the first node on kube-scheduler's heap is chosen.
     draw: Draw | None = None
+    # The caller carries out in the cluster what PostFilter plugins propose.
     elsewhere: bool = False
+    # Measures the extension points.
     watch: Stopwatch = UNTIMED
+    # The positions, in order, of the only nodes to choose from; None for all.
     allowed_nodes: NDArray[np.intp] | None = None
+    # Called after a search over nodes, with the verdicts on those that it visited.
     on_diagnosis: Callable[[Cycle, Diagnosis], None] | None = None
 
 

@@ -1,9 +1,9 @@
-"""What the plugins of a profile say about pods of one signature: asked once, and corrected as pods come and go.
+"""The answers of a profile's plugins about pods of one signature: computed once, updated as pods come and go.
 
-The first pod of a signature is placed without a plan: every plugin is asked. A plan is made when the second one comes.
-Plugins that look no further than a node (``PluginScope`` below ``CLUSTER``: here "near") are asked about all nodes when
-the plan is made, and later only about nodes whose pods have changed. If only a node's room matters, nodes with the same
-room share the answer. All other plugins ("far") are asked in each cycle.
+The first pod of a signature is placed without a plan, by running every plugin. The second one creates the plan.
+Plugins that look no further than a node (``PluginScope`` below ``CLUSTER``, "near" in names here) run on all nodes when
+the plan is created, and later only on nodes whose pods have changed. If only a node's room matters, nodes with the same
+room share the answer. All other plugins ("far") run in each cycle.
 """
 
 from __future__ import annotations
@@ -25,8 +25,10 @@ from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.state.columns import ALL, Codes, Ints, Rows
 from kschedweb.engine.state.snapshot import Snapshot
 
-MANY = 1 << 16  # kinds of pods, or of rooms, remembered at most
-MAX_PLANNED = 1 << 21  # nodes times plans kept: some 100 bytes each
+# The most signatures of pods, or of rooms, that are remembered.
+MANY = 1 << 16
+# The most nodes times plans kept, at about 100 bytes each.
+MAX_PLANNED = 1 << 21
 
 
 class SignaturePlans:
@@ -38,13 +40,14 @@ class SignaturePlans:
         self._seen: set[Hashable] = set()
 
     def for_snapshot(self, snapshot: Snapshot) -> SignaturePlans:
-        """No plans yet for another snapshot, but the signatures that have been seen."""
+        """Return empty plans for another snapshot, which remember the signatures seen."""
         other = SignaturePlans(snapshot)
         other._seen = self._seen
         return other
 
     def get(self, framework: Framework, pod: Pod) -> SignaturePlan | AdHocPlan:
-        """How to ask the plugins about ``pod``."""
+        """Return the plan for ``pod``; without one of its signature, a plan for this pod only."""
+        # Popped and put back, so that the dict is ordered by last use.
         kind, selections = pod.signature, self._snapshot.objects.selection_version(pod)
         plan, made_for = self._plans.pop(kind, (None, None))
         if plan is None or made_for != selections:
@@ -61,61 +64,63 @@ class SignaturePlans:
 
 
 class AdHocPlan:
-    """Asks every plugin, for a pod that may be the only one of its signature."""
+    """A plan that runs every plugin, for a pod that may be the only one of its signature."""
 
     def __init__(self, framework: Framework, snapshot: Snapshot) -> None:
         self.framework, self._snapshot = framework, snapshot
 
     def create_cycle(self, pod: Pod) -> Cycle:
-        """A new cycle for ``pod``."""
+        """Return a new cycle for ``pod``."""
         return Cycle(self._snapshot, pod)
 
     def pre_filter(self, cycle: Cycle) -> PreFilterOutcome:
         return self.framework.pre_filter(cycle)
 
     def run_filter_plugins(self, cycle: Cycle, outcome: PreFilterOutcome) -> Filtered:
-        """Every filter's verdict on every node."""
+        """Return every filter's verdict on every node."""
         return Filtered.from_columns(self.framework.filter(cycle, outcome.skipped), len(self._snapshot))
 
     def compute_totals(self, cycle: Cycle, rows: NDArray[np.intp]) -> Scored:
-        """Total scores of the feasible nodes ``rows``. Raises CycleError."""
+        """Return the total scores of the feasible nodes ``rows``. Raises CycleError."""
         node_slice = _to_slice(rows, len(self._snapshot))
         columns = self.framework.score(cycle, node_slice, self.framework.pre_score(cycle, node_slice))
         return Scored(sum((column.weighted for column in columns), np.zeros(len(rows), dtype=np.int64)), columns)
 
     def split_totals(self, scored: Scored, rows: NDArray[np.intp], places: list[int]) -> list[dict[str, int]]:
-        """What each plugin adds to the totals of the nodes at ``places`` of ``rows``."""
+        """Return, by plugin, its part of the totals of the nodes at ``places`` of ``rows``."""
         return [{column.plugin: int(column.weighted[place]) for column in scored.columns} for place in places]
 
 
 class Scored(NamedTuple):
-    """The totals of some nodes, and the scores that were asked for that; both may change with the next cycle.
-
-    ``walked`` gives the totals in the order of ``walk_order``, where they are kept so.
-    """
+    """The totals of some nodes, with the scores that were computed for them; both may change with the next cycle."""
 
     totals: Ints
     columns: list[ScoreColumn]
+    # Returns the totals in the order of `walk_order`, if they are kept that way.
     walked: Callable[[], Ints] | None = None
 
     def select_root(self) -> int:
-        """The place of the node that kube-scheduler's heap brings to the root."""
+        """Return the place of the node that kube-scheduler's heap brings to the root."""
         if self.walked is None:
             return heap_root(self.totals)
+        # argmax takes the first of equal totals, which in this order is the heap's root.
         return int(walk_order(len(self.totals)).places[self.walked().argmax()])
 
 
 class NodeAnswer(NamedTuple):
-    """What the plugins whose answers change with a node's pods say about one node."""
+    """The answers about one node that change with its pods."""
 
-    codes: tuple[int, ...]  # of their filters, in order
+    # Of the filters, in order.
+    codes: tuple[int, ...]
+    # The position of the first filter that rejects the node, or NOWHERE.
     first: int
     score: int
-    parts: tuple[int, ...]  # of the score
+    # The parts of the score, by plugin.
+    parts: tuple[int, ...]
 
 
 class Preference(NamedTuple):
-    """Raw scores that never change, to be normalised over the nodes that are feasible."""
+    """Raw scores that never change, to be normalized over the feasible nodes."""
 
     plugin: ScorePlugin
     weight: int
@@ -123,7 +128,7 @@ class Preference(NamedTuple):
 
 
 class SignaturePlan:
-    """For pods like ``pod`` on ``snapshot``."""
+    """The plan for pods like ``pod`` on ``snapshot``."""
 
     def __init__(self, framework: Framework, snapshot: Snapshot, pod: Pod) -> None:
         self.framework, self._snapshot, self._pod = framework, snapshot, pod
@@ -135,25 +140,27 @@ class SignaturePlan:
                 probe = self.create_cycle(pod)
                 self._pre_filters[plugin.name] = framework.ask_pre_filter(plugin, probe), probe.state
         self._known_pre_filters = CachedPreFilters(framework.points.pre_filter, self._pre_filters)
-        self._version = -1  # of the snapshot's pods, for which everything below is true
+        # The version of the snapshot's pods for which everything below is valid.
+        self._version = -1
         self._columns: list[FilterColumn] = []
         self._feasible: NDArray[np.intp] | None = None
         self._by_room: dict[Hashable, NodeAnswer] = {}
-        self._walked: Ints | None = None  # the scores in the order of the walk, once they are asked for so
+        # The scores in the order of the walk, once they are asked for in it.
+        self._walked: Ints | None = None
         self._turns: list[int] = []
 
     def _is_near(self, plugin: Plugin) -> bool:
         return self._scopes[plugin.name] < PluginScope.CLUSTER
 
     def create_cycle(self, pod: Pod) -> Cycle:
-        """A new cycle for ``pod``."""
+        """Return a new cycle for ``pod``."""
         return Cycle(self._snapshot, pod, {}, self._kept)
 
     def pre_filter(self, cycle: Cycle) -> PreFilterOutcome:
         return self.framework.pre_filter(cycle, self._known_pre_filters)
 
     def run_filter_plugins(self, cycle: Cycle, outcome: PreFilterOutcome) -> Filtered:
-        """Every filter's verdict on every node; the columns change with the next call."""
+        """Return every filter's verdict on every node; the columns change with the next call."""
         self._refresh_nodes()
         far_filters = [
             (position, plugin) for position, plugin in self._far_filters if plugin.name not in outcome.skipped
@@ -170,7 +177,7 @@ class SignaturePlan:
         return Filtered(columns, first, feasible)
 
     def compute_totals(self, cycle: Cycle, rows: NDArray[np.intp]) -> Scored:
-        """Total scores of the feasible nodes ``rows``, without what is the same for all of them. Raises CycleError."""
+        """Return the total scores of the feasible nodes ``rows``, less what all nodes get alike. Raises CycleError."""
         node_slice = _to_slice(rows, len(self._snapshot))
         skipped = self.framework.pre_score(cycle, node_slice, self._known_pre_scores)
         total, columns = self._score[node_slice], []
@@ -194,7 +201,7 @@ class SignaturePlan:
         return self._walked
 
     def split_totals(self, scored: Scored, rows: NDArray[np.intp], places: list[int]) -> list[dict[str, int]]:
-        """What each plugin adds to the totals of the nodes at ``places`` of ``rows``, with what all nodes get."""
+        """Return, by plugin, its part of the totals of the nodes at ``places`` of ``rows``, with what all nodes get."""
         weighted_scores = {column.plugin: column.weighted for column in scored.columns}
         aging = {plugin.name: row for row, plugin in enumerate(self._aging_scores)}
         plugin_names = [
@@ -216,9 +223,10 @@ class SignaturePlan:
         return result
 
     def _refresh_nodes(self) -> None:
-        """Bring what is known of each node up to date."""
+        """Update what is known of the nodes whose pods have changed."""
         pods = self._snapshot.pods
         moves = pods.moves_since(self._version) if self._version >= 0 else None
+        # With many moves, building all columns at once is cheaper than single nodes.
         if moves is None or len(moves) > len(self._snapshot):
             self._build_columns()
         elif moves and (self._aging_filters or self._aging_scores):
@@ -257,7 +265,8 @@ class SignaturePlan:
                 else:
                     self._aging_filters.append((position, plugin))
             self._columns.append(column)
-        if self._first is self._fixed_first:  # A copy: rooms that fill up must not change the fixed part.
+        # Copied, because rooms that fill up must not change the fixed part.
+        if self._first is self._fixed_first:
             self._first = self._fixed_first.copy()
 
     def _build_scores(self, cycle: Cycle) -> None:
@@ -273,7 +282,8 @@ class SignaturePlan:
         for _, state in pre_scores.values():
             cycle.state.update(state)
         self._aging_scores: list[ScorePlugin] = []
-        self._fixed: dict[str, Ints | int] = {}  # what plugins that look at node objects only add; one for all nodes
+        # Scores by plugins that look only at node objects; one number if all nodes get the same.
+        self._fixed: dict[str, Ints | int] = {}
         parts: list[Ints] = []
         self._far_scores: list[ScorePlugin] = []
         self._preferences: list[Preference] = []
@@ -291,14 +301,16 @@ class SignaturePlan:
         normalizes = plugin.name in self.framework.points.normalizing
         raw: Ints | None = None
         if scope is PluginScope.NODE or (scope < PluginScope.CLUSTER and not normalizes):
-            with suppress(CycleError):  # it is raised again in each cycle that gets here
+            # The error is raised again in each cycle that reaches this plugin.
+            with suppress(CycleError):
                 raw = self.framework.raw_score(plugin, cycle, ALL)
         if raw is None or (out_of_range(raw) and not normalizes):
             self._far_scores.append(plugin)
         elif normalizes:
             if raw.size and raw.min() != raw.max():
                 self._preferences.append(Preference(plugin, weight, raw))
-            elif raw.size:  # it is the same for all nodes
+            # All nodes get the same, so that it does not change which is best.
+            elif raw.size:
                 with suppress(CycleError):
                     self._fixed[plugin.name] = int(self.framework.normalize_scores(plugin, cycle, ALL, raw).weighted[0])
         else:
@@ -332,9 +344,10 @@ class SignaturePlan:
                 self._by_room[self._snapshot.room_signature(node)] = answer
 
     def _ask_aging_plugins(self, rows: NDArray[np.intp]) -> list[NodeAnswer] | None:
-        """The answers that change with pods, for ``rows``; ``None`` if a score is out of range."""
+        """Return the answers about ``rows`` that change with pods; None if a score is out of range."""
         cycle = Cycle(self._snapshot, self._pod, dict(self._state), self._kept)
         codes, first = [], np.full(len(rows), NOWHERE, dtype=np.int32)
+        # In reverse, so that the first filter that rejects a node is written last.
         for position, aging in reversed(self._aging_filters):
             column = self.framework.ask_filter(aging, cycle, rows)
             verdicts = self._columns[position].verdicts
@@ -366,5 +379,5 @@ class SignaturePlan:
 
 
 def _to_slice(rows: NDArray[np.intp], size: int) -> Rows:
-    """``rows``, or all of them in one piece, which is faster."""
+    """Return ``rows``, or ALL if they are all nodes: slices are faster than indices."""
     return ALL if len(rows) == size and rows[0] == 0 else rows

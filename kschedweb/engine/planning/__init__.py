@@ -1,4 +1,4 @@
-"""Which running pods to move: the fewest moves that reach an objective, in waves, each asked of the scheduler's cycle.
+"""Rebalancing plans: the fewest moves of running pods that reach an objective, in waves.
 
-``plan.plan`` is the way in. Nothing is done to a cluster.
+Every move is checked by the scheduler's own cycle. ``plan.plan`` is the entry point. Nothing is changed in a cluster.
 """

@@ -1,8 +1,8 @@
-"""The fewest moves after which all nodes lie within a band, if pods landed wherever one likes.
+"""A lower bound of the moves after which all nodes lie within a band of levels, if pods landed anywhere.
 
-A band of ``width`` points begins at some level. A node above it has to lose pods; the fewest are its largest. A node
-below it has to gain some; the fewest are the largest of all. A move does both at best, so that the number of moves is
-at least the larger of the two sums, for the level at which that is least.
+A band of ``width`` points begins at some level. A node above it has to lose pods; the fewest are its largest ones. A
+node below it has to gain some; the fewest are the largest of all. A move does both at best, so the moves are at least
+the larger of the two sums, at the level where that is least.
 """
 
 from __future__ import annotations
@@ -13,30 +13,39 @@ from numpy.typing import NDArray
 from kschedweb.engine.state.columns import Floats, Ints, Mask
 from kschedweb.engine.values import dataclass
 
+# Tolerates rounding of levels, in points, and of sums, as a share.
 EPSILON = 1e-9
+# Halvings, which bring the level of the crossing to within 1e-11 points.
 STEPS = 45
+# More moves than there can be.
 IMPOSSIBLE = 1 << 40
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Band:
-    """``level`` is in percent, ``amount`` what the movable pods use, in the unit of ``allocatable``."""
+    """Levels of nodes, and the movable pods on them."""
 
+    # Percentage points.
     width: float
+    # Per cent, by node.
     level: Floats
+    # By node.
     allocatable: Floats
+    # The nodes that have to lie within the band.
     counted: Mask
+    # The position of each movable pod's node.
     node: NDArray[np.intp]
+    # What each movable pod uses, in the unit of `allocatable`.
     amount: Floats
 
 
 def fewest_moves(band: Band) -> int:
-    """A lower bound of the moves, over all levels at which the band may begin."""
+    """Return a lower bound of the moves, over all levels at which the band may begin."""
     return _Sums(band).find_fewest_moves()[0]
 
 
 def best_band(band: Band) -> float:
-    """Where a band begins that takes the fewest moves: about the mean, where that does."""
+    """Return where a band begins that takes the fewest moves: around the mean, if that takes no more."""
     sums = _Sums(band)
     moves, low = sums.find_fewest_moves()
     level = band.level[band.counted]
@@ -45,7 +54,7 @@ def best_band(band: Band) -> float:
 
 
 class _Sums:
-    """Sums over the largest pods of each node, and of all."""
+    """Sums over the largest pods of each node, and of all nodes."""
 
     def __init__(self, band: Band) -> None:
         self._band = band
@@ -57,7 +66,7 @@ class _Sums:
         self._largest: Floats = np.append(0.0, np.cumsum(np.sort(band.amount)[::-1]))
 
     def count_pods_to_lose(self, low: float) -> int:
-        """How many pods nodes above the band have to lose."""
+        """Return how many pods the nodes above the band have to lose."""
         band = self._band
         over = (band.level - low - band.width) / 100.0 * band.allocatable
         rows = np.flatnonzero(band.counted & (band.level > low + band.width + EPSILON))
@@ -69,7 +78,7 @@ class _Sums:
         return _count_largest(sums, amount)
 
     def count_pods_to_gain(self, low: float) -> int:
-        """How many pods nodes below the band have to gain."""
+        """Return how many pods the nodes below the band have to gain."""
         band = self._band
         rows = np.flatnonzero(band.counted & (band.level < low - EPSILON))
         under = (low - band.level[rows]) / 100.0 * band.allocatable[rows]
@@ -79,9 +88,9 @@ class _Sums:
         return max(self.count_pods_to_lose(low), self.count_pods_to_gain(low))
 
     def find_fewest_moves(self) -> tuple[int, float]:
-        """The fewest moves, and where the band begins for that.
+        """Return the fewest moves, and where the band begins for them.
 
-        The higher the band, the fewer pods are to be lost and the more gained: the two cross at one level.
+        The higher the band, the fewer pods have to be lost and the more gained: the two numbers cross at one level.
         """
         level = self._band.level[self._band.counted]
         low, high = float(level.min()), max(float(level.min()), float(level.max()) - self._band.width)
@@ -98,6 +107,6 @@ class _Sums:
 
 
 def _count_largest(sums: Floats, amount: float) -> int:
-    """How many of the largest come to ``amount``, by the sums of the first so many."""
+    """Return how many of the largest pods add up to ``amount``, by the sums of the first so many."""
     count = int(np.searchsorted(sums, amount * (1.0 - EPSILON) - EPSILON, side="left"))
     return count if count < len(sums) else IMPOSSIBLE

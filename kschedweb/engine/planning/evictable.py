@@ -1,4 +1,4 @@
-"""Which pods a plan may move, and why the others stay."""
+"""The pods that a plan may move, and why the others stay."""
 
 from __future__ import annotations
 
@@ -24,11 +24,12 @@ EVICTION_OPT_OUT = "asks by an annotation not to be evicted"
 PROTECTED = "is protected by the rules of the descheduler's DefaultEvictor: local storage, or a critical priority"
 GROUPED, DEVICES = "belongs to a pod group, which is placed as one", "has resource claims"
 LEAVING, OTHER_SCHEDULER = "is being deleted", "is placed by a scheduler that the policy does not have"
-OF_THE_NODE = frozenset({DAEMON, STATIC})  # pods that are there because of the node itself
+# Pods that exist because of the node itself.
+OF_THE_NODE = frozenset({DAEMON, STATIC})
 
 
 class Evictable:
-    """The rules: those of DefaultEvictor with its defaults, and what a move asks beyond an eviction."""
+    """The rules of DefaultEvictor with its defaults, and what a move requires beyond an eviction."""
 
     def __init__(self, schedulers: Container[str]) -> None:
         self._schedulers = schedulers
@@ -40,7 +41,7 @@ class Evictable:
         self._usual = DefaultEvictor(decode(ARGS, {}).value, handle)
 
     def find_stay_reason(self, pod: Pod) -> str:
-        """Why the pod is not moved, "" where it may be. It is remembered as long as the pod's object is the same."""
+        """Return why the pod is not moved, "" if it may be; remembered as long as the pod's object stays the same."""
         cached = self._reasons.get(pod.key)
         if cached is None or cached[0] is not pod:
             cached = self._reasons[pod.key] = pod, self._find_reason(pod)

@@ -1,8 +1,8 @@
-"""What pods are expected to use, and what that comes to on each node: columns that a plan moves about.
+"""The expected use of pods, and the sums on each node: columns that a plan changes.
 
 A pod uses what was measured of it, else what a pod of its workload uses (the mean of the windows of 15 minutes and an
-hour, of those that are known; else of another). Pods of which neither is known share what is left of their node's
-measured use, in proportion to their requests. Where a node was not measured they use what they request.
+hour, of those that are known; else of another). Pods without either share the rest of their node's measured use, in
+proportion to their requests. On nodes that were not measured they use their requests.
 """
 
 from __future__ import annotations
@@ -23,33 +23,36 @@ from kschedweb.engine.values import dataclass
 
 WINDOWS = ("15m", "1h")
 OTHER_WINDOWS = ("1d", "10m", "5m")
+# Pods of different revisions of a workload may differ in use.
 HASH = "pod-template-hash"
-UNIT = {CPU: 1000.0, MEMORY: 1.0}  # milli-CPU a core, bytes
+# Milli-CPU of a core; bytes.
+UNIT = {CPU: 1000.0, MEMORY: 1.0}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ExpectedUse:
-    """``pods`` are all on nodes but those that terminate. ``node`` is the position of each one's, ``amount`` its use
-    (milli-CPU, bytes).
+    """The expected use of one resource, in milli-CPU or bytes."""
 
-    ``allocatable`` is float64[nodes] in the same unit. ``counted``: nodes whose levels are compared. ``measured`` is
-    the percent of allocatable that was measured of each node, NaN where it was not, ``None`` where none was.
-    """
-
+    # All on nodes, without those that terminate.
     pods: Sequence[Pod]
+    # The position of each pod's node.
     node: NDArray[np.intp]
+    # The use of each pod.
     amount: Floats
+    # float64[nodes].
     allocatable: Floats
+    # The nodes whose levels are compared.
     counted: Mask
+    # Measured per cent of allocatable, NaN for nodes that were not measured; None if none was.
     measured: Floats | None = None
 
     def compute_levels(self) -> Floats:
-        """Percent of allocatable that each node uses: what was measured of it, else ``of_pods``. Shape [nodes]."""
+        """Return the per cent of allocatable that each node uses: measured, else ``of_pods``. Shape [nodes]."""
         sums = self.of_pods()
         return sums if self.measured is None else np.where(np.isnan(self.measured), sums, self.measured)
 
     def of_pods(self) -> Floats:
-        """Percent of allocatable that the pods of each node use together. Shape [nodes]."""
+        """Return the per cent of allocatable that the pods of each node use together. Shape [nodes]."""
         sums = np.bincount(self.node, weights=self.amount, minlength=len(self.allocatable))
         levels: Floats = np.divide(
             100.0 * sums, self.allocatable, out=np.zeros_like(sums), where=self.allocatable > 0.0
@@ -58,7 +61,7 @@ class ExpectedUse:
 
 
 def compute_expected_use(snapshot: Snapshot, resource: str) -> ExpectedUse:
-    """Raises PlanError where nothing is known of real use."""
+    """Compute the expected use of ``resource``; raises PlanError if nothing is known of real use."""
     marks = snapshot.watermarks
     if marks is None:
         raise PlanError("nothing is known of real use: give watermarks")
@@ -77,7 +80,7 @@ def compute_expected_use(snapshot: Snapshot, resource: str) -> ExpectedUse:
 
 
 def _find_known_use(pods: Sequence[Pod], marks: Watermarks, snapshot: Snapshot, resource: str) -> Floats:
-    """What is known of each pod or of its workload, NaN where nothing is. Shape [pods]."""
+    """Return the known use of each pod or of its workload, NaN if there is none. Shape [pods]."""
     known_use = np.full(len(pods), math.nan)
     workloads: dict[Hashable, float] = {}
     for place, pod in enumerate(pods):
@@ -106,7 +109,7 @@ def _compute_mean(figures: Figures | None, resource: str) -> float:
 def _share_rest(
     known_use: Floats, requests: Floats, node: NDArray[np.intp], allocatable: Floats, measured: Floats | None
 ) -> Floats:
-    """``known_use``, and where it is not a share of what is left of the node's use."""
+    """Return ``known_use``, filled up with shares of what is left of the nodes' measured use."""
     lacks, size = np.isnan(known_use), len(allocatable)
     if not lacks.any():
         return known_use

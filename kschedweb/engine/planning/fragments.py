@@ -1,7 +1,7 @@
-"""Fragments of devices: what is free on nodes that cannot serve a pod which asks for so many.
+"""Fragments of devices: free devices on nodes with too few of them for a pod of a given size.
 
-The published measure (Weng et al., "Beware of Fragmentation", USENIX ATC 2023) for a workload of one kind of pod: the
-free devices of a node are fragments for a pod that does not fit there.
+The published measure (Weng et al., "Beware of Fragmentation", USENIX ATC 2023) for a workload of one kind of pod: a
+node's free devices are fragments for a pod that does not fit there.
 """
 
 from __future__ import annotations
@@ -19,15 +19,19 @@ from kschedweb.engine.planning.trial_cluster import MoveOutcome, TrialCluster
 from kschedweb.engine.state.columns import Ints, Mask
 from kschedweb.engine.values import dataclass
 
-TRIES = 200  # sets of pods asked about for one step
+# The most sets of pods that are tried for one step.
+TRIES = 200
 
 
 @dataclass(frozen=True, slots=True)
 class Fragmentation:
-    """At most ``at_most`` devices of ``resource`` free on nodes with fewer than ``size`` free."""
+    """The objective of at most ``at_most`` fragments."""
 
+    # The name of the device resource.
     resource: str
+    # Devices that a pod needs on one node.
     size: int
+    # Devices that may stay free on nodes with fewer than `size` free.
     at_most: int = 0
     name: str = field(default="fragmentation", init=False)
     unit: str = field(default="devices", init=False)
@@ -44,12 +48,12 @@ class Fragmentation:
         return value <= self.at_most
 
     def find_moves(self, trial_cluster: TrialCluster, max_moves: int, price: float) -> MoveSearchResult:
-        """Make the moves on the ground; raises PlanError where no node has the resource."""
+        """Make the moves on the trial cluster; raises PlanError if no node has the resource."""
         return _FragmentSearch(trial_cluster, self, max_moves, price).run()
 
 
 class _Devices:
-    """Free devices by node. ``open`` are nodes to which pods can go."""
+    """Free devices by node."""
 
     def __init__(self, trial_cluster: TrialCluster, objective: Fragmentation) -> None:
         snapshot, self._name = trial_cluster.snapshot, objective.resource
@@ -58,6 +62,7 @@ class _Devices:
             raise PlanError(f"no node has {self._name}")
         self.free: Ints = (has - snapshot.resource_row(snapshot.requested, self._name)).astype(np.int64)
         self.has: Mask = has > 0
+        # Nodes to which pods can go.
         self.open: Mask = self.has & ~snapshot.unschedulable
         self.size = objective.size
 
@@ -69,7 +74,7 @@ class _Devices:
         return int(remaining[self.open & (remaining > 0) & (remaining < self.size)].sum())
 
     def free_after(self, steps: list[tuple[int, int, int]]) -> Ints:
-        """What is free after moves of so many devices from one node to another."""
+        """Return what is free after ``steps``: (devices, source, target)."""
         free = self.free.copy()
         for amount, source, target in steps:
             free[source] += amount
@@ -78,7 +83,7 @@ class _Devices:
 
 
 class _FragmentSearch:
-    """Set after set of pods of one node, moved together or not at all."""
+    """A search by sets of pods of one node, moved together or not at all."""
 
     def __init__(self, trial_cluster: TrialCluster, objective: Fragmentation, max_moves: int, price: float) -> None:
         self.trial_cluster, self.objective, self.max_moves, self.price = trial_cluster, objective, max_moves, price
@@ -90,9 +95,9 @@ class _FragmentSearch:
         self._unavoidable = self._fewest_fragments()
 
     def _fewest_fragments(self) -> int:
-        """What stays a fragment whatever is moved: all that is free, where it is too little for one pod.
+        """Return how many fragments no move can remove: all that is free, if it is too little for one pod.
 
-        Pods that come from a cordoned node, or from one that holds more than it has, may use it up.
+        Pods from a cordoned node, or from one that holds more than it has, may use it up.
         """
         devices = self.devices
         free = devices.free[devices.open]
@@ -100,7 +105,10 @@ class _FragmentSearch:
         return 0 if closed or (free < 0).any() or free.sum() >= devices.size else int(free.sum())
 
     def _compute_bound(self, value: float) -> Bound:
-        """A move frees less than a whole pod's devices on its node, and fills up as many elsewhere."""
+        """Return a lower bound of the moves to ``value``.
+
+        A move frees less than a whole pod's devices on its node, and fills up at most as many elsewhere.
+        """
         size = self.objective.size
         largest = max(map(self.devices.count_requested, self.trial_cluster.movable.values()), default=0)
         per_move, lowered = size - 1 + min(largest, size - 1), self.before - value
@@ -125,7 +133,7 @@ class _FragmentSearch:
         return MoveSearchResult(self.before, self.values, self.reasons, stop, self._compute_bound)
 
     def _take_step(self) -> bool:
-        """Make the first set of moves that lowers the fragments; False where none is found in this wave."""
+        """Make the first set of moves that lowers the fragments; return False if there is none in this wave."""
         self.refusals = MoveRefusals()
         for pods in self._pod_sets():
             mark = self.trial_cluster.mark()
@@ -149,6 +157,7 @@ class _FragmentSearch:
             return False
         node, company = pods[0].node_name, f"with {len(pods)} pods" if len(pods) > 1 else "alone"
         free = int(after[index[node]])
+        # Every move of the set gets an equal share of the gain, as only the whole set has one.
         for place in range(len(pods)):
             self.values.append(before - lowered * (place + 1) / len(pods))
             self.reasons.append(f"leaves {free} free on {node}, {company}")
@@ -156,7 +165,7 @@ class _FragmentSearch:
         return True
 
     def _pod_sets(self) -> Iterator[list[Pod]]:
-        """Sets of pods whose going may lower the fragments, those that promise most a move first."""
+        """Return sets of pods whose move may lower the fragments, sorted by the gain hoped for per move."""
         index, devices = self.trial_cluster.snapshot.index, self.devices
         free = devices.free
         stranded = free[devices.open & (free > 0) & (free < devices.size)]
@@ -176,7 +185,7 @@ class _FragmentSearch:
         return (listed for _, _, listed in sorted(ranked_sets, key=lambda entry: entry[:2])[:TRIES])
 
     def _estimate_gain(self, pods: list[Pod], place: int, stranded: Ints) -> float:
-        """By how much the fragments fall at most if these pods leave the node."""
+        """Return by how much at most the fragments fall if these pods leave the node."""
         devices = self.devices
         node_free, requested = int(devices.free[place]), sum(map(devices.count_requested, pods))
         whole = node_free + requested >= devices.size
@@ -188,7 +197,7 @@ class _FragmentSearch:
 
 
 def _making_room(pods: list[Pod], devices: _Devices, free: int) -> list[list[Pod]]:
-    """The fewest pods whose going makes room for a whole pod: the largest, and the smallest that do as well."""
+    """Return the fewest pods that make room for a whole pod: the largest, and the smallest that suffice."""
     lacks = devices.size - free
     if lacks <= 0:
         return []

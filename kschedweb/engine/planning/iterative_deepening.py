@@ -1,7 +1,7 @@
-"""The fewest moves exactly: every sequence of one move, of two, and so on, as far as the bound lets hope.
+"""The exact minimum of moves: every sequence of one move, of two, and so on, as long as the bound allows.
 
-A sequence is given up as soon as the bound says that the moves that are left cannot do. In small clusters this answers
-at once; it ends without an answer where too many moves would have to be tried.
+A sequence is dropped as soon as the bound says that the remaining moves cannot suffice. In small clusters this answers
+at once; it ends without an answer if too many moves would have to be tried.
 """
 
 from __future__ import annotations
@@ -13,11 +13,12 @@ from kschedweb.engine.planning.move_refusals import MoveRefusals
 from kschedweb.engine.planning.results import MoveSearchResult
 from kschedweb.engine.planning.skew_search import SkewSearch
 
-LOOKS = 3000  # moves tried at most
+# The most moves tried.
+LOOKS = 3000
 
 
 class IterativeDeepening(SkewSearch):
-    """As ``SkewSearch``, but what it makes is the shortest sequence, or nothing."""
+    """A ``SkewSearch`` that finds the shortest sequence, or nothing."""
 
     looks = 0
 
@@ -35,7 +36,7 @@ class IterativeDeepening(SkewSearch):
         return self.looks >= LOOKS or self.trial_cluster.late()
 
     def _search_depth(self, depth: int) -> bool:
-        """Whether so many more moves reach the objective; they are made then."""
+        """Return whether ``depth`` more moves reach the objective; if so, they are made."""
         if self.reached:
             return True
         if depth == 0:
@@ -57,7 +58,8 @@ class IterativeDeepening(SkewSearch):
         if fewest_moves(self.columns.band_of(self.at_most)) < depth:
             if self._search_depth(depth - 1):
                 return True
-            if depth > 1:  # what follows may land elsewhere once those that leave are gone
+            # Later pods may land elsewhere once those that leave are gone.
+            if depth > 1:
                 self.trial_cluster.end_wave()
                 if self._search_depth(depth - 1):
                     return True

@@ -1,4 +1,4 @@
-"""Why a search for moves ended, from what was heard of the moves that were tried last."""
+"""The reason why a search for moves ended, from the moves that were tried last."""
 
 from __future__ import annotations
 
@@ -11,11 +11,15 @@ from kschedweb.engine.values import dataclass
 
 @dataclass(slots=True)
 class MoveRefusals:
-    """What came of the tries of one search for a next move."""
+    """The refusals of one search for a next move."""
 
+    # Disruption budgets that forbid an eviction, in the order of the tries; a dict serves as an ordered set.
     budgets: dict[str, None] = field(default_factory=dict)
+    # Pods that would come back to their node.
     back: int = 0
+    # Pods whose move would not help.
     useless: int = 0
+    # Pods that would find no node, and the first message about one.
     unplaced: int = 0
     message: str = ""
 
@@ -43,7 +47,7 @@ class MoveRefusals:
         return Stop(TIME, "The time for the search was up: this is the best plan that was found until then.")
 
     def find_stop(self) -> Stop:
-        """The reason that weighs most, with the others behind it."""
+        """Return the reason that weighs most, followed by the others."""
         parts = []
         if self.budgets:
             parts.append(

@@ -1,4 +1,4 @@
-"""Nodes freed: cordoned, and left with nothing but pods of DaemonSets and static pods."""
+"""The objectives of freeing nodes: cordoned, and left with only pods of DaemonSets and static pods."""
 
 from __future__ import annotations
 
@@ -19,16 +19,19 @@ from kschedweb.engine.pricing.price_table import PriceTable
 from kschedweb.engine.state.columns import Floats
 from kschedweb.engine.values import dataclass
 
-MIN_MOVES = 1e-6  # moves: a node that is empty already comes first
-FEW = 40  # candidates up to which others are asked anew without one that failed, and it once more beside them
+# Moves that an empty node counts as, so that it comes first without a division by 0.
+MIN_MOVES = 1e-6
+# The most candidates for which the search starts over without a node that failed, and tries each failed node again.
+FEW = 40
 CONTROL_PLANE = frozenset({"node-role.kubernetes.io/control-plane", "node-role.kubernetes.io/master"})
 Worth = Callable[[str], float]
 
 
 @dataclass(frozen=True, slots=True)
 class FreedNodes:
-    """As many nodes freed as can be, or ``at_least`` so many."""
+    """The objective of freeing as many nodes as possible, or ``at_least`` so many."""
 
+    # None for as many as possible.
     at_least: int | None = None
     name: str = field(default="nodes", init=False)
     unit: str = field(default="nodes", init=False)
@@ -63,9 +66,10 @@ class FreedNodes:
 
 @dataclass(frozen=True, slots=True)
 class SavedCost:
-    """Cost an hour saved by nodes that go, over ``hours``; the price of a move is in the same currency."""
+    """The objective of saving the cost of nodes that go; the price of a move is in the same currency."""
 
     prices: PriceTable
+    # Hours over which the saving counts.
     hours: float = 24.0
     name: str = field(default="money", init=False)
     rises: bool = field(default=False, init=False)
@@ -85,7 +89,7 @@ class SavedCost:
         return False
 
     def find_moves(self, trial_cluster: TrialCluster, max_moves: int, price: float) -> MoveSearchResult:
-        """Raises PlanError where no node has a price."""
+        """Make the moves on the trial cluster; raises PlanError if no node has a price."""
         freeing, cost = Freeing(trial_cluster), _Costs(trial_cluster, self)
         before = cost.cost_without([])
         listed = freeing.rank_candidates(lambda name: cost.compute_saving(name) - price * len(freeing.pods[name]))
@@ -111,7 +115,7 @@ class SavedCost:
 
 
 class _Costs:
-    """What nodes cost over the hours that count."""
+    """The cost of nodes over the hours that count."""
 
     def __init__(self, trial_cluster: TrialCluster, money: SavedCost) -> None:
         self._index, self._hours = trial_cluster.snapshot.index, money.hours
@@ -121,28 +125,31 @@ class _Costs:
             raise PlanError("the table has no price for any node of the cluster")
 
     def cost_without(self, removed: Collection[str]) -> float:
-        """What the cluster costs without the nodes ``removed``; nodes without a price count as 0."""
+        """Return the cost of the cluster without the nodes ``removed``; nodes without a price count as 0."""
         remaining = self._all_nodes.copy()
         remaining[[self._index[name] for name in removed]] = False
         return float(np.nansum(self._rates.price_per_node(remaining)[remaining])) * self._hours
 
     def compute_saving(self, name: str, removed: Collection[str] = ()) -> float:
-        """What it saves that this node goes after the nodes ``removed``."""
+        """Return what is saved if this node goes after the nodes ``removed``."""
         return self.cost_without(removed) - self.cost_without([*removed, name])
 
     def keep_worthwhile(self, freed: list[str], price: Worth) -> list[str]:
-        """Those that are worth their moves: with commitments a node may save less once others are gone."""
+        """Return the nodes that save more than their moves cost.
+
+        With commitments, a node may save less once others are gone.
+        """
         while freed and (poor := self.find_unprofitable(freed, price)):
             freed = [name for name in freed if name != poor]
         return freed
 
     def find_unprofitable(self, freed: list[str], price: Worth) -> str:
-        """A node that saves less than its moves cost, "" where there is none; the last one first."""
+        """Return a node that saves no more than its moves cost, "" if there is none; the last one first."""
         last = range(len(freed) - 1, -1, -1)
         return next((freed[at] for at in last if self.compute_saving(freed[at], freed[:at]) <= price(freed[at])), "")
 
     def compute_lowest_costs(self) -> Floats:
-        """The least that each node may cost, with every discount that covers it. Shape [nodes]."""
+        """Return the least that each node may cost, with the best discount that covers it. Shape [nodes]."""
         rates = self._rates
         lowest = np.nan_to_num(rates.price.copy())
         table = rates.table
@@ -157,13 +164,11 @@ class _Costs:
 
 
 class Freeing:
-    """Empties nodes on the ground. ``pods`` are those to be moved, by node; ``empty`` the nodes that are so already.
-
-    Those are cordoned before all others, so that nothing is put there.
-    """
+    """Empties nodes on the trial cluster. Empty nodes are cordoned first, so that no pod is placed there."""
 
     def __init__(self, trial_cluster: TrialCluster) -> None:
         self.trial_cluster = trial_cluster
+        # The pods to be moved, by node.
         self.pods = trial_cluster.movable_by_node()
         pod_counts = {name: 0 for name in self.pods}
         stuck = set()
@@ -173,8 +178,11 @@ class Freeing:
                 pod_counts[pod.node_name] += 1
                 if why:
                     stuck.add(pod.node_name)
+        # Nodes of the control plane are never freed.
         stuck |= {node.name for node in trial_cluster.snapshot.nodes if not CONTROL_PLANE.isdisjoint(node.labels)}
+        # Nodes that are empty already.
         self.empty = frozenset(name for name, number in pod_counts.items() if not number and name not in stuck)
+        # Nodes that cannot be emptied.
         self.stuck = frozenset(stuck)
         self._refusals = MoveRefusals()
 
@@ -187,11 +195,11 @@ class Freeing:
         return [name for name in self.pods if name not in self.stuck]
 
     def count_fewest_moves(self, number: int) -> int:
-        """The fewest moves after which so many nodes are empty."""
+        """Return the fewest moves after which ``number`` nodes are empty."""
         return sum(sorted(len(self.pods[name]) for name in self.candidates)[: max(number, 0)])
 
     def rank_candidates(self, worth: Worth) -> list[str]:
-        """Nodes whose going is worth its moves: what is worth most a move first, of those the least requested."""
+        """Return the nodes worth their moves, by worth for each move, then by the least requested CPU."""
         snapshot = self.trial_cluster.snapshot
         requested = snapshot.resource_row(snapshot.requested, CPU)
         worths = [(worth(name), name) for name in self.candidates]
@@ -205,16 +213,19 @@ class Freeing:
     def free_nodes(
         self, listed: list[str], num_nodes: int | None, max_moves: int, late: Late | None = None
     ) -> tuple[list[str], Stop]:
-        """Empty ``num_nodes`` of the nodes, or as many as can be, with at most so many moves.
+        """Empty ``num_nodes`` of the nodes ``listed``, or as many as possible, with at most ``max_moves`` moves.
 
-        All nodes that are to go are cordoned first. Where one cannot be emptied the others are asked anew without it;
-        where many nodes could go it stays cordoned instead until the moves are done, and is then ``opened``.
-        So do all others once ``late``, by default the ground's, says so.
+        All nodes that are to go are cordoned first. If one cannot be emptied, the others are tried again without it.
+        With many
+        candidates it stays cordoned until the moves are done, and is then ``opened``; the same happens to all
+        remaining nodes
+        once ``late`` (by default the trial cluster's) returns True.
         """
         failed: dict[str, None] = {}
         late = late or self.trial_cluster.late
         self.opened: tuple[str, ...] = ()
-        bound = self.packing.most_freed()  # before any node is cordoned
+        # Asked before any node is cordoned, as cordons take room away.
+        bound = self.packing.most_freed()
         limit = bound if num_nodes is None else num_nodes
         chosen = self._choose_nodes(listed, failed, limit, max_moves)
         while chosen:
@@ -245,7 +256,7 @@ class Freeing:
         return chosen
 
     def _one_more(self, chosen: list[str], listed: list[str], max_moves: int, late: Late) -> list[str]:
-        """Try each other node beside those that can go."""
+        """Try to free each other node beside the chosen ones."""
         for name in listed:
             if late():
                 break
@@ -257,7 +268,7 @@ class Freeing:
         return chosen
 
     def _empty_nodes(self, chosen: list[str], late: Late = never) -> list[str]:
-        """Empty these nodes from the beginning, until it is ``late``; returns those that could be."""
+        """Empty these nodes from a fresh start, until it is ``late``; return those that could be emptied."""
         self.trial_cluster.rollback(0)
         self.trial_cluster.cordon_nodes(chosen)
         closed = frozenset(chosen)
@@ -266,10 +277,12 @@ class Freeing:
     def _empty_node(self, name: str, closed: Collection[str]) -> bool:
         """Move all pods of the node, or none."""
         mark = self.trial_cluster.mark()
+        # The largest first: small pods still find room later.
         todo = sorted(self.pods[name], key=lambda pod: (-pod.requests.get(CPU, 0), pod.key))
         while todo:
             outcomes = [(pod, self.trial_cluster.move_pod(pod, closed)) for pod in todo]
             unmoved = [pod for pod, outcome in outcomes if not outcome.node]
+            # In a new wave pods that were evicted are gone, so that a place may have become free.
             if len(unmoved) == len(todo) and not self.trial_cluster.wave_begun:
                 for _, outcome in outcomes:
                     self._refusals.record_outcome(outcome, gained=True)
@@ -292,7 +305,7 @@ class Freeing:
         return self._refusals.find_stop() if remaining else MoveRefusals().find_stop()
 
     def describe_moves(self, freed: list[str], change: Worth, before: float) -> tuple[list[float], list[str]]:
-        """The objective after each move, each with its part of what its node changes, and why each is made."""
+        """Return the objective after each move, an equal share of its node's change, and the reason for each move."""
         values, reasons = [], []
         value = before
         for name in freed:

@@ -1,4 +1,4 @@
-"""Bounds for freeing nodes: what must stay for the pods' requests, if pods could be split and placed anywhere."""
+"""Bounds for freeing nodes: how many must stay for the pods' requests, if pods could be split and placed anywhere."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ PODS = "pods"
 
 
 class Packing:
-    """What all pods that are not there because of their node request, and what nodes have room for, a row a resource.
+    """The requests of all movable and staying pods, and the room of nodes, with a row for each resource.
 
-    ``stuck`` nodes cannot be emptied.
+    Pods that exist because of their node are subtracted from its room. Nodes in ``stuck`` cannot be emptied.
     """
 
     def __init__(self, trial_cluster: TrialCluster, stuck: Collection[str]) -> None:
@@ -32,19 +32,19 @@ class Packing:
             for name, amount in {**pod.occupied, PODS: 1}.items():
                 if name in rows:
                     target[rows[name], place] += -amount if of_node else amount
-        # A node that holds more than it has room for may stay as it is.
+        # A node that holds more than its room may stay as it is.
         self._room: Floats = np.maximum(room, requested).astype(np.float64)
         self._requested: Floats = requested.sum(axis=1).astype(np.float64)
         fixed = np.array([name in stuck for name in snapshot.names], dtype=np.bool_)
         closed = np.array([node.unschedulable for node in snapshot.nodes], dtype=np.bool_)
-        # What lies on a closed node that stays needs no room elsewhere.
+        # Pods on a cordoned node that stays need no room elsewhere.
         stays = fixed & closed
         self._requested -= requested[:, stays].sum(axis=1)
         self._room[:, closed] = 0.0
         self._fixed, self._free = fixed, ~fixed
 
     def most_freed(self) -> int:
-        """How many nodes can go at most: of each resource the roomiest must hold what is requested."""
+        """Return the most nodes that can go: for each resource, the roomiest nodes must hold what is requested."""
         candidates = int(self._free.sum())
         return candidates - max((self._count_needed_nodes(row) for row in range(len(self._requested))), default=0)
 
@@ -56,7 +56,8 @@ class Packing:
         return min(int(np.searchsorted(sums, lacks, side="left")) + 1, int(self._free.sum()))
 
     def least_cost(self, cost: Floats) -> float:
-        """What must be paid at least, where nodes may stay in part: of each resource the cheapest room first."""
+        """Return the least that must be paid if nodes could stay in part: for each resource, the cheapest room
+        first."""
         fixed = float(cost[self._fixed].sum())
         return fixed + max((self._compute_least_cost(row, cost) for row in range(len(self._requested))), default=0.0)
 

@@ -1,4 +1,4 @@
-"""The fewest moves that reach an objective: the way in (docs/planner.md)."""
+"""The entry point of planning: the fewest moves that reach an objective (docs/planner.md)."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from kschedweb.engine.planning.skew import Skew
 from kschedweb.engine.planning.trial_cluster import Late, Pulse, TrialCluster, TrialMove, never
 from kschedweb.engine.state.snapshot import Snapshot
 
+# More moves than there can be.
 UNLIMITED = 1 << 30
 Objective: TypeAlias = Skew | FreedNodes | SavedCost | Fragmentation
 
@@ -33,14 +34,16 @@ def plan_moves(
     pulse: Pulse | None = None,
     late: Late = never,
 ) -> MovePlan:
-    """Which pods of ``snapshot`` to evict so that the scheduler of ``configuration`` puts them where it helps.
+    """Return the pods of ``snapshot`` to evict so that the scheduler of ``configuration`` puts them where it helps.
 
-    ``price`` is what a move costs in units of the objective: no move is made that gains less. There are at most
-    ``max_moves`` moves. The scheduler's first search begins at the node at position ``start``. ``registry`` is as for
-    Scheduler; ``rules`` remember which pods may go, for whoever plans again and again; ``pulse`` is called before each
-    try, and what it raises ends the work. Once ``late`` says so the best plan so far is told, and that it is that.
-    ``snapshot`` stays as it is.
-    Raises PlanError where this cannot be planned.
+    ``price`` is the cost of a move in units of the objective; no move is made that gains less. ``start`` is the
+    position
+    of the node at which the scheduler's first search begins. ``registry`` is that of Scheduler. ``rules`` cache which
+    pods
+    may go, for repeated plans. ``pulse`` is called before each try; an exception that it raises ends the work. Once
+    ``late`` returns True, the best plan so far is returned, and says so.
+
+    ``snapshot`` is left as it was. Raises PlanError if there can be no plan.
     """
     trial_cluster = TrialCluster(snapshot, configuration, registry, start=start, rules=rules, pulse=pulse, late=late)
     result = objective.find_moves(trial_cluster, UNLIMITED if max_moves is None else max_moves, price)
@@ -68,7 +71,7 @@ def plan_moves(
 
 
 def _trim_moves(objective: Objective, result: MoveSearchResult, price: float) -> tuple[int, Stop]:
-    """How many of the moves to keep: those after which the gain less what the moves cost is highest, the fewest."""
+    """Return how many moves to keep: the fewest after which the gain less the cost of moves is highest."""
     gains = [
         objective.compute_gain(result.before, value) - price * (place + 1) for place, value in enumerate(result.values)
     ]

@@ -1,4 +1,4 @@
-"""What a plan says: moves in waves, what they gain, the best that can be hoped for, and what ended the search."""
+"""The contents of a plan: moves in waves, their gains, a bound of what is possible, and why the search ended."""
 
 from __future__ import annotations
 
@@ -9,23 +9,27 @@ from kschedweb.engine.objects.evictions import kubectl_line, make_eviction
 from kschedweb.engine.objects.json_access import Json
 from kschedweb.engine.values import dataclass
 
+# Kinds of `Stop`.
 REACHED, BEST, MAX_MOVES, PRICE, TIME = "reached", "best", "mostMoves", "price", "time"
 BUDGET, NO_PLACE, NO_GAIN = "budget", "noPlace", "noGain"
 
 
 class PlanError(ValueError):
-    """What was asked for cannot be planned in this cluster; says why."""
+    """The request cannot be planned in this cluster; the message says why."""
 
 
 @dataclass(frozen=True, slots=True)
 class Move:
-    """``gain`` is in units of the objective; ``budget`` is the disruption budget that the eviction uses up."""
+    """A move of a pod."""
 
+    # "namespace/name".
     pod: str
     source: str
     target: str
     reason: str
+    # In units of the objective.
     gain: float
+    # The disruption budget that the eviction uses up, "" for none.
     budget: str = ""
 
     def to_dict(self) -> Json:
@@ -35,12 +39,11 @@ class Move:
 
 @dataclass(frozen=True, slots=True)
 class Bound:
-    """No plan does with fewer ``moves`` what this one does; none brings the objective beyond ``value``.
+    """What no plan can do better."""
 
-    ``None``: nothing is known of that.
-    """
-
+    # The fewest moves that have this plan's result.
     moves: int
+    # The best value of the objective; None if no bound is known.
     value: float | None = None
 
     def to_dict(self) -> Json:
@@ -49,7 +52,7 @@ class Bound:
 
 @dataclass(frozen=True, slots=True)
 class Stop:
-    """What ended the search: one of the words above, and a sentence."""
+    """Why the search ended: one of the kinds above, and a sentence."""
 
     kind: str
     text: str
@@ -60,43 +63,46 @@ class Stop:
 
 @dataclass(frozen=True, slots=True)
 class MoveSearchResult:
-    """What a search came to: the objective ``before`` and after each move on the ground, with a reason for each.
+    """The result of a search."""
 
-    ``bound`` gives the bound for a plan that brings the objective to a value. ``after`` is the objective once all is
-    done, where nodes that nothing has to leave are cordoned as well. ``opened`` are nodes that are cordoned only until
-    then.
-    """
-
+    # The objective before the first move.
     before: float
+    # The objective after each move.
     values: Sequence[float]
+    # Why each move is made.
     reasons: Sequence[str]
     stop: Stop
+    # Returns the bound for a plan that brings the objective to a value.
     bound: Callable[[float], Bound]
+    # Nodes that are cordoned for good.
     cordons: tuple[str, ...] = ()
+    # The objective at the end, if cordoning empty nodes changes it too.
     after: float | None = None
+    # Nodes that are cordoned only until the moves are done.
     opened: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class MovePlan:
-    """``cordons`` are nodes to be cordoned first, of which ``uncordons`` are opened again after the last wave. The pods
-    of a wave are evicted once those of the last are replaced.
-
-    ``stays`` says how many pods are not moved, by why. ``unit`` is that of ``before``, ``after``, ``target`` and gains.
-    """
+    """A plan: nodes are cordoned, then pods evicted wave by wave, once those of the wave before are replaced."""
 
     objective: str
+    # Of `before`, `after`, `target` and gains.
     unit: str
     before: float
     after: float
+    # None if the objective has no target.
     target: float | None
     reached: bool
     waves: tuple[tuple[Move, ...], ...]
     bound: Bound
     stop: Stop
+    # The cost of a move.
     price: float = 0.0
+    # Nodes to cordon first; `uncordons` are opened again after the last wave.
     cordons: tuple[str, ...] = ()
     uncordons: tuple[str, ...] = ()
+    # The number of pods that are not moved, by reason.
     stays: dict[str, int] = field(default_factory=dict)
 
     @property
@@ -127,16 +133,18 @@ def round_value(value: float) -> float:
 
 
 def list_evictions(plan: MovePlan) -> Iterator[Json]:
-    """An Eviction of policy/v1 for each move, with its wave, in order: what the API server is asked for."""
+    """Yield an Eviction of policy/v1 for the API server for each move, with its wave, in order."""
     for number, wave in enumerate(plan.waves, start=1):
         for move in wave:
             yield {"wave": number, **make_eviction(move.pod)}
 
 
 def render_kubectl(plan: MovePlan) -> list[str]:
-    """The plan as lines for a shell. Evictions go through the eviction API, which asks budgets; `delete` does not.
+    """Return the plan as lines for a shell.
 
-    Between waves a comment says what to wait for.
+    Evictions go through the eviction API, which respects budgets; `kubectl delete` would not. Comments between waves
+    say
+    what to wait for.
     """
     lines = [f"kubectl cordon {name}" for name in plan.cordons]
     for number, wave in enumerate(plan.waves, start=1):

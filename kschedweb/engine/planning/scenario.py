@@ -1,4 +1,4 @@
-"""A cluster and an objective described in JSON, and the plan for them, in the form of the command line."""
+"""A cluster and an objective in JSON, and their plan, in the command line's format."""
 
 from __future__ import annotations
 
@@ -21,28 +21,32 @@ from kschedweb.engine.pricing.price_table import PriceTable, TableError
 from kschedweb.engine.scenario.scenario import Scenario
 from kschedweb.engine.values import dataclass
 
+# Hours over which saved cost counts by default.
 HOURS = 24.0
 Clock = Callable[[], float]
 
 
 class PlanningError(ValueError):
-    """A scenario that cannot be planned; the text says where and why."""
+    """A scenario that cannot be planned; the message has the place and the reason."""
 
 
 @dataclass(frozen=True, slots=True)
 class PlanRequest:
-    """What is asked for: one objective, the price of a move, the most moves."""
+    """A request for a plan: exactly one objective, and limits."""
 
     skew: Skew | None
     nodes: FreedNodes | None
-    money: float | None  # hours
+    # Hours.
+    money: float | None
     fragmentation: Fragmentation | None
+    # The cost of a move, in units of the objective.
     price: float
     most_moves: int | None
+    # How long to search; None for no limit.
     seconds: float | None
 
     def build_objective(self, prices: PriceTable | None) -> Objective:
-        """Raises PlanningError."""
+        """Return the objective; raises PlanningError."""
         objective = self.skew or self.nodes or self.fragmentation
         if objective is not None:
             return objective
@@ -122,9 +126,9 @@ DOCUMENT = Struct(
 
 
 def plan_scenario(raw: Json, clock: Clock | None = None) -> Json:
-    """The plan for a scenario, with its evictions and its lines for kubectl. Raises PlanningError, ScenarioError.
+    """Return the plan of a scenario, with its evictions and lines for kubectl. Raises PlanningError, ScenarioError.
 
-    ``clock`` gives the time in seconds; without one the search takes as long as it takes.
+    ``clock`` returns seconds; without it the search has no time limit.
     """
     scenario = Scenario.from_json({key: value for key, value in raw.items() if key not in ("objective", "prices")})
     try:
@@ -149,7 +153,7 @@ def plan_scenario(raw: Json, clock: Clock | None = None) -> Json:
 
 
 def create_deadline(seconds: float | None, clock: Clock | None) -> Late:
-    """Whether so many seconds are over, from now on."""
+    """Return a function that returns whether ``seconds`` have passed since now."""
     if seconds is None or clock is None:
         return never
     end, read = clock() + seconds, clock

@@ -1,4 +1,4 @@
-"""The skew of real use: the highest node less the lowest, by what their pods are expected to use."""
+"""The skew of real use: the highest node less the lowest, by the expected use of their pods."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ from kschedweb.engine.planning.skew_search import EPSILON, SkewSearch
 from kschedweb.engine.planning.trial_cluster import TrialCluster
 from kschedweb.engine.values import dataclass
 
-POWERS = (4, 2, 8)  # how much more a far node counts; the first one alone in large clusters
-SMALL = 200  # movable pods
+# Powers of the distance to the band: the higher, the more far nodes count. Large clusters use only the first.
+POWERS = (4, 2, 8)
+# The most movable pods for which several searches are tried.
+SMALL = 200
 
 
 @dataclass(frozen=True, slots=True)
 class Skew:
-    """At most ``at_most`` points between the highest and the lowest node. ``resource`` is cpu or memory.
-
-    Levels of nodes are those that were measured. ``by_pods``: they are the sums over their pods, which follow moves at
-    once, for whoever plans again before the measurements have caught up.
-    """
+    """The objective of at most ``at_most`` points between the highest and the lowest node."""
 
     at_most: float
+    # cpu or memory.
     resource: str = CPU
+    # Levels are sums over pods, which follow moves at once, instead of measurements, which follow later.
     by_pods: bool = False
     name: str = field(default="skew", init=False)
     unit: str = field(default="points", init=False)
@@ -36,17 +36,18 @@ class Skew:
         return self.at_most
 
     def compute_gain(self, before: float, value: float) -> float:
-        """What the objective gained from ``before`` to ``value``; nothing counts beyond the target."""
+        """Return the gain from ``before`` to ``value``; nothing counts beyond the target."""
         return before - max(value, self.at_most) if before > self.at_most else 0.0
 
     def is_reached(self, value: float) -> bool:
         return value <= self.at_most + EPSILON
 
     def find_moves(self, trial_cluster: TrialCluster, max_moves: int, price: float) -> MoveSearchResult:
-        """Make the moves on the ground; raises PlanError.
+        """Make the moves on the trial cluster; raises PlanError.
 
-        In small clusters the fewest moves are looked for exactly, within bounds, then by several powers;
-        what is found last is not cut short where it is late.
+        In small clusters the fewest moves are first searched exactly, within limits, then with several powers. The
+        best of
+        these searches is repeated in full, even if it is late.
         """
         if self.resource not in (CPU, MEMORY):
             raise PlanError(f"{self.resource}: real use is known of cpu and memory alone")
@@ -77,7 +78,7 @@ class Skew:
 
 
 def _measure_worth(objective: Skew, result: MoveSearchResult, price: float) -> tuple[float, int]:
-    """What a search is worth at best, and less the moves that it takes for that."""
+    """Return the best gain of a search less the cost of moves, and minus the moves that it takes."""
     gains = [
         objective.compute_gain(result.before, value) - price * place
         for place, value in enumerate((result.before, *result.values))

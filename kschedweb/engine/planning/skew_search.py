@@ -1,4 +1,4 @@
-"""Moves of pods for the sake of an even use, one after the other."""
+"""The search for moves that even out the use of nodes, one after the other."""
 
 from __future__ import annotations
 
@@ -14,13 +14,15 @@ from kschedweb.engine.planning.results import Bound, MoveSearchResult, Stop
 from kschedweb.engine.planning.trial_cluster import Late, MoveOutcome, TrialCluster, never
 from kschedweb.engine.state.columns import Floats
 
-EPSILON = 1e-9  # points; smaller differences do not count
+# Points; smaller differences do not count.
+EPSILON = 1e-9
 LOWEST, HIGHEST = "lowest", "highest"
-TRIES, ROUNDS = 12, 4  # pods asked about at a time, at first, and how many times twice as many
+# Pods tried at first, and how often the batch is doubled if none of them helps.
+TRIES, ROUNDS = 12, 4
 
 
 class SkewSearch:
-    """One move after the other, each the one that brings the nodes outside the band nearest to it."""
+    """A greedy search: each move is the one that brings nodes outside the band nearest to it."""
 
     def __init__(
         self,
@@ -34,8 +36,10 @@ class SkewSearch:
         self.trial_cluster, self.columns, self.resource, self.at_most = trial_cluster, columns, resource, at_most
         self.power, self.max_moves = power, max_moves
         self.initial_band = columns.band_of(at_most)
+        # The band in which all nodes should end up, in per cent.
         self.low = best_band(self.initial_band)
         self.high = self.low + at_most
+        # Bands that are tried when the first cannot be filled.
         self.other_bands = [HIGHEST, LOWEST]
         self.before = columns.skew()
         self.values: list[float] = []
@@ -67,7 +71,8 @@ class SkewSearch:
         return self._build_result(stop)
 
     def _other_band(self) -> bool:
-        """Where the band cannot be filled from below, or not from above, take one that begins where the nodes are."""
+        """Switch to a band that begins at the lowest or ends at the highest node, if the current one cannot be
+        filled."""
         if not self.at_most or not self.other_bands:
             return False
         level = self.columns.level[self.columns.counted]
@@ -79,15 +84,16 @@ class SkewSearch:
         return MoveSearchResult(self.before, self.values, self.reasons, stop, self._compute_bound)
 
     def _compute_bound(self, value: float) -> Bound:
-        """The fewest moves after which the skew can be ``value``, if pods landed wherever one likes."""
+        """Return the fewest moves after which the skew can be ``value``, if pods landed anywhere."""
         return Bound(fewest_moves(replace(self.initial_band, width=max(value, self.at_most))))
 
     def _take_step(self) -> bool:
-        """Make the best move that is found; False where there is none in this wave."""
+        """Make the best move that is found; return False if there is none in this wave."""
         self.refusals = MoveRefusals()
         best: tuple[float, int, MoveOutcome] | None = None
         for batch in self._candidate_batches():
             for row, hoped in batch:
+                # `hoped` is an upper bound and falls, so that no later pod can do better.
                 if best is not None and best[0] >= hoped:
                     break
                 outcome = self.trial_cluster.preview_move(self.columns.pods[row])
@@ -105,7 +111,7 @@ class SkewSearch:
         return True
 
     def _record_move(self, row: int, outcome: MoveOutcome) -> None:
-        """Keep what the move of a pod does."""
+        """Record the effect of a pod's move."""
         columns, pod = self.columns, self.columns.pods[row]
         ends = [int(columns.node[row]), self.trial_cluster.snapshot.index[outcome.node]]
         before = columns.level[ends].tolist()
@@ -120,7 +126,7 @@ class SkewSearch:
         self.reasons.append(f"brings {' and '.join(changes)} of {self.resource}")
 
     def _candidate_batches(self) -> Iterator[list[tuple[int, float]]]:
-        """Pods with what their moves would gain at most, the best first."""
+        """Yield batches of pods with the most that their moves could gain, the best first."""
         hoped = self._estimate_gains()
         order = np.argsort(-hoped, kind="stable")
         order = order[hoped[order] > EPSILON]
@@ -131,7 +137,7 @@ class SkewSearch:
             offset, size = offset + len(listed), 2 * size
 
     def _estimate_gains(self) -> Floats:
-        """What each pod's move would gain if it went to the lowest node. Shape [pods]."""
+        """Return what each pod's move would gain if it went to the lowest node. Shape [pods]."""
         columns = self.columns
         level = np.where(columns.counted, columns.level, np.inf)
         lowest = int(level.argmin())
@@ -157,6 +163,6 @@ class SkewSearch:
         return float(changed.sum())
 
     def _measure_excess(self, level: Floats) -> Floats:
-        """How far outside the band a node is, to a power."""
+        """Return how far outside the band each node is, to a power."""
         far: Floats = np.maximum(level - self.high, 0.0) ** self.power + np.maximum(self.low - level, 0.0) ** self.power
         return far

@@ -1,8 +1,8 @@
-"""The cluster while a plan is made: moves are tried on a copy, by the scheduler's own cycle, and can be taken back.
+"""The cluster of a plan: moves are tried on a copy by the scheduler's own cycle, and can be taken back.
 
-An evicted pod takes room on its node until its grace period is over. The pod in its place is made at once, and the
-scheduler looks for its node while the old one terminates; only a StatefulSet waits until the old one is gone. A wave
-ends when all evicted pods are gone, and those in their places are ready.
+An evicted pod occupies its node until its grace period is over. Its replacement is created at once, and the scheduler
+finds its node while the old pod terminates; only a StatefulSet waits until the old pod is gone. A wave ends when all
+evicted pods are gone and their replacements are ready.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from kschedweb.engine.simulation.pods import make_replica, mark_terminating
 from kschedweb.engine.state.snapshot import Snapshot
 from kschedweb.engine.values import dataclass
 
+# Added to the name of a pod's replacement, whose real name the controller chooses.
 MOVED_SUFFIX = "-moved"
 Pulse = Callable[[], None]
 Late = Callable[[], bool]
@@ -34,30 +35,36 @@ def never() -> bool:
 
 @dataclass(frozen=True, slots=True)
 class MoveOutcome:
-    """What came of a move: its node, else why not: ``budget`` refused, it came ``back``, or found no node."""
+    """The result of a move: its node, or why it failed."""
 
     node: str = ""
+    # The disruption budgets that refused the eviction.
     budget: str = ""
+    # The replacement came back to the same node.
     back: bool = False
+    # Why the eviction was refused, or why the replacement found no node.
     message: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class TrialMove:
-    """A move on the ground; ``wave`` counts from 1, ``budget`` is the one that it used up, "" for none."""
+    """A move on the trial cluster."""
 
     pod: str
     source: str
     target: str
+    # Counts from 1.
     wave: int
+    # The disruption budget that the eviction used up, "" for none.
     budget: str
 
 
 class TrialCluster:
-    """``movable`` are the pods that may go, by key; ``stays`` says why others do not.
+    """A copy of a cluster on which moves are tried.
 
-    The first search for a node begins at the position ``start``. ``rules`` say which pods may go. ``pulse`` is called
-    before each try, and what it raises ends the work. Once ``late`` says so searches end with what they have.
+    The first search for a node begins at position ``start``. ``rules`` decide which pods may go. ``pulse`` is called
+    before each try; an exception that it raises ends the work. Once ``late`` returns True, searches end with what they
+    have.
     """
 
     def __init__(
@@ -79,11 +86,16 @@ class TrialCluster:
         self.wave = 1
         self.late = late
         self._pulse = pulse
+        # Undo steps in order; `rollback` runs them in reverse.
         self._undo: list[Callable[[], None]] = []
+        # Pods evicted in this wave, and the budgets that they used up.
         self._leaving: list[Pod] = []
         self._used: list[EvictionBudget] = []
+        # By key of the evicted pod, as a pod is tried many times.
         self._replacements: dict[str, Pod] = {}
+        # Pods that may go, by key.
         self.movable: dict[str, Pod] = {}
+        # Why other pods stay, by key.
         self.stays: dict[str, str] = {}
         evictable = rules or Evictable(self.scheduler.frameworks)
         for pod in snapshot.pods.pods:
@@ -97,28 +109,28 @@ class TrialCluster:
     # Trying and taking back.
 
     def mark(self) -> int:
-        """The state now, for ``rollback``."""
+        """Return a mark of the current state, for ``rollback``."""
         return len(self._undo)
 
     def rollback(self, mark: int) -> None:
-        """Take back whatever happened since ``mark``."""
+        """Take back everything since ``mark``."""
         while len(self._undo) > mark:
             self._undo.pop()()
 
     @property
     def wave_begun(self) -> bool:
-        """Whether pods were evicted in this wave."""
+        """True if pods were evicted in this wave."""
         return bool(self._leaving)
 
     def preview_move(self, pod: Pod) -> MoveOutcome:
-        """What would come of a move; nothing changes."""
+        """Return what a move would result in; nothing changes."""
         mark = self.mark()
         outcome = self.move_pod(pod)
         self.rollback(mark)
         return outcome
 
     def move_pod(self, pod: Pod, closed: Collection[str] = ()) -> MoveOutcome:
-        """Evict the pod and let the scheduler place the one that comes instead; nothing changes where that fails.
+        """Evict the pod and let the scheduler place its replacement; nothing changes if that fails.
 
         A move to a node of ``closed`` fails.
         """
@@ -137,7 +149,7 @@ class TrialCluster:
         return outcome
 
     def _evict_pod(self, pod: Pod) -> Pod | None:
-        """Let the pod terminate on its node, or be gone at once; returns what is left of it."""
+        """Let the pod terminate on its node, or remove it at once; return the terminating pod, if there is one."""
         snapshot, key = self.snapshot, pod.key
         node, time = int(snapshot.pods.node[snapshot.pods.slots[key]]), snapshot.pod_state.placed.get(key)
         terminating_pod = None if _waits_for_termination(pod) else mark_terminating(pod, snapshot.now)
@@ -200,7 +212,7 @@ class TrialCluster:
         self._undo.append(undo)
 
     def end_wave(self) -> None:
-        """The evicted pods are gone, and those in their places are ready."""
+        """End the wave: the evicted pods are gone, their replacements ready, and their budgets free again."""
         leaving, used, snapshot = self._leaving, self._used, self.snapshot
         terminating_pods = [pod for pod in leaving if pod.terminating]
         times = {pod.key: snapshot.pod_state.placed.get(pod.key) for pod in terminating_pods}
@@ -229,7 +241,7 @@ class TrialCluster:
     # Nodes.
 
     def cordon_nodes(self, names: Collection[str]) -> None:
-        """Let nothing be placed on these nodes any more. Only before the first move."""
+        """Cordon these nodes. Allowed only before the first move."""
         before = [self.snapshot.nodes[self.snapshot.index[name]] for name in names]
         self._replace_nodes([cordon_node(node) for node in before])
         self._undo.append(lambda: self._replace_nodes(before))
@@ -239,7 +251,7 @@ class TrialCluster:
         self.scheduler.use_snapshot(self.snapshot)
 
     def movable_by_node(self) -> dict[str, list[Pod]]:
-        """The movable pods that are not moved yet, by node."""
+        """Return the movable pods that are not moved yet, by node."""
         pods_by_node: dict[str, list[Pod]] = {name: [] for name in self.snapshot.names}
         moved = {move.pod for move in self.moved}
         for key, pod in self.movable.items():
@@ -248,10 +260,10 @@ class TrialCluster:
         return pods_by_node
 
     def count_staying(self) -> dict[str, int]:
-        """How many pods stay, by why."""
+        """Return the number of pods that stay, by reason."""
         return dict(Counter(self.stays.values()).most_common())
 
 
 def _waits_for_termination(pod: Pod) -> bool:
-    """Whether the pod's controller makes another only once it is gone: the two have one name."""
+    """Return whether the controller replaces the pod only once it is gone, because both have the same name."""
     return pod.controller is not None and pod.controller[1] == "StatefulSet"

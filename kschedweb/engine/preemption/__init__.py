@@ -1,1 +1,1 @@
-"""Preemption: which pods to evict, and from which node, so that a pod that fits nowhere gets room."""
+"""Preemption: the pods to evict, and their node, to make room for a pod that fits nowhere."""

@@ -1,4 +1,4 @@
-"""PodDisruptionBudgets: which evictions would violate one."""
+"""PodDisruptionBudgets, and the evictions that would violate them."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from kschedweb.engine.state.snapshot import Snapshot
 
 
 def list_budgets(snapshot: Snapshot) -> list[PodDisruptionBudget]:
-    """All budgets of the cluster."""
+    """Return all budgets of the cluster."""
     return snapshot.cached_by_objects(
         "budgets", lambda: [PodDisruptionBudget.from_json(raw) for raw in snapshot.objects.all(BUDGET)]
     )
 
 
 class Allowances:
-    """How many evictions each of the budgets allows still.
+    """The number of evictions that each budget still allows.
 
     Since 1.37 kube-scheduler stops at the first budget that a pod violates, in an order that is left to chance. Here
-    the budgets that a pod does not violate come first.
+    budgets that the pod does not violate come first, so that all are charged.
     """
 
     def __init__(self, budgets: list[PodDisruptionBudget]) -> None:
@@ -27,7 +27,7 @@ class Allowances:
         self._allowed = [budget.allowed for budget in budgets]
 
     def charge_eviction(self, pod: Pod) -> bool:
-        """Evict ``pod``; whether that violates a budget."""
+        """Charge the eviction of ``pod``; return whether it violates a budget."""
         violates = False
         for position, budget in enumerate(self._budgets):
             if budget.covers_pod(pod):
@@ -37,7 +37,7 @@ class Allowances:
 
 
 def filter_pods_with_pdb_violation(pods: list[Pod], budgets: list[PodDisruptionBudget]) -> tuple[list[Pod], list[Pod]]:
-    """Split ``pods``, in their order, into (those whose eviction would violate a budget, the others)."""
+    """Split ``pods``, in their order, into those whose eviction would violate a budget, and the others."""
     allowances = Allowances(budgets)
     violating: list[Pod] = []
     non_violating: list[Pod] = []

@@ -1,4 +1,4 @@
-"""Who may not evict others, and who is being evicted already."""
+"""Pods that may not preempt others, and pods that are being preempted."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ NEVER = "not eligible due to preemptionPolicy=Never."
 
 
 def never_preempts(pod: Pod) -> bool:
-    """Whether the pod leaves others where they are, whatever their priority."""
+    """Return whether the pod never preempts others, whatever their priority."""
     return get_mapping(pod.raw, "spec").get("preemptionPolicy") == "Never"
 
 
 def being_preempted(pod: Pod) -> bool:
-    """Whether the pod is terminating because the scheduler evicted it."""
+    """Return whether the pod is terminating because the scheduler evicted it."""
     if not pod.terminating:
         return False
     for condition in get_objects(get_mapping(pod.raw, "status"), "conditions"):

@@ -29,11 +29,13 @@ NO_VICTIMS = unresolvable("No preemption victims found for incoming pod")
 
 @dataclass(frozen=True, slots=True)
 class PreemptionCandidate:
-    """A node where evicting ``victims`` (the most important first) makes room."""
+    """A node on which evictions make room."""
 
     node: str
+    # The most important first.
     victims: tuple[Pod, ...]
-    violations: int  # how many of them a disruption budget would keep
+    # The number of victims whose eviction violates a disruption budget.
+    violations: int
 
     def to_dict(self) -> Json:
         return {"pods": [victim.key for victim in self.victims] or None, "pdbViolations": self.violations}
@@ -41,13 +43,14 @@ class PreemptionCandidate:
 
 @dataclass(frozen=True, slots=True)
 class Preemption:
-    """All candidates, and the one that kube-scheduler takes. Where it takes any of several, ``chosen`` is the first."""
+    """All candidates, and the one that kube-scheduler chooses; if it may choose any of several, the first."""
 
     candidates: tuple[PreemptionCandidate, ...]
     chosen: PreemptionCandidate
 
     @classmethod
     def from_candidates(cls, candidates: list[PreemptionCandidate]) -> Preemption:
+        # Candidates that violate no budget come first, as the search for candidates returns them.
         ordered = sorted(candidates, key=lambda candidate: candidate.violations > 0)
         return cls(tuple(ordered), select_candidate(ordered))
 
@@ -57,16 +60,20 @@ class Preemption:
 
 
 def select_candidate(candidates: list[PreemptionCandidate]) -> PreemptionCandidate:
-    """The candidate whose evictions disturb least."""
+    """Return the candidate whose evictions disturb least."""
     return min(candidates, key=measure_disturbance)
 
 
 def measure_disturbance(candidate: PreemptionCandidate) -> tuple[float, ...]:
-    """How much the evictions disturb: kube-scheduler's rules in order. A later rule counts only between equals."""
+    """Return how much the evictions disturb: kube-scheduler's rules in order, each to break ties of those before.
+
+    The order is that of `pickOneNodeForPreemption`.
+    """
     victims = candidate.victims
     return (
         candidate.violations,
         victims[0].priority,
+        # Shifted, as there, so that priorities below 0 do not make more victims count as less.
         sum(victim.priority + 2**31 for victim in victims),
         len(victims),
         -earliest_start(victims),
@@ -74,20 +81,21 @@ def measure_disturbance(candidate: PreemptionCandidate) -> tuple[float, ...]:
 
 
 class PreemptionEvaluator:
-    """The search for nodes where evictions make room for the pod of ``cycle``."""
+    """The search for nodes on which evictions make room for the pod of ``cycle``."""
 
     def __init__(
         self, handle: Handle, cycle: Cycle, diagnosis: Diagnosis, by_clock: bool, groups: bool = False
     ) -> None:
-        """``groups``: pods of groups count as these, and may have to go together."""
+        """With ``groups``, pods of a group count as the group, and may have to go together."""
         self._handle, self._cycle, self._diagnosis, self._by_clock = handle, cycle, diagnosis, by_clock
         self._groups = groups
         self._beyond_room = handle.filters_beyond_room(cycle.pod)
         self._crowded = handle.find_crowded_nodes(cycle)
-        # If a filter does not say which pods its answers depend on, any pod that moves may change them.
+        # A filter that does not say which pods it depends on may change with any pod that moves.
         self._selective = [plugin for plugin in self._beyond_room if isinstance(plugin, PodDependent)]
         self._any_pod_counts = len(self._selective) < len(self._beyond_room)
         size = len(cycle.snapshot)
+        # Results outlive the cycle only if it is known what they depend on.
         self._trials = Trials(size) if self._any_pod_counts else cycle.memoize("preemption", lambda: Trials(size))
         self._trials.refresh_results(cycle.snapshot)
         self._barred = self._rejected_beyond_room()
@@ -95,11 +103,12 @@ class PreemptionEvaluator:
         self._nodes: Rows = np.zeros(0, dtype=np.intp)
 
     def _rejected_beyond_room(self) -> Mask:
-        """The nodes that such filters reject: only pods that these filters depend on can change that."""
+        """Return the nodes rejected by filters that look beyond room; only pods that these depend on can change
+        that."""
         barred: Mask = np.zeros(len(self._cycle.snapshot), dtype=np.bool_)
         codes_by_plugin = {column.plugin: column.codes for column in self._diagnosis.filters}
         for plugin in () if self._any_pod_counts else self._beyond_room:
-            # If PreFilter rejected the pod, the filters have not been asked yet.
+            # If PreFilter rejected the pod, the filters have not run yet.
             codes = (
                 codes_by_plugin[plugin.name]
                 if plugin.name in codes_by_plugin
@@ -109,18 +118,19 @@ class PreemptionEvaluator:
         return barred
 
     def find_candidates(self, nodes: Rows, num_candidates: int) -> Rows:
-        """Try ``nodes`` (positions) in turn until ``num_candidates`` of them are candidates; returns those.
+        """Try ``nodes`` (positions) in turn until ``num_candidates`` of them are candidates; return the candidates.
 
-        The search goes on beyond ``num_candidates`` while every candidate would violate a disruption budget.
+        The search continues beyond ``num_candidates`` while every candidate would violate a disruption budget.
         """
         self._nodes = nodes
+        # The counts of refusals are cached; they belong to the nodes of the last call.
         self.__dict__.pop("_refused", None)
         while (due := self._trials.find_due_nodes(nodes, num_candidates, self._barred)).size:
             self._try(due)
         return self._trials.find_candidates(nodes, num_candidates, self._barred)
 
     def best(self, nodes: Rows) -> PreemptionCandidate:
-        """The candidate among ``nodes`` whose evictions disturb least."""
+        """Return the candidate among ``nodes`` whose evictions disturb least."""
         return self._build_candidate(self._trials.select_best_node(nodes))
 
     def list_candidates(self, nodes: Rows) -> list[PreemptionCandidate]:
@@ -133,6 +143,7 @@ class PreemptionEvaluator:
     def _try(self, nodes: Rows) -> None:
         pods = pods_on_each(self._cycle.snapshot.pods, nodes)
         victims = [self._lower_priority_pods(node_pods) for node_pods in pods]
+        # Only nodes on which nothing but room matters can be tried together, as columns.
         alone = [
             self._any_pod_counts or node in self._crowded or any(map(self._affects_filters, node_victims))
             for node, node_victims in zip(nodes.tolist(), victims, strict=True)
@@ -150,7 +161,7 @@ class PreemptionEvaluator:
             self._try_rooms(nodes[batch_places], [victims[place] for place in batch_places.tolist()])
 
     def _affects_filters(self, pod: Pod) -> bool:
-        """Whether a filter beyond room depends on the pod being on its node."""
+        """Return whether a filter beyond room depends on the pod being on its node."""
         kind = pod.template, pod.seen_by_selectors, pod.volumes
         for plugin in self._selective:
             key = plugin.name, kind
@@ -161,7 +172,7 @@ class PreemptionEvaluator:
         return False
 
     def _try_rooms(self, nodes: Rows, victims: list[list[Pod]]) -> None:
-        """Try all ``nodes`` at once: take their victims off, then let them back in one after the other."""
+        """Try all ``nodes`` at once: remove their victims, then reprieve them one after the other."""
         cycle, handle = self._cycle, self._handle
 
         def on_snapshot(snapshot: Snapshot) -> Cycle:
@@ -207,7 +218,8 @@ class PreemptionEvaluator:
         return TrialResult(tuple(ordered), kept_by_budget)
 
     def _dry_run(self, node: int) -> TrialResult:
-        """Take out all pods of lower priority, then let back in those that fit, in order of importance."""
+        """Remove all pods of lower priority, then reprieve those that fit, in order of importance
+        (`SelectVictimsOnNode`)."""
         checkpoint()
         if self._world is None:
             self._world = self._cycle.with_snapshot(self._cycle.snapshot.copy())
@@ -227,6 +239,7 @@ class PreemptionEvaluator:
                 return TrialResult(refusal=verdict)
             violating, non_violating = self._split(victims)
             evicted: list[Pod] = []
+            # Pods with a budget are reprieved first, so that as few budgets as possible are violated.
             for victim in violating + non_violating:
                 self._move_pod(trial, victim, node, add=True)
                 if not self._handle.fits(trial, node).ok:
@@ -237,9 +250,9 @@ class PreemptionEvaluator:
             _restore_pods(snapshot, node, original)
 
     def _dry_run_groups(self, node: int, original: list[Pod]) -> TrialResult:
-        """As ``_dry_run``, where pods on other nodes may have to go with those on this one.
+        """Do the same as ``_dry_run`` where pods on other nodes may have to go with those on this one.
 
-        Plugins are told of all of them; filters that look at nodes see only this one without its pods.
+        Plugins are told of all these pods. Filters that look at nodes only see this node without its pods.
         """
         assert self._world is not None
         snapshot, priority = self._world.snapshot, self._cycle.pod.priority
@@ -288,12 +301,12 @@ class PreemptionEvaluator:
         self._handle.move_pod(trial, pod, node, add=add)
 
     def error_message(self) -> str:
-        """The errors on the nodes that were tried, "" if there were none."""
+        """Return the errors on the nodes that were tried, "" if there were none."""
         messages = [status.message for status, _ in self._refused if status.code is Code.ERROR]
         return messages[0] if len(messages) == 1 else f"[{', '.join(messages)}]" if messages else ""
 
     def build_message(self) -> str:
-        """Why evictions help on no node."""
+        """Return why evictions help on no node."""
         size = len(self._cycle.snapshot)
         histogram = Counter({NOT_HELPFUL: size - len(self._nodes)})
         for status, number in self._refused:
@@ -303,7 +316,7 @@ class PreemptionEvaluator:
 
     @cached_property
     def _refused(self) -> list[tuple[Status, int]]:
-        """The reasons why evictions do not help, each with the number of nodes."""
+        """The reasons why evictions do not help, each with its number of nodes."""
         barred = self._nodes[self._barred[self._nodes]]
         if not barred.size:
             return self._trials.count_refusals(self._nodes)
@@ -318,7 +331,7 @@ class PreemptionEvaluator:
         return list(counts.items())
 
     def ask_extenders(self, candidates: list[PreemptionCandidate]) -> list[PreemptionCandidate]:
-        """The candidates that extenders leave, with the victims that they name. Raises CycleError."""
+        """Return the candidates that extenders accept, with the victims that they name. Raises CycleError."""
         remaining = candidates
         for extender in self.preempting_extenders():
             if not remaining:
@@ -337,7 +350,7 @@ class PreemptionEvaluator:
         return remaining
 
     def preempting_extenders(self) -> list[PreemptingExtender]:
-        """The extenders that take part in preemption."""
+        """Return the extenders that take part in preemption."""
         return [
             extender
             for extender in self._handle.extenders

@@ -1,4 +1,4 @@
-"""Room for a group: which pods and groups would have to go, wherever they are, so that all of it finds a place."""
+"""Preemption for a pod group: the pods and groups that have to go, on any node, so that all of it fits."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ NO_VICTIMS = "No preemption victims found for incoming preemptor"
 
 
 def make_room(cycle: GroupCycle, handle: GroupHandle) -> GroupRoom:
-    """All of lower priority are taken out, the group is placed, and those that fit beside it are let back in."""
+    """Remove everything of lower priority, place the group, and reprieve what fits beside it."""
     if any(never_preempts(pod) for pod in cycle.pods):
         return GroupRoom(unschedulable(NEVER))
     if _is_preemption_ongoing(cycle):
         nominated = {pod.key: pod.nominated_node for pod in cycle.pods}
         return GroupRoom(Status(reasons=(ONGOING,)), nominated)
-    # kube-scheduler loses count of the nodes that have an image while it tries things out.
+    # kube-scheduler loses count of the nodes that have an image during these trials.
     snapshot, priority = cycle.snapshot.without_images(), cycle.group.priority
     pods = (pod for node in range(len(snapshot)) for pod in snapshot.pods.pods_on(node))
     victims = [victim for victim in victims_among(pods, snapshot) if victim.priority < priority]
@@ -35,13 +35,13 @@ def make_room(cycle: GroupCycle, handle: GroupHandle) -> GroupRoom:
 
 
 class Reprieve:
-    """Lets victims back onto ``snapshot`` beside the pods for which they were taken out."""
+    """Reprieves victims on ``snapshot``, beside the pods for which they were removed."""
 
     def __init__(self, snapshot: Snapshot, assumed_pods: AssignedPods) -> None:
         self._snapshot, self._assumed_pods = snapshot, assumed_pods
 
     def reprieve_victim(self, victim: Victim) -> bool:
-        """Whether the victim may stay: all its pods or none."""
+        """Return whether the victim may stay: all its pods or none."""
         self._move_victim(victim, add=True)
         if self._assumed_pods.fit({self._snapshot.index[pod.node_name] for pod in victim.pods}):
             return True
@@ -61,7 +61,7 @@ class Reprieve:
 def _reprieve_victims(
     cycle: GroupCycle, victims: list[Victim], reprieve: Reprieve, assigned: list[Assignment]
 ) -> GroupRoom:
-    """Let the victims back in that leave room; those that a budget would keep come first."""
+    """Reprieve the victims that leave enough room, those that a budget protects first."""
     listed = sort_victims(victims)
     violations_by_victim = dict(zip(listed, count_violations(listed, list_budgets(cycle.snapshot)), strict=True))
     evicted = [
@@ -83,7 +83,7 @@ def _take_out(snapshot: Snapshot, victim: Victim) -> None:
 
 
 def _is_preemption_ongoing(cycle: GroupCycle) -> bool:
-    """Whether pods are leaving already, for this group, nodes that its pods wait for."""
+    """Return whether pods of lower priority are leaving nodes for which pods of this group are nominated."""
     snapshot, groups = cycle.snapshot, cycle.snapshot.objects.groups
     nodes = {snapshot.index[pod.nominated_node] for pod in cycle.pods if pod.nominated_node in snapshot.index}
     return any(

@@ -1,4 +1,4 @@
-"""Which of several pods is the last to be evicted."""
+"""The importance of pods: the most important ones are evicted last."""
 
 from __future__ import annotations
 
@@ -10,10 +10,11 @@ from kschedweb.engine.validation.gosort import sort_slice
 
 
 def by_importance(pods: list[Pod], listed: list[Pod], by_clock: bool) -> list[Pod]:
-    """Higher priority first, then those that have run longer; ties as kube-scheduler's sort leaves them.
+    """Sort by higher priority, then by earlier start; ties stay as kube-scheduler's sort leaves them.
 
-    Pods that have not started stay in the order in which they are ``listed`` on the node. ``by_clock``: the clock is
-    read in each comparison of two of them, so that the first one always seems to be older (up to 1.36).
+    Pods that have not started keep the order in which they are ``listed`` on the node. With ``by_clock`` (up to 1.36)
+    the
+    clock is read in each comparison of two of them, so that the first always seems to be older.
     """
     ordered = list(pods)
     sort_slice(ordered, _more_important_by_clock if by_clock else _more_important_of(listed))
@@ -21,7 +22,7 @@ def by_importance(pods: list[Pod], listed: list[Pod], by_clock: bool) -> list[Po
 
 
 def more_important(pod: Pod, other: Pod) -> bool:
-    """Whether ``pod`` stays rather than ``other``; of two pods that have not started neither does."""
+    """Return whether ``pod`` is more important than ``other``; of two pods that have not started, neither is."""
     if pod.priority != other.priority:
         return pod.priority > other.priority
     return pod.started < other.started
@@ -50,6 +51,6 @@ def _both_unstarted(pod: Pod, other: Pod) -> bool:
 
 
 def earliest_start(victims: tuple[Pod, ...]) -> float:
-    """When the longest running one of the most important ``victims`` started."""
+    """Return when the longest running of the most important ``victims`` started."""
     highest = max(victim.priority for victim in victims)
     return min(victim.started for victim in victims if victim.priority == highest)

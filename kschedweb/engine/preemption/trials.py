@@ -1,8 +1,8 @@
-"""What came of trying to make room on nodes, for pods of one signature.
+"""The results of trying to make room on nodes, for pods of one signature.
 
-A trial takes all pods of lower priority off a node, and lets those that fit back in, in order of importance. If the
-filters look only at what a node has room for, all nodes are tried at once, as columns: one pod of each node at a time.
-The result for a node stays true until its pods change, unless a filter looks beyond the node.
+A trial removes all pods of lower priority from a node, and reprieves those that fit, in order of importance. If the
+filters only look at a node's room, all nodes are tried at once, as columns: one pod of each node at a time. The result
+for a node stays valid until its pods change, unless a filter looks beyond the node.
 """
 
 from __future__ import annotations
@@ -22,26 +22,28 @@ from kschedweb.engine.values import dataclass
 
 Rows = NDArray[np.intp]
 UNTRIED, REFUSED, HELPFUL = 0, 1, 2
-VIOLATIONS = 0  # the first row of Trials._keys; then the highest priority, the sum of priorities, the number of victims
+# The first row of Trials._keys; then the highest priority, the sum of priorities, the number of victims.
+VIOLATIONS = 0
+# For fewer nodes than this, single look-ups are faster than a pass over the table of pods.
 FEW = 8
 
 
 @dataclass(frozen=True, slots=True)
 class TrialResult:
-    """The victims, the most important first, and how many of them violate a budget; or why evictions do not help."""
+    """The result on one node: victims, or why evictions do not help."""
 
+    # The most important first.
     victims: tuple[Pod, ...] = ()
+    # The number of victims whose eviction violates a budget.
     violations: int = 0
     refusal: Status = SUCCESS
 
 
 class Trials:
-    """The results by node, with columns of what is compared between them.
-
-    ``state`` int8[nodes] is UNTRIED, REFUSED or FOUND. ``affects`` remembers on which kinds of pods filters depend.
-    """
+    """The results by node, with columns of what is compared between nodes."""
 
     def __init__(self, nodes: int) -> None:
+        # int8[nodes]: UNTRIED, REFUSED or HELPFUL.
         self.state: NDArray[np.int8] = np.zeros(nodes, dtype=np.int8)
         self.refusals: list[Status] = []
         self._refusal_codes: dict[Status, int] = {}
@@ -49,12 +51,15 @@ class Trials:
         self._outcomes: list[TrialResult | None] = [None] * nodes
         self._keys: Ints = np.zeros((4, nodes), dtype=np.int64)
         self._started: NDArray[np.float64] = np.zeros(nodes, dtype=np.float64)
+        # Remembers on which kinds of pods filters depend.
         self.affects: dict[Hashable, bool] = {}
+        # Nodes whose results hold for one cycle only.
         self._fleeting: set[int] = set()
+        # The version of the pods for which the results hold.
         self._version = -1
 
     def refresh_results(self, snapshot: Snapshot) -> None:
-        """Forget the results of nodes whose pods have changed, and those that were true for one cycle only."""
+        """Forget the results of nodes whose pods have changed, and results for one cycle only."""
         pods = snapshot.pods
         moves = pods.moves_since(self._version) if self._version >= 0 else None
         if moves is None:
@@ -66,7 +71,7 @@ class Trials:
         self._fleeting = set()
 
     def store_result(self, node: int, outcome: TrialResult, *, fleeting: bool = False) -> None:
-        """Keep the result for ``node``; a ``fleeting`` one is kept for this cycle only."""
+        """Store the result for ``node``; a ``fleeting`` one holds for this cycle only."""
         self._outcomes[node] = outcome
         if fleeting:
             self._fleeting.add(node)
@@ -78,12 +83,13 @@ class Trials:
             return
         victims = outcome.victims
         self.state[node] = HELPFUL
+        # Shifted as in `measure_disturbance`.
         priorities = sum(victim.priority for victim in victims) + 2**31 * len(victims)
         self._keys[:, node] = outcome.violations, victims[0].priority, priorities, len(victims)
         self._started[node] = earliest_start(victims)
 
     def find_due_nodes(self, nodes: Rows, num_candidates: int, barred: Mask) -> Rows:
-        """The ``nodes`` to try next; none once ``find_candidates`` is known."""
+        """Return the ``nodes`` to try next; none once ``find_candidates`` can answer."""
         states = self.state[nodes]
         untried = np.flatnonzero(states == UNTRIED)
         if untried.size:
@@ -96,14 +102,14 @@ class Trials:
         return nodes[untried]
 
     def _nodes_to_find(self, able: Rows, num_candidates: int) -> int:
-        """How many ``able`` nodes end the search: ``num_candidates``, or more until one of them violates no budget."""
+        """Return how many ``able`` nodes end the search: ``num_candidates``, or more until one violates no budget."""
         kind = self._keys[VIOLATIONS, able] == 0
         return max(num_candidates, int(kind.argmax()) + 1) if kind.any() else len(able) + 1
 
     def find_candidates(self, nodes: Rows, num_candidates: int, barred: Mask) -> Rows:
-        """The candidates among ``nodes``, up to where the search ends; those that violate no budget come first.
+        """Return the candidates among ``nodes`` up to the end of the search, those that violate no budget first.
 
-        Nodes in ``barred`` bool[nodes] are no candidates, however much room can be made there.
+        Nodes in ``barred`` bool[nodes] are not candidates, however much room can be made there.
         """
         able = nodes[(self.state[nodes] == HELPFUL) & ~barred[nodes]]
         able = able[: self._nodes_to_find(able, num_candidates)]
@@ -111,7 +117,7 @@ class Trials:
         return able if kind.all() else np.concatenate((able[kind], able[~kind][:num_candidates]))
 
     def select_best_node(self, nodes: Rows, *, by_start: bool = True) -> int:
-        """The node whose evictions disturb least; of equal ones the first. ``by_start``: the last rule counts, too."""
+        """Return the node whose evictions disturb least, the first of equals; ``by_start`` includes the last rule."""
         for keys in (*self._keys, -self._started) if by_start else self._keys:
             of_these = keys[nodes]
             nodes = nodes[of_these == of_these.min()]
@@ -125,20 +131,21 @@ class Trials:
         return result
 
     def get_refusal(self, node: int) -> Status:
-        """Why evictions do not help on a node that was tried."""
+        """Return why evictions do not help on a node that was tried."""
         return self.refusals[int(self._refused[node])]
 
     def count_refusals(self, nodes: Rows) -> list[tuple[Status, int]]:
-        """The reasons why evictions do not help, each with the number of ``nodes``."""
+        """Return the reasons why evictions do not help, each with its number of ``nodes``."""
         numbers = np.bincount(self._refused[nodes[self.state[nodes] == REFUSED]], minlength=len(self.refusals))
         return [(status, number) for status, number in zip(self.refusals, numbers.tolist(), strict=True) if number]
 
 
 class Rooms:
-    """Tries many nodes at once, for filters that look only at what a node has room for.
+    """Tries many nodes at once, for filters that only look at a node's room.
 
-    ``fits`` says on which ``nodes`` (positions) of a snapshot the pod has room. Of that snapshot only the columns of
-    resources and the numbers of pods are valid.
+    ``fits`` returns on which nodes (positions) of a snapshot the pod has room. Only the snapshot's columns of
+    resources and
+    pod counts are valid.
     """
 
     def __init__(self, snapshot: Snapshot, fits: Callable[[Snapshot, Rows], Mask]) -> None:
@@ -147,13 +154,14 @@ class Rooms:
         self._vectors: dict[int, tuple[int, ...]] = {}
 
     def remove_pods(self, nodes: Rows, victims: Sequence[Sequence[Pod]]) -> Snapshot:
-        """Take the pods ``victims`` off ``nodes``, aligned with them."""
+        """Remove ``victims`` from ``nodes``, aligned with them."""
         self._account_pods(nodes, victims, -1)
         return self._snapshot
 
     def reprieve_pods(self, nodes: Rows, queues: Sequence[Sequence[Pod]]) -> list[list[Pod]]:
-        """Let the pods of each queue back in, one after the other, where they fit; returns those that do not fit."""
+        """Reprieve the pods of each queue one after the other, if they fit; return those that do not."""
         evicted: list[list[Pod]] = [[] for _ in queues]
+        # One turn handles the next pod of every node, so that the filters run once a turn instead of once a pod.
         for turn in range(max(map(len, queues), default=0)):
             waiting = np.array([place for place, queue in enumerate(queues) if turn < len(queue)], dtype=np.intp)
             back = [(queues[place][turn],) for place in waiting.tolist()]
@@ -170,6 +178,7 @@ class Rooms:
         vectors = [self._occupied_vector(pod) for node_pods in pods for pod in node_pods]
         if not vectors:
             return
+        # Differences of cumulative sums add up the pods of each node without a loop over nodes.
         sums = np.zeros((len(vectors) + 1, len(vectors[0])), dtype=np.int64)
         np.cumsum(vectors, axis=0, out=sums[1:])
         totals = np.diff(sums[numbers.cumsum()], axis=0).T * sign
@@ -178,8 +187,9 @@ class Rooms:
         self._snapshot.pod_count[nodes] += numbers[1:] * sign
 
     def _occupied_vector(self, pod: Pod) -> tuple[int, ...]:
-        """What the pod occupies of each resource, then its CPU and memory with defaults."""
-        key = id(pod.resources)  # shared by pods of one template, and alive as long as they are
+        """Return what the pod occupies of each resource, then its CPU and memory with defaults."""
+        # Pods of one template share their resources, which live as long as the pods do.
+        key = id(pod.resources)
         if key not in self._vectors:
             occupied = pod.occupied
             self._vectors[key] = (*(occupied.get(name, 0) for name in self._snapshot.resources), *pod.occupied_nonzero)
@@ -187,10 +197,10 @@ class Rooms:
 
 
 def pods_on_each(table: PodTable, nodes: Rows) -> list[list[Pod]]:
-    """The pods on each of ``nodes``, in the order of the node's list."""
+    """Return the pods on each of ``nodes``, in the order of the node's list."""
     if len(nodes) < FEW:
         return [table.pods_on(node) for node in nodes.tolist()]
-    # Where in ``nodes`` each node is; the last entry is for free slots.
+    # The place of each node within ``nodes``; the last entry is for free slots.
     places = np.full(int(table.node.max(initial=nodes.max())) + 2, -1, dtype=np.int64)
     places[nodes] = np.arange(len(nodes))
     slots = np.flatnonzero(places[table.node] >= 0)

@@ -1,4 +1,4 @@
-"""What is evicted as a whole: a pod, or all pods of a group that may only be disrupted together."""
+"""Units of eviction: a pod, or all pods of a group that may only be disrupted together."""
 
 from __future__ import annotations
 
@@ -16,30 +16,29 @@ from kschedweb.engine.values import dataclass
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Victim:
-    """``pods`` go together or not at all. ``grouped``: they are of a group, which stays rather than a single pod.
-
-    ``born`` is its place among the victims that were looked at: of those that have not started the first stays.
-    """
+    """Pods that are evicted together or not at all."""
 
     pods: tuple[Pod, ...]
     priority: int
+    # They are of a group, which is more important than a single pod.
     grouped: bool
+    # The place among the victims considered: of those that have not started, the first is more important.
     born: int
 
     @property
     def started(self) -> float:
-        """When the pod that has run for the longest time started."""
+        """The start of the pod that has run the longest."""
         return min(pod.started for pod in self.pods)
 
 
 def priority_of(pod: Pod, groups: PodGroups) -> int:
-    """The priority that counts for its eviction: its group's, where that is known."""
+    """Return the priority that counts for the pod's eviction: its group's, if that is known."""
     group = groups.group_of(pod)
     return pod.priority if group is None else group.priority
 
 
 def victims_among(pods: Iterable[Pod], snapshot: Snapshot) -> list[Victim]:
-    """All that could be evicted together with one of ``pods``, each once, in their order."""
+    """Return every unit of eviction that has one of ``pods``, each once, in their order."""
     groups = snapshot.objects.groups
     victims: list[Victim] = []
     seen_keys: set[tuple[bool, str]] = set()
@@ -56,7 +55,7 @@ def victims_among(pods: Iterable[Pod], snapshot: Snapshot) -> list[Victim]:
 
 
 def sort_victims(victims: Iterable[Victim]) -> list[Victim]:
-    """The most important first; ties as kube-scheduler's sort leaves them."""
+    """Sort the most important first; ties stay as kube-scheduler's sort leaves them."""
     listed = list(victims)
     sort_slice(listed, _more_important)
     return listed
@@ -75,6 +74,6 @@ def _more_important(victim: Victim, other: Victim) -> bool:
 
 
 def count_violations(victims: Iterable[Victim], budgets: list[PodDisruptionBudget]) -> list[int]:
-    """How many pods of each victim, in that order, a disruption budget would keep."""
+    """Return, for each victim in order, the number of its pods that a disruption budget protects."""
     allowances = Allowances(budgets)
     return [sum(allowances.charge_eviction(pod) for pod in victim.pods) for victim in victims]

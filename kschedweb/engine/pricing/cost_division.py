@@ -1,7 +1,7 @@
-"""Who asks for what is paid: a node's price divided between its pods, and what of it nobody uses.
+"""The division of a node's price between its pods, and the part of it that nobody uses.
 
-A node's price is divided between its resources by the table's weights. Of each resource a pod has the share that it
-requests of what the node can allocate. What it requests and does not use is *idle*; what no pod requests is *free*.
+A node's price is divided between its resources by the table's weights. Of each resource a pod has the share of the
+node's allocatable that it requests. What it requests and does not use is *idle*; what no pod requests is *free*.
 """
 
 from __future__ import annotations
@@ -17,14 +17,13 @@ from kschedweb.engine.values import dataclass
 
 @dataclass(frozen=True, slots=True, eq=False)
 class DividedCosts:
-    """An hour's money. ``requested_cost`` and ``idle`` are float64[pods], ``free`` is float64[nodes].
+    """The cost of an hour, divided."""
 
-    ``requested_cost`` and ``idle`` are nan for pods on nodes without a price; ``idle`` too for pods whose use is
-    unknown. Where pods request more than the node can allocate, ``free`` is 0 and the pods' sum is the node's price.
-    """
-
+    # float64[pods]: nan on nodes without a price.
     requested_cost: Floats
+    # float64[pods]: nan on nodes without a price, and for pods whose use is unknown.
     idle: Floats
+    # float64[nodes]: 0 where pods request more than allocatable; their sum is then the node's price.
     free: Floats
 
 
@@ -38,8 +37,9 @@ def divide_costs(
 ) -> DividedCosts:
     """Divide what nodes cost an hour between the pods on them.
 
-    ``hourly`` and ``allocatable`` are of nodes; ``node`` is the position of each pod's node, ``requests`` and ``used``
-    are of pods, nan where unknown. All amounts of a resource have one unit.
+    ``hourly`` and ``allocatable`` are by node; ``node`` is the position of each pod's node, ``requests`` and ``used``
+    are
+    by pod, nan where unknown. All amounts of a resource have the same unit.
     """
     requested_cost = np.zeros(len(node))
     idle = np.zeros(len(node))
@@ -47,6 +47,7 @@ def divide_costs(
     for name, share in weights.compute_shares().items():
         paid = hourly * share
         total = np.bincount(node, weights=requests[name], minlength=len(hourly))
+        # Overcommitted nodes divide their price by what is requested, so that no more is paid than they cost.
         whole = np.maximum(allocatable[name], total)
         with np.errstate(divide="ignore", invalid="ignore"):
             unit_price = np.where(whole > 0.0, paid / whole, np.where(np.isnan(paid), np.nan, 0.0))

@@ -1,7 +1,7 @@
-"""What nodes cost an hour, and over time, as columns.
+"""The cost of nodes an hour, and over time, as columns.
 
-Amounts are in the table's currency. A node without a price is nan in ``price`` and counts in no sum; how many there are
-is told beside every amount.
+Amounts are in the table's currency. A node without a price is nan in ``price`` and is in no sum; the number of such
+nodes is given beside every amount.
 """
 
 from __future__ import annotations
@@ -15,15 +15,18 @@ from kschedweb.engine.pricing.price_table import Labels, PriceTable
 from kschedweb.engine.state.columns import Codes, Floats, Mask
 from kschedweb.engine.values import dataclass
 
+# Seconds.
 HOUR = 3600.0
 
 
 @dataclass(frozen=True, slots=True)
 class NodeCost:
-    """``amount`` of money for ``node_hours``, of which ``unpriced`` have no price; ``None`` where none has one."""
+    """A cost, with the node-hours that it covers."""
 
+    # In the table's currency; None if no node has a price.
     amount: float | None
     node_hours: float
+    # The node-hours without a price.
     unpriced: float = 0.0
 
     def __add__(self, other: NodeCost) -> NodeCost:
@@ -35,21 +38,20 @@ class NodeCost:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Rates:
-    """Prices of nodes an hour.
-
-    ``price`` is float64[nodes], nan where there is none. ``entry`` is the position of each one's price in the table, -1
-    where there is none. ``kind`` is int32[nodes], the place in ``kinds`` (kinds.py).
-    """
+    """Prices of nodes an hour."""
 
     table: PriceTable | None
+    # float64[nodes], nan for nodes without a price.
     price: Floats
+    # int32[nodes]: the position of the node's price in the table, -1 for none.
     entry: Codes
+    # int32[nodes]: the place in `kinds`.
     kind: Codes
     kinds: NodeKinds
 
     @classmethod
     def from_table(cls, table: PriceTable | None, labels: Sequence[Labels]) -> Rates:
-        """The rates of nodes with these labels; without a table none has a price."""
+        """Create the rates of nodes with these labels; without a table no node has a price."""
         if table is None:
             none = np.full(len(labels), -1, dtype=np.int32)
             return cls(None, np.full(len(labels), np.nan), none, none, NodeKinds())
@@ -58,15 +60,16 @@ class Rates:
 
     @property
     def covered(self) -> Mask:
-        """Whom each commitment is about: bool[commitments, nodes]."""
+        """The nodes that each commitment covers: bool[commitments, nodes]."""
         if self.table is None:
             return np.zeros((0, len(self.price)), dtype=np.bool_)
         return self.kinds.covered[:, self.kind] > 0
 
     def price_per_node(self, existing: Mask | None = None) -> Floats:
-        """What each node costs an hour while the nodes ``existing`` exist, nan for the others and for those unpriced.
+        """Return the cost of each node an hour while the nodes ``existing`` exist, nan for others and unpriced ones.
 
-        Commitments take the dearest nodes first; of equal ones the kind that comes first, and of a kind the first.
+        Commitments take the most expensive nodes first; of equal ones the kind that comes first, and within a kind
+        the first.
         """
         cost = self.price if existing is None else np.where(existing, self.price, np.nan)
         cost = np.array(cost)
@@ -82,12 +85,12 @@ class Rates:
         return cost + self.table.per_node
 
     def cost_per_hour(self, existing: Mask | None = None) -> NodeCost:
-        """What an hour costs while the nodes ``existing`` exist."""
+        """Return the cost of an hour while the nodes ``existing`` exist."""
         nodes = len(self.price) if existing is None else int(existing.sum())
         return _sum_cost(self.price_per_node(existing), 1.0, nodes)
 
     def cost_over(self, times: Floats, existing: Mask) -> NodeCost:
-        """What is paid from the first of ``times`` (seconds) to the last.
+        """Return the cost from the first of ``times`` (seconds) to the last.
 
         ``existing`` is bool[times - 1, nodes]: whether each node exists between two of the times.
         """

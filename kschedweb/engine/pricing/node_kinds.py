@@ -1,6 +1,6 @@
-"""Kinds of nodes that cost the same, so that costs over time are sums over a few kinds and not over thousands of nodes.
+"""Kinds of nodes that cost the same, so that costs over time are sums over a few kinds instead of thousands of nodes.
 
-Nodes are of one kind if they have the same entry of the table and the same commitments cover them.
+Nodes are of one kind if they have the same entry of the table and are covered by the same commitments.
 """
 
 from __future__ import annotations
@@ -18,23 +18,26 @@ from kschedweb.engine.values import dataclass
 
 @dataclass(frozen=True, slots=True, eq=False)
 class NodeKinds:
-    """``price`` is f8[kinds], nan where there is none; ``entry`` is i4[kinds], the position in the table or -1.
+    """The kinds of nodes of a table, sorted by entry, as columns that can be stored."""
 
-    ``covered`` is u1[commitments, kinds], ``nodes`` i4 and ``discount`` (percent) f8 of the commitments. Kinds are
-    sorted by entry. ``currency`` is "" without a table.
-    """
-
+    # "" without a table.
     currency: str = ""
+    # A fee for each node an hour.
     per_node: float = 0.0
+    # i4[kinds]: the position in the table, -1 for none.
     entry: Codes = field(default_factory=lambda: np.zeros(0, dtype=np.int32))
+    # f8[kinds]: nan for a kind without a price.
     price: Floats = field(default_factory=lambda: np.zeros(0))
+    # u1[commitments, kinds].
     covered: NDArray[np.uint8] = field(default_factory=lambda: np.zeros((0, 0), dtype=np.uint8))
+    # i4[commitments]: how many nodes the commitment is for.
     nodes: Codes = field(default_factory=lambda: np.zeros(0, dtype=np.int32))
+    # f8[commitments]: per cent.
     discount: Floats = field(default_factory=lambda: np.zeros(0))
 
     @classmethod
     def from_table(cls, table: PriceTable, labels: Sequence[Labels]) -> tuple[NodeKinds, Codes]:
-        """The kinds of nodes with these labels, and the kind of each: i4[nodes]."""
+        """Return the kinds of nodes with these labels, and the kind of each node: i4[nodes]."""
         candidates = _Candidates(table)
         both = [
             (
@@ -46,6 +49,7 @@ class NodeKinds:
         distinct = sorted(set(both), key=lambda kind_key: (kind_key[0] < 0, kind_key))
         places = {kind_key: place for place, kind_key in enumerate(distinct)}
         entry = np.array([kind_key[0] for kind_key in distinct], dtype=np.int32)
+        # The last price, nan, belongs to entry -1.
         prices = np.array([table_price.price for table_price in table.prices] + [np.nan])
         covered = np.array([kind_key[1:] for kind_key in distinct], dtype=np.uint8).reshape(
             len(distinct), len(table.commitments)
@@ -62,9 +66,10 @@ class NodeKinds:
         return kinds, np.array([places[kind_key] for kind_key in both], dtype=np.int32)
 
     def cost_per_hour(self, counts: Floats) -> tuple[Floats, Floats]:
-        """What ``counts`` nodes of each kind, f8[times, kinds], cost an hour, and how many have no price: f8[times].
+        """Return the cost an hour of ``counts`` nodes of each kind, f8[times, kinds], and how many have no price:
+        f8[times].
 
-        Commitments take the dearest nodes first, of equal ones the kind that comes first.
+        Commitments take the most expensive nodes first, of equal ones the kind that comes first.
         """
         priced = ~np.isnan(self.price)
         free, price = np.array(counts, dtype=np.float64), np.where(priced, self.price, 0.0)
@@ -89,7 +94,7 @@ class _Candidates:
         self._entries_by_type: dict[str, list[int]] = {}
 
     def find_entry(self, labels: Labels) -> int:
-        """As ``PriceTable.entry``, -1 for none."""
+        """Return the result of ``PriceTable.find_entry``, -1 for none."""
         kind = instance_type(labels)
         if kind not in self._entries_by_type:
             listed = enumerate(self._table.prices)

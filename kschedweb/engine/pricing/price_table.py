@@ -1,4 +1,4 @@
-"""The table of prices of a cluster, as a document (docs/money.md).
+"""The document with a cluster's price table (docs/money.md).
 
 apiVersion: kschedweb/v1
 kind: PriceTable
@@ -32,13 +32,14 @@ INSTANCE_TYPE = "node.kubernetes.io/instance-type"
 OLD_INSTANCE_TYPE = "beta.kubernetes.io/instance-type"
 CAPACITY_TYPE = "karpenter.sh/capacity-type"
 MOST_ENTRIES, MOST_PROBLEMS = 5_000, 100
-HIGHEST = 1e6  # an hour
+# The most expensive price an hour that a table may have.
+HIGHEST = 1e6
 
 Labels = Mapping[str, str]
 
 
 class TableError(ValueError):
-    """A table that cannot be used; ``problems`` says where and why."""
+    """A table that cannot be used; ``problems`` has the places and reasons."""
 
     def __init__(self, problems: Sequence[DocumentProblem]) -> None:
         self.problems = list(problems[:MOST_PROBLEMS])
@@ -47,7 +48,7 @@ class TableError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """Which nodes are meant: all that is named has to hold."""
+    """A selection of nodes: everything that is named has to hold."""
 
     instance_type: str = ""
     capacity_type: str = ""
@@ -64,47 +65,50 @@ class Match:
 @dataclass(frozen=True, slots=True)
 class Price:
     match: Match
-    price: float  # an hour
+    # An hour.
+    price: float
 
 
 @dataclass(frozen=True, slots=True)
 class Commitment:
-    """At any moment ``nodes`` of the nodes that match, the dearest first, cost ``discount`` percent less."""
+    """A discount for ``nodes`` of the nodes that match, at any moment the most expensive ones."""
 
     match: Match
     nodes: int
+    # Per cent of the price.
     discount: float
 
 
 @dataclass(frozen=True, slots=True)
 class Weights:
-    """How a node's price is divided between its resources when it is told what pods cost."""
+    """The weights that divide a node's price between its resources, for the cost of pods."""
 
     cpu: float = 1.0
     memory: float = 1.0
 
     def compute_shares(self) -> dict[str, float]:
-        """The share of each resource; they add up to 1."""
+        """Return the share of each resource; they add up to 1."""
         total = self.cpu + self.memory
         return {CPU: self.cpu / total, MEMORY: self.memory / total}
 
 
 @dataclass(frozen=True, slots=True)
 class PriceTable:
-    """``prices``: the first that matches a node is its price. ``per_node`` is a fee an hour for each node that has one.
+    """A table of prices."""
 
-    ``currency`` is a word for people, such as EUR; nothing is converted. ``note`` is shown beside amounts.
-    """
-
+    # A word for people, such as EUR; nothing is converted.
     currency: str
+    # The first that matches a node is its price.
     prices: tuple[Price, ...]
+    # A fee an hour for each node that has a price.
     per_node: float = 0.0
     commitments: tuple[Commitment, ...] = ()
     weights: Weights = Weights()
+    # Shown beside amounts.
     note: str = ""
 
     def find_entry(self, labels: Labels) -> int | None:
-        """The position of the price of a node with these labels, ``None`` where there is none."""
+        """Return the position of the price of a node with these labels, None if there is none."""
         return next((place for place, price in enumerate(self.prices) if price.match.matches(labels)), None)
 
 
@@ -113,7 +117,7 @@ def instance_type(labels: Labels) -> str:
 
 
 def read_price_table(raw: Any) -> PriceTable:
-    """The table in ``raw``, plain data. Raises TableError with every problem."""
+    """Read a table from plain data. Raises TableError with every problem."""
     problems: list[DocumentProblem] = []
     table = DOCUMENT.read(raw, "", problems)
     if problems:
@@ -147,7 +151,7 @@ def _create_table(api_version: str, kind: str, **fields: Any) -> PriceTable:
 
 
 class _Prices(ListType):
-    """Prices of which each can hold: none is about the same nodes as an earlier one."""
+    """A list of prices in which each can apply: no entry is about the same nodes as an earlier one."""
 
     def read(self, raw: Any, path: str, problems: Problems) -> tuple[Price, ...]:
         prices = super().read(raw, path, problems)
@@ -236,7 +240,7 @@ DOCUMENT = Struct(
     ),
     make=_create_table,
 )
-# As a part of another document, which says itself what it is.
+# For a price table within another document, which has its own apiVersion and kind.
 _USUAL = {"apiVersion": VERSION, "kind": KIND}
 PART = replace(
     DOCUMENT, fields=tuple(replace(field, default=_USUAL.get(field.name, field.default)) for field in DOCUMENT.fields)

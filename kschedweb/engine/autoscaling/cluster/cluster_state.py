@@ -1,4 +1,4 @@
-"""A cluster with its NodePools and what the cloud sells, read once; what is asked of it leaves it as it is."""
+"""A cluster with its NodePools and instance types, read once and never changed by the questions asked of it."""
 
 from __future__ import annotations
 
@@ -32,19 +32,24 @@ from kschedweb.engine.objects.json_access import get_objects as listed_objects
 from kschedweb.engine.objects.labels import Labels
 from kschedweb.engine.values import dataclass
 
+# Values of Karpenter's options --preference-policy and --min-values-policy.
 RESPECT, IGNORE = "Respect", "Ignore"
 STRICT, BEST_EFFORT = "Strict", "BestEffort"
 Read = TypeVar("Read")
-NODE_CLASS = "NodeClass"  # ends the kinds of all providers: EC2NodeClass, AKSNodeClass
+# The end of the kinds of node classes of all providers: EC2NodeClass, AKSNodeClass.
+NODE_CLASS = "NodeClass"
 STORED = ("PersistentVolumeClaim", "PersistentVolume", "StorageClass", "CSINode")
 
 
 @dataclass(frozen=True, slots=True)
 class KarpenterOptions:
-    """The options of Karpenter that change decisions."""
+    """Karpenter's options that change decisions."""
 
+    # RESPECT treats preferences of pods as required first, IGNORE drops them.
     preferences: str = RESPECT
+    # STRICT fails a node with fewer types than minValues, BEST_EFFORT lowers minValues.
     min_values: str = STRICT
+    # The feature gate SpotToSpotConsolidation.
     spot_to_spot: bool = False
 
     @property
@@ -57,7 +62,7 @@ class KarpenterOptions:
 
     @classmethod
     def from_json(cls, raw: Json) -> KarpenterOptions:
-        """Raises ObjectError."""
+        """Read the options of a scenario; raises ObjectError."""
         return cls(
             preferences=_one_of(raw, "preferencePolicy", (RESPECT, IGNORE)),
             min_values=_one_of(raw, "minValuesPolicy", (STRICT, BEST_EFFORT)),
@@ -67,21 +72,29 @@ class KarpenterOptions:
 
 @dataclass(eq=False)
 class ClusterState:
-    """``pools`` and ``types`` in their order, ``pods`` by name; ``now`` in seconds of the epoch."""
+    """A cluster as Karpenter's controllers see it."""
 
+    # In the order of the scenario, as are the NodePools.
     types: list[InstanceType]
     pools: list[NodePool]
     nodes: dict[str, NodeView]
+    # Nodes and NodeClaims joined by provider id.
     machines: list[StateNode]
+    # By namespace and name.
     pods: list[PodView]
+    # One pod for every DaemonSet.
     daemons: list[PodView]
     guards: PdbLimits
     storage: Storage
     namespaces: dict[str, Labels]
     settings: KarpenterOptions
+    # Seconds of the epoch.
     now: float
+    # The reason why a node class cannot be used.
     unready_classes: dict[NodeClassRef, str] = field(default_factory=dict)
+    # Labels whose values Karpenter knows: the well-known ones and those of any instance type.
     well_known_labels: frozenset[str] = field(init=False)
+    # What is wrong with a NodePool, by its name.
     faults: dict[str, str] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -97,7 +110,10 @@ class ClusterState:
 
     @cached_property
     def not_ready(self) -> dict[str, str]:
-        """Why NodePools bring no nodes for the status of their node class, by name; ready where no object says more."""
+        """Return why NodePools launch no nodes, by name: the status of their node class.
+
+        A node class that is not among the objects counts as ready.
+        """
         return {
             pool.name: f"Its {pool.node_class.kind} {pool.node_class.name} is not ready: {reason}"
             for pool in self.pools
@@ -106,7 +122,7 @@ class ClusterState:
 
     @cached_property
     def usable_pools(self) -> list[NodePool]:
-        """Those that new nodes can come of, in the order in which they are tried: by weight, then by name from Z on."""
+        """The NodePools that can launch nodes, in the order they are tried: by weight, then by name from Z to A."""
         pools = [
             pool
             for pool in self.pools
@@ -120,7 +136,7 @@ class ClusterState:
 
     @cached_property
     def catalogues(self) -> dict[str, Catalogue]:
-        """What each NodePool can launch; those that see the same types share one."""
+        """What each NodePool can launch; NodePools that see the same types share a catalogue."""
         by_type_names: dict[tuple[str, ...], Catalogue] = {}
         catalogues = {}
         for name in self.pools_by_name:
@@ -147,7 +163,7 @@ class ClusterState:
 
     @cached_property
     def leaving_pods(self) -> list[PodView]:
-        """The pods of nodes that go, which need another place."""
+        """The pods of nodes marked for deletion, which need another place."""
         return [
             pod
             for state_node in self.deleting_nodes
@@ -157,7 +173,7 @@ class ClusterState:
 
     @cached_property
     def pods_by_kind(self) -> dict[object, list[PodView]]:
-        """The pods by what selectors can tell apart."""
+        """The pods grouped by what selectors can tell apart: namespace and labels."""
         pods_by_kind: dict[object, list[PodView]] = defaultdict(list)
         for pod in self.pods:
             pods_by_kind[pod.kind].append(pod)
@@ -186,15 +202,17 @@ def read_cluster_state(raw: Json, now: float) -> ClusterState:
 
 @dataclass(slots=True)
 class KarpenterObjects:
-    """The objects of a cluster, taken one by one."""
+    """The objects of a cluster, added one by one."""
 
     nodes: dict[str, NodeView] = field(default_factory=dict)
     claims: list[ClaimView] = field(default_factory=list)
     pods: list[PodView] = field(default_factory=list)
+    # DaemonSets, each with the pod of its template.
     sets: list[tuple[Json, PodView]] = field(default_factory=list)
     guards: list[PdbLimit] = field(default_factory=list)
     storage: Storage = field(default_factory=Storage)
     namespaces: dict[str, Labels] = field(default_factory=dict)
+    # Shared by the pods of a template, so that each is read once.
     data_by_template: dict[int, PodData] = field(default_factory=dict)
     unready_classes: dict[NodeClassRef, str] = field(default_factory=dict)
 
@@ -224,7 +242,7 @@ class KarpenterObjects:
                 raise ObjectError("kind: is missing")
 
     def _take_class(self, raw: Json, kind: str) -> None:
-        """Note a node class whose provider says that it cannot be used yet."""
+        """Record a node class whose provider reports that it is not ready."""
         conditions = listed_objects(get_mapping(raw, "status"), "conditions", "status.")
         ready = next((condition for condition in conditions if condition.get("type") == "Ready"), None)
         if ready is not None and ready.get("status") != "True":
@@ -263,7 +281,11 @@ class KarpenterObjects:
         )
 
     def _choose_daemon_pod(self, raw: Json, template: PodView) -> PodView:
-        """The newest pod of a DaemonSet, or what its template says; node affinity is always the template's."""
+        """Return the newest pod of a DaemonSet, or the pod of its template if it has none.
+
+        Required node affinity is always the template's.
+        """
+        # The DaemonSet controller adds an affinity to the pod's own node, which would keep it off every other.
         uid = get_string(get_mapping(raw, "metadata"), "uid", "metadata.")
         daemon_pods = [pod for pod in self.pods if pod.controller_uid == uid and pod.namespace == template.namespace]
         if not uid or not daemon_pods:
@@ -276,7 +298,7 @@ def _enumerate_objects(raw: Json, key: str) -> Iterable[tuple[int, Json]]:
 
 
 def _read_entry(key: str, place: int, raw: Json, read: Callable[[Json], Read]) -> Read:
-    """Read one of a list; raises ObjectError that says which."""
+    """Read an entry of a list; raises ObjectError that names the entry."""
     try:
         return read(raw)
     except ObjectError as error:

@@ -1,4 +1,4 @@
-"""PodDisruptionBudgets as Karpenter looks at them: whether it may begin to disrupt the node of a pod."""
+"""PodDisruptionBudgets as Karpenter reads them: they decide if the node of a pod may be disrupted."""
 
 from __future__ import annotations
 
@@ -12,18 +12,22 @@ from kschedweb.engine.values import dataclass
 
 @dataclass(frozen=True, slots=True)
 class PdbLimit:
-    """A budget. ``blocks_fully``: it never lets a pod go, whatever its status says."""
+    """A PodDisruptionBudget."""
 
+    # "namespace/name".
     key: str
     namespace: str
     selector: Selector
+    # status.disruptionsAllowed.
     allowed: int
+    # It never lets a pod go, whatever its status says: maxUnavailable 0 or minAvailable 100%.
     blocks_fully: bool
+    # unhealthyPodEvictionPolicy is AlwaysAllow.
     lets_unhealthy_go: bool
 
     @classmethod
     def from_json(cls, raw: Json) -> PdbLimit:
-        """Raises ObjectError."""
+        """Read a PodDisruptionBudget; raises ObjectError."""
         metadata, spec, status = get_mapping(raw, "metadata"), get_mapping(raw, "spec"), get_mapping(raw, "status")
         namespace = get_string(metadata, "namespace", "metadata.") or "default"
         selector = None if spec.get("selector") is None else get_mapping(spec, "selector", "spec.")
@@ -43,20 +47,20 @@ class PdbLimit:
 
 
 class PdbLimits:
-    """All budgets of a cluster, at a time (seconds of the epoch)."""
+    """All budgets of a cluster at a time in seconds of the epoch."""
 
     def __init__(self, guards: Sequence[PdbLimit], now: float) -> None:
         self._guards, self._now = guards, now
 
     def find_blocking_budgets(self, pods: Sequence[PodView]) -> list[str]:
-        """The budgets that keep the first of the pods that cannot be evicted; several where it has several."""
+        """Return the budgets that block the first pod that cannot be evicted; several if it has several."""
         for pod in pods:
             if blocking := self._find_blocking(pod, fully=False):
                 return blocking
         return []
 
     def is_currently_reschedulable(self, pod: PodView) -> bool:
-        """Whether the pod would be evicted, and so needs another place."""
+        """Return whether the pod would be evicted, and so needs another place."""
         return pod.is_reschedulable and pod.is_disruptable(self._now) and not self._find_blocking(pod, fully=True)
 
     def _find_blocking(self, pod: PodView, *, fully: bool) -> list[str]:
@@ -65,6 +69,7 @@ class PdbLimits:
         meant = [
             limit for limit in self._guards if limit.namespace == pod.namespace and limit.selector.matches(pod.labels)
         ]
+        # The eviction API refuses pods with more than one budget.
         if len(meant) > 1:
             return [limit.key for limit in meant]
         for limit in meant:

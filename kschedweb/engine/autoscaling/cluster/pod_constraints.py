@@ -1,4 +1,4 @@
-"""What a pod asks of a node and of other pods, and what is left of it where it gives up preferences one by one."""
+"""A pod's constraints on nodes and other pods, and how Karpenter relaxes its preferences one by one."""
 
 from __future__ import annotations
 
@@ -34,20 +34,29 @@ from kschedweb.engine.objects.taints import (
 from kschedweb.engine.validation.gosort import sort_slice
 from kschedweb.engine.values import dataclass
 
+# The requirements of a node selector term; all must hold.
 Term = tuple[WrittenRequirement, ...]
 SPREAD, AFFINITY, ANTI_AFFINITY = "topology spread", "pod affinity", "pod anti-affinity"
+# The largest int32: a limit that is never reached.
 UNLIMITED = 2**31 - 1
 IGNORE, HONOR = "Ignore", "Honor"
+# Tolerates every taint of effect PreferNoSchedule.
 _PREFERENCES = Toleration(operator=EXISTS, effect=PREFER_NO_SCHEDULE)
 Item = TypeVar("Item")
 
 
 @dataclass(frozen=True, slots=True)
 class PodSelection:
-    """A label selector. One that is missing matches no pod, but all pods count where Karpenter lists them by it."""
+    """A label selector of a topology term.
 
+    A missing selector matches no pod, but where Karpenter lists pods by it, all pods count.
+    """
+
+    # Decides if a pod matches.
     selector: Selector
+    # Decides which pods Karpenter lists.
     listing: Selector
+    # Equal for equal selections; None for a missing selector.
     identity: Hashable
 
     @classmethod
@@ -61,7 +70,7 @@ class PodSelection:
         return cls(selector, selector, selector)
 
     def narrow_by_labels(self, keys: tuple[str, ...], labels: Labels) -> PodSelection:
-        """With the pod's own values of some labels (matchLabelKeys)."""
+        """Return the selection narrowed to the pod's own values of some labels (matchLabelKeys)."""
         more = tuple(LabelRequirement(key, IN, (labels[key],)) for key in keys if key in labels)
         if not more or self.identity is None:
             return self
@@ -71,36 +80,45 @@ class PodSelection:
 
 @dataclass(frozen=True, slots=True)
 class PodTerm:
-    """A term of (anti-)affinity to pods; ``namespaces`` are None for the pod's own."""
+    """A term of pod affinity or anti-affinity."""
 
+    # The topology key.
     key: str
     selecting: PodSelection
+    # Empty if the term names none.
     namespaces: tuple[str, ...]
+    # None if the term has none.
     namespace_selector: Selector | None
+    # 0 for a required term.
     weight: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class TopologySpreadConstraint:
+    # The topology key.
     key: str
     selecting: PodSelection
     max_skew: int
+    # None if it is not set.
     min_domains: int | None
+    # whenUnsatisfiable.
     when: str
+    # nodeTaintsPolicy and nodeAffinityPolicy: IGNORE or HONOR.
     taints_policy: str
     affinity_policy: str
+    # matchLabelKeys.
     label_keys: tuple[str, ...]
 
 
 @dataclass(frozen=True, eq=False)
 class PodConstraints:
-    """The wishes of a pod; pods of one template share them, and what they become when relaxed.
+    """A pod's constraints. The pods of a template share them, and the relaxed versions too."""
 
-    ``required`` are terms of node affinity of which one must hold, None where there are none.
-    """
-
+    # nodeSelector.
     selector: dict[str, str]
+    # Terms of required node affinity, one of which must hold; None if there are none.
     required: tuple[Term, ...] | None
+    # Terms of preferred node affinity with their weights, heaviest first.
     preferred: tuple[tuple[int, Term], ...]
     affinity: tuple[PodTerm, ...]
     preferred_affinity: tuple[PodTerm, ...]
@@ -108,18 +126,20 @@ class PodConstraints:
     preferred_anti_affinity: tuple[PodTerm, ...]
     spreads: tuple[TopologySpreadConstraint, ...]
     tolerations: tuple[Toleration, ...]
-    names_fields: bool  # a required term asks for fields of nodes, which Karpenter does not know
+    # A required term uses matchFields, which Karpenter does not support.
+    names_fields: bool
+    # Results of `relax`, by its argument.
     _relaxed: dict[bool, PodConstraints | None] = field(default_factory=dict, repr=False)
     _tolerates: dict[tuple[Taint, ...], bool] = field(default_factory=dict, repr=False)
 
     @cached_property
     def requirements(self) -> Requirements:
-        """With the heaviest preference as if it were required."""
+        """Requirements that treat the heaviest preference as required."""
         return self._build_requirements(self.preferred[0][1] if self.preferred else ())
 
     @cached_property
     def strict_requirements(self) -> Requirements:
-        """Without preferences."""
+        """Requirements without preferences."""
         return self._build_requirements(())
 
     @property
@@ -131,7 +151,7 @@ class PodConstraints:
         return bool(self.anti_affinity or self.preferred_anti_affinity)
 
     def tolerates(self, taints: tuple[Taint, ...]) -> bool:
-        """Whether it tolerates all taints, whatever their effect."""
+        """Return whether the pod tolerates all taints, whatever their effect."""
         if not taints:
             return True
         if taints not in self._tolerates:
@@ -139,32 +159,34 @@ class PodConstraints:
         return self._tolerates[taints]
 
     def explain_intolerance(self, taints: tuple[Taint, ...]) -> str:
-        """Which taints it does not tolerate, in Karpenter's words."""
+        """Return which taints the pod does not tolerate, in Karpenter's words."""
         refused = [taint for taint in taints if not is_tolerated(taint, self.tolerations, True)]
         return "; ".join(f"did not tolerate taint (taint={taint})" for taint in refused)
 
     def relax(self, prefer_no_schedule: bool) -> PodConstraints | None:
-        """Without the next preference, None where there is none left.
+        """Return the constraints without the next preference; None if none is left.
 
-        ``prefer_no_schedule``: taints of that effect are tolerated in the end.
+        With ``prefer_no_schedule``, the last step tolerates taints of that effect.
         """
         if prefer_no_schedule not in self._relaxed:
             self._relaxed[prefer_no_schedule] = self._remove_next_preference(prefer_no_schedule)
         return self._relaxed[prefer_no_schedule]
 
     def without_term(self) -> PodConstraints | None:
-        """Without the first of several required terms of node affinity."""
+        """Return the constraints without the first of several required node affinity terms; None if there is only
+        one."""
         if self.required is None or len(self.required) < 2:
             return None
         return self._replace(required=self.required[1:])
 
     def tolerate_prefer_no_schedule(self) -> PodConstraints:
-        """Tolerating all taints that only prefer that no pod comes."""
+        """Return the constraints with a toleration of all taints of effect PreferNoSchedule."""
         return (
             self if _PREFERENCES in self.tolerations else self._replace(tolerations=(*self.tolerations, _PREFERENCES))
         )
 
     def _remove_next_preference(self, prefer_no_schedule: bool) -> PodConstraints | None:
+        # The order is that of Karpenter's `Preferences.Relax`.
         if (fewer := self.without_term()) is not None:
             return fewer
         for name in ("preferred_affinity", "preferred_anti_affinity", "preferred"):
@@ -173,7 +195,7 @@ class PodConstraints:
                 return self._replace(**{name: listed[1:]})
         for place, spread in enumerate(self.spreads):
             if spread.when == SCHEDULE_ANYWAY:
-                # The last one takes the place of the one that goes.
+                # Karpenter moves the last constraint to the place of the removed one.
                 remaining = [*self.spreads[:place], self.spreads[-1], *self.spreads[place + 1 :]]
                 return self._replace(spreads=tuple(remaining[:-1]))
         if prefer_no_schedule and _PREFERENCES not in self.tolerations:
@@ -192,7 +214,7 @@ class PodConstraints:
 
 
 def read_pod_constraints(spec: Json) -> PodConstraints:
-    """Of ``spec`` of a pod; raises ObjectError."""
+    """Read the constraints of a pod's ``spec``; raises ObjectError."""
     affinity = get_mapping(spec, "affinity", "spec.")
     node, at = get_mapping(affinity, "nodeAffinity", "spec.affinity."), "spec.affinity.nodeAffinity."
     required, names_fields = None, False
@@ -232,6 +254,7 @@ def _read_term(raw: Json, path: str) -> Term:
 
 
 def _heaviest_first(preferred: list[tuple[int, Term]]) -> tuple[tuple[int, Term], ...]:
+    # Go's sort.Slice is not stable: terms of equal weight must come out in the order it gives them.
     sort_slice(preferred, lambda term, other: term[0] > other[0])
     return tuple(preferred)
 

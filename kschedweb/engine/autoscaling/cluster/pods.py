@@ -1,4 +1,4 @@
-"""A pod as Karpenter looks at it."""
+"""A pod as Karpenter sees it."""
 
 from __future__ import annotations
 
@@ -39,22 +39,26 @@ from kschedweb.engine.values import dataclass
 DISRUPTED = Taint(f"{GROUP}/disrupted", "", NO_SCHEDULE)
 ENDED = ("Failed", "Succeeded")
 PENDING = "Pending"
+# How Karpenter counts: container by container, without what the kubelet reports for the pod as a whole.
 _AS_KARPENTER = Counting(by_sums=False, of_pod=False, completed=False)
+# `EvictionCost` of Karpenter: the deletion cost in units of 2^27, the priority in units of 2^25, within ±10.
 _COST_UNIT, _PRIORITY_UNIT, _MOST_COST = 2.0**27, 2.0**25, 10.0
+# Go parses the deletion cost as an int32; another number is ignored.
 _INT32 = range(-(2**31), 2**31)
 
 
 @dataclass(frozen=True, slots=True)
 class PodData:
-    """What pods of a template share.
-
-    ``requests`` are in milli-units, with one of "pods"; ``request_quantities`` are the same as quantities.
-    """
+    """The part of a pod that all pods of a template share."""
 
     wants: PodConstraints
+    # In milli-units, with one of "pods".
     requests: Milli
+    # The same as quantities, as they are printed.
     request_quantities: Quantities
+    # Host ports of the containers.
     ports: tuple[Port, ...]
+    # The pod uses dynamic resource allocation.
     claims_devices: bool
 
     @classmethod
@@ -83,29 +87,41 @@ _RESOURCE_LISTS = ("requests", "limits")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PodView:
-    """``order`` is how a queue sorts it; ``kind`` is equal for pods that no selector can tell apart."""
+    """A pod as Karpenter sees it."""
 
+    # "namespace/name".
     key: str
     namespace: str
     name: str
     uid: str
     labels: dict[str, str]
+    # The name of its node, "" for none.
     node: str
     pod_data: PodData
     phase: str
     terminating: bool
+    # It is unschedulable by its condition, or has no conditions yet.
     failed_to_schedule: bool
+    # It has a nominated node.
     nominated: bool
+    # It belongs to a DaemonSet.
     daemon: bool
+    # It is a static pod.
     mirror: bool
+    # It belongs to a StatefulSet.
     stateful: bool
     unready: bool
+    # Seconds of the epoch, -inf if unknown.
     created: float
+    # Seconds of the epoch, None if it has not started.
     started: float | None
-    protection: str | None  # the annotation karpenter.sh/do-not-disrupt
+    # The annotation karpenter.sh/do-not-disrupt.
+    protection: str | None
+    # 1 by default, within ±10.
     eviction_cost: float
     controller_uid: str
     volumes: tuple[PodVolume, ...]
+    # Equal for pods that no selector can tell apart.
     kind: Hashable = field(repr=False)
 
     @property
@@ -118,30 +134,31 @@ class PodView:
 
     @property
     def is_provisionable(self) -> bool:
-        """Whether it waits for a node that Karpenter may bring."""
+        """True if the pod waits for a node that Karpenter may launch."""
         waiting = self.failed_to_schedule and not self.node and not self.nominated
         return waiting and not self.daemon and not self.mirror
 
     @property
     def is_reschedulable(self) -> bool:
-        """Whether it has to go somewhere else where its node goes."""
+        """True if the pod must move to another node when its node goes."""
         lives = self.is_active or (self.stateful and self.terminating)
         return lives and not self.daemon and not self.mirror
 
     @property
+    # The key by which Karpenter's queue sorts pods: the largest by CPU and memory first.
     def order(self) -> tuple[int, int, float, str]:
         requests = self.pod_data.requests
         return -requests.get("cpu", 0), -requests.get("memory", 0), self.created, self.uid
 
     def with_terms(self, terms: tuple[Term, ...] | None) -> PodView:
-        """The pod with other required node affinity, where there are any."""
+        """Return the pod with other terms of required node affinity, if ``terms`` is not None."""
         if terms is None:
             return self
         wants = replace(self.pod_data.wants, required=terms, _relaxed={}, _tolerates={})
         return replace(self, pod_data=replace(self.pod_data, wants=wants))
 
     def has_do_not_disrupt(self, now: float) -> bool:
-        """Whether it must not be disrupted, for ever or until it has run for some time."""
+        """Return whether the pod must not be disrupted: for ever, or until it has run for the time it states."""
         if self.protection is None or self.protection == "true":
             return self.protection is not None
         try:
@@ -154,13 +171,14 @@ class PodView:
         return not self.is_active or not self.has_do_not_disrupt(now)
 
     def is_evictable(self, now: float) -> bool:
-        """Whether Karpenter would ask for its eviction."""
+        """Return whether Karpenter would evict the pod."""
+        # A pod that tolerates Karpenter's own taint stays on the node while it drains.
         stays = self.pod_data.wants.tolerates((DISRUPTED,)) or self.mirror
         return self.is_active and not stays and not self.has_do_not_disrupt(now)
 
 
 def read_pod(raw: Json, data_by_template: dict[int, PodData]) -> PodView:
-    """Raises ObjectError. ``data_by_template``: what is asked for by template."""
+    """Read a pod; raises ObjectError. ``data_by_template`` keeps what the pods of a template share."""
     pod = Pod.from_json(raw)
     metadata, spec, status = get_mapping(raw, "metadata"), get_mapping(raw, "spec"), get_mapping(raw, "status")
     if pod.template not in data_by_template:
@@ -205,7 +223,7 @@ def read_pod(raw: Json, data_by_template: dict[int, PodData]) -> PodView:
 
 
 def pod_of_daemon_set(raw: Json) -> PodView:
-    """The pod that a DaemonSet's template describes; raises ObjectError."""
+    """Read the pod of a DaemonSet's template; raises ObjectError."""
     metadata = get_mapping(raw, "metadata")
     template = get_mapping(get_mapping(raw, "spec"), "template", "spec.")
     spec = get_mapping(template, "spec", "spec.template.")
@@ -241,7 +259,7 @@ def pod_of_daemon_set(raw: Json) -> PodView:
 
 
 def _eviction_cost(annotations: dict[str, str], spec: Json) -> float:
-    """What the eviction of a pod costs: 1, more or less by annotations and priority."""
+    """Return the cost of evicting a pod: 1, changed by its annotations and priority (Karpenter's `EvictionCost`)."""
     cost, annotation = 1.0, annotations.get(DISRUPTION_COST, annotations.get(DELETION_COST))
     number = None if annotation is None else parse_int(annotation)
     if number is not None and number in _INT32:
@@ -259,7 +277,7 @@ def _controller_uid(metadata: Json) -> str:
 
 
 def _host_ports(spec: Json) -> tuple[Port, ...]:
-    """The ports of the node that its containers take; init containers do not count."""
+    """Return the host ports of a pod's containers; init containers do not count."""
     ports = []
     for container, path in get_objects_and_paths(spec, "containers", "spec."):
         for port, at in get_objects_and_paths(container, "ports", path):

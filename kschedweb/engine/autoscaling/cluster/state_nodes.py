@@ -1,4 +1,4 @@
-"""Nodes and NodeClaims, and what Karpenter knows of a machine from both."""
+"""Nodes and NodeClaims, and the machine that Karpenter sees in both."""
 
 from __future__ import annotations
 
@@ -40,9 +40,10 @@ from kschedweb.engine.objects.taints import NO_EXECUTE, NO_SCHEDULE, NOT_READY, 
 from kschedweb.engine.validation.golang import plain_sum
 from kschedweb.engine.values import dataclass
 
+# The cost of disrupting a node without pods.
 BASE_COST = 1.0
-"""What it costs to disrupt a node without pods."""
 CONSOLIDATABLE, INITIALIZED_CONDITION = "Consolidatable", "Initialized"
+# Karpenter's `KnownEphemeralTaints`: they go once the node is initialized.
 _PASSING = frozenset(
     {
         (NOT_READY, NO_SCHEDULE),
@@ -58,7 +59,7 @@ _READINESS = "readiness.k8s.io/"
 
 @dataclass(frozen=True, eq=False)
 class NodeView:
-    """A v1 Node; amounts in milli-units."""
+    """A v1 Node, with amounts in milli-units."""
 
     name: str
     provider_id: str
@@ -72,12 +73,12 @@ class NodeView:
 
     @cached_property
     def requirements(self) -> Requirements:
-        """What its labels are."""
+        """The requirements that its labels state."""
         return Requirements.of_labels(self.labels)
 
     @classmethod
     def from_json(cls, raw: Json) -> NodeView:
-        """Raises ObjectError."""
+        """Read a Node; raises ObjectError."""
         metadata, spec, status = get_mapping(raw, "metadata"), get_mapping(raw, "spec"), get_mapping(raw, "status")
         name = get_string(metadata, "name", "metadata.")
         if not name:
@@ -101,19 +102,22 @@ class NodeView:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ClaimView:
-    """A NodeClaim of karpenter.sh/v1. ``conditions``: type to status and time (seconds of the epoch)."""
+    """A NodeClaim of karpenter.sh/v1, with amounts in milli-units and times in seconds of the epoch."""
 
     name: str
     provider_id: str
     labels: dict[str, str]
     annotations: dict[str, str]
     taints: tuple[Taint, ...]
+    # Taints that go before the node is initialized.
     startup_taints: tuple[Taint, ...]
     capacity: Milli
     allocatable: Milli
+    # Status and time of the last transition, by type.
     conditions: dict[str, tuple[str, float | None]]
     terminating: bool
     created: float | None
+    # Seconds of life after which it expires, None for never.
     expire_after: float | None
     last_pod_event: float | None
 
@@ -122,7 +126,7 @@ class ClaimView:
 
     @classmethod
     def from_json(cls, raw: Json) -> ClaimView:
-        """Raises ObjectError."""
+        """Read a NodeClaim; raises ObjectError."""
         check_kind(raw, "NodeClaim")
         metadata, spec, status = get_mapping(raw, "metadata"), get_mapping(raw, "spec"), get_mapping(raw, "status")
         name = get_string(metadata, "name", "metadata.")
@@ -153,11 +157,13 @@ class ClaimView:
 
 @dataclass(eq=False)
 class StateNode:
-    """A node, a claim for one, or both. ``pods`` are those bound to the node, in their order."""
+    """A machine: a Node, a NodeClaim, or both joined by provider id."""
 
+    # The name of the node if it has no provider id.
     provider_id: str
     node: NodeView | None = None
     claim: ClaimView | None = None
+    # The pods bound to the node, by namespace and name.
     pods: list[PodView] = field(default_factory=list)
 
     @property
@@ -178,7 +184,7 @@ class StateNode:
 
     @property
     def is_marked_for_deletion(self) -> bool:
-        """Whether it is marked for deletion."""
+        """True if the machine is being deleted."""
         if self.claim is not None:
             return self.claim.terminating or self.claim.is_condition_true("InstanceTerminating")
         return self.node is not None and self.node.terminating
@@ -212,13 +218,13 @@ class StateNode:
 
     @cached_property
     def known_labels(self) -> dict[str, str]:
-        """Its labels by the keys that Karpenter goes by, its host name among them."""
+        """Its labels under the keys that Karpenter normalizes them to, with its host name."""
         old = {NORMALIZED[key]: value for key, value in self.labels.items() if key in NORMALIZED}
         return old | self.labels | {HOSTNAME: self.hostname}
 
     @cached_property
     def taints(self) -> tuple[Taint, ...]:
-        """Those that count: of a node that is not initialized yet some will go."""
+        """The taints that count; before the node is initialized, without those that will go."""
         source = self.claim if self.node is None or not self.is_registered else self.node
         assert source is not None
         if self.claim is None or (self.is_initialized and not self.is_rebooting):
@@ -242,17 +248,17 @@ class StateNode:
 
     @cached_property
     def counted_pods(self) -> list[PodView]:
-        """The pods that take room."""
+        """The pods that occupy resources: those that have not ended."""
         return [pod for pod in self.pods if not pod.is_terminal]
 
     @cached_property
     def free(self) -> Milli:
-        """What its pods leave of it."""
+        """Its allocatable less the requests of its pods, in milli-units."""
         return subtract_amounts(self.allocatable, sum_requests(self.counted_pods))
 
     @cached_property
     def disruption_cost(self) -> float:
-        """What it costs to disrupt it where it is no candidate."""
+        """The cost of disrupting it when it is not a candidate."""
         return evicting_cost(pod for pod in self.counted_pods if not pod.daemon)
 
     @property
@@ -267,14 +273,14 @@ class StateNode:
         return self.claim
 
     def _complete_amounts(self, node: Milli, claim: Milli) -> Milli:
-        """What the node says, and where it says nothing yet, what the claim does."""
+        """Return the node's amounts; before it is initialized, the claim's amounts fill what the node lacks."""
         if self.claim is None or self.is_initialized:
             return dict(node)
         return node | {name: amount for name, amount in claim.items() if not node.get(name)}
 
 
 def build_state_nodes(nodes: Iterable[NodeView], claims: Iterable[ClaimView]) -> list[StateNode]:
-    """What Karpenter keeps of nodes and claims: those of one provider id are one machine."""
+    """Join nodes and claims of the same provider id to machines, as Karpenter's cluster state does."""
     state_nodes: dict[str, StateNode] = {}
     for claim in claims:
         if claim.provider_id:
@@ -282,6 +288,7 @@ def build_state_nodes(nodes: Iterable[NodeView], claims: Iterable[ClaimView]) ->
     for node in nodes:
         managed, initialized = bool(node.labels.get(NODEPOOL)), bool(node.labels.get(INITIALIZED))
         unknown = not node.provider_id or (not node.labels.get(INSTANCE_TYPE) and not initialized)
+        # Karpenter does not track a managed node before it has a provider id and an instance type.
         if managed and unknown:
             continue
         identity = node.provider_id or node.name
@@ -290,7 +297,8 @@ def build_state_nodes(nodes: Iterable[NodeView], claims: Iterable[ClaimView]) ->
 
 
 def evicting_cost(pods: Iterable[PodView]) -> float:
-    """What it costs to disrupt a node of which these pods are evicted; none makes it cheaper."""
+    """Return the cost of disrupting a node that evicts these pods; no pod lowers it."""
+    # A plain loop adds up floats as Go does; the built-in sum() compensates rounding.
     return plain_sum((BASE_COST, *(max(0.0, pod.eviction_cost) for pod in pods)))
 
 
@@ -302,5 +310,5 @@ def sum_requests(pods: Iterable[PodView]) -> Milli:
 
 
 def _is_ephemeral_taint(taint: Taint) -> bool:
-    """Whether a taint of a node that is not initialized will go."""
+    """Return whether a taint goes by itself once the node is initialized."""
     return (taint.key, taint.effect) in _PASSING or taint.key.startswith(_READINESS)

@@ -1,4 +1,4 @@
-"""Claims and volumes: where a pod can go because of them, and how many a node can attach."""
+"""Persistent volume claims and volumes: where a pod can run because of them, and how many a node can attach."""
 
 from __future__ import annotations
 
@@ -21,17 +21,20 @@ from kschedweb.engine.objects.storage import BIND_COMPLETED, PersistentVolume
 from kschedweb.engine.state.volumes import storage as state
 from kschedweb.engine.values import dataclass
 
+# Keys of claims, by CSI driver.
 Attached = dict[str, set[str]]
-"""The claims by CSI driver."""
+# The CSI driver that serves volumes of the old awsElasticBlockStore kind.
 EBS = "ebs.csi.aws.com"
 
 
 @dataclass(frozen=True, slots=True)
 class VolumeClaim:
+    # The name of the bound volume, "" for none.
     volume: str
     storage_class: str
     terminating: bool
     lost: bool
+    # The annotation pv.kubernetes.io/bind-completed is set.
     bound: bool
 
 
@@ -39,31 +42,36 @@ class VolumeClaim:
 class Volume:
     driver: str
     terminating: bool
+    # Requirements on nodes, one of which must hold; none if it is reachable from everywhere.
     alternatives: tuple[Requirements, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class VolumeClass:
     driver: str
+    # volumeBindingMode is Immediate.
     immediate: bool
+    # Requirements of allowedTopologies, one of which must hold.
     alternatives: tuple[Requirements, ...]
 
 
 class Unprovidable(Exception):
-    """A pod whose claims keep it from being scheduled; the text says why, in Karpenter's words."""
+    """A pod whose claims keep it from being scheduled; the message is Karpenter's."""
 
 
 @dataclass(slots=True)
 class Storage:
-    """The claims ("namespace/name"), volumes, classes and limits of a cluster."""
+    """The claims, volumes, storage classes and attach limits of a cluster."""
 
+    # By "namespace/name".
     claims: dict[str, VolumeClaim] = field(default_factory=dict)
     volumes: dict[str, Volume] = field(default_factory=dict)
     classes: dict[str, VolumeClass] = field(default_factory=dict)
-    limits: dict[str, dict[str, int]] = field(default_factory=dict)  # node to CSI driver to volumes
+    # The most volumes of a node, by node and CSI driver.
+    limits: dict[str, dict[str, int]] = field(default_factory=dict)
 
     def add_object(self, kind: str, raw: Json) -> None:
-        """Read an object of storage; raises ObjectError."""
+        """Read a storage object; raises ObjectError."""
         metadata, spec = get_mapping(raw, "metadata"), get_mapping(raw, "spec")
         name = get_string(metadata, "name", "metadata.")
         match kind:
@@ -116,7 +124,7 @@ class Storage:
         return replace(self, claims=claims, volumes=volumes)
 
     def find_attached(self, pods: Iterable[PodView]) -> Attached:
-        """What the pods have attached, by driver."""
+        """Return the claims of the pods, by CSI driver."""
         claims_by_driver: Attached = {}
         for pod in pods:
             for key, claim in self._claims_of(pod):
@@ -125,7 +133,7 @@ class Storage:
         return claims_by_driver
 
     def find_alternatives(self, pod: PodView) -> list[Requirements]:
-        """Requirements of which one must hold; none where volumes go anywhere. Raises Unprovidable."""
+        """Return requirements, one of which must hold; none if the volumes allow any node. Raises Unprovidable."""
         alternatives: list[Requirements | None] = [None]
         for _, claim in self._claims_of(pod):
             listed: tuple[Requirements, ...] = ()
@@ -142,7 +150,7 @@ class Storage:
         return [alternative for alternative in alternatives if alternative is not None]
 
     def validate_claims(self, pod: PodView) -> None:
-        """Raises Unprovidable where kube-scheduler would not place the pod for its claims."""
+        """Raise Unprovidable if kube-scheduler would not place the pod because of its claims."""
         for volume in pod.volumes:
             if volume.claim is None:
                 continue
@@ -182,7 +190,7 @@ class Storage:
 
 
 def _to_volume(volume: PersistentVolume) -> Volume:
-    """A volume that was made in the simulation."""
+    """Convert a volume that was created in the simulation."""
     alternatives = (
         Requirements.of_written((expression.key, expression.operator, expression.values) for expression in term.labels)
         for term in volume.affinity or ()
@@ -193,7 +201,7 @@ def _to_volume(volume: PersistentVolume) -> Volume:
 def _cross_alternatives(
     alternatives: list[Requirements | None], more: tuple[Requirements, ...]
 ) -> list[Requirements | None]:
-    """Each of ``alternatives`` with each of ``more``, those that can be met; all where none can."""
+    """Combine each of ``alternatives`` with each of ``more``; keep the pairs that can hold, or all if none can."""
     pairs = [(first, two) for first in alternatives for two in more]
     compatible_pairs = [(first, two) for first, two in pairs if first is None or first.intersects(two)] or pairs
     return [Requirements.from_requirements([*(first or {}).values(), *two.values()]) for first, two in compatible_pairs]
@@ -212,6 +220,7 @@ def _of_volume(spec: Json) -> tuple[Requirements, ...]:
             )
             for expression, path in get_objects_and_paths(term, "matchExpressions", at)
         ]
+        # A local volume may name its node only: Karpenter drops the host name, so that another node may replace it.
         usable = [expression for expression in listed if not local or expression[0] != HOSTNAME]
         if usable or (local and listed):
             alternatives.append(Requirements.of_written(usable))

@@ -1,4 +1,4 @@
-"""The policy Balanced: whether what a move saves is worth what it disturbs."""
+"""The consolidation policy Balanced: it weighs the savings of a move against its disruption."""
 
 from __future__ import annotations
 
@@ -13,16 +13,19 @@ from kschedweb.engine.objects.node import ZONE
 from kschedweb.engine.validation.golang import plain_sum
 from kschedweb.engine.values import dataclass
 
+# A move must save at least a K-th of the share that it disrupts.
 K = 2
-"""A move must save at least a K-th of the share that it disturbs."""
+# Labels that a NodeClaim needs to have a price.
 _PRICED_BY = (INSTANCE_TYPE, CAPACITY_TYPE, ZONE, NODEPOOL)
 
 
 @dataclass(frozen=True, slots=True)
 class Score:
-    """The shares of a NodePool that a move saves (of the cost) and disturbs (of the cost of disruption)."""
+    """A move as shares of its NodePool."""
 
+    # The share of the NodePool's price that the move saves.
     savings: float
+    # The share of the NodePool's cost of disruption that the move causes.
     disruption: float
 
     @property
@@ -42,7 +45,7 @@ class Score:
 
 
 class BalancedScorer:
-    """What the NodePools of the candidates cost, and what it costs to disrupt all their nodes."""
+    """Scores moves against the price of the candidates' NodePools and the cost of disrupting all their nodes."""
 
     def __init__(self, world: ClusterState, candidates: Sequence[DisruptionCandidate]) -> None:
         candidates_by_name = {candidate.name: candidate for candidate in candidates}
@@ -55,13 +58,14 @@ class BalancedScorer:
         of_claims = _cost_of_claims(world)
         pools = {candidate.pool.name for candidate in candidates}
         self._cost = {
+            # The candidates' prices stand in for a NodePool whose NodeClaims have no known price.
             name: of_claims.get(name, 0.0)
             or plain_sum(candidate.price for candidate in candidates if candidate.pool.name == name)
             for name in pools
         }
 
     def compute_scores(self, moved: Sequence[DisruptionCandidate], savings: float) -> dict[str, Score]:
-        """The score of a move for each NodePool with the policy Balanced."""
+        """Return the score of a move for each NodePool with the policy Balanced."""
         total = plain_sum(candidate.price for candidate in moved)
         names = list(dict.fromkeys(candidate.pool.name for candidate in moved))
         scores = {}
@@ -70,6 +74,7 @@ class BalancedScorer:
             if pool_candidates[0].is_balanced:
                 saved = savings
                 if total > 0 and len(names) > 1:
+                    # The savings are divided by the prices of the nodes that each NodePool gives up.
                     saved = savings * (plain_sum(candidate.price for candidate in pool_candidates) / total)
                 scores[name] = self._compute_score(
                     name, saved, plain_sum(candidate.reschedule_cost for candidate in pool_candidates)
@@ -77,21 +82,22 @@ class BalancedScorer:
         return scores
 
     def approves(self, moved: Sequence[DisruptionCandidate], savings: float, events: Events) -> bool:
-        """Whether each NodePool with the policy Balanced agrees."""
+        """Return whether every NodePool with the policy Balanced approves the move."""
         scores = self.compute_scores(moved, savings)
         for score in scores.values():
+            # Karpenter publishes this event for single nodes only.
             if len(moved) == 1 and score.is_approved:
                 events.publish(moved[0].machine, APPROVED, str(score))
         return all(score.is_approved for score in scores.values())
 
     def could_approve(self, candidate: DisruptionCandidate) -> bool:
-        """Whether it would if all of the node's price were saved."""
+        """Return whether the move would be approved if it saved the node's whole price."""
         if not candidate.is_balanced or self._cost.get(candidate.pool.name, 0.0) <= 0:
             return True
         return self._compute_score(candidate.pool.name, candidate.price, candidate.reschedule_cost).is_approved
 
     def best_score(self, candidate: DisruptionCandidate) -> Score:
-        """The score if all of the node's price were saved."""
+        """Return the score of the move if it saved the node's whole price."""
         return self._compute_score(candidate.pool.name, candidate.price, candidate.reschedule_cost)
 
     def _compute_score(self, name: str, savings: float, disruption: float) -> Score:
@@ -102,7 +108,7 @@ class BalancedScorer:
 
 
 def _cost_of_claims(world: ClusterState) -> dict[str, float]:
-    """What the NodeClaims of each NodePool cost an hour; a price that is unknown counts as 0."""
+    """Return the price an hour of the NodeClaims of each NodePool; an unknown price counts as 0."""
     costs: dict[str, float] = {}
     for machine in world.machines:
         claim = machine.claim

@@ -1,4 +1,4 @@
-"""How many nodes of each NodePool may go, by its disruption budgets."""
+"""Disruption budgets: the number of nodes of each NodePool that may be disrupted."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from kschedweb.engine.autoscaling.cluster.state_nodes import StateNode
 
 
 def build_disruption_budgets(world: ClusterState, reason: str) -> dict[str, int]:
-    """By NodePool: what its budgets allow for a reason, less the nodes that are on their way out or not ready."""
+    """Return, by NodePool, what its budgets allow for a reason, less the nodes already leaving or not ready."""
     counted = [state_node for state_node in world.machines if _is_counted(state_node)]
     total = Counter(state_node.pool for state_node in counted)
     going = Counter(

@@ -1,4 +1,4 @@
-"""The nodes that Karpenter could disrupt, what each costs and what its disruption costs."""
+"""The nodes that Karpenter could disrupt, with their prices and costs of disruption."""
 
 from __future__ import annotations
 
@@ -25,14 +25,19 @@ from kschedweb.engine.values import dataclass
 
 @dataclass(frozen=True, slots=True, eq=False)
 class DisruptionCandidate:
-    """``price`` an hour, 0 where it is unknown. ``moving``: the pods that have to go somewhere else."""
+    """A node that Karpenter may disrupt."""
 
     machine: StateNode
     pool: NodePool
+    # None if the instance type is unknown.
     type: InstanceType | None
+    # An hour; 0 if it is unknown.
     price: float
+    # The eviction costs of its pods, scaled by the share of its lifetime that is left.
     disruption_cost: float
+    # The cost of evicting the pods that must move; at least BASE_COST.
     reschedule_cost: float
+    # The pods that have to move to another node.
     moving: tuple[PodView, ...]
 
     @property
@@ -45,12 +50,12 @@ class DisruptionCandidate:
 
     @property
     def savings_ratio(self) -> float:
-        """What goes first: the price for a unit of disruption."""
+        """The price for a unit of disruption; candidates with the highest go first."""
         return self.price / self.reschedule_cost
 
     @property
     def is_empty(self) -> bool:
-        """Whether no pod on it costs anything to evict."""
+        """True if evicting its pods costs nothing."""
         return self.reschedule_cost <= BASE_COST
 
     @property
@@ -63,7 +68,7 @@ class DisruptionCandidate:
 
 
 def get_candidates(world: ClusterState, events: Events) -> list[DisruptionCandidate]:
-    """The machines that nothing blocks; of the others ``events`` say what does."""
+    """Return the machines that nothing blocks; publish to ``events`` what blocks the others."""
     candidates = []
     for machine in world.machines:
         reason = find_block_reason(world, machine)
@@ -75,7 +80,7 @@ def get_candidates(world: ClusterState, events: Events) -> list[DisruptionCandid
 
 
 def find_block_reason(world: ClusterState, machine: StateNode) -> str:
-    """What keeps Karpenter from disrupting a machine, in its words; "" where nothing does."""
+    """Return what keeps Karpenter from disrupting a machine, in its words; "" if nothing does."""
     if reason := _of_node(machine):
         return to_sentence(reason)
     if machine.pool not in world.pools_by_name or machine.pool not in world.catalogues:
@@ -84,7 +89,7 @@ def find_block_reason(world: ClusterState, machine: StateNode) -> str:
 
 
 def sort_candidates(candidates: Sequence[DisruptionCandidate], chance: Random | None) -> list[DisruptionCandidate]:
-    """The highest price for a unit of disruption first; ``chance`` decides between equal ones."""
+    """Sort by price for a unit of disruption, highest first; ``chance`` decides between equal candidates."""
     shuffled = list(candidates)
     if chance is not None:
         chance.shuffle(shuffled)
@@ -92,7 +97,7 @@ def sort_candidates(candidates: Sequence[DisruptionCandidate], chance: Random | 
 
 
 def is_deletable(candidate: DisruptionCandidate, events: Events) -> bool:
-    """Whether it may go because it is empty."""
+    """Return whether the candidate may be deleted because it is empty."""
     if candidate.pool.static:
         return False
     if reason := not_deletable(candidate):
@@ -102,7 +107,7 @@ def is_deletable(candidate: DisruptionCandidate, events: Events) -> bool:
 
 
 def is_underutilized(candidate: DisruptionCandidate, events: Events) -> bool:
-    """Whether it may go although there are pods on it that would have to go elsewhere."""
+    """Return whether the candidate may be disrupted although its pods would have to move."""
     if candidate.pool.static:
         return False
     if reason := not_underused(candidate):
@@ -112,7 +117,7 @@ def is_underutilized(candidate: DisruptionCandidate, events: Events) -> bool:
 
 
 def not_deletable(candidate: DisruptionCandidate) -> str:
-    """Why its NodePool keeps even empty nodes, in Karpenter's words; "" where it does not."""
+    """Return why the NodePool keeps even empty nodes, in Karpenter's words; "" if it does not."""
     return (
         f"NodePool {quote(candidate.pool.name)} has consolidation disabled"
         if candidate.pool.consolidate_after is None
@@ -121,7 +126,7 @@ def not_deletable(candidate: DisruptionCandidate) -> str:
 
 
 def not_underused(candidate: DisruptionCandidate) -> str:
-    """Why it stays as long as there are pods on it, in Karpenter's words; "" where it does not."""
+    """Return why the candidate stays while it has pods, in Karpenter's words; "" if nothing keeps it."""
     labels, name = candidate.machine.labels, quote(candidate.pool.name)
     if candidate.type is None:
         return f"Instance Type {quote(labels.get(INSTANCE_TYPE, ''))} not found"
@@ -136,6 +141,7 @@ def not_underused(candidate: DisruptionCandidate) -> str:
 
 
 def _of_node(machine: StateNode) -> str:
+    # The first check that holds is reported, in the order of Karpenter's own checks.
     checks = (
         ("node isn't managed by karpenter", machine.claim is None),
         ("nodeclaim does not have an associated node", machine.node is None),
@@ -174,7 +180,7 @@ def _create_candidate(world: ClusterState, machine: StateNode) -> DisruptionCand
 
 
 def _lifetime_left(world: ClusterState, machine: StateNode) -> float:
-    """The share of its life that a node has before it; 1 where it lives for ever."""
+    """Return the share of a node's lifetime that is left, 0 to 1; 1 if it never expires."""
     claim = machine.claim
     if claim is None or claim.expire_after is None:
         return 1.0

@@ -1,4 +1,4 @@
-"""Whether candidates can go: where their pods would go, and what a cheaper node in their place would be."""
+"""Consolidation of given candidates: where their pods would go, and which cheaper node could replace them."""
 
 from __future__ import annotations
 
@@ -20,23 +20,26 @@ from kschedweb.engine.autoscaling.provisioning.solver import Proposal, Solution,
 from kschedweb.engine.validation.golang import plain_sum
 from kschedweb.engine.values import dataclass
 
+# A spot node is replaced by a spot node only if there are this many cheaper instance types.
 FLEXIBILITY = 15
-"""So many cheaper types there must be to replace a spot node by a spot node."""
-MAX_SHOWN_ERRORS = 5  # errors of pods that a message tells of
+# The most pod errors that a message lists.
+MAX_SHOWN_ERRORS = 5
 DELETE, REPLACE = "delete", "replace"
 NO_NODEPOOLS = "creating scheduler, no nodepools found"
 
 
 class NoNodePools(Exception):
-    """There is no NodePool that new nodes could come of; the text is Karpenter's own."""
+    """No NodePool can launch nodes; the message is Karpenter's."""
 
 
 @dataclass(slots=True)
 class Command:
-    """What Karpenter would do: delete ``candidates``, or put one node in their place."""
+    """What Karpenter would do: delete ``candidates``, or replace them by one node."""
 
     candidates: list[DisruptionCandidate]
+    # None if the candidates are only deleted.
     replacement: Proposal | None = None
+    # Where the pods go; None for a deletion of empty nodes.
     solution: Solution | None = None
 
     @property
@@ -45,11 +48,11 @@ class Command:
 
     @property
     def savings(self) -> float:
-        """What it saves an hour, with the cheapest price of the first type that comes in their place."""
+        """The savings an hour; a replacement counts at the cheapest price of its first instance type."""
         return price_of(self.candidates) - (0.0 if self.replacement is None else launch_price(self.replacement))
 
     def describe_candidate(self, candidate: DisruptionCandidate) -> str:
-        """What the event on a node that goes says."""
+        """Return the message of the event on a candidate."""
         if len(self.candidates) == 1:
             action = f"{self.decision}: [{candidate.name}]" + (" -> [1 replacement]" if self.replacement else "")
         else:
@@ -59,23 +62,23 @@ class Command:
 
 @dataclass(slots=True)
 class ConsolidationOutcome:
-    """What came of trying: a command, or ``why`` there is none.
+    """The result of trying to consolidate candidates: a command, or the reason why there is none."""
 
-    ``considered`` are the types of the one new node that would be needed, with the price that each must be expected to
-    have (Karpenter's worst launch price), before they are compared with ``price``, what the candidates cost.
-    """
-
+    # The price of the candidates an hour.
     price: float
     solution: Solution
     command: Command | None = None
+    # Why there is no command, "" if there is one.
     why: str = ""
+    # The instance types of the replacement before they are compared with ``price``, each with Karpenter's
+    # worst launch price.
     considered: list[tuple[str, float]] = field(default_factory=list)
 
 
 def compute_consolidation(
     context: SchedulingContext, moved: Sequence[DisruptionCandidate], chance: Random | None = None
 ) -> ConsolidationOutcome:
-    """Try to do without the candidates, in the place of which at most one new node comes. Raises NoNodePools."""
+    """Try to do without the candidates, with at most one new node in their place. Raises NoNodePools."""
     solution = simulate_scheduling(context, moved, chance)
     outcome = ConsolidationOutcome(price_of(moved), solution)
     if message := describe_unplaced(context, solution):
@@ -94,7 +97,7 @@ def compute_consolidation(
 def simulate_scheduling(
     context: SchedulingContext, moved: Sequence[DisruptionCandidate], chance: Random | None = None
 ) -> Solution:
-    """Place the pods of the candidates, and those that wait anyway, without the candidates. Raises NoNodePools."""
+    """Place the candidates' pods, and those that wait anyway, without the candidates. Raises NoNodePools."""
     if not context.world.usable_pools:
         raise NoNodePools(NO_NODEPOOLS)
     pods = [
@@ -107,17 +110,18 @@ def simulate_scheduling(
 
 
 def describe_unplaced(context: SchedulingContext, solution: Solution) -> str:
-    """Which pods would be left without a place, in Karpenter's words; those that wait anyway do not count."""
+    """Return which pods would have no place, in Karpenter's words; pods that wait anyway do not count."""
     failed = find_failures(context, solution)
     if not failed:
         return ""
     listed = [f"{pod.namespace}/{pod.name} => {text} " for pod, text in failed[:MAX_SHOWN_ERRORS]]
+    # `>=` is Karpenter's: exactly MAX_SHOWN_ERRORS errors end in "and 0 other(s)".
     more = f" and {len(failed) - MAX_SHOWN_ERRORS} other(s)" if len(failed) >= MAX_SHOWN_ERRORS else ""
     return f"not all pods would schedule, {''.join(listed)}{more}"
 
 
 def find_failures(context: SchedulingContext, solution: Solution) -> list[tuple[PodView, str]]:
-    """The pods that would be left without a place, or on a node that is not initialized, each with why."""
+    """Return the pods without a place, or on a node that is not initialized, each with the reason."""
     errors = {pod: clean_message(refusal.say()) for pod, refusal in solution.errors.items()}
     leaving = {pod.key for pod in context.world.leaving_pods}
     for place, pods in solution.placed.pods.items():
@@ -132,7 +136,7 @@ def price_of(moved: Sequence[DisruptionCandidate]) -> float:
 
 
 def launch_price(proposal: Proposal) -> float:
-    """The cheapest price of the first type of a new node; 0 where it has none."""
+    """Return the cheapest price of the first instance type of a new node; 0 if there is none."""
     if not proposal.types:
         return 0.0
     price = float(proposal.node.template.catalogue.find_cheapest(proposal.node.requirements)[proposal.types[0]])
@@ -140,7 +144,10 @@ def launch_price(proposal: Proposal) -> float:
 
 
 def filter_by_price(proposal: Proposal, price: float) -> str:
-    """Keep the types that cost less even at worst; what is wrong with what is left, "" where nothing is."""
+    """Keep the instance types whose worst launch price is below ``price``.
+
+    Return what is wrong with the remaining ones, "" if nothing is.
+    """
     catalogue, requirements = proposal.node.template.catalogue, proposal.node.requirements
     worst = catalogue.worst_launch_prices(requirements)
     proposal.types = [place for place in proposal.types if worst[place] < price]
@@ -150,12 +157,13 @@ def filter_by_price(proposal: Proposal, price: float) -> str:
 def _narrow_replacement(
     context: SchedulingContext, moved: Sequence[DisruptionCandidate], outcome: ConsolidationOutcome
 ) -> str:
-    """Narrow the new node to what is cheaper; why it cannot be, "" where it can."""
+    """Narrow the replacement to cheaper instance types; return why that is impossible, "" if it is not."""
     proposal = outcome.solution.new[0]
     node, catalogue = proposal.node, proposal.node.template.catalogue
     allowed = node.requirements.requirement_for(CAPACITY_TYPE)
     spot = allowed.has(SPOT)
     from_spot = spot and all(candidate.capacity_type == SPOT for candidate in moved)
+    # Only spot to spot needs care: a chain of ever cheaper spot nodes would end at the most interrupted ones.
     if from_spot:
         if not context.world.settings.spot_to_spot:
             return "SpotToSpotConsolidation is disabled, can't replace a spot node with a spot node"
@@ -177,13 +185,14 @@ def _narrow_replacement(
 
 
 def _limit_spot_types(proposal: Proposal) -> str:
-    """Keep the cheapest types of a spot node that replaces one; why there are too few, "" where there are enough."""
+    """Keep the cheapest instance types of a spot replacement; return why there are too few, "" if there are enough."""
     if len(proposal.types) < FLEXIBILITY:
         return (
             f"SpotToSpotConsolidation requires {FLEXIBILITY} cheaper instance type options than the current"
             f" candidate to consolidate, got {len(proposal.types)}"
         )
     node = proposal.node
+    # Never fewer than minValues needs.
     needed, _ = find_shortfall(node.template.catalogue, proposal.types, node.requirements)
     proposal.types = proposal.types[: max(FLEXIBILITY, needed)]
     return ""

@@ -1,4 +1,4 @@
-"""What Karpenter says about nodes: the events on them, each once."""
+"""The events that Karpenter publishes on nodes, each once."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ CANDIDATE, APPROVED = "ConsolidationCandidate", "ConsolidationApproved"
 
 
 class Events:
-    """Events by the name of the node. What concerns a NodeClaim without a node, or a NodePool, is not kept."""
+    """Events by node name. Events on a NodePool, or on a NodeClaim without a node, are not kept."""
 
     def __init__(self) -> None:
         self._messages: dict[str, set[str]] = {}
@@ -23,5 +23,5 @@ class Events:
 
 
 def to_sentence(text: str) -> str:
-    """A message with a capital letter at its beginning."""
+    """Capitalize the first letter of a message."""
     return text[:1].upper() + text[1:]

@@ -1,4 +1,4 @@
-"""The ways in which Karpenter consolidates: empty nodes, several at once, one at a time."""
+"""Karpenter's consolidation methods: empty nodes, several nodes at once, one node at a time."""
 
 from __future__ import annotations
 
@@ -30,47 +30,55 @@ from kschedweb.engine.autoscaling.provisioning.scheduling_context import Schedul
 from kschedweb.engine.values import dataclass
 
 MULTI_NODE, SINGLE_NODE = "MultiNode", "SingleNode"
+# The most nodes of one command. The halving below may try one more, as Karpenter's `firstNConsolidationOption` does.
 MOST_NODES = 100
-"""A command for several nodes is for so many, or one more, as Karpenter counts."""
 
 
 @dataclass(slots=True)
 class MethodResult:
-    """What a method was asked, and its answer; ``budgets`` are None where there was nothing to ask."""
+    """One consolidation method: the candidates it looked at and its result."""
 
+    # EMPTY, MULTI_NODE or SINGLE_NODE.
     type: str
+    # The reason of disruption, by which NodePools set their budgets.
     reason: str
     candidates: list[DisruptionCandidate]
+    # Nodes that may be disrupted, by NodePool; None if the method has no candidates.
     budgets: dict[str, int] | None = None
+    # None if the method finds nothing to do, or fails.
     command: Command | None = None
+    # The message of an error that stopped the method, "" for none.
     error: str = ""
 
 
 @dataclass(slots=True)
 class Disruption:
-    """Every method asked as if those before had found nothing; ``all`` are the candidates of any of them."""
+    """The results of all methods, each run as if the ones before it had found nothing."""
 
+    # In the order in which Karpenter tries them.
     methods: list[MethodResult]
+    # The candidates of any method.
     all: list[DisruptionCandidate]
     balance: BalancedScorer
     events: Events
 
     @property
     def command(self) -> tuple[MethodResult, Command] | None:
-        """What Karpenter would start: the first command that a method found."""
+        """Return the command that Karpenter would start: the first that a method found."""
         return next(((method, method.command) for method in self.methods if method.command is not None), None)
 
 
 @dataclass(slots=True)
 class Consolidation:
-    """One look at a cluster. ``chance`` decides where the original walks a map."""
+    """One round of consolidation of a cluster."""
 
     context: SchedulingContext
+    # Decides the order where Karpenter ranges over a Go map; None keeps the order given.
     chance: Random | None = None
     events: Events = field(default_factory=Events)
 
     def run_methods(self) -> Disruption:
-        """Ask each method."""
+        """Run every method and return all results."""
         world = self.context.world
         all_candidates = get_candidates(world, self.events)
         balance = BalancedScorer(world, all_candidates)
@@ -106,9 +114,13 @@ class Consolidation:
     def _consolidate_multi_node(
         self, ordered: list[DisruptionCandidate], budgets: dict[str, int], balance: BalancedScorer
     ) -> Command | None:
-        """The longest beginning of the candidates that can go together, as far as halving finds it."""
+        """Return a command for the longest prefix of the candidates that can be disrupted together.
+
+        The prefix is searched by halving, so a longer one may be missed.
+        """
         disruptable = _filter_by_budgets(ordered, budgets)
         low, high = 1, min(len(disruptable), MOST_NODES)
+        # `high` is an index, and the prefix ends after it: min(…, MOST_NODES) alone would run past a short list.
         if len(disruptable) <= high:
             high = len(disruptable) - 1
         command: Command | None = None
@@ -124,7 +136,7 @@ class Consolidation:
     def _consolidate_single_node(
         self, ordered: list[DisruptionCandidate], budgets: dict[str, int], balance: BalancedScorer
     ) -> Command | None:
-        """The first candidate that can go, one of each NodePool in turn."""
+        """Return a command for the first candidate that can be disrupted, taking NodePools in turn."""
         for candidate in self._interleave_pools(ordered):
             if not budgets[candidate.pool.name] or not balance.could_approve(candidate):
                 continue
@@ -137,6 +149,7 @@ class Consolidation:
         return None
 
     def _interleave_pools(self, ordered: list[DisruptionCandidate]) -> list[DisruptionCandidate]:
+        # Karpenter ranges over a map of NodePools here, in an order of no meaning.
         names = list(dict.fromkeys(candidate.pool.name for candidate in ordered))
         if self.chance is not None:
             self.chance.shuffle(names)
@@ -159,7 +172,10 @@ class Consolidation:
         return outcome
 
     def _filter_out_same_instance_type(self, moved: Sequence[DisruptionCandidate]) -> Command | None:
-        """A command for several nodes that does not just start anew one of those that it stops."""
+        """Return a command for several nodes, unless it only launches a node of a type that it removes.
+
+        As Karpenter's `filterOutSameInstanceType`: the replacement must be cheaper than any node it could equal.
+        """
         command = self._try_consolidation(moved).command
         if command is None or command.replacement is None:
             return command
@@ -171,7 +187,7 @@ _Find = Callable[[list[DisruptionCandidate], dict[str, int], BalancedScorer], Co
 
 
 def _filter_by_budgets(ordered: Sequence[DisruptionCandidate], budgets: dict[str, int]) -> list[DisruptionCandidate]:
-    """The candidates that the budgets let go, in their order."""
+    """Return the candidates that the budgets allow, in their order; take each from its budget."""
     disruptable = []
     for candidate in ordered:
         if budgets[candidate.pool.name]:
@@ -181,7 +197,10 @@ def _filter_by_budgets(ordered: Sequence[DisruptionCandidate], budgets: dict[str
 
 
 def _cheapest_kept(command: Command) -> float:
-    """What a new node must be cheaper than: the cheapest node that goes of a type that it could be."""
+    """Return the price below which a replacement must be, an hour.
+
+    That is the lowest price among the removed nodes whose instance type the replacement may have; NEVER if none has.
+    """
     prices: dict[str, float] = {}
     for candidate in command.candidates:
         assert candidate.type is not None
@@ -194,6 +213,9 @@ def _cheapest_kept(command: Command) -> float:
     catalogue = command.replacement.node.template.catalogue
     going = {candidate.type.name for candidate in command.candidates if candidate.type is not None}
     reused_prices = [
-        prices.get(name, 0.0) for place in command.replacement.types if (name := catalogue.types[place].name) in going
+        # A type that goes but has no known price counts as free, so nothing is cheaper than it.
+        prices.get(name, 0.0)
+        for place in command.replacement.types
+        if (name := catalogue.types[place].name) in going
     ]
     return min(reused_prices, default=NEVER)

@@ -1,4 +1,4 @@
-"""For each node why Karpenter consolidates it or leaves it, in its words and with the arithmetic, as plain data."""
+"""For each node, why Karpenter consolidates or keeps it, in its words and with the arithmetic, as plain data."""
 
 from __future__ import annotations
 
@@ -32,6 +32,7 @@ from kschedweb.engine.objects.json_access import Json
 from kschedweb.engine.objects.node import ZONE
 from kschedweb.engine.values import dataclass
 
+# Our own words, where Karpenter says nothing.
 NOT_YET = "The NodeClaim does not have the condition Consolidatable"
 STATIC = "The NodePool is static; its nodes are not consolidated"
 NOTHING_TO_DO = "The command that Karpenter starts is for other nodes"
@@ -40,26 +41,29 @@ REJECTED = "The policy Balanced rejects it"
 
 @dataclass(frozen=True, slots=True)
 class _ExplainContext:
-    """What is known when the nodes are told of."""
+    """The results that the explanations of nodes share."""
 
     context: SchedulingContext
     disruption: Disruption
+    # By node name.
     candidates: dict[str, DisruptionCandidate]
+    # The command that Karpenter would start, with the method that found it.
     started: tuple[MethodResult, Command] | None
 
     def is_going(self, candidate: DisruptionCandidate) -> bool:
         return self.started is not None and candidate in self.started[1].candidates
 
 
+# Called with how many are done, and of how many.
 ProgressCallback = Callable[[int, int], None]
 
 
 def explain_nodes(context: SchedulingContext, on_progress: ProgressCallback = lambda count, total: None) -> list[Json]:
-    """Every machine that is there, in order; ``on_progress`` hears how many are done, of how many.
+    """Explain every machine, in order; ``on_progress`` is called with how many are done, of how many.
 
-    ``verdict`` is "goes" where the command that Karpenter would start takes it, "could go" where another command would,
-    "stays" otherwise; ``why`` says so in Karpenter's words, or in ours where it has none. ``alone`` is what came of
-    trying to do without just this node.
+    ``verdict`` is "goes" if the command that Karpenter would start includes the node, "could go" if another command
+    would, otherwise "stays". ``why`` gives the reason in Karpenter's words, or in ours if it has none. ``alone`` is the
+    result of consolidating just this node.
     """
     return explain_of(context, Consolidation(context).run_methods(), on_progress)
 
@@ -67,7 +71,7 @@ def explain_nodes(context: SchedulingContext, on_progress: ProgressCallback = la
 def explain_of(
     context: SchedulingContext, disruption: Disruption, on_progress: ProgressCallback = lambda count, total: None
 ) -> list[Json]:
-    """As ``explain_nodes``, of a look that was taken."""
+    """Explain every machine as ``explain_nodes`` does, from methods that have run already."""
     look = _ExplainContext(
         context, disruption, {candidate.name: candidate for candidate in disruption.all}, disruption.command
     )
@@ -113,7 +117,7 @@ def _explain_node(look: _ExplainContext, machine: StateNode) -> Json:
 
 
 def _decide_verdict(look: _ExplainContext, candidate: DisruptionCandidate, budget: Json) -> Json:
-    """The verdict on a node that nothing but budgets and other nodes could keep."""
+    """Return the verdict on a node that only budgets and other nodes could keep."""
     if look.is_going(candidate):
         assert look.started is not None
         method, command = look.started
@@ -127,7 +131,7 @@ def _decide_verdict(look: _ExplainContext, candidate: DisruptionCandidate, budge
 
 
 def _find_exclusion(candidate: DisruptionCandidate) -> str:
-    """Why it is no candidate of any method; "" where it is."""
+    """Return why no method takes the candidate; "" if one does."""
     if candidate.pool.static:
         return STATIC
     reason = not_deletable(candidate) if candidate.is_empty else not_underused(candidate)
@@ -142,7 +146,7 @@ def _try_alone(context: SchedulingContext, candidate: DisruptionCandidate) -> Co
 
 
 def _explain_arithmetic(context: SchedulingContext, outcome: ConsolidationOutcome) -> Json:
-    """Where the pods would go, and what it costs before and after."""
+    """Return where the pods would go, and the prices before and after."""
     solution = outcome.solution
     result: Json = {
         "price": outcome.price,
@@ -162,7 +166,7 @@ def _explain_arithmetic(context: SchedulingContext, outcome: ConsolidationOutcom
 
 
 def _explain_score(look: _ExplainContext, candidate: DisruptionCandidate, outcome: ConsolidationOutcome) -> Json:
-    """What the policy Balanced makes of it; without a command the best that there could be."""
+    """Return the score of the policy Balanced; without a command, the best score possible."""
     if outcome.command is None:
         score = look.disruption.balance.best_score(candidate)
     else:

@@ -1,4 +1,4 @@
-"""What Karpenter would consolidate, as plain data in the form of the oracle's command line."""
+"""Consolidation as plain data, in the form that the oracle's command line prints."""
 
 from __future__ import annotations
 
@@ -12,11 +12,12 @@ from kschedweb.engine.autoscaling.provisioning.output import new_claim, pod_keys
 from kschedweb.engine.autoscaling.provisioning.scheduling_context import SchedulingContext
 from kschedweb.engine.objects.json_access import Json
 
+# Nine digits after the point, as the oracle rounds.
 _DIGITS = 1e9
 
 
 def disrupt_cluster(context: SchedulingContext, chance: Random | None = None) -> Json:
-    """The command that Karpenter would start, what each method says, and why nodes stay."""
+    """Return the command that Karpenter would start, the result of each method, and why nodes stay."""
     disruption = Consolidation(context, chance).run_methods()
     answer: Json = {
         "methods": [_method_to_json(method) for method in disruption.methods],
@@ -47,7 +48,7 @@ def command_json(method: MethodResult, command: Command) -> Json:
 
 
 def round_number(number: float) -> float:
-    """A number to nine digits, halves away from 0, as Go rounds."""
+    """Round to nine digits, halves away from 0, as Go does."""
     scaled = abs(number) * _DIGITS
     return (floor(scaled + 0.5) / _DIGITS) * (1 if number >= 0 else -1)
 

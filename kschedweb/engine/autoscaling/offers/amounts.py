@@ -1,4 +1,4 @@
-"""Amounts of resources: milli-units to compare with, and quantities that know how they were written to show."""
+"""Amounts of resources: milli-units for comparing, and quantities that keep their written form for printing."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from kschedweb.engine.validation.golang import marshal_json
 PODS, NODES = "pods", "nodes"
 HUGE_PAGES = "hugepages-"
 MILLI_UNIT = NANO // MILLI
+# Milli-units by resource name. They fit in 64 bits where nano-units would not.
 Milli = dict[str, int]
-"""Resource name to milli-units, which fit in 64 bits where nano-units would not."""
 Quantities = dict[str, Quantity]
 
 
 def read_milli(raw: Json, key: str, path: str = "") -> Milli:
-    """``raw[key]``; raises ObjectError."""
+    """Read the quantities in ``raw[key]`` as milli-units; raises ObjectError."""
     return {name: amount // MILLI for name, amount in read_quantities(raw, key, path).items()}
 
 
 def find_formats(raws: Iterable[Json]) -> dict[str, str]:
-    """The form in which each resource is written first in lists of quantities."""
+    """Return the format in which each resource is first written in lists of quantities."""
     formats: dict[str, str] = {}
     for raw in raws:
         for name, value in raw.items():
@@ -37,7 +37,7 @@ def find_formats(raws: Iterable[Json]) -> dict[str, str]:
 
 
 def to_quantities(milli: Mapping[str, int], formats: Mapping[str, str]) -> Quantities:
-    """Quantities of ``milli`` in the forms in which they were ``formats``."""
+    """Return quantities of the amounts ``milli``, in ``formats`` by resource name."""
     return {name: as_quantity(amount, formats.get(name, "")) for name, amount in milli.items()}
 
 
@@ -46,12 +46,12 @@ def as_quantity(milli: int, form: str) -> Quantity:
 
 
 def count_quantity(number: int) -> Quantity:
-    """A number of pods, in the form in which Karpenter has it."""
+    """Return a number of pods, in the format in which Karpenter prints it."""
     return as_quantity(number * MILLI_UNIT, DECIMAL_EXPONENT)
 
 
 def sum_quantities(*lists: Quantities) -> Quantities:
-    """The sums of quantities; each has the form of the first that is not zero."""
+    """Add up quantities; each sum has the format of the first summand that is not zero."""
     total: Quantities = {}
     for quantities in lists:
         for name, amount in quantities.items():
@@ -60,14 +60,14 @@ def sum_quantities(*lists: Quantities) -> Quantities:
 
 
 def min_quantities(first: Quantities, other: Quantities) -> Quantities:
-    """The smaller amount of each resource that both have."""
+    """Return the smaller amount of each resource that both have."""
     return {
         name: other[name] if other[name].compare(first[name]) < 0 else first[name] for name in first if name in other
     }
 
 
 def max_quantities(first: Quantities, other: Quantities) -> Quantities:
-    """The larger amount of each resource that either has."""
+    """Return the larger amount of each resource that either has."""
     return first | {name: two for name, two in other.items() if name not in first or two.compare(first[name]) > 0}
 
 
@@ -76,7 +76,7 @@ def milli_of(amounts: Quantities) -> Milli:
 
 
 def text_of(amounts: Quantities) -> str:
-    """A list of resources as Karpenter's messages have it."""
+    """Format a list of resources as in Karpenter's messages."""
     return marshal_json({name: str(amounts[name]) for name in sorted(amounts)}) if amounts else "{}"
 
 
@@ -88,12 +88,12 @@ def add_amounts(first: Mapping[str, int], other: Mapping[str, int]) -> Milli:
 
 
 def subtract_amounts(first: Mapping[str, int], other: Mapping[str, int]) -> Milli:
-    """``first`` without ``other``, for the resources that ``first`` names."""
+    """Subtract ``other`` from ``first``, for the resources that ``first`` names."""
     return {name: amount - other.get(name, 0) for name, amount in first.items()}
 
 
 def compute_allocatable(capacity: Milli, overhead: Milli) -> Milli:
-    """What is left for pods; huge pages are taken from memory."""
+    """Return what is left for pods; huge pages are taken from memory."""
     remaining = subtract_amounts(capacity, overhead)
     for name, amount in capacity.items():
         if name.startswith(HUGE_PAGES):
@@ -102,5 +102,5 @@ def compute_allocatable(capacity: Milli, overhead: Milli) -> Milli:
 
 
 def queue_key(amounts: Mapping[str, int]) -> tuple[int, int]:
-    """What a queue of pods goes by: CPU and memory."""
+    """Return the key by which a queue of pods is sorted: CPU and memory."""
     return amounts.get(CPU, 0), amounts.get(MEMORY, 0)

@@ -1,6 +1,6 @@
-"""The instance types that a NodePool sees, as columns: a requirement is asked once of all of them.
+"""The instance types that a NodePool sees, as columns: a requirement is evaluated once for all of them.
 
-Sets of types are masks over the catalogue (bool, one cell a type), offerings are columns over all types.
+Sets of types are masks over the catalogue (bool, one cell a type); offerings are columns over all types.
 """
 
 from __future__ import annotations
@@ -18,11 +18,12 @@ from kschedweb.engine.autoscaling.offers.labels import CAPACITY_TYPE, ON_DEMAND,
 from kschedweb.engine.autoscaling.offers.requirements import IN, Requirement, Requirements, new_requirement
 
 Mask: TypeAlias = npt.NDArray[np.bool_]
+# Milli-units of a resource: int64, or Python's own integers if an amount does not fit.
 Column: TypeAlias = npt.NDArray[Any]
-"""Milli-units of a resource: 64 bits, or Python's own whole numbers where an amount needs more."""
 Prices: TypeAlias = npt.NDArray[np.float64]
+# The price of what cannot be launched; Karpenter uses math.MaxFloat64.
 NEVER = float(np.finfo(np.float64).max)
-"""The price of what cannot be had, as Karpenter has it."""
+# The order of capacity types in which Karpenter expects a node to be launched.
 LAUNCH_ORDER = tuple(
     new_requirement(CAPACITY_TYPE, IN, (capacity_type,)) for capacity_type in (RESERVED, SPOT, ON_DEMAND)
 )
@@ -35,42 +36,45 @@ def to_column(amounts: Sequence[int]) -> Column:
 
 
 class Catalogue:
-    """Instance types in their order. Whether a type meets requirements is kept by each requirement."""
+    """Instance types in their order. Results are cached by requirement."""
 
     def __init__(self, types: Sequence[InstanceType]) -> None:
         self.types = tuple(types)
         self.by_name = {instance_type.name: instance_type for instance_type in self.types}
         self.everything: Mask = np.ones(len(self.types), dtype=np.bool_)
         offerings = [(place, offering) for place, sold in enumerate(self.types) for offering in sold.offerings]
+        # Offerings of all types, one behind another; `_of_type` has the place of the type of each.
         self._of_type = np.array([place for place, _ in offerings], dtype=np.int64)
         self._offerings = [offering for _, offering in offerings]
         self._available = np.array([offering.available for offering in self._offerings], dtype=np.bool_)
         self._launchable = np.array([offering.is_launchable for offering in self._offerings], dtype=np.bool_)
         self._prices = np.array([offering.price for offering in self._offerings], dtype=np.float64)
         self.reserves = any(offering.capacity_type == RESERVED for offering in self._offerings)
+        # Only these keys can exclude a type, so that others need not be evaluated.
         self._keys = {key for sold in self.types for key in sold.requirements}
         self._offered_keys = {key for offering in self._offerings for key in offering.requirements}
         self._meeting: dict[Hashable, Mask] = {}
         self._meeting_offerings: dict[Hashable, Mask] = {}
         self._columns: dict[tuple[bool, str], Column] = {}
+        # A type with negative allocatable fits no pod.
         self._sound = np.array([min(sold.allocatable.values(), default=0) >= 0 for sold in self.types], dtype=np.bool_)
 
     def list_names(self, mask: Mask) -> list[str]:
         return [self.types[place].name for place in np.flatnonzero(mask)]
 
     def filter_compatible(self, requirements: Requirements) -> Mask:
-        """The types whose own requirements can be met together with those ``requirements``."""
+        """Return the types whose own requirements are compatible with ``requirements``."""
         mask = self.everything
         for key in self._keys & requirements.keys():
             mask = mask & self._types_meeting(requirements[key])
         return mask
 
     def filter_offered(self, requirements: Requirements) -> Mask:
-        """The types that have an available offering that meets what is ``requirements``."""
+        """Return the types with an available offering that meets ``requirements``."""
         return self._any_by_type(self._available & self._offerings_meeting(requirements))
 
     def filter_fitting(self, requests: Mapping[str, int]) -> Mask:
-        """The types on which ``requests`` (milli-units) fit."""
+        """Return the types on which ``requests`` (milli-units) fit."""
         mask = self._sound
         for name, amount in requests.items():
             if amount > 0:
@@ -78,40 +82,41 @@ class Catalogue:
         return mask
 
     def filter_within_limits(self, limits: Mapping[str, int]) -> Mask:
-        """The types whose capacity is within ``limits`` (milli-units)."""
+        """Return the types whose capacity is within ``limits`` (milli-units)."""
         mask = self.everything
         for name, amount in limits.items():
             mask = mask & (self._get_column(name, capacity=True) <= amount)
         return mask
 
     def find_largest(self, mask: Mask) -> dict[str, int]:
-        """The largest capacity of each resource over the types of a mask, in milli-units."""
+        """Return the largest capacity of each resource over the types of a mask, in milli-units."""
         names = {name for sold in self.types for name in sold.capacity}
         return {name: int(self._get_column(name, capacity=True)[mask].max(initial=0)) for name in names}
 
     def find_roomiest(self, mask: Mask, name: str) -> int:
-        """The most that a type of a mask has for pods, in milli-units."""
+        """Return the largest allocatable amount of a resource over the types of a mask, in milli-units."""
         return int(self._get_column(name)[mask].max(initial=0))
 
     def find_reserved(self, mask: Mask, requirements: Requirements) -> tuple[list[int], bool]:
-        """The available reserved offerings of the types of a mask, and whether there is any that is not reserved."""
+        """Return the available reserved offerings of a mask's types, and whether there is one that is not reserved."""
         offerings = np.flatnonzero(self._available & mask[self._of_type] & self._offerings_meeting(requirements))
         reserved = [int(place) for place in offerings if self._offerings[place].capacity_type == RESERVED]
         return reserved, len(reserved) < len(offerings)
 
     def get_reservation(self, place: int) -> tuple[str, int]:
-        """The reservation of an offering, and how many slots it has."""
+        """Return the reservation of an offering and its number of slots."""
         return self._offerings[place].reservation, self._offerings[place].reservation_capacity
 
     def find_cheapest(self, requirements: Requirements) -> Prices:
-        """The lowest price at which each type can be launched; infinite where it cannot."""
+        """Return the lowest price at which each type can be launched; infinite if it cannot."""
         prices = np.full(len(self.types), inf)
         usable = self._launchable & self._offerings_meeting(requirements)
+        # `minimum.at` and not fancy assignment: a type has several offerings.
         np.minimum.at(prices, self._of_type[usable], self._prices[usable])
         return prices
 
     def worst_launch_prices(self, requirements: Requirements) -> Prices:
-        """The highest price of the capacity type that each type would be launched with; NEVER where it cannot be."""
+        """Return the highest price of each type within the capacity type it would be launched with; NEVER if none."""
         prices = np.full(len(self.types), NEVER)
         usable, undecided = self._launchable & self._offerings_meeting(requirements), self.everything
         for kind in LAUNCH_ORDER:
@@ -124,7 +129,7 @@ class Catalogue:
         return prices
 
     def by_price(self, mask: Mask, requirements: Requirements, chance: Random | None = None) -> list[int]:
-        """The types of a mask from the cheapest on; ``chance`` decides between equal prices."""
+        """Return the types of a mask, cheapest first; ``chance`` decides between equal prices."""
         places = [int(place) for place in np.flatnonzero(mask)]
         if chance is not None:
             chance.shuffle(places)
@@ -132,7 +137,7 @@ class Catalogue:
         return sorted(places, key=lambda place: prices[place])
 
     def list_offers(self, places: Sequence[int], requirements: Requirements) -> list[tuple[str, Offering]]:
-        """What can be launched of some types, the cheapest first, each with the name of its type."""
+        """Return the offerings that can be launched of some types, cheapest first, each with the name of its type."""
         usable = self._launchable & self._offerings_meeting(requirements) & self.to_mask(places)[self._of_type]
         offers = [(self.types[int(self._of_type[at])].name, self._offerings[int(at)]) for at in np.flatnonzero(usable)]
         return sorted(offers, key=lambda offer: (offer[1].price, offer[0], offer[1].zone))

@@ -1,4 +1,4 @@
-"""What is wrong between NodePools and instance types that are each well."""
+"""Faults between NodePools and instance types that are valid on their own."""
 
 from __future__ import annotations
 
@@ -13,11 +13,14 @@ TYPES, POOLS = "instanceTypes", "nodePools"
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """``key`` and ``place`` say in which list and where; ``path`` is within that object, "" for all of it."""
+    """A fault and its place in the document."""
 
+    # The list: TYPES or POOLS.
     key: str
+    # The index in the list.
     place: int
     object_name: str
+    # Within the object, "" for all of it.
     path: str
     text: str
 
@@ -31,7 +34,7 @@ class Fault:
 
 
 def find_faults(types: Sequence[InstanceType], pools: Sequence[NodePool]) -> Iterator[Fault]:
-    """Names that are there twice, types for NodePools that are not there, NodePools to which nothing is offered."""
+    """Yield duplicate names, instance types of unknown NodePools, and NodePools that are offered no type."""
     yield from _find_duplicates(TYPES, "name", [instance_type.name for instance_type in types])
     yield from _find_duplicates(POOLS, "metadata.name", [pool.name for pool in pools])
     names = {pool.name for pool in pools}

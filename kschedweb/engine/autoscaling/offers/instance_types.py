@@ -1,4 +1,4 @@
-"""What a cloud sells: instance types with their offerings, in a form of our own or as kwok's provider has them."""
+"""Instance types with their offerings, in a format of our own or in that of Karpenter's kwok provider."""
 
 from __future__ import annotations
 
@@ -47,18 +47,22 @@ from kschedweb.engine.objects.node import ZONE
 from kschedweb.engine.objects.resources import CPU, MEMORY
 from kschedweb.engine.values import dataclass
 
-DEFAULT_PODS = 110_000  # milli
+# Pods of a node if its capacity does not say, in milli-units.
+DEFAULT_PODS = 110_000
+# The overhead that the kwok provider assumes of every type, in milli-units.
 KWOK_OVERHEAD: Milli = {CPU: 100, MEMORY: 10 * 1024 * 1024 * 1000}
+# Names of AWS's form, of which the kwok provider takes size and family.
 _SIZED = re.compile(r"\w+\.(nano|micro|small|medium|large|\d*xlarge|metal)")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Offering:
-    """Where and how an instance type can be had, and for how much an hour."""
+    """A zone and capacity type in which an instance type is sold, with its price an hour."""
 
     requirements: Requirements
     price: float
     available: bool
+    # Free slots of the reservation; 0 for another capacity type.
     reservation_capacity: int
 
     @property
@@ -75,7 +79,7 @@ class Offering:
 
     @property
     def is_launchable(self) -> bool:
-        """Whether a node can come of it now; a full reservation is available, but no node comes of it."""
+        """True if a node can be launched of it now; a full reservation is available, but launches nothing."""
         return self.available and (self.capacity_type != RESERVED or self.reservation_capacity > 0)
 
     def _get_value(self, key: str) -> str:
@@ -85,18 +89,20 @@ class Offering:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class InstanceType:
-    """``capacity`` and ``allocatable`` in milli-units; ``pools`` are the NodePools that see it, all where empty."""
+    """An instance type, with amounts in milli-units."""
 
     name: str
     requirements: Requirements
+    # In the order of the document; the first that matches gives the price.
     offerings: tuple[Offering, ...]
     capacity: Milli
     allocatable: Milli
     labels: dict[str, str]
+    # The NodePools that see it; empty for all.
     pools: tuple[str, ...]
 
     def find_price(self, zone: str, capacity_type: str) -> float | None:
-        """The price of the first offering there, be it available or not; ``None`` where there is none."""
+        """Return the price of the first offering there, available or not; None if there is none."""
         offerings = (
             offering for offering in self.offerings if offering.zone == zone and offering.capacity_type == capacity_type
         )
@@ -104,7 +110,7 @@ class InstanceType:
 
     @classmethod
     def from_json(cls, raw: Json) -> InstanceType:
-        """Raises ObjectError."""
+        """Read an instance type; raises ObjectError."""
         name = get_string(raw, "name")
         if not name:
             raise ObjectError("name: is missing")
@@ -130,7 +136,7 @@ class InstanceType:
 
 
 def _build_requirements(raw: Json, name: str, labels: dict[str, str], offerings: tuple[Offering, ...]) -> Requirements:
-    """What its nodes can be: all offerings count, available or not."""
+    """Return the requirements of nodes of the type; all offerings count, available or not."""
     ids = {offering.reservation for offering in offerings if offering.reservation}
     requirements = Requirements.from_requirements(
         (
@@ -168,7 +174,7 @@ def _read_offering(raw: Json, path: str) -> Offering:
 
 
 def _kwok_offering(raw: Json, path: str) -> Offering:
-    """An offering as the file of kwok's provider has it, in which all are available."""
+    """Read an offering in the format of the kwok provider; all of them are available."""
     requirements = Requirements.from_requirements(
         new_requirement(
             get_string(expression, "key", at),
@@ -200,7 +206,7 @@ def _capacity_type(name: str, path: str) -> str:
 
 
 def _kwok_labels(name: str, resources: Json) -> dict[str, str]:
-    """The labels that kwok's provider makes of a name and of the resources."""
+    """Return the labels that the kwok provider derives from a name and from resources."""
     raw_amounts = {key: str(resources[key]) for key in (CPU, MEMORY) if key in resources}
     amounts = to_quantities(read_milli({"resources": raw_amounts}, "resources"), find_formats([raw_amounts]))
     cpu, memory = (str(amounts[key]) if key in amounts else "" for key in (CPU, MEMORY))

@@ -19,16 +19,17 @@ ARCH, OS, WINDOWS_BUILD = "kubernetes.io/arch", "kubernetes.io/os", "node.kubern
 ON_DEMAND, SPOT, RESERVED = "on-demand", "spot", "reserved"
 CAPACITY_TYPES = (ON_DEMAND, RESERVED, SPOT)
 
+# Known without any instance type; the labels of instance types come on top.
 WELL_KNOWN = frozenset(
     {
         *(NODEPOOL, ZONE, REGION, INSTANCE_TYPE, ARCH, OS, CAPACITY_TYPE, WINDOWS_BUILD),
         *(SIZE, FAMILY, INSTANCE_CPU, INSTANCE_MEMORY, RESERVATION),
     }
 )
-"""Known without an instance type; the labels of instance types come on top."""
 
 RESTRICTED_DOMAINS = (KWOK_GROUP, GROUP)
 RESTRICTED = frozenset({HOSTNAME})
+# Deprecated keys that Karpenter replaces in requirements.
 NORMALIZED = {
     BETA_ZONE: ZONE,
     BETA_REGION: REGION,
@@ -36,7 +37,8 @@ NORMALIZED = {
     "beta.kubernetes.io/os": OS,
     "beta.kubernetes.io/instance-type": INSTANCE_TYPE,
 }
-SIMULATED = (REGISTERED, INITIALIZED)  # assumed of new nodes, so that daemons that want them are counted
+# Assumed of new nodes, so that daemons that select them are counted.
+SIMULATED = (REGISTERED, INITIALIZED)
 
 
 def node_class_label(group: str, kind: str) -> str:
@@ -45,7 +47,7 @@ def node_class_label(group: str, kind: str) -> str:
 
 
 def find_restriction(key: str, well_known_labels: frozenset[str]) -> str:
-    """Why Karpenter does not let ``key`` be used, in its words; "" where it does."""
+    """Return why Karpenter refuses the label ``key``, in its words; "" if it does not."""
     if key in well_known_labels:
         return ""
     domain = key.split("/", 1)[0] if "/" in key else ""
@@ -63,5 +65,5 @@ def find_restriction(key: str, well_known_labels: frozenset[str]) -> str:
 
 
 def format_list(values: list[str] | tuple[str, ...]) -> str:
-    """A list as Go prints it."""
+    """Format a list as Go prints it."""
     return f"[{' '.join(values)}]"

@@ -1,4 +1,4 @@
-"""How many values a set of instance types leaves to choose from (minValues)."""
+"""minValues: the number of values that a set of instance types leaves to choose from."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from kschedweb.engine.autoscaling.offers.requirements import Requirements
 def find_shortfall(
     catalogue: Catalogue, places: Iterable[int], requirements: Requirements
 ) -> tuple[int, dict[str, int]]:
-    """How many types, in their order, are needed for all minValues, and the keys that have too few, with how many."""
+    """Return how many types, in order, satisfy all minValues, and the keys with too few values, with their number."""
     counted = requirements.min_value_requirements
     values_by_key: dict[str, set[str]] = {requirement.key: set() for requirement in counted}
     short: dict[str, int] = {}
@@ -34,5 +34,5 @@ def find_shortfall(
 
 
 def describe_shortfall(short: dict[str, int]) -> str:
-    """That there are too few values, in Karpenter's words; "" where there are enough."""
+    """Return that there are too few values, in Karpenter's words; "" if there are enough."""
     return f"minValues requirement is not met for label(s) (label(s)={format_list(sorted(short))})" if short else ""

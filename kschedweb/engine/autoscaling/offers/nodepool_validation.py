@@ -1,4 +1,4 @@
-"""What Karpenter checks of a NodePool while it runs, in its words; a NodePool that fails is not ready."""
+"""Karpenter's runtime validation of a NodePool, in its words; a NodePool that fails is not ready."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ EFFECTS = (NO_SCHEDULE, PREFER_NO_SCHEDULE, NO_EXECUTE, "")
 
 
 def find_complaint(pool: NodePool, well_known_labels: frozenset[str]) -> str:
-    """Why the NodePool is not ready; "" where it is. ``well_known_labels`` are the well-known labels."""
+    """Return why the NodePool is not ready; "" if it is."""
     complaints = [*_check_labels(pool, well_known_labels), *_check_taints(pool)]
     for expression, min_values in pool.written_requirements:
         if problems := list(requirement_problems(expression, min_values, well_known_labels)):
@@ -34,7 +34,7 @@ def find_complaint(pool: NodePool, well_known_labels: frozenset[str]) -> str:
 def requirement_problems(
     expression: WrittenRequirement, min_values: int | None, well_known_labels: frozenset[str]
 ) -> Iterator[str]:
-    """What is wrong with a requirement of a NodePool, or of a pod."""
+    """Yield what is wrong with a requirement of a NodePool or of a pod."""
     _, operator, values = expression
     key = new_requirement(*expression).key
     if refused := find_restriction(key, well_known_labels):
@@ -98,6 +98,7 @@ def _taint_list(taints: tuple[Taint, ...], seen_taints: set[tuple[str, str]], pl
     complaints: list[str] = []
     for taint in taints:
         if not taint.key:
+            # Go formats the error of the taints before it, which may be nil: "%!w(<nil>)".
             complaints.append(f"invalid value: {'; '.join(complaints) or '%!w(<nil>)'} in {place}")
         complaints += [f"invalid value: {complaint} in {place}" for complaint in name_complaints(taint.key)]
         if taint.value:

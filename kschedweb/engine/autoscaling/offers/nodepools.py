@@ -44,26 +44,34 @@ WHEN_EMPTY, UNDERUTILIZED_TOO, BALANCED = "WhenEmpty", "WhenEmptyOrUnderutilized
 POLICIES = (WHEN_EMPTY, UNDERUTILIZED_TOO, BALANCED)
 EMPTY, UNDERUTILIZED = "Empty", "Underutilized"
 NEVER = "Never"
+# An inactive budget allows math.MaxInt32 nodes. The CRD bounds the weight.
 UNBOUNDED, MOST_WEIGHT = 2**31 - 1, 100
+# The pattern of the CRD for a budget's `nodes`.
 _NODES = re.compile(r"(?:(?P<percent>100|[0-9]{1,2})%|(?P<number>[0-9]+))")
+# `Cron.next_after` counts seconds from this time, not from the epoch.
 _DAY_BEGINS = cron.MONDAY.timestamp()
 
 
 @dataclass(frozen=True, slots=True)
 class NodePoolBudget:
-    """How many nodes may go at once, for some reasons (all where ``None``), at some times."""
+    """A disruption budget: how many nodes may be disrupted at once."""
 
+    # A number or a percentage, as written.
     nodes: str
+    # None for all reasons.
     reasons: tuple[str, ...] | None
+    # When it becomes active; None for always active.
     schedule: cron.Cron | None
-    duration: float | None  # seconds
+    # Seconds for which it stays active.
+    duration: float | None
 
     def get_allowed_disruptions(self, total: int, now: float) -> int:
-        """How many of ``total`` nodes may go; without bound while it is not active."""
+        """Return how many of ``total`` nodes may be disrupted; UNBOUNDED while the budget is not active."""
         if not self.is_active(now):
             return UNBOUNDED
         match = _NODES.fullmatch(self.nodes)
         assert match is not None
+        # Percentages round up: "10%" of 3 nodes allows one.
         return math.ceil(int(match["percent"]) * total / 100) if match["percent"] else int(match["number"])
 
     def is_active(self, now: float) -> bool:
@@ -74,7 +82,7 @@ class NodePoolBudget:
 
 
 class NodeClassRef(NamedTuple):
-    """Which object tells a provider how to make nodes."""
+    """A reference to the provider's object that says how to launch nodes."""
 
     group: str
     kind: str
@@ -82,7 +90,7 @@ class NodeClassRef(NamedTuple):
 
     @classmethod
     def from_json(cls, raw: Json, path: str) -> NodeClassRef:
-        """The class of the kwok provider where ``raw`` is empty. Raises ObjectError."""
+        """Read a reference; an empty ``raw`` refers to the class of the kwok provider. Raises ObjectError."""
         if not raw:
             return cls(KWOK_GROUP, NODE_CLASS_KIND, "default")
         return cls(*(get_string(raw, key, path) for key in cls._fields))
@@ -90,37 +98,38 @@ class NodeClassRef(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class NodePool:
-    """``written_requirements`` are the requirements of its template as they stand there, each with its minValues.
-
-    Any provider's node class will do: whoever asks says what instance types there are, which is what providers make of
-    their classes.
-    """
+    """A NodePool. Any provider's node class is accepted, because the instance types are given separately."""
 
     name: str
     weight: int
+    # It has replicas: it keeps a fixed number of nodes, and pods bring no others.
     static: bool
     terminating: bool
+    # The template's requirements as written, each with its minValues.
     written_requirements: tuple[tuple[WrittenRequirement, int | None], ...]
     labels: dict[str, str]
     node_class: NodeClassRef
     taints: tuple[Taint, ...]
     startup_taints: tuple[Taint, ...]
+    # In milli-units.
     limits: Milli
-    consolidate_after: float | None  # seconds; None: never
+    # Seconds; None for never.
+    consolidate_after: float | None
     policy: str
     budgets: tuple[NodePoolBudget, ...]
     raw: Json = field(repr=False)
 
     @property
     def all_labels(self) -> dict[str, str]:
-        """The labels of its nodes that are certain."""
+        """The labels that all its nodes have."""
         label = node_class_label(self.node_class.group, self.node_class.kind)
         return self.labels | {NODEPOOL: self.name, label: self.node_class.name}
 
     def build_requirements(self) -> Requirements:
-        """What a new node of it is."""
+        """Build the requirements of a new node."""
         requirements = self.own_requirements()
         requirements.add(Requirements.of_labels(self.all_labels).values())
+        # Daemons may select these labels, which the node will have once it is up.
         requirements.add(new_requirement(key, IN, ("true",)) for key in (REGISTERED, INITIALIZED))
         return requirements
 
@@ -130,19 +139,19 @@ class NodePool:
         )
 
     def domain_requirements(self) -> Requirements:
-        """What of its nodes is known for topology: its requirements and the labels of its template."""
+        """Build the requirements that define topology domains: its own and the labels of its template."""
         requirements = self.own_requirements()
         requirements.add(Requirements.of_labels(self.labels).values())
         return requirements
 
     def allowed_disruptions(self, total: int, reason: str, now: float) -> int:
-        """The least that its budgets allow for a reason."""
+        """Return the least that its budgets allow for a reason."""
         counted = (budget for budget in self.budgets if budget.reasons is None or reason in budget.reasons)
         return min((budget.get_allowed_disruptions(total, now) for budget in counted), default=UNBOUNDED)
 
     @classmethod
     def from_json(cls, raw: Json) -> NodePool:
-        """Raises ObjectError."""
+        """Read a NodePool; raises ObjectError."""
         check_kind(raw)
         metadata, spec = get_mapping(raw, "metadata"), get_mapping(raw, "spec")
         template, disruption = get_mapping(spec, "template", "spec."), get_mapping(spec, "disruption", "spec.")
@@ -156,6 +165,7 @@ class NodePool:
         weight = get_integer(spec, "weight", path="spec.")
         if spec.get("weight") is not None and not 1 <= weight <= MOST_WEIGHT:
             raise ObjectError(f"spec.weight: must be 1 to {MOST_WEIGHT}, is {weight}")
+        # Read only to refuse a wrong duration.
         read_nillable(inner, "expireAfter", at)
         pool = cls(
             name=name,
@@ -183,7 +193,7 @@ class NodePool:
 
 
 def check_kind(raw: Mapping[str, Any], kind: str = KIND) -> None:
-    """Raises ObjectError for another kind or version."""
+    """Raise ObjectError for another kind or version."""
     version = raw.get("apiVersion")
     if version != API_VERSION:
         was = f", is {str(version)[:60]!r}" if version else ""
@@ -193,7 +203,7 @@ def check_kind(raw: Mapping[str, Any], kind: str = KIND) -> None:
 
 
 def read_nillable(raw: Json, key: str, path: str, default: float | None = None) -> float | None:
-    """A duration in seconds, ``None`` for Never; ``default`` where it is missing. Raises ObjectError."""
+    """Read a duration in seconds, None for Never; return ``default`` if it is missing. Raises ObjectError."""
     duration = get_string(raw, key, path)
     if key not in raw or raw[key] is None:
         return default
@@ -221,6 +231,7 @@ def _read_requirement(raw: Json, path: str) -> tuple[WrittenRequirement, int | N
 
 def _read_budgets(disruption: Json) -> tuple[NodePoolBudget, ...]:
     if disruption.get("budgets") is None:
+        # The default of the CRD.
         return (NodePoolBudget("10%", None, None, None),)
     return tuple(
         _read_budget(raw, path) for raw, path in get_objects_and_paths(disruption, "budgets", "spec.disruption.")
@@ -250,7 +261,7 @@ def _read_budget(raw: Json, path: str) -> NodePoolBudget:
 
 
 def _check_possible(pool: NodePool) -> None:
-    """Raises ObjectError where requirements rule each other out, so that there can be no node."""
+    """Raise ObjectError if requirements exclude each other, so that there can be no node."""
     requirements = Requirements()
     for place, (expression, _) in enumerate(pool.written_requirements):
         requirement = new_requirement(*expression)

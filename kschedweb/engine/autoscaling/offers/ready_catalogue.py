@@ -1,4 +1,4 @@
-"""A small ready catalogue of instance types. Its names and its round prices are invented: no cloud sells it."""
+"""A small ready catalogue of instance types. Its names and round prices are invented: no cloud sells it."""
 
 from __future__ import annotations
 
@@ -6,20 +6,21 @@ from collections.abc import Sequence
 
 from kschedweb.engine.objects.json_access import Json
 
+# Stands in a scenario in place of instance types.
 READY = "ready"
-"""What a scenario says in place of instance types."""
 ZONES = ("zone-a", "zone-b", "zone-c")
+# Gi of memory for each CPU.
 FAMILIES = {"compute": 2, "general": 4, "memory": 8}
-"""Gi of memory a CPU."""
+# CPUs.
 SIZES = (2, 4, 8, 16, 32)
+# The price an hour of a CPU, and of a Gi of memory.
 CPU_PRICE, MEMORY_PRICE = 0.03, 0.005
-"""An hour of a CPU, and of a Gi of memory."""
+# The price of a spot node as a share of the on-demand price.
 SPOT = 0.4
-"""The share of the price that a spot node costs."""
 
 
 def ready_types(zones: Sequence[str] = ZONES) -> list[Json]:
-    """The instance types, in the form in which scenarios describe them; prices an hour without a currency."""
+    """Return the instance types in the format of scenarios; prices are an hour, without a currency."""
     return [_create_type(family, ratio, cpu, zones) for family, ratio in FAMILIES.items() for cpu in SIZES]
 
 

@@ -1,4 +1,4 @@
-"""Karpenter's algebra of requirements on labels: which values are left, and whether two can be met together."""
+"""Karpenter's algebra of label requirements: which values they allow, and if two are compatible."""
 
 from __future__ import annotations
 
@@ -12,16 +12,18 @@ from kschedweb.engine.validation.golang import INT64_MAX, quote
 IN, NOT_IN, EXISTS, DOES_NOT_EXIST = "In", "NotIn", "Exists", "DoesNotExist"
 GT, LT, GTE, LTE = "Gt", "Lt", "Gte", "Lte"
 OPERATORS = (IN, NOT_IN, EXISTS, DOES_NOT_EXIST, GT, LT, GTE, LTE)
-MAX_SHOWN_VALUES = 5  # values of a requirement that a message names
+# The most values of a requirement that a message lists.
+MAX_SHOWN_VALUES = 5
+# A requirement as written: key, operator, values.
 WrittenRequirement = tuple[str, str, tuple[str, ...]]
-"""A requirement as it is written: key, operator, values."""
 
 
 class Requirement:
-    """The values that a label may have: ``values``, or with ``complement`` all others.
+    """The values that a label may have: ``values``, or with ``complement`` all but those.
 
-    ``gte`` and ``lte`` bound whole numbers. ``min_values`` is how many values there must be to choose from; alone it
-    can change, for all that share the requirement, as in Karpenter.
+    ``gte`` and ``lte`` bound integers. ``min_values`` is the number of values that must remain to choose from. Only
+    it may
+    change, and it does so for all that share the requirement, as in Karpenter.
     """
 
     __slots__ = ("complement", "gte", "key", "lte", "min_values", "values")
@@ -40,7 +42,7 @@ class Requirement:
 
     @property
     def rule(self) -> Hashable:
-        """Equal for requirements that allow the same values."""
+        """A key that is equal for requirements that allow the same values."""
         return self.key, self.values, self.complement, self.gte, self.lte
 
     @property
@@ -52,18 +54,19 @@ class Requirement:
 
     @property
     def excludes(self) -> bool:
-        """Whether a label that is missing meets it."""
+        """True if a missing label meets the requirement."""
         return bool(self.values) if self.complement else not self.values
 
     def has(self, value: str) -> bool:
-        """Whether the label may have the value."""
+        """Return whether the label may have the value."""
         return (value in self.values) != self.complement and self._is_within_bounds(value)
 
     def has_intersection(self, other: Requirement) -> bool:
-        """Whether some value is allowed by both."""
+        """Return whether a value is allowed by both."""
         gte, lte = _max_optional(self.gte, other.gte), _min_optional(self.lte, other.lte)
         if gte is not None and lte is not None and gte > lte:
             return False
+        # Two complements leave infinitely many values; bounds are not counted here, as in Karpenter.
         if self.complement and other.complement:
             return True
         if self.complement:
@@ -75,7 +78,7 @@ class Requirement:
         return any(is_within_bounds(value, gte, lte) for value in values)
 
     def intersection(self, other: Requirement) -> Requirement:
-        """What both allow, under this one's key."""
+        """Return the values that both allow, under this requirement's key."""
         min_values = _max_optional(self.min_values, other.min_values)
         gte, lte = _max_optional(self.gte, other.gte), _min_optional(self.lte, other.lte)
         if gte is not None and lte is not None and gte > lte:
@@ -95,7 +98,7 @@ class Requirement:
         return Requirement(self.key, values, min_values=min_values)
 
     def to_node_selector(self) -> list[dict[str, Any]]:
-        """The requirement as it stands in a NodeClaim; one with two bounds is two."""
+        """Return the requirement as NodeClaims have it; one with two bounds becomes two expressions."""
         bounds = [(GTE, self.gte), (LTE, self.lte)]
         expressions: list[tuple[str, list[str]]] = [(name, [str(bound)]) for name, bound in bounds if bound is not None]
         expressions = expressions or [(self.operator, sorted(self.values))]
@@ -106,7 +109,7 @@ class Requirement:
         ]
 
     def with_min_values(self, number: int) -> Requirement:
-        """The same with another number of values to choose from."""
+        """Return a copy with another minValues."""
         return Requirement(self.key, self.values, self.complement, self.gte, self.lte, number)
 
     def __str__(self) -> str:
@@ -125,7 +128,7 @@ class Requirement:
 
 
 def new_requirement(key: str, operator: str, values: Iterable[str] = (), min_values: int | None = None) -> Requirement:
-    """A requirement as it is written; one without a number where one is needed counts as 0, as in Karpenter."""
+    """Create a requirement as written; a bound that is not a number counts as 0, as in Karpenter."""
     key, listed_values = NORMALIZED.get(key, key), tuple(values)
     if operator in (IN, NOT_IN):
         return Requirement(key, frozenset(listed_values), operator == NOT_IN, min_values=min_values)
@@ -134,6 +137,7 @@ def new_requirement(key: str, operator: str, values: Iterable[str] = (), min_val
     gte = lte = None
     if operator in (GT, LT, GTE, LTE):
         number = parse_int(listed_values[0] if listed_values else "") or 0
+        # Nothing is greater than the largest int64, and adding 1 would overflow in Go.
         if operator == GT and number == INT64_MAX:
             return Requirement(key, frozenset())
         gte = {GT: number + 1, GTE: number}.get(operator)
@@ -142,12 +146,12 @@ def new_requirement(key: str, operator: str, values: Iterable[str] = (), min_val
 
 
 def new_exists_requirement(key: str) -> Requirement:
-    """That the label exists."""
+    """Create the requirement that the label exists."""
     return Requirement(key, frozenset(), True)
 
 
 class Requirements(dict[str, Requirement]):
-    """Requirements by key, of which each holds."""
+    """Requirements by key, all of which must hold."""
 
     @classmethod
     def from_requirements(cls, listed: Iterable[Requirement]) -> Requirements:
@@ -172,6 +176,7 @@ class Requirements(dict[str, Requirement]):
             existing = self.get(requirement.key)
             if existing is None:
                 self[requirement.key] = requirement
+            # Equal rules need no new object; keeping it makes the caches by rule hit more often.
             elif (
                 existing.min_values is not None
                 or requirement.min_values is not None
@@ -180,13 +185,13 @@ class Requirements(dict[str, Requirement]):
                 self[requirement.key] = requirement.intersection(existing)
 
     def requirement_for(self, key: str) -> Requirement:
-        """What is required of a key; anything where nothing is."""
+        """Return the requirement on a key; any value is allowed if there is none."""
         return self.get(key) or new_exists_requirement(key)
 
     def is_compatible(self, other: Requirements, allow_undefined: frozenset[str] = frozenset()) -> bool:
-        """Whether ``other`` can be met.
+        """Return whether ``other`` can be met.
 
-        Keys that are not defined here may be asked for only if they are in ``allow_undefined``.
+        Keys that are undefined here may be required only if they are in ``allow_undefined``.
         """
         for key, requirement in other.items():
             mine = self.get(key)
@@ -198,14 +203,14 @@ class Requirements(dict[str, Requirement]):
         return True
 
     def find_conflict(self, other: Requirements, allow_undefined: frozenset[str] = frozenset()) -> str:
-        """Why ``other`` cannot be met, in Karpenter's words; "" where it can."""
+        """Return why ``other`` cannot be met, in Karpenter's words; "" if it can."""
         for key in sorted(other):
             if key not in self and key not in allow_undefined and not other[key].excludes:
                 return f"label {quote(key)} does not have known values{self._hint_typo(key, allow_undefined)}"
         return self.find_disjoint(other)
 
     def intersects(self, other: Requirements) -> bool:
-        """Whether the keys that both have can be met together."""
+        """Return whether the common keys can be met together."""
         small, large = (self, other) if len(self) <= len(other) else (other, self)
         for key, requirement in small.items():
             two = large.get(key)
@@ -218,7 +223,7 @@ class Requirements(dict[str, Requirement]):
         return True
 
     def find_disjoint(self, other: Requirements) -> str:
-        """Which of the common keys cannot be met, in Karpenter's words; "" where all can."""
+        """Return which of the common keys cannot be met, in Karpenter's words; "" if all can."""
         failed = [
             f"key {key}, {other[key]} not in {self[key]}"
             for key in sorted(self.keys() & other.keys())
@@ -228,7 +233,7 @@ class Requirements(dict[str, Requirement]):
 
     @property
     def min_value_requirements(self) -> list[Requirement]:
-        """Those of which a number of values is wanted."""
+        """The requirements with minValues."""
         return [requirement for requirement in self.values() if requirement.min_values is not None]
 
     def _hint_typo(self, key: str, allow_undefined: frozenset[str]) -> str:
@@ -244,7 +249,7 @@ class Requirements(dict[str, Requirement]):
 
 
 def is_within_bounds(value: str, gte: int | None, lte: int | None) -> bool:
-    """Whether a value is a whole number within bounds; without bounds any is."""
+    """Return whether a value is an integer within bounds; without bounds, any value is."""
     if gte is None and lte is None:
         return True
     number = parse_int(value)

@@ -1,4 +1,4 @@
-"""The nodes that are there, as columns in the order in which they are tried, and what a try puts on them."""
+"""The existing nodes as columns in the order they are tried, and the pods that a solve puts on them."""
 
 from __future__ import annotations
 
@@ -21,11 +21,12 @@ from kschedweb.engine.objects.pod import Port
 from kschedweb.engine.objects.taints import Taint
 
 NOTHING_KNOWN: frozenset[str] = frozenset()
+# Addresses that stand for all addresses of a node.
 _UNSPECIFIED = ("0.0.0.0", "::")  # noqa: S104
 
 
 class ExistingNodes:
-    """The machines that stay, initialized ones first, then by name. ``free_column`` is room for pods in milli-units."""
+    """The machines that stay, initialized ones first, then by name. Cells of columns are in this order."""
 
     def __init__(self, world: ClusterState, daemons: Sequence[tuple[PodView, PodConstraints]]) -> None:
         self.world = world
@@ -34,8 +35,10 @@ class ExistingNodes:
         )
         self.place = {state_node.name: place for place, state_node in enumerate(self.machines)}
         self._remaining = [_remaining_amounts(state_node, daemons) for state_node in self.machines]
+        # Machines with a negative remainder take no pod.
         self.sound = np.array([min(amounts.values(), default=0) >= 0 for amounts in self._remaining], dtype=np.bool_)
         self.settling = np.array([_is_settling(world, state_node) for state_node in self.machines], dtype=np.bool_)
+        # Free amounts by resource, in milli-units; masks by requirement; masks by constraints; places by taints.
         self._free: dict[str, Column] = {}
         self._meeting: dict[Hashable, Mask] = {}
         self._having: dict[tuple[PodConstraints, bool], Mask] = {}
@@ -44,13 +47,14 @@ class ExistingNodes:
             self._by_taints.setdefault(state_node.taints, []).append(place)
 
     def free_column(self, name: str) -> Column:
-        """What is free of a resource on each machine; not to be changed."""
+        """Return the free amount of a resource on each machine, in milli-units; read only."""
         if name not in self._free:
             self._free[name] = to_column([amounts.get(name, 0) for amounts in self._remaining])
         return self._free[name]
 
     def open_to(self, wants: PodConstraints, pod_requirements: Requirements) -> Mask:
-        """The machines whose taints the pod tolerates and whose labels it accepts."""
+        """Return the machines whose taints the pod tolerates and whose labels it accepts."""
+        # Constraints have two kinds of requirements, with and without preferences, so this key tells all apart.
         key = wants, pod_requirements is wants.strict_requirements
         if key not in self._having:
             mask = self._tolerated_mask(wants)
@@ -74,7 +78,7 @@ class ExistingNodes:
 
 
 class ExistingNodePlacements:
-    """The fleet in one try: without the machines that are ``gone``, with the pods that the try has put on it."""
+    """The existing nodes during one solve: without the removed machines, with the pods placed so far."""
 
     def __init__(self, fleet: ExistingNodes, removed: Collection[str], *, consolidating: bool) -> None:
         self.fleet, self.pods = fleet, dict[int, list[PodView]]()
@@ -83,12 +87,13 @@ class ExistingNodePlacements:
         self._alive[[fleet.place[name] for name in removed if name in fleet.place]] = False
         self._removed = removed
         self._free: dict[str, Column] = {}
+        # Kept only where they differ from the fleet's, which every solve shares: most solves touch few machines.
         self._narrowed: dict[int, Requirements] = {}
         self._ports: dict[int, list[Port]] = {}
         self._attached: dict[int, Attached] = {}
 
     def list_hostnames(self) -> Iterator[str]:
-        """The host names of the machines that stay."""
+        """Return the host names of the machines that stay."""
         return (state_node.hostname for state_node in self.fleet.machines if state_node.name not in self._removed)
 
     def by_name(self) -> dict[str, list[PodView]]:
@@ -102,8 +107,9 @@ class ExistingNodePlacements:
         topology: Topology,
         volumes: Sequence[Requirements],
     ) -> bool:
-        """Put the pod on the first machine that takes it; whether there is one. ``pod_requirements``: of labels."""
+        """Put the pod on the first machine that accepts it; return whether there is one."""
         usable = self._usable_mask(pod, wants, pod_requirements)
+        # A plain pod depends on columns only, so that the first machine of the mask is the answer.
         plain = not volumes and not pod.volumes and not pod.pod_data.ports and not topology.concerns(pod)
         if plain:
             place = int(usable.argmax()) if len(usable) else 0
@@ -121,11 +127,13 @@ class ExistingNodePlacements:
     def _usable_mask(self, pod: PodView, wants: PodConstraints, pod_requirements: Requirements) -> Mask:
         fleet = self.fleet
         mine = fleet.open_to(wants, pod_requirements)
+        # A pod may have given a machine labels that it did not have; the shared masks do not know these.
         for place, requirements in self._narrowed.items():
             if mine[place] != (accepts := requirements.is_compatible(pod_requirements)):
                 mine = mine.copy()
                 mine[place] = accepts and wants.tolerates(fleet.machines[place].taints)
         mask = self._alive & mine
+        # Pods that run elsewhere must not be counted onto nodes that are about to become candidates themselves.
         if self._consolidating and pod.phase != PENDING and pod.node not in fleet.world.terminating_nodes:
             mask &= ~fleet.settling
         for name, amount in pod.pod_data.requests.items():
@@ -134,7 +142,7 @@ class ExistingNodePlacements:
         return mask
 
     def free_column(self, name: str) -> Column:
-        """What is left of a resource on each machine, in milli-units; not to be changed."""
+        """Return what is left of a resource on each machine, in milli-units; read only."""
         return self._free[name] if name in self._free else self.fleet.free_column(name)
 
     def _narrow_node(
@@ -146,7 +154,10 @@ class ExistingNodePlacements:
         topology: Topology,
         volumes: Sequence[Requirements],
     ) -> Requirements | None:
-        """The requirements of the machine with the pod on it; None where ports, volumes or topology are against it."""
+        """Return the requirements of the machine with the pod on it.
+
+        None if ports, volumes or topology exclude the pod.
+        """
         machine = self.fleet.machines[place]
         if has_port_conflict(pod.pod_data.ports, self._ports_of(place, machine)) or self._exceeds_volume_limits(
             place, machine, pod
@@ -209,7 +220,7 @@ class ExistingNodePlacements:
         return self._storage.find_attached(machine.counted_pods) if attached is None else attached
 
     def _exceeds_volume_limits(self, place: int, machine: StateNode, pod: PodView) -> bool:
-        """Whether a driver could not attach the pod's volumes too."""
+        """Return whether a driver could not attach the pod's volumes too."""
         if not pod.volumes or machine.node is None:
             return False
         limits = self._storage.limits.get(machine.node.name, {})
@@ -218,7 +229,7 @@ class ExistingNodePlacements:
 
 
 def has_port_conflict(ports: Iterable[Port], used_ports: Iterable[Port]) -> bool:
-    """Whether a port of the node is wanted that is taken."""
+    """Return whether a wanted host port is taken."""
     return any(
         port[1:] == other[1:] and (port[0] == other[0] or port[0] in _UNSPECIFIED or other[0] in _UNSPECIFIED)
         for port in ports
@@ -227,7 +238,7 @@ def has_port_conflict(ports: Iterable[Port], used_ports: Iterable[Port]) -> bool
 
 
 def _remaining_amounts(machine: StateNode, daemons: Sequence[tuple[PodView, PodConstraints]]) -> Milli:
-    """What is free for pods, without what daemons that are to come will take."""
+    """Return what is free for pods, less what daemons that are still to come will take."""
     coming = sum_requests(
         pod
         for pod, wants in daemons
@@ -241,7 +252,7 @@ def _remaining_amounts(machine: StateNode, daemons: Sequence[tuple[PodView, PodC
 
 
 def _is_settling(world: ClusterState, machine: StateNode) -> bool:
-    """Whether the consolidateAfter of its NodePool has not passed since pods came or went."""
+    """Return whether consolidateAfter of the NodePool has not passed since the last pod event."""
     pool, claim = world.pools_by_name.get(machine.pool), machine.claim
     if pool is None or pool not in world.usable_pools or claim is None or not pool.consolidate_after:
         return False

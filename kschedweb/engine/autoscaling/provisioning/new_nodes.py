@@ -1,4 +1,4 @@
-"""A new node while pods are put on it: what is required of it, and which instance types can still be it."""
+"""A new node while pods are put on it: its requirements, and the instance types it can still have."""
 
 from __future__ import annotations
 
@@ -20,6 +20,7 @@ from kschedweb.engine.objects.node import HOSTNAME
 from kschedweb.engine.objects.pod import Port
 from kschedweb.engine.values import dataclass
 
+# Karpenter's words.
 RESERVATIONS_TAKEN = (
     "one or more instance types with compatible reserved offerings are available, but could not be reserved"
 )
@@ -30,20 +31,22 @@ LOST = "satisfying updated nodeclaim constraints would remove all compatible res
 
 @dataclass(frozen=True, slots=True)
 class NewNodeFit:
-    """What a new node becomes with one more pod. ``reserved`` are the reservations it would hold."""
+    """A new node as it would be with one more pod."""
 
     requirements: Requirements
     types: Mask
+    # The reservations that it would hold.
     reserved: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class NewNodeContext:
-    """What new nodes of one try share. ``strict``: a pod waits rather than doing without a reservation."""
+    """The state that all new nodes of a solve share."""
 
     world: ClusterState
     topology: Topology
     reservations: ReservationManager
+    # A pod waits rather than doing without a reservation.
     strict: bool
 
 
@@ -53,15 +56,17 @@ class NewNode:
     def __init__(self, template: NodeClaimTemplate, types: Mask, host: str, around: NewNodeContext) -> None:
         self.template, self.types, self.host, self._context = template, types, host, around
         self.requirements = template.requirements.copy()
+        # The placeholder lets topology by host name treat the node as a domain of its own.
         self.requirements.add([new_requirement(HOSTNAME, IN, (host,))])
         self.pods: list[PodView] = []
         self.used: Milli = {}
         self._ports: list[Port] = []
         self._reserved: tuple[str, ...] = ()
+        # The most that any type has left, by resource; cleared with every pod.
         self._room: Milli = {}
 
     def is_hopeless(self, pod: PodView) -> bool:
-        """Whether no type has room for the pod, which is quickly seen."""
+        """Return whether no type has room for the pod; a cheap test before the full one."""
         for name, amount in pod.pod_data.requests.items():
             if name not in self._room:
                 self._room[name] = self.template.catalogue.find_roomiest(self.types, name) - self.used.get(name, 0)
@@ -78,7 +83,7 @@ class NewNode:
         *,
         relax: bool,
     ) -> NewNodeFit | SchedulingRefusal:
-        """What becomes of the node with the pod; ``relax``: minValues that cannot be met are lowered."""
+        """Return the node as it would be with the pod; ``relax`` lowers minValues that cannot be met."""
         taints = self.template.pool.taints
         if not wants.tolerates(taints):
             return create_refusal(wants.explain_intolerance(taints))
@@ -110,14 +115,14 @@ class NewNode:
         self._reserved = fit.reserved
 
     def finalize_scheduling(self) -> None:
-        """All pods are placed: the host name was for topology alone, reservations are asked for."""
+        """Finish the node: drop the host name, which was for topology only, and require its reservations."""
         self.requirements.pop(HOSTNAME, None)
         if self._reserved:
             self.requirements[CAPACITY_TYPE] = new_requirement(CAPACITY_TYPE, IN, (RESERVED,))
             self.requirements.add([new_requirement(RESERVATION, IN, self._reserved)])
 
     def compute_requests(self) -> Quantities:
-        """What its pods ask for, and the least that daemons do on any of its types."""
+        """Return the requests of its pods, plus the least that daemons request on any of its types."""
         smallest: Quantities = {}
         for group in self.template.groups:
             if (group.types & self.types).any():
@@ -155,7 +160,7 @@ class NewNode:
         )
 
     def _offerings_to_reserve(self, types: Mask, requirements: Requirements) -> tuple[str, ...] | SchedulingRefusal:
-        """The reservations that the node could hold a slot of."""
+        """Return the reservations of which the node could hold a slot."""
         catalogue, around = self.template.catalogue, self._context
         if not catalogue.reserves:
             return ()

@@ -1,4 +1,4 @@
-"""Why new nodes are what they are, and which NodePools none can come of, as plain data."""
+"""Why new nodes are as they are, and why NodePools can launch none, as plain data."""
 
 from __future__ import annotations
 
@@ -6,19 +6,20 @@ from kschedweb.engine.autoscaling.provisioning.scheduling_context import Schedul
 from kschedweb.engine.autoscaling.provisioning.solver import Proposal, Solver
 from kschedweb.engine.objects.json_access import Json
 
+# The first is Karpenter's text, the others are ours.
 WITHOUT_TYPES = "NodePool requirements filtered out all compatible available instance types"
 STATIC, TERMINATING = "It is static: pods bring no nodes", "It is being deleted"
 
 
 def explain_offers(context: SchedulingContext) -> list[Json]:
-    """For each new node for pods that wait: what Karpenter would ask the cloud for, the cheapest offers first."""
+    """Return the new nodes for waiting pods: what Karpenter would request, the cheapest offers first."""
     pods = [*context.pending_pods, *context.world.leaving_pods]
     solution = Solver(context, pods if context.world.usable_pools else []).solve()
     return [_proposal_to_json(proposal) for proposal in solution.new]
 
 
 def explain_pools(context: SchedulingContext) -> list[Json]:
-    """The NodePools in the order in which they are tried; those that no node can come of last, with why."""
+    """Return the NodePools in the order they are tried; those that can launch no node come last, with the reason."""
     world = context.world
     pools: list[Json] = [
         {

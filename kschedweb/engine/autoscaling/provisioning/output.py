@@ -1,4 +1,4 @@
-"""What Karpenter would launch, as plain data in the form of the oracle's command line."""
+"""Provisioning as plain data, in the form that the oracle's command line prints."""
 
 from __future__ import annotations
 
@@ -17,10 +17,13 @@ _PLACEHOLDER = re.compile(r"hostname-placeholder-\d+")
 
 
 def provision_nodes(context: SchedulingContext, chance: Random | None = None) -> Json:
-    """New nodes for pods that wait, and where the others go. ``chance`` decides where the original walks a map."""
+    """Return new nodes for waiting pods, and where the other pods go.
+
+    ``chance`` decides the order where Karpenter ranges over a Go map.
+    """
     world = context.world
     pods = [*context.pending_pods, *world.leaving_pods]
-    # Without a NodePool nothing is placed, not even on nodes that are there.
+    # Without a NodePool Karpenter places nothing, not even on existing nodes.
     return _solution_to_json(context, Solver(context, pods if world.usable_pools else [], chance=chance).solve())
 
 
@@ -43,7 +46,7 @@ def _solution_to_json(context: SchedulingContext, solution: Solution) -> Json:
 
 
 def new_claim(node: NewNode, types: list[int]) -> Json:
-    """A NodeClaim that would be created; its instance types by price, then by name."""
+    """Return a NodeClaim that would be created, with its instance types by price, then by name."""
     catalogue = node.template.catalogue
     prices = catalogue.find_cheapest(node.requirements)
     priced_types = [(_finite_price(float(prices[place])), catalogue.types[place].name) for place in types]
@@ -59,6 +62,7 @@ def new_claim(node: NewNode, types: list[int]) -> Json:
         "pods": pod_keys(node.pods),
         "requests": {name: str(amount) for name, amount in node.compute_requests().items()},
     }
+    # The oracle does not print labels that every node of the pool has.
     hidden = (NODEPOOL, f"{KWOK_GROUP}/kwoknodeclass")
     labels = {key: value for key, value in node.template.pool.all_labels.items() if not key.startswith(hidden)}
     taints = [taint_json(taint) for taint in node.template.pool.taints]
@@ -66,7 +70,7 @@ def new_claim(node: NewNode, types: list[int]) -> Json:
 
 
 def _finite_price(price: float) -> float:
-    """The price as it is told; -1 for what cannot be launched."""
+    """Return the price as it is printed: -1 for what cannot be launched."""
     return -1 if price == float("inf") else price
 
 
@@ -79,5 +83,5 @@ def pod_keys(pods: list[PodView]) -> list[str]:
 
 
 def clean_message(text: str) -> str:
-    """A message without the numbers of nodes that are not there yet."""
+    """Remove the numbers of placeholder nodes from a message."""
     return _PLACEHOLDER.sub("hostname-placeholder", text)

@@ -1,4 +1,4 @@
-"""Why Karpenter leaves some of the pods alone that wait for nodes."""
+"""Why Karpenter ignores some pods that wait for nodes."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from kschedweb.engine.autoscaling.offers.requirements import DOES_NOT_EXIST, IN,
 
 
 def find_problem(world: ClusterState, pod: PodView) -> str:
-    """Why Karpenter does not look at a pod that waits, in its words; "" where it does."""
+    """Return why Karpenter ignores a waiting pod, in its words; "" if it does not."""
     problems = list(_find_problems(pod.pod_data.wants, world.well_known_labels))
     try:
         world.storage.validate_claims(pod)
@@ -36,6 +36,7 @@ def _find_problems(wants: PodConstraints, well_known_labels: frozenset[str]) -> 
             yield from _check_expression(expression, well_known_labels)
 
 
+# Pods of a cluster share few expressions, and each check builds texts.
 @lru_cache(maxsize=4096)
 def _check_expression(expression: WrittenRequirement, well_known_labels: frozenset[str]) -> tuple[str, ...]:
     key, operator, _ = expression

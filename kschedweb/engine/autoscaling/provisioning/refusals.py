@@ -1,4 +1,4 @@
-"""Why a pod cannot be placed. The words are made when someone asks, as most refusals are never read."""
+"""Refusals to place a pod. Their text is built on request, as most are never read."""
 
 from __future__ import annotations
 
@@ -9,10 +9,13 @@ from kschedweb.engine.values import dataclass
 
 @dataclass(frozen=True, slots=True)
 class SchedulingRefusal:
-    """``reserved``: the pod waits for a reservation, ``devices``: it claims devices; it then gives up no preference."""
+    """Why a pod cannot be placed."""
 
+    # Returns the text in Karpenter's words.
     say: Callable[[], str]
+    # The pod waits for a reservation.
     reserved: bool = False
+    # The pod claims devices.
     devices: bool = False
 
     @property
@@ -21,12 +24,12 @@ class SchedulingRefusal:
 
 
 def create_refusal(text: str, *, reserved: bool = False, devices: bool = False) -> SchedulingRefusal:
-    """A refusal whose words are there already."""
+    """Create a refusal with a fixed text."""
     return SchedulingRefusal(lambda: text, reserved, devices)
 
 
 def combine_refusals(refusals: Iterable[SchedulingRefusal]) -> SchedulingRefusal:
-    """Several refusals as one."""
+    """Join several refusals to one."""
     listed = tuple(refusals)
     reserved, devices = any(refusal.reserved for refusal in listed), any(refusal.devices for refusal in listed)
     return SchedulingRefusal(lambda: "; ".join(refusal.say() for refusal in listed), reserved, devices)

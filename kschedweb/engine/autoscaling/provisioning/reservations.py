@@ -1,4 +1,4 @@
-"""How many slots of each reservation are left while new nodes are worked out."""
+"""The free slots of each reservation while new nodes are computed."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from kschedweb.engine.autoscaling.offers.labels import RESERVED
 
 
 class ReservationManager:
-    """Slots by reservation id; each new node takes at most one of each."""
+    """Slots by reservation id; a new node holds at most one of each."""
 
     def __init__(self, slots: dict[str, int]) -> None:
         self._remaining = dict(slots)
         self._held_by_host: dict[str, set[str]] = {}
 
     def can_reserve(self, host: str, identity: str) -> bool:
-        """Whether a node can have a slot, or has one."""
+        """Return whether a node holds a slot or can get one."""
         return identity in self._held_by_host.get(host, ()) or self._remaining[identity] > 0
 
     def reserve_slots(self, host: str, identities: Iterable[str]) -> None:
-        """The node has a slot of just these reservations."""
+        """Let the node hold a slot of exactly these reservations."""
         requested, current = set(identities), self._held_by_host.get(host, set())
         for identity in requested - current:
             self._remaining[identity] -= 1
@@ -30,7 +30,7 @@ class ReservationManager:
 
 
 def count_slots(world: ClusterState) -> dict[str, int]:
-    """The slots of each reservation: the fewest, where several offerings tell of it."""
+    """Return the slots of each reservation; the fewest if several offerings report it."""
     slots_by_id: dict[str, int] = {}
     names = {pool.name for pool in world.usable_pools}
     for sold in world.types:

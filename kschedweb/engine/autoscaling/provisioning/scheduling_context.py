@@ -1,4 +1,4 @@
-"""What every try on a cluster has in common, worked out once: templates of new nodes, daemons, topology, the fleet."""
+"""What all solves on a cluster share, computed once: node templates, daemons, topology domains, existing nodes."""
 
 from __future__ import annotations
 
@@ -32,9 +32,10 @@ from kschedweb.engine.values import dataclass
 
 @dataclass(frozen=True, slots=True, eq=False)
 class DaemonGroup:
-    """Instance types on which the same daemons run, and what those ask for together."""
+    """Instance types on which the same daemons run, with the requests of these daemons."""
 
     types: Mask
+    # In milli-units.
     overhead: Milli
     overhead_quantities: Quantities
     ports: tuple[Port, ...]
@@ -42,17 +43,19 @@ class DaemonGroup:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class NodeClaimTemplate:
-    """What new nodes of a NodePool are. ``types`` are those that its requirements leave."""
+    """The new nodes of a NodePool."""
 
     pool: NodePool
     catalogue: Catalogue
     requirements: Requirements
+    # The instance types that its requirements allow.
     types: Mask
+    # By the daemons that run on them; together they are all of ``types``.
     groups: tuple[DaemonGroup, ...]
 
 
 class SchedulingContext:
-    """The ground on which pods are placed."""
+    """A cluster with everything that does not change between solves."""
 
     def __init__(self, world: ClusterState) -> None:
         self.world = world
@@ -61,14 +64,16 @@ class SchedulingContext:
         self.templates = [
             template for pool in world.usable_pools if (template := self._create_template(pool)) is not None
         ]
+        # Karpenter counts daemons after all templates are filtered.
         self.templates = [replace(template, groups=self._daemon_groups(template)) for template in self.templates]
-        # The daemons' wishes are by now what the templates have left of them, as in Karpenter.
+        # `_daemon_groups` has relaxed the daemons' constraints by now, and existing nodes see the rest, as in
+        # Karpenter.
         daemons = [(pod, wants) for pod, wants in zip(world.daemons, self._wants, strict=True)]
         self.fleet = ExistingNodes(world, [daemon for daemon in daemons if not daemon[0].pod_data.claims_devices])
 
     @cached_property
     def pending_pods(self) -> list[PodView]:
-        """The pods that wait for a node that Karpenter may bring."""
+        """The pods that wait for a node that Karpenter may launch."""
         pods = [pod for pod in self.world.pods if pod.is_provisionable]
         return [pod for pod in pods if not find_problem(self.world, pod)]
 
@@ -85,7 +90,7 @@ class SchedulingContext:
         return remaining
 
     def limits_without(self, removed: Collection[str]) -> dict[str, Milli]:
-        """What the limits of each NodePool leave, in milli-units, without the machines of these names."""
+        """Return what is left of each NodePool's limits, in milli-units, without the machines of these names."""
         remaining = dict(self._limits)
         for machine in (self.fleet.machines[self.fleet.place[name]] for name in removed):
             if remaining.get(machine.pool):
@@ -96,12 +101,12 @@ class SchedulingContext:
 
     @cached_property
     def has_prefer_no_schedule(self) -> bool:
-        """Whether a NodePool has a taint that only prefers that no pod comes."""
+        """True if a usable NodePool has a taint of effect PreferNoSchedule."""
         return any(taint.effect == PREFER_NO_SCHEDULE for pool in self.world.usable_pools for taint in pool.taints)
 
     @cached_property
     def without_types(self) -> list[NodePool]:
-        """The usable NodePools whose requirements leave no instance type."""
+        """The usable NodePools whose requirements allow no instance type."""
         pool_names = {template.pool.name for template in self.templates}
         return [pool for pool in self.world.usable_pools if pool.name not in pool_names]
 
@@ -134,7 +139,10 @@ class SchedulingContext:
         )
 
     def _runs_on_type(self, template: NodeClaimTemplate, place: int, number: int) -> bool:
-        """Whether a daemon would run on a type. Required terms that fail are given up for good, as in Karpenter."""
+        """Return whether a daemon would run on a type.
+
+        Required terms that fail are dropped for good, also for later types, as in Karpenter.
+        """
         wants: PodConstraints | None = self._wants[number].tolerate_prefer_no_schedule()
         type_requirements = template.catalogue.types[place].requirements
         while wants is not None:

@@ -1,4 +1,4 @@
-"""Where pods go: onto nodes that are there, onto nodes that would be new, or nowhere; Karpenter's Solve."""
+"""Karpenter's Solve: places pods on existing nodes, on new nodes, or nowhere."""
 
 from __future__ import annotations
 
@@ -24,22 +24,23 @@ from kschedweb.engine.patience import checkpoint
 from kschedweb.engine.validation.gosort import SHORT, sort_slice
 from kschedweb.engine.values import dataclass
 
+# The most instance types of a NodeClaim (Karpenter's MaxInstanceTypes).
 MOST_TYPES = 600
-"""How many instance types a NodeClaim names at most."""
 DEVICES = "pod has Dynamic Resource Allocation requirements that are not yet supported by Karpenter"
 
 
 @dataclass(slots=True)
 class Proposal:
-    """A NodeClaim that would be created, its ``types`` as places in the catalogue from the cheapest on."""
+    """A NodeClaim that would be created."""
 
     node: NewNode
+    # Places in the catalogue, cheapest first.
     types: list[int]
 
 
 @dataclass(slots=True)
 class Solution:
-    """What became of each pod: ``placed`` on nodes that are there, ``new`` nodes, or ``errors``."""
+    """The result of a solve: every pod is on an existing node, on a new node, or has an error."""
 
     placed: ExistingNodePlacements
     new: list[Proposal] = field(default_factory=list)
@@ -47,7 +48,7 @@ class Solution:
 
 
 class Solver:
-    """One try. ``gone`` are machines that are left out, by name; ``consolidating``: nodes are to go, none to come."""
+    """One solve. ``removed`` names machines to leave out; ``consolidating`` solves to remove nodes, not to add any."""
 
     def __init__(
         self,
@@ -60,6 +61,7 @@ class Solver:
     ) -> None:
         self._context, self._world, self._chance = context, context.world, chance
         self._best_effort = context.world.settings.best_effort
+        # Requirements of volumes by uid of the pod, one of which must hold.
         self._volumes: dict[str, list[Requirements]] = {}
         self._pods = pods
         self._topology = Topology(context.domains, removed, [pod for pod in pods if self._places_volumes(pod)], chance)
@@ -69,12 +71,15 @@ class Solver:
         reservations = ReservationManager(context.slots)
         self._new_node_context = NewNodeContext(self._world, self._topology, reservations, strict=not consolidating)
         self._new: list[NewNode] = []
+        # Numbers the placeholder host names.
         self._hosts = 0
 
     def solve(self) -> Solution:
         errors: dict[PodView, SchedulingRefusal] = {}
         queue = deque(sorted(self._pods, key=lambda pod: pod.order))
         pushed: dict[str, int] = {}
+        # A pod that failed is tried again until a whole round of the queue changes nothing, as in Karpenter's
+        # `Queue.Pop`.
         while queue and pushed.get(queue[0].uid) != len(queue):
             checkpoint()
             pod = queue.popleft()
@@ -91,7 +96,7 @@ class Solver:
         return self._build_solution(errors)
 
     def _try_schedule(self, pod: PodView) -> SchedulingRefusal | None:
-        """Place the pod, giving up one preference after the other."""
+        """Place the pod, relaxing one preference after the other."""
         wants: PodConstraints = pod.pod_data.wants
         while (refusal := self._add_pod(pod, wants)) is not None:
             fewer = None if refusal.is_final else wants.relax(self._context.has_prefer_no_schedule)
@@ -122,7 +127,7 @@ class Solver:
     def _add_to_new_node(
         self, pod: PodView, wants: PodConstraints, pod_requirements: Requirements, volumes: Sequence[Requirements]
     ) -> SchedulingRefusal | None:
-        """Put the pod on a new node of the first NodePool that has one for it."""
+        """Put the pod on a new node of the first NodePool that can take it."""
         refusals: list[SchedulingRefusal] = []
         for template in self._context.templates:
             node = self._create_node(template)
@@ -133,11 +138,13 @@ class Solver:
             if isinstance(fit, NewNodeFit):
                 node.add(pod, fit)
                 self._new.append(node)
+                # The node's type is not chosen yet, so that its largest type counts against the limits.
                 self._remaining_limits[template.pool.name] = subtract_amounts(
                     self._remaining_limits[template.pool.name], template.catalogue.find_largest(node.types)
                 )
                 return None
             refusals.append(fit)
+            # Lower NodePools must not take a pod that waits for a reservation.
             if fit.reserved:
                 break
         return combine_refusals(refusals)
@@ -155,17 +162,18 @@ class Solver:
         return NewNode(template, types, f"hostname-placeholder-{self._hosts:04d}", self._new_node_context)
 
     def _sort_new_nodes(self) -> None:
-        """The emptiest new node first, in the order that Go's sort leaves."""
+        """Sort the emptiest new node first, in the order that Go's sort leaves."""
         numbers = [len(node.pods) for node in self._new]
         if all(first <= two for first, two in pairwise(numbers)):
             return
+        # Go's sort is stable for short slices only: it sorts these by insertion.
         if len(numbers) <= SHORT:
             self._new.sort(key=lambda node: len(node.pods))
         else:
             sort_slice(self._new, lambda node, other: len(node.pods) < len(other.pods))
 
     def _build_solution(self, errors: dict[PodView, SchedulingRefusal]) -> Solution:
-        """The new nodes with their types by price, and not more than a NodeClaim names."""
+        """Return the new nodes with their types by price, cut to what a NodeClaim can list."""
         solution = Solution(self._placed, errors=errors)
         for node in self._new:
             catalogue, requirements = node.template.catalogue, node.requirements
@@ -182,7 +190,7 @@ class Solver:
         return solution
 
     def _places_volumes(self, pod: PodView) -> bool:
-        """Whether it is known where the volumes of the pod can be, which is kept; else they do not count."""
+        """Return whether the volumes' requirements are known, and keep them; otherwise the pod does not count."""
         if not pod.volumes:
             return True
         try:

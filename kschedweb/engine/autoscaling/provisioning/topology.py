@@ -1,4 +1,4 @@
-"""The topology of one try: the groups that its pods belong to, counted over the cluster without those pods."""
+"""The topology of one solve: the groups that its pods belong to, counted over the cluster without those pods."""
 
 from __future__ import annotations
 
@@ -31,19 +31,24 @@ from kschedweb.engine.values import dataclass
 
 @dataclass(frozen=True, slots=True)
 class DomainTally:
-    """What a rule counts over the whole cluster: ``pods`` and ``nodes`` to their domains, and the sums."""
+    """The counts of a rule over the whole cluster."""
 
+    # Pods by domain.
     counts: dict[str, int]
-    pods: dict[str, str]  # by uid
+    # Domain by uid of the pod.
+    pods: dict[str, str]
+    # Domain by name of the node.
     nodes: dict[str, str]
+    # Nodes by domain.
     registered: dict[str, int]
 
 
 class Domains:
-    """Which domains new nodes can be in, and the tallies of a cluster, worked out once."""
+    """The domains of new nodes and the tallies of a cluster, shared by all solves."""
 
     def __init__(self, world: ClusterState) -> None:
         self.world = world
+        # By label key and domain, the taints of the NodePools that offer it; [()] if one has none.
         self._offered: dict[str, dict[str, list[tuple[Taint, ...]]]] = {}
         self._tallies: dict[Hashable, DomainTally] = {}
         self._inverse: list[tuple[PodView, TopologyRule, str | None]] | None = None
@@ -56,7 +61,10 @@ class Domains:
                 )
 
     def find_offered(self, rule: TopologyRule, wants: PodConstraints) -> dict[str, int]:
-        """The domains of a key that new nodes can be in, without pods; where taints count, those that are tolerated."""
+        """Return the domains of a key that new nodes can be in, each with 0 pods.
+
+        If taints count for the rule, only domains whose taints the pod tolerates.
+        """
         listed = self._offered.get(rule.key, {})
         if rule.filter is not None and rule.filter.taints_policy == IGNORE:
             return dict.fromkeys(listed, 0)
@@ -69,7 +77,7 @@ class Domains:
         return self._tallies[key]
 
     def list_inverse(self) -> list[tuple[PodView, TopologyRule, str | None]]:
-        """The terms by which placed pods keep others off, each with the domain of its pod."""
+        """Return the anti-affinity terms of placed pods, each with its pod and the domain that it keeps free."""
         if self._inverse is None:
             self._inverse = [
                 (pod, self.create_rule(ANTI_AFFINITY, term, pod), machine.node.labels.get(term.key))
@@ -81,7 +89,7 @@ class Domains:
         return self._inverse
 
     def create_rule(self, kind: str, term: PodTerm, pod: PodView) -> TopologyRule:
-        """The rule of a term of (anti-)affinity to pods."""
+        """Create the rule of a pod affinity or anti-affinity term."""
         if term.namespace_selector is None:
             return pod_rule(kind, term, term.namespaces or (pod.namespace,))
         selected = [name for name, labels in self.world.namespaces.items() if term.namespace_selector.matches(labels)]
@@ -100,6 +108,7 @@ class Domains:
 
     def _insert_domains(self, key: str, domains: Iterable[str], taints: tuple[Taint, ...]) -> None:
         taints_by_domain = self._offered.setdefault(key, {})
+        # One set without taints makes the domain open to all pods, so that no other set matters.
         for domain in domains:
             sets = taints_by_domain.get(domain)
             if sets is None or not taints:
@@ -118,6 +127,7 @@ class Domains:
                 tally.nodes[machine.name] = domain
                 tally.registered[domain] = tally.registered.get(domain, 0) + 1
         counted: dict[str, str | None] = {}
+        # A selector is evaluated once for all pods that it cannot tell apart.
         for alike in self.world.pods_by_kind.values():
             first = alike[0]
             if first.namespace in rule.namespaces and rule.selecting.listing.matches(first.labels):
@@ -136,7 +146,7 @@ class Domains:
             tally.counts[domain] = tally.counts.get(domain, 0) + 1
 
     def _find_domain(self, rule: TopologyRule, name: str) -> str | None:
-        """The domain of a node, None where it has none or does not count."""
+        """Return the domain of a node; None if it has none or does not count."""
         node = self.world.nodes.get(name)
         if node is None:
             return None
@@ -146,13 +156,14 @@ class Domains:
 
 
 class Topology:
-    """The groups of one try. ``gone`` are the machines that are left out, ``pods`` those that are to be placed."""
+    """The groups of one solve. ``removed`` names machines to leave out, ``pods`` are those to be placed."""
 
     def __init__(
         self, domains: Domains, removed: Collection[str], pods: Sequence[PodView], chance: Random | None = None
     ) -> None:
         self._domains, self._removed, self._chance = domains, removed, chance
         self._moving = {pod.uid for pod in pods}
+        # Groups by what Karpenter tells them apart by; inverse groups are those of others' anti-affinity.
         self._ignoring = domains.world.settings.ignores_preferences
         self.groups: dict[Hashable, TopologyGroup] = {}
         self._inverse: dict[Hashable, TopologyGroup] = {}
@@ -164,7 +175,7 @@ class Topology:
             self.update(pod, pod.pod_data.wants)
 
     def update(self, pod: PodView, wants: PodConstraints) -> None:
-        """Let the pod belong to the groups of its wishes as they are now, and to no other."""
+        """Make the pod a member of the groups of its current constraints, and of no other."""
         for group in self._owned.pop(pod.uid, ()):
             group.owners.discard(pod.uid)
         if not wants.looks_at_pods:
@@ -181,7 +192,7 @@ class Topology:
                 owned_groups.append(self.groups[identity])
 
     def concerns(self, pod: PodView) -> bool:
-        """Whether any group has a say in where the pod goes."""
+        """Return whether any group restricts where the pod can go."""
         return pod.uid in self._owned or any(group.selects(pod) for group in self._inverse.values())
 
     def add_requirements(
@@ -191,7 +202,7 @@ class Topology:
         requirements: Requirements,
         allow_undefined: frozenset[str],
     ) -> Requirements | SchedulingRefusal:
-        """The requirements of a node with those of topology; a refusal where no domain is left."""
+        """Narrow a node's requirements by those of topology; a refusal if no domain is left."""
         owned_groups = self._owned.get(pod.uid, ())
         groups = [*owned_groups, *(group for group in self._inverse.values() if group.selects(pod))]
         if not groups:
@@ -210,11 +221,12 @@ class Topology:
         return narrowed
 
     def record(self, pod: PodView, taints: tuple[Taint, ...], requirements: Requirements) -> None:
-        """The pod goes to a node of these requirements."""
+        """Count the pod on a node with these requirements."""
         for group in self.groups.values():
             if not group.selects(pod) or not group.rule.counts_nodes_like(taints, requirements):
                 continue
             domains = requirements.requirement_for(group.rule.key).values
+            # Anti-affinity counts every domain that the node may end up in; the others need to know the one.
             if group.rule.kind == ANTI_AFFINITY or _is_one(requirements, group.rule.key):
                 group.record(domains)
         for group in self._inverse.values():
@@ -222,7 +234,7 @@ class Topology:
                 group.record(requirements.requirement_for(group.rule.key).values)
 
     def register(self, hosts: Iterable[str]) -> None:
-        """There are nodes of these names."""
+        """Add a domain for each of these host names."""
         of_hosts = [group for group in (*self.groups.values(), *self._inverse.values()) if group.rule.key == HOSTNAME]
         for host in hosts if of_hosts else ():
             for group in of_hosts:
@@ -255,6 +267,7 @@ class Topology:
         for domain, number in remaining.items():
             if number:
                 domains.setdefault(domain, 0)
+        # The tally counts the pods to be placed where they run now; they must not hinder themselves.
         counts = dict(tally.counts)
         for uid in self._moving & tally.pods.keys():
             counts[tally.pods[uid]] -= 1

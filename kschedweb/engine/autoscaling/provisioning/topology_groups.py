@@ -1,4 +1,4 @@
-"""Topology groups: how many pods of a kind there are in each domain, and which domains are left for the next one."""
+"""Topology groups: the number of matching pods in each domain, and the domains open to the next pod."""
 
 from __future__ import annotations
 
@@ -22,13 +22,15 @@ from kschedweb.engine.objects.node import HOSTNAME
 from kschedweb.engine.objects.taints import Taint, Toleration, is_tolerated
 from kschedweb.engine.values import dataclass
 
-MAX_SHOWN_DOMAINS = 25  # domains that a message counts
+# The most domains whose counts a message lists.
+MAX_SHOWN_DOMAINS = 25
 
 
 @dataclass(frozen=True, slots=True)
 class TopologyNodeFilter:
-    """Which nodes count for a spread: those that the pod could be on."""
+    """Selects the nodes that count for a spread: those that the pod could run on."""
 
+    # Requirements of the pod, one of which must hold.
     alternatives: tuple[Requirements, ...]
     taints_policy: str
     affinity_policy: str
@@ -46,13 +48,16 @@ class TopologyNodeFilter:
 
     @property
     def identity(self) -> Hashable:
-        """What Karpenter tells filters apart by: of requirements the keys alone, and nothing that is there twice."""
+        """The key by which Karpenter tells filters apart: only the keys of requirements, and no duplicates.
+
+        Karpenter hashes slices as sets by XOR, so that what occurs an even number of times cancels out.
+        """
         keys = _keep_odd(frozenset(alternative) for alternative in self.alternatives)
         return keys, self.taints_policy, self.affinity_policy, _keep_odd(self.tolerations)
 
     @property
     def content(self) -> Hashable:
-        """All that it goes by."""
+        """A key of everything that the filter depends on."""
         rules = tuple(
             frozenset(requirement.rule for requirement in alternative.values()) for alternative in self.alternatives
         )
@@ -71,17 +76,21 @@ def _keep_odd(items: Iterable[Hashable]) -> frozenset[Hashable]:
 
 @dataclass(frozen=True, slots=True)
 class TopologyRule:
-    """What a group counts and demands. ``identity`` is what Karpenter tells groups apart by."""
+    """What a group counts and requires."""
 
+    # SPREAD, AFFINITY or ANTI_AFFINITY.
     kind: str
+    # The topology key.
     key: str
     namespaces: frozenset[str]
     selecting: PodSelection
     max_skew: int = UNLIMITED
     min_domains: int | None = None
+    # Selects the nodes that count; None if all do.
     filter: TopologyNodeFilter | None = None
 
     @property
+    # Karpenter's `TopologyGroup.Hash`: rules of equal identity share a group, even if their filters differ.
     def identity(self) -> Hashable:
         of_nodes = None if self.filter is None else self.filter.identity
         return self.kind, self.key, self.namespaces, self.selecting.identity, self.max_skew, of_nodes
@@ -111,14 +120,17 @@ def pod_rule(kind: str, term: PodTerm, namespaces: Collection[str]) -> TopologyR
 
 
 class TopologyGroup:
-    """The pods that a rule counts, by domain. ``recorded`` are the domains that have, or had, any."""
+    """The number of pods that a rule counts, by domain."""
 
     __slots__ = ("domains", "owners", "recorded", "rule", "selected")
 
     def __init__(self, rule: TopologyRule, domains: dict[str, int], owners: set[str] | None = None) -> None:
         self.rule, self.domains = rule, domains
+        # Domains that have pods, or had some in this solve.
         self.recorded = {domain for domain, number in domains.items() if number}
+        # Uids of the pods that the rule belongs to.
         self.owners: set[str] = set() if owners is None else owners
+        # Results of `selects`, by kind of pod.
         self.selected: dict[Hashable, bool] = {}
 
     def selects(self, pod: PodView) -> bool:
@@ -140,7 +152,7 @@ class TopologyGroup:
     def next_domains(
         self, pod: PodView, of_pod: Requirement, of_node: Requirement, chance: Random | None
     ) -> Requirement:
-        """The domains that are left for the pod, of those that it and the node may be in."""
+        """Return the domains open to the pod, of those that it and the node may be in."""
         if self.rule.kind == SPREAD:
             domains: Iterable[str] = self._next_of_spread(pod, of_pod, of_node, chance)
         elif self.rule.kind == AFFINITY:
@@ -150,13 +162,14 @@ class TopologyGroup:
         return Requirement(self.rule.key, frozenset(domains))
 
     def describe_refusal(self, of_pod: Requirement, of_node: Requirement) -> str:
-        """That no domain is left, in Karpenter's words."""
+        """Return that no domain is open, in Karpenter's words."""
         names = sorted(self.domains)
         counts = ", ".join(f"{name}: {self.domains[name]}" for name in names[:MAX_SHOWN_DOMAINS])
         if len(names) > MAX_SHOWN_DOMAINS:
             counts += f" and {len(names) - MAX_SHOWN_DOMAINS} other(s)"
         return (
             f"unsatisfiable topology constraint for {self.rule.kind}, key={self.rule.key}"
+            # Karpenter leaves the parenthesis open too.
             f" (counts = {counts}, podDomains = {of_pod}, nodeDomains = {of_node}"
         )
 
@@ -167,6 +180,7 @@ class TopologyGroup:
         if rule.key == HOSTNAME and len(of_node.values) == 1:
             (host,) = of_node.values
             return [host] if domains.get(host, 0) + more <= rule.max_skew else []
+        # The skew counts the pod itself only if the selector matches it.
         bound = self._domain_min_count(of_pod) + rule.max_skew - more
         if of_node.operator == IN:
             usable = [domain for domain in of_node.values if domain in domains and domains[domain] <= bound]
@@ -178,8 +192,9 @@ class TopologyGroup:
         return [_pick_domain([domain for domain in usable if domains[domain] == fewest], chance)]
 
     def _domain_min_count(self, of_pod: Requirement) -> int:
-        """The least number of pods in a domain that the pod may be in."""
+        """Return the least number of pods in a domain that the pod may be in."""
         if self.rule.key == HOSTNAME:
+            # A new node can always be added, so that there may always be an empty host.
             return 0
         numbers = [number for domain, number in self.domains.items() if of_pod.has(domain)]
         if self.rule.min_domains is not None and len(numbers) < self.rule.min_domains:
@@ -200,7 +215,7 @@ class TopologyGroup:
         }
         if usable or not self._can_begin(pod, of_pod):
             return usable
-        # The first pod of its kind may begin anywhere; where the node leaves it a domain, there.
+        # The first pod of its kind may start in any domain; one that the node allows is preferred.
         both = of_pod.intersection(of_node)
         for allowed in (both, of_pod):
             if matching := [domain for domain in domains if allowed.has(domain)]:
@@ -208,7 +223,7 @@ class TopologyGroup:
         return usable
 
     def _can_begin(self, pod: PodView, of_pod: Requirement) -> bool:
-        """Whether the pod is of the kind it wants to be with, and no other is where it may be."""
+        """Return whether the pod matches its own affinity and no other matching pod is where it may go."""
         if not self.selects(pod):
             return False
         return not self.recorded or not any(
@@ -228,7 +243,7 @@ class TopologyGroup:
 
 
 def _pick_domain(domains: list[str], chance: Random | None) -> str:
-    """One of equally good domains."""
+    """Pick one of equally good domains."""
     return min(domains) if chance is None else chance.choice(sorted(domains))
 
 
@@ -236,7 +251,7 @@ _ANYTHING: dict[str, Requirement] = {}
 
 
 def any_domain(key: str) -> Requirement:
-    """A requirement that leaves every domain; shared, as it never changes."""
+    """Return a requirement that allows every domain; shared, as it never changes."""
     if key not in _ANYTHING:
         _ANYTHING[key] = new_exists_requirement(key)
     return _ANYTHING[key]

@@ -1,4 +1,4 @@
-"""Which instance types a new node can be with one more pod, and why none is left, in Karpenter's words."""
+"""The instance types that a new node can have with one more pod, and why there is none, in Karpenter's words."""
 
 from __future__ import annotations
 
@@ -26,35 +26,36 @@ from kschedweb.engine.objects.pod import Port
 from kschedweb.engine.objects.resources import CPU
 from kschedweb.engine.values import dataclass
 
+# In milli-CPU: a request of a million CPUs or more is probably a typo, says Karpenter.
 TYPO = 10**9
-"""A request of so many milli-CPU, a million CPUs, is taken for a slip."""
 
 
 @dataclass(frozen=True, slots=True)
 class FilteredTypes:
-    """The types that are left, and how many values there are for the keys of which more are wanted."""
+    """The remaining instance types."""
 
     types: Mask
+    # The number of values left, by key with too few for its minValues.
     short: dict[str, int]
 
 
 @dataclass(frozen=True, slots=True)
 class Verdicts:
-    """Which of the types looked at meet each criterion; only what is offered is found large enough."""
+    """Masks of the types that meet each criterion. Only offered types count as fitting, as in Karpenter."""
 
     meeting: Mask
     fitting: Mask
     offered: Mask
 
     def explain_failure(self) -> str:
-        """The first criterion, or pair of criteria, that no type meets."""
+        """Return the first criterion, or pair of criteria, that no type meets."""
         any_met = bool(self.meeting.any()), bool(self.fitting.any()), bool(self.offered.any())
         if not all(any_met):
             return _WORDS[any_met]
         return _UNMET if (self.fitting & ~self.meeting).any() else _TOO_SMALL
 
 
-# What no type meets, by whether any meets the requirements, is large enough, is offered.
+# What no type meets, by: any meets the requirements, any is large enough, any is offered.
 _WORDS = {
     (False, False, False): (
         "no instance type met the scheduling requirements or had enough resources or had a required offering"
@@ -88,6 +89,7 @@ def filter_instance_types(
     ]
     considered = np.zeros_like(types)
     fitting = np.zeros_like(types)
+    # Daemons differ between types, so that what is left for pods does too.
     for group in groups:
         considered |= group.types
         fitting |= group.types & catalogue.filter_fitting(
@@ -117,7 +119,7 @@ def _describe_failure(
 
 
 def _describe_resources(requests: Quantities, groups: Sequence[DaemonGroup]) -> str:
-    """What the pod asks for, with the least and the most that daemons take."""
+    """Format the pod's requests, with the least and the most that daemons add."""
     overheads = [group.overhead_quantities for group in groups if group.overhead_quantities]
     if not overheads:
         return text_of(requests)
