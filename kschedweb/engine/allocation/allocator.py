@@ -28,7 +28,7 @@ MANY = 512
 
 @dataclass(frozen=True, slots=True)
 class AllocationOutcome:
-    """How a search ended: with devices, or with exactly one of the three texts."""
+    """The end of a search: with devices, or with exactly one of the three texts."""
 
     # The score of the devices.
     worth: int = 0
@@ -60,7 +60,7 @@ class Allocator:
 
     @property
     def unknown(self) -> str:
-        """What all answers depend on and the simulation does not know; "" if nothing."""
+        """The unknown on which all answers depend; "" if there is none."""
         listed = self._inventory.problem
         return f"the node selector of ResourceSlice {listed}, which cannot be parsed" if listed else ""
 

@@ -32,8 +32,9 @@ class Features:
     # whatever its effect. A constraint on distinct values compares devices.
     local: bool = False
     # A configuration for all requests of a claim names none. An error of a selector names the device. A constraint on
-    # distinct values counts every device of a request. Counters are those of a driver's pool and exclude no other nodes
-    # from it. A request for all devices chooses those in use too.
+    # distinct values counts every device of a request. Counters are those of a driver's pool, and matter only on the
+    # nodes
+    # of their slice. A request for all devices takes them whatever of their capacity is in use.
     revised: bool = False
     # The status of devices being on is enough for kube-scheduler to pick another allocator.
     heeds_status: bool = False

@@ -23,7 +23,7 @@ IsRefused = Callable[[Sequence[ResourceClaim]], bool]
 
 
 class ObjectionReason(StrEnum):
-    """Why a device cannot be had, selectors aside."""
+    """The reasons why a device cannot be had, selectors aside."""
 
     # It is for other nodes.
     ELSEWHERE = "elsewhere"
@@ -38,7 +38,7 @@ class ObjectionReason(StrEnum):
 
 
 class RefusalReason(StrEnum):
-    """Why a search finds no devices."""
+    """The reasons why a search finds no devices."""
 
     # A request finds too few devices even on its own.
     SHORT = "short"
@@ -146,7 +146,7 @@ class ChoiceInspection:
 
 @dataclass(frozen=True, slots=True)
 class AllocationRefusal:
-    """Why the search refuses a claim."""
+    """The reason why the search refuses a claim."""
 
     why: RefusalReason
     # The claim, and the request that finds too few devices.

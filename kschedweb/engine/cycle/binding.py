@@ -16,7 +16,7 @@ PREEMPTED = "preempted"
 
 @dataclass(frozen=True, slots=True)
 class BindingRefusal:
-    """Why a pod is not bound although a node was found."""
+    """The refusal to bind a pod although a node was found."""
 
     message: str
     # Plugins; empty after an error.

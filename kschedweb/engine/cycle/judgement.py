@@ -15,7 +15,7 @@ from kschedweb.engine.values import dataclass
 
 
 class Agreement(StrEnum):
-    """How another scheduler's answer compares with the policy's."""
+    """The result of comparing another scheduler's answer with the policy's."""
 
     # Its node is among the best, or neither finds a node.
     AGREE = "agree"
@@ -117,7 +117,7 @@ def _compare_totals(explanation: Explanation, node: str, place: int, best: tuple
 
 @dataclass(frozen=True, slots=True)
 class JudgementReason:
-    """Why a pod goes to another node than before."""
+    """The reason why a pod goes to another node than before."""
 
     # The plugin that rejects the old node, or prefers the new one; "" if there is none to name.
     plugin: str = ""

@@ -60,7 +60,7 @@ class Scheduler:
         factories = configuration.release.factories if registry is None else registry
         self._frameworks = self._build_frameworks(factories)
         self._resizing = {}
-        # For the resize of a running pod, without plugins that do not report on resizes.
+        # Profiles for the resize of a running pod: without plugins that say nothing about resizes.
         if configuration.release.has_resize_preemption:
             silent = configuration.release.silent_about_resizes
             spoken = (profile.without_plugins(silent) for profile in configuration.profiles)
@@ -199,7 +199,7 @@ class Scheduler:
 
     @contextmanager
     def without_pod(self, key: str, *, keep_made_claims: bool = False) -> Iterator[Pod]:
-        """A context in which a bound pod is gone, as after ``evict_pod``; yields the pod without a node.
+        """Remove a bound pod for the duration of a context, as ``evict_pod`` does; yield it without a node.
 
         Its claims, with their volumes and devices, are restored afterwards. With ``keep_made_claims`` the claims that
         controllers generated for the pod are released but kept.

@@ -47,8 +47,8 @@ class SignaturePlans:
 
     def get(self, framework: Framework, pod: Pod) -> SignaturePlan | AdHocPlan:
         """Return the plan for ``pod``; without one of its signature, a plan for this pod only."""
-        # Popped and put back, so that the dict is ordered by last use.
         kind, selections = pod.signature, self._snapshot.objects.selection_version(pod)
+        # Popped and put back, so that the dict is ordered by last use.
         plan, made_for = self._plans.pop(kind, (None, None))
         if plan is None or made_for != selections:
             if kind not in self._seen:

@@ -39,9 +39,9 @@ class Move:
 
 @dataclass(frozen=True, slots=True)
 class Bound:
-    """What no plan can do better."""
+    """Limits that no plan can beat."""
 
-    # The fewest moves that have this plan's result.
+    # Any plan with this plan's result has at least this many moves.
     moves: int
     # The best value of the objective; None if no bound is known.
     value: float | None = None
@@ -52,7 +52,7 @@ class Bound:
 
 @dataclass(frozen=True, slots=True)
 class Stop:
-    """Why the search ended: one of the kinds above, and a sentence."""
+    """The end of a search: one of the kinds above, and a sentence."""
 
     kind: str
     text: str

@@ -86,7 +86,7 @@ class PreemptionEvaluator:
     def __init__(
         self, handle: Handle, cycle: Cycle, diagnosis: Diagnosis, by_clock: bool, groups: bool = False
     ) -> None:
-        """With ``groups``, pods of a group count as the group, and may have to go together."""
+        """Create the search; with ``groups``, pods of a group count as the group, and may have to go together."""
         self._handle, self._cycle, self._diagnosis, self._by_clock = handle, cycle, diagnosis, by_clock
         self._groups = groups
         self._beyond_room = handle.filters_beyond_room(cycle.pod)

@@ -136,7 +136,7 @@ class ClusterState:
 
     @cached_property
     def catalogues(self) -> dict[str, Catalogue]:
-        """What each NodePool can launch; NodePools that see the same types share a catalogue."""
+        """The instance types that each NodePool can launch; NodePools that see the same types share a catalogue."""
         by_type_names: dict[tuple[str, ...], Catalogue] = {}
         catalogues = {}
         for name in self.pools_by_name:

@@ -34,7 +34,7 @@ class NoNodePools(Exception):
 
 @dataclass(slots=True)
 class Command:
-    """What Karpenter would do: delete ``candidates``, or replace them by one node."""
+    """A consolidation command: delete ``candidates``, or replace them by one node."""
 
     candidates: list[DisruptionCandidate]
     # None if the candidates are only deleted.

@@ -1,4 +1,5 @@
-"""For each node, why Karpenter consolidates or keeps it, in its words and with the arithmetic, as plain data."""
+"""Explanations of why Karpenter consolidates or keeps each node, in its words and with the arithmetic, as plain
+data."""
 
 from __future__ import annotations
 

@@ -51,7 +51,7 @@ from kschedweb.engine.values import dataclass
 DEFAULT_PODS = 110_000
 # The overhead that the kwok provider assumes of every type, in milli-units.
 KWOK_OVERHEAD: Milli = {CPU: 100, MEMORY: 10 * 1024 * 1024 * 1000}
-# Names of AWS's form, of which the kwok provider takes size and family.
+# Names of AWS's form, of which the kwok provider takes the size.
 _SIZED = re.compile(r"\w+\.(nano|micro|small|medium|large|\d*xlarge|metal)")
 
 

@@ -133,7 +133,7 @@ class ExistingNodePlacements:
                 mine = mine.copy()
                 mine[place] = accepts and wants.tolerates(fleet.machines[place].taints)
         mask = self._alive & mine
-        # Pods that run elsewhere must not be counted onto nodes that are about to become candidates themselves.
+        # While consolidateAfter of a node runs, consolidation moves no running pods there.
         if self._consolidating and pod.phase != PENDING and pod.node not in fleet.world.terminating_nodes:
             mask &= ~fleet.settling
         for name, amount in pod.pod_data.requests.items():

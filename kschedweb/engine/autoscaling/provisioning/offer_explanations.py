@@ -1,4 +1,4 @@
-"""Why new nodes are as they are, and why NodePools can launch none, as plain data."""
+"""Explanations of new nodes, and of NodePools that can launch none, as plain data."""
 
 from __future__ import annotations
 

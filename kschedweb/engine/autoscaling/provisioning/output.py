@@ -62,7 +62,7 @@ def new_claim(node: NewNode, types: list[int]) -> Json:
         "pods": pod_keys(node.pods),
         "requests": {name: str(amount) for name, amount in node.compute_requests().items()},
     }
-    # The oracle does not print labels that every node of the pool has.
+    # The oracle leaves out the labels of NodePool and node class, which every node has.
     hidden = (NODEPOOL, f"{KWOK_GROUP}/kwoknodeclass")
     labels = {key: value for key, value in node.template.pool.all_labels.items() if not key.startswith(hidden)}
     taints = [taint_json(taint) for taint in node.template.pool.taints]

@@ -1,4 +1,4 @@
-"""Why Karpenter ignores some pods that wait for nodes."""
+"""Pods that wait for nodes and that Karpenter ignores."""
 
 from __future__ import annotations
 

@@ -9,7 +9,7 @@ from kschedweb.engine.values import dataclass
 
 @dataclass(frozen=True, slots=True)
 class SchedulingRefusal:
-    """Why a pod cannot be placed."""
+    """The reason why a pod cannot be placed."""
 
     # Returns the text in Karpenter's words.
     say: Callable[[], str]

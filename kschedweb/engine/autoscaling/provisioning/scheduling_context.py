@@ -1,4 +1,4 @@
-"""What all solves on a cluster share, computed once: node templates, daemons, topology domains, existing nodes."""
+"""State that all solves on a cluster share, computed once: templates, daemons, topology domains, existing nodes."""
 
 from __future__ import annotations
 
@@ -64,7 +64,6 @@ class SchedulingContext:
         self.templates = [
             template for pool in world.usable_pools if (template := self._create_template(pool)) is not None
         ]
-        # Karpenter counts daemons after all templates are filtered.
         self.templates = [replace(template, groups=self._daemon_groups(template)) for template in self.templates]
         # `_daemon_groups` has relaxed the daemons' constraints by now, and existing nodes see the rest, as in
         # Karpenter.

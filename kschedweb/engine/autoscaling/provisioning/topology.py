@@ -33,13 +33,13 @@ from kschedweb.engine.values import dataclass
 class DomainTally:
     """The counts of a rule over the whole cluster."""
 
-    # Pods by domain.
+    # The number of pods in each domain.
     counts: dict[str, int]
     # Domain by uid of the pod.
     pods: dict[str, str]
     # Domain by name of the node.
     nodes: dict[str, str]
-    # Nodes by domain.
+    # The number of nodes in each domain.
     registered: dict[str, int]
 
 
@@ -163,8 +163,8 @@ class Topology:
     ) -> None:
         self._domains, self._removed, self._chance = domains, removed, chance
         self._moving = {pod.uid for pod in pods}
-        # Groups by what Karpenter tells them apart by; inverse groups are those of others' anti-affinity.
         self._ignoring = domains.world.settings.ignores_preferences
+        # Groups by their identity; inverse groups are those of other pods' anti-affinity.
         self.groups: dict[Hashable, TopologyGroup] = {}
         self._inverse: dict[Hashable, TopologyGroup] = {}
         self._owned: dict[str, list[TopologyGroup]] = {}

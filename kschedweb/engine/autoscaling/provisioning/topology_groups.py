@@ -76,7 +76,7 @@ def _keep_odd(items: Iterable[Hashable]) -> frozenset[Hashable]:
 
 @dataclass(frozen=True, slots=True)
 class TopologyRule:
-    """What a group counts and requires."""
+    """The pods that a group counts, and what it requires."""
 
     # SPREAD, AFFINITY or ANTI_AFFINITY.
     kind: str
