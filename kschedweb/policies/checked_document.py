@@ -1,4 +1,4 @@
-"""What the engine finds in documents that stand beside kube-scheduler's; every problem has its line."""
+"""Check results for documents that are not kube-scheduler's own. Every problem has its line."""
 
 from __future__ import annotations
 
@@ -16,16 +16,21 @@ Loaded = TypeVar("Loaded")
 
 @dataclass(frozen=True)
 class CheckedDocument(Generic[Loaded]):
-    """A text with the engine's findings; ``loaded`` is what it makes of it, ``document`` ``None`` if it is no YAML."""
+    """A text with the engine's findings."""
 
     notes: ClassVar[list[FieldProblem]] = []
     secrets: ClassVar[list[MarkedProblem]] = []
     conversion: ClassVar[None] = None
 
+    # The document as it was passed in.
     text: str
+    # The parsed YAML; None if the text is not YAML.
     document: MarkedDocument | None
+    # The engine's own object for the document; None if it refuses the document.
     loaded: Loaded | None = None
+    # Why the engine refuses the document.
     errors: list[MarkedProblem] = field(default_factory=list)
+    # Problems that do not keep the document from being saved.
     warnings: list[MarkedProblem] = field(default_factory=list)
 
     @property
@@ -34,13 +39,14 @@ class CheckedDocument(Generic[Loaded]):
 
 
 def mark_problem(path: str, message: str, document: MarkedDocument) -> MarkedProblem:
-    """A problem at the place of the field ``path``."""
+    """Return a problem placed at the field ``path``."""
     keys = split_quoted_path(path)
     line, column, end = document.place(keys)
     return MarkedProblem(message, path, line, column, end, keys)
 
 
 def problem_of_line(path: str, message: str) -> MarkedProblem | None:
-    """A problem of the whole that names a line itself; ``None`` for any other one."""
+    """Return the problem if its message names a line itself and it has no path; otherwise ``None``."""
     match = None if path else LINE.search(message)
+    # A message may name line 0, but the first line of the editor is 1.
     return MarkedProblem(message, line=max(int(match[1]), 1)) if match else None

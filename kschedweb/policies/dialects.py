@@ -41,7 +41,9 @@ CONVERTIBLE = tuple(kind for kind, dialect in DIALECTS.items() if dialect.is_con
 
 
 def dialect_of(data: Any) -> Dialect[Any, Any]:
-    """The dialect by ``kind``, or by fields if that is missing; data that is not an object counts as profiles."""
+    """Return the dialect that ``data`` names by ``kind``, or by its fields if that is missing. Data that is not an
+    object counts as profiles.
+    """
     if not isinstance(data, dict):
         return PROFILES
     if data.get("kind") == KIND or str(data.get("apiVersion")).startswith(f"{GROUP}/"):
@@ -54,7 +56,7 @@ def dialect_of(data: Any) -> Dialect[Any, Any]:
 
 
 def extract_policy(text: str) -> str:
-    """Return the policy in ``text``: out of a ConfigMap, or of Karpenter's manifests as one document.
+    """Return the policy in ``text``, which may be a ConfigMap, or Karpenter's manifests, which become one document.
 
     Raises ConfigMapError.
     """
@@ -62,7 +64,9 @@ def extract_policy(text: str) -> str:
 
 
 def process_of_text(text: str) -> dict[str, Any]:
-    """The start options of an unsaved document; empty for one of profiles, which say their release themselves."""
+    """Return the start options for an unsaved document. They are empty for profiles, which name their release
+    themselves.
+    """
     try:
         dialect = dialect_of(parse_document(make_readable(extract_policy(text))).data)
     except (ConfigMapError, MarkedDocumentError):
@@ -71,9 +75,9 @@ def process_of_text(text: str) -> dict[str, Any]:
 
 
 def check_either(text: str, process: Mapping[str, Any] | None = None) -> CheckedText:
-    """Check ``text``, or the policy in it (``extract_policy``), with the engine of its kind.
+    """Check ``text``, or the policy in it (see ``extract_policy``), with the engine of its kind.
 
-    ``process`` has the start options of a classic kube-scheduler.
+    ``process`` has the start options of kube-scheduler.
     """
     try:
         text = extract_policy(text)
@@ -88,7 +92,7 @@ def check_either(text: str, process: Mapping[str, Any] | None = None) -> Checked
 
 
 def other_kind(document: MarkedDocument, kind: str, name: str) -> MarkedProblem | None:
-    """The problem of a document whose kind is not the ``kind`` of the policy ``name``, at its line."""
+    """Return the problem of a document of another kind than the policy ``name``, at its line; ``None`` if it fits."""
     dialect = dialect_of(document.data)
     if dialect.kind == kind:
         return None

@@ -12,15 +12,19 @@ if TYPE_CHECKING:
     from kschedweb.engine.config.specs import PluginRef
 
 
-ORDER = "order"  # what changes where the same plugins are called in another order
+# The subject of a change that only reorders the same plugins.
+ORDER = "order"
 
 
 @dataclass(frozen=True)
 class PolicyChange:
-    """One difference: ``where`` (profile, extension point or field), the value before and after."""
+    """One difference in behaviour."""
 
+    # Profile, extension point or field; "" for the whole document.
     where: str
+    # The plugin, argument or field that differs.
     what: str
+    # Empty if it was absent.
     before: str
     after: str
 
@@ -29,7 +33,7 @@ class PolicyChange:
 
 
 def list_changes(old: Loaded | None, new: Loaded | None) -> list[PolicyChange]:
-    """Differences in behaviour between ``old`` and ``new``; empty if one of them is invalid."""
+    """Return the differences in behaviour from ``old`` to ``new``; empty if one of them is invalid."""
     if old is None or new is None or old.configuration is None or new.configuration is None:
         return []
     changes = leaf_changes(_top_level_fields(old.configuration.document), _top_level_fields(new.configuration.document))
@@ -37,7 +41,7 @@ def list_changes(old: Loaded | None, new: Loaded | None) -> list[PolicyChange]:
 
 
 def leaf_changes(old: dict[str, Any], new: dict[str, Any]) -> list[PolicyChange]:
-    """The leaves at which the two differ."""
+    """Return the leaves at which the two differ."""
     return [
         PolicyChange("", path, _format_value(before), _format_value(after))
         for path, before, after in _differing_leaves(old, new)
@@ -62,7 +66,7 @@ def _profile_changes(old: Configuration, new: Configuration) -> Iterator[PolicyC
 
 
 def profile_changes(name: str, former: Profile, profile: Profile) -> Iterator[PolicyChange]:
-    """What ``profile`` does otherwise than ``former``; ``name`` says in each difference where it is."""
+    """List what ``profile`` does differently from ``former``. ``name`` is the place that each difference names."""
     if former.percentage_of_nodes_to_score != profile.percentage_of_nodes_to_score:
         before, after = former.percentage_of_nodes_to_score, profile.percentage_of_nodes_to_score
         yield PolicyChange(name, "percentageOfNodesToScore", _format_value(before), _format_value(after))
@@ -74,12 +78,12 @@ def profile_changes(name: str, former: Profile, profile: Profile) -> Iterator[Po
             yield PolicyChange(name, subject, _format_value(was), _format_value(now))
 
 
-# Fields whose values need no label.
+# The values of these fields explain themselves, so the field is not named.
 _TELLING = frozenset({"scoringStrategy.type"})
 
 
 def _plugin_changes(name: str, old: Profile, new: Profile) -> Iterator[PolicyChange]:
-    """Changes of plugins, weights and order; equal changes at several extension points are merged."""
+    """List the changes of plugins, weights and order. Equal changes at several extension points are merged."""
     points: dict[tuple[str, str, str], list[str]] = {}
     for point in new.points:
         for change in _point_changes(old.points[point], new.points[point], point):
@@ -98,6 +102,7 @@ def _point_changes(
             yield name, "on" if name in before else "off", "on" if name in after else "off"
         elif point == "score" and before[name] != after[name]:
             yield f"{name} weight", str(before[name]), str(after[name])
+    # Additions and removals are listed above; only a new order of the plugins that stay is a change of order.
     kept_before = [name for name in before if name in after]
     kept_after = [name for name in after if name in before]
     if kept_before != kept_after:
@@ -105,10 +110,11 @@ def _point_changes(
 
 
 def _differing_leaves(old: Any, new: Any, path: str = "") -> Iterator[tuple[str, Any, Any]]:
-    """The paths at which the two differ, down to values that are not objects on both sides."""
+    """List the paths at which the two differ, down to values that are not objects on both sides."""
     if isinstance(old, dict) and isinstance(new, dict):
         for key in [*new, *(key for key in old if key not in new)]:
             yield from _differing_leaves(old.get(key), new.get(key), f"{path}.{key}" if path else key)
+    # Python says True == 1, but YAML's true and 1 are different values.
     elif isinstance(old, bool) != isinstance(new, bool) or old != new:
         yield path, old, new
 

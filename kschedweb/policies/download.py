@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def document_response(revision: Revision) -> HttpResponse:
-    """The document as saved, for ``--config`` or, for a classic one, ``--policy-config-file``."""
+    """Return the document as saved, for ``--config`` or, for a classic policy, ``--policy-config-file``."""
     name = f"{revision.policy.name}-{revision.number}"
     response = _file_response(revision.document, name, revision.policy.dialect.file_form(revision.document))
     response["ETag"] = f'"{revision.number}"'
@@ -19,7 +19,7 @@ def document_response(revision: Revision) -> HttpResponse:
 
 
 def yaml_response(text: str, name: str) -> HttpResponse:
-    """``text`` as the file ``name``.yaml."""
+    """Return ``text`` as a download named ``name``.yaml."""
     return _file_response(text, name, "yaml")
 
 

@@ -13,14 +13,17 @@ from typing import Any
 from kschedweb.clusters.connecting.addresses import EXTENDERS, AddressError, Allowlist, server_split
 from kschedweb.web.errors import FieldProblem
 
+# The verbs that kube-scheduler appends to urlPrefix.
 VERBS = ("filterVerb", "prioritizeVerb", "preemptVerb", "bindVerb")
+# A relative path without query, fragment or "..", so that a verb cannot lead to another address.
 VERB = re.compile(r"[A-Za-z0-9_~-][A-Za-z0-9._~-]*(/[A-Za-z0-9_~-][A-Za-z0-9._~-]*)*")
+# Fields of tlsConfig that name files of kube-scheduler's machine.
 FILES = ("caFile", "certFile", "keyFile")
 INSECURE = "KSCHEDWEB_EXTENDER_ALLOW_INSECURE"
 
 
 def list_refusals(extenders: Iterable[dict[str, Any]]) -> list[FieldProblem]:
-    """The reasons with paths such as ``extenders[0].urlPrefix``; empty if the operator allows all extenders."""
+    """List the reasons with paths such as ``extenders[0].urlPrefix``; empty if the operator allows all extenders."""
     return [
         {"path": f"extenders[{index}].{field}", "message": message}
         for index, extender in enumerate(extenders)

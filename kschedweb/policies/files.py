@@ -25,27 +25,30 @@ NAME = re.compile(r"[-a-z0-9]{1,63}")
 
 
 class Pinned(NamedTuple):
-    """A file of a revision: its path, and the revision whose text it is; ``None`` where the text was passed in."""
+    """A file of a revision."""
 
     path: str
+    # The revision whose text it is; None if the text was passed in.
     revision: Revision | None
+    # True if that revision is still the newest.
     newest: bool
 
 
 def stored_name(path: str) -> str:
-    """The name under which the file at ``path`` is stored."""
+    """Return the name under which the file at ``path`` is stored."""
     return PurePosixPath(path).stem
 
 
 def with_files(document: str, process: Mapping[str, Any]) -> dict[str, Any]:
-    """``process`` with the files that ``document`` points at: as stored now, else as they were passed in."""
+    """Return ``process`` with the files that ``document`` points at: as stored now, else as they were passed in."""
     try:
         paths = {path for path, _ in list_pointed_files(parse_document(make_readable(document)).data, CURRENT)}
     except MarkedDocumentError:
         return dict(process)
     passed_files = process.get("files") or {}
     if not isinstance(passed_files, dict) or not (paths or passed_files):
-        return dict(process)  # which is told when it is checked
+        # The check reports files that are not an object.
+        return dict(process)
     stored = _newest_revisions(stored_name(path) for path in paths if path.isprintable())
     files = {path: text for path, text in passed_files.items() if path in paths}
     files |= {path: stored[stored_name(path)].document for path in paths if stored_name(path) in stored}
@@ -54,7 +57,7 @@ def with_files(document: str, process: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def list_pinned_files(process: Mapping[str, Any]) -> list[Pinned]:
-    """The files of a revision's ``process``, by path."""
+    """List the files of a revision's ``process``, by path."""
     files = process.get("files") or {}
     revisions = Revision.objects.filter(
         policy__kind=PolicyKind.CRANE, policy__name__in={stored_name(path) for path in files}

@@ -21,7 +21,7 @@ from kschedweb.web.translating import gettext_lazy as _
 
 
 class PolicyCreateForm(forms.Form):
-    """A new policy from a copy, a file, or pasted text; ``cleaned_data["text"]`` is the document."""
+    """A new policy from a copy, a file, or pasted text. ``cleaned_data["text"]`` has the document."""
 
     name = forms.CharField(max_length=63, label=_("Name"), help_text=_(NAME_HELP))
     description = forms.CharField(max_length=500, required=False, label=_("Description"))
@@ -76,7 +76,8 @@ class PolicyCreateForm(forms.Form):
         label=_("Feature gates that are on"),
     )
     comment = forms.CharField(max_length=500, required=False, label=_("Comment on revision 1"))
-    uploaded = ""  # the text of the file
+    # The text of the uploaded file.
+    uploaded = ""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -121,7 +122,7 @@ class PolicyCreateForm(forms.Form):
         return data
 
     def _read_config_map(self, data: dict[str, Any], *, has_document: bool) -> None:
-        """Read the ConfigMap, unless there is also another document."""
+        """Read the ConfigMap, unless another document is given as well."""
         if has_document:
             self.add_error("source_name", gettext("A file or a text is given as well. Give only one of them."))
         elif not data.get("source_cluster"):
@@ -141,7 +142,7 @@ class PolicyCreateForm(forms.Form):
                     self.add_error(field if field in self.fields else None, item["message"])
 
     def keep_file(self) -> None:
-        """Show the text of an uploaded file as if it were pasted: no browser sends a file again."""
+        """Show the text of an uploaded file as if it were pasted, because browsers do not send a file again."""
         if self.uploaded and isinstance(self.data, QueryDict):
             self.data = data = self.data.copy()
             data["document"] = self.uploaded
@@ -156,12 +157,12 @@ class PolicyCreateForm(forms.Form):
 
     @property
     def reads(self) -> bool:
-        """Whether the form asks to read a ConfigMap, or has errors about one."""
+        """True if the form asks to read a ConfigMap, or has errors about one."""
         return bool(self.data.get("source_name")) or any(field.errors for field in self.of_config_map)
 
     @property
     def starts(self) -> bool:
-        """Whether the form has process options of kube-scheduler."""
+        """True if the form has process options of kube-scheduler."""
         return self.data.get("version", V1_13) != V1_13 or "gates" in self.data
 
     @property

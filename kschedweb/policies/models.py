@@ -24,7 +24,8 @@ class Policy(models.Model):
     created_by = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+")
     created_at = models.DateTimeField(auto_now_add=True)
 
-    newest: int  # number of the newest revision, set by selectors.policy_list
+    # The number of the newest revision; set by ``selectors.policy_list``.
+    newest: int
 
     class Meta:
         ordering = ("name",)
@@ -34,7 +35,7 @@ class Policy(models.Model):
 
     @property
     def written_here(self) -> bool:
-        """Whether people change it here, not in a git repository."""
+        """True if people change it here, and not in a git repository."""
         file = getattr(self, "file", None)
         return file is None or file.removed
 
@@ -48,7 +49,8 @@ class Revision(models.Model):
 
     policy = models.ForeignKey(Policy, on_delete=models.CASCADE, related_name="revisions")
     number = models.PositiveIntegerField()
-    document = models.TextField()  # the YAML as written, with comments
+    # The YAML as written, with comments.
+    document = models.TextField()
     # Of a classic policy: the start options of kube-scheduler (docs/classic.md).
     process = models.JSONField(default=dict, db_default={})
     comment = models.CharField(max_length=500, blank=True)
@@ -61,11 +63,11 @@ class Revision(models.Model):
 
     @property
     def by(self) -> str:
-        """Who made it: a person of the site, or the author of its commit; "" for the site itself."""
+        """The name of the author: a user of the site, or the author of its commit; "" for the site itself."""
         commit = getattr(self, "commit", None)
         return commit.author if commit else self.author.username if self.author else ""
 
     def checked(self) -> CheckedText:
-        """The document, checked by the engine."""
+        """Return the document, checked by the engine."""
         checked: CheckedText = self.policy.dialect.check(self.document, self.process)
         return checked

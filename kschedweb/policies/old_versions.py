@@ -1,4 +1,4 @@
-"""Documents of versions before v1: the text that they become."""
+"""Documents of versions before v1, converted to the text of v1."""
 
 from __future__ import annotations
 
@@ -10,11 +10,12 @@ from kschedweb.engine.documents.marked_documents import as_yaml
 if TYPE_CHECKING:
     from kschedweb.engine.config.notes import Conversion
 
+# Columns of a comment in the converted YAML.
 WIDTH = 110
 
 
 def as_v1(conversion: Conversion) -> str:
-    """The YAML of the document of v1, under comments with the notes on its conversion."""
+    """Return the YAML of the document of v1, below comments with the notes on its conversion."""
     lines = [f"# {conversion.summary}"]
     for note in conversion.notes:
         note_text = ": ".join(dict.fromkeys(part for part in (note.path, note.name, note.text) if part))

@@ -1,8 +1,8 @@
-"""The dialect of profiles: KubeSchedulerConfiguration, for one of the releases of kube-scheduler that there are.
+"""The dialect of profiles: a KubeSchedulerConfiguration for one of the known releases of kube-scheduler.
 
 ``process`` names the release that the policy is written for ("release", as "1.36"), and the feature gates that are
-turned on or off there ("featureGates"); empty for the release that documents mean which say nothing, and its own gates.
-"files" are the texts of the files that arguments point at, by path, as they were when the revision was saved.
+switched there ("featureGates"). If it is empty, the default release and its own gates count. "files" has the texts of
+files that arguments point at, by path, as they were when the revision was saved.
 """
 
 from __future__ import annotations

@@ -34,11 +34,13 @@ TAKES_PROFILES = frozenset(
 
 @dataclass(frozen=True)
 class Resolved:
-    """The revision and the snapshot that a page shows, and whether each is the latest."""
+    """The revision and the snapshot that a page shows."""
 
     revision: Revision
+    # True if the revision is the policy's newest.
     last: bool
     snapshot: Snapshot
+    # True if the snapshot is the cluster's newest.
     newest: bool
 
 
@@ -47,7 +49,7 @@ class PolicyScope(ClusterScope):
 
     @cached_property
     def policies(self) -> list[Policy]:
-        """The policies to choose from: some pages do not support classic ones."""
+        """The policies to choose from. Some pages do not support classic ones."""
         needs = "has_profiles" if self._takes_profiles else "decides"
         return [policy for policy in self._every_policy if getattr(policy.dialect, needs)]
 
@@ -88,7 +90,8 @@ class PolicyScope(ClusterScope):
     def query(self) -> str:
         """The choices as a query string, "" or with its "?", for links of the frame.
 
-        They name the cluster that the page shows, wherever it is from: another tab may choose another one meanwhile.
+        They name the cluster that the page shows, even if the address does not: another tab may choose another one
+        meanwhile.
         """
         chosen = {"cluster": self.cluster_shown, "namespace": self.namespace, "at": self.at_asked}
         policy, revision = self.request.GET.get("policy", ""), self.request.GET.get("revision", "")
@@ -107,7 +110,7 @@ class PolicyScope(ClusterScope):
 
     @property
     def pins(self) -> str:
-        """The parameters with which a link goes on showing what the page shows now, as a query without its "?"."""
+        """The parameters that make a link show what the page shows now, as a query without its "?"."""
         parameters: dict[str, object] = {}
         if self.takes_choice(BarChoice.CLUSTER) and self.cluster:
             parameters |= {"cluster": self.cluster.name}
@@ -119,7 +122,7 @@ class PolicyScope(ClusterScope):
 
     @cached_property
     def resolved(self) -> Resolved | None:
-        """What the address of the page led to; ``None`` on pages that show one thing only."""
+        """The revision and snapshot that the page shows; ``None`` on pages that do not show both."""
         if (
             not (self.takes_choice(BarChoice.SNAPSHOT) and self.takes_choice(BarChoice.POLICY))
             or self.snapshot is None
@@ -127,11 +130,12 @@ class PolicyScope(ClusterScope):
             or self.revision is None
         ):
             return None
+        # Without a pin the page shows the newest snapshot already, so it is not asked for again.
         newest = snapshot_current(self.cluster) if self.pinned else self.snapshot
         last = self.revision.policy.revisions.first() if self.request.GET.get("revision") else self.revision
         return Resolved(self.revision, last == self.revision, self.snapshot, newest == self.snapshot)
 
 
 def scope_of(request: HttpRequest) -> PolicyScope:
-    """The request's scope, which the view and the frame share."""
+    """Return the request's scope, which the view and the frame share."""
     return cast("PolicyScope", cluster_scope_of(request))

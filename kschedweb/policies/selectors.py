@@ -29,13 +29,13 @@ DEFAULT_POLICY = "default"
 
 
 def policy_list() -> QuerySet[Policy]:
-    """Policies by name, each with ``newest`` (number), ``revision_count``, ``changed_at``, ``changed_by``."""
+    """Return policies by name, each with ``newest`` (number), ``revision_count``, ``changed_at``, ``changed_by``."""
     policies = Policy.objects.select_related("file__repository")
     return with_newest(policies, Revision.objects.all(), "policy").order_by("name")
 
 
 def policy_get(name: str) -> Policy:
-    """The policy ``name``; raises ``Http404`` if there is none."""
+    """Return the policy ``name``. Raises ``Http404`` if there is none."""
     policy = policy_list().filter(name=name).first()
     if policy is None:
         raise Http404(f"There is no policy named {name}.")
@@ -43,17 +43,17 @@ def policy_get(name: str) -> Policy:
 
 
 def revision_list(policy: Policy) -> QuerySet[Revision]:
-    """Newest first."""
+    """Return the revisions of ``policy``, newest first."""
     return policy.revisions.select_related("policy", "author", "commit").order_by("-number")
 
 
 def revision_get(policy: Policy, number: int | None = None) -> Revision:
-    """Revision ``number``, by default the newest; raises ``Http404`` if there is none."""
+    """Return revision ``number``, by default the newest. Raises ``Http404`` if there is none."""
     return get_revision(revision_list(policy), number, f"Policy {policy.name}")
 
 
 def profiles_only(revision: Revision, path: str = "") -> Revision:
-    """``revision``; raises ``Unprocessable`` at the field ``path`` if it is a classic one."""
+    """Return ``revision``. Raises ``Unprocessable`` at the field ``path`` unless it has profiles."""
     if not revision.policy.dialect.has_profiles:
         message = (
             f"{revision.policy.name} is a classic policy, which runs no groups of pods, plugins or live schedulers: "
@@ -66,7 +66,7 @@ def profiles_only(revision: Revision, path: str = "") -> Revision:
 
 
 def deciding_only(revision: Revision, path: str = "") -> Revision:
-    """``revision``; raises ``Unprocessable`` at the field ``path`` if pods cannot be placed by it alone."""
+    """Return ``revision``. Raises ``Unprocessable`` at the field ``path`` if it cannot place pods by itself."""
     if not revision.policy.dialect.decides:
         message = _decides_nothing(revision)
         raise Unprocessable.at(path, message) if path else Unprocessable(message)
@@ -79,7 +79,7 @@ def _decides_nothing(revision: Revision) -> str:
 
 
 def descheduling_only(revision: Revision, path: str = "") -> Revision:
-    """``revision``; raises ``Unprocessable`` at the field ``path`` if it holds no DeschedulerPolicy."""
+    """Return ``revision``. Raises ``Unprocessable`` at the field ``path`` unless it holds a DeschedulerPolicy."""
     if revision.policy.kind != PolicyKind.DESCHEDULER:
         dialect = revision.policy.dialect
         message = (
@@ -90,12 +90,12 @@ def descheduling_only(revision: Revision, path: str = "") -> Revision:
 
 
 def descheduler_policies() -> list[Policy]:
-    """The policies that hold a DeschedulerPolicy, by name."""
+    """Return the policies that hold a DeschedulerPolicy, by name."""
     return list(Policy.objects.filter(kind=PolicyKind.DESCHEDULER).order_by("name"))
 
 
 def classic_only(revision: Revision, path: str = "") -> Revision:
-    """``revision``; raises ``Unprocessable`` at the field ``path`` if it is not a classic one."""
+    """Return ``revision``. Raises ``Unprocessable`` at the field ``path`` unless it is a classic one."""
     if not revision.policy.dialect.is_convertible:
         message = f"{revision.policy.name} holds {revision.policy.dialect.document_word}: choose a classic Policy."
         raise Unprocessable.at(path, message) if path else Unprocessable(message)
@@ -103,10 +103,10 @@ def classic_only(revision: Revision, path: str = "") -> Revision:
 
 
 def load_revision(revision: Revision, version: str = "", gates: Mapping[str, bool] | None = None) -> Configuration:
-    """What the engine runs for ``revision``; cached, since a revision never changes.
+    """Return what the engine runs for ``revision``. The result is cached, since a revision never changes.
 
-    ``version`` is that of the cluster ("v1.35.4"), which decides where the policy names no release.
-    ``gates`` are on or off whatever the policy says; raises ValueError where it cannot run with them.
+    ``version`` is that of the cluster ("v1.35.4"), which decides if the policy names no release. ``gates`` override
+    those of the policy. Raises ValueError if it cannot run with them.
     """
     process = revision.policy.dialect.process_on_version(revision.process, version)
     if gates:
@@ -115,38 +115,38 @@ def load_revision(revision: Revision, version: str = "", gates: Mapping[str, boo
 
 
 def process_of_run(revision: Revision, version: str) -> dict[str, Any]:
-    """What runs, searches and verdicts keep of who runs ``revision`` in a cluster of ``version``.
+    """Return the process that runs, searches and verdicts record for ``revision`` in a cluster of ``version``.
 
-    Its release has a name: the policy's own, else the cluster's, else that of today. So a question and what is asked
-    after it are answered by one release.
+    It names a release: the policy's own, else the cluster's, else today's. So a question and the questions that follow
+    from it are answered by one release.
     """
     dialect = revision.policy.dialect
     return dialect.settle_release(dialect.process_on_version(revision.process, version))
 
 
 def load_configuration(revision: Revision, version: str = "", gates: Mapping[str, bool] | None = None) -> Configuration:
-    """As ``load_revision``; raises ``Unprocessable`` for a classic revision."""
+    """Load as ``load_revision`` does. Raises ``Unprocessable`` for a revision without profiles."""
     return load_revision(profiles_only(revision), version, gates)
 
 
 def load_algorithm(revision: Revision) -> Algorithm:
-    """As ``load_revision``; raises ``Unprocessable`` for a revision with profiles."""
+    """Load as ``load_revision`` does. Raises ``Unprocessable`` for a revision that is not classic."""
     return cast("Algorithm", load_revision(classic_only(revision)))
 
 
 @lru_cache(maxsize=128)
 def _load_cached(_pk: int, kind: str, document: str, process: str) -> Configuration:
-    # Saved documents were valid, but a later engine may raise ValueError.
+    # A saved document was valid, but a later engine may refuse it with a ValueError.
     loaded: Configuration = DIALECTS[kind].load(document, json.loads(process))
     return loaded
 
 
 def changes_since(saved: Revision, checked: CheckedText) -> list[PolicyChange]:
-    """Differences in behaviour between ``saved`` and ``checked``; empty if their kinds differ."""
+    """Return the differences in behaviour from ``saved`` to ``checked``; empty if their kinds differ."""
     dialect = saved.policy.dialect
     return dialect.changes(saved.checked(), checked) if dialect.kind == checked.kind else []
 
 
 def revision_changes(old: Revision, new: Revision) -> list[PolicyChange]:
-    """Differences in behaviour between two revisions of a policy."""
+    """Return the differences in behaviour between two revisions of a policy."""
     return changes_since(old, new.checked())

@@ -30,11 +30,12 @@ if TYPE_CHECKING:
     from kschedweb.accounts.models import User
 
 DEFAULT_DOCUMENT = config.default_document()
+# A DNS label, as Kubernetes names objects.
 NAME = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
 NAME_HELP = gettext_noop(
     "Lower-case letters, digits and hyphens, at most 63, beginning and ending with a letter or digit."
 )
-# addresses beside /policies/<name>/
+# Names that would hide the pages beside /policies/<name>/.
 RESERVED = frozenset({"new", "repositories", "validate"})
 
 
@@ -43,31 +44,30 @@ class InvalidPolicyDocument(revisions.InvalidRevision):
 
 
 class Content(NamedTuple):
-    """The checked content of a revision.
-
-    ``v1`` is what a document of a version before v1 becomes: the content of the revision after it, which says so.
-    """
+    """The checked content of a revision."""
 
     kind: str
     document: str
     process: dict[str, Any]
+    # A document of a version before v1, converted to v1: the content of the next revision. "" for others.
     v1: str = ""
+    # The version that was converted.
     version: str = ""
     warnings: tuple[MarkedProblem, ...] = ()
 
     @property
     def converted(self) -> Content | None:
-        """The content of the revision after this one; ``None`` where there is none."""
+        """The content of the revision after this one; ``None`` if there is none."""
         return Content(self.kind, self.v1, self.process) if self.v1 else None
 
 
 def content_checked(
     document: str, process: Mapping[str, Any] | None = None, policy: Policy | None = None, *, renew: bool = True
 ) -> Content:
-    """``document`` and ``process`` as they are stored; raises :class:`InvalidDocument` with problems at lines.
+    """Check ``document`` and ``process`` and return them as they are stored. Raises :class:`InvalidPolicyDocument`.
 
-    The policy in it is stored (``extract_policy``). If there is a ``policy``, both must be of its kind. With ``renew``
-    the files that arguments point at are the newest that are stored, otherwise those of ``process``.
+    The policy in the document is stored (``extract_policy``). If there is a ``policy``, both must be of its kind. With
+    ``renew`` the files that arguments point at are the newest stored ones, otherwise those of ``process``.
     """
     try:
         text, options = extract_policy(with_final_newline(document)), dict(process or {})
@@ -90,9 +90,9 @@ def content_checked(
 
 
 def _ask_about_warnings(content: Content, accepted: Collection[str] | None, newest: Revision) -> None:
-    """Raise ``UnacceptedWarnings`` for those that were not ``accepted``, by their messages; ``None`` accepts all.
+    """Raise ``UnacceptedWarnings`` for warnings whose messages are not ``accepted``; ``None`` accepts all.
 
-    Those of the ``newest`` revision were accepted when it was saved.
+    Warnings of the ``newest`` revision were accepted when it was saved.
     """
     if accepted is None or not content.warnings:
         return
@@ -102,7 +102,7 @@ def _ask_about_warnings(content: Content, accepted: Collection[str] | None, newe
 
 
 def _of_site(author: User | None) -> None:
-    """Refuse those who may edit in some clusters only: a policy is of use, and of harm, in all of them."""
+    """Refuse users who may edit in some clusters only, because a policy counts in all of them."""
     if author is not None and not author.everywhere(Action.EDIT):
         raise ApplicationError("Policies belong to all clusters: to change one asks for a role in all.", status=403)
 
@@ -129,11 +129,10 @@ def policy_create(
     process: Mapping[str, Any] | None = None,
     source: str = "",
 ) -> Policy:
-    """Create a policy with revision 1, of the kind of its document; raises ``Conflict`` if the name is taken.
+    """Create a policy with revision 1, of the kind of its document. Raises ``Conflict`` if the name is taken.
 
-    Of a document of a version before v1 revision 2 is what it becomes.
-
-    ``source`` names where the document was read, if it was not passed in.
+    A document of a version before v1 gets a revision 2 with its conversion. ``source`` names where the document was
+    read, if it was not passed in.
     """
     _of_site(author)
     if not NAME.fullmatch(name) or name in RESERVED:
@@ -152,6 +151,7 @@ def policy_create(
         number=1,
         document=content.document,
         process=content.process,
+        # The comment is all that later readers see of where the document came from.
         comment=comment or (f"From {source}" if source else ""),
         author=author,
     )
@@ -172,15 +172,16 @@ def revision_save(
     from_repository: bool = False,
     accepted_warnings: Collection[str] | None = None,
 ) -> Revision:
-    """Save the next revision of ``policy``; returns the newest one if the text has not changed.
+    """Save the next revision of ``policy``. Returns the newest one if the text has not changed.
 
-    ``process`` is kept if it is ``None``. ``expected`` is the number of the edited revision; raises
-    ``PreconditionFailed`` if it is not the newest, and ``UnacceptedWarnings`` where the document has warnings that
+    ``process`` is kept if it is ``None``. ``expected`` is the number of the edited revision. Raises
+    ``PreconditionFailed`` if that is not the newest, and ``UnacceptedWarnings`` if the document has warnings that
     neither the newest revision nor ``accepted_warnings`` have; ``None`` accepts all.
     """
     _of_site(author)
     if not from_repository:
         _written_here(policy)
+    # The row is locked before anything is compared, so that two savers cannot get the same number.
     newest = revisions.newest_locked(policy, Revision.objects.filter(policy_id=policy.pk), expected)
     content = content_checked(document, newest.process if process is None else process, policy)
     _ask_about_warnings(content, accepted_warnings, newest)
@@ -209,9 +210,9 @@ def revision_restore(*, policy: Policy, number: int, author: User | None, expect
 
 
 def _save_next(newest: Revision, content: Content, comment: str, author: User | None) -> Revision:
-    """Save the revision after ``newest``; returns ``newest`` if the content is the same.
+    """Save the revision after ``newest``. Returns ``newest`` if the content is the same.
 
-    Of a document of a version before v1 two are saved: the document, and what it becomes, which is returned.
+    For a document of a version before v1, two are saved: the document, and its conversion, which is returned.
     """
     if (content.document, content.process) == (newest.document, newest.process):
         return newest
@@ -227,7 +228,9 @@ def _save_next(newest: Revision, content: Content, comment: str, author: User | 
 
 
 def _save_converted(saved: Revision, content: Content) -> Revision:
-    """The revision after ``saved`` with what its old document becomes; ``saved`` where that is of v1."""
+    """Save the conversion of an old document as the revision after ``saved``. Returns ``saved`` for a document of
+    v1.
+    """
     if content.converted is None:
         return saved
     return _save_next(
@@ -248,7 +251,7 @@ def policy_describe(*, policy: Policy, description: str, author: User | None) ->
 
 @transaction.atomic
 def policy_delete(*, policy: Policy, author: User | None) -> None:
-    """Delete ``policy`` with all its revisions; raises ``Conflict`` for the policy `default` and for one in use."""
+    """Delete ``policy`` with all its revisions. Raises ``Conflict`` for the policy "default" and for one in use."""
     _of_site(author)
     if policy.name == DEFAULT_POLICY:
         raise Conflict(gettext("The policy “default” cannot be deleted: pages fall back on it."))

@@ -1,6 +1,6 @@
-"""Validates a document with the engine; every error has its line.
+"""Check a document with the engine, and give every error its line.
 
-The engine reports kube-scheduler's message and the path of the field; this module finds the position in the text.
+The engine reports kube-scheduler's message and the path of the field. This module finds the position in the text.
 """
 
 from __future__ import annotations
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from kschedweb.engine.config.notes import Conversion
     from kschedweb.web.errors import FieldProblem
 
+# The types of Kubernetes' field errors; the engine repeats their wording.
 _TYPES = "Invalid value|Required value|Forbidden|Duplicate value|Unsupported value"
 _PATH = r"[A-Za-z][\w.\[\]]*"
 _SEVERAL = re.compile(rf'^(?P<head>.*initializing plugin "[^"]*": )\[(?P<list>{_PATH}: .*)\]$', re.S)
@@ -41,7 +42,8 @@ _STEP = re.compile(r"([^.\[\]]+)|\[(\d+)\]")
 _QUOTED_STEP = re.compile(r"\['([^']*)'\]|([^.\[\]]+)|\[(\d+)\]")
 
 PROCESS = ("release", "featureGates", "files")
-VERSION = "version"  # in the process of a classic kube-scheduler, and no other
+# Only in the process of a classic kube-scheduler.
+VERSION = "version"
 UNNAMED = "1.36"
 """The release of runs, searches and verdicts that were stored before they named one."""
 NO_OPTIONS: Mapping[str, Any] = MappingProxyType({})
@@ -53,12 +55,14 @@ SECRET = (f".tlsConfig.{KEY}", f".metricProvider.{TOKEN}")
 
 @dataclass(frozen=True)
 class CheckedProfiles:
-    """A text with the engine's findings; ``document`` is ``None`` if it is not YAML."""
+    """A text with the engine's findings."""
 
     kind: ClassVar[PolicyKind] = PolicyKind.PROFILES
 
     text: str
+    # The parsed text; None if it is not YAML.
     document: MarkedDocument | None
+    # The engine's findings; None if it was not asked, since the text is unreadable or too long.
     loaded: Loaded | None
     errors: list[MarkedProblem]
     warnings: list[MarkedProblem]
@@ -69,7 +73,7 @@ class CheckedProfiles:
 
     @property
     def conversion(self) -> Conversion | None:
-        """What became of a document of a version before v1; ``None`` of any other, or where it cannot be converted."""
+        """The conversion of a document of a version before v1; ``None`` for others, and if it cannot be converted."""
         return self.loaded.conversion if self.loaded and self.loaded.valid else None
 
     @property
@@ -79,13 +83,13 @@ class CheckedProfiles:
 
     @property
     def notes(self) -> list[FieldProblem]:
-        """What keeps live schedulers from running the document, although it may be saved."""
+        """Refusals of live schedulers to run the document, although it may be saved."""
         configuration = self.loaded.configuration if self.loaded else None
         return list_refusals(configuration.extenders) if configuration else []
 
 
 def release_of(process: Mapping[str, Any]) -> Release:
-    """The release of profiles that ``process`` names, with its feature gates. Raises ReleaseError."""
+    """Return the release of profiles that ``process`` names, with its feature gates. Raises ReleaseError."""
     if unknown := sorted(process.keys() - set(PROCESS)):
         raise ReleaseError(f"{unknown[0]}: is not known; there are {', '.join(PROCESS)}")
     return get_release(process.get("release") or "", process.get("featureGates") or {}, process.get("files") or {})
@@ -100,30 +104,31 @@ def _classic_release_of(process: Mapping[str, Any]) -> Release:
 
 
 def requested_release(process: Mapping[str, Any], release: str, gates: Mapping[str, bool] = NO_OPTIONS) -> Release:
-    """The release that is asked for, else that of ``process``; its ``gates`` likewise. Raises ReleaseError.
+    """Return the release that is asked for, else that of ``process``; likewise its ``gates``. Raises ReleaseError.
 
-    The files are always those of ``process``: they are the policy's.
+    The files are always those of ``process``, because they are the policy's.
     """
     if VERSION in process:
         classic_options: dict[str, Any] = {VERSION: release} if release else {}
         classic_options |= {"gates": [name for name, on in gates.items() if on]} if gates else {}
         return _classic_release_of({**process, **classic_options})
     options = {name: value for name, value in (("release", release), ("featureGates", gates)) if value}
+    # Another release has other gates, so those of the policy do not count with it.
     return release_of({"files": process.get("files"), **options} if release else {**process, **options})
 
 
 def release_of_record(process: Mapping[str, Any]) -> Release:
-    """The release, of either kind of policy, that a stored run, search or verdict was made as."""
+    """Return the release, of either kind of policy, that made a stored run, search or verdict."""
     return _classic_release_of(process) if VERSION in process else release_of({"release": UNNAMED, **process})
 
 
 def settle_release(process: Mapping[str, Any]) -> dict[str, Any]:
-    """``process`` with the name of the release that it means today, as records keep it. Raises ReleaseError."""
+    """Return ``process`` with the name of the release that it means today, as records keep it. Raises ReleaseError."""
     return {**process, "release": release_of(process).name}
 
 
 def process_of(release: Release) -> dict[str, Any]:
-    """The process that names ``release``: the reverse of ``release_of``."""
+    """Return the process that names ``release``: the reverse of ``release_of``."""
     if release.process:
         return dict(release.process)
     process = {"release": release.name, "featureGates": dict(release.switched), "files": dict(release.files)}
@@ -131,7 +136,9 @@ def process_of(release: Release) -> dict[str, Any]:
 
 
 def check_profiles(text: str, process: Mapping[str, Any] = NO_OPTIONS) -> CheckedProfiles:
-    """Read ``text`` as kube-scheduler does that ``process`` names; never raises for bad input."""
+    """Check ``text`` as the kube-scheduler that ``process`` names reads it. Bad input never raises; it becomes
+    errors.
+    """
     try:
         document = parse_document(make_readable(text))
     except MarkedDocumentError as error:
@@ -150,7 +157,7 @@ def check_profiles(text: str, process: Mapping[str, Any] = NO_OPTIONS) -> Checke
 
 
 def excess_profiles(document: MarkedDocument) -> MarkedProblem | None:
-    """Return the problem of a document, of either kind that has profiles, with more than a site can show."""
+    """Return the problem of a document, of either kind that has profiles, with more of them than a site can show."""
     profiles = document.data.get("profiles") if isinstance(document.data, dict) else None
     if not isinstance(profiles, list) or len(profiles) <= MOST_PROFILES:
         return None
@@ -159,22 +166,22 @@ def excess_profiles(document: MarkedDocument) -> MarkedProblem | None:
 
 
 def split_path(path: str) -> Path:
-    """``profiles[0].plugins.Enabled`` -> ``("profiles", 0, "plugins", "enabled")``."""
+    """Split ``profiles[0].plugins.Enabled`` into ``("profiles", 0, "plugins", "enabled")``."""
     return tuple(int(index) if index else name[:1].lower() + name[1:] for name, index in _STEP.findall(path))
 
 
 def split_quoted_path(path: str) -> Path:
-    """As :func:`split_path`, of a document whose fields may begin with a capital letter, or stand in quotes."""
+    """Split as :func:`split_path`, for documents whose fields may begin with a capital letter or stand in quotes."""
     return tuple(int(index) if index else name or quoted for quoted, name, index in _QUOTED_STEP.findall(path))
 
 
 def join_path(path: Path) -> str:
-    """The reverse of :func:`split_path`."""
+    """Join a path: the reverse of :func:`split_path`."""
     return "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in path).removeprefix(".")
 
 
 def _mark_problems(path: str, text: str, document: MarkedDocument) -> Iterator[MarkedProblem]:
-    """A problem of the engine as problems of single fields; the engine reports all arguments of a plugin together."""
+    """Split the engine's problem into problems of fields. The engine reports all arguments of a plugin together."""
     several = _SEVERAL.match(text)
     if several and ".args." in path:
         base = path.partition(".args.")[0] + ".args."
@@ -182,7 +189,7 @@ def _mark_problems(path: str, text: str, document: MarkedDocument) -> Iterator[M
             match = _LEADING_PATH.match(item)
             yield _mark_problem(several["head"] + item, base + (match[1] if match else ""), document)
     elif not path and LINE.search(text):
-        # errors of YAML itself, such as a repeated key, name lines
+        # Errors of YAML itself, such as a repeated key, name their lines. There may be several.
         for complaint in [line for line in text.splitlines() if LINE.search(line)]:
             match = LINE.search(complaint)
             assert match is not None
@@ -203,7 +210,7 @@ def _leading_path(message: str) -> str:
 
 
 def _secret_problems(document: MarkedDocument, meant: Any) -> Iterator[MarkedProblem]:
-    """Problems of the private keys and tokens in ``meant``, what ``document`` says in v1."""
+    """List the problems of private keys and tokens in ``meant``, which is ``document`` in v1."""
     root = as_dict(meant)
     for index, extender in enumerate(as_list(root.get("extenders"))):
         if as_dict(as_dict(extender).get("tlsConfig")).get("keyData"):

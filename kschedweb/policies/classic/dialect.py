@@ -43,6 +43,7 @@ class ClassicDialect(Dialect[ClassicChecked, Algorithm]):
         runs = compute_effective(checked)
         body = None if runs is None else {key: value for key, value in asdict(runs).items() if key != "extenders"}
         release = None if checked.algorithm is None else checked.algorithm.edition.version
+        # REST's verdict has the same keys for every kind; those of profiles are null here.
         nothing = dict.fromkeys(("defaulted", "effective"))
         return {"notes": checked.notes, "release": release, **nothing, "classic": body}
 

@@ -10,7 +10,7 @@ from kschedweb.policies.diff import PolicyChange
 
 
 def list_changes(old: ClassicChecked, new: ClassicChecked) -> list[PolicyChange]:
-    """What ``new`` does differently from ``old``; empty if one of them cannot run."""
+    """Return the differences in behaviour from ``old`` to ``new``; empty if one of them cannot run."""
     before, after = compute_effective(old), compute_effective(new)
     if before is None or after is None:
         return []
@@ -24,6 +24,7 @@ def list_changes(old: ClassicChecked, new: ClassicChecked) -> list[PolicyChange]
 
 def _setting_changes(before: Effective, after: Effective) -> Iterator[PolicyChange]:
     for was, now in zip(before.settings, after.settings, strict=True):
+        # The number of extenders says nothing beside the changes of the extenders themselves.
         if was.value != now.value and was.name != "extenders":
             yield PolicyChange("policy", was.name, was.value, now.value)
 

@@ -25,17 +25,20 @@ from kschedweb.policies.editing.editor import build_state
 
 @dataclass
 class ClassicEditor(EditorState[ClassicChecked, Algorithm]):
-    """The editor; ``base`` is the document from which the form was filled, ``process`` the start options."""
+    """The editor of a classic policy."""
 
+    # The YAML or JSON that the editor shows.
     document: str
+    # The document from which the form was filled; posted fields are compared with it.
     base: str
+    # The start options of kube-scheduler, without those that have their default.
     process: dict[str, Any]
     checked: ClassicChecked
     form: ClassicForm
 
     @property
     def problems(self) -> list[MarkedProblem]:
-        """The problems in the order of lines; those of ``process`` are shown at their fields."""
+        """Return the problems in the order of lines. Problems of ``process`` are shown at their fields instead."""
         placed = [problem for problem in self.checked.errors if not problem.path.startswith("process.")]
         return sorted(placed, key=lambda problem: (problem.line, problem.column))
 
@@ -58,16 +61,17 @@ class ClassicEditor(EditorState[ClassicChecked, Algorithm]):
 
 
 def open_editor(document: str, process: Mapping[str, Any]) -> ClassicEditor:
-    """The editor for a saved document."""
+    """Return the editor for a saved document."""
     checked = check_classic(document, process)
     data = checked.document.data if checked.document else {}
     return ClassicEditor(document, document, dict(process), checked, form.build_form(data, process, checked.errors))
 
 
 def read_posted(fields: Mapping[str, str], saved: Mapping[str, Any]) -> ClassicEditor:
-    """The editor for posted fields and text; ``saved`` are the saved process options."""
+    """Return the editor for posted fields and text. ``saved`` has the saved process options."""
     document = normalise_text(fields.get("document", ""))
     base = normalise_text(fields.get("base", document))
+    # Defaults are left out, so that a form posted unchanged equals the stored options.
     process = _without_defaults(writing.process_posted(fields, saved))
     edition = form.edition_shown(process)
     key = next((key for key in LISTS if fields.get("add") == key), "")
@@ -88,7 +92,7 @@ def read_posted(fields: Mapping[str, str], saved: Mapping[str, Any]) -> ClassicE
 
 
 def _without_defaults(process: dict[str, Any]) -> dict[str, Any]:
-    """``process`` without default values; unchanged if it cannot be read."""
+    """Return ``process`` without default values, or unchanged if it cannot be read."""
     try:
         return process_of(edition_of(process))
     except ObjectError:
@@ -96,7 +100,7 @@ def _without_defaults(process: dict[str, Any]) -> dict[str, Any]:
 
 
 def _open_unreadable(document: str, base: str, fields: Mapping[str, str], process: dict[str, Any]) -> ClassicEditor:
-    """The editor for invalid text; the form keeps its fields until they can be written into a valid document."""
+    """Return the editor for invalid text. The form keeps its fields until they can be written into a valid document."""
     try:
         base_text = writing.apply_form(base, base, fields, form.edition_shown(process)) if "base" in fields else base
         data = parse_document(base_text).data

@@ -20,12 +20,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class RunningRule:
-    """A predicate or a priority that runs; ``weight`` is 0 for a predicate."""
+    """A predicate or a priority that runs."""
 
     name: str
+    # The argument in words, as "labelsPresence {labels: [zone]}"; "" for none.
     argument: str
+    # True if the default provider has the rule too, with the same weight.
     is_default: bool
+    # True for a predicate that runs whatever the policy says.
     is_mandatory: bool = False
+    # The factor of a priority's score; 0 for a predicate.
     weight: int = 0
 
     @property
@@ -42,17 +46,20 @@ class Setting:
 
 @dataclass(frozen=True)
 class Effective:
-    """What runs; ``predicates`` are in order, ``never_asked`` are named but never run."""
+    """The rules and settings that run under a policy."""
 
+    # In the order in which they are asked.
     predicates: list[RunningRule]
     priorities: list[RunningRule]
     settings: list[Setting]
+    # The fields of each extender as (path, value).
     extenders: list[list[tuple[str, str]]]
+    # Predicates that the policy names but that have no place in the order, so they never run.
     never_asked: tuple[str, ...]
 
 
 def compute_effective(checked: ClassicChecked) -> Effective | None:
-    """What runs under a document; ``None`` if it cannot run."""
+    """Return the rules that run under a document; ``None`` if it cannot run."""
     algorithm, policy = checked.algorithm, checked.loaded.policy if checked.loaded else None
     if algorithm is None or policy is None:
         return None
@@ -80,7 +87,7 @@ def compute_effective(checked: ClassicChecked) -> Effective | None:
 
 
 def arguments_of(policy: ClassicPolicy) -> dict[str, dict[str, str]]:
-    """The arguments of rules in words, by list and name."""
+    """Return the arguments of rules as text, by list and name."""
     lists = {"predicates": policy.predicates or (), "priorities": policy.priorities or ()}
     return {
         key: {choice.name: _format_argument(*choice.argument) for choice in choices if choice.argument is not None}
@@ -94,8 +101,9 @@ def _format_argument(kind: str, content: dict[str, Any]) -> str:
 
 
 def settings_of(algorithm: Algorithm, policy: ClassicPolicy) -> list[Setting]:
-    """The settings beside the rules, with their defaults."""
+    """Return the settings beside the rules, each marked if it has its default."""
     edition = algorithm.edition
+    # A weight of 0 counts as absent.
     hard = policy.hard_pod_affinity_weight or edition.hard_pod_affinity_weight
     checks_all = policy.always_check_all
     return [

@@ -36,7 +36,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 TITLES = {"predicates": _("Predicates"), "priorities": _("Priorities")}
-SHAPED = {"RequestedToCapacityRatioPriority": "requestedToCapacityRatioArguments"}  # usually with an argument
+# This priority is usually given with an argument, so its field is shown even while the argument is empty.
+SHAPED = {"RequestedToCapacityRatioPriority": "requestedToCapacityRatioArguments"}
 GATE_HELP = {
     "MaxCinderVolumeCount": "Lets a policy name the predicate.",
     "PodToleratesNodeNoExecuteTaints": "Lets a policy name the predicate.",

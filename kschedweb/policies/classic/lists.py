@@ -15,12 +15,12 @@ Item = dict[str, Any]
 
 
 def spelled_key(data: dict[str, Any], key: str) -> str:
-    """The name of the field in ``data`` that is read as the list ``key``."""
+    """Return the name of the field in ``data`` that is read as the list ``key``."""
     return MISSPELT[key] if key not in data and MISSPELT[key] in data else key
 
 
 def list_items(data: dict[str, Any], key: str) -> list[Item] | None:
-    """The items of a list; ``None`` if the default provider supplies it."""
+    """Return the items of a list; ``None`` if the default provider supplies it."""
     items = data.get(spelled_key(data, key))
     return None if items is None else [as_dict(item) for item in as_list(items)]
 
@@ -31,24 +31,24 @@ def name_of(item: Item) -> str:
 
 
 def known_weights(key: str, edition: Edition) -> dict[str, int]:
-    """The names that need no argument, in order, with their default weights (0: none)."""
+    """Return the names that need no argument, in order, with their default weights (0: none)."""
     if key == PRIORITIES:
         return edition.default_priorities | edition.priorities
     names = edition.predicates | edition.mandatory_predicates
     ordered = [name for name in ORDER if name in names]
-    # priorities have no order, so all of them run
+    # kube-scheduler 1.9 asks predicates in no order, so those without a place run as well.
     return dict.fromkeys([*ordered, *(sorted(names - set(ORDER)) if edition.old else ())], 0)
 
 
 def in_order(key: str, names: list[str]) -> list[str]:
-    """``names`` in the order of running: predicates in the fixed order, those without a place last."""
+    """Return ``names`` in the order of running: predicates in the fixed order, those without a place last."""
     if key == PRIORITIES:
         return names
     return sorted(names, key=lambda name: ORDER.index(name) if name in ORDER else len(ORDER))
 
 
 def provided_weights(key: str, edition: Edition) -> dict[str, int]:
-    """What runs if a policy leaves the list out, with weights; nothing in kube-scheduler 1.9."""
+    """Return the rules that run if a policy leaves the list out, with their weights; none in kube-scheduler 1.9."""
     if edition.old:
         return {}
     if key == PRIORITIES:
@@ -57,14 +57,14 @@ def provided_weights(key: str, edition: Edition) -> dict[str, int]:
 
 
 def explained_as(name: str, kind: str) -> str:
-    """The catalogue entry for a rule with an argument of ``kind`` ("": none); "" if there is none."""
+    """Return the catalogue entry for a rule with an argument of ``kind`` ("": no argument); "" if there is no entry."""
     if kind:
         return next((described.name for described in DESCRIPTIONS.values() if described.argument == kind), "")
     return name if name in DESCRIPTIONS else ""
 
 
 def make_item(name: str, weight: int, argument: Item | None = None) -> Item:
-    """An item of a list; predicates have weight 0."""
+    """Return an item of a list. Predicates have weight 0, which is left out."""
     entry: Item = {"name": name}
     if weight:
         entry["weight"] = weight

@@ -87,7 +87,7 @@ GENERAL: dict[str, Schema] = {
 
 
 def classic_schema() -> Schema:
-    """The schema of a Policy, with every name that 1.9 or 1.13 knows."""
+    """Return the schema of a Policy, with every name that 1.9 or 1.13 knows."""
     edition = Edition(gates=GATES)
     predicates = sorted(EDITION.predicates | edition.predicates | edition.mandatory_predicates | MORE_PREDICATES)
     return {

@@ -11,6 +11,7 @@ from kschedweb.clusters.selectors import cluster_get
 from kschedweb.engine.releases.classic import from_config_map
 from kschedweb.web.errors import ApplicationError, FieldProblem, NotFound, Unprocessable
 
+# The default of --policy-configmap-namespace, and the one key that kube-scheduler read.
 NAMESPACE, KEY = "kube-system", "policy.cfg"
 FIELD = "source"
 

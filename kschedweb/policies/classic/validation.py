@@ -30,22 +30,24 @@ MISSPELT = {"predicates": "predicate", "priorities": "priority"}
 
 @dataclass(frozen=True)
 class ClassicChecked:
-    """A text with the engine's findings; ``algorithm`` is ``None`` if it cannot run.
-
-    ``process`` has the start options of kube-scheduler; its problems are among the errors, under ``process``.
-    """
+    """A classic policy with the engine's findings."""
 
     kind: ClassVar[PolicyKind] = PolicyKind.CLASSIC
     notes: ClassVar[list[FieldProblem]] = []
-    conversion: ClassVar[None] = None  # a Policy stays one; the page As a profile converts it
+    # A Policy stays a Policy; the page "As a profile" converts it.
+    conversion: ClassVar[None] = None
 
     text: str
+    # The start options of kube-scheduler. Their problems are among the errors, under "process".
     process: Mapping[str, Any]
+    # The parsed text; None if it is neither YAML nor JSON.
     document: MarkedDocument | None
     loaded: LoadedPolicy | None = None
+    # The algorithm that runs; None if it cannot be built.
     algorithm: Algorithm | None = None
     errors: list[MarkedProblem] = field(default_factory=list)
     warnings: list[MarkedProblem] = field(default_factory=list)
+    # Problems of private keys, which must not be stored. They are among the warnings too.
     secrets: list[MarkedProblem] = field(default_factory=list)
 
     @property
@@ -54,7 +56,7 @@ class ClassicChecked:
 
 
 def check_classic(text: str, process: Mapping[str, Any]) -> ClassicChecked:
-    """Read ``text`` as the classic kube-scheduler does; never raises for bad input."""
+    """Check ``text`` as the classic kube-scheduler reads it. Bad input never raises; it becomes errors."""
     try:
         document = parse_document(text)
     except MarkedDocumentError as error:
@@ -73,7 +75,7 @@ def check_classic(text: str, process: Mapping[str, Any]) -> ClassicChecked:
 def _load_algorithm(
     loaded: LoadedPolicy, process: Mapping[str, Any], document: MarkedDocument
 ) -> tuple[Algorithm | None, list[MarkedProblem]]:
-    """The algorithm, or the errors if it cannot run."""
+    """Return the algorithm, or the errors if it cannot run."""
     errors = [_mark_problem(problem, document) for problem in loaded.problems]
     try:
         edition = edition_of(dict(process), "process.")
@@ -89,7 +91,7 @@ def _load_algorithm(
 
 
 def _mark_problem(problem: EngineProblem, document: MarkedDocument) -> MarkedProblem:
-    """``problem`` with its line; a problem of the text itself has the line in its message."""
+    """Return ``problem`` with its line. A problem of the text itself has the line in its message."""
     match = LINE.search(problem.text)
     if not problem.path and match:
         return MarkedProblem(problem.text, line=max(int(match[1]), 1))
@@ -100,10 +102,11 @@ def _mark_problem(problem: EngineProblem, document: MarkedDocument) -> MarkedPro
 
 
 def _as_written(keys: Path, data: Any) -> Path:
-    """``keys`` with the spelling of ``data``: misspelt lists, and fields in upper or lower case."""
+    """Return ``keys`` as ``data`` spells them: misspelt lists, and fields in upper or lower case."""
     actual_keys: list[str | int] = []
     for place, key in enumerate(keys):
         if isinstance(key, str):
+            # Go's JSON decoder ignores the case of field names, so the document may spell them in any.
             data = as_dict(data)
             spelt = MISSPELT.get(key) if not place and key not in data else None
             key = next((name for name in data if name == spelt or name.lower() == key.lower()), key)
@@ -127,6 +130,7 @@ def _never_asked(
 def _secret_problems(document: MarkedDocument) -> Iterator[MarkedProblem]:
     for index, extender in enumerate(as_list(as_dict(document.data).get("extenders"))):
         for name, value in as_dict(extender).items():
+            # Field names are compared without case, as Go's JSON decoder does: a key in another case would be read too.
             if name.lower() == "tlsconfig" and any(
                 content and key.lower() == KEY.lower() for key, content in as_dict(value).items()
             ):

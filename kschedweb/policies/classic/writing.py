@@ -41,7 +41,7 @@ NAMES = {
 
 
 def process_posted(posted: Posted, saved: Mapping[str, Any]) -> dict[str, Any]:
-    """The process options in the form; ``saved`` if the form does not show them."""
+    """Return the process options in the form, or ``saved`` if the form does not show them."""
     if "process" not in posted:
         return dict(saved)
     process: dict[str, Any] = {}
@@ -56,9 +56,9 @@ def process_posted(posted: Posted, saved: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def apply_form(text: str, base: str, posted: Posted, edition: Edition) -> str:
-    """``text`` with the changes of ``posted`` relative to the form of ``base``.
+    """Return ``text`` with the changes that ``posted`` makes to the form of ``base``.
 
-    Raises ``DocumentError`` if one of the two is not a YAML document.
+    Raises ``MarkedDocumentError`` if one of the two is not a YAML document.
     """
     data, base_data = as_dict(parse_document(text).data), as_dict(parse_document(base).data)
     target = deepcopy(data)
@@ -75,7 +75,7 @@ def apply_form(text: str, base: str, posted: Posted, edition: Edition) -> str:
 
 
 def add_rule(text: str, key: str, kind: str, name: str, edition: Edition) -> str:
-    """``text`` with one more rule of ``kind`` with an empty argument."""
+    """Return ``text`` with one more rule of ``kind``, which has an empty argument."""
     if key not in LISTS or kind not in KINDS[key]:
         return text
     data = as_dict(parse_document(text).data)
@@ -109,13 +109,16 @@ def _write_list(key: str, target: dict[str, Any], base_data: dict[str, Any], pos
     items = list_items(target, key)
     if items is None:
         return
+    # A rule without a name has no row in the form, so nobody could have switched it off.
     changed = [rule for rule in items if name_of(rule) == "" or not _is_switched_off(key, rule, before, posted)]
+    # Reversed, so that the first of two rules with one name wins, as it does in the form.
     former = {name_of(rule): rule for rule in reversed(before)}
     for position, rule in enumerate(changed):
         if name_of(rule) in former:
             changed[position] = _merge_rule(key, rule, former[name_of(rule)], posted)
     weights, start = known_weights(key, edition), f"on.{key}."
     added = {name.removeprefix(start) for name in posted if name.startswith(start)} - former.keys()
+    # Switches that are on but have no rule yet: they are added in the order of the known rules.
     present = {name_of(rule) for rule in changed}
     for name in sorted(
         added - present,
@@ -133,7 +136,7 @@ def _is_switched_off(key: str, rule: Item, before: list[Item], posted: Posted) -
 
 
 def _merge_rule(key: str, rule: Item, base_rule: Item, posted: Posted) -> Item:
-    """``one`` with the posted weight and argument where they differ from ``base_rule``."""
+    """Return ``rule`` with the posted weight and argument where they differ from ``base_rule``."""
     merged, name = dict(rule), name_of(rule)
     weight = posted.get(f"weight.{name}", "").strip()
     if key != LISTS[0] and f"weight.{name}" in posted and weight != _weight_text(base_rule):
@@ -147,6 +150,7 @@ def _merge_rule(key: str, rule: Item, base_rule: Item, posted: Posted) -> Item:
     old = arguments.shown_value(ARGUMENTS[kind], argument.get(kind, ABSENT))
     new = arguments.read_value(ARGUMENTS[kind], field, posted)
     if old != new:
+        # The text may have been edited beside the form: only the difference is laid over what it says now.
         now = as_dict(merged.get("argument"))
         content = arguments.overlay_changes(old, new, now.get(kind, ABSENT))
         if content is ABSENT and SHAPED.get(name) == kind:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def convert_revision(revision: Revision) -> Conversion:
-    """The conversion of ``revision``; raises ``Unprocessable`` if it is not classic, or cannot be converted."""
+    """Convert ``revision`` to profiles. Raises ``Unprocessable`` if it is not classic, or cannot be converted."""
     if not revision.policy.dialect.is_convertible:
         raise Unprocessable(f"{revision.policy.name} has profiles already. Only a classic policy can be converted.")
     loaded = load_policy(revision.document)
@@ -30,6 +30,6 @@ def convert_revision(revision: Revision) -> Conversion:
 
 
 def render_document(revision: Revision, conversion: Conversion) -> str:
-    """The YAML of ``conversion``, with a comment that names the converted revision."""
+    """Return the YAML of ``conversion``, with a comment that names the converted revision."""
     head = f"# Converted from the classic policy {revision.policy.name}, revision {revision.number}.\n"
     return f"{head}# {conversion.summary}\n{as_yaml(conversion.document)}"

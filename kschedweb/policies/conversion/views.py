@@ -35,6 +35,7 @@ def policy_profile(request: PageRequest, name: str) -> HttpResponseBase:
     revision = _get_revision(request, name)
     if request.method == "POST":
         return _save_profile(request, revision)
+    # A policy name has at most 63 characters; "-profile" takes 8 of them.
     return _render_page(request, revision, ProfileForm(initial={"name": f"{name[:55]}-profile"}))
 
 

@@ -1,4 +1,6 @@
-"""The dialect of crane-scheduler's policy files. Nothing is placed by one alone: a policy with Dynamic points at it."""
+"""The dialect of crane-scheduler's policy files. Such a file places no pod by itself: a policy with the plugin
+Dynamic points at it.
+"""
 
 from __future__ import annotations
 

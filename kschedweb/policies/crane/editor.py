@@ -32,7 +32,7 @@ LABELS = {
 
 @dataclass
 class CraneEditor(DocumentEditor[CraneChecked, PolicyFile]):
-    """The editor, with what the policy means."""
+    """The editor of a DynamicSchedulerPolicy, with a worked example of its effect."""
 
     @property
     def runs(self) -> PolicyFile | None:
@@ -40,7 +40,7 @@ class CraneEditor(DocumentEditor[CraneChecked, PolicyFile]):
 
     @property
     def example(self) -> Example | None:
-        """What the policy means, worked out; ``None`` where it is invalid."""
+        """Return the policy worked out for one node; ``None`` if it is invalid."""
         return compute_example(self.runs.policy) if self.runs and self.runs.policy is not None else None
 
 
@@ -52,7 +52,7 @@ def _write_form(target: dict[str, Any], base_data: dict[str, Any], posted: Poste
 
 
 def _build_fields(data: dict[str, Any], problems: list[MarkedProblem]) -> list[FormField]:
-    """A table for each of the four lists, with ``problems`` at their cells."""
+    """Return a table for each of the four lists, with ``problems`` at their cells."""
     group = arguments.form_field(SPEC, "spec", "spec", data.get("spec", ABSENT), ABSENT, ("spec",))
     place_problems(problems, group.walk())
     for field in group.fields:

@@ -1,4 +1,4 @@
-"""What a DynamicSchedulerPolicy means, worked out for one node: its score, and what heat takes off it.
+"""A worked example of a DynamicSchedulerPolicy: one node's score, and the part that heat takes off it.
 
 Scores are the plugin's own: the example is a node with annotations, which the engine scores.
 """
@@ -17,47 +17,62 @@ from kschedweb.engine.plugins.dynamic import FACTOR, Dynamic, base_scores
 from kschedweb.engine.state.watermarks import crane
 from kschedweb.engine.validation.golang import SECOND, duration_text
 
-USAGE, PODS = 0.4, 5  # of the example: the node uses 40 % by every metric, and got 5 pods a moment ago
+# The example's node uses 40 % by every metric, and got 5 pods a moment ago.
+USAGE, PODS = 0.4, 5
+# A fixed moment, so that the example never changes with the clock.
 NOW = datetime(2026, 1, 1, 12, tzinfo=UTC).timestamp()
 
 
 @dataclass(frozen=True)
 class Metric:
-    """One metric: how long a value is valid, its limit, weight and share of all weights ("": none)."""
+    """One metric of the policy. All values are texts; "" stands for none."""
 
     name: str
+    # For how long an annotated value is valid, as "8m0s", or "never".
     valid: str
+    # The share of use above which the metric rejects a node, in percent.
     limit: str
     weight: str
+    # The metric's part of all weights, in percent.
     share: str
 
 
 @dataclass(frozen=True)
 class Heat:
-    """A rule of heat: ``points`` is what the example's pods make of it."""
+    """A rule of the hot value."""
 
+    # The time in which bound pods are counted.
     window: str
+    # That many pods take points off the score.
     count: int
+    # The points that the example's pods make of it.
     points: int
 
 
 @dataclass(frozen=True)
 class Example:
-    """``score`` is crane-scheduler's, ``as_told`` what the score would be if heat cost 1 point, as articles tell."""
+    """The example: a node, and what the policy makes of it."""
 
     metrics: list[Metric]
     rules: list[Heat]
+    # The node's use by every metric, 0 to 1.
     usage: float
+    # How many pods the node has just got.
     pods: int
+    # The score before heat is taken off.
     base: int
+    # The hot value, in points.
     heat: int
+    # The factor of crane-scheduler's code for each point of heat.
     factor: int
+    # The score that crane-scheduler gives, 0 to 100.
     score: int
+    # The score if each point of heat cost one point, as articles about crane-scheduler describe it.
     as_told: int
 
 
 def compute_example(policy: dict[str, Any]) -> Example:
-    """The example of a decoded policy."""
+    """Return the example of a decoded policy."""
     plain = {
         part: [{name: _format_setting(name, value) for name, value in rule.items()} for rule in rules or ()]
         for part, rules in policy.items()

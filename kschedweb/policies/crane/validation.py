@@ -29,7 +29,7 @@ class CraneChecked(CheckedDocument[PolicyFile]):
 
     @property
     def runs(self) -> dict[str, Any]:
-        """The spec with each rule under the name of its metric or time range, for comparisons."""
+        """The spec for comparisons, with each rule under the name of its metric or time range."""
         spec = self.loaded.spec if self.loaded else {}
         return {
             part: {
@@ -47,7 +47,7 @@ def _rule_key(rule: dict[str, Any]) -> str:
 
 
 def check_crane(text: str) -> CraneChecked:
-    """Read ``text`` as crane-scheduler does; never raises for bad input."""
+    """Check ``text`` as crane-scheduler reads it. Bad input never raises; it becomes errors."""
     try:
         document = parse_document(text)
     except MarkedDocumentError as error:

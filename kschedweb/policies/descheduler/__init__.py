@@ -1,1 +1,1 @@
-"""DeschedulerPolicy documents: which pods the descheduler evicts. Nothing is placed by one."""
+"""DeschedulerPolicy documents, which say what pods the descheduler evicts. Such a document places no pod."""

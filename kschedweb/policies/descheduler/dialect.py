@@ -1,4 +1,4 @@
-"""The dialect of DeschedulerPolicies. The page Moves and scenarios tell what the descheduler does that is told so."""
+"""The dialect of DeschedulerPolicies. The page Moves and scenarios show what a descheduler with such a policy does."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from kschedweb.policies.descheduler.validation import DeschedulerChecked, check_
 from kschedweb.policies.dialect import NO_QUERY, Dialect, Json, PolicyKind
 from kschedweb.policies.diff import PolicyChange, leaf_changes
 
-# What the descheduler's own Helm chart and manifests are about: a first policy to change.
+# Modelled on the descheduler's own Helm chart and manifests: a new policy starts from it.
 STARTING = {
     "apiVersion": API_VERSION,
     "kind": KIND,
@@ -61,7 +61,7 @@ class DeschedulerDialect(Dialect[DeschedulerChecked, DeschedulerPolicy]):
         return leaf_changes(old.runs, new.runs) if old.valid and new.valid else []
 
     def list_deviations(self, checked: DeschedulerChecked) -> list[PolicyChange]:
-        """None: the descheduler has no policy by default."""
+        """Return no differences, because the descheduler has no default policy."""
         return []
 
     def render_effective(self, checked: DeschedulerChecked) -> Json:

@@ -17,18 +17,20 @@ from kschedweb.policies.editing.documents import DocumentEditor, DocumentForm
 
 @dataclass(frozen=True)
 class Running:
-    """A plugin of a profile after defaults: where it runs ("": it guards pods), and its arguments as (path, value)."""
+    """A plugin of a profile, after defaults."""
 
     profile: str
     plugin: str
+    # "deschedule" or "balance"; "" for a plugin that protects pods.
     point: str
     help: str
+    # As (path, value), without values that are empty, false or 0.
     arguments: list[tuple[str, str]]
 
 
 @dataclass
 class DeschedulerEditor(DocumentEditor[DeschedulerChecked, DeschedulerPolicy]):
-    """The editor; ``build_fields`` has the limits, and a group for each profile."""
+    """The editor of a DeschedulerPolicy. Its form has the limits, and a group for each profile."""
 
     @property
     def runs(self) -> DeschedulerPolicy | None:
@@ -36,13 +38,16 @@ class DeschedulerEditor(DocumentEditor[DeschedulerChecked, DeschedulerPolicy]):
 
     @property
     def profiles(self) -> int:
-        """How many profiles the form shows."""
+        """The number of profiles that the form shows."""
         return sum(field.kind == "group" for field in self.fields)
 
     @property
     def running(self) -> list[Running]:
-        """What runs, in its order: Deschedule of every profile, then Balance; first what guards pods."""
+        """Return the plugins in running order: those that protect pods, then Deschedule of every profile, then
+        Balance.
+        """
         profiles = (self.runs.profiles or []) if self.runs else []
+        # DefaultEvictor protects pods from all the others, so it is shown first.
         guards = [(profile, defaultevictor.NAME, "") for profile in profiles]
         enabled = [
             (profile, name, point)

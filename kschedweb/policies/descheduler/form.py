@@ -1,4 +1,4 @@
-"""The form of a DeschedulerPolicy: limits, and for each profile which plugins run, with their arguments."""
+"""The form of a DeschedulerPolicy: its limits, and for each profile the plugins that run, with their arguments."""
 
 from __future__ import annotations
 
@@ -28,6 +28,7 @@ NAME: Schema = {"type": "string", "description": "The name of the profile."}
 RUNS: Schema = {"type": "boolean", "description": "Whether the plugin runs."}
 EVICTOR = defaultevictor.NAME
 NAMES = (EVICTOR, *(name for name in PLUGINS if name != EVICTOR))
+# The form shows every plugin of every profile, so more profiles would make too large a page.
 MOST_PROFILES = 20
 CHOICES = {"noEvictionPolicy": list(defaultevictor.POLICIES)}
 Json = dict[str, Any]
@@ -37,7 +38,7 @@ ITEMS = Items("profiles", "profile", lambda name: {"name": name}, lambda profile
 
 @cache
 def schema_of(plugin: str) -> Schema:
-    """The arguments of a plugin as one input each; selectors are edited as YAML."""
+    """Return the schema of a plugin's arguments with one input for each. Selectors are edited as YAML."""
     schema = _simplify_schema("", Schemas().struct_schema(PLUGINS[plugin].args))
     return {
         **schema,
@@ -60,7 +61,7 @@ def _simplify_schema(name: str, schema: Schema) -> Schema:
 
 
 def build_fields(data: Json, problems: list[MarkedProblem]) -> list[FormField]:
-    """A field for each limit and a group for each profile, with ``problems`` beside them."""
+    """Return a field for each limit and a group for each profile, with ``problems`` beside them."""
     fields = []
     for name, label in LABELS.items():
         fields.append(arguments.form_field(SCHEMA[name], name, label, data.get(name, ABSENT), ABSENT, (name,)))
@@ -70,7 +71,7 @@ def build_fields(data: Json, problems: list[MarkedProblem]) -> list[FormField]:
 
 
 def write_form(target: Json, base_data: Json, posted: Posted) -> None:
-    """Put what a person changed of the form, which showed ``base_data``, into ``target``."""
+    """Write into ``target`` what the posted form changes of ``base_data``, the document that it showed."""
     for name in LABELS:
         set_at_path(
             target,
@@ -109,7 +110,7 @@ def _write_plugin(profile: Json, old: Json, plugin: str, prefix: str, posted: Po
 
 
 def _switch_plugin(profile: Json, plugin: str, *, runs: bool) -> None:
-    """A plugin that runs must have an entry in pluginConfig, be it empty."""
+    """Switch a plugin on or off. A plugin that is on needs an entry in pluginConfig, even an empty one."""
     path: Path = ("plugins", PLUGINS[plugin].point, "enabled")
     enabled = as_list(get_at_path(profile, path))
     if runs:
@@ -120,7 +121,7 @@ def _switch_plugin(profile: Json, plugin: str, *, runs: bool) -> None:
 
 
 def _config_entry(profile: Json, plugin: str) -> Json:
-    """The entry of a plugin in pluginConfig, which is made where there is none."""
+    """Return the entry of a plugin in pluginConfig; add one if there is none."""
     entry, number = _find_config(profile, plugin)
     if number is None:
         entry = {"name": plugin}
@@ -129,7 +130,7 @@ def _config_entry(profile: Json, plugin: str) -> Json:
 
 
 def _find_config(profile: Json, plugin: str) -> tuple[Json, int | None]:
-    """The first entry of a plugin in pluginConfig and its place; the descheduler looks at no other."""
+    """Return the first entry of a plugin in pluginConfig and its place. The descheduler ignores further ones."""
     for number, entry in enumerate(as_list(profile.get("pluginConfig"))):
         if isinstance(entry, dict) and entry.get("name") == plugin:
             return entry, number
@@ -145,7 +146,7 @@ def _list_profiles(data: Json) -> list[Json]:
 
 
 def _profile_field(number: int, profile: Json) -> FormField:
-    """A group with the profile's name, and a group for each plugin: whether it runs, and its arguments."""
+    """Return a group with the profile's name, and a group for each plugin with a switch and its arguments."""
     name, path = f"profile.{number}", ("profiles", number)
     group = FormField("group", name, f"Profile {profile.get('name') or number + 1}", path=path)
     group.fields = [

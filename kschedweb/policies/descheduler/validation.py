@@ -30,13 +30,13 @@ NOTHING_RUNS = "No profile enables a plugin at deschedule or balance, so no pod 
 
 @dataclass(frozen=True)
 class DeschedulerChecked(CheckedDocument[DeschedulerPolicy]):
-    """A text with the engine's findings; ``loaded`` has the defaults."""
+    """A DeschedulerPolicy with the engine's findings. ``loaded`` has the defaults filled in."""
 
     kind: ClassVar[PolicyKind] = PolicyKind.DESCHEDULER
 
     @property
     def runs(self) -> dict[str, Any]:
-        """Limits, and by profile what runs with its arguments after defaults, for comparisons."""
+        """The limits, and for each profile its plugins with their arguments after defaults, for comparisons."""
         if self.loaded is None:
             return {}
         limits = {name: self.loaded.fields[name] for name in ("nodeSelector", *LIMITS)}
@@ -51,11 +51,12 @@ class DeschedulerChecked(CheckedDocument[DeschedulerPolicy]):
 
 
 def check_descheduler(text: str) -> DeschedulerChecked:
-    """Read ``text`` as the descheduler does; never raises for bad input."""
+    """Check ``text`` as the descheduler reads it. Bad input never raises; it becomes errors."""
     try:
         document = parse_document(text)
     except MarkedDocumentError as error:
         return DeschedulerChecked(text, None, errors=[error.problem])
+    # The engine would refuse another version in words that do not help: say which version is read instead.
     if problem := _other_version(document) or excess_profiles(document):
         return DeschedulerChecked(text, document, errors=[problem])
     try:
@@ -68,7 +69,7 @@ def check_descheduler(text: str) -> DeschedulerChecked:
 
 
 def _other_version(document: MarkedDocument) -> MarkedProblem | None:
-    """What is wrong with a policy of another version of the descheduler's."""
+    """Return the problem of a policy of another version of the descheduler; ``None`` if the version is read."""
     data = document.data
     version = data.get("apiVersion") if isinstance(data, dict) else None
     if not isinstance(version, str) or version == API_VERSION or not version.startswith(f"{GROUP}/"):

@@ -27,28 +27,40 @@ from kschedweb.policies.editing.switches import as_dict, as_list
 
 Posted = Mapping[str, str]
 
+# The value of a blank field. None would not do: it is a value that a document may have.
 ABSENT = object()
+# Larger lists are edited as YAML.
 ROW_LIMIT = 50
-MOST_HIDDEN = 2  # fields of an item that a table may leave out
+# A table may leave out that many fields of an item.
+MOST_HIDDEN = 2
+# kube-scheduler fills these in, so the form does not ask for them.
 _IDENTIFYING = frozenset({"apiVersion", "kind"})
 
 
 @dataclass
 class FormField:
-    """An input, or a group or table of inputs; ``value`` and ``default`` are the shown texts."""
+    """An input, or a group or table of inputs."""
 
-    kind: str  # number, boolean, choice, text, long (text of several lines), lines, yaml, table, group
+    # One of number, boolean, choice, text, long (text of several lines), lines, yaml, table, group.
+    kind: str
+    # The name that is posted, as "args.NodeResourcesFit.scoringStrategy.type".
     name: str
     label: str
     help: str = ""
+    # The text in the input; "" if it is blank.
     value: str = ""
+    # The text that is shown in grey while the input is blank.
     default: str = ""
     choices: list[str] = field(default_factory=list)
-    labels: dict[str, str] = field(default_factory=dict)  # labels of choices, if they differ from the value
+    # The labels of choices, where they differ from the value.
+    labels: dict[str, str] = field(default_factory=dict)
     minimum: int | None = None
     maximum: int | None = None
+    # The inputs of a group.
     fields: list[FormField] = field(default_factory=list)
+    # The inputs of a table; the last row is blank and adds another.
     rows: list[list[FormField]] = field(default_factory=list)
+    # The keys that lead to the value in the document; () if it is not in it yet.
     path: Path = ()
     problems: list[MarkedProblem] = field(default_factory=list)
     slider: Slider | None = None
@@ -77,24 +89,24 @@ class FormField:
 
     @property
     def differs(self) -> bool:
-        """Whether a value is given that is not the default."""
+        """True if a value is given that is not the default."""
         if self.kind == "group":
             return any(item.differs for item in self.fields)
         return bool(self.value) and self.value != self.default
 
     @property
     def has_problems(self) -> bool:
-        """Whether anything is wrong in it."""
+        """True if the field or one below it has a problem."""
         return any(field.problems for field in self.walk())
 
     def walk(self) -> list[FormField]:
-        """This field and all below it."""
+        """Return this field and all below it."""
         below = [*self.fields, *(cell for row in self.rows for cell in row)]
         return [self, *(field for child in below for field in child.walk())]
 
 
 def form_field(schema: Schema, name: str, label: str, value: Any, default: Any, path: Path) -> FormField:
-    """The field that shows ``value`` (``ABSENT``: blank) of ``schema``, with ``default`` in grey."""
+    """Return the field that shows ``value`` (``ABSENT``: blank) of ``schema``, with ``default`` in grey."""
     kind = _field_kind(schema)
     if kind == "table" and not _fits_table(value):
         kind = "yaml"
@@ -111,6 +123,7 @@ def form_field(schema: Schema, name: str, label: str, value: Any, default: Any, 
     )
     if kind == "group":
         below, below_default = as_dict(value), as_dict(default)
+        # Weights of such a group are defaulted together: once one is given, the others count as 0.
         if below and given_as_a_whole(name):
             below_default = dict.fromkeys(_visible_properties(schema), 0)
         field.fields = [
@@ -124,13 +137,14 @@ def form_field(schema: Schema, name: str, label: str, value: Any, default: Any, 
         field.value = _format_value(kind, value)
         field.slider = build_slider(schema, name) if kind == "number" else None
         field.choices = [str(choice) for choice in schema.get("enum", ())]
+        # An invalid choice stays selectable, so that the form shows what the document says.
         if field.value and kind == "choice" and field.value not in field.choices:
             field.choices.append(field.value)
     return field
 
 
 def read_value(schema: Schema, name: str, posted: Posted) -> Any:
-    """The value of the fields of ``schema``; ``ABSENT`` if all are blank."""
+    """Return the value of the posted fields of ``schema``; ``ABSENT`` if all are blank."""
     kind = _field_kind(schema)
     if kind == "group":
         return _read_group(_visible_properties(schema), name, posted)
@@ -152,9 +166,9 @@ def read_value(schema: Schema, name: str, posted: Posted) -> Any:
 
 
 def overlay_changes(old: Any, new: Any, current: Any) -> Any:
-    """``current`` with the changes from ``old`` to ``new``; ``ABSENT`` is a missing value.
+    """Return ``current`` with the changes from ``old`` to ``new``. ``ABSENT`` is a missing value.
 
-    Values that the fields do not show are in neither, and stay as in ``current``.
+    Values that the fields do not show are in neither of the two, so they stay as in ``current``.
     """
     if old == new:
         return current
@@ -173,14 +187,14 @@ def overlay_changes(old: Any, new: Any, current: Any) -> Any:
 
 
 def _overlay_row(old: list[Any], item: Any, current: list[Any], index: int) -> Any:
-    """A row of the table with its hidden values: those of the same item if it moved, else those at its index."""
+    """Return a row of the table with its hidden values: those of the same item if it moved, else those at its index."""
     if item in old:
         return current[old.index(item)]
     return overlay_changes(old[index], item, current[index]) if index < len(old) else deepcopy(item)
 
 
 def shown_value(schema: Schema, value: Any) -> Any:
-    """The result of :func:`read_value` for a form that shows ``value``."""
+    """Return what :func:`read_value` gives for a form that shows ``value``."""
     fields = form_field(schema, "v", "", value, ABSENT, ()).walk()
     return read_value(
         schema, "v", {field.name: field.value for field in fields if field.kind not in ("group", "table")}
@@ -202,13 +216,13 @@ def _field_kind(schema: Schema) -> str:
 
 
 def _table_columns(schema: Schema) -> Schema:
-    """The properties of a list's item that fit into a cell."""
+    """Return the properties of a list's item that fit into a cell."""
     cells = ("number", "text", "choice", "boolean")
     return {key: item for key, item in _visible_properties(schema).items() if _field_kind(item) in cells}
 
 
 def _is_flat(schema: Schema) -> bool:
-    """Whether most of a list item fits into the cells of a row; the rest is not shown."""
+    """Return whether most of a list item fits into the cells of a row. The rest is not shown."""
     cells, all_of_it = len(_table_columns(schema)), len(_visible_properties(schema))
     return cells > all_of_it / 2 and all_of_it - cells <= MOST_HIDDEN
 
@@ -218,14 +232,14 @@ def _visible_properties(schema: Schema) -> Schema:
 
 
 def _fits_table(value: Any) -> bool:
-    """Whether ``value`` can be shown in rows; otherwise it is shown as text."""
+    """Return whether ``value`` can be shown in rows; otherwise it is shown as text."""
     return value is ABSENT or (
         isinstance(value, list) and len(value) < ROW_LIMIT and all(isinstance(item, dict) for item in value)
     )
 
 
 def _build_rows(schema: Schema, name: str, values: list[Any], path: Path) -> list[list[FormField]]:
-    """A row of fields for each item, and a blank one to add another."""
+    """Return a row of fields for each item, and a blank one to add another."""
     columns = _table_columns(schema["items"])
     return [
         [
@@ -239,6 +253,7 @@ def _build_rows(schema: Schema, name: str, values: list[Any], path: Path) -> lis
 def _row_count(name: str, posted: Posted) -> int:
     start = f"{name}."
     indices = (key[len(start) :].partition(".")[0] for key in posted if key.startswith(start))
+    # Posted names are not trusted: a large index would mean as many rows.
     return min(max((int(index) + 1 for index in indices if index.isdecimal() and len(index) < 5), default=0), ROW_LIMIT)
 
 
@@ -266,14 +281,14 @@ def _format_cell(item: Any) -> str:
 
 
 def _parse_scalar(kind: str, text: str) -> Any:
-    """``text`` converted to ``kind``; unchanged if it is invalid."""
+    """Return ``text`` converted to ``kind``, or unchanged if it is invalid."""
     if kind == "boolean":
         return {"true": True, "false": False}.get(text, text)
     return parse_number(text) if kind == "number" else text
 
 
 def iter_leaves(value: Any, path: str = "") -> Iterator[tuple[str, str]]:
-    """The path and the text of every leaf of nested values."""
+    """List the path and the text of every leaf of nested values."""
     if isinstance(value, dict) and value:
         for key, item in value.items():
             yield from iter_leaves(item, f"{path}.{key}" if path else key)
@@ -285,8 +300,9 @@ def iter_leaves(value: Any, path: str = "") -> Iterator[tuple[str, str]]:
 
 
 def parse_number(text: str) -> Any:
-    """``text`` as a number; unchanged if it is none."""
+    """Return ``text`` as a number, or unchanged if it is none."""
     try:
+        # Longer numbers are beyond int64: they stay text, and kube-scheduler's own error is shown.
         return int(text) if len(text) < 20 else text
     except ValueError:
         pass

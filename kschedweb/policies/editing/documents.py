@@ -33,9 +33,10 @@ Json = dict[str, Any]
 
 
 class DocumentCheck(Protocol):
-    """A text with what is wrong in it; ``document`` is ``None`` if it is no YAML."""
+    """A text with its problems."""
 
     @property
+    # The parsed text; None if it is not YAML.
     def document(self) -> MarkedDocument | None: ...
     @property
     def errors(self) -> list[MarkedProblem]: ...
@@ -43,9 +44,10 @@ class DocumentCheck(Protocol):
 
 @dataclass
 class DocumentEditor(EditorState[Text, Runs], Generic[Text, Runs]):
-    """The editor; ``base`` is the document from which the form was filled."""
+    """The editor of a document and its form."""
 
     document: str
+    # The document from which the form was filled; posted fields are compared with it.
     base: str
     checked: Text
     fields: list[FormField]
@@ -64,20 +66,23 @@ class DocumentEditor(EditorState[Text, Runs], Generic[Text, Runs]):
 
 @dataclass(frozen=True)
 class Items:
-    """A list at the top of a document, each item with a group in the form. Items get names that none has:
-    ``prefix`` and a number; ``make`` makes one of its name."""
+    """A list at the top of a document, with a group in the form for each item."""
 
+    # The key of the list in the document.
     key: str
+    # New items are named by this and a number that is still free.
     prefix: str
+    # Makes an item of its name.
     make: Callable[[str], Json]
+    # Reads the name of an item.
     name: Callable[[Json], Any]
 
     def list_items(self, data: Json) -> list[Json]:
-        """The items; what is none of them has no group."""
+        """Return the items. Entries that are no objects have no group in the form."""
         return [item for item in as_list(data.get(self.key)) if isinstance(item, dict)]
 
     def apply_button(self, data: Json, posted: Posted) -> Json:
-        """``data`` with what was pressed: a new item ("add_item"), or one less ("remove_item"), but for the last."""
+        """Return ``data`` after a button: "add_item" adds an item, "remove_item" removes one unless it is the last."""
         listed, items = as_list(data.get(self.key)), self.list_items(data)
         if "add_item" in posted:
             used = {self.name(item) for item in items}
@@ -91,23 +96,28 @@ class Items:
 
 @dataclass(frozen=True)
 class DocumentForm(Generic[CheckT, Editor]):
-    """``fields`` are those of a document's data with problems beside them; ``write`` puts a posted form into the data
-    ``target`` by how it differs from the data ``shown``. Buttons add to ``items`` and take away."""
+    """The functions that make an editor of a document and write its form back."""
 
+    # Makes the editor of the document, its base, the checked text and the fields.
     make: Callable[[str, str, CheckT, list[FormField]], Editor]
     check: Callable[[str], CheckT]
+    # Builds the fields of a document's data, with the problems beside them.
     fields: Callable[[Json, list[MarkedProblem]], list[FormField]]
+    # Writes a posted form into the first data where it differs from the second, which the form showed.
     write: Callable[[Json, Json, Posted], None]
+    # The list that the form's buttons add to and remove from.
     items: Items | None = None
 
     def open_editor(self, document: str) -> Editor:
-        """The editor for a saved document."""
+        """Return the editor for a saved document."""
         checked = self.check(document)
         data = as_dict(checked.document.data) if checked.document else {}
         return self.make(document, document, checked, self.fields(data, checked.errors))
 
     def read_posted(self, posted: Mapping[str, str]) -> Editor:
-        """The editor for posted fields and YAML: what differs from the form's base is written into the YAML."""
+        """Return the editor for posted fields and YAML. Changes of the form against its base are written into the
+        YAML.
+        """
         document = normalise_text(posted.get("document", ""))
         base = normalise_text(posted.get("base", document))
         try:
@@ -117,14 +127,16 @@ class DocumentForm(Generic[CheckT, Editor]):
             return self._open_unreadable(document, base, posted)
 
     def _apply_form(self, document: str, base: str, posted: Posted) -> str:
-        """``document`` with the changes of the form. Raises DocumentError if one of the two is not YAML."""
+        """Return ``document`` with the changes of the form. Raises MarkedDocumentError if one of the two is not
+        YAML.
+        """
         data, base_data = as_dict(parse_document(document).data), as_dict(parse_document(base).data)
         target = deepcopy(data)
         self.write(target, base_data, posted)
         return document if target == data else rewrite_yaml(document, target)
 
     def _apply_button(self, document: str, posted: Posted) -> str:
-        """``document`` after a button of the form. Raises DocumentError if it is not YAML."""
+        """Return ``document`` after a button of the form. Raises MarkedDocumentError if it is not YAML."""
         if self.items is None or not posted.keys() & {"add_item", "remove_item"}:
             return document
         data = as_dict(parse_document(document).data)
@@ -132,7 +144,9 @@ class DocumentForm(Generic[CheckT, Editor]):
         return document if target == data else rewrite_yaml(document, target)
 
     def _open_unreadable(self, document: str, base: str, posted: Posted) -> Editor:
-        """The editor for text that is no YAML; the form keeps its fields until they can be written into one that is."""
+        """Return the editor for text that is not YAML. The form keeps its fields until they can be written into a
+        valid document.
+        """
         try:
             data = parse_document(self._apply_form(base, base, posted) if "base" in posted else base).data
         except MarkedDocumentError:
@@ -141,14 +155,14 @@ class DocumentForm(Generic[CheckT, Editor]):
 
 
 def read_changed_value(schema: Schema, name: str, base_value: Any, current: Any, posted: Posted) -> Any:
-    """``current`` with what a person changed of the field ``name``, which showed the value ``base_value``."""
+    """Return ``current`` with what the posted field ``name`` changes of ``base_value``, which it showed."""
     return arguments.overlay_changes(
         arguments.shown_value(schema, base_value), arguments.read_value(schema, name, posted), current
     )
 
 
 def get_at_path(data: Any, path: Path) -> Any:
-    """The value at ``path``, ABSENT for none."""
+    """Return the value at ``path``; ``ABSENT`` if there is none."""
     for step in path:
         if not isinstance(data, dict) or step not in data:
             return ABSENT
@@ -157,7 +171,7 @@ def get_at_path(data: Any, path: Path) -> Any:
 
 
 def set_at_path(data: Json, path: Path, value: Any) -> None:
-    """Set ``value`` at ``path``; what is absent is taken away where it stands."""
+    """Set ``value`` at ``path``; ``ABSENT`` removes what is there."""
     if value is ABSENT:
         parent = get_at_path(data, path[:-1]) if path[:-1] else data
         if isinstance(parent, dict):

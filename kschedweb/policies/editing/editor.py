@@ -35,10 +35,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class EffectivePlugin:
-    """A plugin at an extension point; ``is_default`` if the default profile has it there with the same weight."""
+    """A plugin at an extension point."""
 
     name: str
+    # 0 but at score.
     weight: int
+    # True if the default profile has it at this point with the same weight.
     is_default: bool
 
 
@@ -52,24 +54,28 @@ class EffectiveArgument:
 
 @dataclass
 class ProfileEditor(EditorState[CheckedProfiles, Configuration]):
-    """The editor. ``base`` is the document from which the form was filled; see ``writing.apply``."""
+    """The editor of profiles."""
 
+    # The YAML that the editor shows.
     document: str
+    # The document from which the form was filled; see ``writing.apply_form``.
     base: str
     checked: CheckedProfiles
     form: ProfileForm
+    # The release and its feature gates, as they are stored or were typed.
     process: dict[str, Any] = field(default_factory=dict)
+    # What of the form is shown: this changes no document.
     showing: FormFilter = field(default_factory=FormFilter)
 
     @property
     def problems(self) -> list[MarkedProblem]:
-        """The problems in the order of lines; those of ``process`` are shown at their fields."""
+        """The problems in the order of lines. Problems of ``process`` are shown at their fields instead."""
         placed = [problem for problem in self.checked.errors if not problem.path.startswith("process.")]
         return sorted(placed, key=lambda problem: (problem.line, problem.column))
 
     @property
     def gates(self) -> str:
-        """The feature gates as they are written; those that cannot be read as they were typed."""
+        """The feature gates as text: well-formed ones as the flag takes them, others as they were typed."""
         gates = self.process.get("featureGates") or ""
         return write_gates(gates) if isinstance(gates, Mapping) else str(gates)
 
@@ -103,6 +109,7 @@ class ProfileEditor(EditorState[CheckedProfiles, Configuration]):
         return self.checked.loaded.configuration if self.checked.loaded else None
 
     def with_process(self, process: dict[str, Any]) -> ProfileEditor:
+        # Without YAML there is nothing that another release could read differently.
         if self.checked.document is None:
             return self
         editor = open_editor(self.document, self.form.index, process, self.showing)
@@ -139,7 +146,7 @@ class ProfileEditor(EditorState[CheckedProfiles, Configuration]):
 
 
 def build_state(document: str, errors: list[MarkedProblem], warnings: list[MarkedProblem]) -> dict[str, Any]:
-    """The state for the page's script."""
+    """Return the state for the page's script."""
     return {
         "document": document,
         "errors": [_to_diagnostic(problem) for problem in errors],
@@ -152,23 +159,24 @@ def build_state(document: str, errors: list[MarkedProblem], warnings: list[Marke
 def open_editor(
     document: str, profile: int = 0, process: Mapping[str, Any] = NO_OPTIONS, showing: FormFilter = DEFAULT_FILTER
 ) -> ProfileEditor:
-    """The editor for a saved document and its ``process`` (the release and its feature gates)."""
+    """Return the editor for a saved document and its ``process`` (the release and its feature gates)."""
     checked = check_profiles(document, process)
     data = checked.document.data if checked.document else {}
     if checked.conversion:
-        data = checked.conversion.document  # which is what the form can show, and change
+        # The form shows the document of v1, and changes are written to that.
+        data = checked.conversion.document
     profile_form = form.build_form(data, profile, [*checked.errors, *checked.secrets], offered_tables(process))
     showing.mark_shown(profile_form.plugins, profile_form.sections)
     return ProfileEditor(document, document, checked, profile_form, dict(process), showing)
 
 
 def profile_of(query: Mapping[str, str]) -> int:
-    """The profile, by its place in the document, that posted fields or the query of an address name."""
+    """Return the place in the document of the profile that posted fields or a query name."""
     return _parse_index(query.get("profile", ""))
 
 
 def offered_tables(process: Mapping[str, Any]) -> Tables:
-    """What the form offers for ``process``: where that cannot be read, what it offers for the current release."""
+    """Return the tables of the release that ``process`` names, or of the current release if it cannot be read."""
     try:
         return load_tables(release_of(process))
     except ReleaseError:
@@ -176,7 +184,7 @@ def offered_tables(process: Mapping[str, Any]) -> Tables:
 
 
 def read_posted(fields: Mapping[str, str], saved: Mapping[str, Any] = NO_OPTIONS) -> ProfileEditor:
-    """The editor for posted fields and YAML, with the effect of a pressed button; ``saved`` is the saved process.
+    """Return the editor for posted fields and YAML, after a pressed button. ``saved`` is the saved process.
 
     The fields are read as those of the release that the form was made for, and shown as those of the chosen one.
     """
@@ -187,6 +195,7 @@ def read_posted(fields: Mapping[str, str], saved: Mapping[str, Any] = NO_OPTIONS
     profile = profile_of(fields)
     shows_form = "profile" in fields and "base" in fields
     old, before = document, _as_v1(document, process)
+    # A document of an older version is converted before the form is written into it: the form shows v1.
     if before:
         shows_form, document = shows_form and base == document, before
     base = _as_v1(base, process) or base
@@ -194,6 +203,7 @@ def read_posted(fields: Mapping[str, str], saved: Mapping[str, Any] = NO_OPTIONS
         if shows_form:
             document = writing.apply_form(document, base, fields, profile, tables)
         document, profile = _apply_button(document, fields, profile, tables)
+        # If the form changed nothing, the old document stays as it was typed.
         document = old if document == before else document
     except MarkedDocumentError:
         return _open_unreadable(document, base, fields, profile, process, tables)
@@ -202,7 +212,7 @@ def read_posted(fields: Mapping[str, str], saved: Mapping[str, Any] = NO_OPTIONS
 
 
 def _choose_shown(fields: Mapping[str, str], profile: int) -> tuple[int, FormFilter]:
-    """The profile to show, and what of it, after a button that shows another one or a plugin."""
+    """Return the profile to show and the filter, after a button that shows another profile or a plugin."""
     showing = FormFilter.from_query(fields)
     if plugin := fields.get("show_plugin"):
         showing = replace(showing, find=plugin, by=BY_PLUGIN)
@@ -213,7 +223,7 @@ def _choose_shown(fields: Mapping[str, str], profile: int) -> tuple[int, FormFil
 
 
 def _as_v1(document: str, process: Mapping[str, Any]) -> str:
-    """What a valid ``document`` of a version before v1 becomes; "" for any other."""
+    """Return ``document`` converted to v1; "" if it is of v1 already, or invalid."""
     if not is_old(document):
         return ""
     conversion = check_profiles(document, process).conversion
@@ -221,9 +231,9 @@ def _as_v1(document: str, process: Mapping[str, Any]) -> str:
 
 
 def _read_process(fields: Mapping[str, str], saved: Mapping[str, Any], prefix: str = "process") -> dict[str, Any]:
-    """The release and the feature gates that were posted; those of ``saved`` where the form did not ask.
+    """Return the release and the feature gates that were posted, or those of ``saved`` if the form did not show them.
 
-    ``prefix``: "process" for those that were chosen, "base" for those that the form was made for.
+    ``prefix`` is "process" for the chosen ones, "base" for those that the form was made for.
     """
     if f"{prefix}.release" not in fields:
         return dict(saved)
@@ -231,13 +241,14 @@ def _read_process(fields: Mapping[str, str], saved: Mapping[str, Any], prefix: s
     try:
         gates: Any = read_gates(gates_text)
     except ReleaseError:
-        gates = gates_text  # which is told when it is checked
+        # The check reports them as they were typed.
+        gates = gates_text
     process = {"release": fields[f"{prefix}.release"], "featureGates": gates, "files": saved.get("files")}
     return {name: value for name, value in process.items() if value}
 
 
 def effective_points(editor: ProfileEditor) -> list[tuple[str, list[EffectivePlugin]]]:
-    """The plugins of the shown profile at each extension point, in calling order."""
+    """Return the plugins of the shown profile at each extension point, in calling order."""
     if editor.runs is None:
         return []
     default = {point: dict(plugins) for point, plugins in default_points(load_tables(editor.runs.release)).items()}
@@ -259,7 +270,7 @@ def effective_points(editor: ProfileEditor) -> list[tuple[str, list[EffectivePlu
 
 
 def effective_arguments(editor: ProfileEditor) -> list[EffectiveArgument]:
-    """Every argument of the shown profile after defaulting, one leaf per row."""
+    """Return every argument of the shown profile after defaulting, one leaf per row."""
     if editor.runs is None:
         return []
     default = load_tables(editor.runs.release).default_arguments
@@ -275,7 +286,7 @@ def effective_arguments(editor: ProfileEditor) -> list[EffectiveArgument]:
 
 
 def _apply_button(document: str, fields: Mapping[str, str], profile: int, tables: Tables) -> tuple[str, int]:
-    """Apply a button that changes the document."""
+    """Return the document and the shown profile after a button that changes the document."""
     if "add_profile" in fields:
         document = writing.add_profile(document)
         data = parse_document(document).data
@@ -294,7 +305,7 @@ def _apply_button(document: str, fields: Mapping[str, str], profile: int, tables
 def _open_unreadable(
     document: str, base: str, fields: Mapping[str, str], profile: int, process: Mapping[str, Any], tables: Tables
 ) -> ProfileEditor:
-    """The editor for invalid YAML; the form keeps its fields until they can be written into a valid document."""
+    """Return the editor for invalid YAML. The form keeps its fields until they can be written into a valid document."""
     try:
         base_text = (
             writing.apply_form(base, base, fields, profile, tables)

@@ -20,15 +20,17 @@ LIMIT = 20
 
 @dataclass(frozen=True)
 class ExtenderForm:
-    """The fields of extender ``index`` of the document; ``is_new`` for blank ones, which add another."""
+    """The fields of one extender."""
 
+    # The place of the extender in the document.
     index: int
     group: FormField
+    # True for blank fields, which add another extender.
     is_new: bool
 
     @property
     def title(self) -> str:
-        """What tells it from others: its address."""
+        """The extender's address, which tells it from others."""
         return next((field.value for field in self.group.fields if field.label == "urlPrefix"), "")
 
     @property
@@ -37,7 +39,7 @@ class ExtenderForm:
 
 
 def build_forms(data: dict[str, Any], tables: Tables) -> list[ExtenderForm]:
-    """The fields of each extender of a document's plain data; the last are blank while there is room for another."""
+    """Return the fields of each extender of a document. The last are blank while there is room for another."""
     listed = as_list(data.get("extenders"))
     schema = _extender_schema(tables)
     forms = [
@@ -50,14 +52,15 @@ def build_forms(data: dict[str, Any], tables: Tables) -> list[ExtenderForm]:
 
 
 def left_out(data: dict[str, Any]) -> int:
-    """How many extenders of the document are not shown."""
+    """Return the number of extenders of the document that the form does not show."""
     return max(len(as_list(data.get("extenders"))) - LIMIT, 0)
 
 
 def write_extenders(target: dict[str, Any], base_data: dict[str, Any], posted: Posted, tables: Tables) -> None:
-    """Put what ``posted`` changes of the extenders of ``base_data`` into ``target``."""
+    """Write what ``posted`` changes of the extenders of ``base_data`` into ``target``."""
     schema, before = _extender_schema(tables), as_list(base_data.get("extenders"))
     extenders = list(as_list(target.get("extenders")))
+    # Removed at the end, so that the places found meanwhile stay right.
     removed: list[int] = []
     for index in range(min(len(before) + 1, LIMIT)):
         name = f"extenders.{index}"
@@ -78,7 +81,7 @@ def write_extenders(target: dict[str, Any], base_data: dict[str, Any], posted: P
 
 
 def remove_extender(text: str, index: int) -> str:
-    """``text`` without extender ``index``."""
+    """Return ``text`` without extender ``index``."""
     data = as_dict(parse_document(text).data)
     listed = as_list(data.get("extenders"))
     if index >= len(listed):
@@ -98,13 +101,13 @@ def _build_group(schema: Schema, index: int, value: Any) -> FormField:
 
 
 def _schema_defaults(schema: Schema) -> Any:
-    """The defaults of a schema's fields, those of fields within fields too."""
+    """Return the defaults of a schema's fields, including those of nested fields."""
     below = {key: _schema_defaults(item) for key, item in schema.get("properties", {}).items()}
     return schema.get("default", {key: value for key, value in below.items() if value is not ABSENT} or ABSENT)
 
 
 def _find_place(extenders: list[Any], was: Any, index: int) -> int | None:
-    """Where in ``extenders`` the extender ``was`` of the form is: the same one if it moved, else that at ``index``."""
+    """Return the place in ``extenders`` of the form's extender ``was``: where it moved to, else ``index``."""
     if was is ABSENT:
         return None
     if was in extenders:

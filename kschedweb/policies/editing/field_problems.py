@@ -1,8 +1,6 @@
-"""What kube-scheduler's errors mean for a person who fills in a form, in plain words.
+"""kube-scheduler's errors in plain words, for a person who fills in a form.
 
-The words come from what is known of the field (its type, its range, the rule between fields that its path names), never
-from kschedweb.web.translating import gettext_lazy as _
-from the text of the error.
+The words come from the type and range of the field and from the rules between fields, never from the text of the error.
 """
 
 from __future__ import annotations
@@ -22,6 +20,7 @@ from kschedweb.web.translating import gettext_lazy as _
 
 Place = tuple[Path, list[MarkedProblem]]
 
+# Rules between fields, by the path of the field with indices left out.
 _RULES = {
     "leaderElection.leaseDuration": _("Must be longer than renewDeadline."),
     "leaderElection.renewDeadline": _("Must be longer than 0s."),
@@ -40,14 +39,15 @@ _RULES = {
     "extenders[].tlsConfig.caData": _("Must be a PEM block in base64."),
     "extenders[].tlsConfig.certData": _("Must be a PEM block in base64."),
 }
-DURATION = "(ns|us|µs|ms|s|m|h))+)$"  # how the pattern of a duration ends
+# The end of the pattern of a duration in the engine's JSON Schema.
+DURATION = "(ns|us|µs|ms|s|m|h))+)$"
 _INDEX = re.compile(r"\[\d+\]")
 
 
 def place_problems(
     problems: Iterable[MarkedProblem], fields: Iterable[FormField], other_places: Iterable[Place] = ()
 ) -> None:
-    """Put each problem, in plain words too, at the part of the form whose path is the longest prefix of its own."""
+    """Attach each problem, with plain words, to the part of the form whose path is the longest prefix of its own."""
     places = [(field.path, field.problems, field) for field in fields if field.path]
     all_places: list[tuple[Path, list[MarkedProblem], FormField | None]] = [
         *places,
@@ -57,6 +57,7 @@ def place_problems(
         hits = [place for place in all_places if place[0] and problem.keys[: len(place[0])] == place[0]]
         if hits:
             path, attached, field = max(hits, key=lambda place: len(place[0]))
+            # The field explains only its own problem: a problem below it may have any reason.
             attached.append(replace(problem, plain=_explain_problem(problem, field if path == problem.keys else None)))
 
 
@@ -66,9 +67,10 @@ def _explain_problem(problem: MarkedProblem, field: FormField | None) -> str:
 
 
 def explain_value(kind: str, schema: Schema, text: str) -> str:
-    """What is wrong with ``text`` as a value of ``schema``; "" where nothing is that the schema knows."""
+    """Return what is wrong with ``text`` as a value of ``schema``; "" if the schema has no objection."""
     if not text:
-        return ""  # it is absent
+        # A blank field is absent, which is never wrong.
+        return ""
     if kind == "number":
         return _explain_number(schema, parse_number(text.strip()))
     if choices := ["true", "false"] if kind == "boolean" else [str(choice) for choice in schema.get("enum", ())]:
@@ -94,6 +96,7 @@ def _explain_number(schema: Schema, value: Any) -> str:
         return gettext("Must be above %(above)s.") % {"above": f"{above:,}"}
     if (low is None or value >= low) and (high is None or value <= high):
         return ""
+    # A very wide range tells nobody anything: only the bound that was crossed is named.
     if low is not None and high is not None and high - low < 1_000_000:
         return gettext("Must be between %(low)s and %(high)s.") % {"low": f"{low:,}", "high": f"{high:,}"}
     return (

@@ -1,4 +1,4 @@
-"""The structured form of one profile: its fields from a document; ``writing`` puts them back into it."""
+"""The structured form of one profile, built from a document. ``writing`` puts its fields back."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from kschedweb.policies.editing.release_tables import Tables, load_tables
 from kschedweb.policies.editing.sections import Section, build_sections
 from kschedweb.policies.editing.switches import as_dict, as_list, merge_plugins
 
+# Fields of the whole document that the form shows, in this order.
 GENERAL = (
     "percentageOfNodesToScore",
     "parallelism",
@@ -23,20 +24,26 @@ GENERAL = (
     "leaderElection",
 )
 PROFILE = ("schedulerName", "percentageOfNodesToScore")
+# The form names at most that many profiles; further ones are reached in the YAML.
 PROFILE_LIMIT = 100
 
 
 @dataclass
 class ProfileForm:
-    """The fields of profile ``index``; ``tabs`` names every profile of the document."""
+    """The fields of one profile."""
 
+    # The place of the profile in the document.
     index: int
+    # The name of every profile of the document.
     tabs: list[str]
+    # Fields of the whole document.
     general: list[FormField]
+    # Fields of the profile itself.
     fields: list[FormField]
     plugins: list[PluginRow]
     sections: list[Section]
     extenders: list[ExtenderForm]
+    # How many extenders of the document are not shown.
     extenders_left_out: int
     extender_problems: list[MarkedProblem] = field(default_factory=list)
 
@@ -50,18 +57,18 @@ class ProfileForm:
 
     @property
     def shown_count(self) -> int:
-        """How many plugins are shown in the list of plugins."""
+        """The number of plugins that the list of plugins shows."""
         return sum(row.is_shown for row in self.plugins)
 
     @property
     def slider_limit(self) -> int:
-        """The right end of every slider, so that weights can be compared by eye."""
+        """The right end of every slider. All share one, so that weights can be compared by eye."""
         weights = [row.weight.value or row.weight.default for row in self.plugins if row.weight]
         return max([10, *(int(weight) for weight in weights if weight.isdecimal() and len(weight) < 4)])
 
 
 def build_form(data: Any, index: int, problems: list[MarkedProblem], tables: Tables | None = None) -> ProfileForm:
-    """The form for profile ``index`` of a document's plain data, with ``problems`` at their fields.
+    """Return the form for profile ``index`` of a document, with ``problems`` at their fields.
 
     ``tables`` are the tables of the release that the form offers; ``None`` for the current one.
     """

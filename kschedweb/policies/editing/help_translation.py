@@ -1,4 +1,4 @@
-"""The engine's help on plugins and fields of documents, in the language of the reader."""
+"""Translate the engine's help on plugins and fields into the reader's language."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from django.utils.translation import gettext, gettext_noop
 
 from kschedweb.web.translating import in_english
 
-# What the engine adds to a help text, the last of it first.
+# Sentences that the engine appends to a help text. The last one appended is taken off first.
 _ADDED = (
     (re.compile(r"(?s)(.*\S) Range: (\S+) to (\S+)\.$"), gettext_noop("%(help)s Range: %(value)s to %(most)s.")),
     (re.compile(r"(?s)(.*\S) At least (\S+)\.$"), gettext_noop("%(help)s At least %(value)s.")),
@@ -19,9 +19,10 @@ _ADDED = (
 
 
 def translate_help(text: str) -> str:
-    """``text``, which the engine says in English; what is not known stays as it is."""
+    """Return the translation of ``text``, the engine's English; unknown text stays as it is."""
     if not text or in_english():
         return text
+    # The catalogues treat "%" as a placeholder, so it is doubled there.
     if (translated := gettext(text.replace("%", "%%"))) != text.replace("%", "%%"):
         return translated.replace("%%", "%")
     for pattern, message in _ADDED:

@@ -8,9 +8,11 @@ from typing import Any, NamedTuple
 from kschedweb.engine.documents.types import Struct, StructField
 from kschedweb.engine.releases import CURRENT
 
-Schema = dict[str, Any]  # a part of the engine's JSON Schema
+# A part of the engine's JSON Schema.
+Schema = dict[str, Any]
 
-FARTHEST = 1000  # a range beyond this is too large for a slider
+# A slider for a wider range would be too coarse.
+FARTHEST = 1000
 
 
 class Slider(NamedTuple):
@@ -21,7 +23,7 @@ class Slider(NamedTuple):
 
 @cache
 def load_aware() -> frozenset[str]:
-    """The plugins that come from other schedulers than kube-scheduler, or use watermarks.
+    """Return the names of plugins of other schedulers than kube-scheduler, or that use watermarks.
 
     They run beside every release, and are the same there.
     """
@@ -29,7 +31,7 @@ def load_aware() -> frozenset[str]:
 
 
 def build_slider(schema: Schema, name: str) -> Slider | None:
-    """The slider of the number field ``name`` ("args.<plugin>.…"); ``None`` if it has none."""
+    """Return the slider of the number field ``name`` ("args.<plugin>.…"); ``None`` if it has none."""
     field = _find_field(name)
     if field is None:
         return None
@@ -40,15 +42,15 @@ def build_slider(schema: Schema, name: str) -> Slider | None:
 
 
 def given_as_a_whole(name: str) -> bool:
-    """Whether the group of fields ``name`` ("args.<plugin>.…") is defaulted only as a whole."""
+    """Return whether the group of fields ``name`` ("args.<plugin>.…") is defaulted only as a whole."""
     field = _find_field(name)
     return field is not None and field.whole
 
 
 def complete_group(plugin: str, args: dict[str, Any], before: dict[str, Any], defaults: dict[str, Any]) -> None:
-    """If a person sets the first weight of a group, write out the others, so that only that one changes.
+    """Write out a group's other weights when a person sets the first one, so that only that one changes.
 
-    ``before`` are the plugin's arguments in the document before the change.
+    ``before`` has the plugin's arguments in the document before the change.
     """
     spec = CURRENT.registry.find_args(plugin)
     for group in (field.name for field in spec.struct.fields if field.whole) if spec else ():
@@ -57,7 +59,7 @@ def complete_group(plugin: str, args: dict[str, Any], before: dict[str, Any], de
 
 
 def _find_field(name: str) -> StructField | None:
-    """The field ``name`` of a load-aware plugin's arguments; for a value of a map, the map's field."""
+    """Return the field ``name`` of a load-aware plugin's arguments; for a value of a map, the map's field."""
     _, _, path = name.partition(".")
     plugin, _, path = path.partition(".")
     if (
@@ -68,7 +70,7 @@ def _find_field(name: str) -> StructField | None:
         return None
     field, struct = None, spec.struct
     while path:
-        # a name may contain dots
+        # Names of fields may contain dots, so the path is matched and not split.
         field = next((candidate for candidate in struct.fields if f"{path}.".startswith(f"{candidate.name}.")), None)
         if field is None or not isinstance(field.type, Struct):
             break

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from kschedweb.policies.editing.editor import ProfileEditor
     from kschedweb.policies.models import Revision
 
-# (editor, saved revision, posted fields) -> panels by plugin
+# Draws panels, by plugin, from the editor, the saved revision and the posted fields.
 Drawing = Callable[["ProfileEditor", "Revision", Mapping[str, str]], Mapping[str, object]]
 
 _drawings: list[Drawing] = []
@@ -20,5 +20,5 @@ def register_drawing(drawing: Drawing) -> None:
 
 
 def draw_panels(editor: ProfileEditor, saved: Revision, posted: Mapping[str, str]) -> dict[str, object]:
-    """The panel of each plugin that has one, by plugin."""
+    """Return the panel of each plugin that has one, by plugin."""
     return {plugin: panel for drawing in _drawings for plugin, panel in drawing(editor, saved, posted).items()}

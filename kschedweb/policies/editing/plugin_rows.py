@@ -25,18 +25,24 @@ class Switch:
 
 @dataclass
 class PluginRow:
-    """One plugin: a switch for each extension point it implements, its weight, its arguments."""
+    """One plugin: a switch for each extension point that it implements, its weight, its arguments."""
 
     name: str
     help: str
     switches: list[Switch]
+    # None for a plugin that does not score.
     weight: FormField | None
+    # None for a plugin without arguments.
     arguments: FormField | None
     problems: list[MarkedProblem] = field(default_factory=list)
-    panel: object = None  # the score curves of a load-aware plugin (curves.py)
-    mentions: list[str] = field(default_factory=list)  # what is said of a plugin that the release does not have
-    paths: list[Path] = field(default_factory=list)  # where that is said
-    is_shown: bool = True  # sections.Showing
+    # The score curves of a load-aware plugin (curves.py).
+    panel: object = None
+    # What the document says about a plugin that the release does not have.
+    mentions: list[str] = field(default_factory=list)
+    # The places in the document where that is said.
+    paths: list[Path] = field(default_factory=list)
+    # False if the filter of the form hides it (``sections.FormFilter``).
+    is_shown: bool = True
 
     @property
     def text(self) -> str:
@@ -44,7 +50,7 @@ class PluginRow:
 
     @property
     def is_changed(self) -> bool:
-        """Whether the document differs from the default for this plugin."""
+        """True if the document says anything about the plugin that differs from the defaults."""
         fields = self.arguments.walk() if self.arguments else []
         return (
             bool(self.paths)
@@ -55,7 +61,9 @@ class PluginRow:
 
     @property
     def differs(self) -> bool:
-        """Whether the plugin does otherwise than by default; a default that is written out makes no difference."""
+        """True if the plugin behaves differently from the default. A default that is written out makes no
+        difference.
+        """
         return (
             bool(self.paths)
             or any(switch.on != switch.by_default for switch in self.switches)
@@ -65,12 +73,13 @@ class PluginRow:
 
     @property
     def search_text(self) -> str:
-        """The text in which a plugin is looked for."""
+        """The lower-case text that a search for plugins looks in."""
         return f"{self.name} {self.help}".lower()
 
     def is_told(self, problem: MarkedProblem) -> bool:
-        """Whether ``problem`` is of this plugin, which the release does not have."""
-        # What kube-scheduler counts are the plugins after defaulting: its place may be none in the document.
+        """Return whether ``problem`` is about this plugin, which the release does not have."""
+        # kube-scheduler numbers the plugins after defaulting, so the place in its message may not exist in the
+        # document.
         same = f'"{self.name}"' in problem.message
         return any(
             (same and problem.keys[:2] == path[:2])
@@ -112,7 +121,7 @@ def plugin_row(name: str, profile: dict[str, Any], base: Path, now: Effective, t
 
 
 def unknown_plugins(profile: dict[str, Any], tables: Tables) -> list[str]:
-    """The plugins that ``profile`` names and the release does not have, in their order."""
+    """Return the plugins that ``profile`` names and the release does not have, in their order."""
     names = [entry.name for entry in list_entries(profile.get("plugins"))]
     names += [str(as_dict(item).get("name", "")) for item in as_list(profile.get("pluginConfig"))]
     known_names = {"", "*", *tables.release.registry.specs}
@@ -120,7 +129,7 @@ def unknown_plugins(profile: dict[str, Any], tables: Tables) -> list[str]:
 
 
 def unknown_row(name: str, profile: dict[str, Any], base: Path, tables: Tables) -> PluginRow:
-    """What the document says of a plugin that the release does not have: shown, and changed in the YAML only."""
+    """Return the row of a plugin that the release does not have. It is shown here and changed in the YAML only."""
     row = PluginRow(
         name, gettext("There is no such plugin in %(release)s.") % {"release": tables.release.title}, [], None, None
     )
@@ -146,7 +155,8 @@ def _plugin_help(name: str, tables: Tables) -> str:
 
 
 def weight_entry(plugins: object, name: str, tables: Tables) -> tuple[Any, Path]:
-    """The weight of ``name`` as written in the document, and its path."""
+    """Return the weight of ``name`` as the document has it, and its path."""
+    # An entry at score decides over one at multiPoint, as kube-scheduler merges them.
     for point in ("score", "multiPoint"):
         listed = as_list(as_dict(as_dict(plugins).get(point)).get("enabled"))
         for index, entry in enumerate(listed):

@@ -1,4 +1,4 @@
-"""What the form offers for one release of kube-scheduler: its plugins, extension points and fields, with defaults."""
+"""The plugins, extension points and fields that the form offers for one release of kube-scheduler, with defaults."""
 
 from __future__ import annotations
 
@@ -10,20 +10,24 @@ from kschedweb.engine.config import EMPTY, Release
 from kschedweb.engine.config.schema import EXTENSION_POINTS
 from kschedweb.engine.releases import CURRENT, get_release, json_schema, load
 
-Schema = dict[str, Any]  # a JSON Schema or a part of one
+# A JSON Schema or a part of one.
+Schema = dict[str, Any]
 
+# Releases times sets of feature gates in use; each takes a whole JSON Schema in memory.
 CACHE_SIZE = 32
 
 
 @dataclass(frozen=True, eq=False)
 class Tables:
-    """The tables of ``release`` with its feature gates. Schemas have no references: what they name stands in place."""
+    """The tables of ``release`` with its feature gates. Their schemas have no references: definitions stand in
+    place.
+    """
 
     release: Release
 
     @cached_property
     def points(self) -> tuple[str, ...]:
-        """The extension points that a document may name, those for groups of pods last."""
+        """The extension points that a document may name; those for groups of pods come last."""
         return (*EXTENSION_POINTS, *self.release.schema.group_points)
 
     @cached_property
@@ -41,6 +45,7 @@ class Tables:
     def default_arguments(self) -> dict[str, Any]:
         """The default arguments of each plugin."""
         specs = self.release.registry.specs.items()
+        # The engine fills in arguments only of plugins that run, so the others are switched on for once.
         additional = [{"name": name} for name, spec in specs if spec.args and name not in self.default_weights]
         document = {**EMPTY, "profiles": [{"plugins": {"multiPoint": {"enabled": additional}}}]}
         defaulted = load(document, self.release).defaulted
@@ -55,28 +60,28 @@ class Tables:
         return schema
 
     def default_weight(self, name: str) -> int:
-        """The default weight of ``name``."""
+        """Return the default weight of ``name``."""
         return self.default_weights.get(name) or 1
 
     def points_of(self, name: str) -> tuple[str, ...]:
-        """The extension points that plugin ``name`` implements, in order; empty for an unknown plugin."""
+        """Return the extension points that plugin ``name`` implements, in order; empty for an unknown plugin."""
         spec = self.release.registry.get(name)
         return tuple(point for point in self.points if spec and point in spec.points)
 
     def args_schema(self, plugin: str) -> Schema | None:
-        """The schema of a plugin's arguments; ``None`` if it has none."""
+        """Return the schema of a plugin's arguments; ``None`` if it has none."""
         schema = self.schema["$defs"].get(f"{plugin}Args")
         return schema if isinstance(schema, dict) else None
 
     def properties_of(self, definition: str) -> Schema:
-        """The fields of ``definition``, such as KubeSchedulerProfile."""
+        """Return the fields of ``definition``, such as KubeSchedulerProfile."""
         schema = self.schema if definition == "KubeSchedulerConfiguration" else self.schema["$defs"][definition]
         properties: Schema = schema["properties"]
         return properties
 
 
 def load_tables(release: Release = CURRENT) -> Tables:
-    """The tables of ``release``; made once for each release and set of feature gates."""
+    """Return the tables of ``release``. They are made once for each release and set of feature gates."""
     return _cached_tables(release.name, tuple(sorted(release.switched.items())))
 
 
@@ -86,7 +91,7 @@ def _cached_tables(name: str, switched: tuple[tuple[str, bool], ...]) -> Tables:
 
 
 def _in_place(schema: Any, definitions: Schema) -> Any:
-    """``schema`` with each reference replaced by what it names; keys beside the reference take precedence."""
+    """Return ``schema`` with each reference replaced by its definition. Keys beside a reference take precedence."""
     if isinstance(schema, list):
         return [_in_place(item, definitions) for item in schema]
     if not isinstance(schema, dict):

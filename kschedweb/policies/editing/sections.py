@@ -1,4 +1,4 @@
-"""What of the form is shown: plugins that are looked for, those that differ, and sections by extension point."""
+"""The parts of the form that are shown: plugins by search or difference, and sections by extension point."""
 
 from __future__ import annotations
 
@@ -13,26 +13,26 @@ from kschedweb.policies.editing.release_tables import Tables
 from kschedweb.policies.editing.switches import Effective, default_points
 
 BY_PLUGIN, BY_POINT = "plugin", "point"
-LONGEST = 100  # characters of what is looked for
+# Characters of a search.
+LONGEST = 100
 
 
 @dataclass(frozen=True)
 class FormFilter:
-    """What a person chose to see of the form: it changes no document, and stands in the address.
+    """A person's choice of what the form shows. It changes no document, and stands in the address."""
 
-    ``find``: words of the plugins to show; ``changed``: only plugins that differ from the default; ``by``: one list of
-    plugins, or sections by extension point; ``compared_profile``: the profile to compare with, by its place in the
-    document.
-    """
-
+    # Words, all of which a plugin must match to be shown.
     find: str = ""
+    # True to show only plugins that differ from the default.
     changed: bool = False
+    # One list of plugins, or sections by extension point.
     by: str = BY_PLUGIN
+    # The place in the document of the profile to compare with; None for none.
     compared_profile: int | None = None
 
     @classmethod
     def from_query(cls, query: Mapping[str, str]) -> FormFilter:
-        """What posted fields, or the query of an address, ask for."""
+        """Return the filter that posted fields, or the query of an address, ask for."""
         compared = query.get("beside", "")
         return cls(
             query.get("find", "").strip()[:LONGEST],
@@ -43,7 +43,7 @@ class FormFilter:
 
     @property
     def query(self) -> dict[str, str]:
-        """The same as the query of an address; what is as usual is ""."""
+        """The filter as the query of an address; "" for what has its default."""
         return {
             "find": self.find,
             "changed": "1" if self.changed else "",
@@ -52,7 +52,7 @@ class FormFilter:
         }
 
     def mark_shown(self, rows: list[PluginRow], sections: list[Section]) -> None:
-        """Mark which plugins are shown; one with errors always is."""
+        """Mark the plugins that are shown. One with errors always is."""
         for row in rows:
             row.is_shown = row.has_problems or self._matches(row, row.differs)
         for section in sections:
@@ -68,21 +68,25 @@ DEFAULT_FILTER = FormFilter()
 
 @dataclass
 class PointRow:
-    """A plugin at an extension point; ``place`` is when it is called, from 1, 0 where it is not."""
+    """A plugin at an extension point."""
 
     plugin: PluginRow
-    switch: Switch | None  # None for a plugin that the release does not have
+    # None for a plugin that the release does not have.
+    switch: Switch | None
+    # The place in calling order, from 1; 0 if it is not called here.
     place: int
     is_shown: bool = True
 
 
 @dataclass
 class Section:
-    """An extension point: what is called there, in order, and what could be."""
+    """An extension point with the plugins that are called there, and those that could be."""
 
     point: str
     help: str
+    # In calling order.
     running: list[PointRow]
+    # Plugins that implement the point but are off there.
     available: list[PointRow]
     is_changed: bool
     path: Path
@@ -107,7 +111,7 @@ class Section:
 
 
 def build_sections(rows: list[PluginRow], now: Effective, base: Path, tables: Tables) -> list[Section]:
-    """The extension points of the release in the order in which a pod goes through them."""
+    """Return the extension points of the release in the order in which a pod passes them."""
     by_name = {row.name: row for row in rows}
     return [_build_section(point, by_name, now, base, tables) for point in tables.points]
 
@@ -122,6 +126,7 @@ def _build_section(point: str, rows: dict[str, PluginRow], now: Effective, base:
         POINT_HELP.get(point, ""),
         [PointRow(rows[name], switches[name], place) for place, name in enumerate(called, 1)],
         [PointRow(rows[name], switch, 0) for name, switch in switches.items() if switch and name not in called],
+        # Weights count at score only; elsewhere a default with another weight is no change.
         is_changed=list(now[point].items() if point == "score" else now[point])
         != list(default_points(tables)[point].items() if point == "score" else default_points(tables)[point]),
         path=(*base, "plugins", point),

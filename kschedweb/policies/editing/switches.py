@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 from kschedweb.policies.editing.release_tables import CACHE_SIZE, Tables, load_tables
 
+# By extension point, the plugins in calling order with their weights.
 Effective = dict[str, dict[str, int]]
 
 WEIGHED = frozenset({"score", "placementScore"})
@@ -21,7 +22,7 @@ WEIGHED = frozenset({"score", "placementScore"})
 
 
 def merge_plugins(plugins: object, tables: Tables | None = None) -> Effective:
-    """The plugins at each extension point in calling order with their weights, after both stages of the merge.
+    """Return the plugins at each extension point in calling order with weights, after both stages of the merge.
 
     ``tables`` are the tables of the release; ``None`` for the current one.
     """
@@ -32,12 +33,13 @@ def merge_plugins(plugins: object, tables: Tables | None = None) -> Effective:
         explicit = {entry["name"]: _entry_weight(entry) for entry in point_entries(plugins, point, "enabled")}
         inherited = _inherited_plugins(plugins, point, common, tables)
         first = {name: weight for name, weight in explicit.items() if name in inherited}
+        # Kubernetes' mergePluginSet order: replaced defaults keep their place, what is new comes last.
         result[point] = first | {name: common[name] for name in inherited if name not in explicit} | explicit
     return result
 
 
 def _inherited_plugins(plugins: object, point: str, common: dict[str, int], tables: Tables) -> list[str]:
-    """What ``point`` takes over of ``common``, the plugins of multiPoint, in their order."""
+    """Return the plugins of ``common`` (those of multiPoint) that ``point`` takes over, in their order."""
     disabled = entry_names(plugins, point, "disabled")
     if "*" in disabled:
         return []
@@ -45,11 +47,11 @@ def _inherited_plugins(plugins: object, point: str, common: dict[str, int], tabl
 
 
 def with_order(plugins: object, point: str, order: Sequence[str], tables: Tables | None = None) -> dict[str, Any]:
-    """A copy of ``plugins`` in which the plugins at ``point`` are called in ``order``, with the same weights.
+    """Return a copy of ``plugins`` in which the plugins at ``point`` are called in ``order``, with the same weights.
 
-    Only what has to be is written: plugins that an extension point names come before those that it takes over from
-    multiPoint, or after them where multiPoint does not have them. Names in ``order`` that do not run are left out;
-    plugins that are not in it keep their order behind it.
+    As little as possible is written: plugins that an extension point names come before those that it takes over from
+    multiPoint, or after them if multiPoint does not have them. Names in ``order`` that do not run are left out; plugins
+    that are not in it keep their order behind it.
     """
     tables = tables or load_tables()
     changed = deepcopy(as_dict(plugins))
@@ -63,6 +65,7 @@ def with_order(plugins: object, point: str, order: Sequence[str], tables: Tables
     inherited_order = ordered[: len(ordered) - len(explicit)]
     group = changed[point] = as_dict(changed.get(point))
     if inherited_order + explicit == ordered:
+        # The shortest prefix to write out: the others then follow in the order of multiPoint by themselves.
         listed = (
             next(
                 inherited_order[:size]
@@ -72,6 +75,7 @@ def with_order(plugins: object, point: str, order: Sequence[str], tables: Tables
             + explicit
         )
     else:
+        # The order cannot be reached by naming some first, so multiPoint is switched off here and all are named.
         listed = ordered
         group["disabled"] = [{"name": "*"}]
     present = {entry["name"]: entry for entry in point_entries(plugins, point, "enabled")}
@@ -88,14 +92,14 @@ def with_order(plugins: object, point: str, order: Sequence[str], tables: Tables
 
 
 def _keeps_order(names: list[str], order: list[str]) -> bool:
-    """Whether ``names`` stand in the order in which ``order`` has them."""
+    """Return whether ``names`` stand in the order in which ``order`` has them."""
     return [name for name in order if name in names] == names
 
 
 def with_plugin(
     plugins: object, name: str, points: frozenset[str], weight: int | None, tables: Tables | None = None
 ) -> dict[str, Any]:
-    """A copy of ``plugins`` in which ``name`` runs at exactly ``points`` and, if it scores, has ``weight``.
+    """Return a copy of ``plugins`` in which ``name`` runs at exactly ``points`` and, if it scores, has ``weight``.
 
     ``None`` is the default weight. Entries that equal the default are removed.
     """
@@ -108,7 +112,7 @@ def with_plugin(
 
 
 def without_plugin(plugins: object, name: str, tables: Tables) -> dict[str, Any]:
-    """A copy of ``plugins`` that does not name ``name``."""
+    """Return a copy of ``plugins`` that does not name ``name``."""
     changed = _Plugins(plugins, tables)
     for entry in list_entries(plugins):
         if entry.name == name:
@@ -118,22 +122,23 @@ def without_plugin(plugins: object, name: str, tables: Tables) -> dict[str, Any]
 
 @lru_cache(maxsize=CACHE_SIZE)
 def default_points(tables: Tables) -> Effective:
-    """The plugins at each extension point by default."""
+    """Return the plugins at each extension point by default."""
     return merge_plugins({}, tables)
 
 
 class Entry(NamedTuple):
-    """The entry at ``place`` of ``plugins.<point>.<key>``; ``weight`` as it is written, None where it is not."""
+    """The entry at ``place`` of ``plugins.<point>.<key>``."""
 
     name: str
     point: str
     key: str
     place: int
+    # The weight as it is written; None if there is none.
     weight: object
 
 
 def list_entries(plugins: object) -> list[Entry]:
-    """Every well-formed entry of ``plugins``, also at extension points that the release does not have."""
+    """Return every well-formed entry of ``plugins``, even at extension points that the release does not have."""
     return [
         Entry(item["name"], str(point), key, index, item.get("weight"))
         for point, group in as_dict(plugins).items()
@@ -144,7 +149,7 @@ def list_entries(plugins: object) -> list[Entry]:
 
 
 def point_entries(plugins: object, point: str, key: str) -> list[dict[str, Any]]:
-    """The well-formed entries of ``plugins.<point>.<key>``."""
+    """Return the well-formed entries of ``plugins.<point>.<key>``."""
     listed = as_dict(as_dict(plugins).get(point)).get(key)
     return [item for item in as_list(listed) if isinstance(item, dict) and isinstance(item.get("name"), str)]
 
@@ -163,6 +168,7 @@ def as_list(value: object) -> list[Any]:
 
 def _entry_weight(entry: dict[str, Any]) -> int:
     weight = entry.get("weight")
+    # kube-scheduler treats 0 and an absent weight as 1. A bool is an int in Python, but not in YAML.
     return weight if isinstance(weight, int) and not isinstance(weight, bool) and weight else 1
 
 
@@ -178,7 +184,7 @@ def _multi_point(plugins: object, tables: Tables) -> dict[str, int]:
 
 
 class _Plugins:
-    """A working copy of ``plugins`` that removes empty lists and sets."""
+    """A working copy of ``plugins`` that removes lists and sets that become empty."""
 
     def __init__(self, plugins: object, tables: Tables) -> None:
         self.value = deepcopy(as_dict(plugins))
@@ -192,6 +198,7 @@ class _Plugins:
         wrong = [point for point in known_points if self.runs_at(name, point) != (point in points)]
         if not wrong:
             return
+        # Off everywhere is one entry at multiPoint instead of one at each point.
         if not points and len(known_points) > 1:
             self._switch_off(name, known_points)
         elif len(points) == len(known_points):
@@ -233,7 +240,9 @@ class _Plugins:
         self.add_entry("multiPoint", "enabled", {"name": name, "weight": weight})
 
     def _falls_back(self, name: str, point: str, weight: int) -> bool:
-        """Whether removing the entry of ``name`` at ``point`` changes nothing else, and ``weight`` still holds."""
+        """Return whether removing the entry of ``name`` at ``point`` keeps ``weight`` and every other plugin's
+        place.
+        """
         reduced = _Plugins(self.value, self.tables)
         reduced.remove_entry(point, "enabled", name)
         before, after = (merge_plugins(plugins, self.tables) for plugins in (self.value, reduced.value))

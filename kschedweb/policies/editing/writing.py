@@ -29,10 +29,10 @@ from kschedweb.policies.editing.yaml_edits import rewrite_yaml
 
 
 def apply_form(text: str, base: str, posted: Posted, index: int, tables: Tables | None = None) -> str:
-    """``text`` with the changes of ``posted`` relative to the form of profile ``index`` of ``base``.
+    """Return ``text`` with the changes that ``posted`` makes to the form of profile ``index`` of ``base``.
 
-    ``tables`` are the tables that the form was made with: a release chosen in it is shown by the next one.
-    Raises ``DocumentError`` if one of the two is not a YAML document.
+    ``tables`` are the tables that the form was made with. A release chosen in the form counts from the next form on.
+    Raises ``MarkedDocumentError`` if one of the two is not a YAML document.
     """
     tables = tables or load_tables()
     data, base_data = parse_document(text).data, as_dict(parse_document(base).data)
@@ -55,7 +55,7 @@ def apply_form(text: str, base: str, posted: Posted, index: int, tables: Tables 
 
 
 def add_profile(text: str) -> str:
-    """``text`` with one more profile with a new name."""
+    """Return ``text`` with one more profile with a new name."""
     data = as_dict(parse_document(text).data)
     profiles = as_list(data.get("profiles")) or [{"schedulerName": "default-scheduler"}]
     used = {as_dict(profile).get("schedulerName", "default-scheduler") for profile in profiles}
@@ -66,7 +66,7 @@ def add_profile(text: str) -> str:
 
 
 def remove_profile(text: str, index: int) -> str:
-    """``text`` without profile ``index``, unless it is the only one."""
+    """Return ``text`` without profile ``index``, unless it is the only one."""
     data = as_dict(parse_document(text).data)
     profiles = as_list(data.get("profiles"))
     if len(profiles) < 2 or index >= len(profiles):
@@ -75,7 +75,7 @@ def remove_profile(text: str, index: int) -> str:
 
 
 def reset_plugin(text: str, index: int, plugin: str, tables: Tables | None = None) -> str:
-    """``text`` without entries and arguments of ``plugin`` in profile ``index``."""
+    """Return ``text`` without entries and arguments of ``plugin`` in profile ``index``."""
     tables = tables or load_tables()
     data = as_dict(parse_document(text).data)
     profiles = as_list(data.get("profiles"))
@@ -92,9 +92,9 @@ def reset_plugin(text: str, index: int, plugin: str, tables: Tables | None = Non
 
 
 def move_plugin(text: str, index: int, command: str, tables: Tables) -> str:
-    """``text`` with a plugin of profile ``index`` called one place earlier or later.
+    """Return ``text`` with a plugin of profile ``index`` called one place earlier or later.
 
-    ``command``: extension point, plugin, and "up" or "down", as ``score ImageLocality up``.
+    ``command`` is the extension point, the plugin, and "up" or "down", as "score ImageLocality up".
     """
     data = as_dict(parse_document(text).data)
     profiles = as_list(data.get("profiles")) or [{}]
@@ -178,6 +178,7 @@ def _write_switches(
 
 
 def _set_plugins(profile: dict[str, Any], plugins: dict[str, Any]) -> None:
+    # An explicit empty set that the author wrote stays; one that became empty goes.
     if plugins or profile.get("plugins") == {}:
         profile["plugins"] = plugins
     else:
@@ -200,6 +201,7 @@ def _write_arguments(profile: dict[str, Any], name: str, value: Any, tables: Tab
         entry = {key: item for key, item in configs[index].items() if key != "args"}
         if value is not ABSENT:
             entry["args"] = value
+        # An entry that is left with its name alone says nothing, so it is removed.
         keep = [entry] if "args" in entry or entry.keys() != {"name"} else []
         configs = [*configs[:index], *keep, *configs[index + 1 :]]
     if configs:

@@ -1,7 +1,7 @@
 """Change the content of a YAML text with as few edits of the text as possible.
 
-A round trip through an emitter would reformat the whole file and lose comments. Here the difference between the current
-and the target content is edited into the text at the parser's marks; all other bytes stay as they are.
+A round trip through an emitter would reformat the whole file and lose comments. Instead, the difference between the
+current and the target content is edited into the text at the parser's marks. All other bytes stay as they are.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from kschedweb.engine.documents.writing import Dumper, dump_yaml
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+# One edit per parse. A document within the size limit needs far fewer; beyond that it is dumped anew.
 _EDIT_LIMIT = 5_000
 # Fields that identify an item of a list when its other fields change.
 _NAMES = ("name", "schedulerName", "topologyKey", "urlPrefix")
@@ -32,11 +33,12 @@ class _Edit(NamedTuple):
 
 
 def rewrite_yaml(text: str, target: dict[str, Any]) -> str:
-    """``text`` edited to have the content ``target``. Raises ``MarkedDocumentError`` if ``text`` is not YAML."""
+    """Return ``text`` edited to have the content ``target``. Raises ``MarkedDocumentError`` if ``text`` is not YAML."""
     document = parse_document(text)
     for _ in range(_EDIT_LIMIT):
         if _is_same(document.data, target):
             return text
+        # Every edit moves the marks behind it, so the text is parsed again after each.
         editor = _Editor(text, document.root)
         # Where an edit takes an anchor away, all aliases are written out first.
         edited = _apply_edits(text, islice(editor.find_edits(target), 1)) or _apply_edits(text, editor.alias_edits())
@@ -47,7 +49,10 @@ def rewrite_yaml(text: str, target: dict[str, Any]) -> str:
 
 
 def _apply_edits(text: str, edits: Iterable[_Edit]) -> MarkedDocument | None:
-    """The document after ``edits`` of different places; ``None`` without any, and where it is no document any more."""
+    """Return the document after ``edits``, which do not overlap; ``None`` if there are none, or it is no YAML
+    afterwards.
+    """
+    # From the end on, so that an edit does not move the places of those before it.
     ordered = sorted(edits, reverse=True)
     for edit in ordered:
         text = text[: edit.start] + edit.text + text[edit.end :]
@@ -58,12 +63,12 @@ def _apply_edits(text: str, edits: Iterable[_Edit]) -> MarkedDocument | None:
 
 
 def _dump_anew(target: dict[str, Any]) -> str:
-    """``target`` as new YAML, without comments; the last resort."""
+    """Return ``target`` as new YAML without comments. This is the last resort."""
     return _dump_yaml(target, offset=2)
 
 
 def _is_same(a: Any, b: Any) -> bool:
-    """Equality in YAML: ``1`` is not ``true``, and the order of keys does not matter."""
+    """Return whether the two are equal in YAML: ``1`` is not ``true``, and the order of keys does not matter."""
     if isinstance(a, dict) and isinstance(b, dict):
         return a.keys() == b.keys() and all(_is_same(value, b[key]) for key, value in a.items())
     if isinstance(a, list) and isinstance(b, list):
@@ -72,7 +77,7 @@ def _is_same(a: Any, b: Any) -> bool:
 
 
 class _Editor:
-    """Finds edits that bring ``root`` closer to a target; each is valid for the current text only."""
+    """A search for edits that bring ``root`` closer to a target. Each is valid for the current text only."""
 
     def __init__(self, text: str, root: yaml.Node | None) -> None:
         self.text = text
@@ -89,7 +94,7 @@ class _Editor:
             yield from self._edit_mapping(root, target)
 
     def alias_edits(self) -> Iterator[_Edit]:
-        """Edits that write aliases and merge keys out."""
+        """List edits that write out aliases and merge keys."""
         waiting: list[tuple[yaml.Node | None, yaml.Node | None, bool]] = [(self.root, None, False)]
         while waiting:
             node, label, flow = waiting.pop()
@@ -110,6 +115,7 @@ class _Editor:
             if any(name not in target or not _is_same(value, target[name]) for name, value in brought.items()):
                 yield self._write_merge_out(node, index, brought)
         present = mapping_fields(node)
+        # A key may stand twice; the last one counts, and the others are deleted.
         last = {label.value: index for index, (label, _) in enumerate(node.value) if not is_merge(label)}
         for name, index in last.items():
             if name in target:
@@ -124,6 +130,7 @@ class _Editor:
 
     def _edit_sequence(self, node: yaml.SequenceNode, target: list[Any]) -> Iterator[_Edit]:
         old = [_item_identity(value_of(item)) for item in node.value]
+        # autojunk would treat frequent items of long lists as noise, and delete and insert them again.
         matcher = SequenceMatcher(None, old, [_item_identity(item) for item in target], autojunk=False)
         inserted: list[tuple[int, Any]] = []
         deleted: list[int] = []
@@ -151,19 +158,20 @@ class _Editor:
     # --- places in the text
 
     def _end_of(self, node: yaml.Node) -> int:
-        """The position after the last visible character of ``node``."""
+        """Return the position after the last visible character of ``node``."""
         if isinstance(node, yaml.CollectionNode) and not node.flow_style and node.value:
             last = node.value[-1]
             if isinstance(last, tuple):
                 return max(self._end_of(last[1]), self._colon_end(last[0]))
             return self._end_of(last)
         end = node.end_mark.index
+        # A block scalar's end mark lies behind the blank lines that follow it.
         if isinstance(node, yaml.ScalarNode) and node.style in ("|", ">"):
             end = len(self.text[:end].rstrip())
         return max(end, node.start_mark.index)
 
     def _colon_end(self, label: yaml.Node) -> int:
-        """The position after the colon of a key."""
+        """Return the position after the colon of a key."""
         return self.text.index(":", label.end_mark.index) + 1
 
     def _line_start(self, index: int) -> int:
@@ -177,7 +185,7 @@ class _Editor:
         return not self.text[self._line_start(index) : index].strip()
 
     def _dash_position(self, item: yaml.Node) -> int:
-        """The position of the dash of an item of a block sequence."""
+        """Return the position of the dash of an item of a block sequence."""
         tokens = yaml.scan(self.text, Loader=yaml.CSafeLoader)
         marks = (token.start_mark.index for token in tokens if isinstance(token, yaml.BlockEntryToken))
         return max(mark for mark in marks if mark < item.start_mark.index)
@@ -199,7 +207,7 @@ class _Editor:
             return _Edit(colon, max(end, colon), " " + inline)
         if not block and start < end and not _is_block(node):
             return _Edit(start, end, inline)
-        # The rest of the key's line is a comment, which stays there.
+        # A comment in the rest of the key's line stays there.
         if start > self._line_end(colon):
             comment = self.text[colon : self._line_end(colon)].rstrip()
         else:
@@ -209,12 +217,12 @@ class _Editor:
         return _Edit(colon, end, body)
 
     def _format_block(self, value: Any, column: int) -> str:
-        """``value`` as a block below a key that begins at ``column``, without the last newline."""
+        """Return ``value`` as a block below a key that begins at ``column``, without the last newline."""
         column += self.offset if isinstance(value, list) else 2
         return _indent_lines(_dump_yaml(value, self.offset), column)
 
     def _write_merge_out(self, node: yaml.MappingNode, index: int, brought: dict[str, Any]) -> _Edit:
-        """Put what a merge key brings in its place; where that is nothing, it merges nothing."""
+        """Replace a merge key by the values that it brings; one that brings nothing merges an empty mapping."""
         label, value = node.value[index]
         if not brought:
             return _Edit(value.start_mark.index, self._end_of(value), "{}")
@@ -276,12 +284,12 @@ class _Editor:
         end = self._line_end(end)
         if self._begins_line(start):
             return _Edit(self._line_start(start), min(end + 1, len(self.text)), "")
-        # The first key after a dash: the dash stays and belongs to the next line.
+        # The first key after a dash: the dash stays, and belongs to the next line.
         return _Edit(start, end, "")
 
 
 def _merged_values(node: yaml.MappingNode) -> dict[int, dict[str, Any]]:
-    """By the place of each merge key: the values that it brings, and that nothing later in the mapping overrides."""
+    """Return, by the place of each merge key, its values that nothing later in the mapping overrides."""
     values: dict[int, dict[str, Any]] = {}
     overridden: set[str] = set()
     for index in reversed(range(len(node.value))):
@@ -311,7 +319,7 @@ def _item_identity(item: Any) -> str:
 
 
 def _sequence_offset(root: yaml.Node | None) -> int:
-    """The indentation of block sequences in the document relative to their key: 0 or 2, whichever is used."""
+    """Return the indentation of block sequences below their key that the document uses: 0 or 2."""
     waiting = [root]
     while waiting:
         node = waiting.pop()
@@ -349,7 +357,7 @@ def _is_block(node: yaml.Node) -> bool:
 
 
 def _format_inline(value: Any, *, quoted: bool) -> str:
-    """``value`` on one line: JSON, which is valid YAML, or a plain scalar if it needs no quotes."""
+    """Return ``value`` on one line: JSON, which is valid YAML, or a plain scalar if it needs no quotes."""
     if quoted or not isinstance(value, str):
         return json.dumps(value, ensure_ascii=False)
     return dump_yaml([value], flow=True).strip()[1:-1]

@@ -1,1 +1,1 @@
-"""What Karpenter is told: documents of NodePools, instance types and options. No pod is placed by one."""
+"""Karpenter's input as policies: NodePools, instance types and options. Such a document places no pod."""

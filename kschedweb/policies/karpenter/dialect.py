@@ -1,4 +1,4 @@
-"""The dialect of documents of kind Karpenter. Pages and scenarios ask what Karpenter does that is told so."""
+"""The dialect of documents of kind Karpenter. Pages and scenarios show what Karpenter does with such a document."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from kschedweb.policies.karpenter import editor
 from kschedweb.policies.karpenter.editor import KarpenterEditor
 from kschedweb.policies.karpenter.validation import KarpenterChecked, check_karpenter
 
+# An empty spec has Karpenter's own defaults; instance types are invented and stand ready.
 DEFAULTS = {
     "apiVersion": VERSION,
     "kind": KIND,

@@ -1,4 +1,4 @@
-"""The editor of a document of kind Karpenter: its YAML, and for each NodePool what people change most as a form."""
+"""The editor of a document of kind Karpenter: its YAML, and a form with the most used fields of each NodePool."""
 
 from __future__ import annotations
 
@@ -68,6 +68,7 @@ REQUIREMENTS = {
     "description": "Which nodes it may launch: a list of key, operator and values, and perhaps minValues. For spot "
     "nodes: - {key: karpenter.sh/capacity-type, operator: In, values: [spot]}.",
 }
+# Karpenter's own defaults, shown in grey.
 DEFAULTS = {
     "weight": 0,
     "disruption": {
@@ -76,6 +77,7 @@ DEFAULTS = {
         "budgets": [{"nodes": "10%"}],
     },
 }
+# The parts of a NodePool in the form: name, label, schema, path in the document, default.
 PARTS: tuple[tuple[str, str, dict[str, Any], Path, Any], ...] = (
     ("spec", "", SPEC, ("spec",), DEFAULTS),
     ("requirements", _("Requirements"), REQUIREMENTS, ("spec", "template", "spec", "requirements"), ABSENT),
@@ -84,17 +86,19 @@ PARTS: tuple[tuple[str, str, dict[str, Any], Path, Any], ...] = (
 
 @dataclass(frozen=True)
 class Launches:
-    """What a NodePool can launch: the names of instance types, or why none."""
+    """The instance types that a NodePool can launch."""
 
     name: str
     weight: int
+    # Names of instance types.
     types: list[str]
+    # Why it can launch none; "" if it can.
     why: str
 
 
 @dataclass
 class KarpenterEditor(DocumentEditor[KarpenterChecked, Karpenter]):
-    """The editor; ``fields`` has a group for each NodePool."""
+    """The editor of a document of kind Karpenter. Its form has a group for each NodePool."""
 
     @property
     def runs(self) -> Karpenter | None:
@@ -125,7 +129,7 @@ def _write_form(target: dict[str, Any], base_data: dict[str, Any], posted: Poste
 
 
 def _build_fields(data: dict[str, Any], problems: list[MarkedProblem]) -> list[FormField]:
-    """A group for each NodePool, with ``problems`` at their fields."""
+    """Return a group for each NodePool, with ``problems`` at their fields."""
     groups = [_build_group(number, pool) for number, pool in enumerate(_list_pools(data))]
     place_problems(problems, (field for group in groups for field in group.walk()))
     return groups

@@ -1,4 +1,4 @@
-"""Reads policies of kind Karpenter, and what the engine makes of them."""
+"""Reads policies of kind Karpenter and loads them with the engine."""
 
 from __future__ import annotations
 
@@ -14,16 +14,17 @@ from kschedweb.policies.selectors import policy_get, revision_get
 from kschedweb.web.errors import Unprocessable
 from kschedweb.web.lru import LRU
 
+# Loading costs far more than a look-up, and a revision never changes.
 _karpenter_cache: LRU[Karpenter] = LRU(16)
 
 
 def clear_cache() -> None:
-    """Clear the cache; for tests, which use primary keys again."""
+    """Clear the cache. Tests need it because they use primary keys again."""
     _karpenter_cache.clear()
 
 
 def list_choices() -> list[tuple[str, str]]:
-    """The newest revisions of policies of kind Karpenter as choices of a form: (``name@revision``, label)."""
+    """Return the newest revisions of policies of kind Karpenter as choices of a form: (``name@revision``, label)."""
     rows = Revision.objects.filter(policy__kind=PolicyKind.KARPENTER).select_related("policy")
     newest = {row.policy.name: row.number for row in rows.order_by("policy__name", "number")}
     label = gettext("%(policy)s, revision %(item)s")
@@ -31,7 +32,7 @@ def list_choices() -> list[tuple[str, str]]:
 
 
 def revision_named(text: str, path: str = "policy") -> Revision:
-    """The revision that ``text`` names as "policy" or "policy@number"; raises Http404 or Unprocessable."""
+    """Return the revision that ``text`` names as "policy" or "policy@number". Raises Http404 or Unprocessable."""
     name, _, number = text.partition("@")
     if "\0" in name or (number and not (number.isascii() and number.isdecimal() and len(number) < 10)):
         raise Http404("There is no such policy or revision.")
@@ -43,14 +44,17 @@ def revision_named(text: str, path: str = "policy") -> Revision:
 
 
 def karpenter_of(revision: Revision | None) -> Karpenter:
-    """What Karpenter is told by ``revision``, or by the ready NodePool; raises Unprocessable."""
+    """Return Karpenter's settings of ``revision``, or those with the ready NodePool for ``None``. Raises
+    Unprocessable.
+    """
     if revision is None:
+        # (0,) is the key of the ready NodePool: no row has the primary key 0.
         return _karpenter_cache.get((0,), lambda: read_document(DEFAULTS))
     return _karpenter_cache.get((revision.pk,), lambda: karpenter_read(revision.document))
 
 
 def karpenter_read(document: str) -> Karpenter:
-    """What Karpenter is told by a stored ``document``; raises Unprocessable where this version refuses it."""
+    """Return Karpenter's settings of a stored ``document``. Raises Unprocessable if this version refuses it."""
     try:
         return read_document(parse_document(document).data)
     except KarpenterError as error:

@@ -33,7 +33,7 @@ class KarpenterChecked(CheckedDocument[Karpenter]):
 
     @property
     def runs(self) -> dict[str, Any]:
-        """The document with NodePools, instance types and requirements by name, for comparisons."""
+        """The document for comparisons, with NodePools, instance types and requirements by name."""
         data = self.document.data if self.document else {}
         types = data.get("instanceTypes")
         return {
@@ -48,7 +48,7 @@ class KarpenterChecked(CheckedDocument[Karpenter]):
 
 
 def check_karpenter(text: str) -> KarpenterChecked:
-    """Read ``text`` as the engine does; never raises for bad input."""
+    """Check ``text`` as the engine reads it. Bad input never raises; it becomes errors."""
     try:
         document = parse_document(text)
     except MarkedDocumentError as error:
@@ -68,7 +68,7 @@ def _mark_problems(problems: Iterable[DocumentProblem], document: MarkedDocument
 
 
 def _spec_by_requirement(raw: dict[str, Any]) -> dict[str, Any]:
-    """A NodePool's spec with each requirement under its key."""
+    """Return a NodePool's spec with each requirement under its key and operator."""
     spec = dict(raw.get("spec") or {})
     template = dict(spec.get("template") or {})
     inner = dict(template.get("spec") or {})

@@ -14,9 +14,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class ProfileLine:
-    """What one profile says at ``where`` beside the other."""
+    """One setting of two profiles."""
 
+    # Extension point, plugin and argument, or field of the profile.
     where: str
+    # The first profile's value; "" if it is absent.
     first: str
     second: str
 
@@ -27,23 +29,25 @@ class ProfileLine:
 
 @dataclass(frozen=True)
 class ProfileComparison:
-    """Profile ``second`` beside ``first``: the differences, then every extension point and argument."""
+    """Two profiles side by side: the differences, then every extension point and argument."""
 
     first: str
     second: str
+    # From the first profile to the second.
     changes: list[PolicyChange]
+    # Lines that differ come first.
     lines: list[ProfileLine]
 
 
 def compare_profiles_at(runs: Configuration | None, first: int, second: int | None) -> ProfileComparison | None:
-    """The profiles at two places of the document; ``None`` where one is not there, or the document is invalid."""
+    """Compare the profiles at two places of the document; ``None`` if one is missing, or the document is invalid."""
     if runs is None or second is None or first == second or max(first, second) >= len(runs.profiles):
         return None
     return compare_profiles(runs.profiles[first], runs.profiles[second])
 
 
 def compare_profiles(first: Profile, second: Profile) -> ProfileComparison:
-    """``second`` beside ``first``; lines that differ come first."""
+    """Compare ``second`` with ``first``. Lines that differ come first."""
     settings, second_settings = _describe_profile(first), _describe_profile(second)
     lines = [
         ProfileLine(setting, settings.get(setting, ""), second_settings.get(setting, ""))
@@ -56,7 +60,7 @@ def compare_profiles(first: Profile, second: Profile) -> ProfileComparison:
 
 
 def _describe_profile(profile: Profile) -> dict[str, str]:
-    """What a profile says, by setting."""
+    """Return the profile's settings as text, by name."""
     return {
         "percentageOfNodesToScore": _format_number(profile.percentage_of_nodes_to_score),
         **{point: _format_plugins(profile, point) for point in profile.points},

@@ -1,4 +1,4 @@
-"""What `manage.py doctor` asks about git repositories that policies come from."""
+"""The checks of `manage.py doctor` on git repositories that policies come from."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Repositories in folders of this server: nothing that git would read of one lies outside of the allowed folders.
+"""Repositories in folders of this server. Nothing that git would read of one may lie outside of the allowed folders.
 
 git follows links, a ``.git`` that is a file, the ``commondir`` of a worktree and the ``alternates`` of its objects.
-Whoever writes in a folder may point each of these anywhere.
+Anyone who can write in a folder may point each of these anywhere.
 """
 
 from __future__ import annotations
@@ -14,8 +14,10 @@ from django.conf import settings
 
 from kschedweb.web.errors import ApplicationError
 
+# The files by which git reads other folders, relative to the git folder.
 ALTERNATES, COMMON = Path("objects", "info", "alternates"), Path("commondir")
-MOST_BYTES, MOST_PLACES = 1 << 16, 20  # of a file that leads elsewhere, and folders that one repository is made of
+# Bytes read of a file that leads elsewhere, and folders that one repository may be made of.
+MOST_BYTES, MOST_PLACES = 1 << 16, 20
 NOT_ALLOWED = "This folder of the server is not allowed."
 LEADS_OUT = "This repository leads out of the folders of the server that are allowed, by {}."
 
@@ -25,7 +27,7 @@ class FolderError(ApplicationError):
 
 
 def folder_check(path: str) -> None:
-    """Raise FolderError where the operator does not allow ``path``."""
+    """Raise FolderError if the operator does not allow ``path``."""
     if not _is_allowed(path):
         raise FolderError(
             f"{NOT_ALLOWED} The operator names folders in KSCHEDWEB_REPOSITORY_FOLDERS.",
@@ -34,9 +36,9 @@ def folder_check(path: str) -> None:
 
 
 def git_folder(path: str) -> str:
-    """The folder with the objects and branches of the repository at ``path``; raises FolderError.
+    """Return the folder with the objects and branches of the repository at ``path``. Raises FolderError.
 
-    git is given this one, so that it does not look for another by its own rules.
+    git is given this folder, so that it does not look for another by its own rules.
     """
     folder_check(path)
     root = Path(os.path.realpath(path))
@@ -64,7 +66,7 @@ def git_folder(path: str) -> str:
 
 
 def _linked_folders(folder: Path) -> Iterator[Path]:
-    """Folders from which git reads beside ``folder``; raises FolderError where anything leads out."""
+    """List the folders from which git reads besides ``folder``. Raises FolderError if anything leads out."""
     for entry in _scan_entries(folder):
         if entry.is_symlink():
             _check_inside(Path(entry.path), "a link")
@@ -73,6 +75,7 @@ def _linked_folders(folder: Path) -> Iterator[Path]:
             for line in _read_text(folder / name).split("\n"):
                 if line and not line.startswith("#"):
                     _check_inside(base / line, name.name)
+                    # commondir names a git folder itself, alternates name its folder of objects.
                     place = Path(os.path.realpath(base / line))
                     yield place if name is COMMON else place.parent
 

@@ -12,7 +12,7 @@ FIELDS = ("name", "url", "branch", "drafts", "folder", "username", "interval", "
 
 
 class RepositoryForm(forms.Form):
-    """Which folder of which branch is followed, and what opens it."""
+    """The folder and branch of a repository to follow, and the credentials that open it."""
 
     name = forms.SlugField(max_length=63, label=_("Name"))
     url = forms.CharField(
@@ -63,5 +63,5 @@ class RepositoryForm(forms.Form):
 
 
 def form_of(repository: Repository) -> RepositoryForm:
-    """The form with what is stored."""
+    """Return the form with the stored values."""
     return RepositoryForm(initial={name: getattr(repository, name) for name in FIELDS})

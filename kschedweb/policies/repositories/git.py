@@ -1,7 +1,7 @@
-"""The program ``git``, asked for one branch of one repository: bounded in time and size, and led nowhere else.
+"""Run the program ``git`` for one branch of one repository, bounded in time, size and network access.
 
 A server's name is resolved and checked once, and git is told to connect to that address. It follows no redirect, runs
-no hook and no helper, asks nobody, and reads no settings of the machine. The secret goes in by the environment.
+no hook and no helper, asks nobody, and reads no settings of the machine. The secret is passed in the environment.
 """
 
 from __future__ import annotations
@@ -25,24 +25,30 @@ from kschedweb.clusters.connecting.addresses import REPOSITORIES, endpoint_check
 from kschedweb.policies.repositories.folders import folder_check, git_folder
 from kschedweb.web.errors import ApplicationError
 
-SECONDS = 60.0  # for one call
+# Seconds for one call.
+SECONDS = 60.0
 MOST_COMMITS, MOST_BRANCHES, MOST_FILES, LARGEST_FILE = 200, 50, 500, 1 << 20
 MIB = 1 << 20
-# Of what is fetched at once, of the memory of git and of all that it starts, of what it may say, of a copy on the disk.
+# In bytes: one fetch, the memory of git and of all that it starts, its output, a copy on the disk.
 MAX_FETCHED, MAX_MEMORY, MAX_OUTPUT, MAX_COPY = 64 * MIB, 2048 * MIB, 16 * MIB, 256 * MIB
-OLDEST = (2, 37)  # that can be told the address of a server's name
+# The first version that can be told the address of a server's name (http.curloptResolve).
+OLDEST = (2, 37)
 SUFFIXES = (".yaml", ".yml")
-LONGEST_BRANCH, LONGEST_PATH = 200, 500  # characters
+# Characters.
+LONGEST_BRANCH, LONGEST_PATH = 200, 500
+# Commit, author, seconds of the epoch and subject, separated by NUL, which none of them can contain.
 FORMAT = "%H%x00%an <%ae>%x00%ct%x00%s"
-LATEST = datetime(9999, 12, 30, tzinfo=UTC).timestamp()  # that every time zone can write
+# The last moment that every time zone can write.
+LATEST = datetime(9999, 12, 30, tzinfo=UTC).timestamp()
 
 
 class GitError(ApplicationError):
-    """git could not do what was asked; the message is for people and holds no secret."""
+    """git could not do what it was asked. The message is for people and holds no secret."""
 
 
 @dataclass(frozen=True)
 class Commit:
+    # The full hash.
     commit: str
     author: str
     written_at: datetime
@@ -51,10 +57,12 @@ class Commit:
 
 @dataclass(frozen=True)
 class File:
-    """``blob`` is git's name of its content; ``size`` is in bytes, and ``None`` where it is no file but a link."""
+    """An entry of a tree."""
 
     path: str
+    # git's name of the content.
     blob: str
+    # Bytes; None for a link or a submodule.
     size: int | None
 
 
@@ -66,7 +74,7 @@ class GitResult:
 
 
 def git_version() -> tuple[int, ...]:
-    """Of the program; () where there is none."""
+    """Return the version of the program; () if it is not installed."""
     try:
         output = subprocess.run(["git", "--version"], capture_output=True, text=True, check=False).stdout  # noqa: S607
     except FileNotFoundError:
@@ -76,32 +84,36 @@ def git_version() -> tuple[int, ...]:
 
 
 def address_check(url: str) -> list[str]:
-    """git's settings for connecting to ``url``. Raises AddressError, or FolderError for a path that is not allowed."""
+    """Return git's settings for connecting to ``url``. Raises AddressError, or FolderError for a path not allowed."""
     if url.startswith("/"):
         folder_check(url)
         return []
     endpoint = endpoint_check(url, carries="the policies", rule=REPOSITORIES)
+    # curl wants IPv6 addresses in brackets.
     literal = f"[{endpoint.address}]" if ":" in endpoint.address else endpoint.address
     return [f"http.curloptResolve={endpoint.host}:{endpoint.port}:{literal}"]
 
 
 @dataclass(frozen=True)
 class Clone:
-    """A bare copy of one branch and of ``draft_pattern`` in ``folder``, which may be lost at any time."""
+    """A bare copy of one branch and of drafts. It may be lost at any time."""
 
     folder: Path
     url: str
     branch: str
-    draft_pattern: str = ""  # branches, with one star; "" is none
+    # Branches of drafts, with one star; "" for none.
+    draft_pattern: str = ""
     username: str = ""
     secret: str = ""
 
     def fetch(self) -> str:
-        """Bring the branches up to date; returns the commit of the first. Raises GitError."""
+        """Bring the branches up to date and return the commit of the followed one. Raises GitError."""
         options = address_check(self.url)
         source, exactly = self.url, list[str]()
-        if self.url.startswith("/"):  # git-upload-pack takes no other folder than the one that was looked at
+        # With --strict, git-upload-pack takes no other folder than the one that was checked.
+        if self.url.startswith("/"):
             source, exactly = git_folder(self.url), ["--upload-pack=git-upload-pack --strict"]
+        # Old objects pile up because gc is off: a copy that is too large is fetched again.
         if _folder_size(self.folder) > MAX_COPY:
             shutil.rmtree(self.folder)
         if not (self.folder / "HEAD").exists():
@@ -114,6 +126,7 @@ class Clone:
         try:
             self._run_git("fetch", *how, *exactly, "--", source, *refspecs, options=options)
         except GitError:
+            # git only says that it was killed; the size of its unfinished pack tells why.
             if not any(pack.stat().st_size >= MAX_FETCHED for pack in self.folder.glob("objects/pack/tmp_pack_*")):
                 raise
             shutil.rmtree(self.folder)
@@ -123,16 +136,22 @@ class Clone:
         return self._run_git("rev-parse", "--verify", "refs/heads/followed").strip()
 
     def draft_heads(self) -> dict[str, str]:
-        """The other branches, each with its newest commit; those that changed last where there are many."""
+        """Return the draft branches with their newest commits. If there are many, those that changed last."""
         options = [f"--count={MOST_BRANCHES}", "--sort=-committerdate", "--format=%(refname:lstrip=3)%00%(objectname)"]
         text = self._run_git("for-each-ref", *options, "refs/heads/drafts/") if self.draft_pattern else ""
         heads = dict(line.split("\0") for line in _split_lines(text))
         return {
-            name: head for name, head in heads.items() if fnmatchcase(name, self.draft_pattern) and name != self.branch
+            # git's star also matches "/", and the followed branch may fit the pattern.
+            name: head
+            for name, head in heads.items()
+            if fnmatchcase(name, self.draft_pattern) and name != self.branch
         }
 
     def list_commits(self, since: str, head: str, folder: str) -> list[Commit]:
-        """The commits after ``since`` that changed ``folder``, oldest first; the last one alone where there is none."""
+        """List the commits after ``since`` that changed ``folder``, oldest first; only ``head`` if ``since`` is
+        unknown.
+        """
+        # After a forced push ``since`` may be gone, and there is no span from it.
         is_ancestor = since and self._succeeds("merge-base", "--is-ancestor", since, head)
         span = [f"{since}..{head}"] if is_ancestor else ["--max-count=1", head]
         path_arguments = ["--", folder] if folder and is_ancestor else []
@@ -140,7 +159,7 @@ class Clone:
         return [_parse_commit(line) for line in _split_lines(text)]
 
     def list_files(self, commit: str, folder: str) -> Iterator[File]:
-        """Each YAML file in ``folder``, not in folders below it."""
+        """List the YAML files in ``folder``, but not in folders below it."""
         path_arguments = ["--", f"{folder}/"] if folder else []
         for entry in self._run_git("ls-tree", "-z", "--long", commit, *path_arguments).split("\0"):
             metadata, _, path = entry.partition("\t")
@@ -149,10 +168,11 @@ class Clone:
                     raise GitError(f"The path of a file has {len(path):,} characters: at most {LONGEST_PATH} are kept.")
                 mode, kind, name, size = metadata.split()
                 if kind != "tree":
+                    # Modes 120000 are links; entries of kind commit are submodules.
                     yield File(path, name, int(size) if kind == "blob" and not mode.startswith("12") else None)
 
     def read_content(self, blob: str) -> str:
-        """The text of a file. Raises GitError where it is none."""
+        """Return the text of a file. Raises GitError if it is not text."""
         try:
             return self._run_process("cat-file", "blob", blob).output.decode()
         except UnicodeDecodeError:
@@ -172,8 +192,10 @@ class Clone:
         return text.replace(self.secret, "***") if self.secret else text
 
     def _run_process(self, *arguments: str, options: list[str] | None = None) -> GitResult:
-        """git and all that it starts, which end together: at its end, after ``SECONDS``, or when it says too much."""
-        # The limits go to whatever it starts. The shell counts files in blocks of 512 bytes, memory in KiB.
+        """Run git with all that it starts. All of it ends together: at its end, after ``SECONDS``, or after too much
+        output.
+        """
+        # The limits hold for all that git starts. The shell counts files in blocks of 512 bytes, and memory in KiB.
         limited = f'ulimit -f {MAX_FETCHED // 512} && ulimit -v {MAX_MEMORY // 1024} && exec git "$@"'
         late = threading.Event()
         with tempfile.TemporaryFile() as errors:
@@ -198,7 +220,8 @@ class Clone:
                 output = process.stdout.read(MAX_OUTPUT + 1)
             if len(output) > MAX_OUTPUT:
                 kill_group()
-            os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)  # its number stays taken
+            # WNOWAIT leaves a zombie, so the process group's number cannot be reused before it is killed.
+            os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
             timer.cancel()
             kill_group()
             status = process.wait()
@@ -247,7 +270,9 @@ def _format_size(size: int) -> str:
 
 
 def _split_lines(text: str) -> list[str]:
-    """The lines as git ends them. ``splitlines`` also ends them at characters that subjects and names may hold."""
+    """Return the lines as git ends them. ``splitlines`` would also split at characters that subjects and names may
+    hold.
+    """
     return [line for line in text.split("\n") if line]
 
 
@@ -257,6 +282,6 @@ def _parse_commit(line: str) -> Commit:
 
 
 def _parse_moment(seconds: str) -> datetime:
-    """When a commit says that it was written: any number, or none at all."""
+    """Return the moment that a commit names. It may be any number, or none at all."""
     timestamp = int(seconds) if seconds.isdecimal() else 0
     return datetime.fromtimestamp(min(timestamp, LATEST), UTC)

@@ -1,4 +1,4 @@
-"""Git repositories whose files are policies: what is followed, the files and commits that were read."""
+"""Git repositories whose files are policies, with the files and commits that were read."""
 
 from __future__ import annotations
 
@@ -12,28 +12,38 @@ from kschedweb.policies.models import Policy, Revision
 
 
 class Repository(models.Model):
-    """A folder of a branch that is followed; each YAML file in it is a policy of the file's name.
+    """A folder of a branch that is followed. Each YAML file in it is a policy of the file's name.
 
-    What differs on other branches becomes a draft: a policy of its own.
+    Files that differ on other branches become drafts, which are policies of their own.
     """
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     name = models.SlugField(max_length=63, unique=True)
-    url = models.CharField(max_length=500)  # https://…, or a path on the server
+    # https://…, or a path on the server.
+    url = models.CharField(max_length=500)
     branch = models.CharField(max_length=200, default="main")
-    drafts = models.CharField(max_length=200, blank=True, default="", db_default="")  # branches, such as feature/*
-    folder = models.CharField(max_length=300, blank=True)  # "" is the whole repository
-    username = models.CharField(max_length=100, blank=True)  # beside the secret; "" where that is enough
-    interval = models.PositiveIntegerField(default=60)  # seconds between two looks
+    # Branches of drafts, such as feature/*; "" for none.
+    drafts = models.CharField(max_length=200, blank=True, default="", db_default="")
+    # "" is the whole repository.
+    folder = models.CharField(max_length=300, blank=True)
+    # Beside the secret; "" if the secret is enough.
+    username = models.CharField(max_length=100, blank=True)
+    # Seconds between two looks.
+    interval = models.PositiveIntegerField(default=60)
     active = models.BooleanField(default=True)
-    commit = models.CharField(max_length=64, blank=True)  # the last one that was read
-    due_at = models.DateTimeField(null=True)  # the next look; null: at once
+    # The last commit that was read.
+    commit = models.CharField(max_length=64, blank=True)
+    # When to look next; null: at once.
+    due_at = models.DateTimeField(null=True)
     looked_at = models.DateTimeField(null=True)
-    problem = models.CharField(max_length=500, blank=True)  # why the last look failed
+    # Why the last look failed; "" if it did not.
+    problem = models.CharField(max_length=500, blank=True)
     # Where the git server takes statuses of commits: …/repos/OWNER/NAME or …/api/v4/projects/NUMBER; "" is nowhere.
     status_url = models.CharField(max_length=500, blank=True, default="", db_default="")
-    status_problem = models.CharField(max_length=500, blank=True, default="", db_default="")  # why it took the last not
-    told = models.JSONField(default=dict, db_default={})  # {branch: [commit, valid]}
+    # Why the git server refused the last status.
+    status_problem = models.CharField(max_length=500, blank=True, default="", db_default="")
+    # The last status that the git server took, by branch: {branch: [commit, valid]}.
+    told = models.JSONField(default=dict, db_default={})
     created_by = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+")
     created_at = models.DateTimeField(auto_now_add=True)
 
@@ -57,7 +67,7 @@ class RepositorySecret(SealedRow):
 
 
 class StatusToken(SealedRow):
-    """The token with which statuses of commits are told."""
+    """The token with which statuses of commits are reported."""
 
     purpose, kind = b"policy repository status", "repository"
 
@@ -71,17 +81,22 @@ class StatusToken(SealedRow):
 
 
 class RepositoryFile(models.Model):
-    """A file as it was read last. ``policy`` is ``None`` as long as it never was valid."""
+    """A file as it was read last."""
 
     repository = models.ForeignKey(Repository, on_delete=models.CASCADE, related_name="files")
     # Of a draft; "" is the branch that is followed.
     branch = models.CharField(max_length=200, blank=True, default="", db_default="")
     path = models.CharField(max_length=500)
-    blob = models.CharField(max_length=64)  # git's name of its content
-    commit = models.CharField(max_length=64)  # that changed it last
+    # git's name of its content.
+    blob = models.CharField(max_length=64)
+    # The commit that changed it last.
+    commit = models.CharField(max_length=64)
+    # None as long as the file was never valid.
     policy = models.OneToOneField(Policy, null=True, on_delete=models.SET_NULL, related_name="file")
-    removed = models.BooleanField(default=False)  # no longer in the repository
-    problems = models.JSONField(default=list)  # [{"line": 3, "message": "…"}]; line 0 for the file
+    # True once it is no longer in the repository.
+    removed = models.BooleanField(default=False)
+    # [{"line": 3, "message": "…"}]; line 0 for the whole file.
+    problems = models.JSONField(default=list)
 
     class Meta:
         ordering = ("branch", "path")
@@ -89,12 +104,14 @@ class RepositoryFile(models.Model):
 
 
 class RepositoryCommit(models.Model):
-    """A commit that changed files of the folder, and what came of each."""
+    """A commit that changed files of the folder, with the result for each file."""
 
     repository = models.ForeignKey(Repository, on_delete=models.CASCADE, related_name="commits")
-    branch = models.CharField(max_length=200, blank=True, default="", db_default="")  # as of files
+    # The branch of drafts; "" is the branch that is followed.
+    branch = models.CharField(max_length=200, blank=True, default="", db_default="")
     commit = models.CharField(max_length=64)
-    author = models.CharField(max_length=300)  # "Name <address>"
+    # "Name <address>".
+    author = models.CharField(max_length=300)
     subject = models.CharField(max_length=300)
     written_at = models.DateTimeField()
     read_at = models.DateTimeField(auto_now_add=True)
@@ -108,7 +125,7 @@ class RepositoryCommit(models.Model):
 
 
 class RevisionCommit(models.Model):
-    """The commit that a revision was made of."""
+    """The commit that a revision was made from."""
 
     revision = models.OneToOneField(Revision, primary_key=True, on_delete=models.CASCADE, related_name="commit")
     commit = models.CharField(max_length=64)

@@ -1,4 +1,4 @@
-"""Reads repositories, and which policies come from one."""
+"""Reads repositories, and the files that policies come from."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def repository_list() -> QuerySet[Repository]:
 
 
 def repository_get(name: str) -> Repository:
-    """Raises Http404."""
+    """Return the repository ``name``. Raises Http404."""
     repository = Repository.objects.filter(name=name).first()
     if repository is None:
         raise Http404(f"There is no repository {name}.")
@@ -23,12 +23,12 @@ def repository_get(name: str) -> Repository:
 
 
 def file_of(policy: Policy) -> RepositoryFile | None:
-    """The file that ``policy`` comes from; ``None`` where it is written here."""
+    """Return the file that ``policy`` comes from; ``None`` if it is written here."""
     return RepositoryFile.objects.filter(policy=policy).select_related("repository").first()
 
 
 def commit_status(repository: Repository, commit: str) -> RepositoryCommit:
-    """What came of ``commit``, by default of the last one that changed files. Raises NotFound."""
+    """Return the result of ``commit``, by default of the last one that changed files. Raises NotFound."""
     repository_commit = repository.commits.filter(commit=commit).first() if commit else repository.commits.first()
     if repository_commit is None:
         subject = f"Commit {commit}" if commit else "No commit"

@@ -1,4 +1,4 @@
-"""Changes of repositories; what a look at one does stands in following.py."""
+"""Changes of repositories. ``sync`` has what a look at one does."""
 
 from __future__ import annotations
 
@@ -22,8 +22,10 @@ from kschedweb.web.errors import ApplicationError, Conflict
 if TYPE_CHECKING:
     from kschedweb.accounts.models import User
 
+# Safe as an argument of git: no option, and nothing that git expands.
 BRANCH = re.compile(r"(?!-)[A-Za-z0-9._/-]{1,200}")
 BRANCHES = re.compile(r"(?!-)[A-Za-z0-9._/-]*\*[A-Za-z0-9._/-]*")
+# Shorter intervals would burden the git server; longer ones would look broken.
 LEAST_SECONDS, MOST_SECONDS = 10, 86_400
 
 
@@ -33,7 +35,7 @@ def repository_save(
     secret: str | None = None, interval: int = 60, active: bool = True, status_url: str = "",
     status_token: str | None = None, repository: Repository | None = None,
 ) -> Repository:  # fmt: skip
-    """Make a repository, or change one; what is ``None`` of its secrets is kept. Raises ApplicationError at fields."""
+    """Create a repository, or change one. A secret that is ``None`` is kept. Raises ApplicationError at fields."""
     folder = _check_fields(name, url, branch, drafts, folder, interval)
     status_address_check(status_url, status_token or "")
     row = repository or Repository(created_by=user)
@@ -41,13 +43,14 @@ def repository_save(
     moved = elsewhere or (row.branch, row.folder) != (branch, folder)
     row.name, row.url, row.branch, row.folder, row.username = name, url, branch, folder, username
     row.drafts, row.interval, row.active, row.due_at = drafts, interval, active, None
+    # Another branch or folder is read from its beginning.
     row.status_url, row.commit = status_url, "" if moved else row.commit
     if moved or told_elsewhere:
         row.told, row.status_problem = {}, ""
     conflict = Conflict.at("name", "Another repository has this name.")
     with conflict_where(Repository.objects.filter(name=name).exclude(pk=row.pk), conflict):
         row.save()
-    # A secret is for the address that it was given for.
+    # A secret belongs to the address that it was given for: a new address must not receive it.
     if secret is not None or elsewhere:
         _secret_set(RepositorySecret, row, secret or "")
     if status_token is not None or told_elsewhere:
@@ -70,6 +73,7 @@ def _check_fields(name: str, url: str, branch: str, drafts: str, folder: str, in
         raise ApplicationError.at("folder", "Name a folder of the repository, such as policies/production.")
     if not LEAST_SECONDS <= interval <= MOST_SECONDS:
         raise ApplicationError.at("interval", f"Look every {LEAST_SECONDS} to {MOST_SECONDS:,} seconds.")
+    # An address is shown and logged; a secret in it would be as well.
     if "@" in url.partition("://")[2].partition("/")[0]:
         raise ApplicationError.at("url", "Give user name and secret in their own fields, not in the address.")
     try:
@@ -91,13 +95,13 @@ def _secret_set(model: type[RepositorySecret] | type[StatusToken], row: Reposito
 
 @transaction.atomic
 def repository_delete(*, user: User, repository: Repository) -> None:
-    """It is followed no more; its policies stay, and can be edited here."""
+    """Stop following a repository. Its policies stay, and can be edited here."""
     audit.record(user, "repository.deleted", repository, repository.name, url=repository.url)
     shutil.rmtree(copy_of(repository), ignore_errors=True)
     repository.delete()
 
 
 def repository_look_soon(*, user: User, repository: Repository) -> None:
-    """Look at the next opportunity."""
+    """Look at the repository at the next opportunity."""
     Repository.objects.filter(pk=repository.pk).update(due_at=None)
     audit.record(user, "repository.asked", repository, repository.name)

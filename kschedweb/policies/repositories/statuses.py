@@ -1,7 +1,7 @@
-"""Tells the git server whether what its branches hold is valid: a status for the newest commit of each.
+"""Report to the git server whether its branches are valid: a status for the newest commit of each.
 
-Two forms are known, by the address: that of GitHub, which Gitea and Forgejo take too, and that of GitLab. What was not
-taken is told again at the next look.
+Two APIs are known by their addresses: GitHub's, which Gitea and Forgejo offer too, and GitLab's. A status that was not
+accepted is sent again at the next look.
 """
 
 from __future__ import annotations
@@ -21,12 +21,14 @@ from kschedweb.web.links import build_link
 
 GITHUB, GITLAB = re.compile(r"/repos/[\w.-]+/[\w.-]+\Z"), re.compile(r"/api/v4/projects/\d+\Z")
 CARRIES = "the token"
-MAX_STATUSES = 20  # at one look
-LONGEST = 140  # characters that GitHub takes of a description
+# Statuses sent at one look.
+MAX_STATUSES = 20
+# Characters that GitHub accepts of a description.
+LONGEST = 140
 
 
 def status_address_check(url: str, token: str = "") -> None:
-    """Raise ApplicationError at a field where statuses cannot be told to ``url`` with ``token``."""
+    """Raise ApplicationError at a field if statuses cannot be sent to ``url`` with ``token``."""
     if not (token.isascii() and token.isprintable() and " " not in token):
         message = "This is not a token: it must be one word of printable ASCII characters."
         raise ApplicationError.at("status_token", message)
@@ -44,7 +46,7 @@ def status_address_check(url: str, token: str = "") -> None:
 
 
 def statuses_tell(repository: Repository, heads: dict[str, str]) -> None:
-    """Tell of each branch in ``heads``, whose newest commits they are, what the server does not know yet."""
+    """Send the statuses that the server does not have yet for ``heads``, the newest commit of each branch."""
     if not repository.status_url:
         return
     files: dict[str, list[RepositoryFile]] = {branch: [] for branch in heads}
@@ -60,7 +62,8 @@ def statuses_tell(repository: Repository, heads: dict[str, str]) -> None:
         else:
             problem = answer.error
         if answer.status is None:
-            break  # nor would it answer about the others
+            # A server that gave no answer will not answer about the others either.
+            break
     Repository.objects.filter(pk=repository.pk).update(told=reported, status_problem=problem[:500])
 
 

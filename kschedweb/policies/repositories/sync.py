@@ -1,4 +1,4 @@
-"""One look at a git repository: each commit that changes a file makes a revision of its policy, each branch drafts."""
+"""One look at a git repository: each new commit becomes revisions of policies, each other branch becomes drafts."""
 
 from __future__ import annotations
 
@@ -38,29 +38,33 @@ from kschedweb.web.errors import ApplicationError, Conflict
 logger = structlog.get_logger(__name__)
 
 Problem = dict[str, Any]
-LOOK = timedelta(seconds=180)  # a look that has not ended by then died with its process
-LONGEST_NAME = 63  # of a policy
+# A look that has not ended by then died with its process.
+LOOK = timedelta(seconds=180)
+# Characters of a policy's name.
+LONGEST_NAME = 63
 UNFORESEEN = "This look failed for a reason that it did not foresee. The log of the worker says more."
 
 
 def claim_due_repositories() -> list[Repository]:
-    """The repositories that are to be looked at now, each claimed for one caller."""
+    """Claim the repositories that are due. Each is claimed by one caller only."""
     now, repositories = timezone.now(), []
     for row in Repository.objects.filter(Q(due_at=None) | Q(due_at__lte=now), active=True):
+        # The update matches the old due_at, so that only one of several workers gets the row.
         claimed = Repository.objects.filter(pk=row.pk, due_at=row.due_at).update(due_at=now + LOOK)
         repositories += [row] if claimed else []
     return repositories
 
 
 def repository_look(repository: Repository) -> None:
-    """One look: fetch the branch, and read each commit since the last look. What fails is told in ``problem``."""
+    """Fetch the branch and read each commit since the last look. A failure is kept in ``problem``."""
     problem = ""
     try:
         heads, problem = _read_new_commits(repository)
         statuses_tell(repository, heads)
     except ApplicationError as error:
         problem = error.detail
-    except Exception:  # whatever others write, the repositories after this one are looked at
+    # A repository may hold anything: the repositories after this one must still be looked at.
+    except Exception:
         logger.exception("repository_look_failed", repository=repository.name)
         problem = UNFORESEEN
     now = timezone.now()
@@ -69,14 +73,14 @@ def repository_look(repository: Repository) -> None:
 
 
 def copy_of(repository: Repository) -> Path:
-    """The folder of git's copy, which may be lost at any time."""
+    """Return the folder of git's copy, which may be lost at any time."""
     return Path(settings.DATA_DIR) / "repositories" / f"{repository.pk}.git"
 
 
 def _read_new_commits(repository: Repository) -> tuple[dict[str, str], str]:
-    """Read what is new; returns the newest commit of each branch, where "" is the one that is followed.
+    """Read what is new. Returns the newest commit of each branch ("" is the followed one) and a problem.
 
-    Beside it the problem of a draft that cannot be read, which keeps no other from being read.
+    The problem is that of a draft that cannot be read. It does not keep other drafts from being read.
     """
     sealed = RepositorySecret.objects.filter(pk=repository.pk).select_related("repository").first()
     clone = Clone(
@@ -101,7 +105,7 @@ def _read_new_commits(repository: Repository) -> tuple[dict[str, str], str]:
 
 @transaction.atomic
 def _read_commit(repository: Repository, clone: Clone, commit: Commit) -> None:
-    """Read one commit: what changed of each file since the last one."""
+    """Read one commit: each file that it changed."""
     known_files, files = _known_files(repository, ""), _list_files(repository, clone, commit)
     reports = []
     for path, file in sorted(files.items()):
@@ -116,12 +120,13 @@ def _read_commit(repository: Repository, clone: Clone, commit: Commit) -> None:
             row.save()
             reports.append(_file_report(row, None))
     _record_commit(repository, "", commit, reports)
+    # In the same transaction as the revisions, so that a commit is never read twice.
     Repository.objects.filter(pk=repository.pk).update(commit=commit.commit)
 
 
 @transaction.atomic
 def _read_draft(repository: Repository, clone: Clone, branch: str, name: str) -> None:
-    """Read the newest commit of a branch: each file that differs from the followed one is a draft."""
+    """Read the newest commit of a branch. Each file that differs from the followed branch is a draft."""
     if len(branch) > LONGEST_BRANCH:
         raise GitError(f"Its name has {len(branch):,} characters: at most {LONGEST_BRANCH} are kept.")
     (commit,) = clone.list_commits("", name, repository.folder)
@@ -140,7 +145,7 @@ def _read_draft(repository: Repository, clone: Clone, branch: str, name: str) ->
 
 
 def _drop_draft(row: RepositoryFile) -> None:
-    """A draft that is merged or gone goes with its policy, unless a live scheduler uses that."""
+    """Delete a draft that is merged or gone, with its policy. A policy that a live scheduler uses stays."""
     try:
         with transaction.atomic():
             if row.policy is not None:
@@ -163,7 +168,7 @@ def _list_files(repository: Repository, clone: Clone, commit: Commit) -> dict[st
 
 
 def _record_commit(repository: Repository, branch: str, commit: Commit, reports: list[dict[str, Any]]) -> None:
-    """Keep what came of the files that a commit changed."""
+    """Keep the result for each file that a commit changed."""
     if reports:
         valid = not any(report["problems"] for report in reports)
         values = {"author": commit.author, "subject": commit.subject, "written_at": commit.written_at, "branch": branch}
@@ -180,7 +185,9 @@ def _file_report(row: RepositoryFile, revision: int | None) -> dict[str, Any]:
 
 
 def _read_file(row: RepositoryFile, clone: Clone, commit: Commit, file: File) -> dict[str, Any]:
-    """A file that came or changed: the next revision of its policy, or its problems."""
+    """Save a new or changed file as the next revision of its policy, or keep its problems. Returns the report of the
+    file.
+    """
     revision, row.problems = None, []
     try:
         if file.size is None:

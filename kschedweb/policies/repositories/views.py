@@ -29,14 +29,14 @@ COMMITS_SHOWN = 30
 @require_http_methods(["GET", "HEAD", "POST"])
 @requires(Action.VIEW)
 def repository_list(request: PageRequest) -> HttpResponseBase:
-    """The repositories, and the form for another one."""
+    """Show the repositories, and the form for another one."""
     return _save_repository(request, None) if request.method == "POST" else _render_list(request, RepositoryForm())
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
 @requires(Action.VIEW)
 def repository_detail(request: PageRequest, name: str) -> HttpResponseBase:
-    """One repository: its files, its commits, and its settings."""
+    """Show one repository: its files, its commits, and its settings."""
     repository = selectors.repository_get(name)
     return (
         _save_repository(request, repository)
@@ -90,7 +90,7 @@ def repository_look(request: PageRequest, name: str) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 @requires(Action.ADMINISTER, site=True)
 def repository_delete(request: PageRequest, name: str) -> HttpResponse:
-    """Ask whether to follow the repository no more, and do it; its policies stay."""
+    """Ask for confirmation, then stop following the repository. Its policies stay."""
     repository = selectors.repository_get(name)
     if request.method != "POST":
         return render(request, "policies/repositories/delete.html", {"repository": repository})

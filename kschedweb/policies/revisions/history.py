@@ -1,7 +1,7 @@
 """Undo and redo in an editor whose form and text are one document.
 
-The steps travel in the posted form, so that they need neither a script nor a session. Each is the least edit that makes
-the other state of the one that it is applied to.
+The steps travel in the posted form, so that they need neither a script nor a session. Each step is the smallest edit
+that turns one state into another.
 """
 
 from __future__ import annotations
@@ -11,32 +11,32 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+# Steps that are kept; the oldest are forgotten first.
 MOST_STEPS = 100
 MOST_TEXT = 200_000
 """The characters that all steps may hold; the oldest ones are forgotten first."""
 
 
 class DocumentState(NamedTuple):
-    """What an editor shows: the document, and the start options of kube-scheduler as fields of the form."""
+    """The content of an editor."""
 
     document: str
+    # The start options of kube-scheduler as fields of the form.
     process: Mapping[str, str]
 
 
 class EditStep(NamedTuple):
-    """Makes a state of another one: ``text`` in place of what lies between ``start`` and ``end``.
-
-    ``process`` are its start options; ``None`` where they are the same.
-    """
+    """A step from one state to another: replace the characters from ``start`` to ``end`` by ``text``."""
 
     start: int
     end: int
     text: str
+    # The start options of the new state; None if they do not change.
     process: dict[str, str] | None
 
     @classmethod
     def between_states(cls, now: DocumentState, target: DocumentState) -> EditStep:
-        """The step that makes ``target`` of ``now``."""
+        """Return the step from ``now`` to ``target``."""
         old, new = now.document, target.document
         start = _common_prefix_length(old, new)
         same = _common_prefix_length(old[start:][::-1], new[start:][::-1])
@@ -44,22 +44,24 @@ class EditStep(NamedTuple):
         return cls(start, len(old) - same, new[start : len(new) - same], process)
 
     def apply_to(self, now: DocumentState) -> DocumentState:
-        """The state that it makes of ``now``."""
+        """Return the state that the step makes of ``now``."""
         document = now.document[: self.start] + self.text + now.document[self.end :]
         return DocumentState(document, now.process if self.process is None else self.process)
 
 
 @dataclass(frozen=True)
 class EditHistory:
-    """The steps back and forth from the shown state, the next one last; ``process`` is that of the shown state."""
+    """The steps back and forth from the shown state."""
 
+    # The start options of the shown state.
     process: Mapping[str, str]
+    # The next step to take is the last of each.
     back: tuple[EditStep, ...] = ()
     forth: tuple[EditStep, ...] = ()
 
     @classmethod
     def from_json(cls, text: str, process: Mapping[str, str]) -> EditHistory:
-        """The history in a posted field; one without steps, and with ``process``, where there is none to be read."""
+        """Return the history in a posted field; one without steps if it cannot be read."""
         try:
             data = json.loads(text or "null")
             return cls(_parse_fields(data["process"]), _parse_steps(data["back"]), _parse_steps(data["forth"]))
@@ -68,18 +70,19 @@ class EditHistory:
 
     @property
     def text(self) -> str:
-        """What :func:`from_json` takes."""
+        """The JSON that :func:`from_json` reads."""
         return json.dumps({"process": dict(self.process), "back": self.back, "forth": self.forth})
 
     def after_change(self, document: str, now: DocumentState) -> EditHistory:
-        """The history after a change of ``document``, which was shown, to ``now``."""
+        """Return the history after ``document``, which was shown, changed to ``now``."""
         before = DocumentState(document, self.process)
         if before == now:
             return self
+        # A change after an undo drops the steps forth, as in any editor.
         return EditHistory(now.process, _limit_steps((*self.back, EditStep.between_states(now, before))))
 
     def undo_step(self, now: DocumentState) -> tuple[DocumentState, EditHistory]:
-        """The state before the last change of ``now``; ``now`` itself where there is none."""
+        """Return the state before the last change of ``now``; ``now`` itself if there is none."""
         if not self.back:
             return now, self
         state = self.back[-1].apply_to(now)
@@ -87,7 +90,7 @@ class EditHistory:
         return state, EditHistory(state.process, self.back[:-1], forth)
 
     def redo_step(self, now: DocumentState) -> tuple[DocumentState, EditHistory]:
-        """The state before the last undo."""
+        """Return the state before the last undo."""
         if not self.forth:
             return now, self
         state = self.forth[-1].apply_to(now)
@@ -96,7 +99,7 @@ class EditHistory:
 
 
 def _common_prefix_length(old: str, new: str) -> int:
-    """How many characters the two begin with alike."""
+    """Return the number of characters that both texts begin with."""
     pairs = enumerate(zip(old, new, strict=False))
     return next((place for place, (first, other) in pairs if first != other), min(len(old), len(new)))
 
@@ -109,7 +112,7 @@ def _limit_steps(steps: tuple[EditStep, ...]) -> tuple[EditStep, ...]:
 
 
 def _parse_steps(data: Any) -> tuple[EditStep, ...]:
-    """Raises ValueError or TypeError for anything but steps."""
+    """Read the steps. Raises ValueError or TypeError for anything else."""
     return _limit_steps(tuple(_parse_step(*step) for step in data))
 
 

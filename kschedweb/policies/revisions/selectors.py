@@ -7,6 +7,7 @@ from typing import Any, TypeVar
 from django.db.models import Count, Max, Model, OuterRef, QuerySet, Subquery
 from django.http import Http404
 
+# The largest value of a PositiveIntegerField: PostgreSQL refuses a query with a larger one.
 _LARGEST = 2**31 - 1
 
 OwnerModel = TypeVar("OwnerModel", bound=Model)
@@ -14,7 +15,7 @@ Saved = TypeVar("Saved", bound=Model)
 
 
 def with_newest(owners: QuerySet[OwnerModel], revisions: QuerySet[Any], owner: str) -> QuerySet[OwnerModel]:
-    """``owners``, each with ``newest`` (number), ``revision_count``, ``changed_at`` and ``changed_by``.
+    """Return ``owners``, each with ``newest`` (number), ``revision_count``, ``changed_at`` and ``changed_by``.
 
     ``owner`` is the foreign key of ``revisions`` to ``owners``.
     """
@@ -28,7 +29,7 @@ def with_newest(owners: QuerySet[OwnerModel], revisions: QuerySet[Any], owner: s
 
 
 def get_revision(revisions: QuerySet[Saved], number: int | None, title: str) -> Saved:
-    """Revision ``number``, by default the newest; raises ``Http404``, which begins with ``title``, if there is none."""
+    """Return revision ``number``, by default the newest. Raises ``Http404``, whose message begins with ``title``."""
     if number is not None:
         revisions = revisions.filter(number=number) if 0 < number <= _LARGEST else revisions.none()
     revision = revisions.order_by("-number").first()

@@ -18,9 +18,10 @@ Saved = TypeVar("Saved", bound=Model)
 
 
 class InvalidRevision(Unprocessable):
-    """The document cannot be saved; ``errors`` have ``line`` and ``column`` as well."""
+    """The document cannot be saved. ``errors`` have ``line`` and ``column`` as well."""
 
-    default_detail: str  # the default message
+    # The default message.
+    default_detail: str
 
     def __init__(self, problems: Iterable[MarkedProblem], detail: str = "") -> None:
         self.problems = list(problems)
@@ -29,7 +30,7 @@ class InvalidRevision(Unprocessable):
 
 
 class UnacceptedWarnings(Unprocessable):
-    """The document can be saved, but has ``warnings`` that nobody accepted; ``errors`` are these, at their lines."""
+    """The document can be saved, but nobody accepted its ``warnings`` yet. ``errors`` are these, at their lines."""
 
     def __init__(self, warnings: Iterable[MarkedProblem]) -> None:
         self.warnings = list(warnings)
@@ -39,9 +40,9 @@ class UnacceptedWarnings(Unprocessable):
 
 
 def newest_locked(owner: Model, revisions: QuerySet[Saved], expected: int) -> Saved:
-    """Lock ``owner`` against new revisions, and return the newest of ``revisions``, which are its own.
+    """Lock ``owner`` against new revisions and return the newest of ``revisions``, which are its own.
 
-    ``expected`` is the number of the edited revision; raises ``PreconditionFailed`` if it is not the newest.
+    ``expected`` is the number of the edited revision. Raises ``PreconditionFailed`` if it is not the newest.
     """
     model: Any = type(owner)
     if not model.objects.select_for_update().filter(pk=owner.pk).exists():
@@ -50,7 +51,8 @@ def newest_locked(owner: Model, revisions: QuerySet[Saved], expected: int) -> Sa
             gettext("%(kind)s %(kept)s was deleted in the meantime. Nothing was saved.") % {"kind": kind, "kept": owner}
         )
     newest: Any = revisions.order_by("-number").first()
-    assert newest is not None  # everything is created with a revision
+    # Everything is created with a revision.
+    assert newest is not None
     if newest.number != expected:
         raise PreconditionFailed(
             gettext(

@@ -6,14 +6,17 @@ from dataclasses import dataclass
 from difflib import SequenceMatcher, unified_diff
 from io import StringIO
 
+# Equal lines shown around a change, as ``diff -u`` has by default.
 CONTEXT_LINES = 3
 
 
 @dataclass(frozen=True)
 class DiffLine:
-    """A row of the side-by-side view; a side without a line is ``None``. ``kind``: same, changed, added, removed."""
+    """A row of the side-by-side view."""
 
+    # One of same, changed, added, removed.
     kind: str
+    # None if the old text has no such line.
     old_number: int | None
     old: str
     new_number: int | None
@@ -21,7 +24,7 @@ class DiffLine:
 
 
 def diff_lines(old: str, new: str) -> list[DiffLine]:
-    """Both whole texts side by side."""
+    """Return both whole texts side by side."""
     old_lines, new_lines = split_lines(old), split_lines(new)
     rows: list[DiffLine] = []
     for tag, i1, i2, j1, j2 in SequenceMatcher(None, old_lines, new_lines, autojunk=False).get_opcodes():
@@ -42,23 +45,23 @@ def diff_lines(old: str, new: str) -> list[DiffLine]:
 
 
 def _split_with_ends(text: str) -> list[str]:
-    """The lines with their ends, as programs that patch files see them: no other character than a newline ends one."""
+    """Return the lines with their ends. Only a newline ends a line, as for programs that patch files."""
     return StringIO(text, newline="\n").readlines()
 
 
 def split_lines(text: str) -> list[str]:
-    """The lines without their ends."""
+    """Return the lines without their ends."""
     return [line.rstrip("\r\n") for line in _split_with_ends(text)]
 
 
 def fold_equal_lines(rows: list[DiffLine], context: int = CONTEXT_LINES) -> list[DiffLine | int]:
-    """``rows`` with runs of equal lines far from any change replaced by their number."""
+    """Return ``rows`` with runs of equal lines far from any change replaced by their number."""
     near = [False] * len(rows)
     for index, row in enumerate(rows):
         if row.kind != "same":
             for other in range(max(index - context, 0), min(index + context + 1, len(rows))):
                 near[other] = True
-    # a single line is as short as the note about it
+    # A single line is as short as the note about it, so it is shown.
     for index in range(len(rows)):
         if all(near[index - 1 : index] or [True]) and all(near[index + 1 : index + 2] or [True]):
             near[index] = True
@@ -74,5 +77,5 @@ def fold_equal_lines(rows: list[DiffLine], context: int = CONTEXT_LINES) -> list
 
 
 def unified_patch(old: str, new: str, old_name: str, new_name: str) -> str:
-    """A patch in the format of ``diff -u``; empty without differences."""
+    """Return a patch in the format of ``diff -u``; empty without differences."""
     return "".join(unified_diff(_split_with_ends(old), _split_with_ends(new), old_name, new_name, n=CONTEXT_LINES))

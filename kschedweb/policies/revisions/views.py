@@ -41,15 +41,19 @@ Saved = TypeVar("Saved", bound=_Numbered)
 
 @dataclass(frozen=True)
 class SaveAttempt:
-    """An attempt to save in an editor: the posted form, and the errors if it failed."""
+    """An attempt to save in an editor."""
 
+    # The posted form.
     save: SaveForm
+    # Set if another revision was saved in the meantime.
     conflict: PreconditionFailed | None = None
+    # Set if the document was refused.
     refused: ApplicationError | None = None
+    # The status of the HTTP answer.
     status: int = 200
 
     def to_context(self, newest: int) -> dict[str, Any]:
-        """``newest`` is the number of the newest revision, which is the edited one unless the form names another."""
+        """Return the context of the page. ``newest`` is the number of the newest revision."""
         # Buttons that do not save keep the revision that the person started from.
         expected = self.save.data.get("expected") or newest
         return {"save": self.save, "expected": expected, "conflict": self.conflict, "refused": self.refused}
@@ -61,10 +65,10 @@ NO_ATTEMPT = SaveAttempt(SaveForm())
 def handle_save(
     request: HttpRequest, editor_state: _Editor, newest: int, store: Callable[[str, str, int], int]
 ) -> SaveAttempt | None:
-    """Handle a POST to an editor; returns ``None`` if the document was saved.
+    """Handle a POST to an editor. Returns ``None`` if the document was saved.
 
-    ``store`` saves a document with a comment and the number of the edited revision, and returns the number of the
-    newest revision then.
+    ``store`` saves a document with a comment and the number of the edited revision. It returns the number of the newest
+    revision afterwards.
     """
     save = SaveForm(request.POST)
     if "save" not in request.POST:
@@ -90,7 +94,8 @@ def handle_save(
 def restore_revision(request: HttpRequest, number: int, store: Callable[[int], int]) -> None:
     """Restore revision ``number``, and show a message with the result.
 
-    ``store`` gets the number of the newest revision that the person saw, and returns that of the newest one then.
+    ``store`` takes the number of the newest revision that the person saw. It returns the number of the newest one
+    afterwards.
     """
     save = SaveForm(request.POST)
     if not save.is_valid():
@@ -113,7 +118,7 @@ def restore_revision(request: HttpRequest, number: int, store: Callable[[int], i
 def compare_revisions(
     request: HttpRequest, get: Callable[[int | None], Saved], newest: int
 ) -> tuple[Saved, Saved, dict[str, Any]]:
-    """The older and the newer of two revisions in the address, and the context of revisions/diff.html."""
+    """Return the older and the newer of two revisions in the address, and the context of revisions/diff.html."""
     form = DiffForm(request.GET)
     if not form.is_valid():
         raise Http404("A revision is a whole number.")
@@ -134,7 +139,7 @@ def compare_revisions(
 
 
 def line_diff(old: str, new: str, old_name: str, new_name: str) -> dict[str, Any]:
-    """The context of revisions/_lines.html."""
+    """Return the context of revisions/_lines.html."""
     return {
         "rows": text_diff.fold_equal_lines(text_diff.diff_lines(old, new)),
         "patch": text_diff.split_lines(text_diff.unified_patch(old, new, old_name, new_name)),
@@ -143,14 +148,14 @@ def line_diff(old: str, new: str, old_name: str, new_name: str) -> dict[str, Any
 
 
 def schema_response(schema: dict[str, Any]) -> JsonResponse:
-    """The JSON Schema of a document, for completion in the editor."""
+    """Return the JSON Schema of a document, for completion in the editor."""
     response = JsonResponse(schema)
     response["Cache-Control"] = "private, max-age=3600"
     return response
 
 
 def number_of(request: HttpRequest, key: str) -> int | None:
-    """A number in the query; raises ``Http404`` for other text."""
+    """Return a number in the query. Raises ``Http404`` for other text."""
     text = request.GET.get(key, "")
     if not text:
         return None
