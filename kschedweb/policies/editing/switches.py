@@ -33,7 +33,7 @@ def merge_plugins(plugins: object, tables: Tables | None = None) -> Effective:
         explicit = {entry["name"]: _entry_weight(entry) for entry in point_entries(plugins, point, "enabled")}
         inherited = _inherited_plugins(plugins, point, common, tables)
         first = {name: weight for name, weight in explicit.items() if name in inherited}
-        # Kubernetes' mergePluginSet order: replaced defaults keep their place, what is new comes last.
+        # The order of `expandMultiPointPlugins`: overridden plugins, the rest of multiPoint, further ones of the point.
         result[point] = first | {name: common[name] for name in inherited if name not in explicit} | explicit
     return result
 
