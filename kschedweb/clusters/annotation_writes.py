@@ -14,22 +14,30 @@ from kschedweb.clusters.connecting.client import JSON, Client, ClusterError, Sto
 from kschedweb.clusters.kinds import BY_NAME, ObjectKind
 from kschedweb.clusters.reader import object_key
 
+# Asks the API server for metadata alone: whole pods and nodes would be many times as large.
 METADATA_ONLY = f"{JSON};as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
+# The kinds whose annotations this site reads and writes.
 KINDS = tuple(BY_NAME[name] for name in ("Node", "Deployment", "StatefulSet", "DaemonSet", "CloneSet"))
+# Threads that write at the same time; RequestPace limits their requests together.
 WORKERS = 4
 ATTEMPTS = 4
 CONFLICT, NOT_FOUND, FORBIDDEN = 409, 404, 403
-GIVE_UP = 8  # after so many failures in a row that may pass, the server is overloaded
-MOST_FAILURES = 100  # named one by one
-AnnotationsByKey = dict[str, dict[str, str]]  # annotations by "namespace/name", "/name" for nodes
+# After so many passing failures in a row the server is overloaded.
+GIVE_UP = 8
+# Failures that a report names one by one.
+MOST_FAILURES = 100
+# Annotations by "namespace/name"; "/name" for nodes.
+AnnotationsByKey = dict[str, dict[str, str]]
 
 
 @dataclass(frozen=True)
 class Patch:
-    """What to write on one object, called ``namespace/name`` (``/name`` for a node); ``None`` takes a key away."""
+    """The annotations to write on one object."""
 
     kind: ObjectKind
+    # "namespace/name"; "/name" for a node.
     key: str
+    # None removes the key.
     annotations: Mapping[str, str | None]
 
     @property
@@ -44,12 +52,15 @@ class Patch:
 
 @dataclass
 class WriteReport:
-    """The result of writing, in numbers of objects; ``failed`` names the first failures with their reasons."""
+    """The result of writing, in numbers of objects."""
 
     patched: int = 0
-    gone: int = 0  # deleted in the meantime
-    left: int = 0  # not tried any more
+    # Deleted in the meantime.
+    gone: int = 0
+    # Not tried any more.
+    left: int = 0
     failures: int = 0
+    # The first failures with their reasons.
     failed: list[dict[str, str]] = field(default_factory=list)
 
     def record_failure(self, reference: str, reason: str) -> None:
@@ -59,7 +70,7 @@ class WriteReport:
 
 
 def annotations_read(client: Client, kind: ObjectKind) -> AnnotationsByKey:
-    """The annotations of every object of ``kind``; the cluster sends only metadata.
+    """Return the annotations of every object of ``kind``. The cluster sends only metadata.
 
     Raises ClusterError.
     """
@@ -74,13 +85,13 @@ def annotations_read(client: Client, kind: ObjectKind) -> AnnotationsByKey:
 
 
 def patch_permissions(client: Client) -> list[dict[str, Any]]:
-    """``[{"resource": "nodes", "allowed": true}]``: which annotated kinds these credentials may patch."""
+    """Return which annotated kinds these credentials may patch, as ``[{"resource": "nodes", "allowed": true}]``."""
     served = [kind for kind in KINDS if not kind.optional or is_served(client, kind)]
     return [{"resource": kind.resource, "allowed": is_allowed(client, kind, "patch")} for kind in served]
 
 
 class RequestPace:
-    """At most ``rate`` requests a second over all threads; if the server needs a rest, all wait."""
+    """A limit of ``rate`` requests a second over all threads. If the server needs a rest, all wait."""
 
     def __init__(self, rate: float, stop: threading.Event) -> None:
         self._gap, self._stop = 1.0 / rate, stop
@@ -91,6 +102,7 @@ class RequestPace:
         with self._lock:
             now = time.monotonic()
             at = max(self._next, now)
+            # The slot is taken under the lock, but the waiting happens outside of it.
             self._next = at + self._gap
         self._stop.wait(at - now)
 
@@ -109,14 +121,14 @@ def annotations_write(
 ) -> WriteReport:
     """Write ``changes`` at no more than ``rate`` requests a second, for no longer than ``seconds``.
 
-    A failure does not hold up the others. If the server is too busy, a write is tried again after growing rests. If
+    A failure does not hold up the others. If the server is too busy, a write is tried again after growing pauses. If
     writing is forbidden, further objects of that kind and namespace are skipped. ``step(done, total)`` is called.
     """
     return _Writing(client, list(changes), rate, seconds).run(step)
 
 
 class _Writing:
-    """One run of ``annotations_write``: what its threads share."""
+    """One run of ``annotations_write``, with the state that its threads share."""
 
     def __init__(self, client: Client, changes: list[Patch], rate: float, seconds: float) -> None:
         self._client, self._changes = client, changes
@@ -158,6 +170,7 @@ class _Writing:
             try:
                 return self._client.patch(change.path, body)
             except ClusterError as error:
+                # A conflict passes as well: a merge patch without resourceVersion is simply sent again.
                 worth_it = error.passing or error.code == CONFLICT
                 if attempt == ATTEMPTS or not worth_it or time.monotonic() > self._until:
                     raise

@@ -37,7 +37,7 @@ class ClustersConfig(AppConfig):
 
 
 def refuse_what_cannot_work() -> None:
-    """Stop the start if the allowlist or a key is invalid."""
+    """Stop the start if an allowlist or a key is invalid."""
     from kschedweb.clusters.connecting import addresses, credentials
     from kschedweb.web.errors import ApplicationError
 

@@ -1,4 +1,4 @@
-"""Reads a ConfigMap of a connected cluster on demand; snapshots have no ConfigMaps."""
+"""Reads a ConfigMap of a connected cluster on demand, because snapshots have no ConfigMaps."""
 
 from __future__ import annotations
 
@@ -14,7 +14,9 @@ from kschedweb.web.errors import ApplicationError, Conflict, NotFound
 if TYPE_CHECKING:
     from kschedweb.clusters.models import Cluster
 
-PATIENCE = 15.0  # seconds in total, because a person waits
+# Seconds in total, because a person waits.
+PATIENCE = 15.0
+# A DNS label and a DNS subdomain: nothing else may get into the path of the request.
 NAMESPACE = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
 NAME = re.compile(r"(?=.{1,253}$)[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
 

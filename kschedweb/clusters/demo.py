@@ -1,6 +1,6 @@
 """The demo cluster: some sixty nodes in three zones, their pods placed by the engine, pending pods of every kind.
 
-Generated from a seed, so that the same seed always gives the same objects. The tables are in demo_catalog.py.
+It is generated from a seed, so that the same seed always gives the same objects. demo_catalog.py has the tables.
 """
 
 from __future__ import annotations
@@ -19,18 +19,19 @@ from kschedweb.engine.releases import load
 
 Json = dict[str, Any]
 
+# Any seed would do, but with one of its own the demo is the same for everybody.
 SEED = 20
 NOW = datetime(2026, 11, 20, 9, 0, tzinfo=UTC)
 TOLERATE_ALL = [{"operator": "Exists"}]
 
 
 def generate_cluster(seed: int = SEED) -> list[Json]:
-    """The objects of the demo cluster, nodes first."""
+    """Return the objects of the demo cluster, nodes first."""
     return Demo(seed).build()
 
 
 class Demo:
-    """Collects the objects; every id and time comes from the seed."""
+    """Collects the objects. Every id and time comes from the seed."""
 
     def __init__(self, seed: int) -> None:
         self.random = random.Random(seed)  # noqa: S311
@@ -82,6 +83,7 @@ class Demo:
             "pods": str(pool.pods),
         }
         allocatable = capacity | {
+            # Roughly what a kubelet reserves on nodes of this size.
             "cpu": f"{pool.cpu * 1000 - 80 - 20 * (pool.cpu > 4)}m",
             "memory": f"{(pool.memory * 1024 - 700 - 12 * pool.memory) * 1024}Ki",
             "ephemeral-storage": "89Gi",
@@ -146,7 +148,7 @@ class Demo:
     # Workloads ------------------------------------------------------------------------------------------------------
 
     def add_workload(self, workload: DemoWorkload) -> Iterator[Json]:
-        """The pods of ``workload``; its controllers, service, budget and claims are added on the way."""
+        """Yield the pods of ``workload``. Its controllers, service, budget and claims are added on the way."""
         labels = {"app": workload.name}
         selector = {"matchLabels": labels}
         replicas = workload.replicas or len(self.nodes)
@@ -219,18 +221,19 @@ class Demo:
         metadata = self.make_metadata(name, namespace, age, labels=labels)
         return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec, "status": {"phase": "Pending"}}
 
+    # The alphabet of Kubernetes' random suffixes, which makes no words.
     def random_suffix(self, length: int) -> str:
         return "".join(self.random.choices("bcdfghjklmnpqrstvwxz2456789", k=length))
 
     # Placing --------------------------------------------------------------------------------------------------------
 
     def place_pods(self, pods: list[Json]) -> list[Json]:
-        """``pods`` with the node that the engine gives each, in the order of a cluster that grew over time."""
+        """Bind ``pods`` to the nodes that the engine chooses, in the order of a cluster that grew over time."""
         daemons = [pod for pod in pods if pod["metadata"]["ownerReferences"][0]["kind"] == "DaemonSet"]
         other_pods = [pod for pod in pods if pod not in daemons]
         self.random.shuffle(other_pods)
         other_pods.sort(key=lambda pod: -pod["spec"]["priority"])
-        # Volumes come after their pod, as with WaitForFirstConsumer.
+        # Volumes are made after their pod is placed, as with WaitForFirstConsumer.
         scheduler = self.make_scheduler(
             [pod | {"spec": _drop_key(pod["spec"], "volumes")} for pod in (*daemons, *other_pods)]
         )
@@ -262,7 +265,7 @@ class Demo:
             )
 
     def add_claim(self, name: str, namespace: str, zone: str) -> None:
-        """A bound claim with its volume in ``zone``."""
+        """Add a bound claim with its volume in ``zone``."""
         size = {"storage": "100Gi"}
         claim = self.add_object(
             "v1", "PersistentVolumeClaim", name, namespace,

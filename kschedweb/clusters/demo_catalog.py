@@ -1,5 +1,5 @@
 # ruff: noqa: E501 (tables read better in one line an entry)
-"""What the demo cluster is made of, as tables; demo.py turns them into objects."""
+"""The tables of the demo cluster. demo.py turns them into objects."""
 
 from __future__ import annotations
 
@@ -19,13 +19,16 @@ GPU = "nvidia.com/gpu"
 
 @dataclass(frozen=True)
 class NodePool:
-    """Nodes of one size; ``counts`` is how many in each zone. Memory in GiB."""
+    """Nodes of one size."""
 
     name: str
     machine: str
+    # How many in each zone.
     counts: tuple[int, int, int]
     cpu: int
+    # GiB.
     memory: int
+    # The most pods on a node.
     pods: int
     disk: str = "ssd"
     gpus: int = 0
@@ -45,7 +48,7 @@ POOLS = (
 CORDONED = ("general-a-7", "general-b-8")
 NOT_READY = "spot-c-3"
 
-# Image -> MiB.
+# MiB of each image.
 IMAGES = {
     "registry.k8s.io/kube-proxy:v1.36.3": 94,
     "quay.io/prometheus/node-exporter:v1.9.1": 24,
@@ -69,7 +72,7 @@ IMAGES = {
 
 
 def tolerations_for(pool: str) -> list[Json]:
-    """The tolerations of a pod meant for ``pool``."""
+    """Return the tolerations of a pod meant for ``pool``."""
     taint = next(entry.taint for entry in POOLS if entry.name == pool)
     return [{"key": taint[0], "operator": "Equal", "value": taint[1], "effect": taint[2]}] if taint else []
 
@@ -85,7 +88,7 @@ def spread_constraint(app: str, key: str = ZONE, *, skew: int = 1, hard: bool = 
 
 
 def pod_affinity(kind: str, app: str, key: str = HOSTNAME, *, weight: int = 0) -> Json:
-    """``kind`` is podAffinity or podAntiAffinity; required without a ``weight``, preferred with one."""
+    """Return an affinity of ``kind`` (podAffinity or podAntiAffinity): required without ``weight``, else preferred."""
     term = {"topologyKey": key, "labelSelector": {"matchLabels": {"app": app}}}
     if weight:
         return {
@@ -106,24 +109,28 @@ def node_affinity(key: str, values: list[str], *, weight: int = 0, fields: bool 
 
 
 def on_pool(pool: str, **more: Any) -> Json:
-    """The part of a pod's spec that puts it on ``pool``."""
+    """Return the part of a pod's spec that puts it on ``pool``."""
     return {"nodeSelector": {POOL: pool}, "tolerations": tolerations_for(pool), **more}
 
 
 @dataclass(frozen=True)
 class DemoWorkload:
-    """A controller and its pods; ``cpu`` in millicores, ``memory`` in MiB, ``storage`` in GiB a replica."""
+    """A controller and its pods."""
 
     namespace: str
     kind: str
     name: str
+    # 0 for a DaemonSet, which has a pod on each node.
     replicas: int
+    # Millicores of each replica.
     cpu: int
+    # MiB of each replica.
     memory: int
     image: str
     spec: Json = field(default_factory=dict)
     priority: str = ""
     gpus: int = 0
+    # GiB of each replica's volume; 0 for none.
     storage: int = 0
     host_port: int = 0
     service: bool = True
@@ -173,11 +180,13 @@ PRIORITIES = {
 
 @dataclass(frozen=True)
 class Pending:
-    """A pod that waits; ``why`` is the kind of reason, ``plugin`` who rejects it ("": it fits, and only just came)."""
+    """A pod that waits."""
 
+    # The kind of reason, for the label "demo".
     why: str
     namespace: str
     name: str
+    # The plugin that rejects it; "" if it fits, and has only just been created.
     plugin: str
     cpu: int = 250
     memory: int = 256
@@ -187,6 +196,7 @@ class Pending:
     priority: str = ""
     gpus: int = 0
     host_port: int = 0
+    # The storage class of its unbound claim; "" for none.
     claim: str = ""
 
 

@@ -1,4 +1,4 @@
-"""What `manage.py doctor` asks about keys, allowlists, and the clusters that were connected under them."""
+"""The checks of `manage.py doctor` on keys, allowlists, and the clusters that were connected under them."""
 
 from __future__ import annotations
 
@@ -42,6 +42,7 @@ def keys_examine() -> Iterator[DoctorFinding]:
             f"{VARIABLE} holds the KSCHEDWEB_SECRET_KEY: who can sign sessions could open credentials.",
             "Put another key in front, and run `manage.py rotate_keys`.",
         )
+    # A fresh installation has no rows, so a missing key is a failure only once something is stored.
     if unopened := canary_check():
         yield failure(
             f"No key opens the credentials of {', '.join(unopened)}.",

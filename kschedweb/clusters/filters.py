@@ -1,4 +1,4 @@
-"""One FilterSet a list, for its page and its REST resource."""
+"""The filters of the node and pod lists, each for its page and its REST resource."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from kschedweb.clusters.models import NodeRow, PodRow
 from kschedweb.web.filtering import BooleanFilter
 from kschedweb.web.translating import gettext_lazy as _
 
-NO_ZONE = "-"  # no label has this value
+# No label has this value.
+NO_ZONE = "-"
 
 
 class NodeFilter(django_filters.FilterSet):  # type: ignore[misc]

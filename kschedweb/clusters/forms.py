@@ -1,4 +1,4 @@
-"""The forms of connecting and importing."""
+"""The forms for connecting and importing clusters."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def name_field() -> forms.RegexField:
 
 
 def ca_field(empty: str) -> forms.CharField:
-    """The field for a certificate authority; ``empty`` says what is used without one."""
+    """Return the field for a certificate authority; ``empty`` says what is used without one."""
     return forms.CharField(
         label="Certificate authority",
         required=False,
@@ -53,7 +53,8 @@ def ca_field(empty: str) -> forms.CharField:
 class CredentialsForm(forms.Form):
     """New credentials for a cluster's server: a token, or a kubeconfig."""
 
-    secrets = ("token", "kubeconfig", "kubeconfig_file")  # which no page sends back
+    # Fields that no page sends back.
+    secrets = ("token", "kubeconfig", "kubeconfig_file")
 
     token = forms.CharField(
         label="Token",
@@ -83,11 +84,11 @@ class CredentialsForm(forms.Form):
         return cleaned
 
     def takes_kubeconfig(self, cleaned: dict[str, Any]) -> bool:
-        """Whether the kubeconfig is used."""
+        """Return whether the kubeconfig is used."""
         return True
 
     def tell_emptied(self) -> None:
-        """Say at the fields whose secrets a page with errors does not show again that they are empty."""
+        """Say at secret fields that they are empty now, because a page with errors does not show them again."""
         for name in self.secrets:
             if self.data.get(name) or self.files.get(name):
                 field = self[name]
@@ -106,7 +107,7 @@ class CredentialsForm(forms.Form):
 
 
 class ConnectForm(CredentialsForm):
-    """One form for three ways to connect; the radio buttons choose the part that is used."""
+    """One form for three ways to connect. The radio buttons choose the part that is used."""
 
     source = forms.ChoiceField(
         label="How to connect",
@@ -122,14 +123,14 @@ class ConnectForm(CredentialsForm):
         label="Server", required=False, max_length=500, widget=forms.TextInput(attrs={"placeholder": "https://…:6443"})
     )
     ca = ca_field("the certificate authorities of this system")
-    # The fields that the page shows for each source; an error about any other is told at the first of them.
+    # The fields that the page shows for each source. Errors of other fields are shown at the first of them.
     fields_by_source = {
         ClusterSource.KUBECONFIG: ("kubeconfig", "context"),
         ClusterSource.TOKEN: ("server", "token", "ca"),
     }
 
     def add_service_errors(self, error: ApplicationError) -> None:
-        """Show a service's errors at fields of the chosen source, those without a field there above the form too."""
+        """Show a service's errors at fields of the chosen source; those of other fields stand above the form, too."""
         shown_fields = self.fields_by_source.get(self.cleaned_data["source"], ())
         for item in error.errors or [{"path": "", "message": error.detail}]:
             if item["path"] in (*shown_fields, "name", "source"):
@@ -200,7 +201,7 @@ class ImportForm(forms.Form):
         return cleaned
 
     def uploaded_files(self) -> Files:
-        """The uploaded files as (name, content)."""
+        """Yield the uploaded files as (name, content)."""
         for file in self.cleaned_data["file"]:
             yield file.name or "file", read_pieces(file)
         if self.cleaned_data["text"].strip():
@@ -208,7 +209,7 @@ class ImportForm(forms.Form):
 
 
 class LabelsForm(forms.Form):
-    """What the cluster is called by grants that are for many."""
+    """The labels of a cluster, by which grants name many clusters."""
 
     labels = forms.CharField(
         label=_("Labels"),
@@ -228,7 +229,7 @@ class LabelsForm(forms.Form):
 
 
 class ScheduleForm(forms.Form):
-    """How often a connected cluster is read again."""
+    """The interval after which a connected cluster is read again."""
 
     refresh_minutes = forms.IntegerField(
         label="Read every (minutes)",

@@ -11,23 +11,27 @@ from django.utils.translation import gettext_noop as _
 
 @dataclass(frozen=True)
 class ObjectKind:
-    """A kind of object. ``costs`` completes "Without it, …"."""
+    """A kind of object."""
 
     name: str
-    group: str  # "": the core group
+    # "" is the core group.
+    group: str
     version: str
     resource: str
     namespaced: bool
+    # Completes the sentence "Without it, …".
     costs: str
-    needed: bool = False  # a snapshot without it is useless
-    optional: bool = False  # not served by every cluster
+    # True if a snapshot without it is useless.
+    needed: bool = False
+    # True if not every cluster serves it.
+    optional: bool = False
 
     @property
     def api_version(self) -> str:
         return f"{self.group}/{self.version}" if self.group else self.version
 
     def object_path(self, namespace: str, name: str) -> str:
-        """The address of one object; ``namespace`` is "" for a kind without namespaces."""
+        """Return the address of one object; ``namespace`` is "" for a kind without namespaces."""
         collection, _, _ = self.path.rpartition("/")
         namespace_path = f"/namespaces/{quote(namespace, safe='')}" if self.namespaced else ""
         return f"{collection}{namespace_path}/{self.resource}/{quote(name, safe='')}"
@@ -75,7 +79,9 @@ _ANNOTATIONS = ("kubectl.kubernetes.io/last-applied-configuration",)
 
 
 def reduce_object(item: dict[str, object]) -> dict[str, object]:
-    """``item``, changed in place, without what decisions never need: managed fields, environments, commands, probes."""
+    """Remove what decisions never need: managed fields, environments, commands, probes. Changes ``item`` and returns
+    it.
+    """
     metadata = item.get("metadata")
     if isinstance(metadata, dict):
         metadata.pop("managedFields", None)
@@ -105,5 +111,5 @@ DECIDING_IN_NAMESPACE = frozenset({"Service", "ReplicationController", "ReplicaS
 
 
 def kinds_watched() -> set[str]:
-    """The names of the kinds to follow for decisions about new pods."""
+    """Return the names of the kinds to follow for decisions about new pods."""
     return {kind.name for kind in KINDS} - NOT_NEEDED

@@ -1,4 +1,4 @@
-"""What a snapshot lacks that a decision about a pod of a namespace may turn on."""
+"""The kinds of objects that a snapshot lacks, as far as they may change a decision about a pod of a namespace."""
 
 from __future__ import annotations
 
@@ -16,14 +16,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class MissingKind:
-    """Objects of a kind that are not in a snapshot: ``count`` that were left out, or all of them (``None``)."""
+    """Objects of a kind that are not in a snapshot."""
 
     kind: ObjectKind
+    # How many were left out; None if all were.
     count: int | None
 
     @property
     def sentence(self) -> str:
-        """What is missing and what that costs, in the language of who looks."""
+        """The missing kind and its cost as a sentence, in the language of the reader."""
         words = {"kind": self.kind.name, "cost": gettext(self.kind.costs)}
         if self.count is None:
             return gettext("No objects of kind %(kind)s could be read. Without them, %(cost)s.") % words
@@ -42,6 +43,7 @@ def list_missing_kinds(snapshot: Snapshot, namespace: str) -> list[MissingKind]:
     for kind in KINDS:
         if kind.name in NOT_DECIDING:
             continue
+        # Problems name the resource where a whole kind is missing, and the kind where single objects are.
         if kind.resource in by_kind:
             missing.append(MissingKind(kind, None))
         elif kind.name in by_kind:

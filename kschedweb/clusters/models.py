@@ -29,16 +29,21 @@ class Cluster(models.Model):
     source = models.CharField(max_length=16, choices=ClusterSource.choices)
     server = models.CharField(max_length=500, blank=True)
     server_version = models.CharField(max_length=64, blank=True)
-    version_guessed = models.BooleanField(default=False, db_default=False)  # from the kubelets of an import
-    # [{"resource": "pods", "verb": "list", "allowed": true, "costs": "…"}], from access reviews
+    # True if guessed from the kubelets of an import.
+    version_guessed = models.BooleanField(default=False, db_default=False)
+    # From access reviews: [{"resource": "pods", "verb": "list", "allowed": true, "costs": "…"}].
     permissions = models.JSONField(default=list)
     created_by = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+")
     created_at = models.DateTimeField(auto_now_add=True)
     refreshed_at = models.DateTimeField(null=True)
+    # Why the last reading failed; "" if it did not.
     refresh_error = models.CharField(max_length=500, blank=True)
+    # When a reading was last asked for, by a person or by the schedule.
     refresh_asked_at = models.DateTimeField(null=True)
-    labels = models.JSONField(default=dict, db_default={})  # {"env": "prod"}, by which grants name many clusters
-    refresh_minutes = models.PositiveSmallIntegerField(default=0, db_default=0)  # between two readings; 0: by hand
+    # {"env": "prod"}; grants name many clusters by these.
+    labels = models.JSONField(default=dict, db_default={})
+    # Minutes between two readings; 0: only by hand.
+    refresh_minutes = models.PositiveSmallIntegerField(default=0, db_default=0)
 
     objects = Covered(rule=lambda reach: models.Q(pk__in=reach.clusters | reach.parts.keys()), part=True)
 
@@ -52,9 +57,12 @@ class Cluster(models.Model):
 class SealedRow(models.Model):
     """An encrypted secret (credentials.py), which is never shown or serialised. Its primary key is the owner's id."""
 
-    purpose = b""  # authenticated with the text and the owner, so that a secret cannot be used for another purpose
-    kind = ""  # kind of the owner
+    # Authenticated with the text and the owner, so that a secret cannot be used for another purpose.
+    purpose = b""
+    # The kind of the owner, for messages.
+    kind = ""
 
+    # The id of the key that encrypted it.
     key_id = models.CharField(max_length=16)
     ciphertext = models.BinaryField()
     updated_at = models.DateTimeField(auto_now=True)
@@ -92,20 +100,28 @@ class Credential(Sealed):
 
 
 class Snapshot(models.Model):
-    """A cluster's objects at one time, compressed. Immutable once ``complete``; the newest complete one is current."""
+    """A cluster's objects at one time, compressed. It is immutable once ``complete``; the newest complete one is
+    current.
+    """
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     cluster = models.ForeignKey(Cluster, on_delete=models.CASCADE, related_name="snapshots")
     taken_at = models.DateTimeField(db_index=True)
-    # Of a snapshot rebuilt from the flight recorder: as of when, and when it was rebuilt. It is never the current one.
+    # Only of a snapshot rebuilt from the flight recorder, which is never the current one: the time it shows, and when
+    # it was rebuilt.
     moment = models.DateTimeField(null=True)
     rebuilt = models.DateTimeField(null=True)
     complete = models.BooleanField(default=False)
-    content = models.BinaryField()  # storage.py: compressed JSON, a list of objects by kind
-    size = models.PositiveBigIntegerField()  # bytes before compression
-    counts = models.JSONField(default=dict)  # {"Node": 12, "Pod": 340, …}
-    problems = models.JSONField(default=list)  # [{"object": "Pod default/x", "reason": "…"}]
-    resource_versions = models.JSONField(default=dict)  # starting points of the watches of a refresh
+    # Compressed JSON, a list of objects by kind (storage.py).
+    content = models.BinaryField()
+    # Bytes before compression.
+    size = models.PositiveBigIntegerField()
+    # {"Node": 12, "Pod": 340, …}; "pending" counts pods as well.
+    counts = models.JSONField(default=dict)
+    # [{"object": "Pod default/x", "reason": "…"}]; see rows.Problem.
+    problems = models.JSONField(default=list)
+    # Where the watches of a refresh start, by kind.
+    resource_versions = models.JSONField(default=dict)
 
     objects = Covered("cluster", part=True)
 
@@ -114,15 +130,20 @@ class Snapshot(models.Model):
 
 
 class Upload(models.Model):
-    """Files from which a job makes a cluster; deleted when the job has ended."""
+    """Files from which a job makes a cluster. They are deleted when the job has ended."""
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
-    name = models.CharField(max_length=63)  # of the cluster
-    replace = models.BooleanField()  # whether it may exist
-    version = models.CharField(max_length=64, blank=True, default="", db_default="")  # as the person says it
-    size = models.PositiveBigIntegerField(default=0)  # bytes
+    # The name of the cluster.
+    name = models.CharField(max_length=63)
+    # True if the cluster may exist already.
+    replace = models.BooleanField()
+    # The version of Kubernetes that the person gave; "" for none.
+    version = models.CharField(max_length=64, blank=True, default="", db_default="")
+    # Bytes.
+    size = models.PositiveBigIntegerField(default=0)
     job = models.ForeignKey(Job, null=True, on_delete=models.CASCADE, related_name="+")
-    cluster = models.ForeignKey(Cluster, null=True, on_delete=models.SET_NULL, related_name="+")  # created for it
+    # The cluster that was created for the files.
+    cluster = models.ForeignKey(Cluster, null=True, on_delete=models.SET_NULL, related_name="+")
     created_by = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+")
     created_at = models.DateTimeField(auto_now_add=True)
 
@@ -130,13 +151,16 @@ class Upload(models.Model):
 
 
 class UploadPiece(models.Model):
-    """A chunk of a file; all chunks in order are the files."""
+    """A chunk of a file. All chunks in order are the files."""
 
     upload = models.ForeignKey(Upload, on_delete=models.CASCADE, related_name="pieces")
-    number = models.PositiveIntegerField()  # from 0
-    place = models.PositiveIntegerField()  # index of its file
+    # From 0.
+    number = models.PositiveIntegerField()
+    # The index of its file.
+    place = models.PositiveIntegerField()
     file = models.CharField(max_length=255)
-    content = models.BinaryField()  # zlib
+    # Compressed with zlib.
+    content = models.BinaryField()
 
     objects = Covered("upload")
 
@@ -145,7 +169,7 @@ class UploadPiece(models.Model):
 
 
 class NodeRow(models.Model):
-    """A row of the node list; the object itself is in the snapshot."""
+    """A row of the node list. The object itself is in the snapshot."""
 
     snapshot = models.ForeignKey(Snapshot, on_delete=models.CASCADE, related_name="nodes")
     name = models.CharField(max_length=253)
@@ -154,18 +178,23 @@ class NodeRow(models.Model):
     instance_type = models.CharField(max_length=253, blank=True)
     ready = models.BooleanField(default=True)
     unschedulable = models.BooleanField(default=False)
-    taints = models.JSONField(default=list)  # ["key=value:NoSchedule"]
-    cpu_allocatable = models.BigIntegerField()  # millicores
+    # As kubectl writes them: ["key=value:NoSchedule"].
+    taints = models.JSONField(default=list)
+    # Millicores.
+    cpu_allocatable = models.BigIntegerField()
     cpu_requested = models.BigIntegerField()
-    memory_allocatable = models.BigIntegerField()  # bytes
+    # Bytes.
+    memory_allocatable = models.BigIntegerField()
     memory_requested = models.BigIntegerField()
     pods_allocatable = models.BigIntegerField()
     pods_bound = models.BigIntegerField()
     # Requests in thousandths of allocatable, so that lists sort in SQL.
     cpu_share = models.IntegerField(default=0)
     memory_share = models.IntegerField(default=0)
-    extended = models.JSONField(default=dict)  # {"nvidia.com/gpu": [requested, allocatable]}
-    labels = models.JSONField(null=True)  # null in snapshots of before this was kept
+    # {"nvidia.com/gpu": [requested, allocatable]}.
+    extended = models.JSONField(default=dict)
+    # Null in snapshots from before labels were kept.
+    labels = models.JSONField(null=True)
 
     objects = Covered("snapshot", part=True)
 
@@ -181,19 +210,23 @@ class PodRow(models.Model):
     namespace = models.CharField(max_length=63)
     name = models.CharField(max_length=253)
     uid = models.CharField(max_length=253)
-    node = models.CharField(max_length=253, blank=True)  # "" while pending
+    # "" while it waits.
+    node = models.CharField(max_length=253, blank=True)
     pending = models.BooleanField()
     phase = models.CharField(max_length=16, blank=True)
     gated = models.BooleanField(default=False)
     scheduler_name = models.CharField(max_length=253)
     priority = models.IntegerField(default=0)
-    owner = models.CharField(max_length=320, blank=True)  # "ReplicaSet/web-7f9c"
-    # The PodGroup of its namespace that it names; "" for none, and in snapshots of before this was kept.
+    # "ReplicaSet/web-7f9c"; "" for none.
+    owner = models.CharField(max_length=320, blank=True)
+    # The PodGroup of its namespace that it names; "" for none, and in snapshots from before this was kept.
     pod_group = models.CharField(max_length=253, blank=True, default="", db_default="")
-    cpu_request = models.BigIntegerField()  # millicores
-    memory_request = models.BigIntegerField()  # bytes
+    # Millicores.
+    cpu_request = models.BigIntegerField()
+    # Bytes.
+    memory_request = models.BigIntegerField()
     created_at = models.DateTimeField(null=True)
-    # Message of the PodScheduled condition from the cluster's own scheduler, or "".
+    # The message of the PodScheduled condition, from the cluster's own scheduler; "" for none.
     message = models.TextField(blank=True)
 
     objects = Covered("snapshot", namespace="namespace")

@@ -1,4 +1,4 @@
-"""What REST calls name of a cluster: a snapshot of it, or a moment."""
+"""The parameters by which REST calls name a snapshot of a cluster, or a moment."""
 
 from __future__ import annotations
 

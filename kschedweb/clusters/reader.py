@@ -15,20 +15,25 @@ from kschedweb.clusters.rows import Problem, snapshot_problem
 Json = dict[str, Any]
 Step = Callable[[str, int, int], None]
 
+# Kinds that are read at the same time: more would burden a small API server.
 WORKERS = 4
 LIST_ATTEMPTS = 3
-# The API server sends its last bookmark two seconds before a watch ends, so an idle watch is complete after one second.
+# Seconds: the API server sends its last bookmark two seconds before a watch ends, so an idle watch is complete after
+# one.
 WATCH_SECONDS = 3
 
 
 @dataclass
 class Collection:
-    """The objects of one kind by ``namespace/name``, as of ``resource_version``."""
+    """The objects of one kind as of one resource version."""
 
+    # By "namespace/name".
     objects: dict[str, Json] = field(default_factory=dict)
     resource_version: str = ""
     problems: list[Problem] = field(default_factory=list)
+    # False if the cluster does not serve the kind.
     served: bool = True
+    # True if it was updated by a watch, and not listed again.
     watched: bool = False
 
     def add(self, kind: ObjectKind, item: Any) -> None:
@@ -41,7 +46,7 @@ class Collection:
 
 
 def object_key(item: Any) -> str | None:
-    """``namespace/name`` (``/name`` without a namespace); ``None`` without a name."""
+    """Return ``namespace/name`` (``/name`` without a namespace); ``None`` without a name."""
     metadata = item.get("metadata") if isinstance(item, dict) else None
     name = metadata.get("name") if isinstance(metadata, dict) else None
     if not isinstance(metadata, dict) or not isinstance(name, str) or not name:
@@ -50,7 +55,7 @@ def object_key(item: Any) -> str | None:
 
 
 def collections_of(objects: list[Json], resource_versions: dict[str, str]) -> dict[str, Collection]:
-    """The collections of an earlier reading by kind, to continue from."""
+    """Return the collections of an earlier reading by kind, to continue from."""
     by_kind = {kind: Collection(resource_version=version) for kind, version in resource_versions.items()}
     for item in objects:
         if (key := object_key(item)) and item.get("kind") in by_kind:
@@ -70,6 +75,7 @@ def cluster_read(client: Client, step: Step, previous: dict[str, Collection] | N
         try:
             return dict(_gather_collections(futures, step))
         except BaseException:
+            # The other threads must not go on waiting for a server that nobody needs any more.
             client.stop.set()
             pool.shutdown(wait=False, cancel_futures=True)
             raise
@@ -88,7 +94,7 @@ def _gather_collections(futures: dict[Future[Collection], ObjectKind], step: Ste
 
 
 def kind_read(client: Client, kind: ObjectKind, previous: Collection | None = None) -> Collection:
-    """All objects of ``kind``. Up to one page is listed again; larger collections are updated by a watch."""
+    """Return all objects of ``kind``. Up to one page is listed again; larger collections are updated by a watch."""
     try:
         if previous and previous.resource_version and len(previous.objects) > PAGE:
             try:
@@ -113,7 +119,7 @@ def _needed_error(error: ClusterError, kind: ObjectKind) -> ClusterError:
 
 
 def kind_list(client: Client, kind: ObjectKind) -> Collection:
-    """All objects of ``kind`` in pages; starts again if the continue token expires."""
+    """Return all objects of ``kind``, read in pages. Starts again if the continue token expires."""
     for attempt in range(1, LIST_ATTEMPTS + 1):
         collection = Collection()
         try:
@@ -129,7 +135,8 @@ def kind_list(client: Client, kind: ObjectKind) -> Collection:
 
 
 def kind_watch(client: Client, kind: ObjectKind, previous: Collection, *, seconds: int = WATCH_SECONDS) -> Collection:
-    """``previous`` updated by later events. Raises ``ResourceExpired`` if these are no longer available."""
+    """Return ``previous`` updated by later events. Raises ``ResourceExpired`` if these are no longer available."""
+    # A list of one object tells the current resource version, which the watch has to reach.
     target = next(client.pages(kind.path, limit=1)).resource_version
     collection = Collection(dict(previous.objects), previous.resource_version, watched=True)
     if is_reached(collection.resource_version, target):
@@ -145,18 +152,18 @@ def kind_watch(client: Client, kind: ObjectKind, previous: Collection, *, second
         if is_reached(collection.resource_version, target):
             break
     if not is_reached(collection.resource_version, target):
-        # the server closed the watch before it had caught up, so a list is needed
+        # The server closed the watch before it had caught up, so a list is needed.
         raise ResourceExpired(f"Watching {kind.resource} did not catch up.", code=410)
     return collection
 
 
 def is_reached(version: str, target: str) -> bool:
-    """Whether ``version`` is at or after ``target``; resource versions of one kind are increasing numbers."""
+    """Return whether ``version`` is at or after ``target``. Resource versions of one kind are increasing numbers."""
     return version.isdigit() and target.isdigit() and int(version) >= int(target)
 
 
 def has_changed(before: dict[str, Collection] | None, now: dict[str, Collection]) -> bool:
-    """Whether any object was added, deleted or changed."""
+    """Return whether any object was added, deleted or changed."""
 
     def versions_of(collections: dict[str, Collection]) -> dict[str, dict[str, Any]]:
         return {

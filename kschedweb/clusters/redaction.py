@@ -1,7 +1,7 @@
-"""What is shown of a cluster to whoever sees some of its namespaces: here the names of the others are left out.
+"""Hides the names of pods in namespaces that the user may not view.
 
-Answers are worked out of the whole cluster, so that they are exact. Rows of other namespaces are not found at all
-(``Covered(namespace=…)``); what an answer says of pods beside the one that it is about is told through this module.
+Answers are computed from the whole cluster, so that they are exact. Rows of other namespaces are not found at all
+(``Covered(namespace=…)``). Names of other pods in an answer go through this module.
 """
 
 from __future__ import annotations
@@ -19,26 +19,27 @@ from kschedweb.clusters.rows import Problem
 from kschedweb.engine.state.snapshot import FINISHED
 from kschedweb.web.errors import NotFound
 
-UNNAMED = "(another namespace)"  # in place of the name of a pod, in what programs read
+# Stands for the name of a pod in answers that programs read.
+UNNAMED = "(another namespace)"
 
 
 class PodNotFound(NotFound):
-    """A pod that the engine's snapshot does not have."""
+    """The engine's snapshot has no such pod."""
 
 
 def in_part(cluster: UUID) -> bool:
-    """Whether who looks sees some namespaces of ``cluster`` only."""
+    """Return whether the user sees only some namespaces of ``cluster``."""
     return namespaces_of(cluster) is not None
 
 
 def pod_seen(snapshot: Snapshot, key: str, noun: str = "pod") -> None:
-    """Raise NotFound where who looks does not see the namespace of ``key``, "namespace/name"."""
+    """Raise NotFound if the user does not see the namespace of ``key``, "namespace/name"."""
     if not can_see_namespace(snapshot.cluster_id, key.partition("/")[0]):
         raise NotFound(f"The snapshot has no {noun} {key} in a namespace that you see.")
 
 
 def pod_missing(snapshot: Snapshot, key: str) -> NotFound:
-    """The error for a pod that is not there; it names the namespaces in which there is a pod of that name."""
+    """Return the error for a missing pod. It names the namespaces that have a pod of that name."""
     namespace, _, name = key.replace("\0", "").partition("/")
     rows = PodRow.objects.filter(snapshot=snapshot, name=name).exclude(namespace=namespace)
     spaces = list(rows.order_by("namespace").values_list("namespace", flat=True)[:4])
@@ -48,7 +49,7 @@ def pod_missing(snapshot: Snapshot, key: str) -> NotFound:
 
 @contextmanager
 def pod_sought(snapshot: Snapshot, key: str) -> Iterator[None]:
-    """A context that looks up the pod ``key``; raises as ``pod_seen``, and ``pod_missing`` where it is not found."""
+    """Give a context that looks up the pod ``key``. Raises as ``pod_seen``, and ``pod_missing`` if it is not found."""
     pod_seen(snapshot, key)
     try:
         yield
@@ -57,14 +58,14 @@ def pod_sought(snapshot: Snapshot, key: str) -> Iterator[None]:
 
 
 def redact_keys(cluster: UUID, keys: Iterable[str] | None) -> list[str] | None:
-    """``keys``, each "namespace/name", with ``UNNAMED`` in place of those whose namespace who looks does not see."""
+    """Return ``keys``, each "namespace/name", with ``UNNAMED`` in place of those that the user does not see."""
     if keys is None or not in_part(cluster):
         return keys if keys is None else list(keys)
     return [key if can_see_namespace(cluster, key.partition("/")[0]) else UNNAMED for key in keys]
 
 
 def problems_seen(snapshot: Snapshot) -> list[Problem]:
-    """The problems of ``snapshot``; those about objects of namespaces that who looks does not see in one line."""
+    """Return the problems of ``snapshot``. Those about objects that the user does not see become one line."""
     problems: list[Problem] = snapshot.problems
     if not in_part(snapshot.cluster_id):
         return problems
@@ -74,16 +75,16 @@ def problems_seen(snapshot: Snapshot) -> list[Problem]:
 
 
 def _about_seen(cluster: UUID, subject: str) -> bool:
-    """Of an object "Kind name" or "Kind namespace/name"; what has another form may be anything."""
+    """Return whether the user sees the object "Kind name" or "Kind namespace/name". Any other form counts as hidden."""
     kind, space, key = subject.partition(" ")
     namespace, slash, _ = key.partition("/")
     return bool(space and slash and can_see_namespace(cluster, namespace)) or (kind == "Node" and not slash)
 
 
 def count_hidden_pods(snapshot: Snapshot) -> dict[str, int]:
-    """How many pods of namespaces that who looks does not see there are (``pods``), and pending ones (``waiting``).
+    """Return the numbers of pods (``pods``) and pending pods (``waiting``) in namespaces that the user does not see.
 
-    Both are 0 where the cluster is seen in whole.
+    Both are 0 if the user sees the whole cluster.
     """
     if not in_part(snapshot.cluster_id):
         return {"pods": 0, "waiting": 0}
@@ -97,7 +98,7 @@ def count_hidden_pods(snapshot: Snapshot) -> dict[str, int]:
 
 
 def others_on(snapshot: Snapshot, node: NodeRow) -> int:
-    """How many pods on ``node`` are of namespaces that who looks does not see."""
+    """Return the number of pods on ``node`` in namespaces that the user does not see."""
     if not in_part(snapshot.cluster_id):
         return 0
     visible = PodRow.objects.filter(snapshot=snapshot, node=node.name).exclude(phase__in=FINISHED).count()

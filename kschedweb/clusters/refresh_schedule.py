@@ -1,4 +1,4 @@
-"""Reads connected clusters again every so many minutes, one after the other rather than all at once."""
+"""Reads connected clusters again at their intervals, one after the other rather than all at once."""
 
 from __future__ import annotations
 
@@ -24,25 +24,27 @@ if TYPE_CHECKING:
     from kschedweb.accounts.models import User
 
 MOST_MINUTES = 24 * 60
-AT_ONCE = 4  # clusters that are being read, or wait for it, before more are asked for
+# Clusters that are being read, or wait for it, before more are started.
+AT_ONCE = 4
 
 
 def is_due(cluster: Cluster, now: datetime) -> bool:
-    """Whether the time to read ``cluster`` has come since it was read, or asked for, last.
+    """Return whether ``cluster`` should be read again, since it was last read or asked for.
 
-    Each cluster has a moment of its own within the minutes between two readings, so that the load is even.
+    Each cluster has a moment of its own within its interval, so that the load is even.
     """
     interval = cluster.refresh_minutes * 60
     if not interval:
         return False
     last = max((at for at in (cluster.refreshed_at, cluster.refresh_asked_at) if at is not None), default=None)
+    # A checksum of the id spreads the moments evenly, and is the same in every process.
     moment = zlib.crc32(cluster.pk.bytes) % interval
     return last is None or (now.timestamp() - moment) // interval > (last.timestamp() - moment) // interval
 
 
 @transaction.atomic
 def refresh_schedule(*, user: User | None, cluster: Cluster, minutes: int) -> Cluster:
-    """Read ``cluster`` every so many ``minutes`` from now on, 0: only when somebody asks for it."""
+    """Read ``cluster`` every ``minutes`` from now on; 0: only when somebody asks for it."""
     if cluster.source not in CONNECTED:
         raise Conflict(f"Cluster {cluster.name} is not connected: there is nothing to read it from again.")
     if not 0 <= minutes <= MOST_MINUTES:
@@ -55,7 +57,7 @@ def refresh_schedule(*, user: User | None, cluster: Cluster, minutes: int) -> Cl
 
 @transaction.atomic
 def cluster_label(*, user: User | None, cluster: Cluster, labels: Mapping[str, str]) -> Cluster:
-    """Give ``cluster`` these labels in place of those it has; grants name clusters by them."""
+    """Replace the labels of ``cluster``. Grants name clusters by them."""
     if len(labels) > MOST_LABELS:
         raise ApplicationError.at("labels", f"A cluster has at most {MOST_LABELS} labels.")
     for key, value in labels.items():

@@ -17,17 +17,23 @@ from kschedweb.engine.state.snapshot import FINISHED, ON_UNKNOWN_NODE
 
 Json = dict[str, Any]
 
+# The current label, and the one that it replaced.
 INSTANCE_TYPE = ("node.kubernetes.io/instance-type", "beta.kubernetes.io/instance-type")
+# Resources with columns of their own; all others are "extended".
 BASIC = frozenset({"cpu", "memory", "ephemeral-storage", "pods"})
+# The largest BigIntegerField: a quantity can be larger.
 LARGEST = 2**63 - 1
+# Problems that a snapshot keeps.
 MOST_PROBLEMS = 500
 
 
 class Problem(TypedDict):
-    """An object of a snapshot that is left out or doubtful: ``Kind namespace/name``, and why."""
+    """An object of a snapshot that is left out or doubtful."""
 
+    # "Kind namespace/name".
     object: str
     reason: str
+    # True if the object is left out; it is kept otherwise.
     left_out: NotRequired[bool]
 
 
@@ -40,10 +46,12 @@ def snapshot_problem(subject: str, reason: str, *, left_out: bool) -> Problem:
 
 @dataclass(frozen=True)
 class SnapshotRows:
-    """The result: rows of nodes, the pods for rows, and problems with objects that the engine cannot read."""
+    """The rows of a snapshot's objects."""
 
+    # Columns of NodeRow.
     nodes: list[Json]
     pods: list[Pod]
+    # Problems with objects that the engine cannot read.
     problems: list[Problem]
 
     @property
@@ -52,7 +60,7 @@ class SnapshotRows:
 
 
 def rows_of(objects: list[Json]) -> SnapshotRows:
-    """What ``objects`` are as rows: the columns of NodeRow, but the snapshot."""
+    """Return ``objects`` as rows: the columns of NodeRow, without the snapshot."""
     engine = EngineSnapshot.from_objects(objects)
     problems = [
         *(
@@ -64,6 +72,7 @@ def rows_of(objects: list[Json]) -> SnapshotRows:
     pods = {pod.key: pod for pod in (*engine.pending, *(pod for pod in engine.pods.pods if pod is not None))}
     bound = Counter(pod.node_name for pod in pods.values())
     nodes = [node_row(engine, node, bound[node.name]) for node in engine.nodes]
+    # Pods that no scheduler looks at, such as finished ones, are listed as well.
     for raw in objects:
         if raw.get("kind") == "Pod" and pod_key(raw) not in pods:
             try:
@@ -89,7 +98,7 @@ def pod_key(raw: Json) -> str:
 
 
 def node_row(engine: EngineSnapshot, node: Node, pods: int) -> Json:
-    """The columns of ``node``'s NodeRow, but the snapshot."""
+    """Return the columns of ``node``'s NodeRow, without the snapshot."""
     row = engine.index[node.name]
     requested = {name: int(engine.requested[column, row]) for name, column in engine.resources.items()}
     cpu, memory = node.allocatable.get("cpu", 0), node.allocatable.get("memory", 0)
@@ -120,7 +129,7 @@ def node_row(engine: EngineSnapshot, node: Node, pods: int) -> Json:
 
 
 def pod_row(pod: Pod) -> Json:
-    """The columns of ``pod``'s PodRow, but the snapshot."""
+    """Return the columns of ``pod``'s PodRow, without the snapshot."""
     metadata, status = pod.raw.get("metadata") or {}, pod.raw.get("status") or {}
     return dict(
         namespace=pod.namespace[:63],
@@ -142,7 +151,7 @@ def pod_row(pod: Pod) -> Json:
 
 
 def object_problem(raw: Json) -> Problem | None:
-    """Why the engine cannot read ``raw``, a Node or a Pod; ``None`` if it can."""
+    """Return why the engine cannot read ``raw``, a Node or a Pod; ``None`` if it can."""
     try:
         if raw["kind"] == "Node":
             Node.from_json(raw)
@@ -154,7 +163,7 @@ def object_problem(raw: Json) -> Problem | None:
 
 
 def taint_text(taint: Json) -> str:
-    """``key=value:Effect``, as kubectl writes it."""
+    """Return ``key=value:Effect``, as kubectl writes it."""
     value = f"={taint['value']}" if taint.get("value") else ""
     return f"{taint.get('key', '')}{value}:{taint.get('effect', '')}"
 

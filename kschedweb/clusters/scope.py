@@ -28,12 +28,13 @@ if TYPE_CHECKING:
     from django.http import HttpRequest
 
 Item = TypeVar("Item", bound="Model")
-MOST_LISTED = 200  # namespaces to choose from on a page
+# Namespaces to choose from on a page.
+MOST_LISTED = 200
 
 
 @dataclass
 class ClusterScope:
-    """The choices of one request; each is read from the database on first use."""
+    """The choices of one request. Each is read from the database on first use."""
 
     request: HttpRequest
 
@@ -52,7 +53,7 @@ class ClusterScope:
 
     @property
     def in_part(self) -> list[str]:
-        """The namespaces of the cluster that the person sees, where grants name some; [] for all."""
+        """The namespaces of the cluster that the person sees, if grants name some; [] for all."""
         reach = current_reach()
         if reach is None or not reach.parts or not self.cluster_shown or self.cluster is None:
             return []
@@ -60,7 +61,7 @@ class ClusterScope:
 
     @property
     def left_out(self) -> str:
-        """The chosen cluster where the person sees it in part, and the page shows whole ones; "" for none."""
+        """The chosen cluster if the person sees it in part, but the page shows whole clusters; "" otherwise."""
         name = self.name_in_address("cluster", "clusters") or (
             self.remembered_name("cluster") if self.takes_choice(BarChoice.CLUSTER) else ""
         )
@@ -68,12 +69,12 @@ class ClusterScope:
 
     @property
     def page(self) -> str:
-        """The URL name of the page, "" for an address that is none."""
+        """The URL name of the page; "" for an address without one."""
         match = self.request.resolver_match
         return (match.url_name or "") if match else ""
 
     def in_path(self, choice: str, folder: str) -> str:
-        """The name of what ``choice`` is about in the path: an argument of its name, or what stands in ``folder``."""
+        """Return the name that the path gives for ``choice``: an argument of that name, or the one in ``folder``."""
         match = self.request.resolver_match
         if match is None:
             return ""
@@ -82,7 +83,7 @@ class ClusterScope:
         return str(match.kwargs.get(choice, ""))
 
     def name_in_address(self, choice: str, folder: str) -> str:
-        """The same for the whole address: what its path names, or else its parameter ``choice``."""
+        """Return the name that the path gives for ``choice``, or else the query's parameter."""
         return self.in_path(choice, folder) or self.request.GET.get(choice, "")
 
     @cached_property
@@ -93,11 +94,12 @@ class ClusterScope:
         """
         try:
             return self.snapshot_asked()
-        except (Http404, ApplicationError):  # The page says so; the frame around its error does without.
+        # The page reports the error; the frame around it does without a snapshot.
+        except (Http404, ApplicationError):
             return None
 
     def snapshot_asked(self) -> Snapshot | None:
-        """As ``snapshot``; raises ``Http404`` or NotFound if the cluster has none that the address names."""
+        """Return ``snapshot``. Raises ``Http404`` or NotFound if the cluster has none that the address names."""
         return self._requested_snapshot
 
     @cached_property
@@ -108,9 +110,9 @@ class ClusterScope:
 
     @property
     def pinned(self) -> str:
-        """The snapshot or the moment that the address names, "" on pages that show the newest one only.
+        """The snapshot or the moment that the address names; "" on pages that show the newest one only.
 
-        Raises ApplicationError for a moment that is none.
+        Raises ApplicationError for a text that is no moment.
         """
         if self.at_asked and self.takes_moment:
             return snapshot_named(self.request.GET)
@@ -118,17 +120,17 @@ class ClusterScope:
 
     @property
     def takes_moment(self) -> bool:
-        """Whether the page can show the cluster as of a moment."""
+        """True if the page can show the cluster as of a moment."""
         return self.takes_choice(BarChoice.SNAPSHOT) or self.takes_choice(BarChoice.MOMENT)
 
     @property
     def at_asked(self) -> str:
-        """The moment in the address, as it stands there."""
+        """The moment in the address, as it is written there."""
         return self.request.GET.get("at", "").strip()
 
     @cached_property
     def at(self) -> datetime | None:
-        """The moment that the page shows; ``None`` for now, or where the address names a snapshot."""
+        """The moment that the page shows; ``None`` for now, or if the address names a snapshot."""
         try:
             moment = read_moment(self.pinned)
         except ApplicationError:
@@ -142,19 +144,19 @@ class ClusterScope:
 
     @property
     def as_of(self) -> str:
-        """The same, to be added to a query."""
+        """``pin`` as text to append to a query; "" for the newest."""
         return f"&{urlencode(self.pin)}" if self.pin else ""
 
     @property
     def moment_field(self) -> str:
-        """The input that chooses a moment, in the person's zone."""
+        """The HTML of the input that chooses a moment, in the person's zone."""
         field = MomentField(widget=MomentInput(attrs={"required": True, "step": 1}))
         moment = self.at or (self.snapshot.taken_at if self.snapshot else None)
         return str(field.widget.render("at", moment, {"id": "f-moment"}))
 
     @property
     def recorded(self) -> bool:
-        """Whether the page can show other moments of its cluster."""
+        """True if the page can show other moments of its cluster."""
         return self.takes_moment and self.cluster is not None and has_recording(self.cluster)
 
     def takes_choice(self, choice: BarChoice) -> bool:
@@ -162,7 +164,7 @@ class ClusterScope:
 
     @property
     def cluster_shown(self) -> str:
-        """The name of the cluster that the page is about, "" for none."""
+        """The name of the cluster that the page is about; "" for none."""
         shows = self.takes_choice(BarChoice.CLUSTER) or self.name_in_address("cluster", "clusters")
         return self.cluster.name if shows and self.cluster else ""
 
@@ -172,7 +174,7 @@ class ClusterScope:
 
     @cached_property
     def namespaces(self) -> list[str]:
-        """The namespaces with pods, cached because a snapshot never changes."""
+        """The namespaces with pods. They are cached, because a snapshot never changes."""
         if self.snapshot is None:
             return []
         visible = namespaces_of(self.snapshot.cluster_id)
@@ -181,17 +183,18 @@ class ClusterScope:
         if names is None:
             pods = PodRow.objects.filter(snapshot=self.snapshot)
             names = list(pods.order_by("namespace").values_list("namespace", flat=True).distinct())
+            # The cache holds all namespaces, so only a request that sees all may fill it.
             if visible is None:
                 cache.set(key, names, 3600)
         return names if visible is None else [name for name in names if name in visible]
 
     @property
     def has_many_namespaces(self) -> bool:
-        """Whether there are more than a page lists."""
+        """True if there are more namespaces than a page lists."""
         return len(self.namespaces) > MOST_LISTED
 
     def remembered_name(self, name: str) -> str:
-        """The choice of ``name`` in the session, "" for none."""
+        """Return the choice of ``name`` in the session; "" for none."""
         session = getattr(self.request, "session", None)
         return session.get(name, "") if session is not None else ""
 
@@ -212,9 +215,9 @@ def use_scope_class(scope: type[ClusterScope]) -> None:
 
 
 def cluster_scope_of(request: HttpRequest) -> ClusterScope:
-    """The request's scope, which the view and the frame share.
+    """Return the request's scope, which the view and the frame share.
 
-    Raises ``Http404`` once, for the view, where the address of a page of a cluster names one that is not there.
+    Raises ``Http404`` once, for the view, if the address of a page of a cluster names an unknown one.
     """
     scope: ClusterScope | None = getattr(request, "scope_chosen", None)
     if scope is None:
@@ -229,5 +232,5 @@ def cluster_scope_of(request: HttpRequest) -> ClusterScope:
 
 
 def find_named(items: list[Item], name: str) -> Item | None:
-    """The item of this name, or the first one."""
+    """Return the item of this name, or the first one."""
     return next((item for item in items if item.name == name), items[0] if items else None)  # type: ignore[attr-defined]

@@ -1,4 +1,4 @@
-"""Reads clusters and snapshots: those within the grants of whose request it is (accounts/reach.py)."""
+"""Reads clusters and snapshots, within the grants of the request's user (accounts/reach.py)."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ from kschedweb.web.moments import read_moment
 
 
 def cluster_grounds() -> list[ClusterRef]:
-    """What grants know of each cluster."""
+    """Return each cluster as grants know it."""
     return [ClusterRef(*row) for row in Cluster.objects.values_list("pk", "name", "labels")]
 
 
 def cluster_list() -> QuerySet[Cluster]:
-    """All clusters by name, each with the time and counts of its newest snapshot (``taken_at``, ``counts``)."""
+    """Return all clusters by name, each with the time and counts of its newest snapshot (``taken_at``, ``counts``)."""
     newest = Snapshot.objects.filter(cluster=OuterRef("pk"), complete=True, moment=None).order_by("-taken_at", "-id")
     return Cluster.objects.annotate(
         taken_at=Subquery(newest.values("taken_at")[:1]), counts=Subquery(newest.values("counts")[:1])
@@ -36,7 +36,7 @@ def cluster_list() -> QuerySet[Cluster]:
 
 
 def cluster_get(name: str) -> Cluster:
-    """The cluster called ``name``. Raises ``Http404``, or Forbidden as ``in_whole``."""
+    """Return the cluster called ``name``. Raises ``Http404``, or Forbidden as ``in_whole``."""
     try:
         return cluster_list().get(name=name)
     except Cluster.DoesNotExist:
@@ -45,7 +45,7 @@ def cluster_get(name: str) -> Cluster:
 
 
 def in_whole(name: str) -> None:
-    """Raise Forbidden where who looks sees some namespaces of the cluster ``name``, and this shows whole ones only."""
+    """Raise Forbidden if the user sees only some namespaces of the cluster ``name``, and the page shows all."""
     if spaces := withheld_namespaces(name):
         raise Forbidden(
             f"Your grants in {name} are for the namespaces {', '.join(sorted(spaces))}. "
@@ -54,7 +54,7 @@ def in_whole(name: str) -> None:
 
 
 def release_remark(cluster: Cluster) -> str:
-    """What has to be told where kube-scheduler's release in ``cluster`` is not known, else ""."""
+    """Return a remark if the release of ``cluster`` is not known, and another one answers; else ""."""
     runs, answers = parse_minor(cluster.server_version), find_nearest_release(cluster.server_version)
     if runs == answers:
         return ""
@@ -62,17 +62,17 @@ def release_remark(cluster: Cluster) -> str:
 
 
 def snapshot_list(cluster: Cluster) -> QuerySet[Snapshot]:
-    """The complete snapshots that were read of ``cluster``, newest first, without their content."""
+    """Return the complete snapshots that were read from ``cluster``, newest first, without their content."""
     return cluster.snapshots.filter(complete=True, moment=None).defer("content", "resource_versions")
 
 
 def snapshot_current(cluster: Cluster) -> Snapshot | None:
-    """The newest complete snapshot of ``cluster``, without its content."""
+    """Return the newest complete snapshot of ``cluster``, without its content."""
     return snapshot_list(cluster).first()
 
 
 def snapshot_get(cluster: Cluster, id: str | UUID) -> Snapshot:
-    """One complete snapshot of ``cluster``, by its id, or by a moment for the cluster as of then.
+    """Return one complete snapshot of ``cluster``, by its id, or by a moment for the cluster as of then.
 
     Raises ``Http404``, or NotFound for a moment that is not known.
     """
@@ -86,27 +86,32 @@ def snapshot_get(cluster: Cluster, id: str | UUID) -> Snapshot:
 
 
 def snapshot_objects(snapshot: Snapshot) -> list[dict[str, Any]]:
-    """The raw Kubernetes objects of ``snapshot``; a new list each time."""
+    """Return the raw Kubernetes objects of ``snapshot``, in a new list each time."""
     return storage.unpack_objects(Snapshot.objects.values_list("content", flat=True).get(pk=snapshot.pk))
 
 
 def snapshot_named(params: Mapping[str, str]) -> str:
-    """What a query says of the snapshot: its id or a moment (``snapshot``), or a moment (``at``); "" for the newest."""
+    """Return the snapshot that a query names: an id or a moment (``snapshot``), or a moment (``at``); "" for the
+    newest.
+    """
     if at := params.get("at", ""):
         return format_moment_param(moment_read(at))
     return params.get("snapshot", "")
 
 
 def snapshot_of(cluster: Cluster, params: Mapping[str, str]) -> Snapshot | None:
-    """The snapshot of ``cluster`` that a query names, or the newest. Raises as ``snapshot_get``."""
+    """Return the snapshot of ``cluster`` that a query names, or the newest. Raises as ``snapshot_get``."""
     name = snapshot_named(params)
     return snapshot_get(cluster, name) if name else snapshot_current(cluster)
 
 
 def closed_nodes(snapshot: Snapshot) -> frozenset[str]:
-    """The nodes that are not ready, cordoned or tainted: not ``Node.is_open`` of the engine, and in no skew of use."""
+    """Return the nodes that are not ready, cordoned or tainted. They are not open (``Node.is_open``), and in no
+    skew.
+    """
     closed = ~Q(ready=True, unschedulable=False) | ~Q(taints=[])
     rows = node_rows(snapshot).filter(closed).values_list("name", "ready", "unschedulable", "taints")
+    # SQL finds candidates; only taints with an effect that keeps pods away count, which SQL cannot see.
     return frozenset(
         name for name, ready, cordoned, taints in rows if cordoned or not ready or any(map(_bars_pods, taints))
     )
@@ -121,51 +126,58 @@ def node_rows(snapshot: Snapshot) -> QuerySet[NodeRow]:
 
 
 def pod_rows(snapshot: Snapshot) -> QuerySet[PodRow]:
-    """The pods of ``snapshot``, pending ones first."""
+    """Return the pods of ``snapshot``, pending ones first."""
     return PodRow.objects.filter(snapshot=snapshot)
 
 
 def workload_named(owner: str) -> str:
-    """The workload of pods with the controller ``owner``, both as Kind/name; a ReplicaSet counts as its Deployment."""
+    """Return the workload of pods with the controller ``owner``, as Kind/name. A ReplicaSet counts as its
+    Deployment.
+    """
     kind, _, name = owner.partition("/")
     if kind == "ReplicaSet" and "-" in name:
+        # A Deployment names its ReplicaSets by itself and a hash.
         return f"Deployment/{name.rpartition('-')[0]}"
     return owner
 
 
 class PodRef(NamedTuple):
-    """What tells a pod of a snapshot from others (its row, "namespace/name", uid), and the scheduler that it names."""
+    """The identity of a pod of a snapshot, and the scheduler that it names."""
 
+    # The primary key of its row.
     row: int
+    # "namespace/name".
     key: str
     scheduler_name: str
     uid: str
 
 
 def pod_refs(rows: QuerySet[PodRow]) -> list[PodRef]:
-    """The pods of ``rows``, in their order."""
+    """Return the pods of ``rows``, in their order."""
     listed = rows.values_list("pk", "namespace", "name", "scheduler_name", "uid")
     return [PodRef(row, f"{space}/{name}", scheduler, uid) for row, space, name, scheduler, uid in listed]
 
 
 def pod_ref(row: PodRow) -> PodRef:
-    """What tells the pod of ``row`` from others."""
+    """Return the reference to the pod of ``row``."""
     return PodRef(row.pk, f"{row.namespace}/{row.name}", row.scheduler_name, row.uid)
 
 
 def pending_keys(snapshot: Snapshot, limit: int) -> list[str]:
-    """The first ``limit`` pending pods of ``snapshot``, "namespace/name"."""
+    """Return the first ``limit`` pending pods of ``snapshot``, as "namespace/name"."""
     pods = pod_rows(snapshot).filter(pending=True).values_list("namespace", "name")[:limit]
     return [f"{space}/{name}" for space, name in pods]
 
 
 def permissions_missing(cluster: Cluster) -> list[dict[str, Any]]:
-    """The permissions that the cluster's credentials lack, and what is missing without each."""
+    """Return the permissions that the cluster's credentials lack, with what is missing without each."""
     return [entry for entry in cluster.permissions if not entry["allowed"]]
 
 
 def permissions_by_resource(cluster: Cluster) -> list[dict[str, Any]]:
-    """An entry per resource: ``{"resource", "list", "watch", "costs"}``; ``costs`` is "" if nothing is missing."""
+    """Return an entry per resource, ``{"resource", "list", "watch", "costs"}``. ``costs`` is "" if nothing is
+    missing.
+    """
     rows: dict[str, dict[str, Any]] = {}
     for entry in cluster.permissions:
         row = rows.setdefault(entry["resource"], {"resource": entry["resource"], "costs": ""})
@@ -176,6 +188,6 @@ def permissions_by_resource(cluster: Cluster) -> list[dict[str, Any]]:
 
 
 def refresh_job(cluster: Cluster) -> Job | None:
-    """The running or queued job that reads ``cluster``."""
+    """Return the running or queued job that reads ``cluster``."""
     reading = Job.objects.filter(kind="clusters.refresh", params__cluster=str(cluster.pk))
     return reading.filter(state__in=UNFINISHED).first()

@@ -40,11 +40,15 @@ if TYPE_CHECKING:
 
 Json = dict[str, Any]
 
+# A DNS label, as Kubernetes names objects.
 NAME = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
-RESERVED = frozenset({"connect", "import", "load-demo"})  # addresses of pages
+# Addresses of pages.
+RESERVED = frozenset({"connect", "import", "load-demo"})
 CONNECTED = frozenset({ClusterSource.KUBECONFIG, ClusterSource.TOKEN, ClusterSource.IN_CLUSTER, ClusterSource.SANDBOX})
-STORED = (ClusterSource.KUBECONFIG, ClusterSource.TOKEN)  # their credentials are stored here
-CONNECT_PATIENCE = 25.0  # seconds; a person waits for the answer
+# Sources whose credentials are stored here.
+STORED = (ClusterSource.KUBECONFIG, ClusterSource.TOKEN)
+# Seconds; a person waits for the answer.
+CONNECT_PATIENCE = 25.0
 
 
 def cluster_connect(
@@ -73,6 +77,7 @@ def cluster_connect(
         secret = sources.in_cluster_secret()
     else:
         raise ApplicationError.at("source", "Choose how to connect: kubeconfig, token or in-cluster.")
+    # A missing key must be reported before the server is asked, not after.
     if source != ClusterSource.IN_CLUSTER:
         encryption_keys()
     version, permissions = _try_connection(source, secret)
@@ -117,6 +122,7 @@ def cluster_credentials_replace(
         secret = replace(
             sources.token_secret(before.server, token, ca or before.ca), tls_server_name=before.tls_server_name
         )
+    # Grants and snapshots are for one server: another one is another cluster.
     if secret.server != before.server:
         raise ApplicationError.at(
             "kubeconfig", f"This is for {secret.server}; the cluster is {before.server}: connect another one."
@@ -131,7 +137,7 @@ def cluster_credentials_replace(
 
 
 def _try_connection(source: str, secret: Secret) -> tuple[str, list[Permission]]:
-    """The server's version, and the permissions of ``secret``. Raises ``ApplicationError`` if the server refuses it."""
+    """Return the server's version and the permissions of ``secret``. Raises ``ApplicationError`` if it is refused."""
     endpoint = sources.endpoint_of(source, secret)
     try:
         with Client.open(secret, endpoint=endpoint, patience=CONNECT_PATIENCE) as client:
@@ -144,7 +150,7 @@ def _try_connection(source: str, secret: Secret) -> tuple[str, list[Permission]]
 
 
 def cluster_refresh(*, user: User | None, cluster: Cluster) -> Job:
-    """Start to read ``cluster`` again; returns the job, or the one that already does so."""
+    """Start to read ``cluster`` again. Returns the job, or the one that already does so."""
     if cluster.source not in CONNECTED:
         raise Conflict(f"Cluster {cluster.name} is not connected: there is nothing to read it from again.")
     return refresh_start(cluster=cluster, user=user)
@@ -152,7 +158,8 @@ def cluster_refresh(*, user: User | None, cluster: Cluster) -> Job:
 
 @transaction.atomic
 def refresh_start(*, cluster: Cluster, user: User | None) -> Job:
-    """The job that reads a connected ``cluster``, which one has been started for if there was none."""
+    """Return the job that reads the connected ``cluster``; start one if there is none."""
+    # The lock keeps two requests from starting a job each.
     Cluster.objects.select_for_update().get(pk=cluster.pk)
     Cluster.objects.filter(pk=cluster.pk).update(refresh_asked_at=timezone.now())
     return selectors.refresh_job(cluster) or _refresh_job(cluster, user)
@@ -213,7 +220,7 @@ def _snapshot_read(cluster: Cluster, step: Callable[[str, int, int], None]) -> S
     with transaction.atomic():
         cluster_lock(cluster)
         finish()
-        # only the resource versions have changed, not the snapshot
+        # Only the resource versions have changed, and not the snapshot.
         Snapshot.objects.filter(pk=same.pk).update(resource_versions=versions)
     return same
 
@@ -236,9 +243,9 @@ def cluster_import(
 ) -> tuple[Cluster, Snapshot, Import]:
     """Make a cluster from ``files`` (name, content), or with ``replace`` a new snapshot of an imported one.
 
-    ``version`` of Kubernetes is what the files or, as a guess, the kubelets say where it is "". ``upload`` is their
-    origin, for a job that may be restarted. Raises ``ApplicationError`` if a file cannot be read;
-    then nothing is stored.
+    If ``version`` of Kubernetes is "", the files decide or, as a guess, the kubelets. ``upload`` is the origin of the
+    files, for a job that may be restarted. Raises ``ApplicationError`` if a file cannot be read; then nothing is
+    stored.
     """
     given_version = parse_version(version if upload is None else upload.version)
     existing = upload.cluster if upload is not None and upload.cluster is not None else _find_replaceable(name, replace)
@@ -250,6 +257,7 @@ def cluster_import(
     prepared = PreparedSnapshot.from_objects(cluster, read.objects, read.problems)
     runs = ClusterVersion(given_version or read.version)
     if not runs.text:
+        # A version that a person or a file gave before is better than a guess now.
         keeps_version = existing is not None and existing.server_version and not existing.version_guessed
         runs = ClusterVersion(existing.server_version) if existing and keeps_version else guess_version(read.objects)
 
@@ -293,7 +301,7 @@ def cluster_import_later(
 
 
 def _find_replaceable(name: str, replace: bool) -> Cluster | None:
-    """The cluster that gets a new snapshot by an import into ``name``; ``None`` for a new cluster."""
+    """Return the cluster that an import into ``name`` gives a new snapshot; ``None`` for a new cluster."""
     name_check(name)
     existing = None if not replace else Cluster.objects.filter(name=name).first()
     if existing is None:
@@ -305,7 +313,7 @@ def _find_replaceable(name: str, replace: bool) -> Cluster | None:
 
 @transaction.atomic
 def cluster_delete(*, user: User | None, cluster: Cluster) -> None:
-    """Delete ``cluster`` with its credentials and snapshots; raises ``Conflict`` if a scenario uses one of these."""
+    """Delete ``cluster`` with its credentials and snapshots. Raises ``Conflict`` if a scenario uses one of these."""
     audit.record(user, "cluster.deleted", cluster, cluster.name, source=cluster.source)
     try:
         with transaction.atomic():
@@ -317,7 +325,7 @@ def cluster_delete(*, user: User | None, cluster: Cluster) -> None:
 
 
 def demo_load(*, user: User | None = None, name: str = "demo", seed: int = demo.SEED) -> Cluster:
-    """The demo cluster, generated if it does not exist; an equal seed gives equal objects."""
+    """Return the demo cluster, and generate it if it does not exist. An equal seed gives equal objects."""
     existing = Cluster.objects.filter(name=name).first()
     if existing is not None:
         if existing.source != ClusterSource.DEMO:
@@ -335,9 +343,9 @@ def demo_load(*, user: User | None = None, name: str = "demo", seed: int = demo.
 
 
 def sandbox_connect(*, name: str = "sandbox") -> tuple[Cluster, bool]:
-    """The cluster that stands for the site's sandbox, made where it is missing, and whether it was.
+    """Return the cluster of the site's sandbox, and whether it was created now.
 
-    Raises ``Conflict`` where another cluster has the name.
+    Raises ``Conflict`` if another cluster has the name.
     """
     server = sources.sandbox_secret().server
     existing = Cluster.objects.filter(name=name).first()

@@ -26,6 +26,7 @@ Json = dict[str, Any]
 Act = Callable[[], object]
 Step = Callable[[str, int, int], None]
 
+# Rows of one transaction; other writers get their turn between two.
 BATCH = 500
 
 
@@ -90,7 +91,8 @@ class PreparedSnapshot:
             Snapshot.objects.filter(pk=self.snapshot.pk).delete()
             if isinstance(error, IntegrityError):
                 with transaction.atomic():
-                    self._lock_cluster()  # raises if the cluster was deleted in the meantime
+                    # Raises Conflict if the cluster was deleted in the meantime, which explains the error better.
+                    self._lock_cluster()
             raise
         if self.snapshot.moment is None:
             self._forget_older()
@@ -116,6 +118,6 @@ class PreparedSnapshot:
         read = self.snapshot.cluster.snapshots.filter(moment=None)
         newest = read.order_by("-taken_at", "-id").values_list("pk", flat=True)
         for old in list(newest[settings.KEEP_SNAPSHOTS :]):
-            # snapshots of scenarios are kept
+            # The snapshots that scenarios start from are kept.
             with suppress(ProtectedError):
                 Snapshot.objects.filter(pk=old).only("pk").delete()

@@ -18,7 +18,8 @@ from kschedweb.jobs.services import job_problems
 from kschedweb.jobs.tasks import Progress, job_task
 from kschedweb.web.errors import ApplicationError, NotFound
 
-LOOK = 0.5  # seconds between checks for cancellation while waiting
+# Seconds between checks for cancellation while waiting.
+LOOK = 0.5
 
 _turn = Lock()
 
@@ -35,14 +36,14 @@ def refresh(progress: Progress, *, cluster: str) -> dict[str, Any]:
 
 @app.task(name="kschedweb.clusters.tasks.refresh_due", ignore_result=True)  # type: ignore[untyped-decorator]
 def refresh_due() -> int:
-    """Start to read the clusters whose time has come; returns their number."""
+    """Start to read the clusters that are due. Returns their number."""
     close_old_connections()
     return len(refresh_schedule.refresh_due())
 
 
 @job_task(name="clusters.import", restartable=True)
 def import_files(progress: Progress, *, upload: str) -> dict[str, Any]:
-    """Make a cluster from uploaded files; a process does one import at a time, which limits its memory."""
+    """Make a cluster from uploaded files. A process does one import at a time, which limits its memory."""
     row = Upload.objects.select_related("cluster", "created_by").filter(pk=upload).first()
     if row is None:
         raise NotFound("The files are not there any more: send them again.")
@@ -61,6 +62,7 @@ def import_files(progress: Progress, *, upload: str) -> dict[str, Any]:
         job_problems(progress.job, error.errors)
         raise
     finally:
+        # The import may have created the cluster for the upload in the meantime.
         row.refresh_from_db(fields=["cluster"])
         uploads.upload_drop(row)
     return {"cluster": cluster.name, "snapshot": str(snapshot.pk), "counts": snapshot.counts, "left_out": read.left_out}

@@ -1,4 +1,4 @@
-"""The version of Kubernetes that an imported cluster runs: what somebody says, what files say, or a guess."""
+"""The version of Kubernetes of an imported cluster: as given, as a file says, or a guess."""
 
 from __future__ import annotations
 
@@ -12,9 +12,11 @@ LONGEST = 64
 
 
 class ClusterVersion(NamedTuple):
-    """A version such as ``v1.34.1``, "" if unknown, and whether it is guessed from kubelets."""
+    """A version of Kubernetes, and how sure it is."""
 
+    # Such as "v1.34.1"; "" if unknown.
     text: str
+    # True if it is guessed from kubelets.
     guessed: bool = False
 
 
@@ -29,14 +31,14 @@ def parse_version(text: str) -> str:
 
 
 def stated_version(document: dict[str, Any]) -> str:
-    """Return the API server's version in what `kubectl version -o json` or its address /version says, else ""."""
+    """Return the API server's version in the output of `kubectl version -o json` or of /version; else ""."""
     server = document.get("serverVersion", document)
     text = server.get("gitVersion") if isinstance(server, dict) else None
     return text[:LONGEST] if isinstance(text, str) and parse_minor(text) else ""
 
 
 def guess_version(objects: Iterable[dict[str, Any]]) -> ClusterVersion:
-    """Return the lowest version of the kubelets, which an API server may not be older than."""
+    """Return the lowest version of the kubelets. No kubelet may be newer than its API server."""
     kubelets = [text for raw in objects if raw.get("kind") == "Node" and (text := _kubelet_version(raw))]
     lowest = min(kubelets, key=_in_order, default="")
     return ClusterVersion(lowest[:LONGEST], guessed=bool(lowest))

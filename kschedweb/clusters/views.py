@@ -44,7 +44,7 @@ PROBLEMS_SHOWN = 100
 
 
 def _form_data(request: PageRequest) -> tuple[Any, Any]:
-    """The form's data and files; ``None`` before the form was sent."""
+    """Return the form's data and files; ``None`` before the form was sent."""
     return (request.POST, request.FILES) if request.method == "POST" else (None, None)
 
 
@@ -138,9 +138,9 @@ def _render_cluster(
 
 
 def _upgrade_context(cluster: Cluster) -> dict[str, Any]:
-    """The question for the gate: what the newest kube-scheduler does otherwise than the cluster's; {} if it is that.
+    """Return the question for the gate: what differs in the newest kube-scheduler; {} if the cluster runs it already.
 
-    ``assumed`` has both releases where the cluster names no version.
+    ``assumed`` has both releases if the cluster names no version.
     """
     before, after = find_upgrade_range(cluster.server_version)
     if before == after:
@@ -159,7 +159,7 @@ def refresh_cluster(request: PageRequest, name: str) -> HttpResponse:
 @require_POST
 @requires(Action.EDIT)
 def schedule_refresh(request: PageRequest, name: str) -> HttpResponse:
-    """How often the cluster is read again; what is wrong is told on its page, with what was entered."""
+    """Set how often the cluster is read again. Errors are shown on its page, with what was entered."""
     cluster = selectors.cluster_get(name)
     form = ScheduleForm(request.POST)
     if not form.is_valid():
@@ -174,7 +174,7 @@ def schedule_refresh(request: PageRequest, name: str) -> HttpResponse:
 @require_POST
 @requires(Action.ADMINISTER)
 def set_labels(request: PageRequest, name: str) -> HttpResponse:
-    """The labels of a cluster: who may give grants decides about them."""
+    """Set the labels of a cluster. They decide about grants, so only administrators may set them."""
     cluster, form = selectors.cluster_get(name), LabelsForm(request.POST)
     try:
         if form.is_valid():
@@ -187,7 +187,7 @@ def set_labels(request: PageRequest, name: str) -> HttpResponse:
 
 @requires(Action.ADMINISTER, site=False)
 def delete_cluster(request: PageRequest, name: str) -> HttpResponse:
-    """Delete a cluster after the user has entered its name: this cannot be undone."""
+    """Delete a cluster after the user has entered its name, because this cannot be undone."""
     cluster = selectors.cluster_get(name)
     wrong = False
     if request.method == "POST":

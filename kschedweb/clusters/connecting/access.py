@@ -1,4 +1,4 @@
-"""Reviews the permissions of credentials in a cluster, and what is missing without them."""
+"""Reviews the permissions of credentials in a cluster, and what is missing without each."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ class Permission(TypedDict):
 
 
 def permissions_review(client: Client) -> list[Permission]:
-    """An access review for each served kind and verb (list, watch); missing ones say what that costs.
+    """Review each served kind and verb (list, watch). Permissions that are missing say what that costs.
 
-    Empty if the credentials may not make reviews; then reading shows what is missing.
+    The list is empty if the credentials may not make reviews; then reading shows what is missing.
     """
     with ThreadPoolExecutor(8, thread_name_prefix="access-review") as pool:
         try:
@@ -46,7 +46,7 @@ def permissions_review(client: Client) -> list[Permission]:
 
 
 def is_served(client: Client, kind: ObjectKind) -> bool:
-    """Whether the cluster serves this kind; true if that is unknown."""
+    """Return whether the cluster serves this kind; True if that is unknown."""
     try:
         answer = client.get(f"/apis/{kind.group}/{kind.version}")
     except ClusterError as error:
@@ -62,7 +62,7 @@ def is_served(client: Client, kind: ObjectKind) -> bool:
 
 
 def is_allowed(client: Client, kind: ObjectKind, verb: str) -> bool:
-    """Whether the credentials may ``verb`` objects of ``kind`` everywhere in the cluster."""
+    """Return whether the credentials may ``verb`` objects of ``kind`` everywhere in the cluster."""
     attributes = {"group": kind.group, "resource": kind.resource, "verb": verb}
     answer = client.create(
         REVIEWS,

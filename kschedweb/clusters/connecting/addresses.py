@@ -21,15 +21,18 @@ Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 Resolver = Callable[[str, int], list[str]]
 
-# Metadata services of clouds, which give out credentials. No allowlist permits them.
+# Metadata services of clouds, which give out credentials: Alibaba, Azure, Oracle, and EC2 over IPv6. No allowlist
+# permits them. 169.254.169.254 is link-local, which is forbidden anyway.
 METADATA = frozenset(map(ipaddress.ip_address, ("100.100.100.200", "168.63.129.16", "192.0.0.192", "fd00:ec2::254")))
+# Prefixes whose last 32 bits are an IPv4 address (RFC 6052, RFC 8215).
 NAT64 = (ipaddress.ip_network("64:ff9b::/96"), ipaddress.ip_network("64:ff9b:1::/48"))
+# The old "IPv4-compatible" form, ::a.b.c.d.
 COMPATIBLE = ipaddress.ip_network("::/96")
 LABEL = re.compile(r"(?!-)[a-z0-9_-]{1,63}(?<!-)", re.ASCII)
 
 
 class AddressError(ApplicationError):
-    """A server address that is not allowed; the message is for the person who entered it."""
+    """A server address that is not allowed. The message is for the person who entered it."""
 
     def __init__(self, message: str) -> None:
         super().__init__(message, errors=[{"path": "server", "message": message}])
@@ -43,7 +46,8 @@ class AddressRule:
     """
 
     name: str
-    subject: str  # what is at such an address, with its article
+    # What is at such an address, with its article.
+    subject: str
 
     @property
     def variable(self) -> str:
@@ -87,7 +91,7 @@ class CheckedEndpoint:
 
 
 def resolve_host(host: str, port: int) -> list[str]:
-    """Every address of ``host``, in the resolver's order."""
+    """Return every address of ``host``, in the resolver's order."""
     return [str(info[4][0]) for info in socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)]
 
 
@@ -100,7 +104,7 @@ def endpoint_check(
     resolver: Resolver | None = None,
     rule: AddressRule = CLUSTERS,
 ) -> CheckedEndpoint:
-    """The endpoint of ``server``, an ``https://host[:port][/path]`` URL. Raises ``AddressError`` if it is not allowed.
+    """Return the endpoint of ``server``, an ``https://host[:port][/path]`` URL. Raises ``AddressError`` if not allowed.
 
     ``trusted``: the address comes from the operator's environment and need not be in the allowlist. ``open``: no secret
     is sent, so http:// is allowed. ``carries`` names what could be read in transit.
@@ -116,13 +120,15 @@ def endpoint_check(
         addresses = []
     if not addresses:
         raise AddressError(f"The server's name {host} cannot be resolved. Check the spelling.")
+    # Every address must be allowed: a client that retries could reach any of them.
     for address in addresses:
         allowlist.check_address(host, ipaddress.ip_address(address.partition("%")[0]))
     return CheckedEndpoint(scheme, host, port, addresses[0], path)
 
 
 def server_split(server: str) -> tuple[str, str, int, str]:
-    """Scheme, host, port and path of ``server``; raises AddressError for other parts of a URL."""
+    """Return scheme, host, port and path of ``server``. Raises AddressError for other parts of a URL."""
+    # urlsplit drops some of these characters silently, so they are refused before.
     if re.search(r"[\s\x00-\x1f\x7f\\]", server.strip()):
         raise AddressError("The server's address holds characters that an address cannot have.")
     try:
@@ -153,7 +159,7 @@ def _check_path(path: str) -> str:
 
 
 def host_normalise(host: str) -> str:
-    """``host`` in lower case, without a final dot, in IDNA form."""
+    """Return ``host`` in lower case, without a final dot, in IDNA form."""
     host = host.lower().rstrip(".")
     try:
         return str(ipaddress.ip_address(host))
@@ -215,6 +221,7 @@ class Allowlist:
 
     def check_address(self, host: str, address: Address) -> None:
         """Raise ``AddressError`` unless a request for ``host`` may go to ``address``."""
+        # An IPv6 address can carry an IPv4 one, which must not get past the checks in this disguise.
         inner = embedded_ipv4(address)
         if is_forbidden(address) or is_forbidden(inner):
             raise AddressError(
@@ -234,21 +241,25 @@ class Allowlist:
 
 
 def embedded_ipv4(address: Address) -> Address:
-    """The IPv4 address that an IPv6 address stands for (mapped, compatible, NAT64, 6to4, Teredo), else itself."""
+    """Return the IPv4 address that an IPv6 address stands for (mapped, compatible, NAT64, 6to4, Teredo), else
+    itself.
+    """
     if isinstance(address, ipaddress.IPv4Address):
         return address
+    # :: and ::1 are the unspecified address and the loopback, not compatible addresses.
     if any(address in network for network in NAT64) or (address in COMPATIBLE and int(address) > 1):
         return ipaddress.IPv4Address(int(address) & 0xFFFFFFFF)
     return address.ipv4_mapped or address.sixtofour or (address.teredo[1] if address.teredo else address)
 
 
 def is_forbidden(address: Address) -> bool:
-    """Whether no cluster can be at ``address``, whatever the operator lists."""
+    """Return whether no cluster can be at ``address``, whatever the operator lists."""
     return (
         address in METADATA
         or address.is_link_local
         or address.is_multicast
         or address.is_unspecified
+        # 0.0.0.0/8 means this host; 240.0.0.0/4 is reserved.
         or (address.version == 4 and (address.packed[0] == 0 or address.packed[0] >= 240))
         or (isinstance(address, ipaddress.IPv6Address) and address.is_site_local)
     )

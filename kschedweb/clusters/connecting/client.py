@@ -1,7 +1,8 @@
 """The client of a cluster's API server: checked address, checked certificate, time limits, raw JSON.
 
-Of the ``kubernetes`` package one function is used, ``ApiClient.call_api``: it sends lists and watches over a pool of
-urllib3 as client libraries do, and writes JSON bodies. Its configuration files, models, proxies and redirects are not.
+One function of the ``kubernetes`` package is used, ``ApiClient.call_api``. It sends lists and watches over a pool of
+urllib3, as client libraries do, and writes JSON bodies. Its configuration files, models, proxies and redirects are not
+used.
 """
 
 from __future__ import annotations
@@ -38,25 +39,35 @@ from kschedweb.clusters.connecting.errors import (
 from kschedweb.clusters.connecting.wire import KEEP_ALIVE, Wire, WireError, WireResponse
 from kschedweb.web.errors import ApplicationError
 
+# Seconds to connect, and between two reads.
 CONNECT_SECONDS = 5.0
 READ_SECONDS = 30.0
-ANSWER_SECONDS = 120.0  # for one whole answer, however slow
+# Seconds for one whole answer, however slow.
+ANSWER_SECONDS = 120.0
+# Objects in a page of a list, as client-go has it by default.
 PAGE = 500
 ATTEMPTS = 4
-PAUSE_SECONDS = 0.4  # before the second attempt, at most
+# Seconds before the second attempt, at most.
+PAUSE_SECONDS = 0.4
 UNAUTHORIZED = 401
+# Bytes of one answer, or of one event of a watch.
 LARGEST_BODY = 256 * 1024 * 1024
+# Connections that the pool keeps open.
 CONNECTIONS = 16
 JSON = "application/json"
 MERGE = "application/merge-patch+json"
-STRATEGIC = "application/strategic-merge-patch+json"  # lists of conditions are merged by their type
+# The server merges lists of conditions by their type.
+STRATEGIC = "application/strategic-merge-patch+json"
 
 
 @dataclass(frozen=True)
 class Page:
+    # One page of a list.
     items: list[dict[str, Any]]
     resource_version: str
+    # The continue token; "" on the last page.
     next_token: str
+    # Objects on later pages, as far as the server tells.
     remaining: int
 
 
@@ -64,19 +75,19 @@ class SecretSource(Protocol):
     """A source of the current secret, which may be replaced while a client is in use."""
 
     def secret(self) -> Secret:
-        """The current secret."""
+        """Return the current secret."""
 
     def refused(self, secret: Secret) -> bool:
-        """Report that the server refused ``secret``; returns whether there is another one now."""
+        """Note that the server refused ``secret``. Returns whether there is another one now."""
 
 
 def retry_pause(attempt: int) -> float:
-    """How many seconds to wait after ``attempt`` failed: twice as long each time, and not the same for all callers."""
+    """Return the seconds to wait after ``attempt`` failed. They double each time, and differ between callers."""
     return PAUSE_SECONDS * 2 ** (attempt - 1) * random.uniform(0.5, 1.0)  # noqa: S311
 
 
 class Client:
-    """The client of one cluster. It is thread-safe; ``close`` it, or use it in ``with``.
+    """The client of one cluster. It is thread-safe. ``close`` it, or use it in ``with``.
 
     With ``keys``, each call uses the current secret, and is repeated once if that was replaced in the meantime.
     """
@@ -91,6 +102,7 @@ class Client:
         keys: SecretSource | None = None,
     ) -> None:
         configuration = Configuration(host=endpoint.url, proxy="", no_proxy="*")
+        # Configuration reads HTTPS_PROXY from the environment; the credentials must not go through a proxy.
         configuration.proxy = None
         self._api = ApiClient(configuration)
         self._base, self._endpoint, self._keys = endpoint.url, endpoint, keys
@@ -111,8 +123,9 @@ class Client:
         self._headers, self._wire, self._secret = headers, wire, secret
 
     def _renew_secret(self) -> Secret:
-        """Switch to the current secret; calls in progress end with the previous one."""
+        """Switch to the current secret and return it. Calls in progress end with the previous one."""
         if self._keys is not None and self._keys.secret() is not self._secret:
+            # Another thread may have switched while this one waited for the lock.
             with self._lock:
                 secret = self._keys.secret()
                 if secret is not self._secret:
@@ -122,7 +135,7 @@ class Client:
         return self._secret
 
     def _refused(self, code: int, secret: Secret) -> bool:
-        """Whether a call answered with ``code`` should be repeated with another secret."""
+        """Return whether a call answered with ``code`` should be repeated with another secret."""
         return code == UNAUTHORIZED and self._keys is not None and self._keys.refused(secret)
 
     @classmethod
@@ -135,7 +148,7 @@ class Client:
         identity: str = "",
         keys: SecretSource | None = None,
     ) -> Client:
-        """A client for ``secret``; its server is checked against the operator's allowlist first.
+        """Open a client for ``secret``. Its server is checked against the operator's allowlist first.
 
         ``patience`` is the limit in seconds of all calls together. ``identity`` names the caller if several processes
         share credentials, so that the API server's audit log distinguishes them.
@@ -148,7 +161,7 @@ class Client:
         self._wire.close()
 
     def interrupt(self) -> None:
-        """End all reading at once, from any thread: calls that wait for the server raise ``Stopped``."""
+        """End all reading at once, from any thread. Calls that wait for the server raise ``Stopped``."""
         self.stop.set()
         with self._lock:
             for response in self._streams:
@@ -162,7 +175,7 @@ class Client:
         self.close()
 
     def fetch_version(self) -> str:
-        """The server's version, such as ``v1.36.3``."""
+        """Return the server's version, such as ``v1.36.3``."""
         answer = self.get("/version")
         if not isinstance(answer, dict) or not isinstance(answer.get("gitVersion"), str):
             raise ClusterError("The server answers, but not as a Kubernetes API server does.")
@@ -175,7 +188,9 @@ class Client:
         return self._request_json("POST", path, {}, body)
 
     def patch(self, path: str, body: dict[str, Any]) -> None:
-        """Merge ``body`` into the object at ``path``. Tried once: callers with many writes have their own retries."""
+        """Merge ``body`` into the object at ``path``. It is tried once: callers with many writes have their own
+        retries.
+        """
         with self._request("PATCH", path, {}, body) as response:
             _read_body(response, self._time_left(ANSWER_SECONDS))
 
@@ -188,7 +203,7 @@ class Client:
         content: str = JSON,
         seconds: float = READ_SECONDS,
     ) -> WireResponse:
-        """Make one short call without retries; returns the answer of any status within ``seconds``.
+        """Make one short call without retries. Returns the answer of any status within ``seconds``.
 
         Raises ClusterError if there is no answer; its ``reached`` says whether the server may have executed the call.
         """
@@ -209,7 +224,8 @@ class Client:
             raise unanswered_error(error) from error
 
     def pages(self, path: str, *, limit: int = PAGE, accept: str = JSON, **more: object) -> Iterator[Page]:
-        """The list at ``path`` page by page, at one resource version. Raises ``Gone`` if paging took too long.
+        """Read the list at ``path`` page by page, at one resource version. Raises ``ResourceExpired`` if it took too
+        long.
 
         ``accept`` may request only parts of objects; ``more`` has further parameters, such as ``fieldSelector``.
         """
@@ -219,6 +235,7 @@ class Client:
             answer = self._request_json("GET", path, query, accept=accept)
             items, metadata = (
                 (answer.get("items"), answer.get("metadata")) if isinstance(answer, dict) else (None, None)
+                # Go writes an empty list as null.
             )
             if not isinstance(metadata, dict) or not isinstance(items or [], list):
                 raise ClusterError(f"The server's answer for {path} is not a list.")
@@ -231,10 +248,10 @@ class Client:
     def watch(
         self, path: str, resource_version: str, *, seconds: int, idle: float | None = None, **more: object
     ) -> Iterator[dict[str, Any]]:
-        """The events at ``path`` after ``resource_version``, for at most ``seconds``; bookmarks included.
+        """Read the events at ``path`` after ``resource_version``, bookmarks included, for at most ``seconds``.
 
-        ``idle`` is the number of seconds without an event after which the connection counts as broken; ``more`` as for
-        ``pages``.
+        ``idle`` is the number of seconds without an event after which the connection counts as broken. ``more`` is as
+        for ``pages``.
         """
         query = {
             "watch": "1",
@@ -276,7 +293,7 @@ class Client:
     def _request_json(
         self, method: str, path: str, query: dict[str, Any], body: dict[str, Any] | None = None, accept: str = JSON
     ) -> Any:
-        """One answer, read completely. Reads are retried if the server is busy or the connection breaks."""
+        """Return one answer, read completely. Reads are retried if the server is busy or the connection breaks."""
         for attempt in range(1, ATTEMPTS + 1):
             if self.stop.is_set():
                 raise Stopped
@@ -290,7 +307,7 @@ class Client:
         raise AssertionError
 
     def _time_left(self, seconds: float) -> float:
-        """``seconds``, or the rest of the client's patience if that is less."""
+        """Return ``seconds``, or the rest of the client's patience if that is less."""
         return seconds if self._until is None else max(0.0, min(seconds, self._until - time.monotonic()))
 
     @contextmanager
@@ -321,7 +338,7 @@ class Client:
                 yield response
                 response.release_conn()
             except BaseException:
-                # a connection with unread data must not be used again
+                # A connection with unread data must not be used again.
                 response.close()
                 raise
         except urllib3.exceptions.HTTPError as error:
@@ -337,7 +354,7 @@ class Client:
 
 
 def _make_pool(endpoint: CheckedEndpoint, secret: Secret) -> urllib3.PoolManager:
-    """A pool of connections to the checked address, without redirects, hidden retries and proxies."""
+    """Make a pool of connections to the checked address, without redirects, hidden retries and proxies."""
     keywords: dict[str, Any] = {}
     if endpoint.scheme == "https":
         keywords = {"ssl_context": tls_context(secret), "server_hostname": secret.tls_server_name or endpoint.host}
@@ -351,7 +368,7 @@ def _make_pool(endpoint: CheckedEndpoint, secret: Secret) -> urllib3.PoolManager
 
 
 def tls_context(secret: Secret) -> ssl.SSLContext:
-    """A verifying TLS context with the secret's authority, or the system's if it has none."""
+    """Make a verifying TLS context with the secret's authority, or the system's if it has none."""
     context = ssl.create_default_context()
     if secret.ca:
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
@@ -362,11 +379,12 @@ def tls_context(secret: Secret) -> ssl.SSLContext:
             raise ApplicationError("The certificate authority is not a PEM certificate.") from None
     if secret.client_certificate:
         with tempfile.TemporaryDirectory() as folder:
-            # The ssl module reads client keys only from files; the folder is private and removed at once.
+            # The ssl module reads client keys only from files. The folder is private, and removed at once.
             pair = Path(folder) / "pair.pem"
             pair.touch(mode=0o600)
             pair.write_text(f"{secret.client_certificate}\n{secret.client_key}\n", encoding="ascii")
             try:
+                # Without a password function, OpenSSL would ask for one on the terminal.
                 context.load_cert_chain(pair, password=lambda: "")
             except (ssl.SSLError, OSError, ValueError):
                 raise ApplicationError("The client certificate and key are not a matching pair of PEM texts.") from None
@@ -386,7 +404,7 @@ def _read_body(response: urllib3.BaseHTTPResponse, seconds: float) -> bytes:
 
 
 def _read_chunks(response: urllib3.BaseHTTPResponse) -> Iterator[bytes]:
-    """The body as it arrives, without waiting for full chunks."""
+    """Yield the body as it arrives, without waiting for full chunks."""
     while chunk := response.read1(1024 * 1024, decode_content=True):
         yield chunk
 

@@ -1,7 +1,7 @@
 """Encryption of stored credentials: AES-256-GCM under the operator's keys, bound to the cluster.
 
-``KSCHEDWEB_ENCRYPTION_KEYS`` lists secrets of at least 32 characters. The first encrypts, all decrypt. To rotate, put a
-new one first, run ``manage.py rotate_keys``, and remove the old one.
+``KSCHEDWEB_ENCRYPTION_KEYS`` lists secrets of at least 32 characters. The first one encrypts, and all decrypt. To
+rotate, put a new one first, run ``manage.py rotate_keys``, and remove the old one.
 """
 
 from __future__ import annotations
@@ -27,8 +27,11 @@ from kschedweb.clusters.models import Cluster, Credential, Sealed, SealedRow
 from kschedweb.web.errors import ApplicationError
 
 VARIABLE = "KSCHEDWEB_ENCRYPTION_KEYS"
+# Characters; `openssl rand -base64 32` prints 44.
 SHORTEST = 32
+# The nonce size of GCM. Random nonces of 96 bits are safe for far more rows than there can be.
 NONCE_BYTES = 12
+# Characters; far more than any token has.
 LONGEST_TOKEN = 16_384
 
 
@@ -37,21 +40,25 @@ class CredentialError(ApplicationError):
 
 
 def ascii_pem(text: str) -> str:
-    """Return PEM ``text`` without characters that only comments can hold, which the ssl module does not take."""
+    """Return PEM ``text`` without characters that only comments can hold, which the ssl module refuses."""
     return text.encode("ascii", "ignore").decode()
 
 
 @dataclass(frozen=True)
 class Secret:
-    """The credentials of a cluster. ``repr`` shows nothing of them, so they cannot get into a log."""
+    """The credentials of a cluster. ``repr`` shows no secret, so that none can get into a log."""
 
     server: str
     token: str = field(default="", repr=False)
-    ca: str = field(default="", repr=False)  # PEM; "": the system's certificate authorities
-    client_certificate: str = field(default="", repr=False)  # PEM
-    client_key: str = field(default="", repr=False)  # PEM
+    # PEM; "" for the system's certificate authorities.
+    ca: str = field(default="", repr=False)
+    # PEM.
+    client_certificate: str = field(default="", repr=False)
+    # PEM.
+    client_key: str = field(default="", repr=False)
     username: str = field(default="", repr=False)
     password: str = field(default="", repr=False)
+    # The name in the server's certificate; "" if it is the host of the address.
     tls_server_name: str = ""
 
     def __post_init__(self) -> None:
@@ -82,6 +89,7 @@ class Secret:
 
 @dataclass(frozen=True)
 class Key:
+    # A digest of the key, which rows name; it reveals nothing of the key.
     id: str
     cipher: AESGCM = field(repr=False)
 
@@ -90,12 +98,13 @@ class Key:
 def _derive_key(secret: str) -> Key:
     if len(secret) < SHORTEST:
         raise CredentialError(f"A key in {VARIABLE} is shorter than {SHORTEST} characters.", status=503)
+    # HKDF makes 32 bytes of whatever the operator wrote; changing "info" would orphan every stored row.
     material = HKDF(SHA256(), length=32, salt=None, info=b"kschedweb credentials").derive(secret.encode())
     return Key(hashlib.sha256(b"id" + material).hexdigest()[:16], AESGCM(material))
 
 
 def encryption_keys() -> list[Key]:
-    """The operator's keys; the first one encrypts. Raises ``CredentialError`` if there is none."""
+    """Return the operator's keys; the first one encrypts. Raises ``CredentialError`` if there is none."""
     derived_keys = [_derive_key(secret) for secret in settings.ENCRYPTION_KEYS]
     if not derived_keys:
         raise CredentialError(
@@ -116,7 +125,9 @@ def credential_save(*, cluster: Cluster, secret: Secret, model: type[Sealed] = C
 
 
 def credential_open(cluster: Cluster, *, model: type[Sealed] = Credential) -> Secret:
-    """The secret of ``cluster`` in ``model``. Raises ``CredentialError`` if there is none, or no key decrypts it."""
+    """Return the secret of ``cluster`` in ``model``. Raises ``CredentialError`` if there is none, or no key decrypts
+    it.
+    """
     credential = model._default_manager.select_related("cluster").filter(cluster=cluster).first()
     if credential is None:
         raise CredentialError(f"Cluster {cluster.name} has no stored credentials: connect it again.", status=409)
@@ -130,12 +141,12 @@ def text_seal(row: SealedRow, text: str) -> None:
 
 
 def text_open(row: SealedRow) -> str:
-    """The text that ``text_seal`` put into ``row``. Raises ``CredentialError`` if no key decrypts it."""
+    """Return the text that ``text_seal`` put into ``row``. Raises ``CredentialError`` if no key decrypts it."""
     return _decrypt(row).decode()
 
 
 def _encrypt(key: Key, purpose: bytes, owner: UUID, plaintext: bytes) -> bytes:
-    # Owner and purpose are authenticated: a copied row cannot be decrypted.
+    # Owner and purpose are authenticated, so that a copied row cannot be decrypted.
     nonce = os.urandom(NONCE_BYTES)
     return nonce + key.cipher.encrypt(nonce, plaintext, owner.bytes + purpose)
 
@@ -156,12 +167,12 @@ def _decrypt(row: SealedRow) -> bytes:
 
 
 def sealed_models() -> list[type[SealedRow]]:
-    """All models of sealed rows."""
+    """Return all models of sealed rows."""
     return [model for model in apps.get_models() if issubclass(model, SealedRow)]
 
 
 def keys_rotate() -> tuple[int, list[str]]:
-    """Encrypt all rows of older keys with the first one; returns their number, and the owners of unreadable rows.
+    """Encrypt all rows of older keys with the first one. Returns their number, and the owners of unreadable rows.
 
     Each row has its own transaction, so the command can be stopped and run again.
     """
@@ -171,6 +182,7 @@ def keys_rotate() -> tuple[int, list[str]]:
         for owner in rows.exclude(key_id=first.id).values_list("pk", flat=True):
             with transaction.atomic():
                 row = rows.select_for_update(of=("self",)).filter(pk=owner).first()
+                # The row may be gone or rotated since its key was listed.
                 if row is None or row.key_id == first.id:
                     continue
                 try:
@@ -186,7 +198,7 @@ def keys_rotate() -> tuple[int, list[str]]:
 
 
 def canary_check() -> list[str]:
-    """The owners of credentials that the current keys do not decrypt; one row for each stored key is tried."""
+    """Return the owners of credentials that the current keys do not decrypt. One row of each stored key is tried."""
     unopened: set[str] = set()
     for model in sealed_models():
         rows = model._default_manager
@@ -201,6 +213,6 @@ def canary_check() -> list[str]:
 
 
 def credentials_check() -> None:
-    """Raise CredentialError if the operator's keys do not decrypt stored credentials."""
+    """Raise RuntimeError if the operator's keys do not decrypt stored credentials."""
     if unopened := canary_check():
         raise RuntimeError(f"no key opens the credentials of {', '.join(unopened)}")

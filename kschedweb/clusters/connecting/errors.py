@@ -10,12 +10,13 @@ from kschedweb.clusters.connecting.wire import WireError, WireResponse
 from kschedweb.web.errors import ApplicationError
 from kschedweb.web.redaction import redact_text
 
+# Statuses that may pass, so that a read is tried again.
 RETRIED = frozenset({429, 500, 502, 503, 504})
 SLOW = "The cluster did not answer in time."
 UNREACHABLE = "The cluster cannot be reached at its address."
 CONNECTION_REFUSED = "Nothing listens at the cluster's address: it refuses connections."
 NO_CONNECTION = "The cluster's address does not answer: no connection came about in time."
-# What a server says in TLS of the certificate that a client shows; it says the rest in HTTP.
+# TLS alerts about the client's certificate; an API server refuses other credentials in HTTP.
 CERTIFICATE_WANTED = frozenset({"TLSV13_ALERT_CERTIFICATE_REQUIRED"})
 CERTIFICATE_REFUSED = frozenset(
     {
@@ -28,11 +29,12 @@ CERTIFICATE_REFUSED = frozenset(
         "TLSV1_ALERT_ACCESS_DENIED",
     }
 )
+# Characters of the server's text that are shown.
 LONGEST_TEXT = 500
 
 
 class ClusterError(ApplicationError):
-    """The cluster did not answer correctly; ``code`` is the HTTP status, 0 without an answer."""
+    """The cluster did not answer correctly."""
 
     status = 502
 
@@ -40,14 +42,18 @@ class ClusterError(ApplicationError):
         self, message: str, *, code: int = 0, passing: bool = False, wait: float = 0.0, reached: bool = True
     ) -> None:
         super().__init__(message)
+        # The HTTP status; 0 without an answer.
         self.code = code
-        self.reached = reached  # whether the server may have received the request
-        self.passing = passing  # whether a retry may succeed
-        self.wait = wait  # seconds of the server's Retry-After
+        # True if the server may have received the request.
+        self.reached = reached
+        # True if a retry may succeed.
+        self.passing = passing
+        # Seconds of the server's Retry-After.
+        self.wait = wait
 
 
 class ResourceExpired(ClusterError):
-    """The resource version has expired (410): list again."""
+    """The resource version has expired (410), so a new list is needed."""
 
 
 class Stopped(Exception):
@@ -55,9 +61,10 @@ class Stopped(Exception):
 
 
 def status_error(code: int, path: str, retry_after: str = "", method: str = "GET") -> ClusterError:
-    """The error for an HTTP status. It does not contain the server's text, which is not trusted."""
+    """Return the error for an HTTP status. It does not contain the server's text, which is not trusted."""
     if code == 410:
         return ResourceExpired(f"The server no longer knows where reading {path} stopped.", code=code)
+    # A server must not be able to make this site wait for long.
     wait = min(float(retry_after), 10.0) if retry_after.isdigit() else 0.0
     words = {
         401: "The cluster does not accept the credentials (401): they are wrong or have expired.",
@@ -74,7 +81,7 @@ def status_error(code: int, path: str, retry_after: str = "", method: str = "GET
 
 
 def status_text(answer: WireResponse) -> str:
-    """The message of the Status object with which the API server refused a write; "" for another body."""
+    """Return the message of the Status object with which the API server refused a write; "" for another body."""
     status = answer.json()
     message = status.get("message") if isinstance(status, dict) and status.get("kind") == "Status" else None
     if not isinstance(message, str):
@@ -97,7 +104,7 @@ def _no_connection(cause: BaseException) -> ClusterError:
 
 
 def line_error(error: BaseException) -> ClusterError:
-    """The error for a failed connection, which reveals nothing about what is behind the address."""
+    """Return the error for a failed connection. It reveals nothing about what is behind the address."""
     reason: BaseException = getattr(error, "reason", None) or error
     if isinstance(reason, urllib3.exceptions.SSLError | ssl.SSLError):
         if "CERTIFICATE_VERIFY_FAILED" in str(reason):
@@ -116,7 +123,7 @@ def line_error(error: BaseException) -> ClusterError:
 
 
 def _tls_text(error: BaseException) -> str:
-    """Words for a failure in TLS; urllib3 wraps the ssl module's error, which names the reason."""
+    """Describe a failure in TLS. urllib3 wraps the ssl module's error, which names the reason."""
     original = error.args[0] if error.args and isinstance(error.args[0], ssl.SSLError) else error
     reason = getattr(original, "reason", None)
     if reason in CERTIFICATE_WANTED:

@@ -45,19 +45,19 @@ REFUSED = {
 
 
 class KubeconfigError(ApplicationError):
-    """A refused kubeconfig; ``path`` is the position in it."""
+    """A refused kubeconfig. ``path`` is the position in it."""
 
     def __init__(self, message: str, path: str = "kubeconfig") -> None:
         super().__init__(message, errors=[{"path": path, "message": message}])
 
 
 def kubeconfig_contexts(text: str | bytes) -> list[str]:
-    """The names of the contexts in ``text``, for a person to choose from."""
+    """Return the names of the contexts in ``text``, for a person to choose from."""
     return sorted(_entries_by_name(_read_document(text), "contexts", "context"))
 
 
 def kubeconfig_read(text: str | bytes, context: str = "") -> Secret:
-    """The secret for the cluster of ``context`` (default: the current context, or the only one)."""
+    """Return the secret for the cluster of ``context`` (default: the current context, or the only one)."""
     document = _read_document(text)
     contexts = _entries_by_name(document, "contexts", "context")
     chosen = context or _read_string(document, "current-context", "current-context")
@@ -117,7 +117,7 @@ def _read_document(text: str | bytes) -> dict[str, Any]:
 
 
 def _entries_by_name(document: dict[str, Any], plural: str, singular: str) -> dict[str, dict[str, Any]]:
-    """The list ``plural`` of ``{name, singular}`` entries by name."""
+    """Return the list ``plural`` of ``{name, singular}`` entries by name."""
     entries = document.get(plural) or []
     entries_by_name: dict[str, dict[str, Any]] = {}
     if not isinstance(entries, list):
@@ -150,6 +150,7 @@ def _referred_entry(
 
 def _check_keys(mapping: dict[str, Any], allowed: frozenset[str], path: str) -> None:
     for key in mapping:
+        # A key with an empty value does nothing, so it may stand there.
         if key in allowed or not mapping[key]:
             continue
         reason = _refusal_reason(key, mapping[key])

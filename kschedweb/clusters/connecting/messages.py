@@ -1,4 +1,4 @@
-"""One message to a server that is no cluster: to a checked address, once, without following where it points."""
+"""Sends one message to a server that is not a cluster: to a checked address, once, without following redirects."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ from kschedweb.clusters.connecting.addresses import CLUSTERS, AddressRule, Resol
 from kschedweb.clusters.connecting.wire import Failure, Wire, WireError
 from kschedweb.web.errors import ApplicationError
 
-SECONDS, CONNECT_SECONDS = 10.0, 5.0  # for the whole call
+# Seconds for the whole call, and to connect.
+SECONDS, CONNECT_SECONDS = 10.0, 5.0
 LARGEST_ANSWER = 64 * 1024
 JSON = "application/json"
 WORDS = {
@@ -27,9 +28,11 @@ WORDS = {
 
 @dataclass(frozen=True)
 class Posted:
-    """How it went; ``status`` is ``None`` where there was no answer at all."""
+    """The outcome of a message."""
 
+    # None if there was no answer at all.
     status: int | None = None
+    # Why it failed, in words for people; "" if it did not.
     error: str = ""
 
     @property
@@ -38,7 +41,7 @@ class Posted:
 
     @property
     def wants_no_more(self) -> bool:
-        """The receiver wants no more messages."""
+        """True if the receiver wants no more messages (410 Gone)."""
         return self.status == 410
 
 
@@ -64,7 +67,8 @@ def post_message(
             answer = wire.call("POST", "", body.encode(), kind, connect=CONNECT_SECONDS, seconds=SECONDS)
         except WireError as error:
             if error.code and error.failure in (Failure.SLOW, Failure.LARGE):
-                return _posted_from_status(error.code)  # what follows the status is of no use here
+                # The status is all that counts; the rest of the answer is not needed.
+                return _posted_from_status(error.code)
             return Posted(error=WORDS[error.failure])
     return _posted_from_status(answer.code)
 

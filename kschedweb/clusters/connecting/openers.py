@@ -1,7 +1,7 @@
-"""Current credentials of clusters for long-lived clients: people and the kubelet replace credentials.
+"""Current credentials of clusters for long-lived clients, because people and the kubelet replace credentials.
 
 There is one opener per cluster and process. It makes no database queries, because many threads would each need a
-connection; code that reads rows anyway calls ``renew_opener``.
+connection. Code that reads rows anyway calls ``renew_opener``.
 """
 
 from __future__ import annotations
@@ -24,7 +24,8 @@ if TYPE_CHECKING:
     from kschedweb.clusters.connecting.credentials import Secret
     from kschedweb.clusters.models import Cluster
 
-REREAD = 60.0  # seconds between reads of a service account's file, as in client-go
+# Seconds between reads of a service account's file, as in client-go.
+REREAD = 60.0
 logger = structlog.get_logger(__name__)
 
 
@@ -32,7 +33,7 @@ class Opener:
     """Opens clients of one cluster, which use new credentials from their next call on."""
 
     def __init__(self, cluster: Cluster) -> None:
-        """Raises ApplicationError if the credentials cannot be decrypted, or the server is not allowed."""
+        """Read the credentials. Raises ApplicationError if they cannot be decrypted, or the server is not allowed."""
         self.name, self._rotates = cluster.name, cluster.source == ClusterSource.IN_CLUSTER
         self._sealed = sealed_at(cluster)
         self._secret, self._read_at = secret_of(cluster), time.monotonic()
@@ -40,17 +41,17 @@ class Opener:
         self._lock = threading.Lock()
 
     def open(self, identity: str = "") -> Client:
-        """A client; ``identity`` names the caller."""
+        """Open a client; ``identity`` names the caller."""
         return Client.open(self.secret(), endpoint=self.endpoint, identity=identity, keys=self)
 
     def secret(self) -> Secret:
-        """The current secret."""
+        """Return the current secret."""
         if self._rotates and time.monotonic() - self._read_at >= REREAD:
             self._reread_secret()
         return self._secret
 
     def refused(self, secret: Secret) -> bool:
-        """Report that the server refused ``secret``; returns whether there is another one now."""
+        """Note that the server refused ``secret``. Returns whether there is another one now."""
         if self._rotates and secret == self._secret:
             self._reread_secret()
         return secret != self._secret
@@ -61,7 +62,7 @@ class Opener:
             try:
                 self._replace_secret(in_cluster_secret())
             except ApplicationError as error:
-                # the kubelet replaces the file atomically; the previous token may still be valid
+                # The kubelet replaces the file atomically, and the previous token may still be valid.
                 logger.warning("service_account_not_read", cluster=self.name, error=error.detail)
 
     def renew(self, cluster: Cluster) -> None:
@@ -72,13 +73,15 @@ class Opener:
         secret = secret_of(cluster)
         with self._lock:
             self._sealed = sealed
-            if secret.server == self._secret.server:  # another server must not get it, and needs a restart
+            # A secret for another server must not be sent to this one; that needs a restart.
+            if secret.server == self._secret.server:
                 self._replace_secret(secret)
 
     def take_over(self, newer: Opener) -> None:
         """Take over the state of ``newer``, a new opener of the same server."""
         with self._lock:
-            self.endpoint = newer.endpoint  # the name may resolve to another address now
+            # The name may resolve to another address now.
+            self.endpoint = newer.endpoint
             self._sealed, self._read_at = newer._sealed, newer._read_at
             self._replace_secret(newer._secret)
 
@@ -93,7 +96,7 @@ _lock = threading.Lock()
 
 
 def get_opener(cluster: Cluster) -> Opener:
-    """The opener of ``cluster`` in this process, with current credentials. Raises ApplicationError."""
+    """Return the opener of ``cluster`` in this process, with current credentials. Raises ApplicationError."""
     new_opener = Opener(cluster)
     with _lock:
         current = _openers.get(cluster.pk)
@@ -116,5 +119,5 @@ def renew_opener(cluster: Cluster) -> None:
 
 
 def sealed_at(cluster: Cluster) -> datetime | None:
-    """When the credentials of ``cluster`` were stored; ``None`` if it has none."""
+    """Return when the credentials of ``cluster`` were stored; ``None`` if it has none."""
     return Credential.objects.filter(cluster=cluster).values_list("updated_at", flat=True).first()

@@ -13,18 +13,19 @@ from kschedweb.clusters.connecting.credentials import Secret, ascii_pem, credent
 from kschedweb.clusters.models import Cluster, ClusterSource
 from kschedweb.web.errors import ApplicationError
 
+# Where the kubelet mounts the token of a pod.
 SERVICE_ACCOUNT = Path("/var/run/secrets/kubernetes.io/serviceaccount")
 # Their address and credentials come from the operator's environment, not from a person.
 OWN_SOURCES = frozenset({ClusterSource.IN_CLUSTER, ClusterSource.SANDBOX})
 
 
 def in_cluster_available() -> bool:
-    """Whether kschedweb runs in a pod that has a service account."""
+    """Return whether kschedweb runs in a pod that has a service account."""
     return (SERVICE_ACCOUNT / "token").is_file() and bool(os.environ.get("KUBERNETES_SERVICE_HOST"))
 
 
 def in_cluster_secret() -> Secret:
-    """The secret of the service account of kschedweb's pod, read anew because the kubelet replaces the token."""
+    """Return the secret of kschedweb's own service account, read anew because the kubelet replaces the token."""
     if not in_cluster_available():
         raise ApplicationError("kschedweb does not run in a cluster with a service account here.")
     host, port = os.environ["KUBERNETES_SERVICE_HOST"], os.environ.get("KUBERNETES_SERVICE_PORT", "443")
@@ -39,14 +40,14 @@ def in_cluster_secret() -> Secret:
 
 
 def sandbox_secret() -> Secret:
-    """The secret of this site's sandbox."""
+    """Return the secret of this site's sandbox."""
     if not settings.SANDBOX_SERVER:
         raise ApplicationError("The sandbox does not run here: start the site with KSCHEDWEB_SANDBOX=true.", status=503)
     return Secret(server=settings.SANDBOX_SERVER, token=settings.SANDBOX_TOKEN)
 
 
 def token_secret(server: str, token: str, ca: str = "") -> Secret:
-    """The secret for ``server`` with ``token``; ``ca`` is PEM text, "" for the system's authorities."""
+    """Return the secret for ``server`` with ``token``. ``ca`` is PEM text, "" for the system's authorities."""
     token, ca = token.strip(), ca.strip()
     if not token:
         raise ApplicationError.at("token", "A token is needed, such as kubectl create token prints.")
@@ -66,12 +67,12 @@ def ca_check(ca: str) -> None:
 
 
 def secret_of(cluster: Cluster) -> Secret:
-    """The current secret of ``cluster``."""
+    """Return the current secret of ``cluster``."""
     if cluster.source == ClusterSource.SANDBOX:
         return sandbox_secret()
     return in_cluster_secret() if cluster.source == ClusterSource.IN_CLUSTER else credential_open(cluster)
 
 
 def endpoint_of(source: str, secret: Secret) -> CheckedEndpoint:
-    """The checked endpoint of ``secret``. The sandbox listens on this machine alone, so that it needs no https."""
+    """Return the checked endpoint of ``secret``. The sandbox listens on this machine alone, so it needs no https."""
     return endpoint_check(secret.server, trusted=source in OWN_SOURCES, open=source == ClusterSource.SANDBOX)

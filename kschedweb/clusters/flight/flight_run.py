@@ -1,4 +1,4 @@
-"""One run of a flight recorder: reflectors bring news, one thread writes what becomes of them."""
+"""One run of a flight recorder: reflectors bring news, and one thread stores it."""
 
 from __future__ import annotations
 
@@ -24,10 +24,15 @@ from kschedweb.web.errors import ApplicationError
 if TYPE_CHECKING:
     from kschedweb.clusters.flight.models import FlightRecorder
 
-KEEP_EVERY = 5.0  # seconds
+# Seconds between two writes to the database.
+KEEP_EVERY = 5.0
+# Seconds that the thread waits for news.
 LONGEST_WAIT = 1.0
-AT_ONCE = 1000  # news
-TICK, STOOD_STILL = 1.0, 5.0  # seconds
+# News taken in one go, so that storing is not put off for ever.
+AT_ONCE = 1000
+# Seconds: a tick that comes more than five seconds late means that the process was suspended.
+TICK, STOOD_STILL = 1.0, 5.0
+# Seconds that a stop waits for each thread.
 STOP_SECONDS = 2.0
 logger = structlog.get_logger(__name__)
 
@@ -51,7 +56,7 @@ class FlightRun:
         return self._thread.is_alive()
 
     def start(self) -> None:
-        """Raises ApplicationError if the server is not allowed."""
+        """Start to follow and to record. Raises ApplicationError if the server is not allowed."""
         opens = openers.get_opener(self._recorder.cluster).open
         self._reflectors = [Reflector(opens, kind, self._queue_news, broken=self._queue_break) for kind in KINDS]
         for reflector in self._reflectors:
@@ -72,6 +77,7 @@ class FlightRun:
     # Threads of reflectors, and the clock's.
 
     def _queue_news(self, news: Message) -> None:
+        # The time is taken here, where news comes in, and not when the writing thread gets to it.
         at = self._now_micros()
         self._inbox.put(lambda: self._flight.take_news(at, news))
 
@@ -129,7 +135,7 @@ class FlightRun:
             services.recorder_trouble(recorder=self._recorder, problem=problems[0] if problems else "")
             connections.return_connection()
         except (DatabaseError, InterfaceError):
-            # What was heard waits in memory until the database is back.
+            # News waits in memory until the database is back.
             logger.warning("flight_recorder_without_database", cluster=self._recorder.cluster.name)
             connection.close()
         except ApplicationError as error:

@@ -8,7 +8,7 @@ from kschedweb.clusters.flight.services import LEAST_MIB, MOST_DAYS, MOST_MIB
 
 
 class RecorderForm(forms.Form):
-    """The switch, and how much is kept."""
+    """The switch of a recorder, and how much it keeps."""
 
     on = forms.BooleanField(label="Record this cluster always", required=False)
     days = forms.IntegerField(label="Keep for days", min_value=1, max_value=MOST_DAYS)

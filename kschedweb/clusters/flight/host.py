@@ -18,9 +18,12 @@ from kschedweb.clusters.flight.flight_run import FlightRun
 from kschedweb.web import connections
 from kschedweb.web.errors import ApplicationError
 
-QUEUE = "scheduler"  # of the Celery workers that host
-LOOK_INTERVAL = 3.0  # seconds between looks at the rows
-RETRY_PAUSE = 15.0  # seconds until a run that failed begins anew
+# The queue of the Celery workers that host recorders.
+QUEUE = "scheduler"
+# Seconds between looks at the rows.
+LOOK_INTERVAL = 3.0
+# Seconds until a run that failed starts again.
+RETRY_PAUSE = 15.0
 BETWEEN = "no process recorded: it was stopped, or the recorder was off"
 logger = structlog.get_logger(__name__)
 
@@ -31,6 +34,7 @@ class FlightHost:
     def __init__(self) -> None:
         self.identity = f"{socket.gethostname()}_{os.getpid()}_{uuid.uuid4()}"
         self._runs: dict[Any, FlightRun] = {}
+        # Monotonic seconds before which a recorder is not started again.
         self._again: dict[Any, float] = {}
         self._ended = threading.Event()
         self._thread = threading.Thread(target=self._run, name="flight-host", daemon=True)
@@ -55,7 +59,7 @@ class FlightHost:
                 connections.return_connection()
                 away = False
             except Exception:
-                # What runs goes on until the database is back.
+                # Runs in progress go on until the database is back. The warning is logged once for each outage.
                 if not away:
                     logger.warning("flight_host_waits", exc_info=True)
                 away = True
@@ -88,7 +92,7 @@ class FlightHost:
 
 
 class FlightStep(bootsteps.StartStopStep):
-    """The Celery step: included in workers that serve the queue ``scheduler``."""
+    """The Celery step, included in workers that serve the queue ``scheduler``."""
 
     requires = {"celery.worker.components:Pool"}
 

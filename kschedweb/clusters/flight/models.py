@@ -1,4 +1,4 @@
-"""Flight recorders: the switch of each cluster, and what was recorded."""
+"""Flight recorders: the switch of each cluster, and the recorded lines."""
 
 from __future__ import annotations
 
@@ -9,25 +9,29 @@ from django.db import models
 from kschedweb.accounts.row_access import Covered
 from kschedweb.clusters.models import Cluster
 
-DAYS, LIMIT_MIB = 7, 4096  # what a new recorder keeps at most
+# What a new recorder keeps at most.
+DAYS, LIMIT_MIB = 7, 4096
 
 
 class FlightRecorder(models.Model):
-    """Whether a cluster is recorded always, and how much is kept. One process records it: it holds the row."""
+    """The recorder of a cluster: whether it is on, and how much it keeps. One process records at a time."""
 
     cluster = models.OneToOneField(Cluster, primary_key=True, on_delete=models.CASCADE, related_name="flight_recorder")
     on = models.BooleanField(default=False)
     days = models.PositiveIntegerField(default=DAYS)
-    limit_mib = models.PositiveIntegerField(default=LIMIT_MIB)  # of stored bytes
+    # MiB of stored bytes.
+    limit_mib = models.PositiveIntegerField(default=LIMIT_MIB)
+    # The process that records; "" for none. It must renew its hold before ``held_until``.
     holder = models.CharField(max_length=300, blank=True, default="")
     held_until = models.DateTimeField(null=True)
-    problem = models.CharField(max_length=500, blank=True, default="")  # why nothing is recorded now
+    # Why nothing is recorded now; "" if all is well.
+    problem = models.CharField(max_length=500, blank=True, default="")
 
     objects = Covered("cluster", part=True)
 
 
 class Stretch(models.Model):
-    """A time in which everything was seen. Between two stretches is a gap; ``reason`` says why there is one before it.
+    """A time in which every change was seen. Between two stretches is a gap.
 
     Times are microseconds of the epoch, as in the lines. Nothing is known before ``began`` and after ``until``.
     """
@@ -36,8 +40,10 @@ class Stretch(models.Model):
     cluster = models.ForeignKey(Cluster, on_delete=models.CASCADE, related_name="stretches")
     began = models.BigIntegerField()
     until = models.BigIntegerField()
+    # Why there is a gap before this stretch.
     reason = models.CharField(max_length=500, blank=True)
-    missing = models.JSONField(default=list)  # kinds that could not be read
+    # Kinds that could not be read.
+    missing = models.JSONField(default=list)
 
     objects = Covered("cluster", part=True)
 
@@ -47,14 +53,19 @@ class Stretch(models.Model):
 
 
 class Segment(models.Model):
-    """Consecutive lines of a stretch (track.py). A ``full`` one has every object at its time; the last grows."""
+    """Consecutive lines of a stretch (track.py)."""
 
     stretch = models.ForeignKey(Stretch, on_delete=models.CASCADE, related_name="segments")
-    number = models.PositiveIntegerField()  # from 0 in its stretch
+    # From 0 in its stretch.
+    number = models.PositiveIntegerField()
+    # True if it has every object as of its time; otherwise it has changes only.
     full = models.BooleanField()
-    began = models.BigIntegerField()  # of its first line
-    content = models.BinaryField()  # zlib of lines
-    stored = models.PositiveBigIntegerField()  # bytes of content
+    # Microseconds of its first line.
+    began = models.BigIntegerField()
+    # Lines, compressed with zlib. The last segment of a stretch grows.
+    content = models.BinaryField()
+    # Bytes of ``content``.
+    stored = models.PositiveBigIntegerField()
 
     objects = Covered("stretch", part=True)
 

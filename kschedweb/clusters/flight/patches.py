@@ -1,6 +1,6 @@
-"""The difference of two JSON values as JSON: what a change of an object is stored as.
+"""The difference of two JSON values as JSON. Changes of objects are stored in this form.
 
-A patch is ``["v", value]`` (another value), ``["d", {key: patch}, [removed keys]]`` or ``["l", {index: patch}]``, of a
+A patch is ``["v", value]`` (another value), ``["d", {key: patch}, [removed keys]]`` or ``["l", {index: patch}]``, for a
 list that keeps its length. ``None`` means that nothing differs.
 """
 
@@ -12,7 +12,7 @@ Patch = list[Any]
 
 
 def make_patch(old: Any, new: Any) -> Patch | None:
-    """The patch that makes ``new`` of ``old``."""
+    """Return the patch that makes ``new`` of ``old``."""
     if isinstance(old, dict) and isinstance(new, dict):
         changed = {}
         for key, value in new.items():
@@ -25,12 +25,12 @@ def make_patch(old: Any, new: Any) -> Patch | None:
         patches = {index: make_patch(item, other) for index, (item, other) in enumerate(zip(old, new, strict=True))}
         changes = {str(index): patch for index, patch in patches.items() if patch is not None}
         return ["l", changes] if changes else None
-    # In Python 1 == True == 1.0; in JSON they differ.
+    # In Python 1 == True == 1.0, but in JSON they differ.
     return None if type(old) is type(new) and old == new else ["v", new]
 
 
 def apply_patch(old: Any, patch: Patch) -> Any:
-    """``old`` with ``patch`` applied; ``old`` is changed in place where it can be."""
+    """Return ``old`` with ``patch`` applied. ``old`` is changed in place where it can be."""
     if patch[0] == "v":
         return patch[1]
     if patch[0] == "l":

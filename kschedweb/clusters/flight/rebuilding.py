@@ -1,4 +1,4 @@
-"""A cluster as of a moment: a snapshot rebuilt from what its flight recorder kept, stored for a while."""
+"""A cluster as of a moment: a snapshot rebuilt from the flight recorder's lines, and stored for a while."""
 
 from __future__ import annotations
 
@@ -17,13 +17,15 @@ from kschedweb.web.errors import ApplicationError
 from kschedweb.web.moments import read_moment
 from kschedweb.web.own_stack import on_own_stack
 
-MAX_REBUILT = 8  # rebuilt snapshots of each cluster
+# Rebuilt snapshots kept for each cluster.
+MAX_REBUILT = 8
 INVALID = "Write a moment such as 2026-11-22T03:12Z, with an offset such as Z or +09:00."
+# A rebuild holds all objects in memory, so a process does one at a time.
 _one_at_a_time = threading.Lock()
 
 
 def moment_read(text: str, zone: str = "", path: str = "at") -> datetime:
-    """The moment that ``text`` names. Raises ApplicationError at the field ``path``."""
+    """Return the moment that ``text`` names. Raises ApplicationError at the field ``path``."""
     moment = read_moment(text, zone)
     if isinstance(moment, datetime):
         return moment
@@ -31,10 +33,11 @@ def moment_read(text: str, zone: str = "", path: str = "at") -> datetime:
 
 
 def snapshot_at(cluster: Cluster, at: datetime) -> Snapshot:
-    """The snapshot of ``cluster`` as of ``at``, without its content.
+    """Return the snapshot of ``cluster`` as of ``at``, without its content.
 
-    Raises NotFound where that is not known, which tells of the moments that are.
+    Raises NotFound for a moment that is not known; its message names moments that are.
     """
+    # Raises for a moment in the future: a snapshot of it could never have been stored.
     if at > timezone.now():
         selectors.stretch_at(cluster, at)
     with _one_at_a_time, paused_collector():
@@ -47,7 +50,7 @@ def _stored_snapshot(cluster: Cluster, at: datetime) -> Snapshot | None:
 
 
 def _rebuild_snapshot(cluster: Cluster, at: datetime) -> Snapshot:
-    """Rebuild it, even where another process does so meanwhile: either will do."""
+    """Rebuild the snapshot. Another process may do so at the same time; either result will do."""
     objects = selectors.objects_at(cluster, at)
     saved = on_own_stack(PreparedSnapshot.from_objects, cluster, objects, [], taken_at=at, moment=at).save()
     forget_rebuilt(cluster, keep=MAX_REBUILT)
@@ -55,7 +58,7 @@ def _rebuild_snapshot(cluster: Cluster, at: datetime) -> Snapshot:
 
 
 def forget_rebuilt(cluster: Cluster, *, keep: int) -> None:
-    """Delete rebuilt snapshots but the ``keep`` last ones; those that scenarios start from stay."""
+    """Delete rebuilt snapshots except the ``keep`` last ones. Those that scenarios start from stay."""
     rows = Snapshot.objects.filter(cluster=cluster, moment__isnull=False).order_by("-rebuilt")
     for old in list(rows.values_list("pk", flat=True)[keep:]):
         with suppress(ProtectedError):
@@ -63,7 +66,7 @@ def forget_rebuilt(cluster: Cluster, *, keep: int) -> None:
 
 
 def format_moment_param(moment: datetime) -> str:
-    """``moment`` as addresses have it: no finer than it has to be."""
+    """Return ``moment`` as addresses have it, with microseconds only if it has any."""
     utc = moment.astimezone(UTC)
     finest = "microseconds" if utc.microsecond else "seconds"
     return utc.isoformat(timespec=finest).replace("+00:00", "Z")

@@ -1,4 +1,4 @@
-"""Which moments of a cluster are known, and its objects at one of them."""
+"""The moments of a cluster that are known, and its objects at one of them."""
 
 from __future__ import annotations
 
@@ -17,20 +17,22 @@ from kschedweb.clusters.flight.track import Line, Replay
 from kschedweb.clusters.models import Cluster
 from kschedweb.web.errors import NotFound
 
-MOST_TOLD = 3  # times that an error names
+# Times that an error names.
+MOST_TOLD = 3
 
 
 @dataclass(frozen=True)
 class Gap:
-    """Nothing is known between the two; ``end`` is ``None`` while it lasts."""
+    """A time between two known ones."""
 
     start: datetime
+    # None while the gap lasts.
     end: datetime | None
     reason: str
 
 
 def to_micros(moment: datetime) -> int:
-    """``moment`` in microseconds of the epoch, exactly."""
+    """Return ``moment`` in microseconds of the epoch. Integer division keeps it exact."""
     return (moment - datetime(1970, 1, 1, tzinfo=UTC)) // timedelta(microseconds=1)
 
 
@@ -39,38 +41,38 @@ def moment_of(micro: int) -> datetime:
 
 
 def recorder_of(cluster: Cluster) -> FlightRecorder:
-    """The recorder of ``cluster``; an unsaved one that is off where nobody ever set it."""
+    """Return the recorder of ``cluster``; an unsaved one that is off if nobody ever set it."""
     return FlightRecorder.objects.filter(pk=cluster.pk).first() or FlightRecorder(cluster=cluster)
 
 
 def active_recorders() -> QuerySet[FlightRecorder]:
-    """The recorders that are on."""
+    """Return the recorders that are on."""
     return FlightRecorder.objects.filter(on=True).select_related("cluster").order_by("pk")
 
 
 def list_stretches(cluster: Cluster) -> QuerySet[Stretch]:
-    """The times of ``cluster`` that are known, oldest first."""
+    """Return the times of ``cluster`` that are known, oldest first."""
     return Stretch.objects.filter(cluster=cluster, until__gte=F("began"))
 
 
 def has_recording(cluster: Cluster) -> bool:
-    """Whether any moment of ``cluster`` is known."""
+    """Return whether any moment of ``cluster`` is known."""
     return list_stretches(cluster).exists()
 
 
 def stored_size(cluster: Cluster) -> int:
-    """The bytes that the recorder of ``cluster`` keeps."""
+    """Return the number of bytes that the recorder of ``cluster`` keeps."""
     return Segment.objects.filter(stretch__cluster=cluster).aggregate(sum=Sum("stored"))["sum"] or 0
 
 
 def list_gaps(cluster: Cluster) -> list[Gap]:
-    """The times between the known ones, oldest first."""
+    """Return the times between the known ones, oldest first."""
     stretches = list(list_stretches(cluster))
     return [Gap(moment_of(before.until), moment_of(after.began), after.reason) for before, after in pairwise(stretches)]
 
 
 def stretch_at(cluster: Cluster, at: datetime) -> Stretch:
-    """The stretch that knows ``at``. Raises NotFound, which says which moments there are."""
+    """Return the stretch that knows ``at``. Raises NotFound, whose message says which moments are known."""
     at_micros = to_micros(at)
     stretch = list_stretches(cluster).filter(began__lte=at_micros, until__gte=at_micros).last()
     if stretch is None:
@@ -100,7 +102,7 @@ def _format_utc(moment: datetime) -> str:
 
 
 def objects_at(cluster: Cluster, at: datetime) -> list[dict[str, Any]]:
-    """The objects of ``cluster`` at ``at``: everything that was heard up to then. Raises NotFound."""
+    """Return the objects of ``cluster`` at ``at``, with everything that was heard up to then. Raises NotFound."""
     stretch, at_micros = stretch_at(cluster, at), to_micros(at)
     replay = Replay()
     for line in lines_between(stretch, at_micros, at_micros):
@@ -109,15 +111,17 @@ def objects_at(cluster: Cluster, at: datetime) -> list[dict[str, Any]]:
 
 
 def lines_between(stretch: Stretch, first: int, last: int) -> Iterator[Line]:
-    """The lines from the full segment before ``first`` on, up to ``last``."""
+    """Yield the lines from the full segment before ``first`` on, up to ``last``."""
     segments = stretch.segments.filter(began__lte=last)
     full = segments.filter(full=True, began__lte=first).values_list("number", flat=True).last()
     if full is None:
         raise NotFound("What was recorded of this moment has just been deleted: it is older than what is kept.")
     rows = segments.filter(number__gte=full).values_list("number", "full", "content")
+    # Few at a time, since segments can be large.
     for number, whole, content in rows.iterator(chunk_size=4):
         if whole and number != full:
-            continue  # says what the lines before have said already
+            # Its lines repeat what the lines before have said already.
+            continue
         for line in json.loads(b"[" + b",".join(segment_lines(content)) + b"]"):
             if line[0] > last:
                 return

@@ -1,4 +1,4 @@
-"""Changes of flight recorders: the switch, who records, and the end of the ring."""
+"""Changes of flight recorders: the switch, the process that records, and the end of the ring."""
 
 from __future__ import annotations
 
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from kschedweb.accounts.models import User
     from kschedweb.clusters.models import Cluster
 
+# The limits of what a recorder may keep.
 MOST_DAYS, LEAST_MIB, MOST_MIB = 366, 16, 1 << 20
 
 
@@ -29,9 +30,9 @@ MOST_DAYS, LEAST_MIB, MOST_MIB = 366, 16, 1 << 20
 def recorder_set(
     *, user: User | None, cluster: Cluster, on: bool, days: int | None = None, limit_mib: int | None = None
 ) -> FlightRecorder:
-    """Switch the flight recorder of ``cluster``, and say how much it keeps; ``None`` leaves that as it is.
+    """Switch the flight recorder of ``cluster``, and set how much it keeps; ``None`` leaves that as it is.
 
-    Raises ``Conflict`` for a cluster that is not connected. What was recorded stays until the ring ends.
+    Raises ``Conflict`` for a cluster that is not connected. Recorded lines stay until the ring ends.
     """
     if on and cluster.source not in CONNECTED:
         raise Conflict.at("on", f"Cluster {cluster.name} is not connected: there is nothing to record.")
@@ -41,6 +42,7 @@ def recorder_set(
         raise ApplicationError.at("limit_mib", f"Keep from {LEAST_MIB} to {MOST_MIB:,} MiB.")
     options = {"on": on, "days": days, "limit_mib": limit_mib}
     changes: dict[str, Any] = {name: value for name, value in options.items() if value is not None}
+    # The process that records notices that it lost the row.
     if not on:
         changes |= {"holder": "", "held_until": None, "problem": ""}
     recorder, _ = FlightRecorder.objects.update_or_create(cluster=cluster, defaults=changes)
@@ -49,7 +51,8 @@ def recorder_set(
 
 
 def recorder_claim(*, recorder: FlightRecorder, holder: str) -> bool:
-    """Whether ``holder`` records for the next seconds: it did so far, or nobody does."""
+    """Return whether ``holder`` records for the next seconds: it did so before, or nobody does."""
+    # Now() is the database's clock: those of two machines may differ.
     free = Q(holder=holder) | Q(holder="") | Q(held_until=None) | Q(held_until__lt=Now())
     rows = FlightRecorder.objects.filter(free, pk=recorder.pk, on=True)
     return rows.update(holder=holder, held_until=Now() + HOLD_TIME) == 1
@@ -61,12 +64,12 @@ def holder_leave(*, cluster: UUID, holder: str) -> None:
 
 
 def recorder_trouble(*, recorder: FlightRecorder, problem: str) -> None:
-    """Tell why nothing is recorded; "" where all is well."""
+    """Store why nothing is recorded; "" if all is well."""
     FlightRecorder.objects.filter(pk=recorder.pk).exclude(problem=problem[:500]).update(problem=problem[:500])
 
 
 def ring_end(now: float | None = None) -> int:
-    """Delete what is older, or more, than each recorder keeps; returns the number of segments."""
+    """Delete whatever is older, or more, than each recorder keeps. Returns the number of segments."""
     deleted = 0
     for recorder in FlightRecorder.objects.select_related("cluster"):
         before = int(((now or time.time()) - recorder.days * 86_400) * 1e6)
@@ -77,8 +80,9 @@ def ring_end(now: float | None = None) -> int:
 
 
 def _empty_delete(cluster: Cluster) -> int:
-    """Delete stretches that ended before anything of them was sure."""
+    """Delete stretches that ended before anything in them was certain."""
     empty = Stretch.objects.filter(cluster=cluster, until__lt=F("began"))
+    # The newest may be one that has just begun.
     newest = Stretch.objects.filter(cluster=cluster).values_list("pk").last()
     deleted, _ = empty.exclude(pk=newest[0]).delete() if newest else (0, {})
     return deleted
@@ -91,7 +95,7 @@ def _old_delete(cluster: Cluster, before: int) -> int:
             deleted += stretch.segments.count()
             stretch.delete()
             continue
-        # The full segment before the horizon is what the moments after it are made of.
+        # Moments after the horizon are rebuilt from the last full segment before it, so that one stays.
         first = stretch.segments.filter(full=True, began__lte=before).last()
         deleted += _begin_with(stretch, first) if first is not None else 0
     return deleted
@@ -103,7 +107,8 @@ def _large_delete(cluster: Cluster, limit: int) -> int:
         first = next(iter(stretch.segments.filter(full=True)[1:2]), None)
         if first is None:
             if selectors.list_stretches(cluster).last() == stretch:
-                return deleted  # the newest is what records now
+                # The newest stretch is the one that is being recorded.
+                return deleted
             size = stretch.segments.aggregate(sum=Sum("stored"))["sum"] or 0
             deleted += stretch.segments.count()
             stretch.delete()

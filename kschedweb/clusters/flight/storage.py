@@ -15,11 +15,17 @@ from kschedweb.clusters.flight.track import Track
 from kschedweb.clusters.models import Cluster
 from kschedweb.web.errors import Conflict
 
+# zlib's own default.
 LEVEL = 6
-CHUNK = 512 * 1024  # bytes of text, after which a new segment begins
-LEAST_BETWEEN, SHARE_BETWEEN = 1 << 20, 0.1  # a full segment again after so much text, and so much of a full one
-MOST_BETWEEN = 3_600_000_000  # microseconds; or after this time
-MOST_WAITING = 64 << 20  # bytes of text that wait in memory while the database is away
+# Bytes of text, after which a new segment begins.
+CHUNK = 512 * 1024
+# A full segment follows after so many bytes of changes, or this share of a full one, whichever is more.
+LEAST_BETWEEN, SHARE_BETWEEN = 1 << 20, 0.1
+# Microseconds; a full segment follows after this time in any case.
+MOST_BETWEEN = 3_600_000_000
+# Bytes of text that wait in memory while the database is away.
+MOST_WAITING = 64 << 20
+# How long a process may stay silent before another one takes over.
 HOLD_TIME = timedelta(seconds=15)
 
 
@@ -29,15 +35,18 @@ class RecorderLost(Conflict):
 
 @dataclass
 class OpenSegment:
-    """A segment that takes lines; compressed as they come."""
+    """A segment that takes lines, which are compressed as they come."""
 
     number: int
     full: bool
+    # Microseconds of its first line.
     start: int
     compressor: zlib._Compress = field(default_factory=lambda: zlib.compressobj(LEVEL))
     parts: list[bytes] = field(default_factory=list)
-    size: int = 0  # bytes of text
-    stored_size: int = 0  # of which the database has these
+    # Bytes of text.
+    size: int = 0
+    # Bytes of text that the database has.
+    stored_size: int = 0
 
     def add(self, line: bytes) -> None:
         self.parts.append(self.compressor.compress(line + b"\n"))
@@ -45,6 +54,7 @@ class OpenSegment:
 
     @property
     def content(self) -> bytes:
+        # A copy is flushed, so that the compressor itself can go on.
         return b"".join(self.parts) + self.compressor.copy().flush()
 
 
@@ -53,7 +63,7 @@ class Tape:
 
     def __init__(self, cluster: Cluster, holder: str, track: Track, at: int, reason: str, missing: list[str]) -> None:
         self._cluster, self._holder, self._track = cluster, holder, track
-        # Nothing is known before every watch was heard once more: its connection may be dead already.
+        # Nothing is known before every watch was heard once more, since its connection may be dead already.
         self._stretch = Stretch(cluster=cluster, began=at, until=at - 1, reason=reason[:500], missing=missing)
         self._waiting: list[OpenSegment] = []
         self._numbers, self._fresh = 0, True
@@ -61,7 +71,7 @@ class Tape:
 
     @property
     def waiting_size(self) -> int:
-        """Bytes of text that are not stored yet."""
+        """The bytes of text that are not stored yet."""
         return sum(segment.size - segment.stored_size for segment in self._waiting)
 
     def add(self, at: int, line: bytes) -> None:
@@ -91,13 +101,14 @@ class Tape:
         return segment
 
     def store_lines(self, known_until: int) -> None:
-        """Store all lines; everything up to ``known_until`` is known.
+        """Store all lines. Everything up to ``known_until`` is known.
 
-        Raises ``RecorderLost`` where another process records.
+        Raises ``RecorderLost`` if another process records.
         """
         known_until = max(self._stretch.until, known_until)
         grown = [segment for segment in self._waiting if segment.size > segment.stored_size or self._fresh]
         with transaction.atomic():
+            # First, so that a process that lost the row writes nothing.
             self._renew_hold()
             if self._fresh:
                 self._stretch.save(force_insert=True)
@@ -120,10 +131,11 @@ class Tape:
         last = self._waiting[-1]
         last.stored_size = last.size
         if last.full:
-            last.parts = []  # it takes no more lines
+            # It takes no more lines, so its parts need no memory.
+            last.parts = []
         self._waiting = [last]
 
 
 def segment_lines(content: bytes | memoryview) -> Iterator[bytes]:
-    """The lines of a segment."""
+    """Return the lines of a segment."""
     return iter(zlib.decompress(content).splitlines())

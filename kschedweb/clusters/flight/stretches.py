@@ -1,7 +1,7 @@
-"""What becomes of the news of a cluster: a stretch as long as every watch is heard, and a gap where one is not.
+"""Turns the news of a cluster into stretches: one lasts as long as every watch is heard; a gap follows if one is not.
 
-It has no thread, clock or connection: the run feeds it (recording.py). Times are microseconds of the epoch at which
-news came in.
+This has no thread, clock or connection: ``flight_run`` feeds it. Times are microseconds of the epoch at which news came
+in.
 """
 
 from __future__ import annotations
@@ -16,29 +16,36 @@ from kschedweb.clusters.following.reflector import Bookmark, Changed, Listed, Me
 if TYPE_CHECKING:
     from kschedweb.clusters.models import Cluster
 
-SETTLE = 1_000_000  # microseconds after a watch is heard again, in which it may still tell of what was missed
+# Microseconds after a watch is heard again, in which it may still report what was missed.
+SETTLE = 1_000_000
 
 
 class Flight:
-    """The recording of ``cluster`` by ``holder``; ``reason`` says why nothing was recorded before."""
+    """The recording of ``cluster`` by ``holder``. ``reason`` says why nothing was recorded before."""
 
     def __init__(self, cluster: Cluster, holder: str, kinds: Iterable[str], reason: str) -> None:
         self._cluster, self._holder, self._reason = cluster, holder, reason
         self._track = Track()
-        self._silent = set(kinds)  # kinds that were not heard since their watch began, or broke
-        self._absent: set[str] = set()  # kinds that cannot be read
+        # Kinds that were not heard since their watch began, or broke.
+        self._silent = set(kinds)
+        # Kinds that cannot be read.
+        self._absent: set[str] = set()
+        # The last time at which each kind was heard.
         self._heard: dict[str, int] = {}
+        # When the last watch is settled, and the latest time that was given.
         self._settled = self._last = 0
         self.tape: Tape | None = None
-        self._ended: list[tuple[Tape, int]] = []  # stretches whose last lines are not stored yet
+        # Stretches whose last lines are not stored yet.
+        self._ended: list[tuple[Tape, int]] = []
 
     @property
     def known_until(self) -> int:
-        """Up to when everything is known."""
+        """The time up to which everything is known."""
         return min(self._heard[kind] for kind in self._heard.keys() - self._absent)
 
     def take_news(self, at: int, news: Message) -> None:
-        """News that came in ``at``."""
+        """Take news that came in at ``at``."""
+        # Lines must be in order of time, whatever the clock does.
         self._last = at = max(at, self._last)
         if isinstance(news, Listed):
             self._take_list(at, news)
@@ -61,7 +68,7 @@ class Flight:
                 self.end_stretch(news.problem)
             self._silent.discard(news.kind)
             return
-        # A list after the first one says what is there, and not when it came.
+        # A list after the first one says which objects exist, but not when they changed.
         self._absent.discard(news.kind)
         self.end_stretch(f"the watch of {news.kind} objects had to begin anew ({news.reason})")
         self._settled = at + SETTLE
@@ -78,26 +85,27 @@ class Flight:
                 return iter(())
 
     def note_broken(self, at: int, kind: str, problem: str) -> None:
-        """The watch of ``kind`` lost its connection: what changed since it was last heard comes late."""
+        """Note that the watch of ``kind`` lost its connection. Changes since it was last heard come late."""
         self._last = max(at, self._last)
         if kind not in self._absent:
             self._silent.add(kind)
             self.end_stretch(f"the watch of {kind} objects was interrupted: {problem}")
 
     def stood_still(self, at: int) -> None:
-        """The process did not run for a while: what it hears now may be old."""
+        """Note that the process did not run for a while, so that its news may be old."""
         self._last = max(at, self._last)
         self._silent |= self._heard.keys() - self._absent
         self.end_stretch("the process that records stood still")
 
     def end_stretch(self, reason: str) -> None:
-        """A gap begins, if there is none."""
+        """Begin a gap, unless there is one already."""
         if self.tape is not None:
             self._ended.append((self.tape, self.known_until))
             self.tape, self._reason = None, reason
 
     def store_known(self, at: int) -> None:
-        """Store what is known; ``at`` is the time now. Raises DatabaseError and ``Lost``."""
+        """Store what is known; ``at`` is the time now. Raises DatabaseError and ``RecorderLost``."""
+        # A stretch leaves the list only once it is stored, so that an error loses nothing.
         while self._ended:
             tape, tape_end = self._ended[0]
             tape.store_lines(tape_end)

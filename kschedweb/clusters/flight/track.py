@@ -1,7 +1,8 @@
-"""A cluster's objects as lines: whole ones, and what changed of each. Of one process, without a database.
+"""A cluster's objects as lines: whole ones, and the changes of each. It is of one process, without a database.
 
-A line is ``[time, how, kind, key, value]``: microseconds of the epoch; ``=`` a whole object, ``~`` a patch of the one
-before (patches.py), ``-`` an object that is gone; "namespace/name", or the name alone.
+A line is ``[time, how, kind, key, value]``. The time is in microseconds of the epoch. ``how`` is ``=`` for a whole
+object, ``~`` for a patch of the one before (patches.py), ``-`` for an object that is gone. The key is "namespace/name",
+or "/name".
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ class Track:
         return len(self._known)
 
     def take_list(self, kind: str, items: Iterable[Json], at: int) -> Iterator[bytes]:
-        """The lines that a list of all objects of ``kind`` makes."""
+        """Yield the lines that a list of all objects of ``kind`` makes."""
         raw_by_key = {key: raw for raw in items if (key := object_key(raw)) is not None}
         for gone_key in [key for known_kind, key in self._known if known_kind == kind and key not in raw_by_key]:
             yield from self._remove_key(kind, gone_key, at)
@@ -42,7 +43,7 @@ class Track:
             yield from self.take_changed(kind, raw, at)
 
     def take_changed(self, kind: str, raw: Json, at: int) -> Iterator[bytes]:
-        """The lines of an object that was added or changed: one, or none if it is as it was."""
+        """Yield the line of an object that was added or changed; none if it is the same."""
         key = object_key(raw)
         if key is None:
             return
@@ -55,10 +56,11 @@ class Track:
             yield _whole_line(at, kind, key, text)
         elif patch is not None:
             line = dump_json([at, CHANGED, kind, key, patch])
+            # A patch of most of an object can be longer than the object.
             yield line if len(line) < len(text) else _whole_line(at, kind, key, text)
 
     def take_removed(self, kind: str, raw: Json, at: int) -> Iterator[bytes]:
-        """The line of an object that was deleted."""
+        """Yield the line of an object that was deleted."""
         if (key := object_key(raw)) is not None:
             yield from self._remove_key(kind, key, at)
 
@@ -67,11 +69,12 @@ class Track:
             yield dump_json([at, REMOVED, kind, key])
 
     def whole_lines(self, at: int) -> Iterator[bytes]:
-        """The lines of everything that is known."""
+        """Yield the lines of everything that is known."""
         return (_whole_line(at, kind, key, text) for (kind, key), text in self._known.items())
 
 
 def _whole_line(at: int, kind: str, key: str, text: bytes) -> bytes:
+    # The text is JSON already: encoding it again would cost most of the time of a full segment.
     return dump_json([at, WHOLE, kind, key])[:-1] + b"," + text + b"]"
 
 

@@ -38,7 +38,7 @@ GAPS_SHOWN = 50
 @require_http_methods(["GET", "HEAD", "POST"])
 @requires(Action.VIEW)
 def show_recorder(request: PageRequest, name: str) -> HttpResponseBase:
-    """What is recorded of a cluster, its gaps, and what can be made of a moment (?at=) or a range."""
+    """Show the recorder of a cluster, its gaps, and what can be made of a moment (?at=) or a range."""
     cluster = clusters.cluster_get(name)
     if request.method == "POST":
         return _set_recorder(request, cluster)
@@ -96,7 +96,7 @@ def _render_input(name: str, value: datetime) -> str:
 @requires(Action.VIEW, in_part=True)
 @page_part
 def choose_moment(request: PageRequest, name: str) -> HttpResponse:
-    """Go to the page ?next as of ?at, which is in the person's zone."""
+    """Redirect to the page ?next as of ?at, which is in the person's zone."""
     cluster, zone = clusters.cluster_get(name), request.GET.get(PARAMETER, "")
     target = request.GET.get("next", "/")
     if not url_has_allowed_host_and_scheme(target, {request.get_host()}, require_https=request.is_secure()):

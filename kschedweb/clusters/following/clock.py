@@ -6,7 +6,9 @@ import time
 
 
 class SteadyClock:
-    """Monotonic seconds of the epoch: the system's clock at creation, plus monotonic time since then."""
+    """A clock in seconds of the epoch that never goes back: the system's time at creation, plus monotonic time since
+    then.
+    """
 
     def __init__(self) -> None:
         self._base = time.time() - time.monotonic()

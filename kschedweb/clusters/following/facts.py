@@ -1,4 +1,4 @@
-"""Facts about pods for writing to them: the watch updates them, and writing threads read them."""
+"""Facts about pods that writing needs. The watch updates them, and writing threads read them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ Json = dict[str, Any]
 
 
 class NamedObject(Protocol):
-    """A pod, or a group of pods, identified by all three."""
+    """A pod or a group of pods, identified by all three attributes."""
 
     @property
     def namespace(self) -> str: ...
@@ -37,7 +37,7 @@ UNKNOWN = PodFacts()
 
 
 class KnownPods:
-    """Facts by uid. One thread writes, any number read."""
+    """Facts by uid. One thread writes, any number of threads read."""
 
     def __init__(self) -> None:
         self._facts: dict[str, PodFacts] = {}
@@ -61,5 +61,5 @@ class KnownPods:
             self.remove_pod(uid)
 
     def facts_of(self, uid: str) -> PodFacts:
-        """The known facts; empty for an unknown pod."""
+        """Return the known facts; empty for an unknown pod."""
         return self._facts.get(uid, UNKNOWN)

@@ -1,8 +1,8 @@
 """Follows one kind of a cluster's objects: a list, then every change.
 
-It works as client-go's reflector: a first list from the API server's cache, then a watch with bookmarks; a new watch
-from the same resource version if the connection breaks, a new list if that version has expired, with backoff in
-between.
+It works as client-go's reflector: a first list comes from the API server's cache, then a watch with bookmarks. If the
+connection breaks, a new watch starts from the same resource version; if that version has expired, a new list is read.
+Backoff comes in between.
 """
 
 from __future__ import annotations
@@ -27,36 +27,40 @@ log = structlog.get_logger(__name__)
 
 Json = dict[str, Any]
 
-FIRST_REST, FACTOR, LONGEST_REST, QUIET = 0.8, 2.0, 30.0, 120.0  # seconds; with jitter up to twice as long
-WATCH_SECONDS = (240.0, 360.0)  # the server ends a watch after a random time between these
-IDLE_SECONDS = 90.0  # bookmarks come about once a minute; longer silence means a dead connection
-SHORT_SECONDS = 1.0  # a watch that ends sooner without an event is an error
-MOST_BREAKS = 5  # consecutive breaks without an event, after which a list is tried
-MOST_REFUSALS = 3  # 403 and 404 may pass while a server starts
-# kube-scheduler also leaves out finished pods; in the watch they appear as deleted
+# Seconds, with jitter up to twice as long: client-go's backoff of a reflector.
+FIRST_REST, FACTOR, LONGEST_REST, QUIET = 0.8, 2.0, 30.0, 120.0
+# Seconds; the server ends a watch after a random time between these.
+WATCH_SECONDS = (240.0, 360.0)
+# Seconds; bookmarks come about once a minute, so longer silence means a dead connection.
+IDLE_SECONDS = 90.0
+# Seconds; a watch that ends sooner without an event is an error.
+SHORT_SECONDS = 1.0
+# Consecutive breaks without an event, after which a list is tried.
+MOST_BREAKS = 5
+# Statuses 403 and 404 may pass while a server starts.
+MOST_REFUSALS = 3
+# kube-scheduler leaves out finished pods, too; the watch reports them as deleted.
 FIELD_SELECTORS: Mapping[str, str] = {"Pod": "status.phase!=Succeeded,status.phase!=Failed"}
 
 
 @dataclass(frozen=True, slots=True)
 class Listed:
-    """All objects of ``kind``; other known ones are gone.
-
-    ``removed`` has those of them known from earlier lists (metadata only). ``reason`` is why the list was read: start,
-    expired (resource version), broken (connection), error. ``problem`` says why the kind cannot be read; then there are
-    no objects.
-    """
+    """All objects of ``kind``; other known ones are gone."""
 
     kind: str
     items: list[Json]
     resource_version: str
+    # Why the list was read: start, expired (resource version), broken (connection), or error.
     reason: str
+    # The objects of earlier lists that are gone, as metadata only.
     removed: tuple[Json, ...] = ()
+    # Why the kind cannot be read; then there are no objects. "" if it can.
     problem: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Changed:
-    """``raw`` was added or changed."""
+    """An object that was added or changed."""
 
     kind: str
     raw: Json
@@ -64,7 +68,7 @@ class Changed:
 
 @dataclass(frozen=True, slots=True)
 class Removed:
-    """``raw``, in its last state, was deleted."""
+    """An object that was deleted, in its last state."""
 
     kind: str
     raw: Json
@@ -72,7 +76,7 @@ class Removed:
 
 @dataclass(frozen=True, slots=True)
 class Bookmark:
-    """Nothing of ``kind`` changed up to ``resource_version``."""
+    """A message that nothing of ``kind`` changed up to ``resource_version``."""
 
     kind: str
     resource_version: str
@@ -82,7 +86,7 @@ Message = Listed | Changed | Removed | Bookmark
 
 
 class Backoff:
-    """Delays that double from 0.8 s to 30 s, with random jitter up to a factor of 2; reset after two quiet minutes."""
+    """Delays that double from 0.8 s to 30 s, with random jitter up to a factor of 2. Two quiet minutes reset them."""
 
     def __init__(
         self, clock: Callable[[], float] = time.monotonic, chance: Callable[[], float] = random.random
@@ -91,7 +95,7 @@ class Backoff:
         self._next, self._at = FIRST_REST, -QUIET
 
     def next_delay(self) -> float:
-        """The next delay in seconds."""
+        """Return the next delay in seconds."""
         now = self._clock()
         if now - self._at > QUIET:
             self._next = FIRST_REST
@@ -104,8 +108,8 @@ class Reflector:
     """Follows ``kind`` in its own thread and sends messages to ``sink``: first a ``Listed``, then changes in order.
 
     ``open_client`` returns a client for each list, so that new credentials are used. ``broken`` is called with the kind
-    and the problem when the connection of a watch is lost: until the next message nobody knows of changes in time.
-    ``end`` stops it.
+    and the problem when the connection of a watch is lost: until the next message, changes may come late. ``end`` stops
+    it.
     """
 
     def __init__(
@@ -128,7 +132,8 @@ class Reflector:
         self._stop, self._lock = threading.Event(), threading.Lock()
         self._client: Client | None = None
         self._version, self._unavailable = "", False
-        self._known: dict[str, str] = {}  # uid by "namespace/name"
+        # Uids by "namespace/name".
+        self._known: dict[str, str] = {}
         self._refusals, self._reason = 0, "start"
         self._heard = time.monotonic()
         self._thread = threading.Thread(target=self.run, name=f"reflector-{kind.name}", daemon=True)
@@ -152,7 +157,7 @@ class Reflector:
         self._thread.start()
 
     def end(self) -> None:
-        """Stop from any thread, also while waiting for the server. ``join`` waits for the end."""
+        """Stop, from any thread, even while it waits for the server. ``join`` waits for the end."""
         self._stop.set()
         with self._lock:
             if self._client is not None:
@@ -190,7 +195,8 @@ class Reflector:
         log.info("cannot follow", kind=self.kind.name, error=error.detail)
         code = error.code if isinstance(error, ClusterError) else 0
         self._refusals = self._refusals + 1 if code in (403, 404) else 0
-        enough = 1 if self.kind.optional and code == 404 else MOST_REFUSALS  # few clusters have these
+        # Few clusters serve these, so one 404 is enough.
+        enough = 1 if self.kind.optional and code == 404 else MOST_REFUSALS
         if self._refusals < enough or self.synced or self.kind.needed:
             return
         # The scheduler works without kinds that it may not read or that this cluster does not serve.
@@ -204,7 +210,7 @@ class Reflector:
         try:
             items, version = self._read_list(client)
         except ClusterError as error:
-            # the version has expired, or the server's cache is older: read from etcd
+            # The version has expired, or the server's cache is older (504): read from etcd.
             if not (isinstance(error, ResourceExpired) or error.code == 504) or not self._version:
                 raise
             self._unavailable = True
@@ -219,7 +225,7 @@ class Reflector:
 
     def _read_list(self, client: Client) -> tuple[list[Json], str]:
         at: dict[str, object] = {} if self._unavailable else {"resourceVersion": self._version or "0"}
-        # without a limit, the list comes from the API server's cache; only consistent reads are paged
+        # Without a limit, the list comes from the API server's cache; only consistent reads are paged.
         limit = {} if self._unavailable else {"limit": 0}
         items: list[Json] = []
         version = ""
@@ -234,7 +240,7 @@ class Reflector:
     # Watching.
 
     def _watch(self, client: Client) -> str:
-        """Watch until a new list is needed; returns the reason."""
+        """Watch until a new list is needed. Returns the reason."""
         breaks = 0
         while not self._stop.is_set():
             start = time.monotonic()
@@ -254,7 +260,7 @@ class Reflector:
         raise Stopped
 
     def _follow_watch(self, client: Client) -> tuple[bool, ClusterError | None]:
-        """One watch from the last resource version; returns whether it had events, and its error."""
+        """Run one watch from the last resource version. Returns whether it had events, and its error."""
         heard = False
         try:
             for event in self._open_watch(client):
@@ -295,7 +301,7 @@ class Reflector:
 
 
 def _is_busy(error: ClusterError | None) -> bool:
-    """Whether the server is away or overloaded, so that a list would not help."""
+    """Return whether the server is away or overloaded, so that a list would not help."""
     return error is not None and (error.code == 429 or not error.reached)
 
 

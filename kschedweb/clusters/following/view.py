@@ -1,6 +1,6 @@
 """A read-only cluster in memory, which reflectors keep up to date.
 
-Each reflector has a thread that brings events, and other threads read; a lock serialises them.
+Each reflector has a thread that brings events, and other threads read. A lock serialises them.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from kschedweb.engine.state.snapshot import Snapshot
     from kschedweb.engine.state.watermarks.table import Watermarks
 
-# The API server sends something at least once a minute, and a watch ends after six.
-STALE = 120.0  # seconds
+# Seconds: the API server sends something at least once a minute, and a watch ends after six.
+STALE = 120.0
 NEEDED = frozenset(kind.name for kind in KINDS if kind.needed)
 
 
@@ -44,7 +44,8 @@ class View:
         self._loop = LiveLoop(configuration)
         self._clock, self._now = clock, now or SteadyClock()
         self._lock = RLock()
-        self._heard: dict[str, float] = {}  # kind -> time of its last message
+        # The time of each kind's last message.
+        self._heard: dict[str, float] = {}
         self._listed: set[str] = set()
 
     def replace(self, kind: str, items: Iterable[Json]) -> None:
@@ -67,30 +68,30 @@ class View:
             self.note_heard(kind)
 
     def note_heard(self, kind: str) -> None:
-        """Record a message about ``kind``: its objects are up to date now."""
+        """Note a message about ``kind``: its objects are up to date now."""
         self._heard[kind] = self._clock()
 
     def measured(self, watermarks: Watermarks | None) -> None:
-        """Set new watermarks; with ``None``, those in the objects' annotations count."""
+        """Set new watermarks. With ``None``, those in the objects' annotations count."""
         with self._lock:
             self._loop.update_watermarks(watermarks, self._now())
 
     @contextmanager
     def reading(self) -> Iterator[Snapshot]:
-        """A context with the current cluster, which does not change meanwhile. Copy it before changes."""
+        """Give the current cluster, which does not change inside the context. Copy it before changes."""
         with self._lock:
             snapshot = self._loop.snapshot
             snapshot.now = self._now()
             yield snapshot
 
     def pod(self, uid: str) -> Pod | None:
-        """The last known state of the pod."""
+        """Return the last known state of the pod."""
         with self._lock:
             return self._loop.find_pod(uid)
 
     @property
     def synced(self) -> bool:
-        """Whether nodes and pods were listed."""
+        """True once nodes and pods were listed."""
         return self._listed >= NEEDED
 
     @property
@@ -103,7 +104,7 @@ class View:
 
 
 def follow_cluster(cluster: Cluster, view: View) -> Callable[[], None]:
-    """Start reflectors that update ``view``; returns a function that stops them."""
+    """Start reflectors that update ``view``. Returns a function that stops them."""
 
     def take_message(message: Message) -> None:
         if isinstance(message, Listed):

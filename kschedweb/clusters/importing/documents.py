@@ -1,7 +1,7 @@
-"""Reads untrusted JSON and YAML exactly, within limits, for which what aliases of YAML bring counts too.
+"""Reads untrusted JSON and YAML exactly, within limits. Values that YAML's aliases bring count as well.
 
-Both result in JSON values (mappings with text keys, lists, text, 64-bit integers, finite numbers, booleans, null), so
-that the format does not matter.
+Both formats give JSON values (mappings with text keys, lists, text, 64-bit integers, finite numbers, booleans, null),
+so that the format does not matter.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from kschedweb.engine.documents.values import read_documents
 from kschedweb.engine.documents.yaml_events import Bounds, Reason, RefusedError
 from kschedweb.web.errors import ApplicationError
 
+# First bytes of files that people send by mistake, so that the message can name the format.
 MAGIC = {
     b"\x1f\x8b": "gzip",
     b"PK\x03\x04": "zip",
@@ -29,26 +30,30 @@ MAGIC = {
     b"%PDF": "PDF",
     b"\x7fELF": "ELF",
 }
-# an escape that some databases refuse: a lone surrogate, or NUL
+# Escapes that some databases refuse: a lone surrogate, or NUL. Only texts with one are searched value by value.
 SUSPICIOUS = re.compile(r"\\u(?:[dD][89a-fA-F]|0000)")
 
 
 class UntrustedTextError(ApplicationError):
-    """A refused text; the message says where and why."""
+    """A refused text. The message says where and why."""
 
 
 @dataclass(frozen=True)
 class TextLimits:
-    """Limits of a text: bytes (fewer for YAML, which is slower to read), levels of nesting, and values."""
+    """Limits of a text."""
 
+    # Bytes.
     size: int
+    # Levels of nesting.
     depth: int
+    # Values, keys not counted.
     nodes: int
+    # Bytes of YAML, which is slower to read and needs more memory than JSON.
     yaml_size: int = 16 * 1024 * 1024
 
 
 def documents_read(data: str | bytes, limits: TextLimits) -> list[Any]:
-    """The documents in ``data``: JSON (one or several, concatenated) or YAML (separated by ``---``)."""
+    """Return the documents in ``data``: JSON (one or several, concatenated) or YAML (separated by ``---``)."""
     if len(data) > limits.size:
         raise UntrustedTextError(
             f"The text is larger than {size_text(limits.size)}, which is the most that is taken.", status=413
@@ -72,7 +77,7 @@ def documents_read(data: str | bytes, limits: TextLimits) -> list[Any]:
 
 
 def text_decode(data: bytes) -> str:
-    """``data`` as text: UTF-8, or UTF-16 with a BOM, as some shells write it."""
+    """Return ``data`` as text: UTF-8, or UTF-16 with a BOM, as some shells write it."""
     for magic, name in MAGIC.items():
         if data.startswith(magic):
             raise UntrustedTextError(f"This is a {name} file: unpack it and send the JSON or YAML inside.")
@@ -88,6 +93,7 @@ def size_text(size: int) -> str:
 
 
 def _parse_int(text: str) -> int:
+    # The length is checked first: converting very long digits takes quadratic time.
     if len(text) > 20 or not -(2**63) <= (number := int(text)) < 2**63:
         raise UntrustedTextError(f"The number {text[:24]}… is too large: numbers have 64 bits.")
     return number
@@ -104,16 +110,16 @@ def _parse_float(text: str) -> float:
 
 
 def json_decoder() -> json.JSONDecoder:
-    """A strict JSON decoder: no repeated keys, no numbers beyond 64 bits."""
+    """Return a strict JSON decoder: no repeated keys, no numbers beyond 64 bits."""
     return json.JSONDecoder(
         object_pairs_hook=_build_mapping, parse_constant=_no_constant, parse_int=_parse_int, parse_float=_parse_float
     )
 
 
 def count_values(value: Any, limits: TextLimits, depth: int, text: str, start: int, end: int) -> int:
-    """The number of values in ``value``, which was read from ``text[start:end]`` at nesting ``depth``.
+    """Return the number of values in ``value``, which was read from ``text[start:end]`` at nesting ``depth``.
 
-    Raises DocumentError if it exceeds ``limits``, or has text that cannot be stored.
+    Raises UntrustedTextError if it exceeds ``limits``, or has text that cannot be stored.
     """
     strings = SUSPICIOUS.search(text, start, end) is not None
     if not strings and not isinstance(value, (dict, list)):
@@ -126,6 +132,7 @@ def _read_json(text: str, limits: TextLimits) -> list[Any]:
     parsed, position = [], 0
     try:
         while position < len(text):
+            # In steps, because lstrip of the whole rest would copy it for every document.
             position += len(text[position : position + 64]) - len(text[position : position + 64].lstrip())
             if position < len(text) and not text[position].isspace():
                 document, position = decoder.raw_decode(text, position)
@@ -140,6 +147,7 @@ def _read_json(text: str, limits: TextLimits) -> list[Any]:
 
 
 def _build_mapping(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    # Kubernetes' lists repeat the same keys thousands of times; interned, each is in memory once.
     mapping = {intern(key): value for key, value in pairs}
     if len(mapping) != len(pairs):
         seen_keys: set[str] = set()
@@ -153,10 +161,11 @@ def _no_constant(name: str) -> NoReturn:
 
 
 def _count_values(values: list[Any], limits: TextLimits, *, strings: bool) -> int:
-    """The number of values.
+    """Return the number of values.
 
-    Raises DocumentError for too deep nesting, too many values, or (with ``strings``) text that cannot be stored.
+    Raises UntrustedTextError for too deep nesting, too many values, or (with ``strings``) text that cannot be stored.
     """
+    # Level by level instead of recursively, so that deep nesting cannot exhaust Python's stack.
     level: list[Any] = values
     count = 0
     for _ in range(limits.depth + 1):

@@ -36,27 +36,32 @@ from kschedweb.web.errors import ApplicationError
 
 Json = dict[str, Any]
 
+# Levels of nesting; no Kubernetes object comes near it.
 DEPTH = 64
-LEAST_VALUES, BYTES_A_VALUE = 1_000_000, 12  # values that are always allowed, and bytes per value beyond these
+# Values that are always allowed, and bytes per value beyond these.
+LEAST_VALUES, BYTES_A_VALUE = 1_000_000, 12
 MOST_OBJECTS = 200_000
-PIECE = 256 * 1024  # bytes read at a time
+# Bytes read at a time.
+PIECE = 256 * 1024
 NAME = re.compile(r"[a-z0-9]([-a-z0-9.:]{0,251}[a-z0-9])?")
 MAP_KEY = re.compile(r"\['([^']*)'\]")
 NAMESPACE = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
 
 
 class ImportFailed(ApplicationError):
-    """A refused file; nothing of it is stored."""
+    """A refused file. Nothing of it is stored."""
 
 
 @dataclass
 class Import:
-    """The content of the files: objects to store, and left out ones with reasons."""
+    """The content of the files: objects to store, and problems with others."""
 
     objects: list[Json] = field(default_factory=list)
     problems: list[Problem] = field(default_factory=list)
+    # Objects that are left out; ``problems`` names only the first ones.
     left_out: int = 0
-    version: str = ""  # of the API server, where a file says it
+    # The version of the API server, where a file says it; "" if none does.
+    version: str = ""
 
     def leave_out(self, name: str, reason: str) -> None:
         """Record an object that is left out."""
@@ -74,12 +79,12 @@ Heard = Callable[[int], None]
 
 
 def most_values(limit: int) -> int:
-    """The limit of values in a text of at most ``limit`` bytes: they need more memory than the text itself."""
+    """Return the limit of values in a text of at most ``limit`` bytes. Values need more memory than the text itself."""
     return max(LEAST_VALUES, limit // BYTES_A_VALUE)
 
 
 def files_read(files: Iterable[tuple[str, Content]], *, limit: int, heard: Heard | None = None) -> Import:
-    """The objects of all ``files`` (name, content), which have at most ``limit`` bytes together.
+    """Return the objects of all ``files`` (name, content), which have at most ``limit`` bytes together.
 
     JSON is read object by object, so that only stored parts are in memory. ``heard`` gets the number of bytes read.
     Raises ``ImportFailed`` if a file cannot be read, or if no file has an object that a scheduler reads.
@@ -116,11 +121,12 @@ def files_read(files: Iterable[tuple[str, Content]], *, limit: int, heard: Heard
 
 
 def _give_classes(result: Import) -> None:
-    """Give pods that no API server admitted what their classes say; a remark tells of each."""
+    """Fill in what the classes of pods imply, for pods that no API server admitted. A remark names each of them."""
     classes = ClusterObjects()
     for item in result.objects:
         if item["kind"] in CLASS_KINDS:
-            with suppress(ObjectError):  # what names it is told that it is not there
+            # A pod that names a broken class gets the remark that there is no such class.
+            with suppress(ObjectError):
                 classes.add(item)
     for place, item in enumerate(result.objects):
         spec = item.get("spec") or {}
@@ -154,7 +160,7 @@ def _split_pieces(content: Content) -> Iterable[bytes]:
 
 
 def _read_items(pieces: Iterator[str], limits: TextLimits, result: Import) -> Iterator[Json]:
-    """The single objects in a text, JSON or YAML."""
+    """Return the single objects in a text, JSON or YAML."""
     head = ""
     while not (start := head.lstrip()[:1]) and (piece := next(pieces, "")):
         head += piece
@@ -165,7 +171,7 @@ def _read_items(pieces: Iterator[str], limits: TextLimits, result: Import) -> It
 
 
 def _read_short(pieces: Iterator[str], limits: TextLimits, size: int) -> str:
-    """The whole text, which is kept in memory."""
+    """Return the whole text, which is kept in memory."""
     chunks = []
     for piece in pieces:
         chunks.append(piece)
@@ -192,7 +198,7 @@ class _Documents:
                 yield from self._read_value(0)
 
     def _read_value(self, depth: int) -> Iterator[Json]:
-        """The objects in the value that begins here."""
+        """Yield the objects in the value that begins here."""
         if depth > DEPTH:
             self._cursor.too_deep()
         begins = self._cursor.peek()
@@ -207,7 +213,7 @@ class _Documents:
             yield from expand_lists([self._cursor.read_value(depth)], self._result.leave_out)
 
     def _read_mapping(self, depth: int) -> Iterator[Json]:
-        """The objects of a list of objects, or of a simulator's export; else the mapping itself."""
+        """Yield the objects of a list of objects, or of a simulator's export; else the mapping itself."""
         read, late, lists = dict[str, Any](), list[Json](), set[str]()
         for key in self._cursor.entries():
             kind = _kind_of_items(key, read)
@@ -219,6 +225,8 @@ class _Documents:
                 if kind or item.get("kind"):
                     yield name_kind(item, kind, read.get("apiVersion") if key == "items" else None)
                 else:
+                    # The list's own kind may come after its items, as kubectl sorts keys by name: such items wait for
+                    # it.
                     late.append(item)
         if lists:
             yield from self._read_rest(read, late, lists)
@@ -226,17 +234,18 @@ class _Documents:
             yield from expand_lists([read], self._result.leave_out)
 
     def _read_rest(self, read: Json, late: list[Json], lists: set[str]) -> Iterator[Json]:
-        """The rest of a mapping whose ``lists`` were read; their kind may come after them."""
+        """Yield the rest of a mapping whose ``lists`` were read. Their kind may come after them."""
         kind = str(read.get("kind") or "")
         if kind and (lists != {"items"} or not is_list_kind(kind)):
             raise UntrustedTextError(f"A mapping of kind {kind[:80]} holds a list of objects, which it cannot.")
         if lists != {"items"}:
             simulator_objects(read, self._result.leave_out)
+        # "PodList" without its last four letters is the kind of the items.
         for item in late:
             yield name_kind(item, kind[:-4], read.get("apiVersion"))
 
     def _read_elements(self, depth: int) -> Iterator[Json]:
-        """The objects in the list that begins here."""
+        """Yield the objects in the list that begins here."""
         self._cursor.count_values(1)
         for _ in self._cursor.elements():
             yield from self._read_value(depth + 2)
@@ -248,7 +257,7 @@ def _first_problem(result: Import) -> str:
 
 
 def _kind_of_items(key: str, read: Json) -> str | None:
-    """The kind of the objects under ``key`` of a mapping, "" if not known yet; ``None`` if it is not such a list.
+    """Return the kind of the objects under ``key``: "" if not known yet, ``None`` if it is not such a list.
 
     ``read`` is the part of the mapping before it.
     """
@@ -300,14 +309,14 @@ def _take_item(item: Json, result: Import, seen_keys: set[tuple[str, str, str]])
 
 
 def _same_refusal(reason: str, refused: Iterable[ApiRefusal]) -> str:
-    """What an API server says of the field that ``reason`` begins with."""
+    """Return the API server's words on the field that ``reason`` begins with; "" for none."""
     path = reason.partition(": ")[0]
     match = next((refusal for refusal in refused if MAP_KEY.sub(r".\1", refusal.path) == path), None)
     return f" ({match.text})" if match else ""
 
 
 def _unfit_reason(item: Json) -> str:
-    """Why a scheduler does not read ``item``; "" if it does."""
+    """Return why a scheduler does not read ``item``; "" if it does."""
     kind = item.get("kind")
     if not isinstance(kind, str) or not kind:
         return "has no kind"

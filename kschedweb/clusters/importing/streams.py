@@ -19,16 +19,20 @@ from kschedweb.clusters.importing.documents import (
 from kschedweb.engine.objects.lists import log_end
 
 BYTE_ORDERS = (b"\xff\xfe", b"\xfe\xff")
-LARGEST = 8 * 1024 * 1024  # characters of one value; no Kubernetes object is as large
-LONGEST_LINE = 1024  # characters of a line that begins a log
-LONGEST_WORD = 16  # characters at the end of a chunk in which a word, a number or an escape may be cut off
-CLOSED = '"{['  # first characters of values with a visible end
+# Characters of one value; no Kubernetes object is as large.
+LARGEST = 8 * 1024 * 1024
+# Characters of a line that begins a log.
+LONGEST_LINE = 1024
+# Characters at the end of a chunk in which a word, a number or an escape may be cut off.
+LONGEST_WORD = 16
+# First characters of values with a visible end.
+CLOSED = '"{['
 
 
 def decode_pieces(pieces: Iterable[bytes], limits: TextLimits) -> Iterator[str]:
-    """The text in ``pieces``, UTF-8 or UTF-16 with a BOM, without the BOM.
+    """Yield the text in ``pieces``, UTF-8 or UTF-16 with a BOM, without the BOM.
 
-    Raises DocumentError for data that is not text, or exceeds ``limits``.
+    Raises UntrustedTextError for data that is not text, or exceeds ``limits``.
     """
     pieces = iter(pieces)
     head = b""
@@ -40,7 +44,9 @@ def decode_pieces(pieces: Iterable[bytes], limits: TextLimits) -> Iterator[str]:
     encoding = "utf-16" if head[:2] in BYTE_ORDERS else "utf-8"
     decoder, seen_bytes = codecs.getincrementaldecoder(encoding)(), 0
     begun = False
+    # The empty last piece makes the decoder report a character that is cut off.
     for piece in chain([head], pieces, [b""]):
+        # Bytes that the decoder still holds belong to the next character, so positions count from before them.
         before = seen_bytes - len(decoder.getstate()[0])
         seen_bytes += len(piece)
         if seen_bytes > limits.size:
@@ -62,18 +68,19 @@ def decode_pieces(pieces: Iterable[bytes], limits: TextLimits) -> Iterator[str]:
 class JsonCursor:
     """A cursor in JSON text, which drops the text before it.
 
-    Raises DocumentError, with line and column, if the text is not JSON or exceeds ``limits``.
+    Raises UntrustedTextError, with line and column, if the text is not JSON or exceeds ``limits``.
     """
 
     def __init__(self, pieces: Iterator[str], limits: TextLimits) -> None:
         self._pieces, self._limits = pieces, limits
         self._text, self._at = "", 0
-        self._line, self._column = 1, 0  # position of the beginning of ``_text``
+        # The position of the beginning of ``_text``.
+        self._line, self._column = 1, 0
         self._values = 0
         self._decoder = json_decoder()
 
     def peek(self) -> str:
-        """The next character that is not white space; "" at the end."""
+        """Return the next character that is not white space; "" at the end."""
         while True:
             ahead = self._text[self._at : self._at + 64]
             self._at += len(ahead) - len(ahead.lstrip(" \t\r\n"))
@@ -89,12 +96,14 @@ class JsonCursor:
             try:
                 value, end = self._decoder.raw_decode(self._text, self._at)
             except json.JSONDecodeError as error:
+                # At least as much again is read as was tried in vain, so that a large value is not parsed once per
+                # chunk.
                 if self._is_wrong(error) or not self._read_more(len(self._text) - self._at):
                     self._raise_error(error.msg, error.pos)
             except RecursionError:
                 self.too_deep()
             else:
-                # a number may continue in the next chunk
+                # A number may continue in the next chunk.
                 if begins in CLOSED or end + LONGEST_WORD < len(self._text) or not self._read_more():
                     break
         text, start, self._at = self._text, self._at, end
@@ -103,7 +112,7 @@ class JsonCursor:
         return value
 
     def elements(self) -> Iterator[None]:
-        """Stop at each element of the list that begins here; the caller reads it."""
+        """Stop at each element of the list that begins here. The caller reads it."""
         self._at += 1
         if self.peek() == "]":
             self._at += 1
@@ -114,7 +123,7 @@ class JsonCursor:
                 return
 
     def entries(self) -> Iterator[str]:
-        """Yield each key of the mapping that begins here, and stop at its value; the caller reads it."""
+        """Yield each key of the mapping that begins here, and stop at its value. The caller reads it."""
         self._at += 1
         seen_keys = set[str]()
         if self.peek() == "}":
@@ -140,6 +149,7 @@ class JsonCursor:
         if end is None:
             self._raise_error("Expecting value", self._at)
         while (position := self._text.find(end, self._at)) < 0:
+            # All but what may be the beginning of the end mark is dropped while searching.
             self._at = max(self._at, len(self._text) - len(end) + 1)
             if not self._read_more():
                 self._raise_error(f"this log does not end: {end}", len(self._text))
@@ -168,11 +178,11 @@ class JsonCursor:
         return separator
 
     def _is_wrong(self, error: json.JSONDecodeError) -> bool:
-        """Whether more text cannot correct the error: a text that is cut off is wrong only at its end."""
+        """Return whether more text cannot correct the error. A text that is cut off is wrong only at its end."""
         return not error.msg.startswith("Unterminated string") and len(self._text[error.pos :].strip()) > LONGEST_WORD
 
     def _read_more(self, minimum: int = 1) -> bool:
-        """Read at least ``minimum`` more characters if possible; False at the end of the text."""
+        """Read at least ``minimum`` more characters if possible. Returns False at the end of the text."""
         if len(self._text) - self._at > LARGEST:
             raise UntrustedTextError(
                 f"A value is larger than {size_text(LARGEST)} "
@@ -191,7 +201,7 @@ class JsonCursor:
         return True
 
     def _line_and_column(self, position: int) -> tuple[int, int]:
-        """Line and column, both from 1."""
+        """Return line and column of ``position``, both from 1."""
         ends = self._text.count("\n", 0, position)
         if ends:
             return self._line + ends, position - self._text.rindex("\n", 0, position)

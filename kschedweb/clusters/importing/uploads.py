@@ -23,24 +23,29 @@ if TYPE_CHECKING:
 
     from kschedweb.accounts.models import User
 
-PIECE = 512 * 1024  # bytes of a file per row
-LEVEL = 1  # of zlib; a chunk takes a hundredth of a second
-MAX_UPLOADS = 5  # unread uploads per user
-LARGE = 1024 * 1024  # bytes; larger files are read by a job, or one at a time
-ABANDONED = timedelta(hours=1)  # age after which uploads without job are deleted
+# Bytes of a file in a row.
+PIECE = 512 * 1024
+# zlib's fastest level: a chunk takes a hundredth of a second.
+LEVEL = 1
+# Unread uploads of a user.
+MAX_UPLOADS = 5
+# Bytes; larger files are read by a job, or one at a time.
+LARGE = 1024 * 1024
+# Age after which uploads without a job are deleted.
+ABANDONED = timedelta(hours=1)
 Files = Iterable[tuple[str, Iterable[bytes]]]
 
 _turn = Lock()
 
 
 def read_pieces(file: IO[bytes]) -> Iterator[bytes]:
-    """The content of ``file`` in chunks."""
+    """Yield the content of ``file`` in chunks."""
     while piece := file.read(PIECE):
         yield piece
 
 
 def looked_at(files: Files) -> tuple[Files, bool]:
-    """``files``, and whether they are large together; chunks that were read for that are yielded again."""
+    """Return ``files``, and whether they are large together. Chunks that were read for that are yielded again."""
     waiting, peeked = iter(files), list[tuple[str, Iterable[bytes]]]()
     size = 0
     for name, content in waiting:
@@ -77,13 +82,14 @@ def upload_keep(*, user: User | None, name: str, replace: bool, files: Files, li
 def _numbered_pieces(files: Files) -> Iterator[tuple[int, str, bytes]]:
     for place, (file, content) in enumerate(files):
         name = file.replace("\0", "")[:255]
-        yield place, name, b""  # an empty file also counts
+        # A row without content, so that an empty file counts too.
+        yield place, name, b""
         for piece in content:
             yield place, name, piece
 
 
 def upload_files(upload: Upload) -> Files:
-    """The files of ``upload``, with one chunk in memory at a time."""
+    """Yield the files of ``upload``, with one chunk in memory at a time."""
     rows = upload.pieces.order_by("number").values_list("place", "file", "number")
     for (_, file), group in groupby(list(rows), key=lambda row: row[:2]):
         yield file, (_piece_content(upload, number) for _, _, number in group)
@@ -108,7 +114,7 @@ def cluster_drop(cluster: Cluster) -> None:
 
 
 def uploads_forget() -> int:
-    """Delete the uploads of processes that died; returns their number."""
+    """Delete the uploads of processes that died. Returns their number."""
     before = timezone.now() - ABANDONED
     abandoned = [*Upload.objects.filter(job__state__in=ENDED), *Upload.objects.filter(job=None, created_at__lt=before)]
     for upload in abandoned:
@@ -118,13 +124,13 @@ def uploads_forget() -> int:
 
 
 def _half_saved(before: Any) -> QuerySet[Snapshot]:
-    """Snapshots whose saving was interrupted: saving takes only seconds."""
+    """Return snapshots whose saving was interrupted, because saving takes only seconds."""
     return Snapshot.objects.filter(Q(moment=None, taken_at__lt=before) | Q(rebuilt__lt=before), complete=False)
 
 
 @contextmanager
 def one_large_at_a_time(size: int) -> Iterator[None]:
-    """A context for a request with a file in memory; raises Unavailable if this process has another large one."""
+    """Limit requests with a file in memory. Raises Unavailable if this process has another large one."""
     if size <= LARGE:
         yield
         return

@@ -1,4 +1,4 @@
-"""What an hour costs before and after nodes come or go."""
+"""The cost of an hour before and after nodes come or go."""
 
 from __future__ import annotations
 
@@ -19,17 +19,20 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class CostChange:
-    """Amounts an hour in ``unit``; ``unpriced`` of the ``nodes`` that come or go have no price and count nothing."""
+    """Amounts per hour."""
 
+    # The currency.
     unit: str
     before: float
     after: float
+    # How many nodes come or go.
     nodes: int
+    # How many of these have no price, and count nothing.
     unpriced: int
 
     @property
     def change(self) -> float:
-        """More an hour, or less."""
+        """The additional amount per hour; negative if it gets cheaper."""
         return self.after - self.before
 
     @property
@@ -40,7 +43,7 @@ class CostChange:
 def cost_change(
     snapshot: Snapshot, *, added: Sequence[Labels] = (), removed: Collection[str] = ()
 ) -> CostChange | None:
-    """The change where nodes with the labels ``added`` come, and those called ``removed`` go.
+    """Return the change if nodes with the labels ``added`` come, and those called ``removed`` go.
 
     ``None`` without a price table, or if no node comes or goes. Commitments are counted anew for all nodes.
     """
@@ -48,6 +51,7 @@ def cost_change(
     if table is None:
         return None
     rows = list(node_rows(snapshot).values_list("name", "labels", "instance_type"))
+    # Snapshots from before labels were kept have the instance type alone.
     labels = [{INSTANCE_TYPE: kind} if stored_labels is None else stored_labels for _, stored_labels, kind in rows]
     rates = Rates.from_table(table, [*labels, *added])
     comes = np.arange(len(rates.price)) >= len(rows)

@@ -10,13 +10,15 @@ from kschedweb.clusters.models import Cluster
 
 
 class PriceSheet(models.Model):
-    """The table as a person wrote it; ``text`` is "" where there is none (again).
+    """The price table of a cluster, as a person wrote it.
 
-    ``version`` counts the changes. The row stays when the table is deleted, so that no version comes twice.
+    The row stays when the table is deleted, so that no version number comes twice.
     """
 
     cluster = models.OneToOneField(Cluster, primary_key=True, on_delete=models.CASCADE, related_name="prices")
+    # "" if there is none, or none any more.
     text = models.TextField(blank=True)
+    # Counts the changes.
     version = models.PositiveIntegerField(default=0)
     changed_by = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+")
     changed_at = models.DateTimeField(null=True)

@@ -14,29 +14,30 @@ if TYPE_CHECKING:
     from kschedweb.clusters.models import Cluster
     from kschedweb.engine.pricing.price_table import PriceTable
 
+# Tables that are read already, by their text and version.
 _tables: LRU[PriceTable | None] = LRU(16)
 
 
 def sheet_get(cluster: Cluster) -> PriceSheet:
-    """The price table of ``cluster`` as it was written; an empty one of version 0 if there never was one."""
+    """Return the price table of ``cluster`` as it was written; an empty one of version 0 if there never was one."""
     sheet = PriceSheet.objects.select_related("changed_by").filter(cluster=cluster).first()
     return sheet or PriceSheet(cluster=cluster)
 
 
 def table_in(sheet: PriceSheet) -> PriceTable | None:
-    """The table that ``sheet`` says, ``None`` for an empty one. A version never changes, so it is read once."""
+    """Return the table in ``sheet``; ``None`` for an empty one. A version never changes, so each is read once."""
     if not sheet.text:
         return None
     return _tables.get((sheet.pk, sheet.version, sheet.text), lambda: check_prices(sheet.text).table)
 
 
 def table_of(cluster: Cluster) -> PriceTable | None:
-    """The price table of ``cluster``, ``None`` where it has none."""
+    """Return the price table of ``cluster``; ``None`` if it has none."""
     return table_in(sheet_get(cluster))
 
 
 def prices_part(snapshot: UUID | str) -> dict[str, Any]:
-    """The price table of the cluster of ``snapshot`` as a part of a scenario's document, {} where it has none."""
+    """Return the price table of the cluster of ``snapshot`` as a part of a scenario's document; {} if it has none."""
     sheet = PriceSheet.objects.filter(cluster__snapshots__pk=snapshot).first()
     if sheet is None or not sheet.text:
         return {}
@@ -45,5 +46,5 @@ def prices_part(snapshot: UUID | str) -> dict[str, Any]:
 
 
 def is_priced(cluster: str) -> bool:
-    """Whether the cluster called ``cluster`` has a price table."""
+    """Return whether the cluster called ``cluster`` has a price table."""
     return PriceSheet.objects.filter(cluster__name=cluster).exclude(text="").exists()

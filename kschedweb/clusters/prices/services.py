@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class InvalidTable(Unprocessable):
-    """The text is no price table; ``errors`` have ``line`` and ``column`` as well."""
+    """The text is no price table. ``errors`` have ``line`` and ``column`` as well."""
 
     def __init__(self, problems: Iterable[MarkedProblem]) -> None:
         errors = [cast("FieldProblem", problem.as_dict()) for problem in problems]
@@ -33,9 +33,9 @@ class InvalidTable(Unprocessable):
 
 @transaction.atomic
 def prices_save(*, user: User | None, cluster: Cluster, text: str, expected: int) -> PriceSheet:
-    """Make ``text`` the price table of ``cluster``; a text that differs in nothing makes no version.
+    """Save ``text`` as the price table of ``cluster``. An unchanged text makes no new version.
 
-    ``expected`` is the version that was edited, 0 for none. Raises ``PreconditionFailed`` if it is not the present one,
+    ``expected`` is the version that was edited, 0 for none. Raises ``PreconditionFailed`` if it is not the current one,
     and ``InvalidTable``.
     """
     checked = check_prices(with_final_newline(text))
@@ -71,7 +71,8 @@ def prices_delete(*, user: User | None, cluster: Cluster, expected: int) -> None
 
 
 def _lock_sheet(cluster: Cluster, expected: int) -> PriceSheet:
-    """Lock the cluster, and return its table, of which ``expected`` is the version."""
+    """Lock the cluster and return its table. Raises ``PreconditionFailed`` unless its version is ``expected``."""
+    # The cluster is locked because the sheet's row may not exist yet.
     if not Cluster.objects.select_for_update().filter(pk=cluster.pk).exists():
         raise NotFound(f"Cluster {cluster.name} was deleted in the meantime. Nothing was saved.")
     sheet = sheet_get(cluster)

@@ -1,4 +1,4 @@
-"""Validates a price table's text with the engine; every problem has its line."""
+"""Checks a price table's text with the engine, and gives every problem its line."""
 
 from __future__ import annotations
 
@@ -17,10 +17,12 @@ from kschedweb.engine.pricing.price_table import PriceTable, TableError, read_pr
 
 @dataclass(frozen=True)
 class CheckedPrices:
-    """A text with its problems: ``document`` is ``None`` for what is no YAML, ``table`` for what is no price table."""
+    """A text with its problems."""
 
     text: str
+    # None if the text is not YAML.
     document: MarkedDocument | None
+    # None if the document is no price table.
     table: PriceTable | None
     errors: list[MarkedProblem] = field(default_factory=list)
 
@@ -32,7 +34,7 @@ class CheckedPrices:
 
 
 def check_prices(text: str) -> CheckedPrices:
-    """Read ``text`` with the engine; never raises for bad input."""
+    """Check ``text`` with the engine. Bad input never raises; it becomes errors."""
     try:
         document = parse_document(text)
     except MarkedDocumentError as error:
