@@ -1,4 +1,4 @@
-"""Who can administer the site. One is always left: neither a change of people nor of grants takes the last one."""
+"""The administrators of the site. One is always left: no change of people or grants takes the last one."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def list_administrators(ignored_grant: Grant | None = None, *, lock: bool = False) -> Iterator[User]:
-    """Whoever is active, has a way in, and is admin in all clusters.
+    """Yield the active users who have a way in, and are admin in all clusters.
 
     They are so by role, or by a grant other than ``ignored_grant``.
     """
@@ -33,7 +33,7 @@ def list_administrators(ignored_grant: Grant | None = None, *, lock: bool = Fals
 
 
 def comes_in(user: User) -> bool:
-    """Whether the site still knows a way in for ``user``."""
+    """Return whether the site still knows a way in for ``user``."""
     if user.provider == HEADER:
         return settings.REMOTE_HEADER is not None
     if user.provider:
@@ -42,9 +42,10 @@ def comes_in(user: User) -> bool:
 
 
 def keep_one(*, user: User | None = None, ignored_grant: Grant | None = None) -> None:
-    """Raise Conflict unless somebody but ``user`` can administer, without the grant ``ignored_grant``.
+    """Raise Conflict unless somebody other than ``user`` can administer, without the grant ``ignored_grant``.
 
-    Who cannot administer now is nobody's last admin. Within a transaction: whoever might be the one is locked.
+    Nothing is lost with a user or grant that cannot administer now. Call it within a transaction: candidates are
+    locked.
     """
     if user is not None and not user.everywhere(Action.ADMINISTER):
         return
@@ -56,7 +57,7 @@ def keep_one(*, user: User | None = None, ignored_grant: Grant | None = None) ->
 
 
 def _query_candidates(lock: bool) -> tuple[QuerySet[User], QuerySet[User]]:
-    """Those with the role, then those with grants; members of groups are known by their provider alone."""
+    """Return the users with the role, then those with grants. Only their provider knows the members of groups."""
     people = (User.objects.select_for_update() if lock else User.objects.all()).filter(is_active=True)
     granted = Grant.objects.filter(role=Role.ADMIN, user__isnull=False).values("user")
     by_grants = people.exclude(role=Role.ADMIN).filter(Q(pk__in=granted) | ~Q(provider=""))

@@ -1,4 +1,4 @@
-"""The one way to write the audit trail, and to send it on."""
+"""Writes the audit trail, and sends it on. Nothing else writes it."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ from kschedweb.web.redaction import redact
 if TYPE_CHECKING:
     from django.db import models
 
-# What is told of an entry: by REST, and in the lines that are sent on.
+# Fields of an entry that REST and the lines that are sent on have.
 FIELDS = ("id", "at", "actor_name", "address", "verb", "object_type", "object_id", "object_name", "details")
-# What a verb begins with, and what the filter calls it.
+# The first word of a verb, and its name in the filter.
 KINDS = {
     "annotations": "Annotations",
     "approval": "Approvals",
@@ -58,7 +58,8 @@ KINDS = {
     "watermarks": "Watermarks",
     "webhook": "Webhooks",
 }
-# What a stranger can cause: of all of these together the trail takes this many an hour, whoever sends what.
+# Verbs that a stranger can cause. Together they fill at most so many entries an hour, so that nobody can flood the
+# trail.
 REFUSALS = ("login.failed", "login.locked", "login.refused", "token.denied")
 REFUSALS_AN_HOUR = 500
 PAUSED = "audit.refusals-paused"
@@ -67,8 +68,9 @@ logger = structlog.get_logger(__name__)
 
 
 def record(actor: User | None, verb: str, target: models.Model, name: str, **details: object) -> None:
-    """Write that ``actor`` (``None``: the system) did ``verb`` to ``target``. ``details`` must hold no secret;
-    what looks like one is masked all the same.
+    """Write that ``actor`` (``None``: the system) did ``verb`` to ``target``.
+
+    ``details`` must hold no secret. Anything that looks like one is masked all the same.
     """
     _write_entry(
         actor=actor,
@@ -76,17 +78,21 @@ def record(actor: User | None, verb: str, target: models.Model, name: str, **det
         verb=verb,
         object_type=target._meta.model_name or "",
         object_id=str(target.pk),
+        # The length of the column; names of Kubernetes are no longer.
         object_name=name[:253],
         details=redact(details),
     )
 
 
 def record_refusal(verb: str, user: User | None, **details: object) -> None:
-    """Write that a stranger was refused as ``user`` (``None``: nobody of ours; what was typed is not kept, since people
-    type their password in place of their name). Beyond the limit one entry says so, and the log has the rest.
+    """Write that a stranger was refused as ``user`` (``None``: unknown).
+
+    The typed name is not kept, since people type their password in place of it. Beyond the limit one entry says so, and
+    the log has the rest.
     """
     logger.warning("refused", verb=verb, user=user.get_username() if user else None, **details)
     last_hour = AuditEntry.objects.filter(at__gt=timezone.now() - timedelta(hours=1), verb__in=(*REFUSALS, PAUSED))
+    # Counting stops just beyond the limit, so that it stays cheap under attack.
     entry_count = last_hour[: REFUSALS_AN_HOUR + 1].count()
     if entry_count > REFUSALS_AN_HOUR:
         return
@@ -106,13 +112,14 @@ def record_refusal(verb: str, user: User | None, **details: object) -> None:
 def _write_entry(**fields: object) -> None:
     entry = AuditEntry.objects.create(address=current_address(), **fields)
     if settings.AUDIT_LOG:
+        # Only after the commit: the lines must not tell of changes that were rolled back.
         transaction.on_commit(partial(_append_to_log, entry), robust=True)
 
 
 def _append_to_log(entry: AuditEntry) -> None:
-    """One JSON object a line, in one write, so that lines of several processes do not mix."""
+    """Append one JSON object as a line, in one write, so that lines of several processes do not mix."""
     line = json.dumps({name: getattr(entry, name) for name in FIELDS}, cls=DjangoJSONEncoder, ensure_ascii=False)
-    # A file is opened each time: a tool that rotates files may have moved it.
+    # The file is opened each time, because a tool that rotates files may have moved it.
     stdout = settings.AUDIT_LOG == "stdout"
     try:
         file = 1 if stdout else os.open(settings.AUDIT_LOG, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)

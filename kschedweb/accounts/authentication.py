@@ -1,4 +1,4 @@
-"""Who calls the REST API: a program by ``Authorization: Bearer ksw_…``, or a page by its session."""
+"""Authenticates callers of REST: a program by ``Authorization: Bearer ksw_…``, or a page by its session."""
 
 from __future__ import annotations
 
@@ -24,27 +24,27 @@ if TYPE_CHECKING:
 
 
 def person_of_token(request: HttpRequest) -> str:
-    """Who has the token of ``request``, for heavy.py."""
+    """Return the owner of the token of ``request`` as a key for heavy.py; "" for none."""
     key = _bearer_key(request)
     token = None if key is None else tokens.token_of(key)
     return "" if token is None or token.current_state != "active" else f"user {token.user_id}"
 
 
 def person_of_session(request: HttpRequest) -> str:
-    """Whose session ``request`` belongs to, for heavy.py."""
+    """Return the owner of the session of ``request`` as a key for heavy.py; "" for none."""
     key = request.COOKIES.get(settings.SESSION_COOKIE_NAME)
     user = SessionStore(key).get(SESSION_KEY) if key else None
     return "" if user is None else f"user {user}"
 
 
 def _bearer_key(request: HttpRequest | Request) -> str | None:
-    """The key that ``request`` brings; ``None`` where it brings none."""
+    """Return the bearer key of ``request``; ``None`` if it has none."""
     scheme, _, key = request.headers.get("Authorization", "").partition(" ")
     return key.strip() if scheme.lower() == "bearer" else None
 
 
 class StrangerThrottle(SimpleRateThrottle):
-    """Slows whoever calls without a valid key or session, by address."""
+    """A limit for callers without a valid key or session, by address."""
 
     scope = "stranger"
 
@@ -53,7 +53,7 @@ class StrangerThrottle(SimpleRateThrottle):
 
 
 class CallerThrottle(SimpleRateThrottle):
-    """Limits each token and each person in a session on their own."""
+    """A limit for each token, and for each person in a session."""
 
     scope = "caller"
 
@@ -88,7 +88,7 @@ class TokenAuthentication(authentication.BaseAuthentication):
 
 
 class SessionAuthentication(authentication.SessionAuthentication):
-    """The pages' own calls, with Django's CSRF check; counts those who bring nothing."""
+    """Sessions for the pages' own calls, with Django's CSRF check. Callers with neither are counted."""
 
     def authenticate(self, request: Request) -> tuple[User, None] | None:
         user_and_auth = super().authenticate(request)

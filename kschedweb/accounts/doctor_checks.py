@@ -1,4 +1,4 @@
-"""What `manage.py doctor` asks about the ways in: identity providers, the proxy's header, the one administrator."""
+"""The checks of `manage.py doctor` on the ways in: identity providers, the proxy's header, the one administrator."""
 
 from __future__ import annotations
 
@@ -22,6 +22,7 @@ def sign_in_examine() -> Iterator[DoctorFinding]:
                 f"Look whether {provider.issuer}/.well-known/openid-configuration can be read from here.",
             )
             continue
+        # A provider that does not list its methods may well support S256.
         if "S256" not in document.get("code_challenge_methods_supported", ["S256"]):
             yield warning(f"The identity provider {provider.id} does not offer PKCE with S256.", "Switch it on there.")
         if not provider.rules.rules and provider.rules.otherwise == "refused":
@@ -44,6 +45,7 @@ def _examine_header() -> Iterator[DoctorFinding]:
     header = settings.REMOTE_HEADER
     if header is None:
         return
+    # More than 256 addresses are no proxy, but a network with other machines in it.
     wide = [str(network) for network in header.networks if network.num_addresses > 256]
     if wide:
         yield warning(

@@ -37,14 +37,14 @@ class AuditFilter(GrowingFilterSet):
         return name != "verb" or self.queryset.filter(verb=value.lower()).exists()
 
     def exactly(self, queryset: QuerySet[AuditEntry], name: str, value: str) -> QuerySet[AuditEntry]:
-        """Without regard to case, and as an index on the field in upper case answers it."""
+        """Filter without regard to case, in the form that an index on the upper-case field answers."""
         return queryset.alias(**{f"upper_{name}": Upper(name)}).filter(**{f"upper_{name}": Upper(Value(value))})
 
     def of_kind(self, queryset: QuerySet[AuditEntry], name: str, value: str) -> QuerySet[AuditEntry]:
         return queryset.filter(object_type=value.lower().replace(" ", ""))
 
     def by_verb(self, queryset: QuerySet[AuditEntry], name: str, value: str) -> QuerySet[AuditEntry]:
-        """``policy.saved``; where nothing is called so, all that begins with it."""
+        """Filter by the verb, such as ``policy.saved``; if no entry has it, by the beginning of verbs."""
         whole = self.can_use_index("verb", value)
         return queryset.filter(**{"verb" if whole else "verb__startswith": value.lower()})
 

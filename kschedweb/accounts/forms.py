@@ -34,14 +34,16 @@ class LoginForm(AuthenticationForm):
             return super().clean()
 
     def confirm_login_allowed(self, user: User) -> None:  # type: ignore[override]
-        """Where local accounts are switched off: said as a wrong password is, so that nobody can try passwords."""
+        """Refuse a login while local accounts are off, in the words of a wrong password, so that nobody can try
+        passwords.
+        """
         super().confirm_login_allowed(user)
         if not password_allowed(user):
             raise self.get_invalid_login_error()
 
 
 class PasswordForm(PasswordChangeForm):  # type: ignore[type-arg]
-    """The old password is checked as at a login: by the same limits, and wrong ones are counted and written down."""
+    """A form that checks the old password as a login does: with its limits, counting and audit."""
 
     def __init__(self, request: PageRequest, data: QueryDict | None) -> None:
         super().__init__(request.user, data)
@@ -63,7 +65,7 @@ class PasswordForm(PasswordChangeForm):  # type: ignore[type-arg]
 
 
 class DisplayForm(forms.Form):
-    """How pages look to a person."""
+    """The display settings of a person."""
 
     language = forms.ChoiceField(label=_("Language"), required=False)
     time_zone = forms.ChoiceField(label=_("Time zone"), required=False, help_text=_("UTC always shows beside it."))
@@ -102,7 +104,7 @@ class PersonForm(forms.Form):
 
 
 class GrantForm(forms.Form):
-    """Who is granted which role, and where."""
+    """A new grant: the person or group, the role, and the clusters."""
 
     user = forms.CharField(
         label=_("Person"), max_length=150, required=False, help_text=_("A person, or a group below.")

@@ -1,4 +1,4 @@
-"""Where a grant counts, as one writes it: a label of clusters, names of namespaces."""
+"""The written form of a grant's target: a label of clusters, and names of namespaces."""
 
 from __future__ import annotations
 
@@ -9,13 +9,15 @@ from typing import TYPE_CHECKING, Protocol
 if TYPE_CHECKING:
     from kschedweb.accounts.grant_targets import ClusterRef
 
+# Like a label of Kubernetes, as key=value.
 LABEL = re.compile(r"[A-Za-z0-9]([A-Za-z0-9._/-]{0,61}[A-Za-z0-9])?=([A-Za-z0-9]([A-Za-z0-9._-]{0,61}[A-Za-z0-9])?)?")
 NAMESPACE = re.compile(r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?")
+# Namespaces of one grant; more than these belong into a label of clusters.
 MOST_NAMESPACES = 50
 
 
 class HeldGrant(Protocol):
-    """A grant that somebody has: one that an admin gave, or one by a provider's rule."""
+    """A grant that somebody has, from an admin or from a provider's rule."""
 
     @property
     def role(self) -> str: ...
@@ -25,27 +27,27 @@ class HeldGrant(Protocol):
 
     @property
     def everywhere(self) -> bool:
-        """Whether it is for all of all clusters."""
+        """True if it covers all clusters in whole."""
 
     def covers(self, cluster: ClusterRef) -> bool:
-        """Whether it is about the cluster ``ground``, in whole or in part."""
+        """Return whether it covers ``cluster``, in whole or in part."""
 
 
 def label_read(text: str) -> str:
-    """``text`` where it is like key=value; raises ValueError with a sentence."""
+    """Return ``text`` if it is like key=value. Raises ValueError with a sentence."""
     if not LABEL.fullmatch(text):
         raise ValueError(f"{text!r} is no label. Write key=value, such as env=prod")
     return text
 
 
 def has_label(labels: Mapping[str, str], label: str) -> bool:
-    """Whether ``label``, as key=value, is among ``labels``."""
+    """Return whether ``label``, as key=value, is among ``labels``."""
     key, _, value = label.partition("=")
     return labels.get(key) == value
 
 
 def namespaces_read(names: Iterable[str]) -> list[str]:
-    """``names`` in order, each once; raises ValueError with a sentence."""
+    """Return ``names`` in order, each once. Raises ValueError with a sentence."""
     namespaces = sorted({name.strip() for name in names} - {""})
     if len(namespaces) > MOST_NAMESPACES:
         raise ValueError(f"These are {len(namespaces)} namespaces, and a grant names at most {MOST_NAMESPACES}")
@@ -56,6 +58,6 @@ def namespaces_read(names: Iterable[str]) -> list[str]:
 
 
 def describe_target(target: str, namespaces: Iterable[str]) -> str:
-    """Both as one writes them for people."""
+    """Return the target and its namespaces in words."""
     listed = ", ".join(namespaces)
     return f"{target}, namespaces {listed}" if listed else target

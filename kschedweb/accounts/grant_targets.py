@@ -1,4 +1,4 @@
-"""What grants are about. Clusters stand above people in the house, so they say themselves which of them there are."""
+"""The targets of grants. Clusters are in an app above this one, so that app registers the function that lists them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from uuid import UUID
 
 
 class ClusterRef(NamedTuple):
-    """A cluster, as far as grants know it."""
+    """A cluster as grants know it."""
 
     id: UUID
     name: str
@@ -20,10 +20,11 @@ _listers: list[Lister] = []
 
 
 def register_lister(lister: Lister) -> None:
-    """Have ``lister`` name all clusters of the site whenever grants are looked at."""
+    """Use ``lister`` to list all clusters of the site whenever grants are looked at."""
+    # There is one lister: a second registration replaces the first.
     _listers[:] = [lister]
 
 
 def list_clusters() -> list[ClusterRef]:
-    """All clusters of the site, whoever asks."""
+    """Return all clusters of the site, regardless of the user."""
     return [cluster for lister in _listers for cluster in lister()]

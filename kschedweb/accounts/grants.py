@@ -1,4 +1,4 @@
-"""Grants: who has which role in which clusters. See docs/rights.md."""
+"""Grants: roles of people and groups in clusters. See docs/rights.md."""
 
 from __future__ import annotations
 
@@ -21,11 +21,12 @@ if TYPE_CHECKING:
 
     from kschedweb.accounts.signin.rules import GrantRule
 
+# Labels of one cluster.
 MOST_LABELS = 20
 
 
 def label_read(text: str, path: str = "label") -> str:
-    """``text`` where it is like key=value; raises ApplicationError."""
+    """Return ``text`` if it is like key=value. Raises ApplicationError at ``path``."""
     try:
         return grant_syntax.label_read(text)
     except ValueError as error:
@@ -33,7 +34,7 @@ def label_read(text: str, path: str = "label") -> str:
 
 
 def namespaces_read(names: Iterable[str]) -> list[str]:
-    """``names`` in order, each once; raises ApplicationError."""
+    """Return ``names`` in order, each once. Raises ApplicationError."""
     try:
         return grant_syntax.namespaces_read(names)
     except ValueError as error:
@@ -41,7 +42,7 @@ def namespaces_read(names: Iterable[str]) -> list[str]:
 
 
 def cluster_names() -> dict[UUID, str]:
-    """The names of all clusters by their ids."""
+    """Return the names of all clusters by their ids."""
     with unrestricted():
         return {cluster_ref.id: cluster_ref.name for cluster_ref in list_clusters()}
 
@@ -57,10 +58,10 @@ def grant_give(
     label: str = "",
     namespaces: Iterable[str] = (),
 ) -> Grant:
-    """Grant ``role`` to a person or a group, in ``cluster``, in those with ``label``, or in all where neither is given;
-    there in ``namespaces``, or in all of them.
+    """Grant ``role`` to a person or a group: in ``cluster``, in clusters with ``label``, or else in all.
 
-    Raises ApplicationError at the field that is wrong, and Conflict where it was granted already.
+    It covers ``namespaces`` there, or all of them. Raises ApplicationError at the field that is wrong, and Conflict if
+    it was granted already.
     """
     person = _find_person(user, group)
     if role not in Role.values or role == Role.NONE:
@@ -96,7 +97,7 @@ def grant_give(
 
 @transaction.atomic
 def grant_take(*, actor: User | None, grant: Grant) -> None:
-    """Take a grant back; it counts no more from the next request on. Raises Conflict for the last admin's."""
+    """Take a grant back, from the next request on. Raises Conflict for the last admin's."""
     keep_one(ignored_grant=grant)
     audit.record(actor, "grant.taken", grant, holder_of(grant), **_audit_details(grant))
     grant.delete()
@@ -108,7 +109,7 @@ def _audit_details(grant: Grant) -> dict[str, object]:
 
 
 def by_rules() -> list[tuple[str, GrantRule]]:
-    """Those that rules give to groups, by the label of the provider: settings say them, not this site."""
+    """Return the grants that rules give to groups, with the label of the provider. They come from settings."""
     rules = [
         (provider.label, rule) for provider in settings.IDENTITY_PROVIDERS.values() for rule in provider.rules.grants
     ]
@@ -118,12 +119,12 @@ def by_rules() -> list[tuple[str, GrantRule]]:
 
 
 def holder_of(grant: Grant) -> str:
-    """Who has it: the person's name, or the group's with a word before."""
+    """Return the holder: the person's name, or the group's after a word."""
     return grant.user.username if grant.user else f"group {grant.group}"
 
 
 def where_of(grant: Grant) -> str:
-    """The clusters that it is about, as one writes it."""
+    """Return the clusters that the grant covers, in words."""
     if grant.scope == GrantScope.CLUSTER and grant.cluster:
         return cluster_names().get(grant.cluster, "a cluster that was deleted")
     return grant.label or "all clusters"

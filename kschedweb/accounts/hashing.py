@@ -1,4 +1,4 @@
-"""How passwords are hashed: as Django does it, but one at a time in a process.
+"""Hashes passwords as Django does, but one at a time in a process.
 
 A hash takes a core for a third of a second. Strangers may ask for as many as they like, and must not take every core.
 """
@@ -14,8 +14,10 @@ from django.db import connection
 
 from kschedweb.web.errors import TooManyRequests
 
-PATIENCE = 5  # seconds that one waits for its turn
-WAITING = 2  # requests that wait at most: each keeps one of the threads that answer pages
+# Seconds to wait for a turn.
+PATIENCE = 5
+# Requests that may wait: each keeps one of the threads that answer pages.
+WAITING = 2
 _core, _queue = threading.BoundedSemaphore(), threading.BoundedSemaphore(WAITING)
 
 
@@ -32,19 +34,20 @@ def _hashing_turn() -> Iterator[None]:
 
 
 def _wait_for_core() -> bool:
-    """Whether the turn came in time."""
+    """Wait for the turn. Returns whether it came in time."""
     if not _queue.acquire(blocking=False):
         return False
     try:
         if not connection.in_atomic_block:
-            connection.close()  # who waits keeps none from those who work
+            # A waiting request must not keep a connection from those that work.
+            connection.close()
         return _core.acquire(timeout=PATIENCE)
     finally:
         _queue.release()
 
 
 class PBKDF2PasswordHasher(hashers.PBKDF2PasswordHasher):
-    """Its hashes are Django's: either reads those of the other."""
+    """Django's hasher, limited to one hash at a time. The hashes are the same."""
 
     def encode(self, password: str, salt: str, iterations: int | None = None) -> str:
         with _hashing_turn():

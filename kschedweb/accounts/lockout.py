@@ -1,4 +1,4 @@
-"""How often a password may be tried: by name and address, by address, and at the same time.
+"""Limits on tries of passwords: by name and address, by address, and at the same time.
 
 axes counts failures in its table, so the limits hold over all processes and without the cache.
 """
@@ -29,14 +29,15 @@ from kschedweb.web.errors import TooManyRequests
 if TYPE_CHECKING:
     from django.http import HttpRequest, HttpResponse
 
-TURNS = 4  # passwords of one address that a process looks at or lets wait; people in one office share an address
+# Passwords of one address that a process checks or lets wait. People in one office share an address.
+TURNS = 4
 _trying: Counter[str | None] = Counter()
 _lock = threading.Lock()
 
 
 @contextmanager
 def password_turn(request: HttpRequest) -> Iterator[None]:
-    """Hold this while a password is checked. An address that has all of its turns is refused before any work."""
+    """Hold a turn while a password is checked. An address that has all of its turns is refused before any work."""
     network = client_network(request)
     with _lock:
         if _trying[network] >= TURNS:
@@ -49,16 +50,19 @@ def password_turn(request: HttpRequest) -> Iterator[None]:
     finally:
         with _lock:
             _trying[network] -= 1
+            # Removed at zero, so that the table does not grow with every address.
             if not _trying[network]:
                 del _trying[network]
 
 
-MAILS_AN_HOUR = {"address": 20, "mail": 3}  # that one address asks for, and that go to one address
+# Mails that one address may ask for, and that one mailbox may get.
+MAILS_AN_HOUR = {"address": 20, "mail": 3}
 
 
 def count_mail(request: HttpRequest, email: str) -> None:
-    """Count a mail that a stranger asks for; raises TooManyRequests."""
+    """Count a mail that a stranger asks for. Raises TooManyRequests."""
     for kind, value in (("address", client_network(request)), ("mail", email.lower())):
+        # The cache holds digests only: neither addresses nor mailboxes.
         digest = salted_hmac("kschedweb.accounts.mail", str(value), algorithm="sha256").hexdigest()
         key = f"password_mail_{kind}_{digest}"
         mail_count = cache.get(key, 0)
@@ -68,16 +72,18 @@ def count_mail(request: HttpRequest, email: str) -> None:
 
 
 class Handler(AxesDatabaseHandler):
-    """axes with a limit by address beside the one by name and address, and with the audit trail.
+    """axes with a limit by address besides the one by name and address, and with the audit trail.
 
-    The first one ends guesses about one person. The second one ends guesses of one password for many names; a correct
-    password takes back the failures of its own name only, so nobody opens the way for further guesses with it.
+    The limit by name ends guesses about one person. The limit by address ends guesses of one password for many names; a
+    correct password takes back the failures of its own name only, so that nobody can make room for further guesses with
+    it.
     """
 
     def user_login_failed(self, sender: Any, credentials: dict[str, Any], request: Any = None, **kwargs: Any) -> None:
         refused = request is None or request.axes_locked_out
         super().user_login_failed(sender, credentials, request, **kwargs)
-        if refused:  # the entry of the lockout tells of what follows
+        # The entry of the lockout stands for all that follow.
+        if refused:
             return
         user = User.objects.filter(username=credentials.get("username") or "").first()
         audit.record_refusal("login.failed", user)
@@ -87,7 +93,8 @@ class Handler(AxesDatabaseHandler):
 
     def user_logged_in(self, sender: Any, request: Any, user: User, **kwargs: Any) -> None:
         super().user_logged_in(sender, request, user, **kwargs)
-        provider = getattr(request, "signed_in_by", "")  # by a password otherwise
+        # Unset for a login with a password.
+        provider = getattr(request, "signed_in_by", "")
         audit.record(user, "login.succeeded", user, user.get_username(), **({"provider": provider} if provider else {}))
 
     def user_logged_out(self, sender: Any, request: Any, user: User | None, **kwargs: Any) -> None:
@@ -108,7 +115,7 @@ def address_is_locked(request: Any) -> bool:
 
 
 def name_key(request: HttpRequest, credentials: dict[str, Any] | None = None) -> str:
-    """What axes keeps of a name: people type their password there too, so only a digest."""
+    """Return what axes stores for a name: a digest, because people type their password there, too."""
     name = (credentials or request.POST).get("username") or ""
     return salted_hmac("kschedweb.accounts.lockout", name, algorithm="sha256").hexdigest()
 
@@ -116,7 +123,7 @@ def name_key(request: HttpRequest, credentials: dict[str, Any] | None = None) ->
 def lockout(
     request: HttpRequest, original_response: HttpResponse | None = None, credentials: dict[str, Any] | None = None
 ) -> HttpResponse:
-    """429 with a page that says how long; the same whether the person exists or not."""
+    """Return a page with status 429 and the time to wait. It is the same whether the person exists or not."""
     wait = get_cool_off()
     seconds = int(wait.total_seconds()) if wait else 0
     context = {"cooloff_minutes": seconds // 60, "username": request.POST.get("username", "")[:150]}

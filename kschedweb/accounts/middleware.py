@@ -1,4 +1,4 @@
-"""Says of each request who looks, before any view does: also what an error page shows lies within their grants."""
+"""Sets each request's user for grants before any view runs, so that even error pages show nothing beyond them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class ReachMiddleware:
-    """Whoever has logged in looks; who is a program says so by its token, to RolePermission."""
+    """Sets the person of the session. For programs, RolePermission sets the owner of the token."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self.get_response = get_response

@@ -1,4 +1,4 @@
-"""People, the tokens they give to programs, and the record of what was changed."""
+"""People, the tokens that they give to programs, and the audit trail."""
 
 from __future__ import annotations
 
@@ -33,16 +33,21 @@ class Density(models.TextChoices):
 
 
 class User(AbstractUser):
-    """A person; the role says what they may do in all clusters (see roles.py), grants what in some of them besides."""
+    """A person. The role says what they may do in all clusters (see roles.py); grants add more in some of them."""
 
     role = models.CharField(max_length=16, choices=Role.choices, default=Role.VIEWER)
-    must_change_password = models.BooleanField(default=False)  # it is a temporary one that an admin has seen
-    session_epoch = models.PositiveIntegerField(default=0)  # sessions of an earlier epoch are over
-    time_zone = models.CharField(max_length=64, blank=True, default="", db_default="")  # "": the browser's
-    language = models.CharField(max_length=16, blank=True, default="", db_default="")  # "": the browser's
+    # True for a temporary password, which an admin has seen.
+    must_change_password = models.BooleanField(default=False)
+    # Sessions of an earlier epoch are over.
+    session_epoch = models.PositiveIntegerField(default=0)
+    # "" is the browser's.
+    time_zone = models.CharField(max_length=64, blank=True, default="", db_default="")
+    # "" is the browser's.
+    language = models.CharField(max_length=16, blank=True, default="", db_default="")
     density = models.CharField(max_length=16, blank=True, default="", db_default="", choices=Density.choices)
-    # Who decides about the role: an identity provider by its id, "header" (a proxy), or "" (admins of this site).
+    # The owner of the role: an identity provider by its id, "header" (a proxy), or "" (admins of this site).
     provider = models.CharField(max_length=64, blank=True, default="", db_default="")
+    # The names of groups that the provider gave last.
     provider_groups = models.JSONField(
         null=True, blank=True, default=None
     )  # a list of the names that the provider gave last
@@ -57,7 +62,7 @@ class User(AbstractUser):
 
     @cached_property
     def grants(self) -> list[HeldGrant]:
-        """What they were granted, their groups were, and the rules of their provider give to their groups."""
+        """The grants of the person, of their groups, and those that the provider's rules give to their groups."""
         candidates = Grant.objects.filter(models.Q(user=self.pk) | ~models.Q(group=""))
         stored_grants = [
             grant
@@ -71,7 +76,7 @@ class User(AbstractUser):
         return {}
 
     def reach(self, action: str) -> Reach | None:
-        """The clusters for which they may do ``action``; ``None``: for all, and whatever belongs to none."""
+        """Return the clusters in which they may do ``action``; ``None`` for all, and for objects of no cluster."""
         if role_allows(self.role, action):
             return None
         if action not in self._reaches:
@@ -87,6 +92,7 @@ class User(AbstractUser):
         with unrestricted():
             for cluster in list_clusters() if grants else ():
                 namespace_lists = [grant.namespaces for grant in grants if grant.covers(cluster)]
+                # A grant without namespaces is for the whole cluster.
                 if not all(namespace_lists):
                     whole.append(cluster)
                 elif namespace_lists:
@@ -96,15 +102,15 @@ class User(AbstractUser):
         )
 
     def may(self, action: str) -> bool:
-        """Whether they may do ``action`` somewhere."""
+        """Return whether they may do ``action`` somewhere."""
         return role_allows(self.role, action) or any(role_allows(grant.role, action) for grant in self.grants)
 
     def everywhere(self, action: str) -> bool:
-        """Whether they may do ``action`` in all clusters, and so to what belongs to the whole site."""
+        """Return whether they may do ``action`` in all clusters, and so to objects of the whole site."""
         return self.reach(action) is None
 
     def role_in(self, cluster: UUID, namespace: str) -> str:
-        """Of their roles in ``namespace`` of ``cluster`` the one that allows most."""
+        """Return their role in ``namespace`` of ``cluster``: of several, the one that allows most."""
         roles = {self.role}
         if self.role != Role.ADMIN and self.grants:
             with unrestricted():
@@ -114,7 +120,7 @@ class User(AbstractUser):
         return max(roles, key=RANKS.index)
 
     def _get_session_auth_hash(self, secret: str | None = None) -> str:
-        """Django's hash of the password, with the epoch in it: a change of either ends every other session."""
+        """Return Django's hash of the password with the epoch in it. A change of either ends every other session."""
         salt = "kschedweb.accounts.models.User.session"
         return salted_hmac(salt, f"{self.session_epoch}:{self.password}", secret=secret, algorithm="sha256").hexdigest()
 
@@ -128,20 +134,25 @@ class GrantScope(models.TextChoices):
 
 
 class Grant(models.Model):
-    """A role for a person, or for a group that an identity provider names, in all clusters or in some of them, and
-    there in all namespaces or in some.
+    """A role for a person, or for a group that an identity provider names, in all clusters or in some of them.
 
-    Clusters stand above people in the house: a cluster is named by its id (grounds.py).
+    It may be limited to namespaces there. Clusters are in an app above this one, so a cluster is named by its id
+    (grant_targets.py).
     """
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     user = models.ForeignKey(User, null=True, on_delete=models.CASCADE, related_name="+")
-    group = models.CharField(max_length=191, blank=True, default="")  # where ``*`` stands for anything
-    role = models.CharField(max_length=16, choices=Role.choices)  # but none
+    # A pattern in which ``*`` stands for anything; "" for a person's grant.
+    group = models.CharField(max_length=191, blank=True, default="")
+    # Any role but NONE.
+    role = models.CharField(max_length=16, choices=Role.choices)
     scope = models.CharField(max_length=16, choices=GrantScope.choices)
+    # The id of a cluster; null for other scopes.
     cluster = models.UUIDField(null=True, db_index=True)
-    label = models.CharField(max_length=127, blank=True, default="")  # "key=value"
-    namespaces = models.JSONField(default=list, db_default=[])  # names of those that it is about; empty: all
+    # "key=value"; "" for other scopes.
+    label = models.CharField(max_length=127, blank=True, default="")
+    # Names of namespaces; empty: all.
+    namespaces = models.JSONField(default=list, db_default=[])
     created_by = models.ForeignKey(User, null=True, on_delete=models.SET_NULL, related_name="+")
     created_at = models.DateTimeField(auto_now_add=True)
 
@@ -155,11 +166,11 @@ class Grant(models.Model):
 
     @property
     def everywhere(self) -> bool:
-        """Whether it is for all of all clusters."""
+        """True if it covers all clusters in whole."""
         return self.scope == GrantScope.ALL and not self.namespaces
 
     def covers(self, cluster: ClusterRef) -> bool:
-        """Whether it is about the cluster ``cluster``, in whole or in part."""
+        """Return whether it covers ``cluster``, in whole or in part."""
         if self.scope == GrantScope.CLUSTER:
             return self.cluster == cluster.id
         return self.scope == GrantScope.ALL or has_label(cluster.labels, self.label)
@@ -170,6 +181,7 @@ class Token(models.Model):
 
     user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="tokens")
     name = models.CharField(max_length=64)
+    # The first part of the key, by which a token is found and recognised.
     prefix = models.CharField(max_length=12, unique=True)
     digest = models.CharField(max_length=64)
     # The token may do what this scope and its owner's role both allow.
@@ -184,24 +196,27 @@ class Token(models.Model):
 
     @property
     def current_state(self) -> str:
-        """``active``, ``expired`` or ``revoked``."""
+        """One of "active", "expired" and "revoked"."""
         if self.revoked_at:
             return "revoked"
         return "expired" if self.expires_at <= timezone.now() else "active"
 
     def allows(self, action: str) -> bool:
-        """Whether the scope covers ``action``; the owner's role is asked besides."""
+        """Return whether the scope covers ``action``. The owner's role is checked separately."""
         return scope_allows(self.scope, action)
 
 
 class AuditEntry(models.Model):
-    """Who changed what. Written by services only, never changed, never a secret inside."""
+    """One change and its author. Only services write entries; they are never changed, and hold no secret."""
 
     at = models.DateTimeField(auto_now_add=True, db_index=True)
     actor = models.ForeignKey(User, null=True, on_delete=models.SET_NULL, related_name="+")
+    # The name at that time, which stays when the person is deleted.
     actor_name = models.CharField(max_length=150)
-    address = models.GenericIPAddressField(null=True)  # of the request that led to it
-    verb = models.CharField(max_length=64)  # "policy.saved", "cluster.connected", "token.created" …
+    # The address of the request that led to it.
+    address = models.GenericIPAddressField(null=True)
+    # "policy.saved", "cluster.connected", "token.created" …
+    verb = models.CharField(max_length=64)
     object_type = models.CharField(max_length=32)
     object_id = models.CharField(max_length=64)
     object_name = models.CharField(max_length=253)
@@ -218,7 +233,7 @@ class AuditEntry(models.Model):
 
     @property
     def kind(self) -> str:
-        """The kind of the object in words: "live scheduler" of ``livescheduler``."""
+        """The kind of the object in words, such as "live scheduler" for ``livescheduler``."""
         return _object_kinds().get(self.object_type, self.object_type)
 
 
@@ -228,15 +243,19 @@ def _object_kinds() -> dict[str, str]:
 
 
 class ProviderSession(models.Model):
-    """A session that began at an identity provider, which is asked about it again and again."""
+    """A session that began at an identity provider. The provider is asked about it at intervals."""
 
     user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="+")
     provider = models.CharField(max_length=64)
+    # The provider's id of the person.
     subject = models.CharField(max_length=191, db_index=True)
-    sid = models.CharField(max_length=255, blank=True, default="", db_index=True)  # the provider's name of its session
+    # The provider's id of its session.
+    sid = models.CharField(max_length=255, blank=True, default="", db_index=True)
     session_key = models.CharField(max_length=40, unique=True)
-    id_token = models.TextField()  # sealed (sealing.py), as the next one is
+    # Sealed (sealing.py), and so is the refresh token.
+    id_token = models.TextField()
     refresh_token = models.TextField(blank=True, default="")
-    asked_at = models.DateTimeField()  # when the provider was asked last, and when it last answered
+    # When the provider was last asked; it may not have answered.
+    asked_at = models.DateTimeField()
     answered_at = models.DateTimeField()
     expires_at = models.DateTimeField(db_index=True)

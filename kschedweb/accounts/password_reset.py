@@ -1,4 +1,4 @@
-"""Forms of people who forgot their password, where the site can send mail."""
+"""Forms for people who forgot their password, if the site can send mail."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 class MailForm(PasswordResetForm):
     def get_users(self, email: str) -> Iterator[User]:  # type: ignore[override]
-        """Active people with this address and a password that they may log in with."""
+        """Return the active people with this address and a password that they may log in with."""
         return (user for user in super().get_users(email) if password_allowed(user))  # type: ignore[misc, arg-type]
 
 

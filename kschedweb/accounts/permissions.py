@@ -1,4 +1,4 @@
-"""The one place where pages and REST ask whether somebody may do something."""
+"""The permission checks of pages and REST. There are no others."""
 
 from __future__ import annotations
 
@@ -41,12 +41,13 @@ def requires(
 ) -> Callable[[View], View]:
     """Decorate a page: log in first, then 403 unless the person's role, or a grant, allows ``action``.
 
-    What belongs to the whole ``site`` asks for the role in all clusters, as administering does where nothing is said.
+    Actions on the whole ``site`` need the role in all clusters. By default, only administering does.
 
-    A page that can show a cluster to who sees some namespaces of it says so (``in_part``); others are about whole ones.
+    A page that can show a part of a cluster sets ``in_part``; other pages show whole clusters only.
 
-    Who still has a temporary password is sent to change it, except from pages ``with_temporary_password``; then whose
-    role needs a second factor, and who has shown none, to add one, except from pages ``without_second_factor``.
+    A person with a temporary password is sent to change it, except from pages ``with_temporary_password``. Then a
+    person whose role needs a second factor, and who has shown none, is sent to add one, except from pages
+    ``without_second_factor``.
     """
 
     def decorate(view: View) -> View:
@@ -57,6 +58,7 @@ def requires(
                 return _redirect_to(
                     request, 401, redirect_to_login(_return_address(request)).url, "Your session has ended.", "Log in"
                 )
+            # Before the second factor: a password that somebody else has seen must be replaced first.
             if user.must_change_password and not with_temporary_password:
                 return _redirect_to(
                     request, 403, _to_password(request), "Your password is temporary.", "Choose your own"
@@ -75,9 +77,9 @@ def requires(
 def require_action(
     user: User, action: Action, site: bool | None = None, refusal: str = "", *, in_part: bool = False
 ) -> None:
-    """Raise PermissionDenied unless ``user`` may do ``action`` somewhere; for what is of the whole ``site`` everywhere.
+    """Raise PermissionDenied unless ``user`` may do ``action`` somewhere; for the whole ``site``, everywhere.
 
-    From here on the request finds only what lies in clusters where they may: the rest is not there.
+    From here on the request finds only rows in clusters where they may do it.
     """
     if not _is_allowed(user, action, site):
         raise PermissionDenied(refusal or f"Your role does not allow you to {action.label}.")
@@ -90,28 +92,30 @@ def _is_allowed(user: User, action: Action, site: bool | None) -> bool:
 
 
 def require_owner(user: User, row: Row, noun: str, verb: str = "change") -> Row:
-    """``row``, called ``noun``; raises PermissionDenied for others than who made it and admins."""
+    """Return ``row``, called ``noun``. Raises PermissionDenied unless ``user`` made it, or is an admin."""
     if not may_change(user, row):
         raise PermissionDenied(f"Only who started {noun}, or an admin, may {verb} it.")
     return row
 
 
 def _return_address(request: HttpRequest) -> str:
-    """The page to come back to: where only a part of one was asked for, that page."""
+    """Return the page to come back to. If only a part of a page was requested, that is the whole page."""
     if getattr(request, "htmx", False):
         return request.htmx.current_url_abs_path or "/"  # type: ignore[attr-defined, no-any-return]
     return request.get_full_path()
 
 
 def _to_password(request: HttpRequest) -> str:
-    """Where a password is chosen. What was to be written is not written afterwards, so only reading leads back."""
+    """Return the address at which a password is chosen. Only reading leads back: a write is not repeated afterwards."""
     if request.method not in ("GET", "HEAD"):
         return reverse("password")
     return reverse("password", query={"next": _return_address(request)})
 
 
 def _redirect_to(request: HttpRequest, status: int, address: str, detail: str, action: str) -> HttpResponse:
-    """Lead a page to ``address``. A part of a page gets an empty answer and stays as it is, with what is typed there:
+    """Redirect a page to ``address``. A part of a page gets an empty answer, so that the page keeps what is typed
+    there.
+
     frame/live.ts shows ``detail`` and a link named ``action``.
     """
     if not getattr(request, "htmx", False):
@@ -121,10 +125,10 @@ def _redirect_to(request: HttpRequest, status: int, address: str, detail: str, a
 
 
 def action_of(view: Any, method: str | None) -> Action:
-    """What ``method`` on an API view asks for: its ``action_required`` (one, or a dict by method).
+    """Return the action that ``method`` on an API view needs: its ``action_required`` (one, or a dict by method).
 
-    Where the view says nothing, reading asks for VIEW and writing for EDIT. With ``of_site`` it says whether writing
-    needs the role in all clusters.
+    By default reading needs VIEW and writing EDIT. ``of_site`` of the view says whether writing needs the role in all
+    clusters.
     """
     required = getattr(view, "action_required", None)
     if isinstance(required, dict):
@@ -133,14 +137,14 @@ def action_of(view: Any, method: str | None) -> Action:
 
 
 def method_read(method: str | None) -> str:
-    """``method``, and GET for whichever only reads."""
+    """Return ``method``, or GET for any method that only reads."""
     return "GET" if method in (None, "GET", "HEAD", "OPTIONS") else str(method)
 
 
 class RolePermission(BasePermission):
-    """REST's side of the same rule; a token's scope limits its owner's role.
+    """The same rules for REST. A token's scope limits its owner's role.
 
-    A view's ``in_part`` names its methods that can show a cluster to who sees some namespaces of it.
+    A view's ``in_part`` names the methods that can show a part of a cluster.
     """
 
     def has_permission(self, request: Request, view: APIView) -> bool:
@@ -149,6 +153,7 @@ class RolePermission(BasePermission):
             return False
         if user.must_change_password:
             raise RestPermissionDenied("Your password is a temporary one: log in and choose your own first.")
+        # Programs cannot show a factor: their token is made in a session that did.
         if request.auth is None and factors.is_factor_missing(request._request, user):
             raise RestPermissionDenied("Your role needs a second factor: log in and add one first.")
         required = action_of(view, request.method)

@@ -1,8 +1,8 @@
-"""How far the person reaches whose request is being answered: the one place that query sets of clusters ask.
+"""The clusters within reach of the person whose request is answered. Only this module tells query sets.
 
-A request says once who looks and for which action (``set_looker``). From then on every query set of a covered model
-(covered.py) has the rows within that person's grants only. Outside of a request, and in jobs, nobody looks: there is
-everything.
+A request sets its user and the action once (``set_looker``). From then on every query set of a covered model
+(row_access.py) has only rows within that person's grants. Outside of a request, and in jobs, nobody is set, and query
+sets have all rows.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from uuid import UUID
 
 
 class ClusterPart(NamedTuple):
-    """Of a cluster that grants cover in part: its name, and the namespaces that they name."""
+    """A cluster that grants cover in part: its name, and the namespaces."""
 
     name: str
     namespaces: frozenset[str]
@@ -24,24 +24,26 @@ class ClusterPart(NamedTuple):
 
 @dataclass(frozen=True)
 class Reach:
-    """The clusters that grants cover, of the person with the key ``user``: in whole, or in part.
+    """The clusters that a person's grants cover, in whole or in part."""
 
-    ``withheld`` are those in part while what is asked for shows clusters in whole only.
-    """
-
+    # The primary key of the person.
     user: int
+    # Clusters covered in whole.
     clusters: frozenset[UUID]
+    # The names of the clusters covered in whole.
     names: frozenset[str]
+    # Clusters covered in part.
     parts: Mapping[UUID, ClusterPart] = field(default_factory=dict)
+    # The parts, if the page or call shows whole clusters only.
     withheld: Mapping[UUID, ClusterPart] = field(default_factory=dict)
 
     @property
     def whole(self) -> Reach:
-        """This without clusters in part."""
+        """The same reach without clusters in part, which become ``withheld``."""
         return replace(self, parts={}, withheld=self.parts) if self.parts else self
 
     def only(self, clusters: Iterable[UUID]) -> Reach:
-        """Of the clusters in part these, as if they were covered in whole."""
+        """Return a reach of these ``clusters``, which are covered in part, as if they were covered in whole."""
         cluster_ids = frozenset(clusters)
         return Reach(self.user, cluster_ids, frozenset(self.parts[cluster_id].name for cluster_id in cluster_ids))
 
@@ -53,50 +55,51 @@ class Reach:
 
 
 class Looker(Protocol):
-    """Somebody with grants."""
+    """A person with grants."""
 
     def reach(self, action: str) -> Reach | None: ...
 
 
 Look = Callable[[], "Reach | None"]
+# A callable, so that grants are read only if a query needs them.
 _looking: ContextVar[Look | None] = ContextVar("looking", default=None)
 
 
 def current_reach() -> Reach | None:
-    """How far who looks now reaches; ``None``: to everything."""
+    """Return the reach of the current user; ``None`` for everything."""
     ask = _looking.get()
     return ask() if ask is not None else None
 
 
 def set_looker(user: Looker, action: str, in_part: bool = False) -> None:
-    """From here to the end of the request ``user`` looks, at what their grants allow ``action`` for.
+    """Let ``user`` be the current user up to the end of the request, with the grants that allow ``action``.
 
-    Clusters that they see in part are there only where what is asked for can show them so (``in_part``).
+    Clusters that they see in part are within reach only if the page or call can show a part (``in_part``).
     """
     _looking.set(lambda: reach_of(user, action, in_part))
 
 
 def reach_of(user: Looker, action: str, in_part: bool) -> Reach | None:
-    """How far ``user`` reaches, with clusters in part or without them."""
+    """Return the reach of ``user``, with or without clusters in part."""
     reach = user.reach(action)
     return reach if reach is None or in_part else reach.whole
 
 
 def namespaces_of(cluster: UUID) -> frozenset[str] | None:
-    """The namespaces of ``cluster`` that who looks now sees; ``None``: all."""
+    """Return the namespaces of ``cluster`` that the current user sees; ``None`` for all."""
     reach = current_reach()
     part = reach.parts.get(cluster) if reach is not None else None
     return part.namespaces if part is not None else None
 
 
 def can_see_namespace(cluster: UUID, namespace: str) -> bool:
-    """Whether who looks now sees ``namespace`` of ``cluster``, which they see at least in part."""
+    """Return whether the current user sees ``namespace`` of ``cluster``, which they see at least in part."""
     spaces = namespaces_of(cluster)
     return spaces is None or namespace in spaces
 
 
 def withheld_namespaces(name: str) -> frozenset[str]:
-    """Their namespaces, where who looks now sees the cluster ``name`` in part, and what they ask for whole ones."""
+    """Return the namespaces of the cluster ``name`` that the user sees, if the page shows whole clusters only."""
     reach = current_reach()
     parts = (part for part in reach.withheld.values() if part.name == name) if reach is not None else iter(())
     return next((part.namespaces for part in parts), frozenset())
@@ -104,7 +107,7 @@ def withheld_namespaces(name: str) -> frozenset[str]:
 
 @contextmanager
 def as_looker(ask: Look | None) -> Iterator[None]:
-    """What is done inside is done for who ``ask`` tells of; afterwards it is as before, whatever was set inside."""
+    """Set the current user's reach inside of the context. Afterwards it is as before, whatever was set inside."""
     token = _looking.set(ask)
     try:
         yield
@@ -113,5 +116,5 @@ def as_looker(ask: Look | None) -> Iterator[None]:
 
 
 def unrestricted() -> Any:
-    """For the site itself, whoever's request leads to it: turns of jobs, say. A context manager and a decorator."""
+    """Lift all limits for the site's own work, such as turns of jobs. A context manager and a decorator."""
     return as_looker(None)

@@ -1,4 +1,4 @@
-"""Who may do what, in one table: pages and REST both ask ``role_allows``."""
+"""Roles and what they allow, in one table. Pages and REST both call ``role_allows``."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from kschedweb.web.translating import gettext_lazy as _
 
 
 class HasCreator(Protocol):
-    """A row that says who made it."""
+    """A row that knows who made it."""
 
     @property
     def created_by_id(self) -> Any: ...
 
 
 class Person(Protocol):
-    """Somebody who has a role, and grants."""
+    """A person with a role, and grants."""
 
     pk: Any
 
@@ -50,11 +50,11 @@ ALLOWED: dict[str, frozenset[str]] = {
     Role.ADMIN: frozenset(Action.values),
     Role.NONE: frozenset(),
 }
-# From the least to the most, where one role has to be named for somebody who has several in a cluster.
+# From the least to the most. In a cluster where somebody has several roles, the last one is named.
 RANKS = (Role.NONE, Role.VIEWER, Role.EDITOR, Role.APPROVER, Role.ADMIN)
 
 
-# What a token's scope covers: reading always, and what it is named after.
+# What a token's scope covers: always reading, and the action that it is named after.
 SCOPES: dict[str, frozenset[str]] = {
     Action.VIEW: frozenset({Action.VIEW}),
     Action.EDIT: frozenset({Action.VIEW, Action.EDIT}),
@@ -64,16 +64,16 @@ SCOPES: dict[str, frozenset[str]] = {
 
 
 def scope_allows(scope: str, action: str) -> bool:
-    """Whether a token of ``scope`` may be used for ``action``, as far as the token is concerned."""
+    """Return whether a token of ``scope`` may be used for ``action``. Its owner's role counts besides."""
     return action in SCOPES.get(scope, frozenset())
 
 
 def role_allows(role: str, action: str) -> bool:
-    """Whether a person of ``role`` may do ``action``."""
+    """Return whether a person of ``role`` may do ``action``."""
     return action in ALLOWED.get(role, frozenset())
 
 
 def may_change(user: Person, row: HasCreator) -> bool:
-    """Whether ``user`` may change what somebody made: whoever did, as long as they may edit, and admins."""
+    """Return whether ``user`` may change ``row``: its maker may while they may edit, and admins always."""
     mine = row.created_by_id is not None and row.created_by_id == user.pk
     return user.everywhere(Action.ADMINISTER) or (mine and user.may(Action.EDIT))

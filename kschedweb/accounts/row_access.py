@@ -1,4 +1,4 @@
-"""Query sets that show what grants cover. A model that hangs on a cluster says by which of its fields."""
+"""Query sets limited to what grants cover. A model says by which of its fields it belongs to a cluster."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class CoveredQuerySet(models.QuerySet[Row]):
     """Rows of a model with a rule."""
 
     def visible_to(self, user: Any, action: str = "view") -> Self:
-        """Those within the grants of ``user`` for ``action``."""
+        """Return the rows within the grants of ``user`` for ``action``."""
         reach = user.reach(action)
         return self if reach is None else self.restrict_to(reach)
 
@@ -27,13 +27,14 @@ class CoveredQuerySet(models.QuerySet[Row]):
 
 
 class Covered(models.Manager[Row]):
-    """The manager of rows that hang on a cluster, directly or by rows that do.
+    """The manager of rows that belong to a cluster, directly or through other rows.
 
-    ``by`` names the fields that lead there; the first that is not null counts. Where all are null, a row is seen by who
-    made it if ``own``, and else by those alone who see all clusters. ``rule`` says it in another way.
+    ``by`` names the fields that lead to the cluster; the first that is not null counts. If all are null, the row is
+    visible to its maker with ``visible_to_creator``, and otherwise only to people who see all clusters. ``rule``
+    replaces these fields by a function.
 
-    Who sees a cluster in part sees no row of it, but all of them where ``part`` is True, their own where it is "own",
-    and those whose field ``namespace`` names one of theirs. What hangs on such rows is ``part`` too.
+    People who see a cluster in part see none of its rows, unless ``part`` is True (all rows) or "own" (rows that they
+    made), or the field ``namespace`` names one of their namespaces. Rows that hang on such rows need ``part`` too.
     """
 
     def __init__(
@@ -53,12 +54,14 @@ class Covered(models.Manager[Row]):
         return rows if reach is None else rows.restrict_to(reach)
 
     def visible_to(self, user: Any, action: str = "view") -> CoveredQuerySet[Row]:
-        """Those within the grants of ``user`` for ``action``."""
+        """Return the rows within the grants of ``user`` for ``action``."""
         return self.get_queryset().visible_to(user, action)
 
 
 def rule_of(model: type[models.Model]) -> Rule:
-    """The rule of a covered model. Related managers are made without arguments, so the model's own one is asked."""
+    """Return the rule of a covered model. Related managers are made without arguments, so the model's own one is
+    asked.
+    """
     manager = model._default_manager
     assert isinstance(manager, Covered), f"{model.__name__} is not covered"
     base = manager.rule or (lambda reach: _by_fields(model, manager, reach))
@@ -66,7 +69,7 @@ def rule_of(model: type[models.Model]) -> Rule:
 
 
 def _in_part(manager: Covered[Any], base: Rule, reach: Reach) -> Q:
-    """The rows of clusters in whole, and of those in part what the manager says."""
+    """Return the condition for rows of whole clusters, and for those rows of parts that the manager allows."""
     if manager.namespace:
         condition = base(reach.whole)
         for spaces, part_reach in reach.parts_by_namespaces:
@@ -78,7 +81,7 @@ def _in_part(manager: Covered[Any], base: Rule, reach: Reach) -> Q:
 
 
 def rows_within(model: type[models.Model], reach: Reach) -> models.QuerySet[models.Model]:
-    """The rows of ``model`` within ``reach``, as a subquery: a join could not be locked where its side may be null."""
+    """Return the rows of ``model`` within ``reach``, as a subquery: a join with a nullable side could not be locked."""
     return model._base_manager.filter(rule_of(model)(reach))
 
 

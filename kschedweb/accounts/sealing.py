@@ -1,7 +1,7 @@
-"""Encryption of what sign-in has to keep: tokens of identity providers, keys of authenticator apps.
+"""Encryption of what sign-in has to store: tokens of identity providers, keys of authenticator apps.
 
-The keys are derived from the operator's, KSCHEDWEB_ENCRYPTION_KEYS (the first encrypts, all decrypt); where none is
-set, from KSCHEDWEB_SECRET_KEY.
+The keys are derived from KSCHEDWEB_ENCRYPTION_KEYS (the first encrypts, all decrypt); if there are none, from
+KSCHEDWEB_SECRET_KEY.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from django.conf import settings
 
 @cache
 def _make_fernet(secret: str) -> Fernet:
+    # The label keeps these keys apart from those of cluster credentials, which have the same source.
     key = HKDF(SHA256(), length=32, salt=None, info=b"kschedweb sign-in").derive(secret.encode())
     return Fernet(base64.urlsafe_b64encode(key))
 
@@ -30,7 +31,7 @@ def seal(text: str) -> str:
 
 
 def unseal(sealed: str) -> str | None:
-    """What was sealed; ``None`` where no key opens it."""
+    """Return the text that was sealed; ``None`` if no key opens it."""
     try:
         return _make_keyring().decrypt(sealed.encode()).decode()
     except InvalidToken:
@@ -38,6 +39,6 @@ def unseal(sealed: str) -> str | None:
 
 
 def reseal(sealed: str) -> str | None:
-    """``sealed`` under the first key; ``None`` where no key opens it."""
+    """Return ``sealed`` under the first key; ``None`` if no key opens it."""
     text = unseal(sealed)
     return None if text is None else seal(text)

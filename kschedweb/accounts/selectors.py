@@ -1,4 +1,4 @@
-"""Reading people, tokens and the audit trail."""
+"""Reads people, tokens and the audit trail."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def user_list() -> QuerySet[User]:
-    """Everybody, with whether they have a second factor."""
+    """Return everybody, each with ``has_factor``, which says whether they have a second factor."""
     factors = Authenticator.objects.filter(user=OuterRef("pk"))
     return User.objects.order_by("username", "id").annotate(has_factor=Exists(factors))
 
@@ -30,12 +30,12 @@ def user_get(username: str) -> User:
 
 
 def token_list(user: User) -> QuerySet[Token]:
-    """The person's tokens, newest first."""
+    """Return the person's tokens, newest first."""
     return Token.objects.filter(user=user).select_related("user")
 
 
 def token_get(user: User, token_id: int) -> Token:
-    """One of the person's tokens; another person's is not found."""
+    """Return one of the person's tokens. Another person's is not found."""
     token = token_list(user).filter(pk=token_id).first()
     if token is None:
         raise Http404("There is no such token.")
@@ -43,7 +43,7 @@ def token_get(user: User, token_id: int) -> Token:
 
 
 def grant_list() -> QuerySet[Grant]:
-    """Every grant, by who has it."""
+    """Return every grant, ordered by holder."""
     return Grant.objects.select_related("user", "created_by")
 
 
@@ -55,5 +55,5 @@ def grant_get(grant_id: UUID) -> Grant:
 
 
 def audit_list() -> QuerySet[AuditEntry]:
-    """Newest first."""
+    """Return the audit trail, newest first."""
     return AuditEntry.objects.all()

@@ -1,4 +1,4 @@
-"""Every change of people, sessions and tokens."""
+"""Changes of people, sessions and tokens."""
 
 from __future__ import annotations
 
@@ -22,20 +22,23 @@ from kschedweb.web.languages import supported_language
 from kschedweb.web.moments import zone_names
 
 MAX_TOKEN_DAYS = 365
+# Active tokens of a person.
 MAX_TOKENS = 100
 
 
 def temporary_password() -> str:
-    """About 100 random bits that can be read out over a telephone: four groups of five."""
+    """Return about 100 random bits that can be read out over a telephone: four groups of five."""
+    # Without i, l, o, 0 and 1, which are hard to tell apart.
     letters = "abcdefghjkmnpqrstuvwxyz23456789"
     return "-".join("".join(secrets.choice(letters) for _ in range(5)) for _ in range(4))
 
 
 def user_create(*, actor: User | None, username: str, role: str, email: str = "") -> tuple[User, str]:
-    """A person with a temporary password, which is returned and shown once."""
+    """Create a person with a temporary password, which is returned and shown once."""
     user = User(username=username, role=role, email=email, must_change_password=True)
     password = temporary_password()
-    user.set_password(password)  # before the transaction: it takes long, and writes of others would wait
+    # Before the transaction, because hashing takes long, and others could not write meanwhile.
+    user.set_password(password)
     user.full_clean()
     namesakes = User.objects.filter(username__iexact=username)
     name_conflict = Conflict.at("username", "This name is taken.")
@@ -49,7 +52,7 @@ def user_create(*, actor: User | None, username: str, role: str, email: str = ""
 
 @transaction.atomic
 def user_change_role(*, actor: User, user: User, role: str) -> User:
-    """Takes effect on the person's next request, tokens included."""
+    """Change the role from the person's next request on, tokens included."""
     user = User.objects.select_for_update().get(pk=user.pk)
     if role == user.role:
         return user
@@ -57,6 +60,7 @@ def user_change_role(*, actor: User, user: User, role: str) -> User:
         raise Conflict(f"The role of {user.username} follows from groups at the identity provider: change them there.")
     before, user.role = user.role, role
     if before == Role.ADMIN and not user.everywhere(Action.ADMINISTER):
+        # Read anew: ``user`` has the new role already, and is not saved yet.
         keep_one(user=User.objects.get(pk=user.pk))
     user.save(update_fields=["role"])
     audit.record(actor, "user.role-changed", user, user.username, before=before, after=role)
@@ -65,7 +69,7 @@ def user_change_role(*, actor: User, user: User, role: str) -> User:
 
 @transaction.atomic
 def user_set_active(*, actor: User, user: User, active: bool) -> User:
-    """A deactivated person's sessions end and their tokens are revoked; activating them again brings back neither."""
+    """Activate or deactivate a person. Deactivating ends sessions and tokens; activating brings back neither."""
     user = User.objects.select_for_update().get(pk=user.pk)
     if active == user.is_active:
         return user
@@ -82,7 +86,7 @@ def user_set_active(*, actor: User, user: User, active: bool) -> User:
 
 @transaction.atomic
 def user_change(*, actor: User, user: User, role: str | None = None, is_active: bool | None = None) -> User:
-    """Both changes or neither; ``None`` leaves one as it is."""
+    """Make both changes or neither; ``None`` leaves one as it is."""
     if role is not None:
         user = user_change_role(actor=actor, user=user, role=role)
     if is_active is not None:
@@ -91,7 +95,7 @@ def user_change(*, actor: User, user: User, role: str | None = None, is_active: 
 
 
 def user_reset_password(*, actor: User | None, user: User) -> str:
-    """A new temporary password, shown once; the person's sessions end and their tokens are revoked."""
+    """Return a new temporary password, shown once. The person's sessions end and their tokens are revoked."""
     if not user.has_usable_password():
         raise Conflict(f"{user.username} has no password here: an identity provider signs them in.")
     password = temporary_password()
@@ -101,7 +105,7 @@ def user_reset_password(*, actor: User | None, user: User) -> str:
 
 @transaction.atomic
 def user_remove_factors(*, actor: User | None, user: User) -> None:
-    """Take every second factor of ``user`` away; their sessions end."""
+    """Remove every second factor of ``user``. Their sessions end."""
     removed, _ = Authenticator.objects.filter(user=user).delete()
     if removed:
         User.objects.filter(pk=user.pk).update(session_epoch=F("session_epoch") + 1)
@@ -109,17 +113,18 @@ def user_remove_factors(*, actor: User | None, user: User) -> None:
 
 
 def password_renew(*, user: User, password: str) -> None:
-    """A new password of whoever has the link that was mailed (checked by the form); all their sessions end."""
+    """Set the password of somebody who has the mailed link, which the form checked. All their sessions end."""
     _password_set(user, user, password, "user.password-renewed", temporary=False)
 
 
 def password_change(*, user: User, password: str) -> None:
-    """The person's own new password (checked by the form); their other sessions end."""
+    """Set the person's own new password, which the form checked. Their other sessions end."""
     _password_set(user, user, password, "user.password-changed", temporary=False)
 
 
 def _password_set(actor: User | None, user: User, password: str, verb: str, *, temporary: bool) -> None:
-    user.set_password(password)  # before the transaction, as in `user_create`
+    # Before the transaction, as in ``user_create``.
+    user.set_password(password)
     user.must_change_password = temporary
     with transaction.atomic():
         user.save(update_fields=["password", "must_change_password"])
@@ -129,7 +134,7 @@ def _password_set(actor: User | None, user: User, password: str, verb: str, *, t
 
 
 def tokens_revoke(*, actor: User | None, user: User) -> None:
-    """A person who is to be kept out, or who may not be who logs in, keeps no other way in."""
+    """Revoke all tokens of somebody who is to be kept out, or who may not be who logs in."""
     for token in Token.objects.filter(user=user, revoked_at=None, expires_at__gt=timezone.now()):
         token_revoke(actor=actor, token=token)
 
@@ -137,7 +142,7 @@ def tokens_revoke(*, actor: User | None, user: User) -> None:
 def user_display(
     *, user: User, time_zone: str | None = None, language: str | None = None, density: str | None = None
 ) -> User:
-    """How pages look to ``user``; ``None`` leaves a part as it is. Only they see it, so the trail does not have it."""
+    """Set how pages look to ``user``; ``None`` keeps a part. Only they see it, so the audit trail does not have it."""
     if time_zone and time_zone not in zone_names():
         raise ApplicationError.at(
             "time_zone", f"There is no time zone {time_zone[:64]}. Choose one such as Asia/Tokyo."
@@ -158,14 +163,14 @@ def user_display(
 
 @transaction.atomic
 def sessions_end(*, user: User) -> None:
-    """End every session of ``user``; the caller keeps its own by ``update_session_auth_hash``."""
+    """End every session of ``user``. The caller keeps its own by ``update_session_auth_hash``."""
     User.objects.filter(pk=user.pk).update(session_epoch=F("session_epoch") + 1)
     user.refresh_from_db()
     audit.record(user, "user.sessions-ended", user, user.username)
 
 
 def admin_ensure(*, username: str, password: str = "") -> tuple[User | None, str]:
-    """Make the first admin unless there is an active one (then ``None``); returns the password in use."""
+    """Make the first admin unless there is an active one (then ``None``). Returns the password in use."""
     if any(list_administrators()):
         return None, ""
     user = User.objects.filter(username=username).first() or User(username=username)
@@ -182,14 +187,14 @@ def admin_ensure(*, username: str, password: str = "") -> tuple[User | None, str
 
 @transaction.atomic
 def token_create(*, user: User, name: str, scope: Action | str, days: int) -> tuple[Token, str]:
-    """A token for ``user``'s programs and its key, which is shown once and not kept."""
+    """Create a token for ``user``'s programs. Returns it and its key, which is shown once and not stored."""
     if not user.may(scope):
         message = "Your role does not allow this scope."
         raise ApplicationError.at("scope", message)
     if not 1 <= days <= MAX_TOKEN_DAYS:
         message = f"A token lives for 1 to {MAX_TOKEN_DAYS} days."
         raise ApplicationError.at("days", message)
-    # The row is locked: a reset or a deactivation is either seen here, or sees this token.
+    # The row is locked, so that a reset or a deactivation is either seen here, or sees this token.
     if not User.objects.select_for_update().filter(pk=user.pk, password=user.password, is_active=True).exists():
         raise Conflict("Your account was changed in the meantime. Log in again.")
     now = timezone.now()
@@ -210,7 +215,7 @@ def token_create(*, user: User, name: str, scope: Action | str, days: int) -> tu
 
 @transaction.atomic
 def token_revoke(*, actor: User | None, token: Token) -> Token:
-    """The token stops working at once; revoking it again changes nothing."""
+    """Revoke the token, which stops working at once. Revoking it again changes nothing."""
     if Token.objects.filter(pk=token.pk, revoked_at=None).update(revoked_at=timezone.now()):
         audit.record(actor, "token.revoked", token, token.name, token_prefix=token.prefix, owner=token.user.username)
     token.refresh_from_db()

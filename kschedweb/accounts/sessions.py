@@ -1,6 +1,6 @@
-"""How long a session lasts: so long after the login, and so long after its person last did something.
+"""Limits of a session: the time since the login, and the time since the person last did something.
 
-What a page asks by itself is nothing that a person did: neither parts that ask again and again nor streams.
+Requests that a page makes by itself do not count as activity: neither parts that poll nor streams.
 """
 
 from __future__ import annotations
@@ -24,13 +24,16 @@ if TYPE_CHECKING:
 
     from kschedweb.accounts.models import User
 
-POLL_HEADER = "X-Poll"  # frame/live.ts sets it
-LOGIN_TIME_KEY, LAST_SEEN_KEY = "began", "seen"  # seconds of the epoch, in the session
-NOTED_EVERY = 60  # seconds, so that reading does not become writing
+# frame/live.ts sets it.
+POLL_HEADER = "X-Poll"
+# In the session, in seconds of the epoch.
+LOGIN_TIME_KEY, LAST_SEEN_KEY = "began", "seen"
+# Seconds, so that reading does not become writing.
+NOTED_EVERY = 60
 
 
 def session_limits(user: User) -> tuple[int, int]:
-    """Seconds after the login, and seconds without activity (0: any), after which a session of ``user`` is over."""
+    """Return the seconds after the login, and without activity (0: any), after which ``user``'s session is over."""
     if user.may(Action.ADMINISTER):
         return settings.ADMIN_SESSION_HOURS * 3600, settings.ADMIN_SESSION_IDLE_MINUTES * 60
     return settings.SESSION_HOURS * 3600, settings.SESSION_IDLE_MINUTES * 60
@@ -55,9 +58,11 @@ class SessionMiddleware:
 
 def _check_session(request: HttpRequest, user: User) -> None:
     now, session = int(time()), request.session
+    # Sessions of an older release have no time of their login.
     if LOGIN_TIME_KEY not in session:  # of a release that did not note it
         note_login(None, request, user)
     lifetime, idle = session_limits(user)
+    # Local accounts may have been switched off during the session.
     if not (user.provider or password_allowed(user)):  # local accounts were switched off in the meantime
         lifetime = 0
     if now - session[LOGIN_TIME_KEY] >= lifetime or (idle and now - session[LAST_SEEN_KEY] >= idle):

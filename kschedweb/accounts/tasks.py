@@ -1,4 +1,4 @@
-"""Mail to people: by a worker, so that no answer takes longer for an address that somebody has."""
+"""Mail to people, sent by a worker, so that an answer takes the same time for known and unknown addresses."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from kschedweb.celery import app
 
 @app.task(name="kschedweb.accounts.tasks.mail_password_links")  # type: ignore[untyped-decorator]
 def mail_password_links(email: str, host: str, *, https: bool) -> None:
-    """Mail a link to everybody of this address who logs in with a password."""
+    """Mail a link to everybody with this address who logs in with a password."""
     form = MailForm({"email": email})
     if form.is_valid():
         form.save(

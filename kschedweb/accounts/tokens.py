@@ -1,4 +1,4 @@
-"""What a token looks like, and how one is recognised: ``ksw_<prefix>_<secret>``, of which only a digest is kept."""
+"""Keys of tokens: ``ksw_<prefix>_<secret>``. Only a digest is stored."""
 
 from __future__ import annotations
 
@@ -17,27 +17,29 @@ from kschedweb.accounts.models import AuditEntry, Token
 
 _ALPHABET = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
 _PREFIX_LENGTH = 8
-_SECRET_LENGTH = 32  # of 62 letters: 190 bits
+# Characters of 62 letters and digits: 190 bits.
+_SECRET_LENGTH = 32
 _KEY = re.compile(rf"ksw_([A-Za-z0-9]{{{_PREFIX_LENGTH}}})_[A-Za-z0-9]{{{_SECRET_LENGTH}}}")
 
+# Intervals between two notes of a use, and between two entries about the same refusal.
 MARK_USE_EVERY = timedelta(minutes=1)
 DENIED_EVERY = timedelta(hours=1)
 
 
 def new_key() -> tuple[str, str]:
-    """A new key and the prefix in it."""
+    """Return a new key and the prefix in it."""
     prefix = "".join(secrets.choice(_ALPHABET) for _ in range(_PREFIX_LENGTH))
     secret = "".join(secrets.choice(_ALPHABET) for _ in range(_SECRET_LENGTH))
     return f"ksw_{prefix}_{secret}", prefix
 
 
 def compute_digest(key: str) -> str:
-    """A plain digest is enough for a random key of 190 bits: there is no dictionary to try."""
+    """Return the digest of a key. A plain one is enough for 190 random bits, because there is no dictionary to try."""
     return hashlib.sha256(key.encode()).hexdigest()
 
 
 def token_of(key: str) -> Token | None:
-    """The token that ``key`` belongs to, whatever its state; ``None`` if there is none."""
+    """Return the token of ``key``, whatever its state; ``None`` if there is none."""
     match = _KEY.fullmatch(key)
     if not match:
         return None
@@ -48,7 +50,7 @@ def token_of(key: str) -> Token | None:
 
 
 def record_denial(token: Token | None, reason: str) -> None:
-    """Write into the audit trail that a token was refused; again for the same one and the same reason an hour later."""
+    """Write into the audit trail that a token was refused; the same token and reason again only after an hour."""
     since = timezone.now() - DENIED_EVERY
     earlier = AuditEntry.objects.filter(verb="token.denied", at__gt=since, address=current_address())
     token_fields = {"token_prefix": token.prefix, "token_name": token.name} if token else {}

@@ -1,4 +1,4 @@
-"""The requests that views see behind ``requires`` and ``RolePermission``: somebody is logged in."""
+"""The types of requests behind ``requires`` and ``RolePermission``, where somebody is logged in."""
 
 from __future__ import annotations
 
@@ -14,14 +14,15 @@ if TYPE_CHECKING:
 
 
 class PageRequest(HttpRequest):
-    """What a page gets."""
+    """The request of a page."""
 
     user: User
     htmx: HtmxDetails
 
 
 class ApiRequest(Request):
-    """What a REST view gets; ``auth`` is the token, ``None`` in a session."""
+    """The request of a REST view."""
 
     user: User
+    # The token; None in a session.
     auth: Token | None

@@ -6,7 +6,8 @@ from kschedweb.accounts.signin import views as signin
 
 urlpatterns = [
     path("login/", views.login, name="login"),
-    path("login/", views.login, name="account_login"),  # as allauth calls it, and the names with an underscore below
+    # allauth needs this name, and the names with an underscore below.
+    path("login/", views.login, name="account_login"),
     path("login/factor/", factors.authenticate, name="mfa_authenticate"),
     path("login/forgotten/", views.password_forgotten, name="password-forgotten"),
     path("login/forgotten/sent/", views.password_mailed, name="password-mailed"),

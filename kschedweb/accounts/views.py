@@ -54,13 +54,15 @@ if TYPE_CHECKING:
     from kschedweb.accounts.typing import PageRequest
 
 PAGE_SIZE = 50
+# Rows of one download.
 CSV_ROWS = 100_000
 CSV_FIELDS = ("at", "actor_name", "verb", "object_type", "object_id", "object_name", "details", "address")
 
 
 class SiteLoginView(LoginView):
-    """Django's own view: it rotates the session key at login, and refuses addresses of other sites in `next`. Whoever
-    has a second factor is asked for it before the session begins.
+    """Django's login view: it rotates the session key, and refuses addresses of other sites in `next`.
+
+    Somebody with a second factor is asked for it before the session begins.
     """
 
     template_name = "accounts/login.html"
@@ -82,7 +84,7 @@ logout = SiteLogoutView.as_view()
 
 
 class PasswordForgottenView(PasswordResetView):
-    """The answer is the same for every address, and as fast. Without mail the page says whom to ask."""
+    """A page that answers the same for every address, and as fast. Without mail it says whom to ask."""
 
     template_name = "accounts/password_forgotten.html"
     form_class = MailForm
@@ -109,7 +111,7 @@ password_renew = page_part(
 
 
 def add_errors(form: Form, error: ApplicationError) -> None:
-    """Show what a service refused beside the fields it names, the rest above the form."""
+    """Show a service's errors beside the fields that they name, and the rest above the form."""
     field_errors = [item for item in error.errors if item["path"] in form.fields]
     for item in field_errors:
         form.add_error(item["path"], item["message"])
@@ -121,10 +123,11 @@ def add_errors(form: Form, error: ApplicationError) -> None:
 @sensitive_post_parameters()
 @requires(Action.VIEW, with_temporary_password=True)
 def change_password(request: PageRequest) -> HttpResponse:
-    """Another password; it leads on to the page of this site that the person came for."""
+    """Change the password, and lead on to the page of this site that the person came for."""
     onwards = request.POST.get("next", request.GET.get("next", ""))
     if not url_has_allowed_host_and_scheme(onwards, {request.get_host()}, require_https=request.is_secure()):
         onwards = ""
+    # Leading on to this page again would look as if nothing had happened.
     if urlsplit(onwards).path == request.path:
         onwards = ""
     form = PasswordForm(request, request.POST or None)
@@ -138,7 +141,7 @@ def change_password(request: PageRequest) -> HttpResponse:
 
 @requires(Action.VIEW)
 def show_settings(request: PageRequest) -> HttpResponse:
-    """Account, display, tokens and sessions; the display is changed here."""
+    """Show account, display, tokens and sessions. The display is changed here."""
     now = {name: getattr(request.user, name) for name in DisplayForm.base_fields}
     form = DisplayForm(request.POST or None, initial=now)
     if request.method == "POST" and form.is_valid():
@@ -146,7 +149,7 @@ def show_settings(request: PageRequest) -> HttpResponse:
         with translation.override(language_of(request)):
             messages.success(request, gettext("Your display settings are saved."))
         response = redirect("settings")
-        # What was chosen before the login counts no more.
+        # The language that was chosen before the login no longer counts.
         response.delete_cookie(site.LANGUAGE_COOKIE_NAME)
         return response
     active = [token for token in selectors.token_list(request.user) if token.current_state == "active"]
@@ -165,7 +168,7 @@ def sessions_end(request: PageRequest) -> HttpResponse:
 @never_cache
 @requires(Action.VIEW)
 def list_tokens(request: PageRequest) -> HttpResponse:
-    """The person's tokens; the answer to a creation shows the key, this once."""
+    """Show the person's tokens. The answer to a creation shows the key, only this once."""
     form = TokenForm(request.POST or None, user=request.user)
     context: dict[str, Any] = {"form": form}
     if request.method == "POST" and form.is_valid():
@@ -190,7 +193,7 @@ def token_revoke(request: PageRequest, token_id: int) -> HttpResponse:
 @require_safe
 @requires(Action.ADMINISTER)
 def person_tokens(request: PageRequest, username: str) -> HttpResponse:
-    """Somebody's tokens, for who may end them."""
+    """Show somebody's tokens to an admin, who may revoke them."""
     person = selectors.user_get(username)
     context = {"person": person, "tokens": selectors.token_list(person)}
     return render(request, "accounts/person_tokens.html", context)
@@ -216,7 +219,7 @@ def _render_people(request: PageRequest, form: PersonForm, **context: Any) -> Ht
 @never_cache
 @requires(Action.ADMINISTER)
 def list_people(request: PageRequest) -> HttpResponse:
-    """Everybody; the answer to a creation shows the temporary password, this once."""
+    """Show everybody. The answer to a creation shows the temporary password, only this once."""
     form = PersonForm(request.POST or None)
     if request.method == "POST" and form.is_valid():
         try:
@@ -249,7 +252,7 @@ def person_password(request: PageRequest, username: str) -> HttpResponse:
 @require_POST
 @requires(Action.ADMINISTER)
 def person_factors_remove(request: PageRequest, username: str) -> HttpResponse:
-    """For who lost theirs: the person logs in with the password alone, until they add another one."""
+    """Remove lost second factors: the person logs in with the password alone until they add another one."""
     user = selectors.user_get(username)
     services.user_remove_factors(actor=request.user, user=user)
     messages.success(request, gettext("%(name)s has no second factor any more.") % {"name": user.username})
@@ -286,7 +289,7 @@ def person_active(request: PageRequest, username: str) -> HttpResponse:
 
 @requires(Action.ADMINISTER)
 def list_grants(request: PageRequest) -> HttpResponse:
-    """Who has which role in which clusters; a POST grants one more."""
+    """Show the grants; a POST gives one more."""
     names = granting.cluster_names()
     form = GrantForm(request.POST or None, clusters=names.values())
     if request.method == "POST" and form.is_valid():
@@ -314,7 +317,7 @@ def grant_take(request: PageRequest, grant_id: UUID) -> HttpResponse:
 @requires(Action.ADMINISTER)
 @with_news
 def show_audit(request: PageRequest) -> HttpResponse | StreamingHttpResponse:
-    """The trail, newest first; ``format=csv`` is the same rows as a file."""
+    """Show the trail, newest first; ``format=csv`` gives the same rows as a file."""
     filters = AuditFilter(request.GET, queryset=selectors.audit_list())
     if request.GET.get("format") == "csv":
         rows = in_pieces(filters.qs, CSV_FIELDS, CSV_ROWS, indexed_rows=filters.indexed_rows)

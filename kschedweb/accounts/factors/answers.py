@@ -1,4 +1,4 @@
-"""A passkey's answer as a field of a form: well formed, given to this site, and without what is of no use."""
+"""A passkey's answer as a field of a form: well formed, given to this site, and reduced to the needed parts."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     Response = RegistrationResponse | AuthenticationResponse
 
+# The parts that fido2 needs of each kind of answer.
 PARTS = {
     RegistrationResponse: ("clientDataJSON", "attestationObject"),
     AuthenticationResponse: ("clientDataJSON", "authenticatorData", "signature"),
@@ -29,7 +30,7 @@ def unusable_answer() -> forms.ValidationError:
 
 
 class AnswerField(forms.CharField):
-    """Becomes the parts of an answer that its kind needs; extensions and whatever else was posted are not kept."""
+    """A field that gives the parts of an answer that its kind needs. Extensions and other posted data are dropped."""
 
     widget = forms.HiddenInput
 
@@ -44,7 +45,8 @@ class AnswerField(forms.CharField):
             response = self.kind.from_dict(answer)
             if isinstance(response, RegistrationResponse):
                 _check_key(response)
-        except Exception:  # fido2 and the readers of CBOR, JSON and keys below it raise errors of any kind
+        # fido2 and the readers of CBOR, JSON and keys below it raise errors of any kind.
+        except Exception:
             raise unusable_answer() from None
         _check_origin(response.response.client_data.origin, context.request)
         return answer
@@ -52,7 +54,7 @@ class AnswerField(forms.CharField):
 
 def _pick_parts(kind: type[Response], answer: Any) -> dict[str, Any]:
     raw_id, response = answer["rawId"], {name: answer["response"][name] for name in PARTS[kind]}
-    # fido2 takes a number for the size of a part, and makes that many bytes.
+    # fido2 takes a number for the size of a part, and would allocate that many bytes.
     if not all(isinstance(part, str) for part in (raw_id, *response.values())):
         raise TypeError("a part is no text")
     return {"id": raw_id, "rawId": raw_id, "type": "public-key", "response": response}
@@ -63,14 +65,15 @@ def _check_key(response: RegistrationResponse) -> None:
     credential = response.response.attestation_object.auth_data.credential_data
     if credential is None:
         raise ValueError("no key")
+    # A wrong signature is expected; any other error means that the key cannot verify at all.
     with contextlib.suppress(InvalidSignature):
         credential.public_key.verify(b"", b"")
 
 
 def _check_origin(origin: str, request: HttpRequest) -> None:
-    """Refuse another scheme, host or port; fido2 looks at the domain alone, over plain HTTP not even at that."""
+    """Refuse another scheme, host or port. fido2 checks the domain alone, and over plain HTTP not even that."""
     site = f"{request.scheme}://{request.get_host()}"
-    # As Django checks forms: behind a proxy that changes the host, the operator says where people open the site.
+    # Django checks forms in the same way: behind a proxy that changes the host, the operator names the site's address.
     if origin not in (site, *settings.CSRF_TRUSTED_ORIGINS):
         raise forms.ValidationError(
             gettext("The passkey was used at another address. Open %(site)s and try again.") % {"site": site}

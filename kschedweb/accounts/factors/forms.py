@@ -1,4 +1,4 @@
-"""Forms of the step that asks for a second factor: the limits of wrong passwords hold for it too."""
+"""Forms of the step that asks for a second factor. The limits of wrong passwords hold for it, too."""
 
 from __future__ import annotations
 
@@ -22,11 +22,12 @@ if TYPE_CHECKING:
 
 
 def check_within_limits(user: User, check: Callable[[], Any]) -> Any:
-    """What ``check`` returns, unless too many passwords or codes of ``user`` were wrong."""
+    """Return the result of ``check``, unless too many passwords or codes of ``user`` were wrong."""
     request = context.request
     with password_turn(request):
         if not AxesProxyHandler.is_allowed(request, {"username": user.get_username()}):
-            request.axes_locked_out = True  # axes answers with the page of lockout.py
+            # axes answers with the page of lockout.py.
+            request.axes_locked_out = True
             raise forms.ValidationError(gettext("Too many wrong codes."))
         return check()
 
@@ -43,7 +44,7 @@ class CodeForm(AuthenticateForm):  # type: ignore[misc]
 
 
 class _AnswerForm(forms.Form):
-    """A form whose answer stands in a hidden field: what is wrong with that is wrong with the form."""
+    """A form whose answer is a hidden field. Errors of that field are shown as errors of the form."""
 
     def add_error(self, field: str | None, error: Any) -> None:
         super().add_error(None if field == "credential" else field, error)
@@ -56,6 +57,7 @@ class NewPasskeyForm(_AnswerForm, AddWebAuthnForm):  # type: ignore[misc]
     def clean(self) -> dict[str, Any]:
         try:
             return super().clean() or {}
+        # The answer may belong to the options of an older page.
         except forms.ValidationError:  # an answer to other options than those of the newest page
             raise unusable_answer() from None
 

@@ -1,4 +1,4 @@
-"""What `manage.py rotate_keys` does with what sign-in keeps encrypted."""
+"""Rotation of the keys that encrypt what sign-in stores, for `manage.py rotate_keys`."""
 
 from __future__ import annotations
 
@@ -8,12 +8,13 @@ from django.db import transaction
 from kschedweb.accounts.models import ProviderSession
 from kschedweb.accounts.sealing import reseal
 
-SEALED = ("secret", "seed")  # of an app, of recovery codes: members of the row's data
+# Members of the row's data: the secret of an app, the seed of recovery codes.
+SEALED = ("secret", "seed")
 COLUMNS = ("id_token", "refresh_token")
 
 
 def seals_rotate() -> tuple[int, list[str]]:
-    """Encrypt everything anew under the first key; returns how many rows, and whose factors no key opens."""
+    """Encrypt everything anew under the first key. Returns the number of rows, and the owners of unreadable ones."""
     rotated, unopened = 0, list[str]()
     for pk in Authenticator.objects.exclude(type=Authenticator.Type.WEBAUTHN).values_list("pk", flat=True):
         with transaction.atomic():
@@ -32,6 +33,7 @@ def seals_rotate() -> tuple[int, list[str]]:
             session = ProviderSession.objects.select_for_update(of=("self",)).filter(pk=pk).first()
             if session is None:
                 continue
+            # A token that no key opens is emptied; its session ends when the provider is to be asked.
             for name in COLUMNS:  # one that no key opens ends when the provider is to be asked
                 setattr(session, name, reseal(getattr(session, name)) or "")
             session.save(update_fields=COLUMNS)

@@ -1,4 +1,4 @@
-"""Whether this session has shown a second factor, and whether it must."""
+"""Tells whether a session needs a second factor, and notes the ones that were shown."""
 
 from __future__ import annotations
 
@@ -25,17 +25,19 @@ if TYPE_CHECKING:
 
     from kschedweb.accounts.models import User
 
-FACTOR_SHOWN_KEY = "second_factor"  # in the session: the key of the person who showed one
+# In the session: the primary key of the person who showed a factor.
+FACTOR_SHOWN_KEY = "second_factor"
 
 
 def is_factor_missing(request: HttpRequest, user: User) -> bool:
-    """Whether ``user``, who logged in with a password, has a role that needs a second factor, and showed none."""
+    """Return whether ``user`` logged in with a password, has a role that needs a second factor, and showed none."""
     if not (settings.SECOND_FACTOR_ROLES and user.has_usable_password()):
         return False
     if user.role not in settings.SECOND_FACTOR_ROLES and not any(
         grant.role in settings.SECOND_FACTOR_ROLES for grant in user.grants
     ):
         return False
+    # People whom an identity provider or the proxy signed in have shown their factors there.
     if not any(
         record.get("method") == "password" for record in request.session.get(AUTHENTICATION_METHODS_SESSION_KEY, ())
     ):
@@ -72,5 +74,5 @@ def on_factor_removed(
 
 @receiver(authentication_failed, dispatch_uid="second factor wrong")
 def on_factor_failed(sender: object, request: HttpRequest, user: User, **kwargs: Any) -> None:
-    """A wrong code counts as a wrong password."""
+    """Count a wrong code as a wrong password."""
     user_login_failed.send(sender=__name__, credentials={"username": user.get_username()}, request=request)

@@ -1,4 +1,4 @@
-"""The step of a login that asks for the second factor of whoever has one."""
+"""The step of a login that asks for a second factor, if the person has one."""
 
 from __future__ import annotations
 
@@ -12,5 +12,5 @@ if TYPE_CHECKING:
 
 class FactorStage(AuthenticateStage):  # type: ignore[misc]
     def _should_handle(self, request: HttpRequest) -> bool:
-        """At an identity provider that is the provider's business."""
+        """Return whether the step applies. For people of an identity provider, factors are the provider's business."""
         return not hasattr(request, "identity") and super()._should_handle(request)

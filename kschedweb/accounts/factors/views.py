@@ -1,4 +1,4 @@
-"""Pages of second factors: django-allauth's views behind the site's own door, with its templates."""
+"""Pages of second factors: django-allauth's views behind the site's own permissions, with its templates."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class FactorsView(IndexView):  # type: ignore[misc]
 
 
 class PasswordView(ReauthenticateView):  # type: ignore[misc]
-    """The password once more; it leads on to the page of this site that the person came for."""
+    """A page that asks for the password again, and leads on to the page that the person came for."""
 
     def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
         onwards = self.request.POST.get("next", self.request.GET.get("next", ""))
@@ -41,7 +41,7 @@ class RemovePasskeyView(RemoveWebAuthnView):  # type: ignore[misc]
     success_url = reverse_lazy("mfa_index")
 
 
-# Each marked one needs a step before it, or leads on.
+# Pages marked as parts need a step before them, or lead on.
 authenticate = page_part(sensitive_post_parameters()(AuthenticateView.as_view()))
 reauthenticate = _protect_view(PasswordView.as_view())
 index = _protect_view(FactorsView.as_view())

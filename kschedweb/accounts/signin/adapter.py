@@ -1,4 +1,4 @@
-"""What django-allauth asks of accounts, answered as this site does it."""
+"""django-allauth's questions about accounts, answered for this site."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]
         return client_address(request) or ""
 
     def add_message(self, *args: Any, **kwargs: Any) -> None:
-        """None of allauth's: pages of this site say what was done."""
+        """Show no message: pages of this site say what was done."""
 
     def send_notification_mail(self, *args: Any, **kwargs: Any) -> None:
-        """None: the audit trail has it."""
+        """Send no mail: the audit trail has the event."""
 
     def reauthenticate(self, user: User, password: str) -> bool:
-        """By the limits of a login: wrong passwords are counted and written down."""
+        """Check the password within the limits of a login: wrong ones are counted and written down."""
         with password_turn(context.request):
             return bool(authenticate(context.request, username=user.get_username(), password=password) == user)

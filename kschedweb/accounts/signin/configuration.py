@@ -1,4 +1,4 @@
-"""Who may say who somebody is: identity providers and the header of a proxy, from a file and the environment."""
+"""The configured ways to sign in from outside: identity providers and a proxy's header, from a file and variables."""
 
 from __future__ import annotations
 
@@ -19,7 +19,8 @@ from kschedweb.web import variables
 
 NAME = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,30}[a-z0-9])?")
 HEADER_NAME = re.compile(r"[A-Za-z0-9-]{1,64}")
-HEADER = "header"  # what people who came by the proxy's header have as their provider
+# The provider of people who came by the proxy's header.
+HEADER = "header"
 LOOPBACK = ("localhost", "127.0.0.1", "::1")
 SCOPES = tuple(variables.OIDC_SCOPES.default.split(","))
 VARIABLE = variables.IDENTITY_PROVIDERS.name
@@ -29,21 +30,26 @@ VARIABLE = variables.IDENTITY_PROVIDERS.name
 class Provider:
     """An identity provider that speaks OpenID Connect."""
 
+    # A part of addresses and rows, so it must not change.
     id: str
     label: str
+    # The issuer's https:// address, as its discovery document names it.
     issuer: str
     client_id: str
+    # "" for a public client, which PKCE alone protects.
     client_secret: str = field(default="", repr=False)
     scopes: tuple[str, ...] = SCOPES
+    # The claim with the names of groups.
     groups_claim: str = "groups"
     username_claim: str = "preferred_username"
+    # True to link people of this site by a verified address.
     link_verified_email: bool = False
     rules: RoleRules = field(default_factory=RoleRules)
 
 
 @dataclass(frozen=True)
 class ProxyHeader:
-    """A proxy that has signed people in says who asks, in a header; it counts from the proxy's addresses only."""
+    """The header by which a proxy names the person that it has signed in. Only the proxy's addresses may send it."""
 
     name: str
     groups_name: str
@@ -52,7 +58,7 @@ class ProxyHeader:
 
 
 def providers_read() -> dict[str, Provider]:
-    """The configured providers by their id, in their order; raises ImproperlyConfigured."""
+    """Return the configured providers by their id, in their order. Raises ImproperlyConfigured."""
     providers = [*_of_file(), *_of_environment()]
     by_id = {provider.id: provider for provider in providers}
     if len(by_id) < len(providers):
@@ -99,6 +105,7 @@ def _of_file() -> list[Provider]:
     return [_provider_from_entry(entry, f"{VARIABLE}: providers[{number}]") for number, entry in enumerate(entries)]
 
 
+# The keys of a provider in the file, with their types in YAML.
 KEYS = {
     "id": str,
     "label": str,
@@ -152,7 +159,8 @@ def _provider_from_entry(entry: Any, location: str) -> Provider:
 
 def _read_secret(path: str, location: str) -> str:
     if not path:
-        return ""  # a public client, which PKCE alone protects
+        # A public client, which PKCE alone protects.
+        return ""
     try:
         return Path(path).read_text(encoding="utf-8").strip()
     except OSError as error:
@@ -173,7 +181,7 @@ def _check_provider(provider: Provider, location: str) -> Provider:
 
 
 def header_read() -> ProxyHeader | None:
-    """The header of a proxy that says who asks; ``None``: none counts. Raises ImproperlyConfigured."""
+    """Return the header of a proxy; ``None`` if there is none. Raises ImproperlyConfigured."""
     name = variables.REMOTE_USER_HEADER.read()
     groups_name = variables.REMOTE_GROUPS_HEADER.read()
     proxies = variables.REMOTE_USER_PROXIES.read_list()
@@ -186,6 +194,7 @@ def header_read() -> ProxyHeader | None:
         raise ImproperlyConfigured("KSCHEDWEB_REMOTE_USER_PROXIES must name the proxy's addresses.")
     try:
         networks = tuple(ip_network(proxy, strict=False) for proxy in proxies)
+        # 0.0.0.0/0 would let everybody be anybody.
         if not all(network.prefixlen for network in networks):
             raise ImproperlyConfigured("KSCHEDWEB_REMOTE_USER_PROXIES must not hold all addresses.")
     except ValueError as error:
@@ -200,7 +209,7 @@ def header_read() -> ProxyHeader | None:
 
 
 def rules_of(provider: str) -> RoleRules:
-    """The rules for people of ``provider``: an identity provider by its id, or HEADER. Others have none."""
+    """Return the rules for people of ``provider``, an identity provider's id or HEADER; none for others."""
     if provider == HEADER:
         return settings.REMOTE_HEADER.rules if settings.REMOTE_HEADER else RoleRules()
     configured: Provider | None = settings.IDENTITY_PROVIDERS.get(provider)
@@ -208,7 +217,7 @@ def rules_of(provider: str) -> RoleRules:
 
 
 def roles_read(words: list[str]) -> frozenset[str]:
-    """The roles that need a second factor; raises ImproperlyConfigured."""
+    """Return the roles that need a second factor. Raises ImproperlyConfigured."""
     if unknown := set(words) - set(ROLES):
         raise ImproperlyConfigured(f"KSCHEDWEB_SECOND_FACTOR_ROLES: {min(unknown)!r} is not one of {', '.join(ROLES)}.")
     return frozenset(words)

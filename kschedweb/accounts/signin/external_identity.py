@@ -1,4 +1,4 @@
-"""People that come from outside: who somebody of an identity provider is here, and with which role."""
+"""People from outside: finds or creates the person for an external identity, and gives them their role."""
 
 from __future__ import annotations
 
@@ -21,25 +21,28 @@ from kschedweb.web.errors import ApplicationError, Conflict
 if TYPE_CHECKING:
     from kschedweb.accounts.signin.rules import RoleRules
 
-NOT_IN_NAMES = re.compile(r"[^\w.@+-]+")  # as UnicodeUsernameValidator has it
+# The characters that UnicodeUsernameValidator refuses.
+NOT_IN_NAMES = re.compile(r"[^\w.@+-]+")
 ROLE_KEPT = "user.role-kept"
+# Characters of a subject (the column's length), names of groups, and characters of each.
 LONGEST_SUBJECT, MOST_GROUPS, LONGEST_GROUP = 191, 1000, 255
 
 
 @dataclass(frozen=True)
 class ExternalIdentity:
-    """Somebody as an identity provider describes them. Who it is says ``subject`` alone."""
+    """A person as an identity provider describes them. Only ``subject`` identifies them."""
 
     provider: str
     subject: str
     username: str
+    # Names of groups, in the provider's order.
     groups: tuple[str, ...] = ()
     email: str = ""
     email_verified: bool = False
 
 
 class SignInRefused(ApplicationError):
-    """Somebody may not sign in. ``reason`` is what the page and the audit trail name: see refusals.py."""
+    """Somebody may not sign in. ``reason`` is named on the page and in the audit trail: see refusals.py."""
 
     status = 403
 
@@ -49,19 +52,20 @@ class SignInRefused(ApplicationError):
 
 
 def groups_read(claim: object) -> tuple[str, ...]:
-    """The names in a claim: a list of texts, or one text; anything else names none."""
+    """Return the names in a claim: a list of texts, or one text. Anything else names none."""
     candidates = [claim] if isinstance(claim, str) else claim if isinstance(claim, list) else []
     names = [name for name in candidates if isinstance(name, str) and 0 < len(name) <= LONGEST_GROUP]
     return tuple(dict.fromkeys(names[:MOST_GROUPS]))
 
 
 def person_accept(*, outsider: ExternalIdentity, rules: RoleRules, link_verified_email: bool = False) -> User:
-    """The person that ``outsider`` is, made where there is none, with the role that ``rules`` give; raises Refused."""
+    """Return the person for ``outsider``, created if missing, with the role of ``rules``. Raises SignInRefused."""
     if not 0 < len(outsider.subject) <= LONGEST_SUBJECT:
         raise SignInRefused("subject")
     role = rules.role_of(outsider.groups)
     user = _find_linked_user(outsider)
     if role is None:
+        # Their sessions end at once: no rule lets them in any more.
         if user is not None:
             person_shut_out(user=user)
         raise SignInRefused("groups", user)
@@ -71,7 +75,8 @@ def person_accept(*, outsider: ExternalIdentity, rules: RoleRules, link_verified
         with transaction.atomic():
             user = user or _link_by_email(outsider, link_verified_email) or _create_user(outsider, role)
             return _sync_groups(user, outsider, role, rules)
-    except IntegrityError:  # the same person's other request was first
+    # Another request of the same person was first.
+    except IntegrityError:
         user = _find_linked_user(outsider)
         if user is None:
             raise
@@ -80,7 +85,7 @@ def person_accept(*, outsider: ExternalIdentity, rules: RoleRules, link_verified
 
 @transaction.atomic
 def person_shut_out(*, user: User) -> None:
-    """No rule lets ``user`` in any more: their sessions end and their tokens are revoked."""
+    """End the sessions of ``user``, whom no rule lets in any more, and revoke their tokens."""
     User.objects.filter(pk=user.pk).update(session_epoch=F("session_epoch") + 1, provider_groups=[])
     ProviderSession.objects.filter(user=user).delete()
     services.tokens_revoke(actor=None, user=user)
@@ -93,9 +98,10 @@ def _find_linked_user(outsider: ExternalIdentity) -> User | None:
 
 
 def _link_by_email(outsider: ExternalIdentity, by_email: bool) -> User | None:
-    """A person of this site with the verified address of ``outsider``, where the operator wants that."""
+    """Return the person of this site with the verified address of ``outsider``, if the operator wants that."""
     if not (by_email and outsider.email and outsider.email_verified):
         return None
+    # Two people with one address: nobody can say which of them it is.
     users = list(User.objects.filter(email__iexact=outsider.email, is_active=True, provider="")[:2])
     if len(users) != 1:
         return None
@@ -115,7 +121,7 @@ def _create_user(outsider: ExternalIdentity, role: str) -> User:
 
 
 def _free_name(outsider: ExternalIdentity) -> str:
-    """The name that the provider gives, with a number where somebody else has it."""
+    """Return the name that the provider gives, with a number if somebody else has it."""
     base_name = NOT_IN_NAMES.sub("-", outsider.username).strip("-")[:140] or outsider.provider
     name, number = base_name, 1
     while User.objects.filter(username__iexact=name).exists():
@@ -126,14 +132,15 @@ def _free_name(outsider: ExternalIdentity) -> str:
 
 def _is_last_admin(user: User) -> bool:
     try:
-        keep_one(user=User.objects.get(pk=user.pk))  # ``user`` must not remember what it may do now
+        # Read anew, because ``user`` may have cached what it may do.
+        keep_one(user=User.objects.get(pk=user.pk))
     except Conflict:
         return True
     return False
 
 
 def _tell_kept(user: User, role: str) -> None:
-    """Write down, once an hour, that ``user`` stays what they are though their provider says ``role`` now."""
+    """Write down, once an hour, that ``user`` keeps their role though their provider says ``role`` now."""
     since = timezone.now() - timedelta(hours=1)
     if not AuditEntry.objects.filter(verb=ROLE_KEPT, object_id=str(user.pk), at__gt=since).exists():
         audit.record(None, ROLE_KEPT, user, user.username, role=user.role, told=role, provider=user.provider)
@@ -141,9 +148,9 @@ def _tell_kept(user: User, role: str) -> None:
 
 @transaction.atomic
 def _sync_groups(user: User, outsider: ExternalIdentity, role: str, rules: RoleRules) -> User:
-    """What the provider says now holds: role and grants at once, in all sessions and for tokens.
+    """Set role and groups to what the provider says now, at once, in all sessions and for tokens.
 
-    Unless nobody would be left who can administer: whoever can is kept until somebody else can, too.
+    The last one who can administer keeps the role until somebody else can, too.
     """
     user = User.objects.select_for_update().get(pk=user.pk)
     groups = list(outsider.groups)
@@ -151,6 +158,7 @@ def _sync_groups(user: User, outsider: ExternalIdentity, role: str, rules: RoleR
         return user
     followed = User(pk=user.pk, role=role, provider=outsider.provider, provider_groups=groups)
     if not followed.everywhere(Action.ADMINISTER) and _is_last_admin(user):
+        # People without a provider log in with a password: linking them to fewer rights would take that way from them.
         if not user.provider:  # they log in with a password: a link to fewer rights would take that way from them
             raise SignInRefused("last-admin", user)
         _tell_kept(user, role)

@@ -1,7 +1,7 @@
-"""Who asks, by the header of a proxy that has signed them in.
+"""Signs people in by the header of a proxy.
 
-The header counts on connections from the proxy's own addresses alone; on others it is as if it were not there. A
-session that began by it needs it in every request: without it, or with another name in it, the session is over.
+The header counts only on connections from the proxy's own addresses; on others it is ignored. A session that began with
+it needs it in every request: without it, or with another name in it, the session ends.
 """
 
 from __future__ import annotations
@@ -26,7 +26,8 @@ if TYPE_CHECKING:
 
     from kschedweb.accounts.signin.configuration import ProxyHeader
 
-BY_HEADER = "by_header"  # in the session: the name that the header had
+# In the session: the name that the header had.
+BY_HEADER = "by_header"
 
 logger = structlog.get_logger(__name__)
 
@@ -44,7 +45,8 @@ class HeaderMiddleware:
                 audit.record_refusal("login.refused", refusal.user, provider=HEADER, reason=refusal.reason)
                 return refusal_page(request, refusal.reason)
         elif settings.SESSION_COOKIE_NAME in request.COOKIES and BY_HEADER in request.session:
-            logout(request)  # the operator took the header away
+            # The operator has removed the header.
+            logout(request)
         return self.get_response(request)
 
 
@@ -57,7 +59,8 @@ def _apply_header(request: HttpRequest, header: ProxyHeader) -> None:
     began_as = request.session.get(BY_HEADER) if has_session else None
     if began_as is not None and began_as != name:
         logout(request)
-    if not name or "Authorization" in request.headers:  # a token says who asks
+    # A token says who calls.
+    if not name or "Authorization" in request.headers:
         return
     groups = request.headers.get(header.groups_name, "") if header.groups_name else ""
     outsider = ExternalIdentity(
@@ -68,6 +71,7 @@ def _apply_header(request: HttpRequest, header: ProxyHeader) -> None:
     )
     user = request.user
     is_same_person = began_as == name and user.is_authenticated and user.provider == HEADER
+    # Nothing changed since the last request, so nothing is written.
     if user.is_authenticated and is_same_person:
         same = user.provider_groups == list(outsider.groups)
         if same and header.rules.role_of(outsider.groups) == user.role:
@@ -87,7 +91,7 @@ def _apply_header(request: HttpRequest, header: ProxyHeader) -> None:
 
 
 def _from_proxy(request: HttpRequest, header: ProxyHeader) -> bool:
-    """Whether the connection itself comes from the proxy: what X-Forwarded-For claims does not matter here."""
+    """Return whether the connection itself comes from the proxy, regardless of X-Forwarded-For."""
     try:
         remote_address: IPv4Address | IPv6Address = ip_address(request.META.get("REMOTE_ADDR", "").partition("%")[0])
     except ValueError:

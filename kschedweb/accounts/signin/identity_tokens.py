@@ -1,4 +1,4 @@
-"""What an identity provider signs: every token is verified, also those that came from it directly."""
+"""Verifies what an identity provider signs. Even tokens that came directly from it are verified."""
 
 from __future__ import annotations
 
@@ -15,28 +15,33 @@ from allauth.socialaccount.adapter import get_adapter
 
 from kschedweb.accounts.signin.configuration import Provider
 
-# Asymmetric ones alone: with HS256 whoever has the client's secret, or takes the public key for one, could sign.
+# Asymmetric ones only: with HS256 anybody who has the client's secret could sign, and a public key could pass as one.
 ALGORITHMS = ("RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA")
+# Seconds for which a discovery document is kept, and between two readings of keys.
 KEEP_SECONDS, KEYS_AGAIN_SECONDS = 600, 10
-LEEWAY = 30  # seconds that clocks may differ
+# Seconds that clocks may differ.
+LEEWAY = 30
 LOGOUT_EVENT = "http://schemas.openid.net/event/backchannel-logout"
+# Characters of a token.
 LONGEST = 65_536
 
 
 class TokenError(Exception):
-    """A token is not what it should be; the message is for the log and the audit trail and holds nothing of it."""
+    """A token is not what it should be. The message is for the log and the audit trail, and holds nothing of it."""
 
 
 class ProviderAway(Exception):
-    """The identity provider does not answer, or not as one."""
+    """The identity provider does not answer, or not as a provider should."""
 
 
 @dataclass
 class ProviderDocuments:
-    """What a provider publishes: its addresses and its keys, as they were read."""
+    """The published addresses and keys of a provider."""
 
     document: dict[str, Any]
+    # Monotonic seconds, and so is ``keys_at``.
     read_at: float
+    # By key id.
     keys: dict[str, jwt.PyJWK]
     keys_at: float
 
@@ -46,15 +51,16 @@ _lock = threading.Lock()
 
 
 def forget_published() -> None:
-    """Read what providers publish anew."""
+    """Forget the published documents, so that they are read anew."""
     _published.clear()
 
 
 def document_of(provider: Provider) -> dict[str, Any]:
-    """The provider's discovery document."""
+    """Return the provider's discovery document. Raises ProviderAway."""
     published = _published.get(provider.issuer)
     if published is None or time.monotonic() - published.read_at > KEEP_SECONDS:
         document = _get_json(f"{provider.issuer.rstrip('/')}/.well-known/openid-configuration")
+        # Otherwise one provider could speak for another.
         if document.get("issuer") != provider.issuer:
             raise ProviderAway("its discovery document names another issuer")
         for name in ("authorization_endpoint", "token_endpoint", "jwks_uri"):
@@ -80,7 +86,7 @@ def _get_json(address: str) -> dict[str, Any]:
 
 
 def _find_key(provider: Provider, header: dict[str, Any]) -> jwt.PyJWK:
-    """The key that ``header`` names. One that is not known may be new, so the keys are read again, not too often."""
+    """Return the key that ``header`` names. An unknown key may be new, so the keys are read again, at intervals."""
     document = document_of(provider)
     published = _published[provider.issuer]
     name = header.get("kid", "")
@@ -99,14 +105,17 @@ def _parse_keys(document: dict[str, Any]) -> dict[str, jwt.PyJWK]:
             if entry.get("use", "sig") == "sig":
                 keys[entry.get("kid", "")] = jwt.PyJWK(entry)
         except (jwt.PyJWTError, AttributeError, TypeError):
-            continue  # of a kind that is not known here
+            # A kind of key that is not known here.
+            continue
     return keys
 
 
 def verify_token(
     provider: Provider, token: object, *, required: tuple[str, ...] = ("exp", "iat", "sub")
 ) -> dict[str, Any]:
-    """The claims of ``token``, which ``provider`` signed for this site and which is valid now; raises TokenError."""
+    """Return the claims of ``token``, which must be signed by ``provider`` for this site and valid. Raises
+    TokenError.
+    """
     if not isinstance(token, str) or not 0 < len(token) <= LONGEST:
         raise TokenError("missing")
     try:
@@ -132,6 +141,7 @@ def verify_token(
         raise TokenError("signature is wrong") from None
     except (jwt.PyJWTError, json.JSONDecodeError, ValueError) as error:
         raise TokenError(f"not valid ({type(error).__name__})") from None
+    # With several audiences, azp names the client that the token was made for (OpenID Connect Core 1.0, 3.1.3.7).
     audience = claims["aud"]
     several = isinstance(audience, list) and len(audience) > 1
     if claims.get("azp", None if several else provider.client_id) != provider.client_id:
@@ -140,20 +150,21 @@ def verify_token(
 
 
 def identity_verified(provider: Provider, token: object, *, nonce: str | None) -> dict[str, Any]:
-    """The claims of an identity token. ``nonce`` is what the sign-in asked with; ``None``: after a refresh."""
+    """Return the claims of an identity token. ``nonce`` is that of the sign-in; ``None`` after a refresh."""
     claims = verify_token(provider, token)
     token_nonce = claims.get("nonce")
     if nonce is not None and not (
         isinstance(token_nonce, str) and secrets.compare_digest(token_nonce.encode(), nonce.encode())
     ):
         raise TokenError("answer to another sign-in")
+    # A logout token has much the same claims, and must not sign anybody in.
     if LOGOUT_EVENT in _claimed_events(claims):
         raise TokenError("made for a logout")
     return claims
 
 
 def logout_verified(provider: Provider, token: object) -> dict[str, Any]:
-    """The claims of a logout token (OpenID Connect Back-Channel Logout 1.0, section 2.6)."""
+    """Return the claims of a logout token (OpenID Connect Back-Channel Logout 1.0, section 2.6)."""
     claims = verify_token(provider, token, required=("iat", "jti"))
     if LOGOUT_EVENT not in _claimed_events(claims) or "nonce" in claims:
         raise TokenError("not made for a logout")
@@ -161,6 +172,7 @@ def logout_verified(provider: Provider, token: object) -> dict[str, Any]:
         raise TokenError("subject or session is not a text")
     if not (claims.get("sub") or claims.get("sid")):
         raise TokenError("it names neither person nor session")
+    # Views refuse a repeated token for 15 minutes, so an older one need not be remembered.
     if abs(time.time() - claims["iat"]) > 300:
         raise TokenError("too old")
     return claims

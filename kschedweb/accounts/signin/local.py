@@ -1,4 +1,4 @@
-"""Who may log in with a password: everybody who has one, or one administrator alone."""
+"""Logins with a password: for everybody who has one, or for one administrator alone."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def password_allowed(user: User) -> bool:
 
 
 def ways_in() -> dict[str, object]:
-    """What the login page offers."""
+    """Return the ways to sign in that the login page offers."""
     return {
         "providers": list(settings.IDENTITY_PROVIDERS.values()),
         "local_accounts": settings.LOCAL_ACCOUNTS,

@@ -1,4 +1,4 @@
-"""django-allauth's OpenID Connect, with what it leaves open: a nonce, every signature verified, our own addresses."""
+"""django-allauth's OpenID Connect, with a nonce, every signature verified, and this site's own addresses."""
 
 from __future__ import annotations
 
@@ -24,27 +24,31 @@ if TYPE_CHECKING:
 
     from kschedweb.accounts.signin.configuration import Provider
 
-NONCE = "nonce"  # in the state of a sign-in
+# The key in the state of a sign-in.
+NONCE = "nonce"
 
 
 @dataclass(frozen=True)
 class Identity:
-    """What a sign-in at a provider brought; ``repr`` shows no token."""
+    """The result of a sign-in at a provider. ``repr`` shows no token."""
 
     provider: Provider
     outsider: ExternalIdentity
+    # The provider's id of its session; "" if it gave none.
     sid: str
     id_token: str = field(repr=False)
+    # "" if the provider gave none.
     refresh_token: str = field(repr=False)
 
 
 class IdentityAdapter(OpenIDConnectOAuth2Adapter):
-    """One exchange with one provider. ``expected_nonce`` is that of the sign-in it answers."""
+    """One exchange with one provider. ``expected_nonce`` is that of the sign-in which it answers."""
 
     def __init__(self, request: HttpRequest, provider: Provider) -> None:
         super().__init__(request, provider.id)
         self.configured = provider
-        self.expected_nonce = secrets.token_urlsafe(32)  # nothing matches until the state has been read
+        # Random, so that nothing matches until the state has been read.
+        self.expected_nonce = secrets.token_urlsafe(32)
 
     @property
     def openid_config(self) -> dict[str, Any]:
@@ -58,6 +62,7 @@ class IdentityAdapter(OpenIDConnectOAuth2Adapter):
         claims = identity_verified(self.configured, response.get("id_token"), nonce=self.expected_nonce)
         if self.configured.groups_claim not in claims and "userinfo_endpoint" in self.openid_config:
             user_info = self._fetch_user_info(token.token)
+            # An answer about another subject must not add groups.
             if user_info.get("sub") == claims["sub"]:
                 claims = {**user_info, **claims}
         identity = Identity(
@@ -69,7 +74,7 @@ class IdentityAdapter(OpenIDConnectOAuth2Adapter):
         )
         request.identity = identity  # type: ignore[attr-defined]
         request.signed_in_by = identity.provider.id  # type: ignore[attr-defined]
-        # allauth keeps what it is given here in the database: no more than it needs.
+        # allauth stores what it is given here in the database, so it gets no more than it needs.
         return self.get_provider().sociallogin_from_response(request, {"id_token": {"sub": claims["sub"]}})
 
 
@@ -85,7 +90,7 @@ def external_identity_of(provider: Provider, claims: dict[str, Any]) -> External
 
 
 class CallbackView(OAuth2CallbackView):
-    """allauth's, which also tells the adapter with which nonce the sign-in began."""
+    """allauth's view, which also passes the nonce of the sign-in to the adapter."""
 
     adapter: IdentityAdapter
 
@@ -101,7 +106,7 @@ class IdentityProvider(OpenIDConnectProvider):
         return IdentityAdapter(request, settings.IDENTITY_PROVIDERS[self.app.provider_id])
 
     def begin(self, request: HttpRequest, onwards: str) -> HttpResponse:
-        """Send the browser to the provider. Nothing of the request decides what the provider is asked."""
+        """Send the browser to the provider. Nothing in the request decides what the provider is asked."""
         nonce = secrets.token_urlsafe(32)
         response: HttpResponse = self.redirect(
             request, AuthProcess.LOGIN, next_url=onwards, data={NONCE: nonce}, auth_params={NONCE: nonce}
@@ -110,7 +115,7 @@ class IdentityProvider(OpenIDConnectProvider):
 
 
 class SocialAccountAdapter(DefaultSocialAccountAdapter):
-    """Providers come from the configuration alone; who is who is decided in people.py."""
+    """Providers come from the configuration alone. external_identity.py decides who somebody is."""
 
     def list_apps(
         self, request: HttpRequest, provider: str | None = None, client_id: str | None = None
@@ -133,7 +138,7 @@ class SocialAccountAdapter(DefaultSocialAccountAdapter):
         ]
 
     def pre_social_login(self, request: HttpRequest, sociallogin: SocialLogin) -> None:
-        """The rules decide here. From then on allauth knows the person and signs them in."""
+        """Apply the rules. From then on allauth knows the person and signs them in."""
         identity: Identity = request.identity  # type: ignore[attr-defined]
         provider = identity.provider
         sociallogin.user = person_accept(
@@ -143,11 +148,12 @@ class SocialAccountAdapter(DefaultSocialAccountAdapter):
         )
 
     def on_authentication_error(self, request: HttpRequest, provider: Any, **kwargs: Any) -> None:
-        """allauth caught it: the views catch ours, and tell it (views.py)."""
+        """Raise the error that allauth caught, so that the site's own views report it (views.py)."""
         error, exception = kwargs.get("error"), kwargs.get("exception")
         if isinstance(exception, ProviderAway):
             raise exception
         raise SignInRefused("cancelled" if error == "cancelled" else "exchange" if exception else "state")
 
     def is_open_for_signup(self, request: HttpRequest, sociallogin: SocialLogin) -> bool:
-        return False  # people.py has made the person before
+        # ``person_accept`` has created the person before.
+        return False

@@ -1,7 +1,7 @@
-"""Sessions that began at an identity provider go on as long as it says so, with the groups that it names now.
+"""Sessions that began at an identity provider last as long as it says so, with the groups that it names now.
 
-The provider is asked with the session's refresh token, by the request that comes when the time is over: what it answers
-holds for that request already. Without a refresh token nobody can be asked, and the session ends then.
+The first request after the interval asks the provider, with the session's refresh token, and the answer holds for that
+request already. Without a refresh token nobody can be asked, and the session ends then.
 """
 
 from __future__ import annotations
@@ -38,19 +38,21 @@ if TYPE_CHECKING:
     from kschedweb.accounts.models import User
     from kschedweb.accounts.signin.configuration import Provider
 
-ROW, ASK_AT = "provider_session", "provider_ask_at"  # in the session: a key, and seconds of the epoch
-PATIENCE = 3  # intervals that a provider may be away before its sessions end
+# In the session: a primary key, and seconds of the epoch.
+ROW, ASK_AT = "provider_session", "provider_ask_at"
+# Intervals that a provider may be away before its sessions end.
+PATIENCE = 3
 
 logger = structlog.get_logger(__name__)
 
 
 class SessionOver(Exception):
-    """The provider says that the session is over; the message is the reason that the audit trail gets."""
+    """The provider says that the session is over. The message is the reason in the audit trail."""
 
 
 @receiver(user_logged_in, dispatch_uid="provider session began")
 def note_provider_session(sender: object, request: HttpRequest, user: User, **kwargs: Any) -> None:
-    """Note the session of a sign-in at a provider; of other logins nothing."""
+    """Note the session of a sign-in at a provider. Other logins are ignored."""
     identity: Identity | None = getattr(request, "identity", None)
     if identity is None:
         return
@@ -76,7 +78,7 @@ def note_provider_session(sender: object, request: HttpRequest, user: User, **kw
 
 
 class ProviderMiddleware:
-    """Asks the provider of the session when it is time to, before anything is decided about the request."""
+    """Asks the provider of the session when it is due, before anything is decided about the request."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self.get_response = get_response
@@ -93,7 +95,7 @@ def _recheck_session(request: HttpRequest) -> None:
         end_session(request, row, "ended elsewhere")
         return
     request.session[ASK_AT] = time() + settings.OIDC_RECHECK_SECONDS
-    # Of requests that come together one asks: a provider may take a refresh token once only.
+    # One of several requests at once asks, because a provider may accept a refresh token only once.
     if not ProviderSession.objects.filter(pk=row.pk, asked_at=row.asked_at).update(asked_at=timezone.now()):
         return
     try:
@@ -108,7 +110,7 @@ def _recheck_session(request: HttpRequest) -> None:
 
 
 def refresh_session(row: ProviderSession) -> User:
-    """Ask the provider about the session of ``row``; returns the person as they are now. Raises SessionOver."""
+    """Ask the provider about the session of ``row``. Returns the person as they are now. Raises SessionOver."""
     provider: Provider | None = settings.IDENTITY_PROVIDERS.get(row.provider)
     refresh_token = unseal(row.refresh_token) if row.refresh_token else None
     if provider is None or refresh_token is None:
@@ -121,6 +123,7 @@ def refresh_session(row: ProviderSession) -> User:
     if claims["sub"] != row.subject:
         raise SessionOver("the answer is about somebody else")
     row.id_token = seal(answer["id_token"])
+    # A provider that rotates refresh tokens gives a new one; others give none.
     row.refresh_token = seal(str(answer.get("refresh_token") or refresh_token))
     row.answered_at = timezone.now()
     row.save(update_fields=["id_token", "refresh_token", "answered_at"])
@@ -131,7 +134,7 @@ def refresh_session(row: ProviderSession) -> User:
 
 
 def _exchange_token(provider: Provider, refresh_token: str) -> dict[str, Any]:
-    """New tokens for a refresh token; raises SessionOver if the provider refuses, ProviderAway if it cannot say."""
+    """Return new tokens for a refresh token. Raises SessionOver if the provider refuses, ProviderAway if it fails."""
     body = {"grant_type": "refresh_token", "refresh_token": refresh_token, "client_id": provider.client_id}
     if provider.client_secret:
         body["client_secret"] = provider.client_secret
@@ -153,13 +156,13 @@ def _exchange_token(provider: Provider, refresh_token: str) -> dict[str, Any]:
 
 
 def _uses_basic_auth(document: dict[str, Any]) -> bool:
-    """Whether the client's secret goes in a header, as allauth decides it for the first exchange."""
+    """Return whether the client's secret goes in a header, as allauth decides for the first exchange."""
     methods = document.get("token_endpoint_auth_methods_supported", [])
     return "client_secret_post" not in methods and "client_secret_basic" in methods
 
 
 def end_session(request: HttpRequest, row: ProviderSession | None, reason: str) -> None:
-    """End this session, as far as this site is concerned."""
+    """End this session on this site."""
     user = row.user if row else None
     request.session.flush()
     request.user = AnonymousUser()
@@ -169,7 +172,7 @@ def end_session(request: HttpRequest, row: ProviderSession | None, reason: str) 
 
 
 def sessions_end(provider: Provider, *, subject: str, sid: str) -> int:
-    """End the sessions that the provider names: one by ``sid``, or all of ``subject``. Returns how many there were."""
+    """End the sessions that the provider names: one by ``sid``, or all of ``subject``. Returns their number."""
     conditions = {"provider": provider.id, **({"sid": sid} if sid else {}), **({"subject": subject} if subject else {})}
     with transaction.atomic():
         rows = list(ProviderSession.objects.filter(**conditions).select_related("user"))
@@ -181,9 +184,9 @@ def sessions_end(provider: Provider, *, subject: str, sid: str) -> int:
 
 
 def provider_logout_url(request: HttpRequest, back: str) -> str | None:
-    """Where the browser ends its session at the provider as well; ``back`` is where it is to return to.
+    """Return the address at which the browser ends its session at the provider, too; ``back`` is where it returns.
 
-    ``None`` where the session did not begin at one, or that has no such address. Forgets the session's row.
+    ``None`` if the session did not begin at a provider, or that has no such address. Forgets the session's row.
     """
     row = ProviderSession.objects.filter(pk=request.session[ROW]).first() if ROW in request.session else None
     if row is None:

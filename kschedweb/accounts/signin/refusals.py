@@ -1,4 +1,4 @@
-"""Why somebody may not sign in, in sentences for the page."""
+"""Reasons why somebody may not sign in, as sentences for the page."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Groups that an identity provider names, to roles of this site: rules in order, the first that fits decides."""
+"""Rules that map groups of an identity provider to roles of this site. The first rule that fits decides."""
 
 from __future__ import annotations
 
@@ -12,27 +12,31 @@ from kschedweb.accounts.grant_syntax import LABEL, describe_target, has_label, l
 if TYPE_CHECKING:
     from kschedweb.accounts.grant_targets import ClusterRef
 
-ROLES = ("viewer", "editor", "approver", "admin", "none")  # of roles.py, which settings cannot import
+# The roles of roles.py, which settings cannot import.
+ROLES = ("viewer", "editor", "approver", "admin", "none")
 REFUSED, NONE = "refused", "none"
+# The written form of a grant; see ``grant_read``.
 GRANT = re.compile(rf"(?P<group>.+?)=(?P<role>[a-z]+)@(?P<where>\*|[a-z0-9-]+|{LABEL.pattern})(?::(?P<namespaces>.+))?")
 
 
 @dataclass(frozen=True)
 class RoleRule:
-    """Who is in a group that fits ``group``, where ``*`` stands for anything, has ``role``, or is refused."""
+    """A rule that gives ``role``, or refusal, to members of groups that match ``group``, where ``*`` is anything."""
 
     group: str
     role: str
 
     def matches_any(self, groups: Iterable[str]) -> bool:
+        # DOTALL, because a provider's names may hold newlines, which must not end the match.
         pattern = re.compile(".*".join(map(re.escape, self.group.split("*"))), re.DOTALL)
         return any(pattern.fullmatch(group) for group in groups)
 
 
 @dataclass(frozen=True)
 class GrantRule(RoleRule):
-    """Who is in a group that fits is granted ``role``: in ``cluster``, in those with ``label``, or in all clusters; and
-    there in ``namespaces``, or in all of them.
+    """A rule that grants ``role`` to members of groups: in ``cluster``, in clusters with ``label``, or else in all.
+
+    It covers ``namespaces`` there, or all of them.
     """
 
     cluster: str = ""
@@ -41,11 +45,11 @@ class GrantRule(RoleRule):
 
     @property
     def everywhere(self) -> bool:
-        """Whether it is for all of all clusters."""
+        """True if it covers all clusters in whole."""
         return not (self.cluster or self.label or self.namespaces)
 
     def covers(self, cluster: ClusterRef) -> bool:
-        """Whether it is about the cluster ``ground``, in whole or in part."""
+        """Return whether it covers ``cluster``, in whole or in part."""
         if self.cluster:
             return cluster.name == self.cluster
         return not self.label or has_label(cluster.labels, self.label)
@@ -56,14 +60,19 @@ class GrantRule(RoleRule):
 
 @dataclass(frozen=True)
 class RoleRules:
-    """``rules`` for roles, of which the first that fits decides; ``grants``, of which all count that fit."""
+    """The rules of a provider."""
 
+    # Rules for roles, of which the first that fits decides.
     rules: tuple[RoleRule, ...] = ()
-    otherwise: str = REFUSED  # the role of whom no rule fits
+    # The role of users that match no rule.
+    otherwise: str = REFUSED
+    # Rules for grants, of which all that fit count.
     grants: tuple[GrantRule, ...] = ()
 
     def role_of(self, groups: Iterable[str]) -> str | None:
-        """The role of somebody in ``groups``; ``None``: they are refused. Whom only a grant fits is let in."""
+        """Return the role of a member of ``groups``; ``None`` if they are refused. A fitting grant alone lets them
+        in.
+        """
         groups = list(groups)
         rule_role = next((rule.role for rule in self.rules if rule.matches_any(groups)), None)
         if rule_role is None and self.otherwise == REFUSED and self.grants_for(groups):
@@ -72,29 +81,30 @@ class RoleRules:
         return None if role == REFUSED else role
 
     def grants_for(self, groups: Iterable[str]) -> list[GrantRule]:
-        """The grants of somebody in ``groups``."""
+        """Return the grants of a member of ``groups``."""
         groups = list(groups)
         return [rule for rule in self.grants if rule.matches_any(groups)]
 
 
 def role_read(text: str) -> str:
-    """``text`` if it is a role or ``refused``; raises ValueError with a sentence."""
+    """Return ``text`` if it is a role or ``refused``. Raises ValueError with a sentence."""
     if text not in (*ROLES, REFUSED):
         raise ValueError(f"{text!r} is not one of {', '.join(ROLES)}, {REFUSED}")
     return text
 
 
 def granted_read(text: str) -> str:
-    """``text`` if it is a role that can be granted; raises ValueError with a sentence."""
+    """Return ``text`` if it is a role that can be granted. Raises ValueError with a sentence."""
     if text not in ROLES or text == NONE:
         raise ValueError(f"{text!r} is not one of {', '.join(role for role in ROLES if role != NONE)}")
     return text
 
 
 def rules_read(words: Iterable[str], otherwise: str, grants: Iterable[str] = ()) -> RoleRules:
-    """Rules written as ``group=role``, grants as ``grant_read`` says; raises ValueError with a sentence."""
+    """Read rules written as ``group=role``, and grants as ``grant_read`` does. Raises ValueError with a sentence."""
     rules = []
     for word in words:
+        # From the right, because names of groups may hold "=", as LDAP's do.
         group, equals, role = word.rpartition("=")
         if not equals or not group.strip():
             raise ValueError(f"{word!r} is not like group=role")
@@ -103,7 +113,7 @@ def rules_read(words: Iterable[str], otherwise: str, grants: Iterable[str] = ())
 
 
 def grant_read(word: str) -> GrantRule:
-    """A grant written as group=role@cluster, group=role@key=value or group=role@*, each with :namespace+namespace."""
+    """Read a grant written as group=role@cluster, group=role@key=value or group=role@*, and :namespace+namespace."""
     match = GRANT.fullmatch(word.strip())
     if match is None:
         raise ValueError(f"{word!r} is not like group=role@cluster:namespace")
@@ -121,7 +131,7 @@ GRANT_KEYS = ("group", "role", "cluster", "label", "namespaces")
 
 
 def grant_of(entry: Any) -> GrantRule:
-    """A grant as a mapping with ``GRANT_KEYS``; raises ValueError with a sentence."""
+    """Read a grant from a mapping with ``GRANT_KEYS``. Raises ValueError with a sentence."""
     if not isinstance(entry, Mapping) or not {"group", "role"} <= set(entry) <= set(GRANT_KEYS):
         raise ValueError(f"each is a mapping with group and role, and may have {', '.join(GRANT_KEYS[2:])}")
     texts = {name: value for name, value in entry.items() if name != "namespaces"}

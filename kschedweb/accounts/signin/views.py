@@ -1,4 +1,4 @@
-"""Sign-in at an identity provider: there, back, and out again."""
+"""Sign-in at an identity provider: the way there, the way back, and the logout."""
 
 from __future__ import annotations
 
@@ -33,13 +33,14 @@ if TYPE_CHECKING:
     from kschedweb.accounts.models import User
     from kschedweb.accounts.signin.configuration import Provider
 
+# Statuses of refusals; 403 for all others.
 STATUSES = {"away": 503, "token": 401, "exchange": 401, "state": 400, "cancelled": 400}
 
 logger = structlog.get_logger(__name__)
 
 
 def refusal_page(request: HttpRequest, reason: str) -> HttpResponse:
-    """A plain page that says why nobody is signed in."""
+    """Return a plain page that says why nobody is signed in."""
     status = STATUSES.get(reason, 403)
     return render(request, "accounts/refused.html", {"reason": reason, "sentence": SENTENCES[reason]}, status=status)
 
@@ -55,12 +56,12 @@ def _record_refusal(provider: Provider, reason: str, user: User | None = None, *
     audit.record_refusal("login.refused", user, provider=provider.id, reason=reason, **details)
 
 
-# By a link, not a form: a form may not lead to another site, and providers lead on to others again.
+# A link and not a form, because a form may not lead to another site, and providers redirect further.
 @page_part
 @require_GET
 @never_cache
 def begin_signin(request: HttpRequest, provider_id: str) -> HttpResponse:
-    """To the provider; ``next`` is the page of this site to come back to."""
+    """Redirect to the provider. ``next`` is the page of this site to come back to."""
     provider = _get_provider(provider_id)
     onwards = request.GET.get("next", "")
     if not url_has_allowed_host_and_scheme(onwards, {request.get_host()}, require_https=request.is_secure()):
@@ -76,7 +77,7 @@ def begin_signin(request: HttpRequest, provider_id: str) -> HttpResponse:
 @require_GET
 @never_cache
 def provider_callback(request: HttpRequest, provider_id: str) -> HttpResponseBase:
-    """Back from the provider, with a code that is exchanged for tokens."""
+    """Take the browser back from the provider, and exchange the code for tokens."""
     provider = _get_provider(provider_id)
     try:
         with password_turn(request):
@@ -98,11 +99,12 @@ def provider_callback(request: HttpRequest, provider_id: str) -> HttpResponseBas
 @require_POST
 @never_cache
 def backchannel_logout(request: HttpRequest, provider_id: str) -> HttpResponse:
-    """The provider itself says that a session, or all of a person's, is over (OpenID Connect Back-Channel Logout)."""
+    """End the sessions that the provider itself reports as over (OpenID Connect Back-Channel Logout)."""
     provider = _get_provider(provider_id)
     try:
         with password_turn(request):
             claims = logout_verified(provider, request.POST.get("logout_token"))
+            # A logout token may be used once; ``logout_verified`` refuses tokens older than this memory.
             if not cache.add(f"logout_token_{provider.id}_{claims['jti']}", True, timeout=900):
                 raise TokenError("used before")
     except TokenError as error:
@@ -115,8 +117,10 @@ def backchannel_logout(request: HttpRequest, provider_id: str) -> HttpResponse:
 
 
 class SiteLogoutView(LogoutView):
-    """By POST only, so that no image on another site logs anybody out. Whose session began at a provider ends it there
-    too, by a page that leads on: what a form leads to may not lie on another site.
+    """The logout, by POST only, so that no image on another site logs anybody out.
+
+    A session that began at a provider ends there too, through a page that leads on, because a form may not lead to
+    another site.
     """
 
     def post(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:  # type: ignore[override]

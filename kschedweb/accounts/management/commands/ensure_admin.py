@@ -31,7 +31,7 @@ class Command(BaseCommand):
         )
 
     def handle(self, *args: Any, username: str, reset: bool, **options: Any) -> None:
-        """Prints ``username`` and ``password`` on a line each where it made a password, nothing otherwise."""
+        """Make the admin. Prints ``username`` and ``password`` on a line each if it made a password, else nothing."""
         if reset:
             user = User.objects.filter(username=username, role=Role.ADMIN, is_active=True).first()
             if user is None:
