@@ -1,4 +1,4 @@
-"""One collection: query the source, match the answers with the cluster's objects, and report."""
+"""One collection: queries the source, matches the answers with the cluster's objects, and reports."""
 
 from __future__ import annotations
 
@@ -20,26 +20,40 @@ from kschedweb.watermarks.prometheus import PrometheusError, Vector
 from kschedweb.watermarks.units import looks_like, to_allocatable_percent, unit_problem
 from kschedweb.web.errors import ApplicationError
 
-MOST_CORES = 100_000.0  # a higher use of a pod cannot be true
-SKEW = 60.0  # seconds between clocks from which on ages are unreliable
+# A higher use of a pod cannot be true.
+MOST_CORES = 100_000.0
+# Seconds between two clocks from which on ages are unreliable.
+SKEW = 60.0
+# Values and unknown names that a report shows of each query.
 EXAMPLES = 3
-STRANGERS = 0.1  # share of unknown pods from which on the snapshot is probably old
+# Share of unknown pods from which on the snapshot is probably old.
+STRANGERS = 0.1
 
 
 @dataclass
 class QueryReport:
     """The report on one query."""
 
-    series: int = 0  # in the answer
-    matched: int = 0  # of these, with a node or pod of the cluster
-    unmatched: list[str] = field(default_factory=list)  # a few of the others
-    unusable: int = 0  # NaN, infinite, negative
-    duplicates: int = 0  # more than one series for the same node or pod
-    missing: int = 0  # nodes of the cluster without a value
-    examples: list[tuple[str, float]] = field(default_factory=list)  # as stored: percent of allocatable, cores, bytes
-    unit: str = ""  # apparent unit of node values, "" if unclear
-    error: str = ""  # why nothing was stored
-    setting: str = "query"  # the setting to check
+    # Series in the answer.
+    series: int = 0
+    # Series with a node or pod of the cluster.
+    matched: int = 0
+    # A few names of the others.
+    unmatched: list[str] = field(default_factory=list)
+    # Values that are NaN, infinite or negative.
+    unusable: int = 0
+    # Additional series for the same node or pod.
+    duplicates: int = 0
+    # Nodes of the cluster without a value.
+    missing: int = 0
+    # As stored: percent of allocatable, cores, or bytes.
+    examples: list[tuple[str, float]] = field(default_factory=list)
+    # The apparent unit of node values; "" if unclear.
+    unit: str = ""
+    # Why nothing was stored; "" if it was.
+    error: str = ""
+    # The setting to check.
+    setting: str = "query"
     warnings: list[str] = field(default_factory=list)
 
 
@@ -47,12 +61,16 @@ class QueryReport:
 class CollectionReport:
     """The report on one collection."""
 
-    at: float = 0.0  # seconds of the epoch
+    # Seconds of the epoch.
+    at: float = 0.0
+    # How long it took.
     seconds: float = 0.0
-    nodes: int = 0  # nodes with at least one figure
+    # Nodes with at least one figure.
+    nodes: int = 0
     workloads: int = 0
     queries: dict[str, QueryReport] = field(default_factory=dict)
-    problems: list[str] = field(default_factory=list)  # in plain sentences, worst first
+    # Plain sentences, the worst first.
+    problems: list[str] = field(default_factory=list)
 
     def as_json(self) -> dict[str, Any]:
         return asdict(self)
@@ -64,9 +82,10 @@ class CollectionReport:
 
 @dataclass
 class CollectedFigures:
-    """Values by figure: nodes in percent of allocatable, workloads in cores and bytes per pod."""
+    """The collected values."""
 
     inventory: Inventory
+    # Nodes in percent of allocatable, workloads in cores and bytes per pod.
     values: dict[Figure, Floats] = field(default_factory=dict)
     containers: dict[tuple[str, str, str], dict[str, float]] = field(default_factory=dict)
     """(namespace, pod, container) -> what it used: cores as cpu, bytes as memory."""
@@ -78,13 +97,16 @@ class CollectedFigures:
 
 @dataclass(frozen=True)
 class Setup:
-    """The queries to a Prometheus, and how its answers are read."""
+    """The queries to a Prometheus, and the way to read its answers."""
 
     endpoint: CheckedEndpoint
     secret: Secret
+    # The label whose value names the node.
     node_label: str
+    # The unit of the nodes' values.
     unit: str
-    queries: Mapping[str, str]  # figure -> PromQL
+    # PromQL by the name of the figure.
+    queries: Mapping[str, str]
 
 
 def from_prometheus(setup: Setup, inventory: Inventory, *, at: float, seconds: float) -> CollectedFigures:
@@ -94,6 +116,7 @@ def from_prometheus(setup: Setup, inventory: Inventory, *, at: float, seconds: f
     queries = {name: query for name, query in setup.queries.items() if query.strip() and name in BY_NAME}
     try:
         answers = prometheus.run_queries(setup.endpoint, setup.secret, queries, at=at, seconds=seconds)
+    # A broken certificate authority keeps every query from being made.
     except ApplicationError as error:
         answers = {name: PrometheusError(error.detail, setting="ca") for name in queries}
     for name, answer in answers.items():
@@ -116,7 +139,7 @@ def from_prometheus(setup: Setup, inventory: Inventory, *, at: float, seconds: f
 
 
 def finish_report(collected: CollectedFigures, *, seconds: float, skew: float = 0.0) -> None:
-    """Add totals, and problems in sentences, to the report."""
+    """Add totals to the report, and problems in sentences."""
     report = collected.report
     report.seconds = round(seconds, 3)
     for kind in (NODE, WORKLOAD):
@@ -127,6 +150,7 @@ def finish_report(collected: CollectedFigures, *, seconds: float, skew: float = 
     for name, query in report.queries.items():
         if query.error:
             by_error.setdefault(query.error, []).append(name)
+    # One cause usually breaks several queries: each error is named once.
     for error, names in by_error.items():
         if len(names) == len(report.queries):
             report.problems.append(error)
@@ -141,7 +165,7 @@ def finish_report(collected: CollectedFigures, *, seconds: float, skew: float = 
 
 
 def _read_nodes(answer: Vector, figure: Figure, setup: Setup, inventory: Inventory, report: QueryReport) -> Floats:
-    """Percent of allocatable. Shape [nodes]."""
+    """Return percent of allocatable. Shape [nodes]."""
     places = np.full(len(answer.labels), WITHOUT_OWNER)
     for index, labels in enumerate(answer.labels):
         name = labels.get(setup.node_label)
@@ -165,7 +189,7 @@ def _read_nodes(answer: Vector, figure: Figure, setup: Setup, inventory: Invento
 
 
 def _read_workloads(answer: Vector, figure: Figure, setup: Setup, inventory: Inventory, report: QueryReport) -> Floats:
-    """The mean over each workload's pods. Shape [workloads]."""
+    """Return the mean over each workload's pods. Shape [workloads]."""
     position_by_pod = {key: index for index, key in enumerate(inventory.owners)}
     places = np.full(len(answer.labels), WITHOUT_OWNER)
     for index, labels in enumerate(answer.labels):
@@ -184,6 +208,7 @@ def _read_workloads(answer: Vector, figure: Figure, setup: Setup, inventory: Inv
             f"{strangers:,} of {report.series:,} series are about pods that the newest snapshot does not have: "
             "refresh the cluster."
         )
+    # The median, because a single wrong value must not discard all others.
     if figure.resource == "cpu" and np.nanmedian(pods) > MOST_CORES:
         report.error = "The values are too large for cores: does the query give millicores or nanoseconds?"
     values = mean_of_pods(pods, inventory)
@@ -192,7 +217,7 @@ def _read_workloads(answer: Vector, figure: Figure, setup: Setup, inventory: Inv
 
 
 def _read_containers(answer: Vector, figure: Figure, collected: CollectedFigures, report: QueryReport) -> None:
-    """Take what each container of the cluster's pods used."""
+    """Take the use of each container of the cluster's pods."""
     owners = collected.inventory.owners
     keys = [
         (labels.get("namespace", ""), labels.get("pod", ""), labels.get("container", "")) for labels in answer.labels
@@ -216,7 +241,9 @@ def _read_containers(answer: Vector, figure: Figure, collected: CollectedFigures
 
 
 def mean_of_pods(pods: Floats, inventory: Inventory) -> Floats:
-    """The mean over each workload's pods, from values in the order of ``inventory.owners``. Shape [workloads]."""
+    """Return the mean over each workload's pods, from values in the order of ``inventory.owners``. Shape
+    [workloads].
+    """
     owners = np.fromiter(inventory.owners.values(), dtype=np.int64, count=len(inventory.owners))
     counted = (owners >= 0) & ~np.isnan(pods)
     size = len(inventory.workloads)
@@ -227,7 +254,7 @@ def mean_of_pods(pods: Floats, inventory: Inventory) -> Floats:
 
 
 def _highest_by_place(values: Floats, places: NDArray[np.int64], size: int, report: QueryReport, noun: str) -> Floats:
-    """``values`` at their places; of several for one place the highest, which is the safe choice."""
+    """Return ``values`` at their places. Of several for one place the highest counts, which is the safe choice."""
     highest = np.full(size, np.nan)
     usable = np.isfinite(values) & (values >= 0)
     report.unusable = int((~usable).sum())
@@ -245,6 +272,7 @@ def _highest_by_place(values: Floats, places: NDArray[np.int64], size: int, repo
             f"{report.duplicates} series are about a {noun} that another series is about too: the highest counts."
         )
     selected = matched & usable
+    # fmax.at handles repeated places one by one, and ignores the NaN that marks an empty place.
     np.fmax.at(highest, places[selected], values[selected])
     return highest
 

@@ -1,6 +1,7 @@
-"""The book of what containers of workloads used (engine.rightsizing.book), a row a cluster, carried on by collections.
+"""The recorded use of containers of workloads, a row for each cluster, which each collection carries on.
 
-Beside it the series ``container/RESOURCE/peak`` has the most that one pod's container used at each time.
+See ``engine.rightsizing``. Besides, the series ``container/RESOURCE/peak`` has the most that one pod's container used
+at each time.
 """
 
 from __future__ import annotations
@@ -30,15 +31,18 @@ if TYPE_CHECKING:
     from kschedweb.watermarks.collection import CollectedFigures
     from kschedweb.watermarks.inventory import Inventory
 
+# Nanoseconds, the unit of the engine's times.
 SECOND = 10**9
-Key: TypeAlias = tuple[str, str, str]  # namespace, pod, container
+# Namespace, pod, container.
+Key: TypeAlias = tuple[str, str, str]
 Used: TypeAlias = Mapping[Key, Mapping[str, float]]
 
 
 @dataclass(frozen=True)
 class KnownContainers:
-    """What is known of a cluster's containers at ``updated`` (seconds of the epoch)."""
+    """The recorded use and the requests of a cluster's containers."""
 
+    # Seconds of the epoch.
     updated: int
     book: AggregateContainerStates
     requested: tuple[Requested, ...]
@@ -48,7 +52,7 @@ _books: LRU[KnownContainers] = LRU(4)
 
 
 def load_known_containers(cluster: Cluster) -> KnownContainers | None:
-    """The newest book of ``cluster``, ``None`` where there is none. It is read once."""
+    """Return the newest record of ``cluster``; ``None`` if there is none. Each is read once."""
     updated = ContainerBook.objects.filter(pk=cluster.pk).values_list("updated", flat=True).first()
     return None if updated is None else _books.get((cluster.pk, updated), lambda: _read_book(cluster))
 
@@ -62,7 +66,7 @@ def _read_book(cluster: Cluster) -> KnownContainers:
 
 
 def book_carry(*, cluster: Cluster, collected: CollectedFigures, at: int, origin: str) -> None:
-    """Carry the book of ``cluster`` on by what was collected at ``at``; what is not newer than the book is left out."""
+    """Carry the record of ``cluster`` on by a collection at ``at``. Values that are not newer are left out."""
     if collected.containers:
         book_add(cluster=cluster, inventory=collected.inventory, rows=[(at, collected.containers)], origin=origin)
 
@@ -71,13 +75,14 @@ def book_carry(*, cluster: Cluster, collected: CollectedFigures, at: int, origin
 def book_add(
     *, cluster: Cluster, inventory: Inventory, rows: Iterable[tuple[int, Used]], origin: str, peaks: int | None = None
 ) -> None:
-    """Add what containers used at several times (seconds of the epoch); ``peaks`` is the resolution of their peaks."""
+    """Add the use of containers at several times (seconds of the epoch). ``peaks`` is the resolution of their peaks."""
     row = ContainerBook.objects.select_for_update().filter(pk=cluster.pk).first()
     book, before = (
         (AggregateContainerStates.from_bytes(bytes(row.content)), row.updated)
         if row
         else (AggregateContainerStates.create_empty(), 0)
     )
+    # The book is carried on in order of time, and a sample must not count twice.
     newer = [(at, used) for at, used in rows if at > before]
     if not newer:
         return
@@ -101,7 +106,7 @@ def book_add(
 
 
 def _container_names(inventory: Inventory, keys: Iterable[Key]) -> dict[Key, str]:
-    """ "namespace/Kind/name/container" of those ``keys`` that are containers of workloads."""
+    """Return "namespace/Kind/name/container" for those ``keys`` that are containers of workloads."""
     places = {key: inventory.owners.get(key[:2], WITHOUT_OWNER) for key in keys}
     return {key: f"{inventory.workloads[place]}/{key[2]}" for key, place in places.items() if place != WITHOUT_OWNER}
 
@@ -132,7 +137,7 @@ def _peak_figures(name_by_key: Mapping[Key, str], used: Used, names: list[str]) 
         if name is not None:
             for resource, amount in amounts.items():
                 before = highest[resource].get(name, math.nan)
-                # What is not a number takes the place of nothing.
+                # NaN never replaces a value, but any value replaces NaN: the comparison is false with it.
                 highest[resource][name] = before if amount <= before or math.isnan(amount) else amount
     return {
         Figure(CONTAINER, resource, PEAK): np.array([peaks.get(name, math.nan) for name in names])

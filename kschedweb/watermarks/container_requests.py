@@ -1,4 +1,4 @@
-"""What the containers of workloads request and are limited to, and which were killed for want of memory."""
+"""Requests and limits of the containers of workloads, and the containers that were killed for want of memory."""
 
 from __future__ import annotations
 
@@ -16,29 +16,35 @@ ENDED = ("Succeeded", "Failed")
 
 
 class Requested(NamedTuple):
-    """A container of a workload's pods, named "namespace/Kind/name/container": CPU in millicores, memory in bytes.
+    """A container of a workload's pods. Amounts are those of all pods together."""
 
-    Amounts are those of all ``pods`` together; a limit is 0 where one of them has none. ``siblings`` is how many
-    containers a pod has, ``sidecar`` whether it is an init container that keeps running.
-    """
-
+    # "namespace/Kind/name/container".
     name: str
+    # How many pods have it.
     pods: int
+    # Millicores.
     cpu: int
+    # Bytes.
     memory: int
+    # Millicores; 0 if any of the pods has no limit.
     cpu_limit: int
+    # Bytes; 0 if any of the pods has no limit.
     memory_limit: int
+    # How many containers a pod has.
     siblings: int
+    # True for an init container that keeps running.
     sidecar: bool
 
 
 class Kill(NamedTuple):
-    """A container that was killed for want of memory at ``at`` (seconds of the epoch); ``request`` is in bytes."""
+    """A container that was killed for want of memory."""
 
     namespace: str
     pod: str
     container: str
+    # Seconds of the epoch.
     at: float
+    # The memory that it requested, in bytes.
     request: int
 
 
@@ -54,7 +60,7 @@ class _Sum:
 
 
 def collect_requests(pods: Iterable[Json], owners: Mapping[tuple[str, str], str | None]) -> tuple[Requested, ...]:
-    """The containers of the pods that have not ended, by name. Init containers that end are left out."""
+    """Return the containers of the pods that have not ended, by name. Init containers that end are left out."""
     sums_by_container: dict[str, _Sum] = {}
     for pod in pods:
         metadata = pod["metadata"]
@@ -86,7 +92,7 @@ def collect_requests(pods: Iterable[Json], owners: Mapping[tuple[str, str], str 
 
 
 def find_kills(pods: Iterable[Json]) -> Iterator[Kill]:
-    """The last kill of each container, as its status says it."""
+    """Yield the last kill of each container, as its status reports it."""
     for pod in pods:
         status = pod.get("status") or {}
         memory = {
@@ -107,7 +113,7 @@ def find_kills(pods: Iterable[Json]) -> Iterator[Kill]:
 
 
 def _list_containers(pod: Json) -> Iterator[tuple[Json, bool]]:
-    """The containers that keep running, and whether each is a sidecar."""
+    """Yield the containers that keep running, and whether each is a sidecar."""
     spec = pod.get("spec") or {}
     for container in _list_objects(spec, "containers"):
         yield container, False
@@ -122,12 +128,13 @@ def _list_objects(raw: Json, key: str) -> list[Json]:
 
 
 def _parse_amount(container: Json, field: str, resource: str, units: int) -> int | None:
-    """In ``units`` of one, rounded up as Kubernetes does; ``None`` where it says nothing readable."""
+    """Return an amount in ``units`` per one, rounded up as Kubernetes does; ``None`` if it is missing or unreadable."""
     resources = container.get("resources")
     amounts = resources.get(field) if isinstance(resources, dict) else None
     if not isinstance(amounts, dict) or resource not in amounts:
         return None
     try:
+        # Double negation makes the floor division round up.
         return -(-parse_quantity(str(amounts[resource])) * units // NANO)
     except ObjectError:
         return None

@@ -1,4 +1,4 @@
-"""A day of use of the demo cluster: the use of its pods, computed from the time and a seed.
+"""A day of use of the demo cluster, computed for its pods from the time and a seed.
 
 Use is a function of time, so equal seed and end give equal figures. Each workload follows the pattern of its namespace:
 shops are busy in the afternoon, batch at night, staging hardly ever. Each pod fluctuates around that with its own
@@ -30,22 +30,30 @@ if TYPE_CHECKING:
 Json = dict[str, Any]
 
 ORIGIN = "demo"
+# Seconds.
 MINUTE, STEP, DAY = 60, 300, 86_400  # seconds
-# Use of the machine itself: cores, and bytes.
+# The use of the machine itself: cores, and bytes.
 SYSTEM_CPU, SYSTEM_MEMORY = 0.15, 400 * 1024 * 1024
-FULL = 0.98  # share of a node beyond which its pods slow each other down
-RHYTHMS = (9 * MINUTE, 31 * MINUTE, 97 * MINUTE, 5.5 * 3600)  # seconds
+# The share of a node beyond which its pods slow each other down.
+FULL = 0.98
+# Seconds; periods without a common multiple, so that the sum of the waves looks irregular.
+RHYTHMS = (9 * MINUTE, 31 * MINUTE, 97 * MINUTE, 5.5 * 3600)
 
 
 @dataclass(frozen=True)
 class Habit:
-    """The share of its request that a pod uses: at rest, at its daily peak (hour in UTC), and of memory."""
+    """The share of its request that a pod uses."""
 
+    # At rest.
     rest: float
+    # At its daily peak.
     peak: float
+    # The hour of the peak, in UTC.
     hour: float
+    # The share of requested memory.
     memory: float
-    wavers: float = 0.25  # relative fluctuation of a pod's use
+    # The relative fluctuation of a pod's use.
+    wavers: float = 0.25
 
 
 HABITS = {
@@ -64,10 +72,12 @@ ORDINARY = Habit(0.3, 0.6, 12, 0.6)
 
 @dataclass(frozen=True)
 class DemoFigures:
-    """Figures of ``names`` by resource and statistic, [times, names]; times are in seconds of the epoch."""
+    """Figures of objects by resource and statistic."""
 
+    # Seconds of the epoch.
     times: NDArray[np.int64]
     names: list[str]
+    # Each of shape [times, names].
     figures: Mapping[tuple[str, str], Floats]
 
 
@@ -101,14 +111,14 @@ def demo_record(*, cluster: Cluster, objects: list[Json], end: float | None = No
 def record_day(
     objects: Iterable[Json], owners: Mapping[str, str], end: float, seed: int = SEED
 ) -> tuple[DemoFigures, DemoFigures]:
-    """The day up to ``end`` (seconds of the epoch) of the nodes and of the workloads in ``objects``.
+    """Return the day up to ``end`` (seconds of the epoch) of the nodes and of the workloads in ``objects``.
 
     ``owners`` maps keys of pods to workloads, "namespace/Kind/name". Nodes are in percent of allocatable, workloads in
     cores and bytes per pod.
     """
     listed = list(objects)
     last = int(end) // STEP * STEP
-    # one more day, for the first time's average of a day
+    # One more day, for the first time's average of a day.
     minutes = np.arange(last - 2 * DAY + MINUTE, last + MINUTE, MINUTE)
     times = np.arange(last - DAY + STEP, last + STEP, STEP)
     nodes, pods, on = _running_pods(listed)
@@ -135,7 +145,7 @@ def record_day(
 def containers_used(
     objects: Iterable[Json], end: float, seed: int = SEED
 ) -> Iterator[tuple[int, dict[tuple[str, str, str], dict[str, float]]]]:
-    """What each container used each five minutes of the day up to ``end``: a pod's use, as containers request."""
+    """Yield the use of each container at each five minutes of the day up to ``end``: a pod's use, split by requests."""
     nodes, pods, on = _running_pods(list(objects))
     last = int(end) // STEP * STEP
     times = np.arange(last - DAY + STEP, last + STEP, STEP)
@@ -153,7 +163,7 @@ def containers_used(
 
 
 def _running_pods(listed: list[Json]) -> tuple[list[Json], list[Json], NDArray[np.int64]]:
-    """The nodes, the pods on them, and the place of each pod's node."""
+    """Return the nodes, the pods on them, and the place of each pod's node."""
     nodes = [item for item in listed if item["kind"] == "Node"]
     pods = [item for item in listed if item["kind"] == "Pod" and item["spec"].get("nodeName")]
     place = {node["metadata"]["name"]: column for column, node in enumerate(nodes)}
@@ -163,17 +173,18 @@ def _running_pods(listed: list[Json]) -> tuple[list[Json], list[Json], NDArray[n
 def _compute_used(
     nodes: list[Json], pods: list[Json], on: NDArray[np.int64], times: NDArray[np.int64], seed: int
 ) -> tuple[Floats, Floats, Floats, Floats]:
-    """Cores and bytes that each pod uses at each time, [times, pods], and those that each node has."""
+    """Return cores and bytes that each pod uses at each time, [times, pods], and those that each node has."""
     cpu, memory = _compute_demand(pods, times, seed)
     room = [_parse_amounts(node["status"]["allocatable"]) for node in nodes]
     cores, size = np.array([pair[0] for pair in room]), np.array([pair[1] for pair in room])
     demand = np.maximum(_sum_by_group(cpu, on, len(nodes)), 1e-9)
+    # A full node slows all of its pods down by the same factor.
     cpu *= np.minimum(1.0, (FULL * cores - SYSTEM_CPU) / demand)[:, on]
     return cpu, memory, cores, size
 
 
 def _compute_demand(pods: list[Json], times: NDArray[np.int64], seed: int) -> tuple[Floats, Floats]:
-    """Cores and bytes that each pod needs at each time: [times, pods]."""
+    """Return cores and bytes that each pod needs at each time: [times, pods]."""
     random = np.random.default_rng(seed)
     now = times[:, None].astype(np.float64)
     habits = [HABITS.get(pod["metadata"]["namespace"], ORDINARY) for pod in pods]
@@ -181,16 +192,18 @@ def _compute_demand(pods: list[Json], times: NDArray[np.int64], seed: int) -> tu
     def habit_values(name: str) -> Floats:
         return np.array([getattr(habit, name) for habit in habits])
 
-    # pods of a workload share its offset
+    # The pods of a workload share its offset. Sorted, so that the order of objects does not change the numbers drawn.
     leaning = {app: random.lognormal(0, 0.35) for app in sorted({_app_name(pod) for pod in pods})}
     shared = np.array([leaning[_app_name(pod)] for pod in pods])
     pod_factor = random.lognormal(0, 0.15, len(pods))
     hour = habit_values("hour") + random.normal(0, 1.2, len(pods))
+    # Squared, so that the peak is narrower than the night.
     daily = (0.5 + 0.5 * np.cos(2 * np.pi * (now / 3600 - hour) / 24)) ** 2
     wave = np.zeros((len(times), len(pods)))
     for rhythm in RHYTHMS:
         length = rhythm * random.uniform(0.8, 1.25, len(pods))
         wave += np.sin(2 * np.pi * (now / length + random.uniform(0, 1, len(pods))))
+    # The sum of n independent sines has a standard deviation of the root of n/2.
     wave *= habit_values("wavers") / np.sqrt(len(RHYTHMS) / 2)
     requests = [_pod_requests(pod) for pod in pods]
     level = (habit_values("rest") + (habit_values("peak") - habit_values("rest")) * daily) * np.maximum(0.05, 1 + wave)
@@ -200,10 +213,10 @@ def _compute_demand(pods: list[Json], times: NDArray[np.int64], seed: int) -> tu
 
 
 def _node_figures(rows: Floats) -> Iterator[tuple[str, Floats]]:
-    """The statistics of nodes at each step of the second day, from values for each minute of two days."""
+    """Yield the statistics of nodes at each step of the second day, from values for each minute of two days."""
     yield "5m", _moving_mean(rows, 5)
     yield from _window_averages(rows)
-    # The variance is the mean of the squares less the square of the mean.
+    # The variance is the mean of the squares minus the square of the mean; rounding may make it slightly negative.
     yield "15m_std", np.sqrt(np.maximum(0.0, _moving_mean(rows * rows, 15) - _moving_mean(rows, 15) ** 2))
     five = rows.reshape(len(rows) // 5, 5, -1).mean(axis=1)
     yield "1h_max", np.lib.stride_tricks.sliding_window_view(five, 12, axis=0).max(axis=-1)[-DAY // STEP :]
@@ -216,14 +229,16 @@ def _window_averages(rows: Floats) -> Iterator[tuple[str, Floats]]:
 
 
 def _moving_mean(rows: Floats, width: int) -> Floats:
-    """The mean of the ``width`` minutes up to each step of the second day."""
+    """Return the mean of the ``width`` minutes up to each step of the second day."""
+    # Differences of one running sum give every window at once.
     total = np.concatenate([np.zeros((1, rows.shape[1])), np.cumsum(rows, axis=0)])
     ends = np.arange(len(rows) - DAY // MINUTE + 5, len(rows) + 1, 5)
     return (total[ends] - total[ends - width]) / width
 
 
 def _sum_by_group(rows: Floats, group: NDArray[np.int64], groups: int) -> Floats:
-    """Columns of ``rows`` summed by ``group``."""
+    """Return the columns of ``rows`` summed by ``group``."""
+    # A product with a matrix of zeros and ones is far faster than a loop over groups.
     member = np.zeros((rows.shape[1], groups))
     member[np.arange(rows.shape[1]), group] = 1.0
     summed: Floats = rows @ member
@@ -240,5 +255,5 @@ def _pod_requests(pod: Json) -> tuple[float, float]:
 
 
 def _parse_amounts(quantities: Json) -> tuple[float, float]:
-    """Cores and bytes."""
+    """Return cores and bytes."""
     return parse_quantity(quantities["cpu"]) / NANO, parse_quantity(quantities["memory"]) / NANO

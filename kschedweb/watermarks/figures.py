@@ -2,12 +2,12 @@
 
 A *figure* is named ``kind/resource/statistic``, such as ``node/cpu/15m`` or ``workload/memory/1d``. Statistics are
 averages over a window (``5m``, ``10m``, ``15m``, ``1h``, ``1d``), the standard deviation over 15 minutes (``15m_std``),
-maxima of the 5-minute average (``1h_max``, ``1d_max``), and ``now``: what metrics.k8s.io said at one moment, from
-which kschedweb keeps the windows itself.
+maxima of the 5-minute average (``1h_max``, ``1d_max``), and ``now``: the value of metrics.k8s.io at one moment, from
+which kschedweb computes the windows itself.
 
-Containers are asked for at the moment alone (``container/cpu/now``); of them ``containers.py`` keeps a book.
+Of containers only the current use is queried (``container/cpu/now``); ``container_book.py`` records it.
 
-Units as stored: nodes in percent (0-100) of allocatable; workloads in cores and bytes, the mean of a workload's pods.
+Stored units: nodes in percent (0-100) of allocatable; workloads in cores and bytes, the mean of a workload's pods.
 """
 
 from __future__ import annotations
@@ -23,13 +23,15 @@ KINDS = (NODE, WORKLOAD)
 RESOURCES = ("cpu", "memory")
 NOW = "now"
 
-AVERAGES = {"5m": 300, "10m": 600, "15m": 900, "1h": 3600, "1d": 86_400}  # seconds
+# Seconds of each window.
+AVERAGES = {"5m": 300, "10m": 600, "15m": 900, "1h": 3600, "1d": 86_400}
 MAXIMA = {"1h_max": 3600, "1d_max": 86_400}
 DEVIATIONS = {"15m_std": 900}
 NODE_STATISTICS = ("5m", "15m", "1h", "1d", "15m_std", "1h_max", "1d_max")
 WORKLOAD_STATISTICS = ("15m", "1h", "1d")
 STATISTICS = {NODE: NODE_STATISTICS, WORKLOAD: WORKLOAD_STATISTICS, CONTAINER: (NOW,)}
-PEAK = "peak"  # of a workload's container: the most that one of its pods used
+# Of a workload's container: the most that one of its pods used.
+PEAK = "peak"
 
 WORDS = {
     "now": _("at the moment"),
@@ -59,7 +61,7 @@ class Figure:
 
     @property
     def label(self) -> str:
-        """Such as ``Node CPU, average of 15 minutes``."""
+        """The figure in words, such as "Node CPU, average of 15 minutes"."""
         words = {"kind": KIND_WORDS[self.kind], "resource": RESOURCE_WORDS[self.resource]}
         return gettext("%(kind)s %(resource)s, %(statistic)s") % {**words, "statistic": WORDS[self.statistic]}
 
@@ -73,7 +75,7 @@ class Figure:
         return self.statistic in MAXIMA
 
 
-# the figures to query, in the order of forms and answers
+# The figures to query, in the order of forms and answers.
 FIGURES: tuple[Figure, ...] = tuple(
     Figure(kind, resource, statistic) for kind in STATISTICS for resource in RESOURCES for statistic in STATISTICS[kind]
 )

@@ -105,7 +105,8 @@ class SourceForm(forms.Form):
                 max_length=LONGEST_QUERY,
                 widget=forms.Textarea(attrs={"rows": 2, "spellcheck": "false"}),
             )
-        self.test_results: dict[str, str] = {}  # test results by field
+        # Results of a test, by field.
+        self.test_results: dict[str, str] = {}
         self.warnings: dict[str, list[str]] = {}
 
     @property
@@ -140,7 +141,7 @@ class SourceForm(forms.Form):
         return name if name in self.fields else None
 
     def groups(self) -> list[dict[str, Any]]:
-        """The fields of queries for the template, grouped by kind and resource."""
+        """Return the fields of queries for the template, grouped by kind and resource."""
         return [
             {
                 "label": f"{KIND_WORDS[kind]} {RESOURCE_WORDS[resource]}",
@@ -169,7 +170,7 @@ def _kind_help(kind: str) -> str:
 
 
 def form_of(source: WatermarkSource) -> SourceForm:
-    """The form with stored settings; with the first preset if there are none."""
+    """Return the form with stored settings, or with the first preset if there are none."""
     plain = ("kind", "address", "authentication", "node_label", "unit", *NUMBERS)
     initial = {name: getattr(source, name) for name in plain}
     queries = source.queries
@@ -181,7 +182,7 @@ def form_of(source: WatermarkSource) -> SourceForm:
 
 
 def with_preset(data: Mapping[str, str], preset: Preset) -> SourceForm:
-    """The posted form with the queries of ``preset``."""
+    """Return the posted form with the queries of ``preset``."""
     filled = dict(data) | {"node_label": preset.node_label, "unit": preset.unit}
     filled |= {figure.field: preset.queries[str(figure)] for figure in FIGURES}
     return SourceForm(initial=filled)

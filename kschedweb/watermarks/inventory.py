@@ -1,4 +1,4 @@
-"""The objects of figures in the newest snapshot: sizes and addresses of nodes, owners of pods."""
+"""The objects that figures are about, in the newest snapshot: nodes with sizes and addresses, owners of pods."""
 
 from __future__ import annotations
 
@@ -25,6 +25,7 @@ from kschedweb.web.errors import Conflict
 
 Json = dict[str, Any]
 
+# The place of a pod without a workload. Negative, so that it is no index.
 WITHOUT_OWNER = -1
 
 
@@ -33,30 +34,36 @@ class Inventory:
     """The nodes, pods and workloads of one snapshot."""
 
     nodes: tuple[str, ...]
-    capacity: dict[str, Floats]  # resource -> [nodes] cores or bytes, NaN where unknown
+    # By resource, [nodes]: cores or bytes, NaN where unknown.
+    capacity: dict[str, Floats]
     allocatable: dict[str, Floats]
-    addresses: dict[str, int]  # names and addresses in lower case -> index in ``nodes``
-    workloads: tuple[str, ...]  # "namespace/Kind/name" of workloads with pods
-    owners: dict[tuple[str, str], int]  # (namespace, pod) -> index in ``workloads``, -1 for none
-    containers: tuple[Requested, ...] = ()  # of the workloads' pods that have not ended
+    # Names and addresses in lower case, each with the index in ``nodes``.
+    addresses: dict[str, int]
+    # "namespace/Kind/name" of workloads with pods.
+    workloads: tuple[str, ...]
+    # (namespace, pod) with the index in ``workloads``; WITHOUT_OWNER for none.
+    owners: dict[tuple[str, str], int]
+    # Of the workloads' pods that have not ended.
+    containers: tuple[Requested, ...] = ()
     kills: tuple[Kill, ...] = ()
 
     def find_node(self, name: str) -> int | None:
-        """The index of the node with the name or address ``name``, which may have a port."""
+        """Return the index of the node with the name or address ``name``, which may have a port."""
         position = self.addresses.get(name.lower())
         return self.addresses.get(_strip_port(name).lower()) if position is None else position
 
 
 def _strip_port(name: str) -> str:
-    """``name`` without a port: ``10.0.0.1:9100``, ``[fd00::1]:9100``."""
+    """Return ``name`` without a port, as in ``10.0.0.1:9100`` or ``[fd00::1]:9100``."""
     host, colon, port = name.rpartition(":")
+    # A bare IPv6 address has colons too, but no port.
     if colon and port.isdigit() and (":" not in host or host.startswith("[")):
         name = host
     return name.removeprefix("[").removesuffix("]")
 
 
 def inventory_of(cluster: Cluster) -> Inventory:
-    """The inventory of the newest snapshot. Raises ``Conflict`` if the cluster has none."""
+    """Return the inventory of the newest snapshot. Raises ``Conflict`` if the cluster has none."""
     snapshot = snapshot_current(cluster)
     if snapshot is None:
         raise Conflict(
@@ -67,12 +74,12 @@ def inventory_of(cluster: Cluster) -> Inventory:
 
 @lru_cache(maxsize=4)
 def _load_inventory(snapshot: UUID) -> Inventory:
-    """The inventory of a snapshot, cached because snapshots are immutable."""
+    """Return the inventory of a snapshot. It is cached, because snapshots are immutable."""
     return inventory_make(snapshot_objects(Snapshot(pk=snapshot)))
 
 
 def inventory_make(objects: Iterable[Json]) -> Inventory:
-    """The inventory of raw objects; unreadable ones are left out."""
+    """Return the inventory of raw objects. Unreadable ones are left out."""
     nodes: list[Json] = []
     pods: list[Json] = []
     replica_sets: list[Json] = []
@@ -96,7 +103,7 @@ def inventory_make(objects: Iterable[Json]) -> Inventory:
 
 
 def _find_owners(pods: list[Json], replica_sets: list[Json]) -> dict[tuple[str, str], str | None]:
-    """(namespace, pod) -> its workload, or ``None``."""
+    """Return the workload of each (namespace, pod), or ``None``."""
     cluster_objects = ClusterObjects()
     for item in replica_sets:
         with contextlib.suppress(ObjectError):
@@ -124,7 +131,7 @@ def _read_amounts(nodes: list[Json], key: str) -> dict[str, Floats]:
 
 
 def _index_addresses(nodes: list[Json]) -> dict[str, int]:
-    """Names and addresses -> index. Names have precedence over another node's equal address."""
+    """Index names and addresses. Names have precedence over another node's equal address."""
     positions = {str(item["metadata"]["name"]).lower(): place for place, item in enumerate(nodes)}
     for place, item in enumerate(nodes):
         listed = (item.get("status") or {}).get("addresses")

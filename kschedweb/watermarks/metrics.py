@@ -29,12 +29,16 @@ from kschedweb.watermarks.storage import combine_rows
 from kschedweb.web.errors import ApplicationError
 
 PATHS = {NODE: "/apis/metrics.k8s.io/v1beta1/nodes", "workload": "/apis/metrics.k8s.io/v1beta1/pods"}
-OLDEST = 300.0  # seconds; of a silent kubelet, metrics-server returns the last sample
+# Seconds; metrics-server returns the last sample of a silent kubelet.
+OLDEST = 300.0
+# Seconds.
 FIVE, HOUR, DAY = 300, 3600, 86_400
 
 
 def from_metrics(client: Client, inventory: Inventory, *, at: float) -> CollectedFigures:
-    """The current use of nodes (percent of allocatable) and workloads (mean of pods), as the statistic ``now``."""
+    """Return the current use of nodes (percent of allocatable) and workloads (mean of pods) as the statistic
+    ``now``.
+    """
     begun = time.monotonic()
     collected = CollectedFigures(inventory, report=CollectionReport(at=at))
     for kind in KINDS:
@@ -84,7 +88,7 @@ def _explain_error(error: ApplicationError, kind: str) -> str:
 
 
 def _read_nodes(items: Iterable[Any], inventory: Inventory, at: float) -> tuple[dict[str, Floats], QueryReport]:
-    """Cores and bytes by node."""
+    """Return cores and bytes by node."""
     places = {name: place for place, name in enumerate(inventory.nodes)}
     used = {resource: np.full(len(inventory.nodes), np.nan) for resource in RESOURCES}
     report = QueryReport()
@@ -105,7 +109,7 @@ def _read_nodes(items: Iterable[Any], inventory: Inventory, at: float) -> tuple[
 
 
 def _read_pods(items: Iterable[Any], inventory: Inventory, at: float) -> tuple[dict[str, Floats], QueryReport]:
-    """Cores and bytes by pod, in the order of ``inventory.owners``."""
+    """Return cores and bytes by pod, in the order of ``inventory.owners``."""
     places = {key: place for place, key in enumerate(inventory.owners)}
     used = {resource: np.full(len(places), np.nan) for resource in RESOURCES}
     report = QueryReport()
@@ -121,7 +125,9 @@ def _read_pods(items: Iterable[Any], inventory: Inventory, at: float) -> tuple[d
 def _read_containers(
     items: Iterable[Any], inventory: Inventory, at: float
 ) -> dict[tuple[str, str, str], dict[str, float]]:
-    """Cores and bytes of each container of the cluster's pods; what ``_read_pods`` counts as unusable is left out."""
+    """Return cores and bytes of each container of the cluster's pods, without those that ``_read_pods`` finds
+    unusable.
+    """
     amounts_by_container: dict[tuple[str, str, str], dict[str, float]] = {}
     for item in items:
         key = _metadata_text(item, "namespace"), _metadata_text(item, "name")
@@ -146,7 +152,7 @@ def _add_usage(
     report: QueryReport,
     name: str,
 ) -> None:
-    """Put the sum of ``usages`` at ``place``, or count the reason against it."""
+    """Put the sum of ``usages`` at ``place``, or count it as unmatched or unusable."""
     if place is None:
         if len(report.unmatched) < 3:
             report.unmatched.append(name[:120])
@@ -199,7 +205,7 @@ def _parse_moment(value: Any) -> datetime | None:
 
 
 def compute_windows(cluster: Cluster, collected: CollectedFigures, *, at: int) -> dict[Figure, Floats]:
-    """All figures, from stored samples and from ``collected`` at ``at``."""
+    """Return all figures, from stored samples and from ``collected`` at ``at``."""
     figures: dict[Figure, Floats] = {}
     for kind in KINDS:
         names = collected.inventory.nodes if kind == NODE else collected.inventory.workloads
@@ -217,13 +223,16 @@ def compute_windows(cluster: Cluster, collected: CollectedFigures, *, at: int) -
 
 
 def compute_window(statistic: str, at: int, times: Floats, recent: Floats, ends: Floats, rolled: Floats) -> Floats:
-    """One figure from the ``recent`` samples [times, objects] of the last hour and the day's ``rolled`` up ones."""
+    """Return one figure from the ``recent`` samples [times, objects] of the last hour and the day's ``rolled`` up
+    ones.
+    """
     if statistic in DEVIATIONS:
         rows = recent[times > at - DEVIATIONS[statistic]]
         with np.errstate(invalid="ignore"):
             mean = combine_rows(rows, maximum=False)
             return np.sqrt(combine_rows((rows - mean) ** 2, maximum=False))
     if statistic in MAXIMA:
+        # Within the last hour every moment's 5-minute average counts; before that the rolled-up ones have to do.
         begins = at - HOUR
         sliding = [
             combine_rows(recent[(times > moment - FIVE) & (times <= moment)], maximum=False)
@@ -234,6 +243,7 @@ def compute_window(statistic: str, at: int, times: Floats, recent: Floats, ends:
     seconds = AVERAGES[statistic]
     if seconds <= HOUR:
         return combine_rows(recent[times > at - seconds], maximum=False)
+    # Roll-ups lag by up to 5 minutes: the samples since the last one fill the gap.
     last = ends[-1] if len(ends) else 0.0
     tail = recent[(times > last) & (times > at - FIVE)]
     means = rolled[ends > at - seconds]

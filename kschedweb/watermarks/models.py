@@ -55,11 +55,15 @@ class WatermarkSource(models.Model):
     kind = models.CharField(max_length=16, choices=SourceKind.choices, default=SourceKind.NONE)
     address = models.CharField(max_length=500, blank=True)
     authentication = models.CharField(max_length=8, choices=Authentication.choices, default=Authentication.NONE)
+    # True if the stored secret has a certificate authority.
     has_ca = models.BooleanField(default=False)
-    node_label = models.CharField(max_length=100, default="instance")  # the label with the node's name
+    # The label with the node's name.
+    node_label = models.CharField(max_length=100, default="instance")
     unit = models.CharField(max_length=24, choices=Unit.choices, default=Unit.CAPACITY_PERCENT)
-    queries = models.JSONField(default=dict)  # {"node/cpu/15m": "PromQL"}; a figure without one is not collected
-    interval = models.PositiveIntegerField(default=60, validators=_range_validators(30, 3600))  # seconds
+    # {"node/cpu/15m": "PromQL"}; a figure without a query is not collected.
+    queries = models.JSONField(default=dict)
+    # Seconds.
+    interval = models.PositiveIntegerField(default=60, validators=_range_validators(30, 3600))
     # How long samples are kept: as collected, rolled up to 5 minutes, rolled up to 1 hour.
     keep_hours = models.PositiveIntegerField(default=24, validators=_range_validators(2, 168))
     keep_days = models.PositiveIntegerField(default=7, validators=_range_validators(2, 60))
@@ -69,10 +73,14 @@ class WatermarkSource(models.Model):
     # A run is claimed by setting its slot (seconds of the epoch // interval).
     slot = models.BigIntegerField(default=0)
     running_since = models.DateTimeField(null=True)
-    ran_at = models.DateTimeField(null=True)  # the last run, good or bad
-    succeeded_at = models.DateTimeField(null=True)  # the last run with at least one figure
-    error = models.CharField(max_length=1000, blank=True)  # error of the last run, or ""
-    report = models.JSONField(default=dict)  # collection.py: Report.as_json of the last run
+    # The last run, good or bad.
+    ran_at = models.DateTimeField(null=True)
+    # The last run with at least one figure.
+    succeeded_at = models.DateTimeField(null=True)
+    # The error of the last run; "" for none.
+    error = models.CharField(max_length=1000, blank=True)
+    # ``CollectionReport.as_json`` of the last run (collection.py).
+    report = models.JSONField(default=dict)
 
     objects = Covered("cluster", part=True)
 
@@ -81,18 +89,21 @@ class WatermarkSource(models.Model):
 
 
 class WatermarkCredential(Sealed):
-    """What opens the source of a cluster (token, password, certificate authority), encrypted."""
+    """The encrypted secret of a cluster's source: token, password, certificate authority."""
 
     purpose = b"watermarks"
 
 
 class Members(models.Model):
-    """The objects of samples, in the order of their values. Immutable."""
+    """The objects of samples, in the order of their values. It is immutable."""
 
-    id = models.UUIDField(primary_key=True, editable=False)  # storage.py: derived from the content, so it can be cached
+    # Derived from the content (storage.py), so that names can be cached by it.
+    id = models.UUIDField(primary_key=True, editable=False)
     cluster = models.ForeignKey(Cluster, on_delete=models.CASCADE, related_name="+")
-    kind = models.CharField(max_length=12)  # figures.py: node | workload | container
-    names = models.BinaryField()  # storage.py: node names, or "namespace/Kind/name" of workloads
+    # Node, workload or container (figures.py).
+    kind = models.CharField(max_length=12)
+    # Node names, or "namespace/Kind/name" of workloads, compressed (storage.py).
+    names = models.BinaryField()
 
     objects = Covered("cluster", part=True)
 
@@ -124,14 +135,17 @@ class Resolution(models.IntegerChoices):
 
 
 class Sample(models.Model):
-    """The values of a series for all members at one time; a roll-up covers the span that ends at ``at``."""
+    """The values of a series for all members at one time. A roll-up covers the span that ends at ``at``."""
 
     series = models.ForeignKey(Series, on_delete=models.CASCADE, related_name="samples")
     resolution = models.PositiveSmallIntegerField(choices=Resolution.choices)
-    at = models.BigIntegerField()  # seconds of the epoch
+    # Seconds of the epoch.
+    at = models.BigIntegerField()
     members = models.ForeignKey(Members, on_delete=models.CASCADE, related_name="+")
-    origin = models.CharField(max_length=16)  # SourceKind, or "demo"
-    values = models.BinaryField()  # storage.py: float32 per member, NaN for missing values
+    # A SourceKind, or "demo".
+    origin = models.CharField(max_length=16)
+    # A float32 for each member, NaN for missing values (storage.py).
+    values = models.BinaryField()
 
     objects = Covered("series", part=True)
 
@@ -142,33 +156,43 @@ class Sample(models.Model):
 
 
 class ContainerBook(models.Model):
-    """What the containers of a cluster's workloads used, as containers.py keeps it, and what they request."""
+    """The use of the containers of a cluster's workloads, as container_book.py records it, and their requests."""
 
     cluster = models.OneToOneField(Cluster, primary_key=True, on_delete=models.CASCADE, related_name="+")
-    updated = models.BigIntegerField()  # seconds of the epoch: the time of the newest samples
-    content = models.BinaryField()  # engine.rightsizing.book: Book.packed
-    requested = models.BinaryField()  # containers.py: Requested of each container, zlib over JSON
+    # Seconds of the epoch: the time of the newest samples.
+    updated = models.BigIntegerField()
+    # ``AggregateContainerStates.to_bytes`` of engine.rightsizing.
+    content = models.BinaryField()
+    # ``Requested`` of each container (container_requests.py), zlib over JSON.
+    requested = models.BinaryField()
 
     objects = Covered("cluster", part=True)
 
 
 class Annotating(models.Model):
-    """Settings of annotations on a cluster, with the last run. Without a row none are written."""
+    """Settings of annotations on a cluster, with the last run. Without a row, none are written."""
 
     cluster = models.OneToOneField(Cluster, primary_key=True, on_delete=models.CASCADE, related_name="annotating")
-    own = models.BooleanField(default=False)  # kschedweb's form, on nodes and workloads
-    crane = models.BooleanField(default=False)  # crane-scheduler's form, on nodes
-    time_zone = models.CharField(max_length=64, default=DEFAULT_TIME_ZONE)  # of crane's texts
-    rate = models.PositiveIntegerField(default=10, validators=_range_validators(1, 200))  # requests a second, at most
-    renew = models.PositiveIntegerField(default=300, validators=_range_validators(60, 86_400))  # seconds
-    # [{"resource": "nodes", "allowed": true}]; empty where the cluster does not say
+    # kschedweb's form, on nodes and workloads.
+    own = models.BooleanField(default=False)
+    # crane-scheduler's form, on nodes.
+    crane = models.BooleanField(default=False)
+    # The zone of crane's texts.
+    time_zone = models.CharField(max_length=64, default=DEFAULT_TIME_ZONE)
+    # Requests a second, at most.
+    rate = models.PositiveIntegerField(default=10, validators=_range_validators(1, 200))
+    # Seconds.
+    renew = models.PositiveIntegerField(default=300, validators=_range_validators(60, 86_400))
+    # [{"resource": "nodes", "allowed": true}]; empty if the cluster does not say.
     permissions = models.JSONField(default=list)
     changed_by = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+")
     changed_at = models.DateTimeField(null=True)
-    running_until = models.DateTimeField(null=True)  # no other run starts before; reset at the end of a run
+    # No other run starts before; reset at the end of a run.
+    running_until = models.DateTimeField(null=True)
     ran_at = models.DateTimeField(null=True)
-    error = models.CharField(max_length=500, blank=True)  # why the last run could not begin
-    # {"patched", "unchanged", "gone", "left", "failures": objects, "failed": [{"object", "reason"}]}
+    # Why the last run could not begin; "" if it could.
+    error = models.CharField(max_length=500, blank=True)
+    # {"patched", "unchanged", "gone", "left", "failures": objects, "failed": [{"object", "reason"}]}.
     outcome = models.JSONField(default=dict)
 
     objects = Covered("cluster")

@@ -1,7 +1,7 @@
 """Ready-made queries for Prometheus: node-exporter with cAdvisor, cAdvisor alone, recording rules.
 
-Each query can be edited. It returns one value per node or pod at one time; windows are Prometheus' own (``rate`` over a
-window is the average use in it).
+Each query can be edited. It returns one value per node or pod at one time. Windows are Prometheus' own: ``rate`` over a
+window is the average use in it.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _CADVISOR = {
     "cpu": 'sum by (node) (rate(container_cpu_usage_seconds_total{{id="/"}}[{window}]))',
     "memory": 'sum by (node) (avg_over_time(container_memory_working_set_bytes{{id="/"}}[{window}]))',
 }
-# The rules of kubernetes-mixin and load-watcher are current ratios, to which windows are applied.
+# Rules of kubernetes-mixin and load-watcher. They are current ratios, to which windows are applied.
 _RULES = {"cpu": "instance:node_cpu:ratio", "memory": "instance:node_memory_utilisation:ratio"}
 _PODS = {
     "cpu": "sum by (namespace, pod) "
@@ -54,7 +54,7 @@ _STEP = {"1h_max": "1h:1m", "1d_max": "1d:5m"}
 
 
 def _window_query(expression: str, figure: Figure) -> str:
-    """The query of ``figure`` from an expression with a window."""
+    """Return the query of ``figure`` from an expression with a window."""
     if figure.is_maximum:
         return f"max_over_time(({expression.format(window='5m')})[{_STEP[figure.statistic]}])"
     if figure.statistic in DEVIATIONS:
@@ -65,7 +65,7 @@ def _window_query(expression: str, figure: Figure) -> str:
 
 
 def _rule_query(name: str, figure: Figure) -> str:
-    """The query of ``figure`` from a recording rule of current use."""
+    """Return the query of ``figure`` from a recording rule of current use."""
     if figure.statistic in AVERAGES:
         return f"avg_over_time({name}[{figure.statistic}])"
     if figure.is_maximum:

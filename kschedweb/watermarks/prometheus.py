@@ -1,6 +1,6 @@
 """Instant queries to Prometheus, or to servers with its HTTP API (Thanos, Mimir, VictoriaMetrics).
 
-All queries of a run share one deadline, and a few run at a time. Invalid answers only make their own query fail.
+All queries of a run share one deadline, and a few run at a time. An invalid answer makes only its own query fail.
 """
 
 from __future__ import annotations
@@ -27,16 +27,20 @@ from kschedweb.clusters.connecting.wire import Failure, Wire, WireError, WireRes
 from kschedweb.web.errors import ApplicationError
 from kschedweb.web.redaction import redact_text
 
+# Seconds.
 CONNECT_SECONDS = 5.0
-TOGETHER = 4  # queries at a time, so that a run does not slow Prometheus down
+# Queries at a time, so that a run does not slow Prometheus down.
+TOGETHER = 4
+# Bytes, before and after decompression.
 LARGEST_BODY = 64 * 1024 * 1024
+# Characters of the server's message that are shown.
 LONGEST_WORDS = 300
 MOST_WARNINGS = 5
 PARTIAL = "The answer is partial: some of the server's storage nodes did not answer, so series may be missing."
 
 
 class PrometheusError(ApplicationError):
-    """Prometheus did not answer correctly. ``setting`` is the setting to check, "query" for the query."""
+    """Prometheus did not answer correctly. ``setting`` is the setting to check; "query" is the query."""
 
     status = 502
 
@@ -50,9 +54,12 @@ class Vector:
     """The answer to one instant query."""
 
     labels: list[dict[str, str]]
-    values: NDArray[np.float64]  # one per series, with NaN and infinities
-    warnings: list[str] = field(default_factory=list)  # Prometheus' own words
-    skew: float = 0.0  # seconds that the server's clock is ahead of ours
+    # One for each series, with NaN and infinities.
+    values: NDArray[np.float64]
+    # Prometheus' own words.
+    warnings: list[str] = field(default_factory=list)
+    # Seconds by which the server's clock is ahead of ours.
+    skew: float = 0.0
 
 
 Answers = dict[str, "Vector | PrometheusError"]
@@ -61,7 +68,7 @@ Answers = dict[str, "Vector | PrometheusError"]
 def run_queries(
     endpoint: CheckedEndpoint, secret: Secret, queries: Mapping[str, str], *, at: float, seconds: float
 ) -> Answers:
-    """The answer or the error of each of ``queries`` at the time ``at`` (seconds of the epoch).
+    """Return the answer or the error of each of ``queries`` at the time ``at`` (seconds of the epoch).
 
     Queries without an answer after ``seconds`` have failed. Raises ``ApplicationError`` for an invalid certificate
     authority.
@@ -105,7 +112,7 @@ def _decompress_body(answer: WireResponse) -> bytes:
 
 
 def clock_skew(date: str, sent_at: float) -> float:
-    """Seconds by which the ``Date`` of an answer is outside the time between query and now."""
+    """Return the seconds by which the ``Date`` of an answer is outside the time between query and now."""
     try:
         server_time = parsedate_to_datetime(date).timestamp()
     except ValueError:
@@ -114,7 +121,7 @@ def clock_skew(date: str, sent_at: float) -> float:
 
 
 def vector_read(status: int, media_type: str, body: bytes) -> Vector:
-    """The vector in an answer. Raises ``PrometheusError`` with Prometheus' own message if there is one."""
+    """Return the vector in an answer. Raises ``PrometheusError`` with Prometheus' own message if there is one."""
     try:
         answer = json.loads(body)
     except (ValueError, RecursionError):
@@ -135,7 +142,8 @@ def vector_read(status: int, media_type: str, body: bytes) -> Vector:
         )
     warnings = answer.get("warnings")
     spoken = [_clean_message(entry) for entry in warnings[:MOST_WARNINGS]] if isinstance(warnings, list) else []
-    if answer.get("isPartial") is True:  # VictoriaMetrics: some of its storage did not answer
+    # VictoriaMetrics: a part of its storage did not answer.
+    if answer.get("isPartial") is True:
         spoken.insert(0, PARTIAL)
     series = list(_parse_series(data["result"]))
     return Vector([labels for labels, _ in series], np.array([value for _, value in series], dtype=np.float64), spoken)
@@ -151,7 +159,7 @@ def _parse_series(result: list[Any]) -> Iterator[tuple[dict[str, str], float]]:
 
 
 def _clean_message(text: object) -> str:
-    """The server's message in displayable form: one short line without secrets."""
+    """Return the server's message in displayable form: one short line without secrets."""
     if not isinstance(text, str):
         return ""
     line = " ".join("".join(letter if letter.isprintable() else " " for letter in text[:2000]).split())
@@ -179,7 +187,7 @@ def _status_error(status: int, media_type: str) -> PrometheusError:
 
 
 def _wire_error(error: WireError, seconds: float) -> PrometheusError:
-    """The error for a failed connection, which reveals nothing about what is behind the address."""
+    """Return the error for a failed connection. It reveals nothing about what is behind the address."""
     match error.failure:
         case Failure.CERTIFICATE:
             return PrometheusError(

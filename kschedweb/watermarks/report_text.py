@@ -1,4 +1,4 @@
-"""Words for the report of a collection, for the test, the last run, and REST."""
+"""The report of a collection in words, for the test, the last run, and REST."""
 
 from __future__ import annotations
 
@@ -13,24 +13,24 @@ ORIGINS = {"demo": _("the demo's recording"), "prometheus": "Prometheus"}
 
 
 def origin_words(origin: str) -> str:
-    """Where figures are from; ``origin`` as stored with them."""
+    """Return the origin of figures in words; ``origin`` is as stored with them."""
     return str(ORIGINS.get(origin, origin))
 
 
 def figure_named(name: str) -> Figure:
-    """The figure ``kind/resource/statistic``, also if it has no query."""
+    """Return the figure ``kind/resource/statistic``, even if it has no query."""
     return BY_NAME.get(name) or Figure(*name.split("/", 2))
 
 
 def value_text(figure: Figure, value: float) -> str:
-    """``41.2 %``, ``0.25 cores``, ``1.5 GiB``."""
+    """Return a value with its unit: "41.2 %", "0.25 cores", "1.5 GiB"."""
     if figure.kind == NODE:
         return f"{value:.1f} %"
     return f"{value:.3g} cores" if figure.resource == "cpu" else in_bytes(round(value))
 
 
 def describe_result(name: str, query: Mapping[str, Any]) -> str:
-    """One line: the number of series, those of the cluster, and the first values."""
+    """Return one line: the number of series, those of the cluster, and the first values."""
     figure = figure_named(name)
     node = figure.kind == NODE
     series, matched = query["series"], query["matched"]
@@ -51,7 +51,7 @@ def _plural_suffix(count: int, figure: Figure) -> str:
 
 
 def report_rows(report: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """A row for each figure: query, result and error."""
+    """Return a row for each figure: query, result and error."""
     return [
         {
             "figure": name,

@@ -33,15 +33,19 @@ from kschedweb.watermarks.figures import KINDS, MAXIMA, NODE, NOW, STATISTICS, W
 from kschedweb.watermarks.models import Resolution, Sample, Series, WatermarkSource
 from kschedweb.watermarks.storage import combine_rows, names_of, unpack_values
 
-CARRIED = 900  # seconds; a missing value is taken from samples up to this much older
-MANY = 500  # workloads that a collection over time keeps in any case, before removed ones are left out
+# Seconds; a missing value is taken from samples up to this much older.
+CARRIED = 900
+# Workloads that a collection over time keeps in any case, before removed ones are left out.
+MANY = 500
 FINEST_FIRST = tuple(Resolution)
-CURVE = Figure(WORKLOAD, "cpu", "15m")  # whose means over hours make the curves of the day
-CURVE_DAYS = 7  # the eighth day before would count less than a hundredth
+# The curves of the day are means of this figure over hours.
+CURVE = Figure(WORKLOAD, "cpu", "15m")
+# An eighth day would count less than a hundredth.
+CURVE_DAYS = 7
 
 
 def source_get(cluster: Cluster) -> WatermarkSource:
-    """The source of ``cluster``; an unsaved one of kind ``none`` if there is none."""
+    """Return the source of ``cluster``; an unsaved one of kind ``none`` if there is none."""
     source = WatermarkSource.objects.select_related("cluster").filter(cluster=cluster).first()
     return source or WatermarkSource(cluster=cluster)
 
@@ -52,10 +56,13 @@ class Table:
 
     kind: str
     names: tuple[str, ...]
-    figures: dict[tuple[str, str], Floats]  # (resource, statistic) -> a value an object, NaN: unknown
-    times: dict[tuple[str, str], Floats]  # when each value was collected, seconds of the epoch; NaN: unknown
+    # By (resource, statistic), a value for each object; NaN: unknown.
+    figures: dict[tuple[str, str], Floats]
+    # When each value was collected, in seconds of the epoch; NaN: unknown.
+    times: dict[tuple[str, str], Floats]
     origin: str
-    at: float  # the newest sample's time
+    # The newest sample's time.
+    at: float
 
     @property
     def updated(self) -> Floats:
@@ -67,7 +74,7 @@ class Table:
 
 
 def load_table(cluster: Cluster, kind: str, at: float | None = None) -> Table | None:
-    """The figures of the objects of ``kind`` at ``at`` (seconds of the epoch; ``None``: now).
+    """Return the figures of the objects of ``kind`` at ``at`` (seconds of the epoch; ``None``: now).
 
     A missing value comes from a sample up to 15 minutes older, with that time. ``None`` if nothing was collected.
     """
@@ -106,23 +113,24 @@ def _build_table(kind: str, series: dict[int, tuple[str, str]], rows: QuerySet[S
 
 
 def _align_values(values: NDArray[np.float32], members: UUID, target: UUID) -> Floats:
-    """``values`` of one set of objects in the order of another; NaN for objects it does not have."""
+    """Return ``values`` of one set of objects in the order of another; NaN for objects that it does not have."""
     if members == target:
         return values.astype(np.float64)
     places = _member_positions(members, target)
+    # A place of -1 takes the NaN at the end.
     padded = np.append(values.astype(np.float64), np.nan)
     return padded[places]
 
 
 @lru_cache(maxsize=256)
 def _member_positions(members: UUID, target: UUID) -> NDArray[np.int64]:
-    """The index of each object of ``target`` in ``members``; -1 if it is missing."""
+    """Return the index of each object of ``target`` in ``members``; -1 if it is missing."""
     position_by_name = {name: place for place, name in enumerate(names_of(members))}
     return np.array([position_by_name.get(name, -1) for name in names_of(target)], dtype=np.int64)
 
 
 def current_watermarks(cluster: Cluster, at: float | None = None) -> Watermarks | None:
-    """The figures for the engine, as known at ``at``; ``None`` if there are none.
+    """Return the figures for the engine, as known at ``at``; ``None`` if there are none.
 
     ``source`` is their origin. The nodes are those of the newest snapshot at the time of collection: use ``aligned``
     for another one. A node's ``updated`` is the time of its oldest figure.
@@ -138,9 +146,9 @@ def current_watermarks(cluster: Cluster, at: float | None = None) -> Watermarks 
 
 
 def daily_curves(cluster: Cluster, at: float | None = None) -> Mapping[str, Floats]:
-    """What a pod of each workload uses at each hour of the day, by the hours that were over at ``at``: [24] in cores.
+    """Return each workload's use per pod at each hour of the day, by the hours complete at ``at``: [24] in cores.
 
-    The same mapping until another hour is over. See ``daily_curves.of_days`` for how days are averaged.
+    It is the same mapping until another hour is complete. See ``daily_curves.of_days`` for the average over days.
     """
     rows = _figure_samples(cluster, CURVE).filter(resolution=Resolution.HOUR)
     if at is not None:
@@ -171,9 +179,9 @@ def _figure_samples(cluster: Cluster, figure: Figure) -> QuerySet[Sample]:
 
 
 def load_tables(cluster: Cluster, at: float | None = None) -> tuple[Table | None, Table | None]:
-    """The tables of nodes and workloads; workloads that are a quarter of an hour older than the nodes are left out.
+    """Return the tables of nodes and workloads. Workloads a quarter of an hour older than the nodes are left out.
 
-    Otherwise the figures of workloads would stay forever if the source stopped to provide them.
+    Otherwise the figures of workloads would stay forever if the source stopped providing them.
     """
     nodes, workloads = load_table(cluster, NODE, at), load_table(cluster, WORKLOAD, at)
     if nodes and workloads and workloads.at <= nodes.at - CARRIED:
@@ -182,7 +190,7 @@ def load_tables(cluster: Cluster, at: float | None = None) -> tuple[Table | None
 
 
 def _by_workload(table: Table | None) -> dict[str, dict[str, dict[str, float]]]:
-    """``{"namespace/Kind/name": {"cpu": {"15m": cores}, "memory": {"15m": bytes}}}``."""
+    """Return ``{"namespace/Kind/name": {"cpu": {"15m": cores}, "memory": {"15m": bytes}}}``."""
     by_name: dict[str, dict[str, dict[str, float]]] = {}
     for (resource, statistic), values in table.figures.items() if table else ():
         if statistic != NOW:
@@ -193,7 +201,7 @@ def _by_workload(table: Table | None) -> dict[str, dict[str, dict[str, float]]]:
 
 
 def figures_version(cluster: Cluster, at: float | None = None) -> str:
-    """A version of the answer of ``current_watermarks(cluster, at)``; "" if there are no figures."""
+    """Return a version of the answer of ``current_watermarks(cluster, at)``; "" if there are no figures."""
     rows = Sample.objects.filter(series__cluster=cluster)
     if at is not None:
         rows = rows.filter(at__lte=int(at))
@@ -208,17 +216,21 @@ def figures_version(cluster: Cluster, at: float | None = None) -> str:
 class FigureHistory:
     """One figure of many objects over time."""
 
-    times: Floats  # [times] seconds of the epoch, ascending: the end of each row's span
+    # [times] seconds of the epoch, ascending: the end of each row's span.
+    times: Floats
     names: tuple[str, ...]
-    values: NDArray[np.float32]  # [times, names] NaN where nothing was collected
-    origins: tuple[str, ...]  # distinct origins of the values
-    resolution: int  # least span of a row in seconds
+    # [times, names]; NaN where nothing was collected.
+    values: NDArray[np.float32]
+    # The distinct origins of the values.
+    origins: tuple[str, ...]
+    # The least span of a row, in seconds.
+    resolution: int
 
 
 def load_history(
     cluster: Cluster, kind: str, resource: str, statistic: str, start: float, end: float, points: int = 300
 ) -> FigureHistory:
-    """The values of a figure in (``start``, ``end``], in at most ``points`` rows of equal spans.
+    """Return the values of a figure in (``start``, ``end``], in at most ``points`` rows of equal spans.
 
     They come from the finest samples with at most ``points`` rows; from coarser ones where those are deleted, and from
     finer ones where the newest are not rolled up yet. Spans without a sample have no row. The names are those of all
@@ -243,7 +255,7 @@ def load_history(
 
 
 def _choose_samples(series: Series, start: float, end: float, points: int) -> list[Sample]:
-    """The samples to draw from, by time: one resolution in the middle, coarser before it, finer after it."""
+    """Return the samples to draw from, by time: one resolution in the middle, coarser before it, finer after it."""
     fitting = [entry for entry in Resolution if (end - start) / int(entry) <= points]
     chosen = fitting[0] if fitting else Resolution.HOUR
     base = Sample.objects.filter(series=series, at__gt=int(start), at__lte=int(end)).order_by("at")
@@ -260,7 +272,7 @@ def _choose_samples(series: Series, start: float, end: float, points: int) -> li
 
 
 def load_collected(cluster: Cluster, start: float, end: float) -> CollectedWatermarks | None:
-    """All figures of the nodes known at ``end``, and of all workloads, from ``start`` on; ``None`` if there are none.
+    """Return all figures of the nodes known at ``end``, and of all workloads, from ``start`` on; ``None`` without any.
 
     Spans are five minutes, or longer with very many objects, and have the values known at their ends. An hourly roll-up
     that began before ``start`` is included.
@@ -277,7 +289,8 @@ def load_collected(cluster: Cluster, start: float, end: float) -> CollectedWater
     }
     if not rows:
         return None
-    max_workloads = max(len(last.workloads), MANY)  # past and present workloads
+    # Past and present workloads.
+    max_workloads = max(len(last.workloads), MANY)
     objects = sum(len(last.names) if kind == NODE else max_workloads for kind, _, _ in rows)
     begin = start - int(Resolution.HOUR)
     spans = max(2, min(round((end - begin) / int(Resolution.FIVE_MINUTES)), MOST_TIMES, MOST_VALUES // objects))
@@ -302,7 +315,7 @@ def load_collected(cluster: Cluster, start: float, end: float) -> CollectedWater
 
 
 def _spread_history(history: FigureHistory, rows: NDArray[np.int64], times: int, names: Sequence[str]) -> Floats:
-    """``history`` as [times, names], each row at its place; of several at one place, the last known value."""
+    """Return ``history`` as [times, names], each row at its place; of several at one place, the last known value."""
     places = {name: place for place, name in enumerate(history.names)}
     columns = np.array([places.get(name, len(places)) for name in names], dtype=np.int64)
     spread = np.full((times, len(names)), np.nan)
@@ -315,7 +328,7 @@ def _spread_history(history: FigureHistory, rows: NDArray[np.int64], times: int,
 def samples_matrix(
     cluster: Cluster, figure: Figure, resolution: Resolution, start: float, end: float, names: Sequence[str]
 ) -> tuple[Floats, Floats]:
-    """Times [times] and values [times, names] of samples of one resolution in (``start``, ``end``]."""
+    """Return times [times] and values [times, names] of samples of one resolution in (``start``, ``end``]."""
     between = _figure_samples(cluster, figure).filter(resolution=resolution, at__gt=int(start), at__lte=int(end))
     rows = list(between.order_by("at"))
     sampled_names, values = _merge_samples(rows) if rows else ((), np.empty((0, 0), dtype=np.float32))
@@ -327,13 +340,14 @@ def samples_matrix(
 
 
 def _merge_samples(rows: list[Sample]) -> tuple[tuple[str, ...], NDArray[np.float32]]:
-    """The names of all sets of objects, the newest set first, and the values as one matrix."""
+    """Return the names of all sets of objects, the newest set first, and the values as one matrix."""
     sets = list(dict.fromkeys(row.members_id for row in reversed(rows)))
     places: dict[str, int] = {}
     for members in sets:
         for name in names_of(members):
             places.setdefault(name, len(places))
     columns = {members: np.array([places[name] for name in names_of(members)], dtype=np.int64) for members in sets}
+    # The usual case: no node came or went, so the rows are the matrix already.
     if len(sets) == 1:
         return tuple(places), np.array([unpack_values(row.values) for row in rows], dtype=np.float32)
     values = np.full((len(rows), len(places)), np.nan, dtype=np.float32)
@@ -344,20 +358,27 @@ def _merge_samples(rows: list[Sample]) -> tuple[tuple[str, ...], NDArray[np.floa
 
 @dataclass(frozen=True)
 class Freshness:
-    """How old a cluster's figures are."""
+    """The age of a cluster's figures."""
 
-    kind: str  # of the source: none | prometheus | metrics.k8s.io
-    origin: str  # of the newest figures; "" where there are none
-    updated: datetime | None  # when the newest figures were collected
-    age: float | None  # seconds
-    stale: bool  # older than three intervals of the source
-    error: str  # error of the last run, or ""
-    nodes: int  # nodes with a figure
+    # The kind of the source: none, prometheus or metrics.k8s.io.
+    kind: str
+    # The origin of the newest figures; "" if there are none.
+    origin: str
+    # When the newest figures were collected.
+    updated: datetime | None
+    # Seconds.
+    age: float | None
+    # True if older than three intervals of the source.
+    stale: bool
+    # The error of the last run; "" for none.
+    error: str
+    # Nodes with a figure.
+    nodes: int
     workloads: int
 
 
 def load_freshness(cluster: Cluster, now: float) -> Freshness:
-    """The age of the figures of ``cluster`` at ``now`` (seconds of the epoch)."""
+    """Return the age of the figures of ``cluster`` at ``now`` (seconds of the epoch)."""
     source = source_get(cluster)
     nodes, workloads = load_tables(cluster, now)
     newest = max((table.at for table in (nodes, workloads) if table), default=None)

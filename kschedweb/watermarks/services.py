@@ -41,8 +41,10 @@ if TYPE_CHECKING:
 
 logger = structlog.get_logger(__name__)
 
-TEST_SECONDS = 30.0  # a person waits for the answer
-SHARE = 0.75  # share of the interval for queries; the rest is for storing
+# Seconds; a person waits for the answer.
+TEST_SECONDS = 30.0
+# The share of the interval for queries; the rest is for storing.
+SHARE = 0.75
 
 
 def source_test(*, user: User | None, cluster: Cluster, settings: SourceSettings) -> CollectionReport:
@@ -59,7 +61,7 @@ def source_test(*, user: User | None, cluster: Cluster, settings: SourceSettings
 def source_save(
     *, user: User | None, cluster: Cluster, settings: SourceSettings, force: bool = False
 ) -> CollectionReport | None:
-    """Save the source of ``cluster``; collection starts at once.
+    """Save the source of ``cluster``. Collection starts at once.
 
     The source is tested first. If that fails, nothing is saved and ``ApplicationError`` has the fields, unless
     ``force``. Returns ``None`` if there is nothing to test.
@@ -68,6 +70,7 @@ def source_save(
     secret = secret_of(cluster, settings)
     report = None
     if settings.kind != SourceKind.NONE:
+        # A missing key must be reported before the source is queried.
         if is_secret(secret):
             encryption_keys()
         report = _collect_figures(cluster, settings, secret, at=time.time(), seconds=TEST_SECONDS).report
@@ -101,7 +104,7 @@ def source_save(
 
 
 def report_errors(report: CollectionReport) -> list[FieldProblem]:
-    """The errors of a test at their fields."""
+    """Return the errors of a test at their fields."""
     errors: dict[str, str] = {}
     for name, query in report.failed.items():
         path = f"queries.{name}" if query.setting == "query" else query.setting
@@ -110,7 +113,7 @@ def report_errors(report: CollectionReport) -> list[FieldProblem]:
 
 
 def _collect_figures(cluster: Cluster, settings: Any, secret: Secret, *, at: float, seconds: float) -> CollectedFigures:
-    """One collection with ``settings``, which may be a source's row."""
+    """Make one collection with ``settings``, which may be a source's row."""
     inventory = inventory_of(cluster)
     if settings.kind == SourceKind.METRICS:
         if cluster.source not in CONNECTED:
@@ -171,6 +174,7 @@ def _store_figures(source: WatermarkSource, collected: CollectedFigures, at: int
     inventory = collected.inventory
     with transaction.atomic():
         row = WatermarkSource.objects.select_for_update().filter(pk=source.pk).first()
+        # The row is locked until the samples are stored, so that no change of settings can come in between.
         if row is None or row.changed_at != source.changed_at or row.running_since != source.running_since:
             raise Conflict(
                 gettext("The settings were changed while this collection was going on: its figures were not kept.")
@@ -220,7 +224,7 @@ def _send_collect_task(cluster: Cluster) -> None:
 
 
 def samples_forget(*, now: float | None = None) -> int:
-    """Delete expired samples of all clusters with a source; returns their number."""
+    """Delete expired samples of all clusters with a source. Returns their number."""
     deleted, now = 0, time.time() if now is None else now
     for source in WatermarkSource.objects.select_related("cluster"):
         keep = {

@@ -1,4 +1,4 @@
-"""Settings of a source, which are checked before any query; stored secrets may be kept."""
+"""Settings of a source. They are checked before any query; stored secrets may be kept."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from kschedweb.watermarks.figures import BY_NAME
 from kschedweb.watermarks.models import Authentication, SourceKind, Unit, WatermarkCredential, WatermarkSource
 from kschedweb.web.errors import ApplicationError, FieldProblem
 
+# Characters.
 LONGEST_QUERY = 4000
 NUMBERS = ("interval", "keep_hours", "keep_days", "keep_long_days")
 # The fields of each kind of credentials, the secret last.
@@ -24,7 +25,7 @@ NEEDED: dict[str, tuple[str, ...]] = {
     Authentication.BEARER: ("token",),
     Authentication.BASIC: ("username", "password"),
 }
-# Settings that a source's row stores unchanged.
+# The settings that a source's row stores unchanged.
 STORED_SETTINGS = ("kind", "address", "authentication", "node_label", "unit", "queries", *NUMBERS)
 
 
@@ -39,7 +40,8 @@ class SourceSettings:
     username: str = field(default="", repr=False)
     password: str = field(default="", repr=False)
     ca: str = field(default="", repr=False)
-    forget_ca: bool = False  # use the system's certificate authorities again
+    # True to use the system's certificate authorities again.
+    forget_ca: bool = False
     node_label: str = "instance"
     unit: str = Unit.CAPACITY_PERCENT
     queries: Mapping[str, str] = field(default_factory=dict)
@@ -96,7 +98,7 @@ def _prometheus_problems(settings: SourceSettings) -> Iterator[FieldProblem]:
 
 
 def secret_of(cluster: Cluster, settings: SourceSettings) -> Secret:
-    """The secret of the source: the entered one, else the stored one if the server is the same."""
+    """Return the secret of the source: the entered one, else the stored one if the server is the same."""
     if settings.kind != SourceKind.PROMETHEUS:
         return Secret(server="")
     address = settings.address.strip()
@@ -110,7 +112,7 @@ def secret_of(cluster: Cluster, settings: SourceSettings) -> Secret:
     if stored is not None and _server_identity(stored.server) == _server_identity(address):
         if not settings.forget_ca:
             typed = replace(typed, ca=typed.ca or stored.ca)
-        # another user name needs another password
+        # Another user name needs another password.
         if needed and typed.username in ("", stored.username) and not getattr(typed, needed[-1]):
             typed = replace(typed, **{name: getattr(stored, name) for name in needed})
     for name in needed:
@@ -122,7 +124,7 @@ def secret_of(cluster: Cluster, settings: SourceSettings) -> Secret:
 
 
 def _server_identity(address: str) -> tuple[str, str, int]:
-    """Scheme, host and port, for which a secret is valid."""
+    """Return scheme, host and port, for which a secret is valid."""
     try:
         return server_split(address)[:3]
     except AddressError as error:
@@ -130,19 +132,19 @@ def _server_identity(address: str) -> tuple[str, str, int]:
 
 
 def is_secret(secret: Secret) -> bool:
-    """Whether the secret has anything to encrypt."""
+    """Return whether the secret has anything to encrypt."""
     return secret != Secret(server=secret.server)
 
 
 def stored_secret(cluster: Cluster) -> Secret | None:
-    """The stored secret of the source of ``cluster``; ``None`` if it has none."""
+    """Return the stored secret of the source of ``cluster``; ``None`` if it has none."""
     if not WatermarkCredential.objects.filter(cluster=cluster).exists():
         return None
     return credential_open(cluster, model=WatermarkCredential)
 
 
 def endpoint_of(address: str, secret: Secret) -> CheckedEndpoint:
-    """The checked endpoint of a Prometheus; http:// is allowed if no secret is sent."""
+    """Return the checked endpoint of a Prometheus. http:// is allowed if no secret is sent."""
     try:
         carries = "the token" if secret.token else "the password"
         return endpoint_check(address, open=not (secret.token or secret.username), carries=carries)
@@ -151,5 +153,5 @@ def endpoint_of(address: str, secret: Secret) -> CheckedEndpoint:
 
 
 def address_error(error: AddressError) -> ApplicationError:
-    """``error`` at the field of this form."""
+    """Return ``error`` at the field of this form."""
     return ApplicationError.at("address", error.detail)

@@ -27,40 +27,46 @@ from kschedweb.web.deletion import delete_batches
 
 Values = NDArray[np.float32]
 
-HIGHEST = {*MAXIMA, PEAK}  # rolled up by the maximum
+# Statistics that are rolled up by the maximum.
+HIGHEST = {*MAXIMA, PEAK}
+# Little-endian on every machine, so that the database can move.
 PACKED = np.dtype("<f4")
-BATCH = 100  # rows per INSERT: 20 kB each, and SQLite limits the number of values
+# Rows per INSERT: 20 kB each, and SQLite limits the number of values.
+BATCH = 100
+# The resolution that each one is rolled up from.
 FINER = {Resolution.FIVE_MINUTES: Resolution.COLLECTED, Resolution.HOUR: Resolution.FIVE_MINUTES}
-MOST_SPANS = 24  # spans rolled up at once; after a long pause the rest follows with the next samples
+# Spans rolled up at once; after a long pause the rest follows with the next samples.
+MOST_SPANS = 24
 
 
 def pack_values(values: ArrayLike) -> bytes:
-    """``values`` as little-endian float32 bytes."""
+    """Return ``values`` as little-endian float32 bytes."""
     return np.ascontiguousarray(values, dtype=PACKED).tobytes()
 
 
 def unpack_values(content: bytes | memoryview) -> Values:
-    """The reverse of ``pack_values``; the array is read-only."""
+    """Reverse ``pack_values``. The array is read-only."""
     return np.frombuffer(content, dtype=PACKED)
 
 
 @lru_cache(maxsize=64)
 def names_of(members: UUID) -> tuple[str, ...]:
-    """The names of a set of objects, cached because the id depends on them."""
+    """Return the names of a set of objects. They are cached, because the id depends on them."""
     plain = zlib.decompress(Members.objects.values_list("names", flat=True).get(pk=members)).decode()
     return tuple(plain.split("\n")) if plain else ()
 
 
 def members_of(cluster: Cluster, kind: str, names: Sequence[str]) -> Members:
-    """The row of ``names`` in this order, created if needed."""
+    """Return the row of ``names`` in this order, created if needed."""
     plain = "\n".join(names).encode()
+    # The id is a digest of the content, so that equal sets share a row without a search.
     id = UUID(bytes=hashlib.sha256(cluster.pk.bytes + kind.encode() + b"\n" + plain).digest()[:16])
     members = Members.objects.filter(pk=id).only("pk").first()
     return members or Members.objects.create(id=id, cluster=cluster, kind=kind, names=zlib.compress(plain))
 
 
 def series_of(cluster: Cluster, figures: Iterable[Figure]) -> dict[Figure, Series]:
-    """The series of ``figures``, created if needed."""
+    """Return the series of ``figures``, created if needed."""
     requested = set(figures)
 
     def read_series() -> dict[Figure, Series]:
@@ -77,6 +83,7 @@ def series_of(cluster: Cluster, figures: Iterable[Figure]) -> dict[Figure, Serie
             ],
             ignore_conflicts=True,
         )
+        # Read again: with ignored conflicts the created objects have no primary keys.
         known_series = read_series()
     return {figure: known_series[figure] for figure in sorted(requested)}
 
@@ -125,21 +132,23 @@ def _write_samples(samples: list[Sample]) -> None:
 
 
 def samples_rollup(*, cluster: Cluster, now: int) -> int:
-    """Roll up all spans that are complete at ``now``, oldest first; returns their number."""
+    """Roll up all spans that are complete at ``now``, oldest first. Returns their number."""
     spans = 0
     for resolution in FINER:
+        # A coarser roll-up may only use what the finer one has completed.
         count, now = _roll_up(cluster, resolution, now)
         spans += count
     return spans
 
 
 def _roll_up(cluster: Cluster, resolution: Resolution, now: int) -> tuple[int, int]:
-    """The number of spans rolled up, and the time up to which none is left."""
+    """Return the number of spans rolled up, and the time up to which none is left."""
     span = int(resolution)
     rows = Sample.objects.filter(series__cluster=cluster)
     source = rows.filter(resolution=FINER[resolution])
     last_end = rows.filter(resolution=resolution).aggregate(at=Max("at"))["at"] or 0
     pending = source.filter(at__gt=last_end, at__lte=now // span * span).values_list("at", flat=True).distinct()
+    # The end of a sample's span: division rounded up.
     ends = sorted({-(-at // span) * span for at in pending.order_by()})
     for end in ends[:MOST_SPANS]:
         _roll_span(cluster, resolution, end)
@@ -174,10 +183,11 @@ def _roll_span(cluster: Cluster, resolution: Resolution, end: int) -> None:
 
 
 def combine_rows(rows: Sequence[NDArray[Any]] | NDArray[Any], *, maximum: bool) -> NDArray[np.float64]:
-    """The mean or maximum of each object over several times; NaN if it has no value."""
+    """Return the mean or maximum of each object over several times; NaN if it has no value."""
     stacked = np.asarray(rows, dtype=np.float64)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", RuntimeWarning)  # a column without values gives NaN
+        # A column without values gives NaN, and a warning that says so.
+        warnings.simplefilter("ignore", RuntimeWarning)
         combined: NDArray[np.float64] = np.nanmax(stacked, axis=0) if maximum else np.nanmean(stacked, axis=0)
     return combined
 

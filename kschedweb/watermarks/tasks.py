@@ -1,4 +1,4 @@
-"""Background collection: every few seconds beat looks for due clusters, each of which is collected by its own task.
+"""Background collection. Every few seconds beat looks for due clusters, each of which is collected by its own task.
 
 Runs are claimed in the database, so that two beats, a task delivered twice or a dead worker do no harm.
 """
@@ -21,19 +21,20 @@ logger = structlog.get_logger(__name__)
 
 @app.task(name="kschedweb.watermarks.tasks.collect_due", ignore_result=True)  # type: ignore[untyped-decorator]
 def collect_due() -> int:
-    """Send a task for each due cluster; returns their number."""
+    """Send a task for each due cluster. Returns their number."""
     close_old_connections()
     now = time.time()
     sources = WatermarkSource.objects.exclude(kind=SourceKind.NONE).values_list("pk", "interval", "slot")
     due = [(pk, interval) for pk, interval, slot in sources if slot < int(now) // interval]
     for pk, interval in due:
+        # A task that could not start within its interval is useless: the next one is due.
         collect.apply_async([str(pk)], expires=interval)
     return len(due)
 
 
 @app.task(name="kschedweb.watermarks.tasks.collect", ignore_result=True)  # type: ignore[untyped-decorator]
 def collect(cluster_id: str, due_only: bool = True) -> bool:
-    """Collect the figures of one cluster; False if another run is active, or none is due."""
+    """Collect the figures of one cluster. Returns False if another run is active, or none is due."""
     close_old_connections()
     now = time.time()
     source = services.run_claim(cluster_id=cluster_id, now=now, due_only=due_only)

@@ -1,5 +1,4 @@
-"""Units of nodes' figures: from what a source gives to percent of allocatable, and whether it can be what it is said
-to be."""
+"""Units of nodes' figures: converts them to percent of allocatable, and checks whether the values fit the unit."""
 
 from __future__ import annotations
 
@@ -11,13 +10,14 @@ from kschedweb.watermarks.figures import DEVIATIONS, Figure
 from kschedweb.watermarks.inventory import Inventory
 from kschedweb.watermarks.models import Unit
 
-# Use above the first or memory below the second share suggests another unit.
+# Percent; use above the first or memory below the second suggests another unit.
 MOST_PERCENT, LEAST_PERCENT = 200.0, 1.0
+# Ratios above this are rather percent: use may exceed 1 a little, but not by half.
 MOST_RATIO = 1.5
 
 
 def _of_machine(values: Floats, resource: str, unit: str, inventory: Inventory) -> Floats:
-    """``values`` as percent of the base of ``unit``: capacity or allocatable."""
+    """Return ``values`` as percent of the base of ``unit``: capacity or allocatable."""
     if unit in (Unit.CAPACITY_RATIO, Unit.ALLOCATABLE_RATIO):
         return values * 100
     if unit == Unit.ABSOLUTE:
@@ -27,7 +27,7 @@ def _of_machine(values: Floats, resource: str, unit: str, inventory: Inventory) 
 
 
 def to_allocatable_percent(values: Floats, resource: str, unit: str, inventory: Inventory) -> Floats:
-    """``values`` [nodes] of ``unit`` as percent of allocatable; NaN if the node's size is unknown."""
+    """Return ``values`` [nodes] of ``unit`` as percent of allocatable; NaN if the node's size is unknown."""
     percent = _of_machine(values, resource, unit, inventory)
     if unit in (Unit.ALLOCATABLE_PERCENT, Unit.ALLOCATABLE_RATIO):
         return percent
@@ -35,7 +35,7 @@ def to_allocatable_percent(values: Floats, resource: str, unit: str, inventory: 
     with np.errstate(divide="ignore", invalid="ignore"):
         if unit == Unit.ABSOLUTE:
             return _finite_or_nan(values * 100 / allocatable)
-        # a node without capacity counts with its allocatable
+        # A node without capacity counts with its allocatable.
         return _finite_or_nan(percent * np.where(np.isnan(capacity), allocatable, capacity) / allocatable)
 
 
@@ -44,7 +44,7 @@ def _finite_or_nan(values: Floats) -> Floats:
 
 
 def looks_like(values: Floats, figure: Figure, unit: str) -> str:
-    """The apparent unit of ``values``, to compare with the chosen one; "" if unclear."""
+    """Return the apparent unit of ``values``, to compare with the chosen one; "" if unclear."""
     present = values[~np.isnan(values)]
     if unit == Unit.ABSOLUTE or figure.statistic in DEVIATIONS or not present.size or not present.any():
         return ""
@@ -52,7 +52,7 @@ def looks_like(values: Floats, figure: Figure, unit: str) -> str:
 
 
 def unit_problem(values: Floats, figure: Figure, unit: str, inventory: Inventory) -> tuple[str, str]:
-    """The apparent unit of the values, and why they cannot be of ``unit``; both "" if nothing is wrong.
+    """Return the apparent unit of the values, and why they cannot be of ``unit``; both "" if nothing is wrong.
 
     A machine may idle below 1 % of its CPU, so an apparent unit without a reason is only a hint.
     """

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 @require_safe
 @requires(Action.VIEW)
 def source_page(request: PageRequest) -> HttpResponse:
-    """The settings of the source, and the last collection."""
+    """Show the settings of the source, and the last collection."""
     cluster = cluster_scope_of(request).cluster
     if cluster is None:
         return render(request, "dashboard/nothing.html", {"noun": "usage"})

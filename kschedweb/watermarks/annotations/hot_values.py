@@ -10,18 +10,22 @@ from kschedweb.clusters.connecting.client import Client
 from kschedweb.engine.state.watermarks.crane import Binding, BindingRecords, CraneError, HotRule, hot_value, read_event
 
 EVENTS = "/api/v1/events"
+# Only events about bindings; a cluster has far more of other kinds.
 SCHEDULED = "reason=Scheduled,type=Normal"
-RULES = (HotRule(300, 5), HotRule(60, 2))  # crane's published policy
+# The rules of crane's published policy: seconds, and pods for one point.
+RULES = (HotRule(300, 5), HotRule(60, 2))
 
 
 def hot_values(client: Client, now: float) -> dict[str, int]:
-    """The nodes with a hot value above 0 at ``now`` (seconds of the epoch). Raises ClusterError."""
+    """Return the nodes with a hot value above 0 at ``now`` (seconds of the epoch). Raises ClusterError."""
     pages = client.pages(EVENTS, fieldSelector=SCHEDULED)
     return hot_of([binding for page in pages for item in page.items if (binding := _parse_binding(item))], now)
 
 
 def hot_of(bindings: Collection[Binding], now: float) -> dict[str, int]:
-    """As ``hot_values``, from bindings in any order, which are recorded in order of time as by a controller."""
+    """Return hot values as ``hot_values`` does, from bindings in any order. They are recorded by time, as a
+    controller does.
+    """
     records, longest = BindingRecords(), max(rule.seconds for rule in RULES)
     for binding in sorted(bindings, key=lambda binding: binding.time):
         records.add_binding(binding.node, binding.time)
@@ -32,7 +36,7 @@ def hot_of(bindings: Collection[Binding], now: float) -> dict[str, int]:
 
 
 def _parse_binding(item: Any) -> Binding | None:
-    """The binding of an event; ``None`` for other events."""
+    """Return the binding of an event; ``None`` for other events."""
     if not isinstance(item, dict) or not isinstance(item.get("message"), str):
         return None
     count = item.get("count")
@@ -48,7 +52,7 @@ def _parse_binding(item: Any) -> Binding | None:
 
 
 def _parse_seconds(text: object) -> int:
-    """Whole seconds of the epoch; 0, which is too long ago to count, for invalid text."""
+    """Return whole seconds of the epoch; 0, which is too long ago to count, for invalid text."""
     try:
         time = datetime.fromisoformat(text) if isinstance(text, str) else None
     except ValueError:

@@ -22,33 +22,34 @@ Texts = dict[str, dict[str, str]]
 
 
 def annotating_get(cluster: Cluster) -> Annotating:
-    """The settings of ``cluster`` with its last run; an unsaved row if there are none."""
+    """Return the settings of ``cluster`` with its last run; an unsaved row if there are none."""
     annotating = Annotating.objects.select_related("cluster", "changed_by").filter(cluster=cluster).first()
     return annotating or Annotating(cluster=cluster)
 
 
 @lru_cache(maxsize=1)
 def time_zones() -> tuple[str, ...]:
-    """The names of all time zones of this system."""
+    """Return the names of all time zones of this system."""
     return tuple(sorted(available_timezones()))
 
 
 def permissions_missing(annotating: Annotating) -> list[str]:
-    """The resources that the cluster's credentials may not patch."""
+    """Return the resources that the cluster's credentials may not patch."""
     return [entry["resource"] for entry in annotating.permissions if not entry["allowed"]]
 
 
 def written_since(annotating: Annotating, time: datetime) -> bool:
-    """Whether the last run wrote something after ``time``."""
+    """Return whether the last run wrote something after ``time``."""
     return annotating.ran_at is not None and annotating.ran_at > time and bool(annotating.outcome.get("patched"))
 
 
 @dataclass(frozen=True)
 class Lint:
-    """Findings on the annotations of a snapshot; ``own``, ``workloads`` and ``crane`` count annotated objects."""
+    """Findings on the annotations of a snapshot."""
 
     taken_at: datetime
     time_zone: str
+    # How many nodes there are, and how many objects are annotated in each form.
     nodes: int
     own: int
     workloads: int
@@ -61,14 +62,14 @@ class Lint:
 
 
 def lint_get(cluster: Cluster, time_zone: str) -> Lint | None:
-    """The findings on the newest snapshot at its time; ``None`` if there is no snapshot."""
+    """Return the findings on the newest snapshot at its time; ``None`` if there is no snapshot."""
     snapshot = snapshot_current(cluster)
     return _lint_snapshot(snapshot.pk, snapshot.taken_at, time_zone) if snapshot else None
 
 
 @lru_cache(maxsize=16)
 def _lint_snapshot(snapshot: UUID, taken_at: datetime, time_zone: str) -> Lint:
-    """The findings on a snapshot, cached because snapshots are immutable."""
+    """Return the findings on a snapshot. They are cached, because snapshots are immutable."""
     nodes, workloads = texts_of(snapshot_objects(Snapshot(pk=snapshot)))
     findings = lint_annotations(nodes, workloads, taken_at.timestamp(), ZoneInfo(time_zone))
     return Lint(
@@ -83,7 +84,7 @@ def _lint_snapshot(snapshot: UUID, taken_at: datetime, time_zone: str) -> Lint:
 
 
 def texts_of(objects: list[dict[str, Any]]) -> tuple[Texts, Texts]:
-    """The annotations of nodes and of workloads by their names in watermarks."""
+    """Return the annotations of nodes and of workloads by their names in watermarks."""
     nodes: Texts = {}
     workloads: Texts = {}
     for raw in objects:

@@ -55,9 +55,12 @@ if TYPE_CHECKING:
 logger = structlog.get_logger(__name__)
 
 NODE = BY_NAME["Node"]
-CHECK_PATIENCE = 15.0  # seconds; a person waits for the answer
+# Seconds; a person waits for the answer.
+CHECK_PATIENCE = 15.0
+# Seconds of writing; a removal touches every object once.
 REMOVAL_SECONDS = 1500.0
-MARGIN = 30.0  # seconds for reading beside writing
+# Seconds for reading, in addition to writing.
+MARGIN = 30.0
 Step = Callable[[int, int], None]
 
 
@@ -107,7 +110,7 @@ def _check_settings(cluster: Cluster, *, own_form: bool, crane: bool, time_zone:
 
 
 def _read_permissions(cluster: Cluster, *, own_form: bool) -> list[dict[str, Any]]:
-    """The current permissions to patch; empty if the credentials may not make access reviews."""
+    """Return the current permissions to patch; empty if the credentials may not make access reviews."""
     try:
         with _open_client(cluster, CHECK_PATIENCE) as client:
             permissions = patch_permissions(client)
@@ -130,7 +133,7 @@ def _open_client(cluster: Cluster, patience: float) -> Client:
 
 
 def write_start(*, user: User | None, cluster: Cluster) -> Job:
-    """Start a job that writes now; annotations are also written after each collection."""
+    """Start a job that writes now. Annotations are also written after each collection."""
     if not annotating_get(cluster).writes:
         raise Conflict(
             gettext("Nothing is written to cluster %(cluster)s: switch annotations on first.")
@@ -154,6 +157,7 @@ def annotations_update(
     now = timezone.now()
     rows = Annotating.objects.filter(Q(own=True) | Q(crane=True), cluster=cluster)
     free = Q(running_until=None) | Q(running_until__lt=now)
+    # The update is the claim: only one of several workers changes the row.
     if not rows.filter(free).update(running_until=now + timedelta(seconds=seconds + MARGIN)):
         return None
     error, outcome = "", {}
@@ -191,7 +195,7 @@ def _write_annotations(annotating: Annotating, seconds: float, step: Step) -> di
 def _build_plan(
     client: Client, annotating: Annotating, watermarks: Watermarks
 ) -> tuple[AnnotationPlan, list[tuple[str, str]]]:
-    """The plan, and what could not be read."""
+    """Return the plan, and what could not be read."""
     plan, trouble = AnnotationPlan(), list[tuple[str, str]]()
     forms: list[OwnForm | CraneForm] = []
     names_by_kind: dict[ObjectKind, list[str]] = {}
@@ -235,6 +239,7 @@ def annotations_remove(
             try:
                 changes += plan_removals(kind, annotations_read(client, kind), own_form=own_form, crane_too=crane)
             except ClusterError as error:
+                # 404 means that the cluster does not serve an optional kind.
                 if error.code != 404:
                     total.record_failure(kind.resource, error.detail)
         outcome = annotations_write(client, changes, rate=annotating.rate, seconds=REMOVAL_SECONDS, step=step)

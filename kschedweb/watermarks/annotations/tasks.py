@@ -10,6 +10,7 @@ from kschedweb.jobs.tasks import Progress, job_task
 from kschedweb.watermarks.annotations import services
 from kschedweb.web.errors import ApplicationError, NotFound
 
+# Seconds of writing of a job.
 WRITE_SECONDS = 600.0
 
 
@@ -35,7 +36,7 @@ def write(progress: Progress, *, cluster: str) -> dict[str, Any]:
 
 @job_task(name="watermarks.remove_annotations", restartable=True)
 def remove(progress: Progress, *, cluster: str, own: bool, crane: bool) -> dict[str, Any]:
-    """Remove annotations."""
+    """Remove annotations as a job with progress."""
     step = _make_step(progress, "Removing annotations")
     return services.annotations_remove(cluster=_get_cluster(cluster), own_form=own, crane=crane, step=step)
 

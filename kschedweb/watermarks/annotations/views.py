@@ -33,7 +33,7 @@ FAILURES_SHOWN = 20
 @require_safe
 @requires(Action.VIEW)
 def annotations_page(request: PageRequest) -> HttpResponse:
-    """What is written and what was found in the cluster."""
+    """Show what is written to the cluster, and findings on its annotations."""
     cluster = cluster_scope_of(request).cluster
     if cluster is None:
         return render(request, "dashboard/nothing.html", {"noun": "annotations"})
@@ -43,7 +43,7 @@ def annotations_page(request: PageRequest) -> HttpResponse:
 @require_POST
 @requires(Action.ADMINISTER, site=False)
 def annotations_change(request: PageRequest, cluster: str) -> HttpResponse:
-    """Save what is written."""
+    """Save which annotations are written."""
     cluster_row = cluster_get(cluster)
     form = AnnotatingForm(request.POST, instance=selectors.annotating_get(cluster_row))
     if form.is_valid() and (answer := _save_form(request, cluster_row, form)):

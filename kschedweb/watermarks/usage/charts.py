@@ -19,44 +19,47 @@ from kschedweb.web.figures import ABOVE, Chart, line_style, make_figure
 if TYPE_CHECKING:
     from kschedweb.watermarks.usage.selectors import NodeUse
 
-MOST_LINES = 60  # readable rows of a table or a heatmap
-MOST_TIMES = 8  # columns of the heatmap's table
+# Readable rows of a table or a heatmap.
+MOST_LINES = 60
+# Columns of the heatmap's table.
+MOST_TIMES = 8
 
 
 def _time_axis() -> dict[str, Any]:
-    """An axis of moments."""
+    """Return an axis of moments."""
     title = {"text": gettext("time (UTC)"), "standoff": 12}
     return {"type": "date", "title": title, "tickangle": 0, "nticks": 9}
 
 
 def format_moment(seconds: float) -> str:
-    """Seconds of the epoch as text in UTC for charts and tables."""
+    """Return seconds of the epoch as text in UTC, for charts and tables."""
     return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%d %H:%M}"
 
 
 def round_or_none(value: float, digits: int = 1) -> float | None:
-    """``value`` rounded; ``None`` for NaN, which JSON does not have."""
+    """Return ``value`` rounded; ``None`` for NaN, which JSON does not have."""
     return None if np.isnan(value) else round(float(value), digits)
 
 
 def format_percent(value: float) -> str:
-    """A percentage in a sentence: "68 %"."""
+    """Return a percentage for a sentence: "68 %"."""
     return "unknown" if np.isnan(value) else f"{value:.0f} %"
 
 
 def round_values(values: Floats, digits: int = 1) -> list[float | None]:
+    # NaN is the only value that differs from itself.
     return [None if value != value else round(value, digits) for value in values.tolist()]
 
 
 def thin_positions(count: int, limit: int) -> list[int]:
-    """At most ``limit`` of ``count`` positions, evenly spaced, including the last."""
+    """Return at most ``limit`` of ``count`` positions, evenly spaced, including the last."""
     if count <= limit:
         return list(range(count))
     return [int(place) for place in np.unique(np.linspace(0, count - 1, limit).round())]
 
 
 def skew_chart(query: UsageQuery, names: Sequence[str], times: Sequence[float], skew: Skew, address: str) -> Chart:
-    """The hottest, mean and coldest node over time, and below the skew.
+    """Draw the hottest, mean and coldest node over time, and the skew below them.
 
     A click on a time opens ``address``, the distribution, at that time.
     """
@@ -112,7 +115,7 @@ SKEW_HEAD = (
 
 
 def skew_rows(names: Sequence[str], times: Sequence[float], skew: Skew) -> list[list[object]]:
-    """A row for each time, with the columns of SKEW_HEAD."""
+    """Return a row for each time, with the columns of SKEW_HEAD."""
     columns = [
         [format_moment(time) for time in times],
         round_values(skew.points),
@@ -146,7 +149,7 @@ def _skew_summary(skew: Skew) -> str:
 def heatmap_chart(
     query: UsageQuery, times: Sequence[float], rows: Sequence[HeatmapRow], total: int, address: str
 ) -> Chart:
-    """Nodes over time, a row for each node or group of neighbours; a click on a group shows its nodes."""
+    """Draw nodes over time, a row for each node or group of neighbours. A click on a group shows its nodes."""
     at = [format_moment(time) for time in times]
     grouped = any(row.last > row.first for row in rows)
     links = {row.label: f"{address}&{urlencode(_row_filter(row))}" for row in rows}
@@ -205,12 +208,12 @@ def heatmap_chart(
 
 
 def _row_filter(row: HeatmapRow) -> dict[str, str | int]:
-    """The filter for the nodes of a row."""
+    """Return the filter for the nodes of a row."""
     return {"first": row.first, "last": row.last} if row.last > row.first else {"search": row.label}
 
 
 def distribution_chart(query: UsageQuery, distribution: Distribution) -> Chart:
-    """The number of nodes in each bar of 5 points, with a box of the quartiles above."""
+    """Draw the number of nodes in each bar of 5 points, with a box of the quartiles above."""
     edges = distribution.edges.tolist()
     spans = [f"{low:.0f}–{high:.0f}" for low, high in pairwise(edges)]
     by_share = dict(zip(SHARES, distribution.quantiles.tolist(), strict=True))
@@ -268,7 +271,7 @@ def distribution_chart(query: UsageQuery, distribution: Distribution) -> Chart:
 
 
 def nodes_chart(query: UsageQuery, uses: Sequence[NodeUse]) -> Chart | None:
-    """Each node as a point: requests on the x axis, use on the y axis; both are equal on the line."""
+    """Draw each node as a point: requests on the x axis, use on the y axis. Both are equal on the line."""
     measured = [use for use in uses if use.is_known and use.allocatable]
     if not measured:
         return None
@@ -321,11 +324,12 @@ def nodes_chart(query: UsageQuery, uses: Sequence[NodeUse]) -> Chart | None:
     return Chart(plot, summary, [], [])
 
 
+# Bars that fit on a screen.
 MOST_BARS = 20
 
 
 def workloads_chart(query: UsageQuery, uses: Sequence[NodeUse]) -> Chart | None:
-    """The first workloads of the order, with requests beside use, in cores or GiB."""
+    """Draw the first workloads of the order, with requests beside use, in cores or GiB."""
     measured = [use for use in uses if use.is_known][:MOST_BARS]
     if not measured:
         return None

@@ -17,13 +17,15 @@ from kschedweb.watermarks.usage.query import UsageQuery
 from kschedweb.web.moments import MomentField
 from kschedweb.web.translating import gettext_lazy as _
 
-RANGES = {"1h": 3600, "6h": 6 * 3600, "24h": 24 * 3600, "7d": 7 * 86_400}  # seconds
+# Seconds.
+RANGES = {"1h": 3600, "6h": 6 * 3600, "24h": 24 * 3600, "7d": 7 * 86_400}
 RANGE_WORDS = {"1h": _("1 hour"), "6h": _("6 hours"), "24h": _("24 hours"), "7d": _("7 days")}
 RESOURCES = {"cpu": "CPU", "memory": _("Memory")}
 STATISTICS = {key: capfirst(WORDS[key]) for key in NODE_STATISTICS}
 ORDERS = {"use": _("Hottest first"), "name": _("By name")}
 DEFAULT = {"resource": "cpu", "statistic": "1h", "range": "24h", "order": "use"}
-LONGEST = 366 * 86_400  # seconds
+# Seconds.
+LONGEST = 366 * 86_400
 
 
 def _choice_field(choices: Mapping[str, str], label: str) -> forms.ChoiceField:
@@ -54,6 +56,7 @@ class UsageForm(forms.Form):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
+        # "from" is a Python keyword, so it cannot be an attribute.
         self.fields["from"] = MomentField(label=gettext("From"))  # a Python keyword, so not an attribute
 
     def clean(self) -> dict[str, Any]:
@@ -76,7 +79,7 @@ class WorkloadForm(UsageForm):
 
 
 def build_query(form: UsageForm, now: datetime | None = None) -> UsageQuery:
-    """The query of ``form``; invalid fields have their defaults, so that a page can show something."""
+    """Return the query of ``form``. Invalid fields have their defaults, so that a page can show something."""
     form.is_valid()
     values = {name: value for name, value in form.cleaned_data.items() if value not in ("", None)}
     values = {name: value for name, value in values.items() if name not in form.errors}

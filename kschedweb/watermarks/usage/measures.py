@@ -1,6 +1,6 @@
 """Measures of recorded use: skew, distribution, and the hottest and coldest nodes.
 
-All are functions of arrays: rows are times, columns nodes, values percent of allocatable, NaN if unknown.
+All are functions of arrays. Rows are times, columns are nodes; values are percent of allocatable, NaN if unknown.
 """
 
 from __future__ import annotations
@@ -15,22 +15,29 @@ from kschedweb.engine.state.columns import Floats
 
 Ints = NDArray[np.int64]
 
-SHARES = (0, 5, 25, 50, 75, 95, 100)  # percent of the nodes at or below a quantile
-BIN = 5.0  # points of a histogram's bar
+# Percent of the nodes at or below a quantile.
+SHARES = (0, 5, 25, 50, 75, 95, 100)
+# Points of a histogram's bar.
+BIN = 5.0
 MOST_BARS = 80
 
 
 @dataclass(frozen=True)
 class Skew:
-    """Skew of nodes at each time: [times], NaN if no node is known."""
+    """The skew of nodes at each time: [times], NaN if no node is known."""
 
-    top: Floats  # percent, the hottest node
-    bottom: Floats  # percent, the coldest node
+    # Percent of the hottest node.
+    top: Floats
+    # Percent of the coldest node.
+    bottom: Floats
     mean: Floats
-    deviation: Floats  # of the population, in points
-    hottest: Ints  # column of the hottest node, -1: none
+    # Of the population, in points.
+    deviation: Floats
+    # The column of the hottest node; -1: none.
+    hottest: Ints
     coldest: Ints
-    node_count: Ints  # number of nodes with a figure
+    # The number of nodes with a figure.
+    node_count: Ints
 
     @property
     def points(self) -> Floats:
@@ -39,25 +46,27 @@ class Skew:
 
     @property
     def variation(self) -> Floats:
-        """Coefficient of variation in percent; NaN if the mean is 0."""
+        """The coefficient of variation in percent; NaN if the mean is 0."""
         return 100 * np.divide(self.deviation, self.mean, out=np.full_like(self.mean, np.nan), where=self.mean > 0)
 
     def last_known(self) -> int | None:
-        """The newest time at which any node is known."""
+        """Return the newest time at which any node is known."""
         times = np.flatnonzero(self.node_count)
         return int(times[-1]) if times.size else None
 
 
 def compute_skew(values: Floats) -> Skew:
-    """Skew, deviation and extremes over the columns of ``values`` [times, nodes]."""
+    """Return skew, deviation and extremes over the columns of ``values`` [times, nodes]."""
     values = np.asarray(values, dtype=np.float64)
     present = ~np.isnan(values)
     counts = present.sum(axis=1)
     some = counts > 0
+    # Infinities in place of NaN: nanmax would warn about rows without values, and is slower.
     high = np.where(present, values, -np.inf)
     low = np.where(present, values, np.inf)
     total = np.where(present, values, 0.0).sum(axis=1)
     mean = np.divide(total, counts, out=np.full(len(values), np.nan), where=some)
+    # Deviations from the mean instead of a mean of squares, which would lose digits.
     spread = np.where(present, values - mean[:, None], 0.0)
     squares = np.einsum("ij,ij->i", spread, spread)
     deviation = np.sqrt(np.divide(squares, counts, out=np.full(len(values), np.nan), where=some))
@@ -77,18 +86,21 @@ def compute_skew(values: Floats) -> Skew:
 
 @dataclass(frozen=True)
 class Distribution:
-    """The distribution of nodes at one time: the number in each bar, and the quantiles of ``SHARES``."""
+    """The distribution of nodes at one time."""
 
-    edges: Floats  # [bars + 1] percent
-    counts: Ints  # [bars]
-    quantiles: Floats  # [SHARES] percent
+    # [bars + 1], in percent.
+    edges: Floats
+    # [bars], nodes in each.
+    counts: Ints
+    # [SHARES], in percent.
+    quantiles: Floats
     mean: float
     deviation: float
     node_count: int
 
 
 def compute_distribution(values: Floats) -> Distribution | None:
-    """The distribution of ``values`` [nodes]; ``None`` if no node is known.
+    """Return the distribution of ``values`` [nodes]; ``None`` if no node is known.
 
     Bars are 5 points wide, from 0 to 100 or to the highest value; above 400 they are wider.
     """
@@ -98,7 +110,7 @@ def compute_distribution(values: Floats) -> Distribution | None:
     highest = max(100.0, float(present.max()))
     width = BIN * np.ceil(highest / (MOST_BARS * BIN))
     edges = width * np.arange(np.ceil(highest / width) + 1)
-    # sources may round use to slightly below 0
+    # Sources may round use to slightly below 0.
     counts, _ = np.histogram(np.maximum(present, 0.0), edges)
     quantiles = np.percentile(present, SHARES)
     return Distribution(edges, counts, quantiles, float(present.mean()), float(present.std()), int(present.size))
@@ -106,25 +118,27 @@ def compute_distribution(values: Floats) -> Distribution | None:
 
 @dataclass(frozen=True)
 class HeatmapRow:
-    """A row of the heatmap: one node, or consecutive ones in the order; positions are from 1."""
+    """A row of the heatmap: one node, or consecutive ones in the order."""
 
     label: str
+    # Positions in the order, from 1.
     first: int
     last: int
-    mean: Floats  # [times] percent, over the nodes of the line
+    # [times] percent, over the nodes of the row.
+    mean: Floats
     low: float
     high: float
 
 
 def order_columns(names: Sequence[str], mean: Floats, by_name: bool = False) -> Ints:
-    """Columns in the order of a heatmap: highest ``mean`` first, unknown ones last; or by name."""
+    """Return columns in the order of a heatmap: highest ``mean`` first, unknown ones last; or by name."""
     if by_name:
         return np.array(sorted(range(len(names)), key=lambda column: names[column]), dtype=np.int64)
     return np.argsort(np.where(np.isnan(mean), np.inf, -mean), kind="stable")
 
 
 def compute_means(values: Floats, axis: int = 0) -> Floats:
-    """Means of known values along ``axis``; NaN if none is known."""
+    """Return means of known values along ``axis``; NaN if none is known."""
     present = ~np.isnan(values)
     count = present.sum(axis=axis)
     total = np.where(present, values, 0.0).sum(axis=axis)
@@ -134,7 +148,7 @@ def compute_means(values: Floats, axis: int = 0) -> Floats:
 def group_rows(
     names: Sequence[str], values: Floats, order: Ints, first: int, last: int, limit: int
 ) -> list[HeatmapRow]:
-    """Positions ``first`` to ``last`` (from 1) of ``order`` as at most ``limit`` rows of neighbouring nodes."""
+    """Return positions ``first`` to ``last`` (from 1) of ``order`` as at most ``limit`` rows of neighbouring nodes."""
     places = np.arange(first - 1, min(last, len(order)))
     rows = []
     for part in np.array_split(places, min(limit, len(places))) if places.size else []:
@@ -160,7 +174,7 @@ class Extreme:
 
 
 def find_extremes(names: Sequence[str], values: Floats, at: int, count: int) -> tuple[list[Extreme], list[Extreme]]:
-    """The ``count`` hottest and the ``count`` coldest nodes at time ``at`` (a row of ``values``)."""
+    """Return the ``count`` hottest and the ``count`` coldest nodes at time ``at`` (a row of ``values``)."""
     now = values[at]
     columns = np.flatnonzero(~np.isnan(now))
     rising = columns[np.argsort(now[columns], kind="stable")]

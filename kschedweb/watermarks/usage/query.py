@@ -16,18 +16,21 @@ class UsageQuery:
 
     resource: str
     statistic: str
-    range: str  # "": from an absolute time
+    # "" for an absolute time.
+    range: str
     start: datetime
     end: datetime
+    # The time of a distribution; None for the newest.
     at: datetime | None
     order: str
     search: str
+    # Positions in the order of the heatmap, from 1; a ``last`` of 0 is the end.
     first: int
     last: int
 
     @property
     def figure(self) -> str:
-        """Such as "CPU, average of 1 hour"."""
+        """The figure in words, such as "CPU, average of 1 hour"."""
         return f"{RESOURCE_WORDS[self.resource]}, {WORDS[self.statistic]}"
 
     @property
@@ -44,5 +47,5 @@ class UsageQuery:
         return gettext("points") if self.is_deviation else "%"
 
     def ended_at(self, end: datetime) -> UsageQuery:
-        """The query for a time of the same length that ends at ``end``."""
+        """Return the query for a time of the same length that ends at ``end``."""
         return replace(self, start=end - (self.end - self.start), end=end)

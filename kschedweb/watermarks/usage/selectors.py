@@ -23,23 +23,30 @@ from kschedweb.watermarks.usage import measures
 from kschedweb.watermarks.usage.measures import Floats
 from kschedweb.watermarks.usage.query import UsageQuery
 
-STALE = 3  # intervals of the source
-POINTS = 300  # times of a chart; at most a row of samples each
+# Intervals of the source.
+STALE = 3
+# Times of a chart, each at most a row of samples.
+POINTS = 300
 UNFINISHED = ("", "Running", "Pending", "Unknown")
 
 
 @dataclass(frozen=True)
 class RecordedUse:
-    """Recorded use of nodes over the requested time. ``query`` is the answered query."""
+    """Recorded use of nodes over the requested time."""
 
+    # The query that was answered.
     query: UsageQuery
-    late: bool  # whether the requested time was empty and an earlier time is shown
+    # True if the requested time was empty, and an earlier time is shown.
+    late: bool
     names: tuple[str, ...]
     times: Floats
-    values: Floats  # [times, nodes]
+    # [times, nodes].
+    values: Floats
     origins: tuple[str, ...]
-    resolution: int  # seconds
-    closed: frozenset[str] = frozenset()  # nodes that are left out of the skew
+    # Seconds.
+    resolution: int
+    # Nodes that are left out of the skew.
+    closed: frozenset[str] = frozenset()
 
     @cached_property
     def has_figures(self) -> Mask:
@@ -48,7 +55,7 @@ class RecordedUse:
 
     @cached_property
     def compared(self) -> Floats:
-        """The use of the nodes that are compared, NaN for others. Shape [times, nodes]."""
+        """The use of the nodes that are compared; NaN for others. Shape [times, nodes]."""
         left_out = np.array([name in self.closed for name in self.names], dtype=np.bool_)
         return np.where(left_out, np.nan, self.values)
 
@@ -68,7 +75,9 @@ class RecordedUse:
         return int(positions[-1]) if positions.size else None
 
     def find_nearest(self, moment: datetime | None) -> int | None:
-        """The last time with a figure up to ``moment``, or else the first one after it; by default the newest."""
+        """Return the last time with a figure up to ``moment``, or else the first one after it; by default the
+        newest.
+        """
         if moment is None:
             return self.last
         positions = np.flatnonzero(self.has_figures)
@@ -81,7 +90,7 @@ class RecordedUse:
 def load_use(
     cluster: Cluster, query: UsageQuery, freshness: Freshness | None = None, points: int = POINTS
 ) -> RecordedUse:
-    """The use of ``cluster``'s nodes for ``query``, at at most ``points`` times.
+    """Return the use of ``cluster``'s nodes for ``query``, at ``points`` times or fewer.
 
     If a time that ends now is empty but older figures exist, the same length of time up to their end is used.
     """
@@ -102,7 +111,7 @@ def _load_history(cluster: Cluster, query: UsageQuery, points: int) -> RecordedU
         part = query.search.lower()
         columns = [column for column, name in enumerate(names) if part in name.lower()]
         names, values = tuple(names[column] for column in columns), values[:, columns]
-    # Whoever searches for nodes compares those.
+    # A person who searches for nodes wants to compare those, even closed ones.
     snapshot = None if query.search else snapshot_current(cluster)
     closed = frozenset[str]() if snapshot is None else closed_nodes(snapshot)
     return RecordedUse(query, False, names, history.times, values, history.origins, history.resolution, closed)
@@ -117,12 +126,16 @@ class NodeUse:
 
     name: str
     requested: float
-    used: float  # NaN: unknown
-    updated: float  # seconds of the epoch; NaN: unknown
-    allocatable: float = 0.0  # of a node
+    # NaN: unknown.
+    used: float
+    # Seconds of the epoch; NaN: unknown.
+    updated: float
+    # Of a node; 0 for a workload.
+    allocatable: float = 0.0
     pods: int = 1
     zone: str = ""
-    parts: tuple[str, ...] = ()  # namespace, kind and name of a workload
+    # Namespace, kind and name of a workload.
+    parts: tuple[str, ...] = ()
 
     @property
     def is_known(self) -> bool:
@@ -171,7 +184,7 @@ ORDERS: Mapping[str, Callable[[NodeUse], float | str]] = {
 
 
 def sort_uses(uses: list[NodeUse], ordering: str) -> list[NodeUse]:
-    """``uses`` sorted by one of ORDERS, descending after a "-"; unknown values come last in either case."""
+    """Return ``uses`` sorted by one of ORDERS, descending after a "-". Unknown values come last in either case."""
     key = ORDERS[ordering.lstrip("-")]
 
     def is_unknown(use: NodeUse) -> bool:
@@ -184,7 +197,7 @@ def sort_uses(uses: list[NodeUse], ordering: str) -> list[NodeUse]:
 
 
 def node_uses(snapshot: Snapshot, query: UsageQuery) -> list[NodeUse]:
-    """Every node of ``snapshot`` with the requests of its pods and its use by the newest figures."""
+    """Return every node of ``snapshot`` with the requests of its pods and its use by the newest figures."""
     resource = query.resource
     rows = NodeRow.objects.filter(snapshot=snapshot)
     if query.search:
@@ -199,16 +212,16 @@ def node_uses(snapshot: Snapshot, query: UsageQuery) -> list[NodeUse]:
 
 
 def workload_uses(snapshot: Snapshot, query: UsageQuery) -> list[NodeUse]:
-    """Every workload of ``snapshot`` with pods on nodes: their total requests and use."""
+    """Return every workload of ``snapshot`` with pods on nodes: their total requests and use."""
     resource = query.resource
-    # converts cores to millicores, the unit of requests
+    # Converts cores to millicores, the unit of requests.
     unit = 1000 if resource == "cpu" else 1
     figures = _newest_figures(selectors.load_table(snapshot.cluster, WORKLOAD), query)
     rows = PodRow.objects.filter(snapshot=snapshot, phase__in=UNFINISHED).exclude(node="").order_by()
     inventory = inventory_of(snapshot.cluster)
     pods_of, requested_by = np.zeros((2, len(inventory.workloads) + 1))
     for namespace, pod, request in rows.values_list("namespace", "name", f"{resource}_request"):
-        # pods without a workload are counted at the last index, which is dropped
+        # Pods without a workload are counted at the last index, which is dropped.
         place = inventory.owners.get((namespace, pod), WITHOUT_OWNER)
         pods_of[place] += 1
         requested_by[place] += request
@@ -225,14 +238,15 @@ def workload_uses(snapshot: Snapshot, query: UsageQuery) -> list[NodeUse]:
 
 @dataclass(frozen=True)
 class Total:
-    """Total requests and use of those whose use is known."""
+    """Total requests and use of the nodes or workloads whose use is known."""
 
     known_count: int
     all: int
     requested: float
     used: float
     allocatable: float
-    greediest: NodeUse | None  # the one with most unused requests
+    # The one with most unused requests.
+    greediest: NodeUse | None
 
     @property
     def ratio(self) -> float:
@@ -261,7 +275,7 @@ def compute_total(uses: list[NodeUse]) -> Total:
 
 
 def _newest_figures(table: Table | None, query: UsageQuery) -> dict[str, tuple[float, float]]:
-    """Value and time of the requested figure by object."""
+    """Return value and time of the requested figure by object."""
     key = (query.resource, query.statistic)
     if table is None or key not in table.figures:
         return {}
@@ -279,33 +293,34 @@ class CurrentUse:
     origin: str
     at: datetime
     stale: bool
+    # By node.
     cpu: Mapping[str, float]
     memory: Mapping[str, float]
 
     def node_levels(self, node: str) -> tuple[float | None, float | None]:
-        """CPU and memory of a node."""
+        """Return CPU and memory of a node."""
         return self.cpu.get(node), self.memory.get(node)
 
     @property
     def words(self) -> str:
-        """Such as "average of 1 hour"."""
+        """The statistic in words, such as "average of 1 hour"."""
         return WORDS[self.statistic]
 
     def compute_skew(self, closed: Collection[str]) -> float | None:
-        """The skew of CPU use now, without the nodes ``closed``; ``None`` where no other one is known."""
+        """Return the skew of CPU use now, without the nodes ``closed``; ``None`` if no other one is known."""
         spread = LevelSpread.from_levels(np.array([level for node, level in self.cpu.items() if node not in closed]))
         return None if spread is None else spread.skew
 
 
 def stale_before(cluster: Cluster, origin: str, now: datetime) -> datetime | None:
-    """Figures from before this time are stale; ``None`` for the demo's, which no source renews."""
+    """Return the time before which figures are stale; ``None`` for the demo's, which no source renews."""
     if origin == "demo":
         return None
     return now - timedelta(seconds=STALE * selectors.source_get(cluster).interval)
 
 
 def load_current_use(cluster: Cluster, now: datetime) -> CurrentUse | None:
-    """The use of the nodes of ``cluster``, to show beside requests; ``None`` if nothing was collected."""
+    """Return the use of the nodes of ``cluster``, to show beside requests; ``None`` if nothing was collected."""
     table = selectors.load_table(cluster, NODE)
     if table is None:
         return None
@@ -319,7 +334,7 @@ def load_current_use(cluster: Cluster, now: datetime) -> CurrentUse | None:
 
 
 def _by_name(table: Table, key: tuple[str, str]) -> dict[str, float]:
-    """The known values by name."""
+    """Return the known values by name."""
     values = table.figures.get(key)
     if values is None:
         return {}

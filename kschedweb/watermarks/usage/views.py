@@ -36,9 +36,11 @@ if TYPE_CHECKING:
     from kschedweb.clusters.models import Cluster, Snapshot
 
 PAGE_SIZE = 50
-MAX_EXTREMES = 8  # hottest and coldest nodes in a table
-SINGLE, GROUPS = 100, 50  # rows of the heatmap: at most this many single nodes, or else groups
-# parameters that these pages and their filter form keep
+# Hottest and coldest nodes in a table.
+MAX_EXTREMES = 8
+# Rows of the heatmap: at most this many single nodes, or else groups.
+SINGLE, GROUPS = 100, 50
+# Parameters that these pages and their filter form keep.
 SHARED = ("cluster", "policy", "resource", "statistic", "range", "from", "to", "zone", "search")
 KEPT_PARAMETERS = ("policy", "range", "ordering", "namespace")
 
@@ -64,17 +66,17 @@ class Page:
         return f"{reverse(name)}?{self.shared}"
 
     def pin_query(self, query: UsageQuery) -> str:
-        """The parameters with which a link goes on showing the time that the page shows now."""
+        """Return the parameters with which a link goes on showing the time that the page shows now."""
         times = {"from": f"{query.start:%Y-%m-%dT%H:%M:%SZ}", "to": f"{query.end:%Y-%m-%dT%H:%M:%SZ}"}
         return urlencode({"cluster": self.cluster.name, **times})
 
     def name(self, subject: str) -> str:
-        """The name of a download."""
+        """Return the name of a download."""
         return f"{self.cluster.name}-{subject}-{self.query.resource}-{self.query.statistic}"
 
     @cached_property
     def stale_before(self) -> datetime | None:
-        """Figures from before this time are stale; ``None`` for the demo's, which no source renews."""
+        """The time before which figures are stale; ``None`` for the demo's, which no source renews."""
         return stale_before(self.cluster, self.freshness.origin, timezone.now())
 
     def render_page(self, template: str, context: dict[str, Any]) -> HttpResponse:
@@ -94,7 +96,7 @@ class Page:
 
 
 def _open_page(request: HttpRequest, form_class: type[UsageForm] = UsageForm) -> Page | HttpResponse:
-    """The state of a page, or the page that says why there is nothing to show yet."""
+    """Return the state of a page, or the page that says why there is nothing to show yet."""
     scope = cluster_scope_of(request)
     if scope.cluster is None:
         return render(request, "dashboard/nothing.html", {"noun": "usage"})
@@ -115,7 +117,7 @@ def _open_page(request: HttpRequest, form_class: type[UsageForm] = UsageForm) ->
 @require_safe
 @requires(Action.VIEW, in_part=True)
 def usage_skew(request: HttpRequest) -> HttpResponseBase:
-    """The skew over time and now, with the hottest and coldest nodes."""
+    """Show the skew over time and now, with the hottest and coldest nodes."""
     page = _open_page(request)
     if not isinstance(page, Page):
         return page
@@ -136,7 +138,7 @@ def usage_skew(request: HttpRequest) -> HttpResponseBase:
 
 
 def _measures_at(use: RecordedUse, skew: measures.Skew, at: int) -> dict[str, Any]:
-    """The measures of one time, of the nodes that ``skew`` is of."""
+    """Return the measures of one time, of the nodes that ``skew`` is about."""
     return {
         "time": charts.format_moment(use.times[at]),
         "points": skew.points[at],
@@ -154,7 +156,7 @@ def _measures_at(use: RecordedUse, skew: measures.Skew, at: int) -> dict[str, An
 @require_safe
 @requires(Action.VIEW, in_part=True)
 def usage_heatmap(request: HttpRequest) -> HttpResponseBase:
-    """Every node over time; many nodes are grouped, and groups can be opened."""
+    """Show every node over time. Many nodes are grouped, and groups can be opened."""
     page = _open_page(request)
     if not isinstance(page, Page):
         return page
@@ -184,7 +186,7 @@ def usage_heatmap(request: HttpRequest) -> HttpResponseBase:
 
 
 def _mean_of(use: RecordedUse, means: np.ndarray, order: np.ndarray, place: int) -> tuple[str, float] | None:
-    """Name and mean of the known node at ``place`` of ``order``; ``means`` has the means."""
+    """Return name and mean of the known node at ``place`` of ``order``; ``means`` has the means."""
     positions = np.flatnonzero(~np.isnan(means))
     if not positions.size:
         return None
@@ -199,7 +201,7 @@ def _by_node(use: RecordedUse, order: np.ndarray) -> Iterator[Sequence[object]]:
 @require_safe
 @requires(Action.VIEW, in_part=True)
 def usage_distribution(request: HttpRequest) -> HttpResponseBase:
-    """The distribution of nodes at one time."""
+    """Show the distribution of nodes at one time."""
     page = _open_page(request)
     if not isinstance(page, Page):
         return page
@@ -225,7 +227,7 @@ def usage_distribution(request: HttpRequest) -> HttpResponseBase:
 
 
 def _neighbour_time(use: RecordedUse, at: int, step: int) -> str:
-    """The neighbouring time with figures for an address; "" at the end."""
+    """Return the neighbouring time with figures, for an address; "" at the end."""
     positions = np.flatnonzero(use.has_figures)
     place = int(np.searchsorted(positions, at)) + step
     return charts.format_moment(use.times[positions[place]]).replace(" ", "T") if 0 <= place < len(positions) else ""
@@ -237,14 +239,14 @@ USE_HEAD = ("name", "zone", "pods", "allocatable", "requested", "used", "ratio",
 @require_safe
 @requires(Action.VIEW, in_part=True)
 def usage_nodes(request: HttpRequest) -> HttpResponseBase:
-    """Requests and use of each node."""
+    """Show requests and use of each node."""
     return _render_uses(request, "nodes")
 
 
 @require_safe
 @requires(Action.VIEW, in_part=True)
 def usage_workloads(request: HttpRequest) -> HttpResponseBase:
-    """Requests and use of each workload."""
+    """Show requests and use of each workload."""
     return _render_uses(request, "workloads")
 
 
@@ -277,7 +279,7 @@ def _workload_uses(page: Page, snapshot: Snapshot) -> list[NodeUse]:
 
 
 def _use_row(use: NodeUse) -> list[object]:
-    """A row with the columns of USE_HEAD; CPU in millicores, memory in bytes."""
+    """Return a row with the columns of USE_HEAD; CPU in millicores, memory in bytes."""
     return [
         use.name,
         use.zone,
