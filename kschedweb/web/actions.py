@@ -1,4 +1,4 @@
-"""What the command palette can do besides going to pages. Apps register theirs in ``ready``."""
+"""Actions of the command palette, other than going to pages. Apps register theirs in ``ready``."""
 
 from __future__ import annotations
 
@@ -14,20 +14,22 @@ from kschedweb.web.searching import SearchHit
 
 @dataclass(frozen=True)
 class PaletteAction:
-    """Something to do: the page ``name`` where it is done, or a POST of ``post`` to it.
-
-    ``keywords`` are other words for it. ``fills``: what the palette's box says next, where it wants a name.
-    """
+    """An action of the palette: it opens the page ``name``, or posts ``post`` to it."""
 
     label: str
     icon: str
     name: str
+    # Other words for it, by which it is found.
     keywords: str = ""
+    # The action that the user must be allowed to do.
     action: str = VIEW
     post: tuple[tuple[str, str], ...] = ()
-    copies: bool = False  # the address of the page that is open
+    # True to copy the address of the page that is open.
+    copies: bool = False
+    # The text that the palette's box gets, if the action needs a name.
     fills: str = ""
-    place: int = 50  # among the actions, where nothing is typed
+    # The position among the actions, as long as nothing is typed.
+    place: int = 50
 
 
 _actions: list[PaletteAction] = []
@@ -39,7 +41,7 @@ def register_actions(*actions: PaletteAction) -> None:
 
 
 def find_actions(may: Callable[[str], bool], query: str) -> Iterator[SearchHit]:
-    """The actions that a user ``may`` do; ``query`` is what pages about a cluster keep."""
+    """Return the actions that a user ``may`` do. Pages that depend on the cluster get ``query``."""
     for action in _actions:
         if may(action.action):
             address = reverse(action.name) + (query if BarChoice.CLUSTER in choices_of(action.name) else "")

@@ -1,4 +1,4 @@
-"""Rows of one model in one statement: what Django's ``bulk_create`` does for new rows, in a fifth of its time."""
+"""Inserts rows of one model in one statement. For new rows this takes a fifth of the time of ``bulk_create``."""
 
 from __future__ import annotations
 
@@ -8,12 +8,14 @@ from typing import Any
 from django.db import connections, models, router
 from django.db.models import Field, Model
 
-# Fields whose values databases take as they are.
+# Fields whose values databases take as they are, so that no conversion is needed.
 PLAIN = (models.CharField, models.TextField, models.IntegerField, models.BooleanField)
 
 
 def insert_rows(model: type[Model], rows: Sequence[Mapping[str, Any]], **same: Any) -> None:
-    """Insert ``rows`` of ``model``, each with a value for every column but the primary key; ``same`` holds for all."""
+    """Insert ``rows`` of ``model``, each with a value for every column but the primary key; ``same`` is for all
+    rows.
+    """
     if not rows:
         return
     connection = connections[router.db_for_write(model)]
@@ -23,7 +25,7 @@ def insert_rows(model: type[Model], rows: Sequence[Mapping[str, Any]], **same: A
     names, places = ", ".join(quote(str(field.column)) for field in fields), ", ".join(["%s"] * len(fields))
     with connection.cursor() as cursor:
         table = quote(model._meta.db_table)
-        # names are of models
+        # The names come from models, and not from input.
         cursor.executemany(f"INSERT INTO {table} ({names}) VALUES ({places})", list(zip(*values, strict=True)))  # noqa: S608
 
 

@@ -1,4 +1,4 @@
-"""A cache in Redis that falls back to memory: while Redis is away, each process has its own cache."""
+"""A cache in Redis that falls back to memory. While Redis is away, each process has its own cache."""
 
 from __future__ import annotations
 
@@ -15,13 +15,15 @@ from django.core.cache.backends.redis import RedisCache
 from redis.backoff import NoBackoff
 from redis.retry import Retry
 
-PATIENCE = 0.5  # seconds that a call waits for Redis
-RETRY_PAUSE = 3.0  # seconds after a failure without further attempts
+# Seconds that a call waits for Redis.
+PATIENCE = 0.5
+# Seconds after a failure without further attempts.
+RETRY_PAUSE = 3.0
 logger = structlog.get_logger(__name__)
 
 
 class _FallbackCache:
-    """The cache in Redis and that of this process, and which of them is used now."""
+    """The cache in Redis and that of this process, and the choice between them."""
 
     def __init__(self, server: str, params: dict[str, Any]) -> None:
         patience = {"socket_timeout": PATIENCE, "socket_connect_timeout": PATIENCE, "retry": Retry(NoBackoff(), 0)}
@@ -41,7 +43,9 @@ class _FallbackCache:
 
 @cache
 def _shared_instance(server: str) -> _FallbackCache:
-    """One instance per process: Django makes a cache object for each request, which would open new connections."""
+    """Return the one instance of a process. Django makes a cache object for each request, which would open
+    connections.
+    """
     return _FallbackCache(server, {})
 
 

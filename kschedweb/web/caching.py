@@ -1,4 +1,4 @@
-"""Cache-Control headers: browsers and proxies may store nothing unless the view says otherwise."""
+"""Cache-Control headers. Browsers and proxies may store nothing unless the view says otherwise."""
 
 from __future__ import annotations
 

@@ -16,11 +16,12 @@ if TYPE_CHECKING:
 
 @contextmanager
 def conflict_where(rows: QuerySet[Any], conflict: Conflict) -> Iterator[None]:
-    """A context for saving a row; raises ``conflict`` if the database refuses it and one of ``rows`` exists.
+    """Give a context for saving a row. Raises ``conflict`` if the database refuses it and one of ``rows`` exists.
 
     Other errors of the database, such as a missing value, are bugs and are raised unchanged.
     """
     try:
+        # A savepoint, because PostgreSQL refuses queries after an error within a transaction.
         with transaction.atomic():
             yield
     except IntegrityError:

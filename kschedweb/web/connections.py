@@ -9,12 +9,12 @@ from django.db import close_old_connections, connection
 
 
 def drop_stale_connection() -> None:
-    """Before a look: let go of a connection that broke or is too old."""
+    """Release a connection that broke or is too old; call it before a look."""
     if connection.vendor == "postgresql":
         close_old_connections()
 
 
 def return_connection() -> None:
-    """After a look: let other threads have this thread's connection until the next one."""
+    """Let other threads have this thread's connection until the next look."""
     if connection.vendor == "postgresql":
         connection.close()

@@ -1,4 +1,4 @@
-"""How many there are of something, in words: "3,000 policies", "1 person"."""
+"""Numbers of things in words: "3,000 policies", "1 person"."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ def ngettext_noop(singular: str, many: str) -> tuple[str, str]:
     return singular, many
 
 
-# By the plural in English: the word alone, and with a number.
+# By the English plural: the word alone, and the word with a number.
 NOUNS: dict[str, tuple[str, tuple[str, str]]] = {
     "clusters": (gettext_noop("clusters"), ngettext_noop("%(number)s cluster", "%(number)s clusters")),
     "comparisons": (gettext_noop("comparisons"), ngettext_noop("%(number)s comparison", "%(number)s comparisons")),
@@ -77,7 +77,7 @@ NOUNS: dict[str, tuple[str, tuple[str, str]]] = {
     "waves": (gettext_noop("waves"), ngettext_noop("%(number)s wave", "%(number)s waves")),
     "workloads": (gettext_noop("workloads"), ngettext_noop("%(number)s workload", "%(number)s workloads")),
 }  # fmt: skip
-# What there is none of, or some.
+# Words for things that are there or missing, but not counted.
 UNCOUNTED = (
     gettext_noop("annotations"),
     gettext_noop("autoscaling"),
@@ -89,7 +89,7 @@ UNCOUNTED = (
 
 
 def format_count(number: int, nouns: str) -> str:
-    """ "3,000 policies", "1 policy", "1 person"; ``nouns`` is the plural."""
+    """Return a number with its noun: "3,000 policies", "1 policy", "1 person"; ``nouns`` is the plural."""
     if nouns in NOUNS:
         return ngettext(*NOUNS[nouns][1], number) % {"number": f"{number:,}"}
     if number != 1:
@@ -98,5 +98,5 @@ def format_count(number: int, nouns: str) -> str:
 
 
 def translate_noun(nouns: str) -> str:
-    """ "policies" """
+    """Return a plural noun in the reader's language."""
     return gettext(nouns) if nouns in NOUNS or nouns in UNCOUNTED else nouns

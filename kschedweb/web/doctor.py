@@ -1,4 +1,4 @@
-"""What `manage.py doctor` asks: apps register examinations, each of which tells what it found and what to do.
+"""The examinations of `manage.py doctor`. Apps register theirs; each tells what it found and what to do.
 
 An examination runs to its end whatever it meets: an error of its own is one more finding.
 """
@@ -20,10 +20,13 @@ from django.db.migrations.executor import MigrationExecutor
 from kschedweb.web.health import ProbeConnection
 from kschedweb.web.redaction import redact_text
 
-SKEW = 2.0  # seconds that clocks may differ
+# Seconds that clocks may differ.
+SKEW = 2.0
+# Characters of a key, and different ones among them: random text has more.
 SHORTEST_SECRET, FEWEST_SYMBOLS = 50, 10
 LOCAL = frozenset({"localhost", "127.0.0.1", "[::1]"})
-LEAST_SPACE = 1 << 30  # bytes
+# Bytes.
+LEAST_SPACE = 1 << 30
 
 
 class Level(enum.StrEnum):
@@ -34,20 +37,24 @@ class Level(enum.StrEnum):
 
 @dataclass(frozen=True)
 class DoctorFinding:
-    """``message`` is a sentence about the deployment, ``advice`` one about what to do; "" where all is well."""
+    """The result of an examination."""
 
     level: Level
+    # A sentence about the deployment.
     message: str
+    # A sentence about what to do; "" if all is well.
     advice: str = ""
-    blocks: bool = False  # nothing that needs the database can be examined
+    # True if nothing that needs the database can be examined.
+    blocks: bool = False
 
 
 @dataclass(frozen=True)
 class Examination:
-    """``needs_database``: without one it is left out, since the first examination has said why."""
+    """A named group of checks."""
 
     name: str
     examine: Callable[[], Iterable[DoctorFinding]]
+    # True to skip it without a database; the first examination has told why then.
     needs_database: bool = True
 
 
@@ -72,7 +79,7 @@ def register_examination(name: str, examine: Callable[[], Iterable[DoctorFinding
 
 
 def run_examinations() -> Iterator[tuple[str, DoctorFinding]]:
-    """Every finding with the name of its examination, in the order in which they are registered."""
+    """Yield every finding with the name of its examination, in the order of registration."""
     usable = True
     for examination in EXAMINATIONS:
         if examination.needs_database and not usable:
@@ -93,18 +100,18 @@ def run_examinations() -> Iterator[tuple[str, DoctorFinding]]:
 
 
 def _first_line(error: Exception) -> str:
-    """The first line of ``error``, without passwords of addresses."""
+    """Return the first line of ``error``, without passwords of addresses."""
     lines = str(error).strip().splitlines() or [type(error).__name__]
     return redact_text(lines[0])
 
 
 def is_weak(secret: str, shortest: int) -> bool:
-    """Whether ``secret`` is too short, or of too few symbols, to be drawn at random."""
+    """Return whether ``secret`` is too short, or has too few different characters, to be drawn at random."""
     return len(secret) < shortest or len(set(secret)) < FEWEST_SYMBOLS
 
 
 def check_clock(clock_owner: str, seconds: float) -> Iterator[DoctorFinding]:
-    """What a difference of ``seconds`` between a clock and this process's means."""
+    """Yield a failure if a clock differs from this process's by too many ``seconds``."""
     if abs(seconds) > SKEW:
         yield failure(
             f"The clock of {clock_owner} differs from this process's by {seconds:+.1f} s.",
@@ -173,6 +180,7 @@ def _examine_postgresql() -> Iterator[DoctorFinding]:
         start_time = time.time()
         cursor.execute("SELECT extract(epoch FROM clock_timestamp())::float8")
         (clock,) = cursor.fetchone()
+        # The middle of the query's duration is the best guess at when the server read its clock.
         yield from check_clock("the database", clock - (start_time + time.time()) / 2)
         cursor.execute(
             "SELECT current_setting('max_connections')::int - current_setting('superuser_reserved_connections')::int,"
@@ -218,7 +226,8 @@ def redis_examine() -> Iterator[DoctorFinding]:
         try:
             policy = client.info("memory").get("maxmemory_policy", "noeviction")  # type: ignore[union-attr]
         except redis.RedisError:
-            policy = "noeviction"  # its user may not ask
+            # Its user may not have the right to ask.
+            policy = "noeviction"
     if policy != "noeviction":
         yield failure(
             f"Redis evicts keys when its memory is full ({policy}): messages of jobs would be lost.",

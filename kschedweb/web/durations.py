@@ -1,4 +1,4 @@
-"""Durations and ages in words, in the language of the reader; frontend/src/durations.ts writes the same ones."""
+"""Durations and ages in words, in the language of the reader. frontend/src/durations.ts writes the same ones."""
 
 from __future__ import annotations
 
@@ -7,13 +7,15 @@ from itertools import dropwhile
 
 from django.utils.translation import gettext, ngettext
 
-MINUTE, HOUR, DAY = 60, 3600, 86_400  # seconds
+# Seconds.
+MINUTE, HOUR, DAY = 60, 3600, 86_400
 
 
 def format_duration(seconds: float | None) -> str:
-    """ "1 day 2 h", "3 h 20 min", "4 min 5 s", "2.5 s" or "3 ms": two units are enough; "–" for ``None``."""
+    """Return a duration with its two largest units: "1 day 2 h", "4 min 5 s", "2.5 s", "3 ms"; "–" for ``None``."""
     if seconds is None or math.isnan(seconds):
         return "–"
+    # Below this it would not round to "1 s".
     if 0 < seconds < 0.9995:
         return format_milliseconds(seconds * 1000) if seconds >= 0.001 else gettext("under 1 ms")
     if seconds < MINUTE:
@@ -32,7 +34,7 @@ def format_duration(seconds: float | None) -> str:
 
 
 def format_rough_duration(seconds: float) -> str:
-    """ "40 s", "4 min", "3 h" or "2 days"; an age below 0 is marked as in the future."""
+    """Return a duration with one unit: "40 s", "4 min", "3 h" or "2 days". Below 0 it is marked as in the future."""
     if seconds < 0:
         return gettext("%(duration)s ahead of the snapshot") % {"duration": format_rough_duration(-seconds)}
     if seconds < 2 * MINUTE:
@@ -43,17 +45,17 @@ def format_rough_duration(seconds: float) -> str:
 
 
 def format_range(first: str, last: str) -> str:
-    """ "30 s to 4 min", or "30 s" where both are the same."""
+    """Return "30 s to 4 min", or "30 s" if both are the same."""
     return first if first == last else gettext("%(first)s to %(last)s") % {"first": first, "last": last}
 
 
 def format_milliseconds(milliseconds: float) -> str:
-    """ "1,250 ms" """
+    """Return milliseconds with their unit: "1,250 ms"."""
     return gettext("%(number)s ms") % {"number": f"{milliseconds:,.0f}"}
 
 
 def format_ago(seconds: float, *, exact: bool = False) -> str:
-    """ "just now" ("4 s ago" if ``exact``), "4 min ago", "3 h ago", "2 days ago"."""
+    """Return an age: "just now" ("4 s ago" if ``exact``), "4 min ago", "3 h ago", "2 days ago"."""
     seconds = max(0, int(seconds))
     if seconds < 10 and not exact:
         return gettext("just now")
@@ -67,10 +69,11 @@ def format_ago(seconds: float, *, exact: bool = False) -> str:
 
 
 def format_time_left(seconds: float | None) -> str:
-    """ "about 12 s left", "about 4 min left", "about 2 h left" of an estimate; "" if it is unknown."""
+    """Return an estimate: "about 12 s left", "about 4 min left", "about 2 h left"; "" if it is unknown."""
     if seconds is None:
         return ""
     if seconds < MINUTE:
+        # In steps of 5 s from 20 s on: an estimate that changes every second looks more exact than it is.
         whole = max(1, round(seconds)) if seconds < 20 else 5 * round(seconds / 5)
         return gettext("about %(number)s s left") % {"number": whole}
     if seconds < 1.5 * HOUR:

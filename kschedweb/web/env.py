@@ -23,12 +23,15 @@ from django.core.exceptions import ImproperlyConfigured
 
 @dataclass(frozen=True)
 class Variable:
-    """A variable, and the words by which docs/settings.md tells of it; ``unset`` says what holds without a value."""
+    """A variable of the environment, with its words for docs/settings.md."""
 
     name: str
+    # Markdown, with links relative to docs/.
     meaning: str
     _: KW_ONLY
+    # What holds without a value; "" if the default says it.
     unset: str = ""
+    # True if ``NAME_FILE`` may be set instead.
     takes_file: ClassVar[bool] = False
 
 
@@ -107,7 +110,7 @@ class Integer(Variable):
 
 @contextlib.contextmanager
 def one_line_errors() -> Iterator[None]:
-    """A context for entry points: an invalid setting ends the process with status 2 and one line that names it."""
+    """End the process with status 2 and one line if a setting is invalid. A context for entry points."""
     try:
         yield
     except ImproperlyConfigured as error:

@@ -1,4 +1,4 @@
-"""Errors that services raise for the user; REST and pages show them (problems.py)."""
+"""Errors that services raise for the user. REST and pages show them (problems.py)."""
 
 from __future__ import annotations
 
@@ -7,38 +7,40 @@ from typing import Self, TypedDict
 
 
 class FieldProblem(TypedDict):
-    """A problem of the input: its path (``spec.nodes[3].name``, ``""`` for the whole) and a message."""
+    """A problem of the input."""
 
+    # The place in the input, as "spec.nodes[3].name"; "" for the whole.
     path: str
     message: str
 
 
 class ApplicationError(Exception):
-    """An error that the user can understand and act on.
+    """An error that the user can understand and act on. It must not contain a secret."""
 
-    ``detail`` is one sentence, ``errors`` have paths in the input; neither may contain a secret.
-    """
-
+    # The HTTP status of the answer.
     status = 400
-    retry_after: int | None = None  # seconds after which a retry may succeed
+    # Seconds after which a retry may succeed.
+    retry_after: int | None = None
 
     def __init__(self, detail: str, *, errors: Iterable[FieldProblem] = (), status: int | None = None) -> None:
         super().__init__(detail)
+        # One sentence.
         self.detail = detail
+        # Problems with their paths in the input.
         self.errors = list(errors)
         if status is not None:
             self.status = status
 
     @classmethod
     def at(cls, path: str, message: str) -> Self:
-        """An error at the field ``path``."""
+        """Return an error at the field ``path``."""
         refusal = cls(message)
         refusal.errors = [{"path": path, "message": message}]
         return refusal
 
 
 class Forbidden(ApplicationError):
-    """What is asked for is there, and this user may not have it."""
+    """The object exists, but this user may not have it."""
 
     status = 403
 
@@ -74,7 +76,7 @@ class Unprocessable(ApplicationError):
 
 
 class TooManyRequests(ApplicationError):
-    """A user or address exceeded a limit; a retry may succeed after ``retry_after`` seconds."""
+    """A user or address exceeded a limit. A retry may succeed after ``retry_after`` seconds."""
 
     status = 429
 

@@ -12,14 +12,17 @@ from django.http import JsonResponse, StreamingHttpResponse
 if TYPE_CHECKING:
     from django.http.response import HttpResponseBase
 
-LINES = 500  # lines sent at once
+# Lines sent at once.
+LINES = 500
+# First characters of a formula in spreadsheets (OWASP, CSV injection).
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
 def csv_cell(value: Any) -> Any:
-    """A cell as text; an apostrophe is put before text that a spreadsheet would treat as a formula."""
+    """Return a cell as text. An apostrophe is put before text that a spreadsheet would treat as a formula."""
     if value is None:
         return ""
+    # Numbers cannot be formulas, and stay numbers in the spreadsheet.
     if isinstance(value, (int, float)):
         return value
     text = str(value)
@@ -32,7 +35,7 @@ class _Line:
 
 
 def csv_response(filename: str, head: list[str], rows: Iterable[Iterable[Any]]) -> StreamingHttpResponse:
-    """A streamed download of ``rows`` under ``head``."""
+    """Return a streamed download of ``rows`` under ``head``."""
     writer = csv.writer(_Line())
 
     def generate_lines() -> Iterator[str]:
@@ -50,7 +53,7 @@ FORMATS = ("csv", "json")
 
 
 def export_rows(form: str, name: str, head: Sequence[str], rows: Iterable[Sequence[Any]]) -> HttpResponseBase:
-    """``rows`` under ``head`` as a file ``name``.csv or ``name``.json; ``form`` is one of FORMATS."""
+    """Return ``rows`` under ``head`` as a file ``name``.csv or ``name``.json; ``form`` is one of FORMATS."""
     if form == "csv":
         joined = ([" ".join(cell) if isinstance(cell, list) else cell for cell in row] for row in rows)
         return csv_response(f"{name}.csv", list(head), joined)

@@ -1,7 +1,7 @@
-"""Shares the threads that answer requests out among people: nobody has all of them.
+"""Shares the threads that answer requests among people, so that nobody has all of them.
 
-A page that computes for seconds slows down whoever asks at the same time. With all threads at it, nobody else would get
-even the page that takes no time.
+A page that computes for seconds slows down the requests of others. If one person had all threads, nobody else would get
+even a page that takes no time.
 """
 
 from __future__ import annotations
@@ -21,27 +21,29 @@ if TYPE_CHECKING:
     from django.http import HttpRequest
 
 Result = TypeVar("Result")
-REMEMBERED = 10_000  # cookies and keys of tokens
+# Cookies and keys of tokens.
+REMEMBERED = 10_000
 
 
 @dataclass(slots=True)
 class PersonQueue(Generic[Result]):
-    """The work of one person: how much of it is in the threads' hands, and what waits for it to end."""
+    """The work of one person: how much is running, and what waits for it to end."""
 
     running: int = 0
     waiting: deque[tuple[Future[Result], Callable[[], Result]]] = field(default_factory=deque)
 
 
 class FairThreads(Generic[Result]):
-    """``threads`` of which a person has ``most`` at a time. Whoever comes after their own waits without a thread."""
+    """Threads of which a person has at most ``limit`` at a time. Further work of theirs waits without a thread."""
 
     def __init__(self, threads: Executor, limit: int) -> None:
         self._threads, self._most = threads, limit
-        self._lines: dict[str, PersonQueue[Result]] = {}  # of those who have work in the threads' hands
+        # Only people with running work have an entry.
+        self._lines: dict[str, PersonQueue[Result]] = {}
         self._lock = Lock()
 
     def submit(self, person: str, future: Future[Result], work: Callable[[], Result]) -> None:
-        """Have ``work`` done in the turn of ``person``; ``future`` gets what comes of it."""
+        """Do ``work`` when it is the turn of ``person``. ``future`` gets its result."""
         with self._lock:
             line = self._lines.setdefault(person, PersonQueue())
             if line.running == self._most:
@@ -63,14 +65,15 @@ class FairThreads(Generic[Result]):
                 if not line.running:
                     del self._lines[person]
                 return
+            # The slot passes on to the person's next work, so the count of running work stays the same.
             following = line.waiting.popleft()
         self._threads.submit(self._run_work, person, *following)
 
 
 class Callers:
-    """Who asks, as far as that can be told without reading the database: by the cookie or the token's key.
+    """Identifies callers without reading the database: by the cookie or the token's key.
 
-    Of one that was answered before it is known whose it is, so that all sessions and tokens of a person are one caller.
+    Once a proof was answered, its person is known. From then on all sessions and tokens of a person are one caller.
     """
 
     def __init__(self) -> None:
@@ -78,16 +81,17 @@ class Callers:
         self._lock = Lock()
 
     def caller_of(self, request: HttpRequest) -> str:
-        """A text that is equal for all requests of a caller; each one of a stranger has its own."""
+        """Return a text that is equal for all requests of a caller. Each request of a stranger has its own."""
         proof = _proof_of_caller(request) or f"stranger {id(request)}"
         with self._lock:
             return self._people.get(proof, proof)
 
     def remember_caller(self, request: HttpRequest) -> None:
-        """Remember whose proof an answered ``request`` brought."""
+        """Remember the person of the proof that an answered ``request`` brought."""
         proof, user = _proof_of_caller(request), request.__dict__.get("user")
         if isinstance(user, SimpleLazyObject):
-            user = request.__dict__.get("_cached_user")  # None where nothing has asked for the user
+            # None if nothing has asked for the user.
+            user = request.__dict__.get("_cached_user")
         if proof and user is not None and user.is_authenticated:
             with self._lock:
                 self._people[proof] = f"user {user.pk}"

@@ -1,4 +1,4 @@
-"""Figures made and checked by Plotly; charts.ts draws them in the colours of the page's theme."""
+"""Figures built and checked by Plotly. charts.ts draws them in the colours of the page's theme."""
 
 from __future__ import annotations
 
@@ -12,38 +12,44 @@ if TYPE_CHECKING:
     import plotly.graph_objects as go
     from plotly.basedatatypes import BaseTraceType
 
-ABOVE = {"orientation": "h", "y": 1.02, "yanchor": "bottom"}  # a legend in a line above the figure
+# A legend in a line above the figure.
+ABOVE = {"orientation": "h", "y": 1.02, "yanchor": "bottom"}
 DASHES = ("solid", "dash", "dashdot", "longdash", "longdashdot")
-SECONDARY = "dot"  # of lines that belong to another one
+# The dash of lines that belong to another one.
+SECONDARY = "dot"
 SYMBOLS = (
     "circle", "square", "diamond", "triangle-up", "cross", "x", "star", "hexagon", "triangle-down", "pentagon",
     "hourglass",
 )  # fmt: skip
-MOST_MARKS = 12  # on one line
+# Marks on one line; more would hide the dashes.
+MOST_MARKS = 12
 
 
 @dataclass(frozen=True)
 class Chart:
-    """A Plotly figure as plain JSON, a sentence that says what it shows, and its numbers as a table."""
+    """A Plotly figure with its sentence and its table."""
 
+    # Plain JSON.
     figure: dict[str, Any]
+    # A sentence that says what the figure shows.
     summary: str
+    # The same numbers as a table.
     head: list[str]
     rows: list[list[object]]
 
     @classmethod
     def of_table(cls, figure: dict[str, Any], lines: int) -> Chart:
-        """The chart that draws the first ``lines`` of the table below it."""
+        """Return a chart that draws the first ``lines`` of the table below it."""
         summary = ngettext("The first line of the table below.", "The first %(lines)s lines of the table below.", lines)
         return cls(figure, summary % {"lines": lines}, [], [])
 
 
 def line_style(place: int, points: int, *, secondary: bool = False, **line: object) -> dict[str, Any]:
-    """How line number ``place`` (from 0) of a chart is drawn: ``mode``, ``line``, ``marker`` and ``meta`` of a scatter.
+    """Return ``mode``, ``line``, ``marker`` and ``meta`` of a scatter for line number ``place`` (from 0) of a chart.
 
-    Two lines differ in dash or marks, whatever their colours, which charts.ts takes from the place: the first 60 lines,
-    and the first 12 secondary ones, which have the colour of the line that they belong to. ``points`` is how many it
-    has, ``line`` more about it.
+    Two lines differ in dash or marks, whatever their colours, which charts.ts takes from the place. This holds for the
+    first 60 lines, and for the first 12 secondary ones, which have the colour of the line that they belong to.
+    ``points`` is the number of points, ``line`` has further settings of the line.
     """
     marks = place if secondary else place // len(DASHES)
     mode = "lines+markers" if marks else "lines"
@@ -61,9 +67,9 @@ def line_style(place: int, points: int, *, secondary: bool = False, **line: obje
 
 
 def make_figure(traces: Sequence[BaseTraceType], layout: go.Layout) -> dict[str, Any]:
-    """The figure of ``traces`` as plain JSON; they and ``layout`` raise ValueError where they are made wrongly.
+    """Return the figure of ``traces`` as plain JSON. They and ``layout`` raise ValueError if they are built wrongly.
 
-    Numbers are given as lists. An array stays one, which JSON refuses: as text only plotly.js could read it.
+    Numbers are given as lists. An array stays an array, which JSON refuses: as text only plotly.js could read it.
     """
     # A go.Figure would check nothing more, and copy each point twice: 20 ms for 5,000 of them.
     return {"data": [trace.to_plotly_json() for trace in traces], "layout": layout.to_plotly_json()}

@@ -1,4 +1,4 @@
-"""Filters of lists, for pages and REST. In large tables an index finds some rows, which the other conditions narrow."""
+"""Filters of lists, for pages and REST. In large tables an index finds some rows, and other conditions narrow them."""
 
 from __future__ import annotations
 
@@ -27,11 +27,12 @@ class BooleanSelect(BooleanWidget):  # type: ignore[misc]
         self.choices = [("", _("Any")), ("true", yes or _("Yes")), ("false", no or _("No"))]
 
     def value_from_datadict(self, data: Any, files: Any, name: str) -> Any:
-        return data.get(name)  # as it is, so that the field can refuse it
+        # Unchanged, so that the field can refuse it.
+        return data.get(name)
 
 
 class BooleanField(forms.NullBooleanField):
-    """True, False, or nothing; any other text is an error, where Django's field takes it for nothing."""
+    """True, False, or nothing. Any other text is an error, which Django's field takes for nothing."""
 
     widget = BooleanSelect
     default_error_messages = {"invalid": _("Must be true or false.")}
@@ -50,7 +51,7 @@ class BooleanFilter(filters.BooleanFilter):  # type: ignore[misc]
 
 
 class MomentFilter(filters.IsoDateTimeFilter):  # type: ignore[misc]
-    """Rows from a moment on, or (``is_end``) before it. A day is taken whole."""
+    """A filter for rows from a moment on, or (``is_end``) before it. A day counts as a whole."""
 
     field_class = MomentField
 
@@ -59,13 +60,11 @@ class MomentFilter(filters.IsoDateTimeFilter):  # type: ignore[misc]
 
 
 class GrowingFilterSet(filters.FilterSet):  # type: ignore[misc]
-    """A FilterSet for a large table.
+    """A FilterSet for a large table."""
 
-    ``indexed`` names the filters that an index supports in the order of the list. Of these, the first given one is
-    applied with the days. ``indexed_rows`` has the rows that remain then; ``None`` if there are no other filters.
-    """
-
+    # Filters that an index supports in the order of the list. Only the first given one is applied with the days.
     indexed: ClassVar[tuple[str, ...]] = ()
+    # Filters by time, which the same index supports.
     days: ClassVar[tuple[str, ...]] = ("since", "until")
 
     def filter_queryset(self, queryset: QuerySet[Any]) -> QuerySet[Any]:
@@ -75,13 +74,14 @@ class GrowingFilterSet(filters.FilterSet):  # type: ignore[misc]
         unindexed = [name for name in values if name not in first]
         for name in first:
             queryset = self.filters[name].filter(queryset, values[name])
+        # The rows that an index finds; None if there are no other conditions.
         self._within = queryset if unindexed else None
         for name in unindexed:
             queryset = self.filters[name].filter(queryset, values[name])
         return queryset
 
     def can_use_index(self, name: str, value: Any) -> bool:
-        """Whether the index of an indexed filter can be used for this value."""
+        """Return whether the index of an indexed filter can be used for this value."""
         return True
 
     @property
@@ -91,7 +91,7 @@ class GrowingFilterSet(filters.FilterSet):  # type: ignore[misc]
 
 
 class FilterBackend(DjangoFilterBackend):  # type: ignore[misc]
-    """Stores the filter set on the view, where the pagination reads ``within``."""
+    """Stores the filter set on the view, where the pagination reads ``indexed_rows``."""
 
     def get_filterset(self, request: Request, queryset: QuerySet[Any], view: APIView) -> filters.FilterSet | None:
         view.filterset = super().get_filterset(request, queryset, view)  # type: ignore[attr-defined]

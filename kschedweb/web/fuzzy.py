@@ -1,20 +1,22 @@
-"""How well words fit a name: the whole, its beginning, that of a part, any part, or letters in their order."""
+"""Rates how well words fit a name: the whole, its beginning, that of a part, any part, or letters in their order."""
 
 from __future__ import annotations
 
 import re
 from functools import lru_cache
 
+# The kinds of fit, the best first.
 WHOLE, BEGINS, PART_BEGINS, HOLDS, LETTERS = range(5)
-LONGEST = 40  # letters that are looked for one by one
+# Letters that are looked for one by one.
+LONGEST = 40
 PART = re.compile(r"[a-z0-9]+")
 
-# worst kind of fit of any word, letters passed over, length of the name: smaller is better
+# The worst kind of fit of any word, letters passed over, length of the name. Smaller is better.
 Quality = tuple[int, int, int]
 
 
 def rate_fit(words: str, name: str) -> Quality | None:
-    """How well ``words`` fit ``name``, whatever the case; ``None`` where a word does not fit at all."""
+    """Rate how well ``words`` fit ``name``, ignoring case; ``None`` if a word does not fit at all."""
     text = name.lower()
     worst = passed = 0
     for word in words.lower().split():
@@ -42,7 +44,7 @@ def _fit_word(word: str, text: str) -> tuple[int, int] | None:
 
 
 def _letter_span(word: str, text: str, start: int) -> int | None:
-    """How many letters from ``start`` on have those of ``word`` in their order."""
+    """Return how many letters from ``start`` on contain those of ``word`` in their order; ``None`` if they do not."""
     at = start
     for letter in word[1:]:
         at = text.find(letter, at + 1)
@@ -53,6 +55,6 @@ def _letter_span(word: str, text: str, start: int) -> int | None:
 
 @lru_cache(maxsize=256)
 def letters_regex(word: str) -> str:
-    """A regular expression for names that have the letters of ``word`` in their order; it never tries twice."""
+    """Return a regular expression for names that have the letters of ``word`` in their order. It never backtracks."""
     first, other_letters = re.escape(word[0]), map(re.escape, word[1:])
     return first + "".join(f"[^{letter}]*{letter}" for letter in other_letters)

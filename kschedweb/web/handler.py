@@ -2,8 +2,8 @@
 
 The thread returns its database connection before the first byte of the answer is sent. So a stream, a slow reader or a
 client that left holds neither a thread nor a connection. There are at most as many requests in progress as threads; the
-others wait in order, and one person has at most half of them (fairness.py). Pages that compute much have two threads of
-their own (heavy.py).
+others wait in order, and one person has at most half of them (fairness.py). Pages that compute much have their own
+threads (heavy.py).
 """
 
 from __future__ import annotations
@@ -38,21 +38,30 @@ if TYPE_CHECKING:
 Receive = Callable[[], Awaitable[Any]]
 Send = Callable[[Any], Awaitable[None]]
 
-POOL_PATIENCE = 1.5  # seconds that a request waits for a connection
-LOOK_AFTER = 0.6  # seconds without an answer after which the database is checked
-SILENCE = 0.9  # seconds of silence after which the database counts as away
-FILE_PART = 1 << 24  # bytes of a file read at once; more than any static file has
-BODY_PAUSE = 20.0  # seconds for which a client may pause while sending a body
-BODY_RATE = 1024  # least bytes per second on average after the first pause
+# Seconds that a request waits for a connection.
+POOL_PATIENCE = 1.5
+# Seconds without an answer after which the database is checked.
+LOOK_AFTER = 0.6
+# Seconds of silence after which the database counts as away.
+SILENCE = 0.9
+# Bytes of a file read at once; more than any static file has.
+FILE_PART = 1 << 24
+# Seconds for which a client may pause while it sends a body.
+BODY_PAUSE = 20.0
+# The least bytes per second on average after the first pause.
+BODY_RATE = 1024
 
 
 class Handler(ASGIHandler):
-    """Django's own handler starts a thread for each request, which keeps its connection until the answer is sent."""
+    """Django's handler with fixed threads. The original starts a thread for each request, with a connection for
+    each.
+    """
 
     def __init__(self) -> None:
-        # not the parent's __init__, which would run middleware on several threads
+        # Not the parent's __init__, which would run middleware on several threads.
         self.load_middleware()
-        _ = get_resolver().url_patterns  # import all pages now instead of during the first request
+        # Import all pages now, and not during the first request.
+        _ = get_resolver().url_patterns
         self._threads = ThreadPoolExecutor(settings.REQUEST_THREADS, "request")
         self._light = FairThreads[Any](self._threads, settings.REQUEST_THREADS // 2)
         self._heavy = FairThreads["HttpResponseBase"](ThreadPoolExecutor(settings.HEAVY_THREADS, "heavy"), 1)
@@ -77,7 +86,7 @@ class Handler(ASGIHandler):
             await self._serve_request(scope, body, receive, send)
 
     async def _patient_body(self, receive: Receive) -> IO[bytes]:
-        """The body; raises TimeoutError if the client pauses too long or sends too slowly."""
+        """Read the body. Raises TimeoutError if the client pauses too long or sends too slowly."""
         loop, received = asyncio.get_running_loop(), 0
         begun = loop.time()
         async with asyncio.timeout(BODY_PAUSE) as limit:
@@ -106,7 +115,8 @@ class Handler(ASGIHandler):
             await self.send_response(cast("HttpResponseBase", refusal), send)
             return
         answering = asyncio.ensure_future(self._send_answer(request, send))
-        leaving = asyncio.ensure_future(receive())  # after the body, the only message is that the client left
+        # After the body, the only message is that the client left.
+        leaving = asyncio.ensure_future(receive())
         try:
             await asyncio.wait({answering, leaving}, return_when=asyncio.FIRST_COMPLETED)
         finally:
@@ -124,7 +134,8 @@ class Handler(ASGIHandler):
             response.close()
 
     async def _compute_response(self, request: ASGIRequest) -> HttpResponseBase:
-        """The response of a thread to ``request``; if the database is away, an error at once."""
+        """Return the response of a thread to ``request``; if the database is away, an error at once."""
+        # Liveness must be answered even while all threads are busy.
         if request.path == "/livez":
             return health.answer_liveness()
         patience = None if request.path == "/readyz" else LOOK_AFTER
@@ -142,7 +153,7 @@ class Handler(ASGIHandler):
         return answered.result()
 
     def _begin_work(self, request: ASGIRequest, waits: Patience) -> Future[HttpResponseBase]:
-        """The work of answering ``request``, in the threads that are for it."""
+        """Begin to answer ``request`` in the threads that are for it."""
         context = contextvars.copy_context()
         if request.path == "/readyz":
             return self._probes.submit(context.run, self._in_thread, request)
@@ -152,19 +163,21 @@ class Handler(ASGIHandler):
             self._light.submit(caller, future, partial(context.run, self._in_thread, request))
             return future
         work = partial(context.run, self._in_heavy_thread, request, waits)
+        # The caller of a heavy page is found in a light thread first, because that reads the database.
         self._light.submit(caller, Future(), partial(self._line_up, request, future, work))
         return future
 
     def _line_up(
         self, request: ASGIRequest, future: Future[HttpResponseBase], work: Callable[[], HttpResponseBase]
     ) -> None:
-        """Have heavy ``work`` done when it is the turn of who asks."""
+        """Queue heavy ``work`` until it is the person's turn."""
         if future.cancelled():
             return
         try:
             person = person_of(request)
         except DatabaseError:
-            person = ""  # the page says so itself
+            # The page reports the outage itself.
+            person = ""
         finally:
             connections.close_all()
         self._heavy.submit(person, future, work)
@@ -189,7 +202,9 @@ class Handler(ASGIHandler):
             connections.close_all()
 
     def _detach_response(self, response: HttpResponseBase) -> HttpResponseBase:
-        """``response`` in a form that needs no thread for sending; of a stream, the first part is read already."""
+        """Return ``response`` in a form that needs no thread for sending; the first part of a stream is read
+        already.
+        """
         if isinstance(response, FileResponse):
             response.block_size = FILE_PART
         if isinstance(response, StreamingHttpResponse) and not response.is_async:
@@ -198,7 +213,7 @@ class Handler(ASGIHandler):
         return response
 
     async def _stream_parts(self, part: bytes | None, parts: Iterator[bytes]) -> AsyncIterator[bytes]:
-        """``part`` and the other ``parts``, each read by a thread after the client received the one before."""
+        """Yield ``part`` and the other ``parts``, each read by a thread after the client received the one before."""
         while part is not None:
             yield part
             work = self._threads.submit(contextvars.copy_context().run, _next_part, parts)
@@ -213,7 +228,9 @@ def _next_part(parts: Iterator[bytes]) -> bytes | None:
 
 
 def _abandon_work(work: Future[HttpResponseBase], waits: Patience) -> None:
-    """Drop a request without client: it is not started, or stops at its next checkpoint, or its response is closed."""
+    """Drop a request without a client: it does not start, or stops at its next checkpoint, or its response is
+    closed.
+    """
     waits.abandon()
     if not work.cancel():
         work.add_done_callback(lambda future: None if future.exception() else future.result().close())

@@ -1,7 +1,7 @@
-"""/livez: the process works. /readyz: the servers that it needs work, too. Both need no login and accept any host name.
+"""Health checks: /livez (the process works) and /readyz (the servers that it needs work, too).
 
-Each check runs in its own thread, which may wait for a server that never answers. Callers wait as long as they like,
-and no second thread is started.
+Both need no login and accept any host name. Each check runs in its own thread, which may wait for a server that never
+answers. Callers wait as long as they like, and no second thread is started.
 """
 
 from __future__ import annotations
@@ -29,15 +29,21 @@ if TYPE_CHECKING:
     from django.db.backends.base.base import BaseDatabaseWrapper
     from django.http import HttpRequest, HttpResponse
 
-READY_WITHIN = 1.5  # seconds after which a check without an answer has failed
-ROOM = 256 * 1024  # bytes that the disk must have at least
-GRACE = 0.2  # seconds of a last chance for a silent database
-STUCK = 20.0  # seconds without a connection from the pool although the database answers
+# Seconds after which a check without an answer has failed.
+READY_WITHIN = 1.5
+# Bytes that the disk must have at least.
+ROOM = 256 * 1024
+# Seconds of a last chance for a silent database.
+GRACE = 0.2
+# Seconds without a connection from the pool although the database answers.
+STUCK = 20.0
 logger = structlog.get_logger(__name__)
 
 
 class HealthMiddleware:
-    """Answers health checks before all other middleware: a probe uses neither the site's host name nor https."""
+    """Answers health checks before all other middleware, because a probe uses neither the site's host name nor
+    https.
+    """
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self.get_response = get_response
@@ -51,7 +57,7 @@ class HealthMiddleware:
 
 
 class Check:
-    """A check that succeeds unless ``ask`` raises; a result is valid for ``fresh`` seconds."""
+    """A check that succeeds unless ``ask`` raises. A result is valid for ``fresh`` seconds."""
 
     def __init__(self, name: str, ask: Callable[[], None], fresh: float = 0.0) -> None:
         self.name, self.ask, self.fresh = name, ask, fresh
@@ -61,7 +67,7 @@ class Check:
         self._begun = 0.0
 
     def begin_check(self) -> Future[bool]:
-        """A future with the result: of a running check, of a recent one, or of a new one."""
+        """Return a future with the result: of a running check, of a recent one, or of a new one."""
         with self._lock:
             now = time.monotonic()
             if self._running is None or (self._running.done() and now - self._begun >= self.fresh):
@@ -87,7 +93,7 @@ class Check:
 
 
 def answer_readiness() -> JsonResponse:
-    """200 if all checks succeed, else 503; the reason of a failure is in the log, not in the answer."""
+    """Return 200 if all checks succeed, else 503. The reason of a failure is in the log, not in the answer."""
     begun = {check.name: check.begin_check() for check in CHECKS}
     completed = wait(begun.values(), READY_WITHIN).done
     results = {name: future in completed and future.result() for name, future in begun.items()}
@@ -97,26 +103,26 @@ def answer_readiness() -> JsonResponse:
 
 
 def answer_liveness() -> JsonResponse:
-    """200 unless only a restart can help; uses known results without waiting."""
+    """Return 200 unless only a restart can help. Uses known results without waiting."""
     POOL.begin_check()
     dead = pool.stuck_for > STUCK
     return JsonResponse({"status": "failed" if dead else "ok"}, status=503 if dead else 200)
 
 
 async def database_is_away(silence: float) -> bool:
-    """Whether the database refuses connections, or has been silent for ``silence`` seconds."""
+    """Return whether the database refuses connections, or has been silent for ``silence`` seconds."""
     if connection.vendor != "postgresql":
         return False
     future = REACHABLE.begin_check()
     answered = asyncio.wrap_future(future)
-    # a busy process may not have read the answer, so only a second silence counts
+    # A busy process may not have read the answer yet, so only a second silence counts.
     for seconds in (silence - REACHABLE.silent_seconds, GRACE):
         await asyncio.wait({answered}, timeout=seconds)
     return not (future.done() and future.result())
 
 
 class ProbeConnection:
-    """A connection beside the pool: it distinguishes an absent database from an exhausted pool."""
+    """A connection beside the pool, which distinguishes an absent database from an exhausted pool."""
 
     def __init__(self) -> None:
         self._connection: psycopg.Connection[Any] | None = None
@@ -125,7 +131,7 @@ class ProbeConnection:
         try:
             self._select_one()
         except psycopg.Error:
-            # the connection may be lost since the last check; a new one shows the current state
+            # The connection may be lost since the last check; a new one shows the current state.
             self._connection = None
             self._select_one()
 
@@ -136,7 +142,7 @@ class ProbeConnection:
 
 
 class PoolProbe:
-    """The state of this process's connection pool: whether it gives out connections."""
+    """Watches whether this process's connection pool gives out connections."""
 
     def __init__(self) -> None:
         self._since: float | None = None
@@ -153,6 +159,7 @@ class PoolProbe:
             with connection.cursor() as cursor:
                 cursor.execute("SELECT 1")
         except (DatabaseError, InterfaceError):
+            # An absent database explains the failure: then the pool is not to blame.
             away = not wait({answered := REACHABLE.begin_check()}, READY_WITHIN).done or not answered.result()
             self._since = None if away else self._since or time.monotonic()
             raise
@@ -167,19 +174,19 @@ def check_database() -> None:
 
 
 def check_broker() -> None:
-    """Check that Redis answers (embedded, the broker is this process)."""
+    """Check that Redis answers. In embedded use the broker is this process."""
     if settings.REDIS_URL:
         with redis.Redis.from_url(settings.REDIS_URL, socket_timeout=1, socket_connect_timeout=1) as client:
             client.ping()
 
 
 def check_disk() -> None:
-    """Check that the disk of the database has room (scaled out, its server has a disk of its own)."""
+    """Check that the disk of the database has room. Scaled out, its server has a disk of its own."""
     check_room(connections[DEFAULT_DB_ALIAS])
 
 
 def check_room(database: BaseDatabaseWrapper) -> None:
-    """Raise OSError where the disk of ``database`` has no room for some more rows."""
+    """Raise OSError if the disk of ``database`` has no room for some more rows."""
     if isinstance(database, SQLite) and not database.is_in_memory_db():
         with tempfile.TemporaryFile(dir=Path(database.settings_dict["NAME"]).parent) as file:
             file.write(bytes(ROOM))

@@ -1,8 +1,8 @@
-"""Marks pages that compute much: handler.py answers them in a few separate threads, first come, first served.
+"""Marks pages that compute much. handler.py answers them in a few separate threads, first come, first served.
 
-Each computing thread slows all others down. In the threads of all pages, twenty people who open a decision would make
-everyone else wait. One person has one of the threads at a time, so that their other pages hold up nobody else, and for
-HEAVY_SECONDS at most: what takes longer becomes a job, or is refused.
+Each computing thread slows all others down: in the threads of all pages, twenty people who open a decision would make
+everybody else wait. One person has one of these threads at a time, so that their other pages hold up nobody else. A
+page may compute for HEAVY_SECONDS; longer work becomes a job, or is refused.
 """
 
 from __future__ import annotations
@@ -19,23 +19,23 @@ View = TypeVar("View", bound=Callable[..., Any])
 
 
 def heavy(view: View) -> View:
-    """Mark a view that computes much; for a class, decorate ``dispatch``."""
+    """Mark a view that computes much. For a class, decorate ``dispatch``."""
     view.heavy = True  # type: ignore[attr-defined]
     return view
 
 
 def is_heavy(path: str) -> bool:
-    """Whether the view at ``path`` (without the prefix of the site) is marked."""
+    """Return whether the view at ``path`` (without the prefix of the site) is marked."""
     try:
         return getattr(resolve(path).func, "heavy", False)
     except Resolver404:
         return False
 
 
-# Each knows one way of proving who asks: a text that is equal for all ways of one person, "" without that proof.
+# Each function knows one proof of identity. It returns a text that is equal for all proofs of one person, or "".
 PEOPLE: list[Callable[[HttpRequest], str]] = []
 
 
 def person_of(request: HttpRequest) -> str:
-    """Who asks, however they prove it; of those who prove nothing, where they ask from. It reads the database."""
+    """Return a text for the caller, by any proof, or else by the address. Reads the database."""
     return next(filter(None, (person(request) for person in PEOPLE)), str(request.META.get("REMOTE_ADDR")))

@@ -9,18 +9,21 @@ from django.conf import settings
 from django.db import models, transaction
 from django.utils import timezone
 
+# How long an answer can be replayed.
 RETENTION = timedelta(hours=24)
-# after this time, a request without answer died with its process
+# After this time, a request without an answer died with its process.
 ABANDONED = timedelta(minutes=5)
 
 
 class IdempotencyKey(models.Model):
-    """A POST with a key: its digest and its answer (``status`` 0: in progress)."""
+    """A POST with a key: its digest and its answer."""
 
     user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+")
     key = models.CharField(max_length=128)
     digest = models.CharField(max_length=64)
+    # The HTTP status of the answer; 0 while it is in progress.
     status = models.PositiveSmallIntegerField(default=0)
+    # Plain JSON without secrets.
     body = models.JSONField(null=True)
     created_at = models.DateTimeField(db_index=True)
 
@@ -31,7 +34,7 @@ class IdempotencyKey(models.Model):
 
 @transaction.atomic
 def key_claim(*, user: int, key: str, digest: str) -> tuple[IdempotencyKey, bool]:
-    """The row of a user's ``key``, and whether the caller owns it: it was new, expired or abandoned."""
+    """Return the row of a user's ``key``, and whether the caller owns it: it was new, expired or abandoned."""
     now = timezone.now()
     row, created = IdempotencyKey.objects.get_or_create(
         user_id=user, key=key, defaults={"digest": digest, "created_at": now}
@@ -39,6 +42,7 @@ def key_claim(*, user: int, key: str, digest: str) -> tuple[IdempotencyKey, bool
     if created:
         return row, True
     stale = now - (RETENTION if row.status else ABANDONED)
+    # The conditions repeat what was read, so that only one of several requests takes the row over.
     stale_rows = IdempotencyKey.objects.filter(
         pk=row.pk, status=row.status, created_at=row.created_at, created_at__lt=stale
     )
@@ -54,5 +58,5 @@ def key_answered(*, row: IdempotencyKey, status: int, body: Any) -> None:
 
 
 def key_released(*, row: IdempotencyKey) -> None:
-    """Delete the key: nothing was done, so the same request may be tried again."""
+    """Delete the key. Nothing was done, so the same request may be tried again."""
     IdempotencyKey.objects.filter(pk=row.pk, status=0, created_at=row.created_at).delete()

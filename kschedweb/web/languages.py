@@ -19,12 +19,12 @@ REST_PREFIX = "/api/"
 
 
 def supported_language(code: str) -> str:
-    """``code`` where the site has this language, else ""."""
+    """Return ``code`` if the site has this language, else ""."""
     return code if code in dict(settings.LANGUAGES) else ""
 
 
 def in_english(text: str) -> str:
-    """``text`` as the sources have it, where it is one that is translated when it is shown."""
+    """Return ``text`` as the sources have it, if it is a lazy translation."""
     if isinstance(text, Promise):
         with translation.override(None):
             return str(text)
@@ -32,7 +32,7 @@ def in_english(text: str) -> str:
 
 
 def language_of(request: HttpRequest) -> str:
-    """The code of the language in which ``request`` is answered."""
+    """Return the code of the language in which ``request`` is answered."""
     if request.path.startswith(REST_PREFIX):
         return settings.LANGUAGE_CODE
     chosen = supported_language(getattr(request.user, "language", "")) or supported_language(
@@ -42,7 +42,7 @@ def language_of(request: HttpRequest) -> str:
 
 
 class LanguageMiddleware:
-    """Answers pages in the language of whoever asks."""
+    """Answers pages in the language of the reader."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
         self.get_response = get_response

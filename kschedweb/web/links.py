@@ -1,4 +1,4 @@
-"""Links in what is told to other programs, which cannot know where this site is."""
+"""Links in messages to other programs, which cannot know the address of this site."""
 
 from __future__ import annotations
 
@@ -6,5 +6,5 @@ from django.conf import settings
 
 
 def build_link(path: str) -> str:
-    """``path`` of this site; a whole address where ``KSCHEDWEB_URL`` says where people open it."""
+    """Return the address of ``path``: absolute if ``KSCHEDWEB_URL`` names the site's address."""
     return f"{settings.SITE_URL}{path}"

@@ -29,14 +29,14 @@ def _shared_processors() -> list[Any]:
 
 
 def _drop_expected(logger: Any, method: str, event: Any) -> Any:
-    """Drop messages about cut streams: they occur whenever someone leaves a page with live figures."""
+    """Drop messages about cut streams. They occur whenever somebody leaves a page with live figures."""
     if event.get("event") == "streaming_cancelled":
         raise structlog.DropEvent
     return event
 
 
 def configure_logging(*, json_lines: bool, level: str) -> dict[str, Any]:
-    """Configure structlog and return the dict for Django's ``LOGGING``; an invalid level stops the start."""
+    """Configure structlog, and return the dict for Django's ``LOGGING``. An invalid level stops the start."""
     if level not in LEVELS:
         raise ImproperlyConfigured(f"KSCHEDWEB_LOG_LEVEL must be one of {', '.join(LEVELS)}.")
     structlog.configure(
@@ -68,10 +68,11 @@ def configure_logging(*, json_lines: bool, level: str) -> dict[str, Any]:
         "root": {"handlers": ["stderr"], "level": level},
         "loggers": {
             "django": {"handlers": [], "level": level, "propagate": True},
-            # these repeat the lines of django-structlog for each request
+            # These repeat the lines of django-structlog for each request.
             "django.server": {"handlers": [], "level": "WARNING", "propagate": True},
             "django.request": {"level": "CRITICAL"},
-            "axes": {"level": "ERROR"},  # its warnings are in the audit trail and its log lines
+            # Its warnings are in the audit trail and its log lines.
+            "axes": {"level": "ERROR"},
             "kombu": {"level": "WARNING"},
         },
     }

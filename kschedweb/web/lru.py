@@ -14,7 +14,7 @@ Value = TypeVar("Value")
 
 
 class LRU(Generic[Value]):
-    """The ``size`` values used last; with ``weigh``, those that weigh ``size`` together, of which none weighs more.
+    """The ``size`` values used last; with ``weigh``, values of a total weight of ``size``.
 
     Threads wait for a value that is being made; other keys are not blocked.
     """
@@ -25,9 +25,9 @@ class LRU(Generic[Value]):
         self._changed = Condition()
 
     def get(self, key: Hashable, make: Callable[[], Value]) -> Value:
-        """The value of ``key``, made by ``make`` if needed; ``make`` must not get the same key.
+        """Return the value of ``key``, made by ``make`` if needed; ``make`` must not get the same key.
 
-        Raises Stopped where another thread is at it for longer than somebody waits.
+        Raises Stopped if another thread makes it for longer than the caller may wait.
         """
         with self._changed:
             wait_for(self._changed, lambda: key not in self._making)
@@ -44,17 +44,17 @@ class LRU(Generic[Value]):
                 self._changed.notify_all()
 
     def peek(self, key: Hashable) -> Value | None:
-        """The value of ``key`` if it is cached, else ``None``."""
+        """Return the value of ``key`` if it is cached, else ``None``."""
         with self._changed:
             return self._values.get(key)
 
     def cached_keys(self) -> list[Any]:
-        """The keys of all cached values."""
+        """Return the keys of all cached values."""
         with self._changed:
             return list(self._values)
 
     def values(self) -> list[Value]:
-        """All cached values."""
+        """Return all cached values."""
         with self._changed:
             return list(self._values.values())
 

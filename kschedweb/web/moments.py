@@ -1,7 +1,7 @@
-"""Moments on pages: shown in the person's zone with UTC beside, and taken in either.
+"""Moments on pages: shown in the person's zone with UTC beside, and read in either.
 
-An address that has a moment without an offset says in ``zone`` what it means; without that it is UTC. So a link means
-the same to everybody.
+An address with a moment without an offset names its zone in ``zone``; without that it is UTC. So a link means the same
+to everybody.
 """
 
 from __future__ import annotations
@@ -21,13 +21,15 @@ if TYPE_CHECKING:
     from django.http import HttpRequest
     from django.http.response import HttpResponseBase
 
-COOKIE = "zone"  # what the browser says; frame/moment-inputs.ts writes it
+# The browser's zone; frame/moment-inputs.ts writes it.
+COOKIE = "zone"
 PARAMETER = "zone"
+# Limits of moments that a form takes: beyond them dates overflow in some zone.
 EARLIEST, LATEST = datetime(2000, 1, 1, tzinfo=UTC), datetime(2100, 1, 1, tzinfo=UTC)
 INVALID = _(
     "Write a date and a time, such as 2026-11-20T09:00, with an offset such as Z or +09:00 where it is another zone."
 )
-# what an input offers: words, and how long ago
+# Moments that an input offers: words, and hours ago.
 OFFERED = ((_("Now"), 0), (_("1 hour ago"), 1), (_("6 hours ago"), 6), (_("24 hours ago"), 24), (_("7 days ago"), 168))
 
 
@@ -37,12 +39,12 @@ def zone_names() -> frozenset[str]:
 
 
 def zone_named(name: str) -> ZoneInfo | None:
-    """The zone of this name, ``None`` where there is none."""
+    """Return the zone of this name; ``None`` if there is none."""
     return ZoneInfo(name) if name in zone_names() else None
 
 
 class ZoneMiddleware:
-    """Pages are in the zone of the person's settings, else of their browser, else in UTC. REST is in UTC."""
+    """Shows pages in the zone of the person's settings, else of their browser, else in UTC. REST is in UTC."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
         self.get_response = get_response
@@ -56,12 +58,14 @@ class ZoneMiddleware:
 
 
 def read_moment(text: str, zone: str = "") -> datetime | date | None:
-    """A moment in UTC, or a day; ``None`` if ``text`` is neither. Without an offset it is in ``zone``, else in UTC."""
+    """Read a moment in UTC, or a day; ``None`` if ``text`` is neither. Without an offset it is in ``zone``, else in
+    UTC.
+    """
     text = text.strip()
     try:
         if len(text) <= 10:
             return date.fromisoformat(text)
-        # A + in an address that nobody encoded is a space.
+        # A "+" in an address that nobody encoded arrives as a space.
         moment = datetime.fromisoformat(f"{text[:10]}T{text[11:].replace(' ', '+')}")
         if moment.tzinfo is None:
             moment = moment.replace(tzinfo=zone_named(zone) or UTC)
@@ -71,7 +75,7 @@ def read_moment(text: str, zone: str = "") -> datetime | date | None:
 
 
 def format_moment(moment: datetime, *, seconds: bool = True) -> str:
-    """ "2026-11-20 18:00:00 (09:00:00 UTC)" in the current zone; with the other day too where that is one."""
+    """Return "2026-11-20 18:00:00 (09:00:00 UTC)" in the current zone, with the date of UTC if it differs."""
     clock = "%H:%M:%S" if seconds else "%H:%M"
     local_time, utc = timezone.localtime(moment), moment.astimezone(UTC)
     if local_time.utcoffset() == utc.utcoffset():
@@ -81,12 +85,12 @@ def format_moment(moment: datetime, *, seconds: bool = True) -> str:
 
 
 def day_start(day: date, zone: str = "") -> datetime:
-    """When ``day`` begins in ``zone``, by default in UTC."""
+    """Return the beginning of ``day`` in ``zone``, by default in UTC."""
     return datetime.combine(day, time.min, zone_named(zone) or UTC).astimezone(UTC)
 
 
 class MomentInput(forms.DateTimeInput):
-    """The browser's own input for a date and a time in the person's zone, with UTC beside; it offers usual moments."""
+    """The browser's own input for a date and a time in the person's zone, with UTC beside. It offers usual moments."""
 
     template_name = "parts/moment.html"
     input_type = "datetime-local"
@@ -96,7 +100,9 @@ class MomentInput(forms.DateTimeInput):
         self.is_end = is_end
 
     def value_from_datadict(self, data: Mapping[str, Any], files: Any, name: str) -> datetime | str | None:
-        """A moment in UTC. A day is its beginning, or with ``is_end`` its end. What is neither stays text."""
+        """Return a moment in UTC. A day is its beginning, or with ``is_end`` its end. Other text is returned
+        unchanged.
+        """
         text, zone = data.get(name), str(data.get(PARAMETER) or "")
         if not isinstance(text, str) or not text.strip():
             return text
@@ -121,7 +127,8 @@ class MomentInput(forms.DateTimeInput):
         context["widget"]["attrs"]["list"] = listed
         context["widget"] |= {
             "listed": listed,
-            "carries_zone": not self.is_end,  # once in a form
+            # Once in a form.
+            "carries_zone": not self.is_end,
             "utc": moment.astimezone(UTC).strftime("%Y-%m-%d %H:%M") if moment else "",
             "zone": timezone.get_current_timezone_name(),
             "offered": [
@@ -141,7 +148,8 @@ class MomentField(forms.DateTimeField):
         super().__init__(**{"widget": MomentInput(is_end=is_end), "required": False, **options})
 
     def prepare_value(self, value: Any) -> Any:
-        return value  # the widget says it in the person's zone
+        # The widget shows it in the person's zone.
+        return value
 
     def to_python(self, value: Any) -> datetime | None:
         moment = read_moment(value) if isinstance(value, str) and value.strip() else value

@@ -1,4 +1,4 @@
-"""The navigation: the pages of the rail in groups, the tabs within them, and what the bar chooses on each page.
+"""The navigation: the pages of the rail in groups, the tabs within them, and the choices of the bar on each page.
 
 Apps register their pages in ``ready``.
 """
@@ -15,11 +15,12 @@ from typing import Any
 from django.urls import reverse
 from django.utils.translation import gettext_noop
 
-VIEW = "view"  # the action that every person of the site may do
+# The action that every person of the site may do.
+VIEW = "view"
 
 
 class RailGroup(StrEnum):
-    """A group of the rail by its English title, in the order of the rail; ACCOUNT is a person's menu in the bar."""
+    """A group of the rail by its English title, in the order of the rail. ACCOUNT is a person's menu in the bar."""
 
     CLUSTER = gettext_noop("Cluster")
     POLICIES = gettext_noop("Policies")
@@ -33,30 +34,33 @@ RAIL = tuple(group for group in RailGroup if group is not RailGroup.ACCOUNT)
 
 
 class BarChoice(StrEnum):
-    """What the address of a page chooses, by its parameter; the bar offers all but the snapshot and the moment."""
+    """A parameter of the address that chooses what a page shows. The bar offers all but the snapshot and the moment."""
 
     CLUSTER = "cluster"
     NAMESPACE = "namespace"
     POLICY = "policy"
-    SNAPSHOT = "snapshot"  # or a moment, as below
-    MOMENT = "at"  # the cluster as of then, where it was recorded
+    # A snapshot, or a moment as below.
+    SNAPSHOT = "snapshot"
+    # The cluster as of a moment, if it was recorded.
+    MOMENT = "at"
 
 
 @dataclass(frozen=True)
 class Entry:
-    """A page of the navigation; ``place`` is its position in its group, or among the tabs of its page.
-
-    It is open for its own URL name, those in ``family``, and those of ``stems``: the stem ``run`` covers run, runs and
-    run-pods. It is shown to users who may do ``action``, on sites where it is ``is_available``.
-    """
+    """A page of the navigation."""
 
     label: str
     icon: str
     name: str
+    # The position in its group, or among the tabs of its page.
     place: int
+    # Further URL names for which the entry is open.
     family: frozenset[str] = frozenset()
+    # Beginnings of URL names: the stem "run" covers run, runs and run-pods.
     stems: tuple[str, ...] = ()
+    # The action that a user must be allowed to do to see it.
     action: str = VIEW
+    # Whether the site has the page at all.
     is_available: Callable[[], bool] = lambda: True
 
     def covers(self, name: str) -> bool:
@@ -64,7 +68,7 @@ class Entry:
         return name == self.name or name in self.family or name in _families[self.name] or stem in self.stems
 
     def contains_page(self, name: str) -> bool:
-        """Whether the entry or one of its tabs covers the page ``name``."""
+        """Return whether the entry or one of its tabs covers the page ``name``."""
         return self.covers(name) or any(tab.covers(name) for tab in _tabs[self.name])
 
 
@@ -89,7 +93,7 @@ def add_to_family(entry: str, *names: str) -> None:
 
 
 def declare_choices(choices: tuple[BarChoice, ...], *names: str) -> None:
-    """Declare the pages ``names`` to depend on ``choices``."""
+    """Declare that the pages ``names`` depend on ``choices``."""
     _choices.update(dict.fromkeys(names, frozenset(choices)))
 
 
@@ -98,7 +102,7 @@ def choices_of(name: str) -> frozenset[BarChoice]:
 
 
 def list_entries(group: RailGroup, may: Callable[[str], bool], current: str, query: str) -> list[dict[str, Any]]:
-    """The entries of a group that a user ``may`` open.
+    """Return the entries of a group that a user ``may`` open.
 
     The addresses of pages that depend on the cluster in the bar get ``query``.
     """
@@ -111,7 +115,7 @@ def list_entries(group: RailGroup, may: Callable[[str], bool], current: str, que
 
 
 def list_tabs(current: str, query: str) -> list[dict[str, Any]]:
-    """The tabs of which the page ``current`` is one, with their addresses; [] if it is none."""
+    """Return the tabs that the page ``current`` belongs to, with their addresses; [] if there are none."""
     open_tabs = next(
         (group_tabs for group_tabs in _tabs.values() if any(tab.covers(current) for tab in group_tabs)), []
     )

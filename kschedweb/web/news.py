@@ -1,7 +1,7 @@
-"""Lists that grow while somebody reads them do not move: a bar says how many rows are new, and shows them on a click.
+"""Lists that grow do not move while somebody reads them: a bar tells how many rows are new, and shows them on a click.
 
-A page of such a list has the place of its newest row (``newest_place``); parts/news.html asks the same address with it
-as ``news`` now and then, and the view answers with the bar alone.
+A page of such a list has the place of its newest row (``newest_place``). At intervals parts/news.html requests the same
+address with this place as ``news``, and the view answers with the bar alone.
 """
 
 from __future__ import annotations
@@ -36,14 +36,16 @@ if TYPE_CHECKING:
     from kschedweb.web.pagination import CursorPage
 
 PARAMETER = "news"
-NONE = "none"  # in place of a place: the list was empty
-MAX_COUNTED = 1000  # new rows that are counted
+# Stands for the place if the list was empty.
+NONE = "none"
+# New rows that are counted; beyond this the bar says "or more".
+MAX_COUNTED = 1000
 
 View = Callable[..., "HttpResponseBase"]
 
 
 class NewsRequested(Exception):
-    """A view was asked for its news alone: this many rows, or these words."""
+    """A request for the news of a list only: a number of rows, or words."""
 
     def __init__(self, count: int, words: str = "") -> None:
         super().__init__(words)
@@ -51,7 +53,7 @@ class NewsRequested(Exception):
 
 
 def with_news(view: View) -> View:
-    """Decorate a page with a list that says what is new."""
+    """Decorate a page with a list that reports new rows."""
 
     @wraps(view)
     def wrapped_view(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
@@ -73,9 +75,9 @@ def with_news(view: View) -> View:
 
 
 def newest_place(request: HttpRequest, rows: QuerySet[Any], page_rows: list[Any]) -> str:
-    """The place of the first of ``page_rows``, the beginning of ``rows``.
+    """Return the place of the first of ``page_rows``, the beginning of ``rows``.
 
-    Raises ``NewsRequested`` where the news are asked for.
+    Raises ``NewsRequested`` if the request is for the news.
     """
     place = request.GET.get(PARAMETER, "")
     if place:
@@ -84,7 +86,7 @@ def newest_place(request: HttpRequest, rows: QuerySet[Any], page_rows: list[Any]
 
 
 def growing_page(request: HttpRequest, rows: QuerySet[Any], *, indexed_rows: QuerySet[Any] | None = None) -> CursorPage:
-    """As ``page_shown``; the beginning of the list tells its news, and ``top`` in the address hides what is newer."""
+    """Return ``page_shown``. The beginning of the list reports news, and ``top`` in the address hides newer rows."""
     top = request.GET.get("top", "")
     if top and top != NONE:
         keys = keys_of(rows)
@@ -96,7 +98,7 @@ def growing_page(request: HttpRequest, rows: QuerySet[Any], *, indexed_rows: Que
 
 
 def numbered_page(request: HttpRequest, rows: QuerySet[Any], size: int = PAGE_SIZE) -> Page[Any]:
-    """The page that the address numbers; the first one of a list with the newest rows first tells its news."""
+    """Return the page that the address numbers. The first page of a list with the newest rows first reports news."""
     page = Paginator(rows, size).get_page(request.GET.get("page"))
     if page.number == 1 and keys_of(rows)[0].descending:
         page.newest = newest_place(request, rows, list(page.object_list))  # type: ignore[attr-defined]
@@ -104,7 +106,7 @@ def numbered_page(request: HttpRequest, rows: QuerySet[Any], size: int = PAGE_SI
 
 
 def _count_newer(rows: QuerySet[Any], place: str) -> int:
-    """How many of ``rows`` come before ``place`` in their order, at most ``MAX_COUNTED``."""
+    """Return how many of ``rows`` come before ``place`` in their order, at most ``MAX_COUNTED``."""
     if place == NONE:
         return rows[:MAX_COUNTED].count()
     keys = keys_of(rows)

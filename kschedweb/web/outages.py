@@ -1,4 +1,4 @@
-"""Recognises errors which mean that a required server cannot be reached."""
+"""Recognises errors that mean that a required server cannot be reached."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ FULL = "The disk of the database is full. The operator must make room on it."
 
 
 class DatabaseAway(Unavailable):
-    """The database cannot be reached, or written; the answer must be made without queries."""
+    """The database cannot be reached, or written. The answer must be made without queries."""
 
     def __init__(self, detail: str = "The database cannot be reached now. Try again in a moment.") -> None:
         super().__init__(detail)
 
 
 def find_outage(error: BaseException | None) -> DatabaseAway | None:
-    """The error to answer with if the cause of ``error`` is an absent server or a full disk; else ``None``."""
+    """Return the error to answer with if an absent server or a full disk caused ``error``; else ``None``."""
     chain = list(_error_chain(error))
     if any(map(_is_disk_full, chain)):
         return DatabaseAway(FULL)
@@ -33,7 +33,7 @@ def find_outage(error: BaseException | None) -> DatabaseAway | None:
 
 
 def _error_chain(error: BaseException | None) -> Iterator[BaseException]:
-    """``error`` and its causes: sessions, for instance, raise their own error for one of the database."""
+    """Yield ``error`` and its causes. Sessions, for instance, raise their own error for one of the database."""
     while error is not None:
         yield error
         error = error.__cause__ or error.__context__
@@ -44,16 +44,19 @@ def _is_disk_full(error: BaseException) -> bool:
 
 
 def _sqlite_code(error: sqlite3.OperationalError) -> int:
+    # The lower byte is the primary result code; extended codes have more above it.
     return int(getattr(error, "sqlite_errorcode", 0)) & 0xFF
 
 
 def _is_server_away(error: BaseException) -> bool:
-    if isinstance(error, InterfaceError):  # the connection was lost before
+    # The connection was lost before.
+    if isinstance(error, InterfaceError):
         return True
     if not isinstance(error, OperationalError):
         return False
     cause = error.__cause__
     if isinstance(cause, sqlite3.OperationalError):
         return _sqlite_code(cause) in SQLITE_AWAY
-    code = getattr(cause, "sqlstate", None)  # errors from the server have a code, lost connections have none
+    # Errors from the server have a code, lost connections have none.
+    code = getattr(cause, "sqlstate", None)
     return code is None or code.startswith(AWAY)

@@ -1,7 +1,7 @@
-"""Long computing from within a request, on a stack of its own.
+"""Runs long computing of a request on a stack of its own.
 
 CPython keeps its frames in blocks of 16 KiB, and asks the system for the next one whenever a call crosses the end of a
-block. Deep in a request a loop may happen to call across such an end: each call then costs a page of new memory, three
+block. Deep in a request, a loop may happen to call across such an end. Each call then costs a page of new memory, three
 times what the work does. A thread begins with an empty block.
 """
 
@@ -18,8 +18,10 @@ Answer = TypeVar("Answer")
 
 
 def on_own_stack(do: Callable[Params, Answer], *args: Params.args, **kwargs: Params.kwargs) -> Answer:
-    """What ``do`` returns or raises, worked out in another thread while this one waits. It must not use the database,
-    whose connection belongs to this thread."""
+    """Return or raise what ``do`` does, run in another thread while this one waits.
+
+    It must not use the database, whose connection belongs to this thread.
+    """
     answer: Future[Answer] = Future()
     context = contextvars.copy_context()
 

@@ -30,7 +30,7 @@ def add_errors(form: BaseForm, error: ApplicationError) -> None:
 
 
 def run_and_notify(request: HttpRequest, act: Callable[[], object], message: str) -> bool:
-    """Call ``act``, and show the message ``message``, or its error, on the next page."""
+    """Call ``act``, and show ``message``, or its error, on the next page. Returns whether it succeeded."""
     try:
         act()
     except ApplicationError as error:

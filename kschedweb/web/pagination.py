@@ -1,7 +1,7 @@
 """Cursor pagination that is stable while rows come and go: a cursor has the last row's position in the whole order.
 
-(DRF's own cursor uses only the first ordering field and an offset of at most a thousand; a list of 5,000 pods ordered
-by "pending first" would never end.)
+DRF's own cursor uses only the first ordering field and an offset of at most a thousand. A list of 5,000 pods ordered by
+"pending first" would never end.
 """
 
 from __future__ import annotations
@@ -29,9 +29,12 @@ if TYPE_CHECKING:
     from rest_framework.request import Request
     from rest_framework.views import APIView
 
-PAGE_SIZE = 50  # of lists on pages
-MOST_LOOKED_AT = 50_000  # most rows checked for a page if no index finds matching ones
-PIECE = 5_000  # rows of an export that are read at once
+# Rows of a page of a list.
+PAGE_SIZE = 50
+# Rows that are checked for a page at most, if no index finds matching ones.
+MOST_LOOKED_AT = 50_000
+# Rows of an export that are read at once.
+PIECE = 5_000
 INVALID = "This cursor does not belong to this list. Begin again without one."
 
 
@@ -47,6 +50,7 @@ class Key:
         return Key(self.field, not self.descending, self.nullable)
 
     def order(self) -> OrderBy:
+        # PostgreSQL sorts NULL as the largest value, SQLite as the smallest, so it is said explicitly.
         nulls_first = True if self.nullable and not self.descending else None
         nulls_last = True if self.nullable and self.descending else None
         if self.descending:
@@ -57,13 +61,15 @@ class Key:
         return Q(**{f"{self.field}__isnull": True}) if value is None else Q(**{self.field: value})
 
     def not_before(self, value: Any) -> Q:
-        """A condition that an index can use: it includes all rows after a position whose first key has ``value``."""
+        """Return a condition that an index can use. It includes all rows after a position whose first key has
+        ``value``.
+        """
         if self.nullable:
             return Q()
         return Q(**{f"{self.field}__{'lte' if self.descending else 'gte'}": value})
 
     def after(self, value: Any) -> Q | None:
-        """The condition for rows after ``value`` by this field; ``None`` if there are none."""
+        """Return the condition for rows after ``value`` by this field; ``None`` if there are none."""
         if value is None:
             return None if self.descending else Q(**{f"{self.field}__isnull": False})
         if not self.descending:
@@ -73,7 +79,7 @@ class Key:
 
 
 def keys_of(queryset: QuerySet[Any]) -> list[Key]:
-    """The queryset's order, with the primary key last, so that it is total."""
+    """Return the queryset's order, with the primary key last, so that it is total."""
     meta = queryset.model._meta
     names = [name for name in (queryset.query.order_by or meta.ordering) if isinstance(name, str)]
     if not any(name.lstrip("-") in ("pk", meta.pk.name) for name in names):
@@ -89,7 +95,7 @@ def keys_of(queryset: QuerySet[Any]) -> list[Key]:
 
 
 def place_of(row: Model, keys: list[Key]) -> list[Any]:
-    """The row's values of ``keys`` as plain JSON."""
+    """Return the row's values of ``keys`` as plain JSON."""
     values = []
     for key in keys:
         value: Any = row
@@ -101,7 +107,7 @@ def place_of(row: Model, keys: list[Key]) -> list[Any]:
 
 
 def rows_beyond(keys: list[Key], place: list[Any]) -> Q:
-    """The condition for rows after ``place`` in the order of ``keys``."""
+    """Return the condition for rows after ``place`` in the order of ``keys``."""
     condition = Q(pk__in=[])
     equal = Q()
     for key, value in zip(keys, place, strict=True):
@@ -109,11 +115,12 @@ def rows_beyond(keys: list[Key], place: list[Any]) -> Q:
         if after is not None:
             condition |= equal & after
         equal &= key.equal(value)
+    # The first condition is implied by the second, but only it can use an index.
     return keys[0].not_before(place[0]) & condition
 
 
 def as_far_as(keys: list[Key], place: list[Any]) -> Q:
-    """The condition for rows up to and including ``place``."""
+    """Return the condition for rows up to and including ``place``."""
     back = [key.reversed() for key in keys]
     same = Q()
     for key, value in zip(keys, place, strict=True):
@@ -127,7 +134,7 @@ def encode_cursor(backwards: bool, place: list[Any]) -> str:
 
 
 def decode_cursor(cursor: str, length: int) -> tuple[bool, list[Any]]:
-    """``(backwards, place)``; raises ``NotFound`` for a cursor that does not fit the order."""
+    """Return ``(backwards, place)``. Raises ``NotFound`` for a cursor that does not fit the order."""
     try:
         backwards, place = json.loads(base64.urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4)))
         fits = isinstance(backwards, bool) and isinstance(place, list) and len(place) == length
@@ -142,29 +149,31 @@ def _is_plain(value: Any) -> bool:
     if isinstance(value, str):
         return "\0" not in value and value.isprintable()
     if isinstance(value, int):
+        # PostgreSQL refuses larger integers with an error.
         return abs(value) < 2**63
     return value is None or isinstance(value, float)
 
 
 @dataclass(frozen=True)
 class CursorPage:
-    """A page of a list; ``following`` and ``preceding`` are cursors of the neighbouring pages, ``None`` at an end.
-
-    ``reached`` is the first field of the last checked row if not all rows were checked. Then ``following`` continues
-    from there, although the page may not be full.
-    """
+    """A page of a list."""
 
     rows: list[Any]
+    # The cursor of the next page; None at the end.
     following: str | None
+    # The cursor of the page before; None at the beginning.
     preceding: str | None
+    # The first field of the last checked row if not all rows were checked. ``following`` continues from there then,
+    # although the page may not be full.
     reached: Any = None
-    newest: str = ""  # see news.py
+    # See news.py.
+    newest: str = ""
 
 
 def cursor_page(
     queryset: QuerySet[Any], cursor: str, limit: int, *, indexed_rows: QuerySet[Any] | None = None
 ) -> CursorPage:
-    """At most ``limit`` rows from ``cursor`` on ("": the beginning). Raises ``NotFound`` for another list's cursor.
+    """Return at most ``limit`` rows from ``cursor`` on ("": the beginning). Raises ``NotFound`` for a wrong cursor.
 
     ``indexed_rows`` are rows that an index finds in this order, if it does not find those of ``queryset``. At most
     ``MOST_LOOKED_AT`` of them are checked for one page.
@@ -172,6 +181,7 @@ def cursor_page(
     keys = keys_of(queryset)
     backwards, place = decode_cursor(cursor, len(keys)) if cursor else (False, [])
     rows, reached = _read_rows(queryset, keys, limit, backwards, place, indexed_rows)
+    # All rows before the cursor are gone: show the beginning.
     if backwards and not rows:
         backwards, place = False, []
         rows, reached = _read_rows(queryset, keys, limit, backwards, place, indexed_rows)
@@ -188,7 +198,7 @@ def cursor_page(
 def page_shown(
     request: HttpRequest, queryset: QuerySet[Any], *, indexed_rows: QuerySet[Any] | None = None
 ) -> CursorPage:
-    """The page of a list in the address. Raises ``Http404`` for another list's cursor."""
+    """Return the page of a list in the address. Raises ``Http404`` for another list's cursor."""
     try:
         return cursor_page(queryset, request.GET.get("cursor", ""), PAGE_SIZE, indexed_rows=indexed_rows)
     except NotFound as error:
@@ -203,7 +213,7 @@ def _read_rows(
     place: list[Any],
     indexed_rows: QuerySet[Any] | None,
 ) -> tuple[list[Any], Model | None]:
-    """At most ``limit`` + 1 rows, and the last row that was checked; ``None`` if all were."""
+    """Return at most ``limit`` + 1 rows, and the last row that was checked; ``None`` if all were."""
     order = [key.reversed() for key in keys] if backwards else keys
     ordered = [key.order() for key in order]
     reached = None
@@ -217,6 +227,7 @@ def _read_rows(
             reached = next(iter(looked_at[MOST_LOOKED_AT - 1 : MOST_LOOKED_AT]), None)
         if reached is not None:
             queryset = queryset.filter(as_far_as(order, place_of(reached, keys)))
+        # One row more than asked tells whether there is a next page.
         return list(queryset.order_by(*ordered)[: limit + 1]), reached
     except (ValidationError, ValueError, TypeError, OverflowError):
         if not place:
@@ -250,7 +261,7 @@ def in_pieces(
 
 
 class CursorPagination(BasePagination):
-    """``limit`` (1 to 500) results from ``cursor`` on, in the order of the queryset."""
+    """Pagination by ``limit`` (1 to 500) results from ``cursor`` on, in the order of the queryset."""
 
     page_size = 50
     max_page_size = 500

@@ -35,13 +35,14 @@ FIELDS: dict[object, type[serializers.Field[Any, Any, Any, Any]]] = {
 
 
 class KnownParameters(BasePermission):
-    """Answers 400 to a read with a parameter that its address does not have, or a value that it cannot have.
+    """Answers 400 to a read with an unknown parameter, or a value that a parameter cannot have.
 
-    Views check what depends on rows, and FilterSets their own values. It is a permission because every view has those,
-    and they are asked before the view does anything and after the caller is known.
+    Views check what depends on rows, and FilterSets check their own values. It is a permission because every view has
+    those, and they run before the view and after the caller is known.
     """
 
     def has_permission(self, request: Request, view: APIView) -> bool:
+        # Without a GET, the view answers 405 in any case.
         if request.method in READS and request.query_params and hasattr(view, "get"):  # without one 405 follows
             parameters = _cached_parameters(view)
             errors: list[FieldProblem] = [
@@ -57,7 +58,7 @@ class KnownParameters(BasePermission):
 
 
 class Negotiation(DefaultContentNegotiation):
-    """DRF's, which answers a ``format`` that it does not know as if the address were not there."""
+    """DRF's negotiation with an error for an unknown ``format``, which DRF answers as if the address did not exist."""
 
     def filter_renderers(self, renderers: Any, format: str) -> Any:
         formats = [renderer.format for renderer in renderers]
@@ -70,14 +71,16 @@ _declared: dict[type[APIView], Mapping[str, OpenApiParameter | None]] = {}
 
 
 def _cached_parameters(view: APIView) -> Mapping[str, OpenApiParameter | None]:
-    """As ``declared_parameters``, which is the same for every request."""
+    """Return ``declared_parameters``, which is the same for every request, from a cache."""
     if (parameters := _declared.get(type(view))) is None:
         parameters = _declared[type(view)] = declared_parameters(view)
     return parameters
 
 
 def declared_parameters(view: APIView) -> dict[str, OpenApiParameter | None]:
-    """The parameters of a GET of ``view`` by name; ``None`` where a FilterSet, a form or the pagination checks them."""
+    """Return the parameters of a GET of ``view`` by name; ``None`` for those that a form or a FilterSet checks
+    itself.
+    """
     extension = getattr(view.get, "kwargs", {}).get("schema")  # type: ignore[attr-defined]  # by ``extend_schema``
     schema: Any = get_class(extension)() if extension else view.schema
     schema.view, schema.method = view, "GET"
@@ -95,7 +98,8 @@ def declared_parameters(view: APIView) -> dict[str, OpenApiParameter | None]:
             names[moments.PARAMETER] = None
     if pagination := getattr(view, "pagination_class", None):
         names |= dict.fromkeys(parameter["name"] for parameter in pagination().get_schema_operation_parameters(view))
-    if len(view.get_renderers()) > 1:  # which file: the content negotiation reads it
+    # The content negotiation reads it.
+    if len(view.get_renderers()) > 1:
         names[FORMAT] = OpenApiParameter(FORMAT, str, enum=[renderer.format for renderer in view.get_renderers()])
     return names
 

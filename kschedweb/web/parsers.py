@@ -1,4 +1,4 @@
-"""Parsers of REST bodies. (They need their own module, because DRF's views import it during their own import.)"""
+"""Parsers of REST bodies. They need their own module, because DRF's views import it during their own import."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from rest_framework import exceptions, parsers
 
 from kschedweb.web.errors import TooLarge
 
+# Levels of nesting: far more than any document has, and far fewer than Python's stack takes.
 MAX_DEPTH = 200
 
 
@@ -49,6 +50,7 @@ class StrictJSONParser(parsers.JSONParser):
             raise exceptions.ParseError(f"The body is not JSON: {error}.") from None
         if isinstance(value, (dict, list)) and _too_deep([value]):
             raise exceptions.ParseError(f"The JSON is nested more than {MAX_DEPTH} levels deep.")
+        # Only an escape can bring a lone surrogate, since the text was valid UTF-8.
         if b"\\u" in raw:
             _refuse_surrogates(value)
         return value

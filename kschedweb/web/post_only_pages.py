@@ -1,4 +1,4 @@
-"""Addresses of pages that take forms alone: opened again, they lead to the page that the form is on."""
+"""Addresses that accept forms only. Opened again, they redirect to the page of the form."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ if TYPE_CHECKING:
 
 
 class PostedMiddleware:
-    """Redirects a browser's GET that a page does not answer to the nearest address above it; programs get the 405.
+    """Redirects a browser's GET that a page does not answer to the nearest address above it. Programs get the 405.
 
-    A browser sends one where a form was refused and its address is reloaded or kept, and where somebody logs in again
-    after a session that ended while they filled in the form.
+    Browsers send such a GET when a refused form's page is reloaded, and after a login when the session ended while
+    somebody filled in a form.
     """
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
@@ -35,7 +35,7 @@ class PostedMiddleware:
 
 
 def _nearest_address(path: str) -> str:
-    """The nearest address above ``path`` that there is."""
+    """Return the nearest existing address above ``path``."""
     parts = path.strip("/").split("/")[:-1]
     while parts:
         above = f"/{'/'.join(parts)}/"

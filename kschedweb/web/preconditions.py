@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def if_match(*, required: bool = True) -> OpenApiParameter:
-    """The header for the schema, which then also names 412 and 428 (``schema.py``)."""
+    """Return the header for the schema, which then also names 412 and 428 (``schema.py``)."""
     words = 'The ETag of the revision that was edited, `"3"`, or `*` for whatever is the newest.'
     return OpenApiParameter("If-Match", str, OpenApiParameter.HEADER, required=required, description=words)
 
@@ -30,7 +30,7 @@ class PreconditionRequired(ApplicationError):
 
 
 def expected_revision(request: Request, newest: int) -> int:
-    """The revision in ``If-Match``; raises ``ApplicationError`` if there is none."""
+    """Return the revision in ``If-Match``. Raises ``ApplicationError`` if there is none."""
     header = request.headers.get("If-Match", "").strip()
     if header == "*":
         return int(newest)

@@ -24,7 +24,7 @@ TOO_LONG = "This takes longer than a page may compute. Ask about less, such as f
 
 
 def request_id() -> str:
-    """The id of this request in its answer, its log lines and its jobs."""
+    """Return the id of this request, which its answer, its log lines and its jobs have."""
     return str(structlog.contextvars.get_contextvars().get("request_id", ""))
 
 
@@ -36,7 +36,7 @@ def status_phrase(status: int) -> str:
 
 
 def problem_document(path: str, status: int, detail: str, errors: Sequence[FieldProblem] = ()) -> dict[str, Any]:
-    """The members of a problem document; ``path`` is the requested address."""
+    """Return the members of a problem document; ``path`` is the requested address."""
     return {
         "type": "about:blank",
         "title": status_phrase(status),
@@ -51,9 +51,10 @@ def problem_document(path: str, status: int, detail: str, errors: Sequence[Field
 def answer_problem(
     request: HttpRequest, status: int, detail: str, errors: Sequence[FieldProblem] = (), *, bare: bool = False
 ) -> HttpResponse:
-    """A problem document for programs, an error page for people; ``bare`` omits the frame, which needs the database.
+    """Return a problem document for programs, or an error page for people.
 
-    The frame also needs the session, which is missing for errors of early middleware.
+    ``bare`` omits the frame, which needs the database and the session. The session is missing for errors of early
+    middleware.
     """
     if request.path.startswith(API_PREFIX):
         document = problem_document(request.path, status, detail, errors)
@@ -71,7 +72,7 @@ def answer_problem(
 
 
 def answer_refusal(request: HttpRequest, error: ApplicationError) -> HttpResponse:
-    """The answer for ``error``."""
+    """Return the answer for ``error``."""
     bare = isinstance(error, DatabaseAway)
     response = answer_problem(request, error.status, error.detail, error.errors, bare=bare)
     if error.retry_after is not None:
@@ -108,7 +109,8 @@ def server_error(request: HttpRequest) -> HttpResponse:
     detail = "The server failed on this request. Nothing was saved. Tell the operator the request id."
     try:
         return answer_problem(request, 500, detail)
-    except Exception:  # the frame itself may have failed
+    # The frame itself may have failed.
+    except Exception:
         structlog.get_logger(__name__).exception("error_page_failed")
         return HttpResponse(f"{detail}\n{request_id()}\n", status=500, content_type="text/plain; charset=utf-8")
 
@@ -126,7 +128,8 @@ class ProblemMiddleware:
 
     def process_exception(self, request: HttpRequest, exception: Exception) -> HttpResponse | None:
         if isinstance(exception, WorkAbandoned):
-            return HttpResponse(status=503)  # which nobody reads
+            # Nobody reads it, because the client has left.
+            return HttpResponse(status=503)
         error = _in_our_terms(exception)
         return answer_refusal(request, error) if error is not None else None
 

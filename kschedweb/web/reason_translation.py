@@ -1,6 +1,6 @@
-"""What kube-scheduler's own words say, in the language of the reader: the words themselves stay as they are beside it.
+"""Translates kube-scheduler's reasons. Its own words stay beside the translation.
 
-In English there is nothing to say: the words are English.
+In English there is nothing to add, because the words are English.
 """
 
 from __future__ import annotations
@@ -11,7 +11,8 @@ from django.utils.translation import gettext, gettext_noop
 
 from kschedweb.web.translating import in_english
 
-# What a reason is, by how it begins; the longer of two that begin alike comes first. ``rest`` is what follows it.
+# A reason's beginning, and its meaning. Of two with the same beginning the longer one comes first; "rest" is what
+# follows.
 READINGS = (
     ("Insufficient ", gettext_noop("not enough %(rest)s free")),
     ("Too many pods", gettext_noop("no room for another pod")),
@@ -41,11 +42,12 @@ READINGS = (
     ("waits for approval", gettext_noop("waits for approval")),
     ("handled by ", gettext_noop("handled by %(rest)s")),
 )
+# The numbers in a message, which its meaning does not need.
 _COUNTED = re.compile(r"\d+ (?=node\(s\)|[A-Z])")
 
 
 def translate_reason(words: str) -> str:
-    """What a reason says in the reader's language; "" in English, and for words that are not known."""
+    """Return the meaning of a reason in the reader's language; "" in English, and for unknown words."""
     if in_english():
         return ""
     bare = _COUNTED.sub("", words, count=1)

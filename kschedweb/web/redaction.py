@@ -12,7 +12,7 @@ _SECRET_NAME = re.compile(
     r"passw|secret|token|authorization|cookie|kubeconfig|credential|private.?key|api.?key|key.?data|session",
     re.IGNORECASE,
 )
-# fields with suspicious names whose values are not secret
+# Fields with suspicious names whose values are not secret.
 _PUBLIC_NAMES = frozenset({"token_id", "token_name", "token_prefix"})
 
 # Patterns must be linear: addresses of 60 kB from strangers are redacted before they are logged.
@@ -34,14 +34,14 @@ _SECRET_VALUES: tuple[tuple[re.Pattern[str], str], ...] = (
 
 
 def redact_text(text: str) -> str:
-    """``text`` without anything that looks like a key, a token, or a password."""
+    """Return ``text`` without anything that looks like a key, a token, or a password."""
     for pattern, replacement in _SECRET_VALUES:
         text = pattern.sub(replacement, text)
     return text
 
 
 def redact(value: Any, name: str = "") -> Any:
-    """A copy of plain data without secrets; ``name`` is the field of ``value``."""
+    """Return a copy of plain data without secrets; ``name`` is the field of ``value``."""
     if name and name not in _PUBLIC_NAMES and _SECRET_NAME.search(name) and value not in (None, "", True, False):
         return MASK
     if isinstance(value, str):
@@ -54,5 +54,5 @@ def redact(value: Any, name: str = "") -> Any:
 
 
 def redact_event(_logger: Any, _method: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
-    """The structlog processor, which must be the last one before rendering."""
+    """Redact an event. This structlog processor must be the last one before rendering."""
     return {key: item if key.startswith("_") else redact(item, key) for key, item in event.items()}

@@ -1,4 +1,4 @@
-"""Addresses that pages had before they moved."""
+"""Redirects from addresses that pages had before they moved."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ if TYPE_CHECKING:
 
 
 def moved_route(old: str, name: str, *path_arguments: str, **fixed: str) -> URLPattern:
-    """Redirect the route ``old`` for good to the page ``name``, with its query string.
+    """Redirect the route ``old`` permanently to the page ``name``, with its query string.
 
-    Those of its path's arguments that are in ``path_arguments``, and ``fixed``, become parameters of the query string.
-    The redirect keeps the method (308), so that a form of a page from before the move still reaches its action.
+    Path arguments named in ``path_arguments``, and ``fixed``, become parameters of the query string. The redirect keeps
+    the method (308), so that a form of a page from before the move still reaches its action.
     """
 
     @page_part

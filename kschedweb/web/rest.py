@@ -56,12 +56,14 @@ class NameField(serializers.SlugRelatedField[Any]):
 
 
 def snake_case(answer: Mapping[str, Any]) -> dict[str, Any]:
-    """``answer`` with its own keys as REST writes them; those within stay, since many are names of other things."""
+    """Return ``answer`` with its own keys in REST's spelling. Keys within stay, since many are names of other
+    things.
+    """
     return {_HUMP.sub("_", name).lower(): value for name, value in answer.items()}
 
 
 def validate_input(serializer: type[serializers.BaseSerializer[Any]], data: Any) -> dict[str, Any]:
-    """The validated data; otherwise answers 400 with all invalid fields."""
+    """Return the validated data. Invalid data is answered with 400 and all invalid fields."""
     bound_serializer = serializer(data=data)
     bound_serializer.is_valid(raise_exception=True)
     values: dict[str, Any] = bound_serializer.validated_data
@@ -69,12 +71,12 @@ def validate_input(serializer: type[serializers.BaseSerializer[Any]], data: Any)
 
 
 def accepted_response(request: Request, body: Any, address: str, pk: Any) -> Response:
-    """202 for work that a worker continues; its progress is at ``address`` with ``pk``."""
+    """Return 202 for work that a worker continues. Its progress is at ``address`` with ``pk``."""
     return Response(body, status=202, headers={"Location": reverse(address, args=[pk], request=request)})
 
 
 class Replayed(Exception):
-    """The command was done already; ``status`` and ``body`` are the answer then."""
+    """The command was done already. ``status`` and ``body`` are its answer then."""
 
     def __init__(self, status: int, body: Any) -> None:
         super().__init__("replayed")
@@ -83,7 +85,7 @@ class Replayed(Exception):
 
 
 def field_problems(detail: Any, path: str = "") -> Iterator[FieldProblem]:
-    """Flatten DRF's nested error detail: ``{"spec": [{"name": ["…"]}]}`` -> ``spec[0].name``."""
+    """Flatten DRF's nested error detail: ``{"spec": [{"name": ["…"]}]}`` becomes ``spec[0].name``."""
     if isinstance(detail, Mapping):
         for key, value in detail.items():
             name = "" if key == api_settings.NON_FIELD_ERRORS_KEY else str(key)
@@ -112,7 +114,9 @@ def _in_drf_terms(error: Exception) -> Exception:
 
 
 def problem_details(error: Exception, context: Mapping[str, Any]) -> Response | None:
-    """DRF's exception handler; ``None`` (an unforeseen error) goes on to Django's handler500, which logs it."""
+    """Return the problem document of an error. ``None`` passes an unforeseen error to Django's handler500, which
+    logs it.
+    """
     request: Request = context["request"]
     if isinstance(error, Replayed):
         return Response(error.body, status=error.status, headers={"Idempotency-Replayed": "true"})
@@ -133,6 +137,7 @@ def problem_details(error: Exception, context: Mapping[str, Any]) -> Response | 
             headers["Retry-After"] = str(int(wait) + 1)
     else:
         return None
+    # An error that is answered does not roll the transaction back by itself.
     set_rollback()
     request.accepted_renderer = ProblemRenderer()
     request.accepted_media_type = MEDIA_TYPE
@@ -142,9 +147,9 @@ def problem_details(error: Exception, context: Mapping[str, Any]) -> Response | 
 
 
 class IdempotencyMixin:
-    """A POST with an ``Idempotency-Key`` is done once; again it gives the first answer, with another body 422.
+    """Executes a POST with an ``Idempotency-Key`` once. A repetition gets the first answer, another body gets 422.
 
-    Not for commands whose answer holds a secret, since the answer is kept for a day.
+    It is not for commands whose answer holds a secret, since the answer is kept for a day.
     """
 
     _idempotency: Any = None
@@ -177,7 +182,7 @@ def _plain_body(response: Response) -> Any:
 
 
 def _request_digest(request: Request) -> str:
-    """A digest of the request, without the boundary of a form, which differs each time."""
+    """Return a digest of the request, without the boundary of a form, which differs each time."""
     kind, body = request.content_type or "", request.body
     if kind.startswith("multipart/") and (match := BOUNDARY.search(kind)):
         kind, body = BOUNDARY.sub("", kind), body.replace(match[1].encode(), b"")

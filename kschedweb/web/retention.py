@@ -1,4 +1,4 @@
-"""Retention of rows in tables that grow by themselves; docs/operations.md lists it.
+"""Retention of rows in tables that grow by themselves. docs/operations.md lists it.
 
 Apps register their tables in ``ready``. Objects that people make, such as policies and scenarios, stay until people
 delete them.
@@ -24,23 +24,23 @@ logger = structlog.get_logger(__name__)
 
 @dataclass(frozen=True)
 class RetentionRule:
-    """A rule: rows of ``model`` expire some time after the field ``time``.
-
-    ``keep`` is an entry of settings.KEEP_DAYS, a duration, or none if ``time`` itself is the time of expiry. ``rows``
-    limits the rule to some rows of the model.
-    """
+    """A rule that deletes rows of ``model`` some time after the field ``time``."""
 
     model: str
     time: str
+    # An entry of settings.KEEP_DAYS, or a duration; None if ``time`` itself is the time of expiry.
     keep: str | timedelta | None = None
+    # Limits the rule to some rows of the model.
     rows: Q = field(default_factory=Q)
-    by_key: bool = False  # the time has no index, but keys grow with it
+    # True if the time has no index, but keys grow with it.
+    by_key: bool = False
 
     def delete_expired(self) -> int:
-        """Delete expired rows, oldest first; returns their number."""
+        """Delete expired rows, oldest first. Returns their number."""
         keep = timedelta(days=settings.KEEP_DAYS[self.keep]) if isinstance(self.keep, str) else self.keep
         if isinstance(self.keep, str) and not keep:
-            return 0  # forever
+            # 0 days mean for ever.
+            return 0
         before = timezone.now() - (keep or timedelta())
         rows = apps.get_model(self.model)._default_manager.filter(self.rows)
         old = {f"{self.time}__lt": before}
@@ -50,7 +50,8 @@ class RetentionRule:
 
 
 RULES: list[RetentionRule] = []
-CLEANINGS: dict[str, Callable[[], int]] = {}  # by table
+# By table.
+CLEANINGS: dict[str, Callable[[], int]] = {}
 
 
 def register_rules(*rules: RetentionRule) -> None:
@@ -65,7 +66,7 @@ def register_cleaning(model: str, clean: Callable[[], int]) -> None:
 
 
 def rows_delete() -> dict[str, int]:
-    """Delete expired rows; returns their numbers by table. A failure for one table does not stop the others."""
+    """Delete expired rows. Returns their numbers by table. A failure for one table does not stop the others."""
     deleted = {}
     for table, cleaning in CLEANINGS.items():
         begun = time.monotonic()

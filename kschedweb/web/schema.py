@@ -36,10 +36,11 @@ PROBLEM = {
     },
 }
 TEXTS, FILES = ("text/csv", "application/yaml"), ("multipart/form-data", "application/gzip")
+# Django's limits of integer fields, which depend on the database.
 DATABASE_LIMITS = {2**31 - 1, 2**63 - 1}
 CORES, BYTES, SECONDS = "Millicores.", "Bytes.", "Seconds."
 SHARE, PERCENT, POINTS = "Thousandths of allocatable.", "Percent.", "Weighted points."
-# What numbers are counted in whose serializers say nothing of them: by name, or by component and name.
+# Units of numbers whose serializers do not say them: by name, or by component and name.
 UNITS = {
     **dict.fromkeys(("cpu_allocatable", "cpu_request", "cpu_requested"), CORES),
     **dict.fromkeys(("memory_allocatable", "memory_request", "memory_requested", "size"), BYTES),
@@ -70,7 +71,7 @@ class AutoSchema(BaseAutoSchema):
 
 
 def drop_database_limits(result: dict[str, Any], **_: Any) -> dict[str, Any]:
-    """A hook that removes limits of database integers, which differ between databases."""
+    """Remove limits of database integers, which differ between databases. A hook of drf-spectacular."""
     for component in result.get("components", {}).get("schemas", {}).values():
         for field in component.get("properties", {}).values():
             if field.get("maximum") in DATABASE_LIMITS:
@@ -82,7 +83,7 @@ def drop_database_limits(result: dict[str, Any], **_: Any) -> dict[str, Any]:
 
 
 def add_units(result: dict[str, Any], **_: Any) -> dict[str, Any]:
-    """A hook that says what numbers are counted in."""
+    """Add the units of numbers. A hook of drf-spectacular."""
     for component, schema in result["components"]["schemas"].items():
         for name, field in schema.get("properties", {}).items():
             unit = UNITS.get(f"{component}.{name}", UNITS.get(name))
@@ -92,7 +93,7 @@ def add_units(result: dict[str, Any], **_: Any) -> dict[str, Any]:
 
 
 def add_examples(result: dict[str, Any], **_: Any) -> dict[str, Any]:
-    """A hook that gives each operation with a body its example of ``kschedweb/examples.yaml``."""
+    """Give each operation with a body its example of ``kschedweb/examples.yaml``. A hook of drf-spectacular."""
     examples = yaml.safe_load((settings.BASE_DIR / "kschedweb" / "examples.yaml").read_text(encoding="utf-8"))
     for operations in result["paths"].values():
         for operation in operations.values():
@@ -104,7 +105,7 @@ def add_examples(result: dict[str, Any], **_: Any) -> dict[str, Any]:
 
 
 def add_problems(result: dict[str, Any], **_: Any) -> dict[str, Any]:
-    """A hook that adds the errors of each operation."""
+    """Add the errors of each operation. A hook of drf-spectacular."""
     components = result.setdefault("components", {})
     components.setdefault("schemas", {})["Problem"] = PROBLEM
     content = {MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}}

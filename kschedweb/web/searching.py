@@ -19,12 +19,13 @@ if TYPE_CHECKING:
     from django.http import HttpRequest
 
 PER_GROUP = 8
-MOST_BY_LETTERS = 200  # rows that fit by their letters alone
+# Rows that fit by their letters alone.
+MOST_BY_LETTERS = 200
 
 
 @dataclass(frozen=True)
 class SearchHit:
-    """A result: a page, or with ``post``, ``copies`` or ``fills`` something to do (see actions.py)."""
+    """A result: a page, or an action with ``post``, ``copies`` or ``fills`` (see actions.py)."""
 
     label: str
     address: str
@@ -37,7 +38,7 @@ class SearchHit:
 
 
 class SearchRows(Sequence[SearchHit]):
-    """Results in the database: those that are asked for are read, the others counted."""
+    """Results in the database. Only requested ones are read; the others are counted."""
 
     def __init__(self, rows: QuerySet[Any, Any], make: Callable[[Any], SearchHit]) -> None:
         self.rows, self.make = rows, make
@@ -58,7 +59,7 @@ class SearchRows(Sequence[SearchHit]):
         return [self.make(row) for row in self.rows[at]]
 
 
-# (request, words) -> results in their order
+# Takes the request and the words, and returns results in their order.
 Finder = Callable[["HttpRequest", str], Sequence[SearchHit]]
 
 
@@ -70,7 +71,7 @@ class SearchGroup:
 
     @property
     def key(self) -> str:
-        """What an address calls it, in every language."""
+        """The name of the group in addresses, the same in every language."""
         return slugify(in_english(self.title))
 
 
@@ -97,12 +98,12 @@ def group_named(key: str) -> SearchGroup | None:
 
 
 def page_hit(label: str, icon: str, name: str, *args: str, note: str = "") -> SearchHit:
-    """A result that links to the page ``name`` with ``args``."""
+    """Return a result that links to the page ``name`` with ``args``."""
     return SearchHit(label, reverse(name, args=args), icon, note)
 
 
 def fitting_hits(words: str, hits: Iterable[SearchHit]) -> list[SearchHit]:
-    """Those of ``hits`` whose label or keywords fit ``words``, the best first."""
+    """Return those of ``hits`` whose label or keywords fit ``words``, the best first."""
     if not words:
         return list(hits)
     rated = []
@@ -116,8 +117,9 @@ def fitting_hits(words: str, hits: Iterable[SearchHit]) -> list[SearchHit]:
 def rows_fitting(
     rows: QuerySet[Any, Any], field: str, words: str, make: Callable[[Any], SearchHit]
 ) -> Sequence[SearchHit]:
-    """The rows whose ``field`` holds ``words``, those that begin so first; where there are none, those that have its
-    letters in their order, whether words are apart or not.
+    """Return the rows whose ``field`` contains ``words``, those that begin with them first.
+
+    If there are none, return those that have its letters in their order, whether words are apart or not.
     """
     holding = rows.filter(**{f"{field}__icontains": words})
     begins = Case(
@@ -132,7 +134,7 @@ def rows_fitting(
 
 
 def search_groups(request: HttpRequest, words: str) -> list[GroupResults]:
-    """The results for ``words`` in groups that are not empty, the group with the best result first."""
+    """Return the results for ``words`` in groups that are not empty, the group with the best result first."""
     rated_groups = []
     for group in _groups:
         hits = group.find(request, words)
@@ -144,7 +146,7 @@ def search_groups(request: HttpRequest, words: str) -> list[GroupResults]:
 
 
 def _rate_hit(words: str, hit: SearchHit) -> fuzzy.Quality | None:
-    """How well ``words`` fit a result; by its keywords never better than by its label."""
+    """Rate how well ``words`` fit a result. Keywords never count more than the label."""
     rating = fuzzy.rate_fit(words, hit.label)
     also = f"{in_english(hit.label)} {hit.keywords}".strip()
     if rating is None and also != hit.label:

@@ -1,4 +1,4 @@
-"""The lists of the site as tables: their columns and what narrows them. Apps register theirs in ``ready``."""
+"""The lists of the site as tables, with their columns and filters. Apps register theirs in ``ready``."""
 
 from __future__ import annotations
 
@@ -15,41 +15,43 @@ from kschedweb.web.errors import FieldProblem
 if TYPE_CHECKING:
     from django_filters import FilterSet
 
-# what an address says that is not the list's: the frame's choices, the place in the list, a file
+# Parameters that do not belong to the list: the frame's choices, the place in the list, a file.
 NEVER_KEPT = frozenset({"cluster", "policy", "revision", "snapshot", "cursor", "page", "format", "view", "news"})
 
 
 @dataclass(frozen=True)
 class Column:
-    """A column; ``sort`` is its value of ``ordering``, "" where the list cannot be sorted by it."""
+    """A column of a list."""
 
     key: str
     label: str
     css: str = ""
+    # The column's value of ``ordering``; "" if the list cannot be sorted by it.
     sort: str = ""
-    spoken: bool = False  # the label is for screen readers alone
-    measured: bool = False  # in a unit that the list chooses
+    # True if the label is for screen readers alone.
+    spoken: bool = False
+    # True if the column is in a unit that the list chooses.
+    measured: bool = False
 
     def head(self, unit: str) -> str:
-        """The label, with the ``unit`` of the list where the column is measured in it."""
+        """Return the label, with the ``unit`` of the list if the column is measured in it."""
         return f"{self.label} ({unit})" if self.measured and unit else self.label
 
 
 @dataclass(frozen=True)
 class Table:
-    """A list. The first column always shows.
-
-    ``page`` is the name of its page, "" where that needs more than a name to be found; ``filters`` narrow it, and
-    ``also`` are further parameters of its address that a view keeps, ``other_parameters`` those of other parts of its
-    page.
-    """
+    """A list. The first column always shows."""
 
     name: str
     title: str
     columns: tuple[Column, ...]
+    # The name of its page; "" if the address needs more than a name.
     page: str = ""
+    # The filters of the list.
     filters: type[FilterSet] | None = None
+    # Further parameters of the address that a view keeps.
     also: tuple[str, ...] = ()
+    # Parameters of other parts of the page.
     other_parameters: tuple[str, ...] = ()
 
     @property
@@ -64,13 +66,13 @@ class Table:
         return [name for name in dict.fromkeys(names) if name not in NEVER_KEPT]
 
     def view_parameters(self, query: str) -> dict[str, str]:
-        """What a view keeps of the query of an address: the parameters of the list that say something."""
+        """Return the parameters of a query that a view keeps: those of the list that have a value."""
         values = QueryDict(query)
         return {name: values[name] for name in self.parameters if values.get(name)}
 
     def described(self, filters: Mapping[str, str]) -> list[tuple[str, str]]:
-        """These parameters as the page has them: the label of each, and what is chosen."""
-        # A database may keep them in another order.
+        """Return these parameters in words: the label of each, and the choice."""
+        # In the order of the list, because a database may keep them in another one.
         return [self._described(name, filters[name]) for name in self.parameters if name in filters]
 
     def _described(self, name: str, value: str) -> tuple[str, str]:
@@ -83,11 +85,11 @@ class Table:
         return (str(field_filter.label) if field_filter is not None and field_filter.label else name), chosen
 
     def column_labels(self, keys: Iterable[str]) -> str:
-        """The labels of the columns with these keys."""
+        """Return the labels of the columns with these keys."""
         return gettext(", ").join(str(column.label) for column in self.columns if column.key in set(keys))
 
     def find_problems(self, filters: Mapping[str, str]) -> list[FieldProblem]:
-        """What is wrong with these parameters: names that the list does not have, values that they do not take."""
+        """Return what is wrong with these parameters: unknown names, and values that they do not take."""
         names = ", ".join(self.parameters) or "none"
         problems: list[FieldProblem] = [
             {"path": f"filters.{name}", "message": f"{self.title} have no such filter. There are: {names}."}
@@ -104,12 +106,13 @@ class Table:
         ]
 
     def ignored(self, query: QueryDict) -> list[str]:
-        """What the address asks for that the list cannot do, and so shows all rows of, as sentences."""
+        """Return sentences about parameters of the address that the list ignores, and so shows all rows."""
         values = {name: str(query[name]) for name in query if query[name]}
         known_names = {*self.parameters, *self.other_parameters, *NEVER_KEPT}
         sentences = []
         if self.filters is not None:
-            zone = None if moments.PARAMETER in self.filters.base_filters else moments.PARAMETER  # goes with a moment
+            # It goes with a moment.
+            zone = None if moments.PARAMETER in self.filters.base_filters else moments.PARAMETER
             filter_names = ", ".join(name for name in self.parameters if name != zone)
             sentences += [
                 gettext("This list has no filter “%(name)s”, so it was left out. It has: %(named)s.")
@@ -145,5 +148,5 @@ def find_table(name: str) -> Table | None:
 
 
 def list_tables() -> list[Table]:
-    """All lists, by title."""
+    """Return all lists, by title."""
     return sorted(_tables.values(), key=lambda table: (table.title, table.name))

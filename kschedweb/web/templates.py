@@ -1,7 +1,7 @@
 """Numbers in templates: people read 5,000, programs read 5000.
 
 Text of a page writes numbers with separators (``USE_THOUSAND_SEPARATOR``). In attributes, which programs read, they
-would break addresses and values of fields, so the loader has each variable there written plainly.
+would break addresses and values of fields, so the loader makes each variable there plain.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from django.utils.formats import localize
 
 register = template.Library()
 
+# Attributes that people read or hear.
 READ_ALOUD = ("title", "alt", "placeholder", "data-announce", "data-label")
 _TOKENS = re.compile(r"({%.*?%}|{{.*?}}|{#.*?#})", re.DOTALL)
 _EDGES = re.compile(r"""<(?=[a-zA-Z])|>|(?P<name>[\w:@.-]+)=(?P<opens>["'])|["']""")
@@ -21,18 +22,19 @@ _EDGES = re.compile(r"""<(?=[a-zA-Z])|>|(?P<name>[\w:@.-]+)=(?P<opens>["'])|["']
 
 @register.filter
 def plain(value: object) -> object:
-    """A number without separators; anything else as it is."""
+    """Return a number without separators, and anything else as it is."""
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
     return localize(value, use_l10n=False) if is_number else value
 
 
 def with_plain_attributes(source: str) -> str:
-    """``source`` with the filter ``plain`` on each variable in an attribute that programs read."""
+    """Return ``source`` with the filter ``plain`` on each variable in an attribute that programs read."""
     parts, inside, name, quote, translated = _TOKENS.split(source), False, "", "", False
     for place, part in enumerate(parts):
         if place % 2:
             if part.startswith(("{% blocktranslate", "{% endblocktranslate")):
-                translated = part.startswith("{% blocktranslate")  # its variables take no filters
+                # Variables of blocktranslate take no filters.
+                translated = part.startswith("{% blocktranslate")
             elif part.startswith("{{") and quote and not translated and not _read_aloud(name):
                 parts[place] = f"{part[:-2].rstrip()}|plain }}}}"
             continue

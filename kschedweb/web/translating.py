@@ -1,4 +1,4 @@
-"""Words that are translated when they are shown: for labels and registries, which are made once."""
+"""Words that are translated when they are shown, for labels and registries that are made once."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ _MISSING_BLANK = re.compile(f"(?<=[{_HAN}])(?=[A-Za-z0-9])|(?<=[A-Za-z0-9%])(?=[
 
 
 def gettext_lazy(message: str) -> str:
-    """``message`` in the language of whoever reads it; it is used as text is."""
+    """Return ``message`` in the language of the later reader. It is used as text is."""
     return cast(str, lazy(message))
 
 
 def in_english() -> bool:
-    """Whether the reader's language is the one that the sources are in."""
+    """Return whether the reader's language is that of the sources."""
     return get_language() in (None, settings.LANGUAGE_CODE)
 
 
 def fix_spacing(sentence: str) -> str:
-    """In Chinese a blank stands beside Latin words and no blank between Chinese ones, whatever fills a sentence."""
+    """Correct the blanks of a Chinese sentence: one beside Latin words, none between Chinese ones."""
     if get_language() != "zh-hans":
         return sentence
     return _MISSING_BLANK.sub(" ", _BLANK_BETWEEN_HAN.sub("", sentence))

@@ -10,7 +10,7 @@ BINARY = (("Ei", 60), ("Pi", 50), ("Ti", 40), ("Gi", 30), ("Mi", 20), ("Ki", 10)
 
 
 def format_cpu(millicores: int | None) -> str:
-    """In a sentence: 250 -> "250m", 2000 -> "2", 2800 -> "2.8"; see ``format_cores`` for columns."""
+    """Return CPU for a sentence: 250 -> "250m", 2000 -> "2", 2800 -> "2.8"; see ``format_cores`` for columns."""
     value = int(millicores or 0)
     if abs(value) < 1000:
         return f"{value}m" if value else "0"
@@ -18,19 +18,19 @@ def format_cpu(millicores: int | None) -> str:
 
 
 def format_cores(millicores: float | None) -> str:
-    """Millicores in cores, so that a column has one unit: 250 -> "0.25", 125 -> "0.125", 60000 -> "60.00"."""
+    """Return millicores in cores, so that a column has one unit: 250 -> "0.25", 125 -> "0.125", 60000 -> "60.00"."""
     text = f"{int(millicores or 0) / 1000:,.3f}"
     return text.removesuffix("0")
 
 
 def format_gibibytes(size: float | None) -> str:
-    """Bytes in GiB, so that a column has one unit: 256 MiB -> "0.25"; what is less than half a hundredth is "<0.01"."""
+    """Return bytes in GiB, so that a column has one unit: 256 MiB -> "0.25"; below half a hundredth "<0.01"."""
     value = int(size or 0) / (1 << 30)
     return "<0.01" if 0 < value < 0.005 else f"{value:,.2f}"
 
 
 def in_column(value: float | None, resource: str) -> str:
-    """CPU in cores, memory in GiB; ``column_unit`` is for the head."""
+    """Return CPU in cores, or memory in GiB; ``column_unit`` is for the head."""
     return format_cores(value) if resource == "cpu" else format_gibibytes(value)
 
 
@@ -39,7 +39,7 @@ def column_unit(resource: str) -> str:
 
 
 def format_memory(size: int | None) -> str:
-    """Bytes in the largest binary unit in which the number is at least 1, with at most one decimal."""
+    """Return bytes in the largest binary unit in which the number is at least 1, with at most one decimal."""
     value = int(size or 0)
     for unit, bits in BINARY:
         if abs(value) >= 1 << bits:
@@ -48,14 +48,14 @@ def format_memory(size: int | None) -> str:
 
 
 def in_bytes(count: int | None) -> str:
-    """Bytes of a file or a figure: "1.5 GiB". Amounts of Kubernetes are written as it does: ``format_memory``."""
+    """Return bytes of a file or a figure: "1.5 GiB". For amounts of Kubernetes see ``format_memory``."""
     text = format_memory(count)
     number = text.rstrip("KMGTPEi")
     return f"{number} {text[len(number) :]}B"
 
 
 def format_amount(value: int | None, resource: str) -> str:
-    """An amount of ``resource`` in the engine's units: CPU in millicores, others in their own unit."""
+    """Return an amount of ``resource`` in the engine's units: CPU in millicores, others in their own unit."""
     if resource == "cpu":
         return f"{format_cpu(value)} CPU"
     if resource in ("memory", "ephemeral-storage") or resource.startswith("hugepages-"):
@@ -64,7 +64,7 @@ def format_amount(value: int | None, resource: str) -> str:
 
 
 def format_price(amount: float | str | None) -> str:
-    """An amount of money, or of node-hours: 1234.5 -> "1,234.50", 0.0425 -> "0.0425", 0.00001 -> "<0.0001".
+    """Return an amount of money, or of node-hours: 1234.5 -> "1,234.50", 0.0425 -> "0.0425", 0.00001 -> "<0.0001".
 
     "–" for none, which a template may also have as "".
     """
@@ -79,5 +79,7 @@ def format_price(amount: float | str | None) -> str:
 
 
 def price_in_column(amount: float) -> str:
-    """The same with as many digits as its neighbours: 1234.5 -> "1,234.50", 0.0425 -> "0.0425", 0.5 -> "0.5000"."""
+    """Return a price with as many digits as its neighbours: 1234.5 -> "1,234.50", 0.0425 -> "0.0425", 0.5 ->
+    "0.5000".
+    """
     return format_price(amount) if abs(amount) >= 1 or abs(amount) < 0.0001 else f"{amount:.4f}"

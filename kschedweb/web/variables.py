@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from kschedweb.web.env import Boolean, Integer, Secret, Text, Variable, Words
 
-# How many days rows are kept after they came to an end, by the name that retention rules use.
+# Days to keep rows after they ended, by the name that retention rules use.
 KEEP_DAYS = {
     name: Integer(
         f"KSCHEDWEB_KEEP_{name.upper()}_DAYS",
@@ -362,7 +362,7 @@ CHAPTERS: dict[str, tuple[Variable, ...]] = {
     "Retention": tuple(KEEP_DAYS.values()),
 }
 
-# The settings that README.md names: those that most installations look at first.
+# The settings that README.md names, because most installations look at them first.
 FIRST = (
     PORT,
     DATA_DIR,

@@ -1,1 +1,1 @@
-"""How each language writes numbers and moments: as English does."""
+"""Formats of numbers and moments in each language: the same as in English."""

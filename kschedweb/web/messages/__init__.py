@@ -1,6 +1,6 @@
-"""What the engine and jobs say and store, in the language of the reader: measures, steps, errors, notes, remarks.
+"""Stored words of the engine and of jobs in the language of the reader: measures, steps, errors, notes, remarks.
 
-It is all stored in English. In English the words stay as they are; words that are not known do too.
+All of them are stored in English. In English, and if they are not known, they stay as they are.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from kschedweb.web.messages.remarks import REMARKS
 from kschedweb.web.messages.warnings import WARNINGS
 from kschedweb.web.translating import fix_spacing, in_english
 
-# Values with a unit; the percentage points of a share are not the points of a score.
+# Values with a unit. The percentage points of a share are not the points of a score.
 UNITS = {
     "pods": gettext_noop("%(number)s pods (unit)"),
     "nodes": gettext_noop("%(number)s nodes (unit)"),
@@ -28,12 +28,13 @@ UNITS = {
     "node-hours": gettext_noop("%(number)s node-hours (unit)"),
     "workloads": gettext_noop("%(number)s workloads (unit)"),
 }
-# Numbers with units, and names, are shown as they are; the other parts of a message are words again.
+# Parts that are shown unchanged: numbers with units, and names. The other parts of a message are words again.
 _AS_THEY_ARE = frozenset(
     {"after", "column", "count", "days", "failed", "file", "last", "line", "metric", "moment", "most", "name",
      "names", "node", "nodes", "object", "of", "other", "plugin", "pod", "pods", "priority", "problem", "records",
      "same", "scorer", "seconds", "seed", "share", "size", "span", "total", "value", "zone"}
 )  # fmt: skip
+# Parts that match digits only, so that a pattern cannot swallow the words beside them.
 _NUMBERS = frozenset({"after", "count", "days", "line", "most", "records", "seconds", "total"})
 _AMOUNT = re.compile(r"(?P<number>[+−-]?[\d.,]+) (?P<unit>[a-z-]+?)s?$")
 _SENTENCES = re.compile(r"(?<=\.) ")
@@ -41,7 +42,7 @@ _PART = re.compile(r"%\((\w+)\)s")
 
 
 def translate_words(text: str) -> str:
-    """A label, a sentence or several sentences of the engine in the language of the reader."""
+    """Return a label, a sentence or several sentences of the engine in the language of the reader."""
     if not text or in_english():
         return text
     for pattern, message in _message_patterns():
@@ -61,9 +62,9 @@ def translate_words(text: str) -> str:
 
 
 def describe_measure(name: str, label: str, sentence: str) -> tuple[str, str]:
-    """Return label and sentence of a measure as the registry has them, not as they were when a record was kept.
+    """Return label and sentence of a measure from the registry, which may be newer than a stored record.
 
-    Those given are of a measure that the registry no longer has.
+    The given ones are used for a measure that the registry no longer has.
     """
     spec = find_spec(name)
     return (
@@ -74,32 +75,32 @@ def describe_measure(name: str, label: str, sentence: str) -> tuple[str, str]:
 
 
 def _translate_part(text: str) -> str:
-    """A part of a sentence: an amount, or words."""
+    """Translate a part of a sentence: an amount, or words."""
     if _AMOUNT.fullmatch(text):
         return translate_amount(text)
     return translate_words(text)
 
 
 def translate_amount(text: str) -> str:
-    """An amount with its unit, such as "12.5 points"."""
+    """Translate an amount with its unit, such as "12.5 points"."""
     match = None if in_english() else _AMOUNT.fullmatch(text)
     message = UNITS.get(f"{match['unit']}s") if match else None
     return gettext(message) % {"number": match["number"]} if match and message else text
 
 
 def translate_unit(name: str) -> str:
-    """A unit alone, for an axis."""
+    """Translate a unit alone, for an axis."""
     message = None if in_english() else UNITS.get(name)
     return (gettext(message) % {"number": ""}).strip() if message else name
 
 
 @cache
 def _message_patterns() -> list[tuple[re.Pattern[str], str]]:
-    """What each message looks like when it is said; the first that fits is meant."""
+    """Return a pattern for the text of each message. The first one that fits is meant."""
     patterns = []
     for message in (*MEASURES, *JOBS, *REMARKS, *NOTES, *WARNINGS):
         parts = _PART.split(message.replace("%%", "%"))
-        # Only what ends a message can be several sentences.
+        # Only the last part of a message can hold several sentences.
         placeholders = zip(parts[1::2], parts[2::2], strict=True)
         ways = [
             r"[\d.,]+" if name in _NUMBERS else r"(?:(?!\. ).)+?" if following_text else ".+"

@@ -1,4 +1,4 @@
-"""What jobs do, what they are about, and why they failed."""
+"""Messages of jobs: their steps, their subjects, and the reasons of failures."""
 
 from __future__ import annotations
 

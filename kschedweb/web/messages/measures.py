@@ -1,4 +1,4 @@
-"""Measures of runs, their groups, the checks of the gate, and why pods had to leave."""
+"""Messages of measures of runs, their groups, the checks of the gate, and reasons why pods had to leave."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What was left out of a scenario, a file or a recording, or read differently."""
+"""Messages about parts of a scenario, a file or a recording that were left out or read differently."""
 
 from __future__ import annotations
 

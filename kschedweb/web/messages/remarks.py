@@ -1,4 +1,4 @@
-"""What the engine and jobs remark: notes, reasons of moves, policies that undo one another. ``told`` shows them."""
+"""Messages of the engine and of jobs: notes, reasons of moves, policies that undo one another."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the policy editor warns of beside what kube-scheduler itself refuses. ``told`` shows them."""
+"""Warnings of the policy editor, besides what kube-scheduler itself refuses."""
 
 from __future__ import annotations
 

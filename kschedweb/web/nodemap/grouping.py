@@ -1,4 +1,4 @@
-"""Groupings of nodes by their labels, as columns for node maps; labels may change over time.
+"""Groupings of nodes by their labels, as columns for node maps. Labels may change over time.
 
 There are at most MOST_GROUPINGS groupings of MOST_GROUPS groups each, with at most MOST_SHIFTS changes of group.
 """
@@ -21,9 +21,11 @@ if TYPE_CHECKING:
     from kschedweb.engine.state.columns import Codes, Floats
 
 MOST_GROUPINGS, MOST_GROUPS, MOST_SHIFTS = 24, 200, 20_000
-NARROW, WIDE = 255, 65_535  # value for a missing node in a column of one or two bytes
-MOMENT = 1e-6  # seconds within which two times are equal
-# groupings with plain names, and their labels, of which the first one that a node has counts
+# The value for a missing node in a column of one or two bytes.
+NARROW, WIDE = 255, 65_535
+# Seconds within which two times are equal.
+MOMENT = 1e-6
+# Groupings with plain names, and their labels. The first label that a node has counts.
 NAMED_GROUPINGS = {
     gettext_noop("zone"): (ZONE, BETA_ZONE),
     gettext_noop("region"): (REGION, BETA_REGION),
@@ -36,7 +38,7 @@ NAMED_GROUPINGS = {
 
 
 class Relabelled(NamedTuple):
-    """From ``time`` (seconds) on, the node at position ``node`` has the ``labels``."""
+    """A change of labels: from ``time`` (seconds) on, the node at position ``node`` has the ``labels``."""
 
     time: float
     node: int
@@ -45,19 +47,24 @@ class Relabelled(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Shifts:
-    """Changes of group in order of time: seconds, node positions, indices of values. Shape [shifts]."""
+    """Changes of group in order of time. Shape [shifts]."""
 
+    # Seconds.
     times: Floats = field(default_factory=lambda: np.zeros(0))
+    # Positions of nodes.
     nodes: Codes = field(default_factory=lambda: np.zeros(0, dtype=np.int32))
+    # Indices of values.
     codes: Codes = field(default_factory=lambda: np.zeros(0, dtype=np.int32))
 
 
 @dataclass(frozen=True, eq=False)
 class Grouping:
-    """A grouping of nodes by one label: ``codes`` are initial indices into ``values`` ("": no label)."""
+    """A grouping of nodes by one label."""
 
     label: str
+    # The names of the groups; "" for nodes without the label.
     values: list[str]
+    # The initial group of each node, as an index into ``values``.
     codes: Codes
     shifts: Shifts = field(default_factory=Shifts)
 
@@ -68,7 +75,7 @@ class Grouping:
 
     @classmethod
     def from_dict(cls, stored: Mapping[str, Any]) -> Grouping:
-        """The reverse of ``to_dict``; older stored groupings have no shifts."""
+        """Read what ``to_dict`` returned. Older stored groupings have no shifts."""
         shifts = Shifts()
         if stored_shifts := stored.get("shifts"):
             times = np.array(stored_shifts["times"], dtype=np.float64)
@@ -76,10 +83,11 @@ class Grouping:
         return cls(stored["label"], list(stored["values"]), _unpack_codes(stored["codes"]), shifts)
 
     def at_time(self, time: float) -> Grouping:
-        """The groups of the nodes at ``time`` (seconds)."""
+        """Return the groups of the nodes at ``time`` (seconds)."""
         past = int(np.searchsorted(self.shifts.times, time + MOMENT, side="right"))
         codes = self.codes.copy()
-        codes[self.shifts.nodes[:past]] = self.shifts.codes[:past]  # the last of several shifts of a node counts
+        # With repeated indices numpy keeps the last value, which is the newest shift of a node.
+        codes[self.shifts.nodes[:past]] = self.shifts.codes[:past]
         return Grouping(self.label, self.values, codes)
 
     def group_name(self, code: int) -> str:
@@ -87,7 +95,7 @@ class Grouping:
 
 
 def pack_column(values: NDArray[Any]) -> dict[str, Any]:
-    """Non-negative integers as base64, one byte each, or two (little-endian) if needed; nan is absent."""
+    """Encode non-negative integers as base64, one byte each, or two (little-endian) if needed; nan is absent."""
     present = values[~np.isnan(values)]
     wide = bool(present.size and present.max() >= NARROW)
     absent = WIDE if wide else NARROW
@@ -97,7 +105,7 @@ def pack_column(values: NDArray[Any]) -> dict[str, Any]:
 
 
 def unpack_column(column: Mapping[str, Any]) -> NDArray[np.uint16]:
-    """The flat array of stored numbers of ``pack_column``."""
+    """Return the flat array of stored numbers of ``pack_column``."""
     kind = "<u2" if column["bytes"] == 2 else "u1"
     return np.frombuffer(base64.b64decode(column["values"]), dtype=kind).astype(np.uint16)
 
@@ -107,7 +115,7 @@ def _unpack_codes(column: Mapping[str, Any]) -> Codes:
 
 
 def make_groupings(labels: Sequence[Mapping[str, str]], later: Sequence[Relabelled] = ()) -> list[Grouping]:
-    """Groupings by zone, region, instance type and pool, then by every other label that divides the nodes.
+    """Return groupings by zone, region, instance type and pool, then by every other label that divides the nodes.
 
     ``labels`` are the initial ones of each node, ``later`` the changes in order of time. A label makes no grouping if
     all nodes have different initial values, or if it has more than MOST_GROUPS values or MOST_SHIFTS changes.
@@ -144,6 +152,7 @@ def _make_grouping(
             now[node] = value
             shifts.append((time, node, value))
     distinct = sorted({*first, *(value for _, _, value in shifts)})
+    # A label with a value of its own for each node, such as the host name, groups nothing.
     telling = any(distinct) and not 2 < len(first) == len(set(first))
     if not telling or len(distinct) > MOST_GROUPS or len(shifts) > MOST_SHIFTS:
         return None

@@ -1,4 +1,4 @@
-"""Node maps: each node is a cell, in groups, coloured by one figure; with a sentence and tables of the same.
+"""Node maps: each node is a cell, in groups, coloured by one figure, with a sentence and tables of the same.
 
 A page contains the sentence and the tables; nodemap.ts draws the cells from columns of REST. The columns are limited to
 MOST_NODES nodes, the groupings of grouping.py, and one or two bytes per value.
@@ -24,19 +24,23 @@ if TYPE_CHECKING:
     from kschedweb.web.nodemap.grouping import Grouping
 
 MOST_NODES = 20_000
-MOST_ROWS = 500  # rows of a table of nodes
-FULL = 95.0  # percent of a resource from which on a node is full
+# Rows of a table of nodes.
+MOST_ROWS = 500
+# Percent of a resource from which on a node is full.
+FULL = 95.0
 STATES = (_("without a pod"), _("with pods"), _("full"), _("cordoned"), _("not ready"))
 WITHOUT_POD, WITH_PODS, FULL_STATE, CORDONED, NOT_READY = range(len(STATES))
 
 
 @dataclass(frozen=True)
 class NodeColouring:
-    """A choice of colouring. ``unit`` is "%", "pods", or "" for states; ``verb`` is requested or used."""
+    """A choice of colouring."""
 
     key: str
     label: str
+    # "%", "pods", or "" for states.
     unit: str = "%"
+    # "requested" or "used".
     verb: str = "requested"
     resource_name: str = ""
 
@@ -54,13 +58,13 @@ PODS, STATE = NodeColouring("pods", _("pods on the node"), "pods"), NodeColourin
 
 
 def show_requested(resource: str) -> NodeColouring:
-    """Colouring by requests of ``resource``."""
+    """Return the colouring by requests of ``resource``."""
     resource_name = _resource_name(resource)
     return NodeColouring(resource, gettext("%(what)s requested") % {"what": resource_name}, resource_name=resource_name)
 
 
 def show_used(resource: str) -> NodeColouring:
-    """Colouring by real use of ``resource``."""
+    """Return the colouring by real use of ``resource``."""
     resource_name = _resource_name(resource)
     return NodeColouring(
         f"use-{resource}", gettext("%(what)s used") % {"what": resource_name}, verb="used", resource_name=resource_name
@@ -74,10 +78,11 @@ def _resource_name(resource: str) -> str:
 def classify_states(
     pods: NDArray[Any], fullest: NDArray[Any], cordoned: NDArray[np.bool_], ready: NDArray[np.bool_]
 ) -> NDArray[np.float32]:
-    """Indices into STATES. All arrays have one shape; ``fullest`` is the percentage of the fullest resource.
+    """Return indices into STATES. All arrays have one shape; ``fullest`` is the percentage of the fullest resource.
 
     Where ``pods`` is nan, the node does not exist, and its state is nan.
     """
+    # Later lines win: a node that is not ready is shown so, however full it is.
     codes = np.where(pods > 0, WITH_PODS, WITHOUT_POD).astype(np.float32)
     codes[fullest >= FULL] = FULL_STATE
     codes[cordoned] = CORDONED
@@ -92,26 +97,27 @@ def check_node_count(count: int) -> None:
         raise Unprocessable(f"A node map draws at most {MOST_NODES:,} nodes, these are {count:,}: filter them first.")
 
 
-# sentence and tables
-
-
+# The sentence and the tables.
 @dataclass(frozen=True, eq=False)
 class MapState:
-    """The nodes at one time: shown ``values`` and numbers of ``pods``, float[nodes], nan for missing nodes."""
+    """The nodes at one time. Arrays are of shape [nodes], with nan for missing nodes."""
 
     names: Sequence[str]
     groupings: Sequence[Grouping]
     show: NodeColouring
+    # The values that are shown, in the unit of ``show``.
     values: NDArray[np.float32]
+    # The number of pods.
     pods: NDArray[np.float32]
-    moment: str = ""  # "After 3 h", "" for a snapshot
+    # "After 3 h"; "" for a snapshot.
+    moment: str = ""
 
     @property
     def present_nodes(self) -> NDArray[np.intp]:
         return np.flatnonzero(~np.isnan(self.values))
 
     def summary(self) -> str:
-        """One sentence; nodemap-words.ts makes the same one for other times, of rounded values."""
+        """Return one sentence. nodemap-words.ts makes the same one for other times, from rounded values."""
         sentence = self._sentence()
         if not self.moment:
             return _upper_first(sentence)
@@ -146,7 +152,7 @@ class MapState:
         return sentence % arguments
 
     def group_table(self, by: Grouping | None) -> tuple[list[str], list[list[object]]]:
-        """A row for each group: name, nodes, and the shown value."""
+        """Return a row for each group: name, nodes, and the shown value."""
         states = not self.show.unit
         more = [_upper_first(str(words)) for words in STATES] if states else self._group_head()
         rows: list[list[object]] = []
@@ -176,7 +182,7 @@ class MapState:
         ]
 
     def node_table(self, by: Grouping | None, only: str = "") -> tuple[list[str], list[list[object]]]:
-        """The nodes of the group ``only`` ("": all), highest values first; at most MOST_ROWS."""
+        """Return the nodes of the group ``only`` ("": all), highest values first; at most MOST_ROWS."""
         places = self.present_nodes
         if only and by is not None:
             matching = [by.group_name(code) == only for code in range(len(by.values))]
@@ -199,7 +205,7 @@ def _upper_first(text: str) -> str:
 
 
 def round_half_up(value: Any) -> int:
-    """Round half up, as JavaScript does: so is every mean over nodes that a page shows whole."""
+    """Round half up, as JavaScript does. Every mean over nodes that a page shows as a whole number is rounded so."""
     return int(np.floor(float(value) + 0.5))
 
 
@@ -210,20 +216,28 @@ def _plain_number(value: Any) -> float | int:
 
 @dataclass(frozen=True, eq=False)
 class MapSide:
-    """One of the maps side by side: its heading and link, its current nodes, and the addresses of its columns."""
+    """One of the maps side by side."""
 
+    # The heading.
     label: str
+    # The nodes at the time that the page shows.
     now: MapState
-    columns: str  # address of the document
-    frames: str  # … of the shown values
-    pods: str  # … of the pods of a node
-    decisions: str  # beginning of the address of a pod's decision
-    nodes: str  # beginning of the address that lists a node's pods without JavaScript
+    # The address of the document.
+    columns: str
+    # The address of the shown values.
+    frames: str
+    # The address of the pods of a node.
+    pods: str
+    # The beginning of the address of a pod's decision.
+    decisions: str
+    # The beginning of the address that lists a node's pods without JavaScript.
+    nodes: str
+    # The link of the heading; "" for none.
     address: str = ""
 
     @property
     def first(self) -> list[str]:
-        """The addresses that nodemap.ts asks at once, as it writes them."""
+        """The addresses that nodemap.ts requests at once, in its spelling."""
         more = "&" if "?" in self.frames else "?"
         show_keys = dict.fromkeys((self.now.show.key, PODS.key, STATE.key))
         return [self.columns, *(f"{self.frames}{more}show={quote(key, safe='')}" for key in show_keys)]
@@ -235,12 +249,16 @@ class NodeMap:
 
     sides: list[MapSide]
     shows: list[NodeColouring]
+    # The label of the chosen grouping.
     by: str
     group: str = ""
-    focus: str = ""  # the node whose pods are shown
+    # The node whose pods are shown.
+    focus: str = ""
     find: str = ""
-    fields: dict[str, str] = field(default_factory=dict)  # further parameters of the address for the form
-    time: float | None = None  # seconds in a run; None for a snapshot
+    # Further parameters of the address, for the form.
+    fields: dict[str, str] = field(default_factory=dict)
+    # Seconds in a run; None for a snapshot.
+    time: float | None = None
 
     @property
     def show(self) -> NodeColouring:
@@ -291,9 +309,9 @@ def build_document(
     *,
     exact: bool = True,
 ) -> dict[str, Any]:
-    """The document that nodemap.ts loads once: nodes, groupings, times of frames, and colourings.
+    """Return the document that nodemap.ts loads once: nodes, groupings, times of frames, and colourings.
 
-    ``exact``: nothing changes between two frames.
+    ``exact`` means that nothing changes between two frames.
     """
     return {
         "names": list(names),

@@ -24,12 +24,12 @@ class DatabaseWrapper(base.DatabaseWrapper):
 
 
 def keep_to_owner(path: str) -> None:
-    """Create ``path`` with mode 0600; remove the rights of others from an existing file.
+    """Create ``path`` with mode 0600, and remove the rights of others from an existing file.
 
     An existing file is never opened: closing it would release every lock that SQLite holds on it in this process, and
     others could write at the same time.
     """
-    # SQLite itself reports unusable paths
+    # SQLite itself reports unusable paths.
     with _making, contextlib.suppress(OSError):
         os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
     for file in (Path(f"{path}{suffix}") for suffix in ("", "-wal", "-shm", "-journal")):
