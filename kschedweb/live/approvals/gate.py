@@ -1,4 +1,4 @@
-"""The approval gate of live schedulers: schedulers/running/gates.py says when it is called."""
+"""The approval gate of live schedulers; schedulers/running/gates.py says when it is called."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class ApprovalGate:
-    """Keeps requests as rows, so that they survive restarts."""
+    """An ApprovalGate that stores requests as rows, so that they survive restarts."""
 
     def store_request(
         self,
@@ -35,7 +35,7 @@ class ApprovalGate:
         epoch: int,
         revision: int,
     ) -> None:
-        """Store the request; it is durable when this returns. A denial that stands answers it."""
+        """Store the request; it is durable when this returns. A denial that is still in force answers it."""
         services.request_open(
             scheduler=scheduler,
             namespace=pod.namespace,
@@ -52,7 +52,7 @@ class ApprovalGate:
         )
 
     def open(self, scheduler: LiveScheduler) -> Sequence[HeldRequest]:
-        """The requests that have not ended, with the pods that were denied and not told yet."""
+        """Return the open requests, including those of denied pods whose event was not written yet."""
         return [
             HeldRequest(
                 request_id=str(row.pk),
@@ -69,21 +69,22 @@ class ApprovalGate:
         ]
 
     def decided(self, scheduler: LiveScheduler) -> Sequence[Decided]:
-        """The requests that were decided, by people or by time, and not carried out yet."""
+        """Return the requests that people or the time have decided, and that were not carried out yet."""
         due = Q(state=ApprovalState.WAITING, expires_at__lte=timezone.now())
         rows = ApprovalRequest.objects.filter(scheduler=scheduler, open=True)
         requests = list(rows.filter(due | ~Q(state=ApprovalState.WAITING)))
+        # Only expired requests can still be in this state: the second query then reads what became of them.
         if any(row.state == ApprovalState.WAITING for row in requests):
             services.requests_expire(scheduler=scheduler)
             requests = list(rows.exclude(state=ApprovalState.WAITING))
         return [_to_decided(row) for row in requests]
 
     def may_bind(self, *, request_id: str, epoch: int) -> bool:
-        """Whether the leader of ``epoch`` may bind the pod now."""
+        """Return whether the leader of ``epoch`` may bind the pod now."""
         return services.binding_begin(request_id=request_id, epoch=epoch)
 
     def ended(self, *, scheduler: LiveScheduler, uid: str, state: Ended, reason: str, epoch: int) -> None:
-        """Note how the open request for the pod ended."""
+        """Record how the open request for the pod ended."""
         services.request_end(scheduler=scheduler, uid=uid, state=state, reason=reason, epoch=epoch)
 
 

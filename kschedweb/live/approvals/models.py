@@ -1,6 +1,6 @@
-"""Requests for approval, the votes on them, and the webhooks that tell other programs of them.
+"""Requests for approval, the votes on them, and the webhooks that notify other programs of them.
 
-A request changes its state by conditional UPDATEs alone (transitions.py): two processes never both win.
+A request changes its state only by conditional UPDATEs (transitions.py), so two processes never both win.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ class ApprovalState(models.TextChoices):
 
 
 class ApprovalRequest(models.Model):
-    """A pod that waits at Permit for people, with the node found for it.
+    """A pod that waits at Permit for people, with the node that was chosen for it.
 
-    ``open`` until the scheduler has carried out what was decided: a denied request is open until the pod was told.
+    It is ``open`` until the scheduler has carried out the decision: a denied request until the pod's event was written.
     """
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
@@ -42,24 +42,35 @@ class ApprovalRequest(models.Model):
     uid = models.CharField(max_length=64)
     node = models.CharField(max_length=253)
     plugin = models.CharField(max_length=64)
-    decision_id = models.CharField(max_length=64)  # of the LiveDecision, which may be kept less long
-    decision = models.JSONField(default=dict)  # as the engine's Decision.to_dict has it
-    ask = models.JSONField(default=dict)  # what the plugin asks: see plugins/humanapproval.py
-    created_by = models.CharField(max_length=253, blank=True)  # of the pod, according to its annotation
+    # The id of the LiveDecision, which may be deleted earlier than the request.
+    decision_id = models.CharField(max_length=64)
+    # As the engine's Decision.to_dict gives it.
+    decision = models.JSONField(default=dict)
+    # The plugin's request: see plugins/humanapproval.py.
+    ask = models.JSONField(default=dict)
+    # The creator of the pod, according to its annotation.
+    created_by = models.CharField(max_length=253, blank=True)
     state = models.CharField(max_length=16, choices=ApprovalState.choices, default=ApprovalState.WAITING)
     open = models.BooleanField(default=True)
-    reason = models.TextField(blank=True)  # why it was denied, superseded, …
+    # Why it was denied, superseded and so on.
+    reason = models.TextField(blank=True)
     asked_at = models.DateTimeField()
     expires_at = models.DateTimeField()
-    decided_at = models.DateTimeField(null=True)  # approved, denied or expired
-    decided_by = models.CharField(max_length=150, blank=True)  # "": nobody did in time
+    # When it was approved, denied or expired.
+    decided_at = models.DateTimeField(null=True)
+    # "" if nobody decided in time.
+    decided_by = models.CharField(max_length=150, blank=True)
     ended_at = models.DateTimeField(null=True)
-    epoch = models.PositiveBigIntegerField(default=0)  # of the leader that asked, then of the one that binds
-    # A denial covers further requests about the same: the pod as it was, its node, the policy's revision.
-    subject = models.CharField(max_length=64, default="", db_default="")  # digest of these, "": not known
-    asked_again = models.PositiveIntegerField(default=0, db_default=0)  # how often after it was denied
+    # The term of the leader that asked, then of the leader that binds.
+    epoch = models.PositiveBigIntegerField(default=0)
+    # A denial covers further requests about the same pod as it was, its node, and the policy's revision.
+    # This is the digest of them, "" if it is not known.
+    subject = models.CharField(max_length=64, default="", db_default="")
+    # How often the scheduler asked again after the denial.
+    asked_again = models.PositiveIntegerField(default=0, db_default=0)
     asked_again_at = models.DateTimeField(null=True)
-    reopened_at = models.DateTimeField(null=True)  # the denial was lifted: somebody wants to be asked again
+    # When the denial was lifted, so that people are asked again.
+    reopened_at = models.DateTimeField(null=True)
     reopened_by = models.CharField(max_length=150, default="", db_default="")
 
     objects = Covered("scheduler", namespace="namespace")
@@ -84,7 +95,7 @@ class ApprovalRequest(models.Model):
 
     @property
     def pod(self) -> str:
-        """``namespace/name``."""
+        """Return ``namespace/name``."""
         return f"{self.namespace}/{self.name}"
 
 
@@ -94,11 +105,12 @@ class VoteVerdict(models.TextChoices):
 
 
 class Vote(models.Model):
-    """What one person said about a request; ``role`` is the one they had then."""
+    """The vote of one person on a request."""
 
     request = models.ForeignKey(ApprovalRequest, on_delete=models.CASCADE, related_name="votes")
     user = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+")
     username = models.CharField(max_length=150)
+    # The role that the person had then.
     role = models.CharField(max_length=16, choices=Role.choices)
     verdict = models.CharField(max_length=16, choices=VoteVerdict.choices)
     reason = models.TextField(blank=True)
@@ -126,12 +138,12 @@ class MessageFormat(models.TextChoices):
 
 
 def all_events() -> list[str]:
-    """The events that an endpoint gets if none were chosen: those of approvals."""
+    """Return the events that an endpoint gets by default: those of approvals."""
     return [WebhookEvent.OPENED, WebhookEvent.DECIDED, WebhookEvent.EXPIRED]
 
 
 class Endpoint(models.Model):
-    """The address of another program that is told of requests, decisions and runs."""
+    """The address of another program that is notified of requests, decisions and runs."""
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     name = models.CharField(max_length=64, unique=True)
@@ -140,18 +152,20 @@ class Endpoint(models.Model):
     format = models.CharField(
         max_length=16, choices=MessageFormat.choices, default=MessageFormat.STANDARD, db_default=MessageFormat.STANDARD
     )
-    told_until = models.DateTimeField(null=True)  # of which live decisions; null before the first look
+    # Live decisions up to here were sent; null before the first look.
+    told_until = models.DateTimeField(null=True)
     active = models.BooleanField(default=True)
     created_by = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+")
     created_at = models.DateTimeField(auto_now_add=True)
-    problem = models.CharField(max_length=300, blank=True)  # why it was switched off
+    # Why it was switched off.
+    problem = models.CharField(max_length=300, blank=True)
 
     class Meta:
         ordering = ("name",)
 
 
 class EndpointSecret(SealedRow):
-    """What an endpoint's messages are signed with."""
+    """The secret that signs an endpoint's messages."""
 
     purpose, kind = b"webhook", "webhook"
 
@@ -169,21 +183,25 @@ class Delivered(models.TextChoices):
 
 
 class Delivery(models.Model):
-    """One message to one endpoint; its id stays the same over all tries, so that the receiver knows it again."""
+    """One message to one endpoint. Its id stays the same over all tries, so that the receiver can drop repetitions."""
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     endpoint = models.ForeignKey(Endpoint, on_delete=models.CASCADE, related_name="deliveries")
     request = models.ForeignKey(ApprovalRequest, null=True, on_delete=models.CASCADE, related_name="deliveries")
     event = models.CharField(max_length=32, choices=WebhookEvent.choices)
-    body = models.TextField()  # JSON, as it is signed
+    # JSON, exactly as it is signed.
+    body = models.TextField()
     format = models.CharField(
         max_length=16, choices=MessageFormat.choices, default=MessageFormat.STANDARD, db_default=MessageFormat.STANDARD
     )
     state = models.CharField(max_length=16, choices=Delivered.choices, default=Delivered.PENDING)
     attempts = models.PositiveSmallIntegerField(default=0)
-    next_at = models.DateTimeField(null=True)  # of the next try; null once it is over
-    status = models.PositiveSmallIntegerField(null=True)  # of the last answer
-    error = models.CharField(max_length=300, blank=True)  # of the last try
+    # When it is tried next; null once it has ended.
+    next_at = models.DateTimeField(null=True)
+    # HTTP status of the last answer.
+    status = models.PositiveSmallIntegerField(null=True)
+    # Error of the last try.
+    error = models.CharField(max_length=300, blank=True)
     created_at = models.DateTimeField()
     ended_at = models.DateTimeField(null=True)
 

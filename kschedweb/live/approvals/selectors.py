@@ -1,4 +1,4 @@
-"""Reading requests: who waits, for how long still, on which node and why there."""
+"""Read requests: who waits, for how much longer, on which node and why there."""
 
 from __future__ import annotations
 
@@ -33,11 +33,12 @@ if TYPE_CHECKING:
     from kschedweb.accounts.models import User
     from kschedweb.clusters.models import Cluster
 
-MOST_NAMED = 500  # uids that a query names; beyond that all that wait in the cluster are read
+# Uids that a query names. Beyond that, all waiting pods of the cluster are read.
+MOST_NAMED = 500
 
 
 def request_list() -> QuerySet[ApprovalRequest]:
-    """Every request, newest first."""
+    """Return every request, newest first."""
     return (
         ApprovalRequest.objects.select_related("scheduler__cluster")
         .prefetch_related("votes")
@@ -46,7 +47,7 @@ def request_list() -> QuerySet[ApprovalRequest]:
 
 
 def waiting_list() -> QuerySet[ApprovalRequest]:
-    """Those that people may still decide, the nearest deadline first."""
+    """Return the requests that people may still decide, the nearest deadline first."""
     waiting = request_list().filter(open=True, state=ApprovalState.WAITING, expires_at__gt=timezone.now())
     return waiting.order_by("expires_at", "id")
 
@@ -56,7 +57,7 @@ def waiting_count() -> int:
 
 
 def approval_waits(cluster: Cluster, uids: Collection[str]) -> list[ApprovalWait]:
-    """The pods of ``cluster`` with one of these uids that wait in the inbox of whoever looks."""
+    """Return the waits of the pods of ``cluster`` with one of these uids, as far as the user may view them."""
     rows = waiting_list().filter(scheduler__cluster=cluster)
     rows = rows.filter(uid__in=uids) if len(uids) <= MOST_NAMED else rows
     return [_approval_wait(row) for row in rows.defer("decision")]
@@ -81,7 +82,7 @@ def _approval_wait(row: ApprovalRequest) -> ApprovalWait:
 
 
 def request_get(request_id: UUID | str) -> ApprovalRequest:
-    """One request; ``Http404`` where there is none."""
+    """Return one request. Raise ``Http404`` if there is none."""
     row = request_list().filter(pk=request_id).first()
     if row is None:
         raise Http404("There is no such request.")
@@ -89,7 +90,7 @@ def request_get(request_id: UUID | str) -> ApprovalRequest:
 
 
 def not_asked(user: User, row: ApprovalRequest) -> ApplicationError | None:
-    """Why this person has no say in this request; ``None`` where they have."""
+    """Return the reason why this person has no say in this request, None if they have."""
     role = user.role_in(row.scheduler.cluster_id, row.namespace)
     if not role_allows(role, Action.APPROVE) or not rules.may_decide(row.ask, role):
         return ApplicationError(
@@ -106,7 +107,7 @@ def not_asked(user: User, row: ApprovalRequest) -> ApplicationError | None:
 
 
 def decide_refusal(user: User, row: ApprovalRequest) -> ApplicationError | None:
-    """Why this person may not decide about this request; ``None`` where they may."""
+    """Return the reason why this person may not decide about this request, None if they may."""
     if refusal := not_asked(user, row):
         return refusal
     if row.state != ApprovalState.WAITING:
@@ -118,14 +119,16 @@ def decide_refusal(user: User, row: ApprovalRequest) -> ApplicationError | None:
 
 @dataclass(frozen=True)
 class InboxNews:
-    """What happened to the inbox since a moment."""
+    """Changes of the inbox since a moment."""
 
+    # Requests that are new and wait.
     opened: int
+    # Requests that were decided or ended.
     decided: int
 
 
 def count_news(since: datetime) -> InboxNews:
-    """How many requests came, and how many were decided or ended, after ``since``."""
+    """Count the requests that were opened, and those that were decided or ended, after ``since``."""
     rows = ApprovalRequest.objects.all()
     opened = rows.filter(asked_at__gt=since, open=True, state=ApprovalState.WAITING).count()
     decided = rows.filter(asked_at__lte=since, decided_at__gt=since)
@@ -135,7 +138,7 @@ def count_news(since: datetime) -> InboxNews:
 
 @dataclass
 class InboxItem:
-    """A request as a person sees it."""
+    """A request as the ``user`` sees it at ``now``."""
 
     row: ApprovalRequest
     user: User
@@ -143,7 +146,7 @@ class InboxItem:
 
     @cached_property
     def seconds_left(self) -> float:
-        """Seconds until it expires, 0 once it has."""
+        """Return the seconds until it expires, 0 once it has expired."""
         return max((self.row.expires_at - self.now).total_seconds(), 0.0)
 
     @property
@@ -154,13 +157,13 @@ class InboxItem:
 
     @property
     def share(self) -> int:
-        """Thousandths of its time that are left."""
+        """Return the remaining time in thousandths of the whole time."""
         whole = (self.row.expires_at - self.row.asked_at).total_seconds()
         return round(1000 * self.seconds_left / whole) if whole > 0 else 0
 
     @property
     def urgent(self) -> bool:
-        """Less than a tenth of its time, or than five minutes, is left."""
+        """True if less than a tenth of its time, or less than five minutes, is left."""
         return self.share < 100 or self.seconds_left < 300
 
     @cached_property
@@ -169,14 +172,14 @@ class InboxItem:
 
     @property
     def awaited_people(self) -> str:
-        """Who is asked, or still missing: "one admin and 2 approvers"."""
+        """Return the people who are still missing, such as "one admin and 2 approvers"."""
         return rules.describe_people(
             rules.missing_approvals(self.row.ask, [vote.role for vote in self.approvals])
         ) or gettext("nobody")
 
     @property
     def approvers(self) -> str:
-        """Who has approved."""
+        """Return the names of those who have approved."""
         return ", ".join(vote.username for vote in self.approvals)
 
     @property
@@ -189,13 +192,13 @@ class InboxItem:
 
     @cached_property
     def refusal(self) -> str:
-        """Why this person may not decide about it, "" where they may."""
+        """Return why this person may not decide about it, "" if they may."""
         error = decide_refusal(self.user, self.row)
         return error.detail if error else ""
 
     @property
     def stands(self) -> bool:
-        """Whether a denial answers all further requests about the same."""
+        """True if this denial answers all further requests about the same subject."""
         return bool(self.row.state == ApprovalState.DENIED and self.row.subject and self.row.reopened_at is None)
 
     @property
@@ -204,7 +207,7 @@ class InboxItem:
 
     @property
     def sentence(self) -> str:
-        """Where the pod is to go, and how clear that was."""
+        """Return a sentence that says which node was chosen, and how clearly."""
         decision, node = self.row.decision, self.row.node
         feasible, margin = decision.get("feasible") or 0, decision.get("margin")
         top = decision.get("top") or []
@@ -235,24 +238,26 @@ class InboxItem:
 
     @property
     def plugins(self) -> list[str]:
-        """The plugins that scored, in their order."""
+        """Return the plugins that scored, in their order."""
         top = self.row.decision.get("top") or []
         return list(dict.fromkeys(name for ranked in top for name in ranked.get("scores", {})))
 
     @property
     def best(self) -> list[dict[str, Any]]:
-        """The best nodes with their scores in the order of ``plugins``."""
+        """Return the best nodes with their scores in the order of ``plugins``."""
         top, plugins = self.row.decision.get("top") or [], self.plugins
         return [ranked | {"cells": [ranked.get("scores", {}).get(name) for name in plugins]} for ranked in top]
 
 
 @dataclass(frozen=True)
 class NodeMeasure:
-    """One figure of the node: when it was asked, and now. Amounts in milli-CPU, bytes, pods or percent."""
+    """One figure of the node at the time of the request, and now."""
 
     label: str
+    # "cpu" (milli-CPU), "memory" (bytes), "pods" or "percent".
     unit: str
-    then: tuple[float | None, float | None]  # taken, of
+    # Taken, and allocatable. None where it is not known.
+    then: tuple[float | None, float | None]
     now: tuple[float | None, float | None]
 
     @property
@@ -262,16 +267,17 @@ class NodeMeasure:
 
 @dataclass(frozen=True)
 class NodeState:
-    """The chosen node then and now; ``read_at`` says how old "now" is, ``None``: the node is not known any more."""
+    """The chosen node then and now."""
 
     measures: list[NodeMeasure]
+    # The time of "now"; None if the node is not known any more.
     read_at: datetime | None
     ready: bool = True
     unschedulable: bool = False
 
 
 def node_state(row: ApprovalRequest) -> NodeState:
-    """The node's requests as the cluster was last read, and its real use as last measured, beside those of then."""
+    """Return the node's requests at the last reading and its last measured usage, beside those of then."""
     cluster = row.scheduler.cluster
     snapshot = snapshot_current(cluster)
     node_row = NodeRow.objects.filter(snapshot=snapshot, name=row.node).first() if snapshot else None
@@ -295,7 +301,7 @@ def node_state(row: ApprovalRequest) -> NodeState:
 
 
 def _measure_use(row: ApprovalRequest) -> list[NodeMeasure]:
-    """Real use, in percent of allocatable: where anything is known of it, then or now."""
+    """Return the usage in percent of allocatable, for each figure that is known then or now."""
     table = current_watermarks(row.scheduler.cluster)
     at = list(table.names).index(row.node) if table and row.node in table.names else -1
     measures = []
@@ -307,6 +313,7 @@ def _measure_use(row: ApprovalRequest) -> list[NodeMeasure]:
         }
         for resource, label in labels.items():
             value = float(table.column(resource, window)[at]) if table and at >= 0 else None
+            # NaN, the only value that differs from itself, stands for an unknown figure.
             now = None if value is None or value != value else round(value, 1)
             then = figures.get(resource)
             if then is not None or now is not None:
@@ -316,7 +323,7 @@ def _measure_use(row: ApprovalRequest) -> list[NodeMeasure]:
 
 
 def decision_of(row: ApprovalRequest) -> LiveDecision | None:
-    """The stored decision, while it is kept."""
+    """Return the stored decision, None once it is deleted."""
     try:
         key = UUID(row.decision_id)
     except ValueError:
@@ -329,6 +336,6 @@ def make_item(row: ApprovalRequest, user: User) -> InboxItem:
 
 
 def make_items(rows: QuerySet[ApprovalRequest] | list[ApprovalRequest], user: User) -> list[InboxItem]:
-    """Requests as ``user`` sees them."""
+    """Return the requests as ``user`` sees them."""
     now = timezone.now()
     return [InboxItem(row, user, now) for row in rows]

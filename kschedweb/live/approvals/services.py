@@ -1,4 +1,4 @@
-"""Every change of a request: stored, decided by people or by time, bound, ended. All changes are audited."""
+"""Every change of a request: opened, decided by people or by time, bound, ended. All changes are audited."""
 
 from __future__ import annotations
 
@@ -28,9 +28,12 @@ if TYPE_CHECKING:
 
 logger = structlog.get_logger(__name__)
 
+# Characters.
 LONGEST_REASON = 1000
+# Requests that one form may decide.
 MOST_TOGETHER = 200
-MOST_RIVALS = 20  # requests about one pod that may come in between
+# Requests about one pod that may come in between before this gives up.
+MOST_RIVALS = 20
 
 
 @transaction.atomic
@@ -49,10 +52,10 @@ def request_open(
     epoch: int,
     subject: str = "",
 ) -> ApprovalRequest | None:
-    """Store that a pod waits; the same decision again changes nothing, another one supersedes the open request.
+    """Store that a pod waits. The same decision again changes nothing; another one supersedes the open request.
 
-    ``None`` where a later leader has asked about this pod already. Where people have denied the same ``subject``, that
-    request counts how often it was asked again: the denial stands, and nobody is told anew.
+    Returns None if a later leader has asked about this pod already. If people have denied the same ``subject``, that
+    request counts how often it was asked again: the denial holds, and nobody is notified anew.
     """
     now = timezone.now()
     fields = {
@@ -78,7 +81,7 @@ def request_open(
             return None
         if open_request is not None:
             _supersede_request(open_request, "the pod was decided on anew", now, epoch)
-        # Another leader's request may come in between: the newest leader's must stay in the end.
+        # Another leader's request may come in between; in the end the newest leader's must be the open one.
         with suppress(IntegrityError), transaction.atomic():
             if denied := _find_denied(scheduler, uid, subject):
                 if transitions.ask_again(denied.pk, decision_id=decision_id, now=now, epoch=epoch):
@@ -97,9 +100,9 @@ def request_open(
 
 @transaction.atomic
 def request_reopen(*, user: User, request_id: Any) -> ApprovalRequest:
-    """Lift a denial: the scheduler asks again when it next tries the pod. Votes stay as they are.
+    """Lift a denial: the scheduler asks again when it next tries the pod. Votes are kept.
 
-    Raises ``ApplicationError`` (403 who may not, 404, 409 where no denial stands).
+    Raises ``ApplicationError``: 403 for people without a say, 404, 409 if no denial is in force.
     """
     row = ApprovalRequest.objects.select_for_update().filter(pk=request_id).first()
     if row is None:
@@ -117,10 +120,11 @@ def request_reopen(*, user: User, request_id: Any) -> ApprovalRequest:
 
 
 def request_decide(*, user: User, request_id: Any, verdict: str, reason: str = "") -> ApprovalRequest:
-    """One person's vote; the request is decided once enough have approved, or one has denied.
+    """Record one person's vote. The request is decided once enough people have approved or one has denied.
 
-    Raises ``ApplicationError`` (403 who may not, 404, 409 what is over or was said before, 400 without a reason).
+    Raises ``ApplicationError``: 403 for people without a say, 404, 409 if it is over or repeated, 400 without a reason.
     """
+    # A request whose time is over must not be decided by a vote, even if no scheduler has noticed yet.
     requests_expire(request_id=request_id)
     with transaction.atomic():
         row = ApprovalRequest.objects.select_for_update().filter(pk=request_id).first()
@@ -143,7 +147,7 @@ def request_decide(*, user: User, request_id: Any, verdict: str, reason: str = "
 
 
 def _check_vote(user: User, row: ApprovalRequest, verdict: str, reason: str) -> str:
-    """The reason to keep. Raises where this person may not say this about this request, now."""
+    """Return the reason to store. Raise if this person may not cast this vote now."""
     if refusal := decide_refusal(user, row):
         raise refusal
     if verdict == VoteVerdict.DENY and not reason:
@@ -167,7 +171,7 @@ def _check_vote(user: User, row: ApprovalRequest, verdict: str, reason: str) -> 
 
 
 def _count_vote(user: User, row: ApprovalRequest, verdict: str, reason: str, now: datetime) -> None:
-    """Audit the vote, and decide the request where it makes the difference."""
+    """Audit the vote, and decide the request if the vote makes the difference."""
     name = user.get_username()
     details = {"node": row.node, "reason": reason, "uid": row.uid}
     if verdict == VoteVerdict.DENY:
@@ -189,18 +193,19 @@ def _count_vote(user: User, row: ApprovalRequest, verdict: str, reason: str, now
 
 @dataclass(frozen=True)
 class VoteResult:
-    """The result of a vote on one of several requests; ``problem`` is "" if it worked."""
+    """The result of a vote on one of several requests."""
 
     request_id: str
     pod: str
     state: str
+    # Why it failed, "" if it worked.
     problem: str = ""
 
 
 def requests_decide(*, user: User, request_ids: Iterable[Any], verdict: str, reason: str = "") -> list[VoteResult]:
-    """The same vote on several requests, each on its own. Raises ``ApplicationError`` if it cannot be cast on any.
+    """Cast the same vote on several requests, each on its own. Raise ``ApplicationError`` if all must fail.
 
-    What is missing for all of them (a reason, the role) is not repeated for each.
+    A problem that concerns all of them (no reason, too many) is reported once.
     """
     keys = list(dict.fromkeys(str(key) for key in request_ids))
     if not keys:
@@ -224,7 +229,7 @@ def requests_decide(*, user: User, request_ids: Iterable[Any], verdict: str, rea
 
 
 def requests_expire(*, scheduler: LiveScheduler | None = None, request_id: Any = None) -> int:
-    """Decide expired requests by the default of their rules; returns how many. Any process may do this."""
+    """Decide expired requests by the default of their rules, and return how many. Any process may do this."""
     now = timezone.now()
     due = ApprovalRequest.objects.filter(open=True, state=ApprovalState.WAITING, expires_at__lte=now)
     if scheduler is not None:
@@ -235,7 +240,7 @@ def requests_expire(*, scheduler: LiveScheduler | None = None, request_id: Any =
 
 
 def _try_to_expire(row: ApprovalRequest, now: datetime) -> bool:
-    """As ``_expire_request``; a request that cannot be decided keeps no other waiting."""
+    """Call ``_expire_request``, so that one request that fails does not keep the others waiting."""
     try:
         return _expire_request(row, now)
     except Exception as error:
@@ -263,13 +268,13 @@ def _expire_request(row: ApprovalRequest, now: datetime) -> bool:
 
 @transaction.atomic
 def binding_begin(*, request_id: Any, epoch: int) -> bool:
-    """Whether the leader of ``epoch`` may bind the approved pod now."""
+    """Return whether the leader of ``epoch`` may bind the approved pod now."""
     return transitions.begin_binding(request_id, epoch=epoch)
 
 
 @transaction.atomic
 def request_end(*, scheduler: LiveScheduler, uid: str, state: str, reason: str, epoch: int) -> bool:
-    """Note how the open request for a pod ended: bound, failed, superseded, or ``rejected`` (the pod was told)."""
+    """Record how the open request ended: bound, failed, superseded, or ``rejected`` (the event was written)."""
     row = _lock_open_request(scheduler, uid)
     if row is None or row.epoch > epoch:
         return False
@@ -296,7 +301,7 @@ def _supersede_request(row: ApprovalRequest, reason: str, now: datetime, epoch: 
 
 
 def _find_denied(scheduler: LiveScheduler, uid: str, subject: str) -> ApprovalRequest | None:
-    """The request in which people denied the same; ``None`` if there is none, or if it was reopened."""
+    """Return the request in which people denied the same subject, None if there is none or it was reopened."""
     rows = ApprovalRequest.objects.filter(scheduler=scheduler, uid=uid, state=ApprovalState.DENIED, open=False)
     return rows.filter(subject=subject, reopened_at=None).order_by("-asked_at").first() if subject else None
 

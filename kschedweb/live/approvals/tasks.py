@@ -1,4 +1,4 @@
-"""What beat does about requests: those whose time is over are decided even where no scheduler and no person looks."""
+"""Periodic tasks about requests: expired ones are decided even if no scheduler and no person looks."""
 
 from __future__ import annotations
 
@@ -10,6 +10,6 @@ from kschedweb.live.approvals import services
 
 @app.task(name="kschedweb.approvals.tasks.expire", ignore_result=True)  # type: ignore[untyped-decorator]
 def expire() -> int:
-    """Decide by their rule's default what nobody decided in time; how many."""
+    """Decide expired requests by the default of their rules, and return how many."""
     close_old_connections()
     return services.requests_expire()

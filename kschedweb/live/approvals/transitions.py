@@ -1,7 +1,7 @@
 """The states of a request. Each change is one conditional UPDATE: of several tries exactly one succeeds.
 
-waiting -> approved | denied | expired; approved -> binding -> bound | failed; all that is open -> superseded.
-A denied or expired request stays open until the pod was told. A leader of an earlier epoch changes nothing.
+waiting -> approved | denied | expired; approved -> binding -> bound | failed; any open request -> superseded.
+A denied or expired request stays open until the pod's event was written. A leader of an earlier epoch changes nothing.
 A denied one opens again each time that the scheduler asks about the same, until somebody lifts the denial.
 """
 
@@ -14,12 +14,13 @@ from django.db.models import F, Q
 
 from kschedweb.live.approvals.models import ApprovalRequest, ApprovalState
 
+# States whose pod goes back to the queue, and states that a new decision supersedes.
 REJECTED = (ApprovalState.DENIED, ApprovalState.EXPIRED)
 LIVE = (ApprovalState.WAITING, ApprovalState.APPROVED, ApprovalState.BINDING)
 
 
 def decide(request_id: Any, state: str, *, now: datetime, by: str, reason: str) -> bool:
-    """From waiting to approved or denied, while there is time."""
+    """Turn a waiting request into an approved or denied one, unless its time is over."""
     return _update_state(
         Q(pk=request_id, open=True, state=ApprovalState.WAITING, expires_at__gt=now),
         state=state,
@@ -30,19 +31,19 @@ def decide(request_id: Any, state: str, *, now: datetime, by: str, reason: str) 
 
 
 def expire(request_id: Any, state: str, *, now: datetime, reason: str) -> bool:
-    """From waiting to what its rule says when nobody decided in time: expired, or approved."""
+    """Turn a waiting request whose time is over into an expired one, or an approved one if its rule says so."""
     due = Q(pk=request_id, open=True, state=ApprovalState.WAITING, expires_at__lte=now)
     return _update_state(due, state=state, decided_at=now, decided_by="", reason=reason)
 
 
 def begin_binding(request_id: Any, *, epoch: int) -> bool:
-    """From approved to being bound by the leader of ``epoch``, which may take over from an earlier one."""
+    """Turn an approved request into one being bound by the leader of ``epoch``, also after an earlier leader."""
     ready = Q(state__in=(ApprovalState.APPROVED, ApprovalState.BINDING), epoch__lte=epoch)
     return _update_state(Q(pk=request_id, open=True) & ready, state=ApprovalState.BINDING, epoch=epoch)
 
 
 def end(request_id: Any, state: str, *, before: tuple[str, ...], now: datetime, reason: str, epoch: int) -> bool:
-    """From one of ``before`` to an end; nothing if a later leader has taken over."""
+    """End a request in one of the states ``before``, unless a later leader has taken it over."""
     values: dict[str, Any] = {"state": state, "open": False, "ended_at": now}
     if reason:
         values["reason"] = reason
@@ -50,19 +51,19 @@ def end(request_id: Any, state: str, *, before: tuple[str, ...], now: datetime, 
 
 
 def tell(request_id: Any, *, now: datetime) -> bool:
-    """The pod was told that it is denied, or is gone: the request ends in its state."""
+    """End a denied or expired request: its pod's event was written, or the pod is gone."""
     return _update_state(Q(pk=request_id, open=True, state__in=REJECTED), open=False, ended_at=now)
 
 
 def ask_again(request_id: Any, *, decision_id: str, now: datetime, epoch: int) -> bool:
-    """A denied request is open again, for the decision of now, until the pod is told once more."""
+    """Open a denied request again for the present decision, until the pod's event is written once more."""
     denied = Q(pk=request_id, open=False, state=ApprovalState.DENIED, reopened_at=None)
     values = {"asked_again": F("asked_again") + 1, "asked_again_at": now, "decision_id": decision_id}
     return _update_state(denied, open=True, ended_at=None, epoch=epoch, **values)
 
 
 def reopen(request_id: Any, *, now: datetime, by: str) -> bool:
-    """Lift the denial."""
+    """Lift the denial, so that it answers no further requests."""
     denied = Q(pk=request_id, state=ApprovalState.DENIED, reopened_at=None) & ~Q(subject="")
     return _update_state(denied, reopened_at=now, reopened_by=by)
 

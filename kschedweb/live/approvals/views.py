@@ -1,4 +1,4 @@
-"""The inbox of pods that wait for people, one of them, and those that have ended."""
+"""The inbox of pods that wait for approval, the page of one request, and the history."""
 
 from __future__ import annotations
 
@@ -33,7 +33,8 @@ if TYPE_CHECKING:
     from kschedweb.accounts.typing import PageRequest
     from kschedweb.live.approvals.models import ApprovalRequest
 
-REFUSED = "approvals_refused"  # of the session: a decision that was not taken
+# Key of the session: a form that was refused, shown once.
+REFUSED = "approvals_refused"
 MAX_SHOWN = 100
 MOST_EXPORTED = 100_000
 HEAD = (
@@ -56,7 +57,7 @@ TONES = {
 @require_safe
 @requires(Action.VIEW, in_part=True)
 def show_inbox(request: PageRequest) -> HttpResponse:
-    """Who waits, the nearest deadline first, and beside it the one that was chosen."""
+    """Show the waiting requests, the nearest deadline first, and beside them the chosen one."""
     chosen = _parse_uuid(request.GET.get("request", ""))
     refused = request.session.pop(REFUSED, {})
     now = timezone.now()
@@ -90,7 +91,7 @@ def _pane_context(request: PageRequest, row: ApprovalRequest) -> dict[str, Any]:
 @require_safe
 @requires(Action.VIEW, in_part=True)
 def show_approval(request: PageRequest, request_id: UUID) -> HttpResponse:
-    """One request as a page; to HTMX the pane of the inbox."""
+    """Show one request as a page, or to HTMX as the pane of the inbox."""
     services.requests_expire(request_id=request_id)
     row = selectors.request_get(request_id)
     context = _pane_context(request, row) | {"may_approve": request.user.may(Action.APPROVE)}
@@ -102,7 +103,8 @@ def show_approval(request: PageRequest, request_id: UUID) -> HttpResponse:
 @requires(Action.VIEW, in_part=True)
 @page_part
 def show_news(request: PageRequest) -> HttpResponse:
-    """What happened since the inbox was shown: it announces itself, and nothing in the list moves."""
+    """Show what happened since the inbox was rendered, so that nothing in its list moves by itself."""
+    # A plus sign that was not escaped in the query arrives as a space.
     since = parse_datetime(request.GET.get("since", "").replace(" ", "+"))
     if since is None or since.tzinfo is None:
         raise Http404("Say since when, as the inbox does.")
@@ -116,14 +118,14 @@ def show_news(request: PageRequest) -> HttpResponse:
 @requires(Action.VIEW, in_part=True)
 @page_part
 def show_badge(request: PageRequest) -> HttpResponse:
-    """How many wait, for the navigation."""
+    """Show the number of waiting requests, for the navigation."""
     return render(request, "live/approvals/badge.html", {"waiting_approvals": selectors.waiting_count()})
 
 
 @require_POST
 @requires(Action.APPROVE, in_part=True)
 def decide_requests(request: PageRequest) -> HttpResponse:
-    """Approve or deny what was ticked, or the one that is open (``open``)."""
+    """Approve or deny the ticked requests, or the one in the pane (``open``)."""
     ticked = tuple(value for value in request.POST.getlist("requests") if _parse_uuid(value))
     reason, verdict = request.POST.get("reason", ""), request.POST.get("verdict", "")
     if verdict not in VoteVerdict.values:
@@ -140,7 +142,7 @@ def decide_requests(request: PageRequest) -> HttpResponse:
 
 
 def _redirect_refused(request: PageRequest, error: str, ticked: tuple[str, ...]) -> HttpResponse:
-    """Lead back to the inbox, which shows ``error`` once at the form that was sent, with all that was entered."""
+    """Redirect to the inbox, which shows ``error`` once at the form that was sent, with all that was entered."""
     opened = bool(request.POST.get("open"))
     request.session[REFUSED] = {
         "error": error,
@@ -165,7 +167,7 @@ def _announce_decided(request: PageRequest, pods: list[str], verdict: str) -> No
 @require_POST
 @requires(Action.APPROVE, in_part=True)
 def reopen_request(request: PageRequest, request_id: UUID) -> HttpResponse:
-    """Have people asked anew about what was denied."""
+    """Lift a denial, so that people are asked again."""
     selectors.request_get(request_id)
     run_and_notify(
         request,
@@ -179,7 +181,7 @@ def reopen_request(request: PageRequest, request_id: UUID) -> HttpResponse:
 @requires(Action.VIEW, in_part=True)
 @with_news
 def show_history(request: PageRequest) -> HttpResponseBase:
-    """Every request there was, newest first."""
+    """Show every request, newest first."""
     filtered = RequestFilter(request.GET, queryset=selectors.request_list())
     if (form := request.GET.get("format")) in FORMATS:
         rows = in_pieces(filtered.qs, HEAD, MOST_EXPORTED, indexed_rows=filtered.indexed_rows)

@@ -1,4 +1,4 @@
-"""The part of a KubeSchedulerConfiguration that makes a stock kube-scheduler ask a live scheduler."""
+"""The part of a KubeSchedulerConfiguration that makes a stock kube-scheduler call a live scheduler."""
 
 from __future__ import annotations
 
@@ -15,12 +15,14 @@ if TYPE_CHECKING:
     from kschedweb.live.schedulers.models import LiveScheduler
 
 PREFIX = "/extender/"
-PLACEHOLDER = "SECRET"  # stands where the secret belongs, which is shown only once
+# Stands in the place of the secret, which is shown only once.
+PLACEHOLDER = "SECRET"
+# A setting of the endpoint -> the verb in the configuration and in the address.
 VERBS = {"filters": "filter", "prioritizes": "prioritize", "preempts": "preempt", "binds": "bind"}
 
 
 def extender_configuration(live: LiveScheduler, base_url: str, secret: str = PLACEHOLDER) -> dict[str, Any]:
-    """A KubeSchedulerConfiguration with the extender alone, to be merged into kube-scheduler's own.
+    """Return a KubeSchedulerConfiguration with the extender only, to be merged into kube-scheduler's own.
 
     ``base_url`` is the address of this site as kube-scheduler reaches it, ``https://host[:port]``.
     """
@@ -30,7 +32,7 @@ def extender_configuration(live: LiveScheduler, base_url: str, secret: str = PLA
     if endpoint.prioritizes:
         extender["weight"] = weight_in_force(endpoint, configuration)
     if endpoint.authority:
-        # Not without: kube-scheduler takes enableHTTPS without an authority for leave to accept any certificate.
+        # Only with an authority: without one, kube-scheduler takes enableHTTPS as leave to accept any certificate.
         extender["enableHTTPS"] = True
         extender["tlsConfig"] = {"caData": base64.b64encode(endpoint.authority.encode()).decode()}
     extender["httpTimeout"] = f"{endpoint.timeout}s"
@@ -40,12 +42,12 @@ def extender_configuration(live: LiveScheduler, base_url: str, secret: str = PLA
 
 
 def extender_yaml(live: LiveScheduler, base_url: str, secret: str = PLACEHOLDER) -> str:
-    """The same as text to paste."""
+    """Return the same configuration as YAML to paste."""
     return dump_yaml(extender_configuration(live, base_url, secret))
 
 
 def list_warnings(live: LiveScheduler, base_url: str) -> list[str]:
-    """What somebody should know who pastes it."""
+    """Return warnings for the person who pastes the configuration."""
     endpoint, configuration = endpoint_of(live), configuration_of(live)
     texts = []
     if not endpoint.digest:

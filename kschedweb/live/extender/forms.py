@@ -71,5 +71,5 @@ class EndpointForm(forms.Form):
 
     @property
     def changes(self) -> dict[str, Any]:
-        """What ``services.endpoint_change`` is to set."""
+        """Return the changes for ``services.endpoint_change``."""
         return {**self.cleaned_data, "authority": self.cleaned_data["authority"].strip()}

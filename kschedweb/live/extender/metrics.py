@@ -1,4 +1,4 @@
-"""Metrics of the answers to kube-scheduler. It has no such series itself, so the names are ours.
+"""Metrics of the answers to kube-scheduler. kube-scheduler has no such series, so the names are ours.
 
 They are served with the site's own metrics, by the process that answers.
 """
@@ -27,7 +27,7 @@ SECONDS = make_histogram(
 
 
 def count_answer(live: LiveScheduler, verb: str, seconds: float, trouble: str) -> None:
-    """One question was answered; ``trouble`` says what was wrong, "" for nothing."""
+    """Count one answer; ``trouble`` is what was wrong, "" for nothing."""
     labels = live.cluster.name, live.scheduler_name, verb
     REQUESTS.labels(*labels).inc()
     SECONDS.labels(*labels).observe(seconds)

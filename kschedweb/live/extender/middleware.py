@@ -1,8 +1,8 @@
-"""``POST /extender/<live scheduler>/<verb>``: what kube-scheduler calls.
+"""Answer ``POST /extender/<live scheduler>/<verb>``, which kube-scheduler calls.
 
-It answers before sessions, forms and access logs: kube-scheduler uses neither of the first two, and calls hundreds of
-times a second. A caller with the secret always gets status 200, with the error inside: for any other status
-kube-scheduler writes the whole address, secret included, into its log and into events of pods.
+It answers before the middleware of sessions, forms and access logs: kube-scheduler uses neither of the first two, and
+calls hundreds of times a second. A caller with the secret always gets status 200, with the error in the body: after
+any other status kube-scheduler writes the whole address, with the secret, into its log and into events of pods.
 """
 
 from __future__ import annotations
@@ -32,13 +32,15 @@ if TYPE_CHECKING:
     from kschedweb.live.extender.responder import Responder
 
 PATH = re.compile(rf"{PREFIX}([0-9a-f]{{8}}(?:-[0-9a-f]{{4}}){{3}}-[0-9a-f]{{12}})/(filter|prioritize|preempt|bind)/?")
+# Answers of verbs that have no error field: no scores, and no node for preemption.
 EMPTY: dict[str, Any] = {"prioritize": [], "preempt": {"NodeNameToMetaVictims": {}}}
-TROUBLE = "X-Kschedweb-Trouble"  # what is wrong, for people who look at answers; kube-scheduler ignores it
+# A header that says what is wrong, for people; kube-scheduler ignores it.
+TROUBLE = "X-Kschedweb-Trouble"
 logger = structlog.get_logger(__name__)
 
 
 class ExtenderMiddleware:
-    """Answers kube-scheduler; everything else goes on."""
+    """Answers kube-scheduler, and passes all other requests on."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self.get_response = get_response
@@ -48,7 +50,7 @@ class ExtenderMiddleware:
 
 
 def answer_question(request: HttpRequest) -> HttpResponse:
-    """The answer to one question; 401 without the secret, whether the endpoint exists or not."""
+    """Return the answer to one call. It is 401 without the secret, so that endpoints cannot be discovered."""
     match = PATH.fullmatch(request.path)
     if match is None:
         return _refuse(404, "There is nothing at this address.")

@@ -1,8 +1,8 @@
-"""How a web process answers kube-scheduler from memory: one responder for each extender endpoint in use.
+"""Answer kube-scheduler from the memory of a web process: one responder for each extender endpoint in use.
 
-The first question opens a responder; ten minutes without a question close it, so that a process without questions
-reads no cluster. Each responder has a thread that reads the rows again every two seconds. While the database is gone,
-the responder goes on answering with the rows it read last.
+The first call opens a responder; ten minutes without a call close it, so that a process without calls reads no
+cluster. Each responder has a thread that reads the rows again every two seconds. While the database is away, the
+responder answers by the rows that it read last.
 """
 
 from __future__ import annotations
@@ -50,18 +50,22 @@ if TYPE_CHECKING:
     from kschedweb.clusters.models import Cluster
     from kschedweb.policies.models import Revision
 
-REREAD = 2.0  # seconds between two looks at the rows
-ROUND = 1.0  # seconds between two rounds of a responder's keeper
+# Seconds between two reads of the rows.
+REREAD = 2.0
+# Seconds between two rounds of a responder's keeper.
+ROUND = 1.0
 HEARTBEAT = 5.0
+# Seconds without a call after which a responder closes.
 IDLE = 600.0
 OFF = "the extender is switched off"
 logger = structlog.get_logger(__name__)
-Result = tuple[Any, str]  # what is answered, and what is wrong ("" for nothing)
+# The answer, and what is wrong with it ("" for nothing).
+Result = tuple[Any, str]
 
 
 @dataclass(frozen=True)
 class ResponderSettings:
-    """The rows as they were read."""
+    """The rows that a responder goes by, as last read."""
 
     live: LiveScheduler
     endpoint: Endpoint
@@ -69,7 +73,7 @@ class ResponderSettings:
 
     @property
     def key(self) -> Hashable:
-        """Equal as long as the same cluster is read and questions are answered in the same way."""
+        """Return a key that is equal as long as the same cluster is read and calls are answered in the same way."""
         live, endpoint = self.live, self.endpoint
         cluster = live.cluster_id, live.cluster.server
         return live.mode, cluster, live.scheduler_name, self.revision.pk, live.reloads, tuple(endpoint.plugins)
@@ -80,13 +84,13 @@ class ResponderSettings:
 
 
 def read_settings(live_id: UUID) -> ResponderSettings | None:
-    """The rows now; ``None`` where there are none."""
+    """Return the present rows, None if there are none."""
     live = live_list().select_related("endpoint").filter(pk=live_id, endpoint__isnull=False).first()
     return ResponderSettings(live, live.endpoint, revision_in_force(live)) if live is not None else None
 
 
 class Responder:
-    """Answers for one endpoint. ``connect`` starts what feeds the view, and returns how to stop it."""
+    """Answers for one endpoint. ``connect`` starts the feed of the view, and returns a function that stops it."""
 
     def __init__(
         self,
@@ -95,7 +99,8 @@ class Responder:
         read: Callable[[UUID], ResponderSettings | None],
     ) -> None:
         self.settings = settings
-        self.current = True  # until it is closed
+        # False once it is closed.
+        self.current = True
         self._read, self._read_at, self._told = read, time.monotonic(), ""
         self.counts: Counter[str] = Counter()
         self.asked = time.monotonic()
@@ -114,16 +119,17 @@ class Responder:
         self._keeper.start()
 
     def close(self) -> None:
-        """Stop reading the cluster."""
+        """Stop reading the cluster. The threads end by themselves."""
         self.current = False
         self._stopping.set()
         self._disconnect()
 
     def answer_question(self, verb: str, body: bytes) -> Result:
-        """What kube-scheduler is told. Raises QuestionError."""
+        """Return the answer for kube-scheduler. Raise ExtenderArgsError for a body that cannot be read."""
         self.asked = time.monotonic()
         answer, trouble = getattr(self, f"_{verb}")(body)
         self.counts[f"{verb} in vain" if trouble else verb] += 1
+        # Only a change is logged: kube-scheduler calls hundreds of times a second.
         if trouble != self._told:
             self._told = trouble
             logger.info("extender_trouble", scheduler=str(self.settings.live.pk), verb=verb, trouble=trouble[:500])
@@ -153,7 +159,7 @@ class Responder:
             return neutral_host_priorities(question), str(error)
 
     def _preempt(self, body: bytes) -> Result:
-        """Without knowledge of the cluster, agree to what kube-scheduler offers. No victim is ever added here."""
+        """Without knowledge of the cluster, agree to kube-scheduler's offer. No victim is ever added here."""
         offer = ExtenderPreemptionArgs.from_body(body)
         if trouble := self._trouble_with("preempts"):
             return offer.to_result(offer.nodes), trouble
@@ -172,16 +178,16 @@ class Responder:
         return {"Error": f"kschedweb: {trouble}" if trouble else ""}, trouble
 
     def _get_writer(self) -> Writer:
-        """Made by the first binding. Raises ApplicationError where the cluster's credentials do not open."""
+        """Return the writer, made at the first binding. Raise ApplicationError if the credentials cannot be opened."""
         with self._lock:
             if self._writing is None:
                 client = get_opener(self.settings.live.cluster).open()
-                # kube-scheduler leads: it asks for this one binding, and asks no other at the same time.
+                # kube-scheduler leads: it requests this one binding, and nobody else does at the same time.
                 self._writing = Writer(client, KnownPods(), leading=lambda: True)
             return self._writing
 
     def _bind_refusal(self, bond: ExtenderBindingArgs) -> str:
-        """Why the pod is not bound here. The secret allows only bindings that kube-scheduler would make."""
+        """Return why the pod is not bound here. The secret allows only bindings that kube-scheduler would make."""
         pod = self.view.pod(bond.uid)
         if pod is None or (pod.namespace, pod.name) != (bond.namespace, bond.name):
             return "the pod is not known"
@@ -192,7 +198,7 @@ class Responder:
         with self.view.reading() as snapshot:
             return "" if bond.node in snapshot.index else "the node is not known"
 
-    # Its own thread.
+    # In the responder's own thread.
 
     def _run_keeper(self) -> None:
         while not self._stopping.wait(ROUND):
@@ -209,7 +215,7 @@ class Responder:
         connection.close()
 
     def _reread_rows(self) -> None:
-        """Take over the rows; close if they call for another responder, or if no question has come for a while."""
+        """Read the rows again. Close if they need another responder, or if no call has come for a while."""
         if time.monotonic() - self._read_at < REREAD:
             return
         self._read_at = time.monotonic()
@@ -228,7 +234,7 @@ class Responder:
             self._version = version
 
     def _write_heartbeat(self) -> None:
-        """Show this process among those that take part."""
+        """Show this process among the candidates of the live scheduler."""
         if not self.settings.is_on or time.monotonic() - self._beaten < HEARTBEAT:
             return
         self._beaten = time.monotonic()
@@ -244,7 +250,7 @@ class Responder:
 
 
 class Responders:
-    """All responders of this process. Safe to be asked by several threads."""
+    """All responders of this process. Several threads may use it."""
 
     def __init__(
         self,
@@ -256,10 +262,10 @@ class Responders:
         self._responders: dict[UUID, Responder] = {}
 
     def open_responder(self, live_id: UUID, header: str) -> Responder | None:
-        """The responder that the Authorization ``header`` opens; ``None`` where it opens none.
+        """Return the responder that the Authorization ``header`` opens, None if it opens none.
 
-        The database is asked only where no responder is open that the header opens. Raises ApplicationError where the
-        cluster's credentials do not open, and DatabaseError.
+        The database is read only if no open responder accepts the header. Raises ApplicationError if the cluster's
+        credentials cannot be opened, and DatabaseError.
         """
         responder = self._responders.get(live_id)
         if responder is not None and responder.current and shows_secret(responder.settings.endpoint.digest, header):
@@ -267,6 +273,7 @@ class Responders:
         settings = self._read(live_id)
         if settings is None or not shows_secret(settings.endpoint.digest, header):
             return None
+        # Another thread may have opened the same responder meanwhile.
         with self._lock:
             responder = self._responders.get(live_id)
             if responder is None or not responder.current or responder.settings.key != settings.key:

@@ -1,7 +1,7 @@
-"""The secret with which kube-scheduler asks: what it looks like, and how a request shows it.
+"""The secret that kube-scheduler sends: its form, and how a request shows it.
 
 kube-scheduler can send nothing but an address. The secret is the password in it (``https://kschedweb:SECRET@…``), which
-Go sends as a header: so it is in no log of addresses, and Go's own errors, which end up in pods' events, mask it.
+Go sends as a header. So no log of addresses has it, and Go's own errors, which end up in pods' events, mask it.
 """
 
 from __future__ import annotations
@@ -13,21 +13,22 @@ import secrets
 from hmac import compare_digest
 
 USER = "kschedweb"
+# A prefix by which people and scanners recognize a leaked secret.
 MARK = "kse_"
 
 
 def new_secret() -> str:
-    """A new one, of 256 random bits."""
+    """Return a new secret of 256 random bits."""
     return f"{MARK}{secrets.token_urlsafe(32)}"
 
 
 def compute_digest(secret: str) -> str:
-    """A plain digest is enough for a random secret: there is no dictionary to try."""
+    """Return a plain SHA-256. It is enough for a random secret: there is no dictionary to try."""
     return hashlib.sha256(secret.encode()).hexdigest()
 
 
 def shows_secret(stored_digest: str, header: str) -> bool:
-    """Whether the value of an Authorization header shows the secret whose digest is ``stored_digest``."""
+    """Return whether the value of an Authorization header shows the secret with the digest ``stored_digest``."""
     scheme, _, value = header.partition(" ")
     if not stored_digest or scheme.lower() != "basic" or len(header) > 500:
         return False

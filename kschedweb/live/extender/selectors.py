@@ -1,4 +1,4 @@
-"""Reading how live schedulers answer kube-scheduler."""
+"""Read how live schedulers answer kube-scheduler."""
 
 from __future__ import annotations
 
@@ -15,25 +15,26 @@ if TYPE_CHECKING:
     from kschedweb.engine.config import Configuration
     from kschedweb.live.schedulers.models import LiveScheduler
 
+# The extension points at which an extender can replace plugins.
 POINTS = ("filter", "score")
 
 
 def endpoint_of(live: LiveScheduler) -> Endpoint:
-    """The endpoint of ``live``, an unsaved one with the usual settings where nothing was set yet."""
+    """Return the endpoint of ``live``, an unsaved one with the default settings if nothing was set yet."""
     endpoint = Endpoint.objects.filter(scheduler=live).first() or Endpoint()
     endpoint.scheduler = live
     return endpoint
 
 
 def configuration_of(live: LiveScheduler) -> Configuration:
-    """The configuration with the one profile that decides."""
+    """Return the configuration with the one profile that decides."""
     return live_configuration(live, revision_in_force(live))
 
 
 def list_extenders(schedulers: QuerySet[LiveScheduler]) -> list[tuple[LiveScheduler, Endpoint, list[str]]]:
-    """Each of ``schedulers`` in mode extender, with its endpoint and the plugins that decide.
+    """Return each of ``schedulers`` in mode extender, with its endpoint and the plugins that decide.
 
-    There are none where the configuration cannot be used any more.
+    The plugins are empty if the configuration cannot be used any more.
     """
     rows = []
     for live in schedulers.filter(mode=Mode.EXTENDER):
@@ -47,7 +48,7 @@ def list_extenders(schedulers: QuerySet[LiveScheduler]) -> list[tuple[LiveSchedu
 
 
 def choosable_plugins(configuration: Configuration) -> dict[str, tuple[str, ...]]:
-    """The plugins that filter or score, in the order of the profile, with at which of the two points."""
+    """Return the plugins that filter or score, in the order of the profile, each with those of the two points."""
     points_by_plugin: dict[str, tuple[str, ...]] = {}
     for point in POINTS:
         for ref in configuration.profiles[0].points.get(point, ()):
@@ -56,11 +57,11 @@ def choosable_plugins(configuration: Configuration) -> dict[str, tuple[str, ...]
 
 
 def plugins_in_force(endpoint: Endpoint, configuration: Configuration) -> list[str]:
-    """The plugins that decide, in the order of the profile."""
+    """Return the plugins that decide, in the order of the profile."""
     chosen = extender_handler.choose_plugins(configuration, endpoint.plugins)
     return [name for name in choosable_plugins(configuration) if name in chosen]
 
 
 def weight_in_force(endpoint: Endpoint, configuration: Configuration) -> int:
-    """The weight to paste: the one that was set, else what the plugins weigh together."""
+    """Return the weight to paste: the one that was set, else the plugins' weights together."""
     return endpoint.weight or extender_handler.compute_weight(configuration, plugins_in_force(endpoint, configuration))

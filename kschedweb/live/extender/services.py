@@ -1,4 +1,4 @@
-"""Every change of how a live scheduler answers kube-scheduler."""
+"""Change how a live scheduler answers kube-scheduler."""
 
 from __future__ import annotations
 
@@ -24,7 +24,8 @@ CHANGEABLE = frozenset(
     {"plugins", "filters", "prioritizes", "preempts", "binds", "whole_nodes", "weight", "timeout", "ignorable"}
     | {"authority"}
 )
-LARGEST_AUTHORITY = 100_000  # characters
+# Characters.
+LARGEST_AUTHORITY = 100_000
 
 
 @transaction.atomic
@@ -40,6 +41,7 @@ def endpoint_change(*, user: User | None, live: LiveScheduler, **changes: Any) -
     different = {name: value for name, value in changes.items() if before[name] != value}
     if different:
         endpoint.save(update_fields=list(different))
+        # The audit log does not need the whole certificate.
         details = {name: bool(value) if name == "authority" else value for name, value in different.items()}
         audit.record(user, "extender.changed", live, _live_name(live), **details)
     return endpoint
@@ -47,7 +49,7 @@ def endpoint_change(*, user: User | None, live: LiveScheduler, **changes: Any) -
 
 @transaction.atomic
 def endpoint_secret_make(*, user: User | None, live: LiveScheduler) -> str:
-    """A new secret in place of the old one, which opens nothing from now on; it is returned once and never again."""
+    """Make a new secret and return it, this once. The old one opens nothing from now on."""
     secret = new_secret()
     endpoint = _lock_endpoint(live)
     endpoint.digest, endpoint.made_at = compute_digest(secret), timezone.now()

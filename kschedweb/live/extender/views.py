@@ -1,4 +1,4 @@
-"""Extender: how a stock kube-scheduler is made to ask here."""
+"""The pages that say how to make a stock kube-scheduler call this site."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ if TYPE_CHECKING:
 @require_safe
 @requires(Action.VIEW)
 def list_extenders(request: PageRequest) -> HttpResponse:
-    """Every live scheduler that answers kube-scheduler."""
+    """Show every live scheduler that answers kube-scheduler."""
     return render(request, "live/extender/list.html", {"extenders": selectors.list_extenders(live_list())})
 
 
 @requires(Action.ADMINISTER, site=False)
 def show_extender(request: PageRequest, live_id: UUID) -> HttpResponse:
-    """The configuration to paste, and the settings that it follows from."""
+    """Show the configuration to paste, and its settings."""
     live = live_get(live_id)
     endpoint, configuration = selectors.endpoint_of(live), selectors.configuration_of(live)
     form = EndpointForm(request.POST or None, endpoint, selectors.choosable_plugins(configuration))

@@ -1,4 +1,4 @@
-"""The history of a pod: its tries, what mattered between them, and when it ran, from what a flight recorder kept."""
+"""The history of a pod: its tries, the changes that mattered between them, and its run, from a recording."""
 
 from __future__ import annotations
 
@@ -27,46 +27,55 @@ from kschedweb.web import moments
 from kschedweb.web.errors import NotFound
 
 Json = dict[str, Any]
-MOST_LINES, MOST_STRETCHES = 100_000, 20  # changes of the cluster that are looked at, and times between gaps
+# Lines of a recording that are read for one history: some minutes of a busy cluster cost seconds to replay.
+# Stretches are the times between gaps of the recording; the pod's creation is sought in so many of them.
+MOST_LINES, MOST_STRETCHES = 100_000, 20
+# Kinds of milestones. The values are read by templates and by REST.
 CREATED, GATED, UNGATED, BOUND, STARTED, ENDED, DELETED = "came", "gated", "ungated", "bound", "ran", "ended", "gone"
+# GAP: nothing was recorded until the next stretch. CUT: the history ends here because it is too long.
 GAP, CUT = "gap", "cut"
 MILESTONES = (CREATED, GATED, UNGATED, BOUND, STARTED, ENDED, DELETED, GAP, CUT)
+# A history ends with the first of these: what follows says nothing about scheduling.
 LAST = frozenset({STARTED, ENDED, DELETED})
 POD = "Pod"
 
 
 @dataclass(frozen=True)
 class Milestone:
-    """Something that the cluster says of the pod itself, or a time of which nothing is known (``until``)."""
+    """An event in a pod's life that its own object shows, or a time about which nothing is known."""
 
     at: datetime
+    # One of ``MILESTONES``.
     what: str
+    # The node, the gates, the final phase or the creation time, as the kind has it.
     detail: str = ""
+    # The end of a gap; None for all other kinds.
     until: datetime | None = None
 
     @property
     def address_moment(self) -> str:
-        """The moment as addresses have it."""
+        """Return ``at`` in the format of query parameters."""
         return format_moment_param(self.at)
 
     @property
     def created(self) -> datetime | None:
-        """When the pod was created, where it came."""
+        """Return the creation time that the pod's metadata names; None for other milestones than CREATED."""
         moment = moments.read_moment(self.detail) if self.what == CREATED else None
         return moment if isinstance(moment, datetime) else None
 
 
 @dataclass(frozen=True)
 class PlacementAttempt:
-    """A try. ``decision`` is the one that a live scheduler of ours kept; without it the engine answered now."""
+    """One try to place the pod."""
 
     at: datetime
     outcome: RetracedTry
+    # The decision that a live scheduler stored for this try; None if the engine retraced it now.
     decision: LiveDecision | None = None
 
     @property
     def address_moment(self) -> str:
-        """The last moment that the try saw, as addresses have it."""
+        """Return the last moment that the try saw, in the format of query parameters."""
         return format_moment_param(self.at)
 
     @property
@@ -75,33 +84,38 @@ class PlacementAttempt:
 
     @property
     def more(self) -> int:
-        """How many changes mattered beside those that are named."""
+        """Return how many changes mattered besides those that are listed."""
         return self.outcome.mattered_count - len(self.outcome.mattered)
 
 
 @dataclass
 class PodHistory:
-    """What is known of one pod, oldest first. ``kept``: the tries are decisions that live schedulers kept."""
+    """Everything known about one pod, oldest first."""
 
     cluster: Cluster
+    # Namespace and name, with a slash between them.
     key: str
     uid: str
     revision: Revision
+    # True if the tries are decisions that live schedulers stored.
     kept: bool = False
     since: datetime | None = None
-    until: datetime | None = None  # up to when it is told
+    # The end of what is covered; None before the first stretch ends.
+    until: datetime | None = None
     milestones: list[Milestone] = field(default_factory=list)
     attempts: list[PlacementAttempt] = field(default_factory=list)
-    recent_changes: list[tuple[datetime, RelevantChange]] = field(
-        default_factory=list
-    )  # what mattered since the last try
+    # Changes since the last try that may help the pod; ``left_count`` counts them all, listed or not.
+    recent_changes: list[tuple[datetime, RelevantChange]] = field(default_factory=list)
     left_count: int = 0
-    group: str = ""  # the group that places it, so that no tries of it alone are told
+    # The PodGroup that places the pod. Its pods are tried together, so no tries of this pod alone exist.
+    group: str = ""
+    # True if the retrace gave up because there were too many tries.
     capped: bool = False
 
     @property
     def entries(self) -> list[Milestone | PlacementAttempt]:
-        """All of it by time; what the cluster says comes before a try at the same time, but for the binding."""
+        """Return milestones and tries by time; at equal times a milestone precedes a try, except for the binding."""
+        # A try causes the binding, and the binding causes the run: the order at equal times tells it like this.
         order = {BOUND: 2, STARTED: 3, ENDED: 3, DELETED: 4}
         both: list[Milestone | PlacementAttempt] = [*self.milestones, *self.attempts]
         return sorted(
@@ -110,12 +124,12 @@ class PodHistory:
 
     @property
     def complete(self) -> bool:
-        """Whether all tries up to ``until`` are told, and ``until`` is not there only because there was too much."""
+        """True if all tries up to ``until`` are listed, and nothing was cut off because there was too much."""
         return not self.capped and not any(milestone.what == CUT for milestone in self.milestones)
 
     @property
     def bound_at(self) -> datetime | None:
-        """When it got its node."""
+        """Return the time of the binding, None without one."""
         return next((milestone.at for milestone in self.milestones if milestone.what == BOUND), None)
 
     @property
@@ -128,7 +142,9 @@ class PodHistory:
 
 
 def build_history(cluster: Cluster, key: str, revision: Revision, at: datetime | None = None) -> PodHistory:
-    """The history of the pod ``key`` that was there last by ``at``, by default now, until it ran or is gone.
+    """Return the history, until it ran or was deleted, of the last pod ``key`` that existed by ``at``.
+
+    ``at`` is the end of the recording by default.
 
     Raises NotFound where no such pod, or nothing at all, was recorded, and Unprocessable for a classic policy.
     """
@@ -148,7 +164,7 @@ def build_history(cluster: Cluster, key: str, revision: Revision, at: datetime |
 
 
 def _find_first(cluster: Cluster, key: str, stretch: Stretch, at: int) -> tuple[Stretch, int]:
-    """The stretch in which the pod came, and when; or the first one in which it was there all the time."""
+    """Return the stretch in which the pod was created, and when; else the first stretch that has it all the time."""
     earlier = list_stretches(cluster).filter(began__lt=stretch.began).order_by("-began")[:MOST_STRETCHES]
     last = stretch
     for candidate in (stretch, *earlier):
@@ -162,20 +178,23 @@ def _find_first(cluster: Cluster, key: str, stretch: Stretch, at: int) -> tuple[
 
 
 class _HistoryBuilder:
-    """Follows the lines of one stretch after the other."""
+    """Builds a history from the lines of one stretch after the other."""
 
     def __init__(self, cluster: Cluster, key: str, revision: Revision) -> None:
         self.history = PodHistory(cluster, key, "", revision)
+        # ``over`` is set once nothing more can be added; ``_lines`` counts the lines read so far.
         self.over, self._lines = False, 0
+        # The pod's object as last seen, to compare the next one with.
         self._pod: Json | None = None
         self._decisions: list[LiveDecision] = []
 
     def follow_stretch(self, stretch: Stretch, first: int) -> None:
-        """Tell what ``stretch`` knows from ``first`` on."""
+        """Add all that ``stretch`` tells from ``first`` on (microseconds of the epoch)."""
         history, replay, retrace = self.history, Replay(), None
         if history.until is not None:
             history.milestones.append(Milestone(history.until, GAP, stretch.reason, moment_of(stretch.began)))
         for line in self._read_lines(stretch, first):
+            # Lines before ``first`` only build up the state; the retrace starts once the pod is in it.
             if retrace is None:
                 replay.apply_line(line)
                 if (at := line[0]) >= first and (POD, history.key) in replay.known:
@@ -188,6 +207,7 @@ class _HistoryBuilder:
             retrace = self._begin_retrace(replay, first)
         if retrace is not None:
             self._end(retrace, stretch)
+        # The pod existed before the gap and is not in the next stretch: it was deleted in between.
         elif history.uid:
             history.milestones.append(Milestone(moment_of(stretch.began), DELETED))
             self.over = True
@@ -204,7 +224,8 @@ class _HistoryBuilder:
     def _begin_retrace(self, replay: Replay, at: int) -> Retrace:
         history = self.history
         uid = str(replay.known[POD, history.key]["metadata"].get("uid") or "")
-        if uid != history.uid:  # the first one, or another one after a gap
+        # This is the first pod of that name, or after a gap another pod that has the same name.
+        if uid != history.uid:
             history.since, history.uid, self._pod = moment_of(at), uid, None
             history.milestones, history.attempts = [], []
             decisions = decisions_of_pod(history.cluster, *history.key.split("/", 1)).filter(uid=history.uid)
@@ -215,6 +236,7 @@ class _HistoryBuilder:
         scheduler_name = str(spec.get("schedulerName") or DEFAULT_SCHEDULER)
         scheduler = find_responsible_schedulers(history.cluster, history.revision, {scheduler_name})[scheduler_name]
         history.revision = scheduler.revision or history.revision
+        # Retrace by the revision that decided then, which may be older than the one in force now.
         revision = (
             next((decision.revision for decision in self._decisions if decision.revision), None) or history.revision
         )
@@ -230,7 +252,8 @@ class _HistoryBuilder:
         at, how, kind, key = line[:4]
         old = replay.known.get((kind, key))
         if old is not None and how != REMOVED:
-            replay.known[kind, key] = copy.deepcopy(old)  # it is patched in place, and the loop has the old one
+            # The line patches the object in place, and the loop must keep the old one to compare.
+            replay.known[kind, key] = copy.deepcopy(old)
         replay.apply_line(line)
         new = replay.known.get((kind, key))
         retrace.apply_change(kind, key, old, new, at / 1e6)
@@ -238,7 +261,7 @@ class _HistoryBuilder:
             self._note_milestones(new, at)
 
     def _note_milestones(self, new: Json | None, at: int) -> None:
-        """What the cluster says of the pod itself. With its run, or its end, the history is over."""
+        """Add the milestones that the pod's new object shows. The history is over once the pod ran or was deleted."""
         news = [(DELETED, "")] if new is None else [*_find_milestones(self._pod, new)]
         self.history.milestones += [Milestone(moment_of(at), kind, detail) for kind, detail in news]
         self.over = self.over or any(kind in LAST for kind, _ in news)
@@ -250,6 +273,7 @@ class _HistoryBuilder:
             history.until = moment_of(stretch.until)
         elif not any(milestone.what == CUT for milestone in history.milestones):
             history.until = history.milestones[-1].at
+        # A pod that still waits may have been retried by the timers alone, without any further change.
         if not history.node and self._pod is not None and history.until is not None:
             retrace.pass_time(to_micros(history.until) / 1e6)
         decisions_by_time = {decision.at.timestamp(): decision for decision in self._decisions}
@@ -265,7 +289,7 @@ class _HistoryBuilder:
 
 
 def _find_milestones(old: Json | None, new: Json) -> Iterator[tuple[str, str]]:
-    """What is new of a pod: (which milestone, its detail)."""
+    """Yield each milestone between two states of a pod: (kind, detail)."""
     before, spec = (old or {}).get("spec") or {}, new.get("spec") or {}
     if old is None:
         yield CREATED, str(new["metadata"].get("creationTimestamp") or "")

@@ -1,4 +1,4 @@
-"""The page of a pod's history: why it was pending, and what changed until it ran."""
+"""The page of a pod's history: why it was pending, and which changes let it run."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 @require_safe
 @requires(Action.VIEW)
 def show_history(request: PageRequest, cluster: str, namespace: str, pod: str) -> HttpResponse:
-    """The pod's tries until it ran, under ?policy= and ?revision=; of the pod of this name that was there by ?at=."""
+    """Show the pod's tries until it ran, under ?policy= and ?revision=, for the pod that existed by ?at=."""
     cluster_row, scope = cluster_get(cluster), scope_of(request)
     policy = request.GET.get("policy") or (scope.policy.name if scope.policy else "default")
     revision = revision_asked(policy, request.GET.get("revision", ""))

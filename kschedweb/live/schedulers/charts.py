@@ -1,4 +1,4 @@
-"""The charts of a live scheduler. Each knows its sentence and its table."""
+"""The charts of a live scheduler, each with its sentence and its table."""
 
 from __future__ import annotations
 
@@ -20,7 +20,9 @@ QUEUES = {
     "gated": _("gated"),
     "waiting": _("waiting at Permit"),
 }
-MOST_LINES = 60  # of the table: what a person still reads
+# Lines of a chart's table: as many as a person still reads.
+MOST_LINES = 60
+# Extension points of the framework -> their purpose in words.
 POINTS = {
     "PreFilter": _("before filters look at nodes"),
     "Filter": _("which nodes can run it"),
@@ -35,15 +37,19 @@ POINTS = {
 
 
 class LiveSample(NamedTuple):
-    """A live scheduler at ``at`` (seconds of the epoch): pods by queue, pods bound a second, median latency in s."""
+    """The figures of a live scheduler at one moment, in the order of a candidate's ``history``."""
 
+    # Seconds of the epoch.
     at: float
+    # Pods by queue.
     active: int
     backoff: int
     unschedulable: int
     gated: int
     waiting: int
+    # Pods bound per second.
     rate: float
+    # Median latency in seconds; None if no pod was bound yet.
     median: float | None
 
     @property
@@ -52,12 +58,12 @@ class LiveSample(NamedTuple):
 
 
 def read_samples(history: Iterable[Sequence[Any]]) -> list[LiveSample]:
-    """What a candidate's ``history`` holds, oldest first."""
+    """Return the samples of a candidate's ``history``, oldest first."""
     return [LiveSample(*entry) for entry in history]
 
 
 def depths_chart(history: Sequence[LiveSample]) -> Chart | None:
-    """Pods by queue over time, on top of each other; ``None`` without a sample."""
+    """Chart the pods by queue over time, stacked. Return None without a sample."""
     if not history:
         return None
     at = [sample.clock for sample in history]
@@ -86,7 +92,7 @@ def depths_chart(history: Sequence[LiveSample]) -> Chart | None:
 
 
 def speed_chart(history: Sequence[LiveSample]) -> Chart | None:
-    """Pods bound a second, and beneath the median time to schedule a pod; ``None`` without a sample."""
+    """Chart the pods bound per second, and below the median time to schedule a pod. Return None without a sample."""
     if not history:
         return None
     at = [sample.clock for sample in history]
@@ -135,7 +141,7 @@ def speed_chart(history: Sequence[LiveSample]) -> Chart | None:
 
 
 def durations_chart(measured: dict[str, float]) -> Chart | None:
-    """Milliseconds by extension point of one decision; ``None`` where nothing was measured."""
+    """Chart the milliseconds of one decision by extension point. Return None if nothing was measured."""
     if not measured:
         return None
     names = list(measured)
@@ -180,11 +186,11 @@ def _time_axis() -> dict[str, Any]:
 
 
 def _describe_span(history: Sequence[LiveSample]) -> str:
-    """How long ``history`` is, in minutes."""
+    """Return the length of ``history`` in minutes, as text."""
     minutes = max(1, round((history[-1].at - history[0].at) / 60))
     return format_duration(60 * minutes)
 
 
 def _newest_samples(history: Sequence[LiveSample]) -> list[LiveSample]:
-    """The newest first, as many as a person reads."""
+    """Return the newest samples first, as many as a person reads."""
     return list(reversed(history))[:MOST_LINES]

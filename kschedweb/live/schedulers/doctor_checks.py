@@ -1,4 +1,4 @@
-"""What `manage.py doctor` asks about live schedulers: who leads each, who stands by, and whether they go round."""
+"""The checks of `manage.py doctor` about live schedulers: who leads, who stands by, and whether loops turn."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from kschedweb.live.schedulers.models import LiveScheduler, Mode
 from kschedweb.live.schedulers.selectors import list_alive, list_running
 from kschedweb.web.doctor import DoctorFinding, failure, ok, warning
 
-HANGS = timedelta(seconds=15)  # between the heartbeat and the last round of the loop
+# Between the heartbeat and the last turn of the loop.
+HANGS = timedelta(seconds=15)
 
 
 def schedulers_examine() -> Iterator[DoctorFinding]:

@@ -34,7 +34,7 @@ LIMITS = {
 
 
 class RevisionForm(forms.Form):
-    """A revision of a policy: ``cleaned_data["revision"]`` is the row."""
+    """The choice of a policy's revision; ``cleaned_data["revision"]`` is the row."""
 
     policy = forms.ModelChoiceField(
         Policy.objects.filter(kind__in=WITH_PROFILES).order_by("name"), label="Policy", to_field_name="name"
@@ -65,7 +65,7 @@ class RevisionForm(forms.Form):
 
 
 class RollOutForm(RevisionForm):
-    """A revision to roll out; ``expected`` is the one that was at work when the person looked."""
+    """A revision to roll out; ``expected`` is the one that was in force when the person looked."""
 
     expected = forms.ModelChoiceField(
         Revision.objects.select_related("policy"), required=False, widget=forms.HiddenInput
@@ -77,7 +77,7 @@ class RollOutForm(RevisionForm):
 
 
 class LiveForm(forms.Form):
-    """Everything of a live scheduler that a person changes after it was made, beside its mode and its revision."""
+    """The settings of a live scheduler that people change later, besides its mode and its revision."""
 
     lock = forms.ChoiceField(
         label="Lock",
@@ -101,6 +101,7 @@ class LiveForm(forms.Form):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
+        # Bounds and defaults come from the model's fields, so that form and REST accept the same values.
         for name, (label, words) in LIMITS.items():
             field = LiveScheduler._meta.get_field(name)
             bounds = {type(validator): validator.limit_value for validator in field.validators}  # type: ignore[union-attr]
@@ -114,17 +115,17 @@ class LiveForm(forms.Form):
 
     @property
     def settings(self) -> dict[str, Any]:
-        """What the services take."""
+        """Return the settings for the services."""
         return {name: self.cleaned_data[name] for name in CHANGEABLE}
 
     @staticmethod
     def values(live: LiveScheduler) -> dict[str, Any]:
-        """What ``live`` is like, as the form's initial values."""
+        """Return the settings of ``live`` as the form's initial values."""
         return {name: getattr(live, name) for name in CHANGEABLE}
 
 
 class NewLiveForm(RevisionForm, LiveForm):
-    """A new live scheduler."""
+    """The form of a new live scheduler."""
 
     cluster = forms.ModelChoiceField(
         Cluster.objects.none(),

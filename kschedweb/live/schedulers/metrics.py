@@ -1,6 +1,6 @@
 """Metrics for scrapers, with kube-scheduler's names and buckets, served at their own address.
 
-Each series has the labels ``cluster`` and ``profile`` besides kube-scheduler's own, since one process may host several.
+Each series has the labels ``cluster`` and ``profile`` besides kube-scheduler's, since one process may host several.
 """
 
 from __future__ import annotations
@@ -30,21 +30,23 @@ if TYPE_CHECKING:
 
 logger = structlog.get_logger(__name__)
 
-disable_created_metrics()  # type: ignore[no-untyped-call]  # kube-scheduler does not tell when a series began
+# kube-scheduler has no series that tell when a counter was created.
+disable_created_metrics()  # type: ignore[no-untyped-call]
 REGISTRY = CollectorRegistry()
 BINDING = "binding"
+# Values of the label "type" of the cache's size, and of "queue" of the pending pods.
 SIZES = ("nodes", "pods", "assumed_pods")
 QUEUES = ("active", "backoff", "unschedulable", "gated")
 OWNER_LABELS = ("cluster", "profile")
 
 
 def exponential_buckets(start: float, factor: float, count: int) -> tuple[float, ...]:
-    """Upper bounds as Go's client makes them."""
+    """Return the upper bounds of buckets, as prometheus.ExponentialBuckets in Go."""
     return tuple(start * factor**power for power in range(count))
 
 
 def make_counter(name: str, help_text: str, *labels: str) -> Counter:
-    """A series of this process that a scraper finds beside the others; so for the other two."""
+    """Return a counter in this process's registry. ``make_gauge`` and ``make_histogram`` do the same."""
     return Counter(name, help_text, (*OWNER_LABELS, *labels), registry=REGISTRY)
 
 
@@ -127,7 +129,7 @@ MASTER = make_gauge(
     "Whether this process leads: 1 is master, 0 is backup. 'name' is the name of the lease.",
     "name",
 )
-# Extension points that are part of finding a node.
+# Extension points that count as the scheduling algorithm: those that find a node.
 ALGORITHM = frozenset({"PreFilter", "Filter", "Score", EXTENDER})
 
 
@@ -146,7 +148,7 @@ class Instruments:
         self._master = MASTER.labels(*self._whose, lease)
 
     def count_decision(self, decision: Decision) -> None:
-        """A cycle ended."""
+        """Count one scheduling cycle with its durations."""
         durations, codes = decision.durations, decision.codes
         for call in decision.calls:
             PLUGIN_SECONDS.labels(*self._whose, call.plugin, call.point, call.code).observe(call.seconds)
@@ -157,17 +159,18 @@ class Instruments:
             if series is None:
                 series = self._points[key] = POINT_SECONDS.labels(*self._whose, *key)
             series.observe(spent)
+        # kube-scheduler counts each run of PostFilter as an attempt to preempt.
         if "PostFilter" in durations:
             PREEMPTIONS.labels(*self._whose).inc()
 
     def count_attempt(self, result: str, seconds: float) -> None:
-        """One try ended as scheduled, unschedulable or error, ``seconds`` after it began."""
+        """Count a try that ended as scheduled, unschedulable or error, ``seconds`` after it began."""
         number, duration = self._attempts[result]
         number.inc()
         duration.observe(seconds)
 
     def pod_bound(self, seconds: float, attempts: int) -> None:
-        # kube-scheduler counts attempts from 15 on as one.
+        # As `getAttemptsLabel`: from 15 attempts on there is only one label.
         SLI_SECONDS.labels(*self._whose, str(attempts) if attempts < 15 else "15+").observe(seconds)
         POD_ATTEMPTS.labels(*self._whose).observe(attempts)
 
@@ -175,7 +178,8 @@ class Instruments:
         PERMIT_SECONDS.labels(*self._whose, str(code)).observe(seconds)
 
     def count_incoming(self, counts: Mapping[tuple[str, str], int]) -> None:
-        """``counts`` since the run began, by queue and event."""
+        """Add the pods that entered queues; ``counts`` are totals since the run began, by queue and event."""
+        # A counter of Prometheus cannot be set, only increased, so the last totals are remembered.
         for key, count in counts.items():
             if news := count - self._incoming.get(key, 0):
                 INCOMING.labels(*self._whose, *key).inc(news)
@@ -196,21 +200,21 @@ class Instruments:
         self._master.set(int(leading))
 
     def forget_depths(self) -> None:
-        """The scheduler is no longer hosted here: it has no depths and leads no more."""
+        """Remove the gauges of a scheduler that is no longer hosted here: it has no depths and does not lead."""
         self._master.set(0)
         for gauge, names in ((PENDING, QUEUES), (CACHE, SIZES), (GOROUTINES, (BINDING,))):
             for name in names:
-                with suppress(KeyError):  # it never came so far as to have any
+                with suppress(KeyError):  # The run ended before it had any.
                     gauge.remove(*self._whose, name)
 
 
 def render_exposition() -> tuple[bytes, str]:
-    """What a scraper gets, and its content type."""
+    """Return the exposition for a scraper, and its content type."""
     return generate_latest(REGISTRY), CONTENT_TYPE_LATEST
 
 
 def serve_metrics(port: int, host: str) -> None:
-    """Serve the metrics at ``http://host:port/metrics`` from a thread; scheduling goes on where it cannot be."""
+    """Serve the metrics at ``http://host:port/metrics`` in a thread. If that fails, scheduling goes on without it."""
     try:
         start_http_server(port, addr=host, registry=REGISTRY)
     except OSError as error:

@@ -1,4 +1,4 @@
-"""What a live scheduler needs to be allowed in its cluster for a mode, and what of it its credentials lack."""
+"""The rights that a live scheduler needs in its cluster for a mode, and those that its credentials lack."""
 
 from __future__ import annotations
 
@@ -13,15 +13,16 @@ from kschedweb.live.schedulers.selectors import live_configuration, revision_in_
 if TYPE_CHECKING:
     from kschedweb.live.schedulers.models import LiveScheduler
 
-PATIENCE = 20.0  # seconds for all questions together
+# Seconds for all access reviews together.
+PATIENCE = 20.0
 
 
 def needs_of(live: LiveScheduler, mode: str) -> Needs:
-    """What ``live`` would need in ``mode``; that depends on its policy too."""
+    """Return what ``live`` would need in ``mode``, which also depends on its policy."""
     configuration = live_configuration(live, revision_in_force(live))
     profile = configuration.profiles[0]
     preempts = any(ref.name == "DefaultPreemption" for ref in profile.points.get("postFilter", ()))
-    # How it answers kube-scheduler is the extender's own row, where it has one.
+    # The endpoint is a row of the app ``extender`` above this one; a live scheduler may have none.
     endpoint, terms = getattr(live, "endpoint", None), terms_of(live)
     return Needs(
         mode,
@@ -35,7 +36,7 @@ def needs_of(live: LiveScheduler, mode: str) -> Needs:
 
 
 def missing_rights(live: LiveScheduler, mode: str) -> list[Right]:
-    """The rights that the credentials lack. Raises ApplicationError where the cluster does not say."""
+    """Return the rights that the credentials lack. Raise ApplicationError if the cluster does not answer."""
     secret = secret_of(live.cluster)
     with Client.open(secret, endpoint=endpoint_of(live.cluster.source, secret), patience=PATIENCE) as client:
         return rights_missing(client, rights_for(needs_of(live, mode)))

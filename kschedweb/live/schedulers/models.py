@@ -1,8 +1,8 @@
-"""Live schedulers, the processes that take part in them, and what they decided.
+"""Live schedulers, the processes that host them, and their decisions.
 
-- ``LiveScheduler``: one a cluster and scheduler name; what it does there, and what a person asked of it.
-- ``Candidate``: one a process that leads it or stands by, with what it says of itself each second.
-- ``LiveDecision``: one a try to place a pod. ``LiveColumns``: every verdict and score of it, where they were kept.
+- ``LiveScheduler``: one per cluster and scheduler name, with its mode and people's orders.
+- ``Candidate``: one per process that leads it or stands by, with the state that it reports each second.
+- ``LiveDecision``: one per try to place a pod. ``LiveColumns``: every verdict and score of it, if stored.
 
 Change settings through services.py. Candidates and decisions are written by the process that hosts the scheduler.
 """
@@ -57,45 +57,45 @@ def _range_validators(lowest: int, highest: int) -> list[MinValueValidator | Max
 
 
 class LiveScheduler(models.Model):
-    """A pinned revision of a policy at work in a cluster; it moves to another by ``services.live_roll_out`` alone."""
+    """A pinned revision of a policy at work in a cluster; only ``services.live_roll_out`` moves it to another."""
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     cluster = models.ForeignKey(Cluster, on_delete=models.CASCADE, related_name="live_schedulers")
-    scheduler_name = models.CharField(max_length=63)  # pods name it in spec.schedulerName
+    # Pods name it in spec.schedulerName.
+    scheduler_name = models.CharField(max_length=63)
     policy = models.ForeignKey(Policy, on_delete=models.PROTECT, related_name="live_schedulers")
-    # Null only where a process of an earlier release wrote the row: selectors.revision_in_force.
+    # Null only if a process of an earlier release wrote the row; see selectors.revision_in_force.
     revision = models.ForeignKey(Revision, null=True, blank=True, on_delete=models.PROTECT, related_name="+")
     mode = models.CharField(max_length=16, choices=Mode.choices, default=Mode.OFF)
-    # What a person asked for. Rows rather than messages: a message may be lost with its broker, a row is there later.
+    # People's orders. They are rows and no messages: a broker may lose a message, and a row is still there later.
     paused = models.BooleanField(default=False)
-    steps = models.PositiveIntegerField(
-        default=0, validators=_range_validators(0, 1000)
-    )  # pods still to be tried while paused
-    reloads = models.PositiveIntegerField(default=0)  # grows with each wish to begin anew
-    # Which process hosts it, and until when nobody else does: for modes that write nothing, so that no lock is there.
+    # Pods still to be tried while paused.
+    steps = models.PositiveIntegerField(default=0, validators=_range_validators(0, 1000))
+    # Grows with each order to start afresh.
+    reloads = models.PositiveIntegerField(default=0)
+    # The process that hosts it, and until when no other may: for modes that write nothing, and so have no lock.
     holder = models.CharField(max_length=253, blank=True)
     held_until = models.DateTimeField(null=True, blank=True)
-    # What is kept.
+    # Limits of what is stored: decisions, days, and the newest decisions with columns.
     keep_decisions = models.PositiveIntegerField(default=100_000, validators=_range_validators(100, 10_000_000))
     keep_days = models.PositiveIntegerField(default=30, validators=_range_validators(1, 3650))
-    keep_columns = models.PositiveIntegerField(
-        default=1_000, validators=_range_validators(0, 100_000)
-    )  # newest decisions
-    # How fast the API server is asked: requests a second and how many at once; 0: no limit. kube-scheduler's defaults.
+    keep_columns = models.PositiveIntegerField(default=1_000, validators=_range_validators(0, 100_000))
+    # The rate limit of requests to the API server: per second, and at once; 0 for none. kube-scheduler's defaults.
     qps = models.PositiveIntegerField(default=50, validators=_range_validators(0, 100_000))
     burst = models.PositiveIntegerField(default=100, validators=_range_validators(0, 100_000))
-    # The lock of its election, of whatever kind; "": as the policy says (election/terms.py).
+    # The lock of its election; "" for the policy's (election/terms.py).
     lock = models.CharField(max_length=16, choices=Lock.choices, blank=True, default="", db_default="")
     lease_namespace = models.CharField(max_length=63, blank=True, default="")
     lease_name = models.CharField(max_length=253, blank=True)
-    # The highest epoch of any leader that was heard of: what leads by another lock counts on from here. -1: none yet
+    # The highest epoch of any leader so far, -1 before the first: leaders by another lock count on from here.
     epoch = models.BigIntegerField(default=-1, db_default=-1)
     created_by = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+")
     created_at = models.DateTimeField(auto_now_add=True)
     changed_by = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+")
     changed_at = models.DateTimeField(null=True)
 
-    newest: int  # number of the policy's newest revision, where selectors.live_list read it
+    # Number of the policy's newest revision; only on rows of selectors.live_list.
+    newest: int
 
     objects = Covered("cluster", part=True)
 
@@ -110,37 +110,47 @@ class LiveScheduler(models.Model):
 
 
 class Candidate(models.Model):
-    """A process that leads a live scheduler or stands by; a row that fell silent is a process that is gone."""
+    """A process that leads a live scheduler or stands by. A row that fell silent is a process that is gone."""
 
     scheduler = models.ForeignKey(LiveScheduler, on_delete=models.CASCADE, related_name="candidates")
-    identity = models.CharField(max_length=253)  # as in the lock
-    silent: timedelta  # since its heartbeat; only on rows of selectors.alive
+    # As in the lock.
+    identity = models.CharField(max_length=253)
+    # Since its heartbeat; only on rows of selectors.list_alive.
+    silent: timedelta
     mode = models.CharField(max_length=16, choices=Mode.choices)
-    # terms.election_of by which it takes part
+    # The value of terms.election_of by which it takes part.
     election = models.CharField(max_length=400, blank=True, default="", db_default="")
     leading = models.BooleanField(default=False)
-    synced = models.BooleanField(default=False)  # every kind was listed: it knows the cluster
-    epoch = models.PositiveBigIntegerField(default=0)  # the lock's transitions while it leads: orders leaders in time
+    # True once every kind was listed, so that it knows the cluster.
+    synced = models.BooleanField(default=False)
+    # The lock's transitions while it leads, which order leaders in time.
+    epoch = models.PositiveBigIntegerField(default=0)
     started_at = models.DateTimeField()
-    heartbeat = models.DateTimeField(db_index=True)  # by the database's clock
-    ticked_at = models.DateTimeField(null=True)  # when its loop last went round: older than the heartbeat if it hangs
+    # By the database's clock.
+    heartbeat = models.DateTimeField(db_index=True)
+    # When its loop last turned; older than the heartbeat if the loop hangs.
+    ticked_at = models.DateTimeField(null=True)
     # {"active", "backoff", "unschedulable", "gated", "waiting", "held", "binding", "nodes", "pods"}: numbers of pods
-    # by where they are, of nodes, and of pods on nodes
+    # by queue, of nodes, and of pods on nodes.
     depths = models.JSONField(default=dict)
-    bound = models.PositiveBigIntegerField(default=0)  # since it started
-    rate = models.FloatField(default=0.0)  # pods bound a second, over the last 10 seconds
-    # Seconds from a pod's creation to its binding, of the last 1,000 bound: {"p50", "p99"}; empty where there are none
+    # Pods since it started.
+    bound = models.PositiveBigIntegerField(default=0)
+    # Pods bound per second, over the last 10 seconds.
+    rate = models.FloatField(default=0.0)
+    # Seconds from creation to binding, of the last 1,000 pods: {"p50", "p99"}; empty before the first.
     latency = models.JSONField(default=dict)
-    # [[seconds of the epoch, active, backoff, unschedulable, gated, waiting, pods bound a second, p50 or null]],
-    # one each 5 seconds, the last 15 minutes
+    # [[seconds of the epoch, active, backoff, unschedulable, gated, waiting, pods bound per second, p50 or null]],
+    # one every 5 seconds for the last 15 minutes.
     history = models.JSONField(default=list)
-    # {"Pod": {"age": seconds since its watch last said anything, "relists": {"reason": number}, "synced": true}}
+    # {"Pod": {"age": seconds since its watch last sent anything, "relists": {"reason": number}, "synced": true}}
     watches = models.JSONField(default=dict)
-    # What SIGUSR2 had compared with a fresh list: {"at": seconds of the epoch, "nodes", "pods", "assumed": numbers,
-    # "differences": sentences, the first 20 of "count", "problem": why it could not be compared}; {} before
+    # The last comparison by SIGUSR2: {"at": seconds of the epoch, "nodes", "pods", "assumed": numbers, "differences":
+    # sentences, the first 20 of "count", "problem": why it could not be made}; {} before the first.
     comparison = models.JSONField(default=dict)
-    revision = models.ForeignKey(Revision, null=True, on_delete=models.SET_NULL, related_name="+")  # at work
-    error = models.CharField(max_length=500, blank=True)  # the last one
+    # The revision in force.
+    revision = models.ForeignKey(Revision, null=True, on_delete=models.SET_NULL, related_name="+")
+    # The last one.
+    error = models.CharField(max_length=500, blank=True)
     error_at = models.DateTimeField(null=True)
 
     objects = Covered("scheduler", part=True)
@@ -151,7 +161,7 @@ class Candidate(models.Model):
 
 
 class LiveDecision(models.Model):
-    """One try to place a pod, and what came of it. ``id`` follows from scheduler, pod, try and time: rows.py."""
+    """One try to place a pod, and its result. ``id`` follows from scheduler, pod, try and time: rows.py."""
 
     id = models.UUIDField(primary_key=True, editable=False)
     scheduler = models.ForeignKey(LiveScheduler, on_delete=models.CASCADE, related_name="decisions")
@@ -161,21 +171,30 @@ class LiveDecision(models.Model):
     uid = models.CharField(max_length=64)
     attempt = models.PositiveIntegerField(default=1)
     result = models.CharField(max_length=16, choices=Result.choices)
-    ended_at = models.DateTimeField(null=True)  # when the pod was bound, denied, …; null while it is held or waits
+    # When the pod was bound, denied and so on; null while it is held or waits.
+    ended_at = models.DateTimeField(null=True)
     node = models.CharField(max_length=253, blank=True)
     nominated = models.CharField(max_length=253, blank=True)
-    evaluated = models.PositiveIntegerField(default=0)  # nodes
-    feasible = models.PositiveIntegerField(default=0)  # nodes
-    margin = models.BigIntegerField(null=True)  # the best total less the next; null without another node
-    drawn = models.PositiveIntegerField(null=True)  # among how many equally good nodes; null where it was not
-    top = models.JSONField(default=list)  # [{"node", "total", "scores": {plugin: weighted}}], the chosen one first
-    durations = models.JSONField(default=dict)  # {extension point: seconds}
-    latency = models.FloatField(null=True)  # seconds from the pod's creation to its binding, without waits for people
-    rejected_by = models.JSONField(default=list)  # plugins
-    message = models.TextField(blank=True)  # as the pod's condition and event say it
+    # Numbers of nodes.
+    evaluated = models.PositiveIntegerField(default=0)
+    feasible = models.PositiveIntegerField(default=0)
+    # The best total less the next; null without another node.
+    margin = models.BigIntegerField(null=True)
+    # Number of equally good nodes from which one was drawn; null if it was not drawn.
+    drawn = models.PositiveIntegerField(null=True)
+    # [{"node", "total", "scores": {plugin: weighted}}], the chosen one first.
+    top = models.JSONField(default=list)
+    # {extension point: seconds}
+    durations = models.JSONField(default=dict)
+    # Seconds from the pod's creation to its binding, without waits for people.
+    latency = models.FloatField(null=True)
+    # Names of plugins.
+    rejected_by = models.JSONField(default=list)
+    # As in the pod's condition and event.
+    message = models.TextField(blank=True)
     epoch = models.PositiveBigIntegerField(default=0)
     revision = models.ForeignKey(Revision, null=True, on_delete=models.SET_NULL, related_name="+")
-    # The version of kschedweb and the kube-scheduler it decided as, with all gates; "": nobody noted it.
+    # The version of kschedweb and the kube-scheduler it decided as, with all gates; "" on rows of old releases.
     engine = models.CharField(max_length=20_000, blank=True, default="", db_default="")
     has_columns = models.BooleanField(default=False)
 
@@ -197,12 +216,12 @@ class LiveDecision(models.Model):
 
     @property
     def pod(self) -> str:
-        """``namespace/name``."""
+        """Return ``namespace/name``."""
         return f"{self.namespace}/{self.name}"
 
     @property
     def milliseconds(self) -> float | None:
-        """From the pod's creation to its binding."""
+        """Return the milliseconds from the pod's creation to its binding."""
         return None if self.latency is None else 1000 * self.latency
 
 
@@ -210,6 +229,7 @@ class LiveColumns(models.Model):
     """Every verdict and score of a decision, in a separate row, so that lists need not read it."""
 
     decision = models.OneToOneField(LiveDecision, primary_key=True, on_delete=models.CASCADE, related_name="columns")
-    content = models.BinaryField()  # columns.py: an Explanation
+    # An Explanation, packed by decisions/kept/explanation_bytes.py.
+    content = models.BinaryField()
 
     objects = Covered("decision", part=True)

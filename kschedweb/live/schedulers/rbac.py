@@ -1,7 +1,7 @@
-"""What the cluster's credentials must be allowed for each mode: as rights, as manifests, and which of them are missing.
+"""The rights that the cluster's credentials need for each mode: as rights, as manifests, and those that are missing.
 
-Reading is the same in every mode. All else is one right a thing that a live scheduler does; none is asked for that the
-mode does without.
+Reading is the same in every mode. Every other action of a live scheduler needs one right, and no mode gets a right for
+an action that it does not take.
 """
 
 from __future__ import annotations
@@ -30,17 +30,19 @@ EVENTS = "events.k8s.io"
 
 @dataclass(frozen=True, order=True)
 class Right:
-    """``verb`` on ``resource`` (with its subresource); in the whole cluster where ``namespace`` is "".
+    """The permission for ``verb`` on ``resource`` (with its subresource)."""
 
-    ``costs`` completes "Without it, …". ``optional`` kinds are not served by every cluster.
-    """
-
+    # "" for the core API.
     group: str
     resource: str
     verb: str
+    # Completes the sentence "Without it, …".
     costs: str = ""
+    # "" for the whole cluster.
     namespace: str = ""
+    # "" for all objects.
     name: str = ""
+    # True for kinds that not every cluster serves.
     optional: bool = False
 
     def __str__(self) -> str:
@@ -49,7 +51,7 @@ class Right:
 
     @property
     def attributes(self) -> Json:
-        """As an access review asks for it."""
+        """Return the attributes of an access review for it."""
         resource, _, subresource = self.resource.partition("/")
         attributes = {"group": self.group, "resource": resource, "subresource": subresource, "verb": self.verb}
         attributes |= {"namespace": self.namespace, "name": self.name}
@@ -58,21 +60,22 @@ class Right:
 
 @dataclass(frozen=True)
 class Needs:
-    """A live scheduler, as far as it decides which rights it needs; ``lease`` is the name of its ``lock``.
-
-    ``preemption``: its policy may make room by deleting pods. ``keep_budgets``: it evicts them instead, so that the
-    API server refuses what a budget forbids. ``binds``: as an extender it binds the pods that kube-scheduler hands it.
-    """
+    """The properties of a live scheduler that decide which rights it needs."""
 
     mode: str
+    # A kind of election/locks.py, and the name and namespace of the lock.
     lock: str = LEASES
     lease: str = "kschedweb"
     lease_namespace: str = "kube-system"
+    # True if its policy may make room by deleting pods.
     preemption: bool = False
+    # True if it evicts them instead, so that the API server refuses what a budget forbids.
     keep_budgets: bool = False
+    # True if pods have claims that wait for their first pod, claims of devices, and PodGroups.
     volumes: bool = True
     devices: bool = True
     groups: bool = True
+    # True if, as an extender, it binds the pods that kube-scheduler hands over.
     binds: bool = False
 
     def __post_init__(self) -> None:
@@ -83,7 +86,7 @@ class Needs:
 
 
 def rights_for(needs: Needs) -> list[Right]:
-    """Everything that ``needs`` asks for, nothing twice."""
+    """Return every right that ``needs`` calls for, each once."""
     rights = _reading_rights()
     if needs.mode == SCHEDULING:
         rights += _election_rights(needs) + _scheduling_rights(needs)
@@ -113,7 +116,7 @@ def _election_rights(needs: Needs) -> list[Right]:
     for part in PARTS[needs.lock]:
         group = part.api.rpartition("/")[0]
         rights += [
-            # What is to be created has no name yet, so Kubernetes cannot narrow this one to a name.
+            # An object that is to be created has no name yet, so RBAC cannot limit this right to a name.
             Right(group, part.resource, "create", nobody, namespace=place),
             Right(group, part.resource, "get", nobody, namespace=place, name=needs.lease),
             Right(group, part.resource, "update", nobody, namespace=place, name=needs.lease),
@@ -157,9 +160,9 @@ def _scheduling_rights(needs: Needs) -> list[Right]:
 
 
 def rights_missing(client: Client, needed: Iterable[Right]) -> list[Right]:
-    """Those of ``needed`` that ``client``'s credentials do not have; kinds that are not served are not missed.
+    """Return those of ``needed`` that ``client``'s credentials lack. Kinds that are not served are left out.
 
-    One access review a right. Raises ClusterError.
+    It makes one access review per right. Raises ClusterError.
     """
     with ThreadPoolExecutor(8, thread_name_prefix="access-review") as pool:
         needed = list(needed)
@@ -183,7 +186,7 @@ def _has_right(client: Client, right: Right) -> bool:
 
 
 def build_manifests(needs: Needs, *, account: str = "kschedweb", namespace: str = "kschedweb") -> list[Json]:
-    """A service account, and roles that give it exactly ``rights_for(needs)``."""
+    """Return a service account, and roles that give it exactly ``rights_for(needs)``."""
     name = f"kschedweb-{needs.mode}"
     everywhere = [right for right in rights_for(needs) if not right.namespace]
     local = [right for right in rights_for(needs) if right.namespace]
@@ -209,7 +212,7 @@ def build_manifests(needs: Needs, *, account: str = "kschedweb", namespace: str 
 
 
 def config_map_text(name: str, place: str, *, account: str = "kschedweb", namespace: str = "kschedweb") -> str:
-    """The manifests for reading one ConfigMap in the namespace ``place``, from which a classic policy is made."""
+    """Return the manifests for reading one ConfigMap, in the namespace ``place``, for a classic policy."""
     metadata = {"name": f"kschedweb-policy-{name}", "namespace": place}
     rights = [Right("", "configmaps", "get", namespace=place, name=name)]
     role: Json = {"apiVersion": f"{GROUP}/v1", "kind": "Role", "metadata": metadata, "rules": policy_rules(rights)}
@@ -225,11 +228,11 @@ def _role_binding(kind: str, metadata: Json, subject: Json) -> Json:
 
 
 def policy_rules(rights: Sequence[Right]) -> list[Json]:
-    """``rights`` as rules: resources of one group with the same verbs stand together."""
+    """Return ``rights`` as rules: resources of one group with the same verbs share a rule."""
     verbs: dict[tuple[str, str, str], list[str]] = {}
     for right in rights:
         verbs.setdefault((right.group, right.name, right.resource), []).append(right.verb)
-    # The order of kinds is kept within a group; groups stand in the order of their first resource.
+    # Kinds keep their order within a group; groups stand in the order of their first resource.
     order = {group: at for at, group in reversed(list(enumerate(group for group, _, _ in verbs)))}
 
     def sort_key(item: tuple[tuple[str, str, str], list[str]]) -> tuple[int, str, list[str]]:
@@ -247,7 +250,7 @@ def _policy_rule(items: dict[tuple[str, str, str], list[str]], verbs: list[str])
 
 
 def manifest_text(needs: Needs, *, account: str = "kschedweb", namespace: str = "kschedweb") -> str:
-    """The manifests as YAML, for ``kubectl apply -f -``."""
+    """Return the manifests as YAML, for ``kubectl apply -f -``."""
     objects = build_manifests(needs, account=account, namespace=namespace)
     head = f"# What kschedweb needs for a live scheduler in mode {needs.mode}, and nothing else.\n"
     return head + _dump_yaml(objects)
@@ -258,7 +261,7 @@ def _dump_yaml(objects: list[Json]) -> str:
 
 
 class _Flow(Dumper):
-    """Lists of words in one line, and lists below their key indented, as people write manifests."""
+    """Writes lists of words in one line and indents lists below their key, as people write manifests."""
 
     def increase_indent(self, flow: bool = False, indentless: bool = False) -> None:
         super().increase_indent(flow, False)

@@ -1,4 +1,4 @@
-"""What rolling a revision out to a live scheduler would change, before anybody does it."""
+"""Preview what rolling a revision out to a live scheduler would change."""
 
 from __future__ import annotations
 
@@ -21,37 +21,40 @@ if TYPE_CHECKING:
     from kschedweb.policies.models import Revision
     from kschedweb.web.errors import ApplicationError
 
+# Pods that a request asks; a job asks them all.
 POD_LIMIT = 200
 
 
 @dataclass(frozen=True)
 class RollOutReview:
-    """From the revision at work to the one that is asked about; ``problem`` is why that cannot be rolled out."""
+    """A roll-out from the revision in force to another one."""
 
     before: Revision
     after: Revision
     changes: list[PolicyChange]
+    # Why ``after`` cannot be rolled out now, None if it can.
     problem: ApplicationError | None
 
 
 def review_roll_out(live: LiveScheduler, after: Revision) -> RollOutReview:
-    """What differs in meaning between what ``live`` runs and ``after``."""
+    """Return the changes in meaning from the revision that ``live`` runs to ``after``."""
     before = revision_in_force(live)
     return RollOutReview(before, after, revision_changes(before, after), roll_out_problem(live, after))
 
 
 @dataclass(frozen=True)
 class RollOutMoves:
-    """The pods of a snapshot that name the scheduler, held against both revisions; what a job found is plain data."""
+    """The pods of a snapshot that name the scheduler, decided under both revisions."""
 
     snapshot: Snapshot
+    # Plain data if a job computed it.
     effect: Effect | dict[str, Any]
 
 
 def both_configurations(
     live: LiveScheduler, before: Revision, after: Revision
 ) -> tuple[Configuration, Configuration] | None:
-    """What ``live`` runs under each; ``None`` where one of them has no profile for it."""
+    """Return the configurations of ``live`` under both revisions, None if one of them has no profile for it."""
     if not after.policy.dialect.has_profiles:
         return None
     try:
@@ -61,9 +64,9 @@ def both_configurations(
 
 
 def compare_pods(live: LiveScheduler, snapshot: Snapshot, before: Revision, after: Revision, **options: Any) -> Effect:
-    """Which pods would go elsewhere; without a limit in ``options`` it asks POD_LIMIT pods.
+    """Return which pods would go elsewhere; at most POD_LIMIT pods are asked unless ``options`` have another limit.
 
-    ``options`` are arguments of ``compute_effect``. Raises Unprocessable where a revision has no profile for ``live``.
+    ``options`` are arguments of ``compute_effect``. Raises Unprocessable if a revision has no profile for ``live``.
     """
     both = both_configurations(live, before, after)
     if both is None:

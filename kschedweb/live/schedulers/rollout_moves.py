@@ -1,4 +1,4 @@
-"""All pods that a roll-out would move, asked by a job: those of a large cluster, or more than a request may ask."""
+"""The pods that a roll-out would move. A job finds them in a large cluster, or if there are too many for a request."""
 
 from __future__ import annotations
 
@@ -31,14 +31,15 @@ if TYPE_CHECKING:
 
 
 def ask_moves(user: User, live: LiveScheduler, after: Revision, *, everyone: bool) -> RollOutMoves | Question | None:
-    """Which pods would go elsewhere; ``None`` without a snapshot, or where ``after`` has no profile for ``live``.
+    """Return which pods would go elsewhere; None without a snapshot, or if ``after`` has no profile for ``live``.
 
-    Of a large cluster, or with ``everyone``, a job asks; a question that has no answer yet.
+    For a large cluster, or with ``everyone``, a job finds them: until it has, its question is returned.
     """
     snapshot, before = snapshot_current(live.cluster), revision_in_force(live)
     if snapshot is None or both_configurations(live, before, after) is None:
         return None
     if not everyone and all(decisions.at_hand(snapshot, revision) for revision in (before, after)):
+        # If the request runs out of time, a job takes over below.
         with suppress(DeadlineExceeded):
             return RollOutMoves(snapshot, compare_pods(live, snapshot, before, after))
     address = f"{reverse('live-rollout', args=[live.pk])}?policy={after.policy.name}&revision={after.number}&effect=all"
@@ -49,7 +50,7 @@ def ask_moves(user: User, live: LiveScheduler, after: Revision, *, everyone: boo
 
 
 def moves_answer(question: Question, step: Step) -> Answer:
-    """Where all pods of a live scheduler would go."""
+    """Answer a question: where would all pods of a live scheduler go?"""
     snapshot, before = snapshot_and_revision(question)
     live = LiveScheduler.objects.select_related("cluster").filter(pk=question.asked["live"]).first()
     after = Revision.objects.select_related("policy").filter(pk=question.asked["after"]).first()
@@ -61,6 +62,6 @@ def moves_answer(question: Question, step: Step) -> Answer:
 
 
 def check_readable(user: User, question: Question) -> None:
-    """Raise Http404 for those who may not roll anything out."""
+    """Raise Http404 for people who may not roll anything out."""
     if not user.may(Action.ADMINISTER):
         raise Http404("There is no such question.")

@@ -1,7 +1,7 @@
-"""The metrics of live schedulers that this process hosts, at /metrics: for those who may read, and their tokens.
+"""The metrics of live schedulers that this process hosts, at /metrics, for people who may read and their tokens.
 
-Embedded that is all of them. Scaled out the web hosts none, but answers kube-scheduler, and says so here: what hosts
-live schedulers there serves its own (KSCHEDWEB_METRICS_PORT).
+In an embedded installation these are all of them. In a scaled-out one the web process hosts none, but it answers
+kube-scheduler, and has metrics of that; the hosts serve their own (KSCHEDWEB_METRICS_PORT).
 """
 
 from __future__ import annotations
@@ -23,17 +23,18 @@ if TYPE_CHECKING:
 
 
 class AnyRenderer(BaseRenderer):
-    """Whatever a scraper says that it takes, it gets the one form that there is."""
+    """Renders the one format that there is, whatever the scraper's Accept header says."""
 
     media_type, format, charset = "*/*", "txt", None
 
     def render(self, data: Any, media_type: str | None = None, context: Any = None) -> bytes:
-        return json.dumps(data).encode()  # a refusal
+        # Only refusals of DRF come through here; the metrics are an HttpResponse.
+        return json.dumps(data).encode()
 
 
 @page_part
 class MetricsView(APIView):
-    """What a scraper gets. It is not part of the REST API: its form is Prometheus' own."""
+    """The exposition for scrapers. It is not part of the REST API, since its format is that of Prometheus."""
 
     action_required = Action.VIEW
     renderer_classes = (AnyRenderer,)

@@ -1,4 +1,4 @@
-"""Reading live schedulers, who hosts them, and what they decided."""
+"""Read live schedulers, the processes that host them, and their decisions."""
 
 from __future__ import annotations
 
@@ -28,23 +28,25 @@ if TYPE_CHECKING:
     from kschedweb.engine.config import Configuration, Release
     from kschedweb.engine.framework.explanation import Explanation
 
+# The only plugin that may bind in mode scheduling.
 BINDER = "DefaultBinder"
-ALIVE = timedelta(seconds=15)  # a candidate that said nothing for longer is taken for gone
+# A candidate that was silent for longer counts as gone.
+ALIVE = timedelta(seconds=15)
 
 
 class ProfileError(ValueError):
-    """The policy cannot be used by the scheduler; the text is for the person who chose it."""
+    """The scheduler cannot use the policy. The text is for the person who chose it."""
 
 
 def live_list() -> QuerySet[LiveScheduler]:
-    """All live schedulers, by cluster and name, each with ``newest`` (number of its policy's newest revision)."""
+    """Return all live schedulers by cluster and name, each with ``newest``, its policy's last revision number."""
     newest = Revision.objects.filter(policy=OuterRef("policy")).order_by("-number").values("number")[:1]
     rows = LiveScheduler.objects.select_related("cluster", "policy", "revision__policy")
     return rows.annotate(newest=Subquery(newest))  # type: ignore[no-redef]
 
 
 def live_get(live_id: UUID | str) -> LiveScheduler:
-    """The live scheduler of this id; ``Http404`` otherwise."""
+    """Return the live scheduler of this id. Raise ``Http404`` otherwise."""
     live = live_list().filter(pk=live_id).first()
     if live is None:
         raise Http404("There is no such live scheduler.")
@@ -52,27 +54,27 @@ def live_get(live_id: UUID | str) -> LiveScheduler:
 
 
 def list_alive(rows: QuerySet[Candidate]) -> QuerySet[Candidate]:
-    """Those of ``rows`` that said something lately, with how long they have been ``silent``.
+    """Return those of ``rows`` with a recent heartbeat, with the time that they have been ``silent``.
 
-    The database's clock alone counts: those of the processes may differ.
+    Only the database's clock counts, since the clocks of the processes may differ.
     """
     measured = {"silent": ExpressionWrapper(Now() - F("heartbeat"), output_field=DurationField())}
     return rows.filter(heartbeat__gte=Now() - ALIVE).annotate(**measured)
 
 
 def find_leader(scheduler: LiveScheduler) -> Candidate | None:
-    """The process that leads now; of two that think so the one of the higher epoch."""
+    """Return the process that leads now; of two that believe so, the one of the higher epoch."""
     leading = list_alive(scheduler.candidates.filter(leading=True)).select_related("revision")
     return leading.order_by("-epoch", "-heartbeat").first()
 
 
 def decision_list(scheduler: LiveScheduler) -> QuerySet[LiveDecision]:
-    """Newest first, without columns."""
+    """Return the decisions, newest first, without columns."""
     return scheduler.decisions.select_related("revision")
 
 
 def decision_get(scheduler: LiveScheduler, decision: UUID | str) -> LiveDecision:
-    """One decision; ``Http404`` where it is not kept (any more)."""
+    """Return one decision. Raise ``Http404`` if it is not stored (any more)."""
     row = decision_list(scheduler).filter(pk=decision).first()
     if row is None:
         raise Http404("There is no such decision: it may have been made too long ago to be kept.")
@@ -80,40 +82,41 @@ def decision_get(scheduler: LiveScheduler, decision: UUID | str) -> LiveDecision
 
 
 def decisions_of_pod(cluster: Cluster, namespace: str, name: str) -> QuerySet[LiveDecision]:
-    """What any live scheduler of ``cluster`` decided about pods of this name, newest first."""
+    """Return the decisions of all live schedulers of ``cluster`` about pods of this name, newest first."""
     rows = LiveDecision.objects.filter(scheduler__cluster=cluster, namespace=namespace, name=name)
     return rows.select_related("scheduler", "revision")
 
 
 def read_explanation(decision: LiveDecision) -> tuple[Explanation, Insight] | None:
-    """Every verdict and score of ``decision`` as it was judged then, and what was seen beside them; ``None`` where they
-    were not kept.
+    """Return every verdict and score of ``decision`` as it was judged, and the insight stored beside them.
+
+    Returns None if they were not stored.
     """
     row = LiveColumns.objects.filter(decision=decision).first()
     if row is None:
         return None
     explanation, insight = explanation_bytes.unpack_explanation(bytes(row.content))
     if decision.node in explanation.nodes:
-        # Of several with the same total it need not be the one that an explanation names.
+        # Of several nodes with the best total, the decision may have drawn another than the explanation names.
         explanation = replace(explanation, chosen=explanation.nodes.index(decision.node))
     return explanation, insight
 
 
 def same_result(decision: LiveDecision) -> LiveDecision | None:
-    """The newest other decision about the pod with the same result and kept columns; ``None`` where there is none."""
+    """Return the newest other decision about the pod with the same result and with columns, None without one."""
     rows = LiveDecision.objects.filter(scheduler=decision.scheduler_id, uid=decision.uid, has_columns=True)
     return rows.filter(node=decision.node, message=decision.message).exclude(pk=decision.pk).order_by("-at").first()
 
 
 def revision_id_in_force(scheduler: LiveScheduler) -> int:
-    """The id of ``revision_in_force``, which most rows hold themselves."""
+    """Return the id of ``revision_in_force``, without a query on most rows."""
     return scheduler.revision_id or revision_in_force(scheduler).pk
 
 
 def revision_in_force(scheduler: LiveScheduler) -> Revision:
-    """The pinned revision.
+    """Return the pinned revision.
 
-    A row without one was written by a process of an earlier release: it runs what was the newest then.
+    A process of an earlier release wrote a row without one: that runs the revision that was the newest then.
     """
     if scheduler.revision is not None:
         return scheduler.revision
@@ -122,20 +125,23 @@ def revision_in_force(scheduler: LiveScheduler) -> Revision:
 
 
 def release_in_force(live: LiveScheduler) -> Release:
-    """The kube-scheduler that ``live`` decides as: its policy's, else its cluster's."""
+    """Return the kube-scheduler as which ``live`` decides: its policy's, else its cluster's."""
     return release_of(PROFILES.process_on_version(revision_in_force(live).process, live.cluster.server_version))
 
 
 def list_running() -> QuerySet[LiveScheduler]:
-    """What is to be hosted, each with its cluster; hosts read it twice a second, so it joins no more."""
+    """Return the live schedulers to be hosted, with their clusters.
+
+    Hosts call it twice a second, so it joins no more.
+    """
     return LiveScheduler.objects.select_related("cluster").exclude(mode=Mode.OFF).order_by("pk")
 
 
 def live_configuration(live: LiveScheduler, revision: Revision) -> Configuration:
-    """The configuration of ``revision`` for one scheduler: the profile of its name, or the only one, under its name.
+    """Return the configuration of ``revision`` for one scheduler: the profile of its name, or the only one renamed.
 
-    Where the policy names no release of kube-scheduler it is the cluster's. Raises ProfileError where it has several
-    profiles and none of this name.
+    If the policy names no release of kube-scheduler, the cluster's counts. Raises ProfileError if the policy has
+    several profiles and none of this name.
     """
     scheduler_name = live.scheduler_name
     whole = load_configuration(revision, live.cluster.server_version)
@@ -149,7 +155,7 @@ def live_configuration(live: LiveScheduler, revision: Revision) -> Configuration
 
 
 def live_profiles(cluster: Cluster, scheduler_names: Collection[str]) -> list[LiveProfile]:
-    """The live schedulers of ``cluster`` with one of these names, but those whose policy has no profile for them."""
+    """Return the live schedulers of ``cluster`` with these names, except those whose policy lacks their profile."""
     rows = live_list().filter(cluster=cluster, scheduler_name__in=scheduler_names)
     profiles = []
     for live in rows:
@@ -163,10 +169,10 @@ def live_profiles(cluster: Cluster, scheduler_names: Collection[str]) -> list[Li
 
 
 def scheduling_configuration(live: LiveScheduler, revision: Revision) -> Configuration:
-    """As ``live_configuration``, for one that binds. Raises ProfileError where plugins of third parties would.
+    """Return ``live_configuration`` for a scheduler that binds. Raise ProfileError if another plugin would bind.
 
-    Such a plugin binds in the snapshot that the loop's thread is at work on, and nothing it wrote to the cluster would
-    be looked at before whether this process still leads.
+    A third-party binder would use the snapshot that the loop's thread is changing, and its writes would not be preceded
+    by a check that this process still leads.
     """
     config = live_configuration(live, revision)
     other_binders = [ref.name for ref in config.profiles[0].points.get("bind", ()) if ref.name != BINDER]

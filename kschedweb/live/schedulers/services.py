@@ -1,4 +1,4 @@
-"""Every change of live schedulers that a person asks for."""
+"""Every change of live schedulers: by people, and by the processes that host them."""
 
 from __future__ import annotations
 
@@ -35,11 +35,13 @@ if TYPE_CHECKING:
     from kschedweb.clusters.models import Cluster
     from kschedweb.policies.models import Policy, Revision
 
+# kube-scheduler accepts any name; ours is part of the name of a Lease as well.
 NAME = re.compile(r"[a-z0-9]([-a-z0-9.]{0,61}[a-z0-9])?")
 NAME_HELP = "Lower-case letters, digits, hyphens and dots, at most 63, beginning and ending with a letter or digit."
 MOST_STEPS = 1000
+# A host renews its claim every two seconds, so several renewals may fail before another takes over.
 HOLD_TIME = timedelta(seconds=10)
-# What ``live_change`` may set beside mode and revision, which have ways of their own.
+# The fields that ``live_change`` may set. Mode and revision have functions of their own.
 CHANGEABLE = frozenset(
     {"keep_decisions", "keep_days", "keep_columns", "qps", "burst", "lock", "lease_namespace", "lease_name"}
 )
@@ -59,9 +61,9 @@ def live_create(
     mode: str = Mode.OFF,
     **limits: Any,
 ) -> LiveScheduler:
-    """A live scheduler in ``mode`` that runs ``revision``, which is the newest one now where it is left out.
+    """Create a live scheduler in ``mode`` that runs ``revision``, by default the newest one.
 
-    ``limits`` are those of ``CHANGEABLE``. ``Conflict`` where the name is taken.
+    ``limits`` are fields of ``CHANGEABLE``. Raises ``Conflict`` if the name is taken.
     """
     if not NAME.fullmatch(scheduler_name):
         raise _field_error("scheduler_name", NAME_HELP)
@@ -89,9 +91,9 @@ def live_create(
 
 @transaction.atomic
 def live_change(*, user: User | None, live: LiveScheduler, **changes: Any) -> LiveScheduler:
-    """Set fields of ``CHANGEABLE``; the process that hosts it takes them over within a second.
+    """Set fields of ``CHANGEABLE``. The process that hosts it takes them over within a second.
 
-    ``Conflict`` where somebody who takes part could lead beside who does so by the changed lock.
+    Raises ``Conflict`` if a process that takes part could lead beside the leader by the changed lock.
     """
     live = _lock_live(live)
     before, election = {name: getattr(live, name) for name in changes}, election_of(live)
@@ -108,10 +110,11 @@ def live_change(*, user: User | None, live: LiveScheduler, **changes: Any) -> Li
 
 
 def live_roll_out(*, user: User | None, live: LiveScheduler, revision: Revision, expected: Revision) -> LiveScheduler:
-    """Have ``live`` run ``revision``, which may be an older one or another policy's, from within a second on.
+    """Let ``live`` run ``revision``, which may be older or of another policy, within a second.
 
-    ``expected`` is what it was seen to run: ``Conflict`` where somebody rolled out another meanwhile.
+    ``expected`` is the revision that the person saw in force: ``Conflict`` if another one was rolled out meanwhile.
     """
+    # Before the transaction: this resolves names of hosts, which must not happen while the row is locked.
     _check_extenders(revision)
     with transaction.atomic():
         live = _lock_live(live)
@@ -133,7 +136,7 @@ def live_roll_out(*, user: User | None, live: LiveScheduler, revision: Revision,
 
 
 def roll_out_problem(live: LiveScheduler, revision: Revision) -> ApplicationError | None:
-    """Why ``revision`` could not be rolled out now, ``None`` where it could."""
+    """Return why ``revision`` could not be rolled out now, None if it could."""
     trial = copy(live)
     trial.policy, trial.revision = revision.policy, revision
     try:
@@ -146,7 +149,7 @@ def roll_out_problem(live: LiveScheduler, revision: Revision) -> ApplicationErro
 
 
 def live_set_mode(*, user: User | None, live: LiveScheduler, mode: str) -> LiveScheduler:
-    """Switch to ``mode``: the old one ends in an orderly way first. Pauses end with it."""
+    """Switch to ``mode``. The host ends the old mode in order first. A pause ends with it."""
     if mode == Mode.SCHEDULING:
         _check_extenders(revision_in_force(live))
     with transaction.atomic():
@@ -165,13 +168,13 @@ def live_set_mode(*, user: User | None, live: LiveScheduler, mode: str) -> LiveS
 
 @transaction.atomic
 def live_pause(*, user: User | None, live: LiveScheduler) -> LiveScheduler:
-    """No further pod is tried; what was decided before is still bound, and approvals still count."""
+    """Pause: no further pod is tried. Earlier decisions are still bound, and approvals still count."""
     return _set_paused(user, live, paused=True)
 
 
 @transaction.atomic
 def live_resume(*, user: User | None, live: LiveScheduler) -> LiveScheduler:
-    """Go on where ``live_pause`` stopped it."""
+    """Resume after ``live_pause``."""
     return _set_paused(user, live, paused=False)
 
 
@@ -188,7 +191,7 @@ def _set_paused(user: User | None, live: LiveScheduler, *, paused: bool) -> Live
 
 @transaction.atomic
 def live_step(*, user: User | None, live: LiveScheduler, pods: int = 1) -> LiveScheduler:
-    """Have the next ``pods`` tried while it is paused."""
+    """Let the next ``pods`` be tried while it is paused."""
     if not 1 <= pods <= MOST_STEPS:
         raise _field_error("pods", f"From 1 to {MOST_STEPS} pods at a time.")
     live = _lock_live(live)
@@ -202,7 +205,7 @@ def live_step(*, user: User | None, live: LiveScheduler, pods: int = 1) -> LiveS
 
 @transaction.atomic
 def live_reload(*, user: User | None, live: LiveScheduler) -> LiveScheduler:
-    """Have the cluster listed anew and everything known of it forgotten."""
+    """Let the host list the cluster afresh and forget all it knew."""
     LiveScheduler.objects.filter(pk=live.pk).update(reloads=F("reloads") + 1)
     live = _lock_live(live)
     audit.record(user, "live.reloaded", live, _live_name(live))
@@ -211,7 +214,7 @@ def live_reload(*, user: User | None, live: LiveScheduler) -> LiveScheduler:
 
 @transaction.atomic
 def live_delete(*, user: User | None, live: LiveScheduler) -> None:
-    """Delete it with all its decisions; ``Conflict`` while it does anything."""
+    """Delete it with all its decisions. Raise ``Conflict`` unless it is off."""
     live = _lock_live(live)
     if live.mode != Mode.OFF:
         raise Conflict(f"{live.scheduler_name} is in mode {live.mode}: switch it off first.")
@@ -220,7 +223,7 @@ def live_delete(*, user: User | None, live: LiveScheduler) -> None:
 
 
 def _lock_live(live: LiveScheduler) -> LiveScheduler:
-    """The row as it is now, while nobody else changes it; pinned, where a process of an earlier release wrote it."""
+    """Lock and return the row; pin its revision if a process of an earlier release wrote it."""
     rows = LiveScheduler.objects.select_for_update(of=("self",)).select_related("cluster", "policy", "revision")
     row = rows.filter(pk=live.pk).first()
     if row is None:
@@ -240,7 +243,7 @@ def _set_values(live: LiveScheduler, values: dict[str, Any]) -> None:
 
 
 def _check_live(live: LiveScheduler) -> None:
-    """Raise ApplicationError with the field where it could not work."""
+    """Raise ApplicationError with the field that keeps it from working."""
     if live.mode not in Mode.values:
         raise _field_error("mode", f"Choose one of {', '.join(Mode.values)}.")
     if live.mode != Mode.OFF and live.cluster.source not in CONNECTED:
@@ -271,7 +274,7 @@ def _check_live(live: LiveScheduler) -> None:
 
 
 def _check_extenders(revision: Revision) -> None:
-    """Raise ApplicationError where an extender may not be asked. Names are looked up, so not while a row is held."""
+    """Raise ApplicationError if an extender may not be called. It resolves names, so call it while no row is locked."""
     make_transport(load_configuration(profiles_only(revision, "policy")).extenders)
 
 
@@ -280,38 +283,38 @@ def _live_name(live: LiveScheduler) -> str:
 
 
 def _describe_revision(revision: Revision) -> str:
-    """A revision for the audit trail and for people."""
+    """Return a revision in words, for the audit trail and for people."""
     return f"{revision.policy.name} revision {revision.number}"
 
 
-# What the process that hosts it writes.
+# Written by the process that hosts it.
 
 
 def steps_take(*, live: LiveScheduler) -> int:
-    """The steps that ``live`` (as it was read) asks for, which nobody else takes then."""
+    """Take the steps that ``live`` (as it was read) asks for. Return 0 if another process has taken them."""
     updated = LiveScheduler.objects.filter(pk=live.pk, steps=live.steps).update(steps=0)
     return live.steps if updated else 0
 
 
 def host_claim(*, live: LiveScheduler, identity: str) -> bool:
-    """Whether ``identity`` hosts ``live`` for the next seconds: it did so far, or nobody does."""
+    """Return whether ``identity`` hosts ``live`` for the next seconds: it did so before, or nobody does."""
     free = Q(holder=identity) | Q(holder="") | Q(held_until=None) | Q(held_until__lt=Now())
     rows = LiveScheduler.objects.filter(free, pk=live.pk)
     return rows.update(holder=identity, held_until=Now() + HOLD_TIME) == 1
 
 
 def host_leave(*, live: LiveScheduler, identity: str) -> None:
-    """Let others host ``live`` at once."""
+    """Give the claim up, so that other processes can host ``live`` at once."""
     LiveScheduler.objects.filter(pk=live.pk, holder=identity).update(holder="", held_until=None)
 
 
 @transaction.atomic
 def candidate_join(*, live: LiveScheduler, identity: str, started_at: datetime) -> bool:
-    """A process says by what it will be elected, before it is.
+    """Record by which election a process will take part, before it does.
 
-    ``False`` where ``live`` has changed since it was read, and while another process takes part by a lock that would
-    not keep this one out: a revision with another lock was rolled out. ``live_change`` holds the same row, so that it
-    knows of everybody who may lead.
+    Returns False if ``live`` has changed since it was read, or if another process takes part by a lock that would not
+    exclude this one, because a revision with another lock was rolled out. ``live_change`` locks the same row, so it
+    knows all processes that may lead.
     """
     election = election_of(live)
     if election_of(_lock_live(live)) != election or rivals.find_rivals(live).exclude(identity=identity).exists():
@@ -322,7 +325,7 @@ def candidate_join(*, live: LiveScheduler, identity: str, started_at: datetime) 
 
 
 def _candidate_keep(live: LiveScheduler, identity: str, values: dict[str, Any]) -> None:
-    """A row for a process that had none; those that are long gone give way."""
+    """Write the row of a process that had none, and delete rows that have been silent for long."""
     Candidate.objects.filter(scheduler_id=live.pk, heartbeat__lt=Now() - FORGOTTEN).delete()
     Candidate.objects.update_or_create(scheduler_id=live.pk, identity=identity, defaults=values)
 
@@ -337,7 +340,7 @@ def candidate_beat(
     revision: int | None,
     report: dict[str, Any],
 ) -> None:
-    """A process says that it takes part, and how it is: ``silent`` is for how many seconds its loop did not turn."""
+    """Record a heartbeat with the state of a process. ``silent`` is the seconds since its loop last turned."""
     values = {
         "mode": live.mode,
         "election": election_of(live),
@@ -349,6 +352,7 @@ def candidate_beat(
     }
     if not Candidate.objects.filter(scheduler_id=live.pk, identity=identity).update(**values):
         _candidate_keep(live, identity, values)
+    # The highest epoch is stored with the scheduler: a leader by another lock must continue from it.
     led = report.get("epoch", -1) if report.get("leading") else -1
     if led > live.epoch:
         LiveScheduler.objects.filter(pk=live.pk, epoch__lt=led).update(epoch=led)
@@ -356,5 +360,5 @@ def candidate_beat(
 
 
 def candidate_leave(*, live: LiveScheduler, identity: str) -> None:
-    """A process takes part no longer."""
+    """Delete the row of a process that no longer takes part."""
     Candidate.objects.filter(scheduler_id=live.pk, identity=identity).delete()

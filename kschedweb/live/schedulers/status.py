@@ -1,4 +1,4 @@
-"""How live schedulers are: in a word, in numbers, and who hosts them. The same for page, REST and stream."""
+"""The status of live schedulers: in a word, in numbers, and by who hosts them. The same for page, REST and stream."""
 
 from __future__ import annotations
 
@@ -16,19 +16,24 @@ if TYPE_CHECKING:
     from kschedweb.engine.config import Release
     from kschedweb.live.schedulers.election.terms import ElectionTerms
 
-HANGS = timedelta(seconds=10)  # a loop that did not go round for longer
-# A process says how it is each second, one that answers kube-scheduler every five: silent for longer, it may be gone.
+# A loop that did not turn for longer counts as hanging.
+HANGS = timedelta(seconds=10)
+# A process sends a heartbeat each second, one that answers kube-scheduler every five. After this silence it may be
+# gone.
 LATE, LATE_EXTENDER = timedelta(seconds=4), timedelta(seconds=12)
 QUEUES = ("active", "backoff", "unschedulable", "gated", "waiting")
+# The word for a scheduler at work, by mode.
 AT_WORK = {Mode.SHADOW: "Evaluating", Mode.EXTENDER: "Answering", Mode.SCHEDULING: "Scheduling"}
 
 
 @dataclass(frozen=True)
 class Status:
-    """``state`` is one word of ``AT_WORK`` or of what keeps it from work; ``tone`` the colour that goes with it."""
+    """The status of a live scheduler, for people."""
 
     live: LiveScheduler
+    # A word of ``AT_WORK``, or for what keeps it from work, such as "Paused".
     state: str
+    # The colour of the word.
     tone: str
     advice: str
     leader: Candidate | None
@@ -36,22 +41,22 @@ class Status:
 
     @property
     def release(self) -> Release:
-        """The kube-scheduler that it decides as."""
+        """Return the kube-scheduler as which it decides."""
         return release_in_force(self.live)
 
     @property
     def terms(self) -> ElectionTerms:
-        """By what its leader is elected."""
+        """Return the terms of its election."""
         return terms_of(self.live)
 
     @property
     def depths(self) -> dict[str, int]:
-        """Pods by queue, without what nobody said."""
+        """Return the numbers of pods by queue; empty without a leader."""
         return self.leader.depths if self.leader else {}
 
     @property
     def queued(self) -> int:
-        """Pods not placed yet."""
+        """Return the number of pods that are not placed yet."""
         return sum(self.depths.get(name, 0) for name in QUEUES)
 
     @property
@@ -60,7 +65,7 @@ class Status:
 
     @property
     def median(self) -> float | None:
-        """Milliseconds from creation to binding, without waits for people."""
+        """Return the median milliseconds from creation to binding, without waits for people."""
         return self._latency_ms("p50")
 
     @property
@@ -69,7 +74,7 @@ class Status:
 
     @property
     def people(self) -> float | None:
-        """Median milliseconds until people let a held pod through."""
+        """Return the median milliseconds until people let a held pod through."""
         return self._latency_ms("people")
 
     @property
@@ -97,7 +102,7 @@ class Status:
         return None if seconds is None else 1000 * seconds
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data for REST and the stream; latencies in milliseconds."""
+        """Return plain data for REST and the stream, with latencies in milliseconds."""
         return {
             "state": self.state,
             "advice": self.advice,
@@ -147,7 +152,7 @@ def candidate_dict(candidate: Candidate) -> dict[str, Any]:
 
 
 def list_statuses(schedulers: Iterable[LiveScheduler]) -> list[Status]:
-    """The status of each, with one query for all of them."""
+    """Return the status of each, with one query for all of them."""
     listed = list(schedulers)
     taking_part = list_alive(Candidate.objects.filter(scheduler__in=listed)).defer("history")
     by_scheduler: dict[Any, list[Candidate]] = {}
@@ -161,8 +166,9 @@ def status_of(live: LiveScheduler) -> Status:
 
 
 def compute_status(live: LiveScheduler, heard: Sequence[Candidate]) -> Status:
-    """``heard`` are the candidates that said something lately."""
+    """Return the status of ``live``, whose candidates with a recent heartbeat are ``heard``."""
     leading = [candidate for candidate in heard if candidate.leading]
+    # Two may believe that they lead for a moment: the later term counts.
     leader = max(leading, key=lambda candidate: (candidate.epoch, candidate.heartbeat), default=None)
     state, tone, advice = _describe_state(live, leader, heard)
     return Status(live, state, tone, advice, leader, [candidate for candidate in heard if candidate is not leader])
@@ -182,7 +188,7 @@ def _describe_state(live: LiveScheduler, leader: Candidate | None, heard: Sequen
 
 
 def _still_by(live: LiveScheduler, heard: Sequence[Candidate]) -> str:
-    """Why nobody leads yet where the lock is another than before; "" where it is not."""
+    """Return why nobody leads while the lock is being changed, "" if it is not."""
     election = election_of(live)
     earlier = [candidate for candidate in heard if candidate.election not in ("", election)]
     if not election or not earlier:

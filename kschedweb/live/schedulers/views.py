@@ -1,4 +1,4 @@
-"""The pages of live schedulers; those of their decisions are in decision_views.py."""
+"""The pages of live schedulers; those of their decisions are in decisions/views.py."""
 
 from __future__ import annotations
 
@@ -51,8 +51,10 @@ if TYPE_CHECKING:
 
     from kschedweb.accounts.typing import PageRequest
 
-SIZES = ("nodes", "pods")  # a cluster's own, which stand before what else is counted
-MOST_NEW = 1000  # counted one by one; beyond it "more than 1,000 new"
+# Sizes of the cluster, which stand before all other counts.
+SIZES = ("nodes", "pods")
+# New decisions that are counted one by one; beyond that the page says "more than 1,000 new".
+MOST_NEW = 1000
 MOST_EXPORTED = 100_000
 HEAD = (
     "at", "namespace", "name", "uid", "attempt", "result", "node", "evaluated", "feasible", "margin", "drawn",
@@ -63,7 +65,7 @@ HEAD = (
 @require_safe
 @requires(Action.VIEW, in_part=True)
 def list_live(request: PageRequest) -> HttpResponse:
-    """Every live scheduler of every cluster."""
+    """Show every live scheduler of every cluster."""
     statuses = list_statuses(selectors.live_list())
     context = {
         "statuses": statuses,
@@ -104,7 +106,7 @@ def create_live(request: PageRequest) -> HttpResponse:
 
 
 def _beside_policy(error: ApplicationError) -> ApplicationError:
-    """What is wrong inside of the policy's document stands beside the policy, with its path."""
+    """Move an error inside the policy's document to the field ``policy``, with its path in the message."""
     for item in error.errors:
         if item["path"].startswith("extenders["):
             item["message"], item["path"] = f"{item['path']}: {item['message']}", "policy"
@@ -115,7 +117,7 @@ def _beside_policy(error: ApplicationError) -> ApplicationError:
 @requires(Action.VIEW, in_part=True)
 @vary_on_headers("HX-Request")
 def show_live(request: PageRequest, live_id: UUID) -> HttpResponseBase:
-    """How one live scheduler is, over the last minutes, and what it decided."""
+    """Show the present state of a live scheduler, its last minutes, and its decisions."""
     live = selectors.live_get(live_id)
     filtered = DecisionFilter(request.GET, queryset=selectors.decision_list(live))
     if (form := request.GET.get("format")) in FORMATS:
@@ -138,7 +140,7 @@ def show_live(request: PageRequest, live_id: UUID) -> HttpResponseBase:
 @requires(Action.VIEW, in_part=True)
 @page_part
 def show_now(request: PageRequest, live_id: UUID) -> HttpResponse:
-    """The part that says how it is now, and how many decisions came since the page was opened."""
+    """Show the part with the present state, and the number of decisions since the page was opened."""
     live = selectors.live_get(live_id)
     opened = _opened_moment(request)
     context = {"opened": opened, **_now_context(request, live, opened)}
@@ -149,7 +151,7 @@ def show_now(request: PageRequest, live_id: UUID) -> HttpResponse:
 @requires(Action.VIEW, in_part=True)
 @page_part
 def show_figures(request: PageRequest, live_id: UUID) -> HttpResponse:
-    """The part with the figures of the last minutes."""
+    """Show the part with the figures of the last minutes."""
     live = selectors.live_get(live_id)
     return render(request, "live/schedulers/figures.html", {"live": live, **_figures_context(live)})
 
@@ -176,7 +178,7 @@ def _now_context(request: HttpRequest, live: LiveScheduler, opened: datetime | N
 
 
 def _count_new(filtered: DecisionFilter, since: datetime) -> int:
-    """How many decisions that match came after ``since``; beyond MOST_NEW, or what a page looks at, not all of them."""
+    """Count the matching decisions after ``since``, up to MOST_NEW and as far as a page looks."""
     rows = filtered.qs.filter(at__gt=since)
     if filtered.indexed_rows is not None:
         times = filtered.indexed_rows.filter(at__gt=since).values_list("at", flat=True)
@@ -186,7 +188,7 @@ def _count_new(filtered: DecisionFilter, since: datetime) -> int:
 
 
 def _queue_counts(live: LiveScheduler, depths: dict[str, int]) -> list[tuple[str, int]]:
-    """Pods by queue; of what is no scheduler, whatever it counts."""
+    """Return pods by queue; for other modes than scheduling, the counts that the process reports."""
     if live.mode == Mode.SCHEDULING:
         return [(str(words), depths.get(name, 0)) for name, words in charts.QUEUES.items()]
     ordered = [*(name for name in SIZES if name in depths), *sorted(depths.keys() - set(SIZES))]
@@ -229,7 +231,7 @@ def change_live(request: PageRequest, live_id: UUID) -> HttpResponse:
 @heavy
 @requires(Action.ADMINISTER, site=False)
 def roll_out_live(request: PageRequest, live_id: UUID) -> HttpResponse:
-    """What another revision would change; a POST has it rolled out, unless another one is at work by then."""
+    """Show what another revision would change. A POST rolls it out, unless another one is in force by then."""
     live = selectors.live_get(live_id)
     is_asked = request.method == "POST"
     form = RollOutForm({"policy": live.policy.name, **(request.POST if is_asked else request.GET).dict()})
@@ -260,7 +262,7 @@ def roll_out_live(request: PageRequest, live_id: UUID) -> HttpResponse:
 
 
 def _documents_context(reviewed: RollOutReview) -> dict[str, Any]:
-    """Both documents, line by line."""
+    """Return both documents, compared line by line."""
     old, new = (f"{revision.policy.name} revision {revision.number}" for revision in (reviewed.before, reviewed.after))
     return {
         "old_title": old,
@@ -271,7 +273,7 @@ def _documents_context(reviewed: RollOutReview) -> dict[str, Any]:
 
 @requires(Action.ADMINISTER, site=False)
 def switch_mode(request: PageRequest, live_id: UUID) -> HttpResponse:
-    """Says what a mode does before it is switched to."""
+    """Explain a mode before it is switched to; a POST switches."""
     live = selectors.live_get(live_id)
     form = ModeForm(request.POST or request.GET or None)
     if not form.is_valid():
@@ -298,7 +300,7 @@ def switch_mode(request: PageRequest, live_id: UUID) -> HttpResponse:
 
 @requires(Action.VIEW)
 def show_setup(request: PageRequest, live_id: UUID) -> HttpResponse:
-    """What the cluster has to allow for a mode, as manifests; a POST asks the cluster what of it is missing."""
+    """Show the rights that a mode needs as manifests. A POST asks the cluster which of them are missing."""
     if request.method == "POST":
         require_action(request.user, Action.EDIT)
     live = selectors.live_get(live_id)
@@ -322,7 +324,7 @@ def show_setup(request: PageRequest, live_id: UUID) -> HttpResponse:
 @require_POST
 @requires(Action.EDIT)
 def run_command(request: PageRequest, live_id: UUID, what: str) -> HttpResponse:
-    """Pause, resume, step or reload."""
+    """Run a command: pause, resume, step or reload."""
     live = selectors.live_get(live_id)
     try:
         messages.success(request, _run_live_command(request, live, what))
@@ -332,7 +334,7 @@ def run_command(request: PageRequest, live_id: UUID, what: str) -> HttpResponse:
 
 
 def _run_live_command(request: PageRequest, live: LiveScheduler, what: str) -> str:
-    """Do ``what``; the sentence that tells it."""
+    """Run the command ``what``, and return the sentence that confirms it."""
     if what == "pause":
         services.live_pause(user=request.user, live=live)
         return "Paused: no further pods are tried. Pods that were decided before are still bound."
@@ -354,7 +356,7 @@ def _run_live_command(request: PageRequest, live: LiveScheduler, what: str) -> s
 
 @requires(Action.ADMINISTER, site=False)
 def delete_live(request: PageRequest, live_id: UUID) -> HttpResponse:
-    """Asks for the name first: its decisions do not come back."""
+    """Delete it after the person typed its name: its decisions do not come back."""
     live = selectors.live_get(live_id)
     wrong = ""
     if request.method == "POST":

@@ -16,12 +16,13 @@ if TYPE_CHECKING:
     from kschedweb.live.shadow.selectors import Drift
 
 MOST_LINES = 60
+# An axis of this length to either side is drawn around a single moment.
 HOUR = timedelta(hours=1)
 HEAD = ("start", "pods", "agree_percent", *(choice.name.lower() for choice in VerdictChoice), "mean", "most")
 
 
 def drift_chart(drifts: Sequence[Drift], whole: Drift) -> Chart | None:
-    """How many pods agree over time, and beneath by how many points their nodes are below the best."""
+    """Chart the pods by verdict over time, and below the mean difference of totals. Return None without pods."""
     if not drifts:
         return None
     at = [_format_start(drift) for drift in drifts]
@@ -31,7 +32,8 @@ def drift_chart(drifts: Sequence[Drift], whole: Drift) -> Chart | None:
             x=at,
             y=[drift.counts[choice.value] for drift in drifts],
             hovertemplate="%{y} pods",
-            **({"width": HOUR.total_seconds() * 500} if len(drifts) == 1 else {}),  # milliseconds: half an hour
+            # A single bar is half an hour wide, in milliseconds.
+            **({"width": HOUR.total_seconds() * 500} if len(drifts) == 1 else {}),
         )
         for choice in VerdictChoice
         if whole.counts[choice.value]
@@ -72,14 +74,14 @@ def drift_chart(drifts: Sequence[Drift], whole: Drift) -> Chart | None:
 
 
 def drift_rows(drifts: Sequence[Drift]) -> Iterator[tuple[object, ...]]:
-    """A row a time, in the order of HEAD."""
+    """Yield a row per time, in the order of HEAD."""
     for drift in drifts:
         counts = (drift.counts[choice.value] for choice in VerdictChoice)
         yield _format_start(drift), drift.total, _round(drift.agree), *counts, _round(drift.mean), drift.most
 
 
 def describe_drift(whole: Drift) -> str:
-    """What a person wants to know first."""
+    """Return the drift in one sentence, with the most important figures."""
     if not whole.total:
         return "No pods evaluated in this time."
     pods = f"{whole.total:,} pod{'' if whole.total == 1 else 's'}"
@@ -96,7 +98,7 @@ def _format_start(drift: Drift) -> str:
 
 
 def _axis_range(drifts: Sequence[Drift]) -> dict[str, Any]:
-    """Of a single moment an axis shows fractions of a second: it gets an hour to either side."""
+    """Return an hour to either side of a single moment, as its axis would show fractions of a second."""
     if len(drifts) > 1:
         return {}
     around = [drifts[0].start - HOUR, drifts[0].start + HOUR]

@@ -1,4 +1,4 @@
-"""What a policy thought of where another scheduler put pods. Written by the process that hosts the shadow."""
+"""Verdicts of a policy on another scheduler's decisions. Written by the process that hosts the shadow."""
 
 from __future__ import annotations
 
@@ -19,11 +19,7 @@ class VerdictChoice(models.TextChoices):
 
 
 class ShadowVerdict(models.Model):
-    """One pod that another scheduler placed, or could not place. ``id`` follows from what it says: rows.py.
-
-    ``rank`` and ``difference`` (points of the total) are null where their node has no total here. ``plugin`` explains
-    most of the difference, or rejects their node. ``late`` where the cluster had gone on before the pod was judged.
-    """
+    """One pod that another scheduler placed, or could not place. ``id`` follows from its content: rows.py."""
 
     id = models.UUIDField(primary_key=True, editable=False)
     scheduler = models.ForeignKey(LiveScheduler, on_delete=models.CASCADE, related_name="shadow_verdicts")
@@ -32,18 +28,28 @@ class ShadowVerdict(models.Model):
     name = models.CharField(max_length=253)
     uid = models.CharField(max_length=64)
     verdict = models.CharField(max_length=16, choices=VerdictChoice.choices)
-    node = models.CharField(max_length=253, blank=True)  # theirs; "" where they found none
-    said = models.TextField(blank=True)  # their message, where they found none
-    best = models.JSONField(default=list)  # names of the best nodes here, at most five
-    ties = models.PositiveIntegerField(default=0)  # how many nodes share the highest total
-    feasible = models.PositiveIntegerField(default=0)  # nodes
+    # The other scheduler's node, "" if it found none.
+    node = models.CharField(max_length=253, blank=True)
+    # The other scheduler's message, if it found no node.
+    said = models.TextField(blank=True)
+    # Names of the best nodes here, at most five.
+    best = models.JSONField(default=list)
+    # Number of nodes that share the highest total.
+    ties = models.PositiveIntegerField(default=0)
+    # Number of nodes.
+    feasible = models.PositiveIntegerField(default=0)
+    # The place of their node by total, and its points below the best; both null if it has no total here.
     rank = models.PositiveIntegerField(null=True)
     difference = models.BigIntegerField(null=True)
+    # The plugin that explains most of the difference, or that rejects their node.
     plugin = models.CharField(max_length=253, blank=True)
-    differences = models.JSONField(default=dict)  # {plugin: weighted points}, negative for what prefers their node
-    message = models.TextField(blank=True)  # as the scheduler words it: why their node, or every node, is rejected
+    # {plugin: weighted points}, negative for plugins that prefer their node.
+    differences = models.JSONField(default=dict)
+    # In the scheduler's words: why their node, or every node, is rejected.
+    message = models.TextField(blank=True)
+    # True if the cluster had changed before the pod was judged.
     late = models.BooleanField(default=False)
-    # The version of kschedweb and the kube-scheduler it judged as, with all gates; "": nobody noted it.
+    # The version of kschedweb and the kube-scheduler it judged as, with all gates; "" on rows of old releases.
     engine = models.CharField(max_length=20_000, blank=True, default="", db_default="")
     revision = models.ForeignKey(Revision, null=True, on_delete=models.SET_NULL, related_name="+")
 
@@ -59,5 +65,5 @@ class ShadowVerdict(models.Model):
 
     @property
     def pod(self) -> str:
-        """``namespace/name``."""
+        """Return ``namespace/name``."""
         return f"{self.namespace}/{self.name}"

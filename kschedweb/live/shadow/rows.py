@@ -1,4 +1,4 @@
-"""Judgements as rows."""
+"""Convert judgements to rows."""
 
 from __future__ import annotations
 
@@ -11,13 +11,14 @@ from kschedweb.live.shadow.models import ShadowVerdict
 if TYPE_CHECKING:
     from kschedweb.live.shadow.watcher import ShadowJudgement
 
-BEST = 5  # names of the best nodes that are kept
+# Names of the best nodes that are stored.
+BEST = 5
 
 
 def verdict_row(scheduler: uuid.UUID, judged: ShadowJudgement, revision: int, engine: str) -> ShadowVerdict:
-    """The unsaved row; ``engine`` is what judged, as ``Release.engine`` has it.
+    """Return the unsaved row; ``engine`` is the engine that judged, as ``Release.engine`` names it.
 
-    Two processes that judge the same pod make the same id, so that one row is kept.
+    Two processes that judge the same pod make the same id, so that only one row is stored.
     """
     pod, judgement = judged.pod, judged.judgement
     return ShadowVerdict(

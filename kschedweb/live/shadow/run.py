@@ -1,7 +1,7 @@
-"""Hosts a shadow: reflectors feed one queue, one thread judges, verdicts are written in batches.
+"""Host a shadow: reflectors feed one queue, one thread judges, verdicts are written in batches.
 
 Nothing is written to the cluster, not even a Lease. A second process that hosts the same shadow reaches the same
-verdicts; one row is kept of each.
+verdicts, and only one row of each is stored.
 """
 
 from __future__ import annotations
@@ -34,10 +34,14 @@ if TYPE_CHECKING:
     from kschedweb.live.shadow.models import ShadowVerdict
     from kschedweb.live.shadow.watcher import ShadowJudgement
 
-LONGEST_WAIT = 0.2  # seconds that the thread waits for news
+# Seconds that the thread waits for news.
+LONGEST_WAIT = 0.2
+# Seconds between two writes of verdicts.
 WRITE_EVERY = 0.5
 STOP_SECONDS = 5.0
-MOST_WAITING = 20_000  # most verdicts that wait for the database; then the oldest are lost
+# Verdicts that wait for the database before the oldest are dropped.
+MOST_WAITING = 20_000
+# News that are applied before verdicts are written.
 AT_ONCE = 500
 VERDICTS = make_counter(
     "kschedweb_shadow_verdicts", "Number of pods of others that were judged, by verdict.", "verdict"
@@ -46,7 +50,7 @@ logger = structlog.get_logger(__name__)
 
 
 class ShadowRun:
-    """From ``start`` to ``stop``, judges the pods that others place for ``row``'s scheduler name."""
+    """Judges, from ``start`` to ``stop``, the pods that others place for ``row``'s scheduler name."""
 
     def __init__(self, row: LiveScheduler, revision: int, configuration: Configuration) -> None:
         self.row, self.revision, self.engine = row, revision, configuration.release.engine
@@ -70,7 +74,7 @@ class ShadowRun:
         self._thread.start()
 
     def stop(self) -> None:
-        """End, after writing what was judged."""
+        """Write the remaining verdicts, then end."""
         self._ended.set()
         for reflector in self._reflectors:
             reflector.end()
@@ -83,23 +87,23 @@ class ShadowRun:
 
     @property
     def leading(self) -> bool:
-        """A shadow has no leader: each process judges for itself."""
+        """Return True: a shadow has no leader, and each process judges for itself."""
         return True
 
     def command(self, paused: bool, steps: int) -> None:
-        """A shadow is not paused."""
+        """Do nothing: a shadow is not paused."""
 
     def measured(self, watermarks: Watermarks | None) -> None:
         self._inbox.put(WatermarksUpdate(watermarks))
 
     def compare(self) -> None:
-        """A shadow binds nothing, so there is nothing to compare."""
+        """Do nothing: a shadow assumes no pods, so its state can only lag behind."""
 
     def hand_over(self) -> None:
-        """There is no lease."""
+        """Do nothing: there is no lease."""
 
     def report(self) -> dict[str, Any]:
-        """The values of its Candidate row, as far as they are its own."""
+        """Return the values of its Candidate row that the run knows."""
         return {
             "leading": True,
             "synced": not self._unlisted,
@@ -165,7 +169,7 @@ class ShadowRun:
         try:
             services.verdicts_store(rows=list(self._waiting))
         except (OperationalError, InterfaceError):
-            # They wait in memory until it is back.
+            # They wait in memory until the database answers again.
             logger.warning("shadow_without_database", scheduler=self.row.scheduler_name)
             self._error, self._error_at = "The database does not answer: verdicts wait in memory.", self._clock()
             connection.close()
@@ -178,7 +182,7 @@ class ShadowRun:
 
 
 def make_run(row: LiveScheduler, identity: str) -> ShadowRun:
-    """The shadow of ``row``, not started. Raises ApplicationError."""
+    """Return the shadow of ``row``, not started. Raise ApplicationError if its policy cannot be used."""
     revision = revision_in_force(row)
     try:
         configuration = live_configuration(row, revision)

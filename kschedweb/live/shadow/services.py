@@ -1,4 +1,4 @@
-"""Writing verdicts, and forgetting old ones."""
+"""Store verdicts, and delete old ones."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ BATCH = 500
 
 
 def verdicts_store(*, rows: Sequence[ShadowVerdict]) -> None:
-    """Keep ``rows``; those that are there already stay as they are."""
+    """Store ``rows``; those that are stored already stay as they are."""
     ShadowVerdict.objects.bulk_create(rows, batch_size=BATCH, ignore_conflicts=True)
 
 
 def verdicts_clean(*, now: datetime | None = None) -> int:
-    """Delete what is older, or more, than each live scheduler keeps of decisions; how many rows that were."""
+    """Delete verdicts beyond the limits that each live scheduler has for decisions. Return the number of rows."""
     now = now or timezone.now()
     return sum(
         delete_batches(beyond_limits(ShadowVerdict.objects.filter(scheduler=live), live, now))

@@ -1,4 +1,4 @@
-"""Shadow: how far a policy and another scheduler are apart, and each pod that was judged."""
+"""Shadow: how far a policy and another scheduler differ, and each pod that was judged."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ HEAD = (
 @require_safe
 @requires(Action.VIEW)
 def list_shadows(request: PageRequest) -> HttpResponse:
-    """Every live scheduler that judges, or did so in the last day."""
+    """Show every live scheduler that judges, or did so in the last day."""
     return render(request, "live/shadow/list.html", {"shadows": selectors.list_shadows(live_list())})
 
 
@@ -57,7 +57,8 @@ def show_shadow(request: PageRequest, live_id: UUID) -> HttpResponseBase:
         return export_rows(form, f"shadow-{live.scheduler_name}", list(HEAD), rows)
     page = growing_page(request, filtered.qs, indexed_rows=filtered.indexed_rows)
     whole = selectors.compute_summary(live, span)
-    if request.htmx:  # an empty page asks whether a pod was judged meanwhile
+    # A page without verdicts polls: it reloads once a pod was judged.
+    if request.htmx:
         return HttpResponse(headers={"HX-Refresh": "true"}) if whole.total else HttpResponse(status=204)
     context = {
         "live": live,

@@ -1,7 +1,7 @@
-"""Judges each pod that another scheduler places, on the cluster just before: events go in, judgements come out.
+"""Judge each pod that another scheduler places, on the cluster just before: events go in, judgements come out.
 
 It has no thread, clock or connection: the run feeds it. Watches show bindings in the order in which they were written.
-That may differ by a few milliseconds from the order of the decisions, since binding runs beside scheduling.
+That order may differ by a few milliseconds from the order of the decisions, since binding runs beside scheduling.
 """
 
 from __future__ import annotations
@@ -26,12 +26,15 @@ POD = "Pod"
 
 @dataclass(frozen=True, slots=True)
 class ShadowJudgement:
-    """``reported_message`` is the other scheduler's message if it found no node; ``time`` is seconds of the epoch."""
+    """A judgement about a pod that another scheduler placed, or found not to fit."""
 
     pod: Pod
+    # Seconds of the epoch.
     time: float
     judgement: Judgement
+    # The other scheduler's message, if it found no node.
     reported_message: str = ""
+    # True if the pod got its node before the cluster was observed.
     late: bool = False
 
 
@@ -43,16 +46,17 @@ class ShadowWatcher:
         self._configuration, self._name = configuration, scheduler_name
         self._nominator = Nominator()
         self._scheduler: Scheduler | None = None
-        self._said: dict[str, str] = {}  # uid -> the last message about a pod without a node
+        # By uid: the last message about a pod without a node.
+        self._said: dict[str, str] = {}
 
     @property
     def size(self) -> tuple[int, int]:
-        """How many nodes, and pods on them, are known."""
+        """Return the numbers of known nodes, and of pods on them."""
         snapshot = self._loop.snapshot
         return len(snapshot), len(snapshot.pods.slots)
 
     def measured(self, watermarks: Watermarks | None, now: float) -> None:
-        """Take over new measurements of what nodes and workloads use."""
+        """Take over new measurements of the usage of nodes and workloads."""
         self._loop.update_watermarks(watermarks, now)
 
     def replace(self, kind: str, items: Iterable[dict[str, Any]], now: float) -> list[ShadowJudgement]:
@@ -60,19 +64,21 @@ class ShadowWatcher:
         listed = list(items)
         judgements: list[ShadowJudgement] = []
         if kind == POD:
+            # In the order of their bindings, so that each is judged with those before it.
             for raw in sorted(listed, key=_scheduled_at):
                 judgements += self._judge_placed(raw, now, late=True)
         self._loop.replace_objects(kind, listed, now)
         return judgements
 
     def apply(self, kind: str, raw: dict[str, Any], now: float) -> list[ShadowJudgement]:
-        """An object came or changed."""
+        """Take over an object that was created or changed."""
+        # Judge first: once the pod is applied it takes room on its own node.
         judgements = self._judge_placed(raw, now) if kind == POD else []
         self._loop.apply_object(kind, raw, now)
         return judgements
 
     def delete(self, kind: str, raw: dict[str, Any], now: float) -> None:
-        """An object is gone."""
+        """Take over a deletion."""
         if kind == POD:
             metadata = raw.get("metadata") or {}
             self._said.pop(str(metadata.get("uid")), None)
@@ -80,7 +86,7 @@ class ShadowWatcher:
         self._loop.delete_object(kind, raw, now)
 
     def _judge_placed(self, raw: dict[str, Any], now: float, *, late: bool = False) -> list[ShadowJudgement]:
-        """The judgement about a pod that was placed, or found not to fit, since it was last seen."""
+        """Return the judgement about a pod that was placed, or found not to fit, since it was last seen."""
         try:
             pod = Pod.from_json(raw)
         except ObjectError:
@@ -108,7 +114,7 @@ class ShadowWatcher:
 
 
 def unschedulable_message(raw: dict[str, Any]) -> str:
-    """Why a scheduler found no node for the pod, "" where it does not say so."""
+    """Return why a scheduler found no node for the pod, "" if its condition does not say so."""
     conditions = (raw.get("status") or {}).get("conditions")
     for condition in conditions if isinstance(conditions, list) else ():
         if isinstance(condition, dict) and condition.get("type") == "PodScheduled":
@@ -118,7 +124,7 @@ def unschedulable_message(raw: dict[str, Any]) -> str:
 
 
 def _scheduled_at(raw: dict[str, Any]) -> str:
-    """The key that sorts pods by when they got their node."""
+    """Return the key that sorts pods by the time of their binding."""
     conditions = (raw.get("status") or {}).get("conditions")
     entries = (item for item in conditions if isinstance(item, dict)) if isinstance(conditions, list) else iter(())
     return next((str(item.get("lastTransitionTime")) for item in entries if item.get("type") == "PodScheduled"), "")

@@ -1,1 +1,1 @@
-"""Requests told to other programs: signed webhooks, with retries."""
+"""Notify other programs of requests by signed webhooks, with retries."""

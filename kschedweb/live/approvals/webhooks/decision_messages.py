@@ -1,4 +1,4 @@
-"""What live schedulers decided, told in messages of many decisions: at most one a scheduler, endpoint and look."""
+"""Decisions of live schedulers as messages of many decisions: at most one per scheduler, endpoint and look."""
 
 from __future__ import annotations
 
@@ -19,14 +19,17 @@ from kschedweb.web.outages import find_outage
 
 logger = structlog.get_logger(__name__)
 
-LATE = timedelta(seconds=10)  # rows are written within it after the moment they name
-LONGEST = timedelta(hours=1)  # what happened longer ago, while nobody looked, is not told
-MAX_DECISIONS = 100  # decisions in a message; of the others it has the number
+# Rows are written within this time after the moment that they name; a message waits for them.
+LATE = timedelta(seconds=10)
+# Decisions from before this time are not sent after an outage.
+LONGEST = timedelta(hours=1)
+# Decisions that a message lists; of the others it has the number.
+MAX_DECISIONS = 100
 FIELDS = ("namespace", "uid", "attempt", "result", "node", "nominated", "message")
 
 
 def decisions_tell(*, now: datetime) -> int:
-    """Queue messages about all decisions since the last look; how many."""
+    """Queue messages about all decisions since the last look, and return how many."""
     endpoints = Endpoint.objects.filter(active=True)
     return sum(
         _try_to_tell(endpoint, now - LATE) for endpoint in endpoints if WebhookEvent.DECISIONS in endpoint.events
@@ -34,7 +37,7 @@ def decisions_tell(*, now: datetime) -> int:
 
 
 def _try_to_tell(endpoint: Endpoint, end: datetime) -> int:
-    """As ``_tell_endpoint``; an endpoint that cannot be told keeps no other waiting."""
+    """Call ``_tell_endpoint``, so that one endpoint that fails does not keep the others waiting."""
     try:
         return _tell_endpoint(endpoint, end)
     except Exception as error:
@@ -46,7 +49,7 @@ def _try_to_tell(endpoint: Endpoint, end: datetime) -> int:
 
 @transaction.atomic
 def _tell_endpoint(endpoint: Endpoint, end: datetime) -> int:
-    """One process alone moves the mark from where it stood, and tells of what lies between."""
+    """Queue the messages since the last look. Only one process moves the mark, so nothing is sent twice."""
     since = endpoint.told_until
     if not Endpoint.objects.filter(pk=endpoint.pk, told_until=since).update(told_until=end) or since is None:
         return 0

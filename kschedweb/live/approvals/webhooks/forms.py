@@ -9,14 +9,14 @@ from kschedweb.web.translating import gettext_lazy as _
 
 
 def event_choices() -> list[tuple[str, str]]:
-    """The events to choose from, in words of the reader and by name."""
+    """Return the events to choose from, with label and name."""
     return [
         (str(event.value), f"{event.label} ({event.value})") for event in WebhookEvent if event != WebhookEvent.TEST
     ]
 
 
 class EndpointForm(forms.Form):
-    """What an endpoint is told of, and where it is."""
+    """The settings of an endpoint: its address, and the events that it gets."""
 
     name = forms.CharField(max_length=64, label=_("Name"))
     url = forms.CharField(
@@ -37,7 +37,7 @@ class EndpointForm(forms.Form):
 
 
 def form_of(endpoint: Endpoint) -> EndpointForm:
-    """The form with what is stored."""
+    """Return the form filled with the stored settings."""
     return EndpointForm(
         initial={name: getattr(endpoint, name) for name in ("name", "url", "events", "format", "active")}
     )

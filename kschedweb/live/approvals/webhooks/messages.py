@@ -1,7 +1,7 @@
-"""What a message says, and how it is signed: the headers and the signature of Standard Webhooks, in both formats.
+"""The content of messages and their signature: headers and HMAC of Standard Webhooks, in both formats.
 
 The receiver computes the HMAC-SHA256 of ``<webhook-id>.<webhook-timestamp>.<raw body>`` under the decoded secret, and
-compares it with what follows ``v1,`` in ``webhook-signature``.
+compares it with the part after ``v1,`` in ``webhook-signature``.
 """
 
 from __future__ import annotations
@@ -20,7 +20,8 @@ from kschedweb.web.links import build_link
 
 PREFIX = "whsec_"
 SECRET_BYTES = 32
-TYPES = "dev.kschedweb."  # before the names of events, where they must be known among those of all programs
+# Prefix of event names in CloudEvents, whose types must be unique among all programs.
+TYPES = "dev.kschedweb."
 CONTENT_TYPES = {
     MessageFormat.STANDARD: "application/json",
     MessageFormat.CLOUDEVENTS: "application/cloudevents+json; charset=utf-8",
@@ -28,12 +29,12 @@ CONTENT_TYPES = {
 
 
 def new_secret() -> str:
-    """A secret as receivers' libraries take it: ``whsec_`` and 32 random bytes in base64."""
+    """Return a secret as receivers' libraries expect it: ``whsec_`` and 32 random bytes in base64."""
     return PREFIX + base64.b64encode(secrets.token_bytes(SECRET_BYTES)).decode()
 
 
 def sign_message(secret: str, message_id: str, timestamp: int, body: str) -> str:
-    """The header webhook-signature of a message sent at ``timestamp`` (seconds of the epoch)."""
+    """Return the header webhook-signature of a message sent at ``timestamp`` (seconds of the epoch)."""
     key = base64.b64decode(secret.removeprefix(PREFIX))
     digest = hmac.new(key, f"{message_id}.{timestamp}.{body}".encode(), hashlib.sha256).digest()
     return f"v1,{base64.b64encode(digest).decode()}"
@@ -41,16 +42,17 @@ def sign_message(secret: str, message_id: str, timestamp: int, body: str) -> str
 
 @dataclass(frozen=True)
 class WebhookMessage:
-    """What a message tells; ``source`` and ``subject`` are CloudEvents' words for where it happened, and to what."""
+    """The content of a message."""
 
     event: str
     at: datetime
     data: dict[str, Any]
+    # CloudEvents' attributes: where it happened, and to what.
     source: str = "/"
     subject: str = ""
 
     def render_body(self, form: str, message_id: str) -> str:
-        """The message as it is signed and sent."""
+        """Return the message exactly as it is signed and sent."""
         document: dict[str, Any] = {"type": self.event, "timestamp": self.at.isoformat(), "data": self.data}
         if form == MessageFormat.CLOUDEVENTS:
             document = {
@@ -63,11 +65,12 @@ class WebhookMessage:
                 "data": self.data,
                 **({"subject": self.subject} if self.subject else {}),
             }
+        # Sorted and compact: the body is stored once and must not change between tries, or the signature would.
         return json.dumps(document, separators=(",", ":"), sort_keys=True)
 
 
 def describe_request(row: ApprovalRequest) -> dict[str, Any]:
-    """What a message says of a request."""
+    """Return the data of a message about a request."""
     return {
         "id": str(row.pk),
         "cluster": row.scheduler.cluster.name,
@@ -94,7 +97,7 @@ def describe_request(row: ApprovalRequest) -> dict[str, Any]:
 
 
 def test_data() -> dict[str, Any]:
-    """What a test says."""
+    """Return the data of a test message."""
     return {
         "message": "This is a test: nothing waits.",
         "events": [str(event) for event in WebhookEvent if event != "test"],

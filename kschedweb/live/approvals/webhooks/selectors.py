@@ -1,4 +1,4 @@
-"""Reading endpoints and what was sent to them."""
+"""Read endpoints and their deliveries."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from kschedweb.live.approvals.models import Delivered, Delivery, Endpoint
 
 
 def endpoint_list() -> QuerySet[Endpoint]:
-    """All endpoints by name, with ``pending`` and ``failed`` messages and when the ``last`` one was made."""
+    """Return all endpoints by name, with their ``pending`` and ``failed`` messages and the time of the ``last``."""
     return Endpoint.objects.annotate(
         pending=Count("deliveries", filter=Q(deliveries__state=Delivered.PENDING)),
         failed=Count("deliveries", filter=Q(deliveries__state=Delivered.FAILED)),
@@ -20,7 +20,7 @@ def endpoint_list() -> QuerySet[Endpoint]:
 
 
 def endpoint_get(endpoint_id: UUID | str) -> Endpoint:
-    """One endpoint; ``Http404`` where there is none."""
+    """Return one endpoint. Raise ``Http404`` if there is none."""
     endpoint = Endpoint.objects.filter(pk=endpoint_id).first()
     if endpoint is None:
         raise Http404("There is no such endpoint.")
@@ -28,5 +28,5 @@ def endpoint_get(endpoint_id: UUID | str) -> Endpoint:
 
 
 def delivery_list(endpoint: Endpoint) -> QuerySet[Delivery]:
-    """What was sent to ``endpoint``, newest first."""
+    """Return the deliveries to ``endpoint``, newest first."""
     return endpoint.deliveries.select_related("request")

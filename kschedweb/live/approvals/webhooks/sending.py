@@ -1,4 +1,4 @@
-"""One try to hand over one message, signed now."""
+"""Send one message once, signed at that moment."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ CARRIES = "what the messages say"
 def send_message(
     *, url: str, secret: str, message_id: str, body: str, kind: str = JSON, resolver: Resolver | None = None
 ) -> Posted:
-    """Send ``body`` of the media type ``kind``, signed now, to ``url``."""
+    """Send ``body`` of the media type ``kind`` to ``url``, signed now."""
     timestamp = int(time.time())
     headers = {
         "webhook-id": message_id,

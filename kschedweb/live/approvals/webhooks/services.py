@@ -1,4 +1,4 @@
-"""Endpoints, and the messages to them. A message is a row before it is sent, and is sent again until it arrives."""
+"""Endpoints and their messages. A message is stored before it is sent, and is sent again until it arrives."""
 
 from __future__ import annotations
 
@@ -41,9 +41,10 @@ if TYPE_CHECKING:
 logger = structlog.get_logger(__name__)
 
 TASK = "kschedweb.approvals.webhooks.tasks.deliver"
-# Seconds before the second, third, … try; each up to a fifth longer, so that not all come back at once.
+# Seconds before the second, third, … try. Each is up to a fifth longer, so that not all come back at once.
 PAUSES = (5, 20, 80, 320, 1280, 5120, 20480)
-CLAIM = timedelta(seconds=60)  # a try that has not ended by then died with its process
+# A try that has not ended by then died with its process.
+CLAIM = timedelta(seconds=60)
 MOST_ENDPOINTS = 20
 LONGEST_ERROR = 300
 EVENTS = (WebhookEvent.OPENED, WebhookEvent.DECIDED, WebhookEvent.EXPIRED, WebhookEvent.DECISIONS, WebhookEvent.RUN)
@@ -60,9 +61,9 @@ def endpoint_save(
     format: str = MessageFormat.STANDARD,
     endpoint: Endpoint | None = None,
 ) -> tuple[Endpoint, str]:
-    """Make an endpoint, or change one; the second value is the secret of a new one, which is shown once.
+    """Create or change an endpoint. Return it with the secret of a new one, which is shown once, else "".
 
-    Raises ``ApplicationError`` beside the field for an address that the operator does not allow.
+    Raises ``ApplicationError`` at the field ``url`` for an address that the operator does not allow.
     """
     _check_endpoint(url, list(events), endpoint)
     is_new = endpoint is None
@@ -92,7 +93,7 @@ def _check_endpoint(url: str, events: list[str], endpoint: Endpoint | None) -> N
 
 @transaction.atomic
 def secret_renew(*, user: User, endpoint: Endpoint) -> str:
-    """Another secret, shown once; messages are signed with it from now on."""
+    """Give the endpoint a new secret, shown once, which signs its messages from now on."""
     secret = _new_secret(endpoint)
     audit.record(user, "webhook.secret-renewed", endpoint, endpoint.name)
     return secret
@@ -108,20 +109,20 @@ def _new_secret(endpoint: Endpoint) -> str:
 
 @transaction.atomic
 def endpoint_delete(*, user: User, endpoint: Endpoint) -> None:
-    """It is told of nothing more, and its deliveries are forgotten."""
+    """Delete an endpoint with its deliveries."""
     audit.record(user, "webhook.deleted", endpoint, endpoint.name, url=endpoint.url)
     endpoint.delete()
 
 
 @transaction.atomic
 def endpoint_test(*, user: User, endpoint: Endpoint) -> Delivery:
-    """Send a message that says nothing but that it is a test, also to an endpoint that is switched off."""
+    """Queue a test message, even to an endpoint that is switched off."""
     audit.record(user, "webhook.tested", endpoint, endpoint.name)
     return queue_delivery(endpoint, WebhookMessage(WebhookEvent.TEST, timezone.now(), messages.test_data()))
 
 
 def queue_event(event: str, row: ApprovalRequest) -> None:
-    """Queue a message about ``row`` to everybody who wants to know of ``event``; within the caller's transaction."""
+    """Queue a message about ``row`` for every endpoint that wants ``event``, within the caller's transaction."""
     wanting = [receiver for receiver in Endpoint.objects.filter(active=True) if event in receiver.events]
     if not wanting:
         return
@@ -135,14 +136,14 @@ def queue_event(event: str, row: ApprovalRequest) -> None:
 
 
 def announce_message(message: WebhookMessage) -> None:
-    """Queue a message that is about no request to everybody who wants it; within the caller's transaction."""
+    """Queue a message that is about no request for every endpoint that wants it, in the caller's transaction."""
     for endpoint in Endpoint.objects.filter(active=True):
         if message.event in endpoint.events:
             queue_delivery(endpoint, message)
 
 
 def queue_delivery(endpoint: Endpoint, message: WebhookMessage, row: ApprovalRequest | None = None) -> Delivery:
-    """Make a message to ``endpoint``, and have it sent once the caller's transaction has ended."""
+    """Store a message to ``endpoint``, and have it sent once the caller's transaction has ended."""
     now = timezone.now()
     delivery = Delivery(endpoint=endpoint, event=message.event, request=row, next_at=now, created_at=now)
     delivery.format = endpoint.format
@@ -152,21 +153,22 @@ def queue_delivery(endpoint: Endpoint, message: WebhookMessage, row: ApprovalReq
     def send_task() -> None:
         app.send_task(TASK, [str(delivery.pk)])
 
-    # Robust: where the broker is away, beat finds the row.
+    # Robust, since an unreachable broker must not fail the request: beat finds the row later.
     transaction.on_commit(send_task, robust=True)
     return delivery
 
 
 def delivery_claim(*, delivery_id: UUID | str, now: datetime) -> Delivery | None:
-    """The message, for exactly one caller and one try; ``None`` where it is not due."""
+    """Return the message to exactly one caller for one try, None if it is not due."""
     due = Q(pk=delivery_id, state=Delivered.PENDING, next_at__lte=now)
+    # The conditional UPDATE is the claim: of several workers only one changes the row.
     if not Delivery.objects.filter(due).update(attempts=F("attempts") + 1, next_at=now + CLAIM):
         return None
     return Delivery.objects.select_related("endpoint").get(pk=delivery_id)
 
 
 def delivery_try(delivery_id: UUID | str) -> bool:
-    """One try to hand over a message; False where it failed, another one does it, or it is not due."""
+    """Try once to send a message. Return False if that failed, or if it is not due or claimed by another process."""
     delivery = delivery_claim(delivery_id=delivery_id, now=timezone.now())
     if delivery is None:
         return False
@@ -182,7 +184,7 @@ def delivery_try(delivery_id: UUID | str) -> bool:
 
 
 def secret_of(endpoint: Endpoint) -> str:
-    """What the endpoint's messages are signed with."""
+    """Return the secret that signs the endpoint's messages."""
     row = EndpointSecret.objects.select_related("endpoint").filter(pk=endpoint.pk).first()
     if row is None:
         raise ApplicationError(f"Endpoint {endpoint.name} has no secret: renew it.", status=409)
@@ -191,7 +193,7 @@ def secret_of(endpoint: Endpoint) -> str:
 
 @transaction.atomic
 def delivery_conclude(*, delivery: Delivery, answer: Posted, now: datetime) -> None:
-    """Note how a try went: it is over, or comes again later, or is given up."""
+    """Record how a try went: the message has arrived, is retried later, or is given up."""
     values: dict[str, Any] = {"status": answer.status, "error": answer.error[:LONGEST_ERROR]}
     if answer.ok:
         values |= {"state": Delivered.DELIVERED, "next_at": None, "ended_at": now}
@@ -208,7 +210,7 @@ def delivery_conclude(*, delivery: Delivery, answer: Posted, now: datetime) -> N
 
 
 def list_due(*, now: datetime) -> list[str]:
-    """The messages that are to be sent now."""
+    """Return the ids of the messages to be sent now."""
     rows = Delivery.objects.filter(state=Delivered.PENDING, next_at__lte=now).order_by("next_at")
     return [str(pk) for pk in rows.values_list("pk", flat=True)[:500]]
 

@@ -1,4 +1,4 @@
-"""Messages go out by Celery: at once when they are made, and by beat where a try failed or its message was lost."""
+"""Celery sends messages: at once when they are stored, and by beat if a try failed or its task was lost."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from kschedweb.live.approvals.webhooks import decision_messages, services
 
 @app.task(name=services.TASK, ignore_result=True)  # type: ignore[untyped-decorator]
 def deliver(delivery_id: str) -> bool:
-    """One try to hand over one message."""
+    """Try once to send one message."""
     close_old_connections()
     return services.delivery_try(delivery_id)
 
 
 @app.task(name="kschedweb.approvals.webhooks.tasks.deliver_due", ignore_result=True)  # type: ignore[untyped-decorator]
 def deliver_due() -> int:
-    """Send a task for each message whose next try is due; how many."""
+    """Queue a task for each message whose next try is due, and return how many."""
     close_old_connections()
     waiting = services.list_due(now=timezone.now())
     for delivery_id in waiting:
@@ -28,6 +28,6 @@ def deliver_due() -> int:
 
 @app.task(name="kschedweb.approvals.webhooks.tasks.tell_decisions", ignore_result=True)  # type: ignore[untyped-decorator]
 def tell_decisions() -> int:
-    """Tell endpoints what live schedulers decided since the last time; how many messages."""
+    """Notify endpoints of decisions since the last time, and return how many messages were queued."""
     close_old_connections()
     return decision_messages.decisions_tell(now=timezone.now())

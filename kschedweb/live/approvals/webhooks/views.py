@@ -1,4 +1,4 @@
-"""The pages of webhooks: endpoints, what was sent to them lately, and sending a test."""
+"""The pages of webhooks: endpoints, their last deliveries, and sending a test."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def list_endpoints(request: PageRequest) -> HttpResponse:
 @never_cache
 @requires(Action.ADMINISTER)
 def create_endpoint(request: PageRequest) -> HttpResponse:
-    """Make an endpoint; its secret is shown once."""
+    """Create an endpoint and show its secret, this once."""
     form = EndpointForm(request.POST or None)
     status = 200
     if request.method == "POST":
@@ -55,7 +55,7 @@ def create_endpoint(request: PageRequest) -> HttpResponse:
 @never_cache
 @requires(Action.ADMINISTER)
 def show_endpoint(request: PageRequest, endpoint_id: UUID) -> HttpResponse:
-    """One endpoint: its settings, and its last messages."""
+    """Show one endpoint: its settings and its last messages."""
     row = selectors.endpoint_get(endpoint_id)
     if request.method != "POST":
         return _render_endpoint(request, row, form_of(row))

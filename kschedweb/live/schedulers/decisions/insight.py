@@ -1,4 +1,4 @@
-"""What is kept of the cluster beside a live decision."""
+"""The insight into the cluster that is stored beside a live decision."""
 
 from __future__ import annotations
 
@@ -19,8 +19,9 @@ logger = structlog.get_logger(__name__)
 
 
 def insight_of(judged: JudgedPod, node: str = "") -> Insight:
-    """The insight into a pod that was judged just now and went to ``node``; empty where it fails, since the decision
-    itself stands.
+    """Return the insight into a pod that was judged just now and went to ``node``.
+
+    A failure is logged and gives an empty one: the decision itself holds without it.
     """
     try:
         return insight.build_insight(
@@ -30,4 +31,5 @@ def insight_of(judged: JudgedPod, node: str = "") -> Insight:
         logger.exception("live_insight_failed", pod=judged.pod.key)
         return Insight()
     finally:
-        clear_cache()  # the snapshot goes on changing
+        # The cache is keyed by the snapshot, and the loop goes on changing this one.
+        clear_cache()

@@ -1,7 +1,7 @@
-"""Writes a live run's decisions to the database, in batches and in a thread.
+"""Write a live run's decisions to the database, in batches and in a thread.
 
-While the database is away, records wait in memory, so that scheduling goes on. Beyond a bound the oldest are lost and
-counted.
+While the database is away, records wait in memory, so that scheduling goes on. Beyond a limit the oldest are dropped
+and counted.
 """
 
 from __future__ import annotations
@@ -29,11 +29,16 @@ if TYPE_CHECKING:
 
 logger = structlog.get_logger(__name__)
 
+# Records that are written in one transaction.
 BATCH = 200
-WRITE_INTERVAL = 0.5  # seconds
+# Seconds between two writes.
+WRITE_INTERVAL = 0.5
+# Records that wait in memory before the oldest are dropped.
 MOST_WAITING = 20_000
-LONGEST_WAIT = 10.0  # seconds between tries while the database is away
-AWAY = (OperationalError, InterfaceError)  # the database does not answer, which passes
+# Seconds between tries while the database does not answer.
+LONGEST_WAIT = 10.0
+# Errors of a database that does not answer, which passes.
+AWAY = (OperationalError, InterfaceError)
 
 
 @dataclass(frozen=True)
@@ -44,20 +49,22 @@ class DecisionResult:
     result: str
     at: datetime
     message: str = ""
+    # Seconds from the pod's creation to its binding, without waits for people.
     latency: float | None = None
 
 
 @dataclass(frozen=True)
 class DecisionColumns:
-    """Every verdict and score of a decision, packed when it is written."""
+    """Every verdict and score of a decision."""
 
     decision: UUID
+    # Packs them in the writing thread, so that the loop does not spend the time.
     pack: Callable[[], bytes]
 
 
 @dataclass(frozen=True)
 class TakenOver:
-    """The leader of ``epoch`` has begun: of the open decisions of earlier leaders, only ``continued`` go on."""
+    """The leader of ``epoch`` has begun: only ``continued`` of the open decisions of earlier leaders go on."""
 
     epoch: int
     continued: frozenset[UUID]
@@ -72,8 +79,10 @@ class DecisionLog:
 
     def __init__(self, scheduler: UUID) -> None:
         self.scheduler = scheduler
-        self.lost = 0  # records that found no room
-        self.away = False  # whether the database did not take the last batch
+        # Records that were dropped.
+        self.lost = 0
+        # True if the database did not take the last batch.
+        self.away = False
         self._waiting: deque[Record] = deque()
         self._lock = threading.Lock()
         self._news = threading.Event()
@@ -84,7 +93,7 @@ class DecisionLog:
         self._thread.start()
 
     def stop(self, seconds: float) -> None:
-        """Write the waiting records, for at most ``seconds``."""
+        """Write the waiting records for at most ``seconds``, then end."""
         self._ended.set()
         self._news.set()
         if self._thread.ident:
@@ -114,7 +123,8 @@ class DecisionLog:
                 while self._write_batch():
                     pass
                 self.away, pause = False, WRITE_INTERVAL
-                connection.close()  # another thread may have it meanwhile
+                # Between batches the connection is free for another thread.
+                connection.close()
             except AWAY as error:
                 if not self.away:
                     logger.warning("live_records_wait", scheduler=str(self.scheduler), error=type(error).__name__)
@@ -124,7 +134,7 @@ class DecisionLog:
         connection.close()
 
     def _write_batch(self) -> int:
-        """Write one batch; records leave the queue only once they are in."""
+        """Write one batch. Records leave the queue only after they are committed."""
         with self._lock:
             batch = [self._waiting[place] for place in range(min(BATCH, len(self._waiting)))]
         if not batch:
@@ -137,13 +147,13 @@ class DecisionLog:
             self._write_singly(batch)
         with self._lock:
             for record in batch:
-                # While it was written, the oldest may have had to make room.
+                # While the batch was written, its oldest records may have been dropped to make room.
                 if self._waiting and self._waiting[0] is record:
                     self._waiting.popleft()
         return len(batch)
 
     def _write_singly(self, batch: list[Record]) -> None:
-        """One record cannot be written: only that one is lost."""
+        """Write the records one by one, so that only the one that cannot be written is lost."""
         for record in batch:
             try:
                 records_write(self.scheduler, [record])
@@ -155,11 +165,12 @@ class DecisionLog:
 
 
 def records_write(scheduler: UUID, batch: list[Record]) -> None:
-    """Write ``batch`` in order, all of it or nothing; records of a deleted scheduler are dropped."""
+    """Write ``batch`` in order, all of it or nothing. Records of a deleted scheduler are dropped."""
     with transaction.atomic():
         if not LiveScheduler.objects.filter(pk=scheduler).exists():
             return
         rows = [record for record in batch if isinstance(record, LiveDecision)]
+        # Ids follow from the decision, so a batch that is written again after a lost commit changes nothing.
         LiveDecision.objects.bulk_create(rows, ignore_conflicts=True)
         columns = [record for record in batch if isinstance(record, DecisionColumns)]
         _columns_write(columns)
@@ -188,7 +199,7 @@ def _outcome_write(record: DecisionResult) -> None:
     values: dict[str, Any] = {"result": record.result, "ended_at": record.at, "latency": record.latency}
     if record.message:
         values["message"] = record.message
-    # The first end counts: a pod that was bound is not superseded afterwards.
+    # Only the first end counts: a pod that was bound is not superseded afterwards.
     LiveDecision.objects.filter(pk=record.decision, ended_at=None).update(**values)
 
 

@@ -1,4 +1,4 @@
-"""How many decisions live schedulers keep, and for how long; every verdict and score is kept of fewer."""
+"""The limits of stored decisions: their number and age, and a smaller number with every verdict and score."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 
 
 def beyond_limits(rows: QuerySet[Any], live: LiveScheduler, now: datetime) -> QuerySet[Any]:
-    """Those of ``rows``, which have a time ``at``, that are older, or more, than ``live`` keeps; the oldest first."""
+    """Return those of ``rows``, which have a time ``at``, that are beyond the limits of ``live``, the oldest first."""
     oldest = now - timedelta(days=live.keep_days)
-    # Read from an index alone, however many there are.
+    # The first row beyond the limit is read from an index alone, however many rows there are.
     first = rows.order_by("-at", "-pk").values_list("at", "pk")[live.keep_decisions : live.keep_decisions + 1]
     due = Q(at__lt=oldest)
     for at, key in first:
@@ -28,17 +28,17 @@ def beyond_limits(rows: QuerySet[Any], live: LiveScheduler, now: datetime) -> Qu
 
 
 def decisions_clean(*, now: datetime | None = None) -> int:
-    """Delete what is beyond the limits of each live scheduler, columns first; how many decisions went."""
+    """Delete what is beyond the limits of each live scheduler, columns first. Return the number of decisions."""
     return sum(_clean_live(live, now or timezone.now()) for live in LiveScheduler.objects.all())
 
 
 def _clean_live(live: LiveScheduler, now: datetime) -> int:
-    # What has not ended is what a person is asked about: it stays, in full.
+    # People are asked about decisions that have not ended: these stay, with columns.
     decisions = LiveDecision.objects.filter(scheduler=live)
     ended = Q(ended_at__isnull=False)
     full = decisions.filter(ended, has_columns=True).order_by("-at", "-pk")
     for some in (full.filter(result=Result.BOUND), full.exclude(result=Result.BOUND)):
-        # Apart, so that many pods that are bound displace none that are not.
+        # The two kinds count separately, so that many bound pods do not displace those that fit nowhere.
         newest = list(some.values_list("at", "pk")[live.keep_columns : live.keep_columns + 1])
         for at, key in newest:
             delete_batches(some.filter(Q(at__lt=at) | Q(at=at, pk__lte=key), at__lte=at), _columns_delete)

@@ -1,4 +1,4 @@
-"""The engine's decisions as rows."""
+"""Convert the engine's decisions to rows."""
 
 from __future__ import annotations
 
@@ -11,23 +11,24 @@ from kschedweb.live.schedulers.models import LiveDecision
 if TYPE_CHECKING:
     from kschedweb.engine.live import Decision
 
-FINAL = 4000  # characters of a message that are kept
+# Characters of a message that are stored.
+FINAL = 4000
 
 
 def decision_id(scheduler: uuid.UUID, decision: Decision) -> uuid.UUID:
-    """The id of the row of ``decision``. It is known before the row exists, so that nobody waits for the row."""
+    """Return the id of the row of ``decision``. It is known before the row exists, so nobody waits for the row."""
     return uuid.uuid5(scheduler, f"{decision.uid}/{decision.attempt}/{decision.time:.6f}")
 
 
 def to_datetime(seconds: float) -> datetime:
-    """``seconds`` of the epoch as the database takes them."""
+    """Return ``seconds`` of the epoch as the database stores times."""
     return datetime.fromtimestamp(seconds, UTC)
 
 
 def decision_row(
     scheduler: uuid.UUID, decision: Decision, result: str, *, epoch: int, revision: int, engine: str
 ) -> LiveDecision:
-    """The unsaved row of ``decision``; ``engine`` is what decided, as ``Release.engine`` has it."""
+    """Return the unsaved row of ``decision``; ``engine`` is the engine that decided, as ``Release.engine`` names it."""
     namespace, _, name = decision.pod.partition("/")
     return LiveDecision(
         id=decision_id(scheduler, decision),

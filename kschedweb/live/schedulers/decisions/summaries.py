@@ -1,4 +1,4 @@
-"""What a live decision says: in one sentence, as funnel and matrix where those were kept, else by its best nodes."""
+"""A live decision in one sentence and by its best nodes."""
 
 from __future__ import annotations
 
@@ -22,6 +22,7 @@ TONES = {
     Result.SUPERSEDED: "grey",
     Result.FAILED: "red",
 }
+# The words between the pod's name and the node's, by result.
 ENDS = {
     Result.ON_HOLD: "waits for approval on",
     Result.WAITING: "waits at Permit on",
@@ -35,23 +36,26 @@ ENDS = {
 
 @dataclass(frozen=True)
 class Ranked:
-    """One of the best nodes: its total, how far behind the best, and what each plugin adds, in the table's order."""
+    """One of the best nodes."""
 
     node: str
     total: int
+    # Points below the best total.
     behind: int
     chosen: bool
+    # The weighted score of each plugin, in the order of the table; None if it did not score.
     scores: tuple[int | None, ...]
 
 
 def describe_decision(decision: LiveDecision, ceiling: int = 0) -> str:
-    """What became of the pod. ``ceiling`` is the highest total that the weights allow, 0 where it is not known."""
+    """Return the outcome in a sentence. ``ceiling`` is the highest total that the weights allow, 0 if unknown."""
     name = decision.name
     if not decision.node or decision.result in (Result.UNSCHEDULABLE, Result.ERROR):
         if decision.nominated:
             return f"{name} waits for pods to leave {decision.nominated}"
         reason, _, _ = decision.message.partition(". ")
-        if decision.result == Result.UNSCHEDULABLE and not decision.rejected_by:  # no plugin answers for it
+        # The group rejected the pod, and no plugin answers for that.
+        if decision.result == Result.UNSCHEDULABLE and not decision.rejected_by:
             return f"{name} waits for its group, which finds no place: {reason.removeprefix(f'{UNPLACED}, ')}"
         verb = "could not be tried" if decision.result == Result.ERROR else "fits on no node"
         return f"{name} {verb}: {reason.rstrip('.') or 'no reason was given'}"
@@ -77,14 +81,14 @@ def _describe_total(decision: LiveDecision, ceiling: int) -> str:
 
 
 def _decided_by(top: list[dict[str, Any]]) -> str:
-    """The plugin that gave the chosen node most of its lead."""
+    """Return the plugin that gave the chosen node most of its lead."""
     first, second = top[0]["scores"], top[1]["scores"]
     leads = {plugin: score - second.get(plugin, 0) for plugin, score in first.items()}
     return max(leads, key=lambda plugin: leads[plugin], default="")
 
 
 def rank_nodes(decision: LiveDecision) -> tuple[list[str], list[Ranked]]:
-    """The plugins and the best nodes that are kept of every decision."""
+    """Return the plugins and the best nodes, which are stored with every decision."""
     plugins = list(dict.fromkeys(plugin for entry in decision.top for plugin in entry["scores"]))
     best = max((entry["total"] for entry in decision.top), default=0)
     rows = [

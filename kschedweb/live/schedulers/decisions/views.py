@@ -25,15 +25,17 @@ if TYPE_CHECKING:
 
     from django.http import HttpRequest, HttpResponse
 
-MAX_OTHER_TRIES = 20  # other tries of the same pod that are listed
-MOST_NAMES = 1000  # of the nodes that the box suggests
+# Other tries of the same pod that are listed.
+MAX_OTHER_TRIES = 20
+# Nodes that the search box suggests.
+MOST_NAMES = 1000
 
 
 @require_safe
 @requires(Action.VIEW, in_part=True)
 @vary_on_headers("HX-Request")
 def show_decision(request: HttpRequest, live_id: UUID, decision_id: UUID) -> HttpResponse:
-    """One try to place a pod, as it was judged then."""
+    """Show one try to place a pod, as it was judged then."""
     live = selectors.live_get(live_id)
     row = selectors.decision_get(live, decision_id)
     other_tries = selectors.decision_list(live).filter(uid=row.uid).exclude(pk=row.pk)[:MAX_OTHER_TRIES]
@@ -62,7 +64,7 @@ def show_decision(request: HttpRequest, live_id: UUID, decision_id: UUID) -> Htt
 
 
 def _columns_context(request: HttpRequest, matrix: KeptMatrix) -> dict[str, Any]:
-    """Funnel, figure and matrix, and every verdict on the node of the address."""
+    """Return funnel, figure and matrix, and every verdict on the node that the address names."""
     query = {name: value for name, value in request.GET.items() if value and name not in ("node", "cell")}
     return {
         **matrix_context(request, matrix, "The cluster then had no node"),
@@ -77,7 +79,7 @@ def _columns_context(request: HttpRequest, matrix: KeptMatrix) -> dict[str, Any]
 
 
 def _cell_context(request: HttpRequest, matrix: KeptMatrix) -> dict[str, Any]:
-    """The arithmetic of the cell that the address names, where it was kept."""
+    """Return the arithmetic of the cell that the address names, if it was stored."""
     arithmetic = matrix.find_arithmetic(request.GET.get("node", "").strip(), request.GET.get("cell", ""))
     return {"arithmetic": arithmetic, "then": True} if arithmetic else {}
 
@@ -85,7 +87,7 @@ def _cell_context(request: HttpRequest, matrix: KeptMatrix) -> dict[str, Any]:
 @require_safe
 @requires(Action.VIEW, in_part=True)
 def show_pod(request: HttpRequest, cluster: str, namespace: str, pod: str) -> HttpResponse:
-    """What the live schedulers of a cluster decided about one pod."""
+    """Show the decisions of the live schedulers of a cluster about one pod."""
     cluster_row = cluster_get(cluster)
     if not can_see_namespace(cluster_row.pk, namespace):
         raise Http404(f"There is no namespace {namespace} that you see.")

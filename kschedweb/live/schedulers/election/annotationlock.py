@@ -1,4 +1,4 @@
-"""Locks of an election as an annotation of Endpoints or a ConfigMap, as kube-scheduler once had them.
+"""Locks of an election in an annotation of Endpoints or a ConfigMap, as older kube-schedulers used them.
 
 The annotation holds client-go's LeaderElectionRecord as JSON, with times in whole seconds. A record that cannot
 be read is an error, as in client-go: it may belong to another candidate.
@@ -15,11 +15,12 @@ from kschedweb.clusters.following.facts import Json
 from kschedweb.live.schedulers.election.elector import Record
 from kschedweb.live.schedulers.election.objectlock import ObjectLock
 
+# client-go's LeaderElectionRecordAnnotationKey.
 KEY = "control-plane.alpha.kubernetes.io/leader"
 
 
 class AnnotationLock(ObjectLock):
-    """An object with the record in an annotation. Without the annotation nobody holds the lock."""
+    """An object that holds the record in an annotation. Without the annotation nobody holds the lock."""
 
     api = "v1"
 
@@ -41,21 +42,21 @@ class AnnotationLock(ObjectLock):
 
 
 class EndpointsLock(AnnotationLock):
-    """Endpoints, which need not be those of a Service."""
+    """A lock in Endpoints, which need not belong to a Service."""
 
     kind, resource = "Endpoints", "endpoints"
 
 
 class ConfigMapLock(AnnotationLock):
-    """A ConfigMap; its data are not touched."""
+    """A lock in a ConfigMap; its data are not touched."""
 
     kind, resource = "ConfigMap", "configmaps"
 
 
 def parse_record(text: str) -> Record:
-    """The record of an annotation. Members that are missing or null count as nothing, as in Go; others are ignored.
+    """Return the record of an annotation. Missing and null members are zero values, as in Go; others are ignored.
 
-    Raises ValueError or TypeError for anything else than a record.
+    Raises ValueError or TypeError if the text is not a record.
     """
     raw = json.loads(text)
     if not isinstance(raw, dict | None):
@@ -71,7 +72,8 @@ def parse_record(text: str) -> Record:
 
 
 def text_of(record: Record) -> str:
-    """As client-go writes it."""
+    """Return the record as client-go's JSON."""
+    # The order of Go's struct, since encoding/json writes members in it.
     raw = {
         "holderIdentity": record.holder,
         "leaseDurationSeconds": record.seconds,
@@ -84,7 +86,8 @@ def text_of(record: Record) -> str:
 
 def _read_member(members: Json, name: str, kind: type, type_name: str) -> Any:
     value = members.get(name)
-    if name in members and type(value) is not kind:  # True is a whole number to Python, and not to Go
+    # bool is a subclass of int in Python; Go refuses a boolean where it expects a number.
+    if name in members and type(value) is not kind:
         raise TypeError(f"{name} is no {type_name}")
     return value
 

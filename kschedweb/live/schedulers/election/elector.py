@@ -1,8 +1,9 @@
 """client-go's leader election, over one record that all candidates can read and write, such as a Lease.
 
-Times in the record are for people. Every candidate measures with its own clock how long it has seen the record
-unchanged. A leader counts its term from before it sent the write that succeeded, and its term is shorter than the
-others wait. So two never lead at once while the rates of clocks differ by less than ``lease / renew``.
+Times in the record are for people only. Every candidate measures with its own clock for how long the record has not
+changed. A leader counts its term from before it sent the write that succeeded, and its term is shorter than the time
+that others wait. So two candidates never lead at once while the rates of their clocks differ by less than
+``lease / renew``.
 """
 
 from __future__ import annotations
@@ -20,65 +21,71 @@ import structlog
 
 log = structlog.get_logger(__name__)
 
+# kube-scheduler's default leaderElection: leaseDuration, renewDeadline and retryPeriod.
 LEASE_SECONDS, RENEW_SECONDS, RETRY_SECONDS = 15.0, 10.0, 2.0
+# client-go's JitterFactor: candidates that fail retry at different times.
 JITTER = 1.2
-COARSE = 1.0  # seconds, the step of times in some records
+# Seconds, the resolution of times in a lock's annotation.
+COARSE = 1.0
+# The words of client-go's events about the lock.
 BECAME, STOPPED = "became leader", "stopped leading"
 
 
 @dataclass(frozen=True)
 class Record:
-    """What the lock holds. ``holder`` "" is nobody; ``transitions`` grows with each change of leader.
+    """The content of a lock, as client-go's LeaderElectionRecord has it."""
 
-    ``acquired`` and ``renewed`` are seconds of the epoch by the writer's clock; they are only shown to people.
-    ``secondary`` is what the second lock of a pair holds: it is only read, so that its renewal counts as well.
-    """
-
+    # Identity of the leader, "" for nobody.
     holder: str
+    # For how long others wait after they last saw the record change.
     seconds: int
+    # Seconds of the epoch by the writer's clock. They are only shown to people.
     acquired: float
     renewed: float
+    # Grows with each change of leader.
     transitions: int
+    # The record of the second lock of a pair. It is only compared, so that its renewal counts as well.
     secondary: Record | None = None
 
 
 class Lock(Protocol):
-    """One record. It can only be changed by a candidate that saw its last state. Every method may raise anything."""
+    """One record. Only a candidate that saw its last state can change it. Every method may raise any exception."""
 
     def get(self) -> Record | None:
-        """The record; ``None`` where there is none yet."""
+        """Return the record, None if none exists yet."""
 
     def create(self, record: Record) -> None:
-        """Write the first record. Raises where there is one already."""
+        """Write the first record. Raise if one exists already."""
 
     def update(self, record: Record) -> None:
-        """Write it over the record read or written last. Raises where it has changed since."""
+        """Overwrite the record that was read or written last. Raise if it has changed since."""
 
     def tell(self, action: str) -> None:
-        """Write an event that this candidate ``action``."""
+        """Write an event that says that this candidate ``action``."""
 
 
 def new_identity() -> str:
-    """A name that no other candidate has, nor this one after a restart: ``<host name>_<uuid>``."""
+    """Return a name that no other candidate has, nor this one after a restart: ``<host name>_<uuid>``."""
     return f"{socket.gethostname()}_{uuid.uuid4()}"
 
 
 def lasting_clock() -> float:
-    """Seconds that never go back, and go on while the machine sleeps."""
+    """Return seconds of a clock that never goes back, and that goes on while the machine sleeps."""
+    # time.monotonic() stops during suspend on Linux: a machine that wakes up would believe that it still leads.
     return time.clock_gettime(time.CLOCK_BOOTTIME) if hasattr(time, "CLOCK_BOOTTIME") else time.monotonic()
 
 
 def _ignore_call(*_: object) -> None:
-    """Ignores the call."""
+    """Ignore the call."""
 
 
 class Elector:
-    """One candidate. ``run`` it in a thread; ask ``leading`` right before whatever only a leader may do.
+    """One candidate. Call ``run`` in a thread, and read ``leading`` right before an action that only a leader may take.
 
-    ``started(epoch)`` is called when a term begins, ``stopped()`` when it has ended: at a stop before the lock is
-    given back, so that what is under way can end first. ``changed(holder)`` hears of every new leader. They are called
-    in the elector's thread and must return within seconds. Epochs are higher than ``after``, since
-    the lock may not know of terms led by another lock.
+    ``started(epoch)`` is called when a term begins, ``stopped()`` when it has ended. On a regular stop that is before
+    the lock is given back, so that work under way can end first. ``changed(holder)`` is called for every new leader.
+    All three are called in the elector's thread and must return within seconds. Epochs are higher than ``after``,
+    because the lock may not know the terms that were led by another lock.
     """
 
     def __init__(
@@ -99,7 +106,7 @@ class Elector:
     ) -> None:
         if not identity:
             raise ValueError("A candidate needs an identity.")
-        # Times in a record may be whole seconds: of two renewals in one second the others see the first.
+        # Times in a record may be whole seconds: of two renewals in one second, others notice only the first.
         if not int(lease) - COARSE >= renew > retry * JITTER > 0:
             raise ValueError(
                 "A lease must last at least 1 s longer than the time to renew it, and that longer than 1.2 retries."
@@ -110,41 +117,43 @@ class Elector:
         self._lease, self._renew, self._retry = lease, renew, retry
         self._started, self._stopped, self._changed = started, stopped, changed
         self._seen: Record | None = None
+        # When the record was first seen in its present state, by this candidate's clock.
         self._seen_at = 0.0
-        self._term: tuple[int, float] | None = None  # epoch, and by when it ends unless it is renewed
+        # The epoch, and when the term ends unless it is renewed.
+        self._term: tuple[int, float] | None = None
         self._reported = ""
 
     @property
     def leading(self) -> bool:
-        """Whether this candidate leads at this very moment, also while its thread hangs in a call."""
+        """True if this candidate leads at this very moment, even while its thread hangs in a call."""
         term = self._term
         return term is not None and self._clock() < term[1]
 
     @property
     def epoch(self) -> int:
-        """The lock's transitions in this candidate's last term, ``after`` before that. It orders everybody's terms."""
+        """Return the lock's transitions in this candidate's last term, ``after`` before it. It orders all terms."""
         return self._epoch
 
     @property
     def holder(self) -> str:
-        """The leader as last seen, "" where there is none."""
+        """Return the leader as last seen, "" if there is none."""
         return self._seen.holder if self._seen else ""
 
     def run(self, stop: threading.Event) -> None:
-        """Try to lead, and lead, until ``stop``; then give the lock back."""
+        """Try to lead, and lead, until ``stop`` is set; then give the lock back."""
         while not stop.is_set():
             stop.wait(self.attempt())
         self.resign()
 
     def attempt(self) -> float:
-        """Acquire or renew once; how many seconds to wait before the next attempt."""
+        """Acquire or renew the lock once. Return the seconds to wait before the next attempt."""
         was = self._term
         if was is not None and not self.leading:
             self._end()
         try:
             self._try_acquire_or_renew()
             self.error = ""
-        except Exception as error:  # whatever it is, it is a try that failed
+        except Exception as error:  # Any error is a failed attempt; the term expires unless a later one succeeds.
             self.error = getattr(error, "detail", "") or type(error).__name__
         if self._term is not None and not self.leading:
             self._end()
@@ -156,7 +165,7 @@ class Elector:
         return self._retry if self._term is not None else self._retry * (1 + JITTER * self._chance())
 
     def resign(self) -> None:
-        """Stop leading now; then give the lock back, so that nobody has to wait for it."""
+        """Stop leading now; then give the lock back, so that no candidate has to wait for it."""
         if self._term is None:
             return
         self._end()
@@ -164,8 +173,9 @@ class Elector:
             record = self._lock.get()
             if record is not None and record.holder == self.identity:
                 now = self._wall()
+                # client-go's `release` writes a lease of 1 s too: 0 s would not be valid.
                 self._lock.update(replace(record, holder="", seconds=1, acquired=now, renewed=now))
-        except Exception as error:  # it expires by itself
+        except Exception as error:  # The lock expires by itself.
             self.error = getattr(error, "detail", "") or type(error).__name__
 
     def _end(self) -> None:
@@ -175,9 +185,9 @@ class Elector:
         self._tell_event(STOPPED)
 
     def _try_acquire_or_renew(self) -> None:
-        """client-go's tryAcquireOrRenew: raises, or leaves the term as it is, where this candidate does not lead."""
+        """Acquire or renew, as client-go's `tryAcquireOrRenew`. Raise, or leave the term alone, if that fails."""
         if self._term is not None and self._seen is not None:
-            # A leader knows the record, as long as nobody else has changed it.
+            # A leader knows the record as long as nobody else has changed it, so it renews without reading.
             try:
                 return self._write_record(self._renewed_record(self._seen))
             except Exception as error:
@@ -198,7 +208,7 @@ class Elector:
                 self._end()
             if record.holder and now < self._seen_at + record.seconds:
                 return None
-        # Also after this candidate's own term has expired: unfinished work belongs to the old term.
+        # This holds after this candidate's own term has expired, too: unfinished work belongs to the old term.
         return self._write_record(self._fresh_record(max(record.transitions, self._epoch) + 1))
 
     def _fresh_record(self, transitions: int) -> Record:
@@ -209,6 +219,7 @@ class Elector:
         return replace(record, seconds=int(self._lease), renewed=self._wall())
 
     def _write_record(self, record: Record, *, create: bool = False) -> None:
+        # The term counts from before the write: others cannot have seen the new record earlier.
         sent_at = self._clock()
         if create:
             self._lock.create(record)

@@ -1,4 +1,4 @@
-"""The lock of an election as a Lease (coordination.k8s.io), which is what kube-scheduler uses."""
+"""The lock of an election in a Lease (coordination.k8s.io), as kube-scheduler uses it."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class LeaseLock(ObjectLock):
 
 
 def record_of(lease: Json) -> Record:
-    """The record that a Lease holds; what is missing or malformed counts as nothing."""
+    """Return the record that a Lease holds; missing or malformed fields count as zero values."""
     spec = lease.get("spec") or {}
     return Record(
         holder=str(spec.get("holderIdentity") or ""),

@@ -1,4 +1,4 @@
-"""The kinds of locks by their names in ``--leader-elect-resource-lock``, and which of them keep each other out."""
+"""The kinds of locks by their names in ``--leader-elect-resource-lock``, and which kinds exclude each other."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from kschedweb.live.schedulers.election.multilock import MultiLock
 from kschedweb.live.schedulers.election.objectlock import ObjectLock
 
 LEASES = "leases"
+# The objects that each kind writes, in this order. Kinds that share an object exclude each other.
 PARTS: dict[str, tuple[type[ObjectLock], ...]] = {
     LEASES: (LeaseLock,),
     "endpoints": (EndpointsLock,),
@@ -29,7 +30,7 @@ def make_lock(
     component: str = "kschedweb",
     seconds: float = RENEW_SECONDS / 3,
 ) -> Lock:
-    """The lock of ``kind``; a read or write takes at most ``seconds``, for both halves of a pair together."""
+    """Return the lock of ``kind``. A read or write takes at most ``seconds``, for both halves of a pair together."""
     parts = PARTS[kind]
     locks = [
         part(client, namespace, name, identity, component=component, seconds=seconds / len(parts)) for part in parts
@@ -38,12 +39,13 @@ def make_lock(
 
 
 def exclude_each_other(kind: str, other: str) -> bool:
-    """Whether locks of these kinds and one name exclude each other: they have an object in common."""
+    """Return whether locks of these kinds and of one name exclude each other: they share an object."""
     return not set(PARTS[kind]).isdisjoint(PARTS[other])
 
 
 def migration_steps(first: str, other: str) -> list[str]:
-    """The kinds by which an election moves from ``first`` to ``other``; each excludes the next."""
+    """Return the kinds by which an election moves from ``first`` to ``other``; each excludes the next."""
+    # A breadth-first search over kinds, so the way is the shortest; ``before`` leads back from each kind.
     before: dict[str, str] = {first: ""}
     for kind in (reached := [first]):
         for following in PARTS:

@@ -1,9 +1,9 @@
-"""Two locks as one, by which an election moves from one to the other: the leader holds both.
+"""Two locks used as one, with which an election moves from one to the other: the leader holds both.
 
 The pair excludes candidates that use either lock. The two locks alone need not exclude each other, so all candidates
-must use the pair before the first one moves on. Here each half is overwritten only if it is as it was when both were
-read. client-go's pair writes its second half without that check, and may lead for a moment beside a candidate that has
-just taken that half.
+must use the pair before the first one moves on. Each half is overwritten here only if it has not changed since both
+were read. client-go's pair writes its second half without that check, and may lead for a moment beside a candidate
+that has just taken that half.
 """
 
 from __future__ import annotations
@@ -13,7 +13,8 @@ from typing import Protocol
 
 from kschedweb.live.schedulers.election.elector import Lock, Record
 
-UNKNOWN = "leaderelection.k8s.io/unknown"  # client-go's holder for a lock of which only one half is held
+# client-go's UnknownLeader: the holder of a pair whose halves have different holders.
+UNKNOWN = "leaderelection.k8s.io/unknown"
 
 
 class Half(Lock, Protocol):
@@ -21,20 +22,20 @@ class Half(Lock, Protocol):
 
     @property
     def exists(self) -> bool:
-        """Whether it was there when it was last read or written."""
+        """True if the object existed when it was last read or written."""
 
 
 class MultiLock:
-    """``primary`` and ``secondary`` for the candidate ``identity``; always written in this order."""
+    """The locks ``primary`` and ``secondary`` for the candidate ``identity``; always written in this order."""
 
     def __init__(self, primary: Half, secondary: Half, identity: str) -> None:
         self._halves, self._identity = (primary, secondary), identity
 
     def get(self) -> Record | None:
-        """The record of both. If the holders differ, it names no candidate: all wait until neither is renewed.
+        """Return one record for both. With different holders it names no candidate: all wait until neither is renewed.
 
-        If one is missing the other counts. If that one names this candidate, its term is over, as with a single lock
-        that is gone: a new term may begin at once, through the half that is left.
+        If one half is missing, the other counts. If that one names this candidate, its term is over, as with a single
+        lock that was deleted: a new term may begin at once, through the remaining half.
         """
         first, second = (half.get() for half in self._halves)
         if first is None or second is None:

@@ -1,4 +1,4 @@
-"""A lock of an election that is one object of the API server. It is overwritten only as it was last read."""
+"""A lock of an election in one object of the API server. It is overwritten only if it is as it was last read."""
 
 from __future__ import annotations
 
@@ -15,13 +15,14 @@ from kschedweb.live.schedulers.writing.recorder import election_event
 
 
 class ObjectLock:
-    """The object ``namespace``/``name``. Subclasses say where the record is in it; the rest of it stays as it is.
+    """The object ``namespace``/``name``. Subclasses say where it holds the record; all else in it stays as it is.
 
-    Each call takes at most ``seconds``, less than a term, since a call may hang. ``component`` is the source of the
-    election's events.
+    Each call takes at most ``seconds``, which is less than a term, since a call may hang. ``component`` is the source
+    of the election's events.
     """
 
-    api: ClassVar[str]  # group and version
+    # Group and version, such as coordination.k8s.io/v1.
+    api: ClassVar[str]
     kind: ClassVar[str]
     resource: ClassVar[str]
 
@@ -40,19 +41,20 @@ class ObjectLock:
         root = f"/apis/{self.api}" if "/" in self.api else f"/api/{self.api}"
         self._collection = f"{root}/namespaces/{quote(namespace, safe='')}/{self.resource}"
         self._path = f"{self._collection}/{quote(name, safe='')}"
+        # The object as last read or written; its resource version guards the next write.
         self._found: Json | None = None
 
     def record_of(self, lock_object: Json) -> Record:
-        """The record that the object holds."""
+        """Return the record that the object holds."""
         raise NotImplementedError
 
     def with_record(self, lock_object: Json, record: Record) -> Json:
-        """The object with its record replaced by ``record``."""
+        """Return the object with its record replaced by ``record``."""
         raise NotImplementedError
 
     @property
     def exists(self) -> bool:
-        """Whether the object was there when it was last read or written."""
+        """True if the object existed when it was last read or written."""
         return self._found is not None
 
     def get(self) -> Record | None:
@@ -74,7 +76,7 @@ class ObjectLock:
         self._found = self._read_answer(answer)
 
     def update(self, record: Record) -> None:
-        """Send the resource version too, so that the server refuses the write if anything changed meanwhile."""
+        """Write the object with the resource version that was read, so that the server refuses it after a change."""
         if self._found is None:
             raise ClusterError(f"The {self.kind} was not read yet.")
         self._found = self._read_answer(

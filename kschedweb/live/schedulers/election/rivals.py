@@ -1,4 +1,4 @@
-"""Processes that could lead a live scheduler beside the one that does: those that take part by another lock."""
+"""Rivals: processes that take part by another lock, and so could lead a live scheduler beside its leader."""
 
 from __future__ import annotations
 
@@ -18,14 +18,15 @@ if TYPE_CHECKING:
 
     from kschedweb.live.schedulers.models import LiveScheduler
 
-FORGOTTEN = timedelta(minutes=10)  # rows of processes that fell silent are kept for so long
+# Rows of processes that fell silent count for so long. A hung process can wake up and still believe that it leads.
+FORGOTTEN = timedelta(minutes=10)
 SILENT = "A process that fell silent counts for 10 minutes more."
 
 
 def check_change(live: LiveScheduler, before: str) -> None:
-    """Raise Conflict where a process that took part lately is not kept out by the lock of ``live``.
+    """Raise Conflict if the lock of ``live`` does not exclude a process that took part lately.
 
-    ``before`` is the election that ``live`` had until now.
+    ``before`` is the election of ``live`` until now.
     """
     election = election_of(live)
     for rival in find_rivals(live):
@@ -42,9 +43,9 @@ def check_change(live: LiveScheduler, before: str) -> None:
 
 
 def check_silent(live: LiveScheduler) -> None:
-    """Raise Conflict where ``live`` is to be elected anew while a process fell silent that may still lead.
+    """Raise Conflict if ``live`` gets a new election while a silent process may still lead.
 
-    All others give their lock back before anybody takes another: ``services.candidate_join``.
+    Processes that are alive give their lock back before anybody takes another one: see ``services.candidate_join``.
     """
     silent = find_rivals(live).filter(heartbeat__lt=Now() - ALIVE).first()
     if silent is not None:
@@ -52,7 +53,7 @@ def check_silent(live: LiveScheduler) -> None:
 
 
 def find_rivals(live: LiveScheduler) -> QuerySet[Candidate]:
-    """Processes that took part lately by a lock that does not keep out who leads by the one of ``live``."""
+    """Return the processes that took part lately by a lock that does not exclude the leader by the lock of ``live``."""
     election = election_of(live)
     if not election:
         return Candidate.objects.none()
@@ -70,7 +71,7 @@ def _describe_rivalry(rival: Candidate, election: str) -> str:
 
 
 def describe_awaited(live: LiveScheduler, identity: str) -> str:
-    """For whom ``services.candidate_join`` has ``identity`` wait, as a sentence; "" for nobody."""
+    """Return the sentence that says for which process ``services.candidate_join`` lets ``identity`` wait, or ""."""
     first = find_rivals(live).exclude(identity=identity).first()
     return (
         f"{_describe_rivalry(first, election_of(live))} This process waits until it has ended. {SILENT}"

@@ -1,8 +1,8 @@
-"""What a live scheduler's election uses: kind, place and durations of its lock, and who says so.
+"""The terms of a live scheduler's election: kind, place and durations of its lock, and the source of each.
 
 A setting of the live scheduler wins, then the site's (``KSCHEDWEB_LEASE_SECONDS``), then ``leaderElection`` of the
-policy's revision, then the default. The default name is kschedweb's own: a policy that names no lock must not keep the
-cluster's own kube-scheduler from leading.
+policy's revision, then the default. The default name is kschedweb's own, because a policy that names no lock must not
+keep the cluster's own kube-scheduler from leading.
 """
 
 from __future__ import annotations
@@ -31,9 +31,10 @@ from kschedweb.web.errors import ApplicationError
 if TYPE_CHECKING:
     from kschedweb.policies.models import Revision
 
+# Names as apimachinery's validation accepts them: DNS-1123 subdomain and label.
 SUBDOMAIN = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
 LABEL = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?")
-# Name in the policy -> the column of the live scheduler that wins.
+# Maps a name in the policy to the column of the live scheduler that wins over it.
 COLUMNS = {"resourceLock": "lock", "resourceNamespace": "lease_namespace", "resourceName": "lease_name"}
 DURATIONS = {"leaseDuration": LEASE_SECONDS, "renewDeadline": RENEW_SECONDS, "retryPeriod": RETRY_SECONDS}
 
@@ -49,11 +50,14 @@ class SettingSource(models.TextChoices):
 
 @dataclass(frozen=True)
 class ElectionSetting:
-    """A field of ``leaderElection``: the value in use, who says so, and what the policy says in vain ("": nothing)."""
+    """A field of ``leaderElection``: the value in use and its source."""
 
     name: str
+    # As text, durations in Go's notation.
     value: str
+    # A value of ``SettingSource``.
     source: str
+    # The policy's value where another one wins; "" where the policy names none or the same.
     overruled: str = ""
 
     @property
@@ -63,11 +67,12 @@ class ElectionSetting:
 
 @dataclass(frozen=True)
 class ElectionTerms:
-    """By what a leader is elected; ``lease``, ``renew`` and ``retry`` are seconds."""
+    """The lock by which a leader is elected, and its durations."""
 
     lock: str
     namespace: str
     name: str
+    # The durations are seconds.
     lease: float
     renew: float
     retry: float
@@ -83,12 +88,13 @@ class ElectionTerms:
 
     @property
     def title(self) -> str:
-        """Such as ``leases kube-system/kschedweb-batch``; of equal titles only one leads."""
+        """Return a title such as ``leases kube-system/kschedweb-batch``; of equal titles only one leads."""
         return f"{self.lock} {self.place}"
 
     @property
     def problem(self) -> str:
-        """Why nobody could be elected by it, "" where one can; begins with the path of the field."""
+        """Return why nobody could be elected by these terms, beginning with the path of the field; "" if one can."""
+        # The pattern and the greatest length of each name, as the API server validates them.
         for field, value, pattern, longest in (
             ("resourceNamespace", self.namespace, LABEL, 63),
             ("resourceName", self.name, SUBDOMAIN, 253),
@@ -108,12 +114,12 @@ class ElectionTerms:
         return ""
 
     def to_list(self) -> list[dict[str, Any]]:
-        """The settings as plain data for REST."""
+        """Return the settings as plain data for REST."""
         return [asdict(setting) for setting in self.settings]
 
 
 def terms_of(live: LiveScheduler, revision: Revision | None = None) -> ElectionTerms:
-    """By what the leader of ``live`` is elected under ``revision``, by default the one that it runs."""
+    """Return the terms of the election of ``live`` under ``revision``, by default the one that it runs."""
     policy_terms = _policy_election(live, revision or revision_in_force(live))
     defaults = {
         "resourceLock": LEASES,
@@ -122,7 +128,7 @@ def terms_of(live: LiveScheduler, revision: Revision | None = None) -> ElectionT
         **{name: f"{value:g}s" for name, value in DURATIONS.items()},
     }
     site = {name: f"{settings.LEASE_SECONDS * value / LEASE_SECONDS:g}s" for name, value in DURATIONS.items()}
-    # Several processes may host a live scheduler: one that binds without being elected would not be the only one.
+    # Several processes may host a live scheduler, and each would bind pods without an election: it cannot be off.
     used_settings = [
         ElectionSetting(
             "leaderElect", "true", SettingSource.SITE, "false" if policy_terms.get("leaderElect") is False else ""
@@ -130,6 +136,7 @@ def terms_of(live: LiveScheduler, revision: Revision | None = None) -> ElectionT
     ]
     for name, default in defaults.items():
         own_value = getattr(live, COLUMNS[name]) if name in COLUMNS else ""
+        # The first value that is set wins.
         wins = [
             (own_value, SettingSource.SCHEDULER),
             (site.get(name, "") if settings.LEASE_SECONDS else "", SettingSource.SITE),
@@ -146,12 +153,12 @@ def terms_of(live: LiveScheduler, revision: Revision | None = None) -> ElectionT
 
 
 def election_of(live: LiveScheduler) -> str:
-    """``terms_of(live).title``; "" in a mode that elects nobody."""
+    """Return ``terms_of(live).title``; "" in a mode without an election."""
     return terms_of(live).title if live.mode == Mode.SCHEDULING else ""
 
 
 def _policy_election(live: LiveScheduler, revision: Revision) -> dict[str, Any]:
-    """What the revision's document says under leaderElection; nothing where it cannot run."""
+    """Return the revision's ``leaderElection``; nothing if its document cannot run."""
     try:
         return load_configuration(revision, live.cluster.server_version).leader_election
     except (ValueError, ApplicationError):

@@ -1,4 +1,4 @@
-"""Compares what a run knows with the cluster, on SIGUSR2, like kube-scheduler's cache debugger."""
+"""Compare the state that a run holds with the cluster on SIGUSR2, as kube-scheduler's cache debugger does."""
 
 from __future__ import annotations
 
@@ -21,23 +21,26 @@ if TYPE_CHECKING:
 
 logger = structlog.get_logger(__name__)
 
-TRIES, PAUSE = 5, 1.0  # seconds: a difference that is still there after these tries is no delay of the watches
-ANSWERS_WITHIN = 10.0  # seconds
+# A difference that is still there after these tries, so many seconds apart, is no mere delay of the watches.
+TRIES, PAUSE = 5, 1.0
+# Seconds within which the loop must answer.
+ANSWERS_WITHIN = 10.0
+# Differences that are listed in the report; the count tells all.
 MOST_TOLD = 20
 
 
 @dataclass(frozen=True)
 class CompareRequest:
-    """Asks the loop to compare ``fresh`` with what is known, and to put the result into ``answer``."""
+    """A request to the loop: compare ``fresh`` with the state that it holds, and put the result into ``answer``."""
 
     fresh: FreshListing
     answer: queue.SimpleQueue[CacheComparison] = field(default_factory=queue.SimpleQueue)
 
 
 class Comparer:
-    """Lists nodes and pods in a thread, and has the loop compare them; ``put`` sends to the loop.
+    """Lists nodes and pods in a thread, and lets the loop compare them; ``put`` sends to the loop.
 
-    A list may be a little older or newer than what is known. So a difference counts only if each of five lists, a
+    A list may be a little older or newer than the loop's state. So a difference counts only if each of five lists, a
     second apart, shows it.
     """
 
@@ -45,11 +48,11 @@ class Comparer:
         self._scheduler, self._open, self._put = scheduler, open_client, put
         self._thread = threading.Thread()
         self._ended = threading.Event()
-        # As Candidate.comparison has it; empty before the first one.
+        # The value of Candidate.comparison; empty before the first comparison.
         self.result: dict[str, Any] = {}
 
     def start_comparison(self) -> None:
-        """Start a comparison, unless one is under way; it replaces ``result``."""
+        """Start a comparison that replaces ``result``, unless one is under way."""
         if not self._thread.is_alive():
             self._thread = threading.Thread(target=self._run, name="live-comparer", daemon=True)
             self._thread.start()
@@ -64,6 +67,7 @@ class Comparer:
             problem = ""
             try:
                 before, comparison = comparison, self._compare_once()
+                # Keep only differences that every list so far has shown.
                 lasting_keys = (
                     comparison.differences if before is None else lasting.keys() & comparison.differences.keys()
                 )
@@ -100,7 +104,7 @@ class Comparer:
 
 
 def _list_all(client: Client, kind: str) -> list[dict[str, Any]]:
-    """List from the API server's store, not its cache: the request names no resource version."""
+    """Return all objects of ``kind`` from etcd, not the API server's cache: the request names no resource version."""
     selection: dict[str, Any] = {"fieldSelector": selector} if (selector := FIELD_SELECTORS.get(kind)) else {}
     items = [item for page in client.pages(BY_NAME[kind].path, **selection) for item in page.items]
     return [reduce_object(item) for item in items if isinstance(item, dict)]

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 class Connection:
     """All parts of one run that talk to the API server. Raises ApplicationError if the cluster may not be contacted.
 
-    Writing and the lock have clients of their own: a renewal never waits behind a thousand bindings.
+    Writing and the lock have separate clients, so that a renewal never waits behind a thousand bindings.
     """
 
     def __init__(self, row: LiveScheduler, identity: str) -> None:
@@ -44,6 +44,7 @@ class Connection:
             terms.name,
             identity,
             component=row.scheduler_name,
+            # A third of the renew deadline: even two calls that hang leave time for a third one.
             seconds=terms.renew / 3,
         )
         self.elector = Elector(lock, identity, lease=terms.lease, renew=terms.renew, retry=terms.retry, after=row.epoch)
@@ -52,7 +53,7 @@ class Connection:
         self.reflectors: dict[str, Reflector] = {}
 
     def client(self) -> Client:
-        """A further client of the cluster."""
+        """Return a further client of the cluster."""
         return self._opener.open(self._identity)
 
     def start(self, sink: Callable[[object], None]) -> None:
@@ -70,17 +71,18 @@ class Connection:
             self.pods,
             leading=leading,
             limit=limit_of(self._row.qps, self._row.burst),
+            # Below the renew deadline: a binding that was sent while leading has its answer before the term can end.
             call_seconds=min(CALL_SECONDS, 0.8 * self._renew),
         )
 
     def resign(self, seconds: float) -> None:
-        """Give the lock back, so that nobody has to wait until it runs out."""
+        """Give the lock back, so that no process has to wait until it expires."""
         self._resign.set()
         if self._election.ident:
             self._election.join(seconds)
 
     def close(self, seconds: float) -> None:
-        """Stop everything that talks to the server; wait for each part at most ``seconds``."""
+        """Stop everything that talks to the server; wait at most ``seconds`` for each part."""
         for reflector in self.reflectors.values():
             reflector.end()
         self.recorder.close(seconds)
@@ -89,10 +91,10 @@ class Connection:
             client.close()
 
     def watches(self) -> dict[str, dict[str, Any]]:
-        """How each kind is followed."""
+        """Return the state of the watch of each kind."""
         return {kind: reflector.state for kind, reflector in list(self.reflectors.items())}
 
 
 def limit_of(qps: int, burst: int) -> TokenBucket | None:
-    """The limit of a client, ``None`` for none."""
+    """Return the rate limit of a client, None for no limit (QPS 0)."""
     return TokenBucket(qps, burst) if qps else None

@@ -1,4 +1,4 @@
-"""A live run's figures: pods a second, latencies, how both changed over the last minutes, the last error."""
+"""The figures of a live run: pods per second, latencies, their course over the last minutes, the last error."""
 
 from __future__ import annotations
 
@@ -10,13 +10,16 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from kschedweb.engine.live import QueueDepths
 
-RATE_OVER = 10.0  # seconds
+# Seconds over which the rate is averaged.
+RATE_OVER = 10.0
+# Latencies of which the quantiles are computed: the last ones.
 LATENCIES = 1000
-HISTORY_EVERY, HISTORY = 5.0, 180  # seconds, entries: a quarter of an hour
+# Seconds between entries of the history, and entries that are held: a quarter of an hour.
+HISTORY_EVERY, HISTORY = 5.0, 180
 
 
 class RunFigures:
-    """Written by the run's own thread, read by its host."""
+    """Figures written by the run's own thread and read by its host."""
 
     def __init__(self) -> None:
         self.bound = 0
@@ -28,7 +31,7 @@ class RunFigures:
         self._lock = threading.Lock()
 
     def pod_bound(self, latency: float | None, now: float, waited: float | None = None) -> None:
-        """``latency`` is without the seconds ``waited`` for people, ``None`` where none were asked."""
+        """Count a bound pod. ``latency`` excludes the seconds ``waited`` for people, None if none were asked."""
         with self._lock:
             self.bound += 1
             self._bound_at.append(now)
@@ -41,21 +44,21 @@ class RunFigures:
         self.error, self.error_at = error[:500], now
 
     def rate(self, now: float) -> float:
-        """Pods bound a second over the last seconds."""
+        """Return the pods bound per second over the last seconds."""
         with self._lock:
             while self._bound_at and self._bound_at[0] < now - RATE_OVER:
                 self._bound_at.popleft()
             return len(self._bound_at) / RATE_OVER
 
     def latency(self) -> dict[str, float]:
-        """Seconds from a pod's creation to its binding, without waits for people; the median of these is ``people``."""
+        """Return quantiles of the seconds from creation to binding; waits for people count apart, as ``people``."""
         with self._lock:
             latencies, answers = sorted(self._latencies), sorted(self._answers)
         figures = {"p50": quantile(latencies, 0.5), "p99": quantile(latencies, 0.99)} if latencies else {}
         return figures | ({"people": quantile(answers, 0.5)} if answers else {})
 
     def remember_figures(self, depths: QueueDepths, now: float) -> None:
-        """Remember the present figures, every few seconds."""
+        """Add the present figures to the history, every few seconds."""
         if self.history and now - (self.history[-1][0] or 0.0) < HISTORY_EVERY:
             return
         queues = (depths.active, depths.backoff, depths.unschedulable, depths.gated, depths.waiting)
@@ -63,10 +66,10 @@ class RunFigures:
 
 
 def quantile(ordered: Sequence[float], share: float) -> float:
-    """The quantile ``share`` of the ``ordered`` values: always one of them."""
+    """Return the quantile ``share`` of the ``ordered`` values, which is always one of them."""
     return round(ordered[min(len(ordered) - 1, int(share * len(ordered)))], 4)
 
 
 def depths_of(depths: QueueDepths) -> dict[str, Any]:
-    """The depths as plain data, by name."""
+    """Return the depths as plain data, by name."""
     return {name: getattr(depths, name) for name in depths.__slots__}

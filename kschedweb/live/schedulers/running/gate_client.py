@@ -1,4 +1,4 @@
-"""A live run's thread for the approval gate: it stores requests and looks for answers.
+"""A live run's thread for the approval gate: it stores requests and polls for answers.
 
 The loop never waits for the database. A pod whose request cannot be stored yet waits, as if nobody had answered.
 """
@@ -26,24 +26,28 @@ if TYPE_CHECKING:
 
 logger = structlog.get_logger(__name__)
 
-LOOK_INTERVAL = 0.5  # seconds between looks for answers
-LONGEST_WAIT = 5.0  # seconds between tries while the database is away
-AWAY = (OperationalError, InterfaceError)  # the database does not answer, which passes
+# Seconds between two polls for answers.
+LOOK_INTERVAL = 0.5
+# Seconds between two tries while the database does not answer.
+LONGEST_WAIT = 5.0
+# Errors of a database that does not answer, which passes.
+AWAY = (OperationalError, InterfaceError)
 
 
 @dataclass(frozen=True)
 class RequestStored:
-    """The request of a held pod is stored; or it cannot be, and ``problem`` says why."""
+    """The request of a held pod was stored, or could not be stored."""
 
     term: int
     uid: str
     plugin: str
+    # Why it could not be stored, "" if it was.
     problem: str = ""
 
 
 @dataclass(frozen=True)
 class RequestsListed:
-    """The stored requests that have not ended."""
+    """The stored requests that are still open."""
 
     term: int
     requests: Sequence[HeldRequest]
@@ -51,13 +55,15 @@ class RequestsListed:
 
 @dataclass(frozen=True)
 class RequestsDecided:
+    """The stored requests that were decided and not carried out yet."""
+
     term: int
     answers: Sequence[Decided]
 
 
 @dataclass(frozen=True)
 class BindPermission:
-    """Whether an approved pod may be bound now."""
+    """The gate's answer whether an approved pod may be bound now."""
 
     term: int
     uid: str
@@ -68,12 +74,14 @@ Ask = Callable[[], None]
 
 
 class GateClient:
-    """Calls the gate for one live run, in the order in which calls are queued; answers go to ``sink``."""
+    """Calls the gate for one live run, in the order in which calls are queued. Answers go to ``sink``."""
 
     def __init__(self, scheduler: LiveScheduler, revision: int, sink: Callable[[object], None]) -> None:
         self.scheduler, self.revision, self._sink = scheduler, revision, sink
-        self.away = False  # whether the database did not answer the last time
-        self.term = 0  # of the term whose answers are looked for; 0: none
+        # True if the database did not answer the last time.
+        self.away = False
+        # The term whose answers are polled for; 0 for none.
+        self.term = 0
         self._asks: queue.SimpleQueue[Ask] = queue.SimpleQueue()
         self._ended = threading.Event()
         self._wake = threading.Event()
@@ -83,22 +91,23 @@ class GateClient:
         self._thread.start()
 
     def stop(self, seconds: float) -> None:
-        """Make the queued calls, for at most ``seconds``."""
+        """Make the queued calls for at most ``seconds``, then end the thread."""
         self._ended.set()
         self._wake.set()
         if self._thread.ident:
             self._thread.join(seconds)
 
     def open(self, term: int) -> None:
-        """Ask for all requests that have not ended."""
+        """Request all requests that are still open."""
         self._queue_ask(lambda: self._sink(RequestsListed(term, get_gate().open(self.scheduler))))
 
     def hold(self, intent: HoldPod, *, term: int, epoch: int) -> None:
         """Store the request of a held pod."""
 
         def store_request() -> None:
+            # Another process leads by now, and decides about this pod itself.
             if term != self.term:
-                return  # another leads, and decides about this pod itself
+                return
             try:
                 get_gate().store_request(
                     scheduler=self.scheduler,
@@ -125,7 +134,7 @@ class GateClient:
         self._queue_ask(store_request)
 
     def may_bind(self, uid: str, request_id: str, *, term: int, epoch: int) -> None:
-        """Ask whether an approved pod may be bound by the leader of ``epoch``."""
+        """Ask the gate whether the leader of ``epoch`` may bind an approved pod."""
 
         def ask_gate() -> None:
             if term == self.term:
@@ -152,6 +161,7 @@ class GateClient:
             try:
                 connections.drop_stale_connection()
                 while pending is not None or not self._asks.empty():
+                    # A call stays pending until it succeeds, so one that meets a database failure is made again.
                     pending = pending or self._asks.get_nowait()
                     self._call_gate(pending)
                     pending = None
@@ -169,7 +179,7 @@ class GateClient:
 
     @staticmethod
     def _call_gate(ask: Ask) -> None:
-        """Make one call. If it fails for another reason than the database it would fail again: log it and go on."""
+        """Make one call. A failure other than the database's would only repeat itself: it is logged and passed over."""
         try:
             ask()
         except AWAY:

@@ -1,7 +1,7 @@
-"""The gate that allows held pods to be bound. The app approvals registers one when it is ready.
+"""The gate that allows held pods to be bound. The app ``approvals`` registers one when it is ready.
 
-A plugin of ``holds`` lets a pod wait at Permit. The live run then has the gate store a request. It binds the pod only
-after the gate has allowed it and ``may_bind`` has said yes for this leader.
+A plugin listed in ``holds`` lets a pod wait at Permit. The live run then asks the gate to store a request. It binds
+the pod only after the gate has allowed it and ``may_bind`` has agreed for this leader.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ if TYPE_CHECKING:
     from kschedweb.engine.live import Decision, PodRef
     from kschedweb.live.schedulers.models import LiveScheduler
 
-# "rejected": the denial (or the expiry) has taken effect, and is in the pod's event.
+# "rejected": the denial (or the expiry) has taken effect and stands in the pod's event.
 Ended = Literal["bound", "failed", "superseded", "rejected"]
 
 
 @dataclass(frozen=True)
 class HeldRequest:
-    """A stored request for a pod that is not bound yet: its reservation is to be restored after a start."""
+    """A stored request for a pod that is not bound yet. A run restores its reservation after a start."""
 
     request_id: str
     uid: str
@@ -28,25 +28,29 @@ class HeldRequest:
     name: str
     node: str
     plugin: str
-    asked_at: float  # seconds of the epoch
-    expires_at: float  # seconds of the epoch
+    # Seconds of the epoch.
+    asked_at: float
+    # Seconds of the epoch.
+    expires_at: float
     decision_id: str
 
 
 @dataclass(frozen=True)
 class Decided:
-    """What people (or the time) decided about a stored request."""
+    """The decision of people, or an expiry, about a stored request."""
 
     request_id: str
     uid: str
     plugin: str
     verdict: Literal["allow", "reject"]
-    reason: str  # as the pod's event says it
-    expired: bool = False  # nobody decided in time
+    # In the words of the pod's event.
+    reason: str
+    # True if nobody decided in time.
+    expired: bool = False
 
 
 class ApprovalGate(Protocol):
-    """Every method may be called again with the same arguments, by another process after a crash."""
+    """The interface to the approvals. Every method may be called again with the same arguments after a crash."""
 
     def store_request(
         self,
@@ -62,28 +66,28 @@ class ApprovalGate(Protocol):
         epoch: int,
         revision: int,
     ) -> None:
-        """Store the request, made under this revision of the policy; it is durable when this returns.
+        """Store a request made under this revision of the policy. It is durable when this returns.
 
-        Where people have denied the same before, it is ``decided`` at once.
+        If people have denied the same before, it is ``decided`` at once.
         """
 
     def open(self, scheduler: LiveScheduler) -> Sequence[HeldRequest]:
-        """The requests that have not ended: waiting, approved, being bound, or denied before the pod was told."""
+        """Return the open requests: waiting, approved, being bound, or denied before the pod's event was written."""
 
     def decided(self, scheduler: LiveScheduler) -> Sequence[Decided]:
-        """The requests that were decided and have not ended; called four times a second. Expired ones are decided here.
+        """Return the requests that were decided and are still open. Called twice a second; it also expires requests.
 
-        A request is listed until ``ended`` says that it was carried out, also one that an earlier leader was binding.
+        A request is listed until ``ended`` reports its outcome, even one that an earlier leader was binding.
         """
 
     def may_bind(self, *, request_id: str, epoch: int) -> bool:
-        """Whether the leader of ``epoch`` may bind the pod now: the request turns from approved to being bound.
+        """Return whether the leader of ``epoch`` may bind the pod now; the request turns from approved to being bound.
 
-        It may also be taken over from the leader of an earlier epoch, which then may not bind any more.
+        It may also be taken over from the leader of an earlier epoch, which then may not bind it any more.
         """
 
     def ended(self, *, scheduler: LiveScheduler, uid: str, state: Ended, reason: str, epoch: int) -> None:
-        """Note how the open request for the pod ended."""
+        """Record how the open request for the pod ended."""
 
 
 class NobodyToAsk(Exception):
@@ -91,7 +95,7 @@ class NobodyToAsk(Exception):
 
 
 class ClosedGate:
-    """The gate if no app registers one: no pod that needs approval is bound."""
+    """The gate of an installation without approvals: no pod that needs approval is bound."""
 
     def store_request(self, **_: Any) -> None:
         raise NobodyToAsk("this installation has no approvals")
@@ -106,7 +110,7 @@ class ClosedGate:
         return False
 
     def ended(self, **_: Any) -> None:
-        """Nothing was asked, so nothing ends."""
+        """Do nothing: no request was made, so none ends."""
 
 
 _gate: list[ApprovalGate] = []
@@ -118,5 +122,5 @@ def register_gate(gate: ApprovalGate) -> None:
 
 
 def get_gate() -> ApprovalGate:
-    """The registered gate."""
+    """Return the registered gate."""
     return _gate[0] if _gate else ClosedGate()

@@ -1,4 +1,4 @@
-"""Held pods: the stored request of each, and what happens on its answer. Used by the run's own thread only."""
+"""Held pods: the stored request of each, and the effect of its answer. Used by the run's own thread only."""
 
 from __future__ import annotations
 
@@ -27,26 +27,31 @@ logger = structlog.get_logger(__name__)
 
 ELSEWHERE = "the pod was bound to {} by another scheduler"
 NOT_IN_FORCE = "the approval is not in force any more"
-ASK_AGAIN = 1.0  # seconds between reads of the stored requests, if an answer names an unknown one
+# Seconds between two reads of the stored requests, if an answer names an unknown one.
+ASK_AGAIN = 1.0
 
 
 @dataclass
 class Requests:
-    """The held pods of one term. ``restored``: all pods held before are held again, so other pods may be tried."""
+    """The held pods of one term."""
 
     loop: LiveLoop
     asker: GateClient
     ledger: Ledger
     term: int = 0
     epoch: int = 0
+    # True once all pods held before this term are held again: other pods may be tried only then.
     restored: bool = False
-    _held_uids: set[str] = field(default_factory=set)  # uids
-    _binding: dict[str, BindPod] = field(default_factory=dict)  # uid -> what is bound once it is permitted
-    _allowed: dict[str, str] = field(default_factory=dict)  # uid -> the request of a pod that waits for others, too
+    _held_uids: set[str] = field(default_factory=set)
+    # By uid: bindings that wait for the gate's permission.
+    _binding: dict[str, BindPod] = field(default_factory=dict)
+    # By uid: requests that people allowed while the pod still waits at Permit for other plugins.
+    _allowed: dict[str, str] = field(default_factory=dict)
+    # When the open requests were last read.
     _asked_at: float = 0.0
 
     def begin_term(self, term: int, epoch: int, now: float) -> None:
-        """A term begins. No pod is tried before the open requests are known."""
+        """Begin a term. No pod is tried before the open requests are known."""
         self.term, self.epoch, self.restored, self._asked_at = term, epoch, False, now
         self._held_uids.clear()
         self._binding.clear()
@@ -55,26 +60,26 @@ class Requests:
         self.asker.open(term)
 
     def end_term(self) -> None:
-        """The term is over."""
+        """End the term. The stored requests stay open for the next leader."""
         self.asker.term, self.restored = 0, False
         self._held_uids.clear()
         self._binding.clear()
         self._allowed.clear()
 
     def hold_pod(self, intent: HoldPod) -> None:
-        """The loop holds a pod: have its request stored."""
+        """Have the request of a pod stored that the loop holds."""
         self._held_uids.add(intent.pod.uid)
         self.asker.hold(intent, term=self.term, epoch=self.epoch)
 
     def handle_stored(self, news: RequestStored, now: float) -> list[Intent]:
-        """Reject the pod if its request cannot be stored, since nobody could answer it."""
+        """Reject the pod if its request could not be stored, since nobody could answer it."""
         if not news.problem or news.uid not in self._held_uids:
             return []
         self._held_uids.discard(news.uid)
         return self.loop.reject_pod(news.uid, news.plugin, news.problem, now)
 
     def handle_opened(self, news: RequestsListed, now: float) -> list[Intent]:
-        """Hold again what was held before."""
+        """Hold the pods of all open requests again."""
         intents: list[Intent] = []
         for request in news.requests:
             if request.uid not in self._held_uids:
@@ -96,7 +101,7 @@ class Requests:
         return intents
 
     def _bound_before(self, request: HeldRequest, node: str, now: float) -> None:
-        """The pod is bound already: by an earlier leader that could not note it, or by another scheduler."""
+        """End the request of a pod that an earlier leader bound without noting it, or that another scheduler bound."""
         if node == request.node:
             self.ledger.note_ended(request.uid, Result.BOUND, "", now)
             self.asker.note_ended(request.uid, "bound", "", self.epoch)
@@ -106,7 +111,7 @@ class Requests:
             self.asker.note_ended(request.uid, "superseded", why, self.epoch)
 
     def handle_answered(self, news: RequestsDecided, now: float) -> list[Intent]:
-        """Carry out what people decided."""
+        """Carry out the decisions of people."""
         intents: list[Intent] = []
         for answer in news.answers:
             if answer.uid in self._binding:
@@ -120,7 +125,7 @@ class Requests:
         return intents
 
     def _look_again(self, now: float) -> None:
-        """An answer is about an unknown request: an earlier leader stored it after this one began. Read them again."""
+        """Read the open requests again: an earlier leader stored this one after the present term had begun."""
         if now - self._asked_at >= ASK_AGAIN:
             self._asked_at = now
             self.asker.open(self.term)
@@ -132,7 +137,7 @@ class Requests:
         return [intent for intent in intents if not (isinstance(intent, BindPod) and self.binds_later(intent))]
 
     def binds_later(self, intent: BindPod) -> bool:
-        """Whether people allowed the pod, so that the gate is asked before it is bound."""
+        """Return whether people allowed the pod. If so, ask the gate; the pod is bound after its permission."""
         request = self._allowed.pop(intent.pod.uid, "")
         if request:
             self._binding[intent.pod.uid] = intent
@@ -148,7 +153,7 @@ class Requests:
         return intents
 
     def handle_permission(self, news: BindPermission, now: float) -> tuple[BindPod | None, list[Intent]]:
-        """The binding that may be written now, or what follows from its refusal."""
+        """Return the binding that may be written now, or the intents that follow from a refusal."""
         bind = self._binding.get(news.uid)
         if bind is None:
             return None, []
@@ -167,7 +172,7 @@ class Requests:
             self.asker.note_ended(uid, "failed", message, self.epoch)
 
     def handle_superseded(self, intent: Superseded, now: float) -> None:
-        """The loop holds the pod no more."""
+        """End the request of a pod that the loop no longer holds."""
         self._drop_pod(intent.pod.uid)
         pod = self.loop.find_pod(intent.pod.uid)
         if pod is not None and pod.node_name:

@@ -1,7 +1,7 @@
-"""Hosts live schedulers in this process: reads their rows, starts and stops their runs, reports on them.
+"""Host live schedulers in this process: read their rows, start and stop their runs, report their state.
 
 In a scaled-out installation the host is a step of each Celery worker that serves the queue ``scheduler``. In an
-embedded one it is a thread. It needs no messages: it reads from rows, twice a second, what people asked for.
+embedded one it is a thread. It needs no messages: it reads the rows twice a second and finds people's orders there.
 """
 
 from __future__ import annotations
@@ -39,36 +39,50 @@ if TYPE_CHECKING:
 
 logger = structlog.get_logger(__name__)
 
-CLAIMED = frozenset({Mode.SHADOW})  # modes that one process runs by a claim in the row
-QUEUE = "scheduler"  # of the Celery workers that host
-LOOK_INTERVAL = 0.5  # seconds between looks at the rows
+# In these modes one process runs a scheduler by a claim in its row; in others a lock in the cluster decides.
+CLAIMED = frozenset({Mode.SHADOW})
+# The queue of the Celery workers that host.
+QUEUE = "scheduler"
+# All in seconds: between two reads of the rows, between two heartbeats, and so on.
+LOOK_INTERVAL = 0.5
 BEAT_EVERY = 1.0
+
 CLAIM_EVERY, IDLE_BEAT_EVERY = 2.0, 5.0
 REFRESH_EVERY = 2.0
-HANGS, GIVES_UP = 15.0, 60.0  # seconds without a round: the lease is handed over; the process ends
-FIRST_REST, LONGEST_REST = 1.0, 30.0  # seconds until a run that failed is begun again
+# Seconds without a turn of the loop after which the lease is handed over, and after which the process ends.
+HANGS, GIVES_UP = 15.0, 60.0
+# Seconds before a failed run is started again; they double with each failure.
+FIRST_REST, LONGEST_REST = 1.0, 30.0
+# Kubernetes kills a pod 30 s after SIGTERM: stopping takes far less, so that the lock is given back.
 STOP_SECONDS = 8.0
 
 
 @dataclass
 class HostedScheduler:
-    """A live scheduler that this process hosts, or would if it could."""
+    """A live scheduler that this process hosts, or tries to host."""
 
     row: LiveScheduler
-    key: tuple[Any, ...]  # of the settings it runs with: new settings need a new run
+    # The settings of the run: new settings need a new run.
+    key: tuple[Any, ...]
     started_at: Any = field(default_factory=timezone.now)
     run: HostedRun | None = None
-    idle: bool = False  # it joined, and in its mode nothing runs here
-    claimed_at: float = -math.inf  # monotonic
-    beat_at: float = -math.inf  # monotonic
+    # True if this process has joined and the mode needs no run here.
+    idle: bool = False
+    # These times are monotonic seconds.
+    claimed_at: float = -math.inf
+    beat_at: float = -math.inf
+
+    # Why the last start or run failed, "" if it did not.
     error: str = ""
     failures: int = 0
-    again_at: float = 0.0  # monotonic
-    figures: str = ""  # version of the watermarks that it knows
+    # Monotonic seconds: no new try before.
+    again_at: float = 0.0
+    # The version of the watermarks that the run has.
+    figures: str = ""
 
 
 class Host:
-    """``fatal`` is called if a run hangs for good and only a new process helps."""
+    """The host of this process. ``fatal`` is called if a run hangs for good and only a new process helps."""
 
     def __init__(self, *, fatal: Callable[[], None] | None = None) -> None:
         self._uuid = uuid.uuid4()
@@ -79,9 +93,9 @@ class Host:
         self._thread = threading.Thread(target=self._run, name="live-host", daemon=True)
 
     def identity_of(self, row: LiveScheduler) -> str:
-        """As who this process takes part in the election of ``row``.
+        """Return the identity of this process in the election of ``row``.
 
-        Live schedulers whose policies name the same lock are candidates beside each other, in one process too.
+        Live schedulers whose policies name the same lock are rivals, even in one process, so each has its own identity.
         """
         return f"{socket.gethostname()}_{os.getpid()}_{uuid.uuid5(self._uuid, str(row.pk))}"
 
@@ -92,7 +106,8 @@ class Host:
         self._thread.start()
 
     def listen_for_signal(self) -> None:
-        """From now on SIGUSR2 has every run compare what it knows with a fresh list, as in kube-scheduler."""
+        """Make SIGUSR2 compare each run's state with a fresh list from now on, as in kube-scheduler."""
+        # Python allows signal handlers only to be set in the main thread.
         if threading.current_thread() is threading.main_thread():
             signal.signal(signal.SIGUSR2, lambda *_: self._compare.set())
 
@@ -111,7 +126,7 @@ class Host:
                 connections.return_connection()
                 away = False
             except Exception:
-                # The runs go on with the settings they have until the database is back.
+                # The runs go on with their present settings until the database answers again.
                 if not away:
                     logger.warning("live_host_waits", exc_info=True)
                 away = True
@@ -153,7 +168,7 @@ class Host:
                     hosted.run.compare()
 
     def _may_run(self, hosted: HostedScheduler, row: LiveScheduler) -> bool:
-        """Whether this process may run it. With a leader lock every process may, otherwise only one."""
+        """Return whether this process may run it. With a leader lock every process may, otherwise one by a claim."""
         now, identity = time.monotonic(), self.identity_of(row)
         if row.mode not in CLAIMED or (row.holder == identity and now < hosted.claimed_at + CLAIM_EVERY):
             return True
@@ -167,7 +182,7 @@ class Host:
             run.stop()
 
     def _keep_running(self, hosted: HostedScheduler) -> None:
-        """Start a run if there is none; after a failed one, wait first."""
+        """Start a run if there is none; wait first if the last one failed."""
         if hosted.run is not None and not hosted.run.alive:
             hosted.error = hosted.run.problem or "The scheduling loop ended by itself and begins anew."
             self._schedule_retry(hosted)
@@ -199,13 +214,13 @@ class Host:
 
     @staticmethod
     def _pass_on(hosted: HostedScheduler, row: LiveScheduler) -> None:
-        """Pass what a person asked for to the leader; steps are taken from the row only once."""
+        """Pass a person's orders to the leader. Steps are taken from the row only once."""
         if hosted.run is not None:
             steps = services.steps_take(live=row) if row.steps and hosted.run.leading else 0
             hosted.run.command(row.paused, steps)
 
     def _refresh_runs(self) -> None:
-        """Pass replaced credentials and new figures of real use on to the runs."""
+        """Pass replaced credentials and new measurements of usage on to the runs."""
         at_work = [hosted for hosted in self._hosted.values() if hosted.run is not None]
         clusters = {hosted.row.cluster for hosted in self._hosted.values()}
         for cluster in clusters:
@@ -234,7 +249,7 @@ class Host:
         )
 
     def _watch(self) -> None:
-        """A loop that hangs must not lead. If it cannot be stopped, the process ends."""
+        """Take the lease from a loop that hangs, as it must not lead. End the process if the loop cannot be stopped."""
         for hosted in self._hosted.values():
             if hosted.run is None:
                 continue
@@ -253,6 +268,7 @@ class Host:
         services.candidate_leave(live=hosted.row, identity=self.identity_of(hosted.row))
 
     def _stop_all(self) -> None:
+        # In parallel, since Kubernetes gives the whole process one grace period.
         threads = [threading.Thread(target=self._leave_quietly, args=(hosted,)) for hosted in self._hosted.values()]
         for thread in threads:
             thread.start()
@@ -269,7 +285,7 @@ class Host:
 
 
 def key_of(row: LiveScheduler) -> tuple[Any, ...]:
-    """The settings of a run: if they change, it is stopped and a new one is started."""
+    """Return the settings of a run: if they change, it is stopped and a new one is started."""
     policy = selectors.revision_id_in_force(row)
     lease = (row.lock, row.lease_namespace, row.lease_name)
     server = (row.cluster.server, row.cluster.source)
@@ -277,12 +293,13 @@ def key_of(row: LiveScheduler) -> tuple[Any, ...]:
 
 
 def give_up() -> None:
-    """End a process whose loop hangs; its supervisor starts a new one."""
+    """End a process whose loop hangs, so that its supervisor starts a new one."""
+    # sysexits' EX_SOFTWARE. os._exit, since sys.exit would wait for the thread that hangs.
     os._exit(70)
 
 
 class HostStep(bootsteps.StartStopStep):
-    """The Celery step: included in workers that serve the queue ``scheduler``."""
+    """The Celery step, included in workers that serve the queue ``scheduler``."""
 
     requires = {"celery.worker.components:Pool"}
 

@@ -1,4 +1,4 @@
-"""The records of a live run: each decision with its result, how long pods took, and the metrics."""
+"""The records of a live run: each decision with its result, the latencies of pods, and the metrics."""
 
 from __future__ import annotations
 
@@ -23,54 +23,67 @@ if TYPE_CHECKING:
     from kschedweb.engine.live import BindPod, Decision, HoldPod, JudgedPod, ReportPod, WaitAtPermit
     from kschedweb.live.schedulers.metrics import Instruments
 
-# Explaining takes longer than deciding. Beyond idle time, and beyond what is explained in any case, it may take this
-# share of all time; up to so many seconds are saved up.
+# Explaining takes longer than deciding. Beyond idle time, and beyond decisions that are explained in any case, it may
+# take this share of all time; up to so many seconds can be saved up.
 SHARE, SAVED = 0.05, 0.05
 
 
 @dataclass
 class LedgerContext:
-    """Whose decisions these are."""
+    """The scheduler, revision and term to which the decisions of a ledger belong."""
 
     scheduler: UUID
     scheduler_name: str
     revision: int
+    # How many explanations of pods are stored; 0 for none.
     keep_columns: int
-    engine: str  # what decides, as ``Release.engine`` has it
+    # The engine that decides, as ``Release.engine`` names it.
+    engine: str
     epoch: int = 0
 
 
 class Ledger:
-    """Used by the run's own thread only."""
+    """The ledger of one run, used by the run's own thread only."""
 
     def __init__(self, books: LedgerContext, log: DecisionLog, figures: RunFigures, instruments: Instruments) -> None:
         self.books, self.figures, self.instruments = books, figures, instruments
         self._log = log
-        self._seen: dict[str, float] = {}  # uid -> when the unbound pod was created, or first seen
-        self._open: dict[str, UUID] = {}  # uid -> row of a decision that has not ended
-        self._waits: dict[str, float] = {}  # uid -> since when it waits at Permit
-        self._asked: dict[str, float] = {}  # uid -> since when people are asked about the pod
-        self._answered: dict[str, float] = {}  # uid -> seconds that people took
-        self._begun: dict[str, UUID] = {}  # uid -> row of the last decision with which it began to wait
-        self._budget, self._budget_at = SAVED, 0.0  # seconds
-        self._said: dict[str, tuple[str, int]] = {}  # uid -> the message that was explained last, and its number
-        self._explained = 0  # decisions that put no pod on a node
+        # All of these are by the pod's uid.
+        # When the unbound pod was created, or first seen.
+        self._seen: dict[str, float] = {}
+        # The row of a decision that has not ended.
+        self._open: dict[str, UUID] = {}
+        # Since when it waits at Permit.
+        self._waits: dict[str, float] = {}
+        # Since when people are asked about it.
+        self._asked: dict[str, float] = {}
+        # Seconds that people took to answer.
+        self._answered: dict[str, float] = {}
+        # The row of the last decision with which it began to wait.
+        self._begun: dict[str, UUID] = {}
+        # Seconds that explaining may still take.
+        self._budget, self._budget_at = SAVED, 0.0
+        # The message that was explained last, and its number.
+        self._said: dict[str, tuple[str, int]] = {}
+        # Counts explained decisions that put no pod on a node.
+        self._explained = 0
 
     # Pods come and go.
 
     def note_listed(self, raw: dict[str, Any], now: float) -> None:
-        """An unbound pod of ours was there already. Only its creation time is known, to the second."""
+        """Note an unbound pod that existed before the run. Only its creation time is known, to the second."""
         created = parse_datetime(str((raw.get("metadata") or {}).get("creationTimestamp") or ""))
         self._remember_pod(raw, created.timestamp() if isinstance(created, datetime) else now)
 
     def note_created(self, raw: dict[str, Any], now: float) -> None:
-        """A pod was created just now, or changed."""
+        """Note a pod that was created or changed just now."""
         self._remember_pod(raw, now)
 
     def _remember_pod(self, raw: dict[str, Any], time: float) -> None:
         spec = raw.get("spec") or {}
+        # As in kube-scheduler, whose time begins with the first attempt.
         if spec.get("schedulingGates"):
-            return  # as in kube-scheduler, whose time begins with the first attempt
+            return
         if spec.get("schedulerName") == self.books.scheduler_name and not spec.get("nodeName"):
             self._seen.setdefault(str((raw.get("metadata") or {}).get("uid") or ""), time)
 
@@ -92,18 +105,18 @@ class Ledger:
         self._begin_decision(intent.decision, Result.WAITING)
 
     def note_restored(self, uid: str, decision: UUID, asked_at: float) -> None:
-        """A pod that was held before a restart is held again, with its old decision."""
+        """Note that a pod held before a restart is held again, with its old decision."""
         self._open[uid] = decision
         self._asked[uid] = asked_at
 
     def note_allowed(self, uid: str, now: float) -> None:
-        """People let the pod through, which is theirs to take time for and not the scheduler's."""
+        """Note that people allowed the pod. The time they took does not count as the scheduler's."""
         since = self._asked.pop(uid, None)
         if since is not None:
             self._answered[uid] = self._answered.get(uid, 0.0) + max(0.0, now - since)
 
     def took_over(self, continued: Collection[UUID], now: float) -> None:
-        """Close the decisions that earlier leaders left open, except ``continued``."""
+        """Close the decisions that earlier leaders left open, except for ``continued``."""
         self._log.add(TakenOver(self.books.epoch, frozenset(continued), to_datetime(now)))
 
     def _begin_decision(self, decision: Decision, result: Result) -> None:
@@ -127,11 +140,11 @@ class Ledger:
     def bind_failed(self, intent: BindPod, message: str, now: float) -> None:
         if intent.pod.uid in self._open:
             self.note_ended(intent.pod.uid, Result.FAILED, message, now)
-        else:  # the report that follows counts the attempt
+        else:  # The report that follows counts the attempt.
             self._add_row(intent.decision, Result.FAILED, ended=now, message=message)
 
     def note_reported(self, intent: ReportPod, now: float) -> None:
-        """A try failed."""
+        """Note a failed try."""
         result = Result.UNSCHEDULABLE if intent.reason == "Unschedulable" else Result.ERROR
         told_of = intent.decision is not None and self._note_attempt(str(result), intent.decision, now)
         if intent.pod.uid in self._open:
@@ -140,7 +153,7 @@ class Ledger:
             self._add_row(intent.decision, result, ended=now, message=intent.message)
 
     def note_ended(self, uid: str, result: Result, message: str, now: float, latency: float | None = None) -> None:
-        """The result of an open decision; the first one counts."""
+        """Note the result of an open decision. Only the first one counts."""
         row, since = self._open.pop(uid, None), self._waits.pop(uid, None)
         self._asked.pop(uid, None)
         if since is not None:
@@ -150,7 +163,7 @@ class Ledger:
             self._log.add(DecisionResult(row, result, to_datetime(now), message, latency))
 
     def forget_all(self) -> None:
-        """Another process leads now, and will close the open decisions."""
+        """Forget all open decisions: another process leads now, and closes them."""
         self._open.clear()
         self._waits.clear()
         self._asked.clear()
@@ -177,9 +190,10 @@ class Ledger:
         return row.id
 
     def _note_attempt(self, result: str, decision: Decision, now: float) -> bool:
-        """A try ended; returns whether it had waited at Permit, and so has a row."""
+        """Count a try that ended. Return whether it had waited at Permit, and so has a row already."""
         waited = self._begun.pop(decision.uid, None) == decision_id(self.books.scheduler, decision)
-        if not waited and decision.durations:  # what was restored was decided by another process
+        # A restored decision has no durations: another process made it and counted it.
+        if not waited and decision.durations:
             self.instruments.count_decision(decision)
         self.instruments.count_attempt(result, max(now - decision.time, sum(decision.durations.values())))
         return waited
@@ -196,10 +210,10 @@ class Ledger:
         idle: bool,
         is_held: bool,
     ) -> None:
-        """Keep every verdict and score of ``decision``.
+        """Store every verdict and score of ``decision``.
 
-        Always if it ``is_held``, since people are asked about it, and if it says something new about why a pod fits
-        nowhere. Otherwise while ``idle``, or in a small share of time.
+        It is always stored if it ``is_held``, since people are asked about it, and if it says something new about why
+        the pod fits nowhere. Other decisions are stored while the run is ``idle``, or in a small share of time.
         """
         if not (is_held or self.books.keep_columns):
             return
@@ -211,7 +225,7 @@ class Ledger:
         try:
             judged = explain()
             pod_insight = insight.insight_of(judged, decision.node)
-        except KeyError:  # the pod is gone
+        except KeyError:  # The pod is gone.
             return
         finally:
             if not idle:
@@ -223,8 +237,9 @@ class Ledger:
             self._said[decision.uid] = decision.message, self._explained
 
     def _is_news(self, decision: Decision) -> bool:
-        """Whether no explanation of why the pod fits nowhere is kept, or the kept one will soon be deleted."""
+        """Return whether no stored explanation says why the pod fits nowhere, or the stored one is soon deleted."""
         if decision.node:
             return False
+        # Half of the limit, so that a pod that keeps failing is explained anew before its explanation is trimmed.
         message, number = self._said.get(decision.uid, ("", 0))
         return message != decision.message or self._explained - number >= self.books.keep_columns // 2

@@ -1,9 +1,9 @@
-"""One live scheduler at work: news from the cluster and from people go through one queue to one thread, which decides.
+"""One live scheduler at work: a queue takes news from the cluster and from people to one thread, which decides.
 
     reflectors, writers, gate, host -> inbox -> LiveLoop -> intents -> Carrier, Asker, Recorder
 
 The loop's thread never waits for the network or the database. A term is one time of leading. Work begun in an earlier
-term is not continued, and answers to it are ignored.
+term is not continued, and its answers are ignored.
 """
 
 from __future__ import annotations
@@ -48,15 +48,19 @@ if TYPE_CHECKING:
 
 logger = structlog.get_logger(__name__)
 
-AT_ONCE = 256  # most news taken in before a pod is tried
-LONGEST_WAIT = 0.1  # seconds that the loop waits for news: leadership is looked at as often
-TELL_EVERY = 0.5  # seconds, at least, while there is work
-STOP_SECONDS, FINISH_SECONDS, LEAST_SECONDS = 5.0, 3.0, 0.3  # for all, for bindings under way, for each part
+# News that are applied before the next pod is tried: a flood of changes must not keep pods waiting.
+AT_ONCE = 256
+# Seconds that the loop waits for news, and so the longest time between two looks at its leadership.
+LONGEST_WAIT = 0.1
+# Seconds between two publications of the state while there is work.
+TELL_EVERY = 0.5
+# Seconds for the whole stop, for bindings under way, and the least for each part.
+STOP_SECONDS, FINISH_SECONDS, LEAST_SECONDS = 5.0, 3.0, 0.3
 
 
 @dataclass(frozen=True)
 class Commands:
-    """What a person asked for: no pod is tried while ``paused``, but for so many more ``steps``."""
+    """A person's orders: no pod is tried while ``paused``, except for so many more ``steps``."""
 
     paused: bool
     steps: int = 0
@@ -64,13 +68,13 @@ class Commands:
 
 @dataclass(frozen=True)
 class WatermarksUpdate:
-    """New measurements of what nodes and workloads use."""
+    """New measurements of the usage of nodes and workloads."""
 
     watermarks: Watermarks | None
 
 
 class LiveRun:
-    """Hosts one live scheduler from ``start`` to ``stop``, over ``connection``; ``draw`` is as LiveLoop takes it."""
+    """Hosts one live scheduler from ``start`` to ``stop``, over ``connection``. ``draw`` is LiveLoop's."""
 
     def __init__(
         self,
@@ -85,8 +89,10 @@ class LiveRun:
     ) -> None:
         self.scheduler, self.connection, self.instruments = scheduler, connection, instruments
         self.clock: Callable[[], float] = SteadyClock()
+        # Monotonic seconds of the last turn; the host sees from it whether the loop hangs.
         self.ticked = time.monotonic()
-        self.problem = ""  # why the run ended by itself
+        # Why the run ended by itself, "" otherwise.
+        self.problem = ""
         self.figures = RunFigures()
         self._inbox: queue.SimpleQueue[object] = queue.SimpleQueue()
         draw = draw or random.Random().randrange  # noqa: S311
@@ -143,7 +149,7 @@ class LiveRun:
         return self._leading and self._elector.leading
 
     def command(self, paused: bool, steps: int) -> None:
-        """Take over what a person asked for; ``steps`` add to those that are left."""
+        """Take over a person's orders; ``steps`` are added to the remaining ones."""
         if steps or paused != self._commands.paused:
             self._inbox.put(Commands(paused, steps))
 
@@ -151,15 +157,15 @@ class LiveRun:
         self._inbox.put(WatermarksUpdate(watermarks))
 
     def compare(self) -> None:
-        """Compare what is known with a fresh list; the result is in the report."""
+        """Compare the loop's state with a fresh list; the result is in the report."""
         self._comparer.start_comparison()
 
     def hand_over(self) -> None:
-        """Give the lease up: the loop hangs, and another process shall lead."""
+        """Give the lease up because the loop hangs and another process shall lead."""
         self.connection.resign(0.0)
 
     def report(self) -> dict[str, Any]:
-        """The values of its Candidate row, as far as they are its own."""
+        """Return the values of its Candidate row that the run knows."""
         now = self.clock()
         return {
             "leading": self.leading,
@@ -180,7 +186,7 @@ class LiveRun:
     _tell_at = 0.0
 
     def _leads_term(self, term: int) -> bool:
-        """Whether to bind: called right before every binding, in the thread that writes it."""
+        """Return whether to bind. Called right before every binding, in the thread that writes it."""
         return term == self._term and self._leading and self._elector.leading
 
     # In the run's own thread.
@@ -225,7 +231,7 @@ class LiveRun:
             self._wait_for_news(now)
 
     def _may_try(self) -> bool:
-        """Whether to try pods: it leads, knows the cluster and the held pods, and is not paused."""
+        """Return whether to try pods: it leads, knows the cluster and the held pods, and is not paused."""
         ready = self._leading and self._requests.restored
         return ready and (not self._commands.paused or self._commands.steps > 0)
 
@@ -238,6 +244,7 @@ class LiveRun:
 
     def _wait_for_news(self, now: float) -> None:
         due = self._loop.next_time(now) if self._may_try() else None
+        # Wake up when a timer of the queue is due, or to look at the lease, whichever is first.
         seconds = LONGEST_WAIT if due is None else min(LONGEST_WAIT, max(0.0, due - now))
         try:
             news = self._inbox.get(timeout=max(seconds, 0.001))
@@ -258,6 +265,7 @@ class LiveRun:
 
     def _look_at_lease(self, now: float) -> None:
         leads = self._elector.leading and not self._unlisted
+        # A lease that was lost and won again between two looks has a new epoch, and needs a new term.
         if self._leading and (not leads or self._elector.epoch != self._requests.epoch):
             logger.warning("live_lead_lost", scheduler=self.scheduler.scheduler_name)
             self._end_term()
@@ -270,7 +278,7 @@ class LiveRun:
             logger.info("live_leads", scheduler=self.scheduler.scheduler_name, epoch=self._elector.epoch)
 
     def _end_term(self) -> None:
-        """Bind nothing from here on, and give back what is reserved, without telling the cluster."""
+        """End the term: bind nothing more and release all reservations, without writing to the cluster."""
         if self._leading:
             self._leading = False
             self.instruments.set_leading(False)
@@ -325,7 +333,7 @@ class LiveRun:
         self._unlisted.discard(news.kind)
 
     def _hear_of_term(self, news: object, now: float) -> None:
-        """Answers that count in the term in which they were asked for."""
+        """Handle answers that count only in the term in which they were asked for."""
         if getattr(news, "term", self._term) != self._term or not self._leading:
             return
         match news:
@@ -342,12 +350,14 @@ class LiveRun:
                 self._carry_out(intents, now)
             case EvictFailed(_, intent, message):
                 self.figures.note_failure(f"eviction of {intent.pod.key}: {message}", now)
+                # The preemptor waits for this victim: try it again, since the victim stays.
                 self._loop.activate_pod(intent.preemptor.uid, now)
 
     def _bind_ended(self, news: BindEnded, now: float) -> None:
         intent, current = news.intent, news.term == self._term and self._leading
         self._performer.binds.discard(intent.pod.uid)
         if news.outcome == "bound":
+            # A bound pod is bound in the cluster, whoever leads now; a failure is the next leader's business.
             self._ledger.note_bound(intent, now)
             if current:
                 self._loop.on_bound(intent.pod.uid, now)
@@ -372,7 +382,7 @@ class LiveRun:
                 self._explain_decision(decision, now, is_held=isinstance(intent, HoldPod))
 
     def _explain_decision(self, decision: Decision, now: float, *, is_held: bool) -> None:
-        """Explain the decision. Nothing else has changed yet, so the explanation is of the same state."""
+        """Explain the decision right away, while the loop still holds the state that led to it."""
         idle = self._inbox.empty() and not self._loop.is_ready
         self._ledger.explain_decision(
             decision,

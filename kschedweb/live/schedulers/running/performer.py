@@ -1,4 +1,4 @@
-"""Who does what of the intents: the carrier writes them, the ledger notes them, people are asked about held pods."""
+"""Perform intents: the carrier writes them, the ledger notes them, and people are asked about held pods."""
 
 from __future__ import annotations
 
@@ -23,20 +23,22 @@ if TYPE_CHECKING:
     from kschedweb.live.schedulers.running.ledger import Ledger
     from kschedweb.live.schedulers.writing.carrier import Carrier
 
-APPROVED_SECONDS = 60.0  # a binding that people approved is tried again for as long, before they are asked again
+# Seconds for which an approved binding is retried before people are asked again.
+APPROVED_SECONDS = 60.0
 
 
 @dataclass
 class Performer:
-    """Used by the run's own thread only. ``binds``: uids of pods whose binding is under way."""
+    """Performs the intents of one run, in the run's own thread only."""
 
     carrier: Carrier
     ledger: Ledger
     requests: Requests
+    # Uids of pods whose binding is under way.
     binds: set[str] = field(default_factory=set)
 
     def begin_intent(self, intent: Intent, term: int, now: float) -> None:
-        """Have the intent carried out; nothing here waits for it."""
+        """Begin to carry out the intent; nothing here waits for its end."""
         match intent:
             case BindPod():
                 if not self.requests.binds_later(intent):

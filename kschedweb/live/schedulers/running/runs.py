@@ -1,4 +1,4 @@
-"""Which run hosts a live scheduler in which mode."""
+"""Make the run that hosts a live scheduler, by its mode."""
 
 from __future__ import annotations
 
@@ -20,10 +20,12 @@ if TYPE_CHECKING:
 
 
 class HostedRun(Protocol):
-    """What hosts one live scheduler, in any mode."""
+    """The host of one live scheduler, in any mode."""
 
-    ticked: float  # time of its last round, in monotonic seconds
-    problem: str  # why it ended by itself
+    # Monotonic seconds of its last turn.
+    ticked: float
+    # Why it ended by itself, "" otherwise.
+    problem: str
 
     def start(self) -> None: ...
 
@@ -56,7 +58,7 @@ def register_factory(mode: str, factory: Factory) -> None:
 
 
 def make_run(row: LiveScheduler, identity: str) -> HostedRun | None:
-    """The run of ``row``, not started; ``None`` for a mode that needs none here. Raises ApplicationError."""
+    """Return the run of ``row``, not started; None for a mode that needs none here. Raises ApplicationError."""
     if row.mode == Mode.SCHEDULING:
         return _make_live_run(row, identity)
     factory = _factories.get(row.mode)

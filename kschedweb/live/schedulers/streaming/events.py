@@ -1,4 +1,4 @@
-"""What is new in a live scheduler, as server-sent events: its status when that changes, and each decision."""
+"""News of a live scheduler as server-sent events: its status when that changes, and each decision."""
 
 from __future__ import annotations
 
@@ -20,15 +20,17 @@ from kschedweb.live.schedulers.status import status_of
 if TYPE_CHECKING:
     from django.db.models import QuerySet
 
-MAX_DECISIONS = 100  # decisions told one by one at each look; of more, the number alone
+# Decisions sent one by one at each look; of more, only the number is sent.
+MAX_DECISIONS = 100
 Place = tuple[datetime, UUID]
 
 
 @dataclass(frozen=True)
 class ServerSentEvent:
-    """The text of a server-sent event; ``namespace`` is that of the pod that it is about, "" is for everybody."""
+    """The text of a server-sent event."""
 
     text: str
+    # The namespace of the pod that it is about; "" is for everybody.
     namespace: str = ""
 
 
@@ -36,22 +38,24 @@ News = list[ServerSentEvent]
 
 
 def text_of(news: Iterable[ServerSentEvent], namespaces: frozenset[str] | None) -> str:
-    """What somebody is told who sees these namespaces; ``None``: all of them."""
+    """Return the text for a person who may view these namespaces; None stands for all."""
     return "".join(event.text for event in news if namespaces is None or event.namespace in ("", *namespaces))
 
 
 class LiveFollower:
-    """One who looks again and again: what they saw last."""
+    """A reader that looks again and again, and remembers what it saw last."""
 
     def __init__(self, live_id: UUID, place: Place | None = None) -> None:
+        # The place of the last decision that was sent.
         self.place = place
-        self.status = ServerSentEvent("")  # that told it last
+        # The event that sent the status last.
+        self.status = ServerSentEvent("")
         self.is_deleted = False
         self._id = live_id
         self._told: dict[str, Any] = {}
 
     def read_news(self) -> News:
-        """The events since the last call."""
+        """Return the events since the last call."""
         live = selectors.live_list().filter(pk=self._id).first()
         if live is None:
             self.is_deleted = True
@@ -61,7 +65,7 @@ class LiveFollower:
         if (visible_status := _without_clock(now)) == self._told:
             return decisions
         self._told = visible_status
-        # It has an id too, so that one who comes again later is told what was decided in between.
+        # It carries an id too, so that a reader that comes back later gets the decisions made in between.
         self.status = make_event("status", now, place_key(self.place))
         return [*decisions, self.status]
 
@@ -75,8 +79,9 @@ class LiveFollower:
 
 
 def decisions_after(live_id: UUID, place: Place, end: Place | None = None) -> tuple[News, Place]:
-    """The events of the decisions after ``place`` (up to ``end``), oldest first, and the place of the last."""
+    """Return the events of the decisions after ``place`` (up to ``end``), oldest first, and the last one's place."""
     at, key = place
+    # Several decisions share a moment, so the key decides; ``at__gte`` lets the database use the index.
     decisions = _query_decisions(live_id).filter(Q(at__gt=at) | Q(at=at, pk__gt=key), at__gte=at)
     if end is not None:
         decisions = decisions.filter(Q(at__lt=end[0]) | Q(at=end[0], pk__lte=end[1]))
@@ -97,7 +102,7 @@ def _query_decisions(live_id: UUID) -> QuerySet[LiveDecision]:
 
 
 def describe_decision(row: LiveDecision) -> dict[str, Any]:
-    """A decision as an event tells it."""
+    """Return the data of a decision's event."""
     names = ("id", "at", "namespace", "name", "uid", "attempt", "result", "node", "evaluated", "feasible", "message")
     return {name: getattr(row, name) for name in names}
 
@@ -107,7 +112,7 @@ def place_key(place: Place | None) -> str:
 
 
 def place_of(key: str) -> Place | None:
-    """The place that an event's id names; ``None`` for anything else."""
+    """Return the place that an event's id names; None for any other text."""
     moment, _, number = key.partition("/")
     try:
         at = datetime.fromisoformat(moment)
@@ -117,7 +122,7 @@ def place_of(key: str) -> Place | None:
 
 
 def _without_clock(status: dict[str, Any]) -> dict[str, Any]:
-    """``status`` without what changes each second although nothing happens."""
+    """Return ``status`` without the fields that change each second although nothing happens."""
     candidates = [
         {name: value for name, value in candidate.items() if name not in ("heartbeat", "silent_seconds", "ticked_at")}
         for candidate in status["candidates"]

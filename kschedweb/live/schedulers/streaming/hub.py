@@ -1,6 +1,6 @@
-"""One look at each live scheduler that anybody listens to in this process, told to all who do.
+"""The hub of streams: it looks at each live scheduler that has listeners in this process, once for all of them.
 
-However many listen, a scheduler costs two small queries twice a second; between them nobody holds a connection.
+However many listen, a scheduler costs two small queries twice a second; no connection is held in between.
 """
 
 from __future__ import annotations
@@ -20,11 +20,16 @@ from kschedweb.live.schedulers.streaming.events import LiveFollower, News, Place
 if TYPE_CHECKING:
     from uuid import UUID
 
-LOOK_INTERVAL = 0.5  # seconds between two looks at the database
-RETRY_PAUSE = 2.0  # seconds after one that failed
-SILENCE = 3.0  # seconds without an answer after which listeners are told so
-MOST_WAITING = 200  # looks that one listener may be behind
+# Seconds between two looks at the database.
+LOOK_INTERVAL = 0.5
+# Seconds of pause after a failed look.
+RETRY_PAUSE = 2.0
+# Seconds without an answer after which listeners are told that nothing is known.
+SILENCE = 3.0
+# Looks that one listener may be behind.
+MOST_WAITING = 200
 UNAVAILABLE = make_event("unavailable", {})
+# The empty news ends an inbox; it is compared with ==.
 END: News = []
 
 Result = TypeVar("Result")
@@ -35,7 +40,7 @@ _hubs: WeakKeyDictionary[asyncio.AbstractEventLoop, dict[UUID, Channel]] = WeakK
 
 
 async def in_thread(ask: Callable[[], Result]) -> Result:
-    """What ``ask`` reads from the database, in one of the few threads that streams have."""
+    """Return the result of ``ask``, called in one of the few threads that streams have for the database."""
 
     def ask_and_close() -> Result:
         try:
@@ -48,7 +53,7 @@ async def in_thread(ask: Callable[[], Result]) -> Result:
 
 @contextlib.contextmanager
 def open_channel(live_id: UUID) -> Iterator[Channel]:
-    """The channel of a live scheduler; it looks for as long as somebody is in here."""
+    """Return the channel of a live scheduler, which looks for as long as anybody is in here."""
     channels = _hubs.setdefault(asyncio.get_running_loop(), {})
     channel = channels.get(live_id) or channels.setdefault(live_id, Channel(live_id))
     channel.users += 1
@@ -62,20 +67,22 @@ def open_channel(live_id: UUID) -> Iterator[Channel]:
 
 
 class Channel:
-    """Looks at one live scheduler, and puts what is new into the inbox of each listener."""
+    """Looks at one live scheduler, and puts its news into the inbox of each listener."""
 
     def __init__(self, live_id: UUID) -> None:
         self.users = 0
-        self.first_look_done = asyncio.Event()  # the first look is done
+        self.first_look_done = asyncio.Event()
         self.failing = False
-        self.place: Place | None = None  # of the last decision that was told
-        self.status = ServerSentEvent("")  # that told it last
+        # The place of the last decision that was sent.
+        self.place: Place | None = None
+        # The event that sent the status last.
+        self.status = ServerSentEvent("")
         self._inboxes: set[Inbox] = set()
         self.looking = asyncio.ensure_future(self._look_repeatedly(LiveFollower(live_id)))
 
     @contextlib.contextmanager
     def open_inbox(self) -> Iterator[Inbox]:
-        """What is told from now on, up to ``END``."""
+        """Open an inbox for all news from now on, up to ``END``."""
         inbox: Inbox = asyncio.Queue(MOST_WAITING)
         self._inboxes.add(inbox)
         try:
@@ -96,7 +103,8 @@ class Channel:
                 continue
             self.place, self.status = following.place, following.status
             if self.failing and self.status not in news:
-                news.append(self.status)  # the reader was told that nothing is known: tell it the status
+                # Listeners were told that nothing is known: send them the status again.
+                news.append(self.status)
             self.failing = False
             if news:
                 self._send_news(news)
@@ -112,7 +120,8 @@ class Channel:
 
     def _send_news(self, news: News) -> None:
         for inbox in list(self._inboxes):
-            if inbox.full():  # nobody reads there; a reader that comes back is told what it missed
+            # Nobody reads there. A reader that comes back gets what it missed.
+            if inbox.full():
                 self._inboxes.discard(inbox)
                 inbox.get_nowait()
                 inbox.put_nowait(END)

@@ -1,7 +1,7 @@
-"""What happens in a live scheduler as a stream: what a listener has missed, then what the hub tells.
+"""The events of a live scheduler as a stream: first those that a listener has missed, then those of the hub.
 
-A stream ends after a minute and the browser asks again with the last id that it saw, so that a session that has ended,
-or a role that was taken away, is noticed. Under WSGI, where a stream would hold a whole thread, each answer ends at
+A stream ends after a minute, and the browser asks again with the last id that it saw. So a session that has ended, or
+a role that was taken away, takes effect. Under WSGI, where a stream would hold a whole thread, each answer ends at
 once.
 """
 
@@ -31,18 +31,23 @@ if TYPE_CHECKING:
 
     from kschedweb.live.schedulers.models import LiveScheduler
 
-LASTS = 60.0  # seconds
-RETRY_LINE = "retry: 2000\n\n"  # milliseconds after which a browser asks again
-ALIVE_EVERY = 5.0  # seconds of silence after which the connection is shown to be alive
-ALIVE = ":\n\n"  # no event
+# Seconds that a stream lasts.
+LASTS = 60.0
+# Milliseconds after which a browser asks again.
+RETRY_LINE = "retry: 2000\n\n"
+# Seconds of silence after which a comment is sent, so that proxies see a living connection.
+ALIVE_EVERY = 5.0
+# A comment of the protocol, which is no event.
+ALIVE = ":\n\n"
 
 Result = TypeVar("Result")
-_open: Counter[int | None] = Counter()  # streams by person
+# Open streams by the user's id.
+_open: Counter[int | None] = Counter()
 _lock = Lock()
 
 
 def stream_events(request: HttpRequest, live: LiveScheduler, after: str) -> StreamingHttpResponse:
-    """The events after the decision whose place ``after`` is, "" for those from now on."""
+    """Return the stream of events after the decision at the place ``after``; "" for those from now on."""
     place, namespaces = place_of(after), namespaces_of(live.cluster_id)
     events = (
         Listener(live.pk, place, request.user.pk, namespaces)
@@ -51,14 +56,15 @@ def stream_events(request: HttpRequest, live: LiveScheduler, after: str) -> Stre
     )
     response = StreamingHttpResponse(events, content_type="text/event-stream")
     response["Cache-Control"] = "no-store"
-    response["X-Accel-Buffering"] = "no"  # a proxy must not keep events back
+    # nginx must not buffer events.
+    response["X-Accel-Buffering"] = "no"
     return response
 
 
 class Listener:
-    """One person's stream, counted until it is closed; TooManyRequests where the person has too many.
+    """One person's stream, counted until it is closed. Raises TooManyRequests if the person has too many.
 
-    ``seen``: the namespaces that the person sees; ``None``: all.
+    ``namespaces`` are those that the person may view; None stands for all.
     """
 
     def __init__(
@@ -75,7 +81,7 @@ class Listener:
         self._counted = True
 
     def close(self) -> None:
-        """Django calls it when the response has ended, however that was."""
+        """Uncount the stream. Django calls this when the response has ended, in whichever way."""
         with _lock:
             if self._counted:
                 self._counted = False
@@ -90,12 +96,12 @@ class Listener:
             while await _wait_at_most(channel.first_look_done.wait(), ALIVE_EVERY) is None:
                 yield UNAVAILABLE.text if channel.failing else ALIVE
             with channel.open_inbox() as inbox:
-                # The inbox begins where this ends.
+                # Nothing awaits between these lines: the inbox begins exactly where the missed events end.
                 place, status = channel.place, channel.status
                 try:
                     yield text_of([*await self._read_missed(place), status], self._seen)
                 except (DatabaseError, InterfaceError):
-                    return  # who comes again asks for the same
+                    return  # The browser comes back and asks for the same.
                 while time.monotonic() < ends:
                     news = await _wait_at_most(inbox.get(), ALIVE_EVERY)
                     if news == END:

@@ -1,7 +1,7 @@
-"""Carries out a live loop's intents: threads write to the API server and answer with the results.
+"""Carry out a live loop's intents: threads write to the API server, and answer with the results.
 
-Everything about one pod, or one group, is written in order, one thing after the other: a condition is never written
-after the binding that overtook it. Nothing is written for a term that is over.
+All writes about one pod, or one group, are made in order: a condition is never written after the binding that
+overtook it. Nothing is written for a term that is over.
 """
 
 from __future__ import annotations
@@ -37,23 +37,29 @@ if TYPE_CHECKING:
 
 logger = structlog.get_logger(__name__)
 
+# As many threads write in parallel; kube-scheduler binds each pod in a goroutine of its own.
 LANES = 16
-FIRST_REST, LONGEST_REST = 0.25, 5.0  # seconds between tries to bind the same pod, growing twofold
-LOOK_AGAIN = 1.0  # seconds until a binding of unknown outcome is looked at again
+# Seconds between tries to bind the same pod; they double each time.
+FIRST_REST, LONGEST_REST = 0.25, 5.0
+# Seconds until a binding of unknown outcome is read again.
+LOOK_AGAIN = 1.0
 
 
 @dataclass(frozen=True)
 class BindEnded:
-    """The result of a binding. ``refused``: it certainly did not take place."""
+    """The result of a binding."""
 
     term: int
     intent: BindPod
+    # "refused": the binding certainly did not take place.
     outcome: Literal["bound", "refused"]
     message: str = ""
 
 
 @dataclass(frozen=True)
 class EvictFailed:
+    """An eviction failed, so the preemptor must not wait for its victim."""
+
     term: int
     intent: EvictPod
     message: str
@@ -61,13 +67,14 @@ class EvictFailed:
 
 @dataclass(frozen=True)
 class WriteFailed:
-    """Another write failed; ``description`` names it in a few words."""
+    """Another write failed."""
 
+    # The write in a few words, and the reason.
     description: str
 
 
 class Carrier:
-    """``leads(term)`` is asked right before every call to the API server; answers go to ``sink``."""
+    """The writing part of a run. ``leads(term)`` is called right before every request; answers go to ``sink``."""
 
     def __init__(
         self,
@@ -76,7 +83,8 @@ class Carrier:
         leads: Callable[[int], bool],
         sink: Callable[[object], None],
     ) -> None:
-        self._terms = threading.local()  # of what each lane does right now
+        # The term of the work that each thread does right now.
+        self._terms = threading.local()
         self._writer = writer(lambda: leads(self._terms.now))
         self._recorder, self._leads, self._sink = recorder, leads, sink
         self._ended = threading.Event()
@@ -86,16 +94,17 @@ class Carrier:
         self._lanes.start()
 
     def stop(self, seconds: float) -> None:
-        """Carry out the waiting intents, for at most ``seconds``."""
+        """Carry out the waiting intents for at most ``seconds``."""
         self._lanes.stop(seconds)
         self._ended.set()
 
     @property
     def waiting(self) -> int:
-        """About how many writes are queued and have not begun."""
+        """Return about how many writes wait for their turn."""
         return self._lanes.waiting
 
     def _put_work(self, target: NamedObject, term: int, work: Work) -> None:
+        # A lane may reach the work long after it was queued: the term may be over by then.
         def in_term() -> None:
             self._terms.now = term
             if self._leads(term):
@@ -106,9 +115,9 @@ class Carrier:
     # One method an intent.
 
     def bind(self, intent: BindPod, term: int, *, patience: float = 0.0) -> None:
-        """Bind a pod. If the server refuses for a reason that may pass, try again for ``patience`` seconds.
+        """Bind a pod. If the server refuses for a reason that may pass, retry for ``patience`` seconds.
 
-        Preparations are written first, in another thread, since volumes may take minutes.
+        Preparations are written first, in a thread of their own, since provisioning volumes may take minutes.
         """
         if not intent.preparations:
             self._begin_binding(intent, term, patience)
@@ -154,6 +163,7 @@ class Carrier:
             outcome = WriteResult(WriteCode.REFUSED, f"preparing failed: {type(error).__name__}")
         if outcome.is_done:
             self._begin_binding(intent, term, patience)
+        # Withheld: another process leads, and nobody here waits for the answer.
         elif outcome.result is not WriteCode.WITHHELD:
             self._sink(BindEnded(term, intent, "refused", outcome.text))
 
@@ -170,7 +180,7 @@ class Carrier:
         if outcome.result is WriteCode.WITHHELD:
             return
         if outcome.result is WriteCode.REFUSED and time.monotonic() + delay < deadline and not self._ended.is_set():
-            # The lane goes on with other pods meanwhile.
+            # A timer queues the next try, so that the lane goes on with other pods meanwhile.
             longer = min(LONGEST_REST, 2 * delay)
             retry = partial(self._bind_pod, intent, term, deadline, longer)
             timer = threading.Timer(delay, self._put_work, (intent.pod, term, retry))
@@ -183,12 +193,13 @@ class Carrier:
             self._sink(BindEnded(term, intent, "refused", outcome.text))
 
     def _try_to_bind(self, intent: BindPod, term: int) -> WriteResult:
-        """The result of one try; also withheld if another process leads by now, so that nobody waits for it."""
+        """Return the result of one try; withheld also if another process leads by now, so nobody waits for it."""
+        # A binder among the extenders binds in the place of the default binder.
         if intent.extender is not None and intent.extender():
             return WriteResult(WriteCode.BOUND)
         outcome = self._writer.bind(intent.pod, intent.node)
         while outcome.result is WriteCode.UNKNOWN:
-            # Nothing else may be done with the pod until it is known whether it is bound.
+            # Nothing else may be done with the pod until its binding is known.
             if not self._leads(term) or self._ended.wait(LOOK_AGAIN):
                 return WITHHELD
             outcome = self._writer.read_binding(intent.pod, intent.node, outcome.text)
@@ -204,6 +215,7 @@ class Carrier:
     def _evict_pod(self, intent: EvictPod, term: int) -> None:
         outcome = self._writer.evict(intent.pod, intent.preemptor, intent.scheduler)
         if outcome.is_done:
+            # The condition goes first and the event last, as in kube-scheduler's `prepareCandidate`.
             self._recorder.record_preempted(intent.pod, intent.preemptor, intent.node)
         elif outcome.result not in (WriteCode.MISSING, WriteCode.WITHHELD):
             self._sink(EvictFailed(term, intent, outcome.text))

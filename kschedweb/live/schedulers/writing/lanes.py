@@ -1,4 +1,4 @@
-"""Threads that share work: first come, first served, but work on one pod is done in order, never at the same time."""
+"""Threads that share work first come, first served. Work on one key is done in order, never at the same time."""
 
 from __future__ import annotations
 
@@ -16,11 +16,13 @@ Work = Callable[[], None]
 
 
 class Lanes:
-    """``count`` threads. A failure is logged, and the next work is done."""
+    """A pool of ``count`` threads. A failure is logged, and the next work is done."""
 
     def __init__(self, count: int, name: str) -> None:
-        self._turns: queue.SimpleQueue[str | None] = queue.SimpleQueue()  # keys, each once at most
-        self._work: dict[str, deque[Work]] = {}  # of each key that has a turn or is at work
+        # Keys that wait for a thread, each at most once.
+        self._turns: queue.SimpleQueue[str | None] = queue.SimpleQueue()
+        # The work of each key that waits for a thread or has one.
+        self._work: dict[str, deque[Work]] = {}
         self._lock = threading.Lock()
         self._threads = [
             threading.Thread(target=self._run, name=f"{name}-{number}", daemon=True) for number in range(count)
@@ -31,7 +33,7 @@ class Lanes:
             thread.start()
 
     def put(self, key: str, work: Work) -> None:
-        """Do ``work`` after everything that was put under ``key`` before."""
+        """Do ``work`` after all work that was put under ``key`` before."""
         with self._lock:
             if (waiting := self._work.get(key)) is not None:
                 waiting.append(work)
@@ -41,11 +43,11 @@ class Lanes:
 
     @property
     def waiting(self) -> int:
-        """About how many keys wait for their turn."""
+        """Return about how many keys wait for a thread."""
         return self._turns.qsize()
 
     def stop(self, seconds: float) -> None:
-        """Finish the work that has its turn, for at most ``seconds``; further work of the same keys is dropped."""
+        """Finish the work at the head of each key for at most ``seconds``; later work of the same keys is dropped."""
         deadline = time.monotonic() + seconds
         for _ in self._threads:
             self._turns.put(None)
@@ -66,5 +68,6 @@ class Lanes:
                 more = bool(self._work[key])
                 if not more:
                     del self._work[key]
+            # The key queues up again behind the others, so that one busy pod does not hold a thread.
             if more:
                 self._turns.put(key)

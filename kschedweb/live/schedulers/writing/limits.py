@@ -1,4 +1,4 @@
-"""The rate limit of a client: the token bucket of client-go's clients."""
+"""The rate limit of a client: a token bucket, as in client-go."""
 
 from __future__ import annotations
 
@@ -6,13 +6,14 @@ import threading
 import time
 from collections.abc import Callable
 
-QPS, BURST = 50.0, 100  # kube-scheduler's default clientConnection
+# kube-scheduler's default clientConnection: calls per second, and calls at once.
+QPS, BURST = 50.0, 100
 
 
 class TokenBucket:
-    """``burst`` calls at once, ``qps`` calls a second in the long run, in the order they are asked for.
+    """A limit of ``burst`` calls at once and ``qps`` calls per second in the long run, first come, first served.
 
-    ``clock`` gives seconds that never go back. Raises ValueError where nothing could ever pass.
+    ``clock`` gives seconds that never go back. Raises ValueError for a limit that no call could ever pass.
     """
 
     def __init__(self, qps: float, burst: int, clock: Callable[[], float] = time.monotonic) -> None:
@@ -23,15 +24,16 @@ class TokenBucket:
         self._tokens, self._at = float(burst), clock()
 
     def take_token(self) -> float:
-        """Take a token, perhaps a future one; returns how many seconds to wait before using it."""
+        """Take a token, perhaps a future one. Return the seconds to wait before using it."""
         with self._lock:
             now = self._clock()
             self._tokens = min(self._burst, self._tokens + (now - self._at) * self._qps)
             self._at = now
+            # The balance may be negative: later callers wait longer, in the order in which they came.
             self._tokens -= 1.0
             return max(0.0, -self._tokens / self._qps)
 
     def wait_turn(self, stop: threading.Event) -> bool:
-        """Wait for a token; false if ``stop`` was set first."""
+        """Wait for a token. Return False if ``stop`` was set first."""
         seconds = self.take_token()
         return not stop.is_set() if seconds <= 0 else not stop.wait(seconds)

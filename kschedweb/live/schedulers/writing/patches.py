@@ -1,4 +1,4 @@
-"""Changes of statuses as kube-scheduler makes them: a strategic merge patch that merges conditions by type."""
+"""Patches of statuses as kube-scheduler makes them: strategic merge patches, which merge conditions by type."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ def status_patch(
     condition: tuple[str, str, str, str] | None = None,
     nominated: str | None = None,
 ) -> Json | None:
-    """The patch for a ``condition`` (type, status, reason, message) and the nominated node; ``None``: nothing to do.
+    """Return the patch for a ``condition`` (type, status, reason, message) and the nominated node, None for no change.
 
-    ``nominated`` is "" to clear it and ``None`` to leave it. ``now`` is the time of a condition's change, which only
-    a new status is. The uid makes the server refuse the patch for another pod of that name.
+    ``nominated`` is "" to clear it and None to leave it. ``now`` becomes the condition's lastTransitionTime if its
+    status is new. The uid makes the server refuse the patch for another pod of that name.
     """
     status: dict[str, Any] = {}
     if condition is not None and (merged := _merged_condition(facts, condition, now)):
@@ -34,7 +34,7 @@ def status_patch(
 
 
 def group_status_patch(intent: ReportGroup, *, now: str) -> Json:
-    """The patch for a group's condition; ``now`` is its time where the status is a new one."""
+    """Return the patch for a group's condition; ``now`` becomes its lastTransitionTime if the status is new."""
     fields = {"type": SCHEDULED, "status": intent.status, "reason": intent.reason, "message": intent.message}
     observed = {"observedGeneration": intent.generation} if intent.generation else {}
     condition = {**fields, **observed, "lastTransitionTime": intent.since or now}
@@ -45,6 +45,7 @@ def _merged_condition(facts: PodFacts, condition: tuple[str, str, str, str], now
     kind, status, reason, message = condition
     old = next((existing for existing in facts.conditions if existing.get("type") == kind), None)
     since = now
+    # As podutil's `UpdatePodCondition`: the time changes only with the status, not with the message.
     if old is not None and old.get("status") == status:
         since = old.get("lastTransitionTime") or now
         previous = (old.get("reason") or "", old.get("message") or "", old.get("lastProbeTime"))

@@ -1,7 +1,7 @@
-"""Prepares a pod's binding in the cluster: its claims get their volumes and devices.
+"""Prepare a pod's binding in the cluster: its claims get their volumes and devices.
 
-kube-scheduler does this in PreBind of VolumeBinding and DynamicResources; the messages are its own. In PostFilter of
-DynamicResources a claim loses devices that are in the way.
+kube-scheduler does this in PreBind of VolumeBinding and DynamicResources; the messages are its own. PostFilter of
+DynamicResources takes devices from a claim that is in the way.
 """
 
 from __future__ import annotations
@@ -39,12 +39,16 @@ from kschedweb.live.schedulers.writing.writer import (
     pod_path,
 )
 
-BIND_SECONDS = 600.0  # VolumeBinding's bindTimeoutSeconds
-LOOK_SECONDS = 0.5  # between two looks whether claims are bound
+# VolumeBinding's default bindTimeoutSeconds.
+BIND_SECONDS = 600.0
+# Seconds between two reads of claims that are not bound yet.
+LOOK_SECONDS = 0.5
+# Annotations by which scheduler, provisioner and volume controller work together.
 SELECTED_NODE = "volume.kubernetes.io/selected-node"
 BIND_COMPLETED, BY_CONTROLLER = "pv.kubernetes.io/bind-completed", "pv.kubernetes.io/bound-by-controller"
 VOLUMES, DEVICES = "VolumeBinding", "DynamicResources"
-ClaimWrite = SelectNode | TakeVolume | ReserveClaim | AllocateClaim  # what is written to a claim that is there
+# Writes to a claim that exists already.
+ClaimWrite = SelectNode | TakeVolume | ReserveClaim | AllocateClaim
 
 
 class Stop(Protocol):
@@ -52,13 +56,19 @@ class Stop(Protocol):
 
 
 class Preparer:
-    """Blocks until everything has taken effect, ``seconds`` have passed, ``stop`` is set, or ``leads`` says no."""
+    """Prepares bindings.
+
+    It blocks until all has taken effect, ``seconds`` have passed, or it is to stop or not leading.
+    """
 
     def __init__(self, writer: Writer, leads: Callable[[], bool], stop: Stop, *, seconds: float = BIND_SECONDS) -> None:
         self._writer, self._leads, self._stop, self._seconds = writer, leads, stop, seconds
 
     def prepare(self, pod: NamedObject, preparations: Sequence[Preparation]) -> WriteResult:
-        """Done, withheld, or why the pod cannot be bound; the text is PreBind's error."""
+        """Write the preparations and wait for them.
+
+        Return done, withheld, or a refusal with PreBind's error as text.
+        """
         try:
             writes: list[ClaimWrite] = []
             current_write: ClaimWrite
@@ -77,9 +87,10 @@ class Preparer:
             return _prebind_failure(preparations[0], error.detail)
 
     def free(self, pod: NamedObject, claim: FreeClaim) -> WriteResult:
-        """Take away the devices of a claim that only ``pod`` uses, as kube-scheduler's PostFilter does."""
+        """Take the devices of a claim that only ``pod`` uses, as DynamicResources does in PostFilter."""
         path = BY_NAME["ResourceClaim"].object_path(claim.namespace, claim.claim)
         try:
+            # A claim for extended resources exists for one pod only: without its devices it is useless.
             if claim.is_generated:
                 return self._delete_claim(path)
             stored_claim = self._read_object(path)
@@ -90,6 +101,7 @@ class Preparer:
             return WRITTEN
         if any(user.get("uid") != pod.uid for user in status.get("reservedFor") or []):
             return WriteResult(WriteCode.CONFLICT, "it is reserved for another pod by now")
+        # The server refuses the patch if anybody reserved the claim in between.
         version = {"resourceVersion": stored_claim["metadata"]["resourceVersion"]}
         nothing = {"allocation": None, "reservedFor": None, "devices": None}
         return self._patch_object(
@@ -126,10 +138,11 @@ class Preparer:
             )
         claim: Json = {"apiVersion": "v1", "kind": "PersistentVolumeClaim", "uid": preparation.uid}
         claim |= {"namespace": preparation.namespace, "name": preparation.claim}
-        # The resource version makes sure that nobody took the volume in between.
+        # The resource version ensures that nobody took the volume in between.
         metadata: Json = {"resourceVersion": volume["metadata"]["resourceVersion"]}
         if not claim_ref:
-            # A volume that a person reserved for the claim stays reserved when the claim is gone.
+            # Without this annotation a volume counts as reserved by a person, and stays reserved when the claim is
+            # gone.
             metadata["annotations"] = {BY_CONTROLLER: "yes"}
         return self._patch_object(path, {"metadata": metadata, "spec": {"claimRef": claim}}, volume["metadata"]["uid"])
 
@@ -147,6 +160,7 @@ class Preparer:
         if isinstance(preparation, AllocateClaim):
             if status.get("allocation"):
                 return WriteResult(WriteCode.CONFLICT, f"claim {key} got allocated elsewhere in the meantime")
+            # The finalizer must be there before the allocation, or a deletion in between would leak the devices.
             protected = self._protect_claim(path, stored_claim)
             if not protected.is_done:
                 return protected
@@ -161,7 +175,7 @@ class Preparer:
         )
 
     def _make_claim(self, pod: NamedObject, preparation: MakeClaim) -> tuple[WriteResult, AllocateClaim]:
-        """Make the claim for extended resources, write its devices, and name it in the pod's status."""
+        """Create the claim for extended resources, write its devices, and name it in the pod's status."""
         path, _, _ = BY_NAME["ResourceClaim"].object_path(preparation.namespace, "-").rpartition("/")
         outcome, claim = self._writer.make_object(path, _for_extended_resources(pod, preparation))
         name = claim["metadata"]["name"] if outcome.is_done else ""
@@ -173,12 +187,13 @@ class Preparer:
             claim_status = {"requestMappings": list(preparation.mappings), "resourceClaimName": name}
             status = {"metadata": {"uid": pod.uid}, "status": {"extendedResourceClaimStatus": claim_status}}
             outcome = self._writer.persist("PATCH", f"{pod_path(pod)}/status", status, STRATEGIC)
+        # A claim that its pod does not name would keep the devices for nobody.
         if not outcome.is_done:
             self._delete_claim(f"{path}/{name}")
         return outcome, allocation_write
 
     def _delete_claim(self, path: str) -> WriteResult:
-        """Delete a claim that was made for extended resources, whether it has devices or not."""
+        """Delete a claim that was made for extended resources, with or without devices."""
         stored_claim = self._read_object(path)
         if stored_claim is None:
             return WRITTEN
@@ -193,7 +208,7 @@ class Preparer:
         return WRITTEN if outcome.result is WriteCode.MISSING else outcome
 
     def _protect_claim(self, path: str, stored_claim: Json) -> WriteResult:
-        """Make sure that a claim with devices does not go before they are given back."""
+        """Add the finalizer that keeps a claim from being deleted while it has devices."""
         metadata = stored_claim["metadata"]
         finalizers = metadata.get("finalizers") or []
         if DELETE_PROTECTION in finalizers:
@@ -242,7 +257,7 @@ class Preparer:
                 return WITHHELD
 
     def _check_claim(self, claim_write: ClaimWrite) -> str | None:
-        """``None`` if the claim is bound, "" if it is not bound yet, else why it will not be."""
+        """Return None if the claim is bound, "" if it is not bound yet, else why it never will be."""
         if isinstance(claim_write, AllocateClaim):
             return self._check_devices(claim_write)
         stored_claim = self._read_object(_claim_path(claim_write))
@@ -252,12 +267,12 @@ class Preparer:
         if stored_claim["spec"].get("volumeName") and BIND_COMPLETED in annotations:
             return None
         if isinstance(claim_write, SelectNode) and annotations.get(SELECTED_NODE) != claim_write.node:
-            # The provisioner gave up the node.
+            # The provisioner gave the node up by removing the annotation.
             return f'provisioning failed for PVC "{claim_write.claim}"'
         return ""
 
     def _check_devices(self, claim_write: AllocateClaim) -> str | None:
-        """The same of devices that have to be made ready."""
+        """Return the same for a claim whose devices have binding conditions."""
         stored_claim = self._read_object(BY_NAME["ResourceClaim"].object_path(claim_write.namespace, claim_write.claim))
         allocation = None if stored_claim is None else ResourceClaim.from_json(stored_claim).allocation
         if allocation is None:
@@ -281,7 +296,7 @@ def _for_extended_resources(pod: NamedObject, preparation: MakeClaim) -> Json:
 
 
 def _must_wait(claim_write: ClaimWrite) -> bool:
-    """Whether others have to do something before it has taken effect."""
+    """Return whether other controllers have to act before the write takes effect."""
     return claim_write.waits if isinstance(claim_write, AllocateClaim) else not isinstance(claim_write, ReserveClaim)
 
 

@@ -1,7 +1,7 @@
-"""Events (events.k8s.io) as kube-scheduler's recorder writes them: in the background, repeated ones as a series.
+"""Write events (events.k8s.io) as kube-scheduler's recorder does: in the background, repeated ones as a series.
 
-Like client-go's recorder this one holds at most 1,000 events and drops further ones. It tries each up to twelve
-times, ten seconds apart, and drops what the server refuses. Like kube-scheduler's it has its own rate limit.
+Like client-go's recorder, this one holds at most 1,000 events and drops further ones. It tries each one up to twelve
+times, ten seconds apart, and drops those that the server refuses. It has its own rate limit, as kube-scheduler's.
 """
 
 from __future__ import annotations
@@ -28,10 +28,15 @@ from kschedweb.live.schedulers.writing.limits import TokenBucket
 
 log = structlog.get_logger(__name__)
 
+# client-go's limits: events in the queue, tries, seconds between tries, and the jitter of these.
 QUEUED = 1000
+# SOON is ours: seconds until a series is tried again whose first event is still on its way.
 TRIES, SLEEP, JITTER, SOON = 12, 10.0, 0.25, 0.1
+# Seconds, client-go's finishTime and refreshTime: a series ends after the first, and is rewritten after the second.
 FINISH_SECONDS, REFRESH_SECONDS = 6 * 60.0, 30 * 60.0
-LONGEST_NOTE = 1024  # bytes
+# Bytes that the API server accepts as a note.
+LONGEST_NOTE = 1024
+# Seconds.
 ANSWER_SECONDS = 10.0
 THREADS = 4
 NORMAL, WARNING = "Normal", "Warning"
@@ -40,12 +45,12 @@ Key = tuple[str, ...]
 
 
 def micro_time(at: float) -> str:
-    """``at`` (seconds of the epoch) as Kubernetes' MicroTime."""
+    """Return ``at`` (seconds of the epoch) as a MicroTime of Kubernetes."""
     return datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
 
 
 def truncate_note(note: str) -> str:
-    """``note`` cut to what an event may hold, in bytes, with kube-scheduler's sign that something is missing."""
+    """Return ``note`` cut to the bytes that an event may hold, with kube-scheduler's mark of a cut."""
     data = note.encode()
     if len(data) <= LONGEST_NOTE:
         return note
@@ -54,23 +59,26 @@ def truncate_note(note: str) -> str:
 
 
 def event_name(regarding: str, at: float) -> str:
-    """client-go's name of an event: the object's name and the time in nanoseconds, else a random one."""
+    """Return client-go's name of an event: the object's name and the time in nanoseconds, else a random one."""
     name = f"{regarding}.{int(at * 1e9):x}"
     return name if len(name) <= 253 and NAME.fullmatch(name) else str(uuid.uuid4())
 
 
 @dataclass
 class _CachedEvent:
-    """An event that is written or being written; ``count`` is 1 until it is repeated."""
+    """An event that was written or is being written."""
 
     body: Json
+    # Seconds of the epoch, of the first and the last occurrence.
     at: float
+    # Occurrences; 1 until it is repeated.
     count: int = 1
     last: float = 0.0
 
 
 @dataclass(order=True)
 class _Job:
+    # Monotonic seconds; 0 for at once. Jobs are ordered by this, then by number.
     due: float
     number: int
     event: _CachedEvent = field(compare=False)
@@ -79,7 +87,7 @@ class _Job:
 
 
 class EventRecorder:
-    """Writes events in threads until ``close``. ``dropped`` counts the events for which there was no room."""
+    """Writes events in threads until ``close``. ``dropped`` counts the events that found the queue full."""
 
     def __init__(
         self,
@@ -120,18 +128,18 @@ class EventRecorder:
     def record_preempted(
         self, victim: NamedObject, preemptor: Preemptor, node: str, *, in_memory: bool = False
     ) -> None:
-        """``in_memory``: the victim waited at Permit and was put back, not deleted."""
+        """Record a preemption. ``in_memory``: the victim waited at Permit and was put back, not deleted."""
         note = (
             f"Preempted by {preemptor.kind} {preemptor.uid} on node {node}" + in_memory * " (in kube-scheduler memory)."
         )
-        # kube-scheduler's event names a pod that preempts in its words only, a group as the related object as well.
+        # kube-scheduler's event names a preempting pod only in its note, but a preempting group as related object too.
         related = _group_reference(preemptor) if isinstance(preemptor, GroupRef) else None
         self.record_pod_event(victim, NORMAL, "Preempted", "Preempting", note, related)
 
     def record_pod_event(
         self, pod: NamedObject, severity: str, reason: str, action: str, note: str, related: Json | None = None
     ) -> None:
-        """Queue an event about ``pod``; it is dropped if there are too many."""
+        """Queue an event about ``pod``; it is dropped if the queue is full."""
         now = self._clock()
         body: Json = {
             "apiVersion": "events.k8s.io/v1",
@@ -168,6 +176,8 @@ class EventRecorder:
             cached = self._cache.get(key)
             if cached is not None:
                 cached.count, cached.last = cached.count + 1, now
+                # Only the second occurrence writes: it turns the event into a series. `_tidy_cache` writes later
+                # counts.
                 if cached.count == 2:
                     self._put_job(cached, series=True)
             elif self._jobs.qsize() >= QUEUED:
@@ -181,7 +191,7 @@ class EventRecorder:
         self._jobs.put(_Job(due, self._number, event, series))
 
     def _tidy_cache(self, now: float) -> None:
-        """Write the last count of series that ended, and of those that go on for long; forget single events."""
+        """Write the count of series that ended or go on for long, and forget single events, as `finishSeries` does."""
         if now - self._tidied < FINISH_SECONDS:
             return
         refresh = now - self._refreshed >= REFRESH_SECONDS
@@ -208,7 +218,7 @@ class EventRecorder:
 
     def _run_job(self, job: _Job) -> None:
         if job.due and (delay := job.due - time.monotonic()) > 0:
-            # Failed events wait behind new ones; nothing else in the queue can be due before them.
+            # A due job sorts behind all new ones, so nothing else in the queue can be due before it.
             self._jobs.put(job)
             self._stop.wait(min(delay, 0.2))
         elif self._limit is None or self._limit.wait_turn(self._stop):
@@ -233,10 +243,10 @@ class EventRecorder:
         else:
             answer = self._client.send("POST", path, event.body, seconds=ANSWER_SECONDS)
         if answer.code < 300 or (answer.code == 409 and not job.series):
-            # If a single event exists already, an earlier try of it has arrived.
+            # A single event that exists already comes from an earlier try whose answer was lost.
             self.written += 1
         elif answer.code == 409 or answer.code == 429 or answer.code >= 500:
-            # A series finds no event to patch, and then one, where the event itself was on its way.
+            # The event itself was still on its way: the patch did not find it, and the creation did.
             self._retry_later(job, SOON if answer.code == 409 else answer.wait)
         else:
             self.failed += 1
@@ -252,11 +262,11 @@ class EventRecorder:
 
     @property
     def waiting(self) -> int:
-        """How many events are still to be written."""
+        """Return how many events are still to be written."""
         return self._jobs.qsize()
 
     def close(self, seconds: float = 2.0) -> None:
-        """Write the queued events for at most ``seconds``, then end."""
+        """Write the queued events for at most ``seconds``, then end the threads."""
         deadline = time.monotonic() + seconds
         while self._jobs.unfinished_tasks and time.monotonic() < deadline:
             time.sleep(0.02)
@@ -267,7 +277,7 @@ class EventRecorder:
 
 
 def _event_key(body: Json) -> Key:
-    """The key by which two events are the same: all but note and times, with the state of the object."""
+    """Return the key by which events are equal: all fields but note and times, with the state of the object."""
     fields = (body["type"], body["action"], body["reason"], body["reportingController"], body["reportingInstance"])
     regarding = body["regarding"]
     return (*fields, regarding["uid"], regarding.get("resourceVersion", ""))
@@ -288,7 +298,7 @@ def events_path(namespace: str) -> str:
 
 
 def election_event(lease: Json, identity: str, action: str, component: str, now: float) -> Json:
-    """The event of a change of leadership, in the older API, as client-go's elector writes it about its lock."""
+    """Return the event of a change of leadership, in the older API, as client-go's elector writes it about its lock."""
     metadata, at = lease["metadata"], datetime.fromtimestamp(now, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
     return {
         "apiVersion": "v1",

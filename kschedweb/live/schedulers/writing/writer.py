@@ -1,7 +1,7 @@
-"""What a scheduler writes to the cluster: bindings, pod conditions, nominations, evictions, prepared claims.
+"""The writes of a scheduler to the cluster: bindings, pod conditions, nominations, evictions, prepared claims.
 
-A binding names the pod's uid, so that the API server binds each pod only once, whatever happens on the way. If it is
-not known whether a binding took place, the pod is read, and its state there counts.
+A binding names the pod's uid, so the API server binds each pod only once, whatever happens on the way. If the outcome
+of a binding is unknown, the pod is read, and its state there counts.
 """
 
 from __future__ import annotations
@@ -30,28 +30,40 @@ from kschedweb.live.schedulers.writing.patches import (
     status_patch,
 )
 
-CALL_SECONDS = 8.0  # below the 10 s after which a leader that cannot renew stops leading
+# Seconds for one request, below the 10 s after which a leader that cannot renew stops leading.
+CALL_SECONDS = 8.0
+# Seconds for reading a pod whose binding is unknown.
 LOOK_SECONDS = 15.0
-TRIES = 4  # client-go's DefaultBackoff: 10, 50 and 250 ms between them
+# client-go's DefaultBackoff: 10, 50 and 250 ms between the tries.
+TRIES = 4
 FIRST_REST, FACTOR = 0.01, 5.0
 CONFLICT, MISSING, INVALID, TOO_MANY = 409, 404, 422, 429
 
 
 class WriteCode(StrEnum):
+    """The outcome of a write."""
+
     BOUND = "bound"
-    WRITTEN = "done"  # it was written; for writes other than bindings
-    CONFLICT = "conflict"  # the pod is bound to another node, being deleted, gated, or another pod of that name
-    MISSING = "missing"  # there is no such pod any more
-    REFUSED = "refused"  # the server refused, or the request was not even sent
-    WITHHELD = "withheld"  # not sent: this process does not lead any more
-    UNKNOWN = "unknown"  # not known yet; ``Writer.read_binding`` asks again
+    # It was written; for writes other than bindings.
+    WRITTEN = "done"
+    # The pod is bound to another node, being deleted, gated, or another pod of that name.
+    CONFLICT = "conflict"
+    # The pod does not exist any more.
+    MISSING = "missing"
+    # The server refused, or the request was not even sent.
+    REFUSED = "refused"
+    # Not sent, because this process does not lead any more.
+    WITHHELD = "withheld"
+    # Not known yet; ``Writer.read_binding`` reads it.
+    UNKNOWN = "unknown"
 
 
 @dataclass(frozen=True)
 class WriteResult:
-    """The result of a write. ``text`` says why it failed, in words for an event, a log or a page."""
+    """The result of a write."""
 
     result: WriteCode
+    # Why it failed, in words for an event, a log or a page.
     text: str = ""
 
     @property
@@ -66,7 +78,7 @@ WITHHELD = WriteResult(WriteCode.WITHHELD, "This scheduler does not lead any mor
 class Writer:
     """Writes for one scheduler, from any number of threads. Each call blocks until its result is known.
 
-    ``leading`` is called right before each request to the server, after any wait. ``pods`` holds the known pods; it
+    ``leading`` is called right before each request to the server, after any wait. ``pods`` holds the known pods, and
     must be told of every pod that is seen.
     """
 
@@ -86,7 +98,7 @@ class Writer:
     # Bindings.
 
     def bind(self, pod: NamedObject, node: str) -> WriteResult:
-        """Bind ``pod`` to ``node``: bound, conflict, missing, refused, withheld or unknown."""
+        """Bind ``pod`` to ``node``. Return bound, conflict, missing, refused, withheld or unknown."""
         body = {
             "apiVersion": "v1",
             "kind": "Binding",
@@ -96,6 +108,7 @@ class Writer:
         try:
             answer = self._send_request("POST", f"{pod_path(pod)}/binding", body)
         except ClusterError as error:
+            # A request that never reached the server has certainly not bound the pod.
             if not error.reached:
                 return WriteResult(WriteCode.REFUSED, error.detail)
             return self.read_binding(pod, node)
@@ -104,14 +117,14 @@ class Writer:
         if answer.code < 300:
             return BOUND
         if answer.code in (CONFLICT, MISSING) or answer.code >= 500:
-            # A pod that an earlier try of ours bound gets a conflict too.
+            # A pod that an earlier try of ours has bound gets a conflict too.
             return self.read_binding(pod, node, _refusal_text(answer))
         return WriteResult(WriteCode.REFUSED, _refusal_text(answer))
 
     def read_binding(self, pod: NamedObject, node: str, why: str = "") -> WriteResult:
-        """Read on the server whether ``pod`` is bound to ``node``; ``why`` is the reason known so far.
+        """Read from the server whether ``pod`` is bound to ``node``; ``why`` is the reason known so far.
 
-        Asks until there is an answer or the time for it is over.
+        It asks until there is an answer or its time is over.
         """
         deadline, delay = time.monotonic() + self._look_seconds, FIRST_REST
         while True:
@@ -129,11 +142,11 @@ class Writer:
     # The status of pods.
 
     def unscheduled(self, pod: NamedObject, reason: str, message: str, nominated: str | None = None) -> WriteResult:
-        """The condition PodScheduled=False with ``reason``; ``nominated`` as well where it is not ``None``."""
+        """Set the condition PodScheduled=False with ``reason``, and ``nominated`` unless it is None."""
         return self._patch_status(pod, (POD_SCHEDULED, "False", reason, message), nominated)
 
     def nominate(self, pod: NamedObject, node: str) -> WriteResult:
-        """Set status.nominatedNodeName; "" clears it."""
+        """Set status.nominatedNodeName, or clear it with ""."""
         return self._patch_status(pod, None, node)
 
     def _patch_status(
@@ -148,7 +161,7 @@ class Writer:
     # The status of groups of pods.
 
     def report_group(self, intent: ReportGroup) -> WriteResult:
-        """The condition of a group."""
+        """Write the condition of a group."""
         path = BY_NAME[POD_GROUP].object_path(intent.group.namespace, intent.group.name)
         return self.persist("PATCH", f"{path}/status", group_status_patch(intent, now=_now_text()), STRATEGIC)
 
@@ -157,11 +170,11 @@ class Writer:
     def evict(
         self, victim: NamedObject, preemptor: Preemptor, scheduler: str, *, keep_budgets: bool = False
     ) -> WriteResult:
-        """Make ``victim`` leave for ``preemptor``: the condition DisruptionTarget, then a deletion of that very pod.
+        """Evict ``victim`` for ``preemptor``: set the condition DisruptionTarget, then delete that very pod.
 
-        kube-scheduler deletes the victim even if a budget forbids it, once no other choice is left. ``keep_budgets``
-        requests an eviction instead, which the API server then refuses. The caller writes the event if it is done. A
-        victim that is gone already is ``MISSING``, which is as good.
+        kube-scheduler deletes the victim even if a budget forbids it, once no other choice is left. With
+        ``keep_budgets`` an eviction is requested instead, which the API server then refuses. The caller writes the
+        event if it is done. A victim that is gone already is ``MISSING``, which is as good.
         """
         message = f"{scheduler}: preempting to accommodate a higher priority {preemptor.kind}"
         marked = self._patch_status(victim, (DISRUPTION_TARGET, "True", PREEMPTED_BY_SCHEDULER, message), None)
@@ -181,11 +194,11 @@ class Writer:
     # Sending.
 
     def read_object(self, path: str) -> WireResponse:
-        """Read the object at ``path``. Raises ClusterError if there is no answer."""
+        """Read the object at ``path``. Raise ClusterError if there is no answer."""
         return self._client.send("GET", path, seconds=self._call_seconds)
 
     def make_object(self, path: str, body: Json) -> tuple[WriteResult, Json]:
-        """A new object, and how the server stored it. Not tried again: it may be there although no answer came."""
+        """Create an object, and return how the server stored it. Not retried: it may exist although no answer came."""
         try:
             answer = self._send_request("POST", path, body)
         except ClusterError as error:
@@ -196,7 +209,7 @@ class Writer:
         return (WRITTEN, stored) if isinstance(stored, dict) else (_refused_result(answer), {})
 
     def persist(self, method: str, path: str, body: Json, content: str = JSON, *, patient: bool = True) -> WriteResult:
-        """A write that does no harm if it is done twice: it is tried again if the server was busy or away."""
+        """Make a write that does no harm if it is made twice: it is retried if the server was busy or away."""
         outcome, delay = WITHHELD, FIRST_REST
         for attempt in range(1, TRIES + 1):
             try:
@@ -212,6 +225,7 @@ class Writer:
                     WriteResult(WriteCode.UNKNOWN if error.reached else WriteCode.REFUSED, error.detail),
                     True,
                 )
+            # client-go's Jitter of 0.1.
             if not should_retry or attempt == TRIES or self._client.stop.wait(delay * random.uniform(1.0, 1.1)):  # noqa: S311
                 return outcome
             delay *= FACTOR
@@ -220,11 +234,12 @@ class Writer:
     def _send_request(
         self, method: str, path: str, body: Json, content: str = JSON, *, patient: bool = True
     ) -> WireResponse | None:
-        """One request, when the rate limit allows it; again after a 429. ``None``: not leading any more."""
+        """Send one request when the rate limit allows it, again after a 429. Return None if not leading any more."""
         deadline = time.monotonic() + self._call_seconds
         while True:
             if self._limit is not None and not self._limit.wait_turn(self._client.stop):
                 return None
+            # Asked after the wait for a token, as leadership may have ended during it.
             if not self._leading():
                 return None
             answer = self._client.send(method, path, body, content=content, seconds=self._call_seconds)
@@ -244,13 +259,13 @@ def _now_text() -> str:
 
 
 def _refusal_text(answer: WireResponse) -> str:
-    """Why the server refused, in its own words if it is an API server that answers."""
+    """Return why the server refused, in its own words if an API server answers."""
     return status_text(answer) or status_error(answer.code, "the pod", method="PATCH").detail
 
 
 def _refused_result(answer: WireResponse) -> WriteResult:
     text = _refusal_text(answer)
-    # The name belongs to another pod now: a deletion answers that with a conflict, a patch with an invalid change.
+    # Another pod has the name now: a deletion answers that with a conflict, a patch with an invalid change.
     another = "Precondition failed: UID" in text or (answer.code == INVALID and "metadata.uid" in text)
     if answer.code == MISSING or another:
         return WriteResult(WriteCode.MISSING, text)

@@ -1,4 +1,4 @@
-"""manage.py rbac: the manifests that give a live scheduler the rights it needs, and no other."""
+"""manage.py rbac: print the manifests that give a live scheduler exactly the rights it needs."""
 
 from __future__ import annotations
 
