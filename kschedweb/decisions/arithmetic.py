@@ -44,6 +44,7 @@ def find_score(matrix: Matrix, node: int, plugin: str) -> tuple[ScoreColumn, int
     """The plugin's column and the node's place in it, or the reason why there is none."""
     column = next((item for item in matrix.explanation.scores if item.plugin == plugin), None)
     if column is None:
+        # A plugin without the point Score has no column; one that skipped Score has none either.
         return gettext("%(plugin)s scored no node for this pod.") % {"plugin": plugin}
     index = matrix.places.get(node)
     if index is None:

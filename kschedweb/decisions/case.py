@@ -12,24 +12,23 @@ from kschedweb.engine.releases.classic.objects import as_of_then
 
 @dataclass(frozen=True)
 class Case:
-    """One pod against one snapshot under one policy.
+    """One pod against one snapshot under one policy."""
 
-    ``snapshot`` is the cluster as the scheduler finds it: a bound pod is removed from its node, ``bound_to`` ("" for a
-    pending pod). ``scheduler`` runs over ``snapshot``. ``from_run`` is true for a try of a run, false for what would
-    happen now.
-    """
-
+    # The cluster as the scheduler finds it: a bound pod is removed from its node.
     snapshot: EngineSnapshot
     pod: Pod
+    # Runs over ``snapshot``.
     scheduler: Scheduler
     explanation: Explanation
+    # The node from which a bound pod was removed, "" for a pending pod.
     bound_to: str
+    # True for a try of a run, False for a decision on the present snapshot.
     from_run: bool = False
 
 
 @dataclass(frozen=True)
 class ClassicCase:
-    """A case under a classic policy; cluster and pod are as that kube-scheduler read them."""
+    """A case under a classic policy. Cluster and pod are as that old kube-scheduler read them."""
 
     snapshot: ClassicSnapshot
     pod: Pod
@@ -43,7 +42,7 @@ AnyCase = Case | ClassicCase
 
 
 def case_of(snapshot: EngineSnapshot, pod: Pod, scheduler: Scheduler, explanation: Explanation) -> AnyCase:
-    """The case of a pod of a run that ``scheduler`` explained over ``snapshot``."""
+    """Return the case of a pod of a run that ``scheduler`` explained over ``snapshot``."""
     if not isinstance(scheduler, ClassicScheduler):
         return Case(snapshot, pod, scheduler, explanation, "", from_run=True)
     assert isinstance(explanation, ClassicExplanation)

@@ -23,15 +23,17 @@ if TYPE_CHECKING:
     from kschedweb.engine import Snapshot as EngineSnapshot
     from kschedweb.engine.releases.classic import ClassicScheduler
 
-Runs = TypeVar("Runs")  # what a policy's document is read into
-Decides = TypeVar("Decides", bound="Scheduler | ClassicScheduler")  # the engine's scheduler that runs it
+# The form into which a policy's document is read.
+Runs = TypeVar("Runs")
+# The engine's scheduler that runs it.
+Decides = TypeVar("Decides", bound="Scheduler | ClassicScheduler")
 Decided = TypeVar("Decided")
 
 
 class CycleFails(Unprocessable):
     """The scheduling cycle of a pod fails; ``why`` is kube-scheduler's error, which does not name the pod.
 
-    ``unread`` says of fields of the pod that no kube-scheduler can read them: another policy is no way out then.
+    ``unread`` are fields of the pod that no kube-scheduler can read: then no other policy would help.
     """
 
     def __init__(self, pod_key: str, why: str, unread: Sequence[str] = ()) -> None:
@@ -40,7 +42,7 @@ class CycleFails(Unprocessable):
 
 
 class ProfileMissing(CycleFails):
-    """The policy has no profile for the pod, which is another scheduler's."""
+    """The policy has no profile for the pod: it belongs to another scheduler."""
 
     def __init__(self, pod_key: str, scheduler_name: str) -> None:
         super().__init__(pod_key, f'profile not found for scheduler name "{scheduler_name}"')
@@ -50,33 +52,33 @@ class ProfileMissing(CycleFails):
 class Decider(ABC, Generic[Runs, Decides, Decided]):
     @abstractmethod
     def state_version(self, snapshot: Snapshot) -> tuple[Hashable, ...]:
-        """A value that changes with what an answer depends on beside snapshot, pod and policy."""
+        """Return a value that changes with everything an answer depends on, besides snapshot, pod and policy."""
 
     @abstractmethod
     def has_read(self, snapshot: Snapshot, runs: Runs) -> bool:
-        """Whether this process has read what ``build_scheduler`` reads."""
+        """Return whether this process already holds what ``build_scheduler`` reads."""
 
     @abstractmethod
     def build_scheduler(self, snapshot: Snapshot, runs: Runs) -> Decides:
-        """The scheduler over a stored snapshot, which is shared and must not be changed."""
+        """Return the scheduler over a stored snapshot. It is shared and must not be changed."""
 
     @abstractmethod
     def release_version(self, case: Decided) -> str:
-        """The kube-scheduler that the decision is as, as "1.36.3"."""
+        """Return the kube-scheduler as which the decision was made, such as "1.36.3"."""
 
     @abstractmethod
     def answers_for(self, runs: Runs, scheduler_name: str, *, only_profile: bool = False) -> bool:
-        """Whether pods with this schedulerName are the document's: it has a profile of that name.
+        """Return whether pods with this schedulerName are the document's: it has a profile of that name.
 
-        With ``only_profile`` also where it has one profile, of whatever name, as live schedulers run it.
+        With ``only_profile`` the only profile counts too, whatever its name, as live schedulers run it.
         """
 
     def decide_pod(
         self, scheduler: Decides, pod_key: str, is_live: Callable[[str], bool] = lambda scheduler_name: False
     ) -> Decided:
-        """The decision about a pod; a bound pod is removed from its node first.
+        """Decide about a pod. A bound pod is removed from its node first.
 
-        ``is_live`` says whether a live scheduler has this name: it runs the only profile of a policy under its own.
+        ``is_live`` says whether a live scheduler has a name: it runs the only profile of a policy under its own name.
         Raises NotFound if the snapshot has no such pod, CycleFails if the scheduling cycle fails.
         """
         pod = self.find_pod(scheduler.snapshot, pod_key)
@@ -90,40 +92,40 @@ class Decider(ABC, Generic[Runs, Decides, Decided]):
 
     @staticmethod
     def find_pod(snapshot: EngineSnapshot, pod_key: str) -> Pod:
-        """The pod ``pod_key``; raises PodNotFound if there is none."""
+        """Return the pod ``pod_key``. Raise PodNotFound if there is none."""
         try:
             return snapshot.get_pod(pod_key)
         except KeyError:
             raise PodNotFound(f"The snapshot has no pod {pod_key}.") from None
 
     def as_profile(self, scheduler: Decides, pod: Pod, is_live: Callable[[str], bool]) -> Pod:
-        """``pod`` as the profile of ``scheduler`` sees it that decides about it; raises ProfileMissing for none."""
+        """Return ``pod`` as the profile that decides about it sees it. Raise ProfileMissing if there is none."""
         return pod
 
     @abstractmethod
     def _remove_pod(self, scheduler: Decides, pod_key: str) -> tuple[Decides, Pod]:
-        """The scheduler over the cluster without a bound pod, and that pod as unbound."""
+        """Return the scheduler over the cluster without a bound pod, and that pod as unbound."""
 
     @abstractmethod
     def _build_case(self, scheduler: Decides, pod: Pod, bound_to: str) -> Decided: ...
 
     @abstractmethod
     def with_victims(self, case: Decided) -> Explanation:
-        """The case with the result of PostFilter for a pod that fits nowhere, if preemption is simulated."""
+        """Return the explanation with PostFilter's result for a pod that fits nowhere, if preemption is simulated."""
 
     @abstractmethod
     def present(self, case: Decided, other: AnyCase | None = None) -> Presentation:
-        """The presentation of a case on pages; ``other`` is the same pod under another policy."""
+        """Return the presentation of a case on pages; ``other`` is the same pod under another policy."""
 
     def rest_fields(self, case: Decided) -> dict[str, Any]:
-        """Fields of a REST answer that only this kind of policy has."""
+        """Return fields of a REST answer that only this kind of policy has."""
         return {}
 
 
 def _unreadable_fields(pod: Pod, why: str) -> list[str]:
-    """The fields of the pod because of which the cycle failed as ``why`` says, with what is wrong with each.
+    """Return the fields of the pod that made the cycle fail with ``why``, each with its problem.
 
-    1.13 says the same of a field without its path.
+    Version 1.13 reports the same without the field's path.
     """
     problems = pod.node_affinity.unread
     if not any(problem.rpartition(": ")[2] in why for problem in problems):

@@ -24,7 +24,7 @@ DECIDERS: dict[str, Decider[Any, Any, Any]] = {PolicyKind.PROFILES: PROFILES, Po
 
 
 def present_case(case: AnyCase) -> Presentation:
-    """The presentation of a case, of whichever kind it is."""
+    """Return the presentation of a case of either kind."""
     decider: Decider[Any, Any, Any] = CLASSIC if isinstance(case, ClassicCase) else PROFILES
     return decider.present(case)
 
@@ -36,7 +36,7 @@ def get_decider(revision: Revision) -> Decider[Any, Any, Any]:
 def build_comparison(
     presentation: Presentation, revision: Revision, against: Revision, other: AnyCase
 ) -> PolicyComparison:
-    """``presentation`` under ``revision`` beside ``other``, the same pod under ``against``."""
+    """Compare ``presentation`` under ``revision`` with ``other``, the same pod under ``against``."""
     return compare_policies(
         presentation, label_revision(revision), label_revision(against), present_case(other).build_headline().title
     )

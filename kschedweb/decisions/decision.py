@@ -59,7 +59,7 @@ class Decision(Presentation):
 
 
 def filters_missing(case: Case) -> list[str]:
-    """The extenders that have not been called, because pages call no other server, and unevaluated filters."""
+    """Return the extenders, which pages do not call, and the filters that are not simulated."""
     profiles = case.scheduler.configuration.profiles
     profile = next(item for item in profiles if item.scheduler_name == case.pod.scheduler_name)
     filter_names = {plugin.name for plugin in case.scheduler.framework(case.pod).points.filter}

@@ -1,4 +1,4 @@
-"""Why a cluster may decide otherwise than a decision on its snapshot: objects are left out, its version is a guess."""
+"""Doubts about a decision on a snapshot: objects that are missing from it, and a version that is a guess."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def list_doubts(snapshot: Snapshot, revision: Revision, namespace: str) -> list[str]:
-    """Return a sentence for each doubt about a decision on a pod of ``namespace``, in the language of who looks."""
+    """Return a sentence for each doubt about a decision on a pod of ``namespace``, in the reader's language."""
     sentences = [missing.sentence for missing in list_missing_kinds(snapshot, namespace)]
     if revision.policy.kind == PROFILES.kind and not revision.process.get("release"):
         sentences += filter(None, [_version_doubt(snapshot.cluster)])

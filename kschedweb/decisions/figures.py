@@ -13,14 +13,15 @@ from kschedweb.web.figures import Chart, make_figure
 if TYPE_CHECKING:
     from kschedweb.decisions.matrix.columns import DecisionColumns
 
+# Columns of the heatmap; more nodes than that are grouped.
 MOST_COLUMNS = 60
 
 
 def build_score_chart(decision: DecisionColumns) -> Chart | None:
-    """A chart of how far each plugin's weighted scores are from their median, best node first.
+    """Chart how far each plugin's weighted scores are from their median, best node first.
 
-    Plugins that give all feasible nodes the same are left out. Many nodes are binned by total. ``None`` if nothing
-    tells the nodes apart.
+    Plugins that give all feasible nodes the same score are left out. Many nodes are grouped by total. Returns None if
+    nothing distinguishes the nodes.
     """
     explanation, spread = decision.explanation, decision.spread
     if len(explanation.feasible) < 2 or not spread.differing:
@@ -74,12 +75,13 @@ def build_score_chart(decision: DecisionColumns) -> Chart | None:
 
 
 def _bin_means(values: np.ndarray, bins: list[np.ndarray]) -> np.ndarray:
+    # reduceat sums each bin in one pass over the columns.
     sums: np.ndarray = np.add.reduceat(values, [int(part[0]) for part in bins], axis=1)
     return sums / [len(part) for part in bins]
 
 
 def _color_scale(largest: float) -> dict[str, object]:
-    """The scale of colours, in points: it goes by square roots (``Spread.scale_deviations``)."""
+    """Return the colour scale, in points. It goes by square roots (``ScoreSpread.scale_deviations``)."""
     marks = [-1, -0.5, 0, 0.5, 1]
     texts = [_format_signed(np.sign(mark) * mark * mark * largest) for mark in marks]
     return {

@@ -15,26 +15,27 @@ if TYPE_CHECKING:
     from kschedweb.clusters.models import Snapshot
     from kschedweb.engine import Snapshot as EngineSnapshot
 
-STALE = 15 * 60.0  # seconds; the shortest window that policies look at
+# Seconds; the shortest window that policies look at.
+STALE = 15 * 60.0
 
 
 @dataclass(frozen=True)
 class FiguresInForce:
-    """What is known of the nodes' use: the source, the number of nodes, and the age at the time of the snapshot.
-
-    ``youngest`` and ``oldest`` are in seconds. ``late`` is true if all figures were collected after the snapshot.
-    """
+    """The known usage of the nodes: its source, how many nodes have it, and its age at the time of the snapshot."""
 
     source: str
+    # Nodes with figures, and all nodes.
     nodes: int
     total: int
+    # Ages in seconds.
     youngest: float = 0.0
     oldest: float = 0.0
+    # True if all figures were collected after the snapshot.
     late: bool = False
 
     @property
     def ages(self) -> str:
-        """The ages as "30 s", or "30 s to 4 min" if nodes differ."""
+        """Return the ages as "30 s", or "30 s to 4 min" if nodes differ."""
         return format_range(format_rough_duration(self.youngest), format_rough_duration(self.oldest))
 
     @property
@@ -43,9 +44,9 @@ class FiguresInForce:
 
 
 def figures_version(snapshot: Snapshot) -> Hashable:
-    """A value that changes if ``apply_figures`` would give other figures.
+    """Return a value that changes if ``apply_figures`` would give other figures.
 
-    Needs one query for each ``Snapshot`` object.
+    It makes one query per ``Snapshot`` object, and remembers the value on it.
     """
     if not hasattr(snapshot, "_watermark_version"):
         current_version = selectors.figures_version(snapshot.cluster, snapshot.taken_at.timestamp())
@@ -54,7 +55,7 @@ def figures_version(snapshot: Snapshot) -> Hashable:
 
 
 def apply_figures(base: EngineSnapshot, snapshot: Snapshot) -> EngineSnapshot:
-    """A copy of ``base`` with the figures in force when the snapshot was taken, and with that time.
+    """Return a copy of ``base`` with the figures in force when the snapshot was taken, and with that time.
 
     The figures of ``base`` come from annotations. They stay if nothing was collected.
     """
@@ -67,7 +68,7 @@ def apply_figures(base: EngineSnapshot, snapshot: Snapshot) -> EngineSnapshot:
 
 
 def in_force(engine: EngineSnapshot, snapshot: Snapshot) -> FiguresInForce:
-    """The source and age of the figures in force."""
+    """Return the source and age of the figures in force."""
     watermarks = engine.watermarks
     if watermarks is None:
         return FiguresInForce("", 0, len(engine), late=bool(selectors.figures_version(snapshot.cluster)))
@@ -78,11 +79,11 @@ def in_force(engine: EngineSnapshot, snapshot: Snapshot) -> FiguresInForce:
 
 
 def find_in_force(engine: EngineSnapshot, snapshot: Snapshot) -> FiguresInForce | None:
-    """As ``in_force``, but ``None`` if nothing is known."""
+    """Return ``in_force``, or None if nothing is known."""
     return in_force(engine, snapshot) if engine.watermarks is not None else None
 
 
 def in_force_to_json(usage: FiguresInForce) -> dict[str, Any]:
-    """``usage`` for REST."""
+    """Return ``usage`` for REST."""
     ages = {"youngest": usage.youngest, "oldest": usage.oldest}
     return {"origin": usage.source, "nodes": usage.nodes, **ages, "late": usage.late}

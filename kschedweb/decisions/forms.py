@@ -23,7 +23,7 @@ def _percent_field(
 
 
 class ConditionsForm(forms.Form):
-    """The row of nodes for score curves; the defaults are those of ``Conditions``."""
+    """The conditions of score curves; the defaults are those of ``Conditions``."""
 
     pod = _percent_field(_("Pod (% of a node)"), _("Requests, limit and use of the pod."), Conditions.pod)
     average = _percent_field(_("Average use (%)"), _("Mean use of the cluster, of allocatable."), Conditions.average)
@@ -55,7 +55,7 @@ class ConditionsForm(forms.Form):
 
 
 def build_conditions(data: dict[str, Any]) -> Conditions:
-    """The conditions from cleaned fields, with defaults for empty ones."""
+    """Return the conditions from cleaned fields, with defaults for empty ones."""
     values = {name: value for name, value in data.items() if value not in (None, "")}
     if "lowest" in values:
         values["lowest"] = int(values["lowest"])

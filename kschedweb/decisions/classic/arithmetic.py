@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from kschedweb.decisions.case import ClassicCase
     from kschedweb.decisions.matrix.matrix import Matrix
 
+# How each priority's score is shown, by the class of the engine's plugin.
 SCORE_EXPLAINERS: dict[type, Callable[[ScoreContext], ScoreCalculation]] = {
     node.EqualPriority: nodes.explain_equal,
     node.NodeLabel: nodes.explain_node_label,

@@ -30,20 +30,22 @@ KINDS = {PREDICATE: _("predicate"), PRIORITY: _("priority")}
 
 @dataclass(frozen=True)
 class CatalogueEntry:
-    """A predicate or priority; ``place`` is its number in the fixed order, 0 for none; ``policies`` use it."""
+    """A predicate or priority with the policies that use it."""
 
     rule: RuleDescription
+    # Its number in the fixed order of predicates, 0 for none.
     place: int
+    # Names of the policies.
     policies: list[str]
 
     @property
     def standings(self) -> dict[str, str]:
-        """When it runs in each version: "mandatory", "default", "by name", "by argument" or "never"."""
+        """Return when it runs, by version: "mandatory", "default", "by name", "by argument" or "never"."""
         return {version: self.rule.activation(Edition(version)) for version in (V1_13, V1_9)}
 
     @property
     def runs(self) -> dict[str, str]:
-        """``standings`` in words; what has to be switched on is treated as switched on."""
+        """Return ``standings`` in words. A rule behind a feature gate is described as if the gate were on."""
         texts = {}
         for version, when in self.standings.items():
             switched = self.rule.activation(Edition(version, frozenset({self.rule.switch})))
@@ -55,12 +57,12 @@ class CatalogueEntry:
 
     @property
     def kind(self) -> str:
-        """What it is, in words."""
+        """Return its kind in words."""
         return str(KINDS[self.rule.kind])
 
     @property
     def weight(self) -> int | None:
-        """The weight of a priority in the default provider; ``None`` if it is not there."""
+        """Return the weight of a priority in the default provider, None if it is not there."""
         weights = Edition(gates=frozenset({self.rule.switch})).default_priorities
         return None if self.rule.kind == PREDICATE else weights.get(self.rule.name)
 
@@ -75,13 +77,13 @@ class ExampleNode:
 
 
 def list_entries(uses: Mapping[str, list[str]]) -> list[CatalogueEntry]:
-    """Predicates in their order, then priorities; ``uses`` has names of policies by predicate or priority."""
+    """Return predicates in their order, then priorities; ``uses`` has names of policies by rule."""
     places = {name: number for number, name in enumerate(ORDER, start=1)}
     return [CatalogueEntry(rule, places.get(name, 0), uses.get(name, [])) for name, rule in DESCRIPTIONS.items()]
 
 
 def explain_example(rule: RuleDescription) -> tuple[Example, list[ExampleNode]]:
-    """The example, and the engine's answer for each of its nodes by name."""
+    """Return the example of a rule, and the engine's answer for each of its nodes by name."""
     rule_example = build_example(rule.name)
     decision = rule_example.decision
     nodes = sorted(range(len(decision.explanation.nodes)), key=lambda node: decision.explanation.nodes[node])
@@ -91,12 +93,13 @@ def explain_example(rule: RuleDescription) -> tuple[Example, list[ExampleNode]]:
             rule_verdicts = [verdict for verdict in decision.verdicts(node) if verdict.plugin == rule.name]
             lines.append(ExampleNode(row, rule_verdicts[0]))
         else:
+            # Without the last step, the total: an example has only one priority.
             lines.append(ExampleNode(row, steps=decision.compute_arithmetic(node, rule.name).steps[:-1]))
     return rule_example, lines
 
 
 def trim_object(raw: Mapping[str, Any]) -> dict[str, Any]:
-    """An object of an example without empty fields."""
+    """Return an object of an example without its empty fields."""
     return {
         key: value for key, value in ((key, _trim_value(value)) for key, value in raw.items()) if value not in ({}, [])
     }

@@ -19,7 +19,7 @@ SIGNATURE = {"preferAvoidPods": [{"podSignature": {"podController": OWNER}}]}
 
 
 def _make_node(name: str, *, labels: Json | None = None, allocatable: Json | None = None, **more: Any) -> Json:
-    """A node of 4 CPU and 8 GiB; ``more``: conditions, taints, unschedulable, images, annotations."""
+    """Return a node of 4 CPU and 8 GiB; ``more``: conditions, taints, unschedulable, images, annotations."""
     metadata: Json = {"name": name, "labels": {HOST: name, **(labels or {})}}
     if "annotations" in more:
         metadata["annotations"] = more["annotations"]
@@ -30,7 +30,7 @@ def _make_node(name: str, *, labels: Json | None = None, allocatable: Json | Non
 
 
 def _make_pod(name: str = "web", on: str = "", *, requests: Json | None = None, **more: Any) -> Json:
-    """A pod; ``more``: labels, limits, ports, owner, and other fields of its spec."""
+    """Return a pod; ``more``: labels, limits, ports, owner, and other fields of its spec."""
     resources = {key: value for key, value in (("requests", requests), ("limits", more.pop("limits", None))) if value}
     container: Json = {"name": "main", "image": IMAGE, "resources": resources}
     if "ports" in more:
@@ -52,7 +52,7 @@ def _pressure_example(kind: str) -> tuple[str, list[Json]]:
 
 
 def _volume_limit_example(field: str, key: str, resource: str, volumes: str) -> tuple[str, list[Json]]:
-    """A cluster of two nodes with a limit of two volumes, which one of them has reached."""
+    """Return a cluster of two nodes with a limit of two volumes, which one of them has reached."""
     room = {resource: "2"}
     mounted = [{"name": name, field: {key: name}} for name in ("data-1", "data-2")]
     return (
@@ -128,7 +128,7 @@ def _make_service() -> Json:
 
 
 def _service_pods(*nodes: str) -> list[Json]:
-    """Pods of the service ``web`` on ``nodes``, and the pending one."""
+    """Return pods of the service ``web`` on ``nodes``, and the pending one."""
     placed = [_make_pod(f"web-{number}", on, labels={"app": "web"}) for number, on in enumerate(nodes)]
     return [_make_service(), *placed, _make_pod(labels={"app": "web"})]
 
@@ -151,6 +151,7 @@ FULL = "Node b has 2 CPU and 2 GiB given away, node c 2.5 CPU and 7 GiB; the pod
 SERVICE = "Nodes a and b are in zone east, node c in west; two pods of the service run on a, one on c."
 PORT = [{"containerPort": 80, "hostPort": 80}]
 PORTS = "A pod on node b has host port 80, which the pod wants."
+# By predicate or priority: a sentence about the cluster, and its objects, the pod last.
 CLUSTERS: dict[str, tuple[str, list[Json]]] = {
     "CheckNodeCondition": (
         "Node b is not ready, node c is cordoned.",

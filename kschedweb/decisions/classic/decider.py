@@ -28,7 +28,8 @@ class ClassicDecider(Decider[Algorithm, ClassicScheduler, ClassicCase]):
         return snapshots.has_read_classic(snapshot)
 
     def answers_for(self, runs: Algorithm, scheduler_name: str, *, only_profile: bool = False) -> bool:
-        return True  # It has no profiles, and is asked what it would do with any pod.
+        # A classic policy has no profiles, so it can be asked about any pod.
+        return True
 
     def build_scheduler(self, snapshot: Snapshot, runs: Algorithm) -> ClassicScheduler:
         return ClassicScheduler(snapshots.classic_snapshot(snapshot), runs)

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from kschedweb.decisions.words import Shortage, VerdictReading
     from kschedweb.engine import Status
 
+# The schedulerName of pods that name none.
 TODAY = "default-scheduler"
 
 
@@ -48,7 +49,7 @@ class ClassicDecision(Presentation):
         )
 
     def missing(self) -> list[str]:
-        """The extenders, which pages do not call."""
+        """Return the extenders, which pages do not call."""
         return [gettext("extender %(url)s") % {"url": url} for url in self.explanation.unasked]
 
     def compute_arithmetic(self, node: int, plugin: str) -> Arithmetic:
@@ -64,11 +65,11 @@ class ClassicDecision(Presentation):
         return str(words.in_short(self.case, reason))
 
     def count_reasons(self) -> list[tuple[RejectionReason, int]]:
-        """Why nodes were rejected: the reasons of each node's first predicate, or of all if all run."""
+        """Count the reasons of rejections: those of each node's first predicate, or of all predicates if all run."""
         if not self.all_reasons:
             return count_decisive_reasons(self.explanation)
         filters, first = self.explanation.filters, self.explanation.rejected_by
-        # Beside pods that were promised a node all predicates are asked at once, and then no more.
+        # With nominated pods a node is checked twice, and the second check ends at its first failure.
         crowded = bool(filters) and filters[0].plugin == BESIDE_NOMINATED
         listed = [
             (RejectionReason(column.plugin, *reason), int(np.count_nonzero((column.codes == code) & meant)))
@@ -80,7 +81,7 @@ class ClassicDecision(Presentation):
         return [(reason, number) for reason, number in merge_reason_counts(listed) if number]
 
     def verdicts(self, node: int) -> list[FilterVerdict]:
-        """Every predicate's verdict on a node; those after the first rejection are hypothetical."""
+        """Return every predicate's verdict on a node. Those after the first rejection are hypothetical."""
         verdicts, ended = [], False
         for verdict in super().verdicts(node):
             verdicts.append(replace(verdict, is_evaluated=not ended))
@@ -88,7 +89,7 @@ class ClassicDecision(Presentation):
         return verdicts
 
     def list_notes(self) -> list[str]:
-        """Notes on settings of the process that the columns do not show, and on fields of the pod that it ignores."""
+        """Return notes on settings that the columns do not show, and on fields of the pod that the policy ignores."""
         algorithm, pod = self.case.scheduler.algorithm, self.case.pod
         notes = []
         if algorithm.edition.share < ALL_NODES and len(self.explanation.nodes) >= MIN_FEASIBLE:

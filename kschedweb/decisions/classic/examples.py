@@ -1,4 +1,4 @@
-"""A small cluster for each predicate and priority in which it matters; the engine computes the answer."""
+"""An example for each predicate and priority: a small cluster in which it matters, and the engine's answer."""
 
 from __future__ import annotations
 
@@ -21,16 +21,18 @@ Json = dict[str, Any]
 
 @dataclass(frozen=True)
 class Example:
-    """``description`` describes the cluster; ``objects`` are its raw objects, of which the last is the pod."""
+    """A small cluster, and the decision in it under one predicate or priority."""
 
+    # A sentence about the cluster.
     description: str
+    # Raw objects; the last one is the pod.
     objects: list[Json]
     decision: ClassicDecision
 
 
 @lru_cache(maxsize=64)
 def build_example(name: str) -> Example:
-    """The example of the predicate or priority ``name``, whose policy has nothing else."""
+    """Build the example of the predicate or priority ``name``, whose policy has nothing else."""
     rule = DESCRIPTIONS[name]
     description, objects = CLUSTERS[name]
     snapshot, pod = ClassicSnapshot.from_objects(objects[:-1]), as_of_then(Pod.from_json(objects[-1]))
@@ -48,7 +50,7 @@ def _edition_for(rule: RuleDescription) -> Edition:
 
 
 def _policy_with_rule(rule: RuleDescription) -> Json:
-    """The policy with the predicate or priority alone; mandatory predicates need no entry."""
+    """Return a policy with only this predicate or priority; mandatory predicates need no entry."""
     choice: Json = {"name": rule.name}
     if rule.argument:
         choice["argument"] = {rule.argument: json.loads(rule.shape)}

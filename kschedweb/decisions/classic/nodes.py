@@ -1,4 +1,4 @@
-"""The arithmetic of priorities that depend on the node object alone."""
+"""The arithmetic of priorities that depend only on the node object."""
 
 from __future__ import annotations
 
@@ -62,6 +62,7 @@ def explain_node_affinity(context: ScoreContext) -> ScoreCalculation:
             f"+{preferred.weight}" if holds else "does not match",
         )
         total += preferred.weight if holds else 0
+    # As Go converts the sum to int32, which wraps around.
     calculation.mapped = int(np.int64(total).astype(np.int32))
     return normalize_reduce(calculation, context.mapped, reverse=False)
 
@@ -93,7 +94,9 @@ def explain_image_locality(context: ScoreContext) -> ScoreCalculation:
         if context.position not in holders:
             calculation.add_step(image, "not on the node", 0)
             continue
+        # The engine numbers the holders of an image as they are counted, and so does 1.13's cache.
         number = holders.index(context.position) + 1
+        # The order of these float operations is Go's: another order rounds differently.
         part = int(float(size) * (float(number) / float(len(snapshot))))
         total += part
         calculation.add_step(image, f"{format_memory(size)} × {number} of {len(snapshot)} nodes", format_memory(part))

@@ -44,13 +44,14 @@ def explain_selector_spread(context: ScoreContext) -> ScoreCalculation:
     zone_formula = f"{MAX_PRIORITY} × ({fullest} − {zone_count}) ÷ {fullest}" if fullest else f"{MAX_PRIORITY}"
     name = str(zones.values[zone]).replace(":\x00:", " ").strip()
     calculation.add_step(f"Pods in zone {name}", f"on feasible nodes; the fullest zone has {fullest}", zone_count)
+    # In floats and in Go's order, before the cut to a whole number.
     calculation.reduced = int(score * (1.0 - ZONE_WEIGHT) + ZONE_WEIGHT * zone_score)
     calculation.reducing = f"⅓ × {formula} + ⅔ × {zone_formula}, cut to a whole number"
     return calculation
 
 
 def explain_service_anti_affinity(context: ScoreContext) -> ScoreCalculation:
-    """serviceAntiAffinity of 1.13 and of 1.9."""
+    """Explain serviceAntiAffinity, of 1.13 and of 1.9."""
     plugin, key, selectors = context.plugin, context.plugin.label, _get_selectors(context)
     calculation = ScoreCalculation(
         f"Counts pods of the pod's first service by the value of {key}; fewer at the node's value is better."
@@ -84,6 +85,7 @@ def explain_inter_pod_affinity(context: ScoreContext) -> ScoreCalculation:
     for label, part in _affinity_parts(context):
         calculation.mapped += part
         calculation.add_step(label, "all terms that hold in this place, with their weights", f"{part:+d}")
+    # The range always includes 0, as in the original.
     low, high = min(0, *context.mapped), max(0, *context.mapped)
     if low == high:
         calculation.reducing = "no node is told apart: 0 for all"
@@ -95,7 +97,7 @@ def explain_inter_pod_affinity(context: ScoreContext) -> ScoreCalculation:
 
 
 def _affinity_parts(context: ScoreContext) -> list[tuple[str, int]]:
-    """The sums of weights of the terms that hold, by place of the node."""
+    """Return the sums of weights of the terms that hold, by the node's place."""
     case = context.case
     cycle = Cycle(case.snapshot, case.pod)
     context.plugin.pre_score(cycle, case.explanation.feasible)
@@ -117,7 +119,7 @@ def _get_selectors(context: ScoreContext) -> list[Selector]:
 
 
 def _count_pods(context: ScoreContext, node: int, selectors: list[Selector]) -> int:
-    """The number of pods on ``node``, in the pod's namespace, that some of ``selectors`` matches."""
+    """Count the pods on ``node``, in the pod's namespace, that any of ``selectors`` matches."""
     pod = context.case.pod
     return sum(
         other.namespace == pod.namespace
@@ -128,5 +130,5 @@ def _count_pods(context: ScoreContext, node: int, selectors: list[Selector]) -> 
 
 
 def _scale_reversed(count: int, maximum: int) -> float:
-    """10 times the share of ``maximum`` that ``count`` leaves."""
+    """Return 10 times the share of ``maximum`` that is left beside ``count``."""
     return float(MAX_PRIORITY) * (float(maximum - count) / float(maximum))

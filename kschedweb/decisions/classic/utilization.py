@@ -1,4 +1,4 @@
-"""The arithmetic of priorities about how full a node is, or would be."""
+"""The arithmetic of priorities about how full a node is, or would be with the pod."""
 
 from __future__ import annotations
 
@@ -20,12 +20,13 @@ if TYPE_CHECKING:
 
     from kschedweb.engine.releases.classic.priorities.room import Point
 
-FULL = 100  # percent
+# Percent.
+FULL = 100
 DEFAULTS = "Containers that do not say what they ask for count with 100 m of CPU and 200 MiB."
 
 
 def _requested_shares(context: ScoreContext) -> list[tuple[str, int, int, str]]:
-    """For CPU and memory: name, requested with the pod on the node, allocatable, and how these are computed."""
+    """Return for CPU and memory: name, requested with the pod on the node, allocatable, and the sum in words."""
     snapshot, pod, shares = context.case.snapshot, context.case.pod, []
     for row, name in enumerate((CPU, MEMORY)):
         node_requested, pod_request = int(snapshot.nonzero[row, context.position]), pod.occupied_nonzero[row]
@@ -45,7 +46,7 @@ def _requested_shares(context: ScoreContext) -> list[tuple[str, int, int, str]]:
 def _explain_mean(
     context: ScoreContext, description: str, score_resource: Callable[[int, int], tuple[int, str]]
 ) -> ScoreCalculation:
-    """The mean of ``score_resource(requested, allocatable)`` for CPU and for memory."""
+    """Explain the mean of ``score_resource(requested, allocatable)`` over CPU and memory."""
     calculation, scores = ScoreCalculation(f"{description} {DEFAULTS}"), []
     for name, used, has, share_text in _requested_shares(context):
         score, formula = score_resource(used, has)
@@ -97,7 +98,7 @@ def explain_capacity_ratio(context: ScoreContext) -> ScoreCalculation:
 
 
 def _on_line(points: list[Point], at: int) -> tuple[int, str]:
-    """The score at ``at`` percent, and the interpolation between two of ``points`` in words."""
+    """Return the score at ``at`` percent, and the interpolation between two of ``points`` in words."""
     place = next((number for number, (percent, _) in enumerate(points) if at <= percent), len(points) - 1)
     percent, score = points[place]
     if place == 0 or at >= percent:
@@ -117,6 +118,7 @@ def explain_balanced_allocation(context: ScoreContext) -> ScoreCalculation:
     if cpu >= 1 or memory >= 1:
         calculation.add_step("Score", "a share is 1 or more", 0)
         return calculation.with_score(0)
+    # In floats and in Go's order, then cut to a whole number.
     score = int((1 - abs(cpu - memory)) * float(MAX_PRIORITY))
     calculation.add_step("Score", f"(1 − |{cpu:.4f} − {memory:.4f}|) × {MAX_PRIORITY}, cut to a whole number", score)
     return calculation.with_score(score)

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 @require_safe
 @requires(Action.VIEW)
 def list_classic_rules(request: HttpRequest) -> HttpResponse:
-    """All predicates in their order, and all priorities."""
+    """Show all predicates in their order, and all priorities."""
     entries = catalogue.list_entries(selectors.classic_uses())
     context = {
         "predicates": [entry for entry in entries if entry.rule.kind == PREDICATE],
@@ -37,7 +37,7 @@ def list_classic_rules(request: HttpRequest) -> HttpResponse:
 @require_safe
 @requires(Action.VIEW)
 def show_classic_rule(request: HttpRequest, name: str) -> HttpResponse:
-    """One predicate or priority, with an example that the engine evaluates."""
+    """Show one predicate or priority, with an example that the engine evaluates."""
     entries = catalogue.list_entries(selectors.classic_uses())
     numbers = {entry.rule.name: number for number, entry in enumerate(entries)}
     if name not in numbers:

@@ -1,4 +1,4 @@
-"""Plain readings of the reasons that predicates give, in the form of those of today's filters (``decisions.words``)."""
+"""Plain readings of the reasons that predicates give, in the form of today's filters (``decisions.words``)."""
 
 from __future__ import annotations
 
@@ -23,8 +23,9 @@ if TYPE_CHECKING:
     from kschedweb.decisions.case import ClassicCase
     from kschedweb.engine import Status
 
+# Short names of predicates' errors -> the reasons that they stand for.
 LONG = {short: long for long, short in then.NAMES.items()}
-# Reasons that mean the same as one of today's filters, whose presenter can read them.
+# Reasons that mean the same as a reason of one of today's filters, whose presenter can read them.
 AS_TODAY = {
     then.SELECTOR: nodeaffinity.POD.with_plugin("NodeAffinity"),
     then.HOST_NAME: nodename.REJECTED.with_plugin("NodeName"),
@@ -34,7 +35,7 @@ AS_TODAY = {
     then.AFFINITY_RULES: interpodaffinity.AFFINITY.with_plugin("InterPodAffinity"),
     then.ANTI_AFFINITY_RULES: interpodaffinity.ANTI_AFFINITY.with_plugin("InterPodAffinity"),
 }
-# Sentences for a pod that one reason keeps from every node, for reasons that are not today's.
+# Sentences for a pod that one reason keeps from every node, for reasons that today's filters do not have.
 GENERAL = {
     then.DISK_CONFLICT: _("has a disk of the pod in use by another pod"),
     then.ZONE_CONFLICT: _("is in another zone than a volume of the pod"),
@@ -56,6 +57,7 @@ GENERAL = {
     then.VOLUME_AFFINITY: _("cannot reach a volume of the pod"),
     then.NO_VOLUMES: _("has no volume for a claim of the pod"),
 }
+# Reasons that stand for a condition of the node: its type, and a sentence.
 CONDITIONS = {
     then.NOT_READY: ("Ready", gettext_noop("%(node)s does not report that it is ready")),
     then.OUT_OF_DISK: ("OutOfDisk", gettext_noop("%(node)s reports that it is out of disk space")),

@@ -1,4 +1,4 @@
-"""The devices of a node for a pod, as REST tells them: at once, or by a job where the cluster is large."""
+"""Answers of REST about the devices of a node for a pod: at once, or by a job if the cluster is large."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ if TYPE_CHECKING:
 def find_devices(
     user: User, snapshot: Snapshot, revision: Revision, pod: str, node: str
 ) -> rest_answers.DevicesJson | Question:
-    """The devices of ``node``, or of the one that suits the pod best where that is "".
+    """Return the devices of ``node``, or, if that is "", of the node that suits the pod best.
 
-    Raises NotFound, and Unprocessable where there is no such node or the policy is a classic one.
+    Raises NotFound, and Unprocessable if there is no such node or the policy is a classic one.
     """
     if not revision.policy.dialect.has_profiles:
         raise Unprocessable.at("policy", "A classic kube-scheduler knows no devices: take a policy with profiles.")
@@ -49,7 +49,7 @@ def find_devices(
 
 
 def devices_answer(question: Question, step: Step) -> Answer:
-    """The devices of a node of a large cluster."""
+    """Answer a question about the devices of a node of a large cluster."""
     snapshot, revision = snapshot_and_revision(question)
     step("Reading the cluster", 0, 0)
     devices = _compute_devices(snapshot, revision, question.asked["pod"], question.asked["node"])
@@ -64,6 +64,7 @@ def _compute_devices(snapshot: Snapshot, revision: Revision, pod: str, node_name
     if node is None:
         problem = f"The snapshot has no node {node_name[:300]}." if node_name else "The pod fits nowhere: name a node."
         raise Unprocessable.at("node", problem)
+    # Inspecting devices fills caches of the shared snapshot.
     with services.lock_snapshot(snapshot):
         devices = rest_answers.devices_to_json(case, node)
     return {**services.answer_subject(snapshot, revision), "release": decider.release_version(case), **devices}

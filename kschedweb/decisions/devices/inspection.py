@@ -13,9 +13,9 @@ if TYPE_CHECKING:
 
 
 def inspect_devices(case: Case, node: int) -> PodInspection | None:
-    """What is told of the devices of the node at a position; ``None`` where the pod claims none, or nobody looks.
+    """Inspect the devices of the node at a position. Return None if the pod claims none, or no plugin looks at them.
 
-    Reading it fills caches of the snapshot.
+    It fills caches of the snapshot.
     """
     plugins = case.scheduler.framework(case.pod).points.filter
     plugin = next((candidate for candidate in plugins if isinstance(candidate, DynamicResources)), None)

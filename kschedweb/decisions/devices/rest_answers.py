@@ -1,4 +1,4 @@
-"""What REST tells of the devices of a node."""
+"""The devices of a node as REST represents them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ DevicesJson = dict[str, Any]
 
 
 def devices_to_json(case: Case, node: int) -> DevicesJson:
-    """The devices of the node at a position for the pod of ``case``."""
+    """Return the devices of the node at a position for the pod of ``case``."""
     inspection = inspect_devices(case, node) or PodInspection()
     searched = inspection.searched
     return {

@@ -1,4 +1,4 @@
-"""The devices of one node as tables: one for each request of the pod's claims."""
+"""The devices of one node as tables, one for each request of the pod's claims."""
 
 from __future__ import annotations
 
@@ -11,26 +11,30 @@ if TYPE_CHECKING:
     from kschedweb.engine.allocation.inspection import ChoiceInspection, DeviceVerdict, SelectorVerdict
     from kschedweb.engine.plugins.dynamicresources.inspecting import PodInspection
 
-MOST_ROWS = 40  # devices of a table on the page; REST has all
+# Devices in a table of the page; REST has all.
+MOST_ROWS = 40
 
 
 @dataclass(frozen=True)
 class SelectorColumn:
-    """An expression; ``outside``: for some device its answer is outside the simulation."""
+    """A selector's expression, as a column of the table."""
 
     number: int
     expression: str
+    # The class or request that has the selector.
     of: str
+    # True if, for some device, its answer is outside the simulation.
     outside: bool
 
 
 @dataclass(frozen=True)
 class DeviceRow:
-    """One device; ``state`` is "chosen", "other" (chosen for another request), "free" or "refused"."""
+    """One device in a table."""
 
     name: str
     pool: str
     driver: str
+    # "chosen", "other" (chosen for another request), "free" or "refused".
     state: str
     selectors: tuple[SelectorVerdict, ...]
     compared: tuple[tuple[str, str], ...]
@@ -40,50 +44,57 @@ class DeviceRow:
 
 @dataclass(frozen=True)
 class RequestTable:
-    """The devices that a node sees, for one request or one of its alternatives; ``hidden`` are not listed."""
+    """The devices that a node sees, for one request or one of its alternatives."""
 
     claim: str
     name: str
+    # The number and class of devices, in words.
     wants: str
     passing: int
     total: int
+    # The name of a DeviceClass that does not exist, "" if it does.
     class_missing: str
     selectors: tuple[SelectorColumn, ...]
     compares: bool
     rows: tuple[DeviceRow, ...]
+    # Number of devices that are not listed.
     hidden: int
 
 
 @dataclass(frozen=True)
 class HeldRow:
-    """A claim that has devices; ``problem`` is "" if they can be used on the node."""
+    """A claim that has its devices already."""
 
     claim: str
     devices: tuple[str, ...]
+    # Why they cannot be used on the node, "" if they can.
     problem: str
 
 
 @dataclass(frozen=True)
 class DevicesOnNode:
-    """The devices of ``node`` for a pod. ``found`` is ``None`` where no claim needs devices.
-
-    ``failed`` is kube-scheduler's error, ``unknown`` what the answer depends on, ``refusals`` are sentences.
-    """
+    """The devices of a node for a pod."""
 
     node: str
     problem: str
     held: tuple[HeldRow, ...]
+    # None if no claim needs devices.
     found: bool | None
+    # kube-scheduler's error.
     failed: str
+    # What the answer depends on that the simulation does not know.
     unknown: str
+    # Sentences.
     refusals: tuple[str, ...]
-    constraints: tuple[tuple[str, str], ...]  # claim, what it asks for
-    unusable: tuple[tuple[str, str], ...]  # pool, state
+    # Claim, and its condition in words.
+    constraints: tuple[tuple[str, str], ...]
+    # Pool, and its state.
+    unusable: tuple[tuple[str, str], ...]
     requests: tuple[RequestTable, ...]
 
 
 def build_tables(node: str, inspection: PodInspection) -> DevicesOnNode:
-    """What is told of ``node``, to be shown."""
+    """Build the tables of ``node`` for the page."""
     searched = inspection.searched
     return DevicesOnNode(
         node=node,
@@ -109,6 +120,7 @@ def build_tables(node: str, inspection: PodInspection) -> DevicesOnNode:
 
 
 def _build_table(choice: ChoiceInspection) -> RequestTable:
+    # A long table begins with the devices that matter: the chosen ones, then those that pass.
     listed = sorted(choice.devices, key=lambda device: (not device.chosen, not device.passes))[:MOST_ROWS]
     shown_devices = choice.devices if len(choice.devices) <= MOST_ROWS else listed
     outside = {place for device in choice.devices for place, verdict in enumerate(device.selectors) if verdict.outside}
@@ -150,7 +162,7 @@ def _build_row(device: DeviceVerdict) -> DeviceRow:
 
 
 def device_state(device: DeviceVerdict) -> str:
-    """ "chosen", "other", "free" or "refused", as a row has it."""
+    """Return "chosen", "other", "free" or "refused", as in a row."""
     if device.chosen:
         return "chosen"
     if not device.passes:

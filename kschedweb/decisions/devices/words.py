@@ -1,4 +1,4 @@
-"""Plain words for why a device cannot be had, and why a search for devices finds nothing."""
+"""Plain words for why a device cannot be used, and why a search for devices finds nothing."""
 
 from __future__ import annotations
 
@@ -42,12 +42,12 @@ READY = {
 
 
 def format_amount(nano: int) -> str:
-    """An amount in nano-units, as a quantity."""
+    """Return an amount in nano-units as a quantity."""
     return f"{nano / NANO:g}" if nano % NANO else format_memory(nano // NANO)
 
 
 def describe_objection(objection: Objection, device: DeviceVerdict) -> str:
-    """Why the device cannot be had for the request."""
+    """Return why the request cannot get the device."""
     if objection.lacks:
         return SHORT_OF[objection.why].format(_describe_lacks(objection.lacks))
     names = join_with_and([FEATURES.get(name, name) for name in objection.names] or list(device.holders))
@@ -68,14 +68,14 @@ def _describe_remaining(nano: int) -> str:
 
 
 def describe_constraint(constraint: DeviceConstraint) -> str:
-    """What a constraint asks for."""
+    """Return the condition of a constraint in words."""
     scope = f" of {join_with_and(sorted(constraint.requests))}" if constraint.requests else ""
     how = "no two devices{} may have the same value of {}" if constraint.distinct else "all devices{} have the same {}"
     return how.format(scope, constraint.attribute)
 
 
 def describe_refusal(refusal: AllocationRefusal, inspection: Inspection) -> str:
-    """Why the search on the node finds nothing."""
+    """Return why the search on the node finds nothing."""
     if refusal.constraint is not None:
         asks = describe_constraint(refusal.constraint)
         return f"the available devices do not meet a constraint of claim {refusal.claim}: {asks}"
@@ -89,7 +89,7 @@ def describe_refusal(refusal: AllocationRefusal, inspection: Inspection) -> str:
 
 
 def describe_count(choice: ChoiceInspection) -> str:
-    """How many devices a choice asks for."""
+    """Return the number and class of devices that a choice asks for, in words."""
     if choice.count is None:
         return f"all {choice.required_count:,} devices of class {choice.device_class}"
     return f"{format_count(choice.count, 'devices')} of class {choice.device_class}"
@@ -100,5 +100,5 @@ def _name_request(refusal: AllocationRefusal) -> str:
 
 
 def describe_held_claim(claim: HeldClaim) -> str:
-    """What is to be said of a claim that has its devices; "" if they can be used on the node."""
+    """Return the problem of a claim that has its devices, "" if they can be used on the node."""
     return READY[claim.ready] or ("" if claim.usable else "its devices cannot be used on this node")

@@ -24,10 +24,11 @@ PREFIX = "curve"
 
 @dataclass(frozen=True)
 class Panel:
-    """The curves of one plugin, or an ``error`` that says why there are none."""
+    """The curves of one plugin beside its arguments."""
 
     plugin: str
     form: ConditionsForm
+    # None if there are no curves; ``error`` says why.
     chart: Chart | None = None
     error: str = ""
 
@@ -37,7 +38,7 @@ class Panel:
 
 
 def build_panels(editor: ProfileEditor, saved: Revision, posted: Mapping[str, str]) -> dict[str, Panel]:
-    """The panel of each load-aware plugin that scores in the shown profile, by plugin."""
+    """Build the panel of each load-aware plugin that scores in the shown profile."""
     now = editor.runs
     if now is None:
         return {}
@@ -60,6 +61,7 @@ def _build_panel(side: ScoringSide, before: ScoringSide, posted: Mapping[str, st
     try:
         drawn = [(str(MOVING[moving]), line) for moving, line in compute_variations(side, conditions)]
         whole = compute_curve(before, conditions)
+        # The saved curve is drawn only if the edited arguments change it.
         changed = [(drawn[0][0], whole)] if whole.scores != drawn[0][1].scores else []
     except ApplicationError as error:
         return Panel(side.plugin, form, error=error.detail)

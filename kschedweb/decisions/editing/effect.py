@@ -25,34 +25,40 @@ if TYPE_CHECKING:
     from kschedweb.engine.config import Configuration
     from kschedweb.engine.releases.classic import Algorithm
 
+# Pods that a request compares; a job compares them all.
 POD_LIMIT = 50
 TOO_LONG = "Its decision takes too long to be compared here."
 
 
 @dataclass(frozen=True)
 class MovedPod:
-    """A pod that gets another node, and why; "" is no node. ``message`` says why no node is feasible ``after``."""
+    """A pod that would get another node."""
 
     namespace: str
     name: str
+    # Names of nodes, "" for none.
     before: str
     after: str
+    # Why it moves.
     reason: JudgementReason
+    # Why no node is feasible afterwards, "" if one is.
     message: str
 
 
 @dataclass
 class Effect:
-    """The result: ``asked`` of ``pods`` were compared; ``failed`` names those whose cycle fails on one side."""
+    """The pods that another policy would move."""
 
+    # Pods that could be asked, and those that were.
     pods: int
     asked: int = 0
     moved: list[MovedPod] = field(default_factory=list)
+    # Pods whose scheduling cycle fails under one of the policies, with the error.
     failed: list[str] = field(default_factory=list)
 
     @property
     def moving(self) -> int:
-        """How many pods would go elsewhere."""
+        """Return how many pods would go elsewhere."""
         return len(self.moved)
 
 
@@ -68,10 +74,10 @@ def compute_effect(
 ) -> Effect:
     """Compare ``before`` and ``after`` on the pods ``rows``, by default all pending ones, gated ones among them.
 
-    Each pod is asked alone against the cluster without it.
+    Each pod is decided alone in the cluster without it.
 
-    Compares at most ``limit`` pods, and stops after ``seconds``. ``decider`` is the decider of both; ``on_progress`` is
-    told how many pods of how many were compared.
+    It compares at most ``limit`` pods, and stops after ``seconds``. ``decider`` is that of both policies.
+    ``on_progress`` gets the number of compared pods and the total.
     """
     pod_queryset = pod_rows(snapshot).filter(pending=True) if rows is None else rows
     result = Effect(pod_queryset.count())
@@ -84,7 +90,9 @@ def compute_effect(
         key = f"{namespace}/{name}"
         try:
             if not any(decider.answers_for(rules, scheduler) for rules in (before, after)):
-                continue  # Another scheduler's: it stays where it is.
+                # Another scheduler's pod stays where it is.
+                continue
+            # One pod with a long search must not use up the time of all.
             with limit_by(Patience(max(seconds / 4, playground.AT_LEAST))):
                 old = playground.explain_with(snapshot, key, before, decider)
                 new = playground.explain_with(snapshot, key, after, decider)
@@ -92,7 +100,8 @@ def compute_effect(
             result.failed.append(f"{key}: {error.detail}")
             continue
         except DeadlineExceeded:
-            checkpoint()  # whoever asks about all of them may have no time left either
+            # The request itself may be out of time: then this raises again.
+            checkpoint()
             result.failed.append(f"{key}: {TOO_LONG}")
             continue
         if moved := _compare_placements(namespace, name, old, new):
@@ -101,7 +110,7 @@ def compute_effect(
 
 
 def _compare_placements(namespace: str, name: str, old: Explanation, new: Explanation) -> MovedPod | None:
-    """How the pod moves; a pod that is held outside of the queue, such as a gated one, has no node."""
+    """Return how the pod moves. A pod that is held outside of the queue, such as a gated one, has no node."""
     held_statuses = {
         side: explanation.pre_enqueue
         for side, explanation in (("old", old), ("new", new))

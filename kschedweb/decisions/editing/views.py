@@ -29,9 +29,9 @@ if TYPE_CHECKING:
 @require_POST
 @requires(Action.VIEW)
 def policy_effect(request: PageRequest, name: str) -> HttpResponse:
-    """The part of the page that says how many pending pods of the chosen cluster would change node, for htmx.
+    """Show how many pending pods of the chosen cluster would change node, as a part for htmx.
 
-    With ``all`` a job asks all of them.
+    With ``all`` a job compares all of them.
     """
     policy = selectors.policy_get(name)
     scope = scope_of(request)

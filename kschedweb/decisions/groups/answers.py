@@ -1,4 +1,4 @@
-"""Answers about groups of pods: at once, or by a job where that takes longer than a request may."""
+"""Answers about groups of pods: at once, or by a job if that takes longer than a request may."""
 
 from __future__ import annotations
 
@@ -34,12 +34,13 @@ if TYPE_CHECKING:
 
 
 def list_groups(user: User, snapshot: Snapshot) -> list[rest_answers.GroupJson] | Question:
-    """How all groups of a snapshot stand, as REST tells it; a question that has no answer yet."""
+    """Return the state of all groups of a snapshot for REST, or a question that has no answer yet."""
     ask = of_cluster(QuestionKind.GROUPS, snapshot, None, reverse("pod-groups", args=[snapshot.cluster.name]))
     is_at_hand = at_hand(snapshot) or not snapshot.counts.get("Pod")
     groups = find_answer(
         user, ask, lambda: _list_group_statuses(snapshot), lambda _, content: content["groups"], at_hand=is_at_hand
     )
+    # A job's answer is shared by all people, so each sees only the groups in their namespaces.
     if isinstance(groups, list):
         return [group for group in groups if can_see_namespace(snapshot.cluster_id, group["namespace"])]
     return groups
@@ -48,7 +49,7 @@ def list_groups(user: User, snapshot: Snapshot) -> list[rest_answers.GroupJson] 
 def answer_for_page(
     user: User, snapshot: Snapshot, revision: Revision, key: str, *, switch: bool
 ) -> GroupPage | Question:
-    """What the page of the group ``key`` shows under ``revision``; raises as ``services.answer``."""
+    """Return the page of the group ``key`` under ``revision``. Raises as ``services.decide_group``."""
     read = GroupPage.from_dict
     return _find_answer(
         user, snapshot, revision, key, switch, build_group_page, lambda _, content: read(content["shown"])
@@ -58,7 +59,7 @@ def answer_for_page(
 def answer_for_rest(
     user: User, snapshot: Snapshot, revision: Revision, key: str, *, switch: bool
 ) -> rest_answers.GroupJson | Question:
-    """What REST answers about the group ``key``; raises as ``services.answer``."""
+    """Return REST's answer about the group ``key``. Raises as ``services.decide_group``."""
     scheduler, waits = services.find_responsible(snapshot, key, revision)
     answering = (scheduler and scheduler.revision) or revision
     subject = decisions.answer_subject(snapshot, answering)
@@ -77,7 +78,7 @@ def answer_for_rest(
 
 
 def describe_responsible(snapshot: Snapshot, revision: Revision, key: str) -> rest_answers.GroupJson:
-    """Who answers for the group ``key`` now, and which of its pods wait."""
+    """Return which scheduler is responsible for the group ``key`` now, and which of its pods wait."""
     return rest_answers.responsible_to_json(*services.find_responsible(snapshot, key, revision))
 
 
@@ -120,7 +121,7 @@ def _case_to_json(case: GroupCase) -> rest_answers.GroupJson:
 
 
 def group_answer(question: Question, step: Step) -> Answer:
-    """Whether a group fits, without a limit of time."""
+    """Answer whether a group fits, without a limit of time."""
     snapshot, revision = handlers.snapshot_and_revision(question)
     parameters = question.asked
     step("Reading the cluster", 0, 0)
@@ -133,7 +134,7 @@ def group_answer(question: Question, step: Step) -> Answer:
 
 
 def groups_answer(question: Question, step: Step) -> Answer:
-    """How all groups stand."""
+    """Answer the state of all groups."""
     snapshot = handlers.snapshot_of(question)
     step("Reading the cluster", 0, 0)
     groups = _list_group_statuses(snapshot)

@@ -1,4 +1,4 @@
-"""What would become of a group of pods in a snapshot under a policy."""
+"""Decide what would become of a group of pods in a snapshot under a policy."""
 
 from __future__ import annotations
 
@@ -33,28 +33,27 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class GroupCase:
-    """A group, and what one cycle of it would come to: ``placement`` is ``None`` where it is not scheduled as a group.
-
-    ``blocked`` says in plain words why the first pod without a node has none, "" where there is no such pod.
-    ``handled_by`` is the scheduler of its pods where nobody here knows it, else "".
-    """
+    """A group, and the result of one scheduling cycle of it."""
 
     group_status: GroupStatus
     rules: GroupRules
+    # None if it is not scheduled as a group.
     placement: GroupPlacement | None = None
+    # Why the first pod without a node has none, in plain words; "" without such a pod.
     blocked: str = ""
+    # The scheduler of its pods if neither the policy nor a live scheduler has that name, else "".
     handled_by: str = ""
 
     @property
     def freed(self) -> list[str]:
-        """The claims ("namespace/name") whose devices kube-scheduler would have given back, so that the group fits."""
+        """Return the claims ("namespace/name") whose devices kube-scheduler would release so that the group fits."""
         room = None if self.placement is None else self.placement.room
         claims = [] if room is None else [claim for listed in room.frees.values() for claim in listed]
         return sorted({f"{claim.namespace}/{claim.claim}" for claim in claims})
 
     @property
     def first_try(self) -> DomainTry | None:
-        """The domain that the answer is about: the one taken, or else the first."""
+        """Return the domain that the answer is about: the one taken, else the first."""
         placement = self.placement
         if placement is None or not placement.tries:
             return None
@@ -71,9 +70,9 @@ class GroupCase:
 def group_case(
     engine: EngineSnapshot, group_status: GroupStatus, rules: GroupRules, step: Step, is_live: Callable[[str], bool]
 ) -> GroupCase:
-    """Try the group on a copy of ``engine``; ``step`` is told of each pod that is tried.
+    """Try the group on a copy of ``engine``; ``step`` is called for each pod that is tried.
 
-    ``is_live`` is as for ``Decider.case``. Raises Unprocessable where the cycle of the group fails.
+    ``is_live`` is as for ``Decider.decide_pod``. Raises Unprocessable if the cycle of the group fails.
     """
     scheduler = Scheduler(engine, rules.configuration)
     try:
@@ -94,7 +93,7 @@ def group_case(
 
 
 class _ProgressStopwatch(Stopwatch):
-    """Tells ``step`` before a pod is tried, so that it can end the search."""
+    """Calls ``step`` before a pod is tried, so that it can end the search."""
 
     def __init__(self, step: Step) -> None:
         super().__init__()
@@ -109,31 +108,33 @@ class _ProgressStopwatch(Stopwatch):
 
 
 def _explain_blocking_pod(scheduler: Scheduler, case: GroupCase) -> str:
-    """Why the first pod without a node has none, told of the cluster with the pods before it on their nodes."""
+    """Return why the first pod without a node has none, in the cluster with the pods before it on their nodes."""
     placement, domain_try, pods = case.placement, case.first_try, case.group_status.pending
     pod = next((member for member in pods if placement is not None and member.key == placement.blocking), None)
     if placement is None or domain_try is None or pod is None:
         return ""
     trial_scheduler = scheduler.with_snapshot(scheduler.snapshot.copy())
     trial_scheduler.nominator = scheduler.nominator.copy()
-    for other in pods:  # of a group that is tried none keeps room from the others by a nomination
+    # The pods of a group are tried together, so their nominations keep no room from each other.
+    for other in pods:
         trial_scheduler.nominator.delete_nominated_pod(other.key)
     trial_scheduler.reserve_group(pods, placement.assignments_before(pods, pod.key))
     try:
         explanation = _restrict_to_nodes(trial_scheduler.explain(pod), domain_try.domain.nodes)
     except CycleError as error:
         return f"the scheduling cycle of {pod.name} fails: {error}"
-    if explanation.feasible.size:  # what refused the pod there is asked only after the filters
+    # It fits by the filters: what refused it there runs only after them.
+    if explanation.feasible.size:
         return ""
-    # What keeps the group out of the queue is told of the group.
+    # PreEnqueue is about the whole group; the sentence is about this pod on the nodes.
     tried_all_the_same = replace(explanation, pre_enqueue=SUCCESS)
     return Decision(Case(trial_scheduler.snapshot, pod, trial_scheduler, tried_all_the_same, "")).build_headline().title
 
 
 def _restrict_to_nodes(explanation: Explanation, nodes: NDArray[np.intp]) -> Explanation:
-    """The explanation of the nodes at these positions alone, for a pod that fits on none of them.
+    """Return the explanation of only the nodes at these positions, for a pod that fits on none of them.
 
-    Where it fits on some, these are its ``feasible`` nodes, and nothing is said of scores.
+    If it fits on some, these are its ``feasible`` nodes, without scores.
     """
     rejected_by = explanation.rejected_by[nodes] if explanation.rejected_by.size else explanation.rejected_by
     return replace(

@@ -1,4 +1,4 @@
-"""The answer about a group as its page shows it: plain data, which a job may have kept."""
+"""The page of a group as plain data, which a job may have stored."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ from kschedweb.decisions.page_parts import Headline
 if TYPE_CHECKING:
     from kschedweb.decisions.groups.case import GroupCase
 
-MOST_DOMAINS, MOST_VICTIMS = 100, 200  # on the page; REST has all
+# On the page; REST has all.
+MOST_DOMAINS, MOST_VICTIMS = 100, 200
 
 
 @dataclass(frozen=True)
@@ -32,34 +33,39 @@ class VictimRow:
 
 @dataclass(frozen=True)
 class EvictionRoom:
-    """Whether evictions would make room; of the ``count`` victims the first are listed, and REST has all."""
+    """The result of preemption for a group."""
 
+    # True if evictions would make room.
     made: bool
     message: str
+    # Violations of PodDisruptionBudgets.
     violations: int
+    # Number of victims, of which the first ones are listed.
     count: int
     victims: list[VictimRow]
 
 
 @dataclass(frozen=True)
 class GroupPage:
-    """``facts`` are those of the PodGroup, empty where there is none; ``off`` the gates that it needs and has not.
-
-    ``note`` is about gates that are on here alone. ``tried`` says whether it is scheduled as a group; ``blocking`` is
-    the first of its ``members`` without a node.
-    """
+    """The contents of a group's page."""
 
     answer: Headline
     state: str
+    # Facts of the PodGroup, empty if it does not exist.
     facts: dict[str, Any]
     pending: int
     release: str
     remark: str
+    # Feature gates that the group needs and the policy leaves off.
     off: list[str]
+    # A sentence about gates that are on only here, "" for none.
     note: str
+    # True if it is scheduled as a group.
     tried: bool
+    # Claims whose devices would be released.
     freed: list[str]
     members: list[MemberRow]
+    # The first member without a node.
     blocking: MemberRow | None
     domains: list[DomainRow]
     domain_count: int
@@ -78,7 +84,7 @@ class GroupPage:
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> GroupPage:
-        """Read what ``to_dict`` gave, as JSON keeps it."""
+        """Read what ``to_dict`` returned, after a round trip through JSON."""
         blocking, room = data["blocking"], data["room"]
         return cls(
             **data
@@ -98,7 +104,7 @@ def _read_member(data: dict[str, Any]) -> MemberRow:
 
 
 def build_group_page(case: GroupCase) -> GroupPage:
-    """What the page of ``case`` shows."""
+    """Build the page of ``case``."""
     group_status, placement, rules = case.group_status, case.placement, case.rules
     group, release = group_status.group, rules.configuration.release
     listed, domain_rows = build_member_rows(case), build_domain_rows(case)

@@ -1,4 +1,4 @@
-"""How a group of pods stands in a snapshot, before anything is scheduled."""
+"""The state of a group of pods in a snapshot, before anything is scheduled."""
 
 from __future__ import annotations
 
@@ -20,32 +20,33 @@ if TYPE_CHECKING:
 
 
 class GroupState(StrEnum):
-    """``MISSING``: pods name a PodGroup that the snapshot does not have; ``UNREAD``: it is of a form that is not read.
+    """The state of a group of pods."""
 
-    ``EMPTY``: no pod names it; ``INCOMPLETE``: too few do; ``PENDING``: some of its pods have no node, ``BOUND``: none.
-    """
-
+    # Pods name a PodGroup that the snapshot does not have.
     MISSING = "missing"
+    # The PodGroup has a form that is not read.
     UNREAD = "unread"
+    # No pod names it.
     EMPTY = "empty"
+    # Too few pods name it.
     INCOMPLETE = "incomplete"
+    # Some of its pods have no node.
     PENDING = "pending"
+    # All of its pods have nodes.
     BOUND = "bound"
 
 
 @dataclass(frozen=True)
 class GroupStatus:
-    """A group with the pods that name it: those on nodes, and the others in the order in which they are tried.
-
-    Pods that are being deleted before they got a node are left out.
-
-    ``group`` is ``None`` where it is not known; ``unread`` then says why it cannot be read, "" where there is none.
-    """
+    """A group with the pods that name it, without those that are being deleted before they got a node."""
 
     key: str
+    # None if it is not known.
     group: PodGroup | None
     bound: tuple[Pod, ...]
+    # In the order in which they are tried.
     pending: tuple[Pod, ...]
+    # Why the PodGroup cannot be read, "" if it can or does not exist.
     unread: str = ""
 
     @property
@@ -62,12 +63,12 @@ class GroupStatus:
 
     @property
     def gated(self) -> int:
-        """How many of its pods have scheduling gates."""
+        """Return how many of its pods have scheduling gates."""
         return sum(bool(pod.gates) for pod in self.pending)
 
     @property
     def missing(self) -> int:
-        """How many more pods have to come before the group is tried."""
+        """Return how many more pods must exist before the group is tried."""
         min_count = self.group.min_count if self.group is not None else None
         return max((min_count or 0) - self.size, 0)
 
@@ -83,7 +84,7 @@ class GroupStatus:
 
     @property
     def sentence(self) -> str:
-        """The state in a few words."""
+        """Return the state in a few words."""
         parameters = {"pods": format_count(self.size, "pods"), "all": format_count(self.size + self.missing, "pods")}
         parameters |= {"more": format_count(self.missing, "more pods"), "why": self.unread}
         parameters |= {"bound": f"{len(self.bound):,}", "left": f"{len(self.pending):,}", "gated": f"{self.gated:,}"}
@@ -110,14 +111,14 @@ class GroupStatus:
 
 
 def list_group_statuses(engine: EngineSnapshot) -> list[GroupStatus]:
-    """All groups of a snapshot that there are or that pods name, by key."""
+    """Return all groups that exist in a snapshot or that its pods name, by key."""
     pending, unread = _pending_by_group(engine), _unreadable_groups(engine)
     keys = sorted({*engine.objects.groups.keys, *unread})
     return [_build_status(engine, key, pending.get(key, []), unread.get(key, "")) for key in keys]
 
 
 def find_group_status(engine: EngineSnapshot, key: str) -> GroupStatus | None:
-    """The group of that key; ``None`` where there is none and no pod names it."""
+    """Return the group of that key, None if it does not exist and no pod names it."""
     group_status = _build_status(
         engine, key, _pending_by_group(engine).get(key, []), _unreadable_groups(engine).get(key, "")
     )
@@ -133,7 +134,7 @@ def _build_status(engine: EngineSnapshot, key: str, pending: list[Pod], unread: 
 
 
 def _queue_order(pod: Pod) -> tuple[int, float]:
-    """As kube-scheduler's queue orders the pods of a group that were not tried yet."""
+    """Return the sort key of kube-scheduler's queue for pods of a group that were not tried yet."""
     return -pod.priority, math.inf if math.isnan(pod.scheduled) else pod.scheduled
 
 
@@ -146,6 +147,6 @@ def _pending_by_group(engine: EngineSnapshot) -> dict[str, list[Pod]]:
 
 
 def _unreadable_groups(engine: EngineSnapshot) -> dict[str, str]:
-    """Why PodGroups of other forms cannot be read, by key."""
+    """Return why PodGroups of other forms cannot be read, by key."""
     parsed = ((subject.partition(" "), reason) for subject, reason in engine.problems)
     return {key if "/" in key else f"default/{key}": reason for (kind, _, key), reason in parsed if kind == POD_GROUP}

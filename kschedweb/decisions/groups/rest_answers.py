@@ -1,4 +1,4 @@
-"""What REST tells of groups of pods."""
+"""Groups of pods as REST represents them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ GroupJson = dict[str, Any]
 
 
 def status_to_json(group_status: GroupStatus) -> GroupJson:
-    """How a group stands."""
+    """Return the state of a group."""
     group = group_status.group
     return {
         "namespace": group_status.namespace,
@@ -35,7 +35,7 @@ def status_to_json(group_status: GroupStatus) -> GroupJson:
 
 
 def responsible_to_json(scheduler: ResponsibleScheduler | None, waits: list[ApprovalWait]) -> GroupJson:
-    """Who answers for the pods of a group, and which of them wait: beside an answer that may have been kept."""
+    """Return the current scheduler and waits of a group's pods, beside an answer that may have been stored."""
     return {
         "scheduler": None if scheduler is None else ResponsibleSchedulerSerializer(scheduler).data,
         "approvals": ApprovalWaitSerializer(waits, many=True).data,
@@ -43,7 +43,7 @@ def responsible_to_json(scheduler: ResponsibleScheduler | None, waits: list[Appr
 
 
 def case_to_json(case: GroupCase) -> GroupJson:
-    """What would become of a group."""
+    """Return the decision about a group."""
     answer_headline = build_headline(case)
     return {
         **status_to_json(case.group_status),

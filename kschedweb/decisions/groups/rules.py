@@ -1,4 +1,4 @@
-"""What schedules a group: the configuration, and the feature gates that a group needs."""
+"""The rules for scheduling a group: the configuration, and the feature gates that a group needs."""
 
 from __future__ import annotations
 
@@ -21,39 +21,41 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class GroupRules:
-    """``off`` are the feature gates that the group needs and the policy leaves off; with ``switched`` they are on."""
+    """The configuration under which a group is scheduled."""
 
     configuration: Configuration
+    # Feature gates that the group needs and the policy leaves off.
     off: tuple[str, ...]
+    # True if they are on in ``configuration`` all the same.
     switched: bool
 
     @property
     def able(self) -> bool:
-        """Whether the release can schedule groups as such, with whatever gates."""
+        """Return whether the release can schedule groups at all, with any gates."""
         return self.configuration.release.behaviour.pod_group_entities
 
     @property
     def note(self) -> str:
-        """What has to be said of gates that are on here alone; "" for none."""
+        """Return a sentence about gates that are on only here, "" for none."""
         text = gettext("Worked out with the %(gates)s on, which the policy leaves off.")
         return text % {"gates": gates_named(self.off)} if self.switched else ""
 
 
 def gates_named(names: Sequence[str]) -> str:
-    """Such as "feature gates A and B"."""
+    """Return gates in words, such as "feature gates A and B"."""
     text = ngettext("feature gate %(names)s", "feature gates %(names)s", len(names))
     return text % {"names": join_with_and(list(names))}
 
 
 def releases_with_groups() -> list[str]:
-    """The releases that schedule groups as such."""
+    """Return the releases that schedule groups."""
     return [name for name, release in RELEASES.items() if release.behaviour.pod_group_entities]
 
 
 def group_rules(revision: Revision, version: str, gates: Sequence[str], *, switch: bool) -> GroupRules:
-    """What ``revision`` runs on a cluster of ``version``; with ``switch`` the ``gates`` are on, whatever it says.
+    """Return what ``revision`` runs on a cluster of ``version``; with ``switch`` the ``gates`` are on regardless.
 
-    Raises ApplicationError for a classic policy, and where it cannot run with these gates.
+    Raises ApplicationError for a classic policy, and if it cannot run with these gates.
     """
     rules = load_configuration(revision, version)
     if not rules.release.behaviour.pod_group_entities:

@@ -1,4 +1,4 @@
-"""The search for groups of pods, among those that pods of the chosen cluster name."""
+"""Search for groups among those that pods of the chosen cluster name."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def search_groups(request: HttpRequest, words: str) -> Sequence[SearchHit]:
-    """``words`` may be a part of the name or "namespace/part"."""
+    """Search by ``words``, a part of the name or "namespace/part"."""
     scope = scope_of(request)
     if scope.snapshot is None or scope.cluster is None or not words or not scope.snapshot.counts.get("PodGroup"):
         return []

@@ -1,4 +1,4 @@
-"""Answers about groups of stored snapshots; cached, since snapshots and revisions never change."""
+"""Decide about groups of stored snapshots. Answers are cached, since snapshots and revisions never change."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 def list_groups(snapshot: Snapshot) -> list[GroupStatus]:
-    """How all groups of a stored snapshot stand."""
+    """Return the state of all groups of a stored snapshot."""
     if not snapshot.counts.get("Pod"):
         return []
     with services.lock_snapshot(snapshot):
@@ -34,16 +34,16 @@ def list_groups(snapshot: Snapshot) -> list[GroupStatus]:
 
 
 def read_rules(snapshot: Snapshot, revision: Revision) -> GroupRules:
-    """What schedules groups under ``revision``; raises ApplicationError for a classic policy."""
+    """Return the rules for groups under ``revision``. Raise ApplicationError for a classic policy."""
     return group_rules(revision, snapshot.cluster.server_version, (GENERIC,), switch=False)
 
 
 def find_responsible(
     snapshot: Snapshot, key: str, revision: Revision
 ) -> tuple[ResponsibleScheduler | None, list[ApprovalWait]]:
-    """The scheduler of the group's pending pods, and those of them that wait for approval.
+    """Return the scheduler of the group's pending pods, and those of them that wait for approval.
 
-    Of pods of several schedulers the first counts that nobody here knows; ``None``: no pod is pending.
+    If the pods name several schedulers, the first unknown one counts. It is None if no pod is pending.
     """
     namespace, _, name = key.partition("/")
     if "\0" in key:  # PostgreSQL refuses it in any text.
@@ -58,11 +58,11 @@ def find_responsible(
 def decide_group(
     snapshot: Snapshot, key: str, revision: Revision, *, switch: bool = False, step: Step | None = None
 ) -> GroupCase:
-    """What would become of the group ``key`` ("namespace/name"); with ``switch`` the gates that it needs are on.
+    """Decide about the group ``key`` ("namespace/name"); with ``switch`` the gates that it needs are on.
 
-    ``step`` gets the progress; without it NotNow is raised where the answer takes longer than a request may.
-    Raises NotFound where there is no such group and no pod names it, and ApplicationError for a classic policy or where
-    the scheduling cycle fails.
+    ``step`` gets the progress; without it DeadlineExceeded is raised if the answer takes longer than a request may.
+    Raises NotFound if there is no such group and no pod names it, and ApplicationError for a classic policy or if the
+    scheduling cycle fails.
     """
 
     def compute() -> GroupCase:

@@ -1,4 +1,4 @@
-"""The answer about a group as tables: its pods, the domains in which it was tried, the pods that would be evicted."""
+"""The answer about a group as tables: its pods, the domains in which it was tried, its victims."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class MemberRow:
-    """One pod of a group. ``state`` is "bound", "fits", "given up" (with the group), "waits", "refused" or "".
-
-    ``node`` is the node that the state is about, "" for none; ``message`` what kube-scheduler says of the pod.
-    """
+    """One pod of a group."""
 
     namespace: str
     name: str
+    # "bound", "fits", "given up" (with the group), "waits", "refused" or "".
     state: str
+    # The node that the state is about, "" for none.
     node: str = ""
+    # kube-scheduler's words about the pod.
     message: str = ""
     gates: tuple[str, ...] = ()
 
@@ -35,24 +35,24 @@ class MemberRow:
 
 @dataclass(frozen=True)
 class DomainRow:
-    """What came of one domain: ``placed`` of the pods found a node there before it was left.
-
-    ``score`` is ``None`` where domains were not scored. ``pod`` is the first without a node, "" for none; ``message``
-    is about it, or else about the group.
-    """
+    """The try of a group in one domain."""
 
     name: str
     nodes: int
+    # Pods that found a node there before the domain was left.
     placed: int
+    # None if domains were not scored.
     score: int | None
     taken: bool
     fits: bool
+    # The first pod without a node, "" for none.
     pod: str
+    # About that pod, else about the group.
     message: str
 
 
 def build_member_rows(case: GroupCase) -> list[MemberRow]:
-    """All pods of the group: those on nodes, then the others in the order in which they are tried."""
+    """Return all pods of the group: those on nodes, then the others in the order in which they are tried."""
     bound = [MemberRow(pod.namespace, pod.name, "bound", pod.node_name) for pod in case.group_status.bound]
     if case.placement is None:
         return bound + [MemberRow(pod.namespace, pod.name, "", gates=pod.gates) for pod in case.group_status.pending]
@@ -79,7 +79,7 @@ def _build_member_row(pod: Pod, placement: Placement, tried_placement: Placement
 
 
 def build_domain_rows(case: GroupCase) -> list[DomainRow]:
-    """The domains in which the group was tried, in that order."""
+    """Return the domains in which the group was tried, in that order."""
     if case.placement is None:
         return []
     scores = {score.domain.name: score.total for score in case.placement.scores}

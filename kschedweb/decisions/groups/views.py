@@ -24,14 +24,15 @@ if TYPE_CHECKING:
 
     from kschedweb.accounts.typing import PageRequest
 
-PAGE_SIZE = 100  # groups, or pods of one
+# Groups, or pods of one group.
+PAGE_SIZE = 100
 
 
 @heavy
 @require_safe
 @requires(Action.VIEW, in_part=True)
 def list_groups(request: PageRequest, cluster: str) -> HttpResponse:
-    """All groups, each with its state."""
+    """Show all groups, each with its state."""
     snapshot, revision = snapshot_and_revision(request, cluster)
     groups = answers.list_groups(request.user, snapshot)
     if isinstance(groups, Question):
@@ -50,7 +51,7 @@ def list_groups(request: PageRequest, cluster: str) -> HttpResponse:
 @require_safe
 @requires(Action.VIEW, in_part=True)
 def show_group(request: PageRequest, cluster: str, namespace: str, group: str) -> HttpResponse:
-    """One group: whether it fits, where its pods go, what is in the way."""
+    """Show one group: whether it fits, where its pods go, and what prevents it."""
     snapshot, chosen = snapshot_and_revision(request, cluster)
     scheduler, waits = services.find_responsible(snapshot, f"{namespace}/{group}", profiles_only(chosen))
     revision = (scheduler and scheduler.revision) or chosen

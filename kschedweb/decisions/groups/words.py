@@ -1,4 +1,4 @@
-"""Whether a group fits, in plain words."""
+"""The answer whether a group fits, in plain words."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ STATE_COLORS = {
 
 
 def build_headline(case: GroupCase) -> Headline:
-    """The answer in one sentence, with details."""
+    """Return the answer in one sentence, with details."""
     group_status, placement = case.group_status, case.placement
     if group_status.state in STATE_COLORS:
         title = gettext("%(group)s: %(state)s") % {"group": group_status.name, "state": group_status.sentence}
@@ -55,7 +55,7 @@ def build_headline(case: GroupCase) -> Headline:
 
 
 def _ungrouped_headline(case: GroupCase) -> Headline:
-    """The scheduler does not know groups, or does not look at them."""
+    """Return the headline for a scheduler that does not know groups, or has them switched off."""
     parameters = {"group": case.group_status.name, "release": case.rules.configuration.release.name}
     if not case.rules.able:
         detail = gettext("Only kube-scheduler %(releases)s schedules groups: choose a policy of that release.")
@@ -168,7 +168,7 @@ def _short_reason(case: GroupCase, placement: GroupPlacement) -> str:
 
 
 def _blocking_details(case: GroupCase) -> list[str]:
-    """The sentence about the pod that blocks, where there is one, and what would be given back."""
+    """Return the sentence about the pod that blocks, if there is one, and about devices that would be released."""
     details, domain_try = [], case.first_try
     if case.blocked:
         domain = domain_try.domain.name if domain_try is not None else ""
@@ -181,7 +181,7 @@ def _blocking_details(case: GroupCase) -> list[str]:
 
 
 def by_itself(case: AnyCase) -> str:
-    """What has to be said where a pod is explained by itself which is scheduled with its group; "" where it is not."""
+    """Return a note for a pod that is explained alone but scheduled with its group, "" for other pods."""
     if not (
         isinstance(case, Case)
         and case.pod.scheduling_group
@@ -194,5 +194,5 @@ def by_itself(case: AnyCase) -> str:
 
 
 def short_pod_name(key: str, group_status: GroupStatus) -> str:
-    """The key of a pod, without the namespace where it is the group's."""
+    """Return the key of a pod, without the namespace if it is the group's."""
     return key.removeprefix(f"{group_status.namespace}/")

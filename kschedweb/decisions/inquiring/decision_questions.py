@@ -1,4 +1,4 @@
-"""Questions where a pod goes, and which pods another policy moves."""
+"""Questions for jobs: where a pod goes, and which pods another policy moves."""
 
 from __future__ import annotations
 
@@ -38,34 +38,36 @@ if TYPE_CHECKING:
 
     Other = tuple[Revision, AnyCase | Unprocessable]
 
-MOST_PODS = 5_000  # of which the effect of a policy is asked
-MOST_SHOWN = 500  # of them, with their nodes before and after
+# Pods that are compared for the effect of a policy.
+MOST_PODS = 5_000
+# Moved pods that are stored, with their nodes before and after.
+MOST_SHOWN = 500
 
 
 def decision_ask(*, user: User, snapshot: Snapshot, revision: Revision, pod: str, against: str = "") -> Question:
-    """The question about ``pod`` ("namespace/name"): the one that somebody asked before, or a new one with its job.
+    """Return the question about ``pod`` ("namespace/name"): an earlier one, or a new one with its job.
 
-    ``against`` names another revision ("policy@number"). Raises NotFound where the snapshot has no such pod.
+    ``against`` names another revision ("policy@number"). Raises NotFound if the snapshot has no such pod.
     """
     pod_known(snapshot, pod)
     return question_ask(user=user, ask=decision_question(snapshot, revision, pod, against))
 
 
 def decision_question(snapshot: Snapshot, revision: Revision, pod: str, against: str = "") -> QuestionRequest:
-    """The question where ``pod`` goes, before anybody was asked."""
+    """Return the question where ``pod`` goes, without asking it."""
     return of_cluster(QuestionKind.DECISION, snapshot, revision, pod=pod, against=against)
 
 
 def effect_ask(
     *, user: User, snapshot: Snapshot, revision: Revision, document: str, process: dict[str, Any]
 ) -> Question:
-    """The question which pending pods would change node under ``document`` instead of ``revision``."""
+    """Ask which pending pods would change node under ``document`` instead of ``revision``."""
     ask = of_cluster(QuestionKind.EFFECT, snapshot, revision, document=document, process=process)
     return question_ask(user=user, ask=ask)
 
 
 def decision_answer(question: Question, step: Step) -> Answer:
-    """Where a pod goes: what REST answers, and every verdict and score."""
+    """Answer where a pod goes: what REST returns, and every verdict and score."""
     (snapshot, revision), parameters = snapshot_and_revision(question), question.asked
     step("Reading the cluster", 0, 0)
     services.scheduler_of(snapshot, revision)
@@ -93,10 +95,11 @@ def pack_decision(
     content: dict[str, Any],
     extra_content: Callable[[Presentation], dict[str, Any]] = lambda presentation: {},
 ) -> Answer:
-    """A decision as it is kept: what its page says beside ``content``, in each language, and the columns.
+    """Pack a decision for storage: the text of its page in each language, ``content``, and the columns.
 
-    The pod went to ``node``; ``extra_content`` is what else the page says.
+    The pod went to ``node``; ``extra_content`` returns further text of the page.
     """
+    # The text is rendered in every language now, since the cluster may be gone when somebody reads it.
     content_by_language, insights = {}, {}
     for language, _ in settings.LANGUAGES:
         with override(language):
@@ -109,7 +112,7 @@ def pack_decision(
 
 
 def _page_content(presentation: Presentation) -> dict[str, Any]:
-    """What the page of a decision says in the language of now."""
+    """Return the text of a decision's page in the active language."""
     at = device_node("", presentation, None if presentation.explanation.feasible.size else presentation.nearest_miss())
     devices = None if at is None else presentation.devices_on_node(at)
     return {
@@ -121,7 +124,7 @@ def _page_content(presentation: Presentation) -> dict[str, Any]:
 
 
 def _comparison_content(presentation: Presentation, revision: Revision, other: Other) -> dict[str, Any]:
-    """The comparison with the other policy; ``title`` is the error where its cycle fails."""
+    """Return the comparison with the other policy; ``title`` is the error if its cycle fails."""
     against, other_case = other
     if isinstance(other_case, Unprocessable):
         return asdict(PolicyComparison(label_revision(revision), label_revision(against), other_case.detail))
@@ -131,7 +134,7 @@ def _comparison_content(presentation: Presentation, revision: Revision, other: O
 
 
 def effect_answer(question: Question, step: Step) -> Answer:
-    """Which pending pods change node under an edited policy."""
+    """Answer which pending pods change node under an edited policy."""
     (snapshot, revision), parameters = snapshot_and_revision(question), question.asked
     step("Reading the cluster", 0, 0)
     services.scheduler_of(snapshot, revision)
@@ -144,12 +147,12 @@ def effect_answer(question: Question, step: Step) -> Answer:
 
 
 def job_limits(step: Step) -> dict[str, Any]:
-    """How ``compute_effect`` is asked by a job: of many pods, for as long as it takes."""
+    """Return the arguments of ``compute_effect`` in a job: many pods, for as long as it takes."""
     return {"limit": MOST_PODS, "seconds": float("inf"), "on_progress": partial(step, "Asking pods")}
 
 
 def pack_effect(effect: Effect, nouns: str) -> Answer:
-    """An effect on ``nouns`` as it is kept."""
+    """Pack an effect on ``nouns`` for storage."""
     moving = effect.moving
     sentence = f"{moving:,} of {effect.asked:,} {nouns} would change node"
     effect.moved, effect.failed = effect.moved[:MOST_SHOWN], effect.failed[:MOST_SHOWN]

@@ -15,19 +15,19 @@ if TYPE_CHECKING:
     from kschedweb.jobs.inquiries import Step
     from kschedweb.policies.models import Revision
 
-# A sentence; plain data, of which ``answer`` is what REST says if that is not all of it; what is kept as bytes.
+# A sentence; plain data, whose ``answer`` is what REST returns if that is not all of it; the part stored as bytes.
 Answer = tuple[str, dict[str, Any], bytes | None]
 
 
 @dataclass(frozen=True)
 class QuestionHandler:
-    """How a kind of question is answered; ``allowed`` raises Http404 for people who may not read one.
+    """The functions for one kind of question."""
 
-    ``current_status`` is what REST says beside the answer, which is kept, of what is true now.
-    """
-
+    # Finds the answer, in a job.
     answer: Callable[[Question, Step], Answer]
+    # Raises Http404 for people who may not read the question.
     allowed: Callable[[User, Question], object] = lambda user, question: None
+    # Returns what REST adds to the stored answer about the present, such as waits for approval.
     current_status: Callable[[Snapshot, Revision, str], dict[str, Any]] | None = None
 
 
@@ -35,19 +35,19 @@ QUESTION_HANDLERS: dict[str, QuestionHandler] = {}
 
 
 def register_handler(kind: str, handler: QuestionHandler) -> None:
-    """Say how questions of ``kind`` are answered."""
+    """Register the functions for questions of ``kind``."""
     QUESTION_HANDLERS[kind] = handler
 
 
 def snapshot_of(question: Question) -> Snapshot:
-    """The snapshot of a question; raises Unprocessable where it was deleted."""
+    """Return the snapshot of a question. Raise Unprocessable if it was deleted."""
     if question.snapshot is None:
         raise Unprocessable("The snapshot was deleted before there was an answer.")
     return question.snapshot
 
 
 def snapshot_and_revision(question: Question) -> tuple[Snapshot, Revision]:
-    """The snapshot and the revision of a question; raises Unprocessable where one was deleted."""
+    """Return the snapshot and the revision of a question. Raise Unprocessable if one was deleted."""
     snapshot = snapshot_of(question)
     if question.revision is None:
         raise Unprocessable("The policy was deleted before there was an answer.")

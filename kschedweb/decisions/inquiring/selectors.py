@@ -1,4 +1,4 @@
-"""Reads questions about decisions that jobs answer."""
+"""Read questions about decisions that jobs answer."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def question_get(user: User, question_id: UUID | str) -> Question:
-    """One question; raises ``Http404`` if there is none, or ``user`` may not read it."""
+    """Return one question. Raise ``Http404`` if there is none, or ``user`` may not read it."""
     related = Question.objects.select_related("job", "created_by", "snapshot__cluster", "revision__policy")
     question = related.defer("snapshot__content", "snapshot__resource_versions").filter(pk=question_id).first()
     if question is None:
@@ -32,13 +32,13 @@ def question_get(user: User, question_id: UUID | str) -> Question:
 
 
 def find_same_question(key: str) -> Question | None:
-    """The question with this key, where it has an answer or a job that may still find one."""
+    """Return the question with this key that has an answer, or a job that may still find one; else None."""
     alive = Q(ended_at__isnull=False) | (Q(job__isnull=False) & ~Q(job__state__in=ENDED))
     return Question.objects.filter(alive, key=key).select_related("job").first()
 
 
 def answer_of(question: Question) -> dict[str, Any] | None:
-    """The answer, in the reader's language where it was kept in that; ``None`` if there is none yet."""
+    """Return the answer, in the reader's language if it was stored in that; None if there is none yet."""
     if question.content is None:
         return None
     content: dict[str, Any] = unpack_answer(question.content)

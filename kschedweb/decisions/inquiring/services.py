@@ -1,6 +1,6 @@
-"""Asks jobs what is too long for a request, and keeps their answers.
+"""Ask jobs what takes too long for a request, and store their answers.
 
-A job's process keeps what it has read as a web process does, so that its next question about a cluster is a quick one.
+A job's process caches what it has read, as a web process does, so its next question about a cluster is quick.
 """
 
 from __future__ import annotations
@@ -32,28 +32,30 @@ if TYPE_CHECKING:
     from kschedweb.policies.models import Revision
 
 ResultT = TypeVar("ResultT")
-MOST_SECONDS = 600  # that a job may take for one answer, while other people wait for theirs
+# Seconds that a job may take for one answer, while other people wait for theirs.
+MOST_SECONDS = 600
 
 
 @dataclass(frozen=True)
 class QuestionRequest:
-    """A question before anybody was asked; ``parameters`` is plain data, ``snapshot_label`` and ``policy`` are words.
-
-    ``address`` is the page that shows the answer, "" for the question's own. A ``private`` one is not open to all.
-    """
+    """A question that is not stored yet."""
 
     kind: QuestionKind
+    # Plain data; part of the key.
     parameters: dict[str, Any]
+    # Words about the snapshot and the policy, for the title of the job.
     snapshot_label: str
     policy: str = ""
     snapshot: Snapshot | None = None
     revision: Revision | None = None
+    # The page that shows the answer, "" for the question's own page.
     address: str = ""
+    # True if other people may not see its job.
     private: bool = False
 
     @property
     def key(self) -> str:
-        """Equal for questions that have the same answer."""
+        """Return a key that is equal for questions with the same answer."""
         ids = [self.kind, *(None if row is None else str(row.pk) for row in (self.snapshot, self.revision))]
         return hashlib.sha256(json.dumps([*ids, self.parameters], sort_keys=True).encode()).hexdigest()
 
@@ -61,7 +63,7 @@ class QuestionRequest:
 def of_cluster(
     kind: QuestionKind, snapshot: Snapshot, revision: Revision | None, address: str = "", **parameters: Any
 ) -> QuestionRequest:
-    """A question about a snapshot under ``revision``, and so about the figures of use that are in force there."""
+    """Return a question about a snapshot under ``revision``, and so under the figures in force there."""
     return QuestionRequest(
         kind,
         {**parameters, "figures": str(figures_in_force.figures_version(snapshot))},
@@ -74,7 +76,7 @@ def of_cluster(
 
 
 def pod_known(snapshot: Snapshot, pod: str) -> None:
-    """Raise NotFound where the snapshot has no ``pod`` ("namespace/name")."""
+    """Raise NotFound if the snapshot has no ``pod`` ("namespace/name")."""
     namespace, _, name = pod.partition("/")
     if not PodRow.objects.filter(snapshot=snapshot, namespace=namespace, name=name).exists():
         raise pod_missing(snapshot, pod)
@@ -88,10 +90,10 @@ def find_answer(
     *,
     at_hand: bool,
 ) -> ResultT | Question:
-    """What ``work`` finds now, or what ``load_answer`` makes of the answer that a job found.
+    """Return the result of ``work`` now, or ``load_answer`` of the answer that a job has found.
 
-    Where there is neither, it is the question. ``at_hand`` says whether a request may begin with ``work``, which a job
-    does where that raises NotNow.
+    If there is neither, it returns the question. ``at_hand`` says whether a request may try ``work``; a job takes over
+    if that raises DeadlineExceeded.
     """
     existing = selectors.find_same_question(ask.key)
     if existing is None and at_hand:
@@ -106,9 +108,9 @@ def find_answer(
 
 @transaction.atomic
 def question_ask(*, user: User, ask: QuestionRequest) -> Question:
-    """The question: the one that somebody asked before, or a new one with its job.
+    """Return the question: an earlier one with the same answer, or a new one with its job.
 
-    Raises Conflict where ``user`` waits for many answers already.
+    Raises Conflict if ``user`` waits for many answers already.
     """
     existing = selectors.find_same_question(ask.key)
     if existing is not None:
@@ -133,7 +135,7 @@ def question_ask(*, user: User, ask: QuestionRequest) -> Question:
 
 
 def question_answer(*, question: Question, step: Step) -> dict[str, Any]:
-    """Find and store the answer, unless there is one already; ``step`` gets the progress."""
+    """Find and store the answer unless it is there already; ``step`` gets the progress."""
     if question.content is None:
         try:
             with limit_by(Patience(MOST_SECONDS)):

@@ -1,4 +1,4 @@
-"""The page of a question about decisions: how far its job is, then the answer."""
+"""The page of a question about decisions: the progress of its job, then the answer."""
 
 from __future__ import annotations
 
@@ -33,14 +33,15 @@ if TYPE_CHECKING:
     from kschedweb.accounts.typing import PageRequest
     from kschedweb.decisions.models import Question
 
-MOST_NAMES = 1000  # of the nodes that the box suggests
+# Nodes that the search box suggests.
+MOST_NAMES = 1000
 
 
 @require_safe
 @requires(Action.VIEW, in_part=True)
 @vary_on_headers("HX-Request")
 def show_answer(request: PageRequest, question_id: UUID) -> HttpResponse:
-    """The answer of a job, or its progress; htmx asks for the part that changes."""
+    """Show the answer of a job, or its progress; htmx requests the part that changes."""
     question = selectors.question_get(request.user, question_id)
     content = selectors.answer_of(question)
     context = progress_context(request, question)
@@ -67,7 +68,7 @@ def show_answer(request: PageRequest, question_id: UUID) -> HttpResponse:
 
 
 def _waiting_context(question: Question, content: dict[str, Any]) -> dict[str, Any]:
-    """What the page of a decision says of a pod that waits for approval now."""
+    """Return what the page of a decision says about a pod that waits for approval now."""
     if question.kind != QuestionKind.DECISION or question.snapshot is None or question.revision is None:
         return {}
     _, wait = find_responsible_scheduler(question.snapshot, question.revision, question.subject)
@@ -78,10 +79,11 @@ def _waiting_context(question: Question, content: dict[str, Any]) -> dict[str, A
 
 
 def progress_context(request: PageRequest, question: Question) -> dict[str, Any]:
-    """Context of ``parts/waits.html``; the frame of the page is set to what the question is about."""
+    """Return the context of ``parts/waits.html``, and set the page's frame to the question's cluster and policy."""
     job, snapshot, revision = question.job, question.snapshot, question.revision
     scope = scope_of(request)
-    if question.kind != QuestionKind.RUN:  # which is about no cluster of the site
+    # A run is about no cluster of the site.
+    if question.kind != QuestionKind.RUN:
         scope.cluster, scope.snapshot = snapshot.cluster if snapshot else None, snapshot
         scope.policy, scope.revision = revision.policy if revision else None, revision
     namespace, _, pod = question.subject.partition("/")
@@ -104,7 +106,7 @@ def progress_context(request: PageRequest, question: Question) -> dict[str, Any]
 
 
 def kept_columns(request: HttpRequest, matrix: KeptMatrix, absent: str) -> dict[str, Any]:
-    """Funnel, figure and matrix, every verdict on the node of the address, and the arithmetic of its cell."""
+    """Return funnel, figure and matrix, the verdicts on the node of the address, and the arithmetic of its cell."""
     parameters = {name: value for name, value in request.GET.items() if value and name not in ("node", "cell")}
     return {
         **matrix_context(request, matrix, absent),
@@ -119,20 +121,20 @@ def kept_columns(request: HttpRequest, matrix: KeptMatrix, absent: str) -> dict[
 
 
 def kept_decision(request: HttpRequest, question: Question, content: dict[str, Any], absent: str) -> dict[str, Any]:
-    """As ``shown.decided``, of what ``deciding.kept`` kept."""
+    """Return the context of a stored decision, as ``page_parts.decision_context`` does of a fresh one."""
     matrix = kept_matrix(question, content)
     context = {"answer": content["headline"], "miss": matrix.insight.miss, "devices": content["devices"]}
     return context | kept_columns(request, matrix, absent)
 
 
 def kept_matrix(question: Question, content: dict[str, Any]) -> KeptMatrix:
-    """The verdicts and scores of an answer about a decision."""
+    """Return the verdicts and scores of an answer about a decision."""
     assert question.columns is not None
     explanation, insight = unpack_explanation(bytes(question.columns))
     return KeptMatrix(explanation, insight, scale=content["scale"], all_reasons=content["all_reasons"])
 
 
 def kept_cell(request: HttpRequest, matrix: KeptMatrix) -> dict[str, Any]:
-    """The arithmetic of the cell that the address names, where it was kept."""
+    """Return the arithmetic of the cell that the address names, if it was stored."""
     arithmetic = matrix.find_arithmetic(request.GET.get("node", "").strip(), request.GET.get("cell", ""))
     return {"arithmetic": arithmetic} if arithmetic else {}

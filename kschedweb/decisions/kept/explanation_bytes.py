@@ -1,9 +1,10 @@
-"""An explanation as bytes: what the page of a decision shows later, as the pod was judged then.
+"""Pack an explanation into bytes, so that the page of a decision can show later how the pod was judged.
 
-An insight (insight.py) may lie beside it.
+An insight (insight.py) may be packed with it.
 
-A zlib stream of one line of JSON (texts, and the form of each array) and the arrays after it, little-endian, in the
-order in which the line names them. What preemption would have done is kept as the plain data of its ``to_dict``.
+The format is a zlib stream of one line of JSON (texts, and the type of each array) and the arrays after it,
+little-endian, in the order in which the line names them. The result of preemption is the plain data of its
+``to_dict``.
 """
 
 from __future__ import annotations
@@ -23,13 +24,15 @@ from kschedweb.engine.framework.explanation import Explanation, FilterColumn, Sc
 from kschedweb.engine.framework.status import OUTSIDE, Code, Status
 
 VERSION = 1
-LEVEL = 3  # of zlib: a third of the time of the usual 6, for a tenth more bytes
-LARGEST = 256 << 20  # bytes of an unpacked explanation, far beyond that of the largest cluster
+# Of zlib: a third of the time of the usual 6, for a tenth more bytes.
+LEVEL = 3
+# Bytes of an unpacked explanation, far beyond that of the largest cluster.
+LARGEST = 256 << 20
 
 
 @dataclass(frozen=True)
 class KeptPreemption:
-    """The candidates of preemption, as they were kept."""
+    """The candidates of preemption, as they were stored."""
 
     candidates: dict[str, Any]
 
@@ -40,9 +43,9 @@ class KeptPreemption:
 def pack_explanation(
     explanation: Explanation, insight: Insight | None = None, insights_by_language: Mapping[str, Insight] | None = None
 ) -> bytes:
-    """``explanation`` as bytes, with what was seen of the cluster beside it.
+    """Return ``explanation`` as bytes, with the insight into the cluster.
 
-    ``insights_by_language`` has the same by language.
+    ``insights_by_language`` has the insight in further languages.
     """
     result = explanation
     arrays: list[NDArray[Any]] = [result.rejected_by, result.feasible, result.total]
@@ -81,11 +84,12 @@ def pack_explanation(
 
 
 def unpack_explanation(data: bytes) -> tuple[Explanation, Insight]:
-    """What ``pack_explanation`` was given, the insight in the reader's language where it was kept in that.
+    """Return the arguments of ``pack_explanation``, with the insight in the reader's language if it was stored.
 
     Raises ValueError for bytes that it did not make, or that a later version made.
     """
     try:
+        # Limited, so that a few bytes cannot unpack to more than memory holds.
         machine = zlib.decompressobj()
         text, _, array_bytes = machine.decompress(data, LARGEST).partition(b"\n")
         head = json.loads(text)
@@ -133,7 +137,7 @@ def unpack_explanation(data: bytes) -> tuple[Explanation, Insight]:
 
 
 def _narrow_type(array: NDArray[Any]) -> NDArray[Any]:
-    """The same numbers in the smallest type that holds them: scores and codes are small."""
+    """Return the same numbers in the smallest type that holds them: most scores and codes fit into a byte."""
     low, high = (int(array.min()), int(array.max())) if array.size else (0, 0)
     for kind in ("<i1", "<i2", "<i4"):
         limits = np.iinfo(kind)
@@ -155,7 +159,7 @@ def _status_to_json(status: Status) -> list[Any]:
 
 
 def _facts_to_json(explanation: Explanation) -> dict[str, Any]:
-    """What the statuses are about, beside them: the release before this one reads the rest without it."""
+    """Return the facts of all statuses. They stand apart so that the release before this one can read the rest."""
     return {
         "preEnqueue": explanation.pre_enqueue.facts,
         "preFilter": None if explanation.pre_filter is None else explanation.pre_filter.facts,
@@ -164,7 +168,7 @@ def _facts_to_json(explanation: Explanation) -> dict[str, Any]:
 
 
 def _read_status(parts: list[Any], stored_facts: list[Any] | None = None) -> Status:
-    """A status; without ``stored_facts`` it was kept before statuses carried facts."""
+    """Return a status. Without ``stored_facts`` it was stored before statuses had facts."""
     code, reasons, plugin, simulated = parts
     if stored_facts is None:
         stored_facts = [] if simulated else [reason.removeprefix(OUTSIDE) for reason in reasons]

@@ -1,7 +1,8 @@
-"""What of a decision needs the cluster, for people who read it later: how the scores of the best nodes came about, and
-in plain words why the pod does not fit the nodes that lack least.
+"""The part of a decision that needs the cluster, stored for people who read the decision later.
 
-Both are kept as they are shown: a live cluster changes a moment later, and a large one takes long to read again.
+It has the arithmetic of the best nodes' scores, and plain words for the nodes that lack least.
+
+Both are stored as they are shown: a live cluster changes a moment later, and a large one takes long to read again.
 """
 
 from __future__ import annotations
@@ -20,23 +21,27 @@ if TYPE_CHECKING:
     from kschedweb.engine import Explanation, Status
     from kschedweb.engine.state.columns import Ints
 
-BEST = 5  # nodes whose scores are worked out
-NEAREST = 20  # rejected nodes that are put in plain words
-MISSES = 500  # rejected nodes among which the nearest miss is looked for
+# Nodes whose scores are explained.
+BEST = 5
+# Rejected nodes that are explained in plain words.
+NEAREST = 20
+# Rejected nodes among which the nearest miss is sought.
+MISSES = 500
 
 
 @dataclass(frozen=True)
 class Insight:
-    """``sentence`` and ``miss`` of a pod that found no node; ``readings`` and ``worked`` by node, then by plugin.
+    """The words and arithmetic about a decision."""
 
-    ``kinds`` tell equal verdicts of a plugin apart, a number for each node; ``groups`` are the words for each group.
-    """
-
+    # Of a pod that found no node.
     sentence: str = ""
     miss: NearestMiss | None = None
+    # By node, then by plugin.
     readings: dict[str, dict[str, VerdictReading]] = field(default_factory=dict)
     worked: dict[str, dict[str, Arithmetic]] = field(default_factory=dict)
+    # By plugin: a number for each node that distinguishes equal verdicts.
     kinds: dict[str, list[int]] = field(default_factory=dict)
+    # By group of rejected nodes: its words.
     groups: dict[str, str] = field(default_factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
@@ -44,7 +49,7 @@ class Insight:
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Insight:
-        """Read what ``to_dict`` gave."""
+        """Read what ``to_dict`` returned."""
         miss = data["miss"]
         return cls(
             data["sentence"],
@@ -63,7 +68,7 @@ class Insight:
 
 
 class KeptMatrix(Matrix):
-    """The matrix of a decision whose cluster is not at hand any more."""
+    """The matrix of a decision whose cluster is no longer available."""
 
     def __init__(
         self, explanation: Explanation, insight: Insight, *, scale: int = 100, all_reasons: bool = False
@@ -77,7 +82,7 @@ class KeptMatrix(Matrix):
         return self._scale
 
     def explain_verdict(self, node: int, status: Status) -> VerdictReading | None:
-        """The plain reading that was kept, for the nearest nodes."""
+        """Return the plain reading, which is stored for the nearest nodes."""
         return self.insight.readings.get(self.explanation.nodes[node], {}).get(status.plugin)
 
     def kinds(self, plugin: str) -> Ints | None:
@@ -88,7 +93,7 @@ class KeptMatrix(Matrix):
         return self.insight.groups.get(key, "")
 
     def find_arithmetic(self, node: str, plugin: str) -> Arithmetic | None:
-        """The arithmetic of a cell, or why it is not known; ``None`` where no cell is named."""
+        """Return the arithmetic of a cell, or why it is not known; None if no cell is named."""
         if not node or not plugin:
             return None
         arithmetic = self.insight.worked.get(node, {}).get(plugin)
@@ -97,7 +102,7 @@ class KeptMatrix(Matrix):
 
 
 def build_insight(decision: Presentation, chosen: str = "") -> Insight:
-    """The insight into a decision; ``chosen`` is the node that the pod went to."""
+    """Return the insight into a decision; ``chosen`` is the node that the pod went to."""
     explanation = decision.explanation
     readings = {explanation.nodes[node]: _build_readings(decision, node) for node in _nearest_nodes(decision)}
     groups = {group.key: group.words for group in decision.groups if group.words}
@@ -112,8 +117,9 @@ def build_insight(decision: Presentation, chosen: str = "") -> Insight:
         )
     best = [explanation.nodes[node] for node in explanation.feasible[decision.order[:BEST]]]
     at = decision.case.snapshot.index
+    # Of many nodes with the best total, the chosen one need not be among the first.
     if chosen in at and chosen not in best:
-        best.append(chosen)  # of many nodes with the same total
+        best.append(chosen)
     arithmetic_by_node = {
         node: {column.plugin: decision.compute_arithmetic(at[node], column.plugin) for column in explanation.scores}
         for node in best
@@ -122,14 +128,14 @@ def build_insight(decision: Presentation, chosen: str = "") -> Insight:
 
 
 def _kinds_by_plugin(decision: Presentation) -> dict[str, list[int]]:
-    """What tells equal verdicts apart, for the plugins of which there are several kinds."""
+    """Return the numbers that distinguish equal verdicts, for the plugins that have several kinds."""
     several = {group.plugin for group in decision.groups if not group.key.endswith(".0")}
     kinds_by_plugin = {plugin: decision.kinds(plugin) for plugin in several}
     return {plugin: kinds.tolist() for plugin, kinds in kinds_by_plugin.items() if kinds is not None}
 
 
 def _nearest_nodes(decision: Presentation) -> list[int]:
-    """The nodes that the fewest filters reject, in their order."""
+    """Return the nodes that the fewest filters reject, in their order."""
     explanation = decision.explanation
     rejected = np.flatnonzero(explanation.rejected_by >= 0)
     if not rejected.size:

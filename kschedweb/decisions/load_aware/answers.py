@@ -1,4 +1,4 @@
-"""Load-aware policies on the nodes of a cluster: at once, or by a job where the cluster is large."""
+"""Answers about load-aware policies on the nodes of a cluster: at once, or by a job if the cluster is large."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 def contest_sought(user: User, snapshot: Snapshot, revision: Revision, pod: str) -> Contest | Question:
-    """Every side of ``revision`` on the nodes of the snapshot for ``pod`` ("namespace/name").
+    """Return every side of ``revision`` on the nodes of the snapshot for ``pod`` ("namespace/name").
 
     Raises NotFound if the snapshot has no such pod.
     """
@@ -45,7 +45,7 @@ def contest_sought(user: User, snapshot: Snapshot, revision: Revision, pod: str)
 
 
 def contest_answer(question: Question, step: Step) -> Answer:
-    """The same of a large cluster."""
+    """Answer the same for a large cluster."""
     snapshot, revision = snapshot_and_revision(question)
     step("Reading the cluster", 0, 0)
     contest = run_contest(snapshot, question.asked["pod"], all_sides(load_configuration(revision)))

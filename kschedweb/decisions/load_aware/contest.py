@@ -29,24 +29,24 @@ if TYPE_CHECKING:
     from kschedweb.decisions.page_parts import Arithmetic
     from kschedweb.engine import Explanation
 
+# Columns of the table: resource and window.
 USE = (("cpu", "15m"), ("memory", "15m"))
 
 
 @dataclass(frozen=True)
 class Entrant:
-    """The answer of one side; ``explanation`` is ``None`` if the cycle fails, and ``error`` says why.
-
-    What the arithmetic of scores is told from is the ``case``, or the ``insight`` that was kept of it.
-    """
+    """The answer of one side."""
 
     side: ScoringSide
+    # None if the scheduling cycle fails; ``error`` says why.
     explanation: Explanation | None
+    # The source of the arithmetic: the case itself, or the insight that was stored of it.
     case: Case | None = None
     insight: Insight | None = None
     error: str = ""
 
     def find_arithmetic(self, node: str) -> Arithmetic | None:
-        """How the score of ``node`` comes about; ``None`` for a node that there is not."""
+        """Return the arithmetic of the score of ``node``, None if there is no such node."""
         if self.case is not None:
             position = self.case.snapshot.index.get(node)
             return None if position is None else Decision(self.case).compute_arithmetic(position, self.side.plugin)
@@ -56,7 +56,7 @@ class Entrant:
 
     @property
     def winner(self) -> str:
-        """The node that gets the pod; "" if there is none, or if every node has the same score."""
+        """Return the node that gets the pod; "" if there is none, or if every node has the same score."""
         explanation = self.explanation
         return (
             ""
@@ -66,7 +66,7 @@ class Entrant:
 
     @property
     def is_undecided(self) -> bool:
-        """Whether there are several feasible nodes and all have the same score."""
+        """True if there are several feasible nodes and all have the same score."""
         explanation = self.explanation
         return (
             explanation is not None
@@ -81,7 +81,7 @@ class Entrant:
 
     @property
     def runner_up(self) -> tuple[str, int] | None:
-        """The second node and its distance; ``None`` with fewer than two feasible nodes."""
+        """Return the second node and its distance, None with fewer than two feasible nodes."""
         explanation = self.explanation
         if explanation is None or len(explanation.feasible) < 2:
             return None
@@ -92,13 +92,13 @@ class Entrant:
 
     @property
     def shared(self) -> int:
-        """The number of nodes with the highest score."""
+        """Return the number of nodes with the highest score."""
         explanation = self.explanation
         return len(explanation.best) if explanation is not None else 0
 
     @property
     def words(self) -> str:
-        """One sentence that says which node wins, and by how much."""
+        """Return one sentence that says which node wins, and by how much."""
         explanation = self.explanation
         if explanation is None:
             return gettext("The scheduling cycle fails: %(error)s") % {"error": self.error}
@@ -120,20 +120,23 @@ class Entrant:
 
 @dataclass(frozen=True)
 class ScoreMark:
-    """One side's score on one node; ``score`` is ``None`` if the node is rejected, and ``reason`` says why."""
+    """One side's score on one node."""
 
     side: ScoringSide
+    # None if the node is rejected; ``reason`` says why.
     score: int | None
     best: bool
+    # The step of the cell's colour, 0 to 6.
     tint: int
     reason: str = ""
 
 
 @dataclass(frozen=True)
 class NodeMarks:
-    """One node: its use in percent of allocatable (``None``: not known), and every side's mark."""
+    """One node with every side's mark."""
 
     node: str
+    # Percent of allocatable, None if not known, in the order of ``USE``.
     use: list[float | None]
     marks: list[ScoreMark]
 
@@ -148,16 +151,18 @@ class NodeMarks:
 
 @dataclass(frozen=True)
 class Contest:
-    """The nodes of a snapshot under every side, for the pod ``pod`` ("namespace/name")."""
+    """The nodes of a snapshot under every side, for one pod."""
 
+    # Namespace and name, with a slash between them.
     pod: str
     entrants: list[Entrant]
     names: list[str]
+    # Percent of allocatable by node, in the order of ``USE``; NaN if not known.
     use: list[NDArray[np.float64]]
     in_force: FiguresInForce
 
     def order_nodes(self, by: str) -> list[int]:
-        """Positions of the nodes, sorted by the score of side ``by``, by "node", else by CPU use, highest first.
+        """Return the positions of the nodes by the score of side ``by``, by "node", else by CPU use, highest first.
 
         By default, nodes without any score come last.
         """
@@ -176,7 +181,7 @@ class Contest:
         return sorted(everyone, key=lambda node: (node not in scored, -cpu[node], self.names[node]))
 
     def node_rows(self, nodes: Sequence[int]) -> list[NodeMarks]:
-        """The rows of the table for the nodes at these positions."""
+        """Return the rows of the table for the nodes at these positions."""
         columns = [self._build_marks(entrant, nodes) for entrant in self.entrants]
         return [
             NodeMarks(
@@ -193,6 +198,7 @@ class Contest:
         if explanation is None:
             return [ScoreMark(entrant.side, None, False, 0, entrant.error) for _ in nodes]
         place = {node: index for index, node in enumerate(explanation.feasible.tolist())}
+        # A tie of all nodes has no winner.
         best = set() if entrant.is_undecided else set(explanation.best)
         marks = []
         for node in nodes:
@@ -206,7 +212,7 @@ class Contest:
 
     @property
     def votes(self) -> list[tuple[str, int]]:
-        """The nodes that policies choose, with the number of policies; reference sides do not count."""
+        """Return the nodes that policies choose, with the number of policies; reference sides do not count."""
         counts: dict[str, int] = {}
         for entrant in self.entrants:
             if entrant.winner and not entrant.side.reference:
@@ -215,7 +221,7 @@ class Contest:
 
     @property
     def title(self) -> str:
-        """One sentence with the answer."""
+        """Return the answer in one sentence."""
         policies = [entrant for entrant in self.entrants if not entrant.side.reference]
         name = self.pod.partition("/")[2]
         if not self.votes:
@@ -240,12 +246,12 @@ class Contest:
         ) % parameters  # fmt: skip
 
     def find_arithmetic(self, node: str, key: str) -> Arithmetic | None:
-        """How the score of ``node`` under the side ``key`` comes about; ``None`` where there is no such cell."""
+        """Return the arithmetic of ``node`` under the side ``key``, None if there is no such cell."""
         entrant = next((item for item in self.entrants if item.side.key == key), None)
         return None if entrant is None else entrant.find_arithmetic(node)
 
     def pack(self) -> tuple[dict[str, Any], bytes]:
-        """The contest as plain data and bytes, for ``unpack``."""
+        """Return the contest as plain data and bytes, for ``unpack``."""
         packed = [
             b""
             if entrant.case is None
@@ -264,7 +270,7 @@ class Contest:
 
     @classmethod
     def unpack(cls, data: dict[str, Any], packed: bytes, sides: Sequence[ScoringSide]) -> Contest:
-        """What ``pack`` gave; ``sides`` are those of the same revision."""
+        """Read what ``pack`` returned; ``sides`` are those of the same revision."""
         by_key, remaining, entrants = {side.key: side for side in sides}, packed, []
         for raw in data["entrants"]:
             head, remaining = remaining[: raw["size"]], remaining[raw["size"] :]

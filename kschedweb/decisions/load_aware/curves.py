@@ -1,6 +1,6 @@
-"""A row of nodes that differ only in their use, which the engine scores.
+"""Score curves: a row of nodes that differ only in their usage, scored by the engine.
 
-So a policy's score can be drawn over utilisation without a second implementation of it.
+So a policy's score is drawn over utilisation without a second implementation of it.
 """
 
 from __future__ import annotations
@@ -29,13 +29,18 @@ if TYPE_CHECKING:
     from kschedweb.engine.state.columns import Floats
 
 CORES, MEMORY_BYTES = 32, 128 << 30
-NOW = 1_700_000_000.0  # seconds of the epoch; any time will do, since only differences count
-FRESH = 30.0  # age of the figures in seconds
+# Seconds of the epoch. Any time will do, since only differences count.
+NOW = 1_700_000_000.0
+# Age of the figures in seconds.
+FRESH = 30.0
 KEYS = ("5m", "10m", "15m", "1h", "1d", "1h_max", "1d_max")
 RESOURCES = ("cpu", "memory")
-LIMITS = 1.5  # factor on requests
-AROUND = 9  # nodes beside the row for each node of it, which set the cluster's average
-AGES = (300, 900, 3600, 4 * 3600, 24 * 3600)  # seconds
+# Factor of limits to requests.
+LIMITS = 1.5
+# Nodes beside the row for each node of it: they are so many that they set the cluster's average.
+AROUND = 9
+# Ages of figures in seconds, each of one node at the average.
+AGES = (300, 900, 3600, 4 * 3600, 24 * 3600)
 EVERYTHING = "everything"
 MOVING = {
     EVERYTHING: _("CPU and memory, all windows"),
@@ -52,19 +57,19 @@ MOVING = {
 
 @dataclass(frozen=True)
 class Conditions:
-    """The properties of row and pod, all in percent of a node.
+    """The properties of the row and the pod, all in percent of a node."""
 
-    ``pod`` is the pod's request, limit and use; ``average`` the mean use of the cluster; ``lowest`` the use of the
-    first node of the row; ``deviation`` the standard deviation of each node's use; ``requested`` the requests of pods
-    on each node of the row, whose limits are half as high again. ``moving`` (one of ``MOVING``) says which figures
-    differ from node to node; the others are at the average.
-    """
-
+    # The pod's request, limit and usage.
     pod: float = 3.0
+    # The mean usage of the cluster.
     average: float = 50.0
+    # The usage of the first node of the row.
     lowest: int = 0
+    # The standard deviation of each node's usage.
     deviation: float = 10.0
+    # The requests of pods on each node of the row; their limits are half as high again.
     requested: float = 60.0
+    # Which figures differ from node to node, one of ``MOVING``; the others are at the average.
     moving: str = EVERYTHING
 
     @property
@@ -73,11 +78,11 @@ class Conditions:
 
     @property
     def neighbor_use(self) -> float:
-        """The use of the nodes beside the row, which makes the mean equal to ``average``."""
+        """Return the usage of the nodes beside the row that makes the mean equal to ``average``."""
         return ((AROUND + 1) * self.average - (self.lowest + 100) / 2) / AROUND
 
     def validate(self) -> Conditions:
-        """Return these conditions. Raises Unprocessable, which names values out of range."""
+        """Return these conditions. Raise Unprocessable, which names the values out of range."""
         problems: list[FieldProblem] = [
             {"path": name, "message": f"Give a number from {low:g} to {high:g} (percent)."}
             for name, low, high in (
@@ -103,25 +108,26 @@ class Conditions:
 
 @dataclass(frozen=True)
 class NodeScore:
-    """The normalised score of a node; ``None`` if it is rejected, and ``reason`` says why."""
+    """The normalised score of a node."""
 
+    # None if it is rejected; ``reason`` says why.
     score: int | None
     reason: str = ""
 
 
 @dataclass(frozen=True)
 class ScoreCurve:
-    """One side's scores of the nodes at ``percents``.
-
-    ``missing`` is the score of a node without figures; ``aged`` has those of nodes at the average whose figures are as
-    old as ``AGES``. ``error`` says why there are no scores.
-    """
+    """One side's scores of the nodes of the row."""
 
     side: ScoringSide
+    # The usage of each node.
     percents: Sequence[int]
     node_scores: list[NodeScore]
+    # The score of a node without figures.
     missing: NodeScore
+    # The scores of nodes at the average whose figures are as old as ``AGES``.
     aged: list[NodeScore]
+    # Why there are no scores.
     error: str = ""
 
     @property
@@ -134,7 +140,7 @@ class ScoreCurve:
 
     @property
     def top(self) -> tuple[int, int] | None:
-        """The highest score and the lowest utilisation that has it."""
+        """Return the highest score, and the lowest utilisation that has it."""
         scored = [
             (score, -percent) for percent, score in zip(self.percents, self.scores, strict=True) if score is not None
         ]
@@ -145,7 +151,7 @@ class ScoreCurve:
 
 
 def compute_curve(side: ScoringSide, conditions: Conditions) -> ScoreCurve:
-    """The scores of ``side`` on the row. Raises Unprocessable for wrong conditions or arguments."""
+    """Return the scores of ``side`` on the row. Raise Unprocessable for invalid conditions or arguments."""
     snapshot = _build_snapshot(conditions.validate())
     named_side = replace(side, args=get_presenter(side.plugin).adapt_to_nodes(side.args, snapshot.names))
     try:
@@ -160,7 +166,7 @@ def compute_curve(side: ScoringSide, conditions: Conditions) -> ScoreCurve:
 
 
 def compute_variations(side: ScoringSide, conditions: Conditions) -> list[tuple[str, ScoreCurve]]:
-    """The curve of all figures first, then that of each kind of figure that alone makes a difference."""
+    """Return the curve of all figures, then that of each kind of figure that alone makes a difference."""
     whole = compute_curve(side, replace(conditions, moving=EVERYTHING))
     alone = [
         (moving, compute_curve(side, replace(conditions, moving=moving))) for moving in MOVING if moving != EVERYTHING
@@ -176,7 +182,7 @@ def _explain_pod(snapshot: EngineSnapshot, configuration: Configuration, conditi
 
 
 def _build_node_scores(explanation: Explanation) -> list[NodeScore]:
-    """The score of each node, in node order."""
+    """Return the score of each node, in node order."""
     scores: dict[int, int] = {}
     if explanation.scores:
         scores = dict(zip(explanation.feasible.tolist(), explanation.scores[0].normalized.tolist(), strict=True))
@@ -194,9 +200,10 @@ def _build_snapshot(conditions: Conditions) -> EngineSnapshot:
     return snapshot
 
 
+# The thousand nodes of a row depend on two numbers only, and a page scores them for many curves.
 @lru_cache(maxsize=16)
 def _build_row(lowest: int, requested: float) -> EngineSnapshot:
-    """The nodes of the row from ``lowest`` to 100 %, those beside it, aged ones, and one without figures."""
+    """Return the nodes of the row from ``lowest`` to 100 %, those beside it, aged ones, and one without figures."""
     size = len(range(lowest, 101))
     names = [f"at-{percent:03d}" for percent in range(lowest, 101)]
     names += [f"around-{number:03d}" for number in range(AROUND * size)]
@@ -239,7 +246,7 @@ def _make_node(name: str) -> Node:
 
 
 def _make_pod(name: str, request: float, limit: float) -> Pod:
-    """A pod with request and limit in percent of a node; if bound, it was scheduled long ago."""
+    """Return a pod with request and limit in percent of a node. If bound, it was scheduled long ago."""
     resources = {"requests": _resource_amounts(request), "limits": _resource_amounts(limit)}
     return Pod.from_json(
         {

@@ -13,13 +13,14 @@ from kschedweb.decisions.load_aware.curves import Conditions, ScoreCurve, comput
 from kschedweb.decisions.load_aware.sides import all_sides
 from kschedweb.web.figures import ABOVE, Chart, line_style, make_figure
 
-TABLE_STEP = 5  # percent
+# Percent between the rows of the table.
+TABLE_STEP = 5
 
 
 def build_curve_chart(
     drawn: Sequence[tuple[str, ScoreCurve]], *, saved: Sequence[tuple[str, ScoreCurve]] = (), height: int = 440
 ) -> Chart:
-    """A chart with a line for each label; ``saved`` lines are thin and dotted. Raises ValueError without a line."""
+    """Chart a line for each label; ``saved`` lines are thin and dotted. Raise ValueError without a line."""
     percents = drawn[0][1].percents
     data = [_build_trace(index, label, curve) for index, (label, curve) in enumerate(drawn)]
     data += [
@@ -46,7 +47,7 @@ def build_curve_chart(
 
 
 def summarize_curves(drawn: Sequence[tuple[str, ScoreCurve]]) -> str:
-    """One sentence that says where each line is highest."""
+    """Return one sentence that says where each line is highest."""
     words = []
     for label, item in drawn:
         top = item.top
@@ -80,9 +81,9 @@ def _format_score(curve: ScoreCurve, index: int) -> int | str:
 
 @cache
 def build_fifty_chart(language: str) -> Chart:
-    """A chart of why the constant 50 of TargetLoadPacking's first releases is wrong, with a target of 10 %.
+    """Chart why the constant 50 of TargetLoadPacking's first releases is wrong, with a target of 10 %.
 
-    ``language`` is the reader's, for which the chart is kept.
+    ``language`` is the reader's, since the cached chart contains words.
     """
     conditions = Conditions(pod=1.0)
     published, older = (

@@ -1,4 +1,4 @@
-"""What REST tells of load-aware policies on the nodes of a cluster."""
+"""Load-aware policies on the nodes of a cluster as REST represents them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def contest_to_json(contest: Contest) -> dict[str, Any]:
-    """Every policy's scores, winner and rejections."""
+    """Return every policy's scores, winner and rejections."""
     return {
         "pod": contest.pod,
         "watermarks": figures_in_force.in_force_to_json(contest.in_force),

@@ -1,4 +1,4 @@
-"""The load-aware policies, their arguments, and the configuration that runs one of them alone."""
+"""The sides of a comparison: load-aware policies, their arguments, and the configuration that runs one alone."""
 
 from __future__ import annotations
 
@@ -25,32 +25,31 @@ REQUESTS = "NodeResourcesFit"
 
 @dataclass(frozen=True)
 class ScoringSide:
-    """A scoring plugin with its arguments, as one of several that are compared.
+    """A scoring plugin with its arguments, as one of several that are compared."""
 
-    ``key`` names it in addresses. ``reference`` marks a plugin that scores by requests and is shown for comparison.
-    """
-
+    # Its name in addresses.
     key: str
     plugin: str
     label: str
     description: str
     args: Args = field(default_factory=dict)
+    # True for a plugin that scores by requests, and is shown for comparison.
     reference: bool = False
     release: Release = CURRENT
 
     @property
     def unknown(self) -> str:
-        """What the plugin does with missing and old figures, in words."""
+        """Return what the plugin does with missing and old figures, in words."""
         return str(get_presenter(self.plugin).missing)
 
     def configuration_alone(self, scheduler: str = DEFAULT_SCHEDULER) -> Configuration:
-        """A configuration with only this plugin. Raises Unprocessable for invalid arguments."""
+        """Return a configuration with only this plugin. Raise Unprocessable for invalid arguments."""
         names = ["PrioritySort", "DefaultBinder", self.plugin]
         plugins = {"multiPoint": {"disabled": [{"name": "*"}], "enabled": [{"name": name} for name in names]}}
         return self._build_configuration(scheduler, plugins)
 
     def scoring_configuration(self, scheduler: str = DEFAULT_SCHEDULER) -> Configuration:
-        """The default configuration in which only this plugin scores. Raises as ``configuration_alone``."""
+        """Return the default configuration in which only this plugin scores. Raises as ``configuration_alone``."""
         points = self.release.registry.specs[self.plugin].points
         plugins: dict[str, Any] = {
             point: {"disabled": [{"name": "*"}], "enabled": [{"name": self.plugin}] if point in points else []}
@@ -73,12 +72,12 @@ def _load_document(document: str, release: Release) -> Configuration:
 
 
 def list_load_aware_plugins(release: Release = CURRENT) -> list[str]:
-    """The names of the load-aware plugins that score."""
+    """Return the names of the load-aware plugins that score."""
     return [spec.name for spec in release.registry.specs.values() if spec.load_aware and "score" in spec.points]
 
 
 def all_sides(configuration: Configuration | None = None, scheduler: str = DEFAULT_SCHEDULER) -> list[ScoringSide]:
-    """Every load-aware policy, with its arguments in ``configuration``, else its defaults.
+    """Return every load-aware policy, with its arguments in ``configuration``, else its defaults.
 
     The arguments are those of the profile ``scheduler``, or of the first profile if there is none of that name.
     """
@@ -100,7 +99,7 @@ def all_sides(configuration: Configuration | None = None, scheduler: str = DEFAU
 
 
 def own_side(configuration: Configuration, scheduler: str, plugin: str) -> ScoringSide:
-    """``plugin`` with its arguments in the profile ``scheduler``."""
+    """Return ``plugin`` with its arguments in the profile ``scheduler``."""
     args = arguments_of(configuration, scheduler).get(plugin, {})
     release = configuration.release
     return ScoringSide(plugin, plugin, plugin, release.registry.specs[plugin].help, args, release=release)
@@ -111,7 +110,7 @@ def side_named(key: str, sides: list[ScoringSide]) -> ScoringSide | None:
 
 
 def arguments_of(configuration: Configuration | None, scheduler: str = DEFAULT_SCHEDULER) -> dict[str, Args]:
-    """The arguments of every plugin that a profile configures, as JSON values after defaults."""
+    """Return the arguments of every plugin that a profile configures, as JSON values after defaults."""
     if configuration is None:
         return {}
     profiles = configuration.document["profiles"]

@@ -47,7 +47,7 @@ CONDITIONS = tuple(ConditionsForm.base_fields)
 @requires(Action.VIEW)
 @vary_on_headers("HX-Request")
 def show_load_aware(request: PageRequest) -> HttpResponse:
-    """Score curves of every policy, its scores of the cluster's nodes, and what it does without figures.
+    """Show score curves of every policy, its scores of the cluster's nodes, and its behaviour without figures.
 
     htmx requests the same address for the curves alone, or for the arithmetic of one cell.
     """
@@ -79,7 +79,7 @@ def show_load_aware(request: PageRequest) -> HttpResponse:
 @requires(Action.VIEW)
 @page_part
 def pod_names(request: HttpRequest) -> HttpResponse:
-    """Names of pods of the cluster that hold ?pod=, pending ones first, for the box that chooses one."""
+    """List names of pods that contain ?pod=, pending ones first, for the box that chooses one."""
     snapshot = scope_of(request).snapshot
     part = request.GET.get("pod", "").strip().lower()
     names = selectors.pod_names(snapshot, part)[:SUGGESTIONS] if snapshot else []
@@ -98,7 +98,7 @@ def _list_sides(revision: Revision) -> list[ScoringSide]:
 
 
 def _curves_context(request: HttpRequest, sides: list[ScoringSide]) -> dict[str, Any]:
-    """The curves under the conditions in the address; under the defaults if those are invalid."""
+    """Return the curves under the conditions in the address, or under the defaults if those are invalid."""
     usual = {name: getattr(Conditions(), name) for name in CONDITIONS}
     form = ConditionsForm({**usual, **{name: request.GET[name] for name in CONDITIONS if request.GET.get(name)}})
     conditions = form.conditions if form.is_valid() else Conditions()
@@ -118,7 +118,7 @@ def _curves_context(request: HttpRequest, sides: list[ScoringSide]) -> dict[str,
 def _changed_curves(
     sides: list[ScoringSide], other: Revision | None, conditions: Conditions
 ) -> list[tuple[str, ScoreCurve]]:
-    """The curves of the policies whose arguments differ in ``other``."""
+    """Return the curves of the policies whose arguments differ in ``other``."""
     if other is None:
         return []
     mine = {side.key: side.args for side in sides}
@@ -131,7 +131,7 @@ def _changed_curves(
 
 
 def _find_contest(request: PageRequest, revision: Revision) -> tuple[Contest | Question | None, str]:
-    """Every side on the cluster's nodes, for the pod in the address or else the first pending one."""
+    """Return every side on the cluster's nodes, for the pod in the address, else the first pending one."""
     snapshot = scope_of(request).snapshot_asked()
     pod_name = request.GET.get("pod_name", "").strip()
     key = pod_name or (selectors.pod_to_begin_with(snapshot) if snapshot else "")
@@ -161,14 +161,14 @@ def _table_context(request: HttpRequest, contest: Contest | None) -> dict[str, A
 
 
 def _cell_context(request: HttpRequest, contest: Contest | None) -> dict[str, Any]:
-    """The arithmetic of the cell that the address names."""
+    """Return the arithmetic of the cell that the address names."""
     name, key = request.GET.get("node", "").strip(), request.GET.get("cell", "")
     arithmetic = contest.find_arithmetic(name, key) if contest else None
     return {} if arithmetic is None else {"arithmetic": arithmetic}
 
 
 def _links_context(request: HttpRequest) -> dict[str, object]:
-    """The parameters of the address that the page's links and forms keep."""
+    """Return the parameters of the address that the page's links and forms keep."""
     parameters = {name: value for name, value in request.GET.items() if value}
     cells = {name: value for name, value in parameters.items() if name not in ("node", "cell")}
     return {

@@ -1,4 +1,4 @@
-"""The columns of an explanation over nodes, and what is known of them: ranks, deviations, words."""
+"""The columns of an explanation over nodes, with ranks, deviations and words."""
 
 from __future__ import annotations
 
@@ -21,10 +21,11 @@ if TYPE_CHECKING:
 class DecisionColumns:
     """One pod on every node. ``other`` is the explanation of the same pod under another policy.
 
-    Subclasses know the snapshot, or what was kept of it.
+    Subclasses have the snapshot, or what was stored of it.
     """
 
-    all_reasons = False  # whether every filter runs on every node, and all reasons count
+    # True if every filter runs on every node, and all reasons count.
+    all_reasons = False
 
     def __init__(self, explanation: Explanation, other: Explanation | None = None) -> None:
         self.explanation = explanation
@@ -40,56 +41,56 @@ class DecisionColumns:
 
     @cached_property
     def places(self) -> dict[int, int]:
-        """The index of each feasible node among the scores."""
+        """Return the index of each feasible node among the scores, by position."""
         return {node: index for index, node in enumerate(self.explanation.feasible.tolist())}
 
     @cached_property
     def index(self) -> dict[str, int]:
-        """The positions of the nodes by name."""
+        """Return the positions of the nodes by name."""
         return {name: node for node, name in enumerate(self.explanation.nodes)}
 
     @property
     def ceiling(self) -> int:
-        """The highest total that the weights allow."""
+        """Return the highest total that the weights allow."""
         return self.ranking.ceiling
 
     @property
     def scale(self) -> int:
-        """The highest score of a plugin before its weight."""
+        """Return the highest score of a plugin before its weight."""
         return self.explanation.scale
 
     @property
     def winners(self) -> tuple[int | None, int | None]:
-        """The positions of the nodes that this policy chooses, and the other one; ``None`` where there is none."""
+        """Return the positions of the nodes that this policy and the other one choose; None without one."""
         other_node = "" if self.other is None else self.other.explanation.node
         return self.explanation.chosen, self.index.get(other_node)
 
     @property
     def shown_columns(self) -> list[int]:
-        """The columns of scores that are shown: those in which nodes differ, all of them if there is only one node."""
+        """Return the columns of scores to show: those in which nodes differ, or all if only one node is feasible."""
         everything = list(range(len(self.explanation.scores)))
         return self.spread.differing if len(self.places) > 1 else everything
 
     def folded_columns(self) -> list[tuple[str, int]]:
-        """The other columns, whose plugins give all feasible nodes the same: the plugin and its weighted score."""
+        """Return the other columns, whose plugins give all feasible nodes the same: plugin and weighted score."""
         visible = set(self.shown_columns)
         folded = [column for at, column in enumerate(self.explanation.scores) if at not in visible]
         return [(column.plugin, int(column.weighted[0])) for column in folded if column.raw.size]
 
     def kinds(self, plugin: str) -> Ints | None:
-        """A number for each node that tells equal verdicts of ``plugin`` apart; ``None`` if nothing does."""
+        """Return a number for each node that distinguishes equal verdicts of ``plugin``, None if nothing does."""
         return None
 
     def in_group(self, key: str, node: int, count: int) -> str:
-        """Plain words for the verdict of group ``key``: ``count`` nodes like ``node``. "" if its message suffices."""
+        """Return plain words for group ``key``: ``count`` nodes like ``node``; "" if its message suffices."""
         return ""
 
     def explain_verdict(self, node: int, status: Status) -> VerdictReading | None:
-        """The plain reading of a filter's verdict; ``None`` if there is only its own message."""
+        """Return the plain reading of a filter's verdict, None if there is only its own message."""
         return None
 
     def decisive_reading(self, node: int) -> VerdictReading | None:
-        """The plain reading of the decisive verdict on a node; ``None`` if it is feasible."""
+        """Return the plain reading of the decisive verdict on a node, None if it is feasible."""
         status = self.explanation.verdict_at(node)
         if self.explanation.rejected_by[node] == EXCLUDED:
             why = status.message if status else gettext("PreFilter named other nodes")

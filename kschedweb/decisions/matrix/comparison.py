@@ -13,33 +13,37 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Winner:
-    """A node that a policy chooses; a place is ``None`` where the node is rejected."""
+    """A node that a policy chooses, with its places under both policies."""
 
     node: str
+    # True if this policy, or the other one, chooses it.
     chosen: bool
     chosen_there: bool
+    # None if the node is rejected.
     place: Place | None
     there: Place | None
 
 
 @dataclass(frozen=True)
 class PolicyComparison:
-    """``policy`` against ``other``, whose answer is ``title``; ``mixed`` if one is a classic policy and one is not."""
+    """``policy`` compared with ``other``."""
 
     policy: str
     other: str
+    # The other policy's answer in a sentence, or its error.
     title: str
     winners: tuple[Winner, ...] = ()
+    # True if one is a classic policy and the other is not: their totals have different scales.
     mixed: bool = False
 
     @property
     def same(self) -> bool:
-        """Whether both choose the same node."""
+        """True if both choose the same node."""
         return len(self.winners) == 1 and self.winners[0].chosen and self.winners[0].chosen_there
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> PolicyComparison:
-        """Read what ``asdict`` gave, as JSON keeps it."""
+        """Read what ``asdict`` returned, after a round trip through JSON."""
         winners = tuple(
             Winner(**winner | {key: winner[key] and Place(**winner[key]) for key in ("place", "there")})
             for winner in data.get("winners", ())

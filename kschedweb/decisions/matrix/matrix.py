@@ -1,4 +1,4 @@
-"""An explanation as funnel and matrix: all that can be shown of it without the snapshot."""
+"""An explanation as funnel and matrix, as far as the snapshot is not needed for it."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Matrix(DecisionColumns):
     """The columns as rows of nodes."""
 
     def build_stages(self) -> list[Stage]:
-        """The funnel from all nodes to the chosen one, without the filters in ``quiet_filters``."""
+        """Return the funnel from all nodes to the chosen one, without the filters in ``quiet_filters``."""
         explanation, total = self.explanation, len(self.explanation.nodes)
         stages, remaining = [Stage("", gettext("All nodes"), total, 0, total, kind="all")], total
         excluded = int(np.count_nonzero(explanation.rejected_by == EXCLUDED))
@@ -62,7 +62,7 @@ class Matrix(DecisionColumns):
         return stages
 
     def quiet_filters(self) -> dict[str, list[str]]:
-        """The filters that rejected no node: those that ran, and those that were skipped."""
+        """Return the filters that rejected no node: those that ran, and those that were skipped."""
         lossy = set(np.unique(self.explanation.rejected_by).tolist())
         quiet = [
             column
@@ -76,7 +76,7 @@ class Matrix(DecisionColumns):
         }
 
     def _tells_all(self, position: int) -> bool:
-        """Whether a filter's reasons count although earlier filters rejected all of its nodes."""
+        """Return whether a filter's reasons count although earlier filters rejected all of its nodes."""
         return self.all_reasons and bool(self.explanation.filters[position].codes.any())
 
     def _format_reasons(self, position: int, mask: np.ndarray) -> str:
@@ -88,13 +88,13 @@ class Matrix(DecisionColumns):
 
     @cached_property
     def groups(self) -> list[VerdictGroup]:
-        """The rejected nodes by verdict."""
+        """Return the rejected nodes by verdict."""
         return verdict_groups.group_by_verdict(self)
 
     def list_nodes(self, stage: str, group: VerdictGroup | None, sort: str) -> list[int]:
-        """The nodes of a stage, or of a group, in the order that ``sort`` names (``order.sorted_rows``).
+        """Return the nodes of a stage, or of a group, in the order that ``sort`` names (``order.sorted_rows``).
 
-        Those of no stage are the feasible ones, as ``groups`` has the others.
+        Without a stage they are the feasible ones, since ``groups`` has the others.
         """
         if group is not None:
             return order.sorted_rows(self, list(group.nodes), sort)
@@ -104,7 +104,7 @@ class Matrix(DecisionColumns):
         return order.sorted_rows(self, positions, sort)
 
     def list_positions(self, stage: str) -> list[int]:
-        """The nodes of a stage ("" for all): feasible ones best first, then rejected ones by filter and reason."""
+        """Return the nodes of a stage ("" for all): feasible ones best first, then rejected ones by verdict."""
         explanation = self.explanation
         feasible: list[int] = explanation.feasible[self.order].tolist()
         if stage == BEST:
@@ -121,7 +121,7 @@ class Matrix(DecisionColumns):
         return [node for node in away if explanation.rejected_by[node] == stage_index]
 
     def rows(self, positions: Sequence[int], columns: Sequence[int] | None = None) -> list[NodeRow]:
-        """The matrix rows of these nodes, in this order, with the scores of ``columns``, by default of all."""
+        """Return the matrix rows of these nodes, in this order, with the scores of ``columns``, by default of all."""
         explanation, at = self.explanation, self.places
         top = int(explanation.total.max()) if explanation.total.size else 0
         scored = [at[node] for node in positions if node in at]
@@ -150,7 +150,7 @@ class Matrix(DecisionColumns):
         return rows
 
     def _build_cells(self, scored: list[int], columns: Sequence[int] | None) -> list[tuple[Cell, ...]]:
-        """The cells of the feasible nodes at ``scored`` among the scores, column by column."""
+        """Return the cells of the feasible nodes at ``scored`` among the scores, built column by column."""
         column_indices = range(len(self.explanation.scores)) if columns is None else columns
         cell_columns = []
         for at in column_indices:
@@ -166,7 +166,7 @@ class Matrix(DecisionColumns):
         return list(zip(*cell_columns, strict=True)) if cell_columns else [()] * len(scored)
 
     def compare_with_winner(self, node: int) -> WinnerComparison | None:
-        """A feasible node against the winner, or the winner against the next; ``None`` if no other is feasible."""
+        """Compare a feasible node with the winner, or the winner with the next. Return None if no other is feasible."""
         index, chosen = self.places.get(node), self.explanation.chosen
         if index is None or chosen is None or len(self.places) < 2:
             return None
@@ -186,11 +186,11 @@ class Matrix(DecisionColumns):
         )
 
     def missing(self) -> list[str]:
-        """Filters and extenders that were not evaluated."""
+        """Return the filters and extenders that were not evaluated."""
         return [gettext("extender %(url)s") % {"url": url} for url in self.explanation.unasked]
 
     def verdicts(self, node: int) -> list[FilterVerdict]:
-        """Every filter's verdict on a node, in the scheduler's order."""
+        """Return every filter's verdict on a node, in the scheduler's order."""
         explanation = self.explanation
         verdicts = []
         if explanation.rejected_by[node] == EXCLUDED:
@@ -210,11 +210,11 @@ class Matrix(DecisionColumns):
         return verdicts
 
     def decided_by(self, first: int, second: int) -> str:
-        """The plugin that gave the best node most of its lead."""
+        """Return the plugin that gave the best node most of its lead."""
         column = max(self.explanation.scores, key=lambda item: int(item.weighted[first] - item.weighted[second]))
         return column.plugin
 
 
 def page_size(rows: int) -> int:
-    """The number of rows on one page of a matrix with ``rows`` rows."""
+    """Return the number of rows on one page of a matrix with ``rows`` rows."""
     return ONE_PAGE if rows <= ONE_PAGE else PAGE_SIZE

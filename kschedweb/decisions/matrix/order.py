@@ -1,4 +1,4 @@
-"""The order of the matrix's rows, and its heads, by which it is sorted."""
+"""The order of the matrix's rows, and the heads of its columns, which sort it."""
 
 from __future__ import annotations
 
@@ -16,22 +16,24 @@ if TYPE_CHECKING:
 
 NODE, RANK, TOTAL, MARGIN, SHARE = "node", "rank", "total", "margin", "share"
 OTHER_RANK, OTHER_SHARE = "other-rank", "other-share"
-LOW_FIRST = frozenset({NODE, RANK, OTHER_RANK})  # what a first click sorts ascending
+# Columns that a first click sorts ascending; all others begin with the highest.
+LOW_FIRST = frozenset({NODE, RANK, OTHER_RANK})
 
 
 @dataclass(frozen=True)
 class ColumnHead:
-    """The head of a column: ``sort`` is what its link sorts by, ``way`` how the rows are sorted by it now."""
+    """The head of a column."""
 
     key: str
     label: str
+    # The value of ?sort= in its link, and how the rows are sorted by it now (of aria-sort).
     sort: str
     way: str
     weight: int | None = None
 
 
 def sorted_rows(decision: DecisionColumns, positions: list[int], sort: str) -> list[int]:
-    """``positions`` by the column that ``sort`` names, descending after a "-"; as they are if there is none.
+    """Return ``positions`` by the column that ``sort`` names, descending after a "-"; unchanged if there is none.
 
     Nodes without a value come last.
     """
@@ -40,12 +42,13 @@ def sorted_rows(decision: DecisionColumns, positions: list[int], sort: str) -> l
         return positions
     at = np.array(positions, dtype=np.intp)
     sort_keys = -values[at] if sort.startswith("-") else values[at]
-    ordered: list[int] = at[np.argsort(sort_keys, kind="stable")].tolist()  # NaN is last
+    # argsort puts NaN last, for both directions, because only the values are negated.
+    ordered: list[int] = at[np.argsort(sort_keys, kind="stable")].tolist()
     return ordered
 
 
 def winners_first(decision: DecisionColumns, positions: list[int]) -> list[int]:
-    """``positions`` after the winners of both policies, where two are compared."""
+    """Return ``positions`` after the winners of both policies, if two are compared."""
     if decision.other is None:
         return positions
     return list(dict.fromkeys([*(node for node in decision.winners if node is not None), *positions]))
@@ -54,7 +57,7 @@ def winners_first(decision: DecisionColumns, positions: list[int]) -> list[int]:
 def build_heads(
     decision: DecisionColumns, columns: Sequence[int], sort: str, compared: str, *, scored: bool
 ) -> list[ColumnHead]:
-    """The heads of the matrix with these columns of scores; ``compared`` names the other policy, "" for none.
+    """Return the heads of the matrix with these columns; ``compared`` names the other policy, "" for none.
 
     ``scored`` says whether any row has scores.
     """
@@ -85,7 +88,7 @@ def _build_head(key: str, label: str, weight: int | None, sort: str) -> ColumnHe
 
 
 def _sort_values(decision: DecisionColumns, key: str) -> Floats | None:
-    """A number for each node, by which a column is sorted; NaN where there is none. ``None`` for no column."""
+    """Return a number for each node, by which a column is sorted; NaN for none. None if there is no such column."""
     explanation, values = decision.explanation, np.full(len(decision.explanation.nodes), np.nan)
     if key == NODE:
         values[np.argsort(np.array(explanation.nodes, dtype=object), kind="stable")] = np.arange(len(values))

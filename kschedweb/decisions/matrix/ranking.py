@@ -25,21 +25,21 @@ class Ranking:
         self._index = {explanation.nodes[node]: at for at, node in enumerate(explanation.feasible.tolist())}
 
     def place_by_name(self, node: str) -> Place | None:
-        """The place of the node named ``node``; ``None`` if it is not feasible, or there is none."""
+        """Return the place of the node named ``node``, None if it is not feasible or does not exist."""
         index = self._index.get(node)
         return None if index is None else self.place_by_index(index)
 
     def places_by_name(self) -> dict[str, Place]:
-        """The places of all feasible nodes, in the scheduler's order."""
+        """Return the places of all feasible nodes, in the scheduler's order."""
         return {node: self.place_by_index(index) for node, index in self._index.items()}
 
     def place_by_index(self, index: int) -> Place:
-        """The place of the feasible node at ``index`` among the scores."""
+        """Return the place of the feasible node at ``index`` among the scores."""
         total = int(self.explanation.total[index])
         return Place(int(self.ranks[index]), len(self._index), total, self.ceiling)
 
 
 def _compute_ranks(total: Ints) -> Ints:
-    """1 for the best; equal totals share a rank."""
+    """Return the ranks, 1 for the best; equal totals share a rank."""
     ranks: Ints = np.searchsorted(np.sort(-total), -total, side="left") + 1
     return ranks

@@ -1,4 +1,4 @@
-"""What tells the feasible nodes apart: how far each score is from its plugin's median, on one scale for all plugins."""
+"""How far each score is from its plugin's median, on one scale for all plugins."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ if TYPE_CHECKING:
     from kschedweb.engine.framework.explanation import ScoreColumn
     from kschedweb.engine.state.columns import Floats, Ints
 
-STEPS = 3  # of colour above the median, and as many below
+# Steps of colour above the median, and as many below.
+STEPS = 3
 
 
 class ScoreSpread:
@@ -24,29 +25,30 @@ class ScoreSpread:
 
     @cached_property
     def differing(self) -> list[int]:
-        """The positions of the columns in which some nodes differ."""
+        """Return the positions of the columns in which some nodes differ."""
         return [at for at, column in enumerate(self.columns) if column.raw.size and bool(np.ptp(column.normalized))]
 
     @cached_property
     def largest(self) -> float:
-        """The largest deviation of all, in points; 0 if all nodes are equal."""
+        """Return the largest deviation of all, in points; 0 if all nodes are equal."""
         return max((float(np.abs(self.compute_deviations(at)).max()) for at in self.differing), default=0.0)
 
     def compute_deviations(self, at: int) -> Floats:
-        """The deviations of column ``at``, aligned with the feasible nodes."""
+        """Return the deviations of column ``at``, aligned with the feasible nodes."""
         weighted = self.columns[at].weighted
         deviations: Floats = weighted - np.median(weighted)
         return deviations
 
     def scale_deviations(self, deviations: Floats) -> Floats:
-        """Deviations from -1 to 1, by their square root, so that small ones can be seen beside large ones."""
+        """Return deviations from -1 to 1, by their square root, so that small ones are visible beside large ones."""
         if not self.largest:
             return np.zeros_like(deviations, dtype=np.float64)
         scaled: Floats = np.sign(deviations) * np.sqrt(np.abs(deviations) / self.largest)
         return scaled
 
     def color_steps(self, at: int) -> Ints:
-        """The deviations of column ``at`` in whole steps from -STEPS to STEPS; only the median itself has 0."""
+        """Return the deviations of column ``at`` in whole steps from -STEPS to STEPS; only the median itself has 0."""
         scaled = self.scale_deviations(self.compute_deviations(at))
+        # The small number keeps rounding errors of a square root from lifting a value to the next step.
         steps: Ints = (np.sign(scaled) * np.ceil(np.abs(scaled) * STEPS - 1e-9)).astype(np.int64)
         return steps
