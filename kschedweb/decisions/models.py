@@ -1,4 +1,4 @@
-"""Questions about decisions that are too long for a request, and what jobs know of pending pods beforehand."""
+"""Questions that take too long for a request, and outcomes of pending pods that jobs found beforehand."""
 
 from __future__ import annotations
 
@@ -23,39 +23,48 @@ class QuestionKind(models.TextChoices):
 
 
 class Question(Inquiry):
-    """One question. Its answer, ``sentence``, ``content`` and ``columns``, never changes.
+    """One question. Its answer (``sentence``, ``content`` and ``columns``) never changes.
 
     Labels remain when the objects that they name are deleted.
     """
 
     kind = models.CharField(max_length=16, choices=QuestionKind.choices)
     asked = models.JSONField()
-    key = models.CharField(max_length=64, db_index=True, default="", db_default="")  # as of services.Ask
-    address = models.TextField(blank=True, default="", db_default="")  # of the page that shows it, "" for its own
+    # The value of ``inquiring.services.QuestionRequest.key``.
+    key = models.CharField(max_length=64, db_index=True, default="", db_default="")
+    # The page that shows the answer, "" for the question's own page.
+    address = models.TextField(blank=True, default="", db_default="")
     snapshot = models.ForeignKey(Snapshot, null=True, on_delete=models.SET_NULL, related_name="+")
-    about = models.CharField(max_length=300)  # the snapshot in words
+    # The snapshot in words.
+    about = models.CharField(max_length=300)
     revision = models.ForeignKey(Revision, null=True, on_delete=models.SET_NULL, related_name="+")
-    policy = models.CharField(max_length=120)  # the revision in words
+    # The revision in words.
+    policy = models.CharField(max_length=120)
     sentence = models.TextField(blank=True)
-    content = models.BinaryField(null=True)  # JSON, compressed
-    columns = models.BinaryField(null=True)  # of decisions: kept/columns.py reads it
+    # Compressed JSON.
+    content = models.BinaryField(null=True)
+    # Verdicts and scores of a decision, packed by kept/explanation_bytes.py.
+    columns = models.BinaryField(null=True)
 
     objects = Covered("snapshot", visible_to_creator=True, part="own")
 
     @property
     def subject(self) -> str:
-        """The pod ("namespace/name") or the group that it is about, else ""."""
+        """Return the pod ("namespace/name") or the group that it is about, else ""."""
         return str(self.asked.get("pod") or self.asked.get("group") or "")
 
 
 class PendingOutcomes(models.Model):
-    """What becomes of a snapshot's pending pods under a revision, worked out when the snapshot arrived."""
+    """The outcomes of a snapshot's pending pods under a revision, computed when the snapshot arrived."""
 
     snapshot = models.ForeignKey(Snapshot, on_delete=models.CASCADE, related_name="+")
     revision = models.ForeignKey(Revision, on_delete=models.CASCADE, related_name="+")
-    figures = models.CharField(max_length=64)  # the version of the figures of use that were in force
-    asked = models.PositiveIntegerField()  # pods
-    content = models.BinaryField()  # pending/outcomes.py reads it
+    # The version of the watermarks that were in force.
+    figures = models.CharField(max_length=64)
+    # Number of pods.
+    asked = models.PositiveIntegerField()
+    # Packed by pending/outcomes.py.
+    content = models.BinaryField()
 
     objects = Covered("snapshot", part=True)
 

@@ -1,4 +1,4 @@
-"""Context of the decision page: the funnel, the nodes of a stage page by page, one node, one cell."""
+"""The context of the decision page: the funnel, the nodes of a stage page by page, one node, one cell."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 def decision_context(
     request: HttpRequest, presentation: Presentation, absent: str, compared: str = ""
 ) -> dict[str, Any]:
-    """The headline, the columns, and the arithmetic of the cell that the address names."""
+    """Return the headline, the columns, and the arithmetic of the cell that the address names."""
     miss = None if presentation.explanation.feasible.size or presentation.is_waiting else presentation.nearest_miss()
     node = device_node(request.GET.get("node", "").strip(), presentation, miss)
     return {
@@ -36,9 +36,9 @@ def decision_context(
 
 
 def device_node(node_name: str, presentation: Presentation, miss: NearestMiss | None) -> int | None:
-    """The position of the node whose devices are shown: the one asked for, else the chosen one, else the nearest miss.
+    """Return the position of the node whose devices are shown: the one asked for, the chosen one, or the nearest miss.
 
-    ``None`` where there is none, or the one asked for does not exist.
+    Returns None if there is none, or if the one asked for does not exist.
     """
     nodes = presentation.explanation.nodes
     if node_name:
@@ -49,7 +49,7 @@ def device_node(node_name: str, presentation: Presentation, miss: NearestMiss | 
 
 
 def matrix_context(request: HttpRequest, matrix: Matrix, absent: str, compared: str = "") -> dict[str, Any]:
-    """Funnel, chart and matrix, and every verdict on the node of the address.
+    """Return funnel, chart and matrix, and every verdict on the node of the address.
 
     ``absent`` begins the sentence about a node that does not exist; ``compared`` names the other policy, if there is
     one. The address names a stage or a group of nodes, the column by which they are sorted, and whether columns in
@@ -104,7 +104,7 @@ def matrix_context(request: HttpRequest, matrix: Matrix, absent: str, compared: 
 
 
 def cell_context(request: HttpRequest, presentation: Presentation) -> dict[str, Any]:
-    """The arithmetic of the cell that the address names."""
+    """Return the arithmetic of the cell that the address names."""
     name, plugin = request.GET.get("node", "").strip(), request.GET.get("cell", "")
     position = presentation.case.snapshot.index.get(name)
     if position is None or not plugin:

@@ -15,19 +15,23 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Stage:
-    """One bar of the funnel: it rejects ``lost`` nodes, and ``remaining`` of ``total`` remain."""
+    """One bar of the funnel."""
 
+    # The stage in addresses.
     key: str
     label: str
+    # Nodes that remain, nodes that it rejects, and all nodes.
     remaining: int
     lost: int
     total: int
+    # Reasons, in words.
     note: str = ""
+    # The colour of the bar: "all", "filter", "feasible" or "chosen".
     kind: str = "filter"
 
     @property
     def counts(self) -> tuple[str, str]:
-        """The nodes that remain and those that it rejects ("" for none), as text."""
+        """Return the nodes that remain and those that it rejects ("" for none), as text."""
         return f"{self.remaining:,}", f"−{self.lost:,}" if self.lost else ""
 
     @property
@@ -40,28 +44,31 @@ class Stage:
 
 
 class Cell(NamedTuple):
-    """One plugin's score on one node; ``step`` -3 (far below the plugin's median) to 3 (far above it)."""
+    """One plugin's score on one node."""
 
     plugin: str
     raw: int
     normalized: int
     weight: int
     weighted: int
+    # From -3 (far below the plugin's median) to 3 (far above it).
     step: int
 
 
 @dataclass(frozen=True)
 class Place:
-    """A feasible node's place under a policy: its rank among ``of`` nodes, its total, and the highest possible one."""
+    """A feasible node's place under a policy."""
 
+    # The rank from 1 among ``of`` nodes.
     rank: int
     of: int
     total: int
+    # The highest total that the weights allow.
     ceiling: int
 
     @property
     def share(self) -> float:
-        """The total as a share of the highest possible one, 0 to 1."""
+        """Return the total as a share of the highest possible one, 0 to 1."""
         return self.total / self.ceiling if self.ceiling else 0.0
 
     @property
@@ -79,47 +86,47 @@ class Place:
 
 @dataclass(frozen=True)
 class NodeRow:
-    """One node of the matrix. Rejected nodes have a ``status`` and a ``reading``, feasible ones a ``place`` and cells.
-
-    ``other`` is its place under the other policy of a comparison, which chose it if ``other_chosen``.
-    """
+    """One node of the matrix. Rejected nodes have a status and a reading, feasible ones a place and cells."""
 
     node: str
     place: Place | None = None
+    # The total less the highest one, so 0 or less.
     margin: int = 0
     chosen: bool = False
     cells: tuple[Cell, ...] = ()
     status: Status | None = None
     reading: VerdictReading | None = None
+    # Its place under the other policy of a comparison.
     other: Place | None = None
+    # True if the other policy chose it.
     other_chosen: bool = False
 
     @property
     def link(self) -> str:
-        """The node's name, quoted for an address."""
+        """Return the node's name, quoted for an address."""
         return quote(self.node, safe="")
 
     @property
     def behind(self) -> int:
-        """The distance from the highest total."""
+        """Return the distance from the highest total."""
         return -self.margin
 
 
 @dataclass(frozen=True)
 class VerdictGroup:
-    """Rejected nodes with the same verdict: ``nodes`` are their positions, ``names`` the first of their names.
+    """Rejected nodes with the same verdict."""
 
-    ``key`` names the group in addresses. ``words`` are plain ones, which follow a count of nodes; "" if the message
-    says it all. A single node has its ``reading``.
-    """
-
+    # Its name in addresses.
     key: str
     plugin: str
     code: str
     reasons: tuple[str, ...]
+    # Plain words that follow a count of nodes, "" if the message says it all.
     words: str
+    # Positions of the nodes, and the names of the first of them.
     nodes: tuple[int, ...]
     names: tuple[str, ...]
+    # Only for a single node.
     reading: VerdictReading | None = None
 
     @property
@@ -132,12 +139,12 @@ class VerdictGroup:
 
     @property
     def hidden(self) -> int:
-        """How many nodes are not named."""
+        """Return how many nodes are not named."""
         return len(self.nodes) - len(self.names)
 
 
 class ScoreDifference(NamedTuple):
-    """The points that a plugin gives a node, those that it gives the node it is compared with, and the difference."""
+    """The points that a plugin gives to a node and to the node that it is compared with."""
 
     plugin: str
     points: int
@@ -154,14 +161,13 @@ class ScoreDifference(NamedTuple):
 
 @dataclass(frozen=True)
 class WinnerComparison:
-    """A feasible node against ``node``: the winner, or the runner-up if it is the winner itself.
+    """A feasible node compared with another: the winner, or the runner-up if it is the winner itself."""
 
-    ``ahead`` is its lead in points, negative if it is behind. ``costs`` are the plugins that tell the two apart, what
-    costs it most first; ``gains`` those that give it more.
-    """
-
+    # The other node.
     node: str
+    # The lead in points, negative if it is behind.
     ahead: int
+    # Plugins that give it fewer points, and those that give it more, the largest difference first.
     costs: tuple[ScoreDifference, ...]
     gains: tuple[ScoreDifference, ...]
 
@@ -172,17 +178,15 @@ class WinnerComparison:
 
 @dataclass(frozen=True)
 class FilterVerdict:
-    """One filter's verdict on one node. ``state`` is "pass", "fail" or "skip".
-
-    ``is_evaluated`` is false if an earlier filter rejected the node; then the verdict is what the filter would have
-    said.
-    """
+    """One filter's verdict on one node."""
 
     plugin: str
+    # "pass", "fail" or "skip".
     state: str
     status: Status | None = None
     decisive: bool = False
     reading: VerdictReading | None = None
+    # False if an earlier filter rejected the node: the verdict is then hypothetical.
     is_evaluated: bool = True
 
 
@@ -197,11 +201,13 @@ class NearestMiss:
 
 @dataclass(frozen=True)
 class Headline:
-    """``title`` is the answer in one sentence; ``quote`` the scheduler's own words; ``state`` gives the colour."""
+    """The answer of a page in one sentence, with details."""
 
     title: str
+    # Gives the colour.
     state: str
     details: list[str] = field(default_factory=list)
+    # The scheduler's own words.
     quote: str = ""
 
 
@@ -216,36 +222,36 @@ class ArithmeticStep:
 
 @dataclass(frozen=True)
 class Figure:
-    """A measured input of a score: its label, its value with unit, its age in seconds, and its source.
-
-    ``stale`` is true if the plugin treats it as too old.
-    """
+    """A measured input of a score."""
 
     label: str
+    # With its unit.
     value: str
+    # Seconds; None if it is not known.
     age: float | None = None
     origin: str = ""
+    # True if the plugin treats it as too old.
     stale: bool = False
 
 
 @dataclass
 class Arithmetic:
-    """The arithmetic of ``plugin``'s score on ``node``; ``computed`` is ``None`` if only the result is known.
-
-    For a priority, ``computed`` is the mapped score, and ``reduced`` the reduced one.
-
-    ``figures`` are the measured inputs, empty for a plugin that uses none. ``notes`` say which figures were missing or
-    stale, and what the plugin did then.
-    """
+    """The arithmetic of a plugin's score on a node."""
 
     node: str
     plugin: str
+    # What the score depends on, in a sentence.
     about: str
     steps: list[ArithmeticStep] = field(default_factory=list)
+    # The result of the steps, None if only the score is known. For a priority it is the mapped score.
     computed: int | None = None
+    # The reduced score of a priority.
     reduced: int | None = None
+    # Why there is no arithmetic.
     error: str = ""
+    # Measured inputs, empty for a plugin that uses none.
     figures: list[Figure] = field(default_factory=list)
+    # Which figures were missing or stale, and how the plugin treated them.
     notes: list[str] = field(default_factory=list)
 
 

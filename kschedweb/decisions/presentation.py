@@ -35,11 +35,14 @@ TIED = gettext_noop(
 
 
 class Presentation(Matrix, ABC):
-    """What a page shows of a case; subclasses have the words of their kind of policy."""
+    """The contents of a case's page; subclasses have the words of their kind of policy."""
 
     case: AnyCase
-    algorithm: Algorithm | None = None  # its predicates and priorities have pages of their own
-    fits = frozenset({"NodeResourcesFit"})  # the filters that check resources
+    # A classic policy's predicates and priorities have pages of their own, to which names link.
+    algorithm: Algorithm | None = None
+    # The filters that check resources.
+    fits = frozenset({"NodeResourcesFit"})
+    # The sentence about several nodes with the highest total.
     tied = TIED
 
     def __init__(self, case: AnyCase, other: AnyCase | None = None) -> None:
@@ -48,40 +51,41 @@ class Presentation(Matrix, ABC):
 
     @abstractmethod
     def compute_arithmetic(self, node: int, plugin: str) -> Arithmetic:
-        """The arithmetic of ``plugin``'s score on the node at position ``node``."""
+        """Return the arithmetic of ``plugin``'s score on the node at position ``node``."""
 
     @abstractmethod
     def explain_verdict(self, node: int, status: Status) -> words.VerdictReading: ...
 
     @abstractmethod
     def list_shortages(self, node: int) -> list[words.Shortage]:
-        """The resources that a node lacks, worst first."""
+        """Return the resources that a node lacks, worst first."""
 
     @abstractmethod
     def summarize_reason(self, reason: words.RejectionReason) -> str:
-        """The words for ``reason`` after a count of nodes."""
+        """Return the words for ``reason`` after a count of nodes."""
 
     def devices_on_node(self, node: int) -> DevicesOnNode | None:
-        """The devices of the node at a position for the pod's claims; ``None`` where it claims none."""
+        """Return the devices of the node at a position for the pod's claims, None if it claims none."""
         return None
 
     def list_notes(self) -> list[str]:
-        """Further notes on the answer."""
+        """Return further notes on the answer."""
         return []
 
     @property
     def is_waiting(self) -> bool:
-        """Whether PreEnqueue keeps the pod from being scheduled at all."""
+        """True if PreEnqueue keeps the pod from being scheduled at all."""
         return not self.explanation.pre_enqueue.ok
 
     def nearest_miss(self, limit: int | None = None) -> NearestMiss | None:
-        """The rejected node with the fewest filters against it.
+        """Return the rejected node with the fewest filters against it.
 
-        Among the first ``limit`` of several such nodes (``None``: all), it is the one with the smallest shortage.
+        Of several such nodes, at most ``limit`` of them (None: all), it is the one with the smallest shortage.
         """
         explanation = self.explanation
         if not explanation.filters:
             return None
+        # Filters after the rejecting one ran too ("thorough"), so they can be counted for every node.
         against = sum((column.codes != 0).astype(np.int32) for column in explanation.filters)
         candidates = np.flatnonzero(explanation.rejected_by >= 0)
         if not candidates.size:
@@ -108,7 +112,7 @@ class Presentation(Matrix, ABC):
         return status.code is Code.UNRESOLVABLE, len(status.reasons), lacking
 
     def build_headline(self) -> Headline:
-        """The headline: one sentence about the result, with details."""
+        """Return the headline: one sentence about the result, with details."""
         name = self.case.pod.name
         if self.is_waiting:
             return self._held_headline(name)
@@ -153,7 +157,7 @@ class Presentation(Matrix, ABC):
 
     @property
     def placement_state(self) -> PlacementState:
-        """Where the pod is, against where it would go."""
+        """Return where the pod is, in relation to where it would go."""
         if not self.case.bound_to:
             return PlacementState.ATTEMPTED if self.case.from_run else PlacementState.PENDING
         return (
@@ -167,7 +171,7 @@ class Presentation(Matrix, ABC):
         return Headline(title, "red", [*self._as_if_unbound(), *self.list_notes()], self.explanation.message)
 
     def _explain_infeasible(self) -> str:
-        """Why no node is feasible."""
+        """Return why no node is feasible."""
         explanation, reasons = self.explanation, self.count_reasons()
         if explanation.pre_filter is not None:
             return explanation.pre_filter.message
@@ -226,7 +230,7 @@ class Presentation(Matrix, ABC):
         return Headline(says.ahead.format(**parameters, plugin=self.decided_by(first, second)), "blue", details)
 
     def count_reasons(self) -> list[tuple[words.RejectionReason, int]]:
-        """Why nodes were rejected, with the number of nodes for each reason."""
+        """Return the reasons of rejections, with the number of nodes for each."""
         return count_decisive_reasons(self.explanation)
 
     def in_group(self, key: str, node: int, count: int) -> str:
@@ -239,7 +243,7 @@ class Presentation(Matrix, ABC):
         return gettext("; ").join(dict.fromkeys(texts))
 
     def _reason_for_all_nodes(self, reason: words.RejectionReason) -> str:
-        """The sentence for a reason that keeps the pod from every node."""
+        """Return the sentence for a reason that keeps the pod from every node."""
         if reason.plugin in self.fits and (requested := self.case.pod.requests.get(reason.fact, 0)):
             return gettext("no node has %(asked)s%(of)s free") % {
                 "asked": format_amount(requested, reason.fact),
@@ -252,13 +256,13 @@ class Presentation(Matrix, ABC):
         if number == 1:
             return text
         verb, space, tail = text.partition(" ")
-        # Other languages than English have one form.
+        # The plural of English verbs; translations have one form.
         plural = {"has": "have", "is": "are", "does": "do", "lacks": "lack", "would": "would"}.get(verb, verb)
         return f"{plural}{space}{tail}"
 
 
 def describe_approval(approval: dict[str, Any]) -> str:
-    """A few sentences that say that the pod would wait for people, and why."""
+    """Return a few sentences that say that the pod would wait for people, and why."""
     because = (
         gettext(", because %(listed)s") % {"listed": gettext("; ").join(approval["why"])} if approval["why"] else ""
     )
@@ -270,7 +274,7 @@ def describe_approval(approval: dict[str, Any]) -> str:
 
 
 def count_decisive_reasons(explanation: Explanation) -> list[tuple[words.RejectionReason, int]]:
-    """Every reason of the decisive verdicts with its number of nodes, most frequent first."""
+    """Return every reason of the decisive verdicts with its number of nodes, the most frequent first."""
     listed: list[tuple[words.RejectionReason, int]] = []
     for position, column in enumerate(explanation.filters):
         mask = explanation.rejected_by == position
@@ -281,7 +285,7 @@ def count_decisive_reasons(explanation: Explanation) -> list[tuple[words.Rejecti
 
 
 def merge_reason_counts(listed: Iterable[tuple[words.RejectionReason, int]]) -> list[tuple[words.RejectionReason, int]]:
-    """The number of nodes of each text, also if several plugins share it; most frequent first."""
+    """Return the number of nodes of each text, also if several plugins share it; the most frequent first."""
     first: dict[str, words.RejectionReason] = {}
     counts: Counter[str] = Counter()
     for reason, number in listed:
@@ -291,11 +295,12 @@ def merge_reason_counts(listed: Iterable[tuple[words.RejectionReason, int]]) -> 
 
 
 def last_reasons(explanation: Explanation) -> tuple[str, ...]:
-    """The reasons of the last filter that rejected a node, which left no feasible one."""
+    """Return the reasons of the last filter that rejected a node, which left no feasible one."""
     if explanation.pre_filter is not None:
         return explanation.pre_filter.reasons
     last = int(explanation.rejected_by.max(initial=FEASIBLE))
-    if last < 0:  # PreFilter named only nodes that do not exist
+    # PreFilter named only nodes that do not exist.
+    if last < 0:
         return explanation.absent.reasons if explanation.absent is not None else ()
     column = explanation.filters[last]
     codes = np.unique(column.codes[explanation.rejected_by == last])

@@ -1,4 +1,4 @@
-"""Answers about pods, for whoever sees some namespaces of the cluster: without the names of pods of others."""
+"""Hide the names of pods in namespaces that the user may not view, in answers about decisions."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ if TYPE_CHECKING:
     from kschedweb.decisions.models import Question
 
 AnswerJson = dict[str, Any]
-# The kinds of questions whose answers are about a pod or a group: other answers name many.
+# The kinds of questions whose answers are about one pod or group; other answers name many.
 ABOUT_ONE = (QuestionKind.DECISION, QuestionKind.GROUP)
 
 
 def redact_decision(cluster: UUID, answer: AnswerJson) -> AnswerJson:
-    """A decision as REST or the engine tells it: who would be evicted."""
+    """Return a decision of REST or the engine without the names of victims that the user may not view."""
     if not in_part(cluster) or not answer.get("preemption"):
         return answer
     room = answer["preemption"]
@@ -33,7 +33,7 @@ def redact_decision(cluster: UUID, answer: AnswerJson) -> AnswerJson:
 
 
 def redact_group(cluster: UUID, answer: AnswerJson) -> AnswerJson:
-    """An answer about a group as REST tells it: who would be evicted."""
+    """Return REST's answer about a group without the names of victims that the user may not view."""
     placed = answer.get("answer")
     if not in_part(cluster) or not placed or not placed.get("room"):
         return answer
@@ -42,7 +42,7 @@ def redact_group(cluster: UUID, answer: AnswerJson) -> AnswerJson:
 
 
 def question_seen(question: Question) -> None:
-    """Raise ``Http404`` where who looks sees the cluster in part, and the answer names more."""
+    """Raise ``Http404`` if the user may view only a part of the cluster and the answer names more."""
     snapshot = question.snapshot
     if snapshot is None or not in_part(snapshot.cluster_id):
         return
@@ -51,10 +51,11 @@ def question_seen(question: Question) -> None:
 
 
 def redact_content(question: Question, content: AnswerJson) -> AnswerJson:
-    """What a job kept as the answer to ``question``."""
+    """Return the answer that a job stored for ``question``, redacted for the user."""
     snapshot = question.snapshot
     if snapshot is None or not in_part(snapshot.cluster_id):
         return content
     hide = redact_group if question.kind == QuestionKind.GROUP else redact_decision
+    # Devices are shown with the claims that hold them, which may be in other namespaces.
     visible = content | {"devices": None}
     return visible | {"answer": hide(snapshot.cluster_id, content["answer"])} if "answer" in content else visible

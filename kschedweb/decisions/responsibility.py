@@ -1,7 +1,7 @@
-"""Which scheduler answers for a pod, and whether the pod waits for approval: lists, pages and REST all ask here.
+"""Find the scheduler that is responsible for a pod, and its wait for approval, for lists, pages and REST alike.
 
-As kube-scheduler's ``responsibleForPod``, the pod's ``spec.schedulerName`` decides. Apps above this one know of live
-schedulers and of approvals; they register in ``ready`` how to find them.
+As in kube-scheduler's `responsibleForPod`, the pod's ``spec.schedulerName`` decides. Apps above this one know live
+schedulers and approvals; in ``ready`` they register functions that find them.
 """
 
 from __future__ import annotations
@@ -29,44 +29,51 @@ if TYPE_CHECKING:
     from kschedweb.clusters.selectors import PodRef
     from kschedweb.policies.models import Revision
 
-WAITS = "waits for approval"  # in place of a reason, as ``handled_by`` is
+# Stands in the place of a reason, as ``handled_by`` does.
+WAITS = "waits for approval"
 
 
 class Answerer(StrEnum):
-    """What explains a pod: the chosen policy, the revision that a live scheduler pins, or nothing here."""
+    """The source of a pod's decision."""
 
+    # The chosen policy.
     POLICY = "policy"
+    # The revision that a live scheduler pins.
     LIVE = "live"
+    # Nothing here: neither the policy nor a live scheduler has the name.
     UNKNOWN = "unknown"
 
 
 class PodStatus(StrEnum):
-    """What is said of a pod: a decision, that people have to approve one, or that another scheduler handles it."""
+    """What is known about a pod. The values are read by REST."""
 
+    # A decision was made.
     DECIDED = "decided"
+    # People have to approve a decision.
     WAITING = "waiting_for_approval"
+    # An unknown scheduler handles it.
     HANDLED = "handled_elsewhere"
 
 
 @dataclass(frozen=True)
 class LiveProfile:
-    """A live scheduler of a cluster: the revision that it pins, and the address of its page."""
+    """A live scheduler of a cluster with the revision that it pins."""
 
     scheduler_name: str
     revision: Revision
+    # Of its page.
     address: str
 
 
 @dataclass(frozen=True)
 class ResponsibleScheduler:
-    """The scheduler of all pods with this ``spec.schedulerName``.
-
-    ``revision`` explains them, ``None`` where nobody here knows the scheduler. ``address``: the page of a live one.
-    """
+    """The scheduler of all pods with this ``spec.schedulerName``."""
 
     scheduler_name: str
     answerer: Answerer
+    # Decides about the pods; None for an unknown scheduler.
     revision: Revision | None = None
+    # The page of a live scheduler, "" for others.
     address: str = ""
 
     @property
@@ -76,25 +83,27 @@ class ResponsibleScheduler:
 
 @dataclass(frozen=True)
 class ApprovalWait:
-    """A pod in the inbox of approvals: the request, the node found for it, and the page on which people decide.
+    """A pod in the inbox of approvals."""
 
-    ``missing`` is how many people have to approve by role, ``people`` the same in words.
-    """
-
-    pod: str  # "namespace/name"
+    # Namespace and name, with a slash between them.
+    pod: str
     uid: str
+    # The id of the ApprovalRequest.
     request: UUID
     scheduler_name: str
+    # The node that was chosen for it.
     node: str
     asked_at: datetime
     expires_at: datetime
+    # People who still have to approve by role, and the same in words.
     missing: Mapping[str, int]
     people: str
+    # The page on which people decide.
     address: str
 
     @property
     def lasting(self) -> str:
-        """How long it has waited, to the minute once it is one."""
+        """Return how long it has waited, in full minutes from one minute on."""
         seconds = max((timezone.now() - self.asked_at).total_seconds(), 0)
         return format_duration(seconds - seconds % 60 if seconds >= 60 else int(seconds))
 
@@ -114,24 +123,24 @@ _waits: list[FindWaits] = []
 
 
 def register_live(find: FindLive) -> None:
-    """Let ``find`` say which live schedulers of a cluster have one of some names, and can run what they pin."""
+    """Register ``find``, which returns the live schedulers of a cluster with some names that can run their revision."""
     _live.append(find)
 
 
 def register_waits(find: FindWaits) -> None:
-    """Let ``find`` say which pods of some uids wait for approval, of those that whoever looks may see."""
+    """Register ``find``, which returns the waits of pods with some uids, as far as the user may view them."""
     _waits.append(find)
 
 
 def find_live_profiles(cluster: Cluster, scheduler_names: Collection[str]) -> dict[str, LiveProfile]:
-    """The live schedulers of ``cluster`` with one of these names, by name."""
+    """Return the live schedulers of ``cluster`` with one of these names, by name."""
     return {profile.scheduler_name: profile for find in _live for profile in find(cluster, scheduler_names)}
 
 
 def find_responsible_schedulers(
     cluster: Cluster, revision: Revision, scheduler_names: Collection[str]
 ) -> dict[str, ResponsibleScheduler]:
-    """The scheduler of each name: a profile of ``revision``, else a live one, else one that nobody here knows."""
+    """Return the scheduler of each name: a profile of ``revision``, else a live one, else an unknown one."""
     document = load_revision(revision, cluster.server_version)
     own_names = {name for name in scheduler_names if get_decider(revision).answers_for(document, name)}
     other_names = set(scheduler_names) - own_names
@@ -146,9 +155,9 @@ def find_responsible_schedulers(
 def find_responsible_scheduler(
     snapshot: Snapshot, revision: Revision, pod_key: str
 ) -> tuple[ResponsibleScheduler, ApprovalWait | None]:
-    """The scheduler of the pod ``pod_key``, and its wait for approval if there is one.
+    """Return the scheduler of the pod ``pod_key``, and its wait for approval if there is one.
 
-    Of a pod that the snapshot does not have ``revision`` says so itself.
+    For a pod that the snapshot does not have it is ``revision``, whose decision then raises NotFound.
     """
     pod = find_pod(snapshot, pod_key)
     if pod is None:
@@ -158,7 +167,7 @@ def find_responsible_scheduler(
 
 
 def find_pod(snapshot: Snapshot, pod_key: str) -> PodRef | None:
-    """The pod "namespace/name" of ``snapshot``; ``None`` where there is none that whoever looks may see."""
+    """Return the pod "namespace/name" of ``snapshot``, None if there is none that the user may view."""
     namespace, _, name = pod_key.partition("/")
     if "\0" in pod_key:  # PostgreSQL refuses it in any text.
         return None
@@ -166,7 +175,7 @@ def find_pod(snapshot: Snapshot, pod_key: str) -> PodRef | None:
 
 
 def find_waits(snapshot: Snapshot, pods: Iterable[PodRef]) -> dict[str, ApprovalWait]:
-    """Those of ``pods`` that wait for approval now, by their keys; of an older snapshot those that waited then too."""
+    """Return those of ``pods`` that wait for approval, by key. In an older snapshot they must have waited then, too."""
     keys = {pod.uid: pod.key for pod in pods if pod.uid}
     waits = [wait for find in _waits for wait in find(snapshot.cluster, keys) if wait.uid in keys]
     if any(wait.asked_at > snapshot.taken_at for wait in waits) and snapshot_current(snapshot.cluster) != snapshot:
@@ -175,12 +184,12 @@ def find_waits(snapshot: Snapshot, pods: Iterable[PodRef]) -> dict[str, Approval
 
 
 def handled_by(scheduler_name: str) -> str:
-    """The reason of pods of a scheduler that nobody here knows, in English as all reasons are."""
+    """Return the reason for pods of an unknown scheduler, in English as all reasons are."""
     return f"handled by {scheduler_name}"
 
 
 def waiting_headline(pod: str, wait: ApprovalWait, decided: str) -> Headline:
-    """The headline of a pod that waits for approval; ``decided`` is that of a decision made now."""
+    """Return the headline of a pod that waits for approval; ``decided`` is that of a decision made now."""
     parameters = {"pod": pod, "lasting": wait.lasting, "node": wait.node, "people": wait.people}
     title = gettext("%(pod)s waits for approval for %(lasting)s: %(node)s, %(people)s") % parameters
     held_text = gettext("%(scheduler)s found this node for it, and holds it there until people decide.")

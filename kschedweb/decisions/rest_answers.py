@@ -1,4 +1,4 @@
-"""A decision as REST tells it: what ``python -m kschedweb.engine explain`` tells, with REST's names of its keys."""
+"""A decision as REST represents it: the output of ``python -m kschedweb.engine explain`` with REST's names of keys."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def decision_to_json(snapshot: Snapshot, case: AnyCase, revision: Revision) -> dict[str, Any]:
-    """As ``api.DecisionSerializer``."""
+    """Return the data of ``api.DecisionSerializer``."""
     decider = get_decider(revision)
     presentation = decider.present(case)
     with services.lock_snapshot(snapshot):
@@ -50,7 +50,7 @@ def decision_to_json(snapshot: Snapshot, case: AnyCase, revision: Revision) -> d
 
 
 def status_to_json(scheduler: ResponsibleScheduler, wait: ApprovalWait | None) -> dict[str, Any]:
-    """Who answers for a pod, and whether it waits: what is true now, beside a decision that may have been kept."""
+    """Return the present scheduler and wait of a pod, beside a decision that may have been stored."""
     handled = PodStatus.HANDLED if scheduler.revision is None else PodStatus.DECIDED
     return {
         "status": (handled if wait is None else PodStatus.WAITING).value,
@@ -60,14 +60,14 @@ def status_to_json(scheduler: ResponsibleScheduler, wait: ApprovalWait | None) -
 
 
 def pod_status_to_json(snapshot: Snapshot, revision: Revision, pod: str) -> dict[str, Any]:
-    """``status_to_json`` of the pod "namespace/name"."""
+    """Return ``status_to_json`` of the pod "namespace/name"."""
     return status_to_json(*find_responsible_scheduler(snapshot, revision, pod))
 
 
 def handled_elsewhere(
     snapshot: Snapshot, revision: Revision, pod: str, scheduler: ResponsibleScheduler, bound_to: str
 ) -> dict[str, Any]:
-    """As ``api.DecisionSerializer`` of a pod whose scheduler nobody here knows: no node was asked about."""
+    """Return the data of ``api.DecisionSerializer`` for a pod of an unknown scheduler: no node was judged."""
     return {
         **services.answer_subject(snapshot, revision),
         "release": "",
@@ -87,7 +87,7 @@ def handled_elsewhere(
 
 
 def _placements_to_json(presentation: Presentation) -> dict[str, Any]:
-    """Ranks and shares of the feasible nodes, by which policies of any scale are compared, and verdicts by group."""
+    """Return ranks and shares of the feasible nodes, which compare policies of any scale, and verdicts by group."""
     places = presentation.ranking.places_by_name()
     return {
         "maximum": presentation.ceiling,
@@ -112,7 +112,7 @@ def _snake_cased(candidates: dict[str, dict[str, Any]]) -> dict[str, dict[str, A
 
 
 def list_warnings(decision: Presentation, snapshot: Snapshot, revision: Revision) -> list[str]:
-    """Warnings for readers of the decision."""
+    """Return warnings for readers of the decision."""
     case, texts = decision.case, []
     if case.bound_to:
         texts.append(f"The pod is bound to {case.bound_to}. It is explained as if it were not bound.")

@@ -1,4 +1,4 @@
-"""What REST's answers about decisions share: how a query names snapshot and policy, and how the answer repeats them."""
+"""The common part of REST's answers about decisions: query parameters for snapshot and policy, and their echo."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ PARAMETERS = [POLICY, REVISION, SNAPSHOT, AT]
 
 
 class DecisionSubjectSerializer(serializers.Serializer[Any]):
-    # What an answer is about: see ``DecisionRequest.subject``.
+    # The subject of an answer: see ``DecisionRequest.subject``.
 
     snapshot = serializers.UUIDField()
     policy = serializers.CharField()
@@ -79,17 +79,17 @@ class DecisionRequest:
     def from_query(
         cls, request: Request, cluster: str, find: Callable[[str, str], Revision] = selectors.revision_asked
     ) -> DecisionRequest:
-        """Read the query; ``find`` is for names and numbers of revisions. Raises Http404, NotFound or Unprocessable."""
+        """Read the query; ``find`` is for names and numbers of revisions. Raise Http404, NotFound or Unprocessable."""
         snapshot = selectors.snapshot_asked(cluster, snapshot_named(request.query_params))
         return cls(snapshot, revision_of(request, find))
 
     @property
     def subject(self) -> dict[str, Any]:
-        """As ``DecisionSubjectSerializer``."""
+        """Return the data of ``DecisionSubjectSerializer``."""
         return {"snapshot": self.snapshot.pk, "policy": self.revision.policy.name, "revision": self.revision.number}
 
 
 def revision_of(request: Request, find: Callable[[str, str], Revision] = selectors.revision_asked) -> Revision:
-    """The revision that the query of ``request`` names; raises as ``find`` does."""
+    """Return the revision that the query of ``request`` names. Raises as ``find`` does."""
     query = request.query_params
     return find(query.get("policy") or "default", query.get("revision", ""))

@@ -1,4 +1,4 @@
-"""Reads the snapshot, the pod and the policy revisions that an address names."""
+"""Read the snapshot, the pod and the policy revisions that an address names."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 def snapshot_asked(cluster: str, snapshot: str = "") -> Snapshot:
-    """The named snapshot of a cluster, or the newest if ``snapshot`` is empty. Raises Http404 or NotFound."""
+    """Return the named snapshot of a cluster, or the newest if ``snapshot`` is empty. Raise Http404 or NotFound."""
     selected_cluster = cluster_get(cluster)
     if snapshot:
         return snapshot_get(selected_cluster, snapshot)
@@ -36,11 +36,12 @@ def snapshot_asked(cluster: str, snapshot: str = "") -> Snapshot:
 
 
 def revision_asked(policy: str, number: str = "", path: str = "") -> Revision:
-    """Revision ``number`` of ``policy``, or the newest if ``number`` is empty.
+    """Return revision ``number`` of ``policy``, or the newest if ``number`` is empty.
 
-    Raises Http404 or NotFound, and Unprocessable at the field ``path`` for a policy that places no pod by itself.
+    Raises Http404 or NotFound, and Unprocessable at the field ``path`` for a policy that places no pods by itself.
     """
-    if "\0" in policy:  # PostgreSQL refuses it in any text.
+    # PostgreSQL refuses this character in any text.
+    if "\0" in policy:
         raise NotFound("There is no policy of this name.")
     if number and not (number.isascii() and number.isdecimal() and len(number) < 10):
         raise NotFound(f"{number!r} is not the number of a revision.")
@@ -48,23 +49,23 @@ def revision_asked(policy: str, number: str = "", path: str = "") -> Revision:
 
 
 def revision_named(text: str, path: str = "") -> Revision:
-    """The revision that ``text`` names as "policy" or "policy@number". Raises as ``revision_asked``."""
+    """Return the revision that ``text`` names as "policy" or "policy@number". Raises as ``revision_asked``."""
     policy, _, number = text.partition("@")
     return revision_asked(policy, number, path)
 
 
 def profiles_asked(policy: str, number: str = "", path: str = "policy") -> Revision:
-    """As ``revision_asked``; raises Unprocessable at the field ``path`` for a classic policy."""
+    """Return ``revision_asked``; raise Unprocessable at the field ``path`` for a classic policy."""
     return profiles_only(revision_asked(policy, number, path), path)
 
 
 def profiles_named(text: str, path: str = "policy") -> Revision:
-    """As ``revision_named``; raises Unprocessable at the field ``path`` for a classic policy."""
+    """Return ``revision_named``; raise Unprocessable at the field ``path`` for a classic policy."""
     return profiles_only(revision_named(text, path), path)
 
 
 def find_neighbours(snapshot: Snapshot, namespace: str, pod: str) -> tuple[PodRow | None, PodRow | None]:
-    """The pending pods before and after this one in the order of the list; ``None`` at its ends."""
+    """Return the pending pods before and after this one in the order of the list; None at its ends."""
     pending = PodRow.objects.filter(snapshot=snapshot, pending=True).only("namespace", "name")
     before = pending.filter(Q(namespace__lt=namespace) | Q(namespace=namespace, name__lt=pod))
     after = pending.filter(Q(namespace__gt=namespace) | Q(namespace=namespace, name__gt=pod))
@@ -72,13 +73,13 @@ def find_neighbours(snapshot: Snapshot, namespace: str, pod: str) -> tuple[PodRo
 
 
 def revisions_to_compare(kinds: Iterable[str] | None = None) -> QuerySet[Revision]:
-    """The newest revision of each policy of ``kinds``, by default of all that place pods, for a chooser."""
+    """Return the newest revision of each policy of ``kinds``, by default of all that place pods, for a chooser."""
     listed = Revision.objects.filter(policy__kind__in=DECIDING if kinds is None else kinds)
     return listed.select_related("policy").defer("document").order_by("policy__name", "-number")[:200]
 
 
 def policy_choices(kinds: Iterable[str] | None = None) -> list[tuple[str, str]]:
-    """The newest revisions, or those of ``kinds``, as choices of a form: (``name@revision``, label)."""
+    """Return the newest revisions, or those of ``kinds``, as choices of a form: (``name@revision``, label)."""
     return [
         (
             f"{revision.policy.name}@{revision.number}",
@@ -89,15 +90,15 @@ def policy_choices(kinds: Iterable[str] | None = None) -> list[tuple[str, str]]:
 
 
 def pod_names(snapshot: Snapshot, part: str) -> list[str]:
-    """The first pods whose "namespace/name" contains ``part``, pending ones first."""
+    """Return the first pods whose "namespace/name" contains ``part``, pending ones first."""
     rows = PodRow.objects.filter(snapshot=snapshot).annotate(key=Concat("namespace", Value("/"), "name"))
     return list(rows.filter(key__icontains=part).values_list("key", flat=True)[:50])
 
 
 def pod_to_begin_with(snapshot: Snapshot) -> str:
-    """A pod that can probably go to several nodes; "" if there are no pods.
+    """Return a pod that can probably go to several nodes, "" if there are no pods.
 
-    It is a bound pod that is not of a DaemonSet, else any pod.
+    It is a bound pod that belongs to no DaemonSet, else any pod.
     """
     rows = PodRow.objects.filter(snapshot=snapshot, gated=False).only("namespace", "name")
     row = rows.filter(pending=False).exclude(node="").exclude(owner__startswith="DaemonSet/").first() or rows.first()
@@ -105,7 +106,7 @@ def pod_to_begin_with(snapshot: Snapshot) -> str:
 
 
 def classic_uses() -> dict[str, list[str]]:
-    """By predicate and priority, the names of the classic policies whose newest revision runs it."""
+    """Return the names of classic policies by each predicate and priority that their newest revision runs."""
     newest = Revision.objects.filter(policy__kind__in=CONVERTIBLE).annotate(last=Max("policy__revisions__number"))
     policies_by_rule: dict[str, list[str]] = {}
     for revision in newest.filter(number=F("last")).select_related("policy").order_by("policy__name"):

@@ -1,4 +1,4 @@
-"""Explains pods of stored snapshots with the engine. Answers are cached, since snapshots and revisions never change."""
+"""Explain pods of stored snapshots with the engine. Answers are cached, since snapshots and revisions never change."""
 
 from __future__ import annotations
 
@@ -53,11 +53,12 @@ if TYPE_CHECKING:
 Answer = TypeVar("Answer")
 
 
-# Bytes of objects that a page reads for its pending pods, once a process: some 0.3 s for a list, and less for the
-# overview, which has a part of its own for them.
+# Bytes of objects that a page may read for its pending pods, once per process: some 0.3 s for a list, and less for
+# the overview, which loads that part separately.
 LISTED_AT_ONCE, OVERVIEW_AT_ONCE = 4_000_000, 700_000
 
-AT_LEAST = 1.0  # seconds that one pod of several may take, beyond a quarter of all their time
+# Seconds that one of several pods may take at least; otherwise a quarter of all their time.
+AT_LEAST = 1.0
 
 _locks: WeakValueDictionary[UUID, RLock] = WeakValueDictionary()
 _lock = Lock()
@@ -65,9 +66,9 @@ _outcomes: LRU[DecisionSummary] = LRU(20_000)
 
 
 def lock_snapshot(snapshot: Snapshot) -> AbstractContextManager[None]:
-    """Read a snapshot alone: reading fills the engine's caches, so only one thread at a time may read it.
+    """Lock a snapshot for reading: reading fills the engine's caches, so only one thread at a time may do it.
 
-    Raises Stopped where another one reads it for longer than somebody waits.
+    Raises Stopped if another thread reads it for longer than the request may wait.
     """
     with _lock:
         return hold_lock(_locks.setdefault(snapshot.pk, RLock()))
@@ -82,7 +83,7 @@ def explain_pod(snapshot: Snapshot, pod_key: str, revision: Revision) -> Explana
 
 
 def decide_pod(snapshot: Snapshot, pod_key: str, revision: Revision) -> AnyCase:
-    """As ``explain_pod``, with the snapshot and the pod."""
+    """Return ``explain_pod`` with the snapshot and the pod."""
     decider = get_decider(revision)
 
     def compute() -> AnyCase:
@@ -97,12 +98,12 @@ def decide_pod(snapshot: Snapshot, pod_key: str, revision: Revision) -> AnyCase:
 
 
 def is_live(snapshot: Snapshot, scheduler_name: str) -> bool:
-    """Whether a live scheduler of the cluster has this name."""
+    """Return whether a live scheduler of the cluster has this name."""
     return bool(find_live_profiles(snapshot.cluster, {scheduler_name}))
 
 
 def other_case(snapshot: Snapshot, pod_key: str, against: Revision) -> AnyCase | Unprocessable:
-    """The pod under a policy that it is compared with, or why that does not decide about it."""
+    """Return the pod under a policy that it is compared with, or the reason why that does not decide about it."""
     try:
         return decide_pod(snapshot, pod_key, against)
     except ProfileMissing as error:
@@ -113,9 +114,9 @@ def other_case(snapshot: Snapshot, pod_key: str, against: Revision) -> AnyCase |
 
 
 def at_hand(snapshot: Snapshot, revision: Revision, max_bytes: int | None = None) -> bool:
-    """Whether a request may ask what ``revision`` decides: this process has read the cluster for it, or it is small.
+    """Return whether a request may decide under ``revision``: the cluster is small, or this process has read it.
 
-    A small one has at most ``max_bytes`` bytes, and no more than a request may read.
+    A small cluster has at most ``max_bytes`` bytes, and no more than a request may read.
     """
     if snapshot.size <= min(snapshots.READ_AT_ONCE, snapshots.READ_AT_ONCE if max_bytes is None else max_bytes):
         return True
@@ -123,18 +124,18 @@ def at_hand(snapshot: Snapshot, revision: Revision, max_bytes: int | None = None
 
 
 def answer_subject(snapshot: Snapshot, revision: Revision) -> dict[str, Any]:
-    """What an answer is about, as ``iterate_summaries.AboutSerializer``, in JSON."""
+    """Return the subject of an answer, as ``rest_requests.DecisionSubjectSerializer``, in JSON."""
     return {"snapshot": str(snapshot.pk), "policy": revision.policy.name, "revision": revision.number}
 
 
 def page_address(path: str, snapshot: Snapshot, revision: Revision, **query: object) -> str:
-    """The page at ``path`` about this snapshot and revision, whatever is the newest; empty values are left out."""
+    """Return the page at ``path`` for exactly this snapshot and revision; empty values are left out."""
     parameters = {"policy": revision.policy.name, "revision": revision.number, "snapshot": snapshot.pk, **query}
     return f"{path}?{urlencode({name: value for name, value in parameters.items() if value})}"
 
 
 def scheduler_of(snapshot: Snapshot, revision: Revision) -> Any:
-    """The scheduler of ``revision`` over a stored snapshot."""
+    """Return the scheduler of ``revision`` over a stored snapshot."""
     decider = get_decider(revision)
     key = (*decider.state_version(snapshot), revision.pk)
 
@@ -145,7 +146,7 @@ def scheduler_of(snapshot: Snapshot, revision: Revision) -> Any:
 
 
 def with_room(snapshot: Snapshot, pod_key: str, revision: Revision) -> Explanation:
-    """As ``explain_pod``, with the result of PostFilter for a pod that fits nowhere: the victims of preemption."""
+    """Return ``explain_pod`` with PostFilter's result for a pod that fits nowhere: the victims of preemption."""
     decider = get_decider(revision)
     with lock_snapshot(snapshot):
         pod_case = decide_pod(snapshot, pod_key, revision)
@@ -162,14 +163,14 @@ def explain_with(
     document: Configuration | Algorithm,
     decider: Decider[Any, Any, Any] = PROFILES,
 ) -> Explanation:
-    """As ``explain_pod`` for an unsaved document, which was read for the decider ``decider``."""
+    """Return ``explain_pod`` for an unsaved document, which was read for the decider ``decider``."""
     with pod_sought(snapshot, pod_key), lock_snapshot(snapshot):
         pod_case: AnyCase = decider.decide_pod(decider.build_scheduler(snapshot, document), pod_key)
         return pod_case.explanation
 
 
 def side_case(snapshot: Snapshot, pod_key: str, side: ScoringSide) -> Case:
-    """As ``decide_pod`` with ``side`` as the only plugin that scores.
+    """Return ``decide_pod`` with ``side`` as the only plugin that scores.
 
     Raises Unprocessable if its arguments are invalid.
     """
@@ -192,9 +193,9 @@ def summarize_pods(
     seconds: float = 10.0,
     max_bytes: int | None = None,
 ) -> dict[str, DecisionSummary]:
-    """What is said of each pod: that it waits for approval, what its scheduler decides, or which one handles it.
+    """Summarize each pod: it waits for approval, its scheduler decides about it, or an unknown one handles it.
 
-    A decision is one that a job kept, or that ``iterate_summaries`` finds now in ``seconds``. Nothing is asked in a
+    A decision is one that a job stored, or that ``iterate_summaries`` finds within ``seconds``. No pod is decided in a
     cluster that is not ``at_hand``.
     """
     listed = list(pods)
@@ -225,12 +226,12 @@ def _with_live_scheduler(scheduler: ResponsibleScheduler, summary: DecisionSumma
 
 
 def summarize_waiting(wait: ApprovalWait) -> DecisionSummary:
-    """A pod that people have to approve."""
+    """Return the summary of a pod that people have to approve."""
     return DecisionSummary("", 0, wait.sentence, (WAITS,), wait=wait)
 
 
 def handled_elsewhere(scheduler: ResponsibleScheduler) -> DecisionSummary:
-    """A pod of a scheduler that nobody here knows."""
+    """Return the summary of a pod whose scheduler is unknown."""
     message = gettext("Handled by %(scheduler)s") % {"scheduler": scheduler.scheduler_name}
     return DecisionSummary("", 0, message, (handled_by(scheduler.scheduler_name),), scheduler=scheduler)
 
@@ -238,7 +239,7 @@ def handled_elsewhere(scheduler: ResponsibleScheduler) -> DecisionSummary:
 def _find_decided(
     snapshot: Snapshot, revision: Revision, keys: list[str], seconds: float, max_bytes: int | None
 ) -> dict[str, DecisionSummary]:
-    """What ``revision`` decides about pods that are its own, as far as that is known or found in ``seconds``."""
+    """Return the decisions of ``revision`` about its own pods that are known, or found within ``seconds``."""
     known_before = find_summaries(snapshot, revision)
     summaries = {key: known_before[key] for key in keys if key in known_before}
     if len(summaries) == len(keys) or not at_hand(snapshot, revision, max_bytes):
@@ -255,12 +256,13 @@ def _find_decided(
 def iterate_summaries(
     snapshot: Snapshot, revision: Revision, pod_keys: Iterable[str], seconds: float
 ) -> Iterator[tuple[str, DecisionSummary]]:
-    """Each pod with its ``summarize_pod``; pods that no plugin can tell apart are asked about once.
+    """Yield each pod with its ``summarize_pod``. Pods that no plugin can distinguish are decided once.
 
-    After ``seconds`` nothing is asked any more, but the first pod always is: reading the cluster takes no time of them.
-    A pod whose answer alone takes too long is left out.
+    After ``seconds`` no further pod is decided, but the first one always is, since reading the cluster does not count.
+    A pod whose decision alone takes too long is left out.
     """
     pending = scheduler_of(snapshot, revision).snapshot.pending
+    # A nominated pod holds room on its node, which only itself may use: it equals no other pod.
     kinds: dict[str, Hashable] = {pod.key: pod.key if pod.nominated_node else pod.signature for pod in pending}
     summary_by_kind: dict[Hashable, DecisionSummary] = {}
     deadline = inf
@@ -273,34 +275,35 @@ def iterate_summaries(
                 with limit_by(Patience(max(seconds / 4, AT_LEAST))):
                     summary_by_kind[kind] = summarize_pod(snapshot, revision, key)
             except DeadlineExceeded:
-                checkpoint()  # whoever asks about all of them may have no time left either
+                # The request itself may be out of time: then this raises again.
+                checkpoint()
             deadline = min(deadline, monotonic() + seconds)
         if kind in summary_by_kind:
             yield key, summary_by_kind[kind]
 
 
 def get_or_compute(snapshot: Snapshot, key: tuple[Hashable, ...], make: Callable[[], Answer]) -> Answer:
-    """What ``make`` finds of a snapshot's engine snapshot for profiles, kept under ``key``."""
+    """Return the cached answer ``key`` about a snapshot under profiles, computed by ``make`` if it is missing."""
     with lock_snapshot(snapshot):
         answer: Answer = get_cache(snapshot).answers.get((*PROFILES.state_version(snapshot), *key), make)
         return answer
 
 
 def clear_caches() -> None:
-    """Clear the caches; for tests, which use primary keys again."""
+    """Clear the caches, for tests, in which primary keys repeat."""
     snapshots.clear_caches()
     forget_answers()
 
 
 def forget_answers() -> None:
-    """Clear what depends on policies, not the engine's snapshots; for tests that share a snapshot."""
+    """Clear what depends on policies, but not the engine's snapshots; for tests that share a snapshot."""
     forget_kept()
     snapshots.forget_answers()
     _outcomes.clear()
 
 
 def summarize_pod(snapshot: Snapshot, revision: Revision, pod_key: str) -> DecisionSummary:
-    """The decision about one pod, which nothing keeps."""
+    """Return the decision about one pod in short. It is not cached here."""
     try:
         explanation = explain_pod(snapshot, pod_key, revision)
     except CycleFails as error:

@@ -1,6 +1,6 @@
-"""Engine snapshots of stored snapshots, cached and shared: ``copy`` them before a change.
+"""Engine snapshots of stored snapshots. They are cached and shared: ``copy`` them before a change.
 
-All that a process has worked out of a snapshot stands on one shelf and leaves memory at once.
+Everything that a process has computed from one snapshot is in one cache, and leaves memory at once.
 """
 
 from __future__ import annotations
@@ -19,17 +19,21 @@ if TYPE_CHECKING:
 
     from kschedweb.clusters.models import Snapshot
 
-READ_AT_ONCE = 60_000_000  # bytes of objects that a request may read, once a process: some 5 s of one core
-
-CLASSIC = "classic"  # beside the ways of counting
-CACHE_BYTES = 32_000_000  # bytes of objects of the snapshots that a process keeps: some 500 MiB of memory
-AT_LEAST = 4  # snapshots are kept, however large
+# Bytes of objects that a request may read, once per process: some 5 s of one core.
+READ_AT_ONCE = 60_000_000
+# The key of the snapshot for classic policies, among the ways of counting.
+CLASSIC = "classic"
+# Bytes of objects of the snapshots that a process holds: some 500 MiB of memory.
+CACHE_BYTES = 32_000_000
+# So many snapshots are held, however large they are.
+AT_LEAST = 4
 
 
 class SnapshotCache:
-    """What this process has worked out of one stored snapshot."""
+    """Everything that this process has computed from one stored snapshot."""
 
     def __init__(self, snapshot: Snapshot) -> None:
+        # The weight is capped, so that one huge snapshot does not push all others out.
         self.weight = min(snapshot.size, CACHE_BYTES // AT_LEAST)
         self.engines: LRU[Any] = LRU(6)
         self.schedulers: LRU[Any] = LRU(8)
@@ -40,27 +44,30 @@ _caches: LRU[SnapshotCache] = LRU(CACHE_BYTES, weigh=lambda shelf: shelf.weight)
 
 
 def get_cache(snapshot: Snapshot) -> SnapshotCache:
-    """The shelf of ``snapshot``; an empty one where this process knows nothing of it, or no longer."""
+    """Return the cache of ``snapshot``, an empty one if this process holds nothing of it (any more)."""
     return _caches.get(snapshot.pk, lambda: SnapshotCache(snapshot))
 
 
 def figures_version(snapshot: Snapshot) -> tuple[Hashable, ...]:
-    """A version of the figures for ``snapshot``, on which answers depend; figures of its time may still come in."""
+    """Return a version of the figures for ``snapshot``.
+
+    Answers depend on it, as figures of its time may still arrive.
+    """
     return (snapshot.pk, figures_in_force.figures_version(snapshot))
 
 
 def at_hand(snapshot: Snapshot) -> bool:
-    """Whether a request may ask for ``engine_snapshot``: it is small, or this process has read it already."""
+    """Return whether a request may call ``engine_snapshot``: it is small, or this process holds it already."""
     return snapshot.size <= READ_AT_ONCE or has_read(snapshot)
 
 
 def has_read(snapshot: Snapshot, counting: Counting = COUNTING) -> bool:
-    """Whether this process has read ``engine_snapshot`` already."""
+    """Return whether this process holds the ``engine_snapshot`` already."""
     return _has_engine(snapshot, counting)
 
 
 def has_read_classic(snapshot: Snapshot) -> bool:
-    """As ``has_read``, for ``classic_snapshot``."""
+    """Return the same for ``classic_snapshot``."""
     return _has_engine(snapshot, CLASSIC)
 
 
@@ -70,9 +77,9 @@ def _has_engine(snapshot: Snapshot, key: Hashable) -> bool:
 
 
 def engine_snapshot(snapshot: Snapshot, counting: Counting = COUNTING) -> EngineSnapshot:
-    """The engine snapshot of a stored snapshot, with the watermarks in force when it was taken.
+    """Return the engine snapshot of a stored snapshot, with the watermarks in force when it was taken.
 
-    ``counting`` is how the release that decides counts what pods take.
+    ``counting`` is how the deciding release counts the resources of pods.
     """
     engines = get_cache(snapshot).engines
 
@@ -87,7 +94,7 @@ def engine_snapshot(snapshot: Snapshot, counting: Counting = COUNTING) -> Engine
 
 
 def classic_snapshot(snapshot: Snapshot) -> ClassicSnapshot:
-    """The engine snapshot of a stored snapshot for classic policies; today's zone labels count as those of 1.13."""
+    """Return the engine snapshot for classic policies, in which today's zone labels count as those of 1.13."""
 
     def read_snapshot() -> ClassicSnapshot:
         return ClassicSnapshot.from_objects(map(in_zones_of_then, snapshot_objects(snapshot)))
@@ -97,12 +104,12 @@ def classic_snapshot(snapshot: Snapshot) -> ClassicSnapshot:
 
 
 def clear_caches() -> None:
-    """Clear the shelves; for tests, which use primary keys again."""
+    """Clear the caches, for tests, in which primary keys repeat."""
     _caches.clear()
 
 
 def forget_answers() -> None:
-    """Clear what depends on policies, not the engine's snapshots; for tests that share a snapshot."""
+    """Clear what depends on policies, but not the engine's snapshots; for tests that share a snapshot."""
     for cache in _caches.values():
         cache.schedulers.clear()
         cache.answers.clear()

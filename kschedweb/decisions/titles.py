@@ -1,4 +1,4 @@
-"""The titles of decisions that find a node, as whole sentences: where the pod is, and where it would go now."""
+"""Titles of decisions as whole sentences, so that translators see where the pod is and where it would go."""
 
 from __future__ import annotations
 
@@ -9,24 +9,26 @@ from kschedweb.web.translating import gettext_lazy as _
 
 
 class PlacementState(StrEnum):
-    """Where a pod is before it is decided about.
-
-    ``ATTEMPTED``: in a run, at a time of its own; ``ON_CHOSEN_NODE``: on the node that would be chosen again;
-    ``ON_OTHER_NODE``: on another node.
-    """
+    """Where a pod is before it is decided."""
 
     PENDING = "pending"
+    # In a run, at a time of the run.
     ATTEMPTED = "tried"
+    # On the node that would be chosen again.
     ON_CHOSEN_NODE = "here"
+    # On another node.
     ON_OTHER_NODE = "elsewhere"
 
 
 @dataclass(frozen=True)
 class TitleTemplates:
-    """``only``: no other node can run it; ``shared``: with the same total as others; ``ahead``: of all others."""
+    """The titles of a pod that finds a node."""
 
+    # No other node can run it.
     only: str
+    # Other nodes have the same total.
     shared: str
+    # It leads all other nodes.
     ahead: str
 
 

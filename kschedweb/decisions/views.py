@@ -45,9 +45,9 @@ SUGGESTIONS = 20
 @requires(Action.VIEW, in_part=True)
 @vary_on_headers("HX-Request")
 def show_decision(request: PageRequest, cluster: str, namespace: str, pod: str) -> HttpResponse:
-    """The decision page: headline, funnel, matrix, chart, one node, one cell.
+    """Show the decision page: headline, funnel, matrix, chart, one node, one cell.
 
-    For a click on a cell, htmx requests the same address and gets the cell's arithmetic alone. Of a cluster that is too
+    For a click on a cell, htmx requests the same address and gets only the cell's arithmetic. For a cluster that is too
     large to be read here, or a pod that takes too long, a job finds the answer, which has a page of its own.
     """
     snapshot, chosen = snapshot_and_revision(request, cluster)
@@ -78,7 +78,7 @@ def show_decision(request: PageRequest, cluster: str, namespace: str, pod: str) 
 def _render_decision(
     request: PageRequest, revision: Revision, compared: Revision | None, context: dict[str, Any]
 ) -> HttpResponse:
-    """The page of a pod that ``revision`` decides about; raises NotNow."""
+    """Render the page of a pod that ``revision`` decides about. Raise DeadlineExceeded if it takes too long."""
     snapshot, wait, namespace, pod = (context[name] for name in ("snapshot", "wait", "namespace_name", "pod_name"))
     key, decider = f"{namespace}/{pod}", get_decider(revision)
     context |= {
@@ -116,7 +116,8 @@ def _render_decision(
     if wait is not None:
         context["answer"] = waiting_headline(pod, wait, context["answer"].title)
     if in_part(snapshot.cluster_id):
-        context["devices"] = None  # They are told with the claims of others that hold them.
+        # Devices are shown with the claims that hold them, which may be in other namespaces.
+        context["devices"] = None
     return render(request, "decisions/decision.html", context)
 
 

@@ -13,17 +13,20 @@ from kschedweb.web.units import format_amount
 
 @dataclass(frozen=True)
 class VerdictReading:
-    """One plain sentence about a node, and what would change the verdict ("" if there is no short answer)."""
+    """A plain sentence about a verdict on a node."""
 
     text: str
+    # What would change the verdict, "" if there is no short answer.
     remedy: str = ""
 
 
 class RejectionReason(NamedTuple):
-    """Why nodes were rejected: the plugin, the scheduler's message, and the plugin's fact if there is one."""
+    """A reason for which nodes were rejected."""
 
     plugin: str
+    # The scheduler's message.
     text: str
+    # The plugin's fact, such as the resource that is short.
     fact: Any = None
 
 
@@ -45,7 +48,7 @@ class Shortage:
 
 
 def resource_suffix(resource: str) -> str:
-    """The words for a resource after its amount: CPU is named by its unit."""
+    """Return the words for a resource after its amount, "" for CPU, which is named by its unit."""
     return "" if resource == "cpu" else f" {resource}"
 
 

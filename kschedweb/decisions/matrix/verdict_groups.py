@@ -1,4 +1,4 @@
-"""Rejected nodes by verdict: those with the same one are a group."""
+"""Groups of rejected nodes that have the same verdict."""
 
 from __future__ import annotations
 
@@ -13,16 +13,18 @@ from kschedweb.engine.framework.explanation import EXCLUDED, FEASIBLE
 if TYPE_CHECKING:
     from kschedweb.decisions.matrix.columns import DecisionColumns
 
-MAX_NAMED_NODES = 5  # nodes of a group whose names are shown
+# Nodes of a group whose names are shown.
+MAX_NAMED_NODES = 5
 PRE_FILTER = "PreFilter"
 NOT_NAMED = gettext_noop("not among the nodes that PreFilter named")
 
 
 def group_by_verdict(decision: DecisionColumns) -> list[VerdictGroup]:
-    """The groups of all rejected nodes: those that passed more filters first, then the largest."""
+    """Return the groups of all rejected nodes: those that passed more filters first, then the largest."""
     rejected = np.flatnonzero(decision.explanation.rejected_by != FEASIBLE)
     if not rejected.size:
         return []
+    # All nodes are grouped at once by sorting columns of numbers; a loop over 5,000 nodes would be slow.
     keys = _verdict_keys(decision)[:, rejected]
     distinct_keys, inverse = np.unique(keys, axis=1, return_inverse=True)
     ends = np.cumsum(np.bincount(inverse.ravel()))
@@ -35,7 +37,7 @@ def group_by_verdict(decision: DecisionColumns) -> list[VerdictGroup]:
 
 
 def _verdict_keys(decision: DecisionColumns) -> np.ndarray:
-    """Of each node, the filter that rejects it, the code of its verdict, and the kind within that: int64[3, nodes]."""
+    """Return for each node the filter that rejects it, its verdict's code, and its kind: int64[3, nodes]."""
     explanation = decision.explanation
     keys = np.zeros((3, len(explanation.nodes)), dtype=np.int64)
     keys[0] = explanation.rejected_by

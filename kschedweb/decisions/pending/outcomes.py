@@ -1,4 +1,4 @@
-"""What becomes of a snapshot's pending pods under a revision, as rows that a job keeps and every process reads."""
+"""The outcomes of a snapshot's pending pods under a revision, as a row that a job writes and every process reads."""
 
 from __future__ import annotations
 
@@ -21,22 +21,23 @@ if TYPE_CHECKING:
     from kschedweb.decisions.responsibility import ApprovalWait, ResponsibleScheduler
     from kschedweb.policies.models import Revision
 
-LEVEL = 3  # of zlib
+# Of zlib: fast, for a little more space.
+LEVEL = 3
 
 
 @dataclass(frozen=True)
 class DecisionSummary:
-    """The short form for lists; ``node`` is "" if the pod fits nowhere, and then ``message`` says why.
+    """The decision about a pod in short, for lists."""
 
-    Only what was decided is kept: who waits for approval (``wait``) is found when somebody looks, as is ``scheduler``,
-    the one that answers for the pod where that is not the policy that was asked.
-    """
-
+    # "" if the pod fits nowhere; ``message`` then says why.
     node: str
     feasible: int
     message: str
     reasons: tuple[str, ...] = ()
+    # The scheduler that is responsible for the pod, if it is not the policy that was asked. It and ``wait`` are not
+    # stored: they are looked up when somebody reads the list.
     scheduler: ResponsibleScheduler | None = None
+    # The wait for approval, if there is one.
     wait: ApprovalWait | None = None
 
     @property
@@ -51,7 +52,7 @@ _summaries_cache: LRU[dict[str, DecisionSummary]] = LRU(8)
 
 
 def find_summaries(snapshot: Snapshot, revision: Revision) -> Mapping[str, DecisionSummary]:
-    """What a job found, by "namespace/name"; empty where none did, or where the figures of use are others now."""
+    """Return what a job found, by "namespace/name"; empty without a job, or if the watermarks have changed since."""
     rows = PendingOutcomes.objects.filter(snapshot=snapshot, revision=revision)
     version = rows.values_list("figures", flat=True).first()
     if version is None or (version != figures_version(snapshot, revision) and weighs_use(snapshot, revision)):
@@ -61,12 +62,12 @@ def find_summaries(snapshot: Snapshot, revision: Revision) -> Mapping[str, Decis
 
 
 def figures_version(snapshot: Snapshot, revision: Revision) -> str:
-    """What answers depend on beside snapshot and revision, as text."""
+    """Return the version of all that answers depend on besides snapshot and revision, as text."""
     return repr(get_decider(revision).state_version(snapshot)[1:])
 
 
 def weighs_use(snapshot: Snapshot, revision: Revision) -> bool:
-    """Whether a plugin of ``revision`` looks at real use."""
+    """Return whether a plugin of ``revision`` uses watermarks."""
     rules = load_revision(revision, snapshot.cluster.server_version)
     if not isinstance(rules, Configuration):
         return False
@@ -76,7 +77,7 @@ def weighs_use(snapshot: Snapshot, revision: Revision) -> bool:
 
 
 def pack_summaries(summaries: Mapping[str, DecisionSummary]) -> bytes:
-    """Equal outcomes are written once: most pending pods are replicas of few."""
+    """Return the outcomes as bytes. Equal ones are written once, since most pending pods are replicas of few."""
     distinct = {outcome: place for place, outcome in enumerate(dict.fromkeys(summaries.values()))}
     rows = [[summary.node, summary.feasible, summary.message, summary.reasons] for summary in distinct]
     places = {key: distinct[outcome] for key, outcome in summaries.items()}
@@ -84,12 +85,12 @@ def pack_summaries(summaries: Mapping[str, DecisionSummary]) -> bytes:
 
 
 def unpack_summaries(content: bytes | memoryview) -> dict[str, DecisionSummary]:
-    """The reverse of ``pack_summaries``."""
+    """Read what ``pack_summaries`` returned."""
     rows, places = json.loads(zlib.decompress(content))
     distinct = [DecisionSummary(node, feasible, message, tuple(reasons)) for node, feasible, message, reasons in rows]
     return {key: distinct[place] for key, place in places.items()}
 
 
 def clear_cache() -> None:
-    """Clear the cache; for tests, which use primary keys again."""
+    """Clear the cache, for tests, in which primary keys repeat."""
     _summaries_cache.clear()

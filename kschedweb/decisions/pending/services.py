@@ -1,4 +1,4 @@
-"""Works out what becomes of pending pods when a large snapshot arrives, so that its pages need not read the cluster."""
+"""Decide about pending pods when a large snapshot arrives, so that its pages need not read the cluster."""
 
 from __future__ import annotations
 
@@ -21,11 +21,12 @@ if TYPE_CHECKING:
     from kschedweb.decisions.pending.outcomes import DecisionSummary
     from kschedweb.jobs.models import Job
 
+# Limits of one job: pods, and seconds.
 MOST_PODS, SECONDS = 20_000, 60.0
 
 
 def work_out_later(*, snapshot: Snapshot, **_: Any) -> Job | None:
-    """Start a job for the default policy, unless a page does the same in no time or there is nothing to do."""
+    """Start a job for the default policy, unless a page can decide at once or there is nothing to decide."""
     if snapshot.size <= services.LISTED_AT_ONCE or not snapshot.counts.get("pending"):
         return None
     title = f"Pending pods of {snapshot.cluster.name}"
@@ -33,15 +34,15 @@ def work_out_later(*, snapshot: Snapshot, **_: Any) -> Job | None:
 
 
 def default_revision() -> Revision | None:
-    """The newest revision of the policy that pages show where none is chosen."""
+    """Return the newest revision of the policy that pages show if none is chosen."""
     return Revision.objects.select_related("policy").filter(policy__name=DEFAULT_POLICY).order_by("-number").first()
 
 
 def work_out(*, snapshot: Snapshot, revision: Revision, step: Callable[[str, int, int], None]) -> int:
-    """Ask all pending pods of ``snapshot`` and keep what becomes of them, in place of what was kept before.
+    """Decide about all pending pods of ``snapshot``, and store the outcomes in place of earlier ones.
 
-    Each is asked under ``revision``, or under what the live scheduler pins that it names; a row is kept for each. At
-    most MOST_PODS, for SECONDS. Returns how many were asked.
+    Each pod is decided under ``revision``, or under the revision that its live scheduler pins; each revision has a row.
+    At most MOST_PODS are decided, for SECONDS. Returns how many were.
     """
     step("Reading the cluster", 0, 0)
     pods = pod_refs(pod_rows(snapshot).filter(pending=True)[:MOST_PODS])

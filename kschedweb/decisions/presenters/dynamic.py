@@ -1,4 +1,4 @@
-"""Dynamic, of crane-scheduler: the weighted mean of what is left of each metric, less the node's heat."""
+"""Dynamic, of crane-scheduler: the weighted mean of the free share of each metric, less the node's heat."""
 
 from __future__ import annotations
 
@@ -62,6 +62,7 @@ class DynamicPresenter(Presenter):
         base = int(base_scores(parts, len(case.snapshot))[node])
         if parts:
             total, weights = sum(float(part.part[node]) for part in parts), sum(part.weight for part in parts)
+            # Go's float division: 0 ÷ 0 is NaN, and nothing raises.
             with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
                 mean = float(np.float64(total) / np.float64(weights))
             formula = f"{number(total)} ÷ {number(weights)} = {number(mean)}, cut toward 0"
@@ -75,7 +76,7 @@ class DynamicPresenter(Presenter):
 
 
 def _metric(name: str) -> str:
-    """The meaning of a metric of crane-scheduler, in words."""
+    """Return a metric of crane-scheduler in words."""
     if name not in METRICS:
         return name
     resource, key = METRICS[name]

@@ -32,7 +32,7 @@ NOTHING = "kschedweb has no usage data of this cluster for this time."
 
 
 def read_figure(case: Case, node: int, resource: str, key: str, *, stale_after: float = math.inf) -> Figure:
-    """A node's figure with its age and source, or "no figure". ``stale_after`` is in seconds."""
+    """Return a node's figure with its age and source, or "no figure". ``stale_after`` is in seconds."""
     label = f"{RESOURCES[resource]}, {WORDS.get(key, key)}"
     watermarks = case.snapshot.watermarks
     if watermarks is None or math.isnan(watermarks.column(resource, key)[node]):
@@ -43,13 +43,14 @@ def read_figure(case: Case, node: int, resource: str, key: str, *, stale_after: 
 
 
 def used_by_pod(case: Case, resource: str, key: str) -> Figure:
-    """The pod's expected use, from its workload's figures or its limit."""
+    """Return the pod's expected usage, from its workload's figures or its limit."""
     label = f"Pod's {RESOURCES[resource]}, {WORDS.get(key, key)}"
     watermarks, pod = case.snapshot.watermarks, case.pod
     workload_figures = (watermarks.workload_figures(pod, case.snapshot.objects) if watermarks else None) or {}
     value = workload_figures.get(resource, {}).get(key)
     if value is not None:
         name = workload_of(pod, case.snapshot.objects)
+        # Workloads have cores, all else milli-CPU.
         return Figure(label, amount(resource, value * (1000 if resource == CPU else 1)), origin=f"pods of {name}")
     limit = pod.limits.get(resource, 0)
     origin = (
@@ -63,7 +64,7 @@ def amount(resource: str, value: float) -> str:
 
 
 def number(value: float) -> str:
-    """A number with few decimals, such as 12.5, 0.0312 or 18.75."""
+    """Return a number with few decimals, such as 12.5, 0.0312 or 18.75."""
     if math.isnan(value):
         return "not known"
     if math.isinf(value):
@@ -73,12 +74,12 @@ def number(value: float) -> str:
 
 
 def away_from_zero(value: float) -> int:
-    """The nearest integer, halves away from zero."""
+    """Round to the nearest integer, halves away from zero, as Go's math.Round; Python rounds halves to even."""
     return int(math.copysign(math.floor(abs(value) + 0.5), value))
 
 
 def cpu_use(result: Arithmetic, case: Case, node: int) -> tuple[float, float]:
-    """CPU use in percent of capacity, NaN if it is not known, and the capacity in milli-CPU."""
+    """Return the CPU usage in percent of capacity, NaN if not known, and the capacity in milli-CPU."""
     result.figures.append(read_figure(case, node, CPU, MEAN))
     size = float(node_capacity(case.snapshot, CPU)[node])
     use = float(capacity_percent(case.snapshot, CPU, MEAN)[node])
@@ -90,7 +91,7 @@ def cpu_use(result: Arithmetic, case: Case, node: int) -> tuple[float, float]:
 
 
 def spread_figures(result: Arithmetic, case: Case, node: int) -> bool:
-    """Add the measured inputs; ``False`` if there are none at all, which makes the score 0."""
+    """Add the measured inputs. Return False if there are none at all, which makes the score 0."""
     if case.snapshot.watermarks is None:
         result.notes.append(f"{NOTHING} Every node scores 0.")
         result.computed = 0

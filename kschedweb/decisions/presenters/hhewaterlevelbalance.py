@@ -100,7 +100,7 @@ def _list_windows(keys: Iterable[tuple[str, str]]) -> str:
 
 
 def _explain_window(result: Arithmetic, plugin: HheWaterLevelBalance, levels: Levels, row: int, node: int) -> float:
-    """The score of one window, NaN if the node has no figure. Adds the steps to ``result``."""
+    """Return the score of one window, NaN if the node has no figure. Add the steps to ``result``."""
     name = _list_windows([levels.keys[row]])
     node_level, missing, pod = (float(column[row, node]) for column in (levels.node, levels.missing, levels.pod))
     if math.isnan(node_level):
@@ -145,7 +145,7 @@ def _branch_formula(target: float, cluster: float) -> str:
 
 
 def _explain_mean(result: Arithmetic, label: str, parts: list[tuple[str, float, float]]) -> float:
-    """The weighted mean of the known scores; NaN if none is known."""
+    """Return the weighted mean of the known scores, NaN if none is known."""
     known_scores = [(name, weight, score) for name, weight, score in parts if not math.isnan(score)]
     if not known_scores:
         return math.nan

@@ -1,4 +1,4 @@
-"""LoadAwareScheduling, of Koordinator: what is left of each resource with the pod and the pods not yet measured."""
+"""LoadAwareScheduling, of Koordinator: the free share of each resource with the pod and pods not yet measured."""
 
 from __future__ import annotations
 
@@ -77,6 +77,7 @@ class LoadAwarePresenter(Presenter):
             result.notes.append(f"{NOTHING} Every node scores 0.")
             return
         for resource in (CPU, MEMORY):
+            # A figure that is exactly as old as the limit counts as expired already.
             first, second = (
                 read_figure(case, node, resource, window, stale_after=plugin.expiration - 1e-9) for window in WINDOWS
             )
@@ -89,7 +90,7 @@ class LoadAwarePresenter(Presenter):
 
 
 def _explain_unknown(case: Case, plugin: LoadAwareScheduling, node: int) -> str | None:
-    """Why the node's figures do not count; ``None`` if they do."""
+    """Return why the node's figures do not count, None if they do."""
     assert case.snapshot.watermarks is not None
     if not plugin.has_figures(case.snapshot)[node]:
         return gettext("Nothing is known of this node (to Koordinator, it has no NodeMetric), so it scores 0.")
@@ -108,7 +109,7 @@ def _explain_unknown(case: Case, plugin: LoadAwareScheduling, node: int) -> str 
 
 
 def _explain_free(result: Arithmetic, case: Case, plugin: LoadAwareScheduling, node: int) -> Ints:
-    """The free percentage of each resource with the pod. Shape [resources, 1]."""
+    """Return the free percentage of each resource with the pod. Shape [resources, 1]."""
     prod = plugin.score_prod and priority_class(case.pod) == PROD
     aggregate = None if prod else plugin.scored_aggregate
     before = plugin.used(case.snapshot, prod, aggregate)[:, [node]]

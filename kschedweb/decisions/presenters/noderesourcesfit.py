@@ -107,6 +107,7 @@ class ResourcesFitPresenter(Presenter):
                     gettext("%(name)s, weight %(weight)s") % {"name": name, "weight": weight}, text, str(score)
                 )
             )
+            # RequestedToCapacityRatio leaves resources with score 0 out of the mean, as the original does.
             if plugin.strategy != RATIO or score > 0:
                 parts.append((score, weight))
         result.computed = int(plugin.score(cycle, rows)[0])
@@ -132,7 +133,7 @@ def _strategy_formula(case: Case, strategy: str, after: int, size: int) -> str:
 
 
 def find_shortages(snapshot: EngineSnapshot, pod: Pod, node: int) -> list[Shortage]:
-    """The resources of which the node at a position has too little for ``pod``, worst first."""
+    """Return the resources of which the node at a position has too little for ``pod``, worst first."""
     shortages = []
     for resource, request in pod.requests.items():
         column = snapshot.resources.get(resource)

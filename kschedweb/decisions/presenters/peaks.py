@@ -17,7 +17,8 @@ from kschedweb.web.translating import gettext_lazy as _
 if TYPE_CHECKING:
     from kschedweb.decisions.case import Case
 
-POWER_MODEL = {"k0": 470.0, "k1": -90.0, "k2": -0.07}  # watts; the draw flattens with use, as in most machines
+# Watts. The draw flattens with usage, as in most machines.
+POWER_MODEL = {"k0": 470.0, "k1": -90.0, "k2": -0.07}
 
 
 class PeaksPresenter(Presenter):
@@ -63,7 +64,7 @@ class PeaksPresenter(Presenter):
         return f"100 − 100 × ({raw} − {low}) ÷ ({high} − {low}), the quotient cut toward 0"
 
     def adapt_to_nodes(self, args: Args, nodes: Sequence[str]) -> Args:
-        """The arguments with the first model, else ``POWER_MODEL``, for all nodes."""
+        """Return the arguments with the first model, else ``POWER_MODEL``, for all nodes."""
         models = args.get("nodePowerModel") or args.get("NodePowerModel") or {}
         model = next(iter(models.values()), POWER_MODEL)
         changed = {key: value for key, value in args.items() if key != "NodePowerModel"}

@@ -103,9 +103,10 @@ class TopologySpreadPresenter(Presenter):
         }
 
 
+# A page reads the verdicts of many nodes in a row, all for one pod.
 @lru_cache(maxsize=4)
 def _hard_constraints(snapshot: EngineSnapshot, pod: Pod) -> list[Constraint]:
-    """The pod's hard constraints with the counts of the plugin; they are the same for every node."""
+    """Return the pod's hard constraints with the plugin's counts, which are the same for every node."""
     cycle, plugin = Cycle(snapshot, pod), PodTopologySpread({})
     plugin.pre_filter(cycle)
     constraints: list[Constraint] = cycle.state.get(plugin.name, [])
@@ -113,7 +114,7 @@ def _hard_constraints(snapshot: EngineSnapshot, pod: Pod) -> list[Constraint]:
 
 
 def clear_cache() -> None:
-    """Clear the cache of constraints; call it before a snapshot changes."""
+    """Clear the cache of constraints. Call it before a snapshot changes."""
     _hard_constraints.cache_clear()
 
 

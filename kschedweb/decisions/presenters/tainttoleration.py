@@ -1,4 +1,4 @@
-"""TaintToleration: which taints are not tolerated."""
+"""TaintToleration: taints that the pod does not tolerate."""
 
 from __future__ import annotations
 
@@ -40,6 +40,7 @@ class TaintTolerationPresenter(Presenter):
         )
 
     def kinds(self, snapshot: EngineSnapshot, pod: Pod) -> Ints:
+        # Nodes with equal taints share a code, so tolerations are compared once per set of taints.
         codes, sets = snapshot.taint_sets()
         kinds: dict[tuple[Taint, ...], int] = {}
         numbers = [kinds.setdefault(_untolerated_taints(taints, pod), len(kinds)) for taints in sets]
@@ -68,7 +69,7 @@ class TaintTolerationPresenter(Presenter):
 
 
 def _untolerated_taints(taints: tuple[Taint, ...], pod: Pod) -> tuple[Taint, ...]:
-    """The taints among ``taints`` that keep the pod away."""
+    """Return those of ``taints`` that keep the pod away."""
     hard = (taint for taint in taints if taint.effect in (NO_SCHEDULE, NO_EXECUTE))
     return tuple(taint for taint in hard if not is_tolerated(taint, pod.tolerations))
 

@@ -85,7 +85,7 @@ def _hour_figures(case: Case, tides: Tides, node: int) -> list[Figure]:
 
 
 def _unknown_notes(case: Case, node: int) -> list[str]:
-    """What is not known of the pod and of those on the node, and what it counts as."""
+    """Return notes on what is not known of the pod and of those on the node, and how it counts."""
     snapshot, notes = case.snapshot, []
     assert snapshot.watermarks is not None
     curve = snapshot.watermarks.workload_curve(case.pod, snapshot.objects)

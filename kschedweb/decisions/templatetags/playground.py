@@ -30,26 +30,26 @@ STEPS = {-3: "below-3", -2: "below-2", -1: "below-1", 0: "median", 1: "above-1",
 
 @register.filter
 def seen_in(namespace: str, snapshot: Snapshot) -> bool:
-    """Whether who looks sees ``namespace`` of the cluster of ``snapshot``."""
+    """Return whether the user may view ``namespace`` of the cluster of ``snapshot``."""
     return can_see_namespace(snapshot.cluster_id, namespace)
 
 
 @register.filter
 def begun(text: str, node: str) -> str:
-    """The beginning of a sentence with a capital, unless it is the name of ``node``."""
+    """Capitalize the beginning of a sentence, unless it is the name of ``node``."""
     return text if node and text.startswith(node) else capfirst(text)
 
 
 @register.simple_tag
 def explained(name: str, algorithm: Algorithm | str | None) -> str:
-    """``name``, as a link to its page if it is a predicate or priority of ``algorithm``."""
+    """Return ``name``, as a link to its page if it is a predicate or priority of ``algorithm``."""
     address = _rule_address(name, algorithm)
     return format_html('<a href="{}">{}</a>', address, name) if address else name
 
 
 @register.simple_tag
 def what_is(name: str, algorithm: Algorithm) -> str:
-    """A link to the page of the priority ``name`` of ``algorithm``, beside its name; "" if it has none."""
+    """Return a link to the page of the priority ``name`` of ``algorithm``, "" if it has none."""
     address = _rule_address(name, algorithm)
     if not address:
         return ""
@@ -59,11 +59,11 @@ def what_is(name: str, algorithm: Algorithm) -> str:
 
 @register.simple_tag
 def placed(row: NodeRow, query: str, linked: bool, compared: str) -> SafeString:
-    """The table cells of a feasible node; scores link to their arithmetic if ``linked``.
+    """Return the table cells of a feasible node; scores link to their arithmetic if ``linked``.
 
     ``compared`` names the other policy, "" if there is none.
 
-    A page has a thousand such rows, and a loop in the template takes many times as long.
+    A page has a thousand such rows, and a loop in the template would take many times as long.
     """
     place = row.place
     assert place is not None
@@ -85,7 +85,7 @@ def placed(row: NodeRow, query: str, linked: bool, compared: str) -> SafeString:
 
 @register.simple_tag
 def elsewhere(row: NodeRow) -> SafeString:
-    """The cells of a node under the other policy: its rank, and its share of the maximum."""
+    """Return the cells of a node under the other policy: its rank, and its share of the maximum."""
     if row.other is None:
         cells = _number_cell('<span class="soft">rejected</span>') + _number_cell("–")
     else:

@@ -1,4 +1,4 @@
-"""Several pods explained at once, those with the same verdict together."""
+"""Explain several pods at once, and group those with the same verdict."""
 
 from __future__ import annotations
 
@@ -17,14 +17,16 @@ if TYPE_CHECKING:
     from kschedweb.decisions.services import DecisionSummary
     from kschedweb.policies.models import Revision
 
-MAX_PODS = 100  # pods at a time
+# Pods at a time.
+MAX_PODS = 100
 
 
 @dataclass(frozen=True)
 class PodVerdict:
-    """What is decided of a pod; ``outcome`` is ``None`` where there was no time for it."""
+    """The decision about one pod."""
 
     row: PodRow
+    # None if there was no time for it.
     outcome: DecisionSummary | None
 
     @property
@@ -34,18 +36,17 @@ class PodVerdict:
 
 @dataclass(frozen=True)
 class PodVerdictGroup:
-    """Pods with the same verdict.
+    """Pods with the same verdict."""
 
-    ``kind``: ``fits``, ``stays`` (bound, and it would go to its node again), ``moves`` (bound, and it would go
-    elsewhere), ``stuck`` for ``reasons``, ``waiting`` for approval, ``handled`` by a scheduler that nobody here knows,
-    ``open`` where there was no time.
-    """
-
+    # "fits"; "stays" (bound, and it would go to its node again); "moves" (bound, and it would go elsewhere); "stuck";
+    # "waiting" for approval; "handled" by an unknown scheduler; "open" if there was no time.
     kind: str
+    # Why the pods are stuck.
     reasons: tuple[str, ...]
     pods: tuple[PodVerdict, ...]
 
 
+# The order of groups on the page: what needs attention comes first.
 ORDER = ("stuck", "waiting", "fits", "moves", "stays", "handled", "open")
 
 KINDS = {PodStatus.WAITING: "waiting", PodStatus.HANDLED: "handled"}
@@ -54,10 +55,10 @@ KINDS = {PodStatus.WAITING: "waiting", PodStatus.HANDLED: "handled"}
 def explain_together(
     snapshot: Snapshot, revision: Revision, keys: Sequence[str], seconds: float
 ) -> list[PodVerdictGroup]:
-    """The verdicts about pods ("namespace/name") in groups: those that fit nowhere first, the largest group first.
+    """Group the verdicts about pods ("namespace/name"): those that fit nowhere first, the largest group first.
 
-    Without ``keys`` they are about the first ``MAX_PODS`` pending pods. Raises ``ApplicationError`` for too many, and
-    for pods that the snapshot does not have.
+    Without ``keys`` they are about the first ``MAX_PODS`` pending pods. Raises ``ApplicationError`` for too many pods,
+    and for pods that the snapshot does not have.
     """
     pod_keys = list(dict.fromkeys(keys)) or pending_keys(snapshot, MAX_PODS)
     if len(pod_keys) > MAX_PODS:

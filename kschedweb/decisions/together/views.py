@@ -25,7 +25,7 @@ SECONDS = 10.0
 @require_safe
 @requires(Action.VIEW, in_part=True)
 def show_together(request: HttpRequest, cluster: str) -> HttpResponse:
-    """The verdicts about the pods that the address names, else the pending ones; the same reasons together."""
+    """Show the verdicts about the pods that the address names, else the pending ones, grouped by reason."""
     snapshot, revision = snapshot_and_revision(request, cluster)
     keys = request.GET.getlist("pod")
     context: dict[str, object] = {
