@@ -125,17 +125,18 @@ def _render_decision(
 @requires(Action.VIEW, in_part=True)
 @page_part
 def node_names(request: HttpRequest, cluster: str, namespace: str, pod: str) -> HttpResponse:
-    """Names of nodes that contain ?node=, for the field "why not here"."""
+    """List names of nodes that contain ?node=, for the field "why not here"."""
     snapshot, _ = snapshot_and_revision(request, cluster)
     pod_seen(snapshot, f"{namespace}/{pod}")
     part = request.GET.get("node", "").strip().lower()
     names = [name for name in node_rows(snapshot).values_list("name", flat=True) if part in name.lower()]
+    # Names that begin with the text come first.
     names.sort(key=lambda name: (not name.startswith(part), name))
     return render(request, "decisions/node_names.html", {"names": names[:SUGGESTIONS]})
 
 
 def snapshot_and_revision(request: HttpRequest, cluster: str) -> tuple[Snapshot, Revision]:
-    """The snapshot and the revision that a page's address or the frame around it names. Raises Http404 or NotFound."""
+    """Return the snapshot and the revision that the address or the page's frame names. Raise Http404 or NotFound."""
     scope = scope_of(request)
     snapshot = scope.snapshot or selectors.snapshot_asked(cluster, scope.pinned)
     if not request.GET.get("policy") and not request.GET.get("revision") and scope.revision is not None:
@@ -147,7 +148,7 @@ def snapshot_and_revision(request: HttpRequest, cluster: str) -> tuple[Snapshot,
 def _find_compared(
     revision: Revision | None, snapshot: Snapshot, key: str
 ) -> tuple[Revision | None, AnyCase | None, str]:
-    """The revision to compare with, and the same pod under it, or the error of its cycle."""
+    """Return the revision to compare with, and the same pod under it, or the error of its cycle."""
     if revision is None:
         return None, None, ""
     other = services.other_case(snapshot, key, revision)
@@ -155,7 +156,7 @@ def _find_compared(
 
 
 def _links_context(request: HttpRequest) -> dict[str, object]:
-    """The parameters of the address that the page's links and forms keep."""
+    """Return the parameters of the address that the page's links and forms keep."""
     parameters = {name: value for name, value in request.GET.items() if value}
     cells = {name: value for name, value in parameters.items() if name not in ("node", "cell")}
     return {

@@ -36,9 +36,9 @@ NO_EDITOR = "An editor may compare changed NodePools over a day."
 @require_http_methods(["GET", "HEAD", "POST"])
 @requires(Action.VIEW)
 def change_nodepools(request: PageRequest) -> HttpResponse:
-    """NodePools in an editor; a POST plays the day under them as they were and as they are now, or redraws the editor.
+    """Show NodePools in an editor. A POST plays the day under the old and the changed ones, or redraws the editor.
 
-    What another page's editor posts, "do" being "show", is taken over.
+    NodePools that another page's editor posts, with "do" as "show", are taken over.
     """
     base = _get_base_revision(request)
     if request.method != "POST":
@@ -76,7 +76,7 @@ def change_nodepools(request: PageRequest) -> HttpResponse:
 @requires(Action.EDIT)
 @page_part
 def preview_nodepools(request: PageRequest) -> HttpResponse:
-    """The form of the editor after a change of form or YAML, for htmx."""
+    """Render the form of the editor after a change of form or YAML, for htmx."""
     base = _get_base_revision(request)
     return render(
         request,
@@ -86,13 +86,13 @@ def preview_nodepools(request: PageRequest) -> HttpResponse:
 
 
 def _get_base_revision(request: PageRequest) -> Revision | None:
-    """The NodePools that the address names; ``None`` for the ready ones. Raises Http404 and Unprocessable."""
+    """Return the NodePools that the address names, None for the ready ones. Raise Http404 and Unprocessable."""
     reference = request.GET.get("nodepools", "")
     return revision_named(reference, "nodepools") if reference else None
 
 
 def _ready_revision() -> Revision:
-    """The ready NodePool as if it were saved."""
+    """Return the ready NodePool as if it were saved."""
     return Revision(
         policy=Policy(name=day_comparisons.READY, kind=PolicyKind.KARPENTER),
         document=day_comparisons.document_of(None),

@@ -1,4 +1,4 @@
-"""Other NodePools over a day: a comparison of a scenario, or of a recording, under those that are and those changed."""
+"""Compare NodePools over a day: a scenario or a recording is played under the present and the changed ones."""
 
 from __future__ import annotations
 
@@ -32,21 +32,24 @@ if TYPE_CHECKING:
 
 SCENARIO, RECORDING = "scenario", "recording"
 MOST_RECORDINGS = 50
-READY = "ready"  # what labels of runs call the ready NodePool
+# The ready NodePool in labels of runs.
+READY = "ready"
 SAME = gettext_noop("Nothing is changed: both sides of the comparison would be the same.")
 
 
 @dataclass(frozen=True)
 class Day:
-    """``kind`` and the id of what is played. Nodes of a recording count as of ``pool`` where they are of none."""
+    """The day that is played."""
 
+    # SCENARIO or RECORDING, and the id of it.
     kind: str
     key: str
+    # The NodePool of a recording's nodes that have none.
     pool: str = ""
 
     @property
     def value(self) -> str:
-        """As a choice of a form."""
+        """Return the day as a choice of a form."""
         return f"{self.kind}:{self.key}"
 
     @classmethod
@@ -56,7 +59,7 @@ class Day:
 
 
 def list_day_choices(user: User) -> list[tuple[str, str]]:
-    """Recordings that have ended, then scenarios, as choices of a form."""
+    """Return recordings that have ended, then scenarios, as choices of a form."""
     ended = [
         recording
         for recording in recordings.recording_list()[:MOST_RECORDINGS]
@@ -82,7 +85,7 @@ def list_day_choices(user: User) -> list[tuple[str, str]]:
 
 
 def document_of(base: Revision | None) -> str:
-    """The NodePools of a revision, or the ready ones, as text."""
+    """Return the NodePools of a revision, or the ready ones, as text."""
     return KarpenterDialect.defaults if base is None else base.document
 
 
@@ -90,10 +93,10 @@ def document_of(base: Revision | None) -> str:
 def change_compare(
     *, user: User, base: Revision | None, document: str, day: Day, policy: str, path: str = "day"
 ) -> Comparison:
-    """Start to play ``day`` under the NodePools of ``base`` (``None``: the ready ones) and under ``document``.
+    """Start to play ``day`` under the NodePools of ``base`` (None: the ready ones) and under ``document``.
 
-    ``policy`` is the scheduler's, "name" or "name@revision"; ``path`` says where the day was asked for. The changed
-    NodePools are kept with the runs alone. Raises ApplicationError, with what is wrong of ``document`` at its lines.
+    ``policy`` is the scheduler's, "name" or "name@revision"; ``path`` is the field of the day. The changed NodePools
+    are stored only with the runs. Raises ApplicationError, with problems of ``document`` at its lines.
     """
     content = content_checked(document)
     if content.kind != PolicyKind.KARPENTER:
@@ -117,7 +120,7 @@ def _is_same_document(document: str, other: str) -> bool:
 
 
 def _get_scenario_revision(user: User, day: Day, before: str, changed: Karpenter, path: str) -> ScenarioRevision:
-    """The scenario to play; of a recording one is made."""
+    """Return the scenario to play. For a recording, one is made."""
     try:
         if day.kind == SCENARIO:
             return runs.revision_asked(user, day.key)
@@ -132,7 +135,7 @@ def _get_scenario_revision(user: User, day: Day, before: str, changed: Karpenter
 
 
 def _adopting_autoscaler(day: Day, before: str, changed: Karpenter) -> dict[str, object]:
-    """The autoscaler of the scenario of a recording, whose nodes count as of a NodePool that both sides have."""
+    """Return the autoscaler of a recording's scenario, whose nodes belong to a NodePool that both sides have."""
     data = parse_document(before).data
     try:
         names = [pool.name for pool in read_document(data).pools]
@@ -149,7 +152,7 @@ def _adopting_autoscaler(day: Day, before: str, changed: Karpenter) -> dict[str,
 
 
 def first_pool(document: str) -> str:
-    """The name of the first NodePool; "" where the document cannot be read."""
+    """Return the name of the first NodePool, "" if the document cannot be read."""
     try:
         pools = read_document(parse_document(document).data).pools
     except (MarkedDocumentError, KarpenterError):

@@ -1,4 +1,4 @@
-"""Node groups of cluster-autoscaler as a question brings them, and its answer in one sentence."""
+"""Node groups of cluster-autoscaler as typed into a question, and the answer in one sentence."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class NotGroups(InvalidRevision):
 
 
 def groups_read(document: str) -> NodeGroups:
-    """The node groups of ``document``, as a scenario has them below ``clusterAutoscaler``; raises NotGroups."""
+    """Read the node groups of ``document``, in the form below ``clusterAutoscaler`` of a scenario. Raise NotGroups."""
     try:
         parsed = parse_document(document)
     except MarkedDocumentError as error:
@@ -48,10 +48,11 @@ def groups_read(document: str) -> NodeGroups:
 
 
 def ready_document(snapshot: Snapshot) -> str:
-    """Node groups to begin with, from the nodes of the snapshot."""
+    """Return node groups to begin with, derived from the nodes of the snapshot."""
     if has_read(snapshot):
         engine = engine_snapshot(snapshot)
     else:
+        # Reading only the nodes is quick, even for a large cluster.
         engine = rules_of(snapshot).release.build_snapshot(
             raw for raw in snapshot_objects(snapshot) if raw.get("kind") == "Node"
         )
@@ -60,7 +61,7 @@ def ready_document(snapshot: Snapshot) -> str:
 
 
 def render_sentence(answer: Json) -> str:
-    """What cluster-autoscaler would do."""
+    """Return what cluster-autoscaler would do, in one sentence."""
     new = sum(look["count"] for look in answer["looks"])
     removed = sum(node["verdict"] == advice.GOES for node in answer["nodes"])
     pods = sum(len(node) for look in answer["looks"] for node in look["pods"])
@@ -82,7 +83,7 @@ def render_sentence(answer: Json) -> str:
 
 
 def rules_of(snapshot: Snapshot) -> Configuration:
-    """kube-scheduler's own filters, as cluster-autoscaler asks them."""
+    """Return kube-scheduler's default filters, which cluster-autoscaler runs as well."""
     return load_configuration(revision_of_rules(), snapshot.cluster.server_version)
 
 

@@ -1,4 +1,4 @@
-"""The page about what cluster-autoscaler would do now with node groups that are typed in."""
+"""The page about what cluster-autoscaler would do now with node groups that people type in."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ MOST_LISTED = 200
 @require_http_methods(["GET", "HEAD", "POST"])
 @requires(Action.VIEW)
 def ask_node_groups(request: PageRequest) -> HttpResponse:
-    """Node groups to begin with, from the nodes of the snapshot; a POST asks about those that were typed.
+    """Show node groups to begin with, from the nodes of the snapshot. A POST asks about the typed ones.
 
-    What takes long is worked out by a job, whose page has the answer.
+    A job computes what takes long, and has its own page for the answer.
     """
     snapshot = scope_of(request).snapshot_asked()
     if snapshot is None:
@@ -55,7 +55,7 @@ def ask_node_groups(request: PageRequest) -> HttpResponse:
 
 
 def render_answer(request: PageRequest, document: str, answer: words.Json, **context: Any) -> HttpResponse:
-    """The page with an answer."""
+    """Render the page with an answer."""
     order = sorted(answer["nodes"], key=lambda node: (words.VERDICTS.index(node["verdict"]), node["utilisation"]))
     context |= {
         "found": answer,

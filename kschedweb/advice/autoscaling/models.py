@@ -11,21 +11,26 @@ from kschedweb.policies.models import Revision
 
 
 class Question(Inquiry):
-    """What Karpenter or cluster-autoscaler would do with a snapshot. Its answer, ``content`` and ``sentence``, never
-    changes.
+    """A question about what Karpenter or cluster-autoscaler would do with a snapshot.
 
-    cluster-autoscaler is asked where there are ``groups``, the document of its node groups. ``revision`` is that of
-    Karpenter's NodePools, ``None`` for the ready ones. Labels remain when what they name is deleted.
+    Its answer, ``content`` and ``sentence``, never changes. Labels remain when the objects that they name are deleted.
     """
 
     snapshot = models.ForeignKey(Snapshot, null=True, on_delete=models.SET_NULL, related_name="+")
-    about = models.CharField(max_length=300)  # the snapshot in words
+    # The snapshot in words.
+    about = models.CharField(max_length=300)
+    # The revision of Karpenter's NodePools; null for the ready ones.
     revision = models.ForeignKey(Revision, null=True, on_delete=models.SET_NULL, related_name="+")
-    policy = models.CharField(max_length=120)  # the NodePools in words
-    ready = models.BooleanField(default=False, db_default=False)  # whether they are the ready ones
+    # The NodePools in words.
+    policy = models.CharField(max_length=120)
+    # True if they are the ready ones.
+    ready = models.BooleanField(default=False, db_default=False)
+    # The document of node groups, if the question is about cluster-autoscaler.
     groups = models.TextField(blank=True, db_default="")
-    pool = models.CharField(max_length=253, blank=True, db_default="")  # of which nodes without a NodePool count
+    # The NodePool to which nodes without one count.
+    pool = models.CharField(max_length=253, blank=True, db_default="")
     sentence = models.TextField(blank=True)
-    content = models.BinaryField(null=True)  # selectors.answer_of reads it
+    # Read by selectors.answer_of.
+    content = models.BinaryField(null=True)
 
     objects = Covered("snapshot", visible_to_creator=True)

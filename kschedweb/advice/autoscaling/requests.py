@@ -1,4 +1,4 @@
-"""What can be asked about autoscaling: a question of either kind is answered, stored and shown in the same way."""
+"""Requests about autoscaling. Both kinds are answered, stored and shown in the same way."""
 
 from __future__ import annotations
 
@@ -23,10 +23,12 @@ Json = dict[str, Any]
 
 @dataclass(frozen=True)
 class KarpenterRequest:
-    """NodePools (``None``: the ready ones) on a snapshot; nodes without a NodePool count as of ``pool``."""
+    """A request about NodePools on a snapshot."""
 
     snapshot: Snapshot
+    # None for the ready NodePools.
     revision: Revision | None
+    # The NodePool to which nodes without one count.
     pool: str = ""
 
     @property
@@ -35,19 +37,20 @@ class KarpenterRequest:
 
     @property
     def row_fields(self) -> Json:
-        """Of the row of a question."""
+        """Return the fields of a question's row."""
         ready, policy = self.revision is None, words.label_policy(self.revision)
         return {"revision": self.revision, "policy": policy, "ready": ready, "pool": self.pool}
 
     def validate(self) -> None:
-        """Raise ApplicationError for a NodePool that is not there."""
+        """Raise ApplicationError for a NodePool that does not exist."""
         names = [pool.name for pool in karpenters.karpenter_of(self.revision).pools]
         if self.pool and self.pool not in names:
             raise ApplicationError.at("pool", f"There is no NodePool {self.pool}: there are {', '.join(names[:10])}.")
 
     def work_out(self, step: Step) -> Json:
-        """The answer; raises ObjectError."""
+        """Compute the answer. Raise ObjectError."""
         pools, objects = karpenters.karpenter_of(self.revision), snapshot_objects(self.snapshot)
+        # The computation takes long and needs no database: the connection is free for others.
         connection_released()
         return karpenter.advise_on_cluster(
             karpenter.ProvisioningRequest(pools, objects, self.snapshot.taken_at.timestamp(), self.pool), step
@@ -59,7 +62,7 @@ class KarpenterRequest:
 
 @dataclass(frozen=True)
 class NodeGroupsRequest:
-    """Node groups, as a document, on a snapshot."""
+    """A request about node groups, as a document, on a snapshot."""
 
     snapshot: Snapshot
     document: str
@@ -70,15 +73,15 @@ class NodeGroupsRequest:
 
     @property
     def row_fields(self) -> Json:
-        """Of the row of a question."""
+        """Return the fields of a question's row."""
         return {"groups": self.document, "policy": words.GROUPS_LABEL}
 
     def validate(self) -> None:
-        """Raise NotGroups."""
+        """Raise NotGroups for a document that cannot be read."""
         groups.groups_read(self.document)
 
     def work_out(self, step: Step) -> Json:
-        """The answer; raises ObjectError."""
+        """Compute the answer. Raise ObjectError."""
         node_groups, rules = groups.groups_read(self.document), groups.rules_of(self.snapshot)
         objects = snapshot_objects(self.snapshot)
         connection_released()
@@ -91,7 +94,7 @@ class NodeGroupsRequest:
 
 
 def request_of_question(question: Question) -> KarpenterRequest | NodeGroupsRequest:
-    """What a row asks; raises Unprocessable where what it is about was deleted."""
+    """Return the request of a stored question. Raise Unprocessable if its subject was deleted."""
     if question.snapshot is None or not (question.revision or question.ready or question.groups):
         raise Unprocessable("The snapshot or the policy was deleted before there was an answer.")
     if question.groups:

@@ -1,4 +1,4 @@
-"""Reads questions that jobs answer."""
+"""Read questions that jobs answer."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ Json = dict[str, Any]
 
 
 def question_get(question_id: UUID | str) -> Question:
-    """One question; raises ``Http404`` if there is none."""
+    """Return one question. Raise ``Http404`` if there is none."""
     return inquiries.question_seen(Question, question_id)
 
 
 def answer_of(question: Question) -> Json | None:
-    """The answer; ``None`` if there is none yet."""
+    """Return the answer, None if there is none yet."""
     return None if question.content is None else inquiries.unpack_answer(question.content)

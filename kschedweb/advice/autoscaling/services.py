@@ -1,4 +1,4 @@
-"""Answers questions about autoscaling: quick ones at once, others by a job."""
+"""Answer questions about autoscaling: quick ones at once, others by a job."""
 
 from __future__ import annotations
 
@@ -30,12 +30,13 @@ if TYPE_CHECKING:
     from kschedweb.accounts.models import User
 
 Json = dict[str, Any]
+# Only one request of a process computes at a time; the others go to a job.
 _turn = Lock()
 _answers: LRU[Json] = LRU(32)
 
 
 def answer_at_once(*, autoscaling_request: KarpenterRequest | NodeGroupsRequest) -> Json:
-    """The answer, if it can be found quickly; raises NotNow if a job is needed, ApplicationError for a bad question."""
+    """Return a quick answer. Raise DeadlineExceeded if a job is needed, ApplicationError for an invalid request."""
     autoscaling_request.validate()
     cached = _answers.peek(autoscaling_request.cache_key)
     if cached is not None:
@@ -50,7 +51,7 @@ def answer_at_once(*, autoscaling_request: KarpenterRequest | NodeGroupsRequest)
 
 @transaction.atomic
 def question_ask(*, user: User, autoscaling_request: KarpenterRequest | NodeGroupsRequest) -> Question:
-    """Start a job that answers; raises Conflict while many questions of ``user`` are being answered."""
+    """Start a job that answers. Raise Conflict while many questions of ``user`` are being answered."""
     autoscaling_request.validate()
     question = Question(
         snapshot=autoscaling_request.snapshot,
@@ -70,7 +71,7 @@ def question_ask(*, user: User, autoscaling_request: KarpenterRequest | NodeGrou
 
 
 def question_answer(*, question: Question, step: Step) -> Json:
-    """Find and store the answer, unless there is one already; ``step`` gets the progress."""
+    """Find and store the answer unless it is there already; ``step`` gets the progress."""
     if question.content is None:
         autoscaling_request = request_of_question(question)
         answer = _compute_answer(autoscaling_request, step)
@@ -79,7 +80,7 @@ def question_answer(*, question: Question, step: Step) -> Json:
 
 
 def clear_cache() -> None:
-    """Clear the cache; for tests, which use primary keys again."""
+    """Clear the cache, for tests, in which primary keys repeat."""
     _answers.clear()
 
 

@@ -1,4 +1,4 @@
-"""The page about what Karpenter would do now, and answers of jobs."""
+"""The page about what Karpenter would do now, and the answers of jobs."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ PRESERVED_PARAMETERS = ("snapshot", "nodepools", "pool")
 @require_http_methods(["GET", "HEAD", "POST"])
 @requires(Action.VIEW)
 def show_autoscaling(request: PageRequest) -> HttpResponseBase:
-    """What Karpenter would do with a cluster: a GET answers quick questions, a POST starts a job for the others."""
+    """Show what Karpenter would do with a cluster. A GET answers quick questions, a POST starts a job for others."""
     snapshot = scope_of(request).snapshot_asked()
     if snapshot is None:
         return render(request, "dashboard/nothing.html", {"noun": "autoscaling"})
@@ -71,7 +71,7 @@ def show_autoscaling(request: PageRequest) -> HttpResponseBase:
 @require_safe
 @requires(Action.VIEW)
 def show_answer(request: PageRequest, question_id: UUID) -> HttpResponseBase:
-    """The answer of a job, or its progress."""
+    """Show the answer of a job, or its progress."""
     question = selectors.question_get(question_id)
     scope = scope_of(request)
     scope.snapshot = snapshot = question.snapshot
@@ -116,7 +116,7 @@ def _preserved_query(request: PageRequest, snapshot: Snapshot) -> list[tuple[str
 
 
 def _render_answer(request: PageRequest, name: str, answer: words.Json, context: dict[str, Any]) -> HttpResponseBase:
-    """The page with its answer, or its nodes as a file (?format=)."""
+    """Render the page with its answer, or its nodes as a file (?format=)."""
     filters = NodesForm(request.GET)
     nodes = filters.filter_nodes(answer["nodes"])
     if (file := request.GET.get("format")) in FORMATS:
@@ -139,7 +139,7 @@ def _render_answer(request: PageRequest, name: str, answer: words.Json, context:
 
 
 def _render_progress(request: PageRequest, question: Question) -> HttpResponseBase:
-    """The progress of the job; for htmx only the part that changes."""
+    """Render the progress of the job; for htmx only the part that changes."""
     job = question.job
     context: dict[str, Any] = {"question": question, "job": job, "ended": job is None or job.state in ENDED}
     context["address"] = reverse("autoscaling-answer", args=[question.pk])

@@ -1,4 +1,4 @@
-"""Answers in one sentence, and the rows of their tables."""
+"""Answers about autoscaling in one sentence, and the rows of their tables."""
 
 from __future__ import annotations
 
@@ -32,17 +32,19 @@ NODES_HEAD = (
     "pods",
     "savings",
 )
+# Karpenter's own words for a node without a NodePool.
 UNOWNED = "Node isn't managed by karpenter"
-MOST_TOLD = 160  # characters of a reason by which nodes are grouped
+# Characters of a reason by which nodes are grouped.
+MOST_TOLD = 160
 
 
 def label_policy(revision: Revision | None) -> str:
-    """Such as "nodepools, revision 3"."""
+    """Return a label such as "nodepools, revision 3"."""
     return READY_LABEL if revision is None else f"{revision.policy.name}, revision {revision.number}"
 
 
 def render_sentence(answer: Json) -> str:
-    """What Karpenter would do."""
+    """Return what Karpenter would do, in one sentence."""
     new, command, helpless = answer["newNodes"], answer["command"], answer["podErrors"]
     parameters = {
         "new": format_count(len(new), "nodes"),
@@ -77,7 +79,7 @@ def _sentence_template(new: bool, command: Json | None) -> str:
 
 
 def describe_cost_change(answer: Json) -> str:
-    """The change of the money an hour of nodes whose price is known; else that of the number of nodes."""
+    """Return the change of the hourly cost of priced nodes, else of the number of nodes, in words."""
     before, after = answer["before"], answer["after"]
     if before["unpriced"] == before["nodes"]:
         return gettext("%(after)s nodes instead of %(before)s") % {
@@ -89,12 +91,12 @@ def describe_cost_change(answer: Json) -> str:
 
 
 def format_amount(price: float) -> str:
-    """An amount in the currency of the instance types, which is never named."""
+    """Return an amount in the currency of the instance types, which is never named."""
     return f"{price:,.2f}" if price >= 1 else f"{price:,.4f}".rstrip("0").rstrip(".")
 
 
 def count_reasons(nodes: Sequence[Json]) -> list[tuple[str, str, int]]:
-    """The verdicts with their reasons and the number of nodes, those that go first, then the most frequent."""
+    """Return the verdicts with reasons and numbers of nodes: nodes that go first, then the most frequent ones."""
     counts: dict[tuple[str, str], int] = {}
     for node in nodes:
         key = node["verdict"], shorten_reason(node)
@@ -104,7 +106,7 @@ def count_reasons(nodes: Sequence[Json]) -> list[tuple[str, str, int]]:
 
 
 def shorten_reason(node: Json) -> str:
-    """Why, without what is particular to one node: the pods that it names."""
+    """Return the reason without the part that is particular to one node: the pods that it names."""
     why = str(node["why"])
     head, arrow, _ = why.partition(" => ")
     if arrow:
@@ -114,7 +116,7 @@ def shorten_reason(node: Json) -> str:
 
 
 def get_node_savings(node: Json) -> float | None:
-    """What it saves an hour to do without just this node; ``None`` where it cannot go."""
+    """Return what removing only this node saves per hour, None if it cannot go."""
     if node["verdict"] == STAYS:
         return None
     alone = node.get("alone")
@@ -123,7 +125,7 @@ def get_node_savings(node: Json) -> float | None:
 
 
 def node_row(node: Json) -> tuple[object, ...]:
-    """The cells of a node under NODES_HEAD."""
+    """Return the cells of a node under NODES_HEAD."""
     return (
         node["node"],
         node["nodePool"],

@@ -1,4 +1,4 @@
-"""What a snapshot costs an hour: in all, by groups of nodes, and by who asks for it."""
+"""The hourly cost of a snapshot: in all, by groups of nodes, and by the pods that request resources."""
 
 from __future__ import annotations
 
@@ -17,27 +17,30 @@ from kschedweb.engine.state.columns import Codes, Floats
 if TYPE_CHECKING:
     from kschedweb.advice.costs.columns import NodeColumns, PodColumns
 
-MONTH = 730  # hours: a twelfth of a year
+# Hours: a twelfth of a year.
+MONTH = 730
 NODE_HOURS = "node-hours"
-OTHER_NAMESPACES = "other namespaces"  # of which who looks sees no more than the sum
+# The line of all namespaces that the user may not view.
+OTHER_NAMESPACES = "other namespaces"
 
 
 @dataclass(frozen=True)
 class CostLine:
-    """What some nodes or pods cost an hour, in the unit of the bill.
-
-    Of nodes ``hour`` is their price, ``requested`` and ``used`` are parts of it. Of pods ``hour`` is what they request.
-    ``used`` and ``idle`` are nan where no use is known; ``hour_with_use`` is the part of ``hour`` whose use is known.
-    ``unpriced`` nodes, or pods on such nodes, count nowhere but in ``count``.
-    """
+    """The hourly cost of some nodes or pods, in the unit of the bill. Amounts that are not known are NaN."""
 
     name: str
+    # Nodes or pods.
     count: int
+    # The price of nodes, or of the requests of pods.
     hour: float
+    # The requested part of it.
     requested: float
+    # The parts of it that are used and not used; NaN if no usage is known.
     used: float
     idle: float
+    # The part of ``hour`` whose usage is known.
     hour_with_use: float
+    # Nodes without a price, or pods on such nodes. Only ``count`` includes them.
     unpriced: int = 0
 
     @property
@@ -46,7 +49,8 @@ class CostLine:
 
     @property
     def has_use(self) -> bool:
-        """Whether any use is known."""
+        """True if any usage is known."""
+        # Only NaN differs from itself.
         return self.idle == self.idle
 
     @property
@@ -55,12 +59,12 @@ class CostLine:
 
     @property
     def idle_share(self) -> float:
-        """Idle in percent of that whose use is known; nan where none is."""
+        """Return the idle part in percent of that with known usage, NaN if none is known."""
         return 100 * self.idle / self.hour_with_use if self.has_use and self.hour_with_use else float("nan")
 
     @property
     def free(self) -> float:
-        """What no pod requests."""
+        """Return the part that no pod requests."""
         return self.hour - self.requested
 
     @property
@@ -70,16 +74,19 @@ class CostLine:
 
 @dataclass(frozen=True)
 class UsageShares:
-    """What is really used: of nodes in shares of allocatable, of workloads a pod in millicores and bytes; or nan."""
+    """The measured usage, NaN if it is not known."""
 
+    # Shares of allocatable, by resource.
     nodes: Mapping[str, Floats]
+    # Per pod of a workload: millicores and bytes, by resource.
     workloads: Mapping[str, Floats]
 
 
 @dataclass(frozen=True)
 class Bill:
-    """``unit`` is a currency, or NODE_HOURS; groups of nodes and of pods by what they are grouped by."""
+    """A bill: the total, and lines by groups of nodes and of pods."""
 
+    # A currency, or NODE_HOURS.
     unit: str
     note: str
     total: CostLine
@@ -99,14 +106,14 @@ class Bill:
 
 
 def hourly_of(table: PriceTable | None, nodes: NodeColumns) -> Floats:
-    """What each node costs an hour; without a table one node-hour."""
+    """Return the hourly price of each node, 1 node-hour without a table."""
     return np.ones(len(nodes.names)) if table is None else Rates.from_table(table, nodes.labels).price_per_node()
 
 
 def compute_bill(
     table: PriceTable | None, hourly: Floats, nodes: NodeColumns, pods: PodColumns, uses: UsageShares
 ) -> Bill:
-    """The bill of an hour in which each node costs what ``hourly_of`` says."""
+    """Compute the bill of an hour in which nodes cost ``hourly``, as from ``hourly_of``."""
     weights = table.weights if table else Weights()
     used = {name: uses.workloads[name][pods.workload] for name in (CPU, MEMORY)}
     parts = divide_costs(hourly, pods.node, nodes.allocatable, pods.requests, used, weights)
@@ -124,16 +131,17 @@ def compute_bill(
 
 
 def compute_total(table: PriceTable, hourly: Floats, nodes: NodeColumns, used: Mapping[str, Floats]) -> CostLine:
-    """The total of ``compute_bill``, from nodes alone: what is requested is as their lists have it."""
+    """Compute the total of ``compute_bill`` from nodes alone, with the requests that their rows have."""
     requested = np.zeros(len(hourly))
     for name, share in table.weights.compute_shares().items():
+        # Requests may exceed allocatable on an overcommitted node: then they are the whole.
         whole = np.maximum(nodes.allocatable[name], nodes.requested[name])
         requested += share * np.divide(nodes.requested[name], whole, out=np.zeros(len(whole)), where=whole > 0)
     return _Amounts(hourly, hourly * requested, hourly - _used_of_nodes(hourly, used, table.weights)).sum_all()
 
 
 def _used_of_nodes(hourly: Floats, shares: Mapping[str, Floats], weights: Weights) -> Floats:
-    """The part of each node's price that is really used, nan where that is not known."""
+    """Return the used part of each node's price, NaN if it is not known."""
     used = np.zeros(len(hourly))
     for name, weight in weights.compute_shares().items():
         if weight:
@@ -143,14 +151,14 @@ def _used_of_nodes(hourly: Floats, shares: Mapping[str, Floats], weights: Weight
 
 @dataclass(frozen=True, eq=False)
 class _Amounts:
-    """Amounts an hour of nodes or of pods: f8[nodes] or f8[pods], nan where they are not known."""
+    """Hourly amounts of nodes or of pods: f8[nodes] or f8[pods], NaN if not known."""
 
     hour: Floats
     requested: Floats
     idle: Floats
 
     def sum_by_code(self, names: Sequence[str], codes: Codes) -> list[CostLine]:
-        """A line for each of ``names``, whose members have its position as their code."""
+        """Return a line for each of ``names``, whose members have its position as their code."""
         is_known = ~np.isnan(self.idle)
         columns = (
             np.ones(len(codes)),
@@ -161,11 +169,12 @@ class _Amounts:
             is_known,
             np.isnan(self.hour),
         )
+        # One bincount per column sums all groups in one pass.
         sums = [np.bincount(codes, weights=column, minlength=len(names)).tolist() for column in columns]
         return [_build_line(name, *row) for name, *row in zip(names, *sums, strict=True)]
 
     def sum_by_name(self, names: Sequence[str]) -> list[CostLine]:
-        """A line for each distinct name; ``names`` are those of the nodes."""
+        """Return a line for each distinct name; ``names`` are those of the nodes."""
         code_by_name: dict[str, int] = {}
         codes = np.array([code_by_name.setdefault(name, len(code_by_name)) for name in names], dtype=np.int32)
         return self.sum_by_code(list(code_by_name), codes)
@@ -192,7 +201,7 @@ def _build_line(
 
 
 def merge_hidden_lines(lines: list[CostLine], is_visible: Callable[[CostLine], bool]) -> list[CostLine]:
-    """``lines`` that are ``is_visible``, and one for all others, where there are any."""
+    """Return the ``lines`` that are ``is_visible``, and one line for all others if there are any."""
     visible_lines, hidden_lines = (
         [line for line in lines if is_visible(line)],
         [line for line in lines if not is_visible(line)],
@@ -220,7 +229,7 @@ ORDERS: Mapping[str, Callable[[CostLine], float | str]] = {
 
 
 def sort_lines(lines: list[CostLine], ordering: str) -> list[CostLine]:
-    """``lines`` sorted by one of ORDERS, descending after a "-"; other texts: the dearest first. Unknown ones last."""
+    """Return ``lines`` by one of ORDERS, descending after a "-", else the dearest first. Unknown values come last."""
     key = ORDERS.get(ordering.lstrip("-"))
     if key is None:
         key, ordering = ORDERS["hour"], "-hour"

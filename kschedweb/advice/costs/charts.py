@@ -14,11 +14,12 @@ if TYPE_CHECKING:
 
     from kschedweb.advice.costs.billing import CostLine
 
+# Bars of the chart; more cannot be read.
 MOST_BARS = 15
 
 
 def build_cost_chart(lines: Sequence[CostLine], unit: str, *, of_nodes: bool) -> Chart | None:
-    """The first lines of the table's order: what is used, what is idle, and the rest, whose use is not known."""
+    """Chart the first lines in the table's order: used, idle, and the rest, whose usage is not known."""
     priced_lines = [line for line in lines if line.has_price][:MOST_BARS]
     if not priced_lines:
         return None

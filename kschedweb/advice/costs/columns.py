@@ -1,4 +1,4 @@
-"""A snapshot's nodes and the pods on them as columns, for what they cost; a snapshot never changes, so it is kept."""
+"""A snapshot's nodes and the pods on them as columns, for their costs. Cached, since a snapshot never changes."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from kschedweb.clusters.models import Snapshot
 
 ENDED = ("Succeeded", "Failed")
-# What pools of nodes are called in labels; the first that a node has names its pool.
+# Labels that name the pool of a node; the first that a node has counts.
 POOLS = (
     "karpenter.sh/nodepool",
     "eks.amazonaws.com/nodegroup",
@@ -32,22 +32,23 @@ POOLS = (
 
 @dataclass(frozen=True)
 class NodeColumns:
-    """CPU in millicores, memory in bytes; ``requested`` as the lists of nodes have it."""
+    """The nodes of a snapshot. CPU is in millicores, memory in bytes."""
 
     names: list[str]
     labels: list[Labels]
     types: list[str]
     allocatable: Mapping[str, Floats]
+    # By the rows of nodes.
     requested: Mapping[str, Floats]
 
     @cached_property
     def pools(self) -> list[str]:
-        """The pool of each node, "" where no label says it."""
+        """Return the pool of each node, "" if no label names it."""
         return [next((node_labels[key] for key in POOLS if key in node_labels), "") for node_labels in self.labels]
 
     @property
     def kinds(self) -> list[str]:
-        """Instance type and capacity type of each node, such as "m6i.large, spot"."""
+        """Return instance type and capacity type of each node, such as "m6i.large, spot"."""
         both = (
             (kind, node_labels.get(CAPACITY_TYPE, ""))
             for kind, node_labels in zip(self.types, self.labels, strict=True)
@@ -57,9 +58,11 @@ class NodeColumns:
 
 @dataclass(frozen=True)
 class PodColumns:
-    """The pods on nodes that have not ended: ``node`` is a position, ``workload`` and ``namespace`` are codes."""
+    """The pods on nodes that have not ended."""
 
+    # Position of the node.
     node: Codes
+    # Distinct names, and for each pod the position of its own among them; the same for workloads.
     namespaces: list[str]
     namespace: Codes
     workloads: list[str]
@@ -72,20 +75,21 @@ _pods: LRU[PodColumns] = LRU(4)
 
 
 def nodes_of(snapshot: Snapshot) -> NodeColumns:
-    """The nodes of ``snapshot`` by name."""
+    """Return the nodes of ``snapshot`` by name."""
     return _nodes.get(snapshot.pk, lambda: _read_nodes(snapshot))
 
 
 def pods_of(snapshot: Snapshot) -> PodColumns:
-    """The pods of ``snapshot`` on its nodes."""
-    with unrestricted():  # What is kept is for all who look; a bill names no more than each of them sees.
+    """Return the pods of ``snapshot`` on its nodes."""
+    # The cached columns serve all users; a bill merges the lines that a user may not view.
+    with unrestricted():
         return _pods.get(snapshot.pk, lambda: _read_pods(snapshot, nodes_of(snapshot)))
 
 
 def _read_nodes(snapshot: Snapshot) -> NodeColumns:
     columns = ("cpu_allocatable", "memory_allocatable", "cpu_requested", "memory_requested")
     rows = list(node_rows(snapshot).values_list("name", "labels", "instance_type", *columns))
-    # Snapshots of before labels were kept say the instance type alone.
+    # Snapshots from before labels were stored have only the instance type.
     labels = [{INSTANCE_TYPE: kind} if row_labels is None else row_labels for _, row_labels, kind, *_ in rows]
     amounts = np.array([row[3:] for row in rows], dtype=np.float64).reshape(len(rows), 4).T
     return NodeColumns(
@@ -116,7 +120,7 @@ def _read_pods(snapshot: Snapshot, nodes: NodeColumns) -> PodColumns:
 
 
 def _encode_names(values: Sequence[str]) -> tuple[list[str], Codes]:
-    """The distinct values in order of appearance, and the position of each among them."""
+    """Return the distinct values in order of appearance, and the position of each value among them."""
     code_by_name: dict[str, int] = {}
     codes = [code_by_name.setdefault(value, len(code_by_name)) for value in values]
     return list(code_by_name), np.array(codes, dtype=np.int32)

@@ -1,4 +1,4 @@
-"""The editor of a price table: its YAML, and its rows as a form; both are the same document."""
+"""The editor of a price table: its YAML, and its rows as a form; both edit the same document."""
 
 from __future__ import annotations
 
@@ -40,12 +40,12 @@ LABELS = {
 
 
 def json_schema() -> dict[str, Any]:
-    """The JSON Schema of a price table, for completion in the editor."""
+    """Return the JSON Schema of a price table, for completion in the editor."""
     return {"$schema": DIALECT, "title": KIND, **Schemas().struct_schema(DOCUMENT)}
 
 
 def _form_schema() -> dict[str, Any]:
-    """The schema of the form, in which the labels of a row are one text."""
+    """Return the schema of the form, in which the labels of a row are one text."""
     schema = json_schema()
     for name in LISTS:
         properties = schema["properties"][name]["items"]["properties"]
@@ -59,26 +59,27 @@ SCHEMA = _form_schema()
 
 @dataclass
 class PricesEditor:
-    """The editor; ``base`` is the document from which the form was filled."""
+    """The editor of a price table."""
 
     document: str
+    # The document from which the form was filled.
     base: str
     checked: CheckedPrices
     fields: list[FormField]
 
     @property
     def problems(self) -> list[MarkedProblem]:
-        """The problems in the order of lines."""
+        """Return the problems in the order of lines."""
         return sorted(self.checked.errors, key=lambda problem: (problem.line, problem.column))
 
     @property
     def state(self) -> dict[str, Any]:
-        """The state for the page's script."""
+        """Return the state for the page's script."""
         return build_state(self.document, self.problems, [])
 
 
 def with_row(document: str, instance_type: str, capacity_type: str) -> PricesEditor:
-    """The editor with another row, whose price is still to be said."""
+    """Return the editor with another row, whose price is still to be entered."""
     try:
         data = as_dict(parse_document(document or NEW).data)
     except MarkedDocumentError:
@@ -96,17 +97,18 @@ def _write_form(target: dict[str, Any], shown_data: dict[str, Any], posted: Post
 
 
 def _build_fields(data: dict[str, Any], problems: list[MarkedProblem]) -> list[FormField]:
-    """The fields of the form, with ``problems`` at their cells."""
+    """Return the fields of the form, with ``problems`` at their cells."""
     group = arguments.form_field(SCHEMA, "prices", "", _as_form(data), ABSENT, ())
     place_problems(problems, group.walk())
     for field in group.walk():
         field.label = LABELS.get(field.label, field.label)
-        field.problems = [replace(problem, plain="") for problem in field.problems]  # they are plain words as they are
+        # The engine's words about prices are plain words already.
+        field.problems = [replace(problem, plain="") for problem in field.problems]
     return group.fields
 
 
 def _as_form(data: dict[str, Any]) -> dict[str, Any]:
-    """``data`` with the labels of rows as text, where text can say them."""
+    """Return ``data`` with the labels of rows as text, if text can express them."""
     return _map_labels(data, _labels_text)
 
 
@@ -131,7 +133,7 @@ def _labels_text(labels: Any) -> Any:
 
 
 def _labels_read(text: Any) -> Any:
-    """``a=1, b=2`` as a mapping; unchanged if it is something else."""
+    """Return ``a=1, b=2`` as a mapping; any other value unchanged."""
     if not isinstance(text, str):
         return text
     pairs = [part.partition("=") for part in text.split(",")]

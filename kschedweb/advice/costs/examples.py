@@ -1,4 +1,4 @@
-"""Example prices for the nodes of a cluster: invented, round, and marked so."""
+"""Example prices for the nodes of a cluster: invented, round, and labelled as such."""
 
 from __future__ import annotations
 
@@ -11,21 +11,24 @@ from kschedweb.engine.pricing.price_table import CAPACITY_TYPE, KIND, VERSION
 
 NOTE = "Invented example prices"
 CURRENCY = "EUR"
-CORE, GIB = 0.04, 0.005  # an hour
-SPOT = 0.4  # of the price on demand
-MAX_KINDS = 200  # kinds of nodes
+# Per hour.
+CORE, GIB = 0.04, 0.005
+# Share of the on-demand price.
+SPOT = 0.4
+# Kinds of nodes in the table.
+MAX_KINDS = 200
 _GIB = float(1 << 30)
 
 
 def build_example_table(nodes: NodeColumns) -> str:
-    """A PriceTable for the kinds of ``nodes``, the dearest first: by cores and memory, with one digit that counts."""
+    """Return a PriceTable for the kinds of ``nodes``, the dearest first, by cores and memory, with one digit."""
     kinds: dict[tuple[str, str], float] = {}
     for place, labels in enumerate(nodes.labels):
         kind = nodes.types[place], labels.get(CAPACITY_TYPE, "")
         price = nodes.allocatable[CPU][place] / 1000.0 * CORE + nodes.allocatable[MEMORY][place] / _GIB * GIB
         if kind[0]:
             kinds.setdefault(kind, price * (SPOT if kind[1] == "spot" else 1.0))
-    # Rows that name a capacity type come first: the others match these nodes as well.
+    # Rows that name a capacity type come first, since rows without one match the same nodes.
     order = sorted(kinds.items(), key=lambda item: (not item[0][1], -item[1], item[0]))
     rows = [_price_row(*kind, price) for kind, price in order[:MAX_KINDS]]
     data = {"apiVersion": VERSION, "kind": KIND, "currency": CURRENCY, "note": NOTE, "prices": rows}
@@ -41,7 +44,7 @@ def _price_row(instance_type: str, capacity_type: str, price: float) -> dict[str
 
 
 def _round_price(price: float) -> float:
-    """``price`` with one digit that counts, at least 0.01."""
+    """Return ``price`` rounded to one significant digit, at least 0.01."""
     price = max(float(price), 0.01)
     rounded = round(price, -floor(log10(price)))
     return int(rounded) if rounded >= 1 else rounded

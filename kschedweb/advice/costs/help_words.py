@@ -1,4 +1,4 @@
-"""What the engine says of the fields of a price table, for the catalogues."""
+"""The engine's words about the fields of a price table, for the message catalogues."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reads what snapshots cost."""
+"""Read what snapshots cost."""
 
 from __future__ import annotations
 
@@ -27,15 +27,16 @@ if TYPE_CHECKING:
     from kschedweb.clusters.models import Snapshot
     from kschedweb.watermarks.usage.selectors import CurrentUse
 
-MAX_NAMED_NODES = 5  # nodes without a price that are named, a kind
+# Nodes without a price that are named, per kind.
+MAX_NAMED_NODES = 5
 
 _prices: LRU[tuple[PriceTable | None, Floats]] = LRU(8)
 
 
 def bill_of(snapshot: Snapshot, table: PriceTable | None, at: float | None = None) -> Bill:
-    """What an hour of ``snapshot`` costs by ``table``, with the use as known at ``at`` (seconds of the epoch; now).
+    """Return the bill of an hour of ``snapshot`` by ``table``, with usage as of ``at`` (seconds of the epoch; now).
 
-    Namespaces that who looks does not see are one line, and so are their workloads.
+    Namespaces that the user may not view are one line, and so are their workloads.
     """
     nodes, pods = nodes_of(snapshot), pods_of(snapshot)
     cluster_bill = billing.compute_bill(
@@ -54,7 +55,7 @@ def bill_of(snapshot: Snapshot, table: PriceTable | None, at: float | None = Non
 
 
 def _hourly_prices(snapshot: Snapshot, table: PriceTable | None) -> Floats:
-    """What each node costs an hour, worked out once: neither a snapshot nor a table that was read ever changes."""
+    """Return the hourly price of each node. It is cached, since neither a snapshot nor a table object changes."""
     cached = _prices.peek(snapshot.pk)
     if cached is None or cached[0] is not table:
         cached = table, billing.hourly_of(table, nodes_of(snapshot))
@@ -73,7 +74,7 @@ def _read_uses(snapshot: Snapshot, nodes: NodeColumns, workloads: list[str], at:
 
 
 def _preferred_figures(table: Table | None, names: list[str]) -> dict[str, Floats]:
-    """The preferred figure of CPU and memory of each of ``names``, nan where there is none."""
+    """Return the preferred figure of CPU and memory of each of ``names``, NaN if there is none."""
     unknown = {name: np.full(len(names), np.nan) for name in (CPU, MEMORY)}
     if table is None:
         return unknown
@@ -88,9 +89,9 @@ def _preferred_figures(table: Table | None, names: list[str]) -> dict[str, Float
 
 
 def summarize_cost(snapshot: Snapshot, use: CurrentUse | None) -> tuple[str, CostLine] | None:
-    """The currency and the total for the overview, ``None`` without a price table; ``use`` is that of the nodes.
+    """Return the currency and the total for the overview, None without a price table; ``use`` is that of the nodes.
 
-    It reads rows of nodes alone, once a snapshot.
+    It reads only rows of nodes, once per snapshot.
     """
     table = table_in(sheet_get(snapshot.cluster))
     if table is None:
@@ -106,16 +107,17 @@ def summarize_cost(snapshot: Snapshot, use: CurrentUse | None) -> tuple[str, Cos
 
 @dataclass(frozen=True)
 class UnpricedNodes:
-    """Nodes of one kind without a price: how many, and the first of them."""
+    """Nodes of one kind without a price."""
 
     type: str
     capacity_type: str
     count: int
+    # The first of them.
     names: list[str]
 
 
 def list_unpriced(snapshot: Snapshot, table: PriceTable | None) -> list[UnpricedNodes]:
-    """The nodes that no entry of ``table`` matches, by instance type; the largest group first."""
+    """Return the nodes that no entry of ``table`` matches, by instance type, the largest group first."""
     nodes = nodes_of(snapshot)
     rates = Rates.from_table(table, nodes.labels)
     groups: dict[tuple[str, str], list[str]] = {}

@@ -1,4 +1,4 @@
-"""The pages of what a cluster costs: its bill, and the editor of its price table."""
+"""The pages about a cluster's costs: its bill, and the editor of its price table."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ OTHER_UNIT = "node-hours"
 @require_safe
 @requires(Action.VIEW, in_part=True)
 def show_costs(request: HttpRequest) -> HttpResponseBase:
-    """What the snapshot costs, by nodes, namespaces or workloads."""
+    """Show the bill of the snapshot, by nodes, namespaces or workloads."""
     scope = cluster_scope_of(request)
     snapshot = scope.snapshot_asked()
     if snapshot is None or scope.cluster is None:
@@ -88,7 +88,7 @@ def _export_row(line: billing.CostLine, unit: str) -> list[object]:
 @require_http_methods(["GET", "HEAD", "POST"])
 @requires(Action.VIEW)
 def edit_prices(request: PageRequest) -> HttpResponseBase:
-    """The price table as form and YAML. Each of its buttons is a POST, so it works without JavaScript."""
+    """Show the price table as form and YAML. Each button is a POST, so the page works without JavaScript."""
     cluster = cluster_scope_of(request).cluster
     if cluster is None:
         return render(request, "dashboard/nothing.html", {"noun": "prices"})
@@ -123,7 +123,7 @@ def _handle_post(request: PageRequest, cluster: Cluster) -> HttpResponse:
 
 
 def _save_prices(request: PageRequest, cluster: Cluster, prices_editor: PricesEditor, expected: int) -> HttpResponse:
-    """Save what is shown; what is refused is shown with the reason, and nothing is lost."""
+    """Save the document. If it is refused, show it with the reason, so that nothing is lost."""
     try:
         saved = services.prices_save(user=request.user, cluster=cluster, text=prices_editor.document, expected=expected)
     except PreconditionFailed as error:
@@ -162,7 +162,7 @@ def _delete_prices(request: PageRequest, cluster: Cluster, expected: int) -> Htt
 @requires(Action.EDIT)
 @page_part
 def prices_preview(request: PageRequest, cluster: str) -> HttpResponse:
-    """Parts of the editor after a change of form or YAML, for htmx."""
+    """Render parts of the editor after a change of form or YAML, for htmx."""
     selected_cluster = cluster_get(cluster)
     prices_editor = editor.FORM.read_posted(request.POST.dict())
     return render(
@@ -183,7 +183,7 @@ def prices_schema(request: HttpRequest) -> HttpResponse:
 @requires(Action.VIEW)
 @page_part
 def prices_download(request: HttpRequest, cluster: str) -> HttpResponse:
-    """The table as it was saved."""
+    """Return the table as it was saved."""
     sheet = sheet_get(cluster_get(cluster))
     if not sheet.text:
         raise Http404(f"Cluster {cluster} has no price table.")

@@ -1,4 +1,4 @@
-"""Amounts in words."""
+"""Costs in words."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ OF_NODES = ("type", "pool")
 
 
 def render_heading(bill: Bill, cluster: str) -> str:
-    """What an hour costs."""
+    """Return what an hour costs, in one sentence."""
     total = bill.total
     parameters = {
         "cluster": cluster,

@@ -1,4 +1,4 @@
-"""What became of a dry run as plain data: for pages, REST, files and the database."""
+"""The result of a dry run as plain data, for pages, REST, files and the database."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ FORMATS = ("json", "csv", "kubectl")
 
 
 def to_json(rounds: Rounds, currency: str) -> Json:
-    """Everything that was found, in JSON."""
+    """Return the whole result as JSON."""
     first = rounds.first
     outcome = first.cycle.outcome
     answer: Json = {
@@ -73,12 +73,12 @@ def _standing_to_json(standing: ClusterBalance) -> Json:
 
 
 def landing_rows(answer: Json) -> list[list[object]]:
-    """A row for each evicted pod, with the columns of HEAD."""
+    """Return a row for each evicted pod, with the columns of HEAD."""
     return [[landing[name] for name in HEAD] for landing in answer["landings"]]
 
 
 def kubectl_lines(answer: Json) -> Iterator[str]:
-    """The evictions as lines of a shell, through the eviction API, which asks budgets again."""
+    """Yield the evictions as lines of a shell script. They use the eviction API, which checks budgets again."""
     yield "#!/bin/sh\n# Evicts what a dry run of the descheduler named. Read it before you run it.\n"
     for landing in answer["landings"]:
         yield kubectl_line(landing["pod"]) + "\n"

@@ -16,13 +16,18 @@ class Question(Inquiry):
     Labels remain when the objects that they name are deleted.
     """
 
-    asked = models.JSONField()  # questions.py reads it
+    # The fields of requests.DryRunRequest.
+    asked = models.JSONField()
     snapshot = models.ForeignKey(Snapshot, null=True, on_delete=models.SET_NULL, related_name="+")
-    about = models.CharField(max_length=300)  # the snapshot in words
+    # The snapshot in words.
+    about = models.CharField(max_length=300)
     revision = models.ForeignKey(Revision, null=True, on_delete=models.SET_NULL, related_name="+")
-    policy = models.CharField(max_length=120)  # the revision of the scheduler's policy in words
-    engine = models.CharField(max_length=20_000, blank=True)  # the version that answered, with all gates
+    # The revision of the scheduler's policy in words.
+    policy = models.CharField(max_length=120)
+    # The version that answered, with all gates.
+    engine = models.CharField(max_length=20_000, blank=True)
     sentence = models.TextField(blank=True)
-    content = models.BinaryField(null=True)  # JSON, compressed
+    # Compressed JSON.
+    content = models.BinaryField(null=True)
 
     objects = Covered("snapshot", visible_to_creator=True)

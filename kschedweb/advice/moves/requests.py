@@ -1,4 +1,4 @@
-"""What is asked about moves, for pages and REST."""
+"""Requests about moves, for pages and REST."""
 
 from __future__ import annotations
 
@@ -17,21 +17,24 @@ if TYPE_CHECKING:
 
 STARTING = "the starting policy, which is not saved"
 MOST_ROUNDS = 20
-LONGEST_EVERY = 24 * 60  # minutes
+# Minutes.
+LONGEST_EVERY = 24 * 60
 
 
 @dataclass(frozen=True)
 class DryRunRequest:
-    """``document`` is a DeschedulerPolicy, ``label`` which one; cycles follow each other after ``every`` seconds."""
+    """A dry run of the descheduler."""
 
+    # A DeschedulerPolicy as text, and its name in words.
     document: str
     label: str
+    # Cycles, and the seconds from one to the next.
     rounds: int = ROUNDS
     every: float = ROUND_INTERVAL
 
 
 def request_for_revision(revision: Revision, rounds: int, interval: float, path: str = "descheduler") -> DryRunRequest:
-    """The question about a saved policy; raises ``Unprocessable`` at ``path`` where it is of another kind."""
+    """Return the request about a saved policy. Raise ``Unprocessable`` at ``path`` for another kind of policy."""
     descheduler_revision = descheduling_only(revision, path)
     return DryRunRequest(
         descheduler_revision.document,
@@ -42,7 +45,7 @@ def request_for_revision(revision: Revision, rounds: int, interval: float, path:
 
 
 def request_for_document(document: str, rounds: int, interval: float) -> DryRunRequest:
-    """The question about a text; raises ApplicationError with each problem at its line."""
+    """Return the request about a text. Raise ApplicationError with each problem at its line."""
     checked = check_descheduler(document)
     if not checked.valid:
         messages = (f"line {problem.line}: {problem.message}" for problem in checked.errors)
@@ -52,5 +55,5 @@ def request_for_document(document: str, rounds: int, interval: float) -> DryRunR
 
 
 def starting_request(rounds: int = ROUNDS, interval: float = ROUND_INTERVAL) -> DryRunRequest:
-    """The question about the policy with which people begin."""
+    """Return the request about the policy with which people begin."""
     return DryRunRequest(DESCHEDULER.defaults, STARTING, rounds, interval)

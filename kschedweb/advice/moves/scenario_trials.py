@@ -1,4 +1,4 @@
-"""A descheduler in a scenario: the snapshot, through which it goes every so many minutes while time passes."""
+"""A scenario of a snapshot in which a descheduler runs every so many minutes while time passes."""
 
 from __future__ import annotations
 
@@ -19,12 +19,13 @@ if TYPE_CHECKING:
     from kschedweb.playground.runs.models import Run
     from kschedweb.policies.models import Revision
 
-SETTLING = 60.0  # seconds after the last round, in which pods leave and others get their nodes
+# Seconds after the last round, in which pods leave and others get their nodes.
+SETTLING = 60.0
 
 
 @transaction.atomic
 def moves_try(*, user: User, snapshot: Snapshot, revision: Revision, dry_run_request: DryRunRequest) -> Run:
-    """Make a scenario of the snapshot with this descheduler, and run it under ``revision``; raises ApplicationError."""
+    """Make a scenario of the snapshot with this descheduler, and run it under ``revision``. Raise ApplicationError."""
     parts = {
         "descheduler": {
             "name": dry_run_request.label,

@@ -1,4 +1,4 @@
-"""Reads dry runs that jobs answer."""
+"""Read dry runs that jobs answer."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ if TYPE_CHECKING:
 
 
 def question_get(question_id: UUID | str) -> Question:
-    """One question; raises ``Http404`` if there is none."""
+    """Return one question. Raise ``Http404`` if there is none."""
     return inquiries.question_seen(Question, question_id)
 
 
 def answer_of(question: Question) -> dict[str, Any] | None:
-    """The answer; ``None`` if there is none yet."""
+    """Return the answer, None if there is none yet."""
     return None if question.content is None else inquiries.unpack_answer(question.content)
 
 
 def find_unanswered(user: User) -> Question | None:
-    """The question of ``user`` whose job is running or queued."""
+    """Return the question of ``user`` whose job is running or queued."""
     return inquiries.list_unanswered(Question, user).first()

@@ -1,4 +1,4 @@
-"""Answers dry runs: quick ones at once, others by a job. A person can ask one at a time."""
+"""Answer dry runs: quick ones at once, others by a job. A person can ask only one at a time."""
 
 from __future__ import annotations
 
@@ -43,12 +43,13 @@ if TYPE_CHECKING:
     from kschedweb.policies.models import Revision
 
 Json = dict[str, Any]
+# Only one request of a process computes at a time; the others go to a job.
 _turn = Lock()
 _answers: LRU[Json] = LRU(16)
 
 
 def answer_at_once(*, user: User, snapshot: Snapshot, revision: Revision, dry_run_request: DryRunRequest) -> Json:
-    """The answer, if it can be found quickly; raises NotNow if a job is needed.
+    """Return a quick answer. Raise DeadlineExceeded if a job is needed.
 
     Raises Conflict while another question of ``user`` is being answered, and ApplicationError for an invalid one.
     """
@@ -69,7 +70,7 @@ def answer_at_once(*, user: User, snapshot: Snapshot, revision: Revision, dry_ru
 
 @transaction.atomic
 def question_ask(*, user: User, snapshot: Snapshot, revision: Revision, dry_run_request: DryRunRequest) -> Question:
-    """Start a job that answers; raises Conflict while another question of ``user`` is being answered."""
+    """Start a job that answers. Raise Conflict while another question of ``user`` is being answered."""
     question = Question(
         asked=asdict(dry_run_request),
         snapshot=snapshot,
@@ -85,7 +86,7 @@ def question_ask(*, user: User, snapshot: Snapshot, revision: Revision, dry_run_
 
 
 def question_answer(*, question: Question, step: Step) -> Json:
-    """Find and store the answer, unless there is one already; ``step`` gets the progress."""
+    """Find and store the answer unless it is there already; ``step`` gets the progress."""
     if question.content is None:
         snapshot, revision = question.snapshot, question.revision
         if snapshot is None or revision is None:
@@ -99,7 +100,7 @@ def question_answer(*, question: Question, step: Step) -> Json:
 
 
 def clear_cache() -> None:
-    """Clear the cache; for tests, which use primary keys again."""
+    """Clear the cache, for tests, in which primary keys repeat."""
     _answers.clear()
 
 
@@ -107,6 +108,7 @@ def _compute_dry_run(snapshot: Snapshot, rules: Any, dry_run_request: DryRunRequ
     objects = snapshot_objects(snapshot)
     engine = figures_in_force.apply_figures(rules.release.build_snapshot(objects), snapshot)
     table = table_of(snapshot.cluster)
+    # The computation takes long and needs no database: the connection is free for others.
     connection_released()
     described, _ = DescribedCluster.from_objects(objects, bound_pods(engine))
     landing_cluster = DescheduledCluster(described, engine, rules, table, step)

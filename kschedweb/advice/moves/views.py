@@ -1,4 +1,4 @@
-"""The page Moves: a dry run of the descheduler as an answer, a table, and files."""
+"""The page Moves: a dry run of the descheduler in a sentence, a table, and files."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ Json = dict[str, Any]
 @require_http_methods(["GET", "HEAD", "POST"])
 @requires(Action.VIEW)
 def show_moves(request: PageRequest) -> HttpResponseBase:
-    """What a cycle would evict: a GET answers quick questions, a POST starts a job for the others."""
+    """Show what a cycle would evict. A GET answers quick questions, a POST starts a job for others."""
     scope = scope_of(request)
     snapshot = scope.snapshot_asked()
     if snapshot is None:
@@ -98,7 +98,7 @@ def try_moves(request: PageRequest) -> HttpResponse:
 @require_POST
 @requires(Action.EDIT)
 def try_answered_moves(request: PageRequest, question_id: UUID) -> HttpResponse:
-    """The same with what a job was asked."""
+    """Do the same with the request that a job answered."""
     question = selectors.question_get(question_id)
     if question.snapshot is None or question.revision is None:
         raise Conflict("The snapshot or the policy was deleted in the meantime.")
@@ -117,7 +117,7 @@ def _start_run(
 
 
 def _find_answer(arguments: Json) -> Json | None:
-    """The answer; ``None`` if a job is needed."""
+    """Return the answer, None if a job is needed."""
     try:
         return services.answer_at_once(**arguments)
     except DeadlineExceeded:
@@ -127,7 +127,7 @@ def _find_answer(arguments: Json) -> Json | None:
 def _redirect_to_answer(
     request: PageRequest, form: MovesForm, query: str, answer: Json | None, arguments: Json
 ) -> HttpResponse:
-    """The address of the answer: the page's own, or that of a question which a job answers."""
+    """Redirect to the answer: on this page, or on the page of a question that a job answers."""
     if answer is None:
         return redirect("descheduling-answer", services.question_ask(**arguments).pk)
     parameters = {name: form.data[name] for name in form.fields if form.data.get(name)}
@@ -137,7 +137,7 @@ def _redirect_to_answer(
 @require_safe
 @requires(Action.VIEW)
 def show_answer(request: PageRequest, question_id: UUID) -> HttpResponseBase:
-    """The answer of a job, or its progress."""
+    """Show the answer of a job, or its progress."""
     question = selectors.question_get(question_id)
     request_fields = question.asked
     context: Json = {"question": question, "descheduler": request_fields["label"], "policy": question.policy}
@@ -155,7 +155,7 @@ def show_answer(request: PageRequest, question_id: UUID) -> HttpResponseBase:
 
 
 def _render_answer(request: PageRequest, answer: Json | None, name: str, context: Json) -> HttpResponseBase:
-    """The page with its answer, or the answer as a file (?format=); only the form if there is no answer."""
+    """Render the page with its answer, or the answer as a file (?format=); only the form if there is no answer."""
     if answer is None:
         return render(request, PAGE, context)
     file = request.GET.get("format", "")

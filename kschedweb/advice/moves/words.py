@@ -12,27 +12,29 @@ from kschedweb.web import messages
 from kschedweb.web.counting import format_count
 
 Json = dict[str, Any]
-DAY = 24.0  # hours
+# Hours.
+DAY = 24.0
 
 
 class MeasureGain(NamedTuple):
-    """A value before and after. ``sentence`` is the definition of a measure, "" for what is none."""
+    """A value before and after the moves."""
 
     label: str
     unit: str
     before: float
     after: float
+    # The definition of a measure, "" for other values.
     sentence: str = ""
 
     @classmethod
     def from_measure(cls, measure: str, unit: str, before: float, after: float) -> MeasureGain:
-        """Return that of a measure, which is one of a cluster at one moment."""
+        """Return the gain of a measure, which describes a cluster at one moment."""
         spec = get_spec(measure)
         return cls(messages.translate_words(spec.label), unit, before, after, messages.translate_words(spec.sentence))
 
 
 def render_sentence(answer: Json) -> str:
-    """What the cycle would do, and where its pods would be."""
+    """Return what the cycle would do, and where its pods would be, in one sentence."""
     if answer["skipped"]:
         return str(answer["skipped"])  # the descheduler's own words
     if not answer["evicted"]:
@@ -56,15 +58,15 @@ def render_sentence(answer: Json) -> str:
 
 
 def render_english(answer: Json) -> str:
-    """The sentence for every reader, and for REST."""
+    """Return the sentence in English, for REST and for the stored answer."""
     with translation.override("en"):
         return render_sentence(answer)
 
 
 def list_gains(answer: Json, *, cost: bool = True) -> list[MeasureGain]:
-    """Of skew, nodes and, unless ``cost`` is false, what these cost: node-hours where there is no price.
+    """Return the gains in skew, nodes and, unless ``cost`` is False, cost: in node-hours without prices.
 
-    Less is better.
+    Lower is better.
     """
     before, after = answer["before"], answer["after"]
     points, nodes = messages.translate_unit("points"), gettext("nodes")
@@ -89,7 +91,7 @@ def list_gains(answer: Json, *, cost: bool = True) -> list[MeasureGain]:
 
 
 def by_plugin(answer: Json) -> list[Json]:
-    """For each plugin: evictions, nodes, and what becomes of its pods."""
+    """Return for each plugin its evictions, nodes, and what becomes of its pods."""
     grouped: dict[str, Json] = {}
     for landing in answer["landings"]:
         group = grouped.setdefault(

@@ -1,4 +1,4 @@
-"""A plan as plain data, for pages, REST, files and the database; and how it is worked out."""
+"""A plan as plain data, for pages, REST, files and the database, and its computation."""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ LOOKING = "Looking for moves"
 def work_out(
     snapshot: Snapshot, rules: Configuration, document: Json, table: PriceTable | None, step: Step, seconds: float
 ) -> Json:
-    """The plan, with how the cluster stands before and after it; the search ends after ``seconds``.
+    """Compute the plan, with the balance of the cluster before and after it; the search ends after ``seconds``.
 
-    Raises ApplicationError at the objective where this cannot be planned.
+    Raises ApplicationError at the field of the objective if it cannot be planned for.
     """
     objective = objectives.read_objective(document, table)
     attempts = 0
@@ -60,7 +60,7 @@ def work_out(
 
 
 def plan_to_json(snapshot: Snapshot, plan_result: MovePlan, table: PriceTable | None) -> Json:
-    """Everything that is shown of a plan."""
+    """Return everything that is shown of a plan."""
     before, after = _measure_standings(snapshot, plan_result, table)
     freed = frozenset(plan_result.cordons) - frozenset(plan_result.uncordons)
     rates = Rates.from_table(table, [node.labels for node in snapshot.nodes])
@@ -91,7 +91,7 @@ def _measure_standings(snapshot: Snapshot, plan_result: MovePlan, table: PriceTa
 
 
 def _count_staying(snapshot: Snapshot, rates: Rates, freed: frozenset[str]) -> Json:
-    """How many nodes are there without those that are ``freed``, and what these cost an hour."""
+    """Return the number of nodes without the ``freed`` ones, and their hourly cost."""
     stays = np.array([name not in freed for name in snapshot.names], dtype=np.bool_)
     cost = rates.cost_per_hour(stays)
     return {"nodes": int(stays.sum()), "cost": cost.amount, "unpriced": cost.unpriced}
@@ -111,7 +111,7 @@ def _standing_to_json(cluster_standing: ClusterBalance) -> Json:
 
 
 def move_rows(answer: Json) -> Iterator[Json]:
-    """A row for each move, with its wave."""
+    """Yield a row for each move, with its wave."""
     for number, wave in enumerate(answer["waves"], start=1):
         for move in wave:
             yield {"wave": number, "budget": "", **move}
@@ -122,6 +122,6 @@ def move_cells(answer: Json) -> list[list[object]]:
 
 
 def render_script(answer: Json) -> str:
-    """The plan as lines of a shell."""
+    """Return the plan as lines of a shell script."""
     head = "#!/bin/sh\n# Evicts what a plan of moves named, wave by wave. Read it before you run it.\n"
     return head + "".join(f"{line}\n" for line in answer["kubectl"])

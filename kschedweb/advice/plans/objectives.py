@@ -1,4 +1,4 @@
-"""Objectives as documents: read once, refused with each problem at its field."""
+"""Read objectives from documents, and refuse them with each problem at its field."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ NO_PRICES = "The cluster has no price table: set prices, or ask for nodes. Nodes
 
 
 def read_objective(document: Any, table: PriceTable | None) -> PlanRequest:
-    """What is wanted; raises ApplicationError with each problem at its field."""
+    """Return the objective. Raise ApplicationError with each problem at its field."""
     problems: list[DocumentProblem] = []
     objective = DOCUMENT.read(document, PATH, problems)
     if problems:
@@ -34,7 +34,7 @@ def read_objective(document: Any, table: PriceTable | None) -> PlanRequest:
 
 
 def describe_objective(document: Json) -> str:
-    """The objective in a few words."""
+    """Return the objective in a few words."""
     if criteria := document.get("skew"):
         parameters = {"resource": criteria.get("resource", "cpu"), "most": f"{criteria['atMost']:g}"}
         return gettext("a skew of %(resource)s of at most %(most)s points") % parameters

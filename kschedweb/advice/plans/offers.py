@@ -1,4 +1,4 @@
-"""Works out which nodes could go, once somebody looks at the overview of a snapshot; never in a request."""
+"""Find out which nodes could go, in a job, once somebody has viewed the overview of a snapshot."""
 
 from __future__ import annotations
 
@@ -21,12 +21,13 @@ if TYPE_CHECKING:
     from kschedweb.jobs.models import Job
 
 KIND = "plans.offer"
-SECONDS = 20.0  # that such a job looks for moves
+# Seconds for which such a job looks for moves.
+SECONDS = 20.0
 
 
 @transaction.atomic
 def offer_later(*, snapshot: Snapshot) -> Job | None:
-    """Start a job under the default policy, unless there is none, or one for this cluster is still to be done."""
+    """Start a job under the default policy, unless there is none, or a job for this cluster is still to be done."""
     revision = default_revision()
     if revision is None or not snapshot.counts.get("Node") or _is_offer_pending(snapshot):
         return None
@@ -44,7 +45,7 @@ def _is_offer_pending(snapshot: Snapshot) -> bool:
 
 
 def _choose_objective(snapshot: Snapshot) -> dict[str, Any]:
-    """The cost of a day where any node has a price, else as many nodes as can be."""
+    """Return the cost of a day as objective if any node has a price, else as many freed nodes as possible."""
     table = table_of(snapshot.cluster)
     rows = node_rows(snapshot).values_list("labels", flat=True)
     labels = [node_labels or {} for node_labels in rows] if table is not None else []

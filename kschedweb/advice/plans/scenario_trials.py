@@ -1,4 +1,4 @@
-"""A plan as a scenario: the snapshot, with the plan's evictions in their waves, so that a run shows where pods land."""
+"""A plan as a scenario: the snapshot with the plan's evictions in waves, so that a run shows where pods land."""
 
 from __future__ import annotations
 
@@ -21,16 +21,17 @@ if TYPE_CHECKING:
     from kschedweb.playground.scenarios.models import Scenario
 
 Json = dict[str, Any]
-FIRST_WAVE_AT, WAVE_PAUSE = 10.0, 120.0  # seconds: the first wave; from the end of one wave to the next
-EVICTION_INTERVAL = 0.01  # seconds from one eviction to the next: the pod in its place has its node by then
+# Seconds: until the first wave, and from the end of one wave to the next.
+FIRST_WAVE_AT, WAVE_PAUSE = 10.0, 120.0
+# Seconds from one eviction to the next, so that the replacement of one pod has its node before the next leaves.
+EVICTION_INTERVAL = 0.01
 
 
 @transaction.atomic
 def plan_try(*, question: Question, user: User) -> Run:
     """Make a scenario of the plan and run it under the plan's policy.
 
-    Raises Conflict where there is no plan yet, or no move in it, and Unprocessable where its snapshot
-    or policy is gone.
+    Raises Conflict if there is no plan yet, or no move in it, and Unprocessable if its snapshot or policy is gone.
     """
     answer = answer_of(question)
     if answer is None or not answer["waves"]:
@@ -54,7 +55,7 @@ def _create_scenario(question: Question, answer: Json, user: User) -> Scenario:
 
 
 def build_changes(answer: Json) -> list[Json]:
-    """Nodes are cordoned, then pods are evicted wave by wave, each long enough after the last one."""
+    """Return the changes: nodes are cordoned, then pods are evicted wave by wave, with a pause after each wave."""
     listed: list[Json] = [{"cordonNodes": {"nodes": answer["cordons"]}}] if answer["cordons"] else []
     at = FIRST_WAVE_AT
     for wave in answer["waves"]:

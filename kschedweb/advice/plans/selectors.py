@@ -1,4 +1,4 @@
-"""Reads plans, what the overview says of them, and how their trials went."""
+"""Read plans, the offer of the overview, and the results of trials."""
 
 from __future__ import annotations
 
@@ -25,24 +25,24 @@ Json = dict[str, Any]
 
 
 def question_get(question_id: UUID | str) -> Question:
-    """One question; raises ``Http404`` if there is none."""
+    """Return one question. Raise ``Http404`` if there is none."""
     return inquiries.question_seen(Question, question_id, "plan")
 
 
 def answer_of(question: Question) -> Json | None:
-    """The plan; ``None`` if there is none yet."""
+    """Return the plan, None if there is none yet."""
     return None if question.content is None else inquiries.unpack_answer(question.content)
 
 
 def find_unanswered(user: User) -> Question | None:
-    """The question of ``user`` whose job is running or queued."""
+    """Return the question of ``user`` whose job is running or queued."""
     return inquiries.list_unanswered(Question, user).first()
 
 
 def offer_of(snapshot: Snapshot) -> Question | None:
-    """What the site asked about ``snapshot`` by itself, by the prices that there are.
+    """Return the question that the site asked about ``snapshot`` by itself, under the present prices.
 
-    Its ``offer`` is ``None`` until, or where, no node could go.
+    Its ``offer`` is None while there is no answer, and if no node could go.
     """
     questions = Question.objects.defer("content").filter(snapshot=snapshot, offers=True).order_by("-created_at")
     return questions.exclude(snapshot__cluster__prices__changed_at__gt=F("created_at")).first()
@@ -50,10 +50,12 @@ def offer_of(snapshot: Snapshot) -> Question | None:
 
 @dataclass(frozen=True)
 class PlanTrialResult:
-    """How the end of a run compares with the plan. ``misplaced``: (pod, planned node, node, "" for none)."""
+    """The end of a run, compared with the plan."""
 
     run: Run
+    # Moves of the plan.
     moves: int = 0
+    # Pod, planned node, and the node where it is ("" for none).
     misplaced: tuple[tuple[str, str, str], ...] = ()
     has_ended: bool = False
 
@@ -63,7 +65,7 @@ class PlanTrialResult:
 
 
 def list_trials(user: User, question: Question, answer: Json) -> list[tuple[Scenario, list[PlanTrialResult]]]:
-    """The scenarios in which the plan is tried, as far as ``user`` may see them, with what their runs came to."""
+    """Return the scenarios in which the plan is tried, as far as ``user`` may view them, with the results of runs."""
     scenario_ids = Trial.objects.filter(question=question).values_list("scenario", flat=True)
     runs = run_list(user).filter(revision__scenario__in=scenario_ids)
     return [
@@ -73,7 +75,7 @@ def list_trials(user: User, question: Question, answer: Json) -> list[tuple[Scen
 
 
 def compare_with_plan(run: Run, answer: Json) -> PlanTrialResult:
-    """Where the pods of a plan are at the end of a run: those that the scheduler put in their places."""
+    """Compare the end of a run with the plan: each evicted pod's replacement should be on the planned node."""
     if run.ended_at is None:
         return PlanTrialResult(run)
     run_outcome = load_outcome(run)

@@ -1,4 +1,4 @@
-"""Answers questions about plans: quick ones at once, others by a job. A person can ask one at a time."""
+"""Answer questions about plans: quick ones at once, others by a job. A person can ask only one at a time."""
 
 from __future__ import annotations
 
@@ -38,15 +38,17 @@ if TYPE_CHECKING:
     from kschedweb.policies.models import Revision
 
 Json = dict[str, Any]
-SECONDS = 45.0  # that a job looks for moves; then the best plan so far is told
+# Seconds for which a job looks for moves; then the best plan so far is the answer.
+SECONDS = 45.0
 KIND = "plans.answer"
+# Only one request of a process computes at a time; the others go to a job.
 _turn = Lock()
 
 
 def question_ask(*, user: User, snapshot: Snapshot, revision: Revision, objective: Json) -> Question:
-    """The question with its plan, if that is found quickly; else a job works it out.
+    """Return the question with its plan if that is found quickly; else a job computes it.
 
-    Raises Conflict while another question of ``user`` is worked on, and ApplicationError at each field that is wrong.
+    Raises Conflict while another question of ``user`` is being answered, and ApplicationError at each invalid field.
     """
     objectives.read_objective(objective, table_of(snapshot.cluster))
     refuse_second(Question, user, "plans")
@@ -76,7 +78,7 @@ def _by_job(user: User, snapshot: Snapshot, revision: Revision, objective: Json)
 
 
 def question_new(user: User | None, snapshot: Snapshot, revision: Revision, objective: Json) -> Question:
-    """A question that is not saved yet."""
+    """Return a question that is not saved yet."""
     return Question(
         asked=objective,
         snapshot=snapshot,
@@ -88,7 +90,7 @@ def question_new(user: User | None, snapshot: Snapshot, revision: Revision, obje
 
 
 def question_answer(*, question: Question, step: Step, seconds: float = SECONDS) -> Json:
-    """Find and store the plan, unless there is one already; ``step`` gets the progress."""
+    """Find and store the plan unless it is there already; ``step`` gets the progress."""
     if question.content is None:
         snapshot, revision = question.snapshot, question.revision
         if snapshot is None or revision is None:
@@ -100,13 +102,13 @@ def question_answer(*, question: Question, step: Step, seconds: float = SECONDS)
 
 
 def _answer_fields(answer: Json, engine: str, *, offers: bool) -> Json:
-    """The fields of a question that an answer fills."""
+    """Return the fields of a question that an answer fills."""
     offer = offer_in(answer) if offers else None
     return {"sentence": answer["answer"], "engine": engine, "content": pack_answer(answer), "offer": offer}
 
 
 def offer_in(answer: Json) -> Json | None:
-    """What the overview says: how many nodes could go, and what that saves a day, as the plan's page has it."""
+    """Return the offer for the overview: how many nodes could go, and the daily saving, as on the plan's page."""
     if not answer["freed"]:
         return None
     priced = answer["objective"] == "money"

@@ -12,13 +12,13 @@ from kschedweb.jobs.tasks import Progress, job_task
 
 @job_task(name=services.KIND, restartable=True)
 def answer(progress: Progress, *, question: str) -> dict[str, Any]:
-    """Work out the plan of this id, unless there is one already."""
+    """Compute the plan of this question, unless there is one already."""
     return services.question_answer(question=question_of_job(Question, question), step=progress.step)
 
 
 @job_task(name=offers.KIND, restartable=True)
 def offer(progress: Progress, *, question: str) -> dict[str, Any]:
-    """Work out which nodes could go, for the overview."""
+    """Find out which nodes could go, for the overview."""
     return services.question_answer(
         question=question_of_job(Question, question), step=progress.step, seconds=offers.SECONDS
     )

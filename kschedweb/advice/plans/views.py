@@ -1,4 +1,4 @@
-"""The page Plan moves: an objective, and the plan for it, read, exported and tried in a scenario."""
+"""The page Plan moves: an objective, and its plan to read, to export and to try in a scenario."""
 
 from __future__ import annotations
 
@@ -33,14 +33,15 @@ if TYPE_CHECKING:
     from kschedweb.advice.plans.models import Question
 
 PAGE = "advice/plans/plans.html"
-PAGE_SIZE = 100  # moves
+# Moves.
+PAGE_SIZE = 100
 Json = dict[str, Any]
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
 @requires(Action.VIEW)
 def plan_moves(request: PageRequest) -> HttpResponseBase:
-    """The form; a POST leads to the plan, or to how far it is."""
+    """Show the form. A POST leads to the plan, or to its progress."""
     scope = scope_of(request)
     snapshot = scope.snapshot_asked()
     if snapshot is None:
@@ -71,7 +72,7 @@ def plan_moves(request: PageRequest) -> HttpResponseBase:
 @require_safe
 @requires(Action.VIEW)
 def show_plan(request: PageRequest, question_id: UUID) -> HttpResponseBase:
-    """A plan, its files (?format=), or how far it is."""
+    """Show a plan, one of its files (?format=), or its progress."""
     question = selectors.question_get(question_id)
     answer = selectors.answer_of(question)
     if answer is None:
@@ -111,7 +112,7 @@ def try_plan(request: PageRequest, question_id: UUID) -> HttpResponse:
 
 
 def _form_url(question: Question) -> str:
-    """The form with what was asked."""
+    """Return the address of the form with this objective."""
     name = {"cluster": question.snapshot.cluster.name} if question.snapshot else {}
     return f"{reverse('plans')}?{urlencode({**name, **initial_of(question.asked)})}"
 

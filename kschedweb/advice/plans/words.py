@@ -16,7 +16,7 @@ Json = dict[str, Any]
 
 
 def render_sentence(answer: Json) -> str:
-    """What the plan does, and how far it gets."""
+    """Return what the plan does, and how far it gets, in one sentence."""
     moves = answer["moves"]
     if not moves and not answer["freed"]:
         return (
@@ -53,7 +53,7 @@ def _describe_change(answer: Json) -> str:
 
 
 def describe_bound(answer: Json) -> str:
-    """What no plan can do better, beside what this one does; "" where nothing has to move."""
+    """Return the bound that no plan can beat, beside what this one reaches; "" if nothing has to move."""
     min_moves, moves, value = answer["bound"]["moves"], answer["moves"], answer["bound"]["value"]
     if not moves and not min_moves:
         return ""
@@ -71,7 +71,7 @@ def describe_bound(answer: Json) -> str:
 
 
 def render_english(answer: Json) -> Json:
-    """Both for every reader, and for REST."""
+    """Return both sentences in English, for REST and for the stored answer."""
     with translation.override("en"):
         return {"answer": render_sentence(answer), "least": describe_bound(answer)}
 
@@ -81,8 +81,9 @@ def _format_number(value: float) -> str:
 
 
 def list_gains(answer: Json) -> list[MeasureGain]:
-    """Of skew, nodes and money. Where nodes go, what is saved is of all that are there, also of empty ones."""
-    goes = bool(answer["freed"]) and "staying" in answer  # it is not in plans of before it was kept
+    """Return the gains in skew, nodes and cost. If nodes go, the saving counts all nodes, empty ones too."""
+    # Plans of older releases have no "staying".
+    goes = bool(answer["freed"]) and "staying" in answer
     listed = gains_of({**answer["standing"], "currency": answer["currency"]}, cost=not goes)
     if not goes:
         return listed
@@ -97,7 +98,7 @@ def list_gains(answer: Json) -> list[MeasureGain]:
 
 
 def compute_savings(answer: Json, *, priced: bool) -> MeasureGain:
-    """What the nodes that stay cost an hour, or where they have no price the node-hours a day that they come to."""
+    """Return the hourly cost of the nodes that stay, or without prices their node-hours a day."""
     before, after = answer["staying"]["before"], answer["staying"]["after"]
     if priced:
         unit = gettext("%(currency)s an hour") % {"currency": answer["currency"]}

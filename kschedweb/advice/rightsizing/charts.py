@@ -1,4 +1,4 @@
-"""The figures of a container: what it used over time, and how often it used how much."""
+"""The figures of a container: its usage over time, and a histogram of it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ NAMES = {"cpu": ("CPU", "cores"), "memory": ("memory", "GiB")}
 
 
 def over_time(resource: str, times: Floats, values: Floats, amount: SizeAmount) -> Chart | None:
-    """What the busiest pod used, with what is requested and recommended."""
+    """Chart the usage of the busiest pod, with the requested and the recommended amount."""
     places = np.flatnonzero(~np.isnan(values))
     if len(places) < 2:
         return None
@@ -47,8 +47,9 @@ def over_time(resource: str, times: Floats, values: Floats, amount: SizeAmount) 
 
 
 def build_histogram(resource: str, used: Histograms, row: int) -> Chart | None:
-    """Which share of the weight of samples lies in which bucket."""
+    """Chart which share of the samples' weight lies in which bucket."""
     weights = used.weights[row]
+    # Buckets with next to no weight would only stretch the axis.
     places = np.flatnonzero(weights > weights.sum() * 1e-4)
     if not len(places):
         return None

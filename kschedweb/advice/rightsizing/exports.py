@@ -17,18 +17,19 @@ KUBECTL, PATCHES, AUTOSCALERS = "kubectl", "patches", "vpa"
 FORMS = (KUBECTL, PATCHES, AUTOSCALERS)
 MODES = ("Off", "Initial")
 API = {"Deployment": "apps/v1", "StatefulSet": "apps/v1", "DaemonSet": "apps/v1", "CloneSet": "apps.kruise.io/v1alpha1"}
-PATCHED = ("Deployment", "StatefulSet", "DaemonSet")  # others know no strategic merge
+# Other kinds do not support strategic merge patches.
+PATCHED = ("Deployment", "StatefulSet", "DaemonSet")
 
 
 def by_workload(listed: Iterable[ContainerSize]) -> Iterator[tuple[str, list[ContainerSize]]]:
-    """The containers whose requests change, by workload, "namespace/Kind/name"."""
+    """Yield the containers whose requests change, by workload, "namespace/Kind/name"."""
     changed = sorted((size for size in listed if size.changes), key=lambda size: size.name)
     for workload, group in groupby(changed, key=lambda size: size.workload):
         yield workload, list(group)
 
 
 def text_of(listed: Iterable[ContainerSize], form: str, mode: str) -> str:
-    """The file ``form`` of the containers whose requests change; "" where there is none."""
+    """Return the file ``form`` for the containers whose requests change, "" if there is none."""
     groups = list(by_workload(listed))
     if form == AUTOSCALERS:
         return "---\n".join(as_yaml(build_autoscaler(workload, group, mode)) for workload, group in groups)
@@ -41,14 +42,14 @@ def text_of(listed: Iterable[ContainerSize], form: str, mode: str) -> str:
 
 
 def kubectl_line(workload: str, patch: Json) -> str:
-    """A call of kubectl that applies ``patch``; names and amounts have no character that a shell would read."""
+    """Return a kubectl command that applies ``patch``. Names and amounts have no character special to a shell."""
     namespace, kind, name = workload.split("/")
     spec = json.dumps({"spec": patch["spec"]}, separators=(",", ":"))
     return f"kubectl --namespace={namespace} patch {kind.lower()} {name} --type=strategic --patch='{spec}'"
 
 
 def build_patch(workload: str, group: Iterable[ContainerSize]) -> Json:
-    """A strategic merge patch with the names of what it patches."""
+    """Return a strategic merge patch that names its object."""
     namespace, kind, name = workload.split("/")
     lists: dict[str, list[Json]] = {}
     for size in group:
@@ -63,7 +64,7 @@ def build_patch(workload: str, group: Iterable[ContainerSize]) -> Json:
 
 
 def build_resources(size: ContainerSize) -> Json:
-    """Requests, and the limits that there are."""
+    """Return the requests, and the limits that exist."""
     both = (("cpu", size.cpu), ("memory", size.memory))
     requirements: Json = {"requests": {resource: format_quantity(resource, amount.target) for resource, amount in both}}
     limits = {resource: format_quantity(resource, amount.new_limit) for resource, amount in both if amount.limit}
@@ -71,12 +72,12 @@ def build_resources(size: ContainerSize) -> Json:
 
 
 def format_quantity(resource: str, amount: int) -> str:
-    """Millicores of CPU, bytes of memory."""
+    """Return millicores of CPU or bytes of memory as a quantity."""
     return f"{amount}m" if resource == "cpu" else str(amount)
 
 
 def build_autoscaler(workload: str, group: Iterable[ContainerSize], mode: str) -> Json:
-    """A VerticalPodAutoscaler that watches over the containers of ``group`` and leaves others alone."""
+    """Return a VerticalPodAutoscaler for the containers of ``group``, which leaves other containers alone."""
     namespace, kind, name = workload.split("/")
     policies: list[Json] = [
         {

@@ -1,4 +1,4 @@
-"""What other requests and limits would have done to containers in the recorded past."""
+"""Estimate what other requests and limits would have done to containers in the recorded past."""
 
 from __future__ import annotations
 
@@ -13,16 +13,19 @@ if TYPE_CHECKING:
 
 
 class SizePast(NamedTuple):
-    """Of one container: hours in which its busiest pod used more than what it would request or be limited to.
+    """The past of one container under its recommended size.
 
-    Above the new request CPU is had only where the node has some left; above the new limit it is throttled. Memory
-    above the new limit is a kill: ``kills`` counts how often use went above it.
+    Above the new request, CPU is available only if the node has some left; above the new limit it is throttled. Memory
+    above the new limit means a kill.
     """
 
     size: ContainerSize
+    # Hours in which the busiest pod used more CPU than the new request, and than the new limit.
     above_request: float
     throttled: float
+    # Hours in which it used more memory than the new request.
     memory_above_request: float
+    # How often its memory rose above the new limit.
     kills: int
 
     @property
@@ -33,7 +36,7 @@ class SizePast(NamedTuple):
 def estimate_past(
     listed: Sequence[ContainerSize], cpu: tuple[Floats, Floats, int], memory: tuple[Floats, Floats, int]
 ) -> list[SizePast]:
-    """One entry for each of ``listed``; ``cpu`` (cores) and ``memory`` (bytes) are times, [times, listed], seconds."""
+    """Return an entry per container; ``cpu`` (cores) and ``memory`` (bytes) are times, [times, listed], step."""
     (_, cores, step), (_, memory_use, memory_step) = cpu, memory
     requests, limits = _scale_bounds(
         [size.cpu.target for size in listed], [size.cpu.new_limit for size in listed], 1000.0
@@ -61,17 +64,18 @@ def estimate_past(
 
 def _scale_bounds(requests: list[int], limits: list[int], unit: float) -> tuple[Floats, Floats]:
     upper = np.array(limits, dtype=np.float64)
+    # No limit is an infinite one.
     return np.array(requests, dtype=np.float64) / unit, np.where(upper > 0, upper, np.inf) / unit
 
 
 def hours_above(values: Floats, bound: Floats, step: int) -> Floats:
-    """For how many hours ``values`` [times, n], each for ``step`` seconds, are above ``bound`` [n]."""
+    """Return the hours in which ``values`` [times, n], each for ``step`` seconds, are above ``bound`` [n]."""
     hours: Floats = (values > bound).sum(axis=0) * (step / 3600)
     return hours
 
 
 def count_rises(values: Floats, bound: Floats) -> Floats:
-    """How often ``values`` went above ``bound``: a sample above it after one that was not; unknown ones are not."""
+    """Count how often ``values`` rose above ``bound``: a sample above it after one that was not, or was unknown."""
     above = values > bound
     before = np.vstack([np.zeros((1, above.shape[1]), bool), above[:-1]]) if len(above) else above
     counts: Floats = (above & ~before).sum(axis=0)

@@ -1,4 +1,4 @@
-"""A scenario in which workloads request what is recommended, with an autoscaler that lets emptied nodes go."""
+"""A scenario in which workloads request the recommended sizes, with an autoscaler that removes emptied nodes."""
 
 from __future__ import annotations
 
@@ -36,9 +36,9 @@ DESCRIPTION = (
 
 
 def scenario_make(*, user: User, snapshot: Snapshot, listed: Sequence[ContainerSize]) -> ScenarioRevision:
-    """The scenario of ``snapshot`` in which ``listed`` request what is recommended.
+    """Make the scenario of ``snapshot`` in which ``listed`` request the recommended sizes.
 
-    Raises ``ApplicationError`` where nothing changes, or too much for one scenario.
+    Raises ``ApplicationError`` if nothing changes, or too much for one scenario.
     """
     groups = [(workload, group) for workload, group in by_workload(listed) if workload.split("/")[1] in CONTROLLERS]
     if not groups:
@@ -74,7 +74,7 @@ def _request_quantities(group: Sequence[ContainerSize]) -> Json:
 
 
 def _build_autoscaler(snapshot: Snapshot) -> Json:
-    """A node group for each instance type; the most common ones where there are more than a scenario takes."""
+    """Return a node group for each instance type; only the most common ones if a scenario cannot take them all."""
     rows = node_rows(snapshot).values_list("labels", "cpu_allocatable", "memory_allocatable")
     alike: dict[str, list[tuple[Json, int, int]]] = defaultdict(list)
     for labels, cpu, memory in rows:
@@ -90,6 +90,7 @@ def _build_autoscaler(snapshot: Snapshot) -> Json:
             "name": re.sub(r"[^a-z0-9-]+", "-", kind.lower()).strip("-")[:50] + f"-{place + 1}",
             "labels": {INSTANCE_TYPE: kind},
             "allocatable": {
+                # The smallest node of a type stands for all, so that no pod fits only in the simulation.
                 "cpu": f"{min(cpu for _, cpu, _ in nodes)}m",
                 "memory": str(min(memory for _, _, memory in nodes)),
             },
