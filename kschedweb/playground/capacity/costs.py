@@ -46,6 +46,7 @@ def describe_cost_change(snapshot: Snapshot | None, query: CapacityQuery, answer
 
 
 def _change_sentence(change: CostChange, answer: CapacityAnswer | None) -> str:
+    """Return the sentence on a change of costs, with the nodes that it leaves out."""
     if change.unpriced == change.nodes:
         return gettext("None of these nodes has a price, so nothing can be said of money")
     args = {"hour": f"{format_price(change.size)} {change.unit}", "month": format_price(MONTH * change.size)}

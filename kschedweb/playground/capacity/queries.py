@@ -58,6 +58,7 @@ class PodQuery:
             raise ApplicationError.at("manifest" if self.manifest else "requests", str(error)) from None
 
     def _shape_from_snapshot(self, snapshot: EngineSnapshot) -> PodShape:
+        """Return the shape of the workload's or pod's pods in the snapshot."""
         try:
             # One slash means a pod, two a workload.
             if self.workload.count("/") == 1:

@@ -82,6 +82,7 @@ def _inexact_reason(answer: CapacityFit | GangFit) -> str:
 
 
 def _main_reason(answer: CapacityFit) -> str:
+    """Return the reason that closes most nodes, with their number."""
     if not answer.reasons:
         return gettext("the scheduler says no")
     # Reasons of nodes that took some of the pods say most about the next pod.

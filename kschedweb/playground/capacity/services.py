@@ -152,6 +152,7 @@ def _workload_seen(snapshot: Snapshot, query: CapacityQuery) -> None:
 
 @contextmanager
 def _one_at_a_time(user: User) -> Iterator[None]:
+    """Refuse a second question of ``user`` while the context is open; raise Conflict."""
     # Refuses while a job works on another question; the set below covers requests of this process.
     refuse_second(Question, user, "capacity")
     with _asking_lock:
@@ -221,6 +222,8 @@ def _worked_out(
 def _answer_fit(
     engine: EngineSnapshot, rules: Configuration, query: FitQuery, step: Step, deadline: float
 ) -> capacity.CapacityFit:
+    """Place pods until the deadline or the limit; raise Unprocessable if not even the first cycle works."""
+
     def report_progress(placed: int) -> bool:
         step("Placing pods", placed, query.limit)
         # The first pod is placed however long it takes, so that there is an answer.
@@ -240,6 +243,8 @@ def _answer_gangs(
     deadline: float,
     notes: tuple[str, ...],
 ) -> gangs.GangFit:
+    """Place gangs until the deadline or the limit; raise TooLong if not even the first is placed in time."""
+
     def report_progress(placed: int, _attempts: int) -> bool:
         step("Placing gangs", placed, query.limit)
         return monotonic() < deadline
@@ -278,6 +283,7 @@ def _answer_drain(
 
 
 def _make_pulse(step: Step, deadline: float, advice: str) -> Callable[[], None]:
+    """Return a callback that reports progress, and raises TooLong with ``advice`` after the deadline."""
     attempts = 0
 
     def pulse() -> None:

@@ -54,6 +54,7 @@ def _value_at(values: np.ndarray, place: int) -> float | None:
 
 
 def _skew_summary(listed: Sequence[PolicySeries]) -> str:
+    """Return a sentence that names the policies with least and most skew."""
     best = min(listed, key=lambda series: series.measures["skew"])
     worst = max(listed, key=lambda series: series.measures["skew"])
     args = {"best": policy_label(best.policy), "least": f"{best.measures['skew']:.1f}"}

@@ -59,6 +59,7 @@ def recording_add(*, user: User | None, name: str, content: bytes, limit: int) -
 
 
 def _decode_text(content: bytes, limit: int) -> str:
+    """Return the text of an upload, decompressed if it is gzip; raise TooLarge beyond ``limit`` bytes."""
     try:
         if content.startswith(b"\x1f\x8b"):
             # 31 means a gzip header with the largest window. The reader stops one byte beyond the limit, so that a
@@ -186,6 +187,7 @@ def _run_replay(
 
 
 def _store_run(experiment: Experiment, policy: str, seed: int, outcome: ReplayResult, engine: str) -> None:
+    """Store the result of a run, in place of an earlier one."""
     Run.objects.update_or_create(
         experiment=experiment,
         policy=policy,

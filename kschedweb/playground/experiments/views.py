@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
 @requires(Action.EDIT)
 def new_experiment(request: PageRequest) -> HttpResponse:
+    """Show the form of a new experiment; a POST starts it."""
     form = ExperimentForm(request.POST or None, request.FILES or None)
     status = 200
     if request.method == "POST":
@@ -45,6 +46,7 @@ def new_experiment(request: PageRequest) -> HttpResponse:
 
 
 def _start_experiment(user: User, form: ExperimentForm) -> Experiment:
+    """Store an uploaded recording, and start the experiment of a valid form."""
     values = form.cleaned_data
     recording: Recording | None = None
     if values["file"]:

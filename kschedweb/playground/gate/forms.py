@@ -132,6 +132,7 @@ class GateForm(forms.Form):
         return data
 
     def _parse_measures(self, text: str) -> dict[str, Any]:
+        """Return the limits of measures in ``text``, one line for each, as a thresholds file has them."""
         measures: dict[str, Any] = {}
         for number, line in enumerate(text.splitlines(), start=1):
             if not line.strip():

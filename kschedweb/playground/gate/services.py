@@ -116,6 +116,7 @@ def _no_secret(value: Any, path: str) -> None:
 
 
 def _at_once(question: GateRequest) -> engine.GateVerdict:
+    """Return the verdict; raise DeadlineExceeded if a request cannot find it in time."""
     cluster = question.revision.snapshot if question.revision is not None else question.snapshot
     # Reading a large snapshot would already take longer than a request may.
     if cluster is not None and cluster.size > AT_ONCE_SIZE:
@@ -139,6 +140,7 @@ def _store_verdict(user: User | None, question: GateRequest, verdict: engine.Gat
 
 @transaction.atomic
 def _queue_gate(user: User | None, question: GateRequest) -> Gate:
+    """Save the question and start a job that judges."""
     refuse_more(Gate, user, "gates")
     gate = _new_gate(user, question)
     if question.objects is not None:
@@ -212,6 +214,7 @@ def _to_engine_question(question: GateRequest) -> engine.GateQuestion:
 
 
 def _prepare(question: GateRequest) -> PreparedScenario:
+    """Return the prepared scenario of the question's cluster."""
     if question.revision is not None:
         return scenarios.prepare_revision(question.revision, question.seed)
     if question.snapshot is not None:

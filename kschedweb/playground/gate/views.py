@@ -99,6 +99,7 @@ def _ask_gate(request: PageRequest, form: GateForm) -> Gate | None:
 
 
 def _gate_request(request: PageRequest, form: GateForm) -> services.GateRequest:
+    """Return the question of a valid form."""
     invocation = form.invocation
     options: dict[str, Any] = {"thresholds": form.thresholds, "place": invocation.place}
     if invocation.scenario:

@@ -83,6 +83,7 @@ def question_answer(*, question: Question, step: Step) -> dict[str, Any]:
 
 
 def _check_query(query: MigrationQuery) -> None:
+    """Raise Unprocessable with the field if the question cannot be answered."""
     classic_only(query.classic, "classic")
     if query.profile is not None:
         profiles_only(query.profile, "profile")
@@ -141,6 +142,7 @@ def _answer_fields(tally: MoveTally, differing: list[dict[str, Any]], notes: lis
 
 
 def _new_question(user: User | None, query: MigrationQuery) -> Question:
+    """Return an unsaved row for ``query``."""
     return Question(
         classic=query.classic,
         classic_label=sentences.revision_label(query.classic),

@@ -104,6 +104,8 @@ class ClusterRecorder:
         return {"recording": str(self._recording.pk), "records": self._writer.records, "pods": self._ledger.pods}
 
     def _follow_events(self, reflectors: list[Reflector]) -> None:
+        """Store events until the time is over or the recording is full; raise ApplicationError if nodes or pods do
+        not come."""
         patience = time.monotonic() + PATIENCE
         while not (full := self._full_reason()) and self._clock() < self._until:
             self._drain_inbox()
@@ -125,6 +127,7 @@ class ClusterRecorder:
     # Events.
 
     def _drain_inbox(self) -> None:
+        """Wait for an event for a moment, and handle up to AT_ONCE of those that are there."""
         try:
             news = self._inbox.get(timeout=LONGEST_WAIT)
             for _ in range(AT_ONCE):
@@ -137,6 +140,7 @@ class ClusterRecorder:
             pass
 
     def _handle_event(self, news: object) -> None:
+        """Write the records of one event of a reflector."""
         # Events are recorded with the time of their arrival, since most objects do not tell when they changed.
         now = self._clock()
         try:
@@ -156,6 +160,7 @@ class ClusterRecorder:
             self._add_note(f"An object was left out: {problem}.")
 
     def _write_lines(self, records: list[str]) -> None:
+        """Add the records to the writer, up to the limit of the recording."""
         for line in records:
             if len(line) > MOST_RECORD:
                 self._add_note(
@@ -186,6 +191,7 @@ class ClusterRecorder:
     # Storage.
 
     def _store_lines(self, *, last: bool = False) -> None:
+        """Store what is written so far and report progress; raise ``Cancelled`` if the job must stop."""
         self._kept, now = time.monotonic(), min(self._clock(), self._until)
         close_old_connections()
         try:

@@ -78,7 +78,8 @@ def show_recording(request: PageRequest, recording_id: UUID) -> HttpResponse:
     if request.htmx:
         answer = render(request, "playground/recordings/progress.html", _recording_context(request, recording))
         if recording.ended:
-            answer["HX-Refresh"] = "true"  # reload the page: the recording has ended
+            # Loads the page again, because the recording has ended.
+            answer["HX-Refresh"] = "true"
         return answer
     return _render_recording(request, recording, GiveForm(request.user))
 

@@ -124,6 +124,7 @@ def _count_waiting(count: int) -> str:
 
 
 def _pending_summary(outcome: RunOutcome) -> str:
+    """Return a sentence on the peak and the end of the queue, and on pods that had to leave."""
     waiting = outcome.samples.pending
     if not len(waiting):
         return gettext("Nothing was sampled.")

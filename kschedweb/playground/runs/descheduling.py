@@ -57,6 +57,7 @@ class EvictionList(LazyRows[EvictionRow]):
         self.rows = range(len(outcome.evictions))
 
     def row(self, row: int) -> EvictionRow:
+        """Return the eviction at this position of the log, with the fate of its pod."""
         out, log = self.outcome, self.outcome.evictions
         pod, node, heir = int(log.pod[row]), int(log.node[row]), int(self.heirs[row])
         # Positions of -1 stand for no pod and no node.

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 @require_safe
 @requires(Action.VIEW)
 def show_explained(request: PageRequest, scenario_id: UUID) -> HttpResponse:
+    """Show a ready scenario with its drawing, and the decision about its pod."""
     scenario = scenarios.scenario_get(request.user, scenario_id)
     ready = ready_of(scenario.pk)
     if ready is None:

@@ -200,6 +200,7 @@ def prepare_run(run: Run) -> PreparedScenario:
 
 
 def _with_own(scenario: PreparedScenario, run: Run) -> PreparedScenario:
+    """Return ``scenario`` with the run's autoscaler and descheduler in place of its own."""
     if run.autoscaler:
         document = check_scenario(run.revision.text).document
         karpenter = karpenter_read(run.autoscaler)

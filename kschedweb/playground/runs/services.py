@@ -132,6 +132,7 @@ def _create_run(
     comparison: Comparison | None = None,
     position: int = 0,
 ) -> Run:
+    """Create a run with a job that plays it."""
     run = Run.objects.create(
         comparison=comparison,
         position=position,
@@ -162,6 +163,7 @@ def run_do(*, run: Run, step: Step) -> dict[str, Any]:
 
 
 def _play_run(run: Run, step: Step) -> None:
+    """Play the scenario, measure the outcome and store both."""
     begun = time.monotonic()
     step("Reading the scenario", 0, 0)
     prepared = selectors.prepare_run(run)

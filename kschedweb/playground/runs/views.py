@@ -89,6 +89,7 @@ def list_runs(request: PageRequest) -> HttpResponse:
 
 @requires(Action.EDIT)
 def new_run(request: PageRequest) -> HttpResponse:
+    """Show the form of a new run; a POST starts it."""
     revision, policies_by_label = asked_revision(request), asked_like(request)
     initial = {"scenario": str(revision.pk) if revision else "", **asked_again(request.GET.get("policy", ""))}
     unsaved_labels = [label for label in policies_by_label if asked_again(label) == {"policy": label}]
@@ -202,6 +203,7 @@ def player_context(outcomes: Sequence[RunOutcome], look: LookForm, request: Http
 
 
 def _lists_context(request: HttpRequest, outcome: RunOutcome, pods: PodList) -> dict[str, Any]:
+    """Return the context of the lists of a run: pods, departures, scalings, and those of autoscaler and descheduler."""
     forced = MoveList(outcome, forced=True)
     by_state = pods.count_states()
     return {
@@ -234,6 +236,7 @@ def _descheduler_context(outcome: RunOutcome) -> dict[str, Any]:
 
 
 def _export_file(form: str, table: str, run: Run, outcome: RunOutcome, pods: PodList) -> HttpResponseBase:
+    """Return one of the lists of a run as a file."""
     lists: dict[str, tuple[Sequence[str], Iterable[Any]]] = {
         "moves": (pod_rows.MOVE_HEAD, MoveList(outcome)),
         "scalings": (scaling.HEAD, scaling.ScalingList(outcome)),

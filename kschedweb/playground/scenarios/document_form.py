@@ -195,6 +195,7 @@ def _with_files(shape: Schema, files: Sequence[str]) -> Schema:
 
 
 def _build_item(section: str, index: int, value: Any, files: Sequence[str]) -> Item:
+    """Return the small form of a change or arrival."""
     kind = _item_kind(section, value)
     prefix = f"{section}.{index}"
     path: Path = (section, index)
@@ -224,6 +225,7 @@ def _base_value(data: dict[str, Any]) -> str:
 
 
 def _base_field(data: dict[str, Any], snapshots: Mapping[str, str]) -> FormField:
+    """Return the field for the cluster at the start."""
     value = _base_value(data)
     labels = {EMPTY: gettext("An empty cluster"), **snapshots}
     # A snapshot that was deleted stays a choice, or the form would silently choose another one.
@@ -297,6 +299,7 @@ def _write_base(target: dict[str, Any], value: str) -> None:
 
 
 def _write_items(target: dict[str, Any], base_data: dict[str, Any], section: str, posted: Posted) -> None:
+    """Write the changed fields of a section's items into ``target``."""
     items, before = as_list(target.get(section)), as_list(base_data.get(section))
     for index, old_item in enumerate(before[:MOST_ITEMS]):
         kind = _item_kind(section, old_item)

@@ -123,9 +123,7 @@ def describe_effect(
     bound = {key for key, pod in _pods_by_key(prepared.objects).items() if _node_of(pod)}
     first = [event for event in prepared.events if isinstance(event, events.PodArrives) and event.time == 0]
     # Recordings list pods that were on a node from the beginning as arrivals at time 0.
-    recorded = {
-        key for key, pod in _pods_by_key(map(_raw_pod, first)).items() if _node_of(pod)
-    }  # recorded on their nodes
+    recorded = {key for key, pod in _pods_by_key(map(_raw_pod, first)).items() if _node_of(pod)}
     bound, waiting = bound | recorded, len(first) - len(recorded)
     sentences = [
         _count_sentence(len(new - old), ngettext_noop("%(number)s node added", "%(number)s nodes added")),
@@ -149,6 +147,7 @@ def describe_effect(
 
 
 def _later_sentences(listed: Sequence[events.SimulationEvent], cut: bool) -> list[str]:
+    """Return sentences on what happens after the beginning; ``cut`` if arrivals were left out."""
     arriving = [event.time for event in listed if isinstance(event, events.PodArrives) and event.time > 0]
     sentences = []
     if arriving:

@@ -49,6 +49,7 @@ def ready_place(*, keys: Collection[str] = ()) -> list[ScenarioRevision]:
 
 @transaction.atomic
 def _place_scenario(ready: Ready) -> ScenarioRevision:
+    """Create or update a ready scenario with its files and its policy, and return its newest revision."""
     text = _with_free_name(ready, text_of(ready))
     scenario = Scenario.objects.filter(pk=ready.id).first()
     if scenario is None:

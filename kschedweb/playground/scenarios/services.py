@@ -234,6 +234,7 @@ def slug_of(name: str) -> str:
 def _save_revision(
     scenario: Scenario, newest: ScenarioRevision, text: str, comment: str, author: User | None
 ) -> ScenarioRevision:
+    """Return a new revision with ``text``, or ``newest`` if that has the same text."""
     checked = check_scenario(text, files=scenario.files.values_list("name", flat=True))
     snapshots = scenario.files.filter(kind=FileKind.SNAPSHOT).values_list("name", flat=True)
     snapshot = _find_base(checked, snapshots)

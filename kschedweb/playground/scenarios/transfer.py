@@ -88,6 +88,7 @@ def read_export(name: str, content: bytes, *, limit: int) -> Imported:
 
 
 def _read_body(body: dict[str, Any], limit: int) -> Imported:
+    """Return the content of an export; raise ApplicationError with what is wrong with it."""
     text = body.get("scenario")
     if not isinstance(text, str):
         raise uploads.field_error("file", "The export holds no scenario: its key scenario must be text.")
@@ -104,6 +105,7 @@ def _read_body(body: dict[str, Any], limit: int) -> Imported:
 
 
 def _read_snapshot(raw: Any, limit: int, remarks: list[str]) -> uploads.Upload:
+    """Return the snapshot of an export as a file; add to ``remarks`` what was left out."""
     if not isinstance(raw, dict) or not isinstance(raw.get("id"), str):
         raise uploads.field_error("file", "The export's snapshot must have an id and objects.")
     objects = _as_list(raw.get("objects"), "snapshot.objects")

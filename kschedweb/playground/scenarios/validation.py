@@ -110,6 +110,7 @@ def _missing_files(checked: CheckedScenario, names: set[str]) -> Iterator[Marked
 
 
 def _named_files(data: Any, path: Path = ()) -> Iterator[tuple[Path, str]]:
+    """Yield the files that the document names, each with its path."""
     # Kubernetes objects and manifests have fields named `file` of their own.
     if path and path[0] == "objects":
         return

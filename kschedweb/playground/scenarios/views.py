@@ -65,6 +65,7 @@ def list_scenarios(request: PageRequest) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 @requires(Action.EDIT)
 def scenario_new(request: PageRequest) -> HttpResponse:
+    """Show the form of a new scenario; a POST creates it."""
     if request.method != "POST":
         form = ScenarioCreateForm(initial=_draft_fields(request), user=request.user)
         return render(request, "playground/scenarios/new.html", {"form": form})
@@ -102,6 +103,7 @@ def _draft_fields(request: PageRequest) -> dict[str, str | None]:
 @require_http_methods(["GET", "HEAD", "POST"])
 @requires(Action.EDIT)
 def scenario_import(request: PageRequest) -> HttpResponse:
+    """Show the form of an import; a POST imports a file or a pasted document."""
     form = ImportForm(request.POST or None, request.FILES or None)
     context: dict[str, Any] = {"form": form, "limit": settings.UPLOAD_LIMIT // 1024 // 1024}
     if request.method != "POST":
@@ -148,6 +150,7 @@ def show_scenario(request: PageRequest, scenario_id: UUID) -> HttpResponseBase:
 
 @requires(Action.EDIT)
 def _save_edited(request: PageRequest, scenario_id: UUID) -> HttpResponse:
+    """Save the edited document, or show the editor again with what is wrong."""
     scenario = selectors.scenario_get(request.user, scenario_id)
     newest = selectors.revision_get(scenario)
     edited = editor.open_posted(request.POST.dict(), _form_choices(scenario))
@@ -196,6 +199,7 @@ def scenario_files(request: PageRequest, scenario_id: UUID) -> HttpResponseBase:
 
 @requires(Action.EDIT)
 def _file_added(request: PageRequest, scenario_id: UUID) -> HttpResponse:
+    """Add an uploaded file, or show the form again with what is wrong."""
     scenario = selectors.scenario_get(request.user, scenario_id)
     form = UploadForm(request.POST, request.FILES)
     if not form.is_valid():
@@ -302,6 +306,7 @@ def scenario_copy(request: PageRequest, scenario_id: UUID) -> HttpResponse:
 @require_POST
 @requires(Action.EDIT)
 def scenario_share(request: PageRequest, scenario_id: UUID) -> HttpResponse:
+    """Share a scenario with everyone who is signed in, or unshare it."""
     scenario = selectors.scenario_get(request.user, scenario_id)
     shared = request.POST.get("shared") == "1"
     try:
@@ -319,6 +324,7 @@ def scenario_share(request: PageRequest, scenario_id: UUID) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 @requires(Action.EDIT)
 def scenario_delete(request: PageRequest, scenario_id: UUID) -> HttpResponse:
+    """Ask before a scenario is deleted; a POST deletes it."""
     scenario = selectors.scenario_get(request.user, scenario_id)
     if request.method != "POST":
         return render(request, "playground/scenarios/delete.html", _scenario_context(request, scenario))
@@ -345,6 +351,7 @@ def _editor_page(
     edited: Editor,
     attempt: SaveAttempt = NO_ATTEMPT,
 ) -> HttpResponse:
+    """Render the editor, with the result of an attempt to save."""
     context = _editor_context(request, scenario, edited) | attempt.to_context(scenario.newest) | {"revision": revision}
     context["real_use"] = describe_real_use(revision.document) if revision.document.get("use") else ""
     # Somebody saved meanwhile: the page shows the difference, and saving again replaces that revision knowingly.
@@ -371,6 +378,7 @@ def _effect_context(scenario: Scenario, edited: Editor) -> dict[str, Any]:
 
 
 def _scenario_context(request: PageRequest, scenario: Scenario) -> dict[str, Any]:
+    """Return the context that all pages of a scenario share."""
     return {
         "scenario": scenario,
         "kept": scenario,

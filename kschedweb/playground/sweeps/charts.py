@@ -204,6 +204,7 @@ def curve_charts(results: Results, curve: DimensionCurve) -> list[Chart]:
 
 
 def _curve_chart(results: Results, curve: DimensionCurve, at: int) -> Chart:
+    """Draw an objective at each value of a dimension that was changed alone."""
     measure, values = results.measures[at], curve.rows[at]
     unit, factor = axis_unit(measure, values)
     # bool is an int in Python, but true and false are categories on an axis.

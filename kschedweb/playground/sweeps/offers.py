@@ -87,6 +87,7 @@ def _of_profiles(configuration: Configuration) -> Iterator[FieldOffer]:
 
 
 def _of_policy(algorithm: Algorithm) -> Iterator[FieldOffer]:
+    """Yield offers of a classic policy: arguments of predicates and priorities, and the symmetric weight."""
     schema, document = classic_schema(), algorithm.document
     for leaf_path, steps, value in _walk_leaves({key: document[key] for key in LISTS}, "", ()):
         described = _find_schema(schema, steps) if "argument" in steps else None
@@ -128,6 +129,7 @@ def _running_plugins(profile: Profile) -> list[str]:
 
 
 def _of_plugin(profile: int, plugin: str, args: dict[str, Any], schema: dict[str, Any]) -> Iterator[FieldOffer]:
+    """Yield offers of a plugin's arguments in a profile."""
     for leaf_path, steps, value in _walk_leaves(args, "", ()):
         described = _find_schema(schema, steps)
         if described is None:
@@ -175,6 +177,7 @@ def _find_schema(schema: dict[str, Any], steps: tuple[str | int, ...]) -> dict[s
 def _make_offer(
     path: str, plugin: str, label: str, value: Any, schema: dict[str, Any], steps: tuple[str | int, ...]
 ) -> FieldOffer | None:
+    """Return an offer for a number, a switch or a choice; ``None`` for any other value."""
     help_text = str(schema.get("description", ""))
     if isinstance(value, bool):
         return FieldOffer(path, plugin, label, "true" if value else "false", values="true, false", help=help_text)

@@ -180,6 +180,7 @@ class Results:
         return [curve for curve in curves if len(curve.values) > 1]
 
     def _build_curve(self, place: int, dimension: Dimension) -> DimensionCurve:
+        """Return the points that differ from the base policy in one dimension at most."""
         points: list[tuple[Any, list[float], bool]] = []
         for row in self.rows:
             # A point belongs to the curve if every other dimension is as in the base policy.

@@ -55,7 +55,8 @@ def suggest_trials(
     A sampler repeats good points; an untried point nearby then takes the place of the repetition. ``directions`` has
     "lower" or "higher" for each objective. The result depends on the arguments only.
     """
-    import optuna  # takes half a second, and only workers need it
+    # The import takes half a second, and only workers need it.
+    import optuna
 
     optuna.logging.set_verbosity(optuna.logging.WARNING)
     study = optuna.create_study(
@@ -118,6 +119,7 @@ def _make_sampler(method: str, seed: int) -> BaseSampler:
 
 
 def _make_distribution(dimension: Dimension) -> BaseDistribution:
+    """Return Optuna's distribution of a dimension."""
     from optuna import distributions
 
     if dimension.choices:
@@ -136,6 +138,7 @@ def _make_distribution(dimension: Dimension) -> BaseDistribution:
 
 
 def _frozen_trial(space: Space, known_trial: KnownTrial, distributions: dict[str, BaseDistribution]) -> FrozenTrial:
+    """Return a known trial as Optuna stores it."""
     from optuna.trial import TrialState, create_trial
 
     params = {dimension.path: value for dimension, value in zip(space.dimensions, known_trial.point, strict=True)}

@@ -107,6 +107,7 @@ def _parse_space(raw: Any, base: Revision, process: dict[str, Any]) -> Space:
 
 
 def _check_objectives(requested: Sequence[dict[str, str]]) -> list[dict[str, str]]:
+    """Return the objectives with their directions; raise ApplicationError for unknown or repeated ones."""
     if not 1 <= len(requested) <= MOST_OBJECTIVES:
         raise ApplicationError.at("objectives", f"Choose from 1 to {MOST_OBJECTIVES} objectives.")
     checked: list[dict[str, str]] = []
@@ -127,6 +128,7 @@ def _check_objectives(requested: Sequence[dict[str, str]]) -> list[dict[str, str
 
 
 def _check_method(method: str, objectives: int) -> str:
+    """Return ``method``; raise ApplicationError if it does not exist, or needs more objectives."""
     if method not in Method.values:
         raise ApplicationError.at(
             "method", f"There is no method {method[:40]!r}; known are {', '.join(Method.values)}."

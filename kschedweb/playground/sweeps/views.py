@@ -150,6 +150,7 @@ def _form_revision(form: SweepForm, revision: Any) -> Any:
 
 
 def _start_sweep(request: PageRequest, form: SweepForm, listed: Any, chosen: Any) -> Sweep:
+    """Start the sweep of a valid form."""
     values = form.cleaned_data
     return services.sweep_start(
         user=request.user,
@@ -184,7 +185,8 @@ def show_sweep(request: PageRequest, sweep_id: UUID) -> HttpResponseBase:
     if request.htmx and request.htmx.target == "progress":
         answer = render(request, "playground/sweeps/progress.html", context)
         if ended:
-            answer["HX-Refresh"] = "true"  # reload the page: it has charts now
+            # Loads the page again, because it has charts now.
+            answer["HX-Refresh"] = "true"
         return answer
     sweep_results = Results(sweep, list(selectors.trial_list(sweep)))
     if (form := request.GET.get("format")) in FORMATS:

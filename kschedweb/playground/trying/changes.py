@@ -132,6 +132,7 @@ def apply_change(revision: Revision, change: PolicyEdit) -> Content:
 
 
 def _write_values(revision: Revision, content: Content, values: Mapping[str, Any]) -> str:
+    """Return the document with new values of single fields; raise ApplicationError for fields that it does not have."""
     dialect = revision.policy.dialect
     checked = dialect.check(content.document, content.process)
     if not checked.valid:
@@ -160,6 +161,7 @@ def _has_field(configuration: Configuration, path: fields.Path) -> bool:
 
 
 def _run_by(content: Content, change: PolicyEdit) -> dict[str, Any]:
+    """Return the start options with another release or other feature gates; raise ApplicationError for unknown ones."""
     dialect = check_either(content.document, content.process).kind
     names = ("version", "gates") if dialect == PolicyKind.CLASSIC else ("release", "featureGates")
     gates: Any = change.gates
@@ -178,6 +180,7 @@ def _run_by(content: Content, change: PolicyEdit) -> dict[str, Any]:
 
 
 def _strategy_offers(configuration: Configuration) -> list[ChangeOffer]:
+    """Return offers of the other scoring strategies of NodeResourcesFit, for each profile."""
     offers = []
     for place, profile in enumerate(configuration.profiles):
         scoring = {plugin.name for plugin in profile.points["score"]}
@@ -196,6 +199,7 @@ def _strategy_offers(configuration: Configuration) -> list[ChangeOffer]:
 
 
 def _weight_offers(configuration: Configuration) -> list[WeightOffer]:
+    """Return the weights of all score plugins."""
     several = len(configuration.profiles) > 1
     return [
         WeightOffer(

@@ -86,7 +86,7 @@ class TryRequest:
 def change_try(*, user: User | None, request: TryRequest) -> TriedChange:
     """Try a change; the returned row has its answer, or a job that finds it.
 
-    Raises InvalidRevision with problems at lines of the document, and ApplicationError at "change" if nothing changes.
+    Raises InvalidPolicyDocument with problems at lines, and ApplicationError at "change" if nothing changes.
     """
     tried_change = _new_row(user, request)
     with translate_errors():
@@ -183,6 +183,7 @@ def _get_base(tried_change: TriedChange) -> Revision:
 
 
 def _new_row(user: User | None, request: TryRequest) -> TriedChange:
+    """Return an unsaved row for ``request``, with the change in words. Raise ApplicationError if nothing changes."""
     base, snapshot = request.base, request.snapshot
     content = content_checked(request.content.document, request.content.process, renew=False)
     dialect, changed = base.policy.dialect, DIALECTS[content.kind]
@@ -249,6 +250,7 @@ def _prepare_plays(tried_change: TriedChange) -> dict[str, PreparedScenario]:
 
 
 def _at_once(tried_change: TriedChange) -> dict[str, Any]:
+    """Return the answer; raise DeadlineExceeded if a request cannot find it in time."""
     cluster = tried_change.revision.snapshot if tried_change.revision is not None else tried_change.snapshot
     # Reading a large snapshot would already take longer than a request may.
     if cluster is not None and cluster.size > AT_ONCE_SIZE:
@@ -324,6 +326,7 @@ def _store_answer(user: User | None, tried_change: TriedChange, answer: dict[str
 
 @transaction.atomic
 def _queue_change(user: User | None, tried_change: TriedChange) -> TriedChange:
+    """Save the row and start a job that answers."""
     refuse_more(TriedChange, user, "tried changes")
     tried_change.save()
     private = tried_change.revision.scenario.private if tried_change.revision else False

@@ -165,6 +165,7 @@ def _render_door(
     status: int = 200,
     refused: ApplicationError | None = None,
 ) -> HttpResponse:
+    """Render the page on which a change is chosen."""
     scope = scope_of(request)
     chosen = {
         "policy": target.base.policy.name,
@@ -248,6 +249,7 @@ def _handle_next(request: PageRequest, tried_change: TriedChange, answer: dict[s
 
 
 def _do_next(request: PageRequest, tried_change: TriedChange, form: forms.Form) -> HttpResponseBase:
+    """Do what a valid form asks for, and redirect to its result."""
     user = request.user
     if isinstance(form, SaveForm):
         comment = form.cleaned_data["comment"]
@@ -273,6 +275,7 @@ def _render_answer(
     next_forms: dict[str, forms.Form],
     status: int = 200,
 ) -> HttpResponse:
+    """Render the answer of a tried change, with the forms for what can be done next."""
     _set_scope(request, tried_change)
     context = {
         "tried": tried_change,

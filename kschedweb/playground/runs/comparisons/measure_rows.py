@@ -260,6 +260,7 @@ def _moved_rows(listed: Sequence[ComparedPolicy], differences: Sequence[Differen
 
 
 def _measure_row(measure: RunMeasure, by_side: Sequence[dict[int, dict[str, float | None]]]) -> MeasureRow:
+    """Return the row of ``measure``; ``by_side`` has the values by name, for each policy and seed."""
     values = [
         {
             seed: value
@@ -273,6 +274,7 @@ def _measure_row(measure: RunMeasure, by_side: Sequence[dict[int, dict[str, floa
 
 
 def _shown_change(measure: RunMeasure, base: dict[int, float], other: dict[int, float]) -> ShownChange:
+    """Return the change of ``measure`` from the reference's values ``base`` to those of another policy, by seed."""
     change = compute_change(measure.name, measure.unit, measure.direction, base, other)
     largest = max(abs(change.before or 0.0), abs(change.after or 0.0))
     return ShownChange(
@@ -353,8 +355,7 @@ def _nothing_differs() -> str:
 
 
 def _describe_change(line: MeasureRow, place: int) -> str:
-    """Return words such as "17 instead of 12 unscheduled pods" or "skew of CPU requests 75 points instead of 12.5
-    points"."""
+    """Return words such as "17 instead of 12 unscheduled pods" or "skew of CPU requests 75 instead of 12.5 points"."""
     label = line.measure.label
     args = {"label": label[0].lower() + label[1:], "after": line.changes[place].value, "before": line.reference}
     # The unit would be said twice.

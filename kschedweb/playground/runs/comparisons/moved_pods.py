@@ -148,6 +148,7 @@ class MovedList(LazyRows[MovedRow]):
         return [(kind, CHANGE_KINDS[kind], self.number(name)) for kind, name in names.items()]
 
     def row(self, record: tuple[Difference, dict[str, Any]]) -> MovedRow:
+        """Return the row of a stored change and the difference that it belongs to."""
         difference, entry = record
         return MovedRow(
             entry["pod"],

@@ -109,7 +109,8 @@ def show_comparison(request: PageRequest, comparison_id: UUID) -> HttpResponseBa
     if request.htmx and request.htmx.target == "progress":
         answer = render(request, "playground/runs/progress.html", context)
         if ended:
-            answer["HX-Refresh"] = "true"  # reload the page: it has charts now
+            # Loads the page again, because it has charts now.
+            answer["HX-Refresh"] = "true"
         return answer
     lines = measure_rows.compare_measures(sides, differences, request.GET.get("measures", ""))
     chosen = _get_chosen(request, sides)

@@ -61,6 +61,7 @@ def node_map(request: HttpRequest, mapped_runs: Sequence[MappedRun], key: str, t
 
 
 def _map_side(mapped: MappedRun, show: NodeColouring, time: float) -> MapSide:
+    """Return one run's part of a map at ``time``, with the addresses that the page's script reads."""
     run, outcome = mapped.run, mapped.outcome
     at = np.array([time])
     values = nodes.map_values(outcome, show.key, at)[0]

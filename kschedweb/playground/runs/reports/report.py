@@ -284,6 +284,7 @@ def _moved_listing(listed: moved_pods.MovedList, side: ComparedPolicy) -> Listin
 
 
 def _measure_json(measure: measures.RunMeasure, values: Sequence[tuple[Run, float | None]]) -> dict[str, Any]:
+    """Return a measure with its value in each run."""
     return {
         "name": measure.name,
         "group": measure.group.name,
@@ -332,6 +333,7 @@ def _start_report(
 def _list_facts(
     revision: ScenarioRevision, start: provenance.BaseCluster, policies: list[str], runs: Sequence[Run], gates: str
 ) -> list[tuple[str, str]]:
+    """Return the table at the top of a report as (name, words)."""
     document, seeds = revision.document, _list_seeds(runs)
     ends = sorted(run.virtual_seconds for run in runs if run.virtual_seconds is not None)
     simulated = format_range(format_duration(ends[0]), format_duration(ends[-1])) if ends else "–"
