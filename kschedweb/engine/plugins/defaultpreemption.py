@@ -51,6 +51,7 @@ class DefaultPreemption:
         else:
             search = PreemptionEvaluator(handle, cycle, diagnosis, self.by_clock, self.groups)
             result = self._try_preemption(search, diagnosis.nodes_for_status_code(Code.UNSCHEDULABLE), handle)
+        # As `PostFilter` does: every message that is not empty gets the prefix.
         reasons = tuple(f"preemption: {reason}" for reason in (result.status.message,) if reason)
         return replace(result, status=replace(result.status, reasons=reasons))
 
@@ -92,6 +93,7 @@ class DefaultPreemption:
 
     def num_candidates(self, nodes: int) -> int:
         """Return the number of candidates to look for among ``nodes`` nodes where evictions could help."""
+        # As `calculateNumCandidates`, with integer division.
         return min(max(nodes * self.percentage // 100, self.absolute), nodes)
 
     def check_eligibility(self, cycle: Cycle, diagnosis: Diagnosis) -> str:

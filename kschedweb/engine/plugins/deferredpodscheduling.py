@@ -39,6 +39,7 @@ class DeferredPodScheduling:
         pod, snapshot = cycle.pod, cycle.snapshot
         if not pod.resize_deferred:
             return Verdicts.uniform(cycle.num_rows(rows))
+        # A node other than the pod's own is rejected for that reason first, so its code overwrites this one.
         codes = np.array([2 if node.refuses_resizes else 0 for node in snapshot.nodes], dtype=np.int32)
         if pod.node_name:
             assigned = np.arange(len(snapshot)) == snapshot.index.get(pod.node_name, -1)

@@ -108,10 +108,12 @@ class HheWaterLevelBalance:
         keys = [key for key in self.keys if not np.isnan(watermarks.column(*key)).all()]
         if not keys:
             return None
+        # Columns over all nodes: the cluster's level needs the infeasible nodes, too.
         node = self._measured_levels(watermarks, keys, snapshot.now)
         rows = [snapshot.resource_row(snapshot.allocatable, resource) for resource, _ in keys]
         allocatable = np.array(rows, dtype=np.float64)
         missing = to_percent(self._recent_use(snapshot, watermarks, keys), allocatable)
+        # One row for the pod, which is the same on every node.
         used = np.array([list(self._expected_use(pod, watermarks, snapshot.objects, keys))])
         pods = to_percent(np.broadcast_to(used.T, allocatable.shape), allocatable)
         fixed = [self.fixed[resource] for resource, _ in keys]

@@ -54,6 +54,7 @@ class ImageLocality:
             return np.zeros(cycle.num_rows(rows), dtype=np.int64)
         return (
             MAX_NODE_SCORE
+            # Multiplied before it is divided, in integers, as `calculatePriority` does.
             * (np.clip(sums, MIN_THRESHOLD, max_threshold) - MIN_THRESHOLD)[rows]
             // (max_threshold - MIN_THRESHOLD)
         )

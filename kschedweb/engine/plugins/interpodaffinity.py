@@ -114,6 +114,7 @@ class InterPodAffinity:
         if any(version is not None and not has_place(version, promised=self.nominations) for version in (old, new)):
             return False
         if new is not None and old is not None:
+            # An update of labels helps if the pod matches affinity now, or no longer matches anti-affinity.
             comes = not _matches_all(affinity.required, old) and _matches_all(affinity.required, new)
             return comes or (
                 self._matches_anti_affinity(affinity, old) and not self._matches_anti_affinity(affinity, new)
@@ -219,6 +220,8 @@ class InterPodAffinity:
         snapshot, affinity = cycle.snapshot, cycle.pod.pod_affinity
         codes = np.zeros(len(snapshot), dtype=np.int32)
         if not state.existing.is_empty:
+            # Written in the reverse order of the original's checks, so that the reason of the first failing check
+            # remains.
             codes[state.existing.positive_at_nodes()] = 3
         for key in dict.fromkeys(term.topology_key for term in affinity.anti_required):
             codes[state.anti.at_nodes(key) > 0] = 2
@@ -239,6 +242,7 @@ class InterPodAffinity:
 
     def pre_score(self, cycle: Cycle, rows: Rows) -> Status:
         affinity = cycle.pod.pod_affinity
+        # As `PreScore` does: without preferences of its own, the pod skips those of others if the argument says so.
         if self.ignore_preferred and not (affinity.preferred or affinity.anti_preferred):
             return SKIP
         sums = cycle.memoize(SCORE, lambda: self._count_preferred(cycle)).total_sums()

@@ -21,6 +21,7 @@ from kschedweb.engine.objects.resources import CPU, MEMORY
 from kschedweb.engine.state.columns import Floats, Ints, Rows
 from kschedweb.engine.state.watermarks.trimaran import TrimaranUse, container_requests, effective_amounts
 
+# Defaults of scheduler-plugins.
 MARGIN, SENSITIVITY = 1.0, 1.0
 
 
@@ -45,6 +46,7 @@ class LoadVariationRiskBalancing:
             allocatable = snapshot.resource_row(snapshot.allocatable, resource)[rows]
             scores.append(np.where(measured.measured, self.resource_scores(measured, allocatable, request), 0.0))
             masks.append(measured.measured)
+        # An unmeasured resource has the score 0, so the maximum picks the measured one.
         return round_half_away(np.where(masks[0] & masks[1], np.minimum(*scores), np.maximum(*scores)))
 
     def resource_scores(self, measured: TrimaranUse, allocatable: Ints, request: int) -> Floats:

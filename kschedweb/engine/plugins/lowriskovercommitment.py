@@ -126,6 +126,8 @@ class LowRiskOverCommitment:
         cached = self._cached_risks.get(resource)
         if cached is None or cached.watermarks is not watermarks or cached.inputs.shape != inputs.shape:
             cached = LoadRisks(watermarks, np.full_like(inputs, np.nan), np.zeros(inputs.shape[1]))
+        # The incomplete beta function is slow, and few nodes change between two pods. NaN differs from itself, so a new
+        # cache is filled completely.
         changed = np.flatnonzero((cached.inputs != inputs).any(axis=0))
         if changed.size:
             risk = cached.risk.copy()  # another thread may read the kept one

@@ -71,6 +71,7 @@ class NodeAffinity:
     def filter(self, cycle: Cycle, rows: Rows) -> Verdicts:
         codes = (~matches_required(cycle.snapshot, cycle.pod)).astype(np.int32)
         if self.added.required is not None:
+            # `Filter` checks the added affinity first, so its reason overwrites the pod's.
             codes[~matches_any(cycle.snapshot, self.added.required)] = 2
         return Verdicts(codes[rows], (SUCCESS, POD, ENFORCED))
 
@@ -86,6 +87,7 @@ class NodeAffinity:
 
         PreScore reports that first, unless the profile does not enable it.
         """
+        # The original parses preferred terms in Score again if PreScore did not run.
         if unread := cycle.pod.node_affinity.unread:
             raise CycleError(f'running Score plugins: plugin "{self.name}" failed with: {aggregate_texts(unread)}')
         scores = np.zeros(len(cycle.snapshot), dtype=np.int64)

@@ -36,6 +36,7 @@ class NodeName:
     def filter(self, cycle: Cycle, rows: Rows) -> Verdicts:
         if not cycle.pod.node_name:
             return Verdicts.uniform(cycle.num_rows(rows))
+        # All nodes are rejected if the named one does not exist.
         other = np.ones(len(cycle.snapshot), dtype=np.bool_)
         if (row := cycle.snapshot.index.get(cycle.pod.node_name)) is not None:
             other[row] = False

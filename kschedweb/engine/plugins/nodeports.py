@@ -40,6 +40,7 @@ class NodePorts:
         return bool(pod.host_ports)
 
     def filter(self, cycle: Cycle, rows: Rows) -> Verdicts:
+        # The profile enables Filter without PreFilter; the original fails there, too.
         if self.name not in cycle.state:
             return Verdicts.uniform(cycle.num_rows(rows), MISSING)
         return Verdicts.from_mask(nodes_with_port_conflict(cycle.snapshot, cycle.state[self.name])[rows], REJECTED)

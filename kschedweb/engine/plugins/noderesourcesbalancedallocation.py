@@ -46,6 +46,8 @@ class NodeResourcesBalancedAllocation:
         if not self.by_improvement:
             return after
         change: Ints = after - before
+        # A balance is from 50 to 100, so the change is from -50 to 50; this maps it to 50 to 100, in integers as the
+        # original.
         return 50 + (50 + change) // 2
 
     def requested_fractions(self, cycle: Cycle, rows: Rows) -> tuple[Floats, Mask]:
@@ -112,6 +114,7 @@ def _standard_deviation(fractions: Floats, counted: Mask) -> Floats:
     for fraction, counts in zip(fractions, counted, strict=True):
         squares = squares + np.where(counts, (fraction - mean) * (fraction - mean), 0.0)
     deviation: Floats = np.sqrt(squares / np.maximum(number, 1))
+    # With two fractions that count, the original takes half of the difference here as well.
     two = number == 2
     deviation[two] = np.abs((highest[two] - lowest[two]) / 2)
     deviation[number < 2] = 0.0

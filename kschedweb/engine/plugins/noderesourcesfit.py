@@ -126,11 +126,14 @@ class NodeResourcesFit:
             missing = request if bound is None else bound.missing_amounts(name, request)[rows]
             short = missing > allocatable - snapshot.resource_row(snapshot.requested, name)[rows]
             if name not in BASIC:
+                # A scalar resource that the pod does not need is not checked, even if it is overcommitted.
                 short &= missing != 0
             if self.delegates and name in snapshot.objects.devices.extended_resources:
                 short &= allocatable > 0  # elsewhere DynamicResources decides
             if not short.any():
                 continue
+            # The original compares the whole request for CPU, memory and ephemeral storage, but the missing part for
+            # the others.
             never = (request if name in BASIC else missing) > allocatable
             failures.append(Failure(f"Insufficient {name}", short, never, name))
         return combine_failures(failures) if failures else Verdicts.uniform(cycle.num_rows(rows))
@@ -171,6 +174,7 @@ class NodeResourcesFit:
             counts = allocatable != 0
             resource_score = self.score_resource(requested, np.maximum(allocatable, 1))
             if self.strategy == RATIO:
+                # As `buildRequestedToCapacityRatioScorerFunction`: a resource with the score 0 is left out of the mean.
                 counts &= resource_score > 0
             totals += resource_score * counts * weight
             weights = weights + counts * weight
@@ -238,6 +242,7 @@ def combine_failures(failures: list[Failure]) -> Verdicts:
 
 def _find_combinations(failures: list[Failure]) -> tuple[list[int], Ints]:
     """Return the combinations that occur, two bits per failure, and the index of each node's combination."""
+    # Two bits per failure: one for a node without room now, one for a node that never has it.
     bits = np.zeros(len(failures[0].short), dtype=np.int64)
     for position, (_, short, never, _) in enumerate(failures):
         bits |= short.astype(np.int64) << (2 * position)

@@ -12,6 +12,7 @@ from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.objects.taints import NO_SCHEDULE, Taint, is_tolerated
 from kschedweb.engine.state.columns import Rows
 
+# The taint that stands for a cordon; a toleration of it lets the pod pass.
 CORDONED = Taint("node.kubernetes.io/unschedulable", "", NO_SCHEDULE)
 CORDON = "cordoned"
 REJECTED = unresolvable("node(s) were unschedulable", fact=CORDON)

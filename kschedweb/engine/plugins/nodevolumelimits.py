@@ -108,6 +108,7 @@ def _check_limits(snapshot: Snapshot, handles: set[Handle], codes: Codes, status
                 # A volume that is attached to the node already takes no further slot.
                 new[snapshot.volume_use.nodes_using(handle)] -= 1
         attached = snapshot.volume_use.attached_counts(driver)
+        # A pod that brings no new volume passes even on a node that is above its limit.
         codes[(limits != NO_LIMIT) & (new > 0) & (attached + new > limits)] = 1
     limited = _has_limits(snapshot)
     for node, problem in snapshot.volume_use.errors_by_node().items():

@@ -50,6 +50,7 @@ class Peaks:
         use, expected, k1, k2 = use[rows], expected[rows], k1[rows], k2[rows]
         counts = ~np.isnan(expected) & (expected <= 100)
         raw = np.zeros(len(use), dtype=np.int64)
+        # Other nodes keep a rise of 0, which makes them the cheapest.
         raw[counts] = to_femtowatts(power_rise(use[counts], expected[counts], k1[counts], k2[counts]))
         return raw
 
@@ -62,6 +63,7 @@ class Peaks:
         size = node_capacity(snapshot, CPU).astype(np.float64)
         use = capacity_percent(snapshot, CPU, MEAN)
         total = 100 * (use / 100 * size + float(cpu_request(pod)))
+        # A node without capacity counts as unused, unless its use is unknown.
         of_nothing = np.where(np.isnan(use), math.nan, 0.0)
         return use, np.divide(total, size, out=of_nothing, where=size != 0)
 

@@ -29,6 +29,7 @@ class PodGroupPodsCount:
                 f'running NormalizePlacementScore on PlacementScore plugins: plugin "{self.name}" failed with: no pods '
                 "from pod group are assigned to any of the candidate placements"
             )
+        # Integer division, as in the original.
         return [score * MAX_NODE_SCORE // highest for score in scores]
 
 

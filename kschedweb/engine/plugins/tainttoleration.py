@@ -78,6 +78,7 @@ class TaintToleration:
 
     def _after_node(self, pod: Pod, change: ObjectChange) -> bool:
         """Queue if the node has no taint now that keeps the pod away, and is new or had one before."""
+        # A node that the pod tolerated before was rejected for another reason, which taints do not change.
         kept_away = change.old is None or not has_no_untolerated(change.old.taints, pod.tolerations, self._comparing)
         return kept_away and has_no_untolerated(change.new.taints, pod.tolerations, self._comparing)
 

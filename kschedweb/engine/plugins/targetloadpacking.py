@@ -102,6 +102,7 @@ class TargetLoadPacking:
         if CPU in container.limits:
             return round_to_unit(CPU, container.limits[CPU])
         if CPU in container.requests:
+            # Rounded half away from zero after the multiplication, as math.Round does.
             request = float(round_to_unit(CPU, container.requests[CPU]))
             return int(round_half_away(np.array([request * self.multiplier]))[0])
         return self.default
@@ -114,6 +115,7 @@ def packing_scores(expected: Floats, target: float, penalty: str = TARGET) -> Fl
     first releases; with a target below 50, a node just above it may then score higher than one below it.
     """
     start = target if penalty == TARGET else 50.0
+    # In the original's order of float operations, as the results are rounded.
     rising = (100 - target) * expected / target + target
     with np.errstate(divide="ignore", invalid="ignore"):  # a target of 100 divides by 0
         falling = start * (100 - expected) / np.float64(100 - target)

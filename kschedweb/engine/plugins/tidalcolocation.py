@@ -66,6 +66,7 @@ class TidalCoLocation:
             return None
         allocatable = snapshot.resource_row(snapshot.allocatable, CPU) / MILLI
         used = snapshot.hourly_use()
+        # In percent of allocatable, so that large and small nodes compare.
         node = np.divide(100.0 * used, allocatable, out=np.zeros_like(used), where=allocatable > 0.0)
         return Tides(pod_curve, node, node.mean(axis=1), tide_of(pod_curve, node))
 

@@ -111,6 +111,7 @@ class VolumeBinding:
             claims = _list_claims(storage, cycle.pod)
         except VolumeError as problem:
             return PreFilterResult(unresolvable(str(problem)))
+        # Written first, so that Filter finds a state even if PreFilter fails or skips.
         cycle.state[self.name] = PodVolumeClaims()
         if not claims:
             return SKIPPED
@@ -313,6 +314,7 @@ def _after_capacity(pod: Pod, change: ObjectChange) -> bool:
     if change.old is None:
         return True
     old, new = CSIStorageCapacity.from_json(change.old).largest, CSIStorageCapacity.from_json(change.new).largest
+    # Rounded up to whole bytes, as Quantity.Value does.
     return new is not None and (old is None or -(-new // NANO) > -(-old // NANO))
 
 

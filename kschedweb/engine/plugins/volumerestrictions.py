@@ -85,6 +85,7 @@ class VolumeRestrictions:
         codes = np.zeros(len(cycle.snapshot), dtype=np.int32)
         if state is None or state.conflicts > 0:
             codes[:] = 2
+        # `Filter` checks disks before claims, so their reason overwrites the other.
         codes[_disk_conflicts(cycle)] = 1
         return Verdicts(codes[rows], (SUCCESS, DISK, MISSING if state is None else CLAIM))
 

@@ -139,6 +139,7 @@ def _nodes_outside(snapshot: Snapshot, topology: Topology) -> Mask:
     allowed = snapshot.label_column(key).build_mask(lambda value: value in values)
     if KEYS[key] != key:
         unlabelled = ~snapshot.label_column(key).present
+        # Newer nodes have the stable labels only, and older volumes the beta ones.
         allowed |= unlabelled & snapshot.label_column(KEYS[key]).build_mask(lambda value: value in values)
     return _has_zone_label(snapshot) & ~allowed
 

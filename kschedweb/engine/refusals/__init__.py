@@ -120,6 +120,7 @@ def find_refusals(raw: Any, *, read: bool = False) -> list[ApiRefusal]:
     broken, shared = _find_shared(kind, item, rules)
     if broken is not None:
         return [broken]
+    # Reading is slow, and nodes and pods have been read already.
     if not (read and kind in ("Node", "Pod")) and _is_misread(kind, raw):
         return []
     problems_of_object = [*rules.own_problems(item), *shared]

@@ -72,6 +72,7 @@ def spread_problems(constraints: FieldValue, labels: Mapping[str, str]) -> Itera
             yield required(constraint.path_to("topologyKey"), "can not be empty")
         if action not in ACTIONS:
             yield unsupported(constraint.path_to("whenUnsatisfiable"), Typed(action), ACTIONS)
+        # The API server reports the earlier of two equal constraints.
         if kinds[at] in kinds[at + 1 :]:
             yield duplicate(constraint.path_to("{topologyKey, whenUnsatisfiable}"), f"{{{key}, {action}}}")
         yield from _domain_problems(constraint["minDomains"], action)

@@ -114,6 +114,7 @@ def storage_class_problems(item: FieldValue) -> Iterator[Problem]:
     if not item["provisioner"].text:
         yield required("provisioner")
     else:
+        # In lower case: the API server accepts capitals in a provisioner's name.
         yield from key_problems("provisioner", item["provisioner"].text.lower())
     for field, allowed in (("reclaimPolicy", ("Delete", "Retain")), ("volumeBindingMode", BINDING)):
         if item[field].text and item[field].text not in allowed:

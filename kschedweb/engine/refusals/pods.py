@@ -117,6 +117,7 @@ def _volume_problems(volumes: FieldValue) -> Iterator[Problem]:
             problems.append(required(claim.path_to("claimName")))
         if volume["name"].text in seen_names:
             problems.append(duplicate(volume.path_to("name"), volume["name"].text))
+        # As `ValidateVolumes`: only the name of a valid volume counts as taken.
         if not problems:
             seen_names.add(volume["name"].text)
         yield from problems

@@ -147,6 +147,7 @@ def _limit_problems(resources: FieldValue, requests: Amounts, limits: Amounts) -
                 yield required(resources.path_to("limits"), "Limit must be set for non overcommitable resources")
             continue
         order, limit = request.compare(limits[name]), limits[name]
+        # Extended resources and huge pages cannot be overcommitted, so request and limit must be equal.
         if order and not flexible:
             yield invalid(path, str(request), f"must be equal to {name} limit of {limit}")
         elif order > 0:
@@ -181,4 +182,5 @@ def _is_divisible(name: str, value: Quantity) -> bool:
     size = parse_amount(name.removeprefix(HUGE))
     if size is None or size.unscaled <= 0 or size.nano % 10**9:
         return False
+    # Rounded up to whole bytes, as Quantity.Value does.
     return -(-abs(value.nano) // 10**9) % (size.nano // 10**9) == 0

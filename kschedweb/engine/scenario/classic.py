@@ -115,6 +115,7 @@ class ClassicScenario:
 
 def _create_algorithm(raw: Json, registries: Registries) -> tuple[Algorithm, list[str]]:
     edition = read_edition(raw.get("classic"))
+    # Shared by all scenarios of an edition: registrations outlive a policy in one process of the original.
     registry = registries.setdefault(edition, Registry(edition))
     policy, doubts = None, []
     if raw.get("policy") is not None:

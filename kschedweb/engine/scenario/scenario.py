@@ -119,6 +119,7 @@ class Scenario:
                 result = scheduler.explain_group(group, pods)
                 groups.append(result.to_dict())
                 if sequence and not (result.placed and result.pre_enqueue_status.ok):
+                    # A group that is not placed must leave no trace: its pods are explained on a copy.
                     active_scheduler = scheduler.with_snapshot(self.snapshot.copy())
             for pod in pods:
                 with self._name_pod_in_errors(pod):
@@ -181,6 +182,7 @@ class Scenario:
                 groups.setdefault(group.key, (group, []))[1].append(pod)
         for pod in handled_pods:
             group, pods = groups.get(pod.scheduling_group, (None, [pod]))
+            # The whole group takes the turn of its first pod.
             if pods[0] is pod:
                 yield group, pods
 
@@ -205,6 +207,7 @@ class Scenario:
 
     def _assume_pod(self, scheduler: Scheduler, pod: Pod) -> Placement:
         placement = scheduler.find(pod, self._search_request)
+        # As the original's `AssumePod` fails for a pod that its cache has already.
         if placement.node and pod.key in self.snapshot.pods.slots:
             return Placement(pod.key, message=f"pod {pod.uid}({pod.key}) is in the cache, so can't be assumed")
         if placement.node:
@@ -290,6 +293,7 @@ def _apply_classes(raw: Json) -> tuple[Json, tuple[str, ...]]:
     classes, remarks = ClusterObjects(), []
     for item in objects:
         if isinstance(item, dict) and item.get("kind") in CLASS_KINDS:
+            # An unreadable class is no class; the snapshot reports it.
             with suppress(ObjectError):  # the snapshot says so
                 classes.add(item)
 

@@ -64,6 +64,7 @@ def _quote_character(character: str) -> str:
 def marshal_json(value: Any) -> str:
     """Return compact JSON as Go's ``json.Marshal`` writes it (HTML characters escaped, order kept)."""
     text = json.dumps(value, separators=(",", ":"), ensure_ascii=False)
+    # encoding/json escapes these for HTML and JavaScript.
     for character in "<>&\u2028\u2029":
         text = text.replace(character, f"\\u{ord(character):04x}")
     return text
@@ -71,6 +72,7 @@ def marshal_json(value: Any) -> str:
 
 def number_json(value: float, bits: int = 32) -> int | float:
     """Return a float of 32 or 64 bits as the shortest JSON number that reads back as the same value."""
+    # str of a float32 gives the fewest digits that read back as the same float32.
     shortest = float(str(np.float32(value))) if bits == 32 else float(value)
     return int(shortest) if shortest.is_integer() and abs(shortest) < 1e21 else shortest
 

@@ -53,6 +53,7 @@ class _Sort(Generic[Item]):
             pivot, pattern = self.choose_pivot(low, high)
             if pattern == FALLING:
                 self.items[low:high] = list(reversed(self.items[low:high]))
+                # The pivot moves with the reversed items.
                 pivot, pattern = high - 1 - (pivot - low), RISING
             if balanced and untouched and pattern == RISING and self.nearly_sorted(low, high):
                 return

@@ -91,6 +91,7 @@ class Dynamic:
         for position, (metric, limit) in enumerate(self.limits):
             if limit:
                 use = self.metric_use(cycle.snapshot, metric)
+                # Only the first exceeded limit counts, in the order of the policy.
                 first[(first < 0) & (use.valid & (use.usage > limit))[rows]] = position
         codes = np.zeros(size, dtype=np.int32)
         statuses: list[Status] = [SUCCESS]
@@ -225,6 +226,7 @@ def _binding_window(span: int) -> tuple[Estimate, EstimateColumns]:
     def estimate(pod: Pod, node: int, time: float) -> PodContribution | None:
         if math.isnan(time):
             return None
+        # The float before the end, because an expiry time itself still counts.
         return PodContribution((1.0,), math.nextafter(math.floor(time) + span, -math.inf))
 
     def expiry_times(pods: PodTimes) -> Floats:

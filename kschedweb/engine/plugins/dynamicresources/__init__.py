@@ -124,6 +124,7 @@ class DynamicResources:
             return PostFilterResult(self.no_help)
         (claim,) = frees
         if not (handle.explains or handle.elsewhere):
+            # An explanation leaves the claim alone, and in a live cluster others deallocate it.
             cycle.snapshot.resource_claims.free_devices(claim.namespace, claim.claim, generated=claim.is_generated)
         action = "deletion" if claim.is_generated else "deallocation"
         status = unschedulable(f"{action} of ResourceClaim completed")

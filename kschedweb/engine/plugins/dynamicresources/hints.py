@@ -43,6 +43,7 @@ def _after_claim(pod: Pod, change: ObjectChange) -> bool:
     except ClaimError:
         return False
     old, new = _to_claim(change.old), _to_claim(change.new)
+    # Freed devices may help any pod, not only those that use this claim.
     if old.allocation is not None and new.allocation is None:
         return True
     mine = any(claim.key == new.key for claim in used)

@@ -54,6 +54,7 @@ def choose_devices(cycle: Cycle, node: str, features: Features) -> Status:
             snapshot.resource_claims.add_in_flight(*_claim_key(cycle, allocated.claim), allocated.allocation, pod.uid)
         cycle.state[CHOSEN] = {allocated.claim.name: allocated for allocated in allocations}
         cycle.state[EXTENDED] = next((claim for claim in claims if claim.for_extended_resources), None)
+        # Kept for PreBind: the mappings depend on the node, and later changes must not alter them.
         cycle.state[USES] = resource_uses(snapshot, pod, needs, row)
     return SUCCESS
 

@@ -41,6 +41,7 @@ def judge_nodes(snapshot: Snapshot, pod: Pod, needs: DeviceNeeds, features: Feat
     """Return the verdict on every node."""
     size = len(snapshot)
     worth = np.zeros(size, dtype=np.int64)
+    # A claim of an earlier cycle is stale: kube-scheduler deletes it in PostFilter before it tries again.
     if needs.earlier is not None and needs.earlier.requests:
         return Judged(Verdicts.uniform(size, STALE), worth)
     statuses = [SUCCESS, UNAVAILABLE, _clock_status(needs), NO_RESOURCE]

@@ -162,6 +162,7 @@ class HumanApproval:
         request = self.ask(cycle, node)
         if request is None:
             return SUCCESS, 0.0
+        # The site stores the request from here, so permit and ask must agree.
         cycle.asks[self.name] = request
         return Status(Code.WAIT, (describe_request(request),)), request["seconds"]
 
@@ -260,6 +261,7 @@ def pod_creator(pod: Pod) -> str:
 def pod_digest(pod: Pod) -> str:
     """Return a digest of the facts that people decide about: the pod's labels, its spec, and its creator."""
     judged = [pod.labels, pod_creator(pod), pod.raw.get("spec")]
+    # Sorted keys: the same pod read twice must have the same digest.
     return hashlib.sha256(json.dumps(judged, sort_keys=True).encode()).hexdigest()
 
 

@@ -26,7 +26,9 @@ ROLES = ("approver", "admin")
 WINDOWS = ("5m", "15m", "1h", "1d")
 MATCHING, ON_TIMEOUT, OWN_PODS = ("First", "All"), ("Deny", "Allow"), ("Allow", "Forbid")
 OPERATORS = ("In", "NotIn", "Exists", "DoesNotExist")
+# Nanoseconds.
 HOUR = 3600 * SECOND
+# Nanoseconds: 30 days.
 LONGEST = 30 * 24 * HOUR
 MOST_PEOPLE = 20
 

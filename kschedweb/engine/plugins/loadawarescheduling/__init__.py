@@ -147,6 +147,7 @@ class LoadAwareScheduling:
             first = 2 + (len(self.resources) if aggregate is not None else 0)
             full = self.find_exceeded(snapshot, self.used(snapshot, prod, aggregate) + self._of_pod(cycle), limits)
             for row, exceeded in enumerate(full):
+                # The first resource above its limit gives the reason.
                 codes[nodes & measured & exceeded & (codes == 0)] = first + row
         return Verdicts(codes[rows], statuses)
 
@@ -387,6 +388,7 @@ def percentile_keys(watermarks: Watermarks, aggregate: Aggregate) -> list[str]:
 
 def percent_of(used: Ints, allocatable: Ints) -> Ints:
     """Return use in whole percent as Koordinator computes it: divide, multiply by 100, round half away from zero."""
+    # In Koordinator's order of float operations; another order rounds differently at a threshold.
     share = np.divide(used.astype(np.float64), allocatable, out=np.zeros(used.shape), where=allocatable != 0)
     return round_half_away(share * 100.0)
 
@@ -396,6 +398,7 @@ def left_over(used: Ints, allocatable: Ints) -> Ints:
 
     Shape [resources, nodes].
     """
+    # The divisor 1 elsewhere only avoids a division by zero: the numerator is 0 there.
     fits = (allocatable > 0) & (used <= allocatable)
     return divide_toward_zero((allocatable - used) * MAX_NODE_SCORE * fits, np.where(fits, allocatable, 1))
 

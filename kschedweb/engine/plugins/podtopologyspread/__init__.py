@@ -252,6 +252,7 @@ class PodTopologySpread:
         highest = max(0, int(scored.max(initial=0)))
         if highest == 0:
             return np.where(ignored, 0, MAX_NODE_SCORE).astype(np.int64)
+        # Integer arithmetic in the original's order: MaxNodeScore * (max + min - score) / max.
         spread = MAX_NODE_SCORE * (highest + int(scored.min()) - scores) // highest
         return np.where(ignored, 0, spread).astype(np.int64)
 
@@ -260,6 +261,7 @@ class PodTopologySpread:
         snapshot, pod = cycle.snapshot, cycle.pod
         rules = self._list_rules(snapshot.objects, pod, hard=hard)
         columns = [snapshot.label_column(rule.topology_key) for rule, _ in rules]
+        # As `requireAllTopologies`: with the system defaults, nodes without zones are scored, too.
         labels_required = hard or bool(pod.spread_constraints) or not self.system
         complete = _have_all_labels(snapshot, columns if labels_required else [])
         return [

@@ -212,6 +212,7 @@ class VolcanoUsage:
         used = self.used(snapshot)
         before = self._node_load(used, np.zeros_like(plain), has)
         after = self._node_load(used, plain, has)
+        # Computed for all nodes at once; only nodes that cross the threshold are counted pod by pod below.
         sums: Floats = np.where(before >= self.model.risk_threshold, risky, plain)
         for node in np.flatnonzero(
             (before < self.model.risk_threshold) & (after >= self.model.risk_threshold)
@@ -254,6 +255,7 @@ class VolcanoUsage:
 
     def _expiry_times(self, pods: PodTimes) -> Floats:
         """Return the same time for all pods, by slot."""
+        # The same rules as in _expiry_time, over columns: one call for all pods.
         time = np.where(pods.came_bound, np.where(pods.is_running, pods.started, math.nan), pods.scheduled)
         expiry = np.where(np.isfinite(time), np.nextafter(time + self.interval, -math.inf), time)
         return np.where(pods.is_waiting, math.inf, expiry)
