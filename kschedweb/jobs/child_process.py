@@ -26,17 +26,20 @@ if TYPE_CHECKING:
 
 logger = structlog.get_logger(__name__)
 
-IDLE = 300.0  # seconds without work after which it gives its memory back
-KEEPS = 0.5  # of the memory that it may use; with more still in use when work ends, it ends too
-FIRST_TO_GO = 500  # of 1000: whom the kernel ends where the machine has no memory left
+# Seconds without work after which the process ends, and gives its memory back.
+IDLE = 300.0
+# A share of the memory limit; a process that still uses more when its work ends, ends too.
+KEEPS = 0.5
+# Of 1000: the kernel ends these processes first when the machine has no memory left.
+FIRST_TO_GO = 500
 
-# What goes through the pipe to the worker: BEGUN, any number of SEND, one of the rest. SENT or AWAY answers a SEND.
+# Messages of the pipe to the worker: BEGUN, any number of SEND, then one of the others. SENT or AWAY answers a SEND.
 BEGUN, SEND, RETURNED, RAISED, MEMORY = "begun", "send", "done", "raised", "memory"
 DELIVERED, AWAY = "sent", "away"
 
 
 def serve_pipe(pipe: Connection) -> None:
-    """Do what comes through ``pipe`` until nothing has come for long, or the worker is gone."""
+    """Do the work that comes through ``pipe``, until none has come for long or the worker is gone."""
     memory_limit = settings.JOB_MEMORY_MIB * 1024 * 1024
     _set_up_process(memory_limit)
     app.relay = _make_relay(pipe)
@@ -52,8 +55,10 @@ def serve_pipe(pipe: Connection) -> None:
 
 
 def _set_up_process(memory_limit: int) -> None:
+    # A group of its own, so that the worker can end the process with all that it started.
     os.setpgid(0, 0)
-    with contextlib.suppress(OSError):  # other systems than Linux
+    # Other systems than Linux do not have this file.
+    with contextlib.suppress(OSError):
         Path("/proc/self/oom_score_adj").write_text(str(FIRST_TO_GO))
     resource.setrlimit(resource.RLIMIT_DATA, (memory_limit, memory_limit))
     signal.signal(signal.SIGALRM, _time_is_over)
@@ -65,7 +70,7 @@ def _time_is_over(*_: Any) -> None:
 
 
 def _make_relay(pipe: Connection) -> Callable[..., None]:
-    """Messages to other workers go out by the parent: embedded, the broker lives in it."""
+    """Return a function that sends messages to other workers through the parent. Embedded, the broker lives in it."""
 
     def send_task(name: str, args: Any, kwargs: Any, options: dict[str, Any]) -> None:
         pipe.send((SEND, (name, args, kwargs, options), True))
@@ -101,7 +106,7 @@ def _time_limit() -> Iterator[None]:
 
 
 def out_of_memory(error: BaseException | None) -> bool:
-    """Whether there was no memory, also where somebody on the way made another error of it."""
+    """Return whether memory ran out, even if somebody on the way raised another error because of it."""
     while error is not None:
         if isinstance(error, MemoryError) or (isinstance(error, OSError) and error.errno == errno.ENOMEM):
             return True
@@ -110,7 +115,7 @@ def out_of_memory(error: BaseException | None) -> bool:
 
 
 def _used_memory() -> int:
-    """Bytes that count against the limit; 0 where the system does not say."""
+    """Return the bytes that count against the limit; 0 if the system does not say."""
     with contextlib.suppress(OSError):
         for line in Path("/proc/self/status").read_text(encoding="ascii").splitlines():
             if line.startswith("VmData:"):

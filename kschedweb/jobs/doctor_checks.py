@@ -1,4 +1,4 @@
-"""What `manage.py doctor` asks about workers, beat, and jobs that nobody takes up."""
+"""The checks of `manage.py doctor` on workers, beat, and jobs that nobody takes."""
 
 from __future__ import annotations
 
@@ -15,20 +15,24 @@ from kschedweb.celery import app
 from kschedweb.jobs.models import Job, JobState, Pulse
 from kschedweb.web.doctor import DoctorFinding, check_clock, failure, ok, warning
 
-ANSWER_WITHIN = 2.0  # seconds
-LATE = 180.0  # seconds without a sign of beat, which asks each minute
-LONG = 600.0  # seconds that a job may lie undelivered
-WORKER = {"celery": "worker", "scheduler": "scheduler"}  # queue -> the service that serves it
+# Seconds.
+ANSWER_WITHIN = 2.0
+# Seconds without a sign of beat, which sends one each minute.
+LATE = 180.0
+# Seconds that a job may stay undelivered.
+LONG = 600.0
+# Queues, and the service that serves each.
+WORKER = {"celery": "worker", "scheduler": "scheduler"}
 
 
 def collect_vitals() -> dict[str, dict[str, Any]]:
-    """What each worker of a scaled-out deployment says of itself (vitals.py), by its name."""
+    """Return the report of each worker of a scaled-out deployment (vitals.py), by its name."""
     answers: dict[str, dict[str, Any]] = app.control.inspect(timeout=ANSWER_WITHIN)._request("kschedweb_vitals") or {}
     return answers
 
 
 def workers_examine() -> Iterator[DoctorFinding]:
-    """Embedded there is nobody to ask from another process: beat's pulse goes through the worker there."""
+    """Check the workers. Embedded, no other process can be asked; beat's pulse goes through the worker there."""
     if not settings.REDIS_URL:
         return
     start_time = time.time()

@@ -25,5 +25,5 @@ class JobFilter(GrowingFilterSet):
         fields: list[str] = []
 
     def search_titles(self, rows: QuerySet[Job], name: str, value: str) -> QuerySet[Job]:
-        """Only titles that the person may read are searched."""
+        """Search only titles that the person may read."""
         return rows.filter(title_condition(self.request.user), title__icontains=value)

@@ -1,6 +1,6 @@
-"""Asking: answered at once where that is quick, else by a job.
+"""Questions that are answered at once if that is quick, else by a job.
 
-What a package of questions does with a question is here; what is asked, and how it is answered, is its own.
+This module has what all packages of questions share; the questions and their answers are their own.
 """
 
 from __future__ import annotations
@@ -29,11 +29,14 @@ if TYPE_CHECKING:
 
 InquiryT = TypeVar("InquiryT", bound=Inquiry)
 
-# What a request may work on: bytes of a cluster's objects to be read, and seconds.
+# The limits of work within a request: bytes of a cluster's objects, and seconds.
 AT_ONCE_SIZE, AT_ONCE_SECONDS = 12_000_000, 3.0
-RELATED = ("snapshot__cluster", "revision__policy")  # of a question about a snapshot under a revision
-LARGE = ("content", "columns")  # the fields of an answer that are read when it is shown
-MOST_WAITING = 10  # inquiries of one kind and person that have no answer yet
+# Read along with a question about a snapshot under a revision.
+RELATED = ("snapshot__cluster", "revision__policy")
+# Fields of an answer that are read only when it is shown.
+LARGE = ("content", "columns")
+# Unanswered inquiries of one kind and person.
+MOST_WAITING = 10
 Step = Callable[[str, int, int], None]
 
 
@@ -43,7 +46,9 @@ class Busy(DeadlineExceeded):
 
 @contextmanager
 def at_once(turn: Lock, seconds: float) -> Iterator[Step]:
-    """Work in a request, one at a ``turn``, or raise Busy; the step given raises NotNow once ``seconds`` are over."""
+    """Give a step for work within a request, one at a ``turn``. Raises Busy; the step raises DeadlineExceeded after
+    ``seconds``.
+    """
     if not turn.acquire(blocking=False):
         raise Busy
     connection_released()
@@ -55,7 +60,7 @@ def at_once(turn: Lock, seconds: float) -> Iterator[Step]:
 
 
 def deadline_step(seconds: float = AT_ONCE_SECONDS) -> Step:
-    """A step that raises NotNow once ``seconds`` are over."""
+    """Return a step that raises DeadlineExceeded after ``seconds``."""
     deadline = monotonic() + seconds
 
     def check_deadline(text: str, completed: int, total: int) -> None:
@@ -66,7 +71,7 @@ def deadline_step(seconds: float = AT_ONCE_SECONDS) -> Step:
 
 
 def connection_released() -> None:
-    """Give this thread's connection back: what computes for seconds needs none, and others do."""
+    """Return this thread's connection: computing for seconds needs none, and others do."""
     if not connection.in_atomic_block:
         connection.close()
 
@@ -75,8 +80,9 @@ def connection_released() -> None:
 def ask_job(inquiry: InquiryT, *, kind: str, title: str, refuse: Callable[[], None]) -> InquiryT:
     """Save the question ``inquiry`` with a job of this kind that answers it.
 
-    ``refuse`` raises Conflict where the person waits for too many answers; no other question of theirs comes between.
+    ``refuse`` raises Conflict if the person waits for too many answers. No other question of theirs comes in between.
     """
+    # The person's row is the lock that keeps their questions apart.
     if inquiry.created_by_id is not None:
         User.objects.select_for_update().get(pk=inquiry.created_by_id)
     refuse()
@@ -96,14 +102,14 @@ def save_answered(inquiry: InquiryT, **values: Any) -> InquiryT:
 
 
 def answer_store(question: Inquiry, **values: Any) -> None:
-    """Store what was found, unless another process was first; ``question`` then has what is stored."""
+    """Store the answer, unless another process was first. ``question`` then has what is stored."""
     rows = type(question)._default_manager.filter(pk=question.pk)
     rows.filter(ended_at=None).update(**values, ended_at=timezone.now())
     question.refresh_from_db(fields=[name for name in values if name not in LARGE])
 
 
 def question_of_job(model: type[InquiryT], question: str, *related: str) -> InquiryT:
-    """The question that a job is to answer; raises NotFound. ``related`` is read along."""
+    """Return the question that a job is to answer. Raises NotFound. ``related`` is read along."""
     rows = model._default_manager.select_related(*related or RELATED).defer("snapshot__content")
     inquiry: InquiryT | None = rows.filter(pk=question).first()
     if inquiry is None:
@@ -112,7 +118,7 @@ def question_of_job(model: type[InquiryT], question: str, *related: str) -> Inqu
 
 
 def question_seen(model: type[InquiryT], question: UUID | str, noun: str = "question") -> InquiryT:
-    """A question to be shown; raises Http404."""
+    """Return a question to show. Raises Http404."""
     rows = model._default_manager.select_related("job", "created_by", *RELATED)
     inquiry: InquiryT | None = (
         rows.defer("snapshot__content", "snapshot__resource_versions").filter(pk=question).first()
@@ -123,23 +129,24 @@ def question_seen(model: type[InquiryT], question: UUID | str, noun: str = "ques
 
 
 def pack_answer(answer: Any, default: Callable[[Any], Any] | None = None) -> bytes:
-    """``answer`` as it is stored; ``default`` makes plain data of anything else that is in it."""
+    """Return ``answer`` as it is stored; ``default`` makes plain data of other objects in it."""
+    # Without a time of modification, equal answers have equal bytes.
     return gzip.compress(json.dumps(answer, default=default).encode(), 6, mtime=0)
 
 
 def unpack_answer(content: bytes | memoryview[int]) -> Any:
-    """The reverse of ``pack_answer``; also of what a database returns."""
+    """Reverse ``pack_answer``, also for what a database returns."""
     return json.loads(gzip.decompress(bytes(content)))
 
 
 def list_unanswered(model: type[Inquiry], user: User | None) -> QuerySet[Any]:
-    """The inquiries of ``user`` that a job works on, or will."""
+    """Return the inquiries of ``user`` that a job works on, or will."""
     inquiries = model._default_manager.filter(created_by=user, ended_at=None, job__isnull=False)
     return inquiries.exclude(job__state__in=ENDED)
 
 
 def refuse_second(model: type[Inquiry], user: User | None, noun: str) -> None:
-    """Raise Conflict where ``user`` waits for another answer about ``noun``."""
+    """Raise Conflict if ``user`` waits for another answer about ``noun``."""
     running = list_unanswered(model, user).first()
     if running is not None:
         message = f"Another question of yours about {noun} is being worked on, by job {running.job_id}"
@@ -147,6 +154,6 @@ def refuse_second(model: type[Inquiry], user: User | None, noun: str) -> None:
 
 
 def refuse_more(model: type[Inquiry], user: User | None, nouns: str) -> None:
-    """Raise Conflict where ``user`` waits for the answers of many already; ``nouns`` is what people call them."""
+    """Raise Conflict if ``user`` waits for many answers already; ``nouns`` is the word for them."""
     if list_unanswered(model, user).count() >= MOST_WAITING:
         raise Conflict(f"{MOST_WAITING} of your {nouns} have no answer yet: wait for them, or cancel their jobs.")

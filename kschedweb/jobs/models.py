@@ -1,4 +1,4 @@
-"""Long work as rows: what runs, how far it is, how it ended."""
+"""Long work as rows: what runs, its progress, and its end."""
 
 from __future__ import annotations
 
@@ -22,11 +22,12 @@ class JobState(models.TextChoices):
 
 
 ENDED = frozenset({JobState.SUCCEEDED, JobState.FAILED, JobState.CANCELLED})
-UNFINISHED = frozenset(JobState) - ENDED  # what an index finds, where it finds not what has not ended
+# Listed, because an index finds these states, but not "all others".
+UNFINISHED = frozenset(JobState) - ENDED
 
 
 def _reach_condition(reach: Reach) -> models.Q:
-    """Jobs about a cluster within it, and what the person started that names none."""
+    """Return the condition for jobs about a cluster within ``reach``, and for the person's jobs that name none."""
     clusters = [str(cluster) for cluster in reach.clusters]
     own_jobs = models.Q(created_by=reach.user, params__cluster__isnull=True)
     return models.Q(params__cluster__in=clusters) | own_jobs
@@ -36,18 +37,26 @@ class Job(models.Model):
     """One piece of background work. The row, not the broker, is the truth about it."""
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
-    kind = models.CharField(max_length=64)  # the Celery task's name
+    # The name of the Celery task.
+    kind = models.CharField(max_length=64)
     title = models.CharField(max_length=200)
-    # What it is about is not open to all: only who started it and admins read more than how far it is.
+    # True if its subject is not open to all: only its owner and admins read more than its progress.
     private = models.BooleanField(default=False, db_default=False)
-    params = models.JSONField(default=dict)  # plain ids only, never a secret
-    request_id = models.CharField(max_length=64, blank=True, default="", db_default="")  # of who asked, for logs
+    # Plain ids only, never a secret.
+    params = models.JSONField(default=dict)
+    # The id of the request that started it, for logs.
+    request_id = models.CharField(max_length=64, blank=True, default="", db_default="")
     state = models.CharField(max_length=16, choices=JobState.choices, default=JobState.QUEUED)
+    # Units of the current step.
     done = models.PositiveIntegerField(default=0)
-    total = models.PositiveIntegerField(default=0)  # 0: not known yet
-    reached = models.FloatField(default=0.0, db_default=0.0)  # of the bar, 0 to 1: it never falls in an attempt
-    seconds_left = models.FloatField(null=True)  # of this step, estimated when it was saved last; null: nobody knows
+    # 0 if it is not known yet.
+    total = models.PositiveIntegerField(default=0)
+    # The share of the bar, 0 to 1. It never falls within an attempt.
+    reached = models.FloatField(default=0.0, db_default=0.0)
+    # For this step, estimated when it was saved last; null if unknown.
+    seconds_left = models.FloatField(null=True)
     step = models.CharField(max_length=200, blank=True)
+    # What the job made, by name, or the "errors" of its input.
     result = models.JSONField(default=dict)
     error = models.TextField(blank=True)
     cancel_requested = models.BooleanField(default=False)
@@ -55,14 +64,21 @@ class Job(models.Model):
     created_at = models.DateTimeField(auto_now_add=True)
     started_at = models.DateTimeField(null=True)
     ended_at = models.DateTimeField(null=True)
-    heartbeat_at = models.DateTimeField(null=True)  # reconciliation fails jobs whose worker fell silent
-    attempt = models.PositiveSmallIntegerField(default=0)  # a writer whose attempt is over changes nothing
-    restartable = models.BooleanField(default=False)  # may run again after its worker died
-    apart = models.BooleanField(default=False, db_default=False)  # takes no place in a worker: no turn, no limit
-    sent_at = models.DateTimeField(null=True)  # when the broker last got its message
-    undelivered = models.BooleanField(default=False, db_default=False)  # the broker was away when it was to get it
+    # Reconciliation fails jobs whose worker has gone silent.
+    heartbeat_at = models.DateTimeField(null=True)
+    # A writer of an earlier attempt changes nothing.
+    attempt = models.PositiveSmallIntegerField(default=0)
+    # True if it may run again after its worker died.
+    restartable = models.BooleanField(default=False)
+    # True if it takes no place in a worker: no turn, no limit.
+    apart = models.BooleanField(default=False, db_default=False)
+    # When the broker last got its message.
+    sent_at = models.DateTimeField(null=True)
+    # True if the broker was away when it should have got the message.
+    undelivered = models.BooleanField(default=False, db_default=False)
 
-    place: int | None = None  # in the turn, where somebody worked it out: see selectors.with_places
+    # The place in the turn, if it was computed: see selectors.with_places.
+    place: int | None = None
 
     objects = Covered(rule=_reach_condition)
 
@@ -76,7 +92,7 @@ class Job(models.Model):
 
 
 class Inquiry(models.Model):
-    """A question whose answer is there once ``ended_at`` is: from the request that asked it, or from ``job``."""
+    """A question that is answered once ``ended_at`` is set, by the request that asked it or by ``job``."""
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     job = models.ForeignKey(Job, null=True, on_delete=models.SET_NULL, related_name="+")
@@ -90,14 +106,14 @@ class Inquiry(models.Model):
 
     @property
     def state(self) -> str:
-        """As a job's."""
+        """The state of the question, as a job's."""
         if self.ended_at:
             return JobState.SUCCEEDED
         return self.job.state if self.job else JobState.FAILED
 
 
 class Pulse(models.Model):
-    """When something that leaves no other trace was last at work, by the database's clock."""
+    """The time at which something that leaves no other trace last worked, by the database's clock."""
 
     BEAT = "beat"
 

@@ -1,11 +1,11 @@
-"""`python -m kschedweb.jobs.nursery FD`: forks the processes in which a worker has its heavy work done.
+"""`python -m kschedweb.jobs.nursery FD`: forks the processes that do a worker's heavy work.
 
-It imports everything once, and then only forks: a process that forks must have no thread and no connection. (That
-is multiprocessing's forkserver, which does not work within a process of Celery's prefork pool.)
+It imports everything once, and then only forks, because a process that forks must have no thread and no connection.
+(This is multiprocessing's forkserver, which does not work within a process of Celery's prefork pool.)
 
-The worker sends over the socket FD eight bytes a request, and gets eight back: 0 with the end of a pipe for "fork a
-process that works for this pipe", answered by its id; an id for "how did it end", answered by its exit status. When the
-worker is gone the nursery ends, and so does what it forked.
+The worker sends eight bytes a request over the socket FD, and gets eight back. 0 with the end of a pipe means "fork a
+process that works for this pipe", and is answered by its id. An id means "how did it end", and is answered by its exit
+status. When the worker is gone the nursery ends, and so does everything that it forked.
 """
 
 from __future__ import annotations
@@ -22,13 +22,16 @@ from multiprocessing.connection import Connection
 
 import django
 
+# The request to fork; no process has the id 0.
 FORK = 0
-PATIENCE = 5.0  # seconds for a process whose pipe is closed to end by itself
+# Seconds for a process whose pipe is closed to end by itself.
+PATIENCE = 5.0
+# A signed integer of eight bytes.
 _number = struct.Struct("q")
 
 
 def send_request(control: socket.socket, request: int, pipe: int | None = None) -> int:
-    """The worker's side. Raises OSError where the nursery is gone."""
+    """Send a request from the worker. Raises OSError if the nursery is gone."""
     socket.send_fds(control, [_number.pack(request)], [] if pipe is None else [pipe])
     answer = control.recv(_number.size)
     if not answer:
@@ -38,7 +41,7 @@ def send_request(control: socket.socket, request: int, pipe: int | None = None) 
 
 def main() -> None:
     control = socket.socket(fileno=int(sys.argv[1]))
-    # The worker decides when its processes end, also where Ctrl-C or a service manager tells all of them.
+    # The worker decides when its processes end, even if Ctrl-C or a service manager signals all of them.
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.SIG_IGN)
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "kschedweb.settings")
@@ -47,7 +50,8 @@ def main() -> None:
     from kschedweb.jobs import child_process
 
     app.loader.import_default_modules()
-    alive, life = os.pipe()  # nobody else holds ``life``, so ``alive`` ends with this process
+    # Nobody else holds ``life``, so ``alive`` ends with this process.
+    alive, life = os.pipe()
     while True:
         request, fds, _, _ = socket.recv_fds(control, _number.size, 1)
         if not request:
@@ -73,18 +77,19 @@ def main() -> None:
 
 
 def _die_with_nursery(alive: int) -> None:
-    """End this process, and what it started, with the nursery."""
+    """End this process, and all that it started, together with the nursery."""
     os.read(alive, 1)
     os.killpg(0, signal.SIGKILL)
 
 
 def _exit_code(pid: int) -> int:
-    """As ``subprocess`` has it: -9 where SIGKILL ended it."""
+    """Return the exit code as ``subprocess`` does: -9 if SIGKILL ended it."""
     deadline = time.monotonic() + PATIENCE
     while True:
         try:
             reaped_pid, status = os.waitpid(pid, os.WNOHANG)
-        except ChildProcessError:  # another nursery forked it, and was killed with it
+        # Another nursery forked it, and was killed together with it.
+        except ChildProcessError:
             return -signal.SIGKILL
         if reaped_pid:
             return os.waitstatus_to_exitcode(status)

@@ -1,7 +1,7 @@
-"""Heavy work in separate processes: its time and memory are bounded and not taken from other work.
+"""Heavy work in separate processes, so that its time and memory are bounded and not taken from other work.
 
 Each thread of a worker that has heavy work gives it to a process and waits. A process does one piece of work after the
-other, so that what it has read stays at hand; all of them end with the worker.
+other, so that what it has read stays in memory. All of them end with the worker.
 """
 
 from __future__ import annotations
@@ -28,17 +28,20 @@ from kschedweb.web.errors import Unavailable
 
 logger = structlog.get_logger(__name__)
 
-GRACE = 30.0  # seconds that work is given to end by itself once its time is over
+# Seconds for work to end by itself once its time is over.
+GRACE = 30.0
 ADVICE = "make it smaller, with fewer nodes, pods or seeds"
 TOO_LONG = "The job took longer than this server allows and was stopped."
 
-_idle: list[Process] = []  # the one that worked last is the last
-_lock = threading.Lock()  # of the two above and below
+# The process that worked last is the last.
+_idle: list[Process] = []
+# Protects the list above and the socket below.
+_lock = threading.Lock()
 _nursery: socket.socket | None = None
 
 
 class ProcessLost(Exception):
-    """The process ended, or had to, before the work did; ``detail`` is for the person who waits for it."""
+    """The process ended before the work did. ``detail`` is for the person who waits for it."""
 
     def __init__(self, detail: str, pid: int) -> None:
         super().__init__(detail)
@@ -50,12 +53,16 @@ class WorkFailed(Exception):
 
 
 class _ProcessGone(Exception):
-    """The process had no work for long, and ended before it heard of this."""
+    """The process had no work for long, and ended before it got this one."""
 
 
 def call_in_process(function: Callable[..., Any], *args: Any) -> Any:
-    """``function(*args)`` in another process: a module's own function and plain data. Raises Lost or Failed."""
-    connection.close()  # what is asked may take long, and others need connections
+    """Call ``function(*args)`` in another process. Raises ProcessLost or WorkFailed.
+
+    It must be a function of a module, with plain data as arguments.
+    """
+    # The call may take long, and others need connections.
+    connection.close()
     while True:
         process = _take_process()
         try:
@@ -80,13 +87,13 @@ def _give_back(process: Process) -> None:
 
 
 def prepare_nursery() -> None:
-    """Start what forks processes now, so that the first work need not wait for it."""
+    """Start the nursery now, so that the first work need not wait for it."""
     with _lock:
         _started_nursery()
 
 
 def _started_nursery() -> socket.socket:
-    """It ends when our end of the socket is closed."""
+    """Return the socket to the nursery, which ends when this end is closed."""
     global _nursery
     if _nursery is None:
         _nursery, theirs = socket.socketpair()
@@ -111,14 +118,15 @@ def _ask_nursery(request: int, pipe: int | None = None) -> int:
 
 
 class Process:
-    """A process and the pipe to it. The caller holds the lock where one is begun or ended."""
+    """A process and the pipe to it. The caller holds the lock when one is begun or ended."""
 
     def __init__(self) -> None:
         self._pipe, theirs = Pipe()
         with theirs:
             try:
                 self.pid = _ask_nursery(nursery.FORK, theirs.fileno())
-            except OSError:  # it was killed; a new one is started
+            # The nursery was killed; this starts a new one.
+            except OSError:
                 self.pid = _ask_nursery(nursery.FORK, theirs.fileno())
         self.usable, self._worked = True, False
 
@@ -156,7 +164,8 @@ class Process:
         try:
             with _lock:
                 status = _ask_nursery(self.pid)
-        except OSError:  # the nursery was killed, and with it what it forked
+        # The nursery was killed, and with it everything that it forked.
+        except OSError:
             status = -signal.SIGKILL
         self.pid = 0
         logger.error("process_lost", status=status)
@@ -168,12 +177,13 @@ class Process:
         return "The process of this job ended before the job did. The log says more."
 
     def end(self) -> None:
-        """Kill it, if it is still there, and all that it started."""
+        """Kill the process, if it still exists, and all that it started."""
         self._pipe.close()
         if self.pid:
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(self.pid, signal.SIGKILL)
-            with contextlib.suppress(OSError):  # the nursery is gone, and what it forked with it
+            # The nursery is gone, and with it everything that it forked.
+            with contextlib.suppress(OSError):
                 _ask_nursery(self.pid)
 
 

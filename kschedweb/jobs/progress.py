@@ -1,24 +1,27 @@
-"""How long a step still takes, from the speed at which it has gone so far, and how far the bar of its job is."""
+"""Estimates how long a step still takes, from its speed so far, and how full the bar of its job is."""
 
 from __future__ import annotations
 
 import math
 
-SETTLES = 5.0  # seconds after which an older speed counts for little more than a third
-EARLY = 1.0  # seconds in which a speed says nothing yet
+# Seconds after which an older speed counts for little more than a third (1/e).
+SETTLES = 5.0
+# Seconds in which a speed says nothing yet.
+EARLY = 1.0
 
 
-STEP = 0.8  # of what is left of the bar that a step takes: nobody knows how many follow
+# The share of the rest of the bar that a step takes, since nobody knows how many steps follow.
+STEP = 0.8
 
 
 class Bar:
-    """How far a job of several steps is, from 0 to 1: never less than before, and never full before the job ends."""
+    """The progress of a job of several steps, from 0 to 1. It never falls, and is never full before the job ends."""
 
     def __init__(self) -> None:
         self._from = self._reached = 0.0
 
     def begin_step(self) -> None:
-        """A step begins where the one before it ended."""
+        """Begin a step where the one before it ended."""
         self._from = self._reached
 
     def reach(self, completed: int, total: int) -> float:
@@ -28,7 +31,7 @@ class Bar:
 
 
 class Estimate:
-    """Of one step. The speed is smoothed, so that what is left neither jumps nor keeps to a speed that is gone."""
+    """The estimate of one step. The speed is smoothed, so that the rest neither jumps nor sticks to an old speed."""
 
     def __init__(self) -> None:
         self._begun: float | None = None
@@ -36,7 +39,9 @@ class Estimate:
         self._speed: float | None = None
 
     def seconds_left(self, now: float, completed: int, total: int) -> float | None:
-        """Seconds to ``total`` if ``completed`` is reached at ``now`` (of any clock); ``None``: nobody knows."""
+        """Return the seconds to ``total`` if ``completed`` is reached at ``now`` (of any clock); ``None`` if
+        unknown.
+        """
         if self._begun is None or completed < self._done:
             self._begun, self._seen, self._done, self._speed = now, now, completed, None
             return None

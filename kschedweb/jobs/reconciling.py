@@ -1,4 +1,4 @@
-"""Workers mend jobs when they begin to take messages: at their start, and whenever the broker was away."""
+"""Workers reconcile jobs when they begin to take messages: at their start, and whenever the broker was away."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _process_began = timezone.now()
 
 
 class MendStep(bootsteps.StartStopStep):  # type: ignore[misc]
-    """Celery starts it each time that a worker has connected to the broker."""
+    """A step that Celery starts each time that a worker has connected to the broker."""
 
     requires = {"celery.worker.consumer.tasks:Tasks"}
 
@@ -26,9 +26,10 @@ class MendStep(bootsteps.StartStopStep):  # type: ignore[misc]
 
 
 def mend_jobs() -> None:
-    """Send out what nobody heard of; embedded, no other worker is there whose runs could live."""
+    """Send out lost jobs. Embedded, there is no other worker whose runs could be alive."""
     embedded = not settings.REDIS_URL
     try:
         reconcile.delay(_process_began.isoformat() if embedded else None)
     except Unavailable:
-        return  # It is gone again: there will be another start.
+        # The broker is gone again, so there will be another start.
+        return

@@ -1,4 +1,4 @@
-"""The task that cleans up, and which rows of jobs' answers may go. Beat has it run each minute, in a worker."""
+"""The task that cleans up, and conditions for rows of jobs' answers that may go. Beat sends it each minute."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ IDLE = Q(job=None) | Q(job__state__in=ENDED)
 
 
 def beat_heard() -> None:
-    """Beat alone asks for the task below, so that it also says that beat and a worker are alive."""
+    """Note that beat and a worker are alive. Only beat sends the task below."""
     Pulse.objects.update_or_create(name=Pulse.BEAT, defaults={"at": Now()})
 
 
@@ -25,7 +25,7 @@ def clean_up() -> None:
     rows_delete()
 
 
-# The names by which beat asks for it; all but the first are those of the release before, and go with the next one.
+# The names by which beat sends it. All but the first are those of the release before, and go with the next one.
 for _name in (
     "kschedweb.retention.clean",
     "kschedweb.approvals.webhooks.tasks.forget",

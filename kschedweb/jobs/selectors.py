@@ -1,4 +1,4 @@
-"""Reading jobs."""
+"""Reads jobs."""
 
 from __future__ import annotations
 
@@ -20,11 +20,12 @@ if TYPE_CHECKING:
 
     from kschedweb.accounts.models import User
 
+# Replaces the title of a job that the user may not read.
 PRIVATE = "Private work"
 
 
 def job_list() -> QuerySet[Job]:
-    """Newest first."""
+    """Return all jobs, newest first."""
     return Job.objects.select_related("created_by")
 
 
@@ -36,19 +37,19 @@ def job_get(job_id: UUID | str) -> Job:
 
 
 def title_condition(user: User) -> Q:
-    """The condition under which ``user`` may read what a job is about."""
+    """Return the condition under which ``user`` may read what a job is about."""
     return Q() if user.everywhere(Action.ADMINISTER) else Q(private=False) | Q(created_by=user)
 
 
 def redact_job(user: User, job: Job) -> Job:
-    """``job``, not to be saved, without what ``user`` may not read of it."""
+    """Return ``job`` without what ``user`` may not read of it. It must not be saved."""
     if job.private and job.created_by_id != user.pk and not user.everywhere(Action.ADMINISTER):
         job.title, job.step, job.error, job.result = PRIVATE, "", "", {}
     return job
 
 
 class UserJobLimits(TypedDict):
-    """What a person's jobs may take, and what they take now."""
+    """The limits of a person's jobs, and what they use now."""
 
     running: int
     running_most: int
@@ -72,7 +73,7 @@ def compute_limits(user: User) -> UserJobLimits:
 
 
 def with_places(jobs: Iterable[Job]) -> list[Job]:
-    """``jobs``, those that wait for their turn with their ``place`` in it: 1 is taken next."""
+    """Return ``jobs``, with their ``place`` for those that wait for their turn: 1 is taken next."""
     listed = list(jobs)
     places = compute_places() if any(job.state == JobState.QUEUED for job in listed) else {}
     for job in listed:

@@ -1,4 +1,4 @@
-"""Every change of a job. A state changes by a conditional UPDATE, so two workers never both win."""
+"""Changes of jobs. A state changes by a conditional UPDATE, so that two workers never both win."""
 
 from __future__ import annotations
 
@@ -30,8 +30,10 @@ if TYPE_CHECKING:
 
 logger = structlog.get_logger(__name__)
 
-SILENT = timedelta(seconds=60)  # no heartbeat for so long: the worker died
-UNSENT = timedelta(minutes=3)  # queued for so long since its message: the broker may have lost it
+# A worker without a heartbeat for so long has died.
+SILENT = timedelta(seconds=60)
+# The broker may have lost a message of so long ago whose job is still queued.
+UNSENT = timedelta(minutes=3)
 MAX_ATTEMPTS = 2
 WORKER_STOPPED = "The worker stopped before the job ended. Start it again."
 
@@ -46,11 +48,11 @@ def job_start(
     private: bool = False,
     asked_before: bool = False,
 ) -> Job:
-    """Write the row of a job for the task of this name; a message goes out when the transaction commits.
+    """Write the row of a job for the task of this name. A message goes out when the transaction commits.
 
-    ``params`` are plain ids for the task's keyword arguments, never a secret. A ``private`` one is about something that
-    is not open to all. Raises Conflict where too many jobs of ``user`` wait, except for work that was ``asked_before``:
-    what another job of theirs leads to.
+    ``params`` are plain ids for the task's keyword arguments, never a secret. The subject of a ``private`` job is not
+    open to all. Raises Conflict if too many jobs of ``user`` wait, unless it was ``asked_before``, as a part of another
+    job of theirs.
     """
     task = task_of(kind)
     in_thread = bool(task.apart)
@@ -82,7 +84,7 @@ def job_start(
 
 
 def task_of(kind: str) -> Any:
-    """The task made with ``job_task`` of this name; a web process imports tasks when it starts its first job."""
+    """Return the task made with ``job_task`` of this name. A web process imports tasks when it starts its first job."""
     if kind not in app.tasks:
         app.loader.import_default_modules()
     return app.tasks[kind]
@@ -97,9 +99,9 @@ def _refuse_more(theirs: QuerySet[Job]) -> None:
 
 
 def job_send(job: Job) -> None:
-    """Wake a worker: it takes the job whose turn it is, which need not be ``job``, and none where none may begin.
+    """Wake a worker. It takes the job whose turn it is, which need not be ``job``, or none if none may begin.
 
-    Where the broker is away the row says so, and reconciliation wakes a worker once it is back.
+    If the broker is away, the row says so, and reconciliation wakes a worker once it is back.
     """
     try:
         app.send_task(job.kind, [str(job.pk)])
@@ -112,7 +114,7 @@ def job_send(job: Job) -> None:
 
 @unrestricted()
 def jobs_wake() -> None:
-    """Wake a worker if a job may begin; call it whenever a job ends."""
+    """Wake a worker if a job may begin. Call it whenever a job ends."""
     turn = next(in_turn(), None)
     if turn is not None and turn.is_allowed:
         job_send(Job.objects.get(pk=turn.job))
@@ -120,11 +122,13 @@ def jobs_wake() -> None:
 
 @unrestricted()
 def job_take() -> Job | None:
-    """Claim the job whose turn it is; ``None`` where none is queued whose person may have another one running."""
-    kinds = [name for name, task in app.tasks.items() if hasattr(task, "restartable")]  # not those of a newer release
+    """Claim the job whose turn it is; ``None`` if no queued job may run now."""
+    # Jobs of a newer release are left to its workers.
+    kinds = [name for name, task in app.tasks.items() if hasattr(task, "restartable")]
     for turn in in_turn(kinds):
         if not turn.is_allowed:
-            return None  # nor may any after it: nobody has fewer running
+            # No later one may run either, since nobody has fewer jobs running.
+            return None
         if job := _claim_turn(turn):
             return job
     return None
@@ -132,7 +136,7 @@ def job_take() -> Job | None:
 
 @transaction.atomic
 def _claim_turn(turn: Turn) -> Job | None:
-    """Claim it, unless somebody did in the meantime or its person has enough running; one worker a person at a time."""
+    """Claim the job, unless somebody else did, or its person has enough running. One worker at a time per person."""
     if turn.person is not None:
         get_user_model().objects.select_for_update(no_key=True).filter(pk=turn.person).first()
     running = Job.objects.filter(created_by=turn.person, state=JobState.RUNNING, apart=False).count()
@@ -140,7 +144,7 @@ def _claim_turn(turn: Turn) -> Job | None:
 
 
 def job_claim(job_id: str) -> Job | None:
-    """Queued -> running, for exactly one caller, whosever turn it is; ``None`` where it is not queued."""
+    """Change a queued job to running, for exactly one caller, whosever turn it is; ``None`` if it is not queued."""
     now = timezone.now()
     claimed = Job.objects.filter(pk=job_id, state=JobState.QUEUED).update(
         state=JobState.RUNNING,
@@ -163,7 +167,7 @@ def _running_attempt(job: Job) -> Any:
 
 
 def job_beat(job: Job) -> bool:
-    """Say that the worker lives; False when the run must stop."""
+    """Report that the worker is alive. Returns False if the run must stop."""
     return bool(_running_attempt(job).update(heartbeat_at=timezone.now())) and not _is_cancelled(job)
 
 
@@ -174,10 +178,9 @@ def _is_cancelled(job: Job) -> bool:
 def job_progress(
     job: Job, *, step: str, completed: int, total: int, seconds_left: float | None = None, reached: float | None = None
 ) -> bool:
-    """Save how far it is, and how many seconds the step still takes; False when the run must stop.
+    """Save the progress, and the seconds that the step still takes. Returns False if the run must stop.
 
-    ``reached`` is the share of the bar, that of the step where there is only one; a smaller one than before is not
-    saved.
+    ``reached`` is the share of the bar, by default that of the only step. A smaller one than before is not saved.
     """
     now = timezone.now()
     share = min(completed / total, 1.0) if reached is None and total else reached or 0.0
@@ -204,23 +207,23 @@ def job_succeed(job: Job, result: dict[str, Any]) -> bool:
 
 
 def job_fail(job: Job, error: str) -> bool:
-    """``error`` is what the person reads; what looks like a secret in it is masked."""
+    """End the job as failed. The person reads ``error``; anything like a secret in it is masked."""
     return _end_job(job, JobState.FAILED, error=redact_text(error)[:2000])
 
 
 def job_problems(job: Job, errors: list[FieldProblem]) -> None:
-    """Keep where in the input of a job something is wrong; the job is about to fail."""
+    """Keep the places of errors in the input of a job that is about to fail."""
     _running_attempt(job).update(result={"errors": errors} if errors else {})
 
 
 def job_stopped(job: Job) -> bool:
-    """The run noticed that a cancel was asked."""
+    """End the job as cancelled, after the run noticed the request."""
     return _end_job(job, JobState.CANCELLED)
 
 
 @transaction.atomic
 def job_cancel(*, job: Job, user: User | None) -> Job:
-    """Queued jobs are cancelled at once, running ones at their next step; ``Conflict`` when it has ended."""
+    """Cancel a queued job at once, and a running one at its next step. Raises ``Conflict`` if it has ended."""
     queued = Job.objects.filter(pk=job.pk, state=JobState.QUEUED)
     if not queued.update(state=JobState.CANCELLED, ended_at=timezone.now(), cancel_requested=True):
         running = Job.objects.filter(pk=job.pk, state=JobState.RUNNING)
@@ -232,9 +235,9 @@ def job_cancel(*, job: Job, user: User | None) -> Job:
 
 
 def jobs_reconcile(*, alone_since: datetime | None = None) -> dict[str, int]:
-    """Mend what crashes left behind: runs whose worker is gone, and messages the broker lost or never got.
+    """Repair what crashes left behind: runs without a worker, and messages that the broker lost or never got.
 
-    ``alone_since``: set by the only worker there is when it starts; no run older than that can be alive.
+    ``alone_since`` is set by the only worker there is when it starts: no older run can be alive.
     """
     now = timezone.now()
     silent = Q(heartbeat_at__lt=now - SILENT)
@@ -256,7 +259,7 @@ def jobs_reconcile(*, alone_since: datetime | None = None) -> dict[str, int]:
 
 
 def _find_lost_jobs(now: datetime, alone_since: datetime | None) -> list[Job]:
-    """The queued jobs that could begin now, and of whose message nothing was heard for long."""
+    """Return the queued jobs that could begin now, and whose message had no effect for long."""
     unsent = Q(undelivered=True) | Q(sent_at__isnull=True, created_at__lt=now - SILENT) | Q(sent_at__lt=now - UNSENT)
     if alone_since is not None:
         unsent |= Q(created_at__lt=alone_since)
@@ -266,5 +269,5 @@ def _find_lost_jobs(now: datetime, alone_since: datetime | None) -> list[Job]:
 
 
 def _max_attempts(job: Job) -> int:
-    """How often a restartable job may be begun."""
+    """Return how often a restartable job may be begun."""
     return int(getattr(app.tasks.get(job.kind), "attempts", MAX_ATTEMPTS))

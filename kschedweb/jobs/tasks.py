@@ -1,4 +1,4 @@
-"""How a function becomes a job, and the periodic task that mends jobs after a crash."""
+"""Makes jobs of functions, and has the periodic task that repairs jobs after a crash."""
 
 from __future__ import annotations
 
@@ -29,21 +29,23 @@ from kschedweb.web.errors import ApplicationError
 
 logger = structlog.get_logger(__name__)
 
-BEAT = 15.0  # seconds between heartbeats of a run that reports nothing
-SAVE_EVERY = 0.5  # seconds between saved steps
+# Seconds between heartbeats of a run that reports nothing.
+BEAT = 15.0
+# Seconds between saved steps.
+SAVE_EVERY = 0.5
 
-# What a job's function looks like: (progress, **params) -> the job's result.
+# A job's function: it takes (progress, **params), and returns the job's result.
 JobFunction = Callable[..., dict[str, Any]]
-# The result of a function that only gave the work out: whoever does the last part of it ends the job.
+# The result of a function that only gave the work out. The last part of the work ends the job.
 HANDED_OUT: dict[str, Any] = {}
 
 
 class Cancelled(Exception):
-    """Raised by ``Progress.step`` when the run must stop; let it pass."""
+    """The run must stop. ``Progress.step`` raises it; let it pass."""
 
 
 class Progress:
-    """What a running job reports through; ``job`` is its row as it was claimed."""
+    """Reports the progress of a running job; ``job`` is its row as it was claimed."""
 
     def __init__(self, job: Job) -> None:
         self.job = job
@@ -53,9 +55,9 @@ class Progress:
         self._estimate, self._bar = Estimate(), Bar()
 
     def step(self, text: str, completed: int = 0, total: int = 0) -> None:
-        """Say what is being done and how far it is. Call it often: saving is throttled.
+        """Report the current step and its progress. Call it often: saving is throttled.
 
-        Raises ``Cancelled`` when somebody cancelled the job or another attempt took over.
+        Raises ``Cancelled`` if somebody cancelled the job or another attempt took over.
         """
         now, at_end = time.monotonic(), 0 < total <= completed
         if text != self._saved_step:
@@ -74,7 +76,7 @@ class Progress:
 
 @contextlib.contextmanager
 def heartbeat(beat: Callable[[], object], interval: float, name: str) -> Iterator[None]:
-    """Call ``beat`` every so many seconds from a thread, so that one long call is not taken for a dead worker."""
+    """Call ``beat`` at intervals of seconds from a thread, so that one long call is not taken for a dead worker."""
     ended = threading.Event()
 
     def beat_regularly() -> None:
@@ -97,13 +99,15 @@ def heartbeat(beat: Callable[[], object], interval: float, name: str) -> Iterato
 
 
 def _run_job(function: JobFunction, job: Job) -> None:
-    """Raises what says that memory ran out: whoever has more of it tells the person."""
+    """Run a job. Errors about lack of memory are raised, because only the parent process has the memory to report
+    them.
+    """
     with _as_asked(job):
         _run_as_asked(function, job)
 
 
 def _as_asked(job: Job) -> AbstractContextManager[None]:
-    """Log lines carry the id of the request that asked for ``job``, not of the one whose message woke the worker."""
+    """Give log lines the id of the request that started ``job``, not of the one whose message woke the worker."""
     return structlog.contextvars.bound_contextvars(request_id=job.request_id)
 
 
@@ -129,7 +133,7 @@ def _run_as_asked(function: JobFunction, job: Job) -> None:
 
 
 def _failure_message(job: Job, error: Exception) -> str:
-    """Why the job failed, as the person reads it."""
+    """Return why the job failed, in words for the person."""
     if isinstance(error, ApplicationError):
         return error.detail
     if isinstance(error, SoftTimeLimitExceeded):
@@ -160,14 +164,14 @@ def _run_in_process(function: JobFunction, job: Job) -> None:
 
 
 def run_claimed(module: str, job_id: str, attempt: int) -> None:
-    """Do, in this process, the job that another one has claimed; ``module`` is where its function stands."""
+    """Run a job that another process has claimed; ``module`` has its function."""
     importlib.import_module(module)
     if job := Job.objects.filter(pk=job_id, state=JobState.RUNNING, attempt=attempt).first():
         _run_job(app.tasks[job.kind].function, job)
 
 
 def _dispatch_job(job: Job) -> None:
-    """What a worker does with a job that it has claimed."""
+    """Run a job that this worker has claimed, in a thread, a process, or here."""
     task = app.tasks[job.kind]
     if task.apart:
         _run_apart(task.function, job)
@@ -187,14 +191,14 @@ def job_task(
 ) -> Callable[[JobFunction], Any]:
     """Make a Celery task called ``name`` of ``def refresh(progress, **params) -> dict``.
 
-    Start it by ``jobs.services.job_start(name, …)``. A restartable one may run twice without harm: it is run again when
-    its worker died, until there were ``attempts``. It runs in a process of its own, within a job's limits of time and
-    memory. One that waits for hours and does little runs ``in_thread``, in a thread of the worker: it takes no place in
-    the worker from others, and no limit ends it. ``options`` go to Celery. An ``ApplicationError`` is shown to the
-    person as it is; any other error is logged, and the person reads where.
+    Start it by ``jobs.services.job_start(name, …)``. A ``restartable`` task may run twice without harm: it runs again
+    if its worker died, up to ``attempts`` times. It runs in a process of its own, within a job's limits of time and
+    memory. A task that waits for hours and does little runs ``in_thread``, in a thread of the worker: it takes no place
+    from others, and no limit ends it. ``options`` go to Celery. An ``ApplicationError`` is shown to the person
+    unchanged; any other error is logged, and the person reads where.
 
-    The task's message only wakes a worker, which takes the job whose turn it is, of whatever kind. Called directly,
-    the task does the very job in this process.
+    The task's message only wakes a worker, which takes the job whose turn it is, of whatever kind. Called directly, the
+    task does this very job in this process.
     """
 
     def decorate(function: JobFunction) -> Any:
@@ -219,6 +223,6 @@ def job_task(
 
 @app.task(name="kschedweb.jobs.tasks.reconcile", ignore_result=True)  # type: ignore[untyped-decorator]
 def reconcile(alone_since: str | None = None) -> dict[str, int]:
-    """See ``jobs_reconcile``; beat calls it each minute, a worker when it starts."""
+    """Call ``jobs_reconcile``. Beat sends this each minute, and a worker when it starts."""
     close_old_connections()
     return services.jobs_reconcile(alone_since=datetime.fromisoformat(alone_since) if alone_since else None)

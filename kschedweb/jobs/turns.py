@@ -1,4 +1,4 @@
-"""In whose turn queued jobs are: people are served one after the other, however many jobs each has queued."""
+"""The order of queued jobs: people are served one after the other, however many jobs each has queued."""
 
 from __future__ import annotations
 
@@ -22,10 +22,11 @@ NEVER, LATEST = datetime.min.replace(tzinfo=UTC), datetime.max.replace(tzinfo=UT
 
 
 class Turn(NamedTuple):
-    """A queued job, and how many of its person's jobs run when it is its turn; the site itself is the person None."""
+    """A queued job. The site itself is the person None."""
 
     job: UUID
     person: int | None
+    # How many of the person's jobs run when it is this job's turn.
     running: int
 
     @property
@@ -34,10 +35,10 @@ class Turn(NamedTuple):
 
 
 def in_turn(kinds: Collection[str] | None = None) -> Iterator[Turn]:
-    """The queued jobs in the order in which they are taken, each as if those before it were running.
+    """Yield the queued jobs in the order in which they are taken, each as if those before it were running.
 
-    Next is the person with the fewest running jobs, of these who was served longest ago; a person's own jobs come in
-    the order in which they were queued. Jobs apart are not among them; with ``kinds`` only jobs of these are.
+    Next is the person with the fewest running jobs, and among these the one who was served longest ago. A person's own
+    jobs come in the order in which they were queued. Jobs apart are left out; ``kinds`` limits the jobs to these kinds.
     """
     queued: dict[int | None, deque[UUID]] = defaultdict(deque)
     rows = Job.objects.filter(state=JobState.QUEUED, apart=False).order_by("created_at", "id")
@@ -46,7 +47,7 @@ def in_turn(kinds: Collection[str] | None = None) -> Iterator[Turn]:
     for pk, person in rows.values_list("pk", "created_by_id"):
         queued[person].append(pk)
     figures = _counts_by_person(set(queued))
-    # Of two who were never served who queued first; ``place`` also keeps people from being compared.
+    # Of two people who were never served, the one who queued first. ``place`` also keeps people from being compared.
     waiting = [(*figures.get(person, (0, NEVER)), place, person) for place, person in enumerate(queued)]
     heapq.heapify(waiting)
     later = itertools.count(len(waiting))
@@ -60,7 +61,7 @@ def in_turn(kinds: Collection[str] | None = None) -> Iterator[Turn]:
 
 
 def _counts_by_person(people: set[int | None]) -> dict[int | None, tuple[int, datetime]]:
-    """How many jobs of each run, and when one of theirs was begun last."""
+    """Return how many jobs of each person run, and when one of theirs last began."""
     theirs = Q(created_by__in=[person for person in people if person is not None])
     if None in people:
         theirs |= Q(created_by__isnull=True)
@@ -72,5 +73,5 @@ def _counts_by_person(people: set[int | None]) -> dict[int | None, tuple[int, da
 
 @unrestricted()
 def compute_places() -> dict[UUID, int]:
-    """Each queued job's place: 1 is taken next."""
+    """Return each queued job's place: 1 is taken next."""
     return {turn.job: place for place, turn in enumerate(in_turn(), 1)}

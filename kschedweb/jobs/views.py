@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from kschedweb.accounts.typing import PageRequest
     from kschedweb.jobs.models import Job
 
-# The pages of what results of jobs name.
+# The pages of objects that jobs name in their results.
 PAGES = {
     "autoscaling": "autoscaling-answer",
     "capacity": "capacity-answer",
@@ -64,12 +64,12 @@ def list_jobs(request: PageRequest) -> HttpResponse:
 @require_safe
 @requires(Action.VIEW)
 def show_job(request: PageRequest, job_id: UUID) -> HttpResponse:
-    """The job's page; to HTMX only the part that changes."""
+    """Show the job's page; to HTMX only the part that changes."""
     (row,) = selectors.with_places([selectors.redact_job(request.user, selectors.job_get(job_id))])
     context = {"job": row, "ended": row.state in ENDED, "may_cancel": may_change(request.user, row)}
     context["results"] = _link_results(row)
     if request.htmx and row.state in ENDED:
-        # The whole page again, so that its title tells how it ended.
+        # The whole page is loaded again, so that its title tells how the job ended.
         response = render(request, "jobs/live.html", context)
         response["HX-Refresh"] = "true"
         return response
@@ -77,7 +77,7 @@ def show_job(request: PageRequest, job_id: UUID) -> HttpResponse:
 
 
 def _link_results(row: Job) -> list[tuple[str, Any, str]]:
-    """Each result by name, with the address of its page, "" where it has none."""
+    """Return each result by name, with the address of its page; "" if it has none."""
     return [
         (key, value, reverse(PAGES[key], args=[value]) if key in PAGES and value else "")
         for key, value in row.result.items()
@@ -92,7 +92,8 @@ def cancel_job(request: PageRequest, job_id: UUID) -> HttpResponse:
         services.job_cancel(job=row, user=request.user)
     except Conflict as error:
         messages.info(request, error.detail)
-    asked_on = request.META.get("HTTP_REFERER", "")  # a page of what the job does, perhaps
+    # It may be a page about what the job does.
+    asked_on = request.META.get("HTTP_REFERER", "")
     if url_has_allowed_host_and_scheme(asked_on, {request.get_host()}, require_https=request.is_secure()):
         return redirect(asked_on)
     return redirect("job", job_id)

@@ -1,4 +1,4 @@
-"""What a worker says of itself when `manage.py doctor` asks; workers alone import it."""
+"""The report of a worker for `manage.py doctor`. Only workers import it."""
 
 from __future__ import annotations
 
@@ -12,5 +12,5 @@ from kschedweb import __version__
 
 @inspect_command()  # type: ignore[untyped-decorator]
 def kschedweb_vitals(state: Any) -> dict[str, Any]:
-    """{"time": seconds of the epoch, "version": of kschedweb, "queues": that it serves}"""
+    """Return the time in seconds of the epoch, the version of kschedweb, and the queues that the worker serves."""
     return {"time": time.time(), "version": __version__, "queues": sorted(state.app.amqp.queues.consume_from)}

@@ -1,4 +1,4 @@
-"""Where a view opens."""
+"""The addresses at which views open."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ if TYPE_CHECKING:
 
 
 def query_of(view: SavedView) -> str:
-    """The query, with its "?", that opens ``view`` on the page of its list."""
+    """Return the query, with its "?", that opens ``view`` on the page of its list."""
     return f"?{urlencode({**view.filters, 'view': view.pk})}"
 
 
 def address_of(view: SavedView) -> str:
-    """The page of a view, "" where its list has one page for each of something: it opens there."""
+    """Return the page of a view; "" if its list has no page of its own, and it opens where the list is."""
     return reverse(view.list.page) + query_of(view) if view.list and view.list.page else ""

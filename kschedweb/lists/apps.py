@@ -11,5 +11,6 @@ class ListsConfig(AppConfig):
     default_auto_field = "django.db.models.BigAutoField"
 
     def ready(self) -> None:
-        autodiscover_modules("tables")  # each app's own
+        # The module ``tables`` of each app registers its lists.
+        autodiscover_modules("tables")
         navigation.add_to_family("settings", "views")

@@ -1,4 +1,4 @@
-"""Changes how a person likes lists. Nobody else sees it, so the audit trail does not have it."""
+"""Changes a person's choices for lists. Nobody else sees them, so the audit trail does not have them."""
 
 from __future__ import annotations
 
@@ -16,11 +16,12 @@ if TYPE_CHECKING:
     from kschedweb.accounts.models import User
     from kschedweb.web.tables import Table
 
+# Views of one person.
 MOST_VIEWS = 200
 
 
 def columns_hide(*, user: User, table: Table, hidden: Iterable[str]) -> list[str]:
-    """Hide these columns of ``table``, and show the others; returns the keys in the order of the table."""
+    """Hide these columns of ``table``, and show the others. Returns the keys in the order of the table."""
     chosen = _check_hidden(table, hidden)
     SavedView.objects.update_or_create(user=user, table=table.name, name="", defaults={"hidden": chosen})
     return chosen
@@ -30,7 +31,7 @@ def columns_hide(*, user: User, table: Table, hidden: Iterable[str]) -> list[str
 def view_create(
     *, user: User, table: Table, name: str, filters: Mapping[str, str], hidden: Iterable[str] = ()
 ) -> SavedView:
-    """Save a view; raises ``Conflict`` where ``user`` has one of this name for ``table``."""
+    """Save a view. Raises ``Conflict`` if ``user`` has one of this name for ``table``."""
     if view_list(user).count() >= MOST_VIEWS:
         raise Conflict(f"You have {MOST_VIEWS} views, the most that one person may have. Delete one first.")
     view = SavedView(user=user, table=table.name)
@@ -38,7 +39,7 @@ def view_create(
 
 
 def view_put(*, user: User, table: Table, name: str, filters: Mapping[str, str], hidden: Iterable[str]) -> SavedView:
-    """Save a view, in place of the one that has this name already."""
+    """Save a view, and replace one of the same name."""
     old = view_list(user).filter(table=table.name, name=_check_name(name)).first()
     if old is None:
         return view_create(user=user, table=table, name=name, filters=filters, hidden=hidden)
@@ -53,7 +54,7 @@ def view_change(
     filters: Mapping[str, str] | None = None,
     hidden: Iterable[str] | None = None,
 ) -> SavedView:
-    """Change what is given; ``None`` leaves a part as it is."""
+    """Change the given parts; ``None`` keeps a part."""
     return _save_view(
         view,
         table,
@@ -81,7 +82,7 @@ def _save_view(
 
 
 def _check_name(name: str) -> str:
-    """The name without blanks around it. Raises ``ApplicationError`` for one that no view can have."""
+    """Return the name without blanks around it. Raises ``ApplicationError`` for a name that no view can have."""
     name = name.strip()
     if not name:
         raise ApplicationError.at("name", "Give the view a name.")
@@ -91,7 +92,7 @@ def _check_name(name: str) -> str:
 
 
 def _check_hidden(table: Table, keys: Iterable[str]) -> list[str]:
-    """``keys`` in the order of the table. Raises ``ApplicationError`` for a column that cannot be hidden."""
+    """Return ``keys`` in the order of the table. Raises ``ApplicationError`` for a column that cannot be hidden."""
     hidden_keys = set(keys)
     if unknown := sorted(hidden_keys - set(table.optional)):
         optional_keys = ", ".join(table.optional)

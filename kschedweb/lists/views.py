@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 @require_POST
 @requires(Action.VIEW)
 def columns_save(request: PageRequest, table: str) -> HttpResponse:
-    """The ticked columns show from now on; the density is that of all lists."""
+    """Show the ticked columns from now on. The density is that of all lists."""
     listed = selectors.table_get(table)
     shown_keys = set(request.POST.getlist("shown"))
 
@@ -49,7 +49,7 @@ def columns_save(request: PageRequest, table: str) -> HttpResponse:
 @require_POST
 @requires(Action.VIEW)
 def view_save(request: PageRequest, table: str) -> HttpResponse:
-    """Save what the page shows under a name; one of this name is replaced."""
+    """Save what the page shows under a name, replacing a view of this name."""
     listed = selectors.table_get(table)
     query = urlsplit(request.POST.get("next", "")).query[:4000]
     shown_columns = request.POST.get("columns", "")
@@ -71,7 +71,7 @@ def view_save(request: PageRequest, table: str) -> HttpResponse:
 @require_safe
 @requires(Action.VIEW)
 def views_list(request: PageRequest) -> HttpResponse:
-    """All views of the person, to open, rename and delete."""
+    """Show all views of the person, to open, rename and delete."""
     views = [
         (view, address_of(view), table.described(view.filters), table.column_labels(view.hidden))
         for view in selectors.view_list(request.user)
@@ -83,7 +83,7 @@ def views_list(request: PageRequest) -> HttpResponse:
 @require_POST
 @requires(Action.VIEW)
 def view_change(request: PageRequest, view_id: int) -> HttpResponse:
-    """Another name for a view."""
+    """Rename a view."""
     view = selectors.view_get(request.user, view_id)
     before, table, name = view.name, selectors.table_get(view.table), request.POST.get("name", "")
     message = gettext("View %(before)s is now called %(name)s.") % {"before": before, "name": name.strip()}
@@ -101,7 +101,7 @@ def view_delete(request: PageRequest, view_id: int) -> HttpResponse:
 
 
 def _redirect_back(request: HttpRequest, table: Table, **changes: int | None) -> HttpResponse:
-    """The page that the form was on, with ``changes`` of its query."""
+    """Redirect to the page that the form was on, with ``changes`` of its query."""
     target = request.POST.get("next", "")
     if not url_has_allowed_host_and_scheme(target, {request.get_host()}, require_https=request.is_secure()):
         target = reverse(table.page) if table.page else "/"

@@ -24,7 +24,7 @@ spec:
 
 
 class PaceForm(forms.Form):
-    """How fast the sandbox's time passes."""
+    """The speed of the sandbox's time."""
 
     speed = forms.TypedChoiceField(
         label="Speed",

@@ -1,4 +1,4 @@
-"""What the pages of the sandbox read: which cluster it is, and how its time passes."""
+"""Reads the sandbox for its pages: its cluster, its time, and what people created."""
 
 from __future__ import annotations
 
@@ -24,10 +24,12 @@ from kschedweb.web.errors import NotFound
 if TYPE_CHECKING:
     from django.db.models import QuerySet
 
-PATIENCE = 10.0  # seconds; a person waits for the answer
+# Seconds; a person waits for the answer.
+PATIENCE = 10.0
 CLOCK_PATH = CLOCK.path(name="main")
+# Speeds to choose from, as multiples of a clock's.
 SPEEDS = (1, 2, 5, 10, 30, 60)
-# What people create is marked so.
+# Marks of objects that people created.
 PASTED, CREATED_BY = "sandbox.kschedweb.dev/pasted", "sandbox.kschedweb.dev/created-by"
 REPLICA_SET = get_resource("ReplicaSet", "apps/v1")
 LISTED_RESOURCES = (
@@ -42,20 +44,21 @@ Json = dict[str, Any]
 
 @dataclass(frozen=True)
 class SandboxPace:
-    """How the sandbox's time passes: ``speed`` times as fast as a clock, or not at all."""
+    """The speed of the sandbox's time."""
 
     paused: bool
+    # A multiple of a clock's speed.
     speed: int
 
 
 def list_sandboxes() -> QuerySet[Cluster]:
-    """The clusters that are the sandbox of this process or its neighbours; none where there is none."""
+    """Return the clusters that are the sandbox of this process or its neighbours; none if there is no sandbox."""
     rows = Cluster.objects.filter(source=ClusterSource.SANDBOX)
     return rows if settings.SANDBOX_SERVER else rows.none()
 
 
 def sandbox_get() -> Cluster:
-    """The sandbox of this site; ``Http404`` where it has none."""
+    """Return the sandbox of this site. Raises ``Http404`` if it has none."""
     cluster = list_sandboxes().first()
     if cluster is None:
         raise Http404("This site runs without a sandbox.")
@@ -63,24 +66,24 @@ def sandbox_get() -> Cluster:
 
 
 def find_trouble() -> str:
-    """Why the sandbox of this process does not run, or cannot keep what happens; "" where all is well."""
+    """Return why the sandbox of this process does not run, or cannot keep what happens; "" if all is well."""
     host = get_host()
     return "" if host is None else host.trouble
 
 
 def can_be_set_up_anew() -> bool:
-    """Whether it runs in this process, which can begin it again."""
+    """Return whether the sandbox runs in this process, which can begin it again."""
     return get_host() is not None
 
 
 def open_client(patience: float = PATIENCE) -> Client:
-    """A client of the sandbox's API server. Raises ApplicationError where none runs."""
+    """Open a client of the sandbox's API server. Raises ApplicationError if none runs."""
     secret = sandbox_secret()
     return Client.open(secret, endpoint=endpoint_of(ClusterSource.SANDBOX, secret), patience=patience)
 
 
 def get_pace() -> SandboxPace:
-    """How its time passes now. Raises ApplicationError where it does not answer."""
+    """Return the speed of its time now. Raises ApplicationError if it does not answer."""
     with open_client() as client:
         spec = client.get(CLOCK_PATH)["spec"]
     return SandboxPace(bool(spec.get("paused")), int(spec.get("speed", 1)))
@@ -88,20 +91,24 @@ def get_pace() -> SandboxPace:
 
 @dataclass(frozen=True)
 class Created:
-    """An object that a person created: what it is, and how it stands in plain words."""
+    """An object that a person created."""
 
     kind: str
     api_version: str
     namespace: str
     name: str
+    # The username of its creator.
     by: str
+    # Its state in plain words.
     state: str
-    pods: int | None  # of a workload, how many are there
-    approval: str = ""  # the id of the request that the pod waits for
+    # Ready pods of a workload; None for a pod.
+    pods: int | None
+    # The id of the request that the pod waits for.
+    approval: str = ""
 
 
 def list_created(cluster: Cluster) -> list[Created]:
-    """What people created in the sandbox and is there still, the newest first."""
+    """Return what people created in the sandbox and still exists, the newest first."""
     entries, waiting = [], _waiting_requests(cluster)
     with open_client() as client:
         for resource in LISTED_RESOURCES:
@@ -111,7 +118,7 @@ def list_created(cluster: Cluster) -> list[Created]:
 
 
 def _waiting_requests(cluster: Cluster) -> Mapping[str, tuple[str, str]]:
-    """By the uid of a pod, the id of the request that it waits for, and the node that it would go to."""
+    """Return, by the uid of a pod, the id of the request that it waits for, and the node that it would go to."""
     rows = ApprovalRequest.objects.filter(scheduler__cluster=cluster, open=True).values_list("uid", "pk", "node")
     return {uid: (str(pk), node) for uid, pk, node in rows}
 
@@ -137,7 +144,7 @@ def _describe_object(resource: Resource, raw: Json, waiting: Mapping[str, tuple[
 
 
 def pod_state(raw: Json) -> str:
-    """How a pod stands, in a few words."""
+    """Return the state of a pod in a few words."""
     status, node = raw.get("status") or {}, (raw.get("spec") or {}).get("nodeName")
     if raw["metadata"].get("deletionTimestamp"):
         return "being deleted"
@@ -152,12 +159,15 @@ def pod_state(raw: Json) -> str:
 
 @dataclass(frozen=True)
 class Happening:
-    """An event: when it was last seen, and what it is about. ``shown`` is whether that has a page."""
+    """An event."""
 
+    # When it was last seen.
     at: datetime
+    # The resource version, by which newer events are counted.
     version: int
     type: str
     reason: str
+    # The object that it is about.
     kind: str
     namespace: str
     name: str
@@ -173,14 +183,14 @@ class Happening:
 
 
 def list_happenings(limit: int = 15) -> list[Happening]:
-    """The newest events of the sandbox, the newest first."""
+    """Return the newest events of the sandbox, the newest first."""
     with open_client() as client:
         happenings = [_read_happening(raw) for raw in client.get(EVENT.path())["items"]]
     return sorted(happenings, key=attrgetter("at", "version"), reverse=True)[:limit]
 
 
 def happenings_since(version: int) -> int:
-    """How many events are newer than what was shown, which ``Happening.version`` of the newest says."""
+    """Return how many events are newer than ``version``, the ``Happening.version`` of the newest shown one."""
     with open_client() as client:
         return sum(int(raw["metadata"]["resourceVersion"]) > version for raw in client.get(EVENT.path())["items"])
 
@@ -203,15 +213,19 @@ def _read_happening(raw: Json) -> Happening:
 
 @dataclass(frozen=True)
 class Details:
-    """A pod or a workload: its own row, the pods that it owns, and the events of all of them, the oldest first."""
+    """A pod or a workload with its pods and events."""
 
     row: Created
+    # The pods that it owns.
     pods: list[Created]
+    # The events of all of them, the oldest first.
     happenings: list[Happening]
 
 
 def get_details(cluster: Cluster, kind: str, namespace: str, name: str) -> Details:
-    """Raises NotFound where there is no such object, ApplicationError where the sandbox does not answer."""
+    """Return an object with its pods and events. Raises NotFound, or ApplicationError if the sandbox does not
+    answer.
+    """
     resource = SHOWN_BY_KIND.get(kind)
     if resource is None:
         raise NotFound(f"A {kind} has no page here: {', '.join(SHOWN_BY_KIND)} have one.")
@@ -236,7 +250,7 @@ def get_details(cluster: Cluster, kind: str, namespace: str, name: str) -> Detai
 
 
 def _list_owned(client: Client, raw: Json) -> list[Json]:
-    """The ReplicaSets and pods below a workload."""
+    """Return the ReplicaSets and pods below a workload."""
     namespace, above, owned = raw["metadata"]["namespace"], {raw["metadata"]["uid"]}, []
     for resource in (REPLICA_SET, POD):
         for child in client.get(resource.path(namespace))["items"]:

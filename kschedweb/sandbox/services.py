@@ -1,4 +1,4 @@
-"""Every change of the sandbox that a person asks for, and what a site begins with."""
+"""Changes of the sandbox that people ask for, and its setup on a new site."""
 
 from __future__ import annotations
 
@@ -38,16 +38,18 @@ if TYPE_CHECKING:
 Json = dict[str, Any]
 
 POLICIES = Path(__file__).parent / "policies"
+# Limits of a pasted text.
 LIMITS = TextLimits(size=256 * 1024, depth=60, nodes=20_000)
+# Objects of a pasted text.
 MOST_OBJECTS = 50
 DEFAULT_NAMESPACE = "default"
 APPROVALS_CREATOR = "approvals.kschedweb.dev/created-by"
-# The sandbox's kube-scheduler that asks the site as an extender reads its configuration here.
+# The ConfigMap of the sandbox's kube-scheduler that calls this site as an extender.
 EXTENDED = "/api/v1/namespaces/kube-system/configmaps/kube-scheduler-extended"
 
 
 def pace_set(*, user: User | None, cluster: Cluster, paused: bool | None = None, speed: int | None = None) -> None:
-    """Stop the sandbox's time, let it go on, or say how fast it passes; ``None`` leaves that as it is."""
+    """Stop the sandbox's time, let it go on, or set its speed; ``None`` keeps a part."""
     if speed is not None and not SPEEDS[0] <= speed <= SPEEDS[-1]:
         raise Unprocessable.at("speed", f"Choose a speed from {SPEEDS[0]} to {SPEEDS[-1]}.")
     spec = {name: value for name, value in (("paused", paused), ("speed", speed)) if value is not None}
@@ -57,9 +59,9 @@ def pace_set(*, user: User | None, cluster: Cluster, paused: bool | None = None,
 
 
 def objects_create(*, user: User, cluster: Cluster, text: str) -> list[str]:
-    """Create the objects of a YAML or JSON text in the sandbox, all or none; returns ``Kind namespace/name`` of each.
+    """Create the objects of a YAML or JSON text, all or none. Returns ``Kind namespace/name`` of each.
 
-    Raises ApplicationError with what the API server says of each that it refuses.
+    Raises ApplicationError with the API server's words on each object that it refuses.
     """
     try:
         objects = _flatten_lists(documents_read(text, LIMITS))
@@ -104,7 +106,7 @@ def _flatten_lists(documents: list[Any]) -> list[Any]:
 
 
 def _prepare_object(raw: Any, number: int, user: User) -> tuple[Resource, Json]:
-    """What is sent for one object: with a namespace, and with who made it."""
+    """Return an object as it is sent: with a namespace, and with its creator."""
     kind, version = (raw.get("kind"), raw.get("apiVersion")) if isinstance(raw, dict) else (None, None)
     resource = BY_KIND.get((str(version), str(kind)))
     if resource is None:
@@ -133,6 +135,7 @@ def _dry_run(client: Client, prepared: list[tuple[Resource, Json]]) -> None:
     coming = {raw["metadata"].get("name") for resource, raw in prepared if resource is NAMESPACE}
     problems: list[FieldProblem] = []
     for number, (resource, raw) in enumerate(prepared, 1):
+        # Its namespace is created by the same text, so a dry run would not find it.
         if raw["metadata"].get("namespace") in coming:
             continue
         answer = client.send("POST", f"{_collection_path(resource, raw)}?dryRun=All", raw)
@@ -144,7 +147,7 @@ def _dry_run(client: Client, prepared: list[tuple[Resource, Json]]) -> None:
 
 
 def _answer_object(answer: WireResponse) -> Json:
-    """The object of an answer. Raises ApplicationError where the server refused."""
+    """Return the object of an answer. Raises ApplicationError if the server refused."""
     content = answer.json()
     if answer.code >= 300 or not isinstance(content, dict):
         reason = status_text(answer) or status_error(answer.code, "the sandbox").detail
@@ -154,7 +157,7 @@ def _answer_object(answer: WireResponse) -> Json:
 
 
 def _collection_path(resource: Resource, raw: Json) -> str:
-    """The address of the objects beside which ``raw`` belongs."""
+    """Return the address of the collection that ``raw`` belongs to."""
     return resource.path(str(raw["metadata"].get("namespace") or ""))
 
 
@@ -164,7 +167,7 @@ def format_reference(raw: Json) -> str:
 
 
 def sandbox_set_up_anew(*, user: User) -> Cluster:
-    """Forget all that is in the sandbox, and begin again with what a new one has. Raises ApplicationError."""
+    """Forget everything in the sandbox, and begin again with the content of a new one. Raises ApplicationError."""
     host = get_host()
     if host is None:
         raise Conflict("The sandbox does not run in this process: start the site anew instead.")
@@ -176,11 +179,9 @@ def sandbox_set_up_anew(*, user: User) -> Cluster:
     return cluster
 
 
-# What a site begins with.
-
-
+# The setup of a new site.
 def sandbox_load(*, site: str = "") -> Cluster:
-    """The sandbox as a cluster of this site. Where it is new, with policies and schedulers that work in it.
+    """Return the sandbox as a cluster of this site. A new one gets policies and schedulers that work in it.
 
     ``site`` is the address at which the sandbox's kube-scheduler finds this site's extender; "" leaves it out.
     """
@@ -196,7 +197,7 @@ def sandbox_load(*, site: str = "") -> Cluster:
 
 
 def _load_figures(cluster: Cluster) -> None:
-    """The first figures of its use, so that pages have something to show at once."""
+    """Collect the first figures of its use, so that pages have something to show at once."""
     now = time.time()
     source = run_claim(cluster_id=cluster.pk, now=now, due_only=False)
     if source is not None:
@@ -220,7 +221,7 @@ def _get_policy(name: str) -> Policy:
 
 
 def _configure_extender(cluster: Cluster, site: str) -> None:
-    """Tell the sandbox's kube-scheduler with an extender where this site answers today, and a new secret."""
+    """Tell the sandbox's kube-scheduler with an extender the current address of this site, and a new secret."""
     live = LiveScheduler.objects.filter(cluster=cluster, scheduler_name="extended", mode=Mode.EXTENDER).first()
     if live is None:
         return
@@ -228,5 +229,6 @@ def _configure_extender(cluster: Cluster, site: str) -> None:
     text += "profiles:\n- schedulerName: extended\n"
     with open_client() as client:
         answer = client.send("PATCH", EXTENDED, {"data": {"config.yaml": text}}, content=MERGE)
+    # 404: a person has deleted the ConfigMap, which is their right.
     if answer.code >= 300 and answer.code != 404:
         _answer_object(answer)

@@ -1,4 +1,4 @@
-"""Background work: the pages of the sandbox show what is there now."""
+"""The task that keeps the sandbox's snapshots up to date."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ logger = structlog.get_logger(__name__)
 
 @app.task(name="kschedweb.sandbox.tasks.read", ignore_result=True)  # type: ignore[untyped-decorator]
 def read() -> int:
-    """Read each sandbox that runs here into a new snapshot; returns their number."""
+    """Read each sandbox that runs here into a new snapshot. Returns their number."""
     close_old_connections()
     clusters = list(list_sandboxes())
     for cluster in clusters:
@@ -23,6 +23,7 @@ def read() -> int:
             snapshot_read(cluster=cluster, step=lambda *_: None)
         except ApplicationError as error:
             logger.warning("sandbox_not_read", error=error.detail)
-        except Exception:  # whatever its objects hold, the others are read
+        # A sandbox may hold anything: the others must still be read.
+        except Exception:
             logger.exception("sandbox_not_read", cluster=cluster.name)
     return len(clusters)

@@ -28,7 +28,8 @@ def _render_page(request: PageRequest, form: CreateForm, status: int = 200) -> H
     can_reset = selectors.can_be_set_up_anew()
     if cluster is None:
         if not can_reset:
-            selectors.sandbox_get()  # says that there is none
+            # Raises the error that there is no sandbox.
+            selectors.sandbox_get()
         trouble = selectors.find_trouble() or "The sandbox was not set up yet."
         return render(request, "sandbox/sandbox.html", {"trouble": trouble, "again": can_reset})
     context: dict[str, Any] = {
@@ -64,7 +65,7 @@ def sandbox(request: PageRequest) -> HttpResponse:
 @require_safe
 @requires(Action.VIEW)
 def news(request: PageRequest) -> HttpResponse:
-    """How many events came since those that a page shows."""
+    """Show how many events came since those that a page shows."""
     selectors.sandbox_get()
     since = request.GET.get("since", "")
     count = selectors.happenings_since(int(since) if since.isdecimal() else 0)
@@ -75,7 +76,7 @@ def news(request: PageRequest) -> HttpResponse:
 @require_safe
 @requires(Action.VIEW)
 def details(request: PageRequest, kind: str, namespace: str, name: str) -> HttpResponse:
-    """A pod or a workload of the sandbox, its pods, and what happened to them."""
+    """Show a pod or a workload of the sandbox, its pods, and its events."""
     cluster = selectors.sandbox_get()
     details = selectors.get_details(cluster, kind, namespace, name)
     context = {"cluster": cluster, "one": details.row, "pods": details.pods, "happenings": details.happenings}
@@ -109,7 +110,7 @@ def anew(request: PageRequest) -> HttpResponse:
 @require_POST
 @requires(Action.EDIT)
 def pace(request: PageRequest) -> HttpResponse:
-    """Pause, go on, or set the speed."""
+    """Pause the sandbox's time, let it go on, or set its speed."""
     cluster, action = selectors.sandbox_get(), request.POST.get("do", "")
     if action in ("pause", "resume"):
         paused = action == "pause"

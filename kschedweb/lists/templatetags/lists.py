@@ -1,4 +1,4 @@
-"""Tables of the lists that apps registered, with what a person chose for them."""
+"""Template tags for the tables of registered lists, with a person's choices for them."""
 
 from __future__ import annotations
 
@@ -24,17 +24,20 @@ register = template.Library()
 
 @dataclass(frozen=True)
 class ListChoice:
-    """How this request shows a list: under a view that its address names, or as the person likes it."""
+    """The choices with which this request shows a list."""
 
     table: tables.Table
+    # The person's views of the list.
     views: list[SavedView]
+    # The view that the address names.
     view: SavedView | None
+    # The keys of hidden columns.
     hidden: list[str]
 
 
 @register.simple_block_tag(takes_context=True)
 def table(context: Context, content: SafeString, name: str, label: str, css: str = "", unit: str = "") -> str:
-    """The table of the list ``name`` around its ``tbody``, sortable where the list is; see lists/table.html.
+    """Draw the table of the list ``name`` around its ``tbody``, sortable if the list is; see lists/table.html.
 
     ``unit`` is that of the columns that are ``measured``.
     """
@@ -49,7 +52,7 @@ def table(context: Context, content: SafeString, name: str, label: str, css: str
 
 @register.inclusion_tag("lists/tools.html", takes_context=True)
 def list_tools(context: Context, name: str) -> dict[str, Any]:
-    """The menus of columns and of views of the list ``name``."""
+    """Draw the menus of columns and of views of the list ``name``."""
     request = context["request"]
     chosen = _load_choice(request, name)
     return {
@@ -68,14 +71,14 @@ def list_tools(context: Context, name: str) -> dict[str, Any]:
 
 
 def _load_choice(request: HttpRequest, name: str) -> ListChoice:
-    """What is chosen for a list, read once a request."""
+    """Return the choices for a list, which are read once per request."""
     choices: dict[str, ListChoice] = request.__dict__.setdefault("lists_chosen", {})
     if name not in choices:
         listed = tables.find_table(name)
         assert listed is not None, f"{name} is not registered"
         rows = list(selectors.list_saved_views(request.user, name))  # type: ignore[arg-type]
         views = [row for row in rows if row.name]
-        # What else the address says has no effect: a view of somebody else, or of another list.
+        # Any other value in the address has no effect, such as the view of somebody else or of another list.
         view = next((row for row in views if str(row.pk) == request.GET.get("view")), None)
         selected = view or next((row for row in rows if not row.name), None)
         hidden = [key for key in listed.optional if selected and key in selected.hidden]
@@ -84,11 +87,12 @@ def _load_choice(request: HttpRequest, name: str) -> ListChoice:
 
 
 def _order_link(request: HttpRequest, column: tables.Column) -> tuple[str, str]:
-    """Where the head of a column leads, and how the list is ordered by it."""
+    """Return the address of a column head, and the current order of the list by it."""
     if not column.sort:
         return "", "none"
     query = request.GET.copy()
     current = query.get("ordering", "")
+    # A second click on the same column turns the order around.
     query["ordering"] = f"-{column.sort}" if current == column.sort else column.sort
     query.pop("page", None)
     way = {column.sort: "ascending", f"-{column.sort}": "descending"}.get(current, "none")

@@ -1,4 +1,4 @@
-"""The sandbox of this process: it begins with the site, and is set up anew where it does not answer."""
+"""The sandbox of this process. It starts with the site, and is set up anew if it does not answer."""
 
 from __future__ import annotations
 
@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 
 FILE = "sandbox.sqlite3"
 logger = structlog.get_logger(__name__)
-_hosts: list[SandboxHost] = []  # at most one
+# At most one.
+_hosts: list[SandboxHost] = []
 
 
 def install_host(host: SandboxHost | None) -> None:
@@ -28,7 +29,7 @@ def install_host(host: SandboxHost | None) -> None:
 
 
 def get_host() -> SandboxHost | None:
-    """The one of this process; ``None`` where the site runs without a sandbox, or in several processes."""
+    """Return the host of this process; ``None`` if the site runs without a sandbox, or in several processes."""
     return _hosts[0] if _hosts else None
 
 
@@ -46,6 +47,7 @@ class SandboxHost:
         self._path, self._listen, self._token = folder / FILE, listen, token
         self.site, self._recording = site, recording
         self._listener = listen(0)
+        # The port stays the same when the sandbox is set up anew, so that clients find it again.
         self._port = self._listener.getsockname()[1]
         self._sandbox: Sandbox | None = None
         self._trouble = ""
@@ -57,11 +59,11 @@ class SandboxHost:
 
     @property
     def trouble(self) -> str:
-        """Why it does not run, or cannot keep what happens; "" where all is well."""
+        """Why it does not run, or cannot keep what happens; "" if all is well."""
         return self._trouble or (self._sandbox.trouble if self._sandbox is not None else "")
 
     def start(self) -> bool:
-        """Start it; False where it cannot be, which ``trouble`` says."""
+        """Start the sandbox. Returns False if that fails, and ``trouble`` says why."""
         try:
             self._sandbox = Sandbox(self._path, self._listener, self._token, self.site, self._recording)
             self._sandbox.start()
@@ -78,7 +80,7 @@ class SandboxHost:
         return False
 
     def set_up_anew(self) -> bool:
-        """Forget everything in it and begin again, at the same address; False where that fails."""
+        """Forget everything in it and begin again, at the same address. Returns False if that fails."""
         with self._lock:
             self.stop()
             for suffix in ("", "-wal", "-shm", "-journal"):

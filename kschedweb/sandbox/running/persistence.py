@@ -1,4 +1,4 @@
-"""The sandbox's objects on disk, as etcd keeps a cluster's: what was answered is not forgotten."""
+"""The sandbox's objects on disk, as etcd keeps a cluster's: an answered change is not forgotten."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ logger = structlog.get_logger(__name__)
 
 
 class Keeper:
-    """One file; used by one thread. Changes are kept at ``commit``, which whoever answers calls before the answer.
+    """One file, used by one thread. Changes are kept at ``commit``, which must be called before the answer.
 
-    All of it raises sqlite3.Error where the file cannot be read or written.
+    All methods raise sqlite3.Error if the file cannot be read or written.
     """
 
     def __init__(self, path: Path) -> None:
@@ -46,10 +46,11 @@ class Keeper:
         except sqlite3.Error:
             self._file.close()
             raise
-        self.changes: list[StoreChange] = []  # that are not on disk yet
+        # Changes that are not on disk yet.
+        self.changes: list[StoreChange] = []
 
     def load_store(self) -> Store:
-        """What was kept; empty at first. Its changes from now on are kept too."""
+        """Return the stored objects; none at first. Later changes are kept, too."""
         row = self._file.execute("SELECT last FROM version").fetchone()
         store = Store(row[0] if row else 0)
         store.load_objects(self._load_objects())
@@ -57,7 +58,7 @@ class Keeper:
         return store
 
     def _load_objects(self) -> Iterator[tuple[Resource, Json]]:
-        """The objects that a sandbox can live with; others are set aside, each with a line in the log."""
+        """Yield the objects that a sandbox can use. Others are set aside, each with a line in the log."""
         resources_by_key = {resource.key: resource for resource in reversed(RESOURCES)}
         for key, namespace, name, text in self._file.execute("SELECT * FROM object").fetchall():
             if key not in resources_by_key:
@@ -79,9 +80,10 @@ class Keeper:
         logger.warning("sandbox_object_set_aside", object="/".join(filter(None, place)), reason=reason)
 
     def commit(self) -> None:
-        """Keep what has changed, all or nothing."""
+        """Write the changes, all or none."""
         if not self.changes:
             return
+        # Of several changes of one object, only the last counts.
         last = {(change.resource.key, *get_object_key(change.last)): change.new for change in self.changes}
         deleted = [key for key, new in last.items() if new is None]
         stored = [(*key, json.dumps(new, separators=(",", ":"))) for key, new in last.items() if new is not None]

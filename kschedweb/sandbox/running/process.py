@@ -31,9 +31,12 @@ if TYPE_CHECKING:
     from kschedweb.engine.sandbox.store import StoreChange
     from kschedweb.engine.simulation.recording import UseRecording
 
+# Seconds without anything due after which it looks again.
 LONGEST_REST = 60.0  # seconds
-TROUBLE_REST = 1.0  # seconds until what could not be kept is tried again
-PATIENCE = 1  # seconds that watches get to end once it is told to stop
+# Seconds until a failed write is tried again.
+TROUBLE_REST = 1.0
+# Seconds for watches to end once it is told to stop.
+PATIENCE = 1
 logger = structlog.get_logger(__name__)
 
 
@@ -46,10 +49,10 @@ class _Protocol(HttpToolsProtocol):
 
 
 class Sandbox:
-    """Serves at ``listener`` to whoever has ``token``, from the objects that ``path`` keeps. ``start``, then ``stop``.
+    """Serves clients with ``token`` at ``listener``, from the objects that ``path`` keeps. ``start``, then ``stop``.
 
-    ``site`` is the address of this site, the only one that its kube-schedulers may ask as an extender. ``recording`` is
-    what its pods use.
+    ``site`` is the address of this site, the only extender that its kube-schedulers may call. ``recording`` is the use
+    that its pods follow.
     """
 
     def __init__(
@@ -57,7 +60,8 @@ class Sandbox:
     ) -> None:
         self._listener = listener
         self._woken: asyncio.Event | None = None
-        self.trouble = ""  # why what happens cannot be kept
+        # Why changes cannot be kept; "" if they can.
+        self.trouble = ""
         self._keeper = Keeper(path)
         try:
             self._prepare(token, site, recording)
@@ -88,23 +92,23 @@ class Sandbox:
         self._thread = threading.Thread(target=self._run, name="sandbox", daemon=True)
 
     def start(self) -> None:
-        """Returns once it answers. Raises RuntimeError where its thread ends before."""
+        """Start the thread, and return once it answers. Raises RuntimeError if the thread ends before."""
         self._thread.start()
         while not self._ready.wait(0.05):
             if not self._thread.is_alive():
                 raise RuntimeError("the sandbox ended while it started")
 
     def stop(self) -> None:
-        """End it in an orderly way; what was answered is kept in any case."""
+        """End it in an orderly way. Answered changes are kept in any case."""
         self._http.should_exit = True
         if self._loop is not None:
             self._loop.call_soon_threadsafe(self._transport.end_watches)
         self._thread.join(PATIENCE + 4)
 
     def carry_out(self, request: Request) -> ApiResponse | Watch:
-        """Answer ``request``; what it changed is kept when this returns, or has not happened.
+        """Answer ``request``. When this returns, its changes are on disk, or have not happened.
 
-        For the sandbox's own thread.
+        Only the sandbox's own thread may call it.
         """
         begun = len(self._keeper.changes)
         try:
@@ -176,7 +180,7 @@ class Sandbox:
             self._commit_changes()
 
     def _commit_changes(self) -> None:
-        """Keep what has changed. Raises sqlite3.Error, which ``trouble`` says until it can be kept."""
+        """Write the changes. Raises sqlite3.Error, and ``trouble`` has it until writing succeeds."""
         try:
             self._keeper.commit()
         except sqlite3.Error as error:

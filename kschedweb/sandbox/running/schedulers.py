@@ -1,4 +1,4 @@
-"""The sandbox's own kube-schedulers: a thread for each ConfigMap that holds the configuration of one."""
+"""The sandbox's own kube-schedulers: a thread for each ConfigMap with a scheduler's configuration."""
 
 from __future__ import annotations
 
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from kschedweb.engine.sandbox.store import Store, StoreChange
 
 Call = Callable[["Request"], "ApiResponse | Watch"]
+# Seconds that a scheduler waits for changes.
 LONGEST_REST = 60.0  # seconds
 logger = structlog.get_logger(__name__)
 
@@ -41,7 +42,7 @@ logger = structlog.get_logger(__name__)
 class StockSchedulers:
     """Follows the ConfigMaps of ``store``; ``call`` carries out a request from any thread.
 
-    An extender of theirs may be ``site`` alone ("" for none): people may write their configurations.
+    Their only extender may be ``site`` ("" for none), because people may write their configurations.
     """
 
     def __init__(self, store: Store, call: Call, site: str) -> None:
@@ -49,7 +50,7 @@ class StockSchedulers:
         self._running: dict[str, _SchedulerThread] = {}
 
     def start(self) -> None:
-        """Start one for each configuration that is there; followed from now on. For the sandbox's own thread."""
+        """Start a scheduler for each existing configuration, and follow them. For the sandbox's own thread only."""
         self._store.add_listener(self._on_change)
         for raw in self._store.all(CONFIG_MAP, NAMESPACE):
             if is_configuration(raw):
@@ -101,7 +102,7 @@ class _SchedulerThread:
         self._thread.start()
 
     def stop(self) -> None:
-        """Returns at once; what it is about to write may be written still."""
+        """Stop it, without waiting. A write that has begun may still happen."""
         self._stopped = True
         self._deaf()
         self._changes.put(None)
@@ -124,6 +125,7 @@ class _SchedulerThread:
             change = self._changes.get(timeout=timeout) if timeout else self._changes.get_nowait()
         except queue.Empty:
             change = None
+        # All waiting changes are taken before the next step, so that it decides with the newest state.
         while change is not None:
             self._scheduler.on_change(change, time.time())
             change = None if self._changes.empty() else self._changes.get_nowait()
@@ -136,7 +138,7 @@ class _SchedulerThread:
 
 
 def _make_post(site: str) -> Post:
-    """Posts to this site alone, with the user and password that the address holds, as Go's client does."""
+    """Return a function that posts to this site alone, with user and password from the address, as Go's client does."""
     endpoint = endpoint_check(site, trusted=True, open=True) if site else None
     wires: dict[str, Wire] = {}
 

@@ -1,4 +1,4 @@
-"""The sandbox's API server over HTTP: an ASGI application around the engine's, which knows no connection."""
+"""The sandbox's API server over HTTP: an ASGI application around the engine's, which knows no connections."""
 
 from __future__ import annotations
 
@@ -24,15 +24,22 @@ Message = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
 
-LARGEST_BODY = 3 * 1024 * 1024  # bytes, as kube-apiserver takes
+# Bytes; the limit of kube-apiserver.
+LARGEST_BODY = 3 * 1024 * 1024
+# Seconds without an event after which a watch gets a bookmark.
 BOOKMARK_SECONDS = 60.0
+# Seconds.
 LONGEST_WATCH = 86_400.0
-WATCH_SECONDS = (1800, 3600)  # of a watch that names no end, drawn between these
-MOST_WAITING = 1000  # events that a watch may be behind before it is ended
+# Seconds of a watch that names no end, drawn between these, as kube-apiserver does.
+WATCH_SECONDS = (1800, 3600)
+# Events that a watch may lag behind before it is ended.
+MOST_WAITING = 1000
 
 
 class Transport:
-    """``carry_out`` answers a request, and has kept what changed when it returns. One thread calls all of it."""
+    """Calls ``carry_out``, which answers a request and has kept its changes when it returns. One thread calls all of
+    it.
+    """
 
     def __init__(self, carry_out: Callable[[Request], ApiResponse | Watch], store: Store, token: str) -> None:
         self._carry_out, self._store, self._token = carry_out, store, token.encode()
@@ -40,7 +47,7 @@ class Transport:
         self._watches: set[asyncio.Queue[bytes | None]] = set()
 
     def end_watches(self) -> None:
-        """Let each watch end as one does whose time is over."""
+        """Let each watch end as if its time were over."""
         for waiting in self._watches:
             waiting.put_nowait(None)
 
@@ -58,9 +65,9 @@ class Transport:
         return await _send_answer(send, answer.code, answer.body)
 
     def _authorized_path(self, path: str, headers: dict[bytes, bytes]) -> str:
-        """The path of somebody who has the token, in a header or before the path: kubectl sends none over http.
+        """Return the path for a client with the token, in a header or before the path: kubectl sends none over http.
 
-        Raises Refusal where it is missing or wrong.
+        Raises ApiRefusal if it is missing or wrong.
         """
         first, _, remainder = path[1:].partition("/")
         if compare_digest(first.encode(), self._token):
@@ -70,7 +77,7 @@ class Transport:
         return path
 
     async def _stream_watch(self, watch: Watch, request: Request, receive: Receive, send: Send) -> None:
-        """Events line by line, until the watch's time is over, its client is gone or does not keep up."""
+        """Send events line by line, until the watch's time is over, or its client is gone or does not keep up."""
         timeout_text = request.query.get("timeoutSeconds", "")
         longest = random.uniform(*WATCH_SECONDS)  # noqa: S311
         seconds = min(whole_number(timeout_text) or longest, LONGEST_WATCH)
@@ -112,7 +119,7 @@ class Transport:
             end()
 
     def _event_line(self, watch: Watch, change: StoreChange) -> bytes | None:
-        """The event of a change; watches that say the same share the text."""
+        """Return the event of a change. Watches with the same event share the text."""
         event = watch.event(change)
         if event is None:
             return None
@@ -126,7 +133,7 @@ class Transport:
 
 
 async def _read_request(scope: MutableMapping[str, Any], headers: dict[bytes, bytes], receive: Receive) -> Request:
-    """Raises Refusal where the body cannot be read."""
+    """Read the request. Raises ApiRefusal if the body cannot be read."""
     body = b""
     more = True
     while more:
@@ -163,7 +170,7 @@ async def _send_answer(send: Send, code: int, body: Json) -> None:
 
 
 async def _wait_for_disconnect(receive: Receive) -> None:
-    """Returns when the client is gone."""
+    """Return when the client is gone."""
     while (await receive())["type"] != "http.disconnect":
         pass
 
