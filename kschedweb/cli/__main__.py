@@ -1,4 +1,4 @@
-"""``kschedweb``, and ``python -m kschedweb.cli`` for a checkout that nobody installed."""
+"""Start ``kschedweb``, or ``python -m kschedweb.cli`` in a checkout that is not installed."""
 
 import os
 import sys
@@ -8,7 +8,7 @@ from kschedweb.cli.main import main
 
 
 def run() -> NoReturn:
-    """End the process with the command: to take apart what is in memory takes a tenth of the time of an answer."""
+    """End the process right after the command: freeing all memory would take a tenth of an answer's time."""
     status = main()
     sys.stdout.flush()
     os._exit(status)

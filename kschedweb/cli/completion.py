@@ -1,4 +1,4 @@
-"""Completion for shells: each asks this program what could come next, so nothing is listed twice."""
+"""Completion for shells. Each shell asks this program what may come next, so nothing is listed twice."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ complete --command kschedweb --arguments '(__kschedweb_complete)'
 
 
 def complete_words(parser: argparse.ArgumentParser, words: Sequence[str]) -> list[str]:
-    """What the last of ``words`` may become; nothing where a shell should offer files, or where nothing is known."""
+    """Return what the last of ``words`` may become; nothing if a shell should offer files, or nothing is known."""
     *before, current = words or [""]
     options, commands, pending_option = _walk_words(parser, before)
     if pending_option is not None:
@@ -50,8 +50,9 @@ def complete_words(parser: argparse.ArgumentParser, words: Sequence[str]) -> lis
 def _walk_words(
     parser: argparse.ArgumentParser, words: Sequence[str]
 ) -> tuple[list[argparse.Action], argparse.Action | None, argparse.Action | None]:
-    """(options that may follow ``words``, the argument that has choices, the option whose value comes next)."""
+    """Return (options that may follow ``words``, the argument with choices, the option whose value comes next)."""
     pending_option: argparse.Action | None = None
+    # argparse has no public list of a parser's actions.
     actions = list(parser._actions)
     for word in words:
         if pending_option is not None:

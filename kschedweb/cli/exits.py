@@ -1,4 +1,4 @@
-"""What the exit status says, and the error that ends a command with one."""
+"""The exit statuses, and the error that ends a command with one."""
 
 from __future__ import annotations
 
@@ -6,17 +6,22 @@ from enum import IntEnum
 
 
 class Exit(IntEnum):
-    """Scripts rely on these numbers (docs/automating.md)."""
+    """The exit status. Scripts rely on these numbers (docs/automating.md)."""
 
-    OK = 0  # answered, and the answer is yes where there is a question
-    NO = 1  # the gate fails, the pod fits no node, a run failed
-    WRONG = 2  # options, files, or what the server says of them
-    REFUSED = 3  # the token is missing, unknown, expired, or may not do this
-    UNREACHABLE = 4  # no answer, an answer too late, or an error of the server's own
+    # Answered; if there is a question, the answer is yes.
+    OK = 0
+    # The gate fails, the pod fits no node, a run failed.
+    NO = 1
+    # Wrong options or files, or the server refuses their content.
+    WRONG = 2
+    # The token is missing, unknown, expired, or may not do this.
+    REFUSED = 3
+    # No answer, an answer too late, or an error of the server.
+    UNREACHABLE = 4
 
 
 class CommandError(Exception):
-    """It ends the command: one line on stderr says where and what, ``status`` what kind it is."""
+    """An error that ends the command with one line on stderr, and with ``status``."""
 
     def __init__(self, text: str, status: Exit = Exit.WRONG) -> None:
         super().__init__(text)

@@ -1,4 +1,4 @@
-"""The current context and namespace of kubectl; no other part of a kubeconfig is used, and none of its programs run."""
+"""Read kubectl's current context and namespace. No other part of a kubeconfig is used, and none of its programs run."""
 
 from __future__ import annotations
 
@@ -13,16 +13,17 @@ from kschedweb.cli.exits import CommandError
 
 @dataclass(frozen=True)
 class Context:
-    """``server`` is the address of the API server, by which the site knows the cluster too."""
+    """A context of a kubeconfig."""
 
     name: str
     cluster: str = ""
+    # The address of the API server, by which the site knows the cluster too.
     server: str = ""
     namespace: str = ""
 
 
 def load_context(environment: Mapping[str, str], name: str = "") -> Context:
-    """The context ``name``, else the current one. Raises CommandError where there is none."""
+    """Return the context ``name``, else the current one. Raise CommandError if there is none."""
     files = _list_files(environment)
     read = [_read_file(file) for file in files if file.is_file()]
     chosen = name or next((text for raw in read if (text := _get_text(raw, "current-context"))), "")
@@ -53,7 +54,7 @@ def _read_file(path: Path) -> dict[str, Any]:
 
 
 def _find_entry(read: list[dict[str, Any]], part: str, name: str, key: str) -> dict[str, Any] | None:
-    """The first entry called ``name``, as kubectl merges its files."""
+    """Return the first entry called ``name``: kubectl merges its files so that the first one wins."""
     for raw in read:
         listed = raw.get(part)
         for entry in listed if isinstance(listed, list) else []:

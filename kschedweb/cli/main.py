@@ -1,4 +1,4 @@
-"""The entry points: ``kschedweb``, ``kubectl-ksched``, and what kubectl asks for completion of the latter."""
+"""The entry points ``kschedweb`` and ``kubectl-ksched``, and the program with which kubectl completes the latter."""
 
 from __future__ import annotations
 
@@ -30,11 +30,12 @@ COMMANDS = {
 EPILOG = """\
 The server's address and token are read from KSCHEDWEB_URL and KSCHEDWEB_TOKEN, or from ~/.config/kschedweb/config.yaml.
 Exit status: 0 done, 1 the answer is no, 2 wrong input, 3 refused by the server, 4 no answer. See docs/automating.md."""
-NO_FILES = ":4"  # what kubectl calls ShellCompDirectiveNoFileComp; ":0" lets the shell offer files
+# cobra's ShellCompDirectiveNoFileComp; ":0" lets the shell offer files.
+NO_FILES = ":4"
 
 
 def main(arguments: Sequence[str] | None = None, program: str = "") -> int:
-    """Run one command; the exit status is one of ``Exit``."""
+    """Run one command, and return one of ``Exit``."""
     name = program or Path(sys.argv[0]).name
     plugin = name.startswith(PLUGIN)
     program_name = "kubectl ksched" if plugin else PROGRAM
@@ -51,15 +52,16 @@ def main(arguments: Sequence[str] | None = None, program: str = "") -> int:
         output.write_error(program_name, str(error))
         return error.status
     except BrokenPipeError:
-        # Whoever read the answers has seen enough; nothing must be written to the closed pipe at exit either.
+        # The reader has seen enough; nothing must be written to the closed pipe at exit either.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return Exit.OK
     except KeyboardInterrupt:
+        # As shells report SIGINT: 128 + 2.
         return 130
 
 
 class _CommandParser(argparse.ArgumentParser):
-    """One whose errors are a line, as all others are."""
+    """A parser whose errors are one line, as all other errors."""
 
     def error(self, message: str) -> NoReturn:
         output.write_error(self.prog, f"{message} (--help tells the options)")
@@ -67,7 +69,7 @@ class _CommandParser(argparse.ArgumentParser):
 
 
 class _Version(argparse.Action):
-    """The version, with the releases of kube-scheduler that the engine knows."""
+    """Prints the version, with the releases of kube-scheduler that the engine knows."""
 
     def __call__(self, *_: object, **__: object) -> None:
         output.write_raw(describe_product() + "\n")
@@ -75,7 +77,7 @@ class _Version(argparse.Action):
 
 
 def _run_command(options: argparse.Namespace, plugin: bool) -> int:
-    """Raises CommandError."""
+    """Run the chosen command. Raise CommandError."""
     if options.command == "completion":
         output.write_raw(SHELLS[options.shell])
         return Exit.OK
@@ -88,19 +90,19 @@ def _run_command(options: argparse.Namespace, plugin: bool) -> int:
 
 
 def plugin() -> int:
-    """``kubectl ksched``: the current context and namespace of kubectl are meant."""
+    """Run ``kubectl ksched``, which uses the current context and namespace of kubectl."""
     return main(program=PLUGIN)
 
 
 def kubectl_completion() -> int:
-    """``kubectl_complete-ksched``, which kubectl runs for words after ``kubectl ksched``."""
+    """Run ``kubectl_complete-ksched``, which kubectl calls for words after ``kubectl ksched``."""
     completions = complete_words(build_parser("kubectl ksched", sys.argv[1:]), sys.argv[1:])
     output.write_raw("".join(f"{candidate}\n" for candidate in [*completions, NO_FILES if completions else ":0"]))
     return Exit.OK
 
 
 def build_parser(program_name: str, argv: Sequence[str]) -> argparse.ArgumentParser:
-    """All commands, that of ``argv`` with its options."""
+    """Build the parser of all commands; only the command in ``argv`` gets its options."""
     main_parser = _CommandParser(
         prog=program_name,
         description="What kube-scheduler decides, and why: asked of a kschedweb server, or of files alone.",

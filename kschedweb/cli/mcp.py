@@ -15,7 +15,9 @@ from kschedweb.cli.session import CliSession
 DESCRIPTION = """\
 Serves the Model Context Protocol on stdin and stdout until stdin ends. Its tools read with the rights of the token: a
 token of scope view is enough, and none of them changes anything."""
-VERSIONS = ("2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05")  # of the protocol, the newest first
+# Of the protocol, the newest first.
+VERSIONS = ("2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05")
+# Error codes of JSON-RPC 2.0.
 PARSE, INVALID, UNKNOWN, PARAMETERS = -32700, -32600, -32601, -32602
 READS = {"readOnlyHint": True, "destructiveHint": False, "idempotentHint": True, "openWorldHint": False}
 Json = dict[str, Any]
@@ -32,7 +34,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(_: argparse.Namespace, session: CliSession) -> int:
-    session.server  # noqa: B018  a missing address or token is told before a client waits for it
+    # A missing address or token is reported now, not when a client waits.
+    session.server  # noqa: B018
     serve_messages(session, sys.stdin, sys.stdout)
     return Exit.OK
 
@@ -46,7 +49,7 @@ def serve_messages(session: CliSession, requests: TextIO, responses: TextIO) -> 
 
 
 def _handle_message(session: CliSession, line: str) -> Json | None:
-    """The answer to a message, ``None`` to a notification."""
+    """Return the answer to a message, None to a notification."""
     number = None
     try:
         try:
@@ -89,7 +92,7 @@ def _describe_tool(name: str) -> Json:
 
 
 def _call_tool(session: CliSession, params: Json) -> Json:
-    """What a tool found. What is wrong with the question is an answer too: whoever asked can ask better."""
+    """Return the result of a tool. An invalid question gets an answer too, so that the model can ask better."""
     tool = TOOLS.get(str(params.get("name")))
     if tool is None:
         raise _RequestError(PARAMETERS, f"name: there is no tool {params.get('name')}")

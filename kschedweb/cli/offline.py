@@ -1,4 +1,4 @@
-"""A decision by the engine alone: a dump of a cluster and a policy file in, the answer in the form of REST out."""
+"""Decide with the engine alone: a dump of a cluster and a policy file in, an answer in REST's form out."""
 
 from __future__ import annotations
 
@@ -21,16 +21,18 @@ if TYPE_CHECKING:
     from kschedweb.engine.scenario.classic import ClassicScenario
 
 FINISHED = ("Succeeded", "Failed")
+# The place before each capital letter, for names in snake case.
 HUMP = re.compile(r"(?<!^)(?=[A-Z])")
 
 
 def explain_from_files(options: argparse.Namespace, key: str, policy: bytes | None) -> dict[str, Any]:
-    """The decision about the pod ``key`` of the dump; the policy may be in a ConfigMap. Raises CommandError."""
+    """Return the decision about the pod ``key`` of the dump. The policy may be in a ConfigMap. Raise CommandError."""
     objects, pod = _split_dump(options.snapshot, key)
     raw: Json = {"objects": objects, "pending": [_unbind_pod(pod)]}
     try:
         scenario = _read_scenario(options, raw) if policy is None else _scenario_of_policy(options, raw, policy)
-        with np.errstate(over="ignore"):  # amounts wrap around without a word, as they do in kube-scheduler
+        # Amounts wrap around silently, as int64 does in kube-scheduler.
+        with np.errstate(over="ignore"):
             answer = scenario.explain()["pods"][0]
     except ReadError as error:
         raise CommandError(f"--policy {options.policy}: {error}") from None
@@ -48,13 +50,13 @@ def explain_from_files(options: argparse.Namespace, key: str, policy: bytes | No
 
 
 def _read_scenario(options: argparse.Namespace, raw: Json, config: Any = None) -> Scenario:
-    """Raises PluginError, ReleaseError, ScenarioError."""
+    """Return the scenario of a profile. Raise PluginError, ReleaseError, ScenarioError."""
     gates = read_gates(options.feature_gates)
     return Scenario.from_json({**raw, "config": config, "release": options.release, "featureGates": gates})
 
 
 def _scenario_of_policy(options: argparse.Namespace, raw: Json, policy: bytes) -> Scenario | ClassicScenario:
-    """Raises CommandError, ReadError, and what ``_read_scenario`` raises."""
+    """Return the scenario of a policy file. Raise CommandError, ReadError, and as ``_read_scenario``."""
     from kschedweb.engine.documents.configmaps import ConfigMapError, unpack_config_map
     from kschedweb.engine.releases.classic.policy import is_policy_text
     from kschedweb.engine.scenario.classic import ClassicScenario
@@ -62,7 +64,8 @@ def _scenario_of_policy(options: argparse.Namespace, raw: Json, policy: bytes) -
     try:
         policy = unpack_config_map(policy.decode()).encode()
     except UnicodeDecodeError:
-        pass  # whoever reads it says what is wrong
+        # The reader below reports what is wrong with it.
+        pass
     except ConfigMapError as error:
         raise CommandError(f"--policy {options.policy}: {error}") from None
     if not is_policy_text(policy):
@@ -72,7 +75,7 @@ def _scenario_of_policy(options: argparse.Namespace, raw: Json, policy: bytes) -
 
 
 def _held_by_gates(scenario: Scenario | ClassicScenario) -> Json | None:
-    """What keeps the pod out of the scheduling queue, as kube-scheduler says it; the classic one has no gates."""
+    """Return the status that keeps the pod out of the queue, if any; the classic scheduler has no gates."""
     (pod,) = scenario.pending
     if not isinstance(scenario, Scenario) or not pod.gates:
         return None
@@ -81,7 +84,7 @@ def _held_by_gates(scenario: Scenario | ClassicScenario) -> Json | None:
 
 
 def _split_dump(file: str, key: str) -> tuple[list[Json], Json]:
-    """(all that stands on nodes and all that is no pod, the pod). Raises CommandError."""
+    """Return (bound pods and all other objects, the pod). Raise CommandError."""
     try:
         listed = cluster_objects(read_documents(read_file(file)))
     except ReadError as error:
@@ -100,7 +103,7 @@ def _split_dump(file: str, key: str) -> tuple[list[Json], Json]:
 
 
 def _describe_alternatives(listed: list[Json], key: str) -> str:
-    """Where else there is a pod of that name, "" for nowhere."""
+    """Return where else there is a pod of that name, "" for nowhere."""
     name = key.partition("/")[2]
     keys = sorted(
         {_pod_key(raw) for raw in listed if raw.get("kind") == "Pod" and _pod_key(raw).partition("/")[2] == name}

@@ -1,4 +1,4 @@
-"""How answers are written: a table for people, JSON or YAML for programs."""
+"""Write answers: a table for people, JSON or YAML for programs."""
 
 from __future__ import annotations
 
@@ -11,18 +11,19 @@ from typing import Any
 
 TABLE, JSON, YAML = "table", "json", "yaml"
 FORMS = (TABLE, JSON, YAML)
-WIDEST = 100  # characters of one field
-# Characters of other people's names that JSON and YAML may hold as they are, and that would steer a terminal.
+# Characters of one field.
+WIDEST = 100
+# Characters of other people's names that are valid in JSON and YAML but would control a terminal.
 STEERING = re.compile(r"[\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069]")
 
 
 def add_output_option(parser: argparse.ArgumentParser, default: str = argparse.SUPPRESS) -> None:
-    """The option that says in which form the answer is written; a verb has it too, and none of its own without it."""
+    """Add the option for the form of the answer. A verb has it too, without a default of its own."""
     parser.add_argument("-o", "--output", choices=FORMS, default=default, help="table without it")
 
 
 def write_answer(form: str, answer: Any, table: str) -> None:
-    """``answer`` in a program's form, or ``table``, to stdout."""
+    """Write ``answer`` to stdout in a program's form, or ``table``."""
     if form == JSON:
         text = STEERING.sub(_escape_character, json.dumps(answer, ensure_ascii=False, indent=2)) + "\n"
     elif form == YAML:
@@ -45,18 +46,18 @@ def _escape_character(match: re.Match[str]) -> str:
 
 
 def write_raw(text: str) -> None:
-    """``text`` to stdout, with halves of characters escaped: no stream takes them."""
+    """Write ``text`` to stdout, with lone surrogates escaped, which no stream accepts."""
     sys.stdout.write(text.encode("utf-8", "backslashreplace").decode())
     sys.stdout.flush()
 
 
 def write_error(program: str, text: str) -> None:
-    """One line on stderr."""
+    """Write one line to stderr."""
     sys.stderr.write(f"{program}: {escape_unprintable(' '.join(text.splitlines()))}\n")
 
 
 def format_table(head: Sequence[str], listed: Iterable[Sequence[object]]) -> str:
-    """Columns with their names above, as kubectl writes them; "" is shown as "-"."""
+    """Return columns with their names above, as kubectl writes them; "" becomes "-"."""
     cells = [list(head), *([_format_field(value) for value in row] for row in listed)]
     widths = [max(len(row[at]) for row in cells) for at in range(len(head))]
     lines = ["   ".join(text.ljust(width) for text, width in zip(row, widths, strict=True)).rstrip() for row in cells]
@@ -64,28 +65,28 @@ def format_table(head: Sequence[str], listed: Iterable[Sequence[object]]) -> str
 
 
 def format_pairs(listed: Iterable[tuple[str, object]]) -> str:
-    """One line a name: ``Name:  value``."""
+    """Return one line per name: ``Name:  value``."""
     lines = [(name, _format_field(value, 10 * WIDEST)) for name, value in listed]
     width = max((len(name) for name, _ in lines), default=0) + 1
     return "".join(f"{name + ':':<{width}}  {value}\n" for name, value in lines)
 
 
 def escape_unprintable(text: str) -> str:
-    """``text`` without what would steer a terminal: names and reasons are other people's."""
+    """Return ``text`` without characters that would control a terminal: names and reasons are other people's."""
     return "".join(
         character if character.isprintable() else character.encode("unicode_escape").decode() for character in text
     )
 
 
 def format_number(value: float | None) -> str:
-    """A figure with separators and at most three decimals."""
+    """Return a figure with separators and at most three decimals."""
     if value is None:
         return ""
     return f"{value:,.0f}" if float(value).is_integer() else f"{value:,.3f}".rstrip("0").rstrip(".")
 
 
 def format_time(text: str | None) -> str:
-    """``2026-11-22 03:12:05``, in UTC as the server writes it."""
+    """Return a time as ``2026-11-22 03:12:05``, in UTC as the server writes it."""
     return (text or "")[:19].replace("T", " ")
 
 

@@ -1,4 +1,4 @@
-"""Calls to the site's REST API: the standard library alone, and the token goes to the one address it was given for."""
+"""Call the site's REST API with the standard library. The token is sent only to the address that it was given for."""
 
 from __future__ import annotations
 
@@ -17,14 +17,20 @@ from kschedweb import __version__
 from kschedweb.cli.exits import CommandError, Exit
 from kschedweb.cli.settings import CliSettings
 
-SECONDS = 120.0  # for one call
+# For one call.
+SECONDS = 120.0
+# Rows of one page of a list.
 PAGE = 500
+# Bytes of an answer.
 LARGEST = 512 * 1024 * 1024
-LONGEST = 2_000  # characters of an error that are shown
+# Characters of an error that are shown.
+LONGEST = 2_000
 UNSET = "no server: set KSCHEDWEB_URL and KSCHEDWEB_TOKEN, or write a configuration file (docs/automating.md)"
 LOCAL = ("127.0.0.1", "::1", "localhost")
-INSIDE = (".svc", ".svc.cluster.local")  # names of Services, which a cluster resolves for itself
-FAULTY = (429,)  # the server's state, not the caller's fault
+# Names of Services, which only resolve inside a cluster, so that http is enough.
+INSIDE = (".svc", ".svc.cluster.local")
+# Statuses that tell of the server's state, not of the caller's fault.
+FAULTY = (429,)
 
 
 @dataclass(frozen=True)
@@ -41,14 +47,14 @@ class ApiResponse:
 
 
 class _NoRedirects(HTTPRedirectHandler):
-    """Elsewhere nobody may see the token."""
+    """Follows no redirect, since another server must not see the token."""
 
     def redirect_request(self, *_: Any) -> None:
         return None
 
 
 class Server:
-    """The site, as one person's token may see it."""
+    """The site, with the rights of one token."""
 
     def __init__(self, settings: CliSettings) -> None:
         parts = urlsplit(settings.server)
@@ -71,7 +77,7 @@ class Server:
         self._opener = build_opener(_NoRedirects, HTTPSHandler(context=trusted))
 
     def get(self, *path: str, **query: object) -> ApiResponse:
-        """``path`` in parts, which are escaped here."""
+        """Get ``path``, whose parts are escaped here."""
         parameters = {key: value for key, value in query.items() if value not in (None, "")}
         return self._send_request("GET", _join_path(path) + (f"?{urlencode(parameters)}" if parameters else ""))
 
@@ -79,7 +85,7 @@ class Server:
         return self._send_request("POST", _join_path(path), json.dumps(body or {}).encode())
 
     def get_list(self, *path: str, max_results: int, **query: object) -> list[Any]:
-        """The first ``max_results`` results, from as many pages as that takes."""
+        """Return the first ``max_results`` results, from as many pages as needed."""
         return list(self._iterate_results(path, max_results, query))
 
     def _iterate_results(self, path: tuple[str, ...], max_results: int, query: dict[str, object]) -> Iterator[Any]:
@@ -115,7 +121,7 @@ class Server:
 
 
 def _read_body(answer: HTTPResponse) -> bytes:
-    """The whole answer; raises TimeoutError for one that comes drop by drop."""
+    """Read the whole answer. Raise TimeoutError for one that comes too slowly, though each read succeeds."""
     parts, size, end = list[bytes](), 0, time.monotonic() + SECONDS
     while size < LARGEST and (part := answer.read1(1 << 16)):
         parts.append(part)
@@ -134,7 +140,7 @@ def _parse_cursor(following: str) -> str:
 
 
 def _problem_to_error(status: int, elsewhere: str, body: bytes) -> CommandError:
-    """A problem document (RFC 9457) as one line."""
+    """Return a problem document (RFC 9457) as an error of one line."""
     kind = Exit.WRONG
     if status in (401, 403):
         kind = Exit.REFUSED

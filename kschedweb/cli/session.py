@@ -1,4 +1,4 @@
-"""What several commands ask: the server, the cluster, saved policies by name, files."""
+"""The part that several commands share: the server, the cluster, saved policies by name, files."""
 
 from __future__ import annotations
 
@@ -20,8 +20,10 @@ from kschedweb.cli.settings import CliSettings, load_settings
 if TYPE_CHECKING:
     from kschedweb.cli.rest import Server
 
-PAUSE = 1.0  # seconds between two looks at what a job works out
-PATIENCE = 600.0  # seconds, for what a job works out
+# Seconds between two looks at a job.
+PAUSE = 1.0
+# Seconds to wait for a job by default.
+PATIENCE = 600.0
 MOST_CLUSTERS = 5_000
 NOT_UNDERSTOOD = "the server's answer lacks what this program reads: is it kschedweb, and of about this release?"
 POLICY = re.compile(r"(?P<name>.+)@(?P<revision>[1-9][0-9]{0,8})")
@@ -30,9 +32,10 @@ PODS = ("pod", "pods", "po")
 
 @dataclass(frozen=True)
 class CliSession:
-    """The process's environment, and whether kubectl started it, whose context is then meant."""
+    """The environment of one command."""
 
     environment: Mapping[str, str]
+    # True if kubectl started it, whose context then counts.
     plugin: bool = False
 
     @cached_property
@@ -47,21 +50,22 @@ class CliSession:
 
     @contextmanager
     def translate_errors(self) -> Iterator[None]:
-        """Tell meanwhile of a server whose answers are not what this program reads: it may be anything."""
+        """Report a server whose answers have another form than this program reads: it may be anything."""
         try:
             yield
         except (AttributeError, LookupError, TypeError, ValueError, ArithmeticError, RecursionError) as error:
+            # Without a call to the server, the error is a bug of this program.
             if "server" not in vars(self):
                 raise
             raise CommandError(NOT_UNDERSTOOD, Exit.UNREACHABLE) from error
 
     def find_kube_context(self, options: argparse.Namespace) -> Context | None:
-        """kubectl's context, where it is meant."""
+        """Return kubectl's context, None if it does not count."""
         name = getattr(options, "context", "")
         return load_context(self.environment, name) if self.plugin or name else None
 
     def resolve_cluster(self, options: argparse.Namespace) -> str:
-        """The name by which the site knows the cluster. Raises CommandError."""
+        """Return the name by which the site knows the cluster. Raise CommandError."""
         if options.cluster:
             return str(options.cluster)
         if (kube_context := self.find_kube_context(options)) is not None:
@@ -71,7 +75,7 @@ class CliSession:
         raise CommandError("no cluster: name one with --cluster, or set KSCHEDWEB_CLUSTER")
 
     def _find_cluster_of_context(self, kube_context: Context) -> str:
-        """By the address of the API server, else by the name of the context or of its cluster."""
+        """Find the cluster by the address of the API server, else by the name of the context or of its cluster."""
         clusters = self.server.get_list("clusters", max_results=MOST_CLUSTERS)
         for cluster in clusters:
             if kube_context.server and _parse_address(cluster["server"]) == _parse_address(kube_context.server):
@@ -91,7 +95,7 @@ class CliSession:
         return (kube_context.namespace if kube_context else "") or "default"
 
     def parse_pod(self, text: str, options: argparse.Namespace) -> tuple[str, str]:
-        """(namespace, name) of ``web-1``, ``parse_pod/web-1`` or ``shop/web-1``. Raises CommandError."""
+        """Return (namespace, name) of ``web-1``, ``pod/web-1`` or ``shop/web-1``. Raise CommandError."""
         before, slash, name = text.rpartition("/")
         if not name or before.count("/"):
             raise CommandError(f"{text}: must be a pod, such as web-1, pod/web-1 or shop/web-1")
@@ -101,7 +105,7 @@ class CliSession:
 
 
 def add_cluster_options(parser: argparse.ArgumentParser, *, namespace: bool = False) -> None:
-    """Options that say which cluster, and which namespace."""
+    """Add the options for cluster and namespace."""
     parser.add_argument("--cluster", metavar="NAME", default="", help="as the site calls it")
     parser.add_argument("--context", metavar="NAME", default="", help="a context of kubectl, which names the cluster")
     if namespace:
@@ -114,7 +118,7 @@ def add_wait_option(parser: argparse.ArgumentParser) -> None:
 
 
 def wait_for_result(poll: Callable[[], Any], seconds: float) -> Any:
-    """What ``poll`` finds once it finds anything. Raises CommandError after ``seconds``."""
+    """Return the first result of ``poll`` that is not None. Raise CommandError after ``seconds``."""
     end = time.monotonic() + seconds
     while (result := poll()) is None:
         if time.monotonic() >= end:
@@ -124,18 +128,18 @@ def wait_for_result(poll: Callable[[], Any], seconds: float) -> Any:
 
 
 def parse_policy_reference(text: str) -> dict[str, Any]:
-    """A saved policy, ``name`` or ``name@revision``, as REST names it."""
+    """Return a saved policy, ``name`` or ``name@revision``, in REST's form."""
     match = POLICY.fullmatch(text)
     return {"name": match["name"], "revision": int(match["revision"])} if match else {"name": text}
 
 
 def is_file(text: str) -> bool:
-    """Whether ``text`` means a file, not a saved policy: it has a folder or an ending, or is there."""
+    """Return whether ``text`` means a file, not a saved policy: it has a folder or an ending, or exists."""
     return "/" in text or text.endswith((".yaml", ".yml", ".json")) or Path(text).is_file()
 
 
 def read_file(file: str) -> bytes:
-    """Raises CommandError where the file cannot be read."""
+    """Return the content of a file. Raise CommandError if it cannot be read."""
     try:
         return Path(file).read_bytes()
     except (OSError, ValueError) as error:

@@ -1,6 +1,6 @@
-"""Which server and which token: from the environment, else from a file that nobody else can read.
+"""The server and the token, from the environment, else from a file that nobody else can read.
 
-There is no option for the token, as every user of a machine can read the command lines of the others.
+There is no option for the token, since every user of a machine can read the command lines of the others.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ NAMES = {
     "ca_file": "KSCHEDWEB_CA_FILE",
     "cluster": "KSCHEDWEB_CLUSTER",
 }
+# Permission bits of group and others.
 OTHERS_MAY_READ = 0o077
 
 
@@ -32,10 +33,11 @@ class CliSettings:
 
 
 def load_settings(environment: Mapping[str, str]) -> CliSettings:
-    """What the environment says, else what the file says. Raises CommandError."""
+    """Return the settings of the environment, else of the file. Raise CommandError."""
     path, is_explicit = _find_config_path(environment)
     file_values = _read_config(path) if is_explicit or path.is_file() else {}
     environment_values = {key: value for key, name in NAMES.items() if (value := environment.get(name, "").strip())}
+    # A token in the environment also wins over the other way to give one in the file.
     if "token" in environment_values or "token_file" in environment_values:
         file_values = {key: value for key, value in file_values.items() if key not in ("token", "token_file")}
     values = {**file_values, **environment_values}
@@ -46,7 +48,7 @@ def load_settings(environment: Mapping[str, str]) -> CliSettings:
 
 
 def _find_config_path(environment: Mapping[str, str]) -> tuple[Path, bool]:
-    """(the file, whether it was named, so that it must be there)."""
+    """Return (the file, whether it was named, so that it must exist)."""
     if configured_path := environment.get("KSCHEDWEB_CONFIG", ""):
         return Path(configured_path).expanduser(), True
     folder = environment.get("XDG_CONFIG_HOME") or str(Path(environment.get("HOME") or "~").expanduser() / ".config")

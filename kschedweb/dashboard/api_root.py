@@ -1,4 +1,4 @@
-"""REST: where the resources are, for whoever opens the root of the API."""
+"""The root of the REST API, which links to its resources."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class Signpost(APIView):
 
 
 def _list_names(patterns: list[URLPattern | URLResolver], *, inside: bool = False) -> Iterator[str]:
-    """The names of the addresses of the API that can be read and hold no parameter."""
+    """Yield the names of the API's addresses that can be read and have no parameter."""
     for pattern in patterns:
         if isinstance(pattern, URLResolver):
             if inside or pattern.namespace == NAMESPACE:

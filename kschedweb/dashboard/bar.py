@@ -1,4 +1,4 @@
-"""What the bar lets one choose on a page: cluster, namespace and policy, each only where the page depends on it."""
+"""The choosers in the bar of a page: cluster, namespace and policy, each only if the page depends on it."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from kschedweb.web.translating import gettext_lazy as _
 if TYPE_CHECKING:
     from kschedweb.policies.scope import PolicyScope
 
-# What another cluster has too; its nodes and pods have other names, so that filters do not stay.
+# Parameters that apply to another cluster too. Its nodes and pods have other names, so filters are dropped.
 ANYWHERE = frozenset({"policy", "revision", "q"})
-# What does not stay, by what is chosen.
+# Parameters that are dropped, by what is chosen.
 DROPPED_PARAMETERS = {
     BarChoice.NAMESPACE: frozenset({"namespace", "page"}),
     BarChoice.POLICY: frozenset({"policy", "revision", "page"}),
@@ -27,15 +27,15 @@ LABELS = {BarChoice.CLUSTER: _("Cluster"), BarChoice.NAMESPACE: _("Namespace"), 
 
 @dataclass(frozen=True)
 class Chooser:
-    """A choice in the bar: ``names`` to choose from, ``empty`` the label of no choice where there may be none.
-
-    ``kept`` are the parameters of the address that stay.
-    """
+    """A choice in the bar."""
 
     choice: BarChoice
+    # Names to choose from.
     names: list[str]
     chosen: str
+    # The label of no choice, "" if one must be chosen.
     empty: str
+    # Parameters of the address that stay.
     kept: list[tuple[str, str]]
 
     @property
@@ -44,7 +44,7 @@ class Chooser:
 
 
 def list_choosers(scope: PolicyScope) -> list[Chooser]:
-    """The choosers of the page that ``scope`` is about, in the order of the bar."""
+    """Return the choosers of the page of ``scope``, in the order of the bar."""
     choices = choices_of(scope.page)
     choosers = []
     if BarChoice.CLUSTER in choices:
@@ -52,7 +52,7 @@ def list_choosers(scope: PolicyScope) -> list[Chooser]:
         names = [cluster.name for cluster in scope.clusters]
         choosers.append(_make_chooser(scope, BarChoice.CLUSTER, names, chosen, "" if chosen else gettext("None yet")))
     if BarChoice.NAMESPACE in choices:
-        # parts/namespace.html lists the names, where they are not too many
+        # parts/namespace.html lists the names if there are not too many.
         choosers.append(_make_chooser(scope, BarChoice.NAMESPACE, [], scope.namespace, gettext("All")))
     if BarChoice.POLICY in choices:
         chosen = scope.policy.name if scope.policy else ""

@@ -1,4 +1,4 @@
-"""What every page's frame needs. Nothing is read from the database until a template asks."""
+"""The context of every page's frame. Nothing is read from the database until a template asks for it."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ THEMES = ("system", "light", "dark")
 
 
 def frame(request: HttpRequest) -> dict[str, object]:
-    """Adds the scope, the theme, the pages of the rail, what runs and waits, and what the bar lets one choose."""
+    """Return the scope, the theme, the pages of the rail, what runs and waits, and the choosers of the bar."""
     scope = scope_of(request)
     user: Any = getattr(request, "user", None)
     role = getattr(user, "role", "")
@@ -33,12 +33,12 @@ def frame(request: HttpRequest) -> dict[str, object]:
         return bool(role) and (user.everywhere(action) if action == Action.ADMINISTER else user.may(action))
 
     def may(action: str) -> bool:
-        """Whether ``action`` is theirs in the cluster that the page is about; without one, in all of them."""
+        """Return whether the user may do ``action`` in the page's cluster; without one, in all clusters."""
         reach = user.reach(action) if role else None
         return bool(role) and (reach is None or bool(scope.cluster and scope.cluster.pk in reach.clusters))
 
     def count_waiting() -> int:
-        """How many pods wait that they see, also on a page that shows whole clusters."""
+        """Count the waiting pods that the user may view, even on a page that shows whole clusters."""
         with as_looker(lambda: user.reach(Action.VIEW) if role else None):
             return waiting_count()
 

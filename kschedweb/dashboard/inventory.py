@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 
     from kschedweb.watermarks.usage.selectors import CurrentUse
 
-MOST_PODS = 2_000  # of one node that are told of
+# Pods of one node that are listed.
+MOST_PODS = 2_000
 NODE_FILTERS = ("search", "zone", "instance_type", "ready", "unschedulable", "tainted")
 _labels: LRU[dict[str, Mapping[str, str]]] = LRU(4)
 _rows: LRU[list[dict[str, Any]]] = LRU(4)
@@ -33,14 +34,14 @@ COLUMNS = (
 
 
 def select_filters(params: Mapping[str, str]) -> dict[str, str]:
-    """Those of the parameters of an address that filter nodes."""
+    """Return those of the parameters of an address that filter nodes."""
     return {name: value for name in NODE_FILTERS if (value := params.get(name, ""))}
 
 
 def list_rows(snapshot: Snapshot, params: Mapping[str, str], queryset: Any) -> Sequence[Mapping[str, Any]]:
-    """The nodes of ``queryset`` by name, with what a map needs. Raises Unprocessable where they are too many.
+    """Return the nodes of ``queryset`` by name, with the fields of a map. Raise Unprocessable for too many.
 
-    ``queryset`` is what ``select_filters(asked)`` leave of the snapshot. A page and its map ask the same three times.
+    ``queryset`` is the snapshot filtered by ``select_filters``. Cached, since a page and its map ask three times.
     """
 
     def read_rows() -> list[dict[str, Any]]:
@@ -51,7 +52,7 @@ def list_rows(snapshot: Snapshot, params: Mapping[str, str], queryset: Any) -> S
 
 
 def list_shows(nodes: Sequence[Mapping[str, Any]], use: CurrentUse | None) -> dict[str, NodeColouring]:
-    """What a map of ``nodes`` may be coloured by, by its key."""
+    """Return the ways to colour a map of ``nodes``, by key."""
     extended = sorted({name for node in nodes for name in node["extended"]})
     options = [show_requested(name) for name in ("cpu", "memory", *extended)]
     if use is not None:
@@ -60,7 +61,7 @@ def list_shows(nodes: Sequence[Mapping[str, Any]], use: CurrentUse | None) -> di
 
 
 def compute_values(nodes: Sequence[Mapping[str, Any]], key: str, use: CurrentUse | None) -> NDArray[np.float32]:
-    """What ``key`` shows of each node: percent, pods, or places in nodemap.STATES; nan where nothing is known."""
+    """Return the value of ``key`` for each node: percent, pods, or places in nodemap.STATES; NaN if not known."""
     if key == PODS.key:
         return count_pods(nodes)
     if key == STATE.key:
@@ -74,7 +75,7 @@ def compute_values(nodes: Sequence[Mapping[str, Any]], key: str, use: CurrentUse
 
 
 def count_pods(nodes: Sequence[Mapping[str, Any]]) -> NDArray[np.float32]:
-    """How many pods are on each node."""
+    """Return the number of pods on each node."""
     return np.array([node["pods_bound"] for node in nodes], dtype=np.float32)
 
 
@@ -100,7 +101,7 @@ def _compute_states(nodes: Sequence[Mapping[str, Any]]) -> NDArray[np.float32]:
 
 
 def list_groupings(nodes: Sequence[Mapping[str, Any]]) -> list[Grouping]:
-    """By what the list itself knows: zone, region and instance type."""
+    """Group by the columns of the list itself: zone, region and instance type."""
     keys = {"zone": "zone", "region": "region", "instance_type": "instance type"}
     names = {name: grouping.NAMED_GROUPINGS[label][0] for name, label in keys.items()}
     return grouping.make_groupings(
@@ -109,13 +110,14 @@ def list_groupings(nodes: Sequence[Mapping[str, Any]]) -> list[Grouping]:
 
 
 def group_by_labels(snapshot: Snapshot, nodes: Sequence[Mapping[str, Any]]) -> list[Grouping]:
-    """By every label that tells the nodes apart."""
+    """Group by every label that distinguishes the nodes."""
 
     def read_labels() -> dict[str, Mapping[str, str]]:
         labels_by_node: dict[str, Mapping[str, str]] = {}
         rows = list(node_rows(snapshot).order_by().values_list("name", "labels"))
         if all(labels is not None for _, labels in rows):
             return {name: labels or {} for name, labels in rows}
+        # Snapshots from before labels were stored: read the objects themselves.
         for raw in snapshot_objects(snapshot):
             if raw.get("kind") == "Node" and isinstance(raw.get("metadata"), dict):
                 labels = raw["metadata"].get("labels")
@@ -127,7 +129,7 @@ def group_by_labels(snapshot: Snapshot, nodes: Sequence[Mapping[str, Any]]) -> l
 
 
 def pod_stays(snapshot: Snapshot, node: NodeRow) -> dict[str, Any]:
-    """The pods on a node, in the form of a run's: all are there from the beginning and none leaves."""
+    """Return the pods on a node in the form of a run: all are there from the beginning, and none leaves."""
     pod_rows = PodRow.objects.filter(snapshot=snapshot, node=node.name).order_by("namespace", "name", "id")
     listed = list(pod_rows.values_list("namespace", "name", "cpu_request", "memory_request")[: MOST_PODS + 1])
     omitted = (pod_rows.count() - MOST_PODS if len(listed) > MOST_PODS else 0) + others_on(snapshot, node)

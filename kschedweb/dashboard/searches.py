@@ -1,4 +1,4 @@
-"""What the search finds of the frame's own pages and actions, and of the nodes and pods of the chosen cluster."""
+"""Search the frame's own pages and actions, and the nodes and pods of the chosen cluster."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def search_pages(request: HttpRequest, words: str) -> list[SearchHit]:
 
 
 def search_explained(request: HttpRequest, words: str) -> Sequence[SearchHit]:
-    """Pods whose decision somebody wants: "explain pod web"."""
+    """Search pods whose decision is wanted: "explain pod web"."""
     match = EXPLAIN.fullmatch(words)
     if match is None:
         return []
@@ -49,7 +49,7 @@ def search_explained(request: HttpRequest, words: str) -> Sequence[SearchHit]:
 
 
 def search_pods(request: HttpRequest, words: str, before: str = "") -> Sequence[SearchHit]:
-    """``words`` may be a part of the name or "namespace/part"; labels begin with ``before``."""
+    """Search pods by ``words``, a part of the name or "namespace/part"; labels begin with ``before``."""
     scope = scope_of(request)
     if scope.snapshot is None or scope.cluster is None or not words:
         return []

@@ -1,4 +1,4 @@
-"""What the frame's pages read."""
+"""Read the data of the frame's pages."""
 
 from __future__ import annotations
 
@@ -27,11 +27,12 @@ if TYPE_CHECKING:
     from kschedweb.watermarks.usage.selectors import CurrentUse
 
 MOST_PENDING = 20_000
-FITS_NOW = "would fit now"  # in place of a reason
+# Stands in the place of a reason.
+FITS_NOW = "would fit now"
 
 
 def count_objects(snapshot: Snapshot) -> dict[str, int]:
-    """How many nodes and pods there are, and in what state."""
+    """Count the nodes and pods, by their states."""
     nodes = node_rows(snapshot).aggregate(
         nodes=Count("id"),
         cordoned=Count("id", filter=Q(unschedulable=True)),
@@ -46,15 +47,15 @@ def count_objects(snapshot: Snapshot) -> dict[str, int]:
 
 
 def others_of(snapshot: Snapshot, node: str) -> int:
-    """How many pods there are of namespaces that who looks does not see, on ``node`` or where it is "" in all."""
+    """Count the pods on ``node`` (all if it is "") that are in namespaces that the user may not view."""
     row = node_rows(snapshot).filter(name=node.replace("\0", "")).first() if node else None
     return others_on(snapshot, row) if row else count_hidden_pods(snapshot)["pods"]
 
 
 def count_changes(snapshot: Snapshot, rows: QuerySet[Any], before: str, called: Sequence[str]) -> tuple[int, int]:
-    """How many of ``rows`` of ``snapshot`` the snapshot ``before`` has not, and how many it had that are gone.
+    """Count the ``rows`` of ``snapshot`` that the snapshot ``before`` lacks, and those it had that are gone.
 
-    A row is the same where the fields ``called`` are. What else narrows ``rows`` is only asked of those that are new.
+    Rows are the same if the fields ``called`` are. Filters of ``rows`` only apply to the new ones.
     """
     try:
         before_id = UUID(before)
@@ -68,9 +69,9 @@ def count_changes(snapshot: Snapshot, rows: QuerySet[Any], before: str, called: 
 
 
 def compute_headroom(snapshot: Snapshot, use: CurrentUse | None = None) -> list[dict[str, Any]]:
-    """What is free in each zone on nodes that take pods: CPU in millicores, memory in bytes, pods, and their shares.
+    """Return the free resources of each zone on nodes that take pods: millicores, bytes, pods, and their shares.
 
-    With ``use`` also the percent of CPU and memory that is used, where it is known of any of these nodes.
+    With ``use``, also the percentage of CPU and memory in use, if it is known of any of these nodes.
     """
     usable = NodeRow.objects.filter(snapshot=snapshot, unschedulable=False, ready=True).order_by().values("zone")
     totals = usable.annotate(
@@ -101,7 +102,7 @@ def compute_headroom(snapshot: Snapshot, use: CurrentUse | None = None) -> list[
 
 
 def _add_use(zones: list[dict[str, Any]], nodes: Any, use: CurrentUse) -> None:
-    """Give ``zones`` the percent used of what those of ``nodes`` have whose use is known."""
+    """Add to ``zones`` the percentage in use on those of ``nodes`` whose usage is known."""
     for resource, percents in (("cpu", use.cpu), ("memory", use.memory)):
         have: Counter[str] = Counter()
         used: Counter[str] = Counter()
@@ -117,10 +118,10 @@ def _add_use(zones: list[dict[str, Any]], nodes: Any, use: CurrentUse) -> None:
 def pending_reasons(
     revision: Revision | None, snapshot: Snapshot, seconds: float, max_bytes: int | None = None
 ) -> tuple[list[tuple[str, int]], int]:
-    """Why pods are pending under ``revision``: (reason, pods) most frequent first, and how many were asked about.
+    """Return why pods are pending under ``revision``: (reason, pods), most frequent first, and how many were decided.
 
-    A pod counts under each of its reasons. What no job has kept is asked for ``seconds``, and not at all in a cluster
-    that is not ``at_hand`` for ``max_bytes`` bytes.
+    A pod counts under each of its reasons. Pods without a stored outcome are decided for ``seconds``, and not at all in
+    a cluster that is not ``at_hand`` for ``max_bytes`` bytes.
     """
     reasons_by_row = _of_pending(revision, snapshot, seconds, max_bytes)
     reasons = Counter(reason for reasons in reasons_by_row.values() for reason in reasons)
@@ -130,7 +131,7 @@ def pending_reasons(
 def pending_because(
     revision: Revision | None, snapshot: Snapshot, reason: str, seconds: float
 ) -> tuple[list[int], int]:
-    """The rows of the pods that are pending for ``reason``, and how many were asked about, as above."""
+    """Return the rows of the pods that are pending for ``reason``, and how many pods were decided, as above."""
     reasons_by_row = _of_pending(revision, snapshot, seconds)
     return [row for row, reasons in reasons_by_row.items() if reason in reasons], len(reasons_by_row)
 
@@ -138,7 +139,7 @@ def pending_because(
 def _of_pending(
     revision: Revision | None, snapshot: Snapshot, seconds: float, max_bytes: int | None = None
 ) -> dict[int, tuple[str, ...]]:
-    """The reasons of each pending pod under ``revision``, by its row."""
+    """Return the reasons of each pending pod under ``revision``, by its row."""
     if revision is None:
         return {}
     pods = pod_refs(pod_rows(snapshot).filter(pending=True)[:MOST_PENDING])
@@ -148,14 +149,15 @@ def _of_pending(
 
 @dataclass(frozen=True)
 class ListedPod:
-    """A pod of a list. ``outcome`` is ``None`` for a bound pod, and for a pending one there was no time for."""
+    """A pod of a list."""
 
     row: PodRow
+    # None for a bound pod, and for a pending one for which there was no time.
     outcome: playground.DecisionSummary | None
 
     @property
     def recorded(self) -> str:
-        """What the cluster's own scheduler wrote, where it says something else than the engine does."""
+        """Return the message of the cluster's own scheduler, "" if the engine says the same."""
         message = self.row.message
         if self.outcome is not None and self.outcome.message and message.startswith(self.outcome.message):
             return ""
@@ -165,9 +167,9 @@ class ListedPod:
 def with_outcomes(
     scope: PolicyScope, rows: Iterable[PodRow], seconds: float, max_bytes: int | None = None
 ) -> list[ListedPod]:
-    """``rows`` with what becomes of the pending ones under the chosen policy, as far as ``seconds`` reach.
+    """Return ``rows`` with the outcome of pending pods under the chosen policy, as far as ``seconds`` reach.
 
-    Nothing is said in a cluster that is not ``at_hand`` for ``max_bytes`` bytes, unless a job kept it.
+    In a cluster that is not ``at_hand`` for ``max_bytes`` bytes, only stored outcomes are returned.
     """
     listed = list(rows)
     outcomes: dict[str, playground.DecisionSummary] = {}
@@ -184,7 +186,7 @@ def recent_jobs(user: User) -> list[Job]:
 
 
 def recent_changes() -> list[Revision]:
-    """The policy revisions saved last."""
+    """Return the policy revisions that were saved last."""
     return list(
         Revision.objects.select_related("policy", "author").defer("document").order_by("-created_at", "-id")[:6]
     )

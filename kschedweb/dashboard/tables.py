@@ -1,4 +1,4 @@
-"""The lists of this app as tables; lists/apps.py finds them."""
+"""The lists of this app as tables; lists/apps.py imports this module."""
 
 from __future__ import annotations
 

@@ -52,7 +52,8 @@ if TYPE_CHECKING:
 
 
 PAGE_SIZE = 50
-SUGGESTED = 50  # namespaces
+# Namespaces in the list of suggestions.
+SUGGESTED = 50
 NODE_HEAD = (
     "name", "zone", "region", "instance_type", "ready", "unschedulable", "taints", "cpu_allocatable", "cpu_requested",
     "memory_allocatable", "memory_requested", "pods_allocatable", "pods_bound",
@@ -61,14 +62,14 @@ POD_HEAD = (
     "namespace", "name", "node", "pending", "gated", "phase", "scheduler_name", "priority", "owner", "pod_group",
     "cpu_request", "memory_request", "created_at", "message",
 )  # fmt: skip
-# How long the engine may work for one list; what is left is asked for by the page afterwards.
+# Seconds for which the engine may work on one list; the page requests the rest afterwards.
 LIST_SECONDS, REASONS_SECONDS, REASON_SECONDS, EXPORT_SECONDS, POD_SECONDS = 0.12, 3.0, 2.0, 20.0, 10.0
 
 
 @require_safe
 @requires(Action.VIEW, in_part=True)
 def overview(request: PageRequest) -> HttpResponse:
-    """The state of the chosen cluster in one page."""
+    """Show the state of the chosen cluster in one page."""
     scope = scope_of(request)
     scope.snapshot_asked()
     if scope.snapshot is None:
@@ -82,7 +83,8 @@ def overview(request: PageRequest) -> HttpResponse:
     )
     counts = selectors.count_objects(scope.snapshot)
     if reasons and explained < counts["waiting"] and not _reads_at_once(scope, decisions.OVERVIEW_AT_ONCE):
-        reasons = []  # What is known without reading the cluster is not all: a part of the page asks the rest.
+        # The stored outcomes are not all: a part of the page requests the rest.
+        reasons = []
     context = {
         "counts": counts,
         "zones": selectors.compute_headroom(scope.snapshot, use),
@@ -100,7 +102,7 @@ def overview(request: PageRequest) -> HttpResponse:
 
 
 def _reads_at_once(scope: PolicyScope, max_bytes: int | None = None) -> bool:
-    """Whether a request may read the cluster, of at most ``max_bytes`` bytes, for its pending pods."""
+    """Return whether a request may read the cluster, of at most ``max_bytes`` bytes, for its pending pods."""
     assert scope.snapshot is not None
     assert scope.revision is not None
     return decisions.at_hand(scope.snapshot, scope.revision, max_bytes)
@@ -111,7 +113,7 @@ def _reads_at_once(scope: PolicyScope, max_bytes: int | None = None) -> bool:
 @requires(Action.VIEW, in_part=True)
 @page_part
 def overview_reasons(request: HttpRequest) -> HttpResponse:
-    """Why pods are pending, for the page that had no time to read the cluster; opened by itself it leads there."""
+    """Show why pods are pending, for a page that had no time for it. Opened by itself, it redirects there."""
     if not getattr(request, "htmx", False):
         return redirect(reverse("overview", query=request.GET))
     scope = scope_of(request)
@@ -131,7 +133,7 @@ def overview_reasons(request: HttpRequest) -> HttpResponse:
 @requires(Action.VIEW, in_part=True)
 @page_part
 def resolved(request: PageRequest) -> HttpResponse:
-    """Which policy and snapshot a page shows, and whether each is still the latest, for a page that stays open."""
+    """Show which policy and snapshot a page uses, and whether each is still the latest, for a page that stays open."""
     scope, page = scope_of(request), urlsplit(request.htmx.current_url or "")
     if not request.htmx or scope.resolved is None:
         raise Http404("Name a cluster and a policy that are there.")
@@ -142,7 +144,7 @@ def resolved(request: PageRequest) -> HttpResponse:
 @requires(Action.VIEW, in_part=True)
 @with_news
 def nodes(request: HttpRequest) -> HttpResponseBase:
-    """Nodes with what is requested of them; the heatmap and the exports hold the whole filter, the table a page."""
+    """Show nodes with their requests. The heatmap and the exports have the whole filter, the table a page."""
     scope = scope_of(request)
     scope.snapshot_asked()
     if scope.snapshot is None or scope.cluster is None:
@@ -167,13 +169,15 @@ def nodes(request: HttpRequest) -> HttpResponseBase:
 
 
 def _present_use(scope: PolicyScope) -> CurrentUse | None:
-    """What is used now, beside what is requested; nothing beside a snapshot of the address: it is not of then."""
+    """Return the present usage, None beside a snapshot of the address, since it is not of that time."""
     return load_current_use(scope.cluster, timezone.now()) if scope.cluster and not scope.pinned else None
 
 
 def _paginate(request: HttpRequest, snapshot: Snapshot, rows: QuerySet[Any], *called: str) -> Page[Any]:
-    """The page that the address numbers. Its news are a newer snapshot: how many rows it has besides, by how they are
-    ``called``.
+    """Return the page that the address numbers.
+
+    Its news are a newer snapshot, with the numbers of rows that came and went; ``called`` are the fields of their
+    names.
     """
     newest = request.GET.get(PARAMETER, "")
     if newest and newest != str(snapshot.pk):
@@ -194,7 +198,7 @@ def _paginate(request: HttpRequest, snapshot: Snapshot, rows: QuerySet[Any], *ca
 def _node_map(
     request: HttpRequest, snapshot: Snapshot, queryset: QuerySet[NodeRow], use: CurrentUse | None
 ) -> NodeMap | None:
-    """The map of the nodes of the filter; ``None`` where there are none, or more than a map draws."""
+    """Return the map of the filtered nodes, None if there are none, or more than a map draws."""
     if not 0 < queryset.count() <= MOST_NODES:
         return None
     cluster, filtered = snapshot.cluster.name, inventory.select_filters(request.GET)
@@ -235,7 +239,7 @@ def _node_map(
 @requires(Action.VIEW, in_part=True)
 @with_news
 def pods(request: HttpRequest) -> HttpResponseBase:
-    """Pods, pending ones first, each pending one with what the scheduler says under the chosen policy."""
+    """Show pods, pending ones first, with the scheduler's message under the chosen policy."""
     scope = scope_of(request)
     scope.snapshot_asked()
     if scope.snapshot is None or scope.cluster is None:
@@ -265,7 +269,7 @@ def pods(request: HttpRequest) -> HttpResponseBase:
 @requires(Action.VIEW, in_part=True)
 @page_part
 def pod_message(request: HttpRequest, namespace: str, pod: str) -> HttpResponse:
-    """The message cell of one pending pod, for those that the list had no time for."""
+    """Show the message cell of one pending pod for which the list had no time."""
     scope = scope_of(request)
     if scope.snapshot is None or "\0" in namespace + pod:
         raise Http404("There is no such pod.")
@@ -280,7 +284,7 @@ def pod_message(request: HttpRequest, namespace: str, pod: str) -> HttpResponse:
 @requires(Action.VIEW, in_part=True)
 @page_part
 def namespaces(request: HttpRequest) -> HttpResponse:
-    """The first namespaces of the cluster whose names hold what was typed, as options."""
+    """List the first namespaces of the cluster whose names contain the typed text, as options."""
     typed = request.GET.get("namespace", "").strip().lower()
     names = [name for name in scope_of(request).namespaces if typed in name]
     return render(request, "dashboard/namespaces.html", {"names": names[:SUGGESTED]})
@@ -297,7 +301,7 @@ def _pod_lines(scope: PolicyScope, rows: QuerySet[PodRow]) -> Iterator[tuple[obj
 @requires(Action.VIEW, in_part=True)
 @page_part
 def search(request: HttpRequest) -> HttpResponse:
-    """Everything whose name holds the words: the palette asks for the fragment, a person for the page."""
+    """Search everything by name: the palette requests the fragment, a person the page."""
     words = " ".join(request.GET.get("q", "").replace("\0", "").split())[:100]
     group = searching.group_named(request.GET.get("kind", ""))
     if group is not None:
@@ -312,13 +316,13 @@ def search(request: HttpRequest) -> HttpResponse:
 
 @require_POST
 def theme(request: HttpRequest) -> HttpResponse:
-    """Keep the chosen theme in a cookie; the server renders the next page with it, so nothing flashes."""
+    """Store the chosen theme in a cookie. The server renders the next page with it, so that nothing flashes."""
     return _set_cookie(request, "theme", THEMES)
 
 
 @require_POST
 def language(request: HttpRequest) -> HttpResponse:
-    """Keep the language that somebody chose before they logged in; settings have that of a person."""
+    """Store the language chosen before the login; a user's settings have their own."""
     return _set_cookie(request, settings.LANGUAGE_COOKIE_NAME, dict(settings.LANGUAGES))
 
 
@@ -330,7 +334,7 @@ class ScriptWords(JavaScriptCatalog):
 @require_safe
 @page_part
 def words(request: HttpRequest, language: str) -> HttpResponseBase:
-    """The words of scripts in ``language``, as a script."""
+    """Return the words of scripts in ``language``, as a script."""
     if not supported_language(language):
         raise Http404("There is no such language.")
     with translation.override(language):
@@ -346,6 +350,6 @@ def _set_cookie(request: HttpRequest, name: str, choices: Container[str]) -> Htt
         target = "/"
     response = HttpResponseRedirect(target)
     if chosen in choices:
-        # The theme switch of the page writes its cookie too, so none can be HttpOnly; they are no secrets.
+        # The page's own theme switch writes this cookie too, so it cannot be HttpOnly; it is no secret.
         response.set_cookie(name, chosen, max_age=365 * 24 * 3600, secure=request.is_secure(), samesite="Lax")
     return response

@@ -1,4 +1,4 @@
-"""What is known of each cluster's newest snapshots, and one policy tried on many clusters."""
+"""The summary of each cluster's newest snapshots, and one policy tried on many clusters."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from kschedweb.policies.models import Revision
 
 
 class Standing(models.Model):
-    """How a cluster stood when its snapshot was taken, worked out once: see standings.py for ``values``."""
+    """The summary of a cluster when its snapshot was taken, computed once; summaries.py has the keys of ``values``."""
 
     snapshot = models.OneToOneField(Snapshot, primary_key=True, on_delete=models.CASCADE, related_name="standing")
     values = models.JSONField()
@@ -21,23 +21,22 @@ class Standing(models.Model):
 
 
 def _own_within(reach: Reach) -> models.Q:
-    """What the person tried, where all its clusters are within it."""
+    """Return the condition for trials that the user created, and whose clusters the user may all view."""
     created = FleetTrial._base_manager.filter(created_by=reach.user).values_list("pk", "clusters")
     return models.Q(pk__in=[pk for pk, names in created if reach.names.issuperset(names)])
 
 
 class FleetTrial(Inquiry):
-    """A policy tried in place of another on many clusters. Labels remain when revisions are deleted.
-
-    ``answers`` are in the order of ``clusters``, one after the other: ``{"cluster", "tried"}`` with the id of a
-    TriedChange and its figures, or ``{"cluster", "error"}``.
-    """
+    """A policy tried in place of another on many clusters. Labels remain when revisions are deleted."""
 
     base = models.ForeignKey(Revision, null=True, on_delete=models.SET_NULL, related_name="+")
     policy = models.CharField(max_length=120)
     changed = models.ForeignKey(Revision, null=True, on_delete=models.SET_NULL, related_name="+")
     instead = models.CharField(max_length=120)
-    clusters = models.JSONField(default=list)  # their names
+    # Names of the clusters.
+    clusters = models.JSONField(default=list)
+    # In the order of ``clusters``, one after the other: {"cluster", "tried"} with the id of a TriedChange and its
+    # figures, or {"cluster", "error"}.
     answers = models.JSONField(default=list)
 
     objects = Covered(rule=_own_within)

@@ -1,4 +1,4 @@
-"""What the search finds in clusters that are not the chosen one."""
+"""Search the clusters that are not the chosen one."""
 
 from __future__ import annotations
 
@@ -18,11 +18,12 @@ if TYPE_CHECKING:
 
     from kschedweb.clusters.models import NodeRow, PodRow
 
-FEWEST_LETTERS = 3  # of a word that is looked for in every cluster
+# Letters that a word needs at least: it is sought in every cluster.
+FEWEST_LETTERS = 3
 
 
 def search_elsewhere(request: HttpRequest, words: str) -> Sequence[SearchHit]:
-    """Pods of other clusters than the chosen one by their name or "namespace/name"."""
+    """Search pods of other clusters than the chosen one by name or "namespace/name"."""
     if len(words) < FEWEST_LETTERS:
         return []
     return SearchRows(selectors.pods_everywhere(words).exclude(snapshot__cluster=scope_of(request).cluster), pod_hit)

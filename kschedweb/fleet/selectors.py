@@ -1,4 +1,4 @@
-"""Reads many clusters at once."""
+"""Read many clusters at once."""
 
 from __future__ import annotations
 
@@ -28,9 +28,10 @@ UNKNOWN_RELEASE = gettext_noop("unknown")
 
 @dataclass(frozen=True)
 class ClusterLine:
-    """A cluster with how it stands; what is ``None`` is not known (yet). Shares are percent."""
+    """A cluster with its summary. None stands for values that are not known (yet); shares are percentages."""
 
-    cluster: Any  # a Cluster of ``cluster_list``, with its ``standing``
+    # A Cluster of ``fleet_list``, with its ``standing``.
+    cluster: Any
 
     @property
     def name(self) -> str:
@@ -47,18 +48,18 @@ class ClusterLine:
 
     @property
     def known(self) -> bool:
-        """Whether more is known than the counts of the snapshot."""
+        """True if more is known than the counts of the snapshot."""
         return self.cluster.standing is not None
 
     @property
     def figures_at(self) -> datetime | None:
-        """When the snapshot was taken whose figures these are; ``None`` where nothing but counts is known."""
+        """Return when the snapshot of these figures was taken, None if only counts are known."""
         standing_at: datetime | None = self.cluster.standing_at
         return standing_at
 
     @property
     def stale(self) -> bool:
-        """Whether the figures are of a snapshot before the newest, for which they are being worked out."""
+        """True if the figures are of an earlier snapshot than the newest, whose summary is still to be computed."""
         return self.figures_at is not None and self.taken_at is not None and self.figures_at < self.taken_at
 
     @cached_property
@@ -66,7 +67,7 @@ class ClusterLine:
         return self.cluster.standing or {}
 
     def count(self, name: str, kind: str) -> int | None:
-        """A count of the standing, or else of the snapshot by its ``kind``."""
+        """Return a count of the summary, else of the snapshot by its ``kind``."""
         counts = self.cluster.counts
         return self.values.get(name, counts.get(kind, 0) if counts is not None else None)
 
@@ -88,12 +89,12 @@ class ClusterLine:
 
     @property
     def reason_counts(self) -> list[dict[str, Any]]:
-        """The reasons by name."""
+        """Return the reasons by name, for REST."""
         return [{"reason": reason, "pods": pods} for reason, pods in self.reasons]
 
     @property
     def requested(self) -> float | None:
-        """Percent of the CPU of nodes that take pods."""
+        """Return the requested percentage of the CPU of nodes that take pods."""
         share: float | None = self.values.get("cpu", {}).get("requested")
         return share
 
@@ -113,7 +114,7 @@ class ClusterLine:
 
     @property
     def hour(self) -> float | None:
-        """What an hour costs in ``unit``; ``None`` without a price table."""
+        """Return the hourly cost in ``unit``, None without a price table."""
         price: float | None = (self.values.get("cost") or {}).get("hour")
         return price
 
@@ -134,10 +135,10 @@ ORDER = "-pending"
 
 
 def fleet_list() -> QuerySet[Cluster]:
-    """All clusters, each also with its newest ``values_subquery`` and when it stood so; ``None`` where none is known.
+    """Return all clusters with their newest summary and its time, None if there is no summary.
 
-    Figures stay while those of a newer snapshot are worked out: a page that forgot them would be empty for part of
-    every minute.
+    A summary stays until that of a newer snapshot is computed; otherwise the page would be empty for part of every
+    minute.
     """
     newest = _cluster_snapshots().filter(standing__isnull=False)
     values_subquery = Subquery(newest.values("standing__values")[:1], output_field=JSONField())
@@ -145,15 +146,16 @@ def fleet_list() -> QuerySet[Cluster]:
 
 
 def _cluster_snapshots() -> QuerySet[Snapshot]:
-    """The snapshots of a cluster of the query around it, the newest first."""
+    """Return the snapshots of the outer query's cluster, the newest first."""
     return Snapshot.objects.filter(cluster=OuterRef("pk"), complete=True, moment=None).order_by("-taken_at", "-id")
 
 
 def list_lines(clusters: Iterable[Cluster], *, reason: str = "", ordering: str = ORDER) -> list[ClusterLine]:
-    """``clusters`` of ``fleet_list`` by one of ORDERS, descending after a "-"; those without the value come last."""
+    """Return ``clusters`` of ``fleet_list`` by one of ORDERS, descending after a "-"; unknown values come last."""
     key, backwards = ORDERS[ordering.lstrip("-")], ordering.startswith("-")
     matching = [line for line in map(ClusterLine, clusters) if not reason or reason in dict(line.reasons)]
     sortable = [line for line in matching if key(line) is not None]
+    # Sorting is stable, so equal values stay in the order of names.
     sortable.sort(key=lambda line: line.name)
     sortable.sort(key=key, reverse=backwards)
     return sortable + [line for line in matching if key(line) is None]
@@ -167,9 +169,12 @@ class Totals:
     nodes: int
     pods: int
     pending: int
-    unknown: int  # clusters that were read, and of which only counts are known
-    stale: int  # clusters whose figures are older than what was read last
-    hour: dict[str, float]  # what an hour costs, by unit
+    # Clusters that were read, of which only counts are known.
+    unknown: int
+    # Clusters whose summary is older than their newest snapshot.
+    stale: int
+    # Hourly cost by unit.
+    hour: dict[str, float]
 
 
 def compute_totals(lines: Iterable[ClusterLine]) -> Totals:
@@ -191,7 +196,7 @@ def compute_totals(lines: Iterable[ClusterLine]) -> Totals:
 
 @dataclass(frozen=True)
 class Reason:
-    """A reason why pods are pending: how many, in how many clusters."""
+    """A reason why pods are pending, with the numbers of pods and clusters."""
 
     text: str
     pods: int
@@ -199,7 +204,7 @@ class Reason:
 
 
 def count_reasons(lines: Iterable[ClusterLine]) -> list[Reason]:
-    """Why pods are pending under the default policy, the most frequent first; a pod counts under each reason."""
+    """Count why pods are pending under the default policy, most frequent first; a pod counts under each reason."""
     pods, clusters = Counter[str](), Counter[str]()
     for line in lines:
         for text, count in line.reasons:
@@ -209,18 +214,18 @@ def count_reasons(lines: Iterable[ClusterLine]) -> list[Reason]:
 
 
 def count_releases(lines: Iterable[ClusterLine]) -> list[tuple[str, int]]:
-    """The minor releases, the newest first, and how many clusters run each."""
+    """Return the minor releases, the newest first, with the number of clusters that run each."""
     counted = Counter(line.release for line in lines)
     return sorted(counted.items(), key=lambda entry: _in_order(entry[0]), reverse=True)
 
 
 def _in_order(release: str) -> list[int]:
-    """What releases are sorted by; one that is not known comes first."""
+    """Return the sort key of a release; an unknown one comes first."""
     return [int(part) if part.isdecimal() else -1 for part in release.split(".")]
 
 
 def list_unknown() -> list[Cluster]:
-    """The clusters whose newest snapshot has no standing, those that were read first of all."""
+    """Return the clusters whose newest snapshot has no summary, the longest unread first."""
     clusters = Cluster.objects.annotate(newest=Subquery(_cluster_snapshots().values("pk")[:1]))
     standings = Standing.objects.filter(snapshot=OuterRef("newest"))
     return list(clusters.exclude(newest=None).exclude(Exists(standings)).order_by("refreshed_at"))
@@ -234,9 +239,9 @@ def _newest_snapshots() -> QuerySet[Snapshot]:
 
 
 def pods_everywhere(words: str) -> QuerySet[PodRow]:
-    """The pods of all clusters as read last whose name holds ``words``, "part" or "namespace/part".
+    """Return the pods in the newest snapshots of all clusters whose name contains ``words``, or "namespace/part".
 
-    Names in Kubernetes are lower case. To compare them as they are takes the database a fraction of the time.
+    Names in Kubernetes are lower case. A comparison that respects case takes the database a fraction of the time.
     """
     namespace, _, name = words.lower().rpartition("/")
     rows = PodRow.objects.filter(snapshot__in=_newest_snapshots(), name__contains=name)
@@ -247,7 +252,7 @@ def pods_everywhere(words: str) -> QuerySet[PodRow]:
 
 
 def nodes_everywhere(words: str) -> QuerySet[NodeRow]:
-    """The nodes of all clusters as read last whose name or instance type holds ``words``."""
+    """Return the nodes in the newest snapshots of all clusters whose name or instance type matches ``words``."""
     rows = NodeRow.objects.filter(snapshot__in=_newest_snapshots())
     rows = rows.filter(Q(name__contains=words.lower()) | Q(instance_type__iexact=words))
     return rows.select_related("snapshot__cluster").defer(*_LARGE, "labels").order_by("snapshot__cluster__name", "name")
@@ -257,7 +262,7 @@ _LARGE = ("snapshot__content", "snapshot__resource_versions", "snapshot__problem
 
 
 def trial_list() -> QuerySet[FleetTrial]:
-    """What was tried on many clusters, newest first."""
+    """Return the trials on many clusters, newest first."""
     return FleetTrial.objects.select_related("job", "created_by", "base__policy", "changed__policy").defer(
         "base__document", "changed__document"
     )

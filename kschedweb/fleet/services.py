@@ -1,4 +1,4 @@
-"""Tries one policy on many clusters, one after the other, by a job."""
+"""Try one policy on many clusters, one after the other, in a job."""
 
 from __future__ import annotations
 
@@ -33,16 +33,17 @@ MOST_CLUSTERS = 1_000
 
 @dataclass(frozen=True)
 class FleetQuestion:
-    """``changed`` in place of ``base`` on the clusters called ``clusters``, on all that have been read without any."""
+    """A trial of ``changed`` in place of ``base`` on the named clusters."""
 
     base: Revision
     changed: Revision
+    # Names; empty for all clusters that have been read.
     clusters: Sequence[str] = ()
 
 
 @transaction.atomic
 def trial_start(*, user: User | None, question: FleetQuestion) -> FleetTrial:
-    """Start a job that tries a policy on many clusters. Raises ApplicationError at "instead" or "clusters"."""
+    """Start a job that tries a policy on many clusters. Raise ApplicationError at "instead" or "clusters"."""
     if (question.base.document, question.base.process) == (question.changed.document, question.changed.process):
         raise ApplicationError.at("instead", "Both policies are the same: choose another one.")
     clusters = selectors.choose_clusters(question.clusters)
@@ -72,11 +73,12 @@ def trial_start(*, user: User | None, question: FleetQuestion) -> FleetTrial:
 
 
 def trial_answer(*, trial: FleetTrial, step: Step) -> dict[str, Any]:
-    """Try the policy on the clusters that have no answer yet, each stored when it is known."""
+    """Try the policy on the clusters that have no answer yet. Each answer is stored at once."""
     base, changed = trial.base, trial.changed
     if base is None or changed is None:
         raise NotFound("A policy was deleted before there was an answer.")
     clusters = {cluster.name: cluster for cluster in selectors.choose_clusters(trial.clusters)}
+    # After a restart the job continues behind the stored answers.
     for place in range(len(trial.answers), len(trial.clusters)):
         name = trial.clusters[place]
         step(f"Trying {name}", place, len(trial.clusters))

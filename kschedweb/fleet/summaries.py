@@ -1,4 +1,4 @@
-"""Works out how clusters stand, so that a page of a thousand of them reads a row each."""
+"""Compute summaries of clusters, so that a page of a thousand clusters reads only one row for each."""
 
 from __future__ import annotations
 
@@ -28,14 +28,16 @@ if TYPE_CHECKING:
 logger = structlog.get_logger(__name__)
 
 PULSE = "fleet"
-VIEWED_SECONDS = 24 * 3600  # seconds for which standings are brought up to date after somebody looked at them
+# Seconds for which summaries are kept up to date after somebody viewed the fleet.
+VIEWED_SECONDS = 24 * 3600
+# Reasons that a summary has, and the seconds for deciding about pending pods.
 REASONS, REASON_SECONDS = 8, 20.0
 
 
 def compute_summary(snapshot: Snapshot) -> Standing:
-    """Keep how the cluster of ``snapshot`` stood: amounts in millicores and bytes, shares in percent.
+    """Compute and store the summary of ``snapshot``: amounts in millicores and bytes, shares in percent.
 
-    ``cost`` is ``None`` without a price table, ``skew`` and ``used`` are where no use is known.
+    ``cost`` is None without a price table; ``skew`` and ``used`` are None if no usage is known.
     """
     use = load_current_use(snapshot.cluster, timezone.now())
     counts = overview.count_objects(snapshot)
@@ -55,7 +57,7 @@ def compute_summary(snapshot: Snapshot) -> Standing:
 
 
 def _compute_room(snapshot: Snapshot, use: CurrentUse | None) -> dict[str, Any]:
-    """Percent requested and used of CPU and memory, on nodes that take pods."""
+    """Return the requested and used percentage of CPU and memory, on nodes that take pods."""
     sums: Counter[str] = Counter()
     for zone in overview.compute_headroom(snapshot, use):
         for resource in ("cpu", "memory"):
@@ -80,14 +82,14 @@ def _compute_percent(sums: Mapping[str, float], resource: str, part: str, whole:
 
 
 def mark_viewed() -> None:
-    """Note that somebody looks at the fleet: for a day its standings follow the snapshots."""
+    """Record that somebody views the fleet: for a day its summaries follow the snapshots."""
     Pulse.objects.update_or_create(name=PULSE, defaults={"at": Now()})
 
 
 def refresh_stale(seconds: float, *, force: bool = False) -> int:
-    """Work out for ``seconds`` what is not known of newest snapshots yet, if somebody looked lately or it is ``force``.
+    """Compute missing summaries of newest snapshots for ``seconds``, if the fleet was viewed lately or by ``force``.
 
-    Returns how many clusters were brought up to date. One that cannot be read is left out, and logged.
+    Returns how many clusters were brought up to date. One that cannot be read is logged and left out.
     """
     if not force and not _viewed_recently():
         return 0
@@ -102,7 +104,8 @@ def refresh_stale(seconds: float, *, force: bool = False) -> int:
             compute_summary(snapshot)
         except Exception:
             logger.warning("standing_unknown", cluster=cluster.name, exc_info=True)
-            Standing.objects.get_or_create(snapshot=snapshot, defaults={"values": {}})  # it is not tried again
+            # An empty summary marks the snapshot, so that it is not tried again.
+            Standing.objects.get_or_create(snapshot=snapshot, defaults={"values": {}})
         refreshed += 1
     return refreshed
 

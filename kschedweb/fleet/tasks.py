@@ -1,4 +1,4 @@
-"""Background work over many clusters."""
+"""Background tasks over many clusters."""
 
 from __future__ import annotations
 
@@ -12,12 +12,13 @@ from kschedweb.fleet.models import FleetTrial
 from kschedweb.jobs.tasks import Progress, job_task
 from kschedweb.web.errors import NotFound
 
-SECONDS = 50.0  # for one call: the next one goes on
+# For one call; the next call continues.
+SECONDS = 50.0
 
 
 @app.task(name="kschedweb.fleet.tasks.catch_up", ignore_result=True)  # type: ignore[untyped-decorator]
 def catch_up(asked: bool = False) -> int:
-    """Work out how clusters stand whose newest snapshot is not known yet; returns how many."""
+    """Compute the missing summaries of newest snapshots, and return how many."""
     close_old_connections()
     return summaries.refresh_stale(SECONDS, force=asked)
 

@@ -34,7 +34,8 @@ if TYPE_CHECKING:
     from kschedweb.fleet.selectors import ClusterLine
 
 PAGE_SIZE = 50
-REASONS = 8  # that are shown
+# Reasons that are shown.
+REASONS = 8
 HEAD = ("cluster", "release", "nodes", "pods", "pending", "reason", "cpu_requested_percent", "cpu_used_percent",
         "skew_points", "cost_an_hour", "unit", "taken_at")  # fmt: skip
 
@@ -42,7 +43,7 @@ HEAD = ("cluster", "release", "nodes", "pods", "pending", "reason", "cpu_request
 @require_safe
 @requires(Action.VIEW)
 def fleet(request: PageRequest) -> HttpResponseBase:
-    """Every cluster in a line: what waits and why, how full and how even it is, what it costs."""
+    """Show every cluster in a line: pending pods and why, requests, balance, and cost."""
     summaries.mark_viewed()
     filters = FleetFilter(request.GET, queryset=selectors.fleet_list())
     ordering = request.GET.get("ordering", selectors.ORDER)
@@ -77,7 +78,7 @@ def _export_rows(lines: Iterable[ClusterLine]) -> Iterator[tuple[Any, ...]]:
 @require_safe
 @requires(Action.VIEW)
 def search(request: PageRequest) -> HttpResponse:
-    """Pods and nodes of all clusters by their names."""
+    """Search pods and nodes of all clusters by name."""
     words = " ".join(request.GET.get("q", "").replace("\0", "").split())[:100]
     kind = "nodes" if request.GET.get("kind") == "nodes" else "pods"
     context: dict[str, Any] = {"words": words, "kind": kind, "fewest": FEWEST_LETTERS}
@@ -92,7 +93,7 @@ def search(request: PageRequest) -> HttpResponse:
 @requires(Action.VIEW)
 @with_news
 def trials(request: PageRequest) -> HttpResponse:
-    """The question to many clusters, and what was asked before."""
+    """Show the form of a trial on many clusters, and earlier trials."""
     if request.method == "POST":
         require_action(request.user, Action.EDIT, refusal=gettext("An editor may try a policy on many clusters."))
     names = [cluster.name for cluster in selectors.choose_clusters(())]

@@ -1,4 +1,4 @@
-"""Reads what containers should request, and what their pods used in the past."""
+"""Read what containers should request, and what their pods used in the past."""
 
 from __future__ import annotations
 
@@ -35,15 +35,15 @@ _sizes: LRU[tuple[HourlyRates, list[ContainerSize]]] = LRU(8)
 
 
 class NoUsageCollected(ApplicationError):
-    """Nothing was collected of the cluster's containers yet."""
+    """No usage of the cluster's containers has been collected yet."""
 
     status = 409
 
 
 def sizes_of(cluster: Cluster, method: str = VPA) -> tuple[KnownContainers, HourlyRates, list[ContainerSize]]:
-    """What is known, prices, and a line for each container whose namespace is seen, by name.
+    """Return the known usage, the rates, and the size of each container whose namespace the user may view, by name.
 
-    Raises ``NoUsageCollected`` where nothing was collected.
+    Raises ``NoUsageCollected`` if nothing was collected.
     """
     usage = load_known_containers(cluster)
     if usage is None:
@@ -57,7 +57,7 @@ def sizes_of(cluster: Cluster, method: str = VPA) -> tuple[KnownContainers, Hour
 
 
 def rates_of(cluster: Cluster) -> HourlyRates:
-    """What a millicore and a byte cost an hour on average over the priced nodes of the newest snapshot."""
+    """Return the average hourly cost of a millicore and a byte on the priced nodes of the newest snapshot."""
     table = table_of(cluster)
     unit = table.currency if table else NODE_HOURS
     snapshot = snapshot_current(cluster)
@@ -81,9 +81,9 @@ def _hourly_prices(table: PriceTable | None, labels: list[dict[str, str]]) -> Fl
 
 
 def peaks_of(cluster: Cluster, names: Sequence[str], resource: str, end: int, span: int) -> tuple[Floats, Floats, int]:
-    """Times, the most that a pod's container used [times, names], and the seconds between samples.
+    """Return times, the peak of any pod's container [times, names], and the seconds between samples.
 
-    Five minutes apart where they are kept for ``span`` seconds, else as collected.
+    The samples are five minutes apart if such are stored for ``span`` seconds, else as collected.
     """
     figure = Figure(CONTAINER, resource, PEAK)
     for resolution in (Resolution.FIVE_MINUTES, Resolution.COLLECTED):
@@ -95,7 +95,7 @@ def peaks_of(cluster: Cluster, names: Sequence[str], resource: str, end: int, sp
 
 
 def past_of(cluster: Cluster, listed: Sequence[ContainerSize], end: int) -> list[SizePast]:
-    """What new requests and limits would have done to ``listed`` in the last seven days of collected use."""
+    """Return what new requests and limits would have done to ``listed`` in the last seven days of collected usage."""
     names = [size.name for size in listed]
     span = 7 * 86_400
     cpu, memory = (peaks_of(cluster, names, resource, end, span) for resource in (CPU, MEMORY))

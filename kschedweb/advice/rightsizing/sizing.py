@@ -1,4 +1,4 @@
-"""What containers request, what they should request, and the difference: lines of the list, made of columns."""
+"""The sizes of containers: what they request, what they should request, and the difference. Computed by columns."""
 
 from __future__ import annotations
 
@@ -18,15 +18,18 @@ if TYPE_CHECKING:
 VPA = "vpa"
 SHARES = {"p50": 0.5, "p90": 0.9, "p95": 0.95, "p99": 0.99}
 METHODS = (VPA, *SHARES)
+# Hours: a twelfth of a year.
 MONTH = 730
 ORDERS = ("hour", "cpu", "memory", "name", "days", "pods")
-UNBOUNDED = 10**13  # millicores or bytes; an upper bound from here on says only that there is too little history
-SURE = 1.0  # days of history from which on a recommendation is sure
+# Millicores or bytes. A higher upper bound only means that there is too little history.
+UNBOUNDED = 10**13
+# Days of history from which on a recommendation is reliable.
+SURE = 1.0
 
 
 @dataclass(frozen=True, slots=True)
 class SizeAmount:
-    """CPU in millicores or memory in bytes, of one pod. ``saved`` is what all pods request too much."""
+    """CPU in millicores or memory in bytes, of one pod."""
 
     requested: int
     target: int
@@ -34,30 +37,33 @@ class SizeAmount:
     upper: int
     limit: int
     new_limit: int
+    # What all pods together request too much; negative if they request too little.
     saved: int
 
     @property
     def bounded(self) -> bool:
-        """Whether there is enough history for an upper bound."""
+        """True if there is enough history for an upper bound."""
         return self.upper < UNBOUNDED
 
 
 @dataclass(frozen=True, slots=True)
 class ContainerSize:
-    """A container of a workload; ``hour`` is what an hour costs less, nan without any price.
+    """The size of a workload's container."""
 
-    Without history (``known`` is false) nothing is recommended: targets are what is requested.
-    """
-
+    # "namespace/Kind/name/container".
     name: str
     pods: int
     sidecar: bool
+    # False without history: nothing is recommended then, and targets are the present requests.
     known: bool
+    # Of history.
     days: float
     samples: int
+    # Kills for want of memory.
     killed: int
     cpu: SizeAmount
     memory: SizeAmount
+    # The hourly saving, NaN without any price.
     hour: float
 
     @property
@@ -82,29 +88,33 @@ class ContainerSize:
 
     @property
     def changes(self) -> bool:
-        """Whether another amount is recommended than is requested."""
+        """True if the recommendation differs from the requests."""
         return self.known and any(amount.target != amount.requested for amount in (self.cpu, self.memory))
 
 
 @dataclass(frozen=True, slots=True)
 class HourlyRates:
-    """What an hour of a millicore and of a byte costs; nan where nothing has a price."""
+    """The hourly cost of a millicore and of a byte, NaN if nothing has a price."""
 
     cpu: float
     memory: float
+    # A currency, or node-hours.
     unit: str
     money: bool
 
 
 @dataclass(frozen=True, slots=True)
 class SizeTotals:
-    """Sums over containers with history: what is requested too much in all, and how many are not known."""
+    """The sums over containers with history."""
 
     containers: int
+    # Containers without history.
     unknown: int
+    # What is requested too much.
     cpu: int
     memory: int
     hour: float
+    # The longest history.
     days: float
 
     @property
@@ -115,7 +125,7 @@ class SizeTotals:
 def compute_sizes(
     book: AggregateContainerStates, requested: Sequence[Requested], method: str, rates: HourlyRates
 ) -> list[ContainerSize]:
-    """A line for each of ``requested``, in their order."""
+    """Return the size of each of ``requested``, in their order."""
     rows = {name: row for row, name in enumerate(book.names)}
     siblings = {container.name: container.siblings for container in requested}
     cpu, memory = _recommend(book, np.array([siblings.get(name, 1) for name in book.names], np.int64), method)
@@ -140,7 +150,7 @@ def compute_sizes(
 
 
 def _recommend(book: AggregateContainerStates, siblings: Ints, method: str) -> tuple[Bounds, Bounds]:
-    """By the vertical pod autoscaler, or a plain percentile without margin, minimum and confidence."""
+    """Return the bounds by VPA's recommender, or plain percentiles without margin, minimum and confidence."""
     if not book.names:
         none = np.zeros(0, np.int64)
         return Bounds(none, none, none), Bounds(none, none, none)
@@ -173,14 +183,15 @@ def _build_amount(bounds: Bounds, row: int, total: int, limits: int, pods: int) 
 
 
 def limit_after(limit: int, requested: int, target: int) -> int:
-    """The limit that keeps its ratio to the request, as the vertical pod autoscaler sets it; 0 stays none."""
+    """Return the limit that keeps its ratio to the request, as VPA sets it; 0 stays no limit."""
     if not limit:
         return 0
+    # The double negation rounds up.
     return max(target, -(-limit * target // requested) if requested else limit)
 
 
 def sum_sizes(listed: Iterable[ContainerSize]) -> SizeTotals:
-    """The sums over ``listed``; ``days`` is the longest history."""
+    """Return the sums over ``listed``."""
     sizes = list(listed)
     known_sizes = [size for size in sizes if size.known]
     return SizeTotals(
@@ -194,11 +205,12 @@ def sum_sizes(listed: Iterable[ContainerSize]) -> SizeTotals:
 
 
 def sort_sizes(listed: Iterable[ContainerSize], ordering: str) -> list[ContainerSize]:
-    """In the order ``ordering`` of ORDERS, "-" before it turns it round; by default what saves most comes first."""
+    """Return sizes by ``ordering`` of ORDERS, descending after a "-"; by default the largest saving comes first."""
     order = ordering.removeprefix("-") if ordering.removeprefix("-") in ORDERS else "hour"
     turned = ordering.startswith("-") or not ordering
     by_name = sorted(listed, key=lambda size: size.name)
     keys = {
+        # NaN cannot be sorted; unknown costs come last.
         "hour": lambda size: size.hour if size.hour == size.hour else -np.inf,
         "cpu": lambda size: size.cpu.saved,
         "memory": lambda size: size.memory.saved,

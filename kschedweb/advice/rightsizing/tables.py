@@ -1,4 +1,4 @@
-"""The list of containers as a table; lists/apps.py finds it."""
+"""The list of containers as a table; lists/apps.py imports this module."""
 
 from __future__ import annotations
 

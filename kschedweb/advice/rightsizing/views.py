@@ -1,4 +1,4 @@
-"""The pages of Right-size: the list, a workload, and what applying recommendations would do."""
+"""The pages of Right-size: the list, one workload, and a preview of recommended requests."""
 
 from __future__ import annotations
 
@@ -34,7 +34,8 @@ if TYPE_CHECKING:
     from kschedweb.clusters.models import Cluster
 
 PAGE_SIZE = 50
-MOST_PAST = 100  # containers whose past a page shows
+# Containers whose past a page shows.
+MOST_PAST = 100
 MEDIA = {exports.KUBECTL: ("text/x-shellscript", "sh")}
 HEAD = (
     "namespace", "workload", "container", "pods", "cpu_requested", "cpu_target", "cpu_lower", "cpu_upper", "cpu_saved",
@@ -43,7 +44,7 @@ HEAD = (
 
 
 def _explain_missing_usage(view: Callable[..., HttpResponseBase]) -> Callable[..., HttpResponseBase]:
-    """Let a page say why it is empty where nothing was collected of the cluster's containers."""
+    """Let a page explain why it is empty if no usage of the cluster's containers was collected."""
 
     @wraps(view)
     def wrapper(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
@@ -59,7 +60,7 @@ def _explain_missing_usage(view: Callable[..., HttpResponseBase]) -> Callable[..
 @requires(Action.VIEW, in_part=True)
 @_explain_missing_usage
 def list_sizes(request: HttpRequest) -> HttpResponseBase:
-    """What each container requests and should request."""
+    """Show what each container requests and should request."""
     cluster = cluster_scope_of(request).cluster
     if cluster is None:
         return render(request, "dashboard/nothing.html", {"noun": "right-sizing"})
@@ -111,7 +112,7 @@ def _export_row(size: ContainerSize) -> list[object]:
 @requires(Action.VIEW, in_part=True)
 @_explain_missing_usage
 def show_workload(request: HttpRequest) -> HttpResponseBase:
-    """The containers of a workload: what they used, and how each target came about."""
+    """Show the containers of a workload: what they used, and how each target was computed."""
     cluster, form = _parse_request(request, SizesForm)
     name = request.GET.get("workload", "")
     usage, rates, listed = selectors.sizes_of(cluster, form.method_asked)
@@ -156,7 +157,7 @@ def _build_charts(cluster: Cluster, size: ContainerSize, end: int, book: Any, ro
 @requires(Action.VIEW, in_part=True)
 @_explain_missing_usage
 def preview_changes(request: PageRequest) -> HttpResponseBase:
-    """What would become of the chosen workloads, or all: what it saves, and what would have been too little."""
+    """Show what the recommendations of the chosen workloads, or all, would save, and where they are too low."""
     cluster, form = _parse_request(request, SizesForm)
     usage, rates, listed = selectors.sizes_of(cluster, form.method_asked)
     workloads = request.GET.getlist("workload")
@@ -210,7 +211,7 @@ def _create_scenario(request: PageRequest, cluster: Cluster, sizes: list[Contain
 @requires(Action.VIEW, in_part=True)
 @page_part
 def export_file(request: HttpRequest) -> HttpResponse:
-    """The recommendations as a file."""
+    """Return the recommendations as a file."""
     cluster, form = _parse_request(request, ExportForm)
     _, _, listed = selectors.sizes_of(cluster, form.method_asked)
     sizes = form.narrowed(listed, workloads=request.GET.getlist("workload"))

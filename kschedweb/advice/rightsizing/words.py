@@ -1,4 +1,4 @@
-"""How a recommendation came about, in plain words."""
+"""Plain words about recommendations, savings and history."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def render_heading(totals: SizeTotals, cluster: str, unit: str) -> str:
 
 
 def format_saving(amount: float, resource: str) -> str:
-    """What is saved of ``resource`` (cpu, memory or money); words say where it would be more."""
+    """Return the saving of ``resource`` (cpu, memory or money), in words if it is negative."""
     if resource == "money":
         more, text = gettext("costs %(amount)s more"), price_in_column(abs(amount))
     else:
@@ -43,7 +43,7 @@ def format_saving(amount: float, resource: str) -> str:
 
 
 def list_savings(totals: SizeTotals, unit: str, hours: int) -> list[tuple[str, str]]:
-    """What is saved in all, or would be more: amounts, and what they are. Money is of so many ``hours``."""
+    """Return the total savings, or extra needs, as amounts and their names. Money is for so many ``hours``."""
     parts = [
         (in_column(abs(totals.cpu), "cpu"), gettext("cores saved") if totals.cpu >= 0 else gettext("cores more")),
         (in_column(abs(totals.memory), "memory"), gettext("GiB saved") if totals.memory >= 0 else gettext("GiB more")),
@@ -58,7 +58,7 @@ def list_savings(totals: SizeTotals, unit: str, hours: int) -> list[tuple[str, s
 
 
 def describe_history(days: float, samples: int) -> str:
-    """How much is known of a container."""
+    """Return how much history of a container there is, in words."""
     if days >= 2:
         return f"{days:.0f} days of history, {samples:,} samples"
     if days * 24 >= 2:
@@ -67,7 +67,7 @@ def describe_history(days: float, samples: int) -> str:
 
 
 def explain_target(size: ContainerSize, settings: RecommenderSettings, method: str, siblings: int) -> list[str]:
-    """How the target of a container with history came about."""
+    """Explain in sentences how the target of a container with history was computed."""
     sentences = [f"There are {describe_history(size.days, size.samples)} of {format_count(size.pods, 'pods')}."]
     if method != VPA:
         return [*sentences, f"The target is the {NAMES[method]} of what was used. No margin and no minimum are added."]
@@ -93,7 +93,7 @@ def explain_target(size: ContainerSize, settings: RecommenderSettings, method: s
 
 
 def describe_money(rates: HourlyRates) -> str:
-    """What amounts of money are."""
+    """Explain what amounts of money mean."""
     if rates.money:
         return "Money is what a core and a GiB cost on average over the nodes that have a price."
     return "There is no price table, so savings are in node-hours: an average node counts 1 an hour."

@@ -48,7 +48,7 @@ def run(options: argparse.Namespace, session: CliSession) -> int:
 
 
 def _find_request_id(session: CliSession, options: argparse.Namespace) -> str:
-    """The id of the request; of a pod, that of the only one that waits for it. Raises CommandError."""
+    """Return the id of the request; for a pod, that of its only waiting request. Raise CommandError."""
     if "/" not in options.request:
         return str(options.request)
     namespace, _, name = options.request.partition("/")

@@ -46,7 +46,7 @@ def run(options: argparse.Namespace, session: CliSession) -> int:
 
 
 def compare_placements(options: argparse.Namespace, session: CliSession) -> dict[str, Any]:
-    """The gate's answer without a threshold, which has every measure of both."""
+    """Return the gate's answer without thresholds, which has every measure of both policies."""
     gate_parser = argparse.ArgumentParser()
     command.add_question_arguments(gate_parser)
     gate.add_cluster_options(gate_parser)
@@ -72,7 +72,7 @@ def _compare_runs(options: argparse.Namespace, session: CliSession) -> int:
 def start_comparison(
     session: CliSession, scenario: str, policies: list[str], seeds: list[int], wait: float
 ) -> dict[str, Any]:
-    """The comparison, once all its runs have ended."""
+    """Return the comparison once all its runs have ended."""
     body = {"scenario": scenario, "policies": policies, "seeds": seeds}
     number = str(session.server.post("comparisons", "start", body=body).body["id"])
 
@@ -99,7 +99,7 @@ def _table_of_two(answer: dict[str, Any]) -> str:
 
 
 def _table_of_runs(answer: dict[str, Any]) -> str:
-    """Means over the seeds."""
+    """Return a table of means over the seeds."""
     head = [("Comparison", answer["id"]), ("Scenario", answer["scenario"]), ("Answer", answer["sentence"])]
     head += [
         ("Run failed", f"{run['policy']}, seed {run['seed']}") for run in answer["runs"] if run["state"] != SUCCEEDED

@@ -24,9 +24,11 @@ Why a pod goes where it goes under a policy: on a cluster that the site knows, o
 needs no server. A bound pod is explained as if it had no node yet. Where the policy has no profile for the pod, the
 live scheduler of its name answers. The exit status is 1 where no node takes it, or where scheduling gates keep it from
 being tried: not where it waits for approval, nor where a scheduler handles it that nobody here knows."""
-DECIDED, HANDLED = "decided", "handled_elsewhere"  # of REST's statuses
+# Of REST's statuses.
+DECIDED, HANDLED = "decided", "handled_elsewhere"
 ENDED = ("succeeded", "failed", "cancelled")
-NODES, REASONS = 10, 10  # lines of a table
+# Lines of a table.
+NODES, REASONS = 10, 10
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -48,7 +50,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace, session: CliSession) -> int:
     namespace, name = session.parse_pod(options.pod, options)
     if options.snapshot:
-        # Of the engine only this case has need.
+        # Imported here, since only this case needs the engine, whose import takes a second.
         from kschedweb.cli.offline import explain_from_files
 
         policy = read_file(options.policy) if options.policy else None
@@ -64,7 +66,7 @@ def run(options: argparse.Namespace, session: CliSession) -> int:
 def fetch_decision(
     session: CliSession, cluster: str, namespace: str, name: str, options: argparse.Namespace
 ) -> dict[str, Any]:
-    """What the site answers, once it has."""
+    """Return the site's answer once it has one."""
     if options.policy and is_file(options.policy):
         raise CommandError("--policy: a file goes with --snapshot; a saved policy is named without an ending")
     if options.release or options.feature_gates:

@@ -52,7 +52,10 @@ def run(options: argparse.Namespace, session: CliSession) -> int:
 
 
 def judge_policy(options: argparse.Namespace, session: CliSession) -> dict[str, Any]:
-    """The verdict, by the engine here where files say it all, else by the site. Raises CommandError, DocumentError."""
+    """Return the verdict: by the engine here if files are enough, else by the site.
+
+    Raise CommandError, DocumentError.
+    """
     if options.snapshot or options.scenario:
         if options.cluster:
             raise CommandError("--cluster: goes without --snapshot and --scenario")
@@ -75,13 +78,13 @@ def judge_policy(options: argparse.Namespace, session: CliSession) -> dict[str, 
 
 
 def _judge_files(options: argparse.Namespace) -> dict[str, Any]:
-    # Amounts wrap around without a word, as they do in kube-scheduler.
+    # Amounts wrap around silently, as int64 does in kube-scheduler.
     with np.errstate(over="ignore"):
         return dict(command.judge_policy(options).to_dict())
 
 
 def ask_server(session: CliSession, body: dict[str, Any], wait: float) -> dict[str, Any]:
-    """What the site's gate answers to ``body``, once it has."""
+    """Return the answer of the site's gate to ``body`` once it has one."""
     answer = session.server.post("gate", body=body)
     if answer.status != 202:
         return dict(answer.body)

@@ -25,9 +25,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace, session: CliSession) -> NoReturn:
-    """Become the process of the site. Raises CommandError where its packages are not installed."""
+    """Become the process of the site. Raise CommandError if its packages are not installed."""
     if find_spec("django") is None:
         raise CommandError("the site needs more packages: pip install 'kschedweb[site]'")
     environment = {variable: getattr(options, name) for name, (variable, _, _) in OPTIONS.items()}
     os.environ.update({variable: value for variable, value in environment.items() if value is not None})
+    # exec keeps the process id, so that signals and supervisors reach the site itself.
     os.execv(sys.executable, [sys.executable, "-m", "kschedweb.runner"])  # noqa: S606

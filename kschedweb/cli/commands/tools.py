@@ -1,4 +1,4 @@
-"""What ``kschedweb mcp`` offers to language models: each tool reads, with the rights of the token's person."""
+"""The tools that ``kschedweb mcp`` offers to language models: each one only reads, with the rights of the token."""
 
 from __future__ import annotations
 
@@ -12,19 +12,23 @@ from kschedweb.cli.exits import CommandError, Exit
 from kschedweb.cli.session import MOST_CLUSTERS, PATIENCE, CliSession, parse_policy_reference, wait_for_result
 
 Json = dict[str, Any]
-ROWS = 100  # rows of a list
-NODES = 20  # feasible nodes of a decision: the best
+# Rows of a list.
+ROWS = 100
+# Feasible nodes of a decision: the best ones.
+NODES = 20
 CLUSTER = {"type": "string", "description": "Its name, from list_clusters."}
 POLICY = {"type": "string", "description": "A saved policy as name or name@revision; default without it."}
 
 
 @dataclass(frozen=True)
 class Tool:
-    """``required`` are the names of the properties that must be given; ``call`` gets all of them."""
+    """A tool of the Model Context Protocol."""
 
     description: str
+    # JSON Schemas by name.
     properties: dict[str, Json]
     call: Callable[[CliSession, Json], Any]
+    # Names of properties that must be given.
     required: tuple[str, ...] = ()
 
     @property
@@ -37,7 +41,7 @@ class Tool:
         }
 
     def validate_arguments(self, arguments: Any) -> Json:
-        """The arguments of a call. Raises CommandError."""
+        """Check and return the arguments of a call. Raise CommandError."""
         if not isinstance(arguments, dict):
             raise CommandError("arguments: must be an object")
         if missing := [name for name in self.required if name not in arguments]:
@@ -77,7 +81,7 @@ def _explain_pod(session: CliSession, arguments: Json) -> Any:
 
 
 def _compare_policies(session: CliSession, arguments: Json) -> Any:
-    """A pod under two policies; without a pod, all pending ones, by their reasons."""
+    """Return a pod's decision under two policies; without a pod, all pending ones by their reasons."""
     sides = {}
     for name in ("baseline", "policy"):
         if arguments.get("pod"):
@@ -122,7 +126,7 @@ def _list_approvals(session: CliSession, arguments: Json) -> Any:
 
 
 def _get_waiting_approvals(session: CliSession, arguments: Json) -> Any:
-    """The requests for approval that people may decide now."""
+    """Return the requests for approval that people may decide now."""
     filters = {"state": "waiting", "cluster": arguments.get("cluster"), "namespace": arguments.get("namespace")}
     return session.server.get_list("approvals", max_results=ROWS, **filters)
 
@@ -147,7 +151,7 @@ def _require_answer(session: CliSession, answer: Any) -> Any:
 
 
 def _summarize_decision(answer: Json) -> Json:
-    """A decision without what a reader of words has no use for: the verdict of each filter on each node."""
+    """Return a decision without the verdict of each filter on each node, which would only fill the context."""
     total = answer.get("total") or {}
     best = sorted(total, key=lambda node: -total[node])[:NODES]
     keys = (

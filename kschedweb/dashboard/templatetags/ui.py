@@ -1,4 +1,4 @@
-"""Small parts of pages: icons, amounts with their units, ages, bars."""
+"""Template tags for small parts of pages: icons, amounts with units, ages, bars."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ register.filter("price_in_column", units.price_in_column)
 
 @register.simple_tag
 def icon(name: str, label: str = "") -> SafeString:
-    """An icon of the sprite; decorative unless ``label`` names it."""
+    """Render an icon of the sprite; it is decorative unless ``label`` names it."""
     return _render_icon(name, str(label))
 
 
@@ -77,7 +77,7 @@ def _render_icon(name: str, label: str) -> SafeString:
 
 @register.filter
 def age(moment: datetime | None) -> SafeString | str:
-    """ "3 min ago" with the moment in both zones on focus and hover; it goes on to age on the page (ages.ts)."""
+    """Render "3 min ago", with the moment in both zones on focus and hover; ages.ts keeps it up to date."""
     if moment is None:
         return gettext("never")
     seconds = int((timezone.now() - moment).total_seconds())
@@ -92,13 +92,13 @@ def age(moment: datetime | None) -> SafeString | str:
 
 @register.filter
 def rough_duration(seconds: float | str | None) -> str:
-    """ "4 min" of 240 seconds. Decisions that were kept before ages were numbers have the words already."""
+    """Return "4 min" for 240 seconds. Decisions stored before ages were numbers have words already."""
     return seconds or "–" if isinstance(seconds, str | None) else format_rough_duration(seconds)
 
 
 @register.filter
 def moment(value: datetime | None, precision: str = "second") -> SafeString | str:
-    """A moment in the person's zone with UTC beside, to the second or to the "minute"."""
+    """Render a moment in the person's zone with UTC beside it, to the second or to the "minute"."""
     if value is None:
         return "–"
     return format_html(
@@ -108,40 +108,40 @@ def moment(value: datetime | None, precision: str = "second") -> SafeString | st
 
 @register.filter
 def sentence(text: str) -> str:
-    """ "Raise maxSkew." of "raise maxSkew". Only English begins with a capital: elsewhere a name may come first."""
+    """Return "Raise maxSkew." for "raise maxSkew". Only English gets a capital: elsewhere a name may come first."""
     begins = capfirst(text) if get_language() == "en" else text
     return f"{begins}{gettext('.')}"
 
 
 @register.filter
 def clock(text: str) -> str:
-    """A moment that a chart calls "2026-11-20 09:00", in UTC, in the person's zone with UTC beside."""
+    """Return a chart's moment, "2026-11-20 09:00" in UTC, in the person's zone with UTC beside it."""
     parsed = moments.read_moment(text)
     return moments.format_moment(parsed, seconds=False) if isinstance(parsed, datetime) else text
 
 
 @register.filter
 def silence(passed: timedelta) -> SafeString:
-    """ "3 s ago" of a heartbeat, which the database's clock measured; it goes on to age on the page."""
+    """Render "3 s ago" for a heartbeat, measured by the database's clock; the page keeps it up to date."""
     seconds = max(0, int(passed.total_seconds()))
     return format_html('<span data-age="{}" data-exact>{}</span>', seconds, format_ago(seconds, exact=True))
 
 
 @register.filter
 def stale(moment: datetime | None) -> bool:
-    """Whether what was read at ``moment`` is older than an hour."""
+    """Return whether ``moment`` is more than an hour ago."""
     return moment is not None and (timezone.now() - moment).total_seconds() > 3600
 
 
 @register.simple_tag
 def door(**query: object) -> str:
-    """The page that tries a change of a policy; empty values are left out of its address."""
+    """Return the page that tries a change of a policy; empty values are left out of its address."""
     return reverse("trying", query={name: value for name, value in query.items() if value})
 
 
 @register.simple_tag
 def meter(share: int | None, label: str = "") -> SafeString:
-    """A bar of ``share`` thousandths; amber from 90 %, red over 100 %."""
+    """Render a bar of ``share`` thousandths; amber from 90 %, red over 100 %."""
     share = share or 0
     level = "over" if share > 1000 else "high" if share >= 900 else ""
     width = f"{min(max(share, 0), 1000) / 10:.1f}%"
@@ -155,14 +155,14 @@ def meter(share: int | None, label: str = "") -> SafeString:
 
 @register.filter
 def breakable(name: str) -> SafeString:
-    """A name that may break before its capitals, and after what joins its parts, for narrow columns."""
+    """Render a name that may break before capitals and after separators, for narrow columns."""
     parts = re.split(r"(?<=[a-z])(?=[A-Z])|(?<=[/_=:])|(?<=\.)(?=[a-z])", name)
     return format_html_join(mark_safe("<wbr>"), "{}", ((part,) for part in parts))
 
 
 @register.filter
 def coded(text: str) -> SafeString:
-    """Text whose parts between backquotes are code."""
+    """Render text whose parts between backquotes are code."""
     parts = enumerate(text.split("`"))
     return format_html_join(
         "", "{}", ((format_html("<code>{}</code>", part) if at % 2 else part,) for at, part in parts)
@@ -173,7 +173,7 @@ def coded(text: str) -> SafeString:
 def sort_head(
     context: Context, key: str, label: str, css: str = "", by: str = "ordering", unit: str = ""
 ) -> dict[str, str]:
-    """The head of a column that a table can be sorted by; ``by`` is the parameter of the address that says so."""
+    """Render the head of a sortable column; ``by`` is the parameter of the address that sorts."""
     query = context["request"].GET.copy()
     current = query.get(by, "")
     query[by] = f"-{key}" if current == key else key
@@ -185,20 +185,20 @@ def sort_head(
 
 @register.inclusion_tag("parts/tabs.html", takes_context=True)
 def tabs(context: Context, kept: str = "") -> dict[str, object]:
-    """The tabs of the page; they keep the query string ``kept``, by default what the frame's links keep."""
+    """Render the tabs of the page with the query string ``kept``, by default that of the frame's links."""
     scope = context["scope"]
     return {"tabs": navigation.list_tabs(scope.page, f"?{kept}" if kept else scope.query)}
 
 
 @register.simple_block_tag
 def nothing(content: SafeString, title: str, **links: str) -> str:
-    """What stands where rows would be; ``links``: link and action, link2 and action2. See parts/empty.html."""
+    """Render a message in place of rows; ``links``: link and action, link2 and action2. See parts/empty.html."""
     return render_to_string("parts/empty.html", {"title": title, "text": content, **links})
 
 
 @register.simple_tag
 def numbers(row: Sequence[object]) -> SafeString:
-    """The cells of a table's row after its head, without a loop of the template: large tables have thousands."""
+    """Render the cells of a row after its head. A template's loop would be slow: large tables have thousands."""
     cells = (f"{value:,}" if isinstance(value, (int, float)) else _cell_text(value) for value in row[1:])
     return mark_safe("".join(f'<td class="number">{cell}</td>' for cell in cells))  # noqa: S308 - all is escaped
 
@@ -209,7 +209,7 @@ def _cell_text(value: object) -> str:
 
 @register.filter
 def detail(value: object) -> object:
-    """A mapping as "Node 1,200, Pod 14,400", a list as "web, shop"; anything else as it is."""
+    """Return a mapping as "Node 1,200, Pod 14,400", a list as "web, shop"; any other value unchanged."""
     if isinstance(value, dict):
         return ", ".join(f"{name} {localize(amount)}" for name, amount in value.items())
     return ", ".join(map(str, value)) if isinstance(value, list) else value
@@ -217,13 +217,13 @@ def detail(value: object) -> object:
 
 @register.filter
 def grouped(number: int) -> str:
-    """ "1,240"."""
+    """Return a number as "1,240"."""
     return f"{number:,}"
 
 
 @register.filter
 def percent(share: int | None) -> str:
-    """Thousandths as whole percents."""
+    """Return thousandths as whole percents."""
     return f"{(share or 0) / 10:.0f} %"
 
 
@@ -234,7 +234,7 @@ def is_checkbox(field: BoundField) -> bool:
 
 @register.filter
 def described(field: BoundField) -> SafeString:
-    """The bound field with its help and error ids named for assistive technology."""
+    """Render the field with the ids of its help and error for assistive technology."""
     ids = [f"{field.auto_id}-help"] if field.help_text else []
     attributes: dict[str, str | bool] = {}
     if field.errors:

@@ -1,4 +1,4 @@
-"""manage.py doctor: what is wrong with this deployment, and what to do."""
+"""manage.py doctor: report problems of this deployment, with advice."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ SIGNS = {Level.OK: "ok  ", Level.WARNING: "warn", Level.FAILURE: "FAIL"}
 
 class Command(BaseCommand):
     help = "Examine the deployment whose settings this process has; ends with 1 where something fails."
-    requires_system_checks = []  # it asks for itself, and says what to do
+    # The command runs Django's checks itself, and adds advice.
+    requires_system_checks = []
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--json", action="store_true", help="one JSON object a finding and line")
