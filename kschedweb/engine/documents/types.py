@@ -112,8 +112,7 @@ class Struct:
     # Required fields beside those whose default is ``REQUIRED``.
     required: tuple[str, ...] = ()
     # Gets the fields as arguments once all are valid. Raises ValueError for a problem between them, or Faulty if it has
-    # a
-    # place of its own.
+    # a place of its own.
     make: Callable[..., Any] = field(default=dict, kw_only=True)
     # Groups of fields of which exactly one must be there.
     one_of: tuple[tuple[str, ...], ...] = field(default=(), kw_only=True)

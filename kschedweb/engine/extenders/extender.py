@@ -56,8 +56,7 @@ class FilteredNodes:
     # Positions in the snapshot.
     rows: NDArray[np.intp]
     # Node objects as an extender sent them back, aligned with ``rows``. kube-scheduler scores such nodes as if no pod
-    # were
-    # on them.
+    # were on them.
     bare: list[Json] | None = None
     # Rejections by node name.
     statuses: dict[str, Status] = field(default_factory=dict)

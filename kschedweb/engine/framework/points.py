@@ -4,7 +4,7 @@ Checking whether an object follows a protocol takes longer than most calls of a 
 """
 
 # mypy: disable-error-code="type-abstract"
-# What is looked for is a protocol.
+# The classes that plugins are checked against are protocols, which mypy takes for abstract classes.
 
 from __future__ import annotations
 

@@ -39,8 +39,8 @@ class Status:
     # False if kube-scheduler's own answer lies outside the simulation; the reason names what it depends on.
     simulated: bool = True
     # What was lacking, for each reason: a resource, a metric, a rule, as a string or a plain tuple, because decisions
-    # are
-    # kept as JSON. Presenters turn it into text. Empty if the plugin gives reasons only, and in older stored decisions.
+    # are kept as JSON. Presenters turn it into text. Empty if the plugin gives reasons only, and in older stored
+    # decisions.
     facts: tuple[Any, ...] = ()
 
     @property

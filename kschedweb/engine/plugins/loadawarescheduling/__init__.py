@@ -52,8 +52,7 @@ REPORT_INTERVAL = 60.0
 PERCENTILE = re.compile(r"(?P<count>\d+)(?P<unit>[smhd])_(?P<kind>avg|p50|p90|p95|p99)", re.ASCII)
 UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 # Parts of a pod's contribution: to the node's figures, to the use of koord-prod pods, to those pods' figures, and all
-# that
-# is expected.
+# that is expected.
 PARTS = 4
 
 

@@ -24,8 +24,7 @@ class ReleaseChange:
     # The part of the scenario's answer that differs: one of ANSWER_PARTS.
     shows: str
     # A scenario for the command line with at most one pending pod, or a configuration alone. ``None`` if the change is
-    # not
-    # simulated, or no scenario shows it.
+    # not simulated, or no scenario shows it.
     scenario: Json | None
     # Fields of ``Behaviour`` that carry it.
     behaviour: tuple[str, ...] = ()

@@ -55,8 +55,7 @@ class Edition:
 
     version: str = V1_13
     # Everything that is switched on: the feature gates TaintNodesByCondition and ResourceLimitsPriorityFunction, and
-    # the
-    # predicates PodToleratesNodeNoExecuteTaints and MaxCinderVolumeCount by their own names.
+    # the predicates PodToleratesNodeNoExecuteTaints and MaxCinderVolumeCount by their own names.
     gates: frozenset[str] = frozenset()
     # KUBE_MAX_PD_VOLS.
     max_volumes: int | None = None

@@ -72,10 +72,8 @@ class MoveRule:
     # Weighted points by which the rule prefers its own side's node to the other side's.
     lead: int | None = None
     # The lead divided by the side's span, the difference of the highest and the lowest total of its feasible nodes. It
-    # is
-    # above 1 if other rules count against the node. So rules of both sides can be compared, whatever the scales of
-    # their
-    # scores and weights.
+    # is above 1 if other rules count against the node. So rules of both sides can be compared, whatever the scales of
+    # their scores and weights.
     share: float | None = None
 
     def to_dict(self) -> dict[str, Any]:
