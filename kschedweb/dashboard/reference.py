@@ -1,4 +1,4 @@
-"""The REST API as a page, made from the same OpenAPI document that programs read."""
+"""The REST API as a page, made from the OpenAPI document that programs read."""
 
 from __future__ import annotations
 
@@ -28,19 +28,21 @@ Json = dict[str, Any]
 
 @dataclass(frozen=True)
 class ApiField:
-    """A parameter, a member of a body, or an answer; ``shape`` names a component to look up, "" if there is none."""
+    """A parameter, a member of a body, or an answer."""
 
     name: str
     type: str
+    # The name of a component, "" if there is none.
     shape: str
     required: bool
     description: SafeString
-    place: str = ""  # path, query or header, of a parameter
+    # "path", "query" or "header" for a parameter.
+    place: str = ""
 
 
 @dataclass(frozen=True)
 class Operation:
-    """``sends`` is the media type of ``example``, a body; both are "" where there is none."""
+    """An operation of the API."""
 
     id: str
     method: str
@@ -50,17 +52,18 @@ class Operation:
     parameters: list[ApiField]
     body: list[ApiField]
     answers: list[ApiField]
+    # The media type of the body, and an example of it; both "" without a body.
     sends: str = ""
     example: str = ""
 
     def tells_of(self, words: Sequence[str]) -> bool:
-        """Whether method, address and summary hold all ``words``, whatever their case."""
+        """Return whether method, address and summary contain all ``words``, in any case."""
         text = f"{self.method} {self.path} {self.summary}".lower()
         return all(word in text for word in words)
 
     @property
     def command(self) -> str:
-        """What calls it from a shell, after the address of the site in ``$SITE``."""
+        """Return the shell command that calls it, with the address of the site in ``$SITE``."""
         words = ["curl", "-H", '"Authorization: Bearer $TOKEN"']
         words += ["-X", self.method] if self.method != "GET" else []
         words += [
@@ -84,7 +87,7 @@ class Shape:
 
 
 def render_code(text: str) -> SafeString:
-    """Escaped text whose `quoted` parts are code."""
+    """Return escaped text whose `quoted` parts are code."""
     parts = text.split("`")
     return format_html_join(
         "", "{}", ((format_html("<code>{}</code>", p) if n % 2 else p,) for n, p in enumerate(parts))
@@ -92,7 +95,7 @@ def render_code(text: str) -> SafeString:
 
 
 def type_of(schema: Json) -> tuple[str, str]:
-    """The type in words, and the component it refers to ("" where it refers to none)."""
+    """Return the type in words, and the component that it refers to, "" for none."""
     if "$ref" in schema:
         name = schema["$ref"].rsplit("/", 1)[1]
         return name, name
@@ -163,9 +166,10 @@ def _read_shape(name: str, schema: Json) -> Shape:
     )
 
 
+# The document is slow to generate, and is the same until the process ends.
 @cache
 def load_reference() -> tuple[dict[str, list[Operation]], list[Shape]]:
-    """The operations by their tag, and the shapes that they name."""
+    """Return the operations by their tags, and the components that they name."""
     schema = SchemaGenerator().get_schema(public=True)
     groups: dict[str, list[Operation]] = {}
     for path, operations in schema["paths"].items():

@@ -1,4 +1,4 @@
-"""The question that is put to many clusters."""
+"""The form of a trial on many clusters."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class TrialForm(forms.Form):
-    """Which policy in place of which other one, and where."""
+    """A policy in place of another one, and the clusters on which it is tried."""
 
     policy = forms.ChoiceField(label=_("Policy"), help_text=_("What schedules the clusters now."))
     instead = forms.ChoiceField(label=_("Policy instead"), help_text=_("What is tried in its place."))

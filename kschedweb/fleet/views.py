@@ -112,7 +112,7 @@ def trials(request: PageRequest) -> HttpResponse:
 @require_safe
 @requires(Action.VIEW)
 def trial(request: PageRequest, trial_id: UUID) -> HttpResponseBase:
-    """What a policy does to each cluster, as far as that is known; while the job works the page asks again."""
+    """Show what a policy does to each cluster so far. While the job works, the page polls."""
     trial = selectors.trial_get(trial_id)
     ended = trial.ended_at is not None or trial.job is None or trial.job.state in ENDED
     context = {
@@ -134,6 +134,6 @@ def trial(request: PageRequest, trial_id: UUID) -> HttpResponseBase:
 
 
 def _count_gained(answer: dict[str, Any]) -> int:
-    """How many more pods get a node under the tried policy."""
+    """Return how many more pods get a node under the tried policy."""
     placed = answer.get("pending", {"current": 0, "changed": 0})
     return int(placed["changed"]) - int(placed["current"])

@@ -1,4 +1,4 @@
-"""The forms of the autoscaling page: what is asked, and which of the nodes are shown."""
+"""The forms of the autoscaling page: the question, and filters of the nodes."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ ORDERS = {
 
 
 class AskForm(forms.Form):
-    """``nodepools`` is "" for the ready ones."""
+    """The question: NodePools on a snapshot; ``nodepools`` is "" for the ready ones."""
 
     nodepools = forms.ChoiceField(label="NodePools", required=False)
     pool = forms.CharField(
@@ -44,12 +44,13 @@ class AskForm(forms.Form):
         assert isinstance(field, forms.ChoiceField)
         policies = karpenters.list_choices()
         selected = self.data.get("nodepools") or ""
+        # An older revision in the address is a choice too, although the list has only the newest.
         older = [] if not selected or selected in dict(policies) else [(selected, selected)]
         field.choices = [("", _("Ready NodePool and instance types")), *policies, *older]
 
 
 class DayForm(forms.Form):
-    """What is played before and after a change, and with what."""
+    """The day that is played before and after a change, and the scheduler's policy."""
 
     day = forms.ChoiceField(
         label=_("Day"),
@@ -80,7 +81,7 @@ class DayForm(forms.Form):
 
 
 class NodesForm(forms.Form):
-    """Which nodes are shown, in which order."""
+    """The filters and the order of the nodes."""
 
     verdict = forms.ChoiceField(choices=[("", _("Any")), *words.VERDICT_CHOICES], required=False, label=_("Verdict"))
     why = forms.CharField(max_length=300, required=False, label=_("Reason"))
@@ -89,7 +90,7 @@ class NodesForm(forms.Form):
     order = forms.ChoiceField(choices=list(ORDERS.items()), required=False, label=_("Order"))
 
     def filter_nodes(self, nodes: list[words.Json]) -> list[words.Json]:
-        """The nodes that match, in order."""
+        """Return the nodes that match, in order."""
         data = self.cleaned_data if self.is_valid() else {}
         matching = [node for node in nodes if _matches_filters(node, data)]
         match data.get("order"):

@@ -1,4 +1,4 @@
-"""What comes with the editor of prices beside its document."""
+"""The forms beside the editor of prices: the edited version, and an uploaded file."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class ExpectedForm(forms.Form):
 
 
 def read_upload(file: UploadedFile | None) -> str:
-    """The text of an uploaded table. Raises ``ApplicationError``."""
+    """Return the text of an uploaded table. Raise ``ApplicationError``."""
     if file is None:
         raise ApplicationError("Choose a file first.")
     if (file.size or 0) > SIZE_LIMIT:

@@ -22,7 +22,7 @@ from kschedweb.web.translating import gettext_lazy as _
 
 
 class MovesForm(forms.Form):
-    """What would the descheduler evict?"""
+    """The question what the descheduler would evict."""
 
     descheduler = forms.ChoiceField(
         label=_("Policy of the descheduler"),

@@ -14,7 +14,8 @@ if TYPE_CHECKING:
 
 Json = dict[str, Any]
 SKEW, NODES, MONEY, FRAGMENTS = "skew", "nodes", "money", "fragmentation"
-KEYS = {  # fields of each objective, by the key of its document
+# Fields of each objective, by the keys of its document.
+KEYS = {
     SKEW: {"atMost": "skew_at_most", "resource": "resource"},
     NODES: {"atLeast": "at_least"},
     MONEY: {"hours": "hours"},
@@ -24,7 +25,7 @@ LIMITS = {"price": "price", "mostMoves": "most_moves"}
 
 
 class PlanForm(forms.Form):
-    """What is to be reached, and what a move may cost. What is wrong of an objective is told by its document."""
+    """The objective and the price of a move. The objective's document reports what is wrong with it."""
 
     objective = forms.ChoiceField(
         label=_("Objective"),
@@ -83,14 +84,14 @@ class PlanForm(forms.Form):
 
     @property
     def objective_document(self) -> Json:
-        """The objective as a document."""
+        """Return the objective as a document."""
         data = self.cleaned_data
         kind = data["objective"]
         criteria = {key: data[name] for key, name in KEYS[kind].items() if data[name] not in (None, "")}
         return {kind: criteria, **{key: data[name] for key, name in LIMITS.items() if data[name] is not None}}
 
     def add_objective_errors(self, error: ApplicationError) -> None:
-        """Show what is wrong of the objective's document at the fields that it is made of."""
+        """Show the problems of the objective's document at the fields that it is made of."""
         for item in error.errors:
             message = item["message"]
             item |= {"path": field_of(item["path"]), "message": f"{message[:1].upper()}{message[1:].rstrip('.')}."}
@@ -98,7 +99,7 @@ class PlanForm(forms.Form):
 
 
 def field_of(path: str) -> str:
-    """The field for ``objective.skew.atMost``, ``objective.money`` or ``objective.price``."""
+    """Return the field for ``objective.skew.atMost``, ``objective.money`` or ``objective.price``."""
     kind, _, key = path.removeprefix("objective.").partition(".")
     if kind in LIMITS:
         return LIMITS[kind]
@@ -106,7 +107,7 @@ def field_of(path: str) -> str:
 
 
 def initial_of(document: Json) -> Json:
-    """The fields with which ``document`` is asked again."""
+    """Return the fields with which ``document`` is asked again."""
     kind = next((name for name in KEYS if name in document), NODES)
     values = document.get(kind) or {}
     criteria = {name: values[key] for key, name in KEYS[kind].items() if key in values}

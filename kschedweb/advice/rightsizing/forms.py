@@ -1,4 +1,4 @@
-"""What the pages and REST calls of Right-size are asked."""
+"""The forms of Right-size, for pages and REST."""
 
 from __future__ import annotations
 
@@ -41,9 +41,9 @@ class SizesForm(forms.Form):
     def narrowed(
         self, listed: Iterable[ContainerSize], ordering: str = "", workloads: Sequence[str] = ()
     ) -> list[ContainerSize]:
-        """The lines that are asked for; ``workloads`` are "namespace/Kind/name", all where there are none.
+        """Return the lines that match; ``workloads`` are "namespace/Kind/name", empty for all.
 
-        Raises ``ApplicationError`` where one is not there.
+        Raises ``ApplicationError`` if one does not exist.
         """
         sizes, data = list(listed), self.cleaned_data
         if workloads:
@@ -62,19 +62,19 @@ class SizesForm(forms.Form):
 
 
 class ExportForm(SizesForm):
-    """The file that is asked for."""
+    """The choice of a file."""
 
     form = forms.ChoiceField(choices=[(name, name) for name in FORMS], required=False)
     mode = forms.ChoiceField(choices=[(name, name) for name in MODES], required=False)
 
     @property
     def file(self) -> tuple[str, str]:
-        """The form of the file, and the update mode of autoscalers."""
+        """Return the form of the file, and the update mode of autoscalers."""
         return str(self.cleaned_data["form"] or KUBECTL), str(self.cleaned_data["mode"] or MODES[0])
 
 
 def read_form(form: type[Any], data: Mapping[str, Any]) -> Any:
-    """The form of ``data``, which is valid. Raises ``ApplicationError`` with the fields."""
+    """Return the valid form of ``data``. Raise ``ApplicationError`` with the fields."""
     bound_form = form(data)
     if bound_form.is_valid():
         return bound_form

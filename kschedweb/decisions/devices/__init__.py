@@ -1,1 +1,1 @@
-"""Which devices a pod gets on a node, and why others are not for it: the part of the decision page, and REST."""
+"""The devices that a pod gets on a node, and why others are refused: part of the decision page, and REST."""

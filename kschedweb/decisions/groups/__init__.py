@@ -1,1 +1,1 @@
-"""How the groups of pods of a snapshot stand, and whether one of them fits: pages and REST."""
+"""The groups of pods of a snapshot, their states, and whether one of them fits: pages and REST."""
