@@ -48,9 +48,7 @@ class User(AbstractUser):
     # The owner of the role: an identity provider by its id, "header" (a proxy), or "" (admins of this site).
     provider = models.CharField(max_length=64, blank=True, default="", db_default="")
     # The names of groups that the provider gave last.
-    provider_groups = models.JSONField(
-        null=True, blank=True, default=None
-    )  # a list of the names that the provider gave last
+    provider_groups = models.JSONField(null=True, blank=True, default=None)
 
     class Meta:
         ordering = ("username", "id")

@@ -59,11 +59,11 @@ class SessionMiddleware:
 def _check_session(request: HttpRequest, user: User) -> None:
     now, session = int(time()), request.session
     # Sessions of an older release have no time of their login.
-    if LOGIN_TIME_KEY not in session:  # of a release that did not note it
+    if LOGIN_TIME_KEY not in session:
         note_login(None, request, user)
     lifetime, idle = session_limits(user)
     # Local accounts may have been switched off during the session.
-    if not (user.provider or password_allowed(user)):  # local accounts were switched off in the meantime
+    if not (user.provider or password_allowed(user)):
         lifetime = 0
     if now - session[LOGIN_TIME_KEY] >= lifetime or (idle and now - session[LAST_SEEN_KEY] >= idle):
         session.flush()

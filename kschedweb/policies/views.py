@@ -106,7 +106,7 @@ def policy_new(request: PageRequest) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 @requires(Action.VIEW)
 def policy_edit(request: PageRequest, name: str) -> HttpResponseBase:
-    """The editor. Each of its buttons is a POST, so it works without JavaScript."""
+    """Show the editor. Each of its buttons is a POST, so it works without JavaScript."""
     if request.method == "POST":
         return _save_edit(request, name)
     policy = selectors.policy_get(name)
@@ -141,7 +141,7 @@ def _save_edit(request: PageRequest, name: str) -> HttpResponse:
 @require_POST
 @requires(Action.EDIT, site=True)
 def policy_preview(request: PageRequest, name: str) -> HttpResponse:
-    """Parts of the editor after a change of form or YAML, for htmx."""
+    """Show parts of the editor after a change of form or YAML, for htmx."""
     policy = selectors.policy_get(name)
     saved = selectors.revision_get(policy)
     context = _editor_context(request, policy, saved, *read_posted_with_history(request, saved))
@@ -151,7 +151,7 @@ def policy_preview(request: PageRequest, name: str) -> HttpResponse:
 @require_POST
 @requires(Action.VIEW)
 def policy_curves(request: PageRequest, name: str) -> HttpResponse:
-    """The score curves of one load-aware plugin while a person moves its weights, for htmx."""
+    """Show the score curves of one load-aware plugin while a person moves its weights, for htmx."""
     policy = selectors.policy_get(name)
     profile_editor = editor.read_posted(request.POST.dict())
     drawn_panels = panels.draw_panels(profile_editor, selectors.revision_get(policy), request.POST.dict())
@@ -251,7 +251,7 @@ def _open_editor(request: PageRequest, revision: Revision) -> EditorState[Any, A
 
 
 def read_posted(request: PageRequest, saved: Revision) -> EditorState[Any, Any]:
-    """The editor for posted fields, with the newest of the files that its document points at."""
+    """Return the editor for posted fields, with the newest versions of the files that its document points at."""
     return _of_fields(request.POST.dict(), saved)
 
 
@@ -262,7 +262,7 @@ def _of_fields(fields: Mapping[str, str], saved: Revision) -> EditorState[Any, A
 
 
 def read_posted_with_history(request: PageRequest, saved: Revision) -> tuple[EditorState[Any, Any], EditHistory]:
-    """The editor for posted fields, after undo or redo where that was pressed, and what can be undone now."""
+    """Return the editor for posted fields, after undo or redo if it was pressed, and the history."""
     editor_state, fields = read_posted(request, saved), request.POST.dict()
     now, is_readable = (
         DocumentState(editor_state.document, editor_state.process_fields),
@@ -270,7 +270,8 @@ def read_posted_with_history(request: PageRequest, saved: Revision) -> tuple[Edi
     )
     history = EditHistory.from_json(fields.get("history", ""), now.process)
     goes_back = bool({"undo", "redo"} & fields.keys())
-    if is_readable or goes_back:  # until it can be read, a text is what becomes of the form's base
+    # An unreadable text makes no step of its own: the form's base stays until it can be read.
+    if is_readable or goes_back:
         history = history.after_change(normalise_text(fields.get("base", now.document)), now)
     if not goes_back:
         return editor_state, history
@@ -279,7 +280,8 @@ def read_posted_with_history(request: PageRequest, saved: Revision) -> tuple[Edi
         name: value for name, value in fields.items() if name.partition(".")[0] not in ("base", "process")
     }
     if not is_readable:
-        remaining_fields["base"] = target.document  # the fields hold what could not be written into the text
+        # The fields hold changes that could not be written into the unreadable text.
+        remaining_fields["base"] = target.document
     editor_state = _of_fields({**remaining_fields, **target.process, "document": target.document}, saved)
     return editor_state, history.after_change(
         target.document, DocumentState(editor_state.document, editor_state.process_fields)
@@ -325,7 +327,7 @@ def _editor_context(
 def editor_parts(
     request: PageRequest, policy: Policy, editor_state: EditorState[Any, Any], history: EditHistory
 ) -> dict[str, Any]:
-    """The context of the form and the text of a document."""
+    """Return the context of the form and the text of a document."""
     return {
         **_policy_context(request, policy),
         "editor": editor_state,
@@ -336,9 +338,9 @@ def editor_parts(
 
 
 def _upgrade_context(request: PageRequest, revision: Revision) -> dict[str, Any]:
-    """The question for the gate: what the newest kube-scheduler does otherwise with this policy; {} if it runs it.
+    """Return the question for the gate: what differs in the newest kube-scheduler; {} if the policy runs on it.
 
-    ``assumed`` has both releases where neither the policy nor the cluster names one.
+    ``assumed`` has both releases if neither the policy nor the cluster names one.
     """
     cluster = scope_of(request).cluster
     release = revision.process.get("release") or (cluster.server_version if cluster else "")
@@ -358,6 +360,6 @@ def _editor_address(request: PageRequest, policy: Policy, editor_state: EditorSt
 
 
 def _policy_context(request: PageRequest, policy: Policy) -> dict[str, Any]:
-    """The common context of all pages of a policy."""
+    """Return the common context of all pages of a policy."""
     may_change = request.user.everywhere(Action.EDIT) and policy.written_here
     return {"policy": policy, "kept": policy, "kind": "policy", "key": policy.name, "may_change": may_change}

@@ -31,7 +31,7 @@ Json = dict[str, Any]
 
 ORIGIN = "demo"
 # Seconds.
-MINUTE, STEP, DAY = 60, 300, 86_400  # seconds
+MINUTE, STEP, DAY = 60, 300, 86_400
 # The use of the machine itself: cores, and bytes.
 SYSTEM_CPU, SYSTEM_MEMORY = 0.15, 400 * 1024 * 1024
 # The share of a node beyond which its pods slow each other down.

@@ -43,7 +43,7 @@ class KnownParameters(BasePermission):
 
     def has_permission(self, request: Request, view: APIView) -> bool:
         # Without a GET, the view answers 405 in any case.
-        if request.method in READS and request.query_params and hasattr(view, "get"):  # without one 405 follows
+        if request.method in READS and request.query_params and hasattr(view, "get"):
             parameters = _cached_parameters(view)
             errors: list[FieldProblem] = [
                 {"path": name, "message": error}

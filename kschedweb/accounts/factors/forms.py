@@ -58,7 +58,7 @@ class NewPasskeyForm(_AnswerForm, AddWebAuthnForm):  # type: ignore[misc]
         try:
             return super().clean() or {}
         # The answer may belong to the options of an older page.
-        except forms.ValidationError:  # an answer to other options than those of the newest page
+        except forms.ValidationError:
             raise unusable_answer() from None
 
 

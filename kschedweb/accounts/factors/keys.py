@@ -34,7 +34,7 @@ def seals_rotate() -> tuple[int, list[str]]:
             if session is None:
                 continue
             # A token that no key opens is emptied; its session ends when the provider is to be asked.
-            for name in COLUMNS:  # one that no key opens ends when the provider is to be asked
+            for name in COLUMNS:
                 setattr(session, name, reseal(getattr(session, name)) or "")
             session.save(update_fields=COLUMNS)
             rotated += 1

@@ -41,7 +41,7 @@ def is_factor_missing(request: HttpRequest, user: User) -> bool:
     if not any(
         record.get("method") == "password" for record in request.session.get(AUTHENTICATION_METHODS_SESSION_KEY, ())
     ):
-        return False  # an identity provider, or the proxy, signed them in
+        return False
     return bool(request.session.get(FACTOR_SHOWN_KEY) != user.pk)
 
 

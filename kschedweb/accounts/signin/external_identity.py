@@ -159,7 +159,7 @@ def _sync_groups(user: User, outsider: ExternalIdentity, role: str, rules: RoleR
     followed = User(pk=user.pk, role=role, provider=outsider.provider, provider_groups=groups)
     if not followed.everywhere(Action.ADMINISTER) and _is_last_admin(user):
         # People without a provider log in with a password: linking them to fewer rights would take that way from them.
-        if not user.provider:  # they log in with a password: a link to fewer rights would take that way from them
+        if not user.provider:
             raise SignInRefused("last-admin", user)
         _tell_kept(user, role)
         return user

@@ -96,7 +96,7 @@ class View:
 
     @property
     def trouble(self) -> str:
-        """Why the view must not be used for decisions now; "" if it can be."""
+        """The reason not to use the view for decisions now; "" if there is none."""
         if not self.synced:
             return "the cluster is still being read"
         age = self._clock() - min(self._heard[kind] for kind in NEEDED)

@@ -85,7 +85,8 @@ def read_posted(fields: Mapping[str, str], saved: Mapping[str, Any]) -> ClassicE
         return _open_unreadable(document, base, fields, process)
     editor = open_editor(document, process)
     for section in editor.form.sections:
-        if section.key != key:  # keeps the choices for a new rule until it is added
+        # The choices for a new rule stay until it is added.
+        if section.key != key:
             section.new_kind = fields.get(f"new.{section.key}.kind", "")
             section.new_name = fields.get(f"new.{section.key}.name", "")
     return editor

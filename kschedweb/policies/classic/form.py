@@ -1,4 +1,4 @@
-"""The structured form of a classic policy: fields from its document and process options (written by writing.py)."""
+"""The structured form of a classic policy, built from its document and options. writing.py writes it back."""
 
 from __future__ import annotations
 
@@ -48,16 +48,21 @@ GATE_HELP = {
 
 @dataclass
 class RuleRow:
-    """A predicate or a priority. ``fixed`` says why it cannot be switched; "" if it can."""
+    """A predicate or a priority in the form."""
 
+    # The list that it belongs to: predicates or priorities.
     key: str
     name: str
     on: bool
+    # Why it cannot be switched; "" if it can.
     fixed: str = ""
     note: str = ""
     help: str = ""
-    kind: str = ""  # of its argument
+    # The kind of its argument; "" for none.
+    kind: str = ""
+    # True if the document has an item for it.
     is_listed: bool = False
+    # None for a predicate.
     weight: FormField | None = None
     arguments: FormField | None = None
     problems: list[MarkedProblem] = field(default_factory=list)
@@ -85,13 +90,15 @@ class RuleRow:
 
 @dataclass
 class Section:
-    """Predicates or priorities; ``is_default`` if they come from the default provider."""
+    """The predicates or the priorities of the form."""
 
     key: str
+    # True if the default provider supplies the list.
     is_default: bool
     rows: list[RuleRow]
     problems: list[MarkedProblem] = field(default_factory=list)
-    new_kind: str = ""  # of the rule to add
+    # Kind and name of the rule to add, as far as they are chosen.
+    new_kind: str = ""
     new_name: str = ""
 
     @property
@@ -113,25 +120,27 @@ class Section:
 
 @dataclass
 class ClassicForm:
-    """The fields of process options (``process``), of both lists, and of other settings."""
+    """The fields of process options, of both lists, and of other settings."""
 
     edition: Edition
     process: list[FormField]
+    # Name, state and help of each feature gate.
     gates: list[tuple[str, bool, str]]
     general: list[FormField]
     sections: list[Section]
+    # How many extenders the document has; they are changed in the text only.
     extenders: int
     process_problems: list[MarkedProblem] = field(default_factory=list)
 
     @property
     def slider_limit(self) -> int:
-        """The right end of every slider; the 10,000 of NodePreferAvoidPodsPriority is beyond it."""
+        """The right end of every slider. The 10,000 of NodePreferAvoidPodsPriority is beyond it."""
         weights = [row.weight.value for section in self.sections for row in section.rows if row.weight]
         return max([10, *(int(weight) for weight in weights if weight.isdecimal() and len(weight) < 4)])
 
 
 def edition_shown(process: Mapping[str, Any]) -> Edition:
-    """The edition of ``process``; the default one if ``process`` is invalid."""
+    """Return the edition of ``process``; the default one if ``process`` is invalid."""
     try:
         return edition_of(dict(process))
     except ObjectError:
@@ -139,7 +148,7 @@ def edition_shown(process: Mapping[str, Any]) -> Edition:
 
 
 def build_form(data: Any, process: Mapping[str, Any], problems: list[MarkedProblem]) -> ClassicForm:
-    """The form for a document's plain data, with ``problems`` at their fields."""
+    """Return the form for a document's plain data, with ``problems`` at their fields."""
     values, edition = as_dict(data), edition_shown(process)
     gates = process.get("gates")
     form = ClassicForm(
@@ -275,7 +284,7 @@ def _place_problems(form: ClassicForm, values: dict[str, Any], problems: list[Ma
 
 
 def _other_places(form: ClassicForm, values: dict[str, Any]) -> Iterator[Place]:
-    """The parts of the form that show problems and are no fields."""
+    """Yield the parts of the form that show problems and are no fields."""
     yield ("process",), form.process_problems
     for section in form.sections:
         base = spelled_key(values, section.key)

@@ -1,4 +1,4 @@
-"""What the engine says of classic predicates and priorities in the form of a policy, for the catalogues."""
+"""The engine's help on classic predicates and priorities, for the catalogues."""
 
 from __future__ import annotations
 

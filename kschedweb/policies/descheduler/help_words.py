@@ -1,4 +1,4 @@
-"""What the form of a DeschedulerPolicy says of its fields, for the catalogues."""
+"""The help on the fields of a DeschedulerPolicy, for the catalogues."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the engine's schemas and plugins say of themselves, for the catalogues; see helping.py."""
+"""The engine's help on schemas and plugins, for the catalogues; see help_translation.py."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the form of NodePools says of its fields, for the catalogues."""
+"""The help on the fields of NodePools, for the catalogues."""
 
 from __future__ import annotations
 

@@ -252,7 +252,8 @@ class Clone:
             "GIT_TERMINAL_PROMPT": "0",
         }
         environment |= {"GIT_CONFIG_NOSYSTEM": "1", "GIT_CONFIG_GLOBAL": "/dev/null", "GIT_DIR": str(self.folder)}
-        environment |= {"GIT_NO_LAZY_FETCH": "1"}  # a repository cannot have others asked for what it lacks
+        # A repository must not make git ask other servers for objects that it lacks.
+        environment |= {"GIT_NO_LAZY_FETCH": "1"}
         environment |= {"GIT_ALLOW_PROTOCOL": "file" if self.url.startswith("/") else "https:http"}
         environment["GIT_CONFIG_COUNT"] = str(len(settings))
         for number, setting in enumerate(settings):

@@ -59,7 +59,7 @@ class SandboxHost:
 
     @property
     def trouble(self) -> str:
-        """Why it does not run, or cannot keep what happens; "" if all is well."""
+        """The reason why it does not run, or cannot keep changes; "" if all is well."""
         return self._trouble or (self._sandbox.trouble if self._sandbox is not None else "")
 
     def start(self) -> bool:

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from kschedweb.engine.simulation.recording import UseRecording
 
 # Seconds without anything due after which it looks again.
-LONGEST_REST = 60.0  # seconds
+LONGEST_REST = 60.0
 # Seconds until a failed write is tried again.
 TROUBLE_REST = 1.0
 # Seconds for watches to end once it is told to stop.

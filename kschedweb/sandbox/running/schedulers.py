@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 Call = Callable[["Request"], "ApiResponse | Watch"]
 # Seconds that a scheduler waits for changes.
-LONGEST_REST = 60.0  # seconds
+LONGEST_REST = 60.0
 logger = structlog.get_logger(__name__)
 
 

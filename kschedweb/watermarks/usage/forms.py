@@ -57,7 +57,7 @@ class UsageForm(forms.Form):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         # "from" is a Python keyword, so it cannot be an attribute.
-        self.fields["from"] = MomentField(label=gettext("From"))  # a Python keyword, so not an attribute
+        self.fields["from"] = MomentField(label=gettext("From"))
 
     def clean(self) -> dict[str, Any]:
         cleaned: dict[str, Any] = super().clean() or {}

@@ -50,7 +50,7 @@ class RecordedUse:
 
     @cached_property
     def has_figures(self) -> Mask:
-        """Which times have a figure of any node. Shape [times]."""
+        """True for times with a figure of any node. Shape [times]."""
         return np.asarray(~np.isnan(self.values).all(axis=1), dtype=np.bool_)
 
     @cached_property
