@@ -156,7 +156,7 @@ def _start_sweep(request: PageRequest, form: SweepForm, listed: Any, chosen: Any
         user=request.user,
         revision=form.revision,
         policy=values["policy"],
-        space=[row.dimension() for row in listed if row.used],
+        space=[row.to_dimension() for row in listed if row.used],
         objectives=[
             {"measure": choice.objective.name, "direction": choice.direction} for choice in chosen if choice.chosen
         ],
