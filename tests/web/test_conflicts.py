@@ -40,5 +40,5 @@ def test_every_service_asks_what_the_database_refused() -> None:
         if "IntegrityError" in path.read_text(encoding="utf-8")
     }
     # An approval's rival, or a person's other request, is looked for again; a snapshot's cluster may be gone.
-    again = {"live/approvals/services.py", "accounts/signin/people.py"}
-    assert catching == {"web/saving.py", "clusters/snapshots.py", *again}
+    again = {"live/approvals/services.py", "accounts/signin/external_identity.py"}
+    assert catching == {"web/conflicts.py", "clusters/snapshots.py", *again}

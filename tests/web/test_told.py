@@ -103,11 +103,11 @@ def of_jobs() -> set[str]:
     """A sample of every step, title and error of a job."""
     found: set[str] = set()
     for path in sources(*ROOMS):
-        found |= set(sampled(path, calls={"step", "progress", "_step"}, place=0))
-        found |= set(sampled(path, calls={"_step", "_heard"}, place=1))
+        found |= set(sampled(path, calls={"step", "progress", "report_progress", "_step"}, place=0))
+        found |= set(sampled(path, calls={"_step", "_wrap_progress"}, place=1))
         found |= set(sampled(path, calls={"job_progress"}, keyword="step"))
         found |= set(sampled(path, calls={"job_start"}, keyword="title"))
-        found |= set(refusals(path, within={"step", "progress"}))
+        found |= set(refusals(path, within={"step", "progress", "report_progress"}))
     return found - ELSEWHERE
 
 
@@ -115,13 +115,13 @@ def noted() -> set[str]:
     """A sample of every note of what was left out, and of every reason why a line of a file is."""
     found: set[str] = set()
     for path in sources("engine/studies/traces", "engine/studies/prepare", "engine/studies/play"):
-        found |= set(sampled(path, calls={"note", "tell", "RowError"}, place=0))
+        found |= set(sampled(path, calls={"add_note", "report_problem", "RowError"}, place=0))
         found |= set(sampled(path, calls={"left_out"}, place=1))
         found |= {text for text in sampled(path, calls={"append"}, place=0) if " " in text}
     for path in sources("playground/recordings"):
-        found |= set(sampled(path, calls={"_note"}, place=0))
-    found |= set(yielded(PACKAGE / "engine/studies/prepare/history.py", function="notes"))
-    found |= set(yielded(PACKAGE / "engine/studies/gate/gate.py", function="_notes"))
+        found |= set(sampled(path, calls={"_add_note"}, place=0))
+    found |= set(yielded(PACKAGE / "engine/studies/prepare/history.py", function="list_notes"))
+    found |= set(yielded(PACKAGE / "engine/studies/gate/gate.py", function="_limit_notes"))
     return found - ELSEWHERE
 
 

@@ -194,7 +194,7 @@ def test_yaml_that_cannot_be_read_keeps_what_the_form_says(client_as: Callable[[
     client = client_as("editor")
     form = opened(client, empty) | {"document": EMPTY + "changes: [", "general.description": "typed"}
     page = client.post(address(empty), form)
-    assert page.context["editor"].checked.written is None
+    assert page.context["editor"].checked.parsed is None
     assert fields(page.content.decode(), "scenario-form")["general.description"] == "typed"
 
 

@@ -134,7 +134,7 @@ class RunRecorder(Observer):
         self._shapes.add_pod(life.pod)
 
     def changed(self, life: Life, now: float) -> None:
-        if life.leaves is not None and life.why is Departure.ENDED:
+        if life.leaves is not None and life.why is Departure.LEFT:
             self._deletions.append((now, self._rows[life], len(self._moves)))
         else:
             self._complete = False
@@ -182,7 +182,7 @@ class RunRecorder(Observer):
         row = self._rows[life]
         self._left_at[row] = now
         frees = bool(life.pod.volumes or life.pod.resource_claims)
-        self._complete = self._complete and why in (Departure.ENDED, Departure.FAILED) and not frees
+        self._complete = self._complete and why in (Departure.LEFT, Departure.FAILED) and not frees
         self._moves.append((now, row, self._nodes[life.pod.node_name], int(why), self._text_code(text)))
         if why is Departure.FAILED:
             self._forced.append(self._moves[-1])

@@ -93,7 +93,7 @@ def test_measures_are_the_same_on_page_over_rest_and_as_csv(client_as: Clients, 
         assert float(row["value"]) == line.values[place][int(row["seed"])]
         (told,), (change,) = rest[row["measure"]]["changes"], line.changes
         assert (told["differs"], told["better"]) == (change.differs, change.better)
-        assert (told["policy"], told["noise_floor"]) == ("packed@1", change.found.floor)
+        assert (told["policy"], told["noise_floor"]) == ("packed@1", change.measure_change.floor)
         assert rest[row["measure"]]["values"][place][row["seed"]] == line.values[place][int(row["seed"])]
 
 
