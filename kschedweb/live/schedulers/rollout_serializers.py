@@ -52,7 +52,7 @@ class RollOutMovedSerializer(serializers.Serializer[Any]):
     lead = serializers.IntegerField(
         source="reason.lead", allow_null=True, help_text="Points for the new node; null where it rejects one."
     )
-    said = serializers.CharField(source="reason.said", help_text="The scheduler's words where it rejects.")
+    said = serializers.CharField(source="reason.message", help_text="The scheduler's words where it rejects.")
     message = serializers.CharField(help_text="Why no node passes, where none does.")
 
 

@@ -58,7 +58,7 @@ class Said:
     def may_bind(self, uid: str, request_id: str, *, term: int, epoch: int) -> None:
         self.permissions.append(uid)
 
-    def ended(self, uid: str, state: str, reason: str, epoch: int) -> None:
+    def note_ended(self, uid: str, state: str, reason: str, epoch: int) -> None:
         self.ends.append((uid, state, reason))
 
 
