@@ -165,9 +165,12 @@ class StorageClass:
 
     @classmethod
     def from_json(cls, raw: Json) -> StorageClass:
-        allowed = get_objects_and_paths(raw, "allowedTopologies")
+        allowed, metadata = get_objects_and_paths(raw, "allowedTopologies"), get_mapping(raw, "metadata")
+        # Claims without a class look for the newest class that these say is the default.
+        get_string_map(metadata, "annotations", "metadata.")
+        get_string(metadata, "creationTimestamp", "metadata.")
         return cls(
-            name=get_string(get_mapping(raw, "metadata"), "name", "metadata."),
+            name=get_string(metadata, "name", "metadata."),
             provisioner=get_string(raw, "provisioner"),
             binding_mode=None if raw.get("volumeBindingMode") is None else get_string(raw, "volumeBindingMode"),
             topologies=tuple(_read_topology(item, at) for item, at in allowed) if allowed else None,

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from kschedweb.engine import Pod, Snapshot
 from kschedweb.engine.controllers.claims import (
     add_stateful_volumes,
@@ -166,3 +168,11 @@ def test_a_claim_without_a_class_gets_the_newest_default_class() -> None:
     assert set_default_class(raw, classes)["spec"]["storageClassName"] == "new"
     named = {**raw, "spec": {**raw["spec"], "storageClassName": ""}}
     assert set_default_class(named, classes) == named
+
+
+@pytest.mark.parametrize(("field", "kind"), [("annotations", "an object"), ("creationTimestamp", "a string")])
+def test_a_class_whose_metadata_cannot_be_read_is_left_out(field: str, kind: str) -> None:
+    unreadable = storage_class("fast", metadata={field: False})
+    snapshot = Snapshot.from_objects([node("a"), unreadable])
+    assert snapshot.problems == [("StorageClass fast", f"metadata.{field}: must be {kind}, is a boolean")]
+    assert create_claims(user(volumes=[ephemeral()]), snapshot.objects, snapshot.resource_claims)[1] == []

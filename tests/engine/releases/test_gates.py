@@ -74,7 +74,7 @@ def test_all_gates_of_a_stage_are_switched_at_once() -> None:
     assert not RELEASES["1.37"].is_enabled("TopologyAwareWorkloadScheduling")
 
 
-ASKS = re.compile(r"""\bis_enabled\("(\w+)"|conditions = \("(\w+)", "(\w+)"\)""")
+ASKS = re.compile(r"""\b(?:is_enabled|on)\("(\w+)"|conditions = \("(\w+)", "(\w+)"\)""")
 
 
 def test_what_the_engine_asks_is_said_to_be_simulated() -> None:
