@@ -5,12 +5,13 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from typing import Any, TextIO
+from typing import TextIO
 
 from kschedweb import __version__
 from kschedweb.cli.commands.tools import TOOLS
 from kschedweb.cli.exits import CommandError, Exit
 from kschedweb.cli.session import CliSession
+from kschedweb.engine.json_types import Json
 
 DESCRIPTION = """\
 Serves the Model Context Protocol on stdin and stdout until stdin ends. Its tools read with the rights of the token: a
@@ -20,7 +21,6 @@ VERSIONS = ("2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05")
 # Error codes of JSON-RPC 2.0.
 PARSE, INVALID, UNKNOWN, PARAMETERS = -32700, -32600, -32601, -32602
 READS = {"readOnlyHint": True, "destructiveHint": False, "idempotentHint": True, "openWorldHint": False}
-Json = dict[str, Any]
 
 
 class _RequestError(Exception):

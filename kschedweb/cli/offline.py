@@ -12,7 +12,7 @@ from kschedweb.cli.exits import CommandError
 from kschedweb.cli.session import read_file
 from kschedweb.engine.config.specs import PluginError
 from kschedweb.engine.documents.files import ReadError, cluster_objects, read_document, read_documents
-from kschedweb.engine.objects.json_access import Json
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.releases import ReleaseError, read_gates
 from kschedweb.engine.scenario.reading import ScenarioError
 from kschedweb.engine.scenario.scenario import Scenario

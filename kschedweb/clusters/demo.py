@@ -15,9 +15,8 @@ from kschedweb.clusters import demo_catalog as catalog
 from kschedweb.clusters.demo_catalog import IMAGES, POOLS, WORKLOADS, ZONES, DemoWorkload, NodePool, Pending
 from kschedweb.engine import Scheduler, Snapshot
 from kschedweb.engine.config import EMPTY
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.releases import load
-
-Json = dict[str, Any]
 
 # Any seed would do, but with one of its own the demo is the same for everybody.
 SEED = 20

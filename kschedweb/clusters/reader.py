@@ -11,8 +11,8 @@ from kschedweb.clusters.connecting.client import PAGE, Client, ClusterError
 from kschedweb.clusters.connecting.errors import ResourceExpired
 from kschedweb.clusters.kinds import KINDS, ObjectKind, reduce_object
 from kschedweb.clusters.rows import Problem, snapshot_problem
+from kschedweb.engine.json_types import Json
 
-Json = dict[str, Any]
 Step = Callable[[str, int, int], None]
 
 # Kinds that are read at the same time: more would burden a small API server.

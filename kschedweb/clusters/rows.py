@@ -11,11 +11,10 @@ from django.utils.dateparse import parse_datetime
 from django.utils.timezone import is_aware
 
 from kschedweb.engine import Snapshot as EngineSnapshot
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.objects import Node, ObjectError, Pod, describe_object
 from kschedweb.engine.objects.node import BETA_REGION, BETA_ZONE, REGION, ZONE
 from kschedweb.engine.state.snapshot import FINISHED, ON_UNKNOWN_NODE
-
-Json = dict[str, Any]
 
 # The current label, and the one that it replaced.
 INSTANCE_TYPE = ("node.kubernetes.io/instance-type", "beta.kubernetes.io/instance-type")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from django.db import transaction
 from django.db.models import ProtectedError
@@ -26,6 +26,7 @@ from kschedweb.clusters.rows import Problem
 from kschedweb.clusters.signals import demo_loaded
 from kschedweb.clusters.snapshots import PreparedSnapshot, cluster_lock
 from kschedweb.clusters.versions import ClusterVersion, guess_version, parse_version
+from kschedweb.engine.json_types import Json
 from kschedweb.jobs.services import job_start
 from kschedweb.web.conflicts import conflict_where
 from kschedweb.web.errors import ApplicationError, Conflict
@@ -38,7 +39,6 @@ if TYPE_CHECKING:
     from kschedweb.clusters.snapshots import Step
     from kschedweb.jobs.models import Job
 
-Json = dict[str, Any]
 
 # A DNS label, as Kubernetes names objects.
 NAME = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")

@@ -8,7 +8,6 @@ from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import chain, islice, repeat
-from typing import Any
 
 from django.conf import settings
 from django.db import IntegrityError, transaction
@@ -19,10 +18,10 @@ from kschedweb.clusters import storage
 from kschedweb.clusters.models import Cluster, NodeRow, PodRow, Snapshot
 from kschedweb.clusters.rows import MOST_PROBLEMS, Problem, SnapshotRows, pod_row, rows_of
 from kschedweb.clusters.signals import snapshot_stored
+from kschedweb.engine.json_types import Json
 from kschedweb.web import bulk
 from kschedweb.web.errors import Conflict
 
-Json = dict[str, Any]
 Act = Callable[[], object]
 Step = Callable[[str, int, int], None]
 

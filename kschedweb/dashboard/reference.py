@@ -7,7 +7,7 @@ import shlex
 from dataclasses import dataclass, replace
 from functools import cache
 from http import HTTPStatus
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from django.shortcuts import render
 from django.utils.html import format_html, format_html_join
@@ -16,14 +16,13 @@ from drf_spectacular.generators import SchemaGenerator
 
 from kschedweb.accounts.permissions import requires
 from kschedweb.accounts.roles import Action
+from kschedweb.engine.json_types import Json
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from django.http import HttpRequest, HttpResponse
     from django.utils.safestring import SafeString
-
-Json = dict[str, Any]
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, TypeVar
 
 from django.db import models
 
+from kschedweb.engine.json_types import Json
 from kschedweb.web.translating import gettext_lazy as _
 
 if TYPE_CHECKING:
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
     from kschedweb.policies.diff import PolicyChange
     from kschedweb.web.errors import FieldProblem
 
-Json = dict[str, Any]
 NO_QUERY: Mapping[str, str] = MappingProxyType({})
 
 

@@ -12,9 +12,10 @@ from typing import Any
 
 from kschedweb.engine import config
 from kschedweb.engine.config import Configuration
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.releases import json_schema, load, parse_minor
 from kschedweb.policies import diff
-from kschedweb.policies.dialect import NO_QUERY, Dialect, Json, PolicyKind
+from kschedweb.policies.dialect import NO_QUERY, Dialect, PolicyKind
 from kschedweb.policies.diff import PolicyChange
 from kschedweb.policies.editing import editor
 from kschedweb.policies.editing.editor import ProfileEditor

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from django.conf import settings
 from django.http import Http404
@@ -16,6 +16,7 @@ from kschedweb.clusters.connecting.client import Client
 from kschedweb.clusters.connecting.errors import ClusterError
 from kschedweb.clusters.connecting.sources import endpoint_of, sandbox_secret
 from kschedweb.clusters.models import Cluster, ClusterSource
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.sandbox.resources import CLOCK, EVENT, POD, Resource, get_resource
 from kschedweb.live.approvals.models import ApprovalRequest
 from kschedweb.sandbox.running.host import get_host
@@ -39,7 +40,6 @@ LISTED_RESOURCES = (
     get_resource("Job", "batch/v1"),
 )
 SHOWN_BY_KIND = {listed.kind: listed for listed in LISTED_RESOURCES}
-Json = dict[str, Any]
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,7 @@ from kschedweb.clusters.connecting.errors import status_error, status_text
 from kschedweb.clusters.importing.documents import TextLimits, UntrustedTextError, documents_read
 from kschedweb.clusters.models import Cluster
 from kschedweb.clusters.services import sandbox_connect, snapshot_read
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.sandbox.resources import BY_KIND, NAMESPACE, Resource
 from kschedweb.engine.sandbox.schema import DecodeError, decode_object
 from kschedweb.engine.sandbox.status_errors import undecodable
@@ -35,7 +36,6 @@ if TYPE_CHECKING:
     from kschedweb.clusters.connecting.client import Client
     from kschedweb.clusters.connecting.wire import WireResponse
 
-Json = dict[str, Any]
 
 POLICIES = Path(__file__).parent / "policies"
 # Limits of a pasted text.

@@ -11,7 +11,7 @@ from django.utils.dateparse import parse_datetime
 from kschedweb.engine.objects import ObjectError
 from kschedweb.engine.objects.quantity import NANO, parse_quantity
 
-Json = Mapping[str, Any]
+RawObject = Mapping[str, Any]
 ENDED = ("Succeeded", "Failed")
 
 
@@ -59,7 +59,7 @@ class _Sum:
     sidecar: bool = False
 
 
-def collect_requests(pods: Iterable[Json], owners: Mapping[tuple[str, str], str | None]) -> tuple[Requested, ...]:
+def collect_requests(pods: Iterable[RawObject], owners: Mapping[tuple[str, str], str | None]) -> tuple[Requested, ...]:
     """Return the containers of the pods that have not ended, by name. Init containers that end are left out."""
     sums_by_container: dict[str, _Sum] = {}
     for pod in pods:
@@ -91,7 +91,7 @@ def collect_requests(pods: Iterable[Json], owners: Mapping[tuple[str, str], str 
     )
 
 
-def find_kills(pods: Iterable[Json]) -> Iterator[Kill]:
+def find_kills(pods: Iterable[RawObject]) -> Iterator[Kill]:
     """Yield the last kill of each container, as its status reports it."""
     for pod in pods:
         status = pod.get("status") or {}
@@ -112,7 +112,7 @@ def find_kills(pods: Iterable[Json]) -> Iterator[Kill]:
                     yield Kill(space, str(metadata["name"]), name, at, memory[name])
 
 
-def _list_containers(pod: Json) -> Iterator[tuple[Json, bool]]:
+def _list_containers(pod: RawObject) -> Iterator[tuple[RawObject, bool]]:
     """Yield the containers that keep running, and whether each is a sidecar."""
     spec = pod.get("spec") or {}
     for container in _list_objects(spec, "containers"):
@@ -122,12 +122,12 @@ def _list_containers(pod: Json) -> Iterator[tuple[Json, bool]]:
             yield container, True
 
 
-def _list_objects(raw: Json, key: str) -> list[Json]:
+def _list_objects(raw: RawObject, key: str) -> list[RawObject]:
     listed = raw.get(key)
     return [item for item in listed if isinstance(item, dict)] if isinstance(listed, list) else []
 
 
-def _parse_amount(container: Json, field: str, resource: str, units: int) -> int | None:
+def _parse_amount(container: RawObject, field: str, resource: str, units: int) -> int | None:
     """Return an amount in ``units`` per one, rounded up as Kubernetes does; ``None`` if it is missing or unreadable."""
     resources = container.get("resources")
     amounts = resources.get(field) if isinstance(resources, dict) else None
@@ -144,7 +144,7 @@ def _add_limit(so_far: int | None, amount: int | None) -> int | None:
     return None if so_far is None or amount is None else so_far + amount
 
 
-def _pod_phase(pod: Json) -> str:
+def _pod_phase(pod: RawObject) -> str:
     return str((pod.get("status") or {}).get("phase") or "")
 
 

@@ -9,13 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from django.utils import timezone
 from numpy.typing import NDArray
 
 from kschedweb.clusters.demo import SEED
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.objects.quantity import NANO, parse_quantity
 from kschedweb.engine.state.columns import Floats
 from kschedweb.watermarks.container_book import book_add
@@ -27,7 +28,6 @@ from kschedweb.watermarks.storage import samples_rollup, samples_store
 if TYPE_CHECKING:
     from kschedweb.clusters.models import Cluster
 
-Json = dict[str, Any]
 
 ORIGIN = "demo"
 # Seconds.

@@ -6,7 +6,6 @@ import contextlib
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
 from uuid import UUID
 
 import numpy as np
@@ -14,6 +13,7 @@ from django.utils.translation import gettext
 
 from kschedweb.clusters.models import Cluster, Snapshot
 from kschedweb.clusters.selectors import snapshot_current, snapshot_objects
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.objects import ObjectError, Pod
 from kschedweb.engine.objects.quantity import NANO, parse_quantity
 from kschedweb.engine.state.cluster_objects import ClusterObjects
@@ -22,8 +22,6 @@ from kschedweb.engine.state.watermarks.table import workload_of
 from kschedweb.watermarks.container_requests import Kill, Requested, collect_requests, find_kills
 from kschedweb.watermarks.figures import RESOURCES
 from kschedweb.web.errors import Conflict
-
-Json = dict[str, Any]
 
 # The place of a pod without a workload. Negative, so that it is no index.
 WITHOUT_OWNER = -1

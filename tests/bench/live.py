@@ -10,12 +10,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
-from typing import Any
 
+from kschedweb.engine.json_types import Json
 from tests.support.controlplane import ControlPlane
 from tests.support.processes import wait_until
 
-Json = dict[str, Any]
 PODS = "/api/v1/namespaces/default/pods"
 TICKS = os.sysconf("SC_CLK_TCK")
 

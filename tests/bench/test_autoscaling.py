@@ -12,16 +12,15 @@ import resource
 import subprocess
 from collections.abc import Callable
 from random import Random
-from typing import Any
 
 import pytest
 
 from kschedweb.engine.autoscaling.scenario import answer_scenario
+from kschedweb.engine.json_types import Json
 from tests.bench.conftest import worked
 from tests.engine.autoscaling.building import CAPACITY_TYPE, machine, needs, pod, pool, scenario, sold
 from tests.support.needs import missing
 
-Json = dict[str, Any]
 NODES, BESIDE = 2000, 60
 SECONDS = 60.0
 TIMES, MOST_TIMES = 10, 20  # as fast as Karpenter's core at least; after which that is not waited for

@@ -7,7 +7,6 @@ import subprocess
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -21,7 +20,6 @@ from tests.bench.test_engine import ours
 from tests.support import tiers
 from tests.support.needs import missing
 
-Json = dict[str, Any]
 NODES, BOUND, PENDING = 5000, 1000, 300 if tiers.NIGHTLY else 150
 # How many times as fast. Of "mixed" no two pods are alike, so that nothing of one can be remembered for the next.
 LIMITS = {"basic": 30, "node affinity": 25, "mixed": 15}

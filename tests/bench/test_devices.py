@@ -8,12 +8,12 @@ from functools import partial
 from typing import Any
 
 from kschedweb.engine import Scheduler, Snapshot
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.releases import load
 from tests.bench import workloads
 from tests.bench.conftest import worked
 from tests.bench.test_engine import ours
 
-Json = dict[str, Any]
 Oracle = Callable[[str, str], Any]
 NODES, DEVICES, CLAIMS = 1000, 8, 2000
 # How many times as fast as kube-scheduler: about half of what a loaded machine has shown.

@@ -13,13 +13,13 @@ import pytest
 
 from kschedweb.engine import Scheduler, Snapshot
 from kschedweb.engine.config import Configuration, Release
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.releases import load
 from tests.bench import growth, workloads
 from tests.bench.conftest import worked
 from tests.conftest import ROOT
 from tests.support import openb
 
-Json = dict[str, Any]
 Oracle = Callable[[str, str], Any]
 # How many times as fast as kube-scheduler scoring every node: about half of the least that two busy cores have shown.
 LIMITS = {"basic": 60, "mixed": 8}

@@ -12,7 +12,6 @@ import random
 import time
 from collections.abc import Callable, Iterator
 from functools import partial
-from typing import Any
 
 import pytest
 from django.test import Client
@@ -23,6 +22,7 @@ from kschedweb.clusters.flight.stretches import Flight
 from kschedweb.clusters.following.reflector import Bookmark, Changed, Listed, Message, Removed
 from kschedweb.clusters.kinds import reduce_object
 from kschedweb.clusters.models import Cluster, ClusterSource, Snapshot
+from kschedweb.engine.json_types import Json
 from tests.bench.conftest import slowness
 
 pytestmark = [pytest.mark.nightly, pytest.mark.django_db]
@@ -33,7 +33,6 @@ HEARTBEAT = 300.0  # seconds, as the kubelet writes the status of a node that do
 MOST_A_DAY, MOST_PAGE, MOST_CORE = 2 << 30, 2.0, 0.2
 BEGAN, SECOND = 1_795_316_400, 1_000_000
 CONDITIONS = ("MemoryPressure", "DiskPressure", "PIDPressure", "Ready")
-Json = dict[str, Any]
 
 
 def stamp(at: float) -> str:

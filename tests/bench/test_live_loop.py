@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from typing import Any
 
 from kschedweb.clusters.kinds import reduce_object
 from kschedweb.engine import Pod, Scheduler, Snapshot
 from kschedweb.engine.config import Configuration, default_document
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.live import BindPod, LiveLoop
 from kschedweb.engine.releases import load
 from tests.bench.conftest import worked
 
-Json = dict[str, Any]
 NODES, PODS, NOW = 1000, 5000, 1_700_000_000.0
 LIMIT = 4.0  # times what it takes to read the pods once and place them
 

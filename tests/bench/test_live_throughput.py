@@ -11,7 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.bench.live import MEASURING, Json, Measured, Meter, children, create_paced, delete_pods, measure, pod
+from kschedweb.engine.json_types import Json
+from tests.bench.live import MEASURING, Measured, Meter, children, create_paced, delete_pods, measure, pod
 from tests.support.kubescheduler import kube_scheduler
 from tests.support.livesite import LiveSite, live_site
 

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from random import Random
-from typing import Any
 
 import pytest
 
 from kschedweb.engine.config import Configuration, default_document
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.releases import CURRENT, load
 from kschedweb.engine.simulation.autoscaling import advice
 from kschedweb.engine.state.snapshot import Snapshot
 from kschedweb.engine.studies.document.autoscalers import CLUSTER_AUTOSCALER
 from tests.bench.conftest import worked
 
-Json = dict[str, Any]
 NODES, PODS_EACH, PENDING, SECONDS = 2000, 10, 300, 60.0
 ZONES = ("zone-a", "zone-b", "zone-c")
 HAS = {"cpu": "8", "memory": "32Gi", "pods": "110"}

@@ -12,6 +12,7 @@ import pytest
 
 from kschedweb.engine import Snapshot
 from kschedweb.engine.experiment.policies import create_profile, load_configuration
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.planning.fragments import Fragmentation
 from kschedweb.engine.planning.node_freeing import FreedNodes
 from kschedweb.engine.planning.plan import Objective, plan_moves
@@ -21,7 +22,7 @@ from kschedweb.engine.planning.skew import Skew
 from kschedweb.engine.state.watermarks.table import Watermarks
 from tests.bench.conftest import worked
 from tests.engine.builders import node
-from tests.engine.planning.building import GPU, Json, budget, pod
+from tests.engine.planning.building import GPU, budget, pod
 
 NODES, PODS, APPS = 5_000, 50_000, 500
 SECONDS, SEARCH = 60.0, 45.0

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from random import Random
-from typing import Any
 
 from kschedweb.engine import Snapshot
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.rebalancing.scenario import DescribedCluster
 from kschedweb.engine.studies.moves.dry_run import LANDS, DescheduledCluster, DryRun, bound_pods
 from tests.bench.conftest import worked
 from tests.engine.rebalancing.building import policy
 from tests.engine.studies.clusters import ZONE, configuration, node, pod
 
-Json = dict[str, Any]
 NODES, PODS, APPS = 5_000, 50_000, 500
 SECONDS, NOW = 10.0, 1_800_000_000.0
 TIMES = 5  # what the dry run may take, of what reading the cluster takes

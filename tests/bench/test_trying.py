@@ -8,7 +8,7 @@ import pytest
 
 from kschedweb.clusters.demo import generate_cluster
 from kschedweb.engine.config import Configuration
-from kschedweb.engine.objects.json_access import Json
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.releases import load
 from kschedweb.engine.studies.gate.gate import prepared_of
 from kschedweb.engine.studies.play.run import run_scenario

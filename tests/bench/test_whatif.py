@@ -13,7 +13,7 @@ import pytest
 
 from kschedweb.engine import Pod, Scheduler, Snapshot
 from kschedweb.engine.config import Configuration
-from kschedweb.engine.objects.json_access import Json
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.releases import load
 from kschedweb.engine.simulation import PodArrives, SimulationEvent, SimulationSettings
 from kschedweb.engine.studies.document.document import read_scenario

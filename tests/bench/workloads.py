@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any
 
-Json = dict[str, Any]
+from kschedweb.engine.json_types import Json
+
 ZONE, HOSTNAME = "topology.kubernetes.io/zone", "kubernetes.io/hostname"
 CONFIG = {
     "apiVersion": "kubescheduler.config.k8s.io/v1",

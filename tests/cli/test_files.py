@@ -9,7 +9,6 @@ import subprocess
 import sys
 import zipfile
 from pathlib import Path
-from typing import Any
 from xml.etree import ElementTree
 
 import pytest
@@ -19,7 +18,6 @@ from tests.cli.conftest import Command, surroundings
 from tests.conftest import ROOT
 from tests.support.needs import missing
 
-Json = dict[str, Any]
 SHELL = re.findall(r"```sh\n(.*?)```", (ROOT / "docs" / "automating.md").read_text(), re.DOTALL)
 
 

@@ -7,7 +7,6 @@ import re
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 import yaml
@@ -19,7 +18,6 @@ from tests.support.sandbox import pod
 from tests.support.site import Site
 
 pytestmark = [pytest.mark.server, pytest.mark.xdist_group("cli")]
-Json = dict[str, Any]
 SHELL = re.findall(r"```sh\n(.*?)```", (ROOT / "docs" / "automating.md").read_text(), re.DOTALL)
 Tokens = Callable[[str], dict[str, str]]
 

@@ -16,8 +16,8 @@ from pytest_django import Settings
 from kschedweb.clusters import demo
 from kschedweb.clusters.connecting import client
 from kschedweb.clusters.signals import demo_loaded
+from kschedweb.engine.json_types import Json
 
-Json = dict[str, Any]
 DEMO = cache(demo.generate_cluster)
 Answer = Callable[["Request"], tuple[int, dict[str, str], bytes]]
 

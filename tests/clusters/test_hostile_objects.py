@@ -14,10 +14,9 @@ from kschedweb.clusters import demo
 from kschedweb.clusters.importing.imports import ImportFailed, files_read
 from kschedweb.clusters.models import NodeRow, PodRow
 from kschedweb.clusters.rows import pod_row, rows_of
+from kschedweb.engine.json_types import Json
 from tests.support import tiers
 from tests.support.hostile import places
-
-Json = dict[str, Any]
 
 EXTREMES: list[Any] = [
     None, True, False, 0, -1, 2**31, 2**63 - 1, -(2**63), 1.5, -0.0, 1e308, "", " ", "x" * 5000, "🙂", "\u2028", "0",

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from kschedweb.clusters.models import PodRow, Snapshot
 from kschedweb.decisions import services as playground
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.objects import describe_object
 from tests.support import tiers
 from tests.support.hostile import REQUIRED, bare_pod, bent, originals
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.django_db
 
-Json = dict[str, Any]
 IMPORT = "/api/v1/clusters/import/?name=bent&replace=1"
 PODS = 4  # as many of each cluster are looked at
 

@@ -23,11 +23,11 @@ from kschedweb.engine.controllers import deletion_order
 from kschedweb.engine.controllers.autoscaling import cron, spec
 from kschedweb.engine.controllers.autoscaling.horizontal import SYNC, HorizontalController
 from kschedweb.engine.controllers.autoscaling.replica_calculator import ObservedPod, PodMetric
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.objects.resources import read_resources
 from tests.conformance.hunt_options import hunt_options
 from tests.conformance.making.autoscalers import Behaviors, Crons, Looks, Orders
 
-Json = dict[str, Any]
 KINDS: dict[str, Any] = {"looks": Looks, "behaviors": Behaviors, "orders": Orders, "crons": Crons}
 GOLDEN = Path(__file__).parent / "recorded" / "autoscaling.jsonl.xz"
 KEPT, RECORDED = 30, 37  # scenarios of a kind among the goldens

@@ -11,14 +11,13 @@ import re
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.releases import RELEASES, cli_validate
 from kschedweb.engine.releases.changes import CHANGES
 from kschedweb.engine.releases.changes.change import ReleaseChange
 from tests.conformance.reference import engine_answer
 
-Json = dict[str, Any]
 GOLDENS = Path(__file__).with_name("recorded") / "changes.jsonl"
 
 

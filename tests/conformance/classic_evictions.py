@@ -16,11 +16,11 @@ import subprocess
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from random import Random
-from typing import Any
 
 from kschedweb.engine.cycle.search_request import WITH_POST_FILTER
 from kschedweb.engine.extenders.extender import Post
 from kschedweb.engine.framework.status import CycleError
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.releases.classic import ClassicScheduler
 from kschedweb.engine.releases.classic.extenders import ClassicExtenders
@@ -32,7 +32,6 @@ from tests.conformance.classic import GOLDENS, KEPT
 from tests.conformance.making.classicroom import ClassicRoomMaker
 from tests.conformance.shrinking import shrink
 
-Json = dict[str, Any]
 GOLDEN = GOLDENS / "classic-evictions.jsonl.xz"
 RECORDED = 200
 PROCESSES, TIMEOUT = 8, 60

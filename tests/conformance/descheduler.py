@@ -18,13 +18,13 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.rebalancing.cycle import run_cycle
 from kschedweb.engine.rebalancing.loading import PolicyRefused, load_policy
 from kschedweb.engine.rebalancing.scenario import DescribedCluster, run_scenario
 from tests.conformance.hunt_options import hunt_options
 from tests.conformance.making.descheduling import mixed
 
-Json = dict[str, Any]
 GOLDENS = Path(__file__).parent / "recorded"
 SAME = ("error", "skipped", "pluginErrors", "classification", "notes")
 CROSSED = re.compile(r"thresholds' \S+ (?=percentage is greater than targetThresholds')")

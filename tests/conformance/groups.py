@@ -18,6 +18,7 @@ from random import Random
 from typing import Any
 
 from kschedweb.engine.framework.status import CycleError
+from kschedweb.engine.json_types import Json
 from tests.conformance.hunt_options import hunt_options
 from tests.conformance.hunting import KEPT
 from tests.conformance.making.groups import Allocated, Busy, Devices, Domains, Groups, Sampled, Sharing
@@ -25,7 +26,6 @@ from tests.conformance.making.groupvolumes import Volumes
 from tests.conformance.rounds import Rounds
 from tests.conformance.shrinking import shrink
 
-Json = dict[str, Any]
 Difference = tuple[Json, Json, Json]
 KINDS = {
     "groups": Groups,

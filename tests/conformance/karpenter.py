@@ -15,13 +15,12 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from random import Random
-from typing import Any
 
 from kschedweb.engine.autoscaling.scenario import answer_scenario
+from kschedweb.engine.json_types import Json
 from tests.conformance.hunt_options import hunt_options
 from tests.conformance.making.nodepools import mixed
 
-Json = dict[str, Any]
 GOLDEN = Path(__file__).parent / "recorded" / "karpenter.jsonl.xz"
 RUNS = 12
 TIMEOUT = 3600

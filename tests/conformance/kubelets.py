@@ -14,15 +14,14 @@ import re
 import subprocess
 from pathlib import Path
 from random import Random
-from typing import Any
 
 from kschedweb.engine import Node, Pod
 from kschedweb.engine.controllers.kubelet import REJECTED, admit_to_node
+from kschedweb.engine.json_types import Json
 from tests.conformance.record import write
 from tests.conformance.shrinking import shrink
 from tests.support import tiers
 
-Json = dict[str, Any]
 RECORDED = "kubelets.jsonl.xz"
 GPU, FPGA, HUGE = "nvidia.com/gpu", "example.com/fpga", "hugepages-2Mi"
 TAINTS = ("maintenance", "node.kubernetes.io/unreachable")

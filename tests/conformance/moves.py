@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.releases.classic.comparison import MoveRule, MoveVerdict, PodMove, RuleKind, RuleSide
 
-Json = dict[str, Any]
 CONFIG: Json = {"apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSchedulerConfiguration"}
 PROFILES: list[Json] = [
     {},

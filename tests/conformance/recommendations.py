@@ -15,13 +15,12 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 from random import Random
-from typing import Any
 
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.rightsizing.scenario import recommend_scenario
 from tests.conformance.hunt_options import hunt_options
 from tests.conformance.making.histories import Histories
 
-Json = dict[str, Any]
 GOLDEN = Path(__file__).parent / "recorded" / "recommendations.jsonl.xz"
 RECORDED, KEPT = 37, 60  # the golden's seed, and how many scenarios of it
 TIMEOUT = 300

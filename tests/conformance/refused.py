@@ -14,6 +14,7 @@ from pathlib import Path
 from random import Random
 from typing import TYPE_CHECKING, Any
 
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.refusals import find_refusals
 from tests.conformance.making.refused import KINDS, RefusedMaker
 from tests.conformance.record import write
@@ -21,7 +22,6 @@ from tests.conformance.record import write
 if TYPE_CHECKING:
     from tests.support.controlplane import ControlPlane
 
-Json = dict[str, Any]
 RECORDED = "refusals.jsonl.xz"
 FAULTS = (0.0, 0.02, 0.05, 0.15)
 SHARES = {"Pod": 10, "Node": 3}  # how many of a kind where others have one

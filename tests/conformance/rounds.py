@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from copy import deepcopy
 from datetime import UTC, datetime
-from typing import Any
 
 from kschedweb.engine import Node, Pod
 from kschedweb.engine.config import EMPTY, Configuration
@@ -27,6 +26,7 @@ from kschedweb.engine.framework.events import (
     UNSCHEDULED_POD_ADD,
     node_changes,
 )
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.objects.podgroup import PodGroup
 from kschedweb.engine.queue import GroupQueue, QueuedGroup, QueuedPod, QueueTiming
 from kschedweb.engine.queue.queued_pods import Queued
@@ -35,7 +35,6 @@ from kschedweb.engine.state.nominator import Nominator
 from kschedweb.engine.state.scheduler_cache import SchedulerCache
 from kschedweb.engine.state.snapshot import Snapshot
 
-Json = dict[str, Any]
 Changes = list[tuple[Pod, Pod]]
 START = datetime(2026, 1, 1, tzinfo=UTC).timestamp()
 STEP, MOMENT, HOUR = 1e-3, 1e-6, 3600.0  # seconds

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tests.conformance.autoscaling import Json, answer, goldens
+from kschedweb.engine.json_types import Json
+from tests.conformance.autoscaling import answer, goldens
 
 
 @pytest.mark.parametrize(

@@ -6,12 +6,12 @@ import json
 from collections import Counter
 from contextlib import suppress
 from random import Random
-from typing import Any
 
 import pytest
 
 from kschedweb.engine import Snapshot
 from kschedweb.engine.config import EMPTY, Release
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.objects.json_access import ObjectError
 from kschedweb.engine.releases import load
 from kschedweb.engine.studies.capacity.capacity import fit_clones
@@ -21,7 +21,6 @@ from tests.conformance.reference import Reference
 
 pytestmark = pytest.mark.live
 LIMIT = 60  # clones; the scenarios' nodes are small
-Json = dict[str, Any]
 
 
 def _asked(random: Random, number: int, release: Release) -> tuple[Json, Snapshot, PodShape] | None:

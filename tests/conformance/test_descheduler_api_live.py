@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 from pytest_django import Settings
@@ -16,13 +16,13 @@ from kschedweb.clusters import reader
 from kschedweb.clusters.connecting.client import Client
 from kschedweb.clusters.connecting.credentials import Secret
 from kschedweb.clusters.kinds import BY_NAME
+from kschedweb.engine.json_types import Json
 from tests.conformance.descheduler import MANY, SAME, engine_answer, recorded, reference
 from tests.support import tiers
 
 if TYPE_CHECKING:
     from tests.support.controlplane import ControlPlane
 
-Json = dict[str, Any]
 pytestmark = [pytest.mark.live, pytest.mark.django_db]
 COUNT = tiers.count(4, 20)
 NOW = "2027-06-15T12:00:00Z"  # long after the objects are made: the API server dates them itself

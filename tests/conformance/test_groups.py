@@ -7,7 +7,8 @@ from collections.abc import Sequence
 
 import pytest
 
-from tests.conformance.groups import GOLDEN, Json, engine_answer, same
+from kschedweb.engine.json_types import Json
+from tests.conformance.groups import GOLDEN, engine_answer, same
 from tests.conformance.record import read, written
 
 

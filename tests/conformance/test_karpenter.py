@@ -6,7 +6,8 @@ from collections import Counter
 
 import pytest
 
-from tests.conformance.karpenter import Json, agreeing, recorded
+from kschedweb.engine.json_types import Json
+from tests.conformance.karpenter import agreeing, recorded
 
 pytestmark = pytest.mark.xdist_group("karpenter")
 RECORDED = 150

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.rightsizing.scenario import recommend_scenario
-from tests.conformance.recommendations import KEPT, Json, goldens, recorded
+from tests.conformance.recommendations import KEPT, goldens, recorded
 
 
 @pytest.mark.parametrize(

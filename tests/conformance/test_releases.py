@@ -7,17 +7,16 @@ import json
 import lzma
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from kschedweb.engine.__main__ import main
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.releases import RELEASES, cli_validate
 from tests.conformance.hunting import same
 from tests.conformance.reference import engine_answer
 from tests.support import tiers
 
-Json = dict[str, Any]
 EVERY = 1 if tiers.NIGHTLY else 6
 """Which part of the drawn scenarios a commit's tier asks; probes, made to show one difference, are always asked."""
 PROBES = 16

@@ -12,16 +12,15 @@ import re
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 from kschedweb.clusters import demo
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.studies.document.raw_pods import unbind_pod
 from kschedweb.engine.studies.gate.gate import prepared_of
 from tests.conformance.hunting import name_of
 from tests.conformance.reference import Reference
 from tests.support import openb
 
-Json = dict[str, Any]
 GOLDENS = Path(__file__).with_name("recorded") / "upgrades.jsonl.xz"
 CONFIG = {"apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSchedulerConfiguration", "parallelism": 1}
 PODS = 8152

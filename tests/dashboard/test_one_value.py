@@ -19,6 +19,7 @@ from kschedweb.clusters.models import Snapshot
 from kschedweb.clusters.prices.services import prices_save
 from kschedweb.clusters.selectors import snapshot_objects
 from kschedweb.engine.__main__ import main
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.objects.resources import CPU, MEMORY
 from kschedweb.engine.studies.measure.registry import get_spec, specs_of
 from kschedweb.fleet import summaries
@@ -34,7 +35,6 @@ from tests.engine.builders import node, pod
 from tests.engine.studies.gates import PACKED
 from tests.support.seed_runs import work_off
 
-Json = dict[str, Any]
 Values = Mapping[str, float | None]
 ZONE, OS = "topology.kubernetes.io/zone", "kubernetes.io/os"
 SMALL = {"cpu": "500m", "memory": "1Gi"}

@@ -16,11 +16,10 @@ from kschedweb.clusters.models import Cluster, ClusterSource, Snapshot
 from kschedweb.clusters.selectors import PodRef, pod_refs, pod_rows
 from kschedweb.clusters.services import snapshot_store
 from kschedweb.decisions import services
+from kschedweb.engine.json_types import Json
 from kschedweb.policies.dialect import PolicyKind
 from kschedweb.policies.models import Policy, Revision
 from kschedweb.policies.selectors import policy_get, revision_get
-
-Json = dict[str, Any]
 
 HEAD = "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n"
 FIT = """profiles:

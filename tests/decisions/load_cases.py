@@ -15,10 +15,10 @@ from kschedweb.decisions.load_aware.curves import KEYS
 from kschedweb.decisions.load_aware.sides import ScoringSide
 from kschedweb.engine import Pod, Scheduler
 from kschedweb.engine import Snapshot as EngineSnapshot
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.state.watermarks.crane import HOT_VALUE, METRICS
 from kschedweb.engine.state.watermarks.table import Watermarks
 
-Json = dict[str, Any]
 NOW = 1_750_000_000.0
 GIB = 1 << 30
 

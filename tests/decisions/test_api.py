@@ -13,11 +13,12 @@ from kschedweb.clusters.models import Snapshot
 from kschedweb.clusters.services import cluster_import
 from kschedweb.engine import Snapshot as EngineSnapshot
 from kschedweb.engine.config import Release
+from kschedweb.engine.json_types import Json
 from kschedweb.policies.models import Revision
 from kschedweb.web.rest import snake_case
 from tests.engine.builders import node, pod
 
-from .conftest import HEAD, MOST, RATIO, Json
+from .conftest import HEAD, MOST, RATIO
 
 ADDRESS = "/api/v1/clusters/demo/pods/{}/decision/"
 OURS = (

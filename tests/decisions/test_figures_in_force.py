@@ -15,13 +15,14 @@ from kschedweb.clusters.models import Snapshot
 from kschedweb.decisions import figures_in_force, services
 from kschedweb.decisions.case import Case
 from kschedweb.decisions.snapshots import engine_snapshot
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.state.watermarks.annotations import KEY
 from kschedweb.policies.models import Revision
 from kschedweb.watermarks import storage
 from kschedweb.watermarks.figures import NODE, WORKLOAD, Figure
 from tests.support.html import html_of
 
-from .conftest import HEAD, Json
+from .conftest import HEAD
 from .load_cases import GIB, REPLICA_SET, amounts, node, pod, stamp
 
 ALONE = "[{name: HheWaterLevelBalance}]"

@@ -9,10 +9,11 @@ import pytest
 
 from kschedweb.clusters.models import Cluster, Snapshot
 from kschedweb.decisions import services
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.releases import CURRENT, RELEASES
 from kschedweb.policies.models import Revision
 
-from .conftest import HEAD, Json
+from .conftest import HEAD
 
 if TYPE_CHECKING:
     from django.test import Client

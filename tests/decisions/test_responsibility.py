@@ -18,6 +18,7 @@ from kschedweb.clusters.selectors import pod_refs, pod_rows
 from kschedweb.decisions import services
 from kschedweb.decisions.models import PendingOutcomes
 from kschedweb.decisions.pending.services import work_out
+from kschedweb.engine.json_types import Json
 from kschedweb.fleet import selectors as fleet
 from kschedweb.fleet.summaries import compute_summary
 from kschedweb.live.approvals.models import ApprovalRequest
@@ -29,7 +30,6 @@ from tests.engine.gangs import BY_TOPOLOGY, group
 from tests.live.approvals.conftest import hold
 from tests.support.html import elements, text
 
-Json = dict[str, Any]
 ROOMY = f"""{HEAD}profiles:
 - schedulerName: roomy
   plugins: {{multiPoint: {{enabled: [{{name: NodeResourcesFit, weight: 9}}]}}}}

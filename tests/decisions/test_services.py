@@ -12,12 +12,13 @@ from kschedweb.decisions import services
 from kschedweb.decisions.snapshots import engine_snapshot, get_cache
 from kschedweb.engine import Scheduler
 from kschedweb.engine import Snapshot as EngineSnapshot
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.releases import load
 from kschedweb.policies.models import Revision
 from kschedweb.web.errors import NotFound, Unprocessable
 from tests.engine.builders import node, pod
 
-from .conftest import HEAD, MOST, Json, refs
+from .conftest import HEAD, MOST, refs
 
 
 @pytest.fixture

@@ -12,12 +12,11 @@ from kschedweb.decisions.presenters.noderesourcesfit import find_shortages
 from kschedweb.decisions.words import VerdictReading
 from kschedweb.engine import Pod, Scheduler, Snapshot
 from kschedweb.engine.framework.status import unschedulable
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.releases import load
 from kschedweb.engine.state.watermarks.table import Watermarks
 
 from .conftest import HEAD
-
-Json = dict[str, Any]
 
 
 def node(name: str = "node-03", labels: Json | None = None, **spec: Any) -> Json:

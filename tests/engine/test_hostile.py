@@ -18,6 +18,7 @@ from kschedweb.engine import Scheduler, Snapshot
 from kschedweb.engine.__main__ import main
 from kschedweb.engine.cycle.search_request import SearchRequest
 from kschedweb.engine.framework.status import CycleError
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.objects import Pod, describe_object
 from kschedweb.engine.releases import load
 from kschedweb.engine.simulation import (
@@ -31,8 +32,6 @@ from kschedweb.engine.simulation import (
 from tests.engine.builders import CONFIGURATION
 from tests.support import tiers
 from tests.support.hostile import REQUIRED, bare_pod, bent, cluster, node, originals, plain_pod, pod, thing
-
-Json = dict[str, Any]
 
 DEFAULTS = load(CONFIGURATION).configuration
 # A field with its path, and what is wrong with it; or a reference that leads nowhere.

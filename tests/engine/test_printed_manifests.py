@@ -14,6 +14,7 @@ import yaml
 from kschedweb.engine.__main__ import main
 from kschedweb.engine.config import Release
 from kschedweb.engine.controllers.admission import admit_pod
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.refusals import find_refusals
 from kschedweb.engine.simulation import Simulation
 from kschedweb.engine.state.cluster_objects import ClusterObjects
@@ -36,7 +37,6 @@ from tests.support.manifests import (
     tolerant,
 )
 
-Json = dict[str, Any]
 THREE = tuple(node(f"node-{number}") for number in (1, 2, 3))
 KEY1 = {"key": "key1", "value": "value1"}
 AGENT = """\

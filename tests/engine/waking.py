@@ -14,6 +14,7 @@ from kschedweb.engine.framework.events import (
     node_changes,
     pod_changes,
 )
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.objects.node import Node
 from kschedweb.engine.queue import QueuedPod
 from kschedweb.engine.queue.hints import QueueingHints, Strategy
@@ -21,7 +22,6 @@ from kschedweb.engine.releases import CURRENT, RELEASES
 from kschedweb.engine.state.cluster_objects import ClusterObjects
 from tests.engine.queue.queues import frameworks
 
-Json = dict[str, Any]
 HINTS = {
     name: QueueingHints(frameworks(release=release), taints_wake=release.behaviour.taint_update_as_node_add)
     for name, release in RELEASES.items()

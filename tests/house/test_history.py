@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
+from kschedweb.engine.json_types import Json
 from tests.support.history import History, PodFacts, Request, amount, violations
 
-Json = dict[str, Any]
 NUMBERS = itertools.count()
 ROOM = {"cpu": "1", "memory": "1Gi", "pods": "3"}
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from kschedweb.engine.controllers.admission import AdmissionError, admit_pod
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.state.cluster_objects import ClusterObjects
 from tests.engine.builders import pod
 
@@ -17,7 +18,6 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.live
 
-Json = dict[str, Any]
 PODS = "/api/v1/namespaces/default/pods"
 COLLECTIONS = {
     "PriorityClass": "/apis/scheduling.k8s.io/v1/priorityclasses",

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from random import Random
-from typing import Any
 
 import pytest
 
 from kschedweb.engine import Pod
 from kschedweb.engine.controllers.admission import DEFAULT, OFF_BY_DEFAULT, AdmissionError, admit_pod
 from kschedweb.engine.controllers.quotas import Quotas
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.state.cluster_objects import ClusterObjects
 from tests.engine.builders import pod
 from tests.live.test_admission_live import tolerates
@@ -20,7 +20,6 @@ from tests.support.controlplane import ControlPlane
 from tests.support.processes import wait_until
 
 pytestmark = pytest.mark.live
-Json = dict[str, Any]
 GPU = "nvidia.com/gpu"
 HOST, ZONE = "kubernetes.io/hostname", "topology.kubernetes.io/zone"
 ALL = DEFAULT | frozenset(OFF_BY_DEFAULT)

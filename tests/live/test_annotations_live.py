@@ -15,6 +15,7 @@ from kschedweb.clusters import services as clusters
 from kschedweb.clusters.models import Cluster
 from kschedweb.clusters.selectors import snapshot_objects
 from kschedweb.engine import Pod, Scheduler, Snapshot
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.releases import load
 from kschedweb.engine.state.watermarks.annotations import KEY, AnnotatedUse, node_uses, workload_uses
 from kschedweb.engine.state.watermarks.crane import METRICS, read_annotation
@@ -33,7 +34,6 @@ if TYPE_CHECKING:
 
 pytestmark = [pytest.mark.live, pytest.mark.django_db]
 
-Json = dict[str, Any]
 APPS, KRUISE = "/apis/apps/v1/namespaces/default", "/apis/apps.kruise.io/v1alpha1"
 CRDS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 WORKLOADS = ["deployments", "statefulsets", "daemonsets"]

@@ -7,7 +7,6 @@ import re
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import psycopg
 import pytest
@@ -16,7 +15,6 @@ from tests.support.databases import databases
 from tests.support.livesite import Deployment
 from tests.support.site import PASSWORD, ROOT, MadeRun, Site
 
-Json = dict[str, Any]
 CHAPTER = (ROOT / "docs" / "operations.md").read_text(encoding="utf-8").partition("## Backup and restore")[2]
 MAKE_RUN, MAKE_RUN_BACK, COMPOSE, COMPOSE_BACK = re.findall(r"```sh\n(.*?)```", CHAPTER, re.DOTALL)
 DOCUMENT = "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n"

@@ -7,11 +7,12 @@ import json
 import subprocess
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 import yaml
 
+from kschedweb.engine.json_types import Json
 from kschedweb.live.schedulers.rbac import EXTENDER, SCHEDULING, SHADOW, Needs, build_manifests
 from tests.originals.charts import CHART, Helm
 from tests.support.deploy import COMPONENTS, KUSTOMIZE, kustomize_files, rights_files, stale
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
     from tests.originals.kubectl import Kubectl
     from tests.support.controlplane import ControlPlane
 
-Json = dict[str, Any]
 CRDS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 EVERYTHING = {
     "autoscaling.enabled": "true",

@@ -6,12 +6,13 @@ import contextlib
 import threading
 import time
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 
 from kschedweb.engine.cycle.scheduler import Scheduler
 from kschedweb.engine.cycle.search_request import SearchRequest
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.live import FreeDevices, LiveLoop, ReportPod
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.releases import load
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.live
 
-Json = dict[str, Any]
 
 PODS, GROUP = "/api/v1/namespaces/default/pods", "/apis/resource.k8s.io/v1"
 CLAIMS, CLASSES = f"{GROUP}/namespaces/default/resourceclaims", f"{GROUP}/deviceclasses"

@@ -15,6 +15,7 @@ from kschedweb.engine.config import Configuration, Release
 from kschedweb.engine.cycle.scheduler import Scheduler
 from kschedweb.engine.cycle.search_request import SearchRequest
 from kschedweb.engine.framework.preparation import AllocateClaim, MakeClaim
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.live import BindPod, FreeDevices, LiveLoop, PodRef
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.objects.quantity import parse_quantity
@@ -32,7 +33,6 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.live
 
-Json = dict[str, Any]
 SLICES = f"{GROUP}/resourceslices"
 DRIVER = "gpu.example.com"
 EXTENDED = "resource.kubernetes.io/extended-resource-claim"

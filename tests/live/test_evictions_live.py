@@ -8,11 +8,11 @@ import pytest
 
 from kschedweb.engine import Pod
 from kschedweb.engine.controllers.budgets import EvictionBudgets
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.state.cluster_objects import ClusterObjects
 from tests.support.controlplane import ControlPlane
 
 pytestmark = pytest.mark.live
-Json = dict[str, Any]
 BUDGETS = "/apis/policy/v1/namespaces/{}/poddisruptionbudgets"
 CONTAINER = {"name": "main", "image": "main"}
 

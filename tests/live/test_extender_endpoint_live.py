@@ -7,13 +7,14 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 import urllib3
 import yaml
 from pytest_django import Settings
 
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.state.watermarks import crane
 from kschedweb.live.extender import services as extender
 from kschedweb.live.extender.configuration import extender_configuration
@@ -34,7 +35,6 @@ if TYPE_CHECKING:
 
 pytestmark = [pytest.mark.live, pytest.mark.django_db(transaction=True)]
 
-Json = dict[str, Any]
 EMPTY = {"apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSchedulerConfiguration"}
 METRIC = "cpu_usage_avg_5m"
 USE = [0.95, 0.6, 0.5, 0.7, 0.1, 0.6]  # of each node's CPU: node-0 is too busy for any pod, node-4 the idlest

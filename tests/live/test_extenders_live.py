@@ -16,8 +16,9 @@ import pytest
 from kschedweb.engine.cycle.scheduler import Scheduler
 from kschedweb.engine.extenders.extender import Extenders
 from kschedweb.engine.extenders.transport import create_post
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.releases import load
-from tests.live.test_kube_scheduler_live import CONFIG, Json, Live, path_of, read_all, start
+from tests.live.test_kube_scheduler_live import CONFIG, Live, path_of, read_all, start
 from tests.support.kubescheduler import PodWatch, kube_scheduler
 
 if TYPE_CHECKING:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from kschedweb.engine import Scheduler, Snapshot
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.releases import load
 from tests.support import openb
 from tests.support.browser import window
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
 
     from tests.support.controlplane import ControlPlane
 
-Json = dict[str, Any]
 CONFIG = {"apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSchedulerConfiguration"}
 COMPARED = 50
 RESOURCES = [{"name": "cpu", "weight": 1}, {"name": "memory", "weight": 1}]

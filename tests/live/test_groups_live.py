@@ -9,13 +9,13 @@ from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 from random import Random
-from typing import Any
 
 import pytest
 
 from kschedweb.engine.cycle.group_placement import GroupPlacement
 from kschedweb.engine.cycle.placement import Placement
 from kschedweb.engine.cycle.scheduler import Scheduler
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.objects.node import HOSTNAME
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.objects.podgroup import SCHEDULED, PodGroup
@@ -31,7 +31,6 @@ from tests.support.processes import wait_until
 
 pytestmark = pytest.mark.live
 
-Json = dict[str, Any]
 
 SEED = tiers.seed()
 NODES, GANGS = 40, tiers.count(40, 100)

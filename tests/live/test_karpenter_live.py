@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 from random import Random
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -17,6 +17,7 @@ from kschedweb.clusters.connecting.client import Client
 from kschedweb.engine.autoscaling.document import KIND, VERSION, read_document
 from kschedweb.engine.autoscaling.node_adopter import NodeAdopter
 from kschedweb.engine.autoscaling.offers.ready_catalogue import FAMILIES, READY, SIZES, ZONES, ready_types
+from kschedweb.engine.json_types import Json
 from tests.conformance.conftest import karpenter
 from tests.conformance.karpenter import agreeing, reference
 from tests.live.test_clusters_live import allowed, secret, silent
@@ -30,7 +31,6 @@ if TYPE_CHECKING:
 __all__ = ["allowed", "karpenter"]
 pytestmark = [pytest.mark.live, pytest.mark.nightly]
 
-Json = dict[str, Any]
 SEED, COUNT = tiers.seed(), 20
 PODS, NODES_EACH, PODS_EACH, PENDING = "/api/v1/namespaces/default/pods", 6, 14, 5
 OFFERED = {one["name"]: one for one in ready_types()}

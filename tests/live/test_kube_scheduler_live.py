@@ -6,12 +6,13 @@ import contextlib
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 
 from kschedweb.engine.cycle.scheduler import Scheduler
 from kschedweb.engine.framework.explanation import Explanation
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.preemption.evaluator import select_candidate
 from kschedweb.engine.releases import load
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.live
 
-Json = dict[str, Any]
 
 SEED = tiers.seed()
 NODES, PODS = 200, 500

@@ -16,6 +16,7 @@ import pytest
 from pytest_django import Settings
 
 from kschedweb.clusters.following.facts import KnownPods
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.live import GroupRef, ReportGroup
 from kschedweb.engine.objects.podgroup import SCHEDULED
 from kschedweb.engine.releases import write_gates
@@ -34,7 +35,6 @@ from tests.support.processes import wait_until
 
 pytestmark = pytest.mark.live
 
-Json = dict[str, Any]
 
 GANGS = tiers.count(20, 40)
 PROCESS = {"release": "1.37", "featureGates": {name: on for name, on in GATES.items() if on}}

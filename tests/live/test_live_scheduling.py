@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from kschedweb.engine.json_types import Json
 from tests.live.test_credentials_live import Account
 from tests.support import seed
 from tests.support.kubescheduler import kube_scheduler
@@ -19,7 +20,6 @@ from tests.support.prometheus import Prometheus
 
 pytestmark = pytest.mark.live
 
-Json = dict[str, Any]
 EVENTS = "/apis/events.k8s.io/v1/namespaces/default/events"
 CLASSES = "/apis/scheduling.k8s.io/v1/priorityclasses"
 DEFAULT = {"apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSchedulerConfiguration"}

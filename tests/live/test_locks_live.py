@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from kschedweb.engine.json_types import Json
 from kschedweb.live.schedulers.election.annotationlock import KEY
 from kschedweb.live.schedulers.election.locks import PARTS
 from tests.support.candidate import Field
@@ -24,7 +25,6 @@ from tests.support.processes import wait_until
 if TYPE_CHECKING:
     from tests.support.controlplane import ControlPlane
 
-Json = dict[str, Any]
 CORE, COORDINATION = "/api/v1", "/apis/coordination.k8s.io/v1"
 EVENTS = f"{CORE}/namespaces/kube-system/events"
 SUBSETS = [{"addresses": [{"ip": "10.0.0.1"}], "ports": [{"port": 443, "protocol": "TCP"}]}]

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from kschedweb.engine.framework.preparation import ReserveClaim, SelectNode, TakeVolume
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.live import PodRef
 from kschedweb.live.schedulers.writing.preparer import BIND_COMPLETED, SELECTED_NODE, Preparer
 from kschedweb.live.schedulers.writing.writer import WriteCode, WriteResult
@@ -18,7 +19,6 @@ from tests.support.processes import wait_until
 if TYPE_CHECKING:
     from tests.support.controlplane import ControlPlane
 
-Json = dict[str, Any]
 
 pytestmark = pytest.mark.live
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
+from kschedweb.engine.json_types import Json
 from tests.support import previous, seed
 from tests.support.controlplane import ControlPlane
 from tests.support.crowd import Approver, Editor, Log, Walker, Worker, at_work
@@ -22,7 +22,6 @@ from tests.support.site import PASSWORD, Site
 # Before a release: the full tier.
 pytestmark = [pytest.mark.live, pytest.mark.nightly]
 
-Json = dict[str, Any]
 NAME = "upgraded"  # the live scheduler
 WALKED, PODS = "walked", 100  # a cluster that people look at
 CONFLICTS = (409, 412, 429)  # another one was first, or the person asked for more than their share

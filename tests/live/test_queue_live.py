@@ -15,6 +15,7 @@ import pytest
 
 from kschedweb.engine.config import Release
 from kschedweb.engine.controllers.admission import TOLERATION_SECONDS
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.objects.taints import NO_EXECUTE, NOT_READY, UNREACHABLE
 from kschedweb.engine.queue.backoff_queue import WINDOW, BackoffQueue, align_to_window
 from kschedweb.engine.releases import load
@@ -39,7 +40,6 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.live
 
-Json = dict[str, Any]
 PODS, NODES, CLASSES = (
     "/api/v1/namespaces/default/pods",
     "/api/v1/nodes",

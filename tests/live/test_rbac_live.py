@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 from pytest_django import Settings
@@ -14,6 +14,7 @@ from kschedweb.clusters.connecting.credentials import Secret
 from kschedweb.clusters.following.facts import KnownPods
 from kschedweb.clusters.following.reflector import Reflector
 from kschedweb.clusters.kinds import KINDS
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.live import PodRef
 from kschedweb.live.schedulers.election.elector import Elector
 from kschedweb.live.schedulers.election.locks import LEASES, PARTS, make_lock
@@ -33,7 +34,6 @@ from tests.support.processes import wait_until
 if TYPE_CHECKING:
     from tests.support.controlplane import ControlPlane
 
-Json = dict[str, Any]
 PODS = "/api/v1/namespaces/default/pods"
 COLLECTIONS = {
     "Namespace": "/api/v1/namespaces",

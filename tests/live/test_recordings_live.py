@@ -10,7 +10,7 @@ import signal
 import time
 from collections.abc import Callable, Iterator
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 from django.utils import timezone
@@ -18,6 +18,7 @@ from pytest_django import Settings
 
 from kschedweb.accounts.models import User
 from kschedweb.clusters.models import Cluster
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.simulation import PodArrives
 from kschedweb.jobs import services as jobs
@@ -41,7 +42,6 @@ pytestmark = [pytest.mark.live, pytest.mark.django_db(transaction=True)]
 
 PODS = "/api/v1/namespaces/default/pods"
 NOW = {"kind": "DeleteOptions", "apiVersion": "v1", "gracePeriodSeconds": 0}
-Json = dict[str, Any]
 
 
 @pytest.fixture(autouse=True)

@@ -15,6 +15,7 @@ from kschedweb.clusters.connecting.client import Client, ClusterError
 from kschedweb.clusters.connecting.credentials import Secret
 from kschedweb.clusters.following.reflector import Backoff, Changed, Listed, Message, Reflector, Removed
 from kschedweb.clusters.kinds import BY_NAME
+from kschedweb.engine.json_types import Json
 from tests.support.faultproxy import FaultProxy
 from tests.support.faults import Fault, Hang, Refuse, Sever, Truncate
 from tests.support.processes import free_port, running, wait_until
@@ -22,7 +23,6 @@ from tests.support.processes import free_port, running, wait_until
 if TYPE_CHECKING:
     from tests.support.controlplane import ControlPlane
 
-Json = dict[str, Any]
 Follow = Callable[..., tuple["Reflector", "Followed"]]
 PODS = "/api/v1/namespaces/default/pods"
 

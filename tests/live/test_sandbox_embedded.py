@@ -5,16 +5,15 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from functools import partial
-from typing import Any
 
 import pytest
 
+from kschedweb.engine.json_types import Json
 from tests.support.processes import wait_until
 from tests.support.receiver import Receiver, listening, signature
 from tests.support.sandbox import pod
 from tests.support.site import PASSWORD, MadeRun, Site, made_run
 
-Json = dict[str, Any]
 PODS = 6
 
 

@@ -13,6 +13,7 @@ from urllib.parse import parse_qsl, urlsplit
 import pytest
 import urllib3
 
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.sandbox.api_objects import ApiObjects
 from kschedweb.engine.sandbox.apiserver import ApiServer
 from kschedweb.engine.sandbox.requests import ApiResponse, Request, Watch
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.live
 
-Json = dict[str, Any]
 SEEDS = [int(seed) for seed in os.environ.get("SCRIPT_SEEDS", "1,2,3" if NIGHTLY else "1").split(",")]
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 from pytest_django import Settings
@@ -22,8 +22,6 @@ from tests.support.processes import wait_until
 
 if TYPE_CHECKING:
     from tests.support.controlplane import ControlPlane
-
-Json = dict[str, Any]
 
 
 @pytest.fixture(autouse=True)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from random import Random
 from typing import Any
 
-Json = dict[str, Any]
+from kschedweb.engine.json_types import Json
 
 ZONE, HOST = "topology.kubernetes.io/zone", "kubernetes.io/hostname"
 ZONES, APPS, TEAMS = ["a", "b", "c"], ["web", "db", "cache"], ["red", "blue"]

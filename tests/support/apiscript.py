@@ -12,7 +12,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-Json = dict[str, Any]
+from kschedweb.engine.json_types import Json
+
 # method, path with query, body, content type -> status, body
 Call = Callable[[str, str, Any, str], tuple[int, Json]]
 # path, resource version -> the events after it

@@ -17,8 +17,9 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+from kschedweb.engine.json_types import Json
+
 ROOT = Path(__file__).resolve().parent.parent.parent
-Json = dict[str, Any]
 
 
 class Backstage:

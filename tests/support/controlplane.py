@@ -16,12 +16,11 @@ import pytest
 import urllib3
 
 from kschedweb.engine.config import Release
+from kschedweb.engine.json_types import Json
 from tests.support.certificates import rsa_key
 from tests.support.kubescheduler import release_of
 from tests.support.needs import missing
 from tests.support.processes import Server, free_port, wait_until
-
-Json = dict[str, Any]
 
 # user -> token; admin may do everything, the others what a test grants them.
 TOKENS = {name: f"{name}-token-for-tests" for name in ("admin", "reader", "limited", "stranger")}

@@ -16,6 +16,7 @@ import django
 import yaml
 
 from kschedweb.engine.documents.writing import Dumper
+from kschedweb.engine.json_types import Json
 from tests.originals.charts import CHART, Helm
 from tests.support.site import ROOT
 
@@ -24,7 +25,6 @@ django.setup()
 
 from kschedweb.live.schedulers.rbac import EXTENDER, SCHEDULING, SHADOW, Needs, Right, policy_rules, rights_for  # noqa: E402
 
-Json = dict[str, Any]
 KUSTOMIZE = ROOT / "deploy" / "kustomize"
 HEAD = "# Written by `make deploy` from {}; change it there.\n"
 # Component -> the values that bring it, and the templates that it consists of.

@@ -15,9 +15,9 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
 
-Json = dict[str, Any]
+from kschedweb.engine.json_types import Json
+
 Amounts = dict[str, Fraction]
 
 # Everything that decides where a pod may be, with what was sent and answered; nothing else, so that it stays small.

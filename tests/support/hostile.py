@@ -8,7 +8,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-Json = dict[str, Any]
+from kschedweb.engine.json_types import Json
 
 ZONE, HOST = "topology.kubernetes.io/zone", "kubernetes.io/hostname"
 REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"

@@ -15,6 +15,7 @@ from typing import Any
 
 import yaml
 
+from kschedweb.engine.json_types import Json
 from tests.support import previous, seed
 from tests.support.backstage import Backstage
 from tests.support.controlplane import ControlPlane
@@ -24,7 +25,6 @@ from tests.support.history import AUDIT_POLICY, History, Request, violations
 from tests.support.processes import Server, free_port, wait_until
 from tests.support.site import PASSWORD, ROOT, Site, clean_environment
 
-Json = dict[str, Any]
 NAMESPACE = "default"
 PODS = f"/api/v1/namespaces/{NAMESPACE}/pods"
 EVENTS = f"/apis/events.k8s.io/v1/namespaces/{NAMESPACE}/events"

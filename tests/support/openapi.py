@@ -6,7 +6,8 @@ import json
 from pathlib import Path
 from typing import Any
 
-Json = dict[str, Any]
+from kschedweb.engine.json_types import Json
+
 PREFIX = "#/definitions/"
 EITHER = [{"type": "string"}, {"type": "number"}]
 QUANTITY = "io.k8s.apimachinery.pkg.api.resource.Quantity"

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import itertools
-from typing import Any
 
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.studies.traces import openb
 from kschedweb.engine.studies.traces.table import Doubts
 from kschedweb.engine.studies.traces.text import read_lines
 from tests.data import DATA
 
-Json = dict[str, Any]
 GPU = openb.GPU
 
 

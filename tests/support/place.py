@@ -12,13 +12,13 @@ from pytest_django import Settings
 from kschedweb.clusters.connecting.client import Client
 from kschedweb.clusters.connecting.credentials import Secret
 from kschedweb.clusters.following.facts import KnownPods
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.live import PodRef
 from kschedweb.live.schedulers.writing.writer import Writer
 
 if TYPE_CHECKING:
     from tests.support.controlplane import ControlPlane
 
-Json = dict[str, Any]
 PODS = "/api/v1/namespaces/default/pods"
 EVENTS = "/apis/events.k8s.io/v1/namespaces/default/events"
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from kschedweb.engine.json_types import Json
 from tests.support import seed_approvals, seed_groups, seed_live, seed_recordings, seed_runs, seed_sweeps
 from tests.support.addresses import Places
 from tests.support.seed_classic import classic
@@ -15,7 +16,6 @@ from tests.support.seed_karpenter import karpenter
 if TYPE_CHECKING:
     from kschedweb.accounts.models import User
 
-Json = dict[str, Any]
 POLICY = "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\nparallelism: {}\n"
 
 

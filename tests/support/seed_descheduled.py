@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from kschedweb.engine.json_types import Json
+
 if TYPE_CHECKING:
     from kschedweb.accounts.models import User
 
-Json = dict[str, Any]
 PACK = """\
 apiVersion: descheduler/v1alpha2
 kind: DeschedulerPolicy

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from kschedweb.engine.json_types import Json
 
 if TYPE_CHECKING:
     from kschedweb.accounts.models import User
 
-Json = dict[str, Any]
 NAME = "grouped"
 ZONE = "topology.kubernetes.io/zone"
 

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
+from kschedweb.engine.json_types import Json
 from tests.support import seed
 
-Json = dict[str, Any]
 ZONES, POOLS, WORKLOADS, NAMESPACES = 3, 12, 800, 40
 SIZES = (("16", "64Gi"), ("32", "128Gi"), ("64", "256Gi"))
 WAITS = 100  # of so many pods one is pending; of three of those, one asks for more than any node has

@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
+from kschedweb.engine.json_types import Json
+
 if TYPE_CHECKING:
     from kschedweb.accounts.models import User
     from kschedweb.engine.studies.play.outcome import RunOutcome
     from kschedweb.playground.runs.models import Comparison, Run
     from kschedweb.playground.scenarios.models import ScenarioRevision
 
-Json = dict[str, Any]
 SMALL = {"cpu": "250m", "memory": "512Mi", "life": "2m"}
 PACKED = """\
 apiVersion: kubescheduler.config.k8s.io/v1

@@ -9,11 +9,10 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any
 
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.objects.quantity import parse_quantity
 
-Json = dict[str, Any]
 UNITS = {"cpu": 10**6, "memory": 10**9}
 
 

@@ -15,6 +15,7 @@ from typing import Any
 
 from kschedweb.engine import Pod
 from kschedweb.engine.controllers.admission import admit_pod
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.simulation import (
     NodeChanges,
     NodeDrains,
@@ -30,7 +31,6 @@ from tests.data import DATA
 DAY, HOUR = 86400.0, 3600.0
 CPU, MEMORY = 32, 128  # of a node, cores and GiB
 ZONE = "topology.kubernetes.io/zone"
-Json = dict[str, Any]
 
 
 @dataclass(frozen=True)

@@ -7,13 +7,12 @@ import os
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
 
+from kschedweb.engine.json_types import Json
 from tests.conftest import ROOT
 
-Json = dict[str, Any]
 ENGINE = ["-m", "kschedweb.engine", "explain"]
 PACKAGES = ROOT / "tests" / "support"
 

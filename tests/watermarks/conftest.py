@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
@@ -11,10 +10,10 @@ from pytest_django import Settings as DjangoSettings
 
 from kschedweb.clusters import services as clusters
 from kschedweb.clusters.models import Cluster, ClusterSource
+from kschedweb.engine.json_types import Json
 from tests.clusters.conftest import OddServer, Request, odd_server
 
 __all__ = ["odd_server"]
-Json = dict[str, Any]
 KEY = "a-key-for-tests-of-at-least-32-characters"
 
 

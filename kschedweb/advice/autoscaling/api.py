@@ -17,6 +17,7 @@ from kschedweb.advice.autoscaling.groups_serializers import GroupsRequestSeriali
 from kschedweb.advice.autoscaling.models import Question
 from kschedweb.advice.autoscaling.requests import KarpenterRequest, NodeGroupsRequest
 from kschedweb.decisions.selectors import snapshot_asked
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.patience import DeadlineExceeded
 from kschedweb.playground.runs.selectors import comparison_get
 from kschedweb.playground.runs.serializers import ComparisonDetailSerializer
@@ -30,8 +31,6 @@ if TYPE_CHECKING:
 
     from kschedweb.accounts.typing import ApiRequest
     from kschedweb.policies.models import Revision
-
-Json = dict[str, Any]
 
 
 class AutoscalingRequestSerializer(serializers.Serializer[Any]):

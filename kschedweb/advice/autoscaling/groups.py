@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from django.utils.translation import gettext
 
@@ -10,6 +10,7 @@ from kschedweb.clusters.selectors import snapshot_objects
 from kschedweb.decisions.snapshots import engine_snapshot, has_read
 from kschedweb.engine.documents.leaves import DocumentProblem
 from kschedweb.engine.documents.marked_documents import MarkedDocumentError, as_yaml, parse_document, place_problem
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.simulation.autoscaling import advice
 from kschedweb.engine.studies.document.autoscalers import CLUSTER_AUTOSCALER, MOST_GROUPS
 from kschedweb.policies.revisions.services import InvalidRevision
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
     from kschedweb.engine.simulation.autoscaling.cluster_look import NodeGroups
     from kschedweb.policies.models import Revision
 
-Json = dict[str, Any]
 READY = """\
 # One node group for each instance type and zone of the nodes, at most twice as many nodes as there are.
 # Prices are missing: put yours in, as price, for the expander price.

@@ -7,9 +7,9 @@ from typing import Any
 from rest_framework import serializers
 
 from kschedweb.advice.autoscaling import groups, words
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.simulation.autoscaling.cluster_look import EXPANDERS
 
-Json = dict[str, Any]
 TEXTS = serializers.ListField(child=serializers.CharField())
 
 

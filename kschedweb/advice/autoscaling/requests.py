@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from kschedweb.advice.autoscaling import groups, words
 from kschedweb.clusters.selectors import snapshot_objects
 from kschedweb.engine.autoscaling import advice as karpenter
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.simulation.autoscaling import advice as cluster_autoscaler
 from kschedweb.jobs.inquiries import Step, connection_released
 from kschedweb.policies.karpenter import selectors as karpenters
@@ -17,8 +18,6 @@ if TYPE_CHECKING:
     from kschedweb.advice.autoscaling.models import Question
     from kschedweb.clusters.models import Snapshot
     from kschedweb.policies.models import Revision
-
-Json = dict[str, Any]
 
 
 @dataclass(frozen=True)

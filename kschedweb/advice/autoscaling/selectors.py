@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from kschedweb.advice.autoscaling.models import Question
+from kschedweb.engine.json_types import Json
 from kschedweb.jobs import inquiries
 
 if TYPE_CHECKING:
     from uuid import UUID
-
-Json = dict[str, Any]
 
 
 def question_get(question_id: UUID | str) -> Question:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from threading import Lock
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from django.db import transaction
 
 from kschedweb.accounts import audit
 from kschedweb.advice.autoscaling.models import Question
 from kschedweb.advice.autoscaling.requests import KarpenterRequest, NodeGroupsRequest, request_of_question
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.objects.json_access import ObjectError
 from kschedweb.engine.patience import DeadlineExceeded
 from kschedweb.jobs.inquiries import (
@@ -29,7 +30,6 @@ from kschedweb.web.lru import LRU
 if TYPE_CHECKING:
     from kschedweb.accounts.models import User
 
-Json = dict[str, Any]
 # Only one request of a process computes at a time; the others go to a job.
 _turn = Lock()
 _answers: LRU[Json] = LRU(32)

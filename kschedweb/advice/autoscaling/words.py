@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from django.utils.translation import gettext
 
+from kschedweb.engine.json_types import Json
 from kschedweb.web.translating import gettext_lazy as _
 from kschedweb.web.units import format_count
 
@@ -14,7 +15,6 @@ if TYPE_CHECKING:
 
     from kschedweb.policies.models import Revision
 
-Json = dict[str, Any]
 GROUPS_LABEL = "node groups of cluster-autoscaler"
 READY_LABEL = "ready NodePool and instance types"
 GOES, COULD_GO, STAYS = "goes", "could go", "stays"

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from kschedweb.advice.moves import words
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.objects.evictions import kubectl_line
 from kschedweb.engine.studies.moves.dry_run import LANDS, NOT_REPLACED, RETURNS, UNFIT
 
@@ -15,7 +16,6 @@ if TYPE_CHECKING:
     from kschedweb.engine.studies.moves.balance import ClusterBalance
     from kschedweb.engine.studies.moves.repeated_cycles import Rounds
 
-Json = dict[str, Any]
 FATES = (LANDS, RETURNS, UNFIT, NOT_REPLACED)
 HEAD = ("pod", "workload", "node", "plugin", "profile", "fate", "target", "message")
 FORMATS = ("json", "csv", "kubectl")

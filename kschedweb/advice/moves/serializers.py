@@ -10,12 +10,12 @@ from rest_framework import serializers
 from kschedweb.advice.moves import answers, selectors
 from kschedweb.advice.moves.models import Question
 from kschedweb.advice.moves.requests import LONGEST_EVERY, MOST_ROUNDS
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.studies.measure.spec import Population
 from kschedweb.engine.studies.moves.repeated_cycles import ROUND_INTERVAL, ROUNDS
 from kschedweb.playground.capacity.base_serializers import CapacityTargetSerializer
 
 NAMES = serializers.ListField
-Json = dict[str, Any]
 
 
 class DeschedulingRequestSerializer(CapacityTargetSerializer):

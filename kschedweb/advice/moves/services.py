@@ -15,6 +15,7 @@ from kschedweb.advice.moves.requests import DryRunRequest
 from kschedweb.clusters.prices.selectors import sheet_get, table_of
 from kschedweb.clusters.selectors import snapshot_objects
 from kschedweb.decisions import figures_in_force
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.objects.labels import SelectorError
 from kschedweb.engine.patience import DeadlineExceeded
 from kschedweb.engine.rebalancing.loading import PolicyRefused
@@ -42,7 +43,6 @@ if TYPE_CHECKING:
     from kschedweb.clusters.models import Snapshot
     from kschedweb.policies.models import Revision
 
-Json = dict[str, Any]
 # Only one request of a process computes at a time; the others go to a job.
 _turn = Lock()
 _answers: LRU[Json] = LRU(16)

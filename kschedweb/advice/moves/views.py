@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from urllib.parse import urlencode
 
 from django.contrib import messages
@@ -18,6 +18,7 @@ from kschedweb.accounts.roles import Action, may_change, role_allows
 from kschedweb.advice.moves import answers, scenario_trials, selectors, services, words
 from kschedweb.advice.moves.forms import MovesForm
 from kschedweb.advice.moves.requests import DryRunRequest
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.patience import DeadlineExceeded
 from kschedweb.jobs.models import ENDED
 from kschedweb.policies.scope import scope_of
@@ -37,7 +38,6 @@ if TYPE_CHECKING:
 
 PAGE = "advice/moves/moves.html"
 PAGE_SIZE = 50
-Json = dict[str, Any]
 
 
 @require_http_methods(["GET", "HEAD", "POST"])

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from django.utils import translation
 from django.utils.translation import gettext
 
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.studies.measure.registry import NODE_HOURS_DAY, NODES_USED, get_spec
 from kschedweb.web import messages
 from kschedweb.web.counting import format_count
 
-Json = dict[str, Any]
 # Hours.
 DAY = 24.0
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from dataclasses import asdict
 from time import monotonic
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from kschedweb.advice.plans import objectives, words
 from kschedweb.engine.framework.status import CycleError
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.planning.plan import plan_moves
 from kschedweb.engine.planning.results import MovePlan, PlanError, list_evictions, render_kubectl
 from kschedweb.engine.planning.scenario import create_deadline
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
     from kschedweb.engine.state.snapshot import Snapshot
     from kschedweb.jobs.inquiries import Step
 
-Json = dict[str, Any]
 HEAD = ("wave", "pod", "from", "to", "reason", "gain", "budget")
 LOOKING = "Looking for moves"
 

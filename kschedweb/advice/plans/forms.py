@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from django import forms
 
+from kschedweb.engine.json_types import Json
 from kschedweb.web.pages import add_errors
 from kschedweb.web.translating import gettext_lazy as _
 
 if TYPE_CHECKING:
     from kschedweb.web.errors import ApplicationError
 
-Json = dict[str, Any]
 SKEW, NODES, MONEY, FRAGMENTS = "skew", "nodes", "money", "fragmentation"
 # Fields of each objective, by the keys of its document.
 KEYS = {

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from django.utils.translation import gettext
 
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.planning.scenario import DOCUMENT, PlanRequest
 from kschedweb.web.counting import format_count
 from kschedweb.web.errors import ApplicationError
@@ -15,7 +16,6 @@ if TYPE_CHECKING:
     from kschedweb.engine.pricing.price_table import PriceTable
     from kschedweb.web.errors import FieldProblem
 
-Json = dict[str, Any]
 PATH = "objective"
 NO_PRICES = "The cluster has no price table: set prices, or ask for nodes. Nodes are counted in node-hours then."
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from django.db import transaction
 
 from kschedweb.accounts import audit
 from kschedweb.advice.plans.models import Trial
 from kschedweb.advice.plans.selectors import answer_of
+from kschedweb.engine.json_types import Json
 from kschedweb.playground.runs.services import run_start
 from kschedweb.playground.scenarios.from_snapshot import scenario_on
 from kschedweb.playground.scenarios.selectors import revision_get
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
     from kschedweb.playground.runs.models import Run
     from kschedweb.playground.scenarios.models import Scenario
 
-Json = dict[str, Any]
 # Seconds: until the first wave, and from the end of one wave to the next.
 FIRST_WAVE_AT, WAVE_PAUSE = 10.0, 120.0
 # Seconds from one eviction to the next, so that the replacement of one pod has its node before the next leaves.

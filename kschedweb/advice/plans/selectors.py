@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from django.db.models import F
 
 from kschedweb.advice.plans.models import Question, Trial
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.studies.play.successors import last_node, latest_rows
 from kschedweb.jobs import inquiries
 from kschedweb.playground.runs.selectors import load_outcome, run_list
@@ -20,8 +21,6 @@ if TYPE_CHECKING:
     from kschedweb.clusters.models import Snapshot
     from kschedweb.playground.runs.models import Run
     from kschedweb.playground.scenarios.models import Scenario
-
-Json = dict[str, Any]
 
 
 def question_get(question_id: UUID | str) -> Question:

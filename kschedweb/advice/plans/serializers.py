@@ -10,10 +10,10 @@ from rest_framework import serializers
 from kschedweb.advice.moves.serializers import StandingSerializer
 from kschedweb.advice.plans import selectors
 from kschedweb.advice.plans.models import Question
+from kschedweb.engine.json_types import Json
 from kschedweb.playground.capacity.base_serializers import CapacityTargetSerializer
 
 NAMES = serializers.ListField
-Json = dict[str, Any]
 
 
 @extend_schema_field({"type": "object", "additionalProperties": True})

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from threading import Lock
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from django.db import transaction
 
@@ -15,6 +15,7 @@ from kschedweb.advice.plans.models import Question
 from kschedweb.clusters.prices.selectors import table_of
 from kschedweb.clusters.selectors import snapshot_objects
 from kschedweb.decisions import figures_in_force
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.patience import DeadlineExceeded
 from kschedweb.jobs.inquiries import (
     AT_ONCE_SECONDS,
@@ -37,7 +38,6 @@ if TYPE_CHECKING:
     from kschedweb.clusters.models import Snapshot
     from kschedweb.policies.models import Revision
 
-Json = dict[str, Any]
 # Seconds for which a job looks for moves; then the best plan so far is the answer.
 SECONDS = 45.0
 KIND = "plans.answer"

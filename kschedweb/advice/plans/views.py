@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from urllib.parse import urlencode
 
 from django.core.paginator import Paginator
@@ -16,6 +16,7 @@ from kschedweb.accounts.permissions import requires
 from kschedweb.accounts.roles import Action, may_change
 from kschedweb.advice.plans import answers, objectives, scenario_trials, selectors, services, words
 from kschedweb.advice.plans.forms import PlanForm, initial_of
+from kschedweb.engine.json_types import Json
 from kschedweb.jobs.models import ENDED
 from kschedweb.policies.scope import scope_of
 from kschedweb.policies.selectors import profiles_only
@@ -35,7 +36,6 @@ if TYPE_CHECKING:
 PAGE = "advice/plans/plans.html"
 # Moves.
 PAGE_SIZE = 100
-Json = dict[str, Any]
 
 
 @require_http_methods(["GET", "HEAD", "POST"])

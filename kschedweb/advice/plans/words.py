@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from django.utils import translation
 from django.utils.translation import gettext, ngettext
 
 from kschedweb.advice.moves.words import DAY, MeasureGain
 from kschedweb.advice.moves.words import list_gains as gains_of
+from kschedweb.engine.json_types import Json
 from kschedweb.web import messages
 from kschedweb.web.counting import format_count
-
-Json = dict[str, Any]
 
 
 def render_sentence(answer: Json) -> str:

@@ -5,14 +5,14 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator
 from itertools import groupby
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from kschedweb.engine.documents.marked_documents import as_yaml
+from kschedweb.engine.json_types import Json
 
 if TYPE_CHECKING:
     from kschedweb.advice.rightsizing.sizing import ContainerSize, SizeAmount
 
-Json = dict[str, Any]
 KUBECTL, PATCHES, AUTOSCALERS = "kubectl", "patches", "vpa"
 FORMS = (KUBECTL, PATCHES, AUTOSCALERS)
 MODES = ("Off", "Initial")

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from kschedweb.advice.rightsizing.exports import by_workload, format_quantity
 from kschedweb.clusters.prices.selectors import prices_part, table_of
 from kschedweb.clusters.selectors import node_rows
 from kschedweb.engine.documents.marked_documents import as_yaml
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.pricing.costs import Rates as Prices
 from kschedweb.engine.studies.document.autoscalers import MOST_GROUPS
 from kschedweb.engine.studies.document.limits import MOST_CHANGES
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
     from kschedweb.clusters.models import Snapshot
     from kschedweb.playground.scenarios.models import ScenarioRevision
 
-Json = dict[str, Any]
 INSTANCE_TYPE = "node.kubernetes.io/instance-type"
 LASTS = "1h"
 DESCRIPTION = (

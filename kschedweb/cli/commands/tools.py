@@ -10,8 +10,8 @@ from typing import Any
 from kschedweb.cli.commands import explain
 from kschedweb.cli.exits import CommandError, Exit
 from kschedweb.cli.session import MOST_CLUSTERS, PATIENCE, CliSession, parse_policy_reference, wait_for_result
+from kschedweb.engine.json_types import Json
 
-Json = dict[str, Any]
 # Rows of a list.
 ROWS = 100
 # Feasible nodes of a decision: the best ones.

@@ -13,8 +13,8 @@ from typing import Any
 
 from kschedweb.clusters.flight.patches import apply_patch, make_patch
 from kschedweb.clusters.reader import object_key
+from kschedweb.engine.json_types import Json
 
-Json = dict[str, Any]
 Line = list[Any]
 KnownTexts = dict[tuple[str, str], bytes]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple, Protocol
 
-Json = dict[str, Any]
+from kschedweb.engine.json_types import Json
 
 
 class NamedObject(Protocol):

@@ -21,11 +21,11 @@ from kschedweb.clusters.connecting.client import Client, ClusterError, Stopped
 from kschedweb.clusters.connecting.errors import ResourceExpired
 from kschedweb.clusters.kinds import ObjectKind, reduce_object
 from kschedweb.clusters.reader import object_key
+from kschedweb.engine.json_types import Json
 from kschedweb.web.errors import ApplicationError
 
 log = structlog.get_logger(__name__)
 
-Json = dict[str, Any]
 
 # Seconds, with jitter up to twice as long: client-go's backoff of a reflector.
 FIRST_REST, FACTOR, LONGEST_REST, QUIET = 0.8, 2.0, 30.0, 120.0

@@ -15,13 +15,13 @@ from kschedweb.clusters.connecting.openers import get_opener
 from kschedweb.clusters.following.clock import SteadyClock
 from kschedweb.clusters.following.reflector import Changed, Listed, Reflector, Removed
 from kschedweb.clusters.kinds import KINDS, kinds_watched
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.live import LiveLoop
 
 if TYPE_CHECKING:
     from kschedweb.clusters.following.reflector import Message
     from kschedweb.clusters.models import Cluster
     from kschedweb.engine.config import Configuration
-    from kschedweb.engine.objects.json_access import Json
     from kschedweb.engine.objects.pod import Pod
     from kschedweb.engine.state.snapshot import Snapshot
     from kschedweb.engine.state.watermarks.table import Watermarks

@@ -18,6 +18,7 @@ from kschedweb.clusters.kinds import BY_NAME, reduce_object
 from kschedweb.clusters.rows import MOST_PROBLEMS, Problem, object_problem, snapshot_problem
 from kschedweb.clusters.versions import stated_version
 from kschedweb.engine.controllers.admission import CLASS_KINDS, AdmissionError, apply_classes
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.objects.api_conversion import upgrade_object
 from kschedweb.engine.objects.json_access import ObjectError
 from kschedweb.engine.objects.lists import (
@@ -33,8 +34,6 @@ from kschedweb.engine.objects.lists import (
 from kschedweb.engine.refusals import ApiRefusal, find_refusals
 from kschedweb.engine.state.cluster_objects import ClusterObjects
 from kschedweb.web.errors import ApplicationError
-
-Json = dict[str, Any]
 
 # Levels of nesting; no Kubernetes object comes near it.
 DEPTH = 64

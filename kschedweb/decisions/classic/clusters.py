@@ -5,10 +5,9 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.objects.node import BETA_ZONE
 from kschedweb.engine.releases.classic.catalogue import CINDER, NO_EXECUTE
-
-Json = dict[str, Any]
 
 HOST = "kubernetes.io/hostname"
 TAINT = {"key": "dedicated", "value": "gpu"}

@@ -5,18 +5,16 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
 
 from kschedweb.decisions.case import ClassicCase
 from kschedweb.decisions.classic.clusters import CLUSTERS
 from kschedweb.decisions.classic.decision import ClassicDecision
 from kschedweb.engine import Pod
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.releases.classic import ClassicScheduler, ClassicSnapshot, Edition, Registry, load_policy
 from kschedweb.engine.releases.classic.catalogue import DEFAULT_PRIORITIES, GATES
 from kschedweb.engine.releases.classic.descriptions import DESCRIPTIONS, PREDICATE, RuleDescription
 from kschedweb.engine.releases.classic.objects import as_of_then
-
-Json = dict[str, Any]
 
 
 @dataclass(frozen=True)

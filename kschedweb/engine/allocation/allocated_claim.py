@@ -7,7 +7,8 @@ from typing import Any
 
 from kschedweb.engine.allocation.features import Features
 from kschedweb.engine.allocation.taken_devices import ChosenDevice
-from kschedweb.engine.objects.json_access import Json, get_mapping, get_objects, get_strings
+from kschedweb.engine.json_types import Json
+from kschedweb.engine.objects.json_access import get_mapping, get_objects, get_strings
 from kschedweb.engine.objects.quantity import NANO
 from kschedweb.engine.objects.resourceclaim import Allocation, ResourceClaim
 from kschedweb.engine.values import dataclass

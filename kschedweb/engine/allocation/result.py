@@ -8,7 +8,8 @@ from collections.abc import Sequence
 from kschedweb.engine.allocation.allocated_claim import AllocatedClaim
 from kschedweb.engine.allocation.request_data import AllocationError
 from kschedweb.engine.allocation.taken_devices import ChosenDevice
-from kschedweb.engine.objects.json_access import Json, get_objects, get_string, get_strings
+from kschedweb.engine.json_types import Json
+from kschedweb.engine.objects.json_access import get_objects, get_string, get_strings
 from kschedweb.engine.objects.nodeselector import FIELD_NAME, parse_terms
 from kschedweb.engine.objects.resourceclaim import AllocatedDevice, Allocation, ResourceClaim
 

@@ -16,7 +16,8 @@ from kschedweb.engine.autoscaling.offers.labels import CAPACITY_TYPE, INSTANCE_T
 from kschedweb.engine.autoscaling.provisioning.offer_explanations import explain_offers, explain_pools
 from kschedweb.engine.autoscaling.provisioning.output import provision_nodes
 from kschedweb.engine.autoscaling.provisioning.scheduling_context import SchedulingContext
-from kschedweb.engine.objects.json_access import Json, ObjectError, describe_object
+from kschedweb.engine.json_types import Json
+from kschedweb.engine.objects.json_access import ObjectError, describe_object
 from kschedweb.engine.objects.node import ZONE
 from kschedweb.engine.values import dataclass
 

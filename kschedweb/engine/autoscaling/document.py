@@ -34,7 +34,7 @@ from kschedweb.engine.autoscaling.provisioning.scheduling_context import Schedul
 from kschedweb.engine.documents.json_schema import DIALECT, Schemas
 from kschedweb.engine.documents.leaves import DocumentProblem, EnumChoice, Faulty, Flag, Object
 from kschedweb.engine.documents.types import REQUIRED, Either, ListType, Struct, StructField
-from kschedweb.engine.objects.json_access import Json
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.values import dataclass
 
 VERSION, KIND = "kschedweb/v1", "Karpenter"

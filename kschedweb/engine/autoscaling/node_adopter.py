@@ -22,8 +22,8 @@ from kschedweb.engine.autoscaling.offers.labels import (
     ON_DEMAND,
     REGISTERED,
 )
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.objects.json_access import (
-    Json,
     ObjectError,
     get_mapping,
     get_objects,

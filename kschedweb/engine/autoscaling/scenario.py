@@ -16,7 +16,8 @@ from kschedweb.engine.autoscaling.disruption.output import disrupt_cluster
 from kschedweb.engine.autoscaling.provisioning.offer_explanations import explain_offers, explain_pools
 from kschedweb.engine.autoscaling.provisioning.output import provision_nodes
 from kschedweb.engine.autoscaling.provisioning.scheduling_context import SchedulingContext
-from kschedweb.engine.objects.json_access import Json, ObjectError, get_boolean, get_string, get_time
+from kschedweb.engine.json_types import Json
+from kschedweb.engine.objects.json_access import ObjectError, get_boolean, get_string, get_time
 
 # Runs of a scenario, and the most alternatives reported.
 RUNS, MOST_ALTERNATIVES = 8, 6

@@ -9,7 +9,7 @@ from kschedweb.engine.cel.errors import EvaluationError
 from kschedweb.engine.cel.quantities import Quantity
 from kschedweb.engine.cel.values import DeviceMapping
 from kschedweb.engine.cel.versions import Version, parse_version
-from kschedweb.engine.objects.json_access import Json
+from kschedweb.engine.json_types import Json
 
 
 class Unreadable:

@@ -9,7 +9,7 @@ import sys
 from kschedweb.engine.commands.lines import InputError, write_answer
 from kschedweb.engine.commands.release import configure_release, read_release
 from kschedweb.engine.config.specs import PluginError
-from kschedweb.engine.objects.json_access import Json
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.releases.classic import PolicyError, load_policy
 from kschedweb.engine.releases.classic.conversion import convert_policy
 from kschedweb.engine.releases.older import load_old

@@ -6,12 +6,9 @@ import json
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
 
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.scenario.reading import ScenarioError, read_text
-
-if TYPE_CHECKING:
-    from kschedweb.engine.objects.json_access import Json
 
 
 class InputError(ValueError):

@@ -7,7 +7,8 @@ import argparse
 import numpy as np
 
 from kschedweb.engine.commands.lines import answer_each
-from kschedweb.engine.objects.json_access import Json, ObjectError
+from kschedweb.engine.json_types import Json
+from kschedweb.engine.objects.json_access import ObjectError
 from kschedweb.engine.rightsizing.scenario import recommend_scenario
 from kschedweb.engine.scenario.reading import ScenarioError, read_name
 

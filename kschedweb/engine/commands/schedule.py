@@ -7,7 +7,7 @@ import time
 
 from kschedweb.engine.commands.scheduling import AnyScenario, answer_scenarios, configure_scheduling
 from kschedweb.engine.extenders.extender import Post
-from kschedweb.engine.objects.json_access import Json
+from kschedweb.engine.json_types import Json
 
 
 def configure(parser: argparse.ArgumentParser) -> None:

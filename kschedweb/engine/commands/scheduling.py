@@ -12,7 +12,7 @@ from kschedweb.engine.commands.lines import InputError, naming_line, read_scenar
 from kschedweb.engine.commands.release import configure_release
 from kschedweb.engine.config.specs import PluginError
 from kschedweb.engine.extenders.extender import Post
-from kschedweb.engine.objects.json_access import Json
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.releases import ReleaseError, files, read_gates
 from kschedweb.engine.scenario.scenario import Scenario
 

@@ -7,7 +7,7 @@ from kschedweb.engine.config.schema import PLUGIN, PLUGIN_CONFIG, PLUGIN_SET, PO
 from kschedweb.engine.config.specs import PluginSpec
 from kschedweb.engine.documents.json_schema import DIALECT, Schemas
 from kschedweb.engine.documents.types import REQUIRED, Struct, StructField, Type
-from kschedweb.engine.objects.json_access import Json
+from kschedweb.engine.json_types import Json
 
 
 def json_schema(release: Release) -> Json:

@@ -12,7 +12,7 @@ from typing import Any, ClassVar, TypeAlias
 
 from kschedweb.engine.documents.leaves import DocumentProblem, Flag, Number, Problems, Text, describe_kind
 from kschedweb.engine.documents.types import ListType, MapType, Struct, StructField, Type
-from kschedweb.engine.objects.json_access import Json
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.validation.golang import base64_fault, duration_text, number_json, parse_duration
 from kschedweb.engine.values import dataclass
 

@@ -11,9 +11,9 @@ import json
 from collections.abc import Callable, Collection
 from typing import Any, Protocol
 
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.objects.affinity import REQUIRED
 from kschedweb.engine.objects.json_access import (
-    Json,
     ObjectError,
     describe_object,
     get_boolean,

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Hashable
 from contextlib import suppress
 
-from kschedweb.engine.objects.json_access import Json, get_integer, get_mapping, get_objects, get_string
+from kschedweb.engine.json_types import Json
+from kschedweb.engine.objects.json_access import get_integer, get_mapping, get_objects, get_string
 from kschedweb.engine.objects.labels import NOTHING, Selector, SelectorError, label_selector
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.state.cluster_objects import BUDGET, ClusterObjects

@@ -13,9 +13,9 @@ from dataclasses import field, replace
 from typing import Protocol
 
 from kschedweb.engine.controllers.naming import draw_letters
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.objects.csi_migration import DRIVERS, UNCOUNTED_PLUGINS
 from kschedweb.engine.objects.json_access import (
-    Json,
     get_mapping,
     get_objects,
     get_objects_and_paths,

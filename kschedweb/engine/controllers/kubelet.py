@@ -16,7 +16,8 @@ from kschedweb.engine.controllers.kubelet_preemption import (
     is_critical,
     is_static,
 )
-from kschedweb.engine.objects.json_access import Json, get_mapping, get_string
+from kschedweb.engine.json_types import Json
+from kschedweb.engine.objects.json_access import get_mapping, get_string
 from kschedweb.engine.objects.node import Node
 from kschedweb.engine.objects.pod import Pod, ports_conflict
 from kschedweb.engine.objects.resources import CPU, EPHEMERAL, MEMORY, is_extended, is_scalar

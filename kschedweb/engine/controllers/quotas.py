@@ -13,9 +13,9 @@ from dataclasses import field
 from kschedweb.engine.cel.errors import EvaluationError, ExpressionError
 from kschedweb.engine.cel.quantities import Quantity, to_quantity
 from kschedweb.engine.controllers.admission import AdmissionError
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.objects.affinity import PREFERRED, REQUIRED
 from kschedweb.engine.objects.json_access import (
-    Json,
     ObjectError,
     get_integer,
     get_mapping,

@@ -20,7 +20,8 @@ from kschedweb.engine.framework.interface import Cycle
 from kschedweb.engine.framework.runtime import Framework, PreFilterOutcome
 from kschedweb.engine.framework.scoring import MAX_NODE_SCORE
 from kschedweb.engine.framework.status import SUCCESS, Code, CycleError, Status
-from kschedweb.engine.objects.json_access import Json, ObjectError, get_mapping
+from kschedweb.engine.json_types import Json
+from kschedweb.engine.objects.json_access import ObjectError, get_mapping
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.state.snapshot import Snapshot
 from kschedweb.engine.values import dataclass

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from kschedweb.engine.cycle.placement import Placement
 from kschedweb.engine.framework.groups import Assignment, Domain, DomainScore, GroupRoom
 from kschedweb.engine.framework.status import SUCCESS, Status
-from kschedweb.engine.objects.json_access import Json
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.objects.podgroup import SCHEDULED, PodGroup
 from kschedweb.engine.values import dataclass

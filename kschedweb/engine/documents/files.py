@@ -8,8 +8,9 @@ import zlib
 from collections.abc import Iterable
 from typing import Any, NoReturn
 
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.objects.api_conversion import upgrade_object
-from kschedweb.engine.objects.json_access import Json, ObjectError, describe_object
+from kschedweb.engine.objects.json_access import ObjectError, describe_object
 from kschedweb.engine.objects.lists import drop_logs, expand_lists
 
 # The magic number at the start of a gzip file.

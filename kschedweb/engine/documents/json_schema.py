@@ -6,7 +6,7 @@ It serves completion, help and forms: it describes each field, and leaves rules 
 from __future__ import annotations
 
 from kschedweb.engine.documents.types import ByType, Either, ListType, MapType, Struct, StructField, Type
-from kschedweb.engine.objects.json_access import Json
+from kschedweb.engine.json_types import Json
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 

@@ -7,8 +7,9 @@ import re
 from collections.abc import Callable, Sequence
 from typing import Any, ClassVar, Protocol
 
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.objects import quantity
-from kschedweb.engine.objects.json_access import Json, ObjectError
+from kschedweb.engine.objects.json_access import ObjectError
 from kschedweb.engine.objects.labels import SelectorError, label_selector
 from kschedweb.engine.validation.golang import parse_seconds
 from kschedweb.engine.values import dataclass

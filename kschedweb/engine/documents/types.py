@@ -14,7 +14,7 @@ from functools import cached_property
 from typing import Any, TypeAlias
 
 from kschedweb.engine.documents.leaves import DocumentProblem, Faulty, Leaf, Problems, describe_kind, key_path
-from kschedweb.engine.objects.json_access import Json
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.values import dataclass
 
 # A marker, because None is a possible default.

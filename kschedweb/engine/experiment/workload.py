@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from kschedweb.engine.objects.json_access import Json
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.simulation import PodArrives, make_replica
 from kschedweb.engine.simulation.recorded_use import Follower, RecordedUse

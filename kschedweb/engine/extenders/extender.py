@@ -21,7 +21,8 @@ from kschedweb.engine.framework.explanation import FilterColumn
 from kschedweb.engine.framework.interface import Cycle
 from kschedweb.engine.framework.scoring import MAX_NODE_SCORE
 from kschedweb.engine.framework.status import SUCCESS, CycleError, Status, unresolvable, unschedulable
-from kschedweb.engine.objects.json_access import Json, ObjectError, get_mapping, get_objects
+from kschedweb.engine.json_types import Json
+from kschedweb.engine.objects.json_access import ObjectError, get_mapping, get_objects
 from kschedweb.engine.objects.node import Node
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.state.columns import Codes, Ints, Mask

@@ -11,7 +11,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from kschedweb.engine.extenders.extender import Post, TransportError
-from kschedweb.engine.objects.json_access import Json
+from kschedweb.engine.json_types import Json
 
 HEADERS = {"Content-Type": "application/json", "Connection": "close"}
 # The words of Go's http.Client.

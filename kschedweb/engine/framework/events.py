@@ -6,7 +6,8 @@ from collections.abc import Callable
 from enum import IntFlag
 from typing import Any
 
-from kschedweb.engine.objects.json_access import Json, get_mapping, get_objects
+from kschedweb.engine.json_types import Json
+from kschedweb.engine.objects.json_access import get_mapping, get_objects
 from kschedweb.engine.objects.node import Node
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.state.cluster_objects import ClusterObjects

@@ -20,7 +20,7 @@ from kschedweb.engine.framework.events import EventHint
 from kschedweb.engine.framework.explanation import FilterColumn
 from kschedweb.engine.framework.preparation import FreeClaim, Preparation
 from kschedweb.engine.framework.status import SKIP, SUCCESS, Status
-from kschedweb.engine.objects.json_access import Json
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.objects.podgroup import PodGroup
 from kschedweb.engine.state.cluster_objects import ClusterObjects

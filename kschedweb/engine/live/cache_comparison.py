@@ -6,8 +6,9 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TypeVar
 
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.live.cluster_feed import is_relevant_change
-from kschedweb.engine.objects.json_access import Json, ObjectError
+from kschedweb.engine.objects.json_access import ObjectError
 from kschedweb.engine.objects.node import Node
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.state.scheduler_cache import SchedulerCache

@@ -20,10 +20,11 @@ from kschedweb.engine.framework.events import (
     ClusterEvent,
     node_changes,
 )
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.live.intents import Intent
 from kschedweb.engine.live.pod_feed import PodFeed
 from kschedweb.engine.live.scheduling_work import Work
-from kschedweb.engine.objects.json_access import Json, ObjectError, describe_object, get_mapping
+from kschedweb.engine.objects.json_access import ObjectError, describe_object, get_mapping
 from kschedweb.engine.objects.node import Node
 from kschedweb.engine.objects.podgroup import POD_GROUP
 from kschedweb.engine.queue import GroupQueue

@@ -8,10 +8,11 @@ from dataclasses import replace
 from kschedweb.engine.cycle.group_placement import GroupPlacement
 from kschedweb.engine.cycle.scheduler import Scheduler
 from kschedweb.engine.framework.decision import Stopwatch
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.live.intents import CLUSTER, GroupRef, Intent, ReportGroup
 from kschedweb.engine.live.reservations import Reservation
 from kschedweb.engine.live.scheduling_work import Work
-from kschedweb.engine.objects.json_access import Json, get_integer, get_mapping, get_objects
+from kschedweb.engine.objects.json_access import get_integer, get_mapping, get_objects
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.objects.podgroup import SCHEDULED, PodGroup
 from kschedweb.engine.queue import GroupQueue, QueuedGroup, QueuedPod

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from kschedweb.engine.framework.decision import Decision
 from kschedweb.engine.framework.preparation import FreeClaim, Preparation
-from kschedweb.engine.objects.json_access import Json
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.objects.podgroup import PodGroup
 from kschedweb.engine.values import dataclass

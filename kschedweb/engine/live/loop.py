@@ -11,13 +11,13 @@ from kschedweb.engine.extenders.extender import Extenders
 from kschedweb.engine.framework.decision import Clock
 from kschedweb.engine.framework.explanation import Explanation
 from kschedweb.engine.framework.runtime import Factory
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.live.cache_comparison import CacheComparison, FreshListing, compare_cache
 from kschedweb.engine.live.cluster_feed import ClusterFeed
 from kschedweb.engine.live.group_work import GroupWork
 from kschedweb.engine.live.intents import Intent, PodRef, Superseded
 from kschedweb.engine.live.reservations import Stage
 from kschedweb.engine.live.scheduling_work import Work
-from kschedweb.engine.objects.json_access import Json
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.queue import queue_of
 from kschedweb.engine.state.nominator import Nominator

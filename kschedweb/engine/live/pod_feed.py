@@ -8,10 +8,11 @@ from kschedweb.engine.framework.events import (
     UNSCHEDULED_POD_ADD,
     pod_changes,
 )
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.live.intents import Intent
 from kschedweb.engine.live.reservations import Reservation, Stage
 from kschedweb.engine.live.scheduling_work import Work
-from kschedweb.engine.objects.json_access import Json, get_mapping
+from kschedweb.engine.objects.json_access import get_mapping
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.queue import GroupQueue
 

@@ -15,9 +15,9 @@ from typing import Any
 from kschedweb.engine.config import Configuration
 from kschedweb.engine.framework.decision import Decision
 from kschedweb.engine.framework.events import ClusterEvent
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.live.intents import BindPod, HoldPod, Intent, ReportPod, WaitAtPermit
 from kschedweb.engine.live.loop import LiveLoop
-from kschedweb.engine.objects.json_access import Json
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.queue.queued_pods import QueuedPod
 from kschedweb.engine.values import dataclass

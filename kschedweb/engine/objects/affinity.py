@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from functools import cached_property
 
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.objects.json_access import (
-    Json,
     get_integer,
     get_mapping,
     get_objects_and_paths,

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from kschedweb.engine.objects.json_access import Json, ObjectError, get_mapping, get_objects
+from kschedweb.engine.json_types import Json
+from kschedweb.engine.objects.json_access import ObjectError, get_mapping, get_objects
 
 # The label by which the API server tells the two meanings of a budget's empty selector apart.
 EMPTY_SELECTOR = "pdb.kubernetes.io/deprecated-v1beta1-empty-selector-match"

@@ -6,7 +6,8 @@ import re
 from collections.abc import Mapping
 from urllib.parse import unquote, urlsplit
 
-from kschedweb.engine.objects.json_access import Json, get_mapping, get_objects, get_string
+from kschedweb.engine.json_types import Json
+from kschedweb.engine.objects.json_access import get_mapping, get_objects, get_string
 from kschedweb.engine.objects.node import BETA_REGION, BETA_ZONE, REGION, ZONE
 from kschedweb.engine.objects.nodeselector import NodeSelectorTerm, parse_term
 from kschedweb.engine.values import dataclass

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import field, replace
 from functools import cached_property
 
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.objects.json_access import (
-    Json,
     ObjectError,
     get_boolean,
     get_integer,

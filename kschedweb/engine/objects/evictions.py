@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import shlex
 
-from kschedweb.engine.objects.json_access import Json
+from kschedweb.engine.json_types import Json
 
 
 def make_eviction(pod: str) -> Json:

@@ -6,7 +6,7 @@ import math
 from datetime import UTC, datetime
 from typing import Any, NoReturn
 
-Json = dict[str, Any]
+from kschedweb.engine.json_types import Json
 
 
 class ObjectError(ValueError):

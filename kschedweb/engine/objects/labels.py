@@ -6,7 +6,8 @@ import re
 from collections.abc import Mapping
 from functools import lru_cache
 
-from kschedweb.engine.objects.json_access import Json, get_objects_and_paths, get_string, get_string_map, get_strings
+from kschedweb.engine.json_types import Json
+from kschedweb.engine.objects.json_access import get_objects_and_paths, get_string, get_string_map, get_strings
 from kschedweb.engine.validation.affinity import LABEL_OPERATORS, requirement_problems
 from kschedweb.engine.validation.fields import aggregate_problems
 from kschedweb.engine.validation.golang import quote

@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, TypeGuard
 
-from kschedweb.engine.objects.json_access import Json
+from kschedweb.engine.json_types import Json
 
 # The keys of a simulator's export, and the kind of the objects under each.
 SIMULATOR = {

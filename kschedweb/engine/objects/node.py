@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import marshal
 
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.objects.content_cache import ContentCache
 from kschedweb.engine.objects.json_access import (
-    Json,
     ObjectError,
     get_boolean,
     get_integer,

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from kschedweb.engine.objects.json_access import Json, get_objects_and_paths, get_string, get_strings
+from kschedweb.engine.json_types import Json
+from kschedweb.engine.objects.json_access import get_objects_and_paths, get_string, get_strings
 from kschedweb.engine.objects.labels import Labels, Requirement, SelectorError, new_requirement
 from kschedweb.engine.validation.affinity import term_problems
 from kschedweb.engine.values import dataclass

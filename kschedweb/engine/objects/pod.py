@@ -11,10 +11,10 @@ from datetime import UTC, datetime
 from functools import cached_property
 from typing import Any
 
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.objects.affinity import NodeAffinityTerms, PodAffinity, read_pod_affinity
 from kschedweb.engine.objects.content_cache import ContentCache
 from kschedweb.engine.objects.json_access import (
-    Json,
     ObjectError,
     get_boolean,
     get_integer,

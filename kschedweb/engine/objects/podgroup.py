@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import field
 
-from kschedweb.engine.objects.json_access import Json, ObjectError, get_integer, get_mapping, get_objects, get_string
+from kschedweb.engine.json_types import Json
+from kschedweb.engine.objects.json_access import ObjectError, get_integer, get_mapping, get_objects, get_string
 from kschedweb.engine.values import dataclass
 
 API, VERSION = "scheduling.k8s.io", "v1beta1"

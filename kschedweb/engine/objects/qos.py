@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from kschedweb.engine.objects.json_access import Json, get_mapping, get_string
+from kschedweb.engine.json_types import Json
+from kschedweb.engine.objects.json_access import get_mapping, get_string
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.objects.quantity import read_quantities
 from kschedweb.engine.objects.resources import CPU, MEMORY, Amounts, PodResources, read_resources

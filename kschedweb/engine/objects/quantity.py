@@ -9,7 +9,8 @@ import re
 from functools import lru_cache
 from typing import Any
 
-from kschedweb.engine.objects.json_access import Json, ObjectError, get_mapping
+from kschedweb.engine.json_types import Json
+from kschedweb.engine.objects.json_access import ObjectError, get_mapping
 
 NANO = 10**9
 MILLI = NANO // 1000

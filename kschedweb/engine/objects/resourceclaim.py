@@ -7,9 +7,9 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from enum import Enum
 
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.objects.devicerequests import DeviceConstraint, DeviceRequest, read_selectors
 from kschedweb.engine.objects.json_access import (
-    Json,
     get_boolean,
     get_mapping,
     get_objects,

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import field
 
-from kschedweb.engine.objects.json_access import Json, get_mapping, get_objects, get_objects_and_paths, get_string
+from kschedweb.engine.json_types import Json
+from kschedweb.engine.objects.json_access import get_mapping, get_objects, get_objects_and_paths, get_string
 from kschedweb.engine.objects.labels import is_qualified_name
 from kschedweb.engine.objects.quantity import NANO, read_quantities, round_to_unit
 from kschedweb.engine.values import dataclass

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import suppress
 
-from kschedweb.engine.objects.json_access import Json, get_boolean, get_integer, get_mapping, get_string, get_string_map
+from kschedweb.engine.json_types import Json
+from kschedweb.engine.objects.json_access import get_boolean, get_integer, get_mapping, get_string, get_string_map
 from kschedweb.engine.objects.labels import NOTHING, Selector, SelectorError, label_selector
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.objects.quantity import read_quantities

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from kschedweb.engine.objects.json_access import Json, get_integer, get_string, get_strings
+from kschedweb.engine.json_types import Json
+from kschedweb.engine.objects.json_access import get_integer, get_string, get_strings
 from kschedweb.engine.objects.labels import NOTHING, Labels, Requirement, Selector, SelectorError, label_selector
 from kschedweb.engine.values import dataclass
 

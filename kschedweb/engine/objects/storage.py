@@ -6,9 +6,9 @@ Sizes are in nano-bytes, as quantities are read. ``None`` stands for a field tha
 
 from __future__ import annotations
 
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.objects.csi_migration import InTreeVolume
 from kschedweb.engine.objects.json_access import (
-    Json,
     get_boolean,
     get_integer,
     get_mapping,

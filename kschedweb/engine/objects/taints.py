@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 
-from kschedweb.engine.objects.json_access import Json, get_integer, get_objects_and_paths, get_string
+from kschedweb.engine.json_types import Json
+from kschedweb.engine.objects.json_access import get_integer, get_objects_and_paths, get_string
 from kschedweb.engine.values import dataclass
 
 EXISTS = "Exists"

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.objects.csi_migration import InTreeVolume
 from kschedweb.engine.objects.json_access import (
-    Json,
     get_boolean,
     get_mapping,
     get_objects_and_paths,

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import field
 
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.objects.evictions import kubectl_line, make_eviction
-from kschedweb.engine.objects.json_access import Json
 from kschedweb.engine.values import dataclass
 
 # Kinds of `Stop`.

@@ -8,7 +8,7 @@ from typing import Any
 from kschedweb.engine.documents.leaves import DocumentProblem, Number, Text
 from kschedweb.engine.documents.types import REQUIRED, Struct, StructField
 from kschedweb.engine.framework.status import CycleError
-from kschedweb.engine.objects.json_access import Json
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.objects.resources import CPU, MEMORY
 from kschedweb.engine.planning.fragments import Fragmentation
 from kschedweb.engine.planning.node_freeing import FreedNodes, SavedCost

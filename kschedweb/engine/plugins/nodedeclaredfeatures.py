@@ -11,7 +11,8 @@ from kschedweb.engine.config.specs import PluginSpec
 from kschedweb.engine.framework.events import NODE, POD, Action, ClusterEvent, EventHint, ObjectChange
 from kschedweb.engine.framework.interface import PASSED, SKIPPED, Cycle, PluginScope, PreFilterResult, Verdicts
 from kschedweb.engine.framework.status import unresolvable
-from kschedweb.engine.objects.json_access import Json, get_mapping, get_objects
+from kschedweb.engine.json_types import Json
+from kschedweb.engine.objects.json_access import get_mapping, get_objects
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.state.columns import Rows
 

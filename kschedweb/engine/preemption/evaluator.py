@@ -12,7 +12,7 @@ from kschedweb.engine.extenders.extender import ExtenderError
 from kschedweb.engine.framework.diagnosis import Diagnosis
 from kschedweb.engine.framework.interface import Cycle, Handle, PluginScope, PodDependent, PreemptingExtender
 from kschedweb.engine.framework.status import Code, CycleError, Status, error, fit_error, unresolvable
-from kschedweb.engine.objects.json_access import Json
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.patience import checkpoint
 from kschedweb.engine.preemption.disruption_budgets import filter_pods_with_pdb_violation, list_budgets

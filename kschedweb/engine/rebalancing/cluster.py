@@ -6,7 +6,8 @@ from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import field
 
-from kschedweb.engine.objects.json_access import Json, get_integer, get_mapping, get_string
+from kschedweb.engine.json_types import Json
+from kschedweb.engine.objects.json_access import get_integer, get_mapping, get_string
 from kschedweb.engine.objects.labels import Selector
 from kschedweb.engine.objects.node import Node
 from kschedweb.engine.objects.selecting_objects import PodDisruptionBudget

@@ -7,7 +7,7 @@ from dataclasses import field, replace
 from random import Random
 from typing import Any
 
-from kschedweb.engine.objects.json_access import Json
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.objects.labels import SelectorError
 from kschedweb.engine.rebalancing.arguments import aggregate_errors
 from kschedweb.engine.rebalancing.cluster import DeschedulerCluster

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from kschedweb.engine.config.types import BOOL, INT64, RAW, STRING, ListType, Struct, StructField
 from kschedweb.engine.documents.json_schema import DIALECT, Schemas
-from kschedweb.engine.objects.json_access import Json
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.rebalancing.arguments import STRINGS, UINT
 
 GROUP, KIND = "descheduler", "DeschedulerPolicy"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import field
 
-from kschedweb.engine.objects.json_access import Json
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.rebalancing.cluster import DeschedulerCluster
 from kschedweb.engine.rebalancing.node_fit import Room
 from kschedweb.engine.rebalancing.pods import FAILED, PENDING, SUCCEEDED, PodView

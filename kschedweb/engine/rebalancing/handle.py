@@ -8,7 +8,7 @@ from random import Random
 from typing import Any, Protocol, TypeVar
 
 from kschedweb.engine.config.types import Struct
-from kschedweb.engine.objects.json_access import Json
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.objects.node import Node
 from kschedweb.engine.rebalancing.arguments import Args
 from kschedweb.engine.rebalancing.cluster import DeschedulerCluster

@@ -15,7 +15,7 @@ from kschedweb.engine.config.document import RefusedError, object_kind
 from kschedweb.engine.config.reading import read_document
 from kschedweb.engine.config.source import UnreadableError
 from kschedweb.engine.config.types import encode
-from kschedweb.engine.objects.json_access import Json
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.rebalancing.arguments import Args, aggregate_errors
 from kschedweb.engine.rebalancing.document import (
     API_VERSION,

@@ -6,7 +6,8 @@ from dataclasses import field
 
 from kschedweb.engine.cel.errors import EvaluationError, ExpressionError
 from kschedweb.engine.cel.quantities import Quantity, to_quantity
-from kschedweb.engine.objects.json_access import Json, ObjectError, get_mapping, get_number
+from kschedweb.engine.json_types import Json
+from kschedweb.engine.objects.json_access import ObjectError, get_mapping, get_number
 from kschedweb.engine.values import dataclass
 
 Amounts = dict[str, Quantity]

@@ -10,8 +10,8 @@ from typing import Any
 
 from kschedweb.engine.cel.errors import EvaluationError, ExpressionError
 from kschedweb.engine.cel.quantities import Quantity, to_quantity
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.objects.json_access import (
-    Json,
     ObjectError,
     get_integer,
     get_mapping,

@@ -12,8 +12,8 @@ from itertools import groupby
 from random import Random
 from typing import Any
 
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.objects.json_access import (
-    Json,
     ObjectError,
     describe_object,
     get_integer,

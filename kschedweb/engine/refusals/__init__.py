@@ -11,8 +11,9 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.objects.content_cache import ContentCache
-from kschedweb.engine.objects.json_access import Json, ObjectError, get_mapping
+from kschedweb.engine.objects.json_access import ObjectError, get_mapping
 from kschedweb.engine.objects.node import Node
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.objects.quantity import NEGATIVE

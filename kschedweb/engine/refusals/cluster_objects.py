@@ -6,7 +6,7 @@ import marshal
 import re
 from collections.abc import Iterator, Sequence
 
-from kschedweb.engine.objects.json_access import Json
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.refusals.affinity import NOT_POSITIVE, taint_problems
 from kschedweb.engine.refusals.field_value import FieldValue
 from kschedweb.engine.refusals.labels import (

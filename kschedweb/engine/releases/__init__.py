@@ -10,7 +10,7 @@ from typing import Any
 
 from kschedweb.engine.config import GateError, Loaded, Release, loading
 from kschedweb.engine.config import json_schema as schemas
-from kschedweb.engine.objects.json_access import Json
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.releases.older import load_old, with_version_hint
 from kschedweb.engine.releases.v1_34 import V1_34
 from kschedweb.engine.releases.v1_35 import V1_35

@@ -8,8 +8,8 @@ from datetime import datetime
 import numpy as np
 
 from kschedweb.engine.cel.quantities import BINARY_SI, Quantity
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.objects.json_access import (
-    Json,
     ObjectError,
     get_integer,
     get_mapping,

@@ -9,7 +9,7 @@ from typing import Any
 from uuid import UUID
 
 from kschedweb.engine.controllers.admission import admit_pod
-from kschedweb.engine.objects.json_access import Json
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.sandbox import events
 from kschedweb.engine.sandbox.defaults import apply_defaults, prepare_for_create
 from kschedweb.engine.sandbox.limits import check_room

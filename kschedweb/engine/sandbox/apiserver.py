@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from itertools import islice
 from typing import Any
 
-from kschedweb.engine.objects.json_access import Json
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.sandbox import events
 from kschedweb.engine.sandbox.api_objects import ApiObjects
 from kschedweb.engine.sandbox.discovery import discover

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kschedweb.engine.objects.json_access import Json
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.objects.labels import label_selector
 from kschedweb.engine.sandbox.api_objects import ApiObjects, format_timestamp
 from kschedweb.engine.sandbox.resources import POD, get_resource

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kschedweb.engine.objects.json_access import Json
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.sandbox.resources import EVENT, NODE, POD, Resource
 from kschedweb.engine.sandbox.status_errors import forbidden
 from kschedweb.engine.sandbox.store import Store

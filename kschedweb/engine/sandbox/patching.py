@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from kschedweb.engine.objects.json_access import Json
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.sandbox.status_errors import ApiRefusal, bad_request
 
 MERGE, STRATEGIC, JSON_PATCH = (

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import field
 from typing import Any
 
-from kschedweb.engine.objects.json_access import Json
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.sandbox import events
 from kschedweb.engine.sandbox.selection import Selection
 from kschedweb.engine.sandbox.status_errors import ApiRefusal

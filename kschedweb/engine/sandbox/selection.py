@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from kschedweb.engine.objects.json_access import Json
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.objects.labels import Requirement, Selector, SelectorError, new_requirement
 from kschedweb.engine.sandbox.resources import Resource
 from kschedweb.engine.sandbox.status_errors import bad_request

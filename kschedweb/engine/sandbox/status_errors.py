@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from kschedweb.engine.objects.json_access import Json
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.sandbox.resources import Resource
 from kschedweb.engine.validation.fields import Problem, aggregate_problems
 from kschedweb.engine.validation.fields import invalid as invalid_field

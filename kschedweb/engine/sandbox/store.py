@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 
-from kschedweb.engine.objects.json_access import Json
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.sandbox.resources import BY_PLACE, Resource
 from kschedweb.engine.sandbox.status_errors import expired
 from kschedweb.engine.values import dataclass

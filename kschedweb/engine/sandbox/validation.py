@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kschedweb.engine.objects.json_access import Json
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.objects.labels import label_selector
 from kschedweb.engine.refusals import RULES, find_refusals, metadata_problems, owner_problems
 from kschedweb.engine.refusals.field_value import FieldValue

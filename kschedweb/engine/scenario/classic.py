@@ -8,7 +8,8 @@ from typing import Any
 from kschedweb.engine.cycle.search_request import SearchRequest
 from kschedweb.engine.extenders.extender import Post
 from kschedweb.engine.framework.status import CycleError
-from kschedweb.engine.objects.json_access import Json, ObjectError
+from kschedweb.engine.json_types import Json
+from kschedweb.engine.objects.json_access import ObjectError
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.releases.classic.algorithm import Algorithm, PolicyError
 from kschedweb.engine.releases.classic.catalogue import EDITION, Edition

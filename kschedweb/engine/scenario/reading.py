@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from kschedweb.engine.objects.json_access import Json
+from kschedweb.engine.json_types import Json
 
 MODE_EACH, MODE_SEQUENCE = "each", "sequence"
 

@@ -13,8 +13,9 @@ from kschedweb.engine.cycle.scheduler import Scheduler
 from kschedweb.engine.cycle.search_request import NODE_ONLY, WITH_PREEMPTION, SearchRequest
 from kschedweb.engine.extenders.extender import Extenders, Post
 from kschedweb.engine.framework.status import CycleError
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.objects.api_conversion import upgrade_object
-from kschedweb.engine.objects.json_access import Json, ObjectError, describe_object, get_number
+from kschedweb.engine.objects.json_access import ObjectError, describe_object, get_number
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.objects.podgroup import PodGroup
 from kschedweb.engine.objects.resources import COUNTING, Counting

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import field, replace
 
-from kschedweb.engine.objects.json_access import Json, get_mapping
+from kschedweb.engine.json_types import Json
+from kschedweb.engine.objects.json_access import get_mapping
 from kschedweb.engine.rebalancing.cluster import DeschedulerCluster, DisruptionBudget
 from kschedweb.engine.rebalancing.cluster_usage import ClusterUsage
 from kschedweb.engine.rebalancing.cycle import CycleResult, run_cycle

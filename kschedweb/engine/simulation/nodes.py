@@ -15,7 +15,8 @@ from kschedweb.engine.controllers.nodelifecycle import (
     with_reported_statuses,
 )
 from kschedweb.engine.framework.events import NODE_ADD, NODE_DELETE, node_changes, read_conditions
-from kschedweb.engine.objects.json_access import Json, get_mapping, get_objects
+from kschedweb.engine.json_types import Json
+from kschedweb.engine.objects.json_access import get_mapping, get_objects
 from kschedweb.engine.objects.node import Node
 from kschedweb.engine.simulation.events import NodeChanges
 from kschedweb.engine.simulation.pods import Pods

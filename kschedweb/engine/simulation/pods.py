@@ -17,7 +17,8 @@ from kschedweb.engine.framework.events import (
     UNSCHEDULED_POD_ADD,
     pod_changes,
 )
-from kschedweb.engine.objects.json_access import Json, get_integer, get_mapping, get_objects
+from kschedweb.engine.json_types import Json
+from kschedweb.engine.objects.json_access import get_integer, get_mapping, get_objects
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.queue import GroupQueue, SchedulingQueue
 from kschedweb.engine.simulation.agenda import Agenda

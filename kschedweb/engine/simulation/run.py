@@ -13,7 +13,8 @@ from kschedweb.engine.cycle.scheduler import Scheduler
 from kschedweb.engine.extenders.extender import Extenders
 from kschedweb.engine.framework.events import NODE, Action, ClusterEvent
 from kschedweb.engine.framework.runtime import Factory
-from kschedweb.engine.objects.json_access import Json, ObjectError, describe_object
+from kschedweb.engine.json_types import Json
+from kschedweb.engine.objects.json_access import ObjectError, describe_object
 from kschedweb.engine.objects.node import Node
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.objects.podgroup import PodGroup

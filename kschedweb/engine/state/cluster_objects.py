@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Hashable
 
-from kschedweb.engine.objects.json_access import Json, ObjectError, get_mapping, get_string
+from kschedweb.engine.json_types import Json
+from kschedweb.engine.objects.json_access import ObjectError, get_mapping, get_string
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.objects.selecting_objects import check_readable, selector_content
 from kschedweb.engine.state.devices.claims import Devices

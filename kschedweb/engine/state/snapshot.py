@@ -10,7 +10,8 @@ from typing import Any, ClassVar, Self, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from kschedweb.engine.objects.json_access import Json, ObjectError, describe_object, get_string
+from kschedweb.engine.json_types import Json
+from kschedweb.engine.objects.json_access import ObjectError, describe_object, get_string
 from kschedweb.engine.objects.node import Node
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.objects.resources import COUNTING, Counting

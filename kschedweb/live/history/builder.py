@@ -16,6 +16,7 @@ from kschedweb.clusters.flight.selectors import lines_between, list_stretches, m
 from kschedweb.clusters.flight.track import REMOVED, Line, Replay
 from kschedweb.clusters.models import Cluster
 from kschedweb.decisions.responsibility import find_responsible_schedulers
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.live.retrace import MOST_TRIES, RelevantChange, Retrace, RetracedTry
 from kschedweb.engine.objects.pod import DEFAULT_SCHEDULER
 from kschedweb.live.history.pod_creation import find_birth
@@ -26,7 +27,6 @@ from kschedweb.policies.selectors import load_configuration
 from kschedweb.web import moments
 from kschedweb.web.errors import NotFound
 
-Json = dict[str, Any]
 # Lines of a recording that are read for one history: some minutes of a busy cluster cost seconds to replay.
 # Stretches are the times between gaps of the recording; the pod's creation is sought in so many of them.
 MOST_LINES, MOST_STRETCHES = 100_000, 20

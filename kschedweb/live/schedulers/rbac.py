@@ -18,10 +18,9 @@ from kschedweb.clusters.connecting.access import REVIEWS, WITHOUT_WATCH, is_serv
 from kschedweb.clusters.connecting.client import Client
 from kschedweb.clusters.kinds import KINDS
 from kschedweb.engine.documents.writing import Dumper
+from kschedweb.engine.json_types import Json
 from kschedweb.live.schedulers.election.locks import LEASES, PARTS
 from kschedweb.web.errors import Unprocessable
-
-Json = dict[str, Any]
 
 SHADOW, EXTENDER, SCHEDULING = MODES = ("shadow", "extender", "scheduling")
 GROUP = "rbac.authorization.k8s.io"

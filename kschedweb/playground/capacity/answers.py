@@ -7,6 +7,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.studies.capacity.buffer import Buffer, Loss, Stranded
 from kschedweb.engine.studies.capacity.capacity import CapacityFit, FullReason
 from kschedweb.engine.studies.capacity.drain import Block, NodeDrain, Rehearsal, Replacement, StayingPod
@@ -16,7 +17,6 @@ from kschedweb.jobs import inquiries
 from kschedweb.playground.capacity.models import CapacityKind
 
 CapacityAnswer: TypeAlias = CapacityFit | Sizing | Rehearsal | GangFit | Buffer
-Json = dict[str, Any]
 
 
 def pack_answer(answer: CapacityAnswer) -> bytes:

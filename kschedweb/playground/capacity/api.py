@@ -11,6 +11,7 @@ from rest_framework.views import APIView
 
 from kschedweb.accounts.roles import Action
 from kschedweb.decisions.selectors import revision_asked, snapshot_asked
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.patience import DeadlineExceeded
 from kschedweb.engine.studies.capacity.buffer import LOWEST_PRIORITY
 from kschedweb.engine.studies.capacity.drain import Options
@@ -46,8 +47,6 @@ if TYPE_CHECKING:
 
     from kschedweb.accounts.typing import ApiRequest
     from kschedweb.playground.capacity.queries import CapacityQuery
-
-Json = dict[str, Any]
 
 
 class _Ask(IdempotencyMixin, APIView):

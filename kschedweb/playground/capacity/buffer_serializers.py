@@ -7,11 +7,10 @@ from typing import Any
 
 from rest_framework import serializers
 
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.studies.capacity.buffer import LOWEST_PRIORITY, Buffer
 from kschedweb.playground.capacity.base_serializers import AnsweredSerializer, CapacityTargetSerializer, FoundSerializer
 from kschedweb.playground.capacity.queries import MOST_NODES
-
-Json = dict[str, Any]
 
 
 class BufferRequestSerializer(CapacityTargetSerializer):

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.studies.capacity.buffer import Buffer
 from kschedweb.engine.studies.capacity.capacity import CapacityFit
 from kschedweb.engine.studies.capacity.drain import Rehearsal
@@ -31,7 +32,6 @@ from kschedweb.playground.capacity.queries import (
 if TYPE_CHECKING:
     from kschedweb.clusters.prices.changes import CostChange
 
-Json = dict[str, Any]
 # Characters of a node's name, which is a DNS subdomain.
 NAME = 253
 EXACT = "Whether exactly so many fit. Else at least `count` do; or at most, where `notes` name claims left out."

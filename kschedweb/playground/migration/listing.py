@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.releases.classic.comparison import MoveVerdict, RuleKind, RuleSide
 from kschedweb.engine.releases.classic.descriptions import DESCRIPTIONS
 from kschedweb.playground.migration.sentences import VERDICTS, rule_name, rule_words
 from kschedweb.playground.runs.rows import LazyRows, sort_rows
 from kschedweb.web.units import format_count
 
-Json = dict[str, Any]
 HEAD = (
     "pod", "verdict", "bound_to", "classic_node", "profile_node", "classic_best", "profile_best", "rule", "side",
     "kind", "lead", "share", "reason",

@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from django.db import transaction
 
 from kschedweb.clusters.prices.selectors import prices_part
 from kschedweb.engine.documents.marked_documents import as_yaml
+from kschedweb.engine.json_types import Json
 from kschedweb.playground.scenarios.services import InvalidScenario, name_free, scenario_create
 
 if TYPE_CHECKING:
     from kschedweb.accounts.models import User
     from kschedweb.clusters.models import Snapshot
     from kschedweb.playground.scenarios.models import Scenario
-
-Json = dict[str, Any]
 
 
 def scenario_on(snapshot: Snapshot, *, name: str, description: str, parts: Json, author: User) -> Scenario:

@@ -6,13 +6,14 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.releases.classic import Algorithm, Registry, classic_release, edition_of, load_policy, process_of
 from kschedweb.policies.classic import diff, editor
 from kschedweb.policies.classic.editor import ClassicEditor
 from kschedweb.policies.classic.effective import compute_effective
 from kschedweb.policies.classic.schema import classic_schema
 from kschedweb.policies.classic.validation import ClassicChecked, check_classic
-from kschedweb.policies.dialect import NO_QUERY, Dialect, Json, PolicyKind
+from kschedweb.policies.dialect import NO_QUERY, Dialect, PolicyKind
 from kschedweb.policies.diff import PolicyChange
 from kschedweb.web.translating import gettext_lazy
 

@@ -8,11 +8,12 @@ from collections.abc import Mapping
 from typing import Any
 
 from kschedweb.engine.documents.marked_documents import as_yaml
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.plugins.dynamic.policyfile import PolicyFile, file_schema, load_policy_file, shipped_policy
 from kschedweb.policies.crane import editor
 from kschedweb.policies.crane.editor import CraneEditor
 from kschedweb.policies.crane.validation import CraneChecked, check_crane
-from kschedweb.policies.dialect import NO_QUERY, Dialect, Json, PolicyKind
+from kschedweb.policies.dialect import NO_QUERY, Dialect, PolicyKind
 from kschedweb.policies.diff import PolicyChange, leaf_changes
 
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from kschedweb.engine.documents.marked_documents import as_yaml
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.rebalancing.cycle import check_policy
 from kschedweb.engine.rebalancing.document import API_VERSION, KIND, json_schema
 from kschedweb.engine.rebalancing.loading import DeschedulerPolicy
@@ -13,7 +14,7 @@ from kschedweb.engine.rebalancing.plugins import PLUGINS
 from kschedweb.policies.descheduler import editor
 from kschedweb.policies.descheduler.editor import DeschedulerEditor
 from kschedweb.policies.descheduler.validation import DeschedulerChecked, check_descheduler
-from kschedweb.policies.dialect import NO_QUERY, Dialect, Json, PolicyKind
+from kschedweb.policies.dialect import NO_QUERY, Dialect, PolicyKind
 from kschedweb.policies.diff import PolicyChange, leaf_changes
 
 # Modelled on the descheduler's own Helm chart and manifests: a new policy starts from it.

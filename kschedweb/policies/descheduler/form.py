@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from functools import cache
-from typing import Any
 
 from kschedweb.engine.documents.json_schema import Schemas
 from kschedweb.engine.documents.marked_documents import MarkedProblem, Path
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.rebalancing.document import POLICY
 from kschedweb.engine.rebalancing.handle import FILTER
 from kschedweb.engine.rebalancing.plugins import PLUGINS, defaultevictor
@@ -31,7 +31,6 @@ NAMES = (EVICTOR, *(name for name in PLUGINS if name != EVICTOR))
 # The form shows every plugin of every profile, so more profiles would make too large a page.
 MOST_PROFILES = 20
 CHOICES = {"noEvictionPolicy": list(defaultevictor.POLICIES)}
-Json = dict[str, Any]
 # A new profile evicts nothing before a plugin of it is switched on.
 ITEMS = Items("profiles", "profile", lambda name: {"name": name}, lambda profile: profile.get("name"))
 

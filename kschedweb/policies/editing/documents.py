@@ -18,6 +18,7 @@ from kschedweb.engine.documents.marked_documents import (
     normalise_text,
     parse_document,
 )
+from kschedweb.engine.json_types import Json
 from kschedweb.policies.dialect import CheckedText, EditorState
 from kschedweb.policies.editing import arguments
 from kschedweb.policies.editing.arguments import ABSENT, FormField, Posted, Schema
@@ -29,7 +30,6 @@ Text = TypeVar("Text", bound=CheckedText)
 CheckT = TypeVar("CheckT", bound="DocumentCheck")
 Runs = TypeVar("Runs")
 Editor = TypeVar("Editor")
-Json = dict[str, Any]
 
 
 class DocumentCheck(Protocol):

@@ -8,7 +8,8 @@ from typing import Any
 from kschedweb.engine.autoscaling.document import KIND, VERSION, Karpenter, json_schema, read_document
 from kschedweb.engine.autoscaling.offers.ready_catalogue import READY
 from kschedweb.engine.documents.marked_documents import as_yaml, parse_document
-from kschedweb.policies.dialect import NO_QUERY, Dialect, Json, PolicyKind
+from kschedweb.engine.json_types import Json
+from kschedweb.policies.dialect import NO_QUERY, Dialect, PolicyKind
 from kschedweb.policies.diff import PolicyChange, leaf_changes
 from kschedweb.policies.karpenter import editor
 from kschedweb.policies.karpenter.editor import KarpenterEditor

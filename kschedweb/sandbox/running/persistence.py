@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import structlog
 
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.sandbox.resources import RESOURCES
 from kschedweb.engine.sandbox.schema import DecodeError, decode_stored
 from kschedweb.engine.sandbox.store import Store, get_object_key
@@ -17,7 +18,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from kschedweb.engine.objects.json_access import Json
     from kschedweb.engine.sandbox.resources import Resource
     from kschedweb.engine.sandbox.store import StoreChange
 

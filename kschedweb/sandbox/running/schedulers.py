@@ -17,6 +17,7 @@ import structlog
 from kschedweb.clusters.connecting.addresses import endpoint_check
 from kschedweb.clusters.connecting.wire import Wire, WireError
 from kschedweb.engine.extenders.extender import Extenders, Post, TransportError
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.sandbox.requests import ApiResponse, Watch
 from kschedweb.engine.sandbox.world.resources import CONFIG_MAP
 from kschedweb.engine.sandbox.world.scheduler import StockScheduler, load_configuration
@@ -29,7 +30,6 @@ from kschedweb.engine.sandbox.world.scheduler.configuration import (
 
 if TYPE_CHECKING:
     from kschedweb.engine.config import Configuration
-    from kschedweb.engine.objects.json_access import Json
     from kschedweb.engine.sandbox.requests import Request
     from kschedweb.engine.sandbox.store import Store, StoreChange
 

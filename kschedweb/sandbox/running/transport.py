@@ -11,12 +11,12 @@ from hmac import compare_digest
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl
 
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.sandbox.requests import Request, Watch
 from kschedweb.engine.sandbox.selection import whole_number
 from kschedweb.engine.sandbox.status_errors import ApiRefusal, bad_request, unauthorized
 
 if TYPE_CHECKING:
-    from kschedweb.engine.objects.json_access import Json
     from kschedweb.engine.sandbox.requests import ApiResponse
     from kschedweb.engine.sandbox.store import Store, StoreChange
 

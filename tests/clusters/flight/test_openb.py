@@ -24,6 +24,7 @@ from kschedweb.engine import Snapshot
 from kschedweb.engine.config import Configuration
 from kschedweb.engine.cycle.judgement import Agreement, judge_placement
 from kschedweb.engine.cycle.scheduler import Scheduler
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.live import BindPod, LiveLoop
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.releases import load
@@ -45,7 +46,6 @@ BEGAN, SECOND = 1_795_316_400, 1_000_000
 ALL_NODES = (
     "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\npercentageOfNodesToScore: 100\n"
 )
-Json = dict[str, Any]
 
 
 class Replayed:

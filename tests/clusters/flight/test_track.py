@@ -16,9 +16,9 @@ from kschedweb.clusters.flight.patches import apply_patch, make_patch
 from kschedweb.clusters.flight.stretches import SETTLE, Flight
 from kschedweb.clusters.following.reflector import Bookmark, Changed, Listed, Message, Removed
 from kschedweb.clusters.models import Cluster, ClusterSource
+from kschedweb.engine.json_types import Json
 from kschedweb.web.errors import NotFound
 
-Json = dict[str, Any]
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers(-2, 2) | st.floats(allow_nan=False, allow_infinity=False) | st.text("aé"),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from("abc"), inner, max_size=3),

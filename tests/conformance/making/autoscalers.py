@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 from random import Random
-from typing import Any
 
-Json = dict[str, Any]
+from kschedweb.engine.json_types import Json
+
 SYNC = 15
 MONTH = 86400 * 31
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import copy
 from collections.abc import Sequence
 from random import Random
-from typing import Any
 
-Json = dict[str, Any]
+from kschedweb.engine.json_types import Json
+
 LIMITS = ("maxNoOfPodsToEvictPerNode", "maxNoOfPodsToEvictPerNamespace", "maxNoOfPodsToEvictTotal")
 EFFECTS = ("NoSchedule", "NoExecute", "PreferNoSchedule")
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import Any
 
+from kschedweb.engine.json_types import Json
 from tests.conformance.making.chance import Chance
 
-Json = dict[str, Any]
 START = int(datetime(2026, 1, 1, tzinfo=UTC).timestamp())
 MIB = 1024 * 1024
 CPUS = (0, 1, 9, 10, 11, 25, 250, 1_000, 9_999, 64_000, 999_999, 1_000_000, 5_000_000, 10**14)

@@ -5,9 +5,9 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable
 from random import Random
-from typing import Any
 
-Json = dict[str, Any]
+from kschedweb.engine.json_types import Json
+
 ZONE, HOST, CAPACITY = "topology.kubernetes.io/zone", "kubernetes.io/hostname", "karpenter.sh/capacity-type"
 ZONES = ("zone-a", "zone-b", "zone-c")
 APPS = ("web", "api", "db")

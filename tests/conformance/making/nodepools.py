@@ -6,7 +6,8 @@ import copy
 from collections.abc import Sequence
 from random import Random
 
-from tests.conformance.making.nodepoolpods import APPS, CAPACITY, HOST, TOLERATIONS, ZONE, ZONES, Json, Pods
+from kschedweb.engine.json_types import Json
+from tests.conformance.making.nodepoolpods import APPS, CAPACITY, HOST, TOLERATIONS, ZONE, ZONES, Pods
 
 GONE = {"deletionTimestamp": "2026-01-15T11:59:30Z", "finalizers": ["karpenter.sh/termination"]}
 

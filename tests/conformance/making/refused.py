@@ -6,9 +6,8 @@ from collections.abc import Callable, Iterable
 from random import Random
 from typing import Any
 
+from kschedweb.engine.json_types import Json
 from tests.conformance.making.chance import Chance
-
-Json = dict[str, Any]
 
 KEYS = ("app", "zone", "example.com/rack", "topology.kubernetes.io/zone")
 BAD_KEYS = ("", "a b", "-app", "a/b/c", "/app", "Example.com/x", "x" * 64, "kubernetes.io/")

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.objects.affinity import PREFERRED, REQUIRED
 from tests.conformance.making.chance import Chance
 from tests.engine.builders import CONFIGURATION, node, pod
 
-Json = dict[str, Any]
 HOST = "kubernetes.io/hostname"
 KEYS = ["a", "a", "a", "b", "x.io/a", HOST, "a b", "", "/a", "a/", "A.io/x", "-x", "é", "x" * 64, f"{'y' * 254}/a"]
 VALUES = [

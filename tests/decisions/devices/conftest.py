@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable
-from typing import Any
 
 import pytest
 import yaml
 
 from kschedweb.clusters.models import Snapshot
 from kschedweb.decisions import services
+from kschedweb.engine.json_types import Json
 from kschedweb.playground.scenarios.ready import all_ready
 
-Json = dict[str, Any]
 READY = yaml.safe_load(next(one.text for one in all_ready() if one.key == "devices"))["objects"]
 
 

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from kschedweb.clusters.models import Snapshot
+from kschedweb.engine.json_types import Json
 from kschedweb.policies.models import Revision
 
 ADDRESS = "/api/v1/clusters/lab/pods/default/{}/devices/"
-Json = dict[str, Any]
 
 
 @pytest.fixture

@@ -12,7 +12,6 @@ from kschedweb.clusters.models import Snapshot
 from tests.support.html import elements, text
 
 ADDRESS = "/decision/lab/default/{}/"
-Json = dict[str, Any]
 
 
 @pytest.fixture

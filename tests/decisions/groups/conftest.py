@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import pytest
 
 from kschedweb.clusters.models import Snapshot
 from kschedweb.decisions import services
+from kschedweb.engine.json_types import Json
 from kschedweb.policies.models import Revision
 from tests.decisions.conftest import HEAD
 from tests.engine.builders import node
 from tests.engine.gangs import BY_TOPOLOGY
 
-Json = dict[str, Any]
 RACK = "example.com/rack"
 
 

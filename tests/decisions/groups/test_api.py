@@ -14,6 +14,7 @@ from kschedweb.decisions.groups import services as groups
 from kschedweb.decisions.inquiring.services import question_answer
 from kschedweb.decisions.models import Question
 from kschedweb.engine.config import default_document
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.objects.podgroup import PodGroup, is_group
 from kschedweb.jobs.inquiries import deadline_step
 from kschedweb.policies.models import Revision
@@ -26,7 +27,6 @@ from .conftest import RACK
 
 ADDRESS = "/api/v1/clusters/lab/podgroups/"
 PAGE = "/clusters/lab/podgroups/default/gang/"
-Json = dict[str, Any]
 Lab = Callable[..., Snapshot]
 
 

@@ -15,13 +15,14 @@ from kschedweb.decisions.load_aware.sides import all_sides
 from kschedweb.decisions.page_parts import Arithmetic
 from kschedweb.engine import Pod
 from kschedweb.engine import Snapshot as EngineSnapshot
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.state.watermarks.table import Watermarks
 from kschedweb.policies.models import Revision
 from kschedweb.watermarks import storage
 from kschedweb.watermarks.figures import NODE, WORKLOAD, Figure
 from kschedweb.watermarks.models import Resolution
 from tests.decisions.conftest import HEAD
-from tests.decisions.load_cases import GIB, REPLICA_SET, Json, amounts, decided, node, pod
+from tests.decisions.load_cases import GIB, REPLICA_SET, amounts, decided, node, pod
 from tests.support.html import html_of
 
 WEB = "d/Deployment/web"

@@ -9,8 +9,8 @@ import pytest
 from kschedweb.engine.autoscaling.advice import ProvisioningRequest, advise_on_cluster
 from kschedweb.engine.autoscaling.document import KIND, VERSION, KarpenterError, read_document
 from kschedweb.engine.autoscaling.node_adopter import NodeAdopter
+from kschedweb.engine.json_types import Json
 
-Json = dict[str, Any]
 NOW = 1_000_000.0
 
 

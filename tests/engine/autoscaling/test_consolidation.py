@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 
 from kschedweb.engine.autoscaling.scenario import answer_scenario
+from kschedweb.engine.json_types import Json
 from tests.engine.autoscaling.building import machine, needs, pod, pool, scenario, sold, wanting
 
-Json = dict[str, Any]
 SMALL, LARGE = sold("small", 2, 0.1, spot=0.03), sold("large", 8, 0.4, spot=0.12)
 DEMAND = needs("karpenter.sh/capacity-type", "In", "on-demand")
 

@@ -1,13 +1,11 @@
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 
 from kschedweb.engine.autoscaling.scenario import answer_scenario
+from kschedweb.engine.json_types import Json
 from tests.engine.autoscaling.building import ZONE, machine, needs, pod, pool, scenario, sold, wanting
 
-Json = dict[str, Any]
 SMALL, LARGE = sold("small", 2, 0.1), sold("large", 8, 0.4)
 
 

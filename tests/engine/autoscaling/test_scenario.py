@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 
 from kschedweb.engine.__main__ import main
 from kschedweb.engine.autoscaling.scenario import AutoscalingError, answer_scenario
+from kschedweb.engine.json_types import Json
 from tests.engine.autoscaling.building import ZONE, machine, needs, pod, pool, scenario, sold, wanting
 
-Json = dict[str, Any]
 SMALL = sold("small", 2, 0.1, spot=0.03)
 
 

@@ -11,11 +11,11 @@ from kschedweb.engine.config import Configuration, Release
 from kschedweb.engine.config.specs import PluginSpec
 from kschedweb.engine.framework.interface import Cycle
 from kschedweb.engine.framework.status import SUCCESS, Code, Status
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.live import BindPod, Intent, LiveLoop
 from kschedweb.engine.releases import CURRENT, get_release, load
 from tests.engine.gangs import ON
 
-Json = dict[str, Any]
 HOLDER, WAITER = "Holder", "Waiter"
 HOUR = 3600.0
 

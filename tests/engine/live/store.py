@@ -7,10 +7,9 @@ from collections import deque
 from collections.abc import Callable
 from typing import Any
 
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.live import BindPod, EvictPod, Intent, LiveLoop, NominateNode, ReportGroup, ReportPod
 from kschedweb.engine.live.intents import PodIntent
-
-Json = dict[str, Any]
 
 
 class Store:

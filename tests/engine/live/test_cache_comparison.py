@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.live import FreshListing, LiveLoop
 from tests.engine.builders import node, pod
 from tests.engine.live.loops import HOLDER, live, versioned
 
 NOW = 1_700_000_000.0
-Json = dict[str, Any]
 
 
 def cluster() -> tuple[list[Json], list[Json]]:

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import copy
 from dataclasses import fields
-from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kschedweb.engine import Pod
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.objects.json_access import ObjectError
 from kschedweb.engine.objects.pod import _TEMPLATES as TEMPLATES
 from tests.engine.builders import pod
 
-Json = dict[str, Any]
 CLAIM = [{"name": "data", "persistentVolumeClaim": {"claimName": "data"}}]
 RESIZED = {"name": "main", "resources": {"requests": {"cpu": "3"}}, "allocatedResources": {"cpu": "3"}}
 PROMISED = {"name": "main", "allocatedResources": {"cpu": "5"}}

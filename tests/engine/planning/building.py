@@ -12,11 +12,11 @@ from kschedweb.engine import Pod, Scheduler, Snapshot
 from kschedweb.engine.config import Configuration
 from kschedweb.engine.controllers.nodelifecycle import cordon_node
 from kschedweb.engine.experiment.policies import create_profile, load_configuration
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.planning.results import MovePlan
 from kschedweb.engine.state.watermarks.table import Watermarks
 from tests.engine.builders import node
 
-Json = dict[str, Any]
 GPU = "nvidia.com/gpu"
 HOSTNAME = "kubernetes.io/hostname"
 MIRROR = "kubernetes.io/config.mirror"

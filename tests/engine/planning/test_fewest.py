@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kschedweb.engine import Snapshot
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.planning.bands import Band, fewest_moves
 from kschedweb.engine.planning.expected_use import compute_expected_use
 from kschedweb.engine.planning.node_freeing import FreedNodes, Freeing
@@ -15,7 +16,7 @@ from kschedweb.engine.planning.plan import plan_moves
 from kschedweb.engine.planning.results import MovePlan
 from kschedweb.engine.planning.skew import Skew
 from kschedweb.engine.planning.trial_cluster import TrialCluster
-from tests.engine.planning.building import WATER_LEVEL, Json, clusters, snapshot
+from tests.engine.planning.building import WATER_LEVEL, clusters, snapshot
 from tests.support.tiers import count
 
 DEEPEST = 3  # moves

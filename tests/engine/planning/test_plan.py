@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from kschedweb.engine import Snapshot
 from kschedweb.engine.config import Configuration
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.planning import node_freeing
 from kschedweb.engine.planning.fragments import Fragmentation
 from kschedweb.engine.planning.node_freeing import FreedNodes, SavedCost
@@ -22,7 +23,6 @@ from tests.engine.planning.building import (
     DEFAULT,
     GPU,
     WATER_LEVEL,
-    Json,
     budget,
     carried_out,
     clusters,

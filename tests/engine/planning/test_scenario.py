@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 
 from kschedweb.engine.__main__ import main
+from kschedweb.engine.json_types import Json
 from tests.engine.builders import node
-from tests.engine.planning.building import GPU, Json, budget, pod
+from tests.engine.planning.building import GPU, budget, pod
 
 PRICES = {
     "apiVersion": "kschedweb/v1",

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from kschedweb.engine.framework.events import ObjectChange, node_changes
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.objects.node import Node
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.plugins.deferredpodscheduling import DeferredPodScheduling
@@ -15,7 +16,6 @@ from kschedweb.engine.state.cluster_objects import ClusterObjects
 from tests.engine.builders import CONFIGURATION, pod
 from tests.engine.builders import node as roomy
 
-Json = dict[str, Any]
 GATES = {"InPlacePodVerticalScalingSchedulerPreemption": True}
 FORBIDS: dict[str, Any] = {"podPreemptionPolicy": {"disableResizePreemption": ["Pod"]}}
 

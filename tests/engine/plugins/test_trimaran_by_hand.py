@@ -13,12 +13,13 @@ from hypothesis import strategies as st
 
 from kschedweb.engine import Pod, Snapshot
 from kschedweb.engine.framework.interface import Cycle
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.releases import CURRENT
 from kschedweb.engine.state.columns import ALL
 from kschedweb.engine.state.watermarks.table import Watermarks
 from tests.support import tiers
 from tests.support import trimaran_by_hand as by_hand
-from tests.support.trimaran_by_hand import Json, Machine
+from tests.support.trimaran_by_hand import Machine
 
 NOW = 1_790_000_000
 MODEL = {"k0": 300.0, "k1": 50.0, "k2": 0.01}

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-Json = dict[str, Any]
+from kschedweb.engine.json_types import Json
+
 NOW = "2026-01-15T12:00:00Z"
 
 

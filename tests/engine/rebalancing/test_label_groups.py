@@ -2,9 +2,10 @@ from __future__ import annotations
 
 import pytest
 
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.objects.labels import Requirement, Selector
 from kschedweb.engine.rebalancing.pods import LabelGroups, read_pod_view
-from tests.engine.rebalancing.building import Json, pod
+from tests.engine.rebalancing.building import pod
 
 IN_A, WEB = Requirement("zone", "In", ("a",)), Requirement("app", "In", ("web",))
 

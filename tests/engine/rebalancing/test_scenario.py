@@ -12,10 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kschedweb.engine.__main__ import main
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.rebalancing.scenario import DeschedulingError, run_scenario
 from tests.engine.rebalancing.building import node, pod, policy, scenario
 
-Json = dict[str, Any]
 OLD = policy("deschedule", "PodLifeTime", {"maxPodLifeTimeSeconds": 60})
 
 

@@ -8,10 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.refusals import RULES, find_refusals
 from kschedweb.engine.refusals.pods import SHARED
-
-Json = dict[str, Any]
 
 
 def pod(**spec: Any) -> Json:

@@ -14,12 +14,11 @@ from kschedweb.engine.config.release import Gate
 from kschedweb.engine.config.schema import EXTENSION_POINTS, Schema
 from kschedweb.engine.config.specs import PluginRef
 from kschedweb.engine.framework.interface import Cycle
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.objects.resources import COUNTING
 from kschedweb.engine.releases import CURRENT, RELEASES, json_schema, load
 from kschedweb.engine.state.columns import Ints, Rows
 from tests.engine.builders import CONFIGURATION, node, pod
-
-Json = dict[str, Any]
 
 
 class Alphabetical:

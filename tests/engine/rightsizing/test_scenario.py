@@ -12,10 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kschedweb.engine.__main__ import main
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.objects.json_access import ObjectError
 from kschedweb.engine.rightsizing.scenario import recommend_scenario
 
-Json = dict[str, Any]
 TIME = "2026-01-01T00:00:00Z"
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from random import Random
 
 from kschedweb.engine import releases
-from kschedweb.engine.objects.json_access import Json
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.sandbox.api_objects import ApiObjects
 from kschedweb.engine.sandbox.apiserver import ApiServer
 from kschedweb.engine.sandbox.clock_validation import NAME

@@ -10,6 +10,7 @@ from typing import Any
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.sandbox.requests import ApiResponse, Request
 from kschedweb.engine.sandbox.resources import BY_KIND, RESOURCES, Resource, get_resource
 from kschedweb.engine.sandbox.schema import decode_stored
@@ -17,7 +18,6 @@ from tests.engine.sandbox.living import Living, pod, workload
 from tests.support import tiers
 from tests.support.hostile import EXTREMES, SELECTOR, bend, originals, places, thing
 
-Json = dict[str, Any]
 DEPLOYMENT, JOB = get_resource("Deployment", "apps/v1"), get_resource("Job", "batch/v1")
 CONTENTS = ("application/merge-patch+json", "application/strategic-merge-patch+json")
 thorough = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from kschedweb.engine.config import Configuration
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.releases import load
 from kschedweb.engine.studies.document.document import ScenarioError, read_scenario
 from kschedweb.engine.studies.measure.descheduling import find_fights, find_successors, workload_of
@@ -17,7 +18,6 @@ from kschedweb.engine.studies.prepare.prepared import PreparedScenario, prepare_
 from tests.engine.rebalancing.building import policy
 from tests.engine.studies.clusters import budget, configuration, node, pod
 
-Json = dict[str, Any]
 HIGH = policy("balance", "HighNodeUtilization", {"thresholds": {"cpu": 30}})
 LIFE = policy("deschedule", "PodLifeTime", {"maxPodLifeTimeSeconds": 100})
 MOST = {"scoringStrategy": {"type": "MostAllocated", "resources": [{"name": "cpu", "weight": 1}]}}

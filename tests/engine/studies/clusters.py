@@ -7,9 +7,9 @@ from typing import Any
 
 from kschedweb.engine import Snapshot
 from kschedweb.engine.config import Configuration, default_document
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.releases import load
 
-Json = dict[str, Any]
 ZONE, HOSTNAME = "topology.kubernetes.io/zone", "kubernetes.io/hostname"
 
 

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
+from kschedweb.engine.json_types import Json
 from tests.engine.builders import CONFIGURATION, node, pod
 from tests.support.seed_runs import PACKED as PACKED  # as the other tests say it
-
-Json = dict[str, Any]
 
 
 def cluster(nodes: int = 4, pods: int = 6, *more: Json) -> list[Json]:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-from typing import Any
 
 import pytest
 
 from kschedweb.engine.config import Configuration
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.releases import load
 from kschedweb.engine.releases.classic import ClassicExplanation, ClassicSnapshot, Edition, classic_release
 from kschedweb.engine.releases.classic.extenders import ClassicExtenders
@@ -23,7 +23,6 @@ from kschedweb.engine.studies.prepare.prepared import PreparedScenario
 from tests.engine.builders import node, pod
 from tests.engine.studies.worlds import CLASSES, configuration, crowd
 
-Json = dict[str, Any]
 ZONE = "topology.kubernetes.io/zone"
 PACKING = {"priorities": [{"name": "MostRequestedPriority", "weight": 1}]}
 SPREADING = {"priorities": [{"name": "LeastRequestedPriority", "weight": 1}]}

@@ -6,6 +6,7 @@ import random
 from typing import Any
 
 from kschedweb.engine.config import Configuration
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.releases import load
 from kschedweb.engine.simulation import (
     NodeChanges,
@@ -20,7 +21,6 @@ from kschedweb.engine.simulation import (
 from kschedweb.engine.studies.prepare.prepared import PreparedScenario
 from tests.engine.builders import CONFIGURATION, node, pod
 
-Json = dict[str, Any]
 ZONE = "topology.kubernetes.io/zone"
 GPU = "nvidia.com/gpu"
 CLASSES = [{"kind": "PriorityClass", "metadata": {"name": name}, "value": value} for name, value in (("high", 1000),)]

@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 from django.utils import timezone
 
+from kschedweb.engine.json_types import Json
 from kschedweb.live.approvals.models import ApprovalRequest, Delivery, Endpoint
 from kschedweb.live.approvals.webhooks import decision_messages
 from kschedweb.live.approvals.webhooks import services as webhooks
@@ -23,8 +24,6 @@ if TYPE_CHECKING:
     from rest_framework.test import APIClient
 
     from kschedweb.accounts.models import User
-
-Json = dict[str, Any]
 
 
 @pytest.fixture

@@ -6,15 +6,14 @@ import os
 import subprocess
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
 
 import pytest
 import yaml
 
+from kschedweb.engine.json_types import Json
 from tests.support.needs import missing
 from tests.support.site import ROOT
 
-Json = dict[str, Any]
 CHART = ROOT / "deploy" / "helm" / "kschedweb"
 
 

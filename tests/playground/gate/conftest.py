@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import pytest
 
@@ -14,8 +13,6 @@ from tests.decisions.conftest import stored
 from tests.engine.studies.gates import cluster
 
 __all__ = ["stored"]
-
-Json = dict[str, Any]
 
 
 @pytest.fixture(autouse=True)

@@ -15,6 +15,7 @@ import pytest
 from kschedweb.accounts.models import AuditEntry, User
 from kschedweb.clusters.models import Snapshot
 from kschedweb.engine.__main__ import main
+from kschedweb.engine.json_types import Json
 from kschedweb.jobs import inquiries
 from kschedweb.jobs.models import Job, JobState
 from kschedweb.jobs.services import job_cancel, job_fail
@@ -28,7 +29,6 @@ pytestmark = pytest.mark.django_db
 ADDRESS = "/api/v1/gate/"
 LIMITS = {"maxMoved": "10%", "maxPending": 0, "measures": {"skew_cpu_end": {"max": 90, "maxChange": "1000%"}}}
 ACCEPTS = {"json": "application/json", "junit": "application/xml", "markdown": "text/markdown"}
-Json = dict[str, Any]
 
 
 def asked(**changes: Any) -> Json:

@@ -12,6 +12,7 @@ import pytest
 
 from kschedweb.accounts.models import User
 from kschedweb.clusters.models import Snapshot
+from kschedweb.engine.json_types import Json
 from kschedweb.jobs.models import Job
 from kschedweb.playground.gate.models import Gate
 from kschedweb.playground.trying import selectors, services, tasks
@@ -23,7 +24,6 @@ pytestmark = pytest.mark.django_db
 ADDRESS = "/api/v1/trying/"
 WEIGHT = "profiles[0].plugins.score.enabled[NodeResourcesFit].weight"
 Api = Callable[..., Any]
-Json = dict[str, Any]
 
 
 def asked(**more: Any) -> Json:

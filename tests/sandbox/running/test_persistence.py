@@ -13,6 +13,7 @@ from typing import Any
 from pytest_django import Settings
 from structlog.testing import capture_logs
 
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.sandbox.requests import ApiResponse, Request
 from kschedweb.engine.sandbox.world.resources import CONFIG_MAP
 from kschedweb.sandbox.running.persistence import Keeper
@@ -22,7 +23,6 @@ from tests.support.sandbox import pod, started
 
 PODS = "/api/v1/namespaces/default/pods"
 MAPS = "/api/v1/namespaces/default/configmaps"
-Json = dict[str, Any]
 
 
 def call(made: Sandbox, method: str, path: str, body: Any = None) -> tuple[int, Json]:

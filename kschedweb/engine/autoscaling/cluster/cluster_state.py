@@ -19,8 +19,8 @@ from kschedweb.engine.autoscaling.offers.labels import WELL_KNOWN
 from kschedweb.engine.autoscaling.offers.nodepool_validation import find_complaint
 from kschedweb.engine.autoscaling.offers.nodepools import NodeClassRef, NodePool
 from kschedweb.engine.autoscaling.offers.ready_catalogue import READY, ready_types
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.objects.json_access import (
-    Json,
     ObjectError,
     describe_object,
     get_boolean,

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from kschedweb.engine.autoscaling.cluster.pods import PodView
-from kschedweb.engine.objects.json_access import Json, ObjectError, get_integer, get_mapping, get_string
+from kschedweb.engine.json_types import Json
+from kschedweb.engine.objects.json_access import ObjectError, get_integer, get_mapping, get_string
 from kschedweb.engine.objects.labels import Selector, SelectorError, label_selector
 from kschedweb.engine.values import dataclass
 

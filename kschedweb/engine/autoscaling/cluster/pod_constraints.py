@@ -9,9 +9,9 @@ from functools import cached_property
 from typing import TypeVar
 
 from kschedweb.engine.autoscaling.offers.requirements import IN, Requirements, WrittenRequirement
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.objects.affinity import PREFERRED, REQUIRED
 from kschedweb.engine.objects.json_access import (
-    Json,
     ObjectError,
     get_integer,
     get_mapping,

@@ -17,8 +17,8 @@ from kschedweb.engine.autoscaling.offers.amounts import (
     to_quantities,
 )
 from kschedweb.engine.autoscaling.offers.labels import DELETION_COST, DISRUPTION_COST, DO_NOT_DISRUPT, GROUP
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.objects.json_access import (
-    Json,
     get_integer,
     get_mapping,
     get_objects,

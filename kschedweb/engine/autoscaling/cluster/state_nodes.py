@@ -26,8 +26,8 @@ from kschedweb.engine.autoscaling.offers.labels import (
 )
 from kschedweb.engine.autoscaling.offers.nodepools import check_kind, read_nillable
 from kschedweb.engine.autoscaling.offers.requirements import Requirements
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.objects.json_access import (
-    Json,
     ObjectError,
     get_mapping,
     get_objects_and_paths,

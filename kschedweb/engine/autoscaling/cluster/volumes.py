@@ -7,9 +7,9 @@ from dataclasses import field, replace
 
 from kschedweb.engine.autoscaling.cluster.pods import PodView
 from kschedweb.engine.autoscaling.offers.requirements import IN, Requirements, new_requirement
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.objects.csi_migration import DRIVERS
 from kschedweb.engine.objects.json_access import (
-    Json,
     get_integer,
     get_mapping,
     get_objects_and_paths,

@@ -29,7 +29,7 @@ from kschedweb.engine.autoscaling.offers.labels import CAPACITY_TYPE, INSTANCE_T
 from kschedweb.engine.autoscaling.offers.nodepools import EMPTY, UNDERUTILIZED
 from kschedweb.engine.autoscaling.provisioning.output import new_claim, pod_keys
 from kschedweb.engine.autoscaling.provisioning.scheduling_context import SchedulingContext
-from kschedweb.engine.objects.json_access import Json
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.objects.node import ZONE
 from kschedweb.engine.values import dataclass
 

@@ -10,7 +10,7 @@ from kschedweb.engine.autoscaling.disruption.consolidation import Command
 from kschedweb.engine.autoscaling.disruption.methods import Consolidation, MethodResult
 from kschedweb.engine.autoscaling.provisioning.output import new_claim, pod_keys
 from kschedweb.engine.autoscaling.provisioning.scheduling_context import SchedulingContext
-from kschedweb.engine.objects.json_access import Json
+from kschedweb.engine.json_types import Json
 
 # Nine digits after the point, as the oracle rounds.
 _DIGITS = 1e9

@@ -6,7 +6,8 @@ from collections.abc import Iterable, Mapping
 
 from kschedweb.engine.cel.errors import EvaluationError, ExpressionError
 from kschedweb.engine.cel.quantities import DECIMAL_EXPONENT, Quantity, to_quantity
-from kschedweb.engine.objects.json_access import Json, ObjectError
+from kschedweb.engine.json_types import Json
+from kschedweb.engine.objects.json_access import ObjectError
 from kschedweb.engine.objects.quantity import MILLI, NANO, read_quantities
 from kschedweb.engine.objects.resources import CPU, MEMORY
 from kschedweb.engine.validation.golang import marshal_json

@@ -31,8 +31,8 @@ from kschedweb.engine.autoscaling.offers.requirements import (
     Requirements,
     new_requirement,
 )
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.objects.json_access import (
-    Json,
     ObjectError,
     get_boolean,
     get_integer,

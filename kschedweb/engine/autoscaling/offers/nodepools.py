@@ -25,8 +25,8 @@ from kschedweb.engine.autoscaling.offers.requirements import (
     new_requirement,
 )
 from kschedweb.engine.controllers.autoscaling import cron
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.objects.json_access import (
-    Json,
     ObjectError,
     get_integer,
     get_mapping,

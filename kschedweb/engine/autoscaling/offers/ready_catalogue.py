@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from kschedweb.engine.objects.json_access import Json
+from kschedweb.engine.json_types import Json
 
 # Stands in a scenario in place of instance types.
 READY = "ready"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from kschedweb.engine.autoscaling.provisioning.scheduling_context import SchedulingContext
 from kschedweb.engine.autoscaling.provisioning.solver import Proposal, Solver
-from kschedweb.engine.objects.json_access import Json
+from kschedweb.engine.json_types import Json
 
 # The first is Karpenter's text, the others are ours.
 WITHOUT_TYPES = "NodePool requirements filtered out all compatible available instance types"

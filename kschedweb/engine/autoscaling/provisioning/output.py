@@ -10,7 +10,7 @@ from kschedweb.engine.autoscaling.offers.labels import KWOK_GROUP, NODEPOOL
 from kschedweb.engine.autoscaling.provisioning.new_nodes import NewNode
 from kschedweb.engine.autoscaling.provisioning.scheduling_context import SchedulingContext
 from kschedweb.engine.autoscaling.provisioning.solver import Solution, Solver
-from kschedweb.engine.objects.json_access import Json
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.objects.taints import Taint
 
 _PLACEHOLDER = re.compile(r"hostname-placeholder-\d+")

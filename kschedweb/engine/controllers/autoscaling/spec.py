@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.objects import quantity
 from kschedweb.engine.objects.json_access import (
-    Json,
     ObjectError,
     get_integer,
     get_mapping,

@@ -17,7 +17,8 @@ from kschedweb.engine.config.specs import ArgsSpec, PluginSpec, PluginTrial, Poi
 from kschedweb.engine.framework.interface import Cycle, Verdicts
 from kschedweb.engine.framework.scoring import MAX_NODE_SCORE, divide_toward_zero
 from kschedweb.engine.framework.status import SUCCESS, Status, unschedulable
-from kschedweb.engine.objects.json_access import Json, get_mapping
+from kschedweb.engine.json_types import Json
+from kschedweb.engine.objects.json_access import get_mapping
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.plugins.dynamic.arguments import ARGS, advice, set_defaults, validate_args
 from kschedweb.engine.plugins.dynamic.policyfile import policy_of

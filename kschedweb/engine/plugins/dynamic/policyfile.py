@@ -16,7 +16,7 @@ from kschedweb.engine.config.reading import read_document
 from kschedweb.engine.config.source import UnreadableError
 from kschedweb.engine.config.types import STRING, Struct, StructField, encode
 from kschedweb.engine.documents.json_schema import DIALECT, Schemas
-from kschedweb.engine.objects.json_access import Json
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.plugins.dynamic.arguments import POLICY, policy_advice, policy_problems
 from kschedweb.engine.state.watermarks import crane
 from kschedweb.engine.validation.fields import Problem

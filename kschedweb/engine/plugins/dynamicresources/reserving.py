@@ -15,8 +15,8 @@ from kschedweb.engine.allocation.selectors import UnknownError
 from kschedweb.engine.framework.interface import Cycle
 from kschedweb.engine.framework.preparation import AllocateClaim, MakeClaim, Preparation, ReserveClaim
 from kschedweb.engine.framework.status import OUTSIDE, SUCCESS, CycleError, Status, error, outside_simulation
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.objects.devicerequests import DeviceRequest
-from kschedweb.engine.objects.json_access import Json
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.objects.resourceclaim import ResourceClaim
 from kschedweb.engine.plugins.dynamicresources.verdicts import claims_to_allocate, resource_uses

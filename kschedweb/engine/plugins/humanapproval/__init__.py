@@ -15,7 +15,8 @@ from kschedweb.engine.config.specs import ArgsSpec, PluginSpec
 from kschedweb.engine.framework.events import POD, Action, ClusterEvent, EventHint, ObjectChange
 from kschedweb.engine.framework.interface import Cycle
 from kschedweb.engine.framework.status import SUCCESS, Code, Status
-from kschedweb.engine.objects.json_access import Json, get_mapping
+from kschedweb.engine.json_types import Json
+from kschedweb.engine.objects.json_access import get_mapping
 from kschedweb.engine.objects.labels import Selector, label_selector
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.objects.resources import CPU, MEMORY

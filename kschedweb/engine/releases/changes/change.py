@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kschedweb.engine.objects.json_access import Json
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.values import dataclass
 
 NODE, SCORES, MESSAGE, VICTIMS, CONFIGURATION = "node", "scores", "message", "victims", "configuration"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from kschedweb.engine.objects.json_access import Json
+from kschedweb.engine.json_types import Json
 
 CONFIGURATION = {
     "apiVersion": "kubescheduler.config.k8s.io/v1",

@@ -11,7 +11,8 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from kschedweb.engine.objects.json_access import Json, get_mapping
+from kschedweb.engine.json_types import Json
+from kschedweb.engine.objects.json_access import get_mapping
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.releases.classic.objects import ATTACHED, attached_sources, list_sources
 from kschedweb.engine.state.cluster_objects import ClusterObjects

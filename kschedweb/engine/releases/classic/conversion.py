@@ -10,7 +10,7 @@ from dataclasses import asdict, field, replace
 
 from kschedweb.engine.config import Release
 from kschedweb.engine.config.notes import EQUAL, NEAR, NONE, Note
-from kschedweb.engine.objects.json_access import Json
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.releases import CURRENT, load
 from kschedweb.engine.releases.classic import counterparts, modern_profile
 from kschedweb.engine.releases.classic.algorithm import PolicyError

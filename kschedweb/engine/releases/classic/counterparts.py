@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kschedweb.engine.config.notes import EQUAL, NEAR, NONE
-from kschedweb.engine.objects.json_access import Json
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.values import dataclass
 
 

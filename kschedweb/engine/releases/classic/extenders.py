@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from kschedweb.engine.extenders.extender import Extender, Extenders, FilteredNodes, Post
 from kschedweb.engine.framework.interface import Cycle
-from kschedweb.engine.objects.json_access import Json
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.state.columns import Ints, Mask
 
 

@@ -10,7 +10,7 @@ from dataclasses import field
 from typing import Any
 
 from kschedweb.engine.config.specs import PluginRef
-from kschedweb.engine.objects.json_access import Json
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.releases.classic import catalogue
 from kschedweb.engine.releases.classic.policy import ClassicPolicy, PolicyRule
 from kschedweb.engine.validation.golang import INT64_MAX, quote

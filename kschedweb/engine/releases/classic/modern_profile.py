@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from kschedweb.engine.config import EMPTY, Release
-from kschedweb.engine.objects.json_access import Json
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.releases.classic.legacy import LegacyProfile
 from kschedweb.engine.validation.golang import duration_text, parse_duration
 

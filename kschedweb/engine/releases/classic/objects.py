@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.objects.affinity import PREFERRED, REQUIRED, PodAffinity, PodTerm, read_pod_affinity
 from kschedweb.engine.objects.json_access import (
-    Json,
     ObjectError,
     get_boolean,
     get_mapping,

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from kschedweb.engine.objects.json_access import Json, get_objects, get_string, get_string_map, get_strings
+from kschedweb.engine.json_types import Json
+from kschedweb.engine.objects.json_access import get_objects, get_string, get_string_map, get_strings
 from kschedweb.engine.validation.affinity import LABEL_OPERATORS, count_complaint
 from kschedweb.engine.validation.golang import parse_int, quote
 from kschedweb.engine.validation.labels import name_complaints, value_complaints

@@ -13,8 +13,8 @@ from typing import Any
 
 from kschedweb.engine.config.reading import read_document
 from kschedweb.engine.config.source import UnreadableError
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.objects.json_access import (
-    Json,
     ObjectError,
     get_boolean,
     get_integer,

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from kschedweb.engine.objects.json_access import Json, ObjectError, get_integer, get_string, get_strings
+from kschedweb.engine.json_types import Json
+from kschedweb.engine.objects.json_access import ObjectError, get_integer, get_string, get_strings
 from kschedweb.engine.releases.classic.catalogue import EDITION, GATES, V1_9, V1_13, Edition
 
 FIELDS = ("version", "gates", "maxVolumes", "percentageOfNodesToScore")

@@ -16,7 +16,7 @@ from kschedweb.engine.config.loading import Loaded, document_lines
 from kschedweb.engine.config.release import Gate
 from kschedweb.engine.config.schema import DEFAULT_SCHEDULER, Schema
 from kschedweb.engine.framework.interface import FilterPlugin, ScorePlugin
-from kschedweb.engine.objects.json_access import Json
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.releases.classic import predicates, priorities
 from kschedweb.engine.releases.classic.algorithm import Algorithm, PolicyError
 from kschedweb.engine.releases.classic.catalogue import (

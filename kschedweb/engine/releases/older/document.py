@@ -10,7 +10,7 @@ from kschedweb.engine.config.document import RefusedError, refusal
 from kschedweb.engine.config.notes import EQUAL, NEAR, NONE, Conversion, Note
 from kschedweb.engine.config.schema import EXTENDER, GROUP, KIND
 from kschedweb.engine.config.source import DocumentSource
-from kschedweb.engine.objects.json_access import Json
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.releases.older.profile import ProfileConversion, as_dict, as_list, entry_name
 from kschedweb.engine.releases.older.removed_plugins import LEAST_ALLOCATED
 from kschedweb.engine.releases.older.versions import COMPONENT, READ, VERSIONS, Version

@@ -8,7 +8,7 @@ from typing import Any
 
 from kschedweb.engine.config import Release
 from kschedweb.engine.config.notes import EQUAL, NEAR, NONE, Note
-from kschedweb.engine.objects.json_access import Json
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.releases.older.removed_plugins import (
     AFFINITY,
     FAMILIES,

@@ -13,7 +13,7 @@ import math
 from typing import Any
 
 from kschedweb.engine.config.decode import describe_json
-from kschedweb.engine.objects.json_access import Json
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.refusals.resources import quantity_fault
 from kschedweb.engine.sandbox.resources import CLOCK, Resource
 from kschedweb.engine.sandbox.schema.times import normal_time

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from kschedweb.engine.controllers.admission import AdmissionError, admit_pod
 from kschedweb.engine.controllers.claims import set_default_class
-from kschedweb.engine.objects.json_access import Json, ObjectError, describe_object
+from kschedweb.engine.json_types import Json
+from kschedweb.engine.objects.json_access import ObjectError, describe_object
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.sandbox.resources import BY_KIND, POD, Resource
 from kschedweb.engine.sandbox.status_errors import bad_request, forbidden

@@ -8,7 +8,7 @@ from dataclasses import field
 from random import Random
 from typing import Protocol
 
-from kschedweb.engine.objects.json_access import Json
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.sandbox.api_objects import ApiObjects, format_timestamp
 from kschedweb.engine.sandbox.resources import Resource
 from kschedweb.engine.sandbox.status_errors import ApiRefusal

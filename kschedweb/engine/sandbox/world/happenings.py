@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from random import Random
 
-from kschedweb.engine.objects.json_access import Json
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.sandbox.eviction import evict_pod
 from kschedweb.engine.sandbox.resources import CLOCK, NODE, POD
 from kschedweb.engine.sandbox.selection import whole_number

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from kschedweb.engine.objects.json_access import Json
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.sandbox.resources import EVENT, POD, RESOURCES, Resource
 from kschedweb.engine.sandbox.store import Key, Store, StoreChange, get_object_key
 

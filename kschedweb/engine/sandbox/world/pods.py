@@ -6,7 +6,7 @@ import json
 import re
 from zlib import crc32
 
-from kschedweb.engine.objects.json_access import Json
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.sandbox.api_objects import SUFFIX
 from kschedweb.engine.sandbox.resources import Resource
 from kschedweb.engine.sandbox.selection import whole_number

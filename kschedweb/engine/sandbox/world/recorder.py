@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kschedweb.engine.objects.json_access import Json
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.sandbox.api_objects import ApiObjects, format_timestamp
 from kschedweb.engine.sandbox.resources import EVENT, Resource
 from kschedweb.engine.sandbox.status_errors import ApiRefusal

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from kschedweb.engine.objects.json_access import Json
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.objects.quantity import NANO, parse_quantity
 from kschedweb.engine.sandbox.api_objects import format_timestamp
 from kschedweb.engine.sandbox.resources import NODE, POD

@@ -10,7 +10,7 @@ import heapq
 import math
 from random import Random
 
-from kschedweb.engine.objects.json_access import Json
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.sandbox.api_objects import ApiObjects
 from kschedweb.engine.sandbox.status_errors import ApiRefusal
 from kschedweb.engine.sandbox.store import Key, StoreChange

@@ -8,7 +8,8 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 
 from kschedweb.engine.config import Configuration
-from kschedweb.engine.objects.json_access import Json, get_mapping
+from kschedweb.engine.json_types import Json
+from kschedweb.engine.objects.json_access import get_mapping
 from kschedweb.engine.objects.node import HOSTNAME, ZONE, Node
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.pricing.price_table import INSTANCE_TYPE

@@ -12,7 +12,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import field
 
-from kschedweb.engine.objects.json_access import Json, get_mapping
+from kschedweb.engine.json_types import Json
+from kschedweb.engine.objects.json_access import get_mapping
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.simulation.autoscaling.cluster_look import (
     ClusterLook,

@@ -19,7 +19,8 @@ from kschedweb.engine.controllers.claims import needs_claims
 from kschedweb.engine.cycle.scheduler import Scheduler
 from kschedweb.engine.cycle.search_request import SearchRequest
 from kschedweb.engine.framework.status import CycleError
-from kschedweb.engine.objects.json_access import Json, get_mapping, get_string_map
+from kschedweb.engine.json_types import Json
+from kschedweb.engine.objects.json_access import get_mapping, get_string_map
 from kschedweb.engine.objects.node import HOSTNAME, ZONE, Node
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.objects.resources import CPU, MEMORY

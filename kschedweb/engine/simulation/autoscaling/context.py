@@ -11,7 +11,8 @@ from math import ceil
 from kschedweb.engine.config import Configuration
 from kschedweb.engine.controllers import daemons
 from kschedweb.engine.controllers.naming import draw_name
-from kschedweb.engine.objects.json_access import Json, get_mapping
+from kschedweb.engine.json_types import Json
+from kschedweb.engine.objects.json_access import get_mapping
 from kschedweb.engine.objects.labels import NOTHING, Selector, SelectorError, label_selector
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.simulation.events import NodeChanges

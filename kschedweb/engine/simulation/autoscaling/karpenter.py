@@ -35,7 +35,7 @@ from kschedweb.engine.autoscaling.provisioning.solver import Proposal, Solver
 from kschedweb.engine.controllers.autoscaling import cron
 from kschedweb.engine.controllers.naming import draw_letters
 from kschedweb.engine.controllers.nodelifecycle import CONTROLLED
-from kschedweb.engine.objects.json_access import Json
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.objects.node import HOSTNAME, ZONE, Node
 from kschedweb.engine.simulation.autoscaling.context import AutoscalerContext, AutoscalerSetup, LiveBudget, raw_node
 from kschedweb.engine.simulation.observer import LAUNCHED, REMOVED, Deed

@@ -10,7 +10,8 @@ from typing import Any
 from kschedweb.engine.controllers.autoscaling.replica_calculator import PENDING, RUNNING, ObservedPod
 from kschedweb.engine.controllers.deletion_order import DeletionCandidate, deletion_cost, rank_for_deletion
 from kschedweb.engine.controllers.naming import draw_letters, parse_ordinal
-from kschedweb.engine.objects.json_access import Json, get_mapping, get_objects, get_string, get_string_map
+from kschedweb.engine.json_types import Json
+from kschedweb.engine.objects.json_access import get_mapping, get_objects, get_string, get_string_map
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.simulation.pod_life import Life
 from kschedweb.engine.values import dataclass

@@ -10,7 +10,7 @@ from kschedweb.engine.controllers.autoscaling.cron import MONDAY, Cron
 from kschedweb.engine.controllers.autoscaling.horizontal import SYNC, HorizontalController
 from kschedweb.engine.controllers.autoscaling.replica_calculator import PodMetric
 from kschedweb.engine.controllers.autoscaling.spec import Autoscaler
-from kschedweb.engine.objects.json_access import Json
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.objects.resources import CPU
 from kschedweb.engine.simulation.agenda import Agenda
 from kschedweb.engine.simulation.observer import Observer, ScalingObservation

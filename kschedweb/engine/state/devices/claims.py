@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator
 from functools import cached_property
 from typing import NamedTuple
 
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.objects.devices import DeviceTaintRule, ResourceSlice
-from kschedweb.engine.objects.json_access import Json
 from kschedweb.engine.objects.resourceclaim import IMPLICIT_PREFIX, Allocation, DeviceClass, DeviceId, ResourceClaim
 from kschedweb.engine.state.devices.use import DeviceUse
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.objects.csi_migration import DRIVERS, UNCOUNTED_PLUGINS, InTreeVolume
-from kschedweb.engine.objects.json_access import Json
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.objects.storage import (
     Claim,

@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from kschedweb.engine.objects.json_access import Json, ObjectError, describe_object, get_mapping, get_string
+from kschedweb.engine.json_types import Json
+from kschedweb.engine.objects.json_access import ObjectError, describe_object, get_mapping, get_string
 from kschedweb.engine.objects.resources import CPU, MEMORY
 from kschedweb.engine.state.columns import Floats
 from kschedweb.engine.state.watermarks.table import HOURLY, WORKLOADS, Figures, Watermarks, read_workload

@@ -7,7 +7,8 @@ from functools import cached_property
 
 import numpy as np
 
-from kschedweb.engine.objects.json_access import Json, get_string
+from kschedweb.engine.json_types import Json
+from kschedweb.engine.objects.json_access import get_string
 from kschedweb.engine.objects.pod import Pod, read_scheduled_time, read_start_time
 from kschedweb.engine.state.columns import Codes, Floats, Mask
 from kschedweb.engine.state.pod_table import PodTable

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.objects.json_access import (
-    Json,
     ObjectError,
     get_mapping,
     get_number,

@@ -16,7 +16,7 @@ from kschedweb.engine.cycle.search_request import SearchRequest
 from kschedweb.engine.framework.decision import Stopwatch
 from kschedweb.engine.framework.runtime import Factory
 from kschedweb.engine.framework.status import OUTSIDE, Code, CycleError
-from kschedweb.engine.objects.json_access import Json
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.objects.podgroup import API, POD_GROUP, VERSION, PodGroup, list_required_gates
 from kschedweb.engine.state.columns import Ints

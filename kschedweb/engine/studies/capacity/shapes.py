@@ -8,7 +8,8 @@ from typing import Any
 from kschedweb.engine.controllers.admission import admit_pod
 from kschedweb.engine.controllers.claims import VOLUME_CLAIM
 from kschedweb.engine.controllers.nodelifecycle import CONTROLLED
-from kschedweb.engine.objects.json_access import Json, ObjectError, get_mapping, get_objects, get_string, get_string_map
+from kschedweb.engine.json_types import Json
+from kschedweb.engine.objects.json_access import ObjectError, get_mapping, get_objects, get_string, get_string_map
 from kschedweb.engine.objects.node import HOSTNAME, ZONE, Node
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.objects.storage import CSINode

@@ -12,7 +12,8 @@ from kschedweb.engine.config import Configuration
 from kschedweb.engine.cycle.scheduler import Scheduler
 from kschedweb.engine.framework.runtime import Factory
 from kschedweb.engine.framework.status import CycleError
-from kschedweb.engine.objects.json_access import Json, ObjectError, get_mapping
+from kschedweb.engine.json_types import Json
+from kschedweb.engine.objects.json_access import ObjectError, get_mapping
 from kschedweb.engine.objects.node import Node
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.objects.storage import CSINode

@@ -15,7 +15,8 @@ from kschedweb.engine.documents.leaves import (
     Text,
 )
 from kschedweb.engine.documents.types import REQUIRED, ListType, MapType, Struct, StructField
-from kschedweb.engine.objects.json_access import Json, ObjectError
+from kschedweb.engine.json_types import Json
+from kschedweb.engine.objects.json_access import ObjectError
 from kschedweb.engine.objects.labels import is_label_value, is_qualified_name
 from kschedweb.engine.objects.node import Node
 from kschedweb.engine.studies.document import parts, workloads

@@ -9,7 +9,8 @@ from kschedweb.engine.autoscaling import document
 from kschedweb.engine.autoscaling.cluster.cluster_state import KarpenterOptions
 from kschedweb.engine.documents.leaves import DocumentProblem, Duration, EnumChoice, Faulty, Number, Quantity, Text
 from kschedweb.engine.documents.types import REQUIRED, ListType, MapType, Struct, StructField
-from kschedweb.engine.objects.json_access import Json, ObjectError
+from kschedweb.engine.json_types import Json
+from kschedweb.engine.objects.json_access import ObjectError
 from kschedweb.engine.objects.node import Node
 from kschedweb.engine.simulation.autoscaling.cluster_look import EXPANDERS, LEAST_WASTE, NodeGroup, NodeGroups
 from kschedweb.engine.studies.document import parts

@@ -6,7 +6,7 @@ from typing import Any
 
 from kschedweb.engine.documents.leaves import DocumentProblem, Duration, Problems, Text, describe_kind
 from kschedweb.engine.documents.types import REQUIRED, Struct, StructField
-from kschedweb.engine.objects.json_access import Json
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.rebalancing.cycle import check_policy
 from kschedweb.engine.rebalancing.document import API_VERSION, KIND
 from kschedweb.engine.rebalancing.loading import PolicyRefused

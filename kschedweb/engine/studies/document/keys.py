@@ -16,7 +16,8 @@ from kschedweb.engine.documents.leaves import (
     Text,
 )
 from kschedweb.engine.documents.types import REQUIRED, ByType, Either, ListType, MapType, Struct, StructField
-from kschedweb.engine.objects.json_access import Json, ObjectError, get_mapping
+from kschedweb.engine.json_types import Json
+from kschedweb.engine.objects.json_access import ObjectError, get_mapping
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.pricing import price_table
 from kschedweb.engine.studies.document import parts, workloads

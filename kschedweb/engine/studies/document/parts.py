@@ -9,7 +9,7 @@ from kschedweb.engine.autoscaling.document import Karpenter
 from kschedweb.engine.controllers.admission import DEFAULT
 from kschedweb.engine.controllers.autoscaling.cron import parse_cron
 from kschedweb.engine.documents.leaves import DocumentProblem, Faulty
-from kschedweb.engine.objects.json_access import Json
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.pricing.price_table import PriceTable
 from kschedweb.engine.simulation.autoscaling.cluster_look import NodeGroups
 from kschedweb.engine.values import dataclass

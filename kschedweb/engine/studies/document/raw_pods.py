@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from datetime import UTC, datetime
 
-from kschedweb.engine.objects.json_access import Json, get_mapping, get_objects
+from kschedweb.engine.json_types import Json
+from kschedweb.engine.objects.json_access import get_mapping, get_objects
 
 # Phases of pods that run no more.
 FINISHED = frozenset({"Succeeded", "Failed"})

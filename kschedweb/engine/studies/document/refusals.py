@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from kschedweb.engine.documents.leaves import DocumentProblem
-from kschedweb.engine.objects.json_access import Json
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.refusals import find_refusals
 
 NOTHING: Mapping[str, str] = {}

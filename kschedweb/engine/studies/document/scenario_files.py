@@ -8,7 +8,7 @@ from typing import Any
 
 from kschedweb.engine.documents.files import ReadError, read_document
 from kschedweb.engine.documents.leaves import DocumentProblem
-from kschedweb.engine.objects.json_access import Json
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.studies.document.document import KIND, VERSION, ScenarioDocument, ScenarioError
 from kschedweb.engine.studies.document.document import read_scenario as scenario
 from kschedweb.engine.values import dataclass

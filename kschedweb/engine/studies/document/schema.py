@@ -6,7 +6,7 @@ The schema does not check that named nodes and files exist; ``prepare`` does.
 from __future__ import annotations
 
 from kschedweb.engine.documents.json_schema import DIALECT, Schemas
-from kschedweb.engine.objects.json_access import Json
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.studies.document.keys import DOCUMENT, KIND
 
 

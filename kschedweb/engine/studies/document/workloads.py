@@ -5,7 +5,8 @@ from __future__ import annotations
 from kschedweb.engine.controllers.autoscaling.spec import read_behavior
 from kschedweb.engine.documents.leaves import Duration, Number, Object, Quantity, Text
 from kschedweb.engine.documents.types import REQUIRED, ListType, MapType, Struct, StructField
-from kschedweb.engine.objects.json_access import Json, ObjectError, get_mapping
+from kschedweb.engine.json_types import Json
+from kschedweb.engine.objects.json_access import ObjectError, get_mapping
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.studies.document import parts
 from kschedweb.engine.studies.document.limits import MOST_REPLICAS, MOST_STEPS

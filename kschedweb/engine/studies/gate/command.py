@@ -12,7 +12,8 @@ from kschedweb.engine.config import Release
 from kschedweb.engine.documents.configmaps import ConfigMapError, unpack_config_map
 from kschedweb.engine.documents.files import ReadError, read_document, read_documents
 from kschedweb.engine.documents.leaves import DocumentProblem
-from kschedweb.engine.objects.json_access import Json, ObjectError
+from kschedweb.engine.json_types import Json
+from kschedweb.engine.objects.json_access import ObjectError
 from kschedweb.engine.pricing import price_table
 from kschedweb.engine.pricing.price_table import PriceTable
 from kschedweb.engine.releases import RELEASES, ReleaseError, files, get_release, read_gates

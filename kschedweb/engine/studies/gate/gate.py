@@ -11,7 +11,7 @@ from kschedweb.engine.config import Configuration, Release
 from kschedweb.engine.documents.files import ReadError, cluster_objects
 from kschedweb.engine.documents.leaves import DocumentProblem
 from kschedweb.engine.framework.status import CycleError
-from kschedweb.engine.objects.json_access import Json
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.pricing.price_table import PriceTable
 from kschedweb.engine.releases import CURRENT, load
 from kschedweb.engine.simulation import NodeJoins, PodArrives, SimulationError

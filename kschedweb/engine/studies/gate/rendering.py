@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 from xml.sax.saxutils import escape, quoteattr
 
-from kschedweb.engine.objects.json_access import Json
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.studies.gate.verdict import PASS, format_amount, format_count
 
 FORMATS = ("json", "junit", "markdown")

@@ -9,7 +9,7 @@ from typing import Any
 
 from kschedweb.engine.documents.leaves import DocumentProblem, Number, Problems, describe_kind
 from kschedweb.engine.documents.types import Either, MapType, Struct, StructField
-from kschedweb.engine.objects.json_access import Json
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.studies.capacity.buffer import LOWEST_PRIORITY
 from kschedweb.engine.studies.document.document import ScenarioError
 from kschedweb.engine.values import dataclass

@@ -8,7 +8,7 @@ from dataclasses import field
 
 from kschedweb.engine.config import Configuration
 from kschedweb.engine.cycle.scheduler import Scheduler
-from kschedweb.engine.objects.json_access import Json
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.pricing.costs import Rates
 from kschedweb.engine.pricing.price_table import PriceTable

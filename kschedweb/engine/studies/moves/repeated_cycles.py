@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 
-from kschedweb.engine.objects.json_access import Json
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.studies.moves.balance import ClusterBalance
 from kschedweb.engine.studies.moves.dry_run import RETURNS, UNFIT, Check, DescheduledCluster, DryRun
 from kschedweb.engine.studies.moves.favouring_scorers import ScorerLog

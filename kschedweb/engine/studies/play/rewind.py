@@ -12,7 +12,7 @@ from kschedweb.engine.config import Configuration
 from kschedweb.engine.controllers.admission import admit_pod
 from kschedweb.engine.controllers.claims import create_claims
 from kschedweb.engine.cycle.scheduler import Scheduler
-from kschedweb.engine.objects.json_access import Json
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.simulation import Observer, PodArrives
 from kschedweb.engine.simulation.pods import mark_terminating, with_start_time

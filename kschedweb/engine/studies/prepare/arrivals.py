@@ -8,7 +8,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from kschedweb.engine.objects.json_access import Json, ObjectError
+from kschedweb.engine.json_types import Json
+from kschedweb.engine.objects.json_access import ObjectError
 from kschedweb.engine.simulation import PodLeaves
 from kschedweb.engine.state.columns import Floats
 from kschedweb.engine.studies.document.document import PartError

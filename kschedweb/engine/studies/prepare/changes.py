@@ -8,8 +8,9 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from kschedweb.engine.controllers.nodelifecycle import CONTROLLED, with_reported_statuses
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.objects import quantity
-from kschedweb.engine.objects.json_access import Json, ObjectError, get_mapping, get_objects, get_string_map
+from kschedweb.engine.objects.json_access import ObjectError, get_mapping, get_objects, get_string_map
 from kschedweb.engine.objects.labels import label_selector
 from kschedweb.engine.objects.node import BETA_ZONE, HOSTNAME, ZONE, Node
 from kschedweb.engine.objects.pod import Pod

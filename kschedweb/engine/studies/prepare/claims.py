@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from kschedweb.engine.controllers.claims import POD_CLAIM_NAME, RESOURCE_API, RESOURCE_CLAIM, TEMPLATE, VOLUME_CLAIM
-from kschedweb.engine.objects.json_access import Json, ObjectError, get_mapping, get_objects
+from kschedweb.engine.json_types import Json
+from kschedweb.engine.objects.json_access import ObjectError, get_mapping, get_objects
 from kschedweb.engine.studies.prepare.manifests import namespace_and_name
 
 OtherObjects = dict[tuple[str, str, str], Json]  # by kind, namespace and name

@@ -9,7 +9,8 @@ from functools import partial
 from typing import Any
 
 from kschedweb.engine.controllers.admission import DEFAULT, admit_group, admit_pod
-from kschedweb.engine.objects.json_access import Json, ObjectError, describe_object, get_mapping
+from kschedweb.engine.json_types import Json
+from kschedweb.engine.objects.json_access import ObjectError, describe_object, get_mapping
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.objects.podgroup import is_group
 from kschedweb.engine.simulation import PodArrives, SimulationEvent

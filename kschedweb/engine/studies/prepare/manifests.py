@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from kschedweb.engine.controllers.naming import parse_ordinal
-from kschedweb.engine.objects.json_access import Json, get_integer, get_mapping, get_objects
+from kschedweb.engine.json_types import Json
+from kschedweb.engine.objects.json_access import get_integer, get_mapping, get_objects
 
 # Versions of kinds that are not in apps/v1.
 API = {"Job": "batch/v1"}

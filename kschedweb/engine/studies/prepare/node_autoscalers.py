@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from kschedweb.engine.autoscaling.document import Karpenter
 from kschedweb.engine.autoscaling.node_adopter import CLAIM, NodeAdopter, zones_of
-from kschedweb.engine.objects.json_access import Json
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.simulation.autoscaling.cluster_autoscaler import GroupsSetup
 from kschedweb.engine.simulation.autoscaling.cluster_look import NodeGroups
 from kschedweb.engine.simulation.autoscaling.context import AutoscalerSetup

@@ -7,7 +7,8 @@ from dataclasses import field, replace
 
 from kschedweb.engine.config import Release
 from kschedweb.engine.documents.leaves import DocumentProblem
-from kschedweb.engine.objects.json_access import Json, ObjectError
+from kschedweb.engine.json_types import Json
+from kschedweb.engine.objects.json_access import ObjectError
 from kschedweb.engine.objects.resources import Counting
 from kschedweb.engine.pricing.price_table import PriceTable
 from kschedweb.engine.rebalancing.loading import PolicyRefused

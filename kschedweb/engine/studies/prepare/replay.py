@@ -7,7 +7,8 @@ from collections.abc import Iterable
 from dataclasses import field
 
 from kschedweb.engine.controllers.nodelifecycle import CONTROLLED
-from kschedweb.engine.objects.json_access import Json, ObjectError, get_mapping, get_objects, get_string_map
+from kschedweb.engine.json_types import Json
+from kschedweb.engine.objects.json_access import ObjectError, get_mapping, get_objects, get_string_map
 from kschedweb.engine.objects.node import Node
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.simulation import (

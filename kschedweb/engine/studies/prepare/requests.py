@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from kschedweb.engine.objects.json_access import Json, get_mapping, get_objects
+from kschedweb.engine.json_types import Json
+from kschedweb.engine.objects.json_access import get_mapping, get_objects
 from kschedweb.engine.objects.quantity import NANO, parse_quantity
 from kschedweb.engine.studies.document import parts
 from kschedweb.engine.studies.document.document import PartError

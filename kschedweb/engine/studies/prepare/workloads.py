@@ -18,7 +18,8 @@ from kschedweb.engine.controllers.claims import (
 )
 from kschedweb.engine.controllers.deletion_order import deletion_cost
 from kschedweb.engine.controllers.naming import draw_letters, draw_name, parse_ordinal
-from kschedweb.engine.objects.json_access import Json, ObjectError, get_mapping, get_objects, get_string_map
+from kschedweb.engine.json_types import Json
+from kschedweb.engine.objects.json_access import ObjectError, get_mapping, get_objects, get_string_map
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.simulation import NodeJoins, PodArrives, PodLeaves, WorkloadLeaves, WorkloadScales, make_replica
 from kschedweb.engine.simulation.scaling.fleet import WorkloadTemplate

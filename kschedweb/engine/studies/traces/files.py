@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
-from kschedweb.engine.objects.json_access import Json
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.simulation.recording import RecordingError, UseRecording
 from kschedweb.engine.state.watermarks.collected_watermarks import CollectedError, CollectedWatermarks
 from kschedweb.engine.studies.document.document import PartError

@@ -11,7 +11,8 @@ import json
 from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
 
-from kschedweb.engine.objects.json_access import Json, get_mapping, get_objects
+from kschedweb.engine.json_types import Json
+from kschedweb.engine.objects.json_access import get_mapping, get_objects
 from kschedweb.engine.studies.document.raw_pods import FINISHED, unbind_pod
 from kschedweb.engine.studies.traces.records import ADD, DELETE, UPDATE, parse_seconds, read_records
 from kschedweb.engine.studies.traces.table import Doubts, RowError

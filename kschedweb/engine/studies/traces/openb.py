@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from kschedweb.engine.objects.json_access import Json
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.objects.node import HOSTNAME
 from kschedweb.engine.studies.traces.pods import PodSpecs, TracePod, object_name
 from kschedweb.engine.studies.traces.table import Doubts, Row, RowError, read_amount, read_required, read_rows

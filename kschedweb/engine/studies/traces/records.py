@@ -6,7 +6,8 @@ import json
 from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
 
-from kschedweb.engine.objects.json_access import Json, ObjectError, get_mapping, get_string
+from kschedweb.engine.json_types import Json
+from kschedweb.engine.objects.json_access import ObjectError, get_mapping, get_string
 from kschedweb.engine.studies.traces.table import Doubts, RowError
 from kschedweb.engine.values import dataclass
 

@@ -13,7 +13,7 @@ import numpy as np
 from kschedweb.engine.config import Configuration
 from kschedweb.engine.documents.leaves import DocumentProblem
 from kschedweb.engine.framework.status import CycleError
-from kschedweb.engine.objects.json_access import Json
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.objects.resources import CPU, MEMORY
 from kschedweb.engine.simulation import PodArrives, SimulationError

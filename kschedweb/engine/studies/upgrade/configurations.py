@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from kschedweb.engine.config import Release
-from kschedweb.engine.objects.json_access import Json
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.releases import json_schema, load
 from kschedweb.engine.values import dataclass
 

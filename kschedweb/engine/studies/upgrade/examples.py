@@ -7,7 +7,7 @@ from dataclasses import field
 from typing import Any
 
 from kschedweb.engine.cycle.search_request import SearchRequest
-from kschedweb.engine.objects.json_access import Json
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.releases import RELEASES, cli_validate
 from kschedweb.engine.releases.changes import release_before
 from kschedweb.engine.releases.changes.change import CONFIGURATION, MESSAGE, NODE, SCORES, VICTIMS, ReleaseChange

@@ -10,7 +10,7 @@ from functools import partial
 
 from kschedweb.engine.config import Release
 from kschedweb.engine.config.release import Gate
-from kschedweb.engine.objects.json_access import Json
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.releases.changes import changes_between
 from kschedweb.engine.releases.changes.change import ReleaseChange
 from kschedweb.engine.studies.compare.comparison import PlacementChange, PlacementComparison

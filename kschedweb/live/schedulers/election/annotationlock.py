@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from kschedweb.clusters.connecting.client import ClusterError
-from kschedweb.clusters.following.facts import Json
+from kschedweb.engine.json_types import Json
 from kschedweb.live.schedulers.election.elector import Record
 from kschedweb.live.schedulers.election.objectlock import ObjectLock
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import Any
 
-from kschedweb.clusters.following.facts import Json
+from kschedweb.engine.json_types import Json
 from kschedweb.live.schedulers.election.elector import Record
 from kschedweb.live.schedulers.election.objectlock import ObjectLock
 from kschedweb.live.schedulers.writing.recorder import micro_time

@@ -9,7 +9,7 @@ from urllib.parse import quote
 from kschedweb.clusters.connecting.client import Client, ClusterError
 from kschedweb.clusters.connecting.errors import status_error, status_text
 from kschedweb.clusters.connecting.wire import WireResponse
-from kschedweb.clusters.following.facts import Json
+from kschedweb.engine.json_types import Json
 from kschedweb.live.schedulers.election.elector import RENEW_SECONDS, Record
 from kschedweb.live.schedulers.writing.recorder import election_event
 

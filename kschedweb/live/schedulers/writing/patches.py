@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from kschedweb.clusters.following.facts import Json, PodFacts
+from kschedweb.clusters.following.facts import PodFacts
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.live import ReportGroup
 from kschedweb.engine.objects.podgroup import SCHEDULED
 

@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from typing import Any, Protocol
 
 from kschedweb.clusters.connecting.client import MERGE, STRATEGIC, ClusterError
-from kschedweb.clusters.following.facts import Json, NamedObject
+from kschedweb.clusters.following.facts import NamedObject
 from kschedweb.clusters.kinds import BY_NAME
 from kschedweb.engine.framework.preparation import (
     AllocateClaim,
@@ -23,6 +23,7 @@ from kschedweb.engine.framework.preparation import (
     SelectNode,
     TakeVolume,
 )
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.objects.resourceclaim import (
     DELETE_PROTECTION,
     EXTENDED_RESOURCE_CLAIM,

@@ -20,8 +20,9 @@ from datetime import UTC, datetime
 import structlog
 
 from kschedweb.clusters.connecting.client import STRATEGIC, Client, ClusterError
-from kschedweb.clusters.following.facts import Json, KnownPods, NamedObject, Preemptor
+from kschedweb.clusters.following.facts import KnownPods, NamedObject, Preemptor
 from kschedweb.clusters.kinds import BY_NAME
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.live import GroupRef
 from kschedweb.engine.objects.podgroup import POD_GROUP
 from kschedweb.live.schedulers.writing.limits import TokenBucket

@@ -17,8 +17,9 @@ from urllib.parse import quote
 from kschedweb.clusters.connecting.client import JSON, STRATEGIC, Client, ClusterError
 from kschedweb.clusters.connecting.errors import status_error, status_text
 from kschedweb.clusters.connecting.wire import WireResponse
-from kschedweb.clusters.following.facts import Json, KnownPods, NamedObject, Preemptor
+from kschedweb.clusters.following.facts import KnownPods, NamedObject, Preemptor
 from kschedweb.clusters.kinds import BY_NAME
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.live import ReportGroup
 from kschedweb.engine.objects.podgroup import POD_GROUP
 from kschedweb.live.schedulers.writing.limits import TokenBucket

@@ -9,12 +9,11 @@ from kschedweb.engine import Pod
 from kschedweb.engine.cycle.placement import Placement
 from kschedweb.engine.cycle.search_request import WITH_POST_FILTER, SearchRequest
 from kschedweb.engine.extenders.extender import Post
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.releases.classic import Edition
 from kschedweb.engine.scenario.classic import ClassicScenario
 from tests.engine.builders import node, pod
 from tests.engine.releases.classic.support import scheduler
-
-Json = dict[str, Any]
 
 
 def low(name: str, on: str, priority: int = 0, cpu: str = "2", **more: Any) -> Json:

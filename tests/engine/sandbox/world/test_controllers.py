@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kschedweb.engine.objects.json_access import Json
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.sandbox.eviction import evict_pod
 from kschedweb.engine.sandbox.resources import NAMESPACE, NODE, POD, get_resource
 from kschedweb.engine.sandbox.status_errors import ApiRefusal

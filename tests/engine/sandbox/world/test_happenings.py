@@ -7,7 +7,7 @@ from collections import Counter
 
 import pytest
 
-from kschedweb.engine.objects.json_access import Json
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.sandbox.clock_validation import NAME
 from kschedweb.engine.sandbox.resources import CLOCK, NODE, POD
 from kschedweb.engine.sandbox.store import StoreChange

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kschedweb.engine.objects.json_access import Json
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.sandbox.resources import NODE, POD
 from kschedweb.engine.sandbox.world.pods import get_condition
 from kschedweb.engine.sandbox.world.resources import DAEMON_SET, DEPLOYMENT

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kschedweb.engine.objects.json_access import Json
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.sandbox import limits
 from kschedweb.engine.sandbox.resources import NODE, POD, Resource, get_resource
 from kschedweb.engine.sandbox.status_errors import ApiRefusal

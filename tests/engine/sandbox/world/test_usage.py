@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from kschedweb.engine.objects.json_access import Json
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.objects.quantity import NANO, parse_quantity
 from kschedweb.engine.sandbox.clock_validation import NAME
 from kschedweb.engine.sandbox.requests import ApiResponse, Request

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.simulation.autoscaling import advice
 from kschedweb.engine.simulation.observer import LAUNCHED, REMOVED
 from kschedweb.engine.studies.document.autoscalers import CLUSTER_AUTOSCALER
@@ -15,7 +16,6 @@ from kschedweb.engine.studies.prepare.prepared import prepare_scenario
 from tests.engine.simulation.autoscaling.test_cluster_autoscaler import group
 from tests.engine.simulation.autoscaling.test_karpenter import CONFIGURATION, budget
 
-Json = dict[str, Any]
 OWNED = [{"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "web", "uid": "web", "controller": True}]
 
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.simulation.observer import LAUNCHED, REMOVED
 from kschedweb.engine.studies.document.document import ScenarioError, read_scenario
 from kschedweb.engine.studies.measure.measures import compute_measures
@@ -22,8 +23,6 @@ from tests.engine.simulation.autoscaling.test_karpenter import (
     scale,
     with_volumes,
 )
-
-Json = dict[str, Any]
 
 
 def group(name: str, cpu: str = "4", most: int = 5, **more: Any) -> Json:

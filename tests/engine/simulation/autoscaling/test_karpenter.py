@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kschedweb.engine.config import default_document
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.releases import CURRENT, load
 from kschedweb.engine.simulation.observer import LAUNCHED, REMOVED
 from kschedweb.engine.studies.document.document import ScenarioError, read_scenario
@@ -17,7 +18,6 @@ from kschedweb.engine.studies.play.outcome import MoveKind, RunOutcome
 from kschedweb.engine.studies.play.run import run_scenario
 from kschedweb.engine.studies.prepare.prepared import prepare_scenario
 
-Json = dict[str, Any]
 CONFIGURATION = load(default_document(), CURRENT).configuration
 ON_DEMAND = {"key": "karpenter.sh/capacity-type", "operator": "In", "values": ["on-demand"]}
 ALL = [{"nodes": "100%"}]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kschedweb.engine.objects.json_access import Json
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.simulation import PodArrives, SimulationSettings
 from kschedweb.engine.state.snapshot import Snapshot
 from kschedweb.engine.studies.capacity.capacity import fit_clones

@@ -6,11 +6,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.studies.capacity.buffer import LOST_NODES, LOST_ZONE, compute_buffer, largest_nodes
 from tests.engine.plugins.test_dynamicresources import allocated, device_class, devices
 from tests.engine.studies.clusters import HOSTNAME, configuration, node, pod, snapshot
-
-Json = dict[str, Any]
 
 
 def ranked(name: str, on: str, priority: int, cpu: str = "1", **more: Any) -> Json:

@@ -6,10 +6,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.studies.capacity.capacity import fit_clones
 from kschedweb.engine.studies.capacity.shapes import ShapeError, pod_shape, replica_shape, workload_shape
 from tests.engine.storage import DRIVER, EBS, claim, csi, csi_node, made, storage_class, volume
-from tests.engine.studies.clusters import ZONE, Json, configuration, node, pod, snapshot
+from tests.engine.studies.clusters import ZONE, configuration, node, pod, snapshot
 
 
 @given(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kschedweb.engine.controllers.budgets import SEVERAL, VIOLATES
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.studies.capacity.drain import (
     BUDGET,
     KUBECTL_MESSAGES,
@@ -16,7 +17,7 @@ from kschedweb.engine.studies.capacity.drain import (
 )
 from tests.engine.plugins.test_dynamicresources import allocated, device_class, devices
 from tests.engine.storage import DRIVER, claim, on_nodes, storage_class, volume
-from tests.engine.studies.clusters import HOSTNAME, Json, budget, configuration, node, pod, snapshot
+from tests.engine.studies.clusters import HOSTNAME, budget, configuration, node, pod, snapshot
 
 EMPTY_DIR: Json = {"volumes": [{"name": "tmp", "emptyDir": {}}]}
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.studies.capacity.shapes import node_shape
 from kschedweb.engine.studies.capacity.sizing import compute_sizing, enlarge_snapshot
 from tests.engine.storage import DRIVER, claim, csi_node, storage_class, volume
-from tests.engine.studies.clusters import HOSTNAME, ZONE, Json, configuration, node, pod, snapshot
+from tests.engine.studies.clusters import HOSTNAME, ZONE, configuration, node, pod, snapshot
 from tests.support import tiers
 
 

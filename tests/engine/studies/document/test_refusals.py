@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.studies.document.refusals import refuse_document
 
-Json = dict[str, Any]
 CONTAINERS = [{"name": "main", "image": "app:1"}]
 POD = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "a"}, "spec": {"containers": CONTAINERS}}
 ODD = {"key": "a", "operator": "Exists", "value": "b"}

@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.studies.gate.gate import DEFAULTS, GatePolicy, GateQuestion, compute_verdict, prepared_of
 from kschedweb.engine.studies.gate.rendering import (
     FORMATS,
@@ -25,7 +26,6 @@ from kschedweb.engine.studies.gate.rendering import (
 from kschedweb.engine.studies.gate.thresholds import read_thresholds
 from tests.engine.studies.gates import PACKED, cluster
 
-Json = dict[str, Any]
 # Of every element of the JUnit schema that readers share: its attributes that must be there, and those that may.
 JUNIT: dict[str, tuple[set[str], set[str]]] = {
     "testsuites": (set(), {"name", "tests", "failures", "errors", "skipped", "disabled", "time"}),

@@ -11,6 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from kschedweb.engine.config import EMPTY
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.objects.json_access import describe_object
 from kschedweb.engine.state.watermarks.table import Watermarks
 from kschedweb.engine.studies.compare.comparison import compare_runs
@@ -45,8 +46,6 @@ from tests.engine.studies.gates import PACKED, cluster, renamed
 from tests.engine.studies.worlds import configuration, crowd
 from tests.support import tiers
 from tests.support.hostile import bent, originals
-
-Json = dict[str, Any]
 
 
 def judged(

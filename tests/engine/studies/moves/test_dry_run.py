@@ -1,12 +1,11 @@
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import pytest
 
 from kschedweb.engine import Snapshot
 from kschedweb.engine.config import Configuration, default_document
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.objects.resources import CPU
 from kschedweb.engine.pricing.price_table import Match, Price, PriceTable
 from kschedweb.engine.rebalancing.loading import PolicyRefused
@@ -29,7 +28,6 @@ from kschedweb.engine.studies.moves.repeated_cycles import repeat_cycles
 from tests.engine.rebalancing.building import policy
 from tests.engine.studies.clusters import budget, configuration, node, pod
 
-Json = dict[str, Any]
 NOW = 1_767_960_000.0
 HIGH = policy("balance", "HighNodeUtilization", {"thresholds": {"cpu": 30}})
 LIFE = policy("deschedule", "PodLifeTime", {"maxPodLifeTimeSeconds": 60})

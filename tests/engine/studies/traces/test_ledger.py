@@ -9,6 +9,7 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.simulation import PodArrives
 from kschedweb.engine.studies.traces.ledger import Ledger
 from kschedweb.engine.studies.traces.records import parse_seconds, read_records
@@ -16,7 +17,6 @@ from kschedweb.engine.studies.traces.table import Doubts
 from tests.engine.builders import node, pod
 from tests.engine.studies.prepare.test_prepared import owned, prepared
 
-Json = dict[str, Any]
 START = parse_seconds("2024-05-01T12:00:00Z", "")
 
 

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from kschedweb.engine.config import Configuration
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.releases import load
 from kschedweb.engine.state.watermarks.table import Watermarks
 from kschedweb.engine.studies.document.document import ScenarioError, read_scenario
@@ -20,7 +21,6 @@ from tests.engine.builders import node, pod
 from tests.engine.studies.gates import PACKED, cluster
 from tests.support import seed_runs
 
-Json = dict[str, Any]
 NOW = 1_800_000_000.0
 
 

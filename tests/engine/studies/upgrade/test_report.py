@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.releases import RELEASES, get_release
 from kschedweb.engine.releases.changes import CHANGES
 from kschedweb.engine.studies.gate.gate import GatePolicy, GateQuestion, compute_verdict, prepared_of
@@ -15,7 +14,6 @@ from kschedweb.engine.studies.upgrade.report import compare_gates, split_clauses
 from tests.engine.builders import CONFIGURATION
 from tests.engine.studies.gates import cluster
 
-Json = dict[str, Any]
 NAMED = {change.name: change for change in CHANGES}
 
 

@@ -11,13 +11,13 @@ import pytest
 from structlog.testing import capture_logs
 
 from kschedweb.clusters.connecting.client import Client, ClusterError
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.live import LiveLoop
 from kschedweb.live.schedulers.running import cache_comparer
 from kschedweb.live.schedulers.running.cache_comparer import Comparer, CompareRequest
 from tests.engine.builders import node, pod
 from tests.engine.live.loops import live, versioned
 
-Json = dict[str, Any]
 NOW = 1_700_000_000.0
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from kschedweb.engine.framework.interface import FilterPlugin
-from kschedweb.engine.objects.json_access import Json
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.releases.classic.catalogue import NO_EXECUTE
 from kschedweb.engine.releases.classic.predicates import node, room, volumes
 from kschedweb.engine.releases.classic.predicates.affinity import MatchInterPodAffinity, MatchInterPodAffinityByTerm

@@ -6,8 +6,8 @@ import numpy as np
 
 from kschedweb.engine.framework.interface import Cycle, PreFilterResult, Verdicts
 from kschedweb.engine.framework.status import SUCCESS, error, unschedulable
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.objects.affinity import PodTerm
-from kschedweb.engine.objects.json_access import Json
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.plugins.interpodaffinity import InterPodAffinity, RequiredCounts
 from kschedweb.engine.releases.classic import reasons

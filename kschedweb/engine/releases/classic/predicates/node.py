@@ -9,7 +9,7 @@ import numpy as np
 
 from kschedweb.engine.framework.interface import Cycle, PluginScope, Verdicts
 from kschedweb.engine.framework.status import SUCCESS, Status, unschedulable
-from kschedweb.engine.objects.json_access import Json
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.objects.node import Node
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.objects.taints import NO_EXECUTE, NO_SCHEDULE, Taint, is_tolerated

@@ -6,7 +6,7 @@ import numpy as np
 
 from kschedweb.engine.framework.interface import Cycle, PluginScope, Verdicts
 from kschedweb.engine.framework.status import unschedulable
-from kschedweb.engine.objects.json_access import Json
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.objects.resources import is_extended
 from kschedweb.engine.plugins.nodeports import nodes_with_port_conflict

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from kschedweb.engine.framework.interface import Cycle, PluginScope, Verdicts
-from kschedweb.engine.objects.json_access import Json
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.objects.labels import Requirement, Selector
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.releases.classic import reasons

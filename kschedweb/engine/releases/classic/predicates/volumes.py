@@ -9,8 +9,8 @@ import numpy as np
 
 from kschedweb.engine.framework.interface import Cycle, PluginScope, Verdicts
 from kschedweb.engine.framework.status import SUCCESS, error, unschedulable
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.objects.csi_migration import ZONE_DELIMITER
-from kschedweb.engine.objects.json_access import Json
 from kschedweb.engine.objects.labels import Labels
 from kschedweb.engine.objects.node import BETA_REGION, BETA_ZONE, Node
 from kschedweb.engine.objects.pod import Pod

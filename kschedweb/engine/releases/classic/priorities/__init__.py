@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from kschedweb.engine.framework.interface import ScorePlugin
-from kschedweb.engine.objects.json_access import Json
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.releases.classic.priorities import node, room, spreading
 
 Factory = Callable[[str, Json], ScorePlugin]

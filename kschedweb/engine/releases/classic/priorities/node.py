@@ -9,8 +9,9 @@ import numpy as np
 from kschedweb.engine.framework.interface import Cycle, PluginScope
 from kschedweb.engine.framework.scoring import divide_toward_zero
 from kschedweb.engine.framework.status import CycleError
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.objects.affinity import PREFERRED
-from kschedweb.engine.objects.json_access import Json, get_mapping, get_objects
+from kschedweb.engine.objects.json_access import get_mapping, get_objects
 from kschedweb.engine.objects.node import Node
 from kschedweb.engine.objects.nodeselector import NodeSelectorTerm
 from kschedweb.engine.objects.pod import Pod

@@ -6,7 +6,7 @@ import numpy as np
 
 from kschedweb.engine.framework.interface import Cycle, PluginScope
 from kschedweb.engine.framework.scoring import divide_toward_zero, share_of
-from kschedweb.engine.objects.json_access import Json
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.objects.resources import CPU, MEMORY
 from kschedweb.engine.releases.classic.objects import get_requests

@@ -6,7 +6,7 @@ import numpy as np
 
 from kschedweb.engine.framework.interface import Cycle, PluginScope
 from kschedweb.engine.framework.status import CycleError, Status
-from kschedweb.engine.objects.json_access import Json
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.objects.labels import Selector
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.plugins.interpodaffinity import SCORE, InterPodAffinity

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from kschedweb.engine.objects.json_access import Json
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.sandbox.api_objects import ApiObjects
 from kschedweb.engine.sandbox.clock_validation import NAME
 from kschedweb.engine.sandbox.resources import CLOCK, NAMESPACE, NODE, Resource, get_resource

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from dataclasses import field
 
-from kschedweb.engine.objects.json_access import Json
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.values import dataclass
 
 REGION, ZONES = "sandbox-1", ("sandbox-1a", "sandbox-1b", "sandbox-1c")

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from kschedweb.engine.objects.json_access import Json, ObjectError
+from kschedweb.engine.json_types import Json
+from kschedweb.engine.objects.json_access import ObjectError
 from kschedweb.engine.objects.labels import SelectorError, label_selector
 from kschedweb.engine.sandbox.resources import POD
 from kschedweb.engine.sandbox.store import Key, StoreChange

@@ -14,7 +14,8 @@ from kschedweb.engine.controllers.claims import (
     make_claims_for_pod,
     needs_claims,
 )
-from kschedweb.engine.objects.json_access import Json, ObjectError
+from kschedweb.engine.json_types import Json
+from kschedweb.engine.objects.json_access import ObjectError
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.objects.resourceclaim import DELETE_PROTECTION
 from kschedweb.engine.sandbox.resources import POD

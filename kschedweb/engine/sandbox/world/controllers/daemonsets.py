@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from kschedweb.engine.controllers import daemons
-from kschedweb.engine.objects.json_access import Json, ObjectError
+from kschedweb.engine.json_types import Json
+from kschedweb.engine.objects.json_access import ObjectError
 from kschedweb.engine.sandbox.limits import BURST
 from kschedweb.engine.sandbox.resources import NODE
 from kschedweb.engine.sandbox.store import Key, StoreChange

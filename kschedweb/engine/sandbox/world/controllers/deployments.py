@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from kschedweb.engine.objects.json_access import Json
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.sandbox.resources import POD
 from kschedweb.engine.sandbox.selection import whole_number
 from kschedweb.engine.sandbox.status_errors import ApiRefusal

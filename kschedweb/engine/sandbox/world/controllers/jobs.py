@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from kschedweb.engine.objects.json_access import Json
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.sandbox.resources import POD
 from kschedweb.engine.sandbox.store import Key, StoreChange
 from kschedweb.engine.sandbox.world.context import SandboxContext, get_annotation_time, own_annotations

@@ -10,7 +10,8 @@ from collections.abc import Iterable
 from kschedweb.engine.controllers.nodelifecycle import FALSE, READY, TRUE, UNKNOWN, NodeLifecycle, with_condition_taints
 from kschedweb.engine.controllers.taint_eviction import TaintEviction
 from kschedweb.engine.framework.events import read_conditions
-from kschedweb.engine.objects.json_access import Json, ObjectError
+from kschedweb.engine.json_types import Json
+from kschedweb.engine.objects.json_access import ObjectError
 from kschedweb.engine.objects.node import Node
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.objects.taints import NO_EXECUTE, Taint

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from kschedweb.engine.objects.json_access import Json
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.sandbox.limits import BURST
 from kschedweb.engine.sandbox.resources import POD, Resource
 from kschedweb.engine.sandbox.status_errors import ApiRefusal

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from kschedweb.engine.objects.json_access import Json
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.sandbox.resources import Resource
 from kschedweb.engine.sandbox.store import Key, StoreChange
 from kschedweb.engine.sandbox.world.context import SandboxContext

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from kschedweb.engine.controllers.claims import add_stateful_volumes, make_stateful_claims
-from kschedweb.engine.objects.json_access import Json
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.sandbox.limits import BURST
 from kschedweb.engine.sandbox.selection import whole_number
 from kschedweb.engine.sandbox.status_errors import ApiRefusal

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from kschedweb.engine.objects.json_access import Json
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.objects.node import ZONE
 from kschedweb.engine.objects.quantity import parse_quantity
 from kschedweb.engine.sandbox.resources import NODE

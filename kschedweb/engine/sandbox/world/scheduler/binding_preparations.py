@@ -18,8 +18,8 @@ from kschedweb.engine.framework.preparation import (
     SelectNode,
     TakeVolume,
 )
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.live import BindPod, PodRef
-from kschedweb.engine.objects.json_access import Json
 from kschedweb.engine.objects.resourceclaim import DELETE_PROTECTION, EXTENDED_RESOURCE_CLAIM
 from kschedweb.engine.sandbox.api_objects import format_timestamp
 from kschedweb.engine.sandbox.patching import STRATEGIC

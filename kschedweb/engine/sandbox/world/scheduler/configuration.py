@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from kschedweb.engine import releases
 from kschedweb.engine.config import Configuration, Release
-from kschedweb.engine.objects.json_access import Json
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.objects.labels import label_selector
 from kschedweb.engine.sandbox.store import StoreChange
 from kschedweb.engine.sandbox.world.resources import CONFIG_MAP

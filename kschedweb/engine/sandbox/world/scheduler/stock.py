@@ -12,6 +12,7 @@ from collections.abc import Callable
 from kschedweb.engine.config import Configuration
 from kschedweb.engine.extenders.extender import Extenders
 from kschedweb.engine.framework.status import CycleError
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.live import (
     BindPod,
     Draw,
@@ -23,7 +24,6 @@ from kschedweb.engine.live import (
     PodRef,
     ReportPod,
 )
-from kschedweb.engine.objects.json_access import Json
 from kschedweb.engine.sandbox.requests import ApiResponse, Request, Watch
 from kschedweb.engine.sandbox.resources import POD, RESOURCES
 from kschedweb.engine.sandbox.store import Store, StoreChange

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.live import PodRef
-from kschedweb.engine.objects.json_access import Json
 from kschedweb.engine.sandbox.api_objects import format_timestamp
 from kschedweb.engine.sandbox.patching import MERGE, STRATEGIC
 from kschedweb.engine.sandbox.requests import ApiResponse, Request
