@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from kschedweb.engine.cel import ONLY_1_36, Language
+from kschedweb.engine.cel import LANGUAGE_1_36, Language
 from kschedweb.engine.values import dataclass
 
 
@@ -41,7 +41,7 @@ class Features:
     # Steps of a capacity's range may be fractions.
     fractional: bool = False
     # The language of selectors.
-    language: Language = ONLY_1_36
+    language: Language = LANGUAGE_1_36
 
     @classmethod
     def from_gates(cls, on: Callable[[str], bool], *, heeds_status: bool = False) -> Features:

@@ -87,7 +87,7 @@ class _Checker:
 
     def __init__(self, language: Language) -> None:
         self.functions, self.device_fields = language.functions, device_fields(language.attribute)
-        self.keeps = language.keeps
+        self.typed_optionals = language.typed_optionals
         self.bindings = Bindings()
         self.scopes: list[dict[str, Type]] = [NAMES]
         self.types: dict[Node, Type] = {}
@@ -126,7 +126,7 @@ class _Checker:
         return kind
 
     def check_ident(self, node: Ident) -> Type:
-        for scope in self.scopes[:1] if node.rooted and self.keeps else reversed(self.scopes):
+        for scope in self.scopes[:1] if node.rooted and self.typed_optionals else reversed(self.scopes):
             if node.name in scope:
                 return scope[node.name]
         raise ExpressionError(f"nothing is called {node.name}")

@@ -35,10 +35,10 @@ class Language:
     attribute: Type
     # Types that an expression may have besides bool.
     results: frozenset[Type]
-    # Since 1.37 True: the value in an optional stays as it is, only optionals have `or` and `orValue`, and a leading
+    # True since 1.37: the value in an optional keeps its type, only optionals have `or` and `orValue`, and a leading
     # dot skips the variables of macros. Before, each read of an optional unpacks and repacks its value, which loses
-    # some, and values of all types accept these calls.
-    keeps: bool
+    # some types, and values of all types accept these calls.
+    typed_optionals: bool
 
 
 def _merge_functions(*parts: Library) -> dict[str, Function]:
@@ -51,10 +51,13 @@ def _merge_functions(*parts: Library) -> dict[str, Function]:
 
 _COMMON = (standard.LIBRARY, regex.LIBRARY, lists.LIBRARY, optionals.LIBRARY, kubernetes.LIBRARY, strings.LIBRARY)
 _EARLIER = (*_COMMON, lists.EARLIER, strings.EARLIER)
-UP_TO_1_35 = Language(_merge_functions(*_EARLIER), ANY, frozenset({ANY}), keeps=False)
-ONLY_1_36 = Language(_merge_functions(*_EARLIER, lists.INCLUDES), ANY, frozenset({ANY}), keeps=False)
-SINCE_1_37 = Language(
-    _merge_functions(*_COMMON, lists.LATER, strings.LATER, lists.INCLUDES), DYN, frozenset({ANY, DYN}), keeps=True
+LANGUAGE_UP_TO_1_35 = Language(_merge_functions(*_EARLIER), ANY, frozenset({ANY}), typed_optionals=False)
+LANGUAGE_1_36 = Language(_merge_functions(*_EARLIER, lists.INCLUDES), ANY, frozenset({ANY}), typed_optionals=False)
+LANGUAGE_SINCE_1_37 = Language(
+    _merge_functions(*_COMMON, lists.LATER, strings.LATER, lists.INCLUDES),
+    DYN,
+    frozenset({ANY, DYN}),
+    typed_optionals=True,
 )
 # The only variable of a device selector.
 DEVICE_NAME = "device"

@@ -38,8 +38,8 @@ class Path:
     steps: tuple[PathStep, ...] = ()
     # True if ``root`` is the variable ``device``.
     from_device: bool = False
-    # `Language.keeps`.
-    keeps: bool = False
+    # `Language.typed_optionals`.
+    typed_optionals: bool = False
 
     def append_step(self, step: PathStep) -> Path:
         """Return the path with one more step."""
@@ -47,15 +47,15 @@ class Path:
 
     def run(self) -> Run:
         """Return the function that computes the value at the end of the path."""
-        root, steps, keeps = self.root, self.steps, self.keeps
+        root, steps, typed_optionals = self.root, self.steps, self.typed_optionals
         if not steps:
-            return _make_reader(root) if self.variable and not keeps else root
+            return _make_reader(root) if self.variable and not typed_optionals else root
         # Nearly every selector reads `device.attributes[domain].name`: that path has a reader of its own.
         if self.from_device and len(steps) == 3 and all(map(_is_plain, steps)):
             field, domain, name = (step.key for step in steps)
             if field in ("attributes", "capacity"):
                 return _from_domain(field, domain, name)
-        return lambda frame: walk_path(root(frame), steps, frame, keeps=keeps)
+        return lambda frame: walk_path(root(frame), steps, frame, typed_optionals=typed_optionals)
 
 
 def _is_plain(step: PathStep) -> bool:
@@ -86,13 +86,13 @@ def _from_domain(field: str, domain: str, name: str) -> Run:
     return read
 
 
-def walk_path(value: Value, steps: tuple[PathStep, ...], frame: Frame, *, keeps: bool) -> Value:
+def walk_path(value: Value, steps: tuple[PathStep, ...], frame: Frame, *, typed_optionals: bool) -> Value:
     """Return the value at the end of ``steps``; raise EvaluationError where a key is missing."""
     optional = False
     if type(value) is OptionalValue:
         if value.value is MISSING:
             return value
-        value, optional = value.value if keeps else repack_native(value.value), True
+        value, optional = value.value if typed_optionals else repack_native(value.value), True
     for step in steps:
         key = step.key if step.run is None else _check_key(step.run(frame))
         optional = optional or step.optional

@@ -60,15 +60,15 @@ _FIRST_SLOT = 2
 
 def plan_expression(checked: CheckedExpr, language: Language) -> tuple[Run, int]:
     """Return the function that computes an expression, and the length of its frame; raise ExpressionError."""
-    planner = _Planner(checked.calls, keeps=language.keeps)
+    planner = _Planner(checked.calls, typed_optionals=language.typed_optionals)
     return planner.plan_node(checked.root).run, planner.slots
 
 
 class _Planner:
     """Turns nodes into code, as cel-go's planner does."""
 
-    def __init__(self, calls: dict[Call, tuple[Function, list[Overload]]], *, keeps: bool) -> None:
-        self.calls, self.keeps = calls, keeps
+    def __init__(self, calls: dict[Call, tuple[Function, list[Overload]]], *, typed_optionals: bool) -> None:
+        self.calls, self.typed_optionals = calls, typed_optionals
         self.slots = _FIRST_SLOT
         self.scopes: list[dict[str, Code]] = []
         # Names of all functions that the expression calls.
@@ -79,7 +79,7 @@ class _Planner:
             case Literal():
                 code = make_constant(node.value)
             case Ident():
-                code = self.plan_ident(node.name, global_=node.rooted and self.keeps)
+                code = self.plan_ident(node.name, global_=node.rooted and self.typed_optionals)
             case Select():
                 code = self.plan_select(node)
             case Call():
@@ -99,7 +99,9 @@ class _Planner:
                 return scope[name]
         if name != DEVICE_NAME:
             return make_constant(TypeName(name))
-        return _make_path_code(Path(lambda frame: frame[0].fields, variable=True, from_device=True, keeps=self.keeps))
+        return _make_path_code(
+            Path(lambda frame: frame[0].fields, variable=True, from_device=True, typed_optionals=self.typed_optionals)
+        )
 
     def new_slot(self) -> int:
         self.slots += 1
@@ -119,7 +121,8 @@ class _Planner:
 
     def plan_step(self, before: Code, step: PathStep, panics: bool = False) -> Code:
         return _make_path_code(
-            (before.path or Path(before.run, keeps=self.keeps)).append_step(step), panics or before.panics
+            (before.path or Path(before.run, typed_optionals=self.typed_optionals)).append_step(step),
+            panics or before.panics,
         )
 
     def plan_call(self, node: Call) -> Code:
@@ -165,7 +168,7 @@ class _Planner:
         only = overloads[0] if len(overloads) == 1 else None
         run = function.run or (function.bind_overload(only) if only else function.dispatch)
         if shared:
-            run = kubernetes.guard_mutation(function.name, run, self.names, sums=not self.keeps)
+            run = kubernetes.guard_mutation(function.name, run, self.names, sums=not self.typed_optionals)
         measure = MEASURED.get((function.name, len(args))) if only else None
         if measure is not None:
             return Code(measured_call(function.name, run, [arg.run for arg in args], measure), panics=True)
@@ -222,12 +225,14 @@ class _Planner:
         return _make_code(make_comprehension(node.kind, Loop(over.run, slots, condition, value)), parts)
 
     def plan_variable(self, slot: int) -> Code:
-        return _make_path_code(Path(lambda frame: frame[slot], variable=True, keeps=self.keeps))
+        return _make_path_code(Path(lambda frame: frame[slot], variable=True, typed_optionals=self.typed_optionals))
 
     def plan_bound(self, node: Fold) -> Code:
         slot = self.new_slot()
         start = self.plan_node(node.start)
-        variable = _make_path_code(Path(read_bound(slot, start.run), variable=True, keeps=self.keeps), start.panics)
+        variable = _make_path_code(
+            Path(read_bound(slot, start.run), variable=True, typed_optionals=self.typed_optionals), start.panics
+        )
         self.scopes.append({node.accumulator: variable})
         body = self.plan_node(node.result)
         self.scopes.pop()
@@ -244,13 +249,15 @@ def _make_code(run: Run, parts: list[Code], path: Path | None = None) -> Code:
 
 
 def _plan_conditional(planner: _Planner, args: list[Code], _: Any) -> Code:
-    condition, *ways = args
-    run = conditional(condition.run, *((way.run, planner.keeps or way.path is not None) for way in ways))
-    return _make_code(run, args, Path(run, keeps=planner.keeps))
+    condition, *branches = args
+    run = conditional(
+        condition.run, *((branch.run, planner.typed_optionals or branch.path is not None) for branch in branches)
+    )
+    return _make_code(run, args, Path(run, typed_optionals=planner.typed_optionals))
 
 
 def _plan_or_else(planner: _Planner, args: list[Code], *, unpacked: bool) -> Code:
-    return _make_code(or_else(args[0].run, args[1].run, unpacked=unpacked, lenient=not planner.keeps), args)
+    return _make_code(or_else(args[0].run, args[1].run, unpacked=unpacked, lenient=not planner.typed_optionals), args)
 
 
 def _plan_equality(args: list[Code], *, negative: bool) -> Code:

@@ -7,7 +7,7 @@ from functools import lru_cache
 from kschedweb.engine.cel.checker import check_expression
 from kschedweb.engine.cel.cost import BUDGET
 from kschedweb.engine.cel.device import Device
-from kschedweb.engine.cel.environment import SINCE_1_37, Language
+from kschedweb.engine.cel.environment import LANGUAGE_SINCE_1_37, Language
 from kschedweb.engine.cel.errors import EvaluationError, ExpressionError, Panicked
 from kschedweb.engine.cel.operations import unwrap_present
 from kschedweb.engine.cel.parser import parse_expression
@@ -79,7 +79,7 @@ def _compile_cached(expression: str, language: Language) -> Program | Expression
         return error
 
 
-def compile_expression(expression: str, language: Language = SINCE_1_37) -> Program:
+def compile_expression(expression: str, language: Language = LANGUAGE_SINCE_1_37) -> Program:
     """Return the program of an expression from the cache; raise ExpressionError."""
     result = _compile_cached(expression, language)
     if isinstance(result, ExpressionError):

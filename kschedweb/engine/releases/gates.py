@@ -32,8 +32,8 @@ SIMULATED = frozenset(
         "VolumeLimitScaling",
     }
 )
-# Further gates that they follow since 1.37. Earlier designs of groups of pods are refused.
-SINCE_1_37 = frozenset(
+# The gates that the engine's answers follow since 1.37. Earlier designs of groups of pods are refused.
+SIMULATED_SINCE_1_37 = frozenset(
     {"GenericWorkload", "InPlacePodVerticalScalingSchedulerPreemption", "TopologyAwareWorkloadScheduling"}
 )
 # The gates that make kube-scheduler faster or let it do things later, without changing its decisions.

@@ -8,7 +8,8 @@ from kschedweb.engine.config.specs import PluginRef
 from kschedweb.engine.plugins import kube_scheduler_plugins, out_of_tree_plugins
 from kschedweb.engine.releases.gates import load_gates
 
-# The default set: multiPoint plugins in their order with their weights (0 if none is set).
+# The multiPoint plugins of getDefaultPlugins and applyFeatureGates (pkg/scheduler/apis/config/v1/default_plugins.go),
+# in their order with their weights (0 if none is set).
 DEFAULT_PLUGINS = (
     PluginRef("SchedulingGates"),
     PluginRef("PrioritySort"),

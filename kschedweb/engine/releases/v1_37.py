@@ -7,14 +7,37 @@ from dataclasses import replace
 from kschedweb.engine.config.schema import Schema
 from kschedweb.engine.config.specs import PluginRef
 from kschedweb.engine.plugins import kube_scheduler_plugins
-from kschedweb.engine.releases.gates import SIMULATED, SINCE_1_37, load_gates
+from kschedweb.engine.releases.gates import SIMULATED, SIMULATED_SINCE_1_37, load_gates
 from kschedweb.engine.releases.v1_36 import V1_36
 
-GROUPS = (PluginRef("GangScheduling"), PluginRef("TopologyPlacementGenerator"), PluginRef("PodGroupPodsCount", 1))
-# 1.37 moved NodeName before NodeUnschedulable.
-GATES, SORT, UNSCHEDULABLE, NAME, TAINTS, AFFINITY, PORTS, *ROOM_AND_FURTHER = V1_36.defaults
-OF_THE_NODE = (NAME, UNSCHEDULABLE, TAINTS, AFFINITY, PORTS)
-RESIZES = PluginRef("DeferredPodScheduling")
+# As in 1.36, but NodeName comes before NodeUnschedulable, DeferredPodScheduling before NodeResourcesFit, and the three
+# plugins for groups of pods last.
+DEFAULT_PLUGINS = (
+    PluginRef("SchedulingGates"),
+    PluginRef("PrioritySort"),
+    PluginRef("NodeName"),
+    PluginRef("NodeUnschedulable"),
+    PluginRef("TaintToleration", 3),
+    PluginRef("NodeAffinity", 2),
+    PluginRef("NodePorts"),
+    PluginRef("DeferredPodScheduling"),
+    PluginRef("NodeResourcesFit", 1),
+    PluginRef("VolumeRestrictions"),
+    PluginRef("NodeVolumeLimits"),
+    PluginRef("VolumeBinding"),
+    PluginRef("VolumeZone"),
+    PluginRef("PodTopologySpread", 2),
+    PluginRef("InterPodAffinity", 2),
+    PluginRef("DynamicResources", 2),
+    PluginRef("DefaultPreemption"),
+    PluginRef("NodeResourcesBalancedAllocation", 1),
+    PluginRef("ImageLocality", 1),
+    PluginRef("DefaultBinder"),
+    PluginRef("NodeDeclaredFeatures"),
+    PluginRef("GangScheduling"),
+    PluginRef("TopologyPlacementGenerator"),
+    PluginRef("PodGroupPodsCount", 1),
+)
 # Plugins that are not asked about a running pod whose resize waits for room.
 SILENT_ABOUT_RESIZES = frozenset(
     {
@@ -28,9 +51,9 @@ V1_37 = replace(
     V1_36,
     version="1.37.2",
     specs=(*V1_36.specs, *kube_scheduler_plugins("DeferredPodScheduling")),
-    defaults=(GATES, SORT, *OF_THE_NODE, RESIZES, *ROOM_AND_FURTHER, *GROUPS),
+    defaults=DEFAULT_PLUGINS,
     schema=Schema(group_points=("placementGenerate", "placementScore", "podGroupPostFilter")),
-    gates=load_gates("1.37", SIMULATED | SINCE_1_37),
+    gates=load_gates("1.37", SIMULATED | SIMULATED_SINCE_1_37),
     silent_about_resizes=SILENT_ABOUT_RESIZES,
     behaviour=replace(
         V1_36.behaviour,

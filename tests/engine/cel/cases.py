@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Final
 
 from kschedweb.engine.cel import (
-    ONLY_1_36,
-    SINCE_1_37,
+    LANGUAGE_1_36,
+    LANGUAGE_SINCE_1_37,
     Device,
     EvaluationError,
     ExpressionError,
@@ -46,7 +46,7 @@ def expanded(expression: str) -> str:
     return expression.replace("$a", attributes).replace("$c", capacity)
 
 
-def answer(expression: str, device: Device, language: Language = SINCE_1_37) -> bool | str | None:
+def answer(expression: str, device: Device, language: Language = LANGUAGE_SINCE_1_37) -> bool | str | None:
     """Whether the engine says that the device matches, its error, or ``NOT_VALID``; ``None`` if it does not tell."""
     try:
         program = compile_expression(expression, language)
@@ -61,7 +61,7 @@ def answer(expression: str, device: Device, language: Language = SINCE_1_37) -> 
 
 
 Cases = dict[str, list[tuple[str, bool | str]]]
-LANGUAGES: Final = {"1.36": ONLY_1_36, "1.37": SINCE_1_37}
+LANGUAGES: Final = {"1.36": LANGUAGE_1_36, "1.37": LANGUAGE_SINCE_1_37}
 _LATER: Final = "1.37: "
 
 

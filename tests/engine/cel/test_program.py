@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from kschedweb.engine.cel import (
-    ONLY_1_36,
-    SINCE_1_37,
-    UP_TO_1_35,
+    LANGUAGE_1_36,
+    LANGUAGE_SINCE_1_37,
+    LANGUAGE_UP_TO_1_35,
     Device,
     EvaluationError,
     ExpressionError,
@@ -67,7 +67,7 @@ def test_a_long_expression_is_named_by_its_beginning() -> None:
 
 @pytest.mark.parametrize("name", sorted(LEFT_OUT))
 def test_functions_that_are_left_out_are_refused_by_name(name: str) -> None:
-    assert not any(name in language.functions for language in (UP_TO_1_35, ONLY_1_36, SINCE_1_37))
+    assert not any(name in language.functions for language in (LANGUAGE_UP_TO_1_35, LANGUAGE_1_36, LANGUAGE_SINCE_1_37))
     for call in (f"{name}('a') == 1", f"dyn(1).{name}() == 1")[: 1 if "." in name else 2]:
         with pytest.raises(ExpressionError, match=f"the function {name} is left out of the simulation"):
             compile_expression(call)
@@ -97,22 +97,22 @@ def test_some_is_refused_only_for_the_values_of_a_device(expression: str, why: s
 def test_up_to_1_36_a_sum_may_change_what_is_added_to() -> None:
     big = Device("gpu.example.com", {}, {"big": to_quantity("1.5Ki")}, False)
     expression = expanded("$c.big.add(1) == $c.big")
-    for language in (UP_TO_1_35, ONLY_1_36):
+    for language in (LANGUAGE_UP_TO_1_35, LANGUAGE_1_36):
         with pytest.raises(ExpressionError, match="kube-scheduler changes a quantity that it adds to"):
             compile_expression(expression, language).matches(big)
-    assert not compile_expression(expression, SINCE_1_37).matches(big)
+    assert not compile_expression(expression, LANGUAGE_SINCE_1_37).matches(big)
 
 
 def test_what_is_refused_of_values_that_are_written_out_may_not_be_asked() -> None:
     expression = "dyn(quantity('1.5Ki')).add(1) == quantity('2Ki')"
-    assert compile_expression(f"true || {expression}", ONLY_1_36).matches(read(DEVICE))
+    assert compile_expression(f"true || {expression}", LANGUAGE_1_36).matches(read(DEVICE))
 
 
 def test_only_from_1_36_on_includes_is_known() -> None:
     expression = expanded("$a.s.includes('x')")
     with pytest.raises(ExpressionError, match="no function is called includes"):
-        compile_expression(expression, UP_TO_1_35)
-    assert compile_expression(expression, ONLY_1_36).matches(read(DEVICE))
+        compile_expression(expression, LANGUAGE_UP_TO_1_35)
+    assert compile_expression(expression, LANGUAGE_1_36).matches(read(DEVICE))
 
 
 def test_a_sum_of_its_own_is_not_refused() -> None:

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from kschedweb.engine.allocation.features import DEFAULTS, Features
-from kschedweb.engine.cel import ONLY_1_36, SINCE_1_37, UP_TO_1_35, Language
+from kschedweb.engine.cel import LANGUAGE_1_36, LANGUAGE_SINCE_1_37, LANGUAGE_UP_TO_1_35, Language
 from kschedweb.engine.config.release import Behaviour
 from kschedweb.engine.config.specs import ArgsSpec, PluginSpec
 from kschedweb.engine.framework.diagnosis import Diagnosis
@@ -236,8 +236,8 @@ def _in_the_way(snapshot: Snapshot, needs: DeviceNeeds, nodes: Mask, features: F
 
 def _selector_language(behaviour: Behaviour) -> Language:
     if behaviour.cel_typed_optionals:
-        return SINCE_1_37
-    return ONLY_1_36 if behaviour.cel_includes_function else UP_TO_1_35
+        return LANGUAGE_SINCE_1_37
+    return LANGUAGE_1_36 if behaviour.cel_includes_function else LANGUAGE_UP_TO_1_35
 
 
 def _variant(release: Any) -> dict[str, Any]:
