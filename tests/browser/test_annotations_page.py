@@ -18,7 +18,7 @@ from tests.watermarks.conftest import node, stored
 PAGE = "/usage/annotations/?cluster=metered"
 
 
-def annotated() -> list[dict[str, Any]]:
+def annotated_nodes() -> list[dict[str, Any]]:
     """Nodes that an annotator in UTC wrote to a moment ago, and one that somebody wrote to by hand."""
     nodes = [node(f"node-{number}") for number in range(3)]
     for raw in nodes:
@@ -34,7 +34,7 @@ def annotated() -> list[dict[str, Any]]:
 def test_a_wrong_time_zone_is_seen_and_set_right(
     live_server: Any, page_as: Callable[..., Any], axe: Callable[[Any], None], width: int, dark: bool
 ) -> None:
-    cluster = stored(objects=annotated())
+    cluster = stored(objects=annotated_nodes())
     page = page_as("admin", width=width, dark=dark)
     page.goto(PAGE)
     assert page.locator("h1").inner_text() == "2 findings about the annotations of metered"

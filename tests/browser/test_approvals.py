@@ -21,13 +21,13 @@ PageAs = Callable[..., Any]
 @pytest.fixture
 def live(live_server: Any, admin: User) -> LiveScheduler:
     """A live scheduler that holds three pods: web-0 runs out first."""
-    made: LiveScheduler = seed_live.scheduler(admin)
+    scheduler: LiveScheduler = seed_live.scheduler(admin)
     for number in range(3):
-        seed_approvals.request(made, f"web-{number}", seconds=600.0 * (number + 1))
-    return made
+        seed_approvals.request(scheduler, f"web-{number}", seconds=600.0 * (number + 1))
+    return scheduler
 
 
-def states() -> dict[str, str]:
+def request_states() -> dict[str, str]:
     return dict(ApprovalRequest.objects.values_list("name", "state"))
 
 
@@ -43,13 +43,21 @@ def test_requests_are_walked_approved_and_denied_by_keys(live: LiveScheduler, pa
     assert "request=" in page.url
     page.keyboard.press("a")
     page.get_by_text("Approved: default/web-1.").wait_for()
-    assert states() == {"web-0": ApprovalState.WAITING, "web-1": ApprovalState.APPROVED, "web-2": ApprovalState.WAITING}
+    assert request_states() == {
+        "web-0": ApprovalState.WAITING,
+        "web-1": ApprovalState.APPROVED,
+        "web-2": ApprovalState.WAITING,
+    }
     page.keyboard.press("d")
     assert page.evaluate("document.activeElement.id") == "pane-reason"
     page.keyboard.type("no dead code today")  # letters in the field are no commands
     page.keyboard.press("Enter")
     page.get_by_text("Denied: default/web-0.").wait_for()
-    assert states() == {"web-0": ApprovalState.DENIED, "web-1": ApprovalState.APPROVED, "web-2": ApprovalState.WAITING}
+    assert request_states() == {
+        "web-0": ApprovalState.DENIED,
+        "web-1": ApprovalState.APPROVED,
+        "web-2": ApprovalState.WAITING,
+    }
     assert ApprovalRequest.objects.get(name="web-0").reason == "denied by approver: no dead code today"
 
 
@@ -61,7 +69,11 @@ def test_no_button_decides_what_is_neither_open_nor_ticked(live: LiveScheduler, 
     page.get_by_label("Select default/web-2").check()
     approve.click()
     page.get_by_text("Approved: default/web-2.").wait_for()
-    assert states() == {"web-0": ApprovalState.WAITING, "web-1": ApprovalState.WAITING, "web-2": ApprovalState.APPROVED}
+    assert request_states() == {
+        "web-0": ApprovalState.WAITING,
+        "web-1": ApprovalState.WAITING,
+        "web-2": ApprovalState.APPROVED,
+    }
     page.keyboard.press("?")
     assert "Approve or deny the selected requests, or else the open one" in page.locator("#shortcuts").inner_text()
 
@@ -77,7 +89,7 @@ def test_several_are_ticked_by_keys_and_approved_together(live: LiveScheduler, p
     page.get_by_text("2 selected.").wait_for()
     page.keyboard.press("a")
     page.get_by_text("Approved: default/web-0, default/web-1.").wait_for()
-    assert states()["web-2"] == ApprovalState.WAITING
+    assert request_states()["web-2"] == ApprovalState.WAITING
 
 
 def test_a_new_request_announces_itself_and_nothing_moves(live: LiveScheduler, page_as: PageAs) -> None:
@@ -97,8 +109,8 @@ def test_a_new_request_announces_itself_and_nothing_moves(live: LiveScheduler, p
 def test_time_runs_down_while_the_page_is_open(live: LiveScheduler, page_as: PageAs) -> None:
     page = page_as("viewer")
     page.goto("/approvals/")
-    shown = page.locator("[data-left]").first
-    first = shown.inner_text()
+    countdown = page.locator("[data-left]").first
+    first = countdown.inner_text()
     assert first.endswith("left")
     page.wait_for_function("text => document.querySelector('[data-left]').textContent !== text", arg=first)
 
@@ -114,7 +126,11 @@ def test_one_is_denied_without_javascript(live: LiveScheduler, page_as: PageAs, 
     page.locator("#decide-reason").fill("not today")
     page.locator("#decide").get_by_role("button", name="Deny").click()
     page.get_by_text("Denied: default/web-2.").wait_for()
-    assert states() == {"web-0": ApprovalState.WAITING, "web-1": ApprovalState.WAITING, "web-2": ApprovalState.DENIED}
+    assert request_states() == {
+        "web-0": ApprovalState.WAITING,
+        "web-1": ApprovalState.WAITING,
+        "web-2": ApprovalState.DENIED,
+    }
 
 
 @pytest.mark.nightly

@@ -23,7 +23,9 @@ from tests.support.seed import imported
 from tests.support.seed_karpenter import DOCUMENT, karpenter
 
 pytestmark = pytest.mark.django_db(transaction=True)
-BURST = next(one.text for one in all_ready() if one.key == "burst-karpenter").replace("until: 2h", "until: 24h")
+BURST = next(scenario.text for scenario in all_ready() if scenario.key == "burst-karpenter").replace(
+    "until: 2h", "until: 24h"
+)
 
 
 @pytest.fixture(autouse=True)
@@ -38,8 +40,8 @@ def test_a_nodepool_is_changed_and_compared_over_a_day(
 ) -> None:
     imported("demo", demo.generate_cluster(), editor)
     policy_create(name="nodepools", document=DOCUMENT.replace("cpu: 100 ", "cpu: 9000 "), author=editor)
-    made = scenario_create(text=BURST.replace("A burst with Karpenter", "A day"), author=editor)
-    day = revision_get(made)
+    scenario = scenario_create(text=BURST.replace("A burst with Karpenter", "A day"), author=editor)
+    day = revision_get(scenario)
     page = page_as("editor")
 
     page.goto("/autoscaling/?cluster=demo")
@@ -73,9 +75,9 @@ def test_a_nodepool_is_changed_and_compared_over_a_day(
     expect(page.locator("#deeds-title")).to_be_visible()
     axe(page)
 
-    compared = comparison_start(user=editor, revision=day, policies=[eager, calm], seeds=[1])
+    comparison = comparison_start(user=editor, revision=day, policies=[eager, calm], seeds=[1])
     seed_runs.work_off()
-    page.goto(f"/comparisons/{compared.pk}/")
+    page.goto(f"/comparisons/{comparison.pk}/")
     expect(page.locator("h1")).to_contain_text(calm)
     expect(page.locator("main")).to_contain_text("Cost of nodes")
     expect(page.locator("main")).to_contain_text("Evictions an hour")
@@ -104,7 +106,7 @@ def test_a_nodepool_is_changed_in_the_form_and_a_recorded_day_compared(
     page.reload()
     for name in ("nodes", "cost", "evictions"):
         expect(page.locator(f"[data-scaled={name}] td")).to_have_count(2)
-    before, after = (float(one) for one in page.locator("[data-scaled=nodes] td").all_inner_texts())
+    before, after = (float(text) for text in page.locator("[data-scaled=nodes] td").all_inner_texts())
     assert before < after, "nodes whose pods fit elsewhere stay"
     axe(page)
     assert page.evaluate(OVERFLOW) <= 0

@@ -59,7 +59,7 @@ def test_a_person_edits_a_classic_policy_on_either_side(
     expect(field).to_have_value("10")
     page.get_by_role("button", name="Save as a revision").click()
     expect(page.get_by_text("Saved as revision 2.")).to_be_visible()
-    saved = selectors.revision_get(selectors.policy_get("old"))
-    assert saved.process == {"version": "1.9"}
-    assert selectors.load_algorithm(saved).weights == {"EqualPriority": 3, "LabelPreference": 1}
+    revision = selectors.revision_get(selectors.policy_get("old"))
+    assert revision.process == {"version": "1.9"}
+    assert selectors.load_algorithm(revision).weights == {"EqualPriority": 3, "LabelPreference": 1}
     assert page.evaluate("document.documentElement.scrollWidth") <= 390

@@ -26,7 +26,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 SHOTS = os.environ.get("SHOTS")
 
 
-def shot(page: Page, name: str) -> None:
+def take_screenshot(page: Page, name: str) -> None:
     if SHOTS:
         page.screenshot(path=f"{SHOTS}/{name}.png", full_page=True)
 
@@ -47,7 +47,7 @@ def test_from_example_prices_to_two_policies_compared_by_cost(
     page.goto("/?cluster=demo")
     page.get_by_role("navigation").get_by_role("link", name="Cost", exact=True).click()
     expect(page.locator("h1")).to_have_text("demo has 60 nodes and no prices")
-    shot(page, "costs-hours")
+    take_screenshot(page, "costs-hours")
     page.get_by_role("link", name="Set prices of demo").click()
     expect(page.locator("#lacking-nodes")).to_contain_text("60 nodes of 60 have no price")
     page.get_by_role("button", name="Use example prices").click()
@@ -59,7 +59,7 @@ def test_from_example_prices_to_two_policies_compared_by_cost(
     page.locator("[name='prices.prices.0.price']").blur()
     expect(page.locator("#f-prices-prices-0-price-error")).to_contain_text("Must be at least 0")
     expect(page.locator(".cm-content")).to_contain_text("price: -1")
-    shot(page, "prices-wrong")
+    take_screenshot(page, "prices-wrong")
     page.locator("[name='prices.prices.0.price']").fill("5")
     page.locator("[name='prices.prices.0.price']").blur()
     expect(page.locator("#f-prices-prices-0-price-error")).to_have_count(0)
@@ -69,15 +69,15 @@ def test_from_example_prices_to_two_policies_compared_by_cost(
     page.get_by_role("link", name="Costs", exact=True).click()
     expect(page.locator("h1")).to_contain_text("EUR an hour")
     expect(page.locator(".chart .main-svg").first).to_be_visible()
-    shot(page, "costs")
+    take_screenshot(page, "costs")
     axe(page)
     page.get_by_role("link", name="By workload").click()
     expect(page.locator("table")).to_contain_text("analytics/StatefulSet/beacon")
     page.get_by_role("link", name="An hour (EUR)").click()
-    shot(page, "costs-workload")
+    take_screenshot(page, "costs-workload")
     page.goto("/?cluster=demo")
     expect(page.locator(".stats")).to_contain_text("EUR an hour")
-    shot(page, "overview")
+    take_screenshot(page, "overview")
 
     page.goto(f"/scenarios/new/?snapshot={demo.pk}")
     page.locator("#id_name").fill("Priced")
@@ -91,7 +91,7 @@ def test_from_example_prices_to_two_policies_compared_by_cost(
     seed_runs.work_off()
     expect(page.locator("h1")).to_contain_text("packed@1 against default@1")
     expect(page.locator("main")).to_contain_text("Cost of nodes in use")
-    shot(page, "comparison")
+    take_screenshot(page, "comparison")
 
 
 @pytest.mark.parametrize("dark", [False, True])
@@ -104,10 +104,10 @@ def test_the_pages_fit_a_narrow_window_and_work_without_javascript(
     page.get_by_role("button", name="Save", exact=True).click()
     for address in ("/costs/prices/?cluster=demo", "/costs/?cluster=demo", "/costs/?cluster=demo&by=namespace"):
         page.goto(address)
-        shot(page, f"narrow-{'dark' if dark else 'light'}-{len(address)}")
+        take_screenshot(page, f"narrow-{'dark' if dark else 'light'}-{len(address)}")
     page = page_as("editor", width=390, dark=dark)
     for address in ("/costs/prices/?cluster=demo", "/costs/?cluster=demo"):
         page.goto(address)
         assert page.evaluate(OVERFLOW) == 0
         axe(page)
-        shot(page, f"narrow-js-{'dark' if dark else 'light'}-{len(address)}")
+        take_screenshot(page, f"narrow-js-{'dark' if dark else 'light'}-{len(address)}")

@@ -30,13 +30,13 @@ def demo(transactional_db: None) -> None:
     demo_load()
 
 
-def drawn(page: Page) -> Any:
+def wait_for_chart(page: Page) -> Any:
     page.wait_for_selector("[data-figure] .main-svg")
     return page.locator("[data-figure] .main-svg").first
 
 
 def test_devices_can_be_read_by_anyone_on_a_phone(page_as: PageAs, axe: Any) -> None:
-    ready = next(one for one in all_ready() if one.key == "devices")
+    ready = next(scenario for scenario in all_ready() if scenario.key == "devices")
     objects = [{"apiVersion": "v1", **item} for item in parse_document(ready.text).data["objects"]]
     for item in objects:
         if item["kind"] == "Pod":
@@ -53,7 +53,7 @@ def test_devices_can_be_read_by_anyone_on_a_phone(page_as: PageAs, axe: Any) -> 
 def test_a_click_on_a_cell_shows_its_arithmetic_and_the_address_leads_back_to_it(page_as: PageAs) -> None:
     page = page_as("viewer")
     page.goto(NOTEBOOK)
-    drawn(page)
+    wait_for_chart(page)
     page.locator("tr.chosen td.score a").nth(1).click()
     page.wait_for_selector("#cell .arithmetic")
     assert page.locator(WORKED_OUT).is_visible()
@@ -71,12 +71,12 @@ def test_a_classic_decision_leads_from_a_cell_to_its_arithmetic_and_from_a_head_
 ) -> None:
     page = page_as("viewer")
     page.goto(f"{NOTEBOOK}?policy={classic(admin)}&against=default@1")
-    drawn(page)
+    wait_for_chart(page)
     page.locator("tr.chosen td.score a[href*='cell=LeastRequestedPriority']").click()
     page.wait_for_selector("#cell .arithmetic")
-    worked = page.locator("#cell").inner_text()
-    assert "How LeastRequestedPriority scores gpu-a-2" in worked
-    assert "Reduced over the feasible nodes" in worked
+    arithmetic = page.locator("#cell").inner_text()
+    assert "How LeastRequestedPriority scores gpu-a-2" in arithmetic
+    assert "Reduced over the feasible nodes" in arithmetic
     page.goto(f"{page.url.partition('#')[0]}&columns=all")
     page.get_by_role("link", name="About SelectorSpreadPriority").click()
     page.wait_for_url("**/classic/SelectorSpreadPriority/")
@@ -88,33 +88,33 @@ def test_a_classic_decision_leads_from_a_cell_to_its_arithmetic_and_from_a_head_
 def test_the_matrix_is_one_tab_stop_that_arrow_keys_walk(page_as: PageAs, axe: Any) -> None:
     page = page_as("viewer")
     page.goto(NOTEBOOK)
-    drawn(page)
+    wait_for_chart(page)
     grid = page.locator("#matrix table[role=grid]").first
     assert grid.locator("[tabindex='0']").count() == 1
     assert page.locator("#matrix .table-box[tabindex]").count() == 0
 
-    def focused() -> str:
+    def focused_text() -> str:
         return " ".join(str(page.evaluate("document.activeElement.innerText")).split())
 
     grid.locator("[tabindex='0']").focus()
-    assert focused() == "Node"
+    assert focused_text() == "Node"
     page.keyboard.press("ArrowDown")
-    assert focused() == "gpu-a-2 chosen"
+    assert focused_text() == "gpu-a-2 chosen"
     for _ in range(5):
         page.keyboard.press("ArrowRight")
-    assert focused() == "80 80 → 80 × 1"
+    assert focused_text() == "80 80 → 80 × 1"
     page.keyboard.press("Enter")
     page.wait_for_selector(WORKED_OUT)
-    assert focused() == "80 80 → 80 × 1"
+    assert focused_text() == "80 80 → 80 × 1"
     page.keyboard.press("ArrowUp")
-    assert focused() == "NodeResourcesFit"
+    assert focused_text() == "NodeResourcesFit"
     page.keyboard.press("Control+End")
-    assert focused().endswith("× 1")
+    assert focused_text().endswith("× 1")
     page.keyboard.press("Control+Home")
     page.keyboard.press("Tab")
     assert not page.evaluate("!!document.activeElement.closest('#matrix .matrix')")
     page.keyboard.press("Shift+Tab")
-    assert focused() == "Node"
+    assert focused_text() == "Node"
     page.keyboard.press("ArrowRight")
     page.keyboard.press("ArrowRight")
     page.keyboard.press("Enter")
@@ -162,7 +162,7 @@ def test_six_plugins_fit_a_laptop(page_as: PageAs) -> None:
 def test_the_chart_takes_its_colours_from_the_theme_and_changes_with_it(page_as: PageAs) -> None:
     page = page_as("viewer")
     page.goto(NOTEBOOK)
-    drawn(page)
+    wait_for_chart(page)
 
     def colour() -> str:
         return str(page.evaluate("getComputedStyle(document.querySelector('[data-figure] .ytick text')).fill"))

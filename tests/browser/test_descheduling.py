@@ -50,14 +50,14 @@ def test_a_dry_run_is_read_and_exported(
     page.locator("[aria-labelledby=plugins-title] a").first.click()
     page.wait_for_selector("#pods-title:has-text('HighNodeUtilization')")
     assert page.locator("tr[data-fate]").count() > 0
-    with page.expect_download() as taken:
+    with page.expect_download() as download:
         page.get_by_role("link", name="JSON").click()
-    found = json.loads(Path(taken.value.path()).read_text())
-    assert found["answer"] == answer
-    with page.expect_download() as taken:
+    exported_plan = json.loads(Path(download.value.path()).read_text())
+    assert exported_plan["answer"] == answer
+    with page.expect_download() as download:
         page.get_by_role("link", name="kubectl").click()
-    lines = Path(taken.value.path()).read_text().splitlines()
-    assert sum(line.endswith("/eviction -f -") for line in lines) == found["evicted"]
+    lines = Path(download.value.path()).read_text().splitlines()
+    assert sum(line.endswith("/eviction -f -") for line in lines) == exported_plan["evicted"]
     narrow = page_as("viewer", width=390, dark=True)
     narrow.goto(page.url)
     assert narrow.evaluate("document.documentElement.scrollWidth <= document.documentElement.clientWidth")

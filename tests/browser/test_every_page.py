@@ -77,20 +77,20 @@ def demo(live_server: Any, admin: User, settings: Any, sandbox_address: str) -> 
     waiting = PodRow.objects.filter(snapshot=snapshot, pending=True)
     pods = pod_refs(waiting)
     keys = [pod.key for pod in pods]
-    found = summarize_pods(snapshot, first, pods)
+    summaries = summarize_pods(snapshot, first, pods)
     job = Job.objects.create(
         kind="seeded", title="Read cluster demo", state=JobState.RUNNING, done=3, total=10, step="Reading objects"
     )
     live, decision = seed_live.everything(10, admin)
-    rushed = seed_runs.everything(1, admin)
-    swept = seed_sweeps.everything(1, admin)
-    decided, effect = seed_questions.questions(admin, str(snapshot.pk))
+    run_keys = seed_runs.everything(1, admin)
+    sweep = seed_sweeps.everything(1, admin)
+    question, effect = seed_questions.questions(admin, str(snapshot.pk))
     approval, webhook = seed_approvals.everything(4, LiveScheduler.objects.get(pk=live), admin)
     return addresses.Places(
         cluster="demo",
         node=NodeRow.objects.filter(snapshot=snapshot).values_list("name", flat=True)[0],
-        fitting=next(key for key in keys if found[key].node),
-        stuck=next(key for key in keys if not found[key].node),
+        fitting=next(key for key in keys if summaries[key].node),
+        stuck=next(key for key in keys if not summaries[key].node),
         revision=second.number,
         classic=classic(admin),
         crane=crane(admin),
@@ -100,8 +100,8 @@ def demo(live_server: Any, admin: User, settings: Any, sandbox_address: str) -> 
         scenario=seeded(admin, str(snapshot.pk)),
         ready=explained(),
         groups=seed_groups.everything(4, admin),
-        run=rushed[0],
-        comparison=rushed[1],
+        run=run_keys[0],
+        comparison=run_keys[1],
         gate=gates(2, admin, str(snapshot.pk)),
         moves=questions(2, admin, str(snapshot.pk)),
         tried=tried(2, admin, str(snapshot.pk)),
@@ -111,9 +111,9 @@ def demo(live_server: Any, admin: User, settings: Any, sandbox_address: str) -> 
         evicting=seed_descheduling.question(admin, str(snapshot.pk)),
         planned=seed_plans.question(admin, str(snapshot.pk)),
         autoscaling=seed_autoscaling.question(admin, str(snapshot.pk)),
-        decided=decided,
+        decided=question,
         effect=effect,
-        sweep=swept,
+        sweep=sweep,
         recording=seed_recordings.everything(1, admin),
         flown=flown(),
         repository=repositories(2, admin),
@@ -127,7 +127,7 @@ def demo(live_server: Any, admin: User, settings: Any, sandbox_address: str) -> 
 
 
 WIDTHS = {"wide": 1440, "narrow": 320}
-WAYS = list(itertools.product(WIDTHS, ("light", "dark")))
+WINDOWS = list(itertools.product(WIDTHS, ("light", "dark")))
 
 
 @pytest.mark.parametrize("size", [pytest.param(size, marks=pytest.mark.xdist_group(size)) for size in WIDTHS])
@@ -138,24 +138,26 @@ def test_every_page_is_sound(
     """In the full tier each page is looked at in all four ways; in a commit's pages take turns, also with contrast."""
     width, open_ = WIDTHS[size], partial(page_as, "admin", width=WIDTHS[size], language=language)
     windows = {scheme: open_(dark=scheme == "dark") for scheme in ("light", "dark")}
-    wrong: list[str] = []
+    problems: list[str] = []
     for turn, (name, path) in enumerate(addresses.pages(demo).items()):
-        colours = None if NIGHTLY or turn // len(WAYS) % 3 == 0 else False
-        for of_size, scheme in WAYS if NIGHTLY else [WAYS[turn % len(WAYS)]]:
+        colours = None if NIGHTLY or turn // len(WINDOWS) % 3 == 0 else False
+        for of_size, scheme in WINDOWS if NIGHTLY else [WINDOWS[turn % len(WINDOWS)]]:
             if of_size == size:
-                wrong += troubles(
+                problems += find_page_problems(
                     windows[scheme], f"{name}-{language[:2]}", path, width, scheme, partial(axe, colours=colours)
                 )
-    assert not wrong, "\n".join(wrong)
+    assert not problems, "\n".join(problems)
 
 
-def troubles(page: Any, name: str, path: str, width: int, scheme: str, axe: Callable[..., None]) -> Iterator[str]:
+def find_page_problems(
+    page: Any, name: str, path: str, width: int, scheme: str, axe: Callable[..., None]
+) -> Iterator[str]:
     answer = page.goto(path)
     assert answer.status == 200, f"{path}: {answer.status}"
     settled(page)
     if page.locator("h1").count() != 1:
         yield f"{path} has {page.locator('h1').count()} h1"
-    keep(page, name, width, scheme)
+    keep_screenshot(page, name, width, scheme)
     if (surplus := page.evaluate(OVERFLOW)) > 0:
         yield f"{path} sticks out by {surplus} px at {width}, {scheme}"
     try:
@@ -163,18 +165,18 @@ def troubles(page: Any, name: str, path: str, width: int, scheme: str, axe: Call
     except AssertionError as error:
         yield str(error)
     if width != WIDTHS["narrow"]:
-        yield from squeezed(page, path)
+        yield from find_narrowing_problems(page, path)
 
 
-def squeezed(page: Any, path: str) -> Iterator[str]:
+def find_narrowing_problems(page: Any, path: str) -> Iterator[str]:
     """A page that sticks out of a window that becomes narrow; charts are drawn anew a moment later."""
-    whole = page.viewport_size
-    page.set_viewport_size({**whole, "width": WIDTHS["narrow"]})
+    full_size = page.viewport_size
+    page.set_viewport_size({**full_size, "width": WIDTHS["narrow"]})
     try:
         page.wait_for_function(f"() => {OVERFLOW} <= 0", timeout=PATIENCE)
     except TimeoutError:
         yield f"{path} sticks out by {page.evaluate(OVERFLOW)} px of a window that became narrow"
-    page.set_viewport_size(whole)
+    page.set_viewport_size(full_size)
 
 
 @pytest.mark.nightly
@@ -188,7 +190,7 @@ def test_every_page_can_be_read_without_javascript(page_as: Callable[..., Any], 
             assert page.locator("main").inner_text().strip(), path
 
 
-def keep(page: Any, name: str, width: int, scheme: str) -> None:
+def keep_screenshot(page: Any, name: str, width: int, scheme: str) -> None:
     folder = os.environ.get("KSCHEDWEB_SCREENSHOTS")
     if folder:
         file = f"{name.replace(':', '-')}-{width}-{scheme}.png"

@@ -25,11 +25,11 @@ DEVICE = {
 }
 
 
-def device(page: Page) -> tuple[CDPSession, str]:
+def add_virtual_authenticator(page: Page) -> tuple[CDPSession, str]:
     session = page.context.new_cdp_session(page)
     session.send("WebAuthn.enable")
-    made = session.send("WebAuthn.addVirtualAuthenticator", {"options": DEVICE})
-    return session, str(made["authenticatorId"])
+    authenticator = session.send("WebAuthn.addVirtualAuthenticator", {"options": DEVICE})
+    return session, str(authenticator["authenticatorId"])
 
 
 def log_in(page: Page) -> None:
@@ -46,7 +46,7 @@ def log_out(page: Page) -> None:
 
 def test_a_passkey_confirms_logins(page_as: Callable[..., Page], viewer: User) -> None:
     page = page_as("")
-    session, key = device(page)
+    session, key = add_virtual_authenticator(page)
     log_in(page)
     page.wait_for_url("**/")
     page.goto("/factors/")
@@ -71,8 +71,8 @@ def test_a_passkey_confirms_logins(page_as: Callable[..., Page], viewer: User) -
     log_in(page)
     page.get_by_role("button", name="Use a passkey").click()
     expect(page.get_by_role("alert")).to_have_text("The browser did not use a passkey. Try again.")
-    added = AuditEntry.objects.filter(verb="user.factor-added").values_list("details__kind", flat=True)
-    assert sorted(added) == ["recovery_codes", "webauthn"]
+    added_factors = AuditEntry.objects.filter(verb="user.factor-added").values_list("details__kind", flat=True)
+    assert sorted(added_factors) == ["recovery_codes", "webauthn"]
 
 
 @pytest.mark.parametrize("width", one_of(1440, 390))
@@ -80,35 +80,35 @@ def test_an_app_is_added_and_asked_for(page_as: Callable[..., Page], viewer: Use
     """Without JavaScript, as far as an app and recovery codes go."""
     page = page_as("", width=width, dark=width == 390, javascript=False)
 
-    def looked(name: str) -> None:
+    def take_screenshot(name: str) -> None:
         if folder := os.environ.get("SCREENSHOTS"):
             page.screenshot(path=f"{folder}/{name}-{width}.png", full_page=True)
 
     log_in(page)
     page.wait_for_url("**/")
     page.goto("/factors/")
-    looked("factors")
+    take_screenshot("factors")
     page.get_by_role("link", name="Add an app").click()
-    looked("password")
+    take_screenshot("password")
     page.get_by_label("Password").fill("viewer-password")
     page.get_by_role("button", name="Continue").click()
-    looked("app")
+    take_screenshot("app")
     secret = page.locator("#totp-key").inner_text()
     page.get_by_label("code").fill(code(secret))
     page.get_by_role("button", name="Add the app").click()
     expect(page.locator("#recovery-codes code")).to_have_count(10)
-    looked("codes")
+    take_screenshot("codes")
     page.get_by_role("link", name="I have kept them").click()
-    looked("factors-with")
+    take_screenshot("factors-with")
     page.get_by_role("link", name="Remove the app").click()
-    looked("remove")
+    take_screenshot("remove")
     page.context.clear_cookies()
     log_in(page)
     page.wait_for_url("**/login/factor/")
-    looked("factor")
+    take_screenshot("factor")
     page.get_by_label("Code").fill("000000")
     page.get_by_role("button", name="Continue").click()
-    looked("factor-wrong")
+    take_screenshot("factor-wrong")
     page.get_by_label("Code").fill(code(secret, 1))
     page.get_by_role("button", name="Continue").click()
     page.wait_for_url("**/")

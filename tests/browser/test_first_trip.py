@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
 @pytest.fixture
 def run(tmp_path: Any) -> Iterator[MadeRun]:
-    with made_run(tmp_path) as started:
-        yield started
+    with made_run(tmp_path) as run:
+        yield run
 
 
 @pytest.fixture
@@ -46,7 +46,7 @@ def test_from_the_first_login_to_a_policy_that_the_scheduler_accepts(
     # A pending pod that fits nowhere says why, in the scheduler's words.
     run.site.login(username, password)
     pods = run.site.ask("GET", "clusters/demo/pods/?pending=true&limit=100")["results"]
-    decisions = {pod["name"]: decision(run, pod, 1) for pod in pods}
+    decisions = {pod["name"]: explain_pod(run, pod, 1) for pod in pods}
     stuck = next(pod for pod in pods if "Insufficient cpu" in (decisions[pod["name"]].get("message") or ""))
     page.goto("/pods/?cluster=demo")
     page.get_by_role("link", name=stuck["name"], exact=True).first.click()
@@ -59,10 +59,10 @@ def test_from_the_first_login_to_a_policy_that_the_scheduler_accepts(
     save_policy(page)
 
     # … and another node wins.
-    changed = [pod for pod in pods if decision(run, pod, 2).get("chosen") != decisions[pod["name"]].get("chosen")]
-    assert changed
-    winner = decision(run, changed[0], 2)["chosen"]
-    page.goto(f"/decision/demo/{changed[0]['namespace']}/{changed[0]['name']}/?policy=default&revision=2")
+    moved_pods = [pod for pod in pods if explain_pod(run, pod, 2).get("chosen") != decisions[pod["name"]].get("chosen")]
+    assert moved_pods
+    winner = explain_pod(run, moved_pods[0], 2)["chosen"]
+    page.goto(f"/decision/demo/{moved_pods[0]['namespace']}/{moved_pods[0]['name']}/?policy=default&revision=2")
     assert winner in page.locator("h1").inner_text()
 
     # The file that comes down is one that the real scheduler takes.
@@ -73,7 +73,7 @@ def test_from_the_first_login_to_a_policy_that_the_scheduler_accepts(
     assert verdict["valid"], verdict
 
 
-def decision(run: MadeRun, pod: dict[str, Any], revision: int) -> dict[str, Any]:
+def explain_pod(run: MadeRun, pod: dict[str, Any], revision: int) -> dict[str, Any]:
     path = f"clusters/demo/pods/{pod['namespace']}/{pod['name']}/decision/?policy=default&revision={revision}"
-    found: dict[str, Any] = run.site.ask("GET", path)
-    return found
+    explanation: dict[str, Any] = run.site.ask("GET", path)
+    return explanation

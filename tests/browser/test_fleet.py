@@ -23,7 +23,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 SHOTS = os.environ.get("SHOTS")
 
 
-def shot(page: Page, name: str) -> None:
+def take_screenshot(page: Page, name: str) -> None:
     if SHOTS:
         page.screenshot(path=f"{SHOTS}/{name}.png", full_page=True)
 
@@ -47,7 +47,7 @@ def test_from_the_fleet_to_a_pod_and_a_policy_on_all_clusters(
     summaries.refresh_stale(300, force=True)
     # The page asks again by itself.
     expect(page.locator("#reasons-title + .table-box")).to_contain_text("Insufficient cpu")
-    shot(page, "fleet")
+    take_screenshot(page, "fleet")
     page.get_by_role("link", name="Insufficient cpu").first.click()
     expect(page.get_by_role("link", name="eu-west")).to_be_visible()
     page.goto("/fleet/")
@@ -57,7 +57,7 @@ def test_from_the_fleet_to_a_pod_and_a_policy_on_all_clusters(
     page.get_by_role("button", name="Find", exact=True).click()
     expect(page.locator("h1")).to_have_text("2 pods in all clusters for “stuck”")
     axe(page)
-    shot(page, "fleet-search")
+    take_screenshot(page, "fleet-search")
     page.get_by_role("link", name="default/stuck us-east").click()
     expect(page).to_have_url(re.compile("/decision/us-east/default/stuck/"))
 
@@ -69,7 +69,7 @@ def test_from_the_fleet_to_a_pod_and_a_policy_on_all_clusters(
     page.reload()
     expect(page.get_by_role("row")).to_have_count(4)
     axe(page, themes=True)
-    shot(page, "fleet-trial")
+    take_screenshot(page, "fleet-trial")
     page.get_by_role("link", name="eu-west").click()
     expect(page).to_have_url(re.compile("/trying/"))
     if SHOTS:
@@ -82,7 +82,7 @@ def test_from_the_fleet_to_a_pod_and_a_policy_on_all_clusters(
                 ("ask", "/fleet/trials/"),
             ):
                 narrow.goto(address)
-                shot(narrow, f"{name}-390-{'dark' if dark else 'light'}")
+                take_screenshot(narrow, f"{name}-390-{'dark' if dark else 'light'}")
         wide = page_as("editor", dark=True)
         wide.goto("/fleet/")
-        shot(wide, "fleet-dark")
+        take_screenshot(wide, "fleet-dark")

@@ -20,7 +20,7 @@ LIST = f"/clusters/{seed_groups.NAME}/podgroups/"
 
 
 @pytest.fixture(autouse=True)
-def grouped(transactional_db: None, admin: User) -> None:
+def seeded_groups(transactional_db: None, admin: User) -> None:
     seed_groups.everything(3, admin)
 
 

@@ -23,7 +23,7 @@ def demo(transactional_db: None) -> None:
     demo_load()
 
 
-def opened(page: Page, words: str) -> None:
+def search_palette(page: Page, words: str) -> None:
     """Open the palette and type ``words`` by keyboard alone."""
     page.keyboard.press("Control+k")
     page.locator("#palette input").wait_for()
@@ -33,13 +33,13 @@ def opened(page: Page, words: str) -> None:
 def test_the_palette_does_what_it_names(page_as: PageAs, axe: Any) -> None:
     page = page_as("editor")
     page.goto("/")
-    opened(page, "dark")
+    search_palette(page, "dark")
     page.locator("#palette .hit", has_text="Dark theme").wait_for()
     axe(page)
     page.keyboard.press("Enter")
     page.wait_for_function("document.documentElement.dataset.theme === 'dark'")
     assert not page.locator("#palette").is_visible()
-    opened(page, "expl")
+    search_palette(page, "expl")
     page.locator("#palette .hit", has_text="Explain pod").wait_for()
     page.keyboard.press("Enter")
     page.keyboard.type("web-pre")
@@ -76,9 +76,9 @@ def test_filters_after_back_are_those_that_are_applied(page_as: PageAs) -> None:
     page.wait_for_url("**node=nowhere**")
     namespace.select_option("ml")
     page.wait_for_url("**namespace=ml**")
-    for applied in (("nowhere", "true"), ("", "false")):
+    for expected_filters in (("nowhere", "true"), ("", "false")):
         page.go_back()
-        for field, value in zip((node, pending, namespace), (*applied, ""), strict=True):
+        for field, value in zip((node, pending, namespace), (*expected_filters, ""), strict=True):
             expect(field).to_have_value(value)
     pending.evaluate("field => { field.value = 'true'; }")
     page.evaluate("() => { window.dispatchEvent(new PageTransitionEvent('pageshow', { persisted: true })); }")

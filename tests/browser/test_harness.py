@@ -15,7 +15,7 @@ POLICY = "default-src 'none'; script-src 'nonce-good'"
 
 
 @pytest.mark.parametrize(
-    ("body", "noticed"),
+    ("body", "expected_problem"),
     [
         ("<p>calm</p>", ""),
         ("<script nonce=good>console.error('broken')</script>", "console: broken"),
@@ -24,7 +24,7 @@ POLICY = "default-src 'none'; script-src 'nonce-good'"
         ("<img src=https://elsewhere.example/x.png>", "CSP violation"),
     ],
 )
-def test_problem_of_a_page_is_noticed(page: Page, body: str, noticed: str) -> None:
+def test_problem_of_a_page_is_noticed(page: Page, body: str, expected_problem: str) -> None:
     origin = "http://kschedweb.test"
     problems: list[str] = []
 
@@ -37,4 +37,4 @@ def test_problem_of_a_page_is_noticed(page: Page, body: str, noticed: str) -> No
     watch(page, origin, problems)
     page.goto(f"{origin}/")
     page.wait_for_timeout(100)
-    assert any(noticed in problem for problem in problems) if noticed else not problems
+    assert any(expected_problem in problem for problem in problems) if expected_problem else not problems

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from tests.support.controlplane import ControlPlane
 
 NAME = "careful"
-WHY = "not while the release is frozen"
+DENIAL_REASON = "not while the release is frozen"
 STOCK: dict[str, Any] = {"apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSchedulerConfiguration"}
 DOCUMENT = """\
 apiVersion: kubescheduler.config.k8s.io/v1
@@ -63,9 +63,9 @@ def site(tmp_path: Path, cluster: ControlPlane) -> Iterator[Site]:
     settings["KSCHEDWEB_SANDBOX"] = "false"  # whose pods wait for people too
     with made_run(tmp_path, **settings) as run:
         run.site.login("admin", PASSWORD)
-        how = {"source": "token", "server": cluster.url, "token": cluster.tokens["admin"], "ca": cluster.ca}
-        made = run.site.ask("POST", "clusters/", {"name": "real", **how})
-        run.site.wait_for_job(made["job"]["id"])
+        credentials = {"source": "token", "server": cluster.url, "token": cluster.tokens["admin"], "ca": cluster.ca}
+        connection = run.site.ask("POST", "clusters/", {"name": "real", **credentials})
+        run.site.wait_for_job(connection["job"]["id"])
         run.site.ask("POST", "policies/", {"name": "careful", "document": DOCUMENT})
         yield run.site
 
@@ -84,29 +84,29 @@ def page(browser: Browser, site: Site) -> Iterator[Page]:
     assert not problems, "\n".join(problems)
 
 
-def create(kubectl: Kubectl, name: str, scheduler: str = NAME, cpu: str = "100m", **labels: str) -> float:
+def create_pod(kubectl: Kubectl, name: str, scheduler: str = NAME, cpu: str = "100m", **labels: str) -> float:
     """Create a pod with kubectl; when it was."""
     container = {"name": "main", "image": "pause", "resources": {"requests": {"cpu": cpu, "memory": "64Mi"}}}
     metadata = {"name": name, "namespace": NAMESPACE, "labels": labels}
     spec = {"schedulerName": scheduler, "containers": [container], "terminationGracePeriodSeconds": 0}
-    made = kubectl.run(
+    output = kubectl.run(
         "create", "-f", "-", manifest={"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec}
     )
-    assert made == f"pod/{name} created\n"
+    assert output == f"pod/{name} created\n"
     return time.time()
 
 
-def wide(kubectl: Kubectl, name: str) -> tuple[str, str]:
+def pod_phase_and_node(kubectl: Kubectl, name: str) -> tuple[str, str]:
     """Status and node of a pod, as `kubectl get pod -o wide` shows them."""
     (row,) = kubectl.table("get", "pod", name, "-o", "wide")
     return row["STATUS"], row["NODE"]
 
 
-def told(kubectl: Kubectl, name: str, reason: str) -> Callable[[], bool]:
+def is_reason_reported(kubectl: Kubectl, name: str, reason: str) -> Callable[[], bool]:
     return lambda: any(event["Reason"] == reason for event in kubectl.events(name))
 
 
-def said(kubectl: Kubectl, name: str) -> list[tuple[str, ...]]:
+def described_events(kubectl: Kubectl, name: str) -> list[tuple[str, ...]]:
     """What `kubectl describe pod` says last of a pod, without when it was."""
     return [tuple(event[head] for head in ("Type", "Reason", "From", "Message")) for event in kubectl.events(name)]
 
@@ -118,66 +118,70 @@ def test_pods_wait_for_people_and_go_where_was_shown(
     page.goto("/approvals/")
     expect(page.get_by_role("heading", level=1)).to_have_text("No pods are waiting for approval")
 
-    created = create(kubectl, "first")
+    created_at = create_pod(kubectl, "first")
     page.get_by_role("link", name=re.compile("new, show")).click()
-    request = next(one for one in site.ask("GET", "approvals/")["results"] if one["name"] == "first")
-    assert datetime.fromisoformat(request["asked_at"]).timestamp() - created < 2
-    shown = open_decision(page)
-    assert shown == request["node"]
-    assert wide(kubectl, "first") == ("Pending", "<none>"), "nothing is bound before somebody says yes"
+    request = next(approval for approval in site.ask("GET", "approvals/")["results"] if approval["name"] == "first")
+    assert datetime.fromisoformat(request["asked_at"]).timestamp() - created_at < 2
+    shown_node = open_decision(page)
+    assert shown_node == request["node"]
+    assert pod_phase_and_node(kubectl, "first") == ("Pending", "<none>"), "nothing is bound before somebody says yes"
 
     page.goto("/approvals/")
     page.get_by_role("button", name=re.compile("Approve ?, first")).click()
-    wait_until(lambda: wide(kubectl, "first") == ("Running", shown), "first runs on the node that was shown", step=0.5)
-    wait_until(told(kubectl, "first", "Scheduled"), "its binding is told", step=0.5)
-    assigned = f"Successfully assigned {NAMESPACE}/first to {shown}"
-    assert said(kubectl, "first") == [("Normal", "Scheduled", NAME, assigned)]
+    wait_until(
+        lambda: pod_phase_and_node(kubectl, "first") == ("Running", shown_node),
+        "first runs on the node that was shown",
+        step=0.5,
+    )
+    wait_until(is_reason_reported(kubectl, "first", "Scheduled"), "its binding is told", step=0.5)
+    scheduled_message = f"Successfully assigned {NAMESPACE}/first to {shown_node}"
+    assert described_events(kubectl, "first") == [("Normal", "Scheduled", NAME, scheduled_message)]
     (event,) = kubectl.table("get", "events", "--field-selector", "involvedObject.name=first")
     del event["LAST SEEN"]
-    assert event == {"TYPE": "Normal", "REASON": "Scheduled", "OBJECT": "pod/first", "MESSAGE": assigned}
+    assert event == {"TYPE": "Normal", "REASON": "Scheduled", "OBJECT": "pod/first", "MESSAGE": scheduled_message}
 
-    create(kubectl, "second")
+    create_pod(kubectl, "second")
     refuse = page.get_by_role("button", name=re.compile("Deny ?, second"))
     wait_until(lambda: page.goto("/approvals/") is not None and refuse.count() > 0, "second waits", step=0.5)
-    page.locator("#pane-reason").fill(WHY)
+    page.locator("#pane-reason").fill(DENIAL_REASON)
     refuse.click()
-    wait_until(told(kubectl, "second", "FailedScheduling"), "the refusal is told", step=0.5)
-    assert WHY in said(kubectl, "second")[-1][3]
+    wait_until(is_reason_reported(kubectl, "second", "FailedScheduling"), "the refusal is told", step=0.5)
+    assert DENIAL_REASON in described_events(kubectl, "second")[-1][3]
 
-    create(kubectl, "third", patience="short")
-    wait_until(told(kubectl, "third", "FailedScheduling"), "the timeout is told", step=0.5)
-    waited = "1 rejected due to timeout after waiting 3s at plugin HumanApproval"
-    assert said(kubectl, "third")[-1][3] == f"0/1 nodes are available: {waited}."
+    create_pod(kubectl, "third", patience="short")
+    wait_until(is_reason_reported(kubectl, "third", "FailedScheduling"), "the timeout is told", step=0.5)
+    timeout_reason = "1 rejected due to timeout after waiting 3s at plugin HumanApproval"
+    assert described_events(kubectl, "third")[-1][3] == f"0/1 nodes are available: {timeout_reason}."
     for name in ("second", "third"):
-        assert wide(kubectl, name) == ("Pending", "<none>")
+        assert pod_phase_and_node(kubectl, name) == ("Pending", "<none>")
 
     reads_as_kube_schedulers(page, cluster, kubectl)
-    audited(page)
-    decisions(page, kubectl)
+    check_audit_page(page)
+    check_decisions_page(page, kubectl)
 
 
 def reads_as_kube_schedulers(page: Page, cluster: ControlPlane, kubectl: Kubectl) -> None:
     """Of a pod that is placed and one that fits nowhere kubectl tells what it tells when kube-scheduler decides."""
 
-    def story(scheduler: str) -> list[tuple[str, ...]]:
-        placed, huge = f"placed-by-{scheduler}", f"huge-for-{scheduler}"
-        create(kubectl, placed, scheduler)
-        create(kubectl, huge, scheduler, cpu="100")
+    def describe_pods_of(scheduler: str) -> list[tuple[str, ...]]:
+        placed_pod, huge_pod = f"placed-by-{scheduler}", f"huge-for-{scheduler}"
+        create_pod(kubectl, placed_pod, scheduler)
+        create_pod(kubectl, huge_pod, scheduler, cpu="100")
         if scheduler == NAME:
-            approve = page.get_by_role("button", name=re.compile(f"Approve ?, {placed}"))
+            approve = page.get_by_role("button", name=re.compile(f"Approve ?, {placed_pod}"))
             wait_until(
-                lambda: page.goto("/approvals/") is not None and approve.count() > 0, f"{placed} waits", step=0.5
+                lambda: page.goto("/approvals/") is not None and approve.count() > 0, f"{placed_pod} waits", step=0.5
             )
             approve.click()
-        wait_until(lambda: wide(kubectl, placed)[0] == "Running", f"{placed} runs", step=0.5)
-        wait_until(told(kubectl, placed, "Scheduled"), f"{placed} is told of", step=0.5)
-        wait_until(told(kubectl, huge, "FailedScheduling"), f"{huge} is told of", step=0.5)
-        found = [*said(kubectl, placed), *said(kubectl, huge)]
-        node = wide(kubectl, placed)[1]
-        return [tuple(part.replace(node, "NODE").replace(scheduler, "SCHEDULER") for part in one) for one in found]
+        wait_until(lambda: pod_phase_and_node(kubectl, placed_pod)[0] == "Running", f"{placed_pod} runs", step=0.5)
+        wait_until(is_reason_reported(kubectl, placed_pod, "Scheduled"), f"{placed_pod} is told of", step=0.5)
+        wait_until(is_reason_reported(kubectl, huge_pod, "FailedScheduling"), f"{huge_pod} is told of", step=0.5)
+        events = [*described_events(kubectl, placed_pod), *described_events(kubectl, huge_pod)]
+        node = pod_phase_and_node(kubectl, placed_pod)[1]
+        return [tuple(part.replace(node, "NODE").replace(scheduler, "SCHEDULER") for part in event) for event in events]
 
     with kube_scheduler(cluster, {**STOCK, "profiles": [{"schedulerName": "stock"}]}):
-        assert story(NAME) == story("stock")
+        assert describe_pods_of(NAME) == describe_pods_of("stock")
 
 
 def make_scheduler(page: Page) -> None:
@@ -209,22 +213,22 @@ def open_decision(page: Page) -> str:
     return re.split(r"\s", row.inner_text().strip())[0]
 
 
-def audited(page: Page) -> None:
+def check_audit_page(page: Page) -> None:
     page.goto("/audit/")
     text = page.locator("main").inner_text()
     for verb in ("approval.approved", "approval.denied", "approval.expired"):
         assert verb in text
-    assert WHY in text
+    assert DENIAL_REASON in text
 
 
-def decisions(page: Page, kubectl: Kubectl) -> None:
+def check_decisions_page(page: Page, kubectl: Kubectl) -> None:
     """What became of all three stands on the live page, and is filtered there; a new one announces itself."""
     page.goto("/live/")
     page.get_by_role("link", name=NAME).first.click()
     table = page.get_by_role("region", name="Decisions")
     for name, result in (("first", "Bound"), ("second", "Denied"), ("third", "Expired")):
         expect(table.get_by_role("row", name=name).first).to_contain_text(result)
-    create(kubectl, "fourth")
+    create_pod(kubectl, "fourth")
     page.get_by_role("link", name="1 new decision, show").click()
     expect(table.get_by_role("row", name="fourth")).to_contain_text("Held for approval")
     page.locator("#id_result").select_option("denied")

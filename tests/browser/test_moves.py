@@ -37,7 +37,7 @@ def test_a_classic_policy_is_held_against_a_profile(
     tasks.answer(str(Job.objects.get(kind="moves.answer").pk))
     page.get_by_role("heading", name="By which rule").wait_for()
     counts = Question.objects.get().counts or {}
-    rule = max(counts["rules"], key=lambda one: one["moves"])
+    rule = max(counts["rules"], key=lambda counted_rule: counted_rule["moves"])
     assert f"{rule['moves']} by {rule['name']}" in page.locator("h1").inner_text()
     assert page.evaluate(OVERFLOW) <= 0
     axe(page)
@@ -47,6 +47,6 @@ def test_a_classic_policy_is_held_against_a_profile(
     node, pod = row.locator("td.node a").nth(0).inner_text().partition("\n")[0], row.locator("th").inner_text()
     row.locator("td.node a").nth(0).click()
     page.get_by_role("heading", level=1).wait_for()
-    told = page.locator("main").inner_text()
-    assert pod.partition("/")[2] in told
-    assert node.partition(":")[0] in told
+    page_text = page.locator("main").inner_text()
+    assert pod.partition("/")[2] in page_text
+    assert node.partition(":")[0] in page_text

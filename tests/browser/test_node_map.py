@@ -27,16 +27,16 @@ SEEK = "(field, at) => { field.value = at; field.dispatchEvent(new Event('input'
 FOCUSED_CELL = "() => document.querySelector('[data-frame=cursor]').style.transform"
 
 
-def ready(page: Page, address: str) -> None:
+def open_node_map(page: Page, address: str) -> None:
     page.goto(address)
     page.wait_for_selector("[data-nodemap][data-drawn]")
 
 
-def asked(page: Page) -> dict[str, str]:
+def query_parameters(page: Page) -> dict[str, str]:
     return {name: values[0] for name, values in parse_qs(urlsplit(page.url).query).items()}
 
 
-def cells(page: Page, place: int = 0) -> str:
+def cell_paths(page: Page, place: int = 0) -> str:
     """What stands in the map, as a picture."""
     return str(page.locator("[data-plot]").nth(place).evaluate(PIXELS))
 
@@ -51,7 +51,7 @@ def test_the_page_says_at_every_time_what_the_server_says(
 ) -> None:
     run = seed_runs.run(editor)
     client, page = client_as("viewer"), page_as("viewer")
-    ready(page, f"/runs/{run.pk}/")
+    open_node_map(page, f"/runs/{run.pk}/")
     for show in ("memory", "pods", "state", "cpu"):
         before = page.locator("[data-summary]").inner_text()
         page.get_by_label("Colour by").select_option(show)
@@ -60,24 +60,24 @@ def test_the_page_says_at_every_time_what_the_server_says(
             page.locator("[data-seek]").evaluate(SEEK, at)
             answer = client.get(f"/runs/{run.pk}/", {"show": show, "at": at})
             assert page.locator("[data-summary]").inner_text() == answer.context["map"].tables[0]["summary"]
-            assert cells(page)
+            assert cell_paths(page)
 
 
 def test_nodes_that_are_gone_are_hatched_in_every_colouring(page_as: PageAs, editor: User) -> None:
-    gone = [
+    changes = [
         {"at": "2m", "setConditions": {"nodes": ["node-1"], "conditions": {"Ready": "Unknown"}}},
         {"at": "4m", "removeNodes": {"nodes": ["node-2"]}},
     ]
-    run = seed_runs.run(editor, seed_runs.scenario(editor, changes=gone))
+    run = seed_runs.run(editor, seed_runs.scenario(editor, changes=changes))
     page = page_as("viewer")
-    ready(page, f"/runs/{run.pk}/?at=0")
-    hatched = "() => document.querySelector('.nodemap-hatch path').getAttribute('d').split('z').length - 1"
+    open_node_map(page, f"/runs/{run.pk}/?at=0")
+    hatched_cells = "() => document.querySelector('.nodemap-hatch path').getAttribute('d').split('z').length - 1"
     for show in ("cpu", "memory", "pods", "state"):
         page.get_by_label("Colour by").select_option(show)
         page.wait_for_function("show => new URL(location).searchParams.get('show') === show", arg=show)
         for at, count in (("0", 0), ("150", 1), ("300", 2)):
             page.locator("[data-seek]").evaluate(SEEK, at)
-            page.wait_for_function(f"count => ({hatched})() === count", arg=count)
+            page.wait_for_function(f"count => ({hatched_cells})() === count", arg=count)
     expect(page.locator("[data-legend]")).to_contain_text("gone or not ready")
     page.get_by_label("Colour by").select_option("cpu")
     page.locator("[data-plot]").focus()
@@ -91,8 +91,8 @@ def test_nodes_that_are_gone_are_hatched_in_every_colouring(page_as: PageAs, edi
 def test_playing_asks_the_server_for_nothing_and_the_address_keeps_the_time(page_as: PageAs, editor: User) -> None:
     run = seed_runs.run(editor)
     page = page_as("viewer")
-    ready(page, f"/runs/{run.pk}/?at=0&speed=5")
-    begin, sentence = cells(page), page.locator("[data-summary]").inner_text()
+    open_node_map(page, f"/runs/{run.pk}/?at=0&speed=5")
+    begin, sentence = cell_paths(page), page.locator("[data-summary]").inner_text()
     requests: list[str] = []
     # The sign on the button comes from the icons' file, which the browser may look at again.
     page.on("request", lambda request: requests.extend([request.url] if "/static/icons" not in request.url else []))
@@ -100,14 +100,14 @@ def test_playing_asks_the_server_for_nothing_and_the_address_keeps_the_time(page
     page.wait_for_function("() => Number(document.querySelector('[data-seek]').value) > 20")
     assert requests == [], requests
     page.get_by_role("button", name="Pause").click()
-    assert cells(page) != begin
+    assert cell_paths(page) != begin
     assert page.locator("[data-summary]").inner_text() != sentence
     page.wait_for_function("() => document.querySelector('#pods-title').textContent.includes('after')")
-    stood = float(asked(page)["at"])
-    assert 20 < stood < 600
-    assert asked(page)["speed"] == "5"
-    ready(page, page.url)
-    assert float(page.locator("[data-seek]").input_value()) == pytest.approx(stood, abs=1e-3)
+    paused_at = float(query_parameters(page)["at"])
+    assert 20 < paused_at < 600
+    assert query_parameters(page)["speed"] == "5"
+    open_node_map(page, page.url)
+    assert float(page.locator("[data-seek]").input_value()) == pytest.approx(paused_at, abs=1e-3)
 
     # Steps go from change to change, by key as by button; the ends are where they should be.
     seek = page.get_by_role("slider", name="Time in the simulation")
@@ -120,13 +120,13 @@ def test_playing_asks_the_server_for_nothing_and_the_address_keeps_the_time(page
     page.keyboard.press("ArrowLeft")
     assert float(seek.input_value()) == pytest.approx(outcome_changes[-2], abs=1e-6)
     page.get_by_role("link", name="Step on").click()
-    assert float(asked(page)["at"]) == pytest.approx(last, abs=1e-5)
+    assert float(query_parameters(page)["at"]) == pytest.approx(last, abs=1e-5)
     page.keyboard.press("Home")
     seek.focus()
     page.keyboard.press(">")
     page.keyboard.press("<")
     page.keyboard.press("<")
-    assert asked(page)["speed"] == "20"
+    assert query_parameters(page)["speed"] == "20"
 
 
 @pytest.mark.nightly
@@ -138,7 +138,7 @@ def test_nodes_change_their_groups_while_the_player_passes_what_is_written(page_
     ]
     run = seed_runs.run(editor, seed_runs.scenario(editor, changes=relabel))
     page = page_as("viewer")
-    ready(page, f"/runs/{run.pk}/?at=0")
+    open_node_map(page, f"/runs/{run.pk}/?at=0")
     seek, heads = page.locator("[data-seek]"), page.locator(".nodemap-plot .annotation-text")
     for at, groups in (
         (0, ["zone-0 2", "zone-1 2", "zone-2 2"]),
@@ -152,17 +152,17 @@ def test_nodes_change_their_groups_while_the_player_passes_what_is_written(page_
     # A group that is chosen stays so while it has no node.
     page.get_by_role("group", name="Node map").focus()
     page.keyboard.press(" ")
-    assert asked(page)["group"] == "zone-0"
+    assert query_parameters(page)["group"] == "zone-0"
     for at, nodes in ((600, "no node has CPU"), (301, "1 node:"), (0, "2 nodes")):
         seek.evaluate(SEEK, str(at))
         assert nodes in page.locator("[data-summary]").inner_text()
-        assert asked(page)["group"] == "zone-0"
+        assert query_parameters(page)["group"] == "zone-0"
 
 
 def test_from_all_nodes_to_a_group_a_node_and_its_pods_by_keys_alone(page_as: PageAs, axe: Any, editor: User) -> None:
     run = seed_runs.run(editor)
     page = page_as("viewer")
-    ready(page, f"/runs/{run.pk}/?at=400")
+    open_node_map(page, f"/runs/{run.pk}/?at=400")
     page.get_by_role("group", name="Node map").focus()
     readout = page.locator("[data-readout]")
     assert readout.inner_text().startswith("node-0, zone zone-0: 100 % CPU requested")
@@ -172,20 +172,20 @@ def test_from_all_nodes_to_a_group_a_node_and_its_pods_by_keys_alone(page_as: Pa
     assert readout.inner_text().startswith("node-3, zone zone-0")
     page.keyboard.press("ArrowRight")
     page.keyboard.press(" ")
-    assert asked(page)["group"] == "zone-1"
+    assert query_parameters(page)["group"] == "zone-1"
     assert page.locator("[data-summary]").inner_text().startswith("zone-1: After 6 min 40 s, CPU of 2 nodes")
     page.keyboard.press("Enter")
     page.wait_for_selector("[data-node-panel] .nodemap-pods .main-svg")
     panel = page.locator("[data-node-panel]")
     assert "After 6 min 40 s it runs 3 pods, which request 75 % of its CPU." in panel.inner_text()
-    assert asked(page)["focus"] == "node-1"
+    assert query_parameters(page)["focus"] == "node-1"
     axe(page)
     page.keyboard.press("Escape")
     assert panel.is_hidden()
-    assert not {"group", "focus"} & set(asked(page))
+    assert not {"group", "focus"} & set(query_parameters(page))
 
     # A pod of the panel leads to its decision.
-    ready(page, f"/runs/{run.pk}/?at=400&focus=node-1")
+    open_node_map(page, f"/runs/{run.pk}/?at=400&focus=node-1")
     page.locator("[data-node-panel] tbody a").first.click()
     page.wait_for_url("**/pods/default/web-**")
 
@@ -193,26 +193,26 @@ def test_from_all_nodes_to_a_group_a_node_and_its_pods_by_keys_alone(page_as: Pa
 @pytest.mark.nightly
 def test_tables_groups_and_search_follow_each_other(page_as: PageAs, demo: None) -> None:
     page = page_as("viewer")
-    ready(page, "/nodes/?cluster=demo")
+    open_node_map(page, "/nodes/?cluster=demo")
     labels = page.get_by_label("Group by").locator("option").all_inner_texts()
     assert {"zone", "instance type"} <= set(labels)
     page.locator("summary", has_text="Zone as a table").click()
     rows = page.locator("table[data-table=groups] tbody tr")
     assert rows.count() == 3
     sizes = [int(row.locator("td").first.inner_text()) for row in rows.all()]
-    whole = int(page.locator("#map-title").inner_text().split()[2])
-    assert sum(sizes) == whole
+    total = int(page.locator("#map-title").inner_text().split()[2])
+    assert sum(sizes) == total
     rows.first.get_by_role("link").click()
     assert f"{sizes[0]} nodes" in page.locator("[data-summary]").inner_text()
     page.get_by_role("button", name="All nodes").click()
-    assert f"{whole} nodes" in page.locator("[data-summary]").inner_text()
+    assert f"{total} nodes" in page.locator("[data-summary]").inner_text()
 
-    before = cells(page)
+    before = cell_paths(page)
     find = page.get_by_label("Find nodes")
     name = page.locator("main table.cards-below tbody th a").first.inner_text()
     find.fill(name)
-    assert page.locator("[data-found]").inner_text() == f"1 of {whole} nodes"
-    assert cells(page) != before
+    assert page.locator("[data-found]").inner_text() == f"1 of {total} nodes"
+    assert cell_paths(page) != before
     find.press("Enter")
     page.wait_for_selector("[data-node-panel] h3")
     assert page.locator("[data-node-panel] h3").inner_text() == name
@@ -225,16 +225,16 @@ def test_tables_groups_and_search_follow_each_other(page_as: PageAs, demo: None)
 def test_two_runs_are_looked_at_alike_under_one_player(page_as: PageAs, editor: User) -> None:
     comparison = seed_runs.comparison(editor)
     page = page_as("viewer")
-    ready(page, f"/comparisons/{comparison.pk}/?at=0.0108&show=pods")
+    open_node_map(page, f"/comparisons/{comparison.pk}/?at=0.0108&show=pods")
     captions = page.locator("[data-summary]")
     assert captions.count() == 2
     assert captions.first.inner_text() != captions.last.inner_text()
     page.get_by_role("group", name="Node map").last.focus()
     frames = page.locator("[data-frame=cursor]")
     assert frames.first.evaluate("one => one.style.transform") == frames.last.evaluate("one => one.style.transform")
-    said = page.locator("[data-readout]").inner_text()
-    assert "default@1: " in said
-    assert "packed@1: " in said
+    readout = page.locator("[data-readout]").inner_text()
+    assert "default@1: " in readout
+    assert "packed@1: " in readout
     page.get_by_label("Colour by").select_option("cpu")
     page.wait_for_function("() => document.querySelector('[data-summary]').textContent.includes('CPU of')")
     assert captions.last.inner_text().startswith("After 11 ms, CPU of 6 nodes")
@@ -244,7 +244,7 @@ def test_two_runs_are_looked_at_alike_under_one_player(page_as: PageAs, editor: 
 def test_the_map_takes_the_theme_and_the_width_that_it_is_given(page_as: PageAs, editor: User) -> None:
     run = seed_runs.run(editor)
     page = page_as("viewer", width=390)
-    ready(page, f"/runs/{run.pk}/?at=400")
+    open_node_map(page, f"/runs/{run.pk}/?at=400")
     text = "() => getComputedStyle(document.querySelector('.nodemap-plot .annotation-text')).fill"
     light = page.evaluate(text)
     page.emulate_media(color_scheme="dark")
@@ -272,28 +272,28 @@ NAMES = """node => {
 @pytest.mark.parametrize("show", ["cpu", "state"])
 def test_names_of_nodes_can_be_read_on_every_colour(page_as: PageAs, editor: User, show: str) -> None:
     run, page = seed_runs.run(editor), page_as("viewer")
-    ready(page, f"/runs/{run.pk}/?show={show}&at=600")
-    found = page.locator("[data-plot]").first.evaluate(NAMES)
-    assert len(found["names"]) == 6
-    for name, value, written in found["names"]:
-        share = (value - found["least"]) / (found["most"] - found["least"])
-        behind, ink = luminance(colour(found["scale"], share)), luminance(HEX[written])
+    open_node_map(page, f"/runs/{run.pk}/?show={show}&at=600")
+    painted = page.locator("[data-plot]").first.evaluate(NAMES)
+    assert len(painted["names"]) == 6
+    for name, value, ink_name in painted["names"]:
+        share = (value - painted["least"]) / (painted["most"] - painted["least"])
+        behind, ink = relative_luminance(interpolate_colour(painted["scale"], share)), relative_luminance(HEX[ink_name])
         assert (max(behind, ink) + 0.05) / (min(behind, ink) + 0.05) >= 4.5, name
 
 
 HEX = {"#000": (0.0, 0.0, 0.0), "#fff": (1.0, 1.0, 1.0)}
 
 
-def colour(scale: list[tuple[float, str]], share: float) -> tuple[float, ...]:
+def interpolate_colour(scale: list[tuple[float, str]], share: float) -> tuple[float, ...]:
     """What Plotly paints at ``share`` of the scale: mixed evenly of the two colours around it."""
     after = next(place for place, (at, _) in enumerate(scale) if at >= share and place)
     (low, first), (high, second) = scale[after - 1], scale[after]
     part = (share - low) / (high - low) if high > low else 1.0
-    ends = [[int(one[at : at + 2], 16) / 255 for at in (1, 3, 5)] for one in (first, second)]
-    return tuple(one + (other - one) * part for one, other in zip(*ends, strict=True))
+    ends = [[int(channel[at : at + 2], 16) / 255 for at in (1, 3, 5)] for channel in (first, second)]
+    return tuple(channel + (end_channel - channel) * part for channel, end_channel in zip(*ends, strict=True))
 
 
-def luminance(rgb: tuple[float, ...]) -> float:
+def relative_luminance(rgb: tuple[float, ...]) -> float:
     """Relative luminance, as WCAG 2 defines it."""
-    linear = [one / 12.92 if one <= 0.04045 else ((one + 0.055) / 1.055) ** 2.4 for one in rgb]
-    return sum(weight * one for weight, one in zip((0.2126, 0.7152, 0.0722), linear, strict=True))
+    linear = [channel / 12.92 if channel <= 0.04045 else ((channel + 0.055) / 1.055) ** 2.4 for channel in rgb]
+    return sum(weight * channel for weight, channel in zip((0.2126, 0.7152, 0.0722), linear, strict=True))

@@ -27,7 +27,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 SHOTS = os.environ.get("SHOTS")
 
 
-def shot(page: Page, name: str) -> None:
+def take_screenshot(page: Page, name: str) -> None:
     if SHOTS:
         page.screenshot(path=f"{SHOTS}/{name}.png", full_page=True)
 
@@ -47,38 +47,38 @@ def test_from_overview_to_a_plan_tried_in_a_scenario_and_exported(
     page.reload()
     line = page.locator("[data-plan] a")
     expect(line).to_contain_text("nodes could go, saving")
-    shot(page, "plan-overview")
+    take_screenshot(page, "plan-overview")
     line.click()
     expect(page.locator("h1")).to_contain_text("bring the empty nodes from")
     expect(page.locator("[data-bound]")).to_contain_text("needed for that; this plan has")
     axe(page)
-    shot(page, "plan")
+    take_screenshot(page, "plan")
     page.get_by_role("button", name="Try in a scenario").click()
     expect(page.locator("#tried")).to_contain_text("it has not ended yet")
     runs.run(str(Job.objects.get(kind="runs.run").pk))
-    landed = page.locator("[data-landed]")
-    expect(landed).to_contain_text("land where the plan says")
+    landed_note = page.locator("[data-landed]")
+    expect(landed_note).to_contain_text("land where the plan says")
     axe(page)
-    shot(page, "plan-tried")
-    with page.expect_download() as taken:
+    take_screenshot(page, "plan-tried")
+    with page.expect_download() as download:
         page.get_by_role("link", name="JSON").click()
-    found = json.loads(Path(taken.value.path()).read_text())
-    assert found["moves"] == sum(map(len, found["waves"])) > 0
-    with page.expect_download() as taken:
+    exported_plan = json.loads(Path(download.value.path()).read_text())
+    assert exported_plan["moves"] == sum(map(len, exported_plan["waves"])) > 0
+    with page.expect_download() as download:
         page.get_by_role("link", name="kubectl", exact=True).click()
-    lines = Path(taken.value.path()).read_text().splitlines()
-    assert sum(line.endswith("/eviction -f -") for line in lines) == found["moves"]
-    landed.get_by_role("link").first.click()
+    lines = Path(download.value.path()).read_text().splitlines()
+    assert sum(line.endswith("/eviction -f -") for line in lines) == exported_plan["moves"]
+    landed_note.get_by_role("link").first.click()
     expect(page.locator("h1")).to_contain_text("find a node under default@1")
     narrow = page_as("viewer", width=390, dark=True)
     for address in (f"/plans/{Question.objects.get().pk}/", "/plans/?cluster=demo"):
         narrow.goto(address)
         assert narrow.evaluate(OVERFLOW) <= 0, address
         axe(narrow)
-    shot(narrow, "plan-form-narrow")
+    take_screenshot(narrow, "plan-form-narrow")
     narrow.locator("#id_objective").select_option("skew")
     narrow.get_by_label("Skew at most").fill("-3")
     narrow.get_by_role("button", name="Work out the plan").click()
     expect(narrow.locator("#id_skew_at_most-error")).to_contain_text("Must be at least 0, is -3.0.")
     assert narrow.get_by_label("Skew at most").input_value() == "-3"
-    shot(narrow, "plan-error-narrow")
+    take_screenshot(narrow, "plan-error-narrow")

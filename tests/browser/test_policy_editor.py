@@ -129,7 +129,7 @@ def test_the_slider_and_the_number_say_the_same(page_as: Callable[..., Page], ex
 
 @pytest.mark.nightly
 @pytest.mark.parametrize(
-    ("typed", "offered"),
+    ("text", "completion"),
     [
         ("perc", "percentageOfNodesToScore"),
         ("    plug", "pluginConfig"),
@@ -146,15 +146,15 @@ def test_the_slider_and_the_number_say_the_same(page_as: Callable[..., Page], ex
     ],
 )
 def test_completion_knows_the_schema(
-    page_as: Callable[..., Page], expect: Callable[..., Any], typed: str, offered: str
+    page_as: Callable[..., Page], expect: Callable[..., Any], text: str, completion: str
 ) -> None:
     page = page_as("editor")
     page.goto(PAGE)
     type_at_end(page, "")
     # Inserted, not typed, so that the editor's own indentation does not add to the text's.
-    page.keyboard.insert_text(typed[:-2])
-    page.keyboard.type(typed[-2:], delay=30)
-    expect(page.locator(".cm-tooltip-autocomplete li", has_text=offered).first).to_be_visible()
+    page.keyboard.insert_text(text[:-2])
+    page.keyboard.type(text[-2:], delay=30)
+    expect(page.locator(".cm-tooltip-autocomplete li", has_text=completion).first).to_be_visible()
 
 
 def test_completion_follows_the_release_that_is_chosen(
@@ -162,11 +162,11 @@ def test_completion_follows_the_release_that_is_chosen(
 ) -> None:
     page = page_as("editor")
     page.goto(PAGE)
-    offered = page.locator(".cm-tooltip-autocomplete li")
+    completions = page.locator(".cm-tooltip-autocomplete li")
     type_at_end(page, "")
     page.keyboard.insert_text("    plugins:\n      ")
     page.keyboard.type("pl", delay=30)
-    expect(offered.filter(has_text="placementGenerate")).to_be_visible()
+    expect(completions.filter(has_text="placementGenerate")).to_be_visible()
     page.keyboard.press("Escape")
     page.locator("[name='process.release']").select_option("1.34")
     expect(page.locator("[name='base.release']")).to_have_value("1.34")
@@ -174,8 +174,8 @@ def test_completion_follows_the_release_that_is_chosen(
     page.keyboard.press("Backspace")
     page.keyboard.press("Backspace")
     page.keyboard.type("p", delay=30)
-    expect(offered.filter(has_text="preFilter")).to_be_visible()
-    expect(offered.filter(has_text="placementGenerate")).to_have_count(0)
+    expect(completions.filter(has_text="preFilter")).to_be_visible()
+    expect(completions.filter(has_text="placementGenerate")).to_have_count(0)
 
 
 @pytest.mark.nightly

@@ -28,11 +28,11 @@ def expect() -> Callable[..., Any]:
     return expect
 
 
-def order(page: Page, point: str = "score") -> list[str]:
-    found: list[str] = page.locator(f"#point-{point} ol > li").evaluate_all(
+def plugin_order(page: Page, point: str = "score") -> list[str]:
+    plugins: list[str] = page.locator(f"#point-{point} ol > li").evaluate_all(
         "rows => rows.map(row => row.dataset.plugin)"
     )
-    return found
+    return plugins
 
 
 @pytest.mark.parametrize("width", one_of(390, 1440))
@@ -71,12 +71,12 @@ def test_plugins_are_ordered_by_keys_and_the_focus_stays(
     page.keyboard.press("ArrowUp")
     expect(page.locator(CODE)).to_contain_text("name: NodeAffinity")
     expect(handle).to_be_focused()
-    assert order(page)[:2] == ["NodeAffinity", "TaintToleration"]
+    assert plugin_order(page)[:2] == ["NodeAffinity", "TaintToleration"]
     page.keyboard.press("ArrowDown")
     page.keyboard.press("ArrowDown")
     expect(page.locator(CODE)).to_contain_text("name: TaintToleration")
     expect(page.locator("#f-order-score-NodeResourcesFit ~ .point-place")).to_have_text("2")
-    assert order(page)[:3] == ["TaintToleration", "NodeResourcesFit", "NodeAffinity"]
+    assert plugin_order(page)[:3] == ["TaintToleration", "NodeResourcesFit", "NodeAffinity"]
     axe(page, themes=True)
 
 
@@ -85,7 +85,7 @@ def test_plugins_are_ordered_by_drag_and_it_can_be_undone(
 ) -> None:
     page = page_as("editor")
     page.goto(f"{PAGE}?by=point")
-    before = order(page)
+    before = plugin_order(page)
     last, first = (page.locator(f"#f-order-score-{name}") for name in (before[-1], before[0]))
     last.scroll_into_view_if_needed()
     start, end = last.bounding_box(), first.bounding_box()
@@ -95,25 +95,25 @@ def test_plugins_are_ordered_by_drag_and_it_can_be_undone(
     page.mouse.down()
     page.mouse.move(start["x"] + 8, end["y"] + 30, steps=5)
     page.mouse.move(start["x"] + 8, end["y"] - 4, steps=5)
-    assert order(page) == [before[-1], *before[:-1]]
+    assert plugin_order(page) == [before[-1], *before[:-1]]
     page.mouse.up()
     expect(page.locator(CODE)).to_contain_text(f"name: {before[-1]}")
     expect(page.locator("#f-undo")).to_be_enabled()
-    assert order(page) == [before[-1], *before[:-1]]
+    assert plugin_order(page) == [before[-1], *before[:-1]]
     page.keyboard.press("Control+z")
     expect(page.locator("#policy-said")).to_have_text("Undone.")
-    assert order(page) == before
+    assert plugin_order(page) == before
     expect(page.locator(CODE)).not_to_contain_text(before[-1])
     page.keyboard.press("Control+Shift+Z")
     expect(page.locator("#policy-said")).to_have_text("Redone.")
-    assert order(page)[0] == before[-1]
+    assert plugin_order(page)[0] == before[-1]
 
 
 @pytest.mark.nightly
 def test_a_drag_that_is_broken_off_changes_nothing(page_as: Callable[..., Page], expect: Callable[..., Any]) -> None:
     page = page_as("editor")
     page.goto(f"{PAGE}?by=point")
-    before = order(page)
+    before = plugin_order(page)
     handle = page.locator(f"#f-order-score-{before[1]}")
     handle.scroll_into_view_if_needed()
     box = handle.bounding_box()
@@ -121,9 +121,9 @@ def test_a_drag_that_is_broken_off_changes_nothing(page_as: Callable[..., Page],
     page.mouse.move(box["x"] + 8, box["y"] + 8)
     page.mouse.down()
     page.mouse.move(box["x"] + 8, box["y"] - 40, steps=4)
-    assert order(page) != before
+    assert plugin_order(page) != before
     handle.press("Escape")
-    assert order(page) == before
+    assert plugin_order(page) == before
     page.mouse.up()
     expect(page.locator("#f-undo")).to_be_disabled()
 
@@ -134,12 +134,12 @@ def test_buttons_pressed_one_after_the_other_all_count(
 ) -> None:
     page = page_as("editor")
     page.goto(f"{PAGE}?by=point")
-    before = order(page)
+    before = plugin_order(page)
     up = page.locator(f"#f-up-score-{before[3]}")
     for _ in range(3):
         up.dispatch_event("click")
     expect(page.locator("#point-score ol > li").first).to_have_attribute("data-plugin", before[3])
-    assert order(page) == [before[3], *before[:3], *before[4:]]
+    assert plugin_order(page) == [before[3], *before[:3], *before[4:]]
 
 
 @pytest.mark.parametrize("width", one_of(1440, 390))

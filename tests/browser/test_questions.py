@@ -41,7 +41,7 @@ def test_pages_of_long_questions_open_by_themselves(
     from kschedweb.playground.runs import selectors
     from kschedweb.policies.services import policy_create, revision_save
 
-    def no_time(text: str, done: int, known: int) -> None:
+    def no_time(text: str, completed: int, total: int) -> None:
         raise DeadlineExceeded
 
     run = seed_runs.run(admin)

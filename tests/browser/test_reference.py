@@ -23,11 +23,11 @@ def demo(transactional_db: None) -> None:
 def test_operations_are_found_and_called(page_as: Callable[..., Any], axe: Callable[..., None], width: int) -> None:
     page = page_as("editor", width=width)
     page.goto("/api/v1/docs/")
-    shown = page.locator("[data-operation]:visible")
-    every = shown.count()
+    visible_operations = page.locator("[data-operation]:visible")
+    operation_count = visible_operations.count()
     page.get_by_label("Find operations").fill("nodes/ get")
-    expect(page.locator("[data-found]")).to_have_text(f"2 of {every} operations")
-    expect(shown).to_have_count(2)
+    expect(page.locator("[data-found]")).to_have_text(f"2 of {operation_count} operations")
+    expect(visible_operations).to_have_count(2)
     nodes = page.locator("#clusters_nodes_list")
     nodes.locator("summary").click()
     nodes.get_by_label("name (required)").fill("demo")
@@ -35,7 +35,7 @@ def test_operations_are_found_and_called(page_as: Callable[..., Any], axe: Calla
     nodes.get_by_role("button", name="Send GET").click()
     expect(nodes.get_by_role("status")).to_have_text("200 OK")
     answer = json.loads(nodes.locator("[data-answer]").inner_text())
-    assert {one["zone"] for one in answer["results"]} == {"eu-west-1a"}
+    assert {node["zone"] for node in answer["results"]} == {"eu-west-1a"}
     axe(page)
 
 

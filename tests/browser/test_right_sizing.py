@@ -26,7 +26,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 SHOTS = os.environ.get("SHOTS")
 
 
-def shot(page: Page, name: str) -> None:
+def take_screenshot(page: Page, name: str) -> None:
     if SHOTS:
         page.screenshot(path=f"{SHOTS}/{name}.png", full_page=True)
 
@@ -45,21 +45,21 @@ def test_from_the_list_to_a_scenario_and_files(
     expect(page.locator("h1")).to_contain_text("Right-sized requests of demo would")
     assert page.locator("tr[data-container]").count() > 20
     axe(page)
-    shot(page, "right-sizing")
+    take_screenshot(page, "right-sizing")
     page.locator("tr[data-container] a").first.click()
     expect(page.get_by_role("heading", name="How this came about").first).to_be_visible()
     expect(page.locator(".chart .main-svg").first).to_be_visible()
     axe(page)
-    shot(page, "right-sizing-workload")
+    take_screenshot(page, "right-sizing-workload")
     page.go_back()
     page.get_by_role("link", name="Apply all").click()
     expect(page.locator("h1")).to_contain_text("would request other amounts")
     axe(page)
-    shot(page, "right-sizing-apply")
-    with page.expect_download() as saved:
+    take_screenshot(page, "right-sizing-apply")
+    with page.expect_download() as download:
         page.get_by_role("link", name="VPA objects, mode Initial").click()
-    found = list(yaml.safe_load_all(Path(saved.value.path()).read_text()))
-    assert {one["spec"]["updatePolicy"]["updateMode"] for one in found} == {"Initial"}
+    vpas = list(yaml.safe_load_all(Path(download.value.path()).read_text()))
+    assert {vpa["spec"]["updatePolicy"]["updateMode"] for vpa in vpas} == {"Initial"}
     page.get_by_role("button", name="Make a scenario and run it").click()
     expect(page).to_have_url(re.compile(r"/runs/new/\?scenario="))
     assert Scenario.objects.filter(name__startswith="demo right-sized").count() == 1
@@ -71,4 +71,4 @@ def test_pages_fit_a_phone(page_as: Callable[..., Page], demo: Snapshot, dark: b
     for address in ("/right-sizing/?cluster=demo", "/right-sizing/apply/?cluster=demo"):
         page.goto(address)
         assert page.evaluate(OVERFLOW) == 0
-        shot(page, f"phone-{address.split('/')[2][:5] or 'list'}-{'dark' if dark else 'light'}")
+        take_screenshot(page, f"phone-{address.split('/')[2][:5] or 'list'}-{'dark' if dark else 'light'}")

@@ -80,13 +80,13 @@ def test_a_run_that_is_cancelled_says_so_at_once(page_as: Callable[..., Any], ed
     from kschedweb.jobs.services import job_claim
     from kschedweb.playground.runs import services
 
-    made = services.run_start(user=editor, revision=seed_runs.scenario(editor), policy="default")
-    assert made.job is not None
-    assert job_claim(str(made.job.pk)) is not None
+    run = services.run_start(user=editor, revision=seed_runs.scenario(editor), policy="default")
+    assert run.job is not None
+    assert job_claim(str(run.job.pk)) is not None
     page = page_as("editor")
-    page.goto(f"/runs/{made.pk}/")
+    page.goto(f"/runs/{run.pk}/")
     page.get_by_role("button", name="Cancel").click()
-    expect(page).to_have_url(re.compile(rf"/runs/{made.pk}/"))
+    expect(page).to_have_url(re.compile(rf"/runs/{run.pk}/"))
     expect(page.locator("#job")).to_contain_text("Stopping")
 
 
@@ -132,32 +132,32 @@ def test_a_saved_report_opens_from_a_disk_without_a_network(
     alone.add_init_script("requestIdleCallback = () => 0")
     alone.goto(file.as_uri())
     assert alone.locator("h1").inner_text() == title
-    figures, drawn = alone.locator("[data-figure]"), alone.locator("[data-figure].js-plotly-plot")
+    figures, drawn_figures = alone.locator("[data-figure]"), alone.locator("[data-figure].js-plotly-plot")
     assert figures.count() > 6
     # Figures far below take no room when they are drawn that they had not before.
-    assert drawn.count() < figures.count()
-    before = height(alone)
+    assert drawn_figures.count() < figures.count()
+    before = page_height(alone)
     figures.last.scroll_into_view_if_needed()
     expect(figures.last.locator(".main-svg").first).to_be_visible()
-    assert 0 < drawn.count() < figures.count()
-    assert abs(height(alone) - before) < 20 * figures.count()
+    assert 0 < drawn_figures.count() < figures.count()
+    assert abs(page_height(alone) - before) < 20 * figures.count()
     assert alone.evaluate(OVERFLOW) <= 0
     axe(alone)
-    paper = alone.evaluate(PRINTED)
+    paper = alone.evaluate(PRINT_CHECK)
     assert paper == {"theme": "light", "widest": True, "undrawn": 0, "dark": dark}
-    expect(drawn).to_have_count(figures.count())
+    expect(drawn_figures).to_have_count(figures.count())
     assert alone.evaluate(OVERFLOW) <= 0
     assert alone.pdf(format="A4")[:5] == b"%PDF-"
     alone.close()
     assert not wrong
 
 
-def height(page: Any) -> int:
-    found: int = page.evaluate("document.documentElement.scrollHeight")
-    return found
+def page_height(page: Any) -> int:
+    pixels: int = page.evaluate("document.documentElement.scrollHeight")
+    return pixels
 
 
-PRINTED = """() => {
+PRINT_CHECK = """() => {
     const ink = () => getComputedStyle(document.body).color;
     const screen = ink();
     dispatchEvent(new Event("beforeprint"));
@@ -174,9 +174,9 @@ PRINTED = """() => {
 def test_a_run_draws_how_its_workloads_were_scaled(
     page_as: Callable[..., Any], axe: Callable[[Any], None], editor: User, width: int
 ) -> None:
-    found = seed_runs.run(editor, seed_runs.elastic(editor))
+    run = seed_runs.run(editor, seed_runs.elastic(editor))
     page = page_as("editor", width=width, dark=width == 390)
-    page.goto(f"/runs/{found.pk}/")
+    page.goto(f"/runs/{run.pk}/")
     expect(page.locator("#scalings-title")).to_be_visible()
     chart = page.locator("[data-figure=scaling-figure]").first
     chart.scroll_into_view_if_needed()

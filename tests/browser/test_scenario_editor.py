@@ -21,9 +21,9 @@ pytestmark = pytest.mark.django_db(transaction=True)
 def test_a_change_made_in_the_form_stands_in_the_yaml_and_is_saved(
     page_as: Callable[..., Any], axe: Callable[[Any], None], editor: User
 ) -> None:
-    made = services.scenario_create(text=on_cluster(editor), author=editor)
+    scenario = services.scenario_create(text=on_cluster(editor), author=editor)
     page = page_as("editor", width=390)
-    page.goto(f"/scenarios/{made.pk}/")
+    page.goto(f"/scenarios/{scenario.pk}/")
     page.locator("#new_changes").select_option("addNodes")
     page.locator("[name=add_changes]").click()
     page.locator("[name='changes.0.addNodes.count']").fill("4")
@@ -34,4 +34,4 @@ def test_a_change_made_in_the_form_stands_in_the_yaml_and_is_saved(
     axe(page)
     page.locator("[name=save]").click()
     expect(page.locator("main")).to_contain_text("Saved as revision 2")
-    assert selectors.revision_get(made).document["changes"] == [{"addNodes": {"count": 4, "like": "node-00001"}}]
+    assert selectors.revision_get(scenario).document["changes"] == [{"addNodes": {"count": 4, "like": "node-00001"}}]

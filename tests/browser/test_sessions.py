@@ -17,9 +17,9 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 def time_passes(page: Page, status: int) -> None:
     """The next question of the badge in the rail, by its own timer, and its answer."""
-    with page.expect_response(lambda answer: "/approvals/badge/" in answer.url) as asked:
+    with page.expect_response(lambda answer: "/approvals/badge/" in answer.url) as badge_response:
         page.clock.run_for(10_500)
-    assert asked.value.status == status
+    assert badge_response.value.status == status
     page.clock.run_for(500)
 
 
@@ -62,10 +62,10 @@ def test_what_is_typed_stays_when_the_session_ends(page_as: Callable[..., Page],
     if folder := os.environ.get("SCREENSHOTS"):
         page.screenshot(path=f"{folder}/refused-{width}.png")
     expect(name).to_have_value("CI of team blue")
-    asked: list[str] = []
-    page.on("request", lambda request: asked.append(request.url))
+    requested_urls: list[str] = []
+    page.on("request", lambda request: requested_urls.append(request.url))
     page.clock.run_for(60_000)
-    assert asked == []  # it does not go on asking
+    assert requested_urls == []  # it does not go on asking
     notice.get_by_role("link", name="Log in").click()
     page.get_by_label("Username").fill("editor")
     page.get_by_label("Password").fill("editor-password")

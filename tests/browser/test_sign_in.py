@@ -32,10 +32,10 @@ RULES = RoleRules((RoleRule("platform-admins", "admin"), RoleRule("engineers", "
 @pytest.fixture
 def provider(keycloak: Keycloak, live_server: LiveServer, settings: LazySettings) -> Provider:
     keycloak.serve(live_server.url)
-    found = Provider("company", "Company", keycloak.issuer, CLIENT, SECRET, rules=RULES)
-    settings.IDENTITY_PROVIDERS = {"company": found}
+    provider = Provider("company", "Company", keycloak.issuer, CLIENT, SECRET, rules=RULES)
+    settings.IDENTITY_PROVIDERS = {"company": provider}
     settings.OIDC_RECHECK_SECONDS = 3600
-    return found
+    return provider
 
 
 @pytest.fixture
@@ -54,13 +54,13 @@ def visit(
         context.close()
 
 
-def begin(page: Page, onwards: str = "/settings/") -> None:
+def begin_sign_in(page: Page, onwards: str = "/settings/") -> None:
     page.goto(onwards)
     page.get_by_role("link", name="Log in with Company").click()
 
 
 def sign_in(page: Page, name: str, onwards: str = "/settings/") -> None:
-    begin(page, onwards)
+    begin_sign_in(page, onwards)
     page.locator("#username").fill(name)
     page.locator("#password").fill(f"{name}-password")
     page.locator("#kc-login").click()
@@ -113,8 +113,8 @@ def test_a_change_of_groups_holds_for_the_request_that_asks(
         keycloak.groups("erin", "engineers")
     changes = AuditEntry.objects.filter(verb="user.role-changed").values_list("details", flat=True)
     assert [change["after"] for change in changes] == ["admin"]
-    granted = AuditEntry.objects.filter(verb="user.grants-changed").values_list("details", flat=True)
-    assert [(change["before"], change["after"]) for change in granted] == [([str(GRANT)], [])]
+    grant_changes = AuditEntry.objects.filter(verb="user.grants-changed").values_list("details", flat=True)
+    assert [(change["before"], change["after"]) for change in grant_changes] == [([str(GRANT)], [])]
 
 
 def test_a_logout_ends_the_session_at_the_provider_too(visit: Callable[[], Page]) -> None:
@@ -124,7 +124,7 @@ def test_a_logout_ends_the_session_at_the_provider_too(visit: Callable[[], Page]
     page.locator("details:has(form[action='/logout/']) summary").click()
     page.get_by_role("button", name="Log out").click()
     expect(page.get_by_role("link", name="Log in with Company")).to_be_visible()
-    begin(page)
+    begin_sign_in(page)
     expect(page.locator("#username")).to_be_visible()  # it asks who it is, so its own session is over
     assert not ProviderSession.objects.exists()
 
@@ -154,7 +154,7 @@ def test_a_disabled_person_is_out_when_the_provider_is_asked(
         keycloak.ask("PUT", f"users/{keycloak.user('erin')}", {"enabled": True})
 
 
-class Later(datetime):
+class LaterDatetime(datetime):
     """A clock on which what the provider signs now has long expired."""
 
     @classmethod
@@ -166,16 +166,16 @@ def as_an_admin(token: str) -> str:
     """``token`` with another group, and the signature that it had."""
     head, body, signature = token.split(".")
     claims = json.loads(base64.urlsafe_b64decode(body + "==")) | {"groups": ["platform-admins"]}
-    changed = base64.urlsafe_b64encode(json.dumps(claims).encode()).rstrip(b"=").decode()
-    return f"{head}.{changed}.{signature}"
+    payload = base64.urlsafe_b64encode(json.dumps(claims).encode()).rstrip(b"=").decode()
+    return f"{head}.{payload}.{signature}"
 
 
-@pytest.mark.parametrize("what", ["expired", "signature is wrong"])
+@pytest.mark.parametrize("problem", ["expired", "signature is wrong"])
 def test_a_token_that_is_expired_or_forged_signs_nobody_in(
-    visit: Callable[[], Page], monkeypatch: pytest.MonkeyPatch, what: str
+    visit: Callable[[], Page], monkeypatch: pytest.MonkeyPatch, problem: str
 ) -> None:
-    if what == "expired":
-        monkeypatch.setattr("jwt.api_jwt.datetime", Later)
+    if problem == "expired":
+        monkeypatch.setattr("jwt.api_jwt.datetime", LaterDatetime)
     else:
         verify = openid.identity_verified
         monkeypatch.setattr(
@@ -185,7 +185,7 @@ def test_a_token_that_is_expired_or_forged_signs_nobody_in(
     sign_in(page, "erin")
     expect(page.locator("#refusal")).to_have_attribute("data-reason", "token")
     entry = AuditEntry.objects.get(verb="login.refused")
-    assert entry.details["what"] == what
+    assert entry.details["what"] == problem
     assert not User.objects.exists()
     page.goto("/settings/")
     expect(page.get_by_role("link", name="Log in with Company")).to_be_visible()

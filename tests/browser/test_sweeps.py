@@ -10,7 +10,7 @@ import pytest
 from kschedweb.accounts.models import User
 from kschedweb.playground.sweeps.models import Sweep
 from kschedweb.policies.models import Policy
-from tests.browser.test_every_page import OVERFLOW, keep
+from tests.browser.test_every_page import OVERFLOW, keep_screenshot
 from tests.support import seed_runs, seed_sweeps
 from tests.support.tiers import one_of
 
@@ -32,7 +32,7 @@ def test_weights_are_swept_and_the_best_trial_becomes_a_policy(
     page.get_by_label("Method").select_option("grid")
     page.get_by_role("button", name="Start").click()
     page.get_by_text("must be above from (5)").wait_for()
-    keep(page, "sweep-new", width, theme)
+    keep_screenshot(page, "sweep-new", width, theme)
     page.get_by_label("NodeResourcesFit from").fill("0")
     page.get_by_role("button", name="Start").click()
     page.get_by_text("0 of 8 trials done").wait_for()
@@ -40,7 +40,7 @@ def test_weights_are_swept_and_the_best_trial_becomes_a_policy(
     page.locator("[data-figure=pareto-figure] .plot-container").wait_for()
     assert "on the front" in page.locator("h1").inner_text()
     page.locator("[data-figure=curve-2-1-figure] .plot-container").wait_for()
-    keep(page, "sweep", width, theme)
+    keep_screenshot(page, "sweep", width, theme)
     assert page.evaluate(OVERFLOW) <= 0
     axe(page)
     best = page.locator("#save-trial").input_value()

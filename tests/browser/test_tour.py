@@ -20,8 +20,8 @@ TEXT = (Path(__file__).parents[2] / "docs" / "tour.md").read_text(encoding="utf-
 
 @pytest.fixture
 def run(tmp_path: Path) -> Iterator[MadeRun]:
-    with made_run(tmp_path) as started:
-        yield started
+    with made_run(tmp_path) as run:
+        yield run
 
 
 @pytest.fixture
@@ -46,12 +46,12 @@ def new_page(browser: Browser, run: MadeRun) -> Iterator[Callable[[], Page]]:
 @pytest.mark.nightly
 def test_the_tour_leads_to_a_comparison_that_a_colleague_can_open(run: MadeRun, new_page: Callable[[], Page]) -> None:
     username, password = run.first_login()
-    known = {
+    places = {
         "the printed address": run.site.url,
         "the printed username": username,
         "the printed password": password,
     }
-    visitor = Visitor(new_page(), known, new_page)
+    visitor = Visitor(new_page(), places, new_page)
     steps = clauses(TEXT)
     assert len(steps) > 40
     for chapter, effort in efforts(visitor, steps).items():

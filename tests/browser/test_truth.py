@@ -32,10 +32,10 @@ COLOR = "element => element.closest('[data-late]') ? '' : getComputedStyle(eleme
 @pytest.fixture
 def live(admin: User) -> LiveScheduler:
     """A live scheduler whose leader has just said something, and will have for an hour."""
-    made: LiveScheduler = seed_live.scheduler(admin)
-    seed_live.hosted(made)
+    scheduler: LiveScheduler = seed_live.scheduler(admin)
+    seed_live.hosted(scheduler)
     Candidate.objects.update(heartbeat=Now() + timedelta(hours=1), ticked_at=Now() + timedelta(hours=1))
-    return made
+    return scheduler
 
 
 @pytest.fixture
@@ -54,13 +54,13 @@ def test_a_page_that_lost_its_server_is_not_green(page: Page, live: LiveSchedule
     state = page.locator(".badge", has_text="Scheduling").first
     green = ""
 
-    def seen() -> bool:
+    def has_colour() -> bool:
         """A part that is just being renewed is gone and has no colour, and one that is late has another one."""
         nonlocal green
         green = state.evaluate(COLOR)
         return bool(green)
 
-    wait_until(seen, "the state has a colour", seconds=PATIENCE / 1000)
+    wait_until(has_colour, "the state has a colour", seconds=PATIENCE / 1000)
     page.context.set_offline(True)
     note = page.locator(".notice", has_text="The server does not answer.")
     expect(note).to_be_visible()
@@ -104,17 +104,17 @@ def test_a_stream_that_ended_says_so_and_comes_back(page: Page, live: LiveSchedu
 def test_what_is_new_is_shown_once_though_the_part_that_told_of_it_renews_itself(
     page: Page, live: LiveScheduler, live_server: LiveServer
 ) -> None:
-    held: list[Route] = []
+    held_routes: list[Route] = []
     problems: list[str] = []
     watch(page, live_server.url, problems)
     page.goto(f"/live/{live.pk}/")
-    page.route(f"**/live/{live.pk}/", lambda route: held.append(route))
+    page.route(f"**/live/{live.pk}/", lambda route: held_routes.append(route))
     seed_live.decision(live, "web-new")
     new = page.get_by_role("link", name="1 new decision, show")
     new.click()
     page.locator("#live-now").dispatch_event("refresh")
     page.wait_for_timeout(500)  # so long it would renew itself, and take away what was clicked
-    held[0].continue_()
+    held_routes[0].continue_()
     expect(page.get_by_role("region", name="Decisions").get_by_role("row", name="web-new")).to_be_visible()
     expect(new).to_have_count(0)
     assert problems == []

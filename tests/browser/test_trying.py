@@ -33,7 +33,7 @@ TO_THE_ANSWER = (
 PATIENT = 600  # seconds for an answer at once, however busy the machine is
 
 
-class Counting(Visitor):
+class CountingVisitor(Visitor):
     """A person who counts what they press, type and choose."""
 
     steps = 0
@@ -54,31 +54,34 @@ def demo(live_server: Any, admin: User, monkeypatch: pytest.MonkeyPatch) -> Snap
 
 
 @pytest.fixture
-def opened(page_as: Callable[..., Page], demo: Snapshot) -> Callable[..., Page]:
+def open_overview(page_as: Callable[..., Page], demo: Snapshot) -> Callable[..., Page]:
     """The overview of the demo, for a person who waits as long as an answer takes."""
 
-    def opened_for(**window: Any) -> Page:
+    def open_window(**window: Any) -> Page:
         page = page_as("editor", **window)
         page.set_default_timeout(PATIENT * 1000)
         page.goto("/?cluster=demo")
         return page
 
-    return opened_for
+    return open_window
 
 
-def engine(snapshot: Snapshot, document: str) -> dict[str, PolicyEffect]:
+def compute_effects(snapshot: Snapshot, document: str) -> dict[str, PolicyEffect]:
     """What the engine says of ``document`` against the default policy, by which pods are placed."""
-    now, changed = load(revision_get(policy_get("default")).document).configuration, load(document).configuration
-    assert now is not None
-    assert changed is not None
-    taken = snapshot.taken_at.timestamp()
-    known = current_watermarks(snapshot.cluster, taken)
+    current_configuration, changed_configuration = (
+        load(revision_get(policy_get("default")).document).configuration,
+        load(document).configuration,
+    )
+    assert current_configuration is not None
+    assert changed_configuration is not None
+    taken_at = snapshot.taken_at.timestamp()
+    watermarks = current_watermarks(snapshot.cluster, taken_at)
     objects = snapshot_objects(snapshot)
     return {
         place: play_both(
-            gate.prepared_of(objects, place=place, now=taken, utilisation=known),
-            now,
-            changed,
+            gate.prepared_of(objects, place=place, now=taken_at, utilisation=watermarks),
+            current_configuration,
+            changed_configuration,
             lambda *_: None,
             only_waiting=place == "pending",
         )
@@ -87,17 +90,17 @@ def engine(snapshot: Snapshot, document: str) -> dict[str, PolicyEffect]:
 
 
 def test_two_presses_lead_to_an_answer_with_the_engines_numbers(
-    demo: Snapshot, opened: Callable[..., Page], axe: Callable[[Any], None]
+    demo: Snapshot, open_overview: Callable[..., Page], axe: Callable[[Any], None]
 ) -> None:
-    page = opened(width=390, dark=True)
-    visitor = Counting(page)
+    page = open_overview(width=390, dark=True)
+    visitor = CountingVisitor(page)
     visitor.do(*TO_THE_ANSWER)
     page.locator("#anew").wait_for()
     assert visitor.steps == 2
-    made = TriedChange.objects.get()
-    found = engine(demo, made.document)
-    pending, anew, nodes = found["pending"].counts, found["all"].counts, found["all"].nodes()
-    use = {one["name"]: one for one in found["all"].list_measures(at_end=True)}["use_skew_cpu_end"]
+    tried_change = TriedChange.objects.get()
+    effects = compute_effects(demo, tried_change.document)
+    pending, anew, nodes = effects["pending"].counts, effects["all"].counts, effects["all"].nodes()
+    use = {row["name"]: row for row in effects["all"].list_measures(at_end=True)}["use_skew_cpu_end"]
     tiles = page.locator(".stats .stat b").all_inner_texts()
     assert tiles[0] == f"{pending['placed']['changed']} of {pending['pods']}"
     assert tiles[1] == f"{anew['moved']} of {anew['pods']}"
@@ -105,21 +108,21 @@ def test_two_presses_lead_to_an_answer_with_the_engines_numbers(
     assert tiles[3] == f"{nodes['changed']} of {nodes['there']}"
     assert anew["moved"] > 100
     rows = page.locator("#pending tbody tr")
-    told = {one["pod"]: (one["current"], one["changed"]) for one in found["pending"].changes}
-    assert rows.count() == len(told) > 0
+    expected_rows = {row["pod"]: (row["current"], row["changed"]) for row in effects["pending"].changes}
+    assert rows.count() == len(expected_rows) > 0
     for row in rows.all():
         cells = row.locator("td.node")
-        shown = tuple(cells.nth(at).inner_text().removeprefix("no node") for at in range(2))
-        assert shown == told[row.get_attribute("data-pod") or ""]
+        shown_row = tuple(cells.nth(at).inner_text().removeprefix("no node") for at in range(2))
+        assert shown_row == expected_rows[row.get_attribute("data-pod") or ""]
     assert page.evaluate(OVERFLOW) <= 0
     axe(page)
 
 
 def test_a_change_in_the_form_is_tried_and_kept_as_a_draft(
-    opened: Callable[..., Page], axe: Callable[[Any], None]
+    open_overview: Callable[..., Page], axe: Callable[[Any], None]
 ) -> None:
-    page = opened()
-    visitor = Counting(page)
+    page = open_overview()
+    visitor = CountingVisitor(page)
     visitor.do(
         "1. Press **Try a policy change**.",
         "2. Unfold **Any change: form and YAML**.",
@@ -137,10 +140,10 @@ def test_a_change_in_the_form_is_tried_and_kept_as_a_draft(
 
 
 @pytest.mark.nightly
-def test_text_with_an_error_is_not_lost(opened: Callable[..., Page]) -> None:
-    page = opened()
+def test_text_with_an_error_is_not_lost(open_overview: Callable[..., Page]) -> None:
+    page = open_overview()
     page.goto("/trying/?cluster=demo&policy=default")
-    visitor = Counting(page)
+    visitor = CountingVisitor(page)
     visitor.do("1. Unfold **Any change: form and YAML**.")
     page.locator(".cm-content").click()
     page.keyboard.press("Control+End")
@@ -152,15 +155,15 @@ def test_text_with_an_error_is_not_lost(opened: Callable[..., Page]) -> None:
     assert not TriedChange.objects.exists()
 
 
-def test_the_door_opens_without_javascript(opened: Callable[..., Page]) -> None:
-    page = opened(javascript=False)
+def test_the_door_opens_without_javascript(open_overview: Callable[..., Page]) -> None:
+    page = open_overview(javascript=False)
     page.get_by_role("link", name="Try a policy change").click()
     page.locator("select[name=path]").select_option(label="NodeResourcesFit, now 1")
     page.locator("input[name=weight]").fill("5")
     page.get_by_role("button", name="Try this weight").click()
-    made = TriedChange.objects.get()
-    assert made.change == "NodeResourcesFit weight: 1 → 5"
-    assert page.locator("h1").inner_text() == made.sentence
+    tried_change = TriedChange.objects.get()
+    assert tried_change.change == "NodeResourcesFit weight: 1 → 5"
+    assert page.locator("h1").inner_text() == tried_change.sentence
     page.locator("summary", has_text="Any change").click()
     page.locator("textarea#document").fill("kind: [")
     page.get_by_role("button", name="Try this document").click()

@@ -83,8 +83,8 @@ def test_a_prometheus_is_connected_corrected_and_collected(
         page.reload()
         expect(page.get_by_role("heading", level=1)).to_contain_text(f"figures of {len(names)} nodes")
         expect(page.locator("main")).to_contain_text("from Prometheus")
-        stored = current_watermarks(cluster)
-        assert stored is not None
-        used = dict(zip(stored.names, stored.column("cpu", "5m").tolist(), strict=True))
+        watermarks = current_watermarks(cluster)
+        assert watermarks is not None
+        used_percents = dict(zip(watermarks.names, watermarks.column("cpu", "5m").tolist(), strict=True))
         # In percent of allocatable, so at least what it is of the machine.
-        assert all(used[name] >= 100 * share - 1 for name, share in shares.items())
+        assert all(used_percents[name] >= 100 * share - 1 for name, share in shares.items())

@@ -35,11 +35,11 @@ def demo(transactional_db: None) -> None:
 def prometheus(tmp_path: Path) -> Iterator[Prometheus]:
     """A real one that scrapes an exporter of nodes with the shares above."""
 
-    def exposed(now: float) -> str:
+    def expose_shares(now: float) -> str:
         lines = [f'machine_use{{node="{name}"}} {share}' for name, share in SHARES.items()]
         return "\n".join(["# TYPE machine_use gauge", *lines, ""])
 
-    with Exporter(exposed).started() as exporter:
+    with Exporter(expose_shares).started() as exporter:
         server = Prometheus(tmp_path, scrape=[exporter.port])
         with server.started():
             wait_until(lambda: server.value("count(machine_use)") == len(SHARES), "the exporter was scraped", step=0.3)
@@ -49,8 +49,8 @@ def prometheus(tmp_path: Path) -> Iterator[Prometheus]:
 @pytest.fixture
 def run(tmp_path: Path) -> Iterator[MadeRun]:
     settings = {"KSCHEDWEB_CLUSTER_ALLOWLIST": "127.0.0.1", "KSCHEDWEB_CLUSTER_ALLOW_INSECURE": "true"}
-    with made_run(tmp_path, **settings) as started:
-        yield started
+    with made_run(tmp_path, **settings) as run:
+        yield run
 
 
 @pytest.fixture
@@ -72,12 +72,12 @@ def visitor(browser: Browser, run: MadeRun) -> Iterator[Page]:
     assert not problems, "\n".join(problems)
 
 
-def drawn(page: Page) -> Any:
+def wait_for_chart(page: Page) -> Any:
     page.wait_for_selector("[data-figure] .main-svg")
     return page.locator("[data-figure] .main-svg").first
 
 
-def heading(page: Page) -> str:
+def page_heading(page: Page) -> str:
     return page.locator("h1").inner_text()
 
 
@@ -89,7 +89,7 @@ def test_from_a_source_to_the_skew_that_it_shows(visitor: Page, run: MadeRun, pr
 
     # Without a source the page teaches, and leads to where one is set.
     page.goto("/usage/?cluster=shop")
-    assert "No usage data" in heading(page)
+    assert "No usage data" in page_heading(page)
     page.get_by_role("link", name="Choose a source").click()
     page.get_by_role("radio", name="Prometheus").check()
     page.get_by_label("Address").fill(prometheus.url)
@@ -110,17 +110,17 @@ def test_from_a_source_to_the_skew_that_it_shows(visitor: Page, run: MadeRun, pr
     assert "Saved." in page.locator("main").inner_text()
 
     # The worker collects, and the page says how far apart the nodes are.
-    def collected() -> bool:
+    def has_skew() -> bool:
         page.goto("/usage/?cluster=shop")
-        return "Node skew" in heading(page)
+        return "Node skew" in page_heading(page)
 
-    wait_until(collected, "figures were collected", step=1)
-    assert heading(page) == "Node skew is 41 points: node-07 at 68 %, node-31 at 27 %"
+    wait_until(has_skew, "figures were collected", step=1)
+    assert page_heading(page) == "Node skew is 41 points: node-07 at 68 %, node-31 at 27 %"
     assert "Prometheus" in page.locator(".lead").inner_text()
     page.goto("/nodes/?cluster=shop")
     assert "44 % used" in page.get_by_role("row", name="node-12 Rehearse a drain").inner_text()
-    found = run.site.ask("GET", "clusters/shop/watermarks/skew/")
-    assert found["points"][-1]["skew"] == 41
+    skew = run.site.ask("GET", "clusters/shop/watermarks/skew/")
+    assert skew["points"][-1]["skew"] == 41
 
 
 @pytest.mark.usefixtures("demo")
@@ -128,16 +128,16 @@ def test_one_leads_from_the_skew_to_a_time_a_group_and_a_node(page_as: PageAs) -
     page = page_as("viewer")
     page.goto("/?cluster=demo")
     page.get_by_role("navigation", name="Main").get_by_role("link", name="Usage").click()
-    assert re.match(r"Node skew is \d+ points: [\w-]+ at \d+ %, [\w-]+ at \d+ %", heading(page))
-    box = drawn(page).bounding_box()
+    assert re.match(r"Node skew is \d+ points: [\w-]+ at \d+ %, [\w-]+ at \d+ %", page_heading(page))
+    box = wait_for_chart(page).bounding_box()
     assert box is not None
     # A click in the chart opens the distribution at that time.
     page.mouse.click(box["x"] + box["width"] / 2, box["y"] + box["height"] / 3)
     page.wait_for_url("**/usage/distribution/?*at=*")
-    assert re.match(r"At \d{4}-\d\d-\d\d \d\d:\d\d UTC half of 60 nodes", heading(page))
+    assert re.match(r"At \d{4}-\d\d-\d\d \d\d:\d\d UTC half of 60 nodes", page_heading(page))
     page.get_by_role("link", name="Before").click()
     page.get_by_role("link", name="Heatmap").click()
-    drawn(page)
+    wait_for_chart(page)
     box = page.locator("[data-figure] .heatmaplayer, [data-figure] .plot").first.bounding_box()
     assert box is not None
     page.mouse.click(box["x"] + box["width"] / 2, box["y"] + 8)
@@ -156,12 +156,12 @@ def test_the_filters_are_in_the_address_and_a_range_forgets_an_absolute_time(pag
     page.get_by_label("To (UTC)").fill("2026-01-01T06:00")
     page.locator("#main").get_by_role("button", name="Show").click()
     page.wait_for_url("**from=2026-01-01T00*")
-    assert heading(page) == "No node has usage data in this time"
+    assert page_heading(page) == "No node has usage data in this time"
     page.get_by_role("link", name="6 hours").click()
     page.wait_for_url("**range=6h**")
     assert "from=" not in page.url
     assert "resource=memory" in page.url
-    assert heading(page).startswith("Node skew is")
+    assert page_heading(page).startswith("Node skew is")
 
 
 @pytest.mark.nightly

@@ -50,14 +50,14 @@ def test_from_the_skew_to_saved_weights(
     row = page.locator(f"#row-{HHE}")
     row.locator("label.check", has_text="score").locator("input").last.check()
     page.wait_for_selector(f"[data-figure=figure-{HHE}] .main-svg")
-    said = page.locator(f"#curve-{HHE} figcaption")
-    before = said.inner_text()
+    caption = page.locator(f"#curve-{HHE} figcaption")
+    before = caption.inner_text()
     slider = page.locator(f"[id='f-args-{HHE}-clusterCpuMinNodeWeight-slider']")
     slider.focus()
     for _ in range(20):
         page.keyboard.press("ArrowRight")
     expect(page.locator(f"[id='f-args-{HHE}-clusterCpuMinNodeWeight']")).to_have_value("1.2")
-    expect(said).not_to_have_text(before)
+    expect(caption).not_to_have_text(before)
     expect(page.locator("#document")).to_have_value(re.compile("clusterCpuMinNodeWeight: 1.2"))
     axe(page, themes=True)
     assert page.evaluate("document.documentElement.scrollWidth") <= width
@@ -93,9 +93,9 @@ def test_the_curves_follow_the_sliders_and_the_address_keeps_them(
     expect(page.locator("#id_average")).to_have_value("40")
     page.wait_for_url(re.compile("average=40"))
     page.wait_for_selector("[data-figure=score-curves] .main-svg")
-    shown = page.locator("#curves figcaption").inner_text()
+    caption = page.locator("#curves figcaption").inner_text()
     page.reload()
-    expect(page.locator("#curves figcaption")).to_have_text(shown)
+    expect(page.locator("#curves figcaption")).to_have_text(caption)
     expect(page.locator("#id_average")).to_have_value("40")
 
 
