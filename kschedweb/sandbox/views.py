@@ -79,7 +79,7 @@ def details(request: PageRequest, kind: str, namespace: str, name: str) -> HttpR
     """Show a pod or a workload of the sandbox, its pods, and its events."""
     cluster = selectors.sandbox_get()
     details = selectors.get_details(cluster, kind, namespace, name)
-    context = {"cluster": cluster, "one": details.row, "pods": details.pods, "happenings": details.happenings}
+    context = {"cluster": cluster, "row": details.row, "pods": details.pods, "happenings": details.happenings}
     return render(request, "sandbox/details.html", context)
 
 

@@ -28,7 +28,7 @@ def test_an_editor_creates_finds_and_deletes(client_as: AsRole, cluster: Cluster
     assert (answer.status_code, answer["Location"]) == (302, "/sandbox/")
     assert len(elements(client.get("/sandbox/"), ROW)) == 1
     page = client.get("/sandbox/objects/Deployment/default/pair/")
-    assert page.context["one"].by == client.get("/sandbox/").context["user"].username
+    assert page.context["row"].by == client.get("/sandbox/").context["user"].username
     that = {"kind": "Deployment", "api_version": "apps/v1", "namespace": "default", "name": "pair"}
     assert client.post("/sandbox/delete/", that).status_code == 302
     assert not elements(client.get("/sandbox/"), ROW)
