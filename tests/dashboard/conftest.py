@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from tests.decisions.conftest import demo, demo_objects, no_cluster, policy, revision, stored, stored_demo
+from tests.decisions.conftest import demo, demo_objects, no_cluster, policy, revision, store_snapshot, stored_demo
 
-__all__ = ["demo", "demo_objects", "no_cluster", "policy", "revision", "stored", "stored_demo"]
+__all__ = ["demo", "demo_objects", "no_cluster", "policy", "revision", "store_snapshot", "stored_demo"]

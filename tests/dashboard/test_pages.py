@@ -161,9 +161,9 @@ def test_the_theme_form_leads_nowhere_else(viewer_client: Client, target: str) -
 
 
 def test_the_cluster_chosen_last_stays_chosen(
-    viewer_client: Client, stored: Callable[..., Snapshot], demo_objects: list[dict[str, Any]]
+    viewer_client: Client, store_snapshot: Callable[..., Snapshot], demo_objects: list[dict[str, Any]]
 ) -> None:
-    stored(demo_objects[:5], "another")
+    store_snapshot(demo_objects[:5], "another")
     viewer_client.get("/nodes/", {"cluster": "demo"})
     assert viewer_client.get("/nodes/").context["scope"].cluster.name == "demo"
     viewer_client.get("/clusters/another/")

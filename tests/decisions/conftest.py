@@ -29,7 +29,7 @@ FIT = """profiles:
     args:
       scoringStrategy:
 """
-MOST = f"{HEAD}{FIT}        type: MostAllocated\n"
+MOST_ALLOCATED = f"{HEAD}{FIT}        type: MostAllocated\n"
 RATIO = f"""{HEAD}{FIT}        type: RequestedToCapacityRatio
         resources: [{{name: cpu, weight: 3}}, {{name: memory, weight: 1}}, {{name: nvidia.com/gpu, weight: 5}}]
         requestedToCapacityRatio:
@@ -51,8 +51,8 @@ def demo_objects() -> list[Json]:
 
 
 @pytest.fixture
-def stored(db: None) -> Callable[..., Snapshot]:
-    """``stored(objects, name="demo")``: a cluster with one snapshot of these objects, instead of one of that name."""
+def store_snapshot(db: None) -> Callable[..., Snapshot]:
+    """``store_snapshot(objects, name="demo")``: a new cluster of that name with one snapshot of them."""
 
     return _store
 
@@ -65,8 +65,8 @@ def _store(objects: list[Json], name: str = "demo") -> Snapshot:
 
 def refs(snapshot: Snapshot, keys: Iterable[str]) -> list[PodRef]:
     """The pods with these keys, as ``services.outcomes`` takes them."""
-    known = {pod.key: pod for pod in pod_refs(pod_rows(snapshot))}
-    return [known[key] for key in keys]
+    refs_by_key = {pod.key: pod for pod in pod_refs(pod_rows(snapshot))}
+    return [refs_by_key[key] for key in keys]
 
 
 @pytest.fixture(scope="module")
@@ -110,7 +110,7 @@ def classic(db: None) -> Callable[..., Revision]:
 
     def make(name: str = "old", process: Json | None = None, **fields: Any) -> Revision:
         document = json.dumps({"kind": "Policy", "apiVersion": "v1", **fields})
-        made = Policy.objects.create(name=name, kind=PolicyKind.CLASSIC)
-        return Revision.objects.create(policy=made, number=1, document=document, process=process or {})
+        policy = Policy.objects.create(name=name, kind=PolicyKind.CLASSIC)
+        return Revision.objects.create(policy=policy, number=1, document=document, process=process or {})
 
     return make

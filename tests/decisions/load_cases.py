@@ -84,16 +84,16 @@ curve = st.lists(st.one_of(st.just(math.nan), st.floats(0, 4)), min_size=24, max
 @st.composite
 def container(draw: st.DrawFn) -> Json:
     """Requests and limits of a container, any of them absent."""
-    found: Json = {}
+    resources: Json = {}
     for side in ("requests", "limits"):
-        listed = {}
+        amounts_of_side = {}
         if draw(st.booleans()):
-            listed["cpu"] = f"{draw(st.integers(0, 4000))}m"
+            amounts_of_side["cpu"] = f"{draw(st.integers(0, 4000))}m"
         if draw(st.booleans()):
-            listed["memory"] = str(draw(st.integers(0, 16 * GIB)))
-        if listed:
-            found[side] = listed
-    return found
+            amounts_of_side["memory"] = str(draw(st.integers(0, 16 * GIB)))
+        if amounts_of_side:
+            resources[side] = amounts_of_side
+    return resources
 
 
 @st.composite
@@ -103,10 +103,10 @@ def clusters(draw: st.DrawFn) -> tuple[EngineSnapshot, Pod]:
     objects: list[Json] = [REPLICA_SET]
     for position in range(size):
         cpu, memory = draw(st.integers(1000, 64000)), draw(st.integers(GIB, 256 * GIB))
-        kept = draw(st.sampled_from((0, 0, 500)))
-        made = node(f"n{position}", amounts(cpu - kept, memory), amounts(cpu, memory + kept * 1024))
-        made["metadata"]["annotations"] = draw(crane_texts)
-        objects.append(made)
+        reserved = draw(st.sampled_from((0, 0, 500)))
+        node_object = node(f"n{position}", amounts(cpu - reserved, memory), amounts(cpu, memory + reserved * 1024))
+        node_object["metadata"]["annotations"] = draw(crane_texts)
+        objects.append(node_object)
     names = [f"n{position}" for position in range(size)]
     for number in range(draw(st.integers(0, 4))):
         when = NOW - draw(st.sampled_from((0, 5, 45, 100, 250, 400, 4000, 100_000)))
@@ -134,7 +134,7 @@ def watermarks(draw: st.DrawFn, names: list[str]) -> Watermarks:
     return Watermarks(names, NOW - np.array(ages), figures, workloads, "a test", curves=curves)
 
 
-def decided(snapshot: EngineSnapshot, asked: Pod, side: ScoringSide) -> Decision:
+def decide(snapshot: EngineSnapshot, pod: Pod, side: ScoringSide) -> Decision:
     """The decision of ``side`` alone. Raises CycleError where its cycle fails."""
     scheduler = Scheduler(snapshot, side.configuration_alone())
-    return Decision(Case(snapshot, asked, scheduler, scheduler.explain(asked), ""))
+    return Decision(Case(snapshot, pod, scheduler, scheduler.explain(pod), ""))

@@ -18,7 +18,7 @@ from kschedweb.policies.models import Revision
 from kschedweb.web.rest import snake_case
 from tests.engine.builders import node, pod
 
-from .conftest import HEAD, MOST, RATIO
+from .conftest import HEAD, MOST_ALLOCATED, RATIO
 
 ADDRESS = "/api/v1/clusters/demo/pods/{}/decision/"
 OURS = (
@@ -39,7 +39,9 @@ def comparable(value: Any) -> Any:
     return value
 
 
-@pytest.mark.parametrize("document", [HEAD, MOST, RATIO], ids=["defaults", "MostAllocated", "RequestedToCapacityRatio"])
+@pytest.mark.parametrize(
+    "document", [HEAD, MOST_ALLOCATED, RATIO], ids=["defaults", "MostAllocated", "RequestedToCapacityRatio"]
+)
 def test_the_answer_equals_the_real_schedulers(
     demo: Snapshot,
     demo_objects: list[Json],
@@ -55,25 +57,25 @@ def test_the_answer_equals_the_real_schedulers(
         pod.raw for pod in EngineSnapshot.from_objects(demo_objects).pending if not pod.raw["spec"].get("volumes")
     ]
     names = {(pod["metadata"]["namespace"], pod["metadata"]["name"]) for pod in pending}
-    others = [
+    objects = [
         item
         for item in demo_objects
         if item["kind"] != "Pod" or (item["metadata"]["namespace"], item["metadata"]["name"]) not in names
     ]
-    others = [item for item in others if item["kind"] != "Pod" or item["spec"].get("nodeName")]
+    objects = [item for item in objects if item["kind"] != "Pod" or item["spec"].get("nodeName")]
     scenario = {
         "name": "demo",
         "config": yaml.safe_load(document),
-        "objects": others,
+        "objects": objects,
         "pending": pending,
         "mode": "each",
     }
     (expected,) = oracle("explain", json.dumps(scenario) + "\n")
     assert len(expected["pods"]) > 15
-    for wanted in expected["pods"]:
-        answer = api_as("viewer").get(ADDRESS.format(wanted["pod"]), {"policy": "asked"})
+    for expected_pod in expected["pods"]:
+        answer = api_as("viewer").get(ADDRESS.format(expected_pod["pod"]), {"policy": "asked"})
         assert answer.status_code == 200
-        assert comparable(scheduler_part(answer.json())) == comparable(scheduler_part(snake_case(wanted)))
+        assert comparable(scheduler_part(answer.json())) == comparable(scheduler_part(snake_case(expected_pod)))
 
 
 def test_it_says_which_snapshot_and_revision_were_asked(demo: Snapshot, api_as: Callable[[str], Any]) -> None:
@@ -92,7 +94,7 @@ def test_ranks_and_shares_hold_policies_of_different_scales_together(
         assert answer["maximum"] == maximum
         assert answer["shares"] == {node: round(total / maximum, 6) for node, total in totals.items()}
         assert answer["ranks"] == {
-            node: 1 + sum(other > total for other in totals.values()) for node, total in totals.items()
+            node: 1 + sum(rival > total for rival in totals.values()) for node, total in totals.items()
         }
 
 
@@ -104,11 +106,11 @@ def test_equal_verdicts_are_told_as_groups_with_what_tells_them_apart(
     assert sorted(node for group in groups for node in group["nodes"]) == sorted(answer["rejected"])
     for group in groups:
         assert group["count"] == len(group["nodes"])
-        told = {json.dumps(answer["rejected"][node], sort_keys=True) for node in group["nodes"]}
-        assert told == {json.dumps({key: group[key] for key in ("plugin", "code", "reasons")}, sort_keys=True)}
-    tainted = [group["words"] for group in groups if group["plugin"] == "TaintToleration"]
-    assert "untolerated taint {dedicated=database:NoSchedule}" in tainted
-    assert len(set(tainted)) == len(tainted) > 1
+        verdicts = {json.dumps(answer["rejected"][node], sort_keys=True) for node in group["nodes"]}
+        assert verdicts == {json.dumps({key: group[key] for key in ("plugin", "code", "reasons")}, sort_keys=True)}
+    taint_words = [group["words"] for group in groups if group["plugin"] == "TaintToleration"]
+    assert "untolerated taint {dedicated=database:NoSchedule}" in taint_words
+    assert len(set(taint_words)) == len(taint_words) > 1
 
 
 def test_what_the_import_left_out_is_told_where_it_may_change_the_answer(
@@ -120,25 +122,25 @@ def test_what_the_import_left_out_is_told_where_it_may_change_the_answer(
 
     deployment = {"apiVersion": "apps/v9", "kind": "Deployment", "metadata": {"name": "d"}}
     sets = [replica_set("a", "default"), replica_set("b", "default"), replica_set("c", "other")]
-    there = pod("there")
-    there["metadata"]["namespace"] = "third"
+    distant_pod = pod("there")
+    distant_pod["metadata"]["namespace"] = "third"
     cluster_import(
         user=None,
         name="old",
-        files=[("f", json.dumps([node("n1"), pod("here"), there, deployment, *sets]))],
+        files=[("f", json.dumps([node("n1"), pod("here"), distant_pod, deployment, *sets]))],
         limit=1 << 20,
     )
-    said = (
+    left_out_warning = (
         "2 objects of kind ReplicaSet are left out of this snapshot. Without them, default topology spreading does not "
         "group pods by controller."
     )
     address = "/api/v1/clusters/old/pods/{}/decision/?policy=default"
-    assert said in api_as("viewer").get(address.format("default/here")).json()["warnings"]
+    assert left_out_warning in api_as("viewer").get(address.format("default/here")).json()["warnings"]
     elsewhere = api_as("viewer").get(address.format("third/there")).json()["warnings"]
     assert not [warning for warning in elsewhere if "left out" in warning]
     page = client_as("viewer").get("/decision/old/default/here/?policy=default")
-    assert said in page.context["doubts"]
-    assert said in page.content.decode()
+    assert left_out_warning in page.context["doubts"]
+    assert left_out_warning in page.content.decode()
 
 
 def test_a_bound_pod_comes_with_a_warning(demo: Snapshot, api_as: Callable[[str], Any]) -> None:
@@ -159,12 +161,12 @@ def test_extenders_of_a_policy_are_named_and_not_asked(
         client.get(ADDRESS.format(f"{pod.namespace}/{pod.name}"), {"policy": "extended"}).json()
         for pod in demo.pods.filter(pending=True)
     ]
-    chosen = [answer for answer in answers if "chosen" in answer]
-    assert chosen
+    decided_answers = [answer for answer in answers if "chosen" in answer]
+    assert decided_answers
     for answer in answers:
-        warned = f"Not evaluated here: extender {url}." in answer["warnings"]
-        assert warned == ("chosen" in answer)
-        assert answer.get("extenders_not_asked", []) == ([url] if warned else [])
+        has_warning = f"Not evaluated here: extender {url}." in answer["warnings"]
+        assert has_warning == ("chosen" in answer)
+        assert answer.get("extenders_not_asked", []) == ([url] if has_warning else [])
 
 
 @pytest.mark.parametrize(

@@ -15,10 +15,10 @@ from kschedweb.decisions.presenters.base import Presenter
 from kschedweb.engine.releases import CURRENT
 from kschedweb.policies.models import Revision
 
-from .conftest import HEAD, MOST, RATIO
+from .conftest import HEAD, MOST_ALLOCATED, RATIO
 
 # Those of the default plugins that are worked out.
-WORKED = {
+EXPLAINED_PLUGINS = {
     ref.name for ref in CURRENT.in_tree_plugins.defaults if type(get_presenter(ref.name)).work is not Presenter.work
 }
 
@@ -26,44 +26,46 @@ WORKED = {
 def decisions(snapshot: Snapshot, revision: Revision) -> list[Decision]:
     """Every pending pod that fits, and some bound ones of every owner."""
     owners: set[str] = set()
-    found = []
+    collected = []
     for pod in PodRow.objects.filter(snapshot=snapshot):
         if pod.owner in owners and not pod.pending:
             continue
         owners.add(pod.owner)
         decision = Decision(services.decide_pod(snapshot, f"{pod.namespace}/{pod.name}", revision))
         if decision.explanation.feasible.size:
-            found.append(decision)
-    return found
+            collected.append(decision)
+    return collected
 
 
-@pytest.mark.parametrize("document", [HEAD, MOST, RATIO], ids=["defaults", "MostAllocated", "RequestedToCapacityRatio"])
+@pytest.mark.parametrize(
+    "document", [HEAD, MOST_ALLOCATED, RATIO], ids=["defaults", "MostAllocated", "RequestedToCapacityRatio"]
+)
 def test_the_steps_come_to_the_score_of_the_engine(
     demo: Snapshot, policy: Callable[[str, str], Revision], document: str
 ) -> None:
     revision = policy("other", document)
-    checked: Counter[str] = Counter()
+    checks_by_plugin: Counter[str] = Counter()
     for decision in decisions(demo, revision):
         for column in decision.explanation.scores:
-            if column.plugin not in WORKED:
+            if column.plugin not in EXPLAINED_PLUGINS:
                 continue
             for index, node in enumerate(decision.explanation.feasible[:12].tolist()):
-                shown = arithmetic.explain_score(decision, decision.case, node, column.plugin)
-                where = f"{decision.case.pod.key} {column.plugin} {shown.node}"
-                if shown.computed is not None:
-                    assert shown.computed == int(column.raw[index]), where
-                    checked[column.plugin] += 1
-                assert shown.steps[-2].result == str(int(column.weighted[index])), where
-                assert shown.steps[-3].result == str(int(column.normalized[index])), where
-    assert set(checked) == WORKED
-    assert min(checked.values()) > 10
+                explained = arithmetic.explain_score(decision, decision.case, node, column.plugin)
+                context = f"{decision.case.pod.key} {column.plugin} {explained.node}"
+                if explained.computed is not None:
+                    assert explained.computed == int(column.raw[index]), context
+                    checks_by_plugin[column.plugin] += 1
+                assert explained.steps[-2].result == str(int(column.weighted[index])), context
+                assert explained.steps[-3].result == str(int(column.normalized[index])), context
+    assert set(checks_by_plugin) == EXPLAINED_PLUGINS
+    assert min(checks_by_plugin.values()) > 10
 
 
 def test_a_rejected_node_and_an_unknown_plugin_say_why_there_is_no_score(demo: Snapshot, revision: Revision) -> None:
     decision = Decision(services.decide_pod(demo, "ml/notebook", revision))
-    rejected = decision.list_positions("TaintToleration")[0]
-    assert "was rejected" in arithmetic.explain_score(decision, decision.case, rejected, "NodeResourcesFit").error
-    assert "scored no node" in arithmetic.explain_score(decision, decision.case, rejected, "NoSuchPlugin").error
+    rejected_node = decision.list_positions("TaintToleration")[0]
+    assert "was rejected" in arithmetic.explain_score(decision, decision.case, rejected_node, "NodeResourcesFit").error
+    assert "scored no node" in arithmetic.explain_score(decision, decision.case, rejected_node, "NoSuchPlugin").error
 
 
 def test_the_spread_of_the_alias_is_worked_out_as_that_of_the_plugin(
@@ -72,15 +74,15 @@ def test_the_spread_of_the_alias_is_worked_out_as_that_of_the_plugin(
     points = "[{name: PodTopologySpread}]"
     plugins = f"multiPoint: {{disabled: {points}, enabled: [{{name: HkePodTopologySpread}}]}}"
     revision = policy("alias", f"{HEAD}profiles: [{{plugins: {{{plugins}}}}}]\n")
-    compared = 0
+    comparisons = 0
     for decision in decisions(demo, revision):
         for column in decision.explanation.scores:
             for index, node in enumerate(decision.explanation.feasible[:3].tolist()):
                 if column.plugin == "HkePodTopologySpread":
-                    shown = arithmetic.explain_score(decision, decision.case, node, column.plugin)
-                    assert shown.computed == int(column.raw[index])
-                    compared += 1
-    assert compared > 10
+                    explained = arithmetic.explain_score(decision, decision.case, node, column.plugin)
+                    assert explained.computed == int(column.raw[index])
+                    comparisons += 1
+    assert comparisons > 10
 
 
 def test_total_rank_and_margin_end_the_steps(demo: Snapshot, revision: Revision) -> None:

@@ -21,11 +21,11 @@ from tests.engine.test_patience import cluster_with_dear_selector
 
 
 @pytest.fixture
-def dear(stored: Callable[..., Snapshot], monkeypatch: pytest.MonkeyPatch) -> Snapshot:
+def slow_cluster(store_snapshot: Callable[..., Snapshot], monkeypatch: pytest.MonkeyPatch) -> Snapshot:
     """A cluster whose pod ``p`` takes minutes."""
     services.clear_caches()
     monkeypatch.setattr(services, "AT_LEAST", 0.1)
-    snapshot = stored([*cluster_with_dear_selector(256), pod("quick")], "lab")
+    snapshot = store_snapshot([*cluster_with_dear_selector(256), pod("quick")], "lab")
     snapshots.engine_snapshot(snapshot)
     return snapshot
 
@@ -38,7 +38,7 @@ def hasty() -> Iterator[None]:
 
 
 def test_the_page_of_the_decision_leads_to_the_job(
-    dear: Snapshot, hasty: None, client_as: Callable[[str], Client]
+    slow_cluster: Snapshot, hasty: None, client_as: Callable[[str], Client]
 ) -> None:
     answer = client_as("viewer").get("/decision/lab/default/p/")
     question = Question.objects.get()
@@ -46,7 +46,7 @@ def test_the_page_of_the_decision_leads_to_the_job(
 
 
 @pytest.mark.usefixtures("hasty")
-def test_rest_answers_with_the_job(dear: Snapshot, api_as: Callable[[str], APIClient]) -> None:
+def test_rest_answers_with_the_job(slow_cluster: Snapshot, api_as: Callable[[str], APIClient]) -> None:
     answer = api_as("viewer").get("/api/v1/clusters/lab/pods/default/p/decision/")
     assert answer.status_code == 202
     assert answer.json()["state"] == "queued"
@@ -54,7 +54,7 @@ def test_rest_answers_with_the_job(dear: Snapshot, api_as: Callable[[str], APICl
 
 @pytest.mark.usefixtures("hasty")
 def test_a_job_has_a_limit_too(
-    dear: Snapshot, api_as: Callable[[str], APIClient], monkeypatch: pytest.MonkeyPatch
+    slow_cluster: Snapshot, api_as: Callable[[str], APIClient], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     api_as("viewer").get("/api/v1/clusters/lab/pods/default/p/decision/")
     job = Question.objects.get().job
@@ -67,6 +67,6 @@ def test_a_job_has_a_limit_too(
     assert (job.state, job.error) == (JobState.FAILED, "The answer takes longer than 0 min: ask about less.")
 
 
-def test_lists_go_on_without_it(dear: Snapshot, revision: Revision) -> None:
-    pods = pod_refs(dear.pods.filter(name__in=["p", "quick"]))
-    assert set(services.summarize_pods(dear, revision, pods, seconds=2.5)) == {"default/quick"}
+def test_lists_go_on_without_it(slow_cluster: Snapshot, revision: Revision) -> None:
+    pods = pod_refs(slow_cluster.pods.filter(name__in=["p", "quick"]))
+    assert set(services.summarize_pods(slow_cluster, revision, pods, seconds=2.5)) == {"default/quick"}

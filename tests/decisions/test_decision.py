@@ -73,21 +73,21 @@ def test_where_nothing_scores_nodes_each_of_them_scores_1(
         revision = policy("nothing", nothing)
     else:
         revision = classic("nothing", {"version": version}, predicates=[{"name": "HostName"}], priorities=[])
-    shown = (
+    candidates = (
         (pod, get_decider(revision).present(services.decide_pod(demo, f"{pod.namespace}/{pod.name}", revision)))
         for pod in PodRow.objects.filter(snapshot=demo)
     )
-    pod, found = next((pod, one) for pod, one in shown if len(one.explanation.feasible) > 1)
-    assert {row.place and row.place.total for row in found.rows(found.list_positions("feasible"))} == {1}
-    assert (found.ceiling, UNSCORED in found.build_headline().details) == (1, True)
-    asked = f"demo/{pod.namespace}/{pod.name}/?policy=nothing"
+    pod, decision = next((pod, candidate) for pod, candidate in candidates if len(candidate.explanation.feasible) > 1)
+    assert {row.place and row.place.total for row in decision.rows(decision.list_positions("feasible"))} == {1}
+    assert (decision.ceiling, UNSCORED in decision.build_headline().details) == (1, True)
+    address = f"demo/{pod.namespace}/{pod.name}/?policy=nothing"
     answer = api_as("viewer").get(f"/api/v1/clusters/demo/pods/{pod.namespace}/{pod.name}/decision/?policy=nothing")
     assert set(answer.json()["total"].values()) == {1}
-    assert UNSCORED in html_of(client_as("viewer").get(f"/decision/{asked}"))
+    assert UNSCORED in html_of(client_as("viewer").get(f"/decision/{address}"))
 
 
 def test_a_row_adds_up_and_the_best_comes_first(decisions: list[Decision]) -> None:
-    scored = 0
+    scored_rows = 0
     for decision in decisions:
         rows = decision.rows(decision.list_positions("feasible"))
         totals = [row.place.total for row in rows if row.place]
@@ -97,26 +97,26 @@ def test_a_row_adds_up_and_the_best_comes_first(decisions: list[Decision]) -> No
             assert row.place is not None
             assert total == sum(cell.weighted for cell in row.cells)
             assert row.behind == totals[0] - total
-            assert row.place.rank == 1 + sum(other > total for other in totals)
+            assert row.place.rank == 1 + sum(rival > total for rival in totals)
             assert row.place.share == total / decision.ceiling
-            scored += 1
+            scored_rows += 1
         if rows:
             assert rows[0].chosen
             assert sum(row.chosen for row in rows) == 1
-    assert scored > 100
+    assert scored_rows > 100
 
 
 def test_every_rejected_node_has_the_schedulers_words_and_a_plain_reading(decisions: list[Decision]) -> None:
     for decision in decisions:
-        found = decision.explanation
+        explanation = decision.explanation
         for node in decision.list_positions(""):
-            if found.rejected_by[node] != FEASIBLE:
+            if explanation.rejected_by[node] != FEASIBLE:
                 reading = decision.decisive_reading(node)
                 assert reading is not None
                 assert reading.text
                 decisive = [verdict for verdict in decision.verdicts(node) if verdict.decisive]
                 assert len(decisive) == 1
-                assert decisive[0].status == found.verdict_at(node)
+                assert decisive[0].status == explanation.verdict_at(node)
 
 
 def test_the_title_of_a_pod_that_fits_names_the_winner_and_its_lead(demo: Snapshot, revision: Revision) -> None:
@@ -150,35 +150,35 @@ def test_a_bound_pod_is_explained_as_if_it_were_not_bound_and_says_so(demo: Snap
     case = services.decide_pod(demo, f"{row.namespace}/{row.name}", revision)
     assert case.bound_to == row.node
     assert row.node in Decision(case).build_headline().details[0]
-    shared = engine_snapshot(demo)
-    assert case.snapshot.pod_count.sum() == shared.pod_count.sum() - 1
+    shared_snapshot = engine_snapshot(demo)
+    assert case.snapshot.pod_count.sum() == shared_snapshot.pod_count.sum() - 1
     # The node it is on does not narrow where it could go.
     assert len(case.explanation.feasible) > 1
 
 
 def test_the_figure_is_valid_plotly_and_has_the_numbers_of_its_table(decisions: list[Decision]) -> None:
-    drawn = 0
+    charts = 0
     for decision in decisions:
         chart = figures.build_score_chart(decision)
         if chart is None:
             continue
-        drawn += 1
+        charts += 1
         go.Figure(chart.figure)
         trace = chart.figure["data"][0]
-        told = [[point[3] for point in line] for line in trace["customdata"]]
-        assert [list(column) for column in zip(*told, strict=True)] == [row[2:] for row in chart.rows]
+        values = [[point[3] for point in line] for line in trace["customdata"]]
+        assert [list(column) for column in zip(*values, strict=True)] == [row[2:] for row in chart.rows]
         assert all(-1 <= value <= 1 for line in trace["z"] for value in line)
         assert len(chart.rows) <= figures.MOST_COLUMNS
         assert chart.summary.endswith(".")
-    assert drawn >= 5
+    assert charts >= 5
 
 
-def test_many_nodes_are_binned_and_every_node_is_in_one_bin(stored, demo_objects, revision: Revision) -> None:  # type: ignore[no-untyped-def]
+def test_many_nodes_are_binned_and_every_node_is_in_one_bin(store_snapshot, demo_objects, revision: Revision) -> None:  # type: ignore[no-untyped-def]
     node = next(item for item in demo_objects if item["kind"] == "Node" and item["metadata"]["name"] == "general-a-1")
-    many = [{**node, "metadata": {**node["metadata"], "name": f"n-{number}"}} for number in range(300)]
-    many[0] = {**many[0], "spec": {"taints": [{"key": "old", "effect": "PreferNoSchedule"}]}}
+    nodes = [{**node, "metadata": {**node["metadata"], "name": f"n-{number}"}} for number in range(300)]
+    nodes[0] = {**nodes[0], "spec": {"taints": [{"key": "old", "effect": "PreferNoSchedule"}]}}
     pod = next(item for item in demo_objects if item["kind"] == "Pod" and item["metadata"]["name"] == "web-preview")
-    snapshot = stored([*many, pod], "many")
+    snapshot = store_snapshot([*nodes, pod], "many")
     chart = figures.build_score_chart(Decision(services.decide_pod(snapshot, "shop/web-preview", revision)))
     assert chart is not None
     assert len(chart.rows) == figures.MOST_COLUMNS

@@ -30,20 +30,22 @@ def as_release(demo: Snapshot, api: APIClient) -> tuple[str, dict[str, int]]:
 
 
 @pytest.fixture
-def asked(policy: Callable[[str, str], Revision]) -> Revision:
+def revision_asked(policy: Callable[[str, str], Revision]) -> Revision:
     return policy("asked", HEAD)
 
 
-def named(revision: Revision, **process: Any) -> None:
+def set_process(revision: Revision, **process: Any) -> None:
     revision.process = process
     revision.save(update_fields=["process"])
 
 
-def test_the_policys_release_decides(demo: Snapshot, asked: Revision, api_as: Callable[[str], APIClient]) -> None:
+def test_the_policys_release_decides(
+    demo: Snapshot, revision_asked: Revision, api_as: Callable[[str], APIClient]
+) -> None:
     """Up to 1.35 the balance itself is scored, since 1.36 its change."""
     scores = {}
     for name, release in RELEASES.items():
-        named(asked, release=name)
+        set_process(revision_asked, release=name)
         version, scores[name] = as_release(demo, api_as("viewer"))
         assert version == release.version
     assert scores["1.34"] == scores["1.35"] != scores["1.36"] == scores["1.37"]
@@ -54,14 +56,14 @@ def test_the_policys_release_decides(demo: Snapshot, asked: Revision, api_as: Ca
     [("v1.35.9-gke.100", "1.35"), ("v1.29.0", "1.34"), ("v1.40.1", "1.37"), ("", CURRENT.name)],
 )
 def test_else_the_clusters_version_decides_or_the_nearest(
-    demo: Snapshot, asked: Revision, api_as: Callable[[str], APIClient], version: str, release: str
+    demo: Snapshot, revision_asked: Revision, api_as: Callable[[str], APIClient], version: str, release: str
 ) -> None:
     Cluster.objects.filter(pk=demo.cluster_id).update(server_version=version)
     assert as_release(demo, api_as("viewer"))[0] == RELEASES[release].version
 
 
-def test_the_page_says_which(demo: Snapshot, asked: Revision, client_as: Callable[[str], Client]) -> None:
-    named(asked, release="1.35")
+def test_the_page_says_which(demo: Snapshot, revision_asked: Revision, client_as: Callable[[str], Client]) -> None:
+    set_process(revision_asked, release="1.35")
     services.forget_answers()
     page = client_as("viewer").get("/decision/demo/ml/notebook/?policy=asked").content.decode()
     assert "kube-scheduler 1.35.4" in page
@@ -69,17 +71,17 @@ def test_the_page_says_which(demo: Snapshot, asked: Revision, client_as: Callabl
 
 def test_a_version_that_is_not_known_is_told_with_the_nearest_release(
     demo: Snapshot,
-    asked: Revision,
+    revision_asked: Revision,
     client_as: Callable[[str], Client],
     api_as: Callable[[str], APIClient],
 ) -> None:
     Cluster.objects.filter(pk=demo.cluster_id).update(server_version="v1.33.4")
     services.forget_answers()
-    said = "kube-scheduler 1.33 is not known here: 1.34, the nearest release, answers."
+    release_warning = "kube-scheduler 1.33 is not known here: 1.34, the nearest release, answers."
     viewer = client_as("viewer")
-    assert said in viewer.get("/decision/demo/ml/notebook/?policy=asked").content.decode()
+    assert release_warning in viewer.get("/decision/demo/ml/notebook/?policy=asked").content.decode()
     answer = api_as("viewer").get("/api/v1/clusters/demo/pods/ml/notebook/decision/?policy=asked").json()
-    assert (answer["release"], said in answer["warnings"]) == (RELEASES["1.34"].version, True)
+    assert (answer["release"], release_warning in answer["warnings"]) == (RELEASES["1.34"].version, True)
     remark = "This cluster runs 1.33; kschedweb answers as 1.34, the nearest release that it knows."
     assert remark in viewer.get("/clusters/demo/").content.decode()
     cluster = api_as("viewer").get("/api/v1/clusters/demo/").json()
@@ -87,12 +89,12 @@ def test_a_version_that_is_not_known_is_told_with_the_nearest_release(
 
 
 def test_of_a_known_version_nothing_is_told(
-    demo: Snapshot, asked: Revision, api_as: Callable[[str], APIClient]
+    demo: Snapshot, revision_asked: Revision, api_as: Callable[[str], APIClient]
 ) -> None:
     Cluster.objects.filter(pk=demo.cluster_id).update(server_version="v1.36.3")
     services.forget_answers()
     cluster = api_as("viewer").get("/api/v1/clusters/demo/").json()
     assert (cluster["release"], cluster["release_remark"]) == ("1.36", "")
-    named(asked, release="1.38")
+    set_process(revision_asked, release="1.38")
     answer = api_as("viewer").get("/api/v1/clusters/demo/pods/ml/notebook/decision/?policy=asked").json()
     assert "kube-scheduler 1.38 is not known here: 1.37, the nearest release, answers." in answer["warnings"]

@@ -39,20 +39,20 @@ PAGE, REST = "/decision/lab/{}/", "/api/v1/clusters/lab/pods/{}/decision/"
 
 
 def waiting_pod(name: str, scheduler: str, namespace: str = "default", **fields: Any) -> Json:
-    made = pod(name, schedulerName=scheduler, **fields)
-    made["metadata"] |= {"namespace": namespace, "uid": f"uid-{name}"}
-    return made
+    pod_object = pod(name, schedulerName=scheduler, **fields)
+    pod_object["metadata"] |= {"namespace": namespace, "uid": f"uid-{name}"}
+    return pod_object
 
 
 @pytest.fixture
-def lab(stored: Callable[..., Snapshot], policy: Callable[..., Revision], revision: Revision) -> Snapshot:
+def lab(store_snapshot: Callable[..., Snapshot], policy: Callable[..., Revision], revision: Revision) -> Snapshot:
     """Two nodes, a pod of each kind of scheduler, and the live scheduler ``guarded`` that pins the policy ``roomy``."""
     services.clear_caches()
-    made = policy("roomy", ROOMY)
+    pinned = policy("roomy", ROOMY)
     pods = [waiting_pod("mine", "default-scheduler"), waiting_pod("held", "guarded"), waiting_pod("free", "guarded")]
-    snapshot = stored([node("n0"), node("n1"), *pods, waiting_pod("theirs", "volcano")], "lab")
+    snapshot = store_snapshot([node("n0"), node("n1"), *pods, waiting_pod("theirs", "volcano")], "lab")
     LiveScheduler.objects.create(
-        cluster=snapshot.cluster, scheduler_name="guarded", policy=made.policy, revision=made, mode="scheduling"
+        cluster=snapshot.cluster, scheduler_name="guarded", policy=pinned.policy, revision=pinned, mode="scheduling"
     )
     return snapshot
 
@@ -60,9 +60,9 @@ def lab(stored: Callable[..., Snapshot], policy: Callable[..., Revision], revisi
 @pytest.fixture
 def request_for_held(lab: Snapshot) -> ApprovalRequest:
     """The pod ``held`` has waited for 12 minutes."""
-    made = hold(LiveScheduler.objects.get(cluster=lab.cluster), "held", node="n1")
-    ApprovalRequest.objects.filter(pk=made.pk).update(asked_at=timezone.now() - timedelta(minutes=12, seconds=20))
-    return made
+    request = hold(LiveScheduler.objects.get(cluster=lab.cluster), "held", node="n1")
+    ApprovalRequest.objects.filter(pk=request.pk).update(asked_at=timezone.now() - timedelta(minutes=12, seconds=20))
+    return request
 
 
 def test_rest_explains_a_pod_by_its_scheduler(
@@ -72,26 +72,29 @@ def test_rest_explains_a_pod_by_its_scheduler(
         name: api_as("viewer").get(REST.format(f"default/{name}")) for name in ("mine", "held", "free", "theirs")
     }
     assert {name: answer.status_code for name, answer in answers.items()} == dict.fromkeys(answers, 200)
-    told = {name: answer.json() for name, answer in answers.items()}
-    assert {name: (one["status"], one["scheduler"]["answered_by"], one["policy"]) for name, one in told.items()} == {
+    decisions = {name: answer.json() for name, answer in answers.items()}
+    assert {
+        name: (decision["status"], decision["scheduler"]["answered_by"], decision["policy"])
+        for name, decision in decisions.items()
+    } == {
         "mine": ("decided", "policy", "default"),
         "held": ("waiting_for_approval", "live", "roomy"),
         "free": ("decided", "live", "roomy"),
         "theirs": ("handled_elsewhere", "unknown", "default"),
     }
-    assert told["free"]["scores"]["NodeResourcesFit"]["weight"] == 9
-    assert (told["theirs"]["message"], told["theirs"]["feasible"]) == ("Handled by volcano", None)
-    assert told["held"]["approval"]["id"] == str(request_for_held.pk)
-    assert told["held"]["approval"]["sentence"] == WAITS
+    assert decisions["free"]["scores"]["NodeResourcesFit"]["weight"] == 9
+    assert (decisions["theirs"]["message"], decisions["theirs"]["feasible"]) == ("Handled by volcano", None)
+    assert decisions["held"]["approval"]["id"] == str(request_for_held.pk)
+    assert decisions["held"]["approval"]["sentence"] == WAITS
 
 
 def test_the_page_of_a_pod_says_who_decides(
     lab: Snapshot, request_for_held: ApprovalRequest, client_as: Callable[[str], Client]
 ) -> None:
     client = client_as("viewer")
-    held = client.get(PAGE.format("default/held"))
-    assert held.context["answer"].title == "held waits for approval for 12 min: n1, one approver"
-    assert elements(held, f"a[href=/approvals/{request_for_held.pk}/]")
+    held_page = client.get(PAGE.format("default/held"))
+    assert held_page.context["answer"].title == "held waits for approval for 12 min: n1, one approver"
+    assert elements(held_page, f"a[href=/approvals/{request_for_held.pk}/]")
     free = client.get(PAGE.format("default/free"))
     assert elements(free, "[data-answered-by=live]")
     assert free.context["revision"].policy.name == "roomy"
@@ -121,7 +124,7 @@ def test_lists_and_counts_have_causes_of_their_own(
     (row,) = client.get("/pods/", {"cluster": "lab", "reason": "waits for approval"}).context["rows"]
     assert row.row.name == "held"
     together = api_as("viewer").get("/api/v1/clusters/lab/decisions/").json()["groups"]
-    kinds = {group["kind"]: [one["pod"] for one in group["pods"]] for group in together}
+    kinds = {group["kind"]: [pod["pod"] for pod in group["pods"]] for group in together}
     assert kinds.pop("fits") == ["default/free", "default/mine"]
     assert kinds == {"waiting": ["default/held"], "handled": ["default/theirs"]}
 
@@ -137,17 +140,17 @@ def test_who_may_not_see_a_request_learns_nothing_of_it(
     assert services.summarize_pods(lab, revision, pods)["default/held"].wait is not None
     work_out(snapshot=lab, revision=revision, step=lambda *_: None)
     with as_looker(lambda: person.reach(Action.VIEW)):
-        told = services.summarize_pods(lab, revision, pods)["default/held"]
-    assert told.wait is None
-    assert told.node
+        summary = services.summarize_pods(lab, revision, pods)["default/held"]
+    assert summary.wait is None
+    assert summary.node
 
 
 def test_a_job_keeps_the_outcomes_of_each_answering_revision(lab: Snapshot, revision: Revision) -> None:
     pods = pod_refs(pod_rows(lab).filter(pending=True))
-    told = services.summarize_pods(lab, revision, pods)
+    summaries = services.summarize_pods(lab, revision, pods)
     assert work_out(snapshot=lab, revision=revision, step=lambda *_: None) == 3
     assert PendingOutcomes.objects.filter(snapshot=lab).count() == 2
-    assert services.summarize_pods(lab, revision, pods, max_bytes=0, seconds=0.0) == told
+    assert services.summarize_pods(lab, revision, pods, max_bytes=0, seconds=0.0) == summaries
 
 
 def test_a_request_does_not_reach_back_into_an_older_snapshot(
@@ -164,22 +167,22 @@ def test_a_request_does_not_reach_back_into_an_older_snapshot(
 
 def test_a_group_is_explained_by_its_scheduler_too(
     lab: Snapshot,
-    stored: Callable[..., Snapshot],
+    store_snapshot: Callable[..., Snapshot],
     policy: Callable[..., Revision],
     api_as: Callable[[str], Any],
     client_as: Callable[[str], Client],
 ) -> None:
-    made = policy("gangs", ROOMY, {"release": "1.37", "featureGates": BY_TOPOLOGY})
+    pinned = policy("gangs", ROOMY, {"release": "1.37", "featureGates": BY_TOPOLOGY})
     members = [waiting_pod(f"g-{at}", "guarded", schedulingGroup={"podGroupName": "gang"}) for at in range(2)]
-    snapshot = stored([node("n0"), group("gang", 2), *members], "lab")
+    snapshot = store_snapshot([node("n0"), group("gang", 2), *members], "lab")
     live = LiveScheduler.objects.create(
-        cluster=snapshot.cluster, scheduler_name="guarded", policy=made.policy, revision=made, mode="scheduling"
+        cluster=snapshot.cluster, scheduler_name="guarded", policy=pinned.policy, revision=pinned, mode="scheduling"
     )
     hold(live, "g-0", node="n0")
-    found = api_as("viewer").get("/api/v1/clusters/lab/podgroups/default/gang/").json()
-    assert (found["policy"], found["scheduler"]) == ("gangs", {"name": "guarded", "answered_by": "live"})
-    assert found["title"] == "gang fits: all 2 pods go to n0"
-    assert [one["pod"] for one in found["approvals"]] == ["default/g-0"]
+    answer = api_as("viewer").get("/api/v1/clusters/lab/podgroups/default/gang/").json()
+    assert (answer["policy"], answer["scheduler"]) == ("gangs", {"name": "guarded", "answered_by": "live"})
+    assert answer["title"] == "gang fits: all 2 pods go to n0"
+    assert [approval["pod"] for approval in answer["approvals"]] == ["default/g-0"]
     page = client_as("viewer").get("/clusters/lab/podgroups/default/gang/")
     assert elements(page, "[data-answered-by=live]")
     assert elements(page, "[data-waiting=1]")

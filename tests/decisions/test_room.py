@@ -29,10 +29,10 @@ BUDGET = {
 
 
 @pytest.fixture
-def cluster(stored: Callable[..., Snapshot]) -> Snapshot:
+def cluster(store_snapshot: Callable[..., Snapshot]) -> Snapshot:
     high = pod("high", requests={"cpu": "3"}, priority=10)
     humble = pod("humble", requests={"cpu": "3"}, priority=10, preemptionPolicy="Never")
-    return stored([*NODES, *BOUND, BUDGET, high, humble])
+    return store_snapshot([*NODES, *BOUND, BUDGET, high, humble])
 
 
 def test_the_page_names_the_pods_that_would_go(cluster: Snapshot, client_as: Callable[[str], Client]) -> None:

@@ -18,13 +18,13 @@ from kschedweb.policies.models import Revision
 from kschedweb.web.errors import NotFound, Unprocessable
 from tests.engine.builders import node, pod
 
-from .conftest import HEAD, MOST, refs
+from .conftest import HEAD, MOST_ALLOCATED, refs
 
 
 @pytest.fixture
-def demo(stored: Callable[..., Snapshot], demo_objects: list[Json]) -> Snapshot:
+def demo(store_snapshot: Callable[..., Snapshot], demo_objects: list[Json]) -> Snapshot:
     """Each test's own, since one of them commits."""
-    return stored(demo_objects)
+    return store_snapshot(demo_objects)
 
 
 def test_an_explanation_is_the_engines_own(demo: Snapshot, demo_objects: list[Json], revision: Revision) -> None:
@@ -32,8 +32,8 @@ def test_an_explanation_is_the_engines_own(demo: Snapshot, demo_objects: list[Js
     assert configuration is not None
     engine = EngineSnapshot.from_objects(demo_objects)
     for waiting in engine.pending:
-        wanted = Scheduler(engine, configuration).explain(waiting).to_dict()
-        assert services.explain_pod(demo, waiting.key, revision).to_dict() == wanted
+        expected = Scheduler(engine, configuration).explain(waiting).to_dict()
+        assert services.explain_pod(demo, waiting.key, revision).to_dict() == expected
 
 
 def test_the_same_question_is_answered_once(demo: Snapshot, revision: Revision) -> None:
@@ -43,10 +43,10 @@ def test_the_same_question_is_answered_once(demo: Snapshot, revision: Revision) 
 def test_another_revision_is_another_answer(
     demo: Snapshot, revision: Revision, policy: Callable[[str, str], Revision]
 ) -> None:
-    most = policy("most", MOST)
-    before, after = (services.explain_pod(demo, "ml/notebook", item).to_dict() for item in (revision, most))
+    most_allocated = policy("most", MOST_ALLOCATED)
+    before, after = (services.explain_pod(demo, "ml/notebook", item).to_dict() for item in (revision, most_allocated))
     assert before["scores"]["NodeResourcesFit"] != after["scores"]["NodeResourcesFit"]
-    configuration = load(MOST).configuration
+    configuration = load(MOST_ALLOCATED).configuration
     assert configuration is not None
     assert services.explain_with(demo, "ml/notebook", configuration).to_dict() == after
 
@@ -57,10 +57,10 @@ def test_a_pod_that_is_not_there_is_not_found(demo: Snapshot, revision: Revision
 
 
 def test_a_pod_of_another_scheduler_cannot_be_decided(demo: Snapshot, policy: Callable[[str, str], Revision]) -> None:
-    other = policy("other", f"{HEAD}profiles:\n- schedulerName: batch\n")
+    other_policy = policy("other", f"{HEAD}profiles:\n- schedulerName: batch\n")
     with pytest.raises(Unprocessable, match='profile not found for scheduler name "default-scheduler"'):
-        services.explain_pod(demo, "ml/notebook", other)
-    outcome = services.summarize_pods(demo, other, refs(demo, ["ml/notebook"]))["ml/notebook"]
+        services.explain_pod(demo, "ml/notebook", other_policy)
+    outcome = services.summarize_pods(demo, other_policy, refs(demo, ["ml/notebook"]))["ml/notebook"]
     assert (outcome.message, outcome.status) == ("Handled by default-scheduler", "handled_elsewhere")
     # The overview counts pods by their reason: it is the same for all pods of a scheduler that the policy lacks.
     assert outcome.reasons == ("handled by default-scheduler",)
@@ -68,9 +68,9 @@ def test_a_pod_of_another_scheduler_cannot_be_decided(demo: Snapshot, policy: Ca
 
 def test_outcomes_stop_when_their_time_is_up_but_give_the_first(demo: Snapshot, revision: Revision) -> None:
     keys = [f"{row.namespace}/{row.name}" for row in PodRow.objects.filter(snapshot=demo, pending=True)]
-    some = services.summarize_pods(demo, revision, refs(demo, keys), seconds=0.0)
-    assert keys[0] in some
-    assert len(some) < len(keys)
+    first_summaries = services.summarize_pods(demo, revision, refs(demo, keys), seconds=0.0)
+    assert keys[0] in first_summaries
+    assert len(first_summaries) < len(keys)
     everything = services.summarize_pods(demo, revision, refs(demo, keys))
     assert set(everything) == set(keys)
     assert everything["analytics/cube-builder"].reasons == ("Insufficient cpu",)
@@ -80,23 +80,23 @@ def test_outcomes_stop_when_their_time_is_up_but_give_the_first(demo: Snapshot, 
 
 
 def test_pods_alike_are_asked_about_once_and_a_nominated_one_for_itself(
-    stored: Callable[..., Snapshot], revision: Revision, monkeypatch: pytest.MonkeyPatch
+    store_snapshot: Callable[..., Snapshot], revision: Revision, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     alike = [pod(f"alike-{number}", requests={"cpu": "3"}) for number in range(3)]
     nominated = pod("nominated", requests={"cpu": "3"}) | {"status": {"nominatedNodeName": "a"}}
-    snapshot = stored([node("a"), *alike, nominated])
-    told, ask = list[str](), services.summarize_pod
+    snapshot = store_snapshot([node("a"), *alike, nominated])
+    asked_keys, summarize_pod = list[str](), services.summarize_pod
 
-    def counted(snapshot: Snapshot, revision: Revision, key: str) -> services.DecisionSummary:
-        told.append(key)
-        return ask(snapshot, revision, key)
+    def count_summarize(snapshot: Snapshot, revision: Revision, key: str) -> services.DecisionSummary:
+        asked_keys.append(key)
+        return summarize_pod(snapshot, revision, key)
 
-    monkeypatch.setattr(services, "summarize_pod", counted)
+    monkeypatch.setattr(services, "summarize_pod", count_summarize)
     keys = [*(f"default/alike-{number}" for number in range(3)), "default/nominated"]
-    found = services.summarize_pods(snapshot, revision, refs(snapshot, keys))
-    assert told == ["default/alike-0", "default/nominated"]
-    assert found == {key: ask(snapshot, revision, key) for key in keys}
-    assert [found[key].node for key in keys] == ["", "", "", "a"]
+    summaries = services.summarize_pods(snapshot, revision, refs(snapshot, keys))
+    assert asked_keys == ["default/alike-0", "default/nominated"]
+    assert summaries == {key: summarize_pod(snapshot, revision, key) for key in keys}
+    assert [summaries[key].node for key in keys] == ["", "", "", "a"]
 
 
 @pytest.mark.django_db(transaction=True)

@@ -13,10 +13,10 @@ from tests.engine.builders import node, pod
 
 
 def test_the_largest_clusters_are_kept_too_and_the_one_used_longest_ago_leaves_whole(
-    stored: Callable[..., Snapshot], revision: Revision
+    store_snapshot: Callable[..., Snapshot], revision: Revision
 ) -> None:
     services.clear_caches()
-    large = [stored([node("a"), pod("p")], f"large-{number}") for number in range(AT_LEAST + 1)]
+    large = [store_snapshot([node("a"), pod("p")], f"large-{number}") for number in range(AT_LEAST + 1)]
     for snapshot in large:
         snapshot.size = CACHE_BYTES
     first = weakref.ref(engine_snapshot(large[0]))
@@ -26,9 +26,9 @@ def test_the_largest_clusters_are_kept_too_and_the_one_used_longest_ago_leaves_w
     assert first() is None
 
 
-def test_small_ones_are_kept_by_the_dozen(stored: Callable[..., Snapshot]) -> None:
+def test_small_ones_are_kept_by_the_dozen(store_snapshot: Callable[..., Snapshot]) -> None:
     services.clear_caches()
-    small = [stored([node("a")], f"small-{number}") for number in range(30)]
+    small = [store_snapshot([node("a")], f"small-{number}") for number in range(30)]
     for snapshot in small:
         engine_snapshot(snapshot)
     assert all(map(has_read, small))

@@ -34,64 +34,64 @@ def pod(name: str = "web", on: str = "", requests: Json | None = None, labels: J
     return {"kind": "Pod", "metadata": {"name": name, "namespace": "default", "labels": labels or {}}, "spec": body}
 
 
-def read(*objects: Json, at: str = "node-03") -> VerdictReading:
+def read_verdict(*objects: Json, at: str = "node-03") -> VerdictReading:
     """The reading of the decisive verdict on ``at`` for the pod ``web``."""
     snapshot = Snapshot.from_objects(objects)
     configuration = load(HEAD).configuration
     assert configuration is not None
     web = snapshot.get_pod("default/web")
-    found = Scheduler(snapshot, configuration).explain(web)
-    status = found.verdict(at)
+    explanation = Scheduler(snapshot, configuration).explain(web)
+    status = explanation.verdict(at)
     assert status is not None, "the node is feasible"
     return get_presenter(status.plugin).reading(snapshot, web, snapshot.index[at], status)
 
 
 def test_too_little_cpu_says_how_much_is_short() -> None:
-    reading = read(node(), pod(on="node-03", name="a", requests={"cpu": "1200m"}), pod(requests={"cpu": "3"}))
+    reading = read_verdict(node(), pod(on="node-03", name="a", requests={"cpu": "1200m"}), pod(requests={"cpu": "3"}))
     assert reading.text == "the pod needs 3 CPU, and node-03 has 2.8 CPU free of 4 CPU: 200m CPU short"
     assert reading.remedy == "free 200m CPU there, or request that much less"
 
 
 def test_a_node_that_is_too_small_at_all_says_so() -> None:
-    reading = read(node(), pod(requests={"memory": "10Gi"}))
+    reading = read_verdict(node(), pod(requests={"memory": "10Gi"}))
     assert reading.text == "the pod needs 10Gi memory, and node-03 has 8Gi memory free of 8Gi: 2Gi memory short"
     assert reading.remedy == "even empty, this node is too small: request less memory or add larger nodes"
 
 
 def test_no_room_for_another_pod() -> None:
-    reading = read(node(), pod(on="node-03", name="a"), pod(on="node-03", name="b"), pod())
+    reading = read_verdict(node(), pod(on="node-03", name="a"), pod(on="node-03", name="b"), pod())
     assert reading.text == "node-03 runs 2 of at most 2 pods"
 
 
 def test_a_taint_is_named_with_what_would_tolerate_it() -> None:
-    reading = read(node(taints=[{"key": "gpu", "value": "yes", "effect": "NoSchedule"}]), pod())
+    reading = read_verdict(node(taints=[{"key": "gpu", "value": "yes", "effect": "NoSchedule"}]), pod())
     assert "tainted gpu=yes:NoSchedule" in reading.text
     assert "add a toleration for gpu" in reading.remedy
 
 
 def test_a_cordoned_node() -> None:
-    assert "kubectl uncordon node-03" in read(node(unschedulable=True), pod()).remedy
+    assert "kubectl uncordon node-03" in read_verdict(node(unschedulable=True), pod()).remedy
 
 
 def test_a_node_selector_says_what_the_node_has_instead() -> None:
-    reading = read(node(labels={"disk": "hdd"}), pod(nodeSelector={"disk": "ssd", "rack": "7"}))
+    reading = read_verdict(node(labels={"disk": "hdd"}), pod(nodeSelector={"disk": "ssd", "rack": "7"}))
     assert "disk=ssd (it has hdd)" in reading.text
     assert "rack=7 (it has no such label)" in reading.text
 
 
 def test_a_host_port_that_is_taken() -> None:
     port = [{"containerPort": 80, "hostPort": 8080}]
-    assert "8080/TCP is taken" in read(node(), pod(on="node-03", name="a", ports=port), pod(ports=port)).text
+    assert "8080/TCP is taken" in read_verdict(node(), pod(on="node-03", name="a", ports=port), pod(ports=port)).text
 
 
 @pytest.mark.parametrize(
-    ("labels", "said"),
+    ("labels", "words"),
     [
         ({}, "a label that node-03 does not have"),
         ({"zone": "a"}, "zone=a would have 2 matching pods and the emptiest place has 0: a skew of 2 over maxSkew 1"),
     ],
 )
-def test_a_spread_constraint(labels: Json, said: str) -> None:
+def test_a_spread_constraint(labels: Json, words: str) -> None:
     constraint = {
         "maxSkew": 1,
         "topologyKey": "zone",
@@ -100,14 +100,16 @@ def test_a_spread_constraint(labels: Json, said: str) -> None:
     }
     running = pod(on="node-03", name="a", labels={"app": "web"})
     incoming = pod(labels={"app": "web"}, topologySpreadConstraints=[constraint])
-    assert said in read(node(labels=labels), node("node-04", labels={"zone": "b"}), running, incoming).text
+    assert words in read_verdict(node(labels=labels), node("node-04", labels={"zone": "b"}), running, incoming).text
 
 
 def test_anti_affinity_names_what_must_not_be_near() -> None:
     term = {"topologyKey": "kubernetes.io/hostname", "labelSelector": {"matchLabels": {"app": "web"}}}
     anti = {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}
     hostname = {"kubernetes.io/hostname": "node-03"}
-    reading = read(node(labels=hostname), pod(on="node-03", name="a", labels={"app": "web"}), pod(affinity=anti))
+    reading = read_verdict(
+        node(labels=hostname), pod(on="node-03", name="a", labels={"app": "web"}), pod(affinity=anti)
+    )
     assert "must not run beside pods with app=web in kubernetes.io/hostname=node-03" in reading.text
 
 
@@ -130,8 +132,8 @@ def load_aware(plugin: str, snapshot: Snapshot, **args: Any) -> VerdictReading:
     web = snapshot.get_pod("default/web")
     status = Scheduler(snapshot, configuration).explain(web).verdict("node-03")
     assert status is not None
-    ((reason, about),) = status.detailed_reasons
-    assert get_presenter(plugin).in_short(web, reason, about) != reason
+    ((reason, subject),) = status.detailed_reasons
+    assert get_presenter(plugin).in_short(web, reason, subject) != reason
     return get_presenter(plugin).reading(snapshot, web, 0, status)
 
 
@@ -139,8 +141,8 @@ def test_a_limit_of_crane_scheduler_says_which_figure_is_above_it() -> None:
     raw = node()
     raw["metadata"]["annotations"] = {"mem_usage_max_avg_1h": "0.80000,2026-11-21T14:00:00Z"}
     reading = load_aware("Dynamic", Snapshot.from_objects([raw, pod()]))
-    said = "memory (highest 5 minutes of an hour) is above its limit"
-    assert reading.text == f"node-03 really uses more than the policy allows: {said}"
+    finding = "memory (highest 5 minutes of an hour) is above its limit"
+    assert reading.text == f"node-03 really uses more than the policy allows: {finding}"
     assert reading.remedy == "reduce the load there, or raise maxLimitPecent for mem_usage_max_avg_1h"
 
 
@@ -174,7 +176,7 @@ def test_thresholds_of_koordinator_and_figures_that_are_too_old_for_it() -> None
 def test_without_facts_the_scheduler_s_own_words_are_told(plugin: str) -> None:
     """Decisions that were kept before verdicts carried facts have none."""
     snapshot = Snapshot.from_objects([node()])
-    said = get_presenter(plugin).reading(
+    reading = get_presenter(plugin).reading(
         snapshot, Pod.from_json(pod()), 0, unschedulable("above its limit").with_plugin(plugin)
     )
-    assert "above its limit" in said.text
+    assert "above its limit" in reading.text

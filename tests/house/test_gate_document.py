@@ -27,11 +27,11 @@ from kschedweb.playground.gate import services, tasks
 from kschedweb.playground.gate.invocation import DUMP
 from kschedweb.playground.gate.models import Gate
 from tests.conftest import ROOT
-from tests.decisions.conftest import stored
+from tests.decisions.conftest import store_snapshot
 from tests.engine.studies.gates import PACKED, cluster
 from tests.support.needs import missing
 
-__all__ = ["stored"]
+__all__ = ["store_snapshot"]
 
 TEXT = (ROOT / "docs" / "gate.md").read_text()
 SHELL = re.findall(r"```sh\n(.*?)```", TEXT, re.DOTALL)
@@ -112,11 +112,11 @@ def test_the_check_ends_with_2_for_what_is_no_policy(folder: Path) -> None:
 
 
 @pytest.fixture
-def site(live_server: Any, editor: User, stored: Callable[..., Snapshot]) -> dict[str, str]:
+def site(live_server: Any, editor: User, store_snapshot: Callable[..., Snapshot]) -> dict[str, str]:
     """A site that knows the cluster, and what the script reads from its environment."""
     if shutil.which("curl") is None:
         missing("install curl")
-    stored(cluster(), "production")
+    store_snapshot(cluster(), "production")
     _, key = accounts.token_create(user=editor, name="pipeline", scope="edit", days=1)
     return {"KSCHEDWEB_URL": live_server.url, "KSCHEDWEB_TOKEN": key, "COMMIT": "4f5e"}
 

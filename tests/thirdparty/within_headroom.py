@@ -20,7 +20,7 @@ from kschedweb.engine.state.watermarks.table import Watermarks
 from kschedweb.playground.experiments import selectors as experiments
 from kschedweb.playground.sweeps import offers
 from kschedweb.policies import selectors
-from tests.decisions.load_cases import decided
+from tests.decisions.load_cases import decide
 from tests.engine.builders import node, pod
 from tests.policies.test_views import fields
 from tests.support.html import elements, levels, text
@@ -73,7 +73,7 @@ def test_its_verdict_is_read_and_its_score_worked_out() -> None:
     figures = {name: {"updated": 0, "cpu": {"15m": use}} for name, use in USE.items() if use is not None}
     snapshot.watermarks = Watermarks.from_json({"nodes": figures}, snapshot.names)
     (waiting,) = snapshot.pending
-    decision = decided(snapshot, waiting, side())
+    decision = decide(snapshot, waiting, side())
     explanation = decision.explanation
     at = snapshot.index
 

@@ -6,9 +6,9 @@ import pytest
 
 from kschedweb.advice.autoscaling import services
 from kschedweb.policies.karpenter import selectors as karpenters
-from tests.decisions.conftest import demo, demo_objects, no_cluster, stored, stored_demo
+from tests.decisions.conftest import demo, demo_objects, no_cluster, store_snapshot, stored_demo
 
-__all__ = ["demo", "demo_objects", "no_cluster", "stored", "stored_demo"]
+__all__ = ["demo", "demo_objects", "no_cluster", "store_snapshot", "stored_demo"]
 
 
 @pytest.fixture(autouse=True)

@@ -24,10 +24,10 @@ nodeGroups:
 
 
 @pytest.fixture
-def small(stored: Callable[..., Snapshot]) -> Snapshot:
+def small(store_snapshot: Callable[..., Snapshot]) -> Snapshot:
     kind = {"node.kubernetes.io/instance-type": "m.large"}
     nodes = [node(f"plain-{one}", of="plain", **kind) for one in range(3)]
-    return stored([*nodes, pod("busy", "3", "plain-0"), pod("light", "500m", "plain-1"), pod("waits", "3900m")])
+    return store_snapshot([*nodes, pod("busy", "3", "plain-0"), pod("light", "500m", "plain-1"), pod("waits", "3900m")])
 
 
 def test_the_page_begins_with_the_groups_of_the_snapshot_and_answers_them(
@@ -43,10 +43,10 @@ def test_the_page_begins_with_the_groups_of_the_snapshot_and_answers_them(
 
 
 def test_page_and_rest_say_the_same(
-    client_as: Callable[..., Any], api_as: Callable[..., Any], stored: Callable[..., Snapshot]
+    client_as: Callable[..., Any], api_as: Callable[..., Any], store_snapshot: Callable[..., Snapshot]
 ) -> None:
     nodes = [node(f"plain-{one}", "3", of="plain") for one in range(3)]
-    stored([*nodes, pod("busy", "2500m", "plain-0"), pod("light", "500m", "plain-1"), pod("waits", "3900m")])
+    store_snapshot([*nodes, pod("busy", "2500m", "plain-0"), pod("light", "500m", "plain-1"), pod("waits", "3900m")])
     page = client_as("viewer").post(f"{PAGE}?cluster=demo", {"document": DOCUMENT})
     answer = api_as("viewer").post(REST, {"cluster": "demo", "document": DOCUMENT}, format="json")
     assert (page.status_code, answer.status_code) == (200, 200), answer.content

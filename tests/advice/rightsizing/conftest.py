@@ -11,12 +11,12 @@ from kschedweb.watermarks import demo as recorded
 from kschedweb.watermarks.container_book import book_add
 from kschedweb.watermarks.inventory import inventory_make
 from kschedweb.watermarks.models import Resolution
-from tests.decisions.conftest import demo, demo_objects, stored, stored_demo
+from tests.decisions.conftest import demo, demo_objects, store_snapshot, stored_demo
 
 if TYPE_CHECKING:
     from kschedweb.clusters.models import Snapshot
 
-__all__ = ["demo", "demo_objects", "stored", "stored_demo"]
+__all__ = ["demo", "demo_objects", "store_snapshot", "stored_demo"]
 END = datetime(2026, 11, 21, 10, tzinfo=UTC).timestamp()
 
 

@@ -23,19 +23,21 @@ PLAIN = {"PlainImageLocalityPriority", "PlainServiceAntiAffinity"}  # those of 1
 def every_priority(maker: ClassicMaker, edition: Edition) -> dict[str, Any]:
     """A Policy of all priorities, those of arguments too, with weights of their own."""
     names = sorted({*PRIORITIES, "ResourceLimitsPriority"} & set(edition.priorities))
-    argued: dict[str, dict[str, Any]] = {
+    arguments: dict[str, dict[str, Any]] = {
         "Ssd": {"labelPreference": {"label": "disk", "presence": maker.maybe(0.5)}},
         "Apart": {"serviceAntiAffinity": {"label": maker.pick([ZONE, "disk"])}},
         "Curve": {"requestedToCapacityRatioArguments": {"shape": maker.shape()}},
     }
-    listed = [{"name": name, "weight": maker.weight()} for name in names]
-    listed += [{"name": name, "weight": maker.weight(), "argument": one} for name, one in argued.items()]
+    priorities = [{"name": name, "weight": maker.weight()} for name in names]
+    priorities += [
+        {"name": name, "weight": maker.weight(), "argument": argument} for name, argument in arguments.items()
+    ]
     few = [{"name": name} for name in ("CheckNodeCondition", "PodFitsHostPorts")]
     return {
         "kind": "Policy",
         "apiVersion": "v1",
         "predicates": few,
-        "priorities": listed,
+        "priorities": priorities,
         "hardPodAffinitySymmetricWeight": maker.pick([1, 40]),
     }
 
@@ -43,13 +45,13 @@ def every_priority(maker: ClassicMaker, edition: Edition) -> dict[str, Any]:
 @pytest.mark.parametrize("edition", [Edition(gates=GATES), Edition("1.9", GATES)], ids=["1.13", "1.9"])
 def test_the_steps_come_to_the_scores_of_the_engine(edition: Edition) -> None:
     maker = ClassicMaker(Random(3))
-    checked: Counter[type] = Counter()
+    checks_by_kind: Counter[type] = Counter()
     spread: dict[str, set[int]] = {}
     for number in range(30):
         scenario = maker.scenario(f"s{number}")
-        loaded = load_policy(every_priority(maker, edition))
-        assert loaded.policy is not None, loaded.errors
-        algorithm = Registry(edition).build_algorithm(loaded.policy)
+        loading = load_policy(every_priority(maker, edition))
+        assert loading.policy is not None, loading.errors
+        algorithm = Registry(edition).build_algorithm(loading.policy)
         snapshot = ClassicSnapshot.from_objects([*scenario["objects"], *scenario["pending"]])
         for waiting in snapshot.pending:
             try:
@@ -59,18 +61,22 @@ def test_the_steps_come_to_the_scores_of_the_engine(edition: Edition) -> None:
             for column in decision.explanation.scores:
                 kind = type(arithmetic.plugin_of(algorithm.priorities, column.plugin))
                 for index, position in enumerate(decision.explanation.feasible.tolist()):
-                    shown = decision.compute_arithmetic(position, column.plugin)
-                    where = f"{scenario['name']} {waiting.key} {column.plugin} {shown.node}"
-                    assert (shown.computed, shown.reduced) == (column.raw[index], column.normalized[index]), where
-                    results = [step.result for step in shown.steps[-4:-1]]
-                    assert results == [str(one[index]) for one in (column.raw, column.normalized, column.weighted)]
-                    assert shown.steps[-1].result == f"{int(decision.explanation.total[index]):,}", where
-                    checked[kind] += 1
-                    spread.setdefault(column.plugin, set()).add(int(shown.reduced or 0))
+                    explained = decision.compute_arithmetic(position, column.plugin)
+                    context = f"{scenario['name']} {waiting.key} {column.plugin} {explained.node}"
+                    assert (explained.computed, explained.reduced) == (column.raw[index], column.normalized[index]), (
+                        context
+                    )
+                    results = [step.result for step in explained.steps[-4:-1]]
+                    assert results == [
+                        str(scores[index]) for scores in (column.raw, column.normalized, column.weighted)
+                    ]
+                    assert explained.steps[-1].result == f"{int(decision.explanation.total[index]):,}", context
+                    checks_by_kind[kind] += 1
+                    spread.setdefault(column.plugin, set()).add(int(explained.reduced or 0))
     plain = PLAIN if not edition.old else {name.removeprefix("Plain") for name in PLAIN}
-    assert {kind.__name__ for kind in checked} == {kind.__name__ for kind in arithmetic.SCORE_EXPLAINERS} - plain
-    assert min(checked.values()) > 50
-    assert [name for name, seen in spread.items() if len(seen) < 2] == ["EqualPriority"]
+    assert {kind.__name__ for kind in checks_by_kind} == {kind.__name__ for kind in arithmetic.SCORE_EXPLAINERS} - plain
+    assert min(checks_by_kind.values()) > 50
+    assert [name for name, distinct_scores in spread.items() if len(distinct_scores) < 2] == ["EqualPriority"]
 
 
 def test_absurd_amounts_wrap_round_as_in_the_engine() -> None:
@@ -80,10 +86,10 @@ def test_absurd_amounts_wrap_round_as_in_the_engine() -> None:
         "predicates": [{"name": "HostName"}],
         "priorities": [{"name": "LeastRequestedPriority", "weight": 1}, {"name": "MostRequestedPriority", "weight": 1}],
     }
-    loaded = load_policy(policy)
-    assert loaded.policy is not None
+    loading = load_policy(policy)
+    assert loading.policy is not None
     snapshot = ClassicSnapshot.from_objects([node("a", allocatable=huge), node("b"), pod("p", requests={"cpu": "1"})])
-    scheduler = ClassicScheduler(snapshot, Registry().build_algorithm(loaded.policy))
+    scheduler = ClassicScheduler(snapshot, Registry().build_algorithm(loading.policy))
     decision = CLASSIC.present(CLASSIC.decide_pod(scheduler, "default/p"))
     for column in decision.explanation.scores:
         for index, position in enumerate(decision.explanation.feasible.tolist()):

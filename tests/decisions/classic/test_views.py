@@ -17,7 +17,7 @@ from tests.support.html import elements, templates, text
 
 ADDRESS = "/decision/demo/{}/"
 FIT = {"name": "PodFitsResources"}
-LEAST = {"name": "LeastRequestedPriority", "weight": 2}
+LEAST_REQUESTED = {"name": "LeastRequestedPriority", "weight": 2}
 
 
 @pytest.fixture
@@ -28,7 +28,7 @@ def viewer(client_as: Callable[[str], Client]) -> Client:
 def test_the_decision_is_told_with_predicates_and_priorities(
     demo: Snapshot, classic: Callable[..., Revision], viewer: Client
 ) -> None:
-    classic(priorities=[LEAST, {"name": "NodePreferAvoidPodsPriority", "weight": 10000}])
+    classic(priorities=[LEAST_REQUESTED, {"name": "NodePreferAvoidPodsPriority", "weight": 10000}])
     answer = viewer.get(ADDRESS.format("ml/notebook"), {"policy": "old"})
     page = text(answer)
     assert answer.context["classic"].edition.version == "1.13"
@@ -38,19 +38,19 @@ def test_the_decision_is_told_with_predicates_and_priorities(
     assert "<strong>100," in page
     under_profile = viewer.get(ADDRESS.format("ml/notebook"), {"policy": "default"})
     to_capacity = [
-        any(one["href"].startswith("/capacity/") for one in elements(shown, "#main a"))
-        for shown in (answer, under_profile)
+        any(link["href"].startswith("/capacity/") for link in elements(page_response, "#main a"))
+        for page_response in (answer, under_profile)
     ]
     assert to_capacity == [False, True]
-    found = services.explain_pod(demo, "ml/notebook", classic("again", priorities=[LEAST]))
-    column = found.scores[0]
+    explanation = services.explain_pod(demo, "ml/notebook", classic("again", priorities=[LEAST_REQUESTED]))
+    column = explanation.scores[0]
     assert f"{column.raw[0]} → {column.normalized[0]} × 2" in page
 
 
 def test_the_figure_leaves_out_what_tells_no_node_apart(
     demo: Snapshot, classic: Callable[..., Revision], viewer: Client
 ) -> None:
-    classic(priorities=[LEAST, {"name": "NodePreferAvoidPodsPriority", "weight": 10000}])
+    classic(priorities=[LEAST_REQUESTED, {"name": "NodePreferAvoidPodsPriority", "weight": 10000}])
     context = viewer.get(ADDRESS.format("ml/notebook"), {"policy": "old"}).context
     chart = context["chart"]
     assert chart.figure["data"][0]["y"] == ["LeastRequestedPriority"]
@@ -60,9 +60,9 @@ def test_the_figure_leaves_out_what_tells_no_node_apart(
 
 
 def test_a_pod_that_fits_nowhere_has_the_message_of_then(
-    stored: Callable[..., Snapshot], classic: Callable[..., Revision], viewer: Client
+    store_snapshot: Callable[..., Snapshot], classic: Callable[..., Revision], viewer: Client
 ) -> None:
-    stored([node("a", unschedulable=True, taints=[{"key": "k", "effect": "NoSchedule"}]), node("b"), big("p")])
+    store_snapshot([node("a", unschedulable=True, taints=[{"key": "k", "effect": "NoSchedule"}]), node("b"), big("p")])
     classic()
     response = viewer.get(ADDRESS.format("default/p"), {"policy": "old", "node": "a"})
     answer = response.context["answer"]
@@ -70,48 +70,52 @@ def test_a_pod_that_fits_nowhere_has_the_message_of_then(
     [miss] = elements(response, ".notice a[href=?policy=old&node=b#why]")
     assert miss.text == response.context["miss"].text
     assert miss.text.startswith("b lacks only 5 CPU")
-    unasked = [one for one in response.context["verdicts"] if not one.is_evaluated and one.state == "fail"]
-    assert "Insufficient cpu" in [one.status.message for one in unasked]
+    unevaluated = [
+        verdict for verdict in response.context["verdicts"] if not verdict.is_evaluated and verdict.state == "fail"
+    ]
+    assert "Insufficient cpu" in [verdict.status.message for verdict in unevaluated]
     assert "not run any more; it would say <q>Insufficient cpu</q>" in text(response)
     assert not elements(response, "#room")
 
 
 def test_who_would_have_to_go_is_told_as_for_a_profile(
-    stored: Callable[..., Snapshot], classic: Callable[..., Revision], viewer: Client
+    store_snapshot: Callable[..., Snapshot], classic: Callable[..., Revision], viewer: Client
 ) -> None:
     low = [pod(f"low-{name}", on=name, requests={"cpu": "3"}, priority=number) for number, name in enumerate("ab")]
-    stored([node("a"), node("b"), *low, {**big("p"), **pod("p", requests={"cpu": "2"}, priority=9)}])
+    store_snapshot([node("a"), node("b"), *low, {**big("p"), **pod("p", requests={"cpu": "2"}, priority=9)}])
     classic()
     response = viewer.get(ADDRESS.format("default/p"), {"policy": "old"})
-    assert [one.text for one in elements(response, "#room tbody th a")] == ["a", "b"]
+    assert [element.text for element in elements(response, "#room tbody th a")] == ["a", "b"]
     assert response.context["room"].preemption.chosen.node == "a"
-    told = viewer.get("/api/v1/clusters/demo/pods/default/p/decision/?policy=old").json()
-    assert told["preemption"]["node"] == "a"
-    assert told["preemption"]["candidates"]["b"] == {"pods": ["default/low-b"], "pdb_violations": 0}
+    decision = viewer.get("/api/v1/clusters/demo/pods/default/p/decision/?policy=old").json()
+    assert decision["preemption"]["node"] == "a"
+    assert decision["preemption"]["candidates"]["b"] == {"pods": ["default/low-b"], "pdb_violations": 0}
     classic("older", {"version": "1.9"}, predicates=[{"name": "PodFitsResources"}])
     older = viewer.get(ADDRESS.format("default/p"), {"policy": "older"})
     assert not elements(older, "#room")
-    assert any("It evicts no pods" in one for one in older.context["answer"].details)
+    assert any("It evicts no pods" in element for element in older.context["answer"].details)
 
 
 def test_all_reasons_are_told_where_all_predicates_are_asked(
-    stored: Callable[..., Snapshot], classic: Callable[..., Revision], viewer: Client
+    store_snapshot: Callable[..., Snapshot], classic: Callable[..., Revision], viewer: Client
 ) -> None:
-    stored([node("a", unschedulable=True, taints=[{"key": "k", "effect": "NoSchedule"}]), big("p")])
+    store_snapshot([node("a", unschedulable=True, taints=[{"key": "k", "effect": "NoSchedule"}]), big("p")])
     classic(alwaysCheckAllPredicates=True)
     response = viewer.get(ADDRESS.format("default/p"), {"policy": "old", "node": "a"})
-    said = "1 Insufficient cpu, 1 node(s) had taints that the pod didn't tolerate, 1 node(s) were unschedulable."
-    assert response.context["answer"].quote == f"0/1 nodes are available: {said}"
+    reasons_text = (
+        "1 Insufficient cpu, 1 node(s) had taints that the pod didn't tolerate, 1 node(s) were unschedulable."
+    )
+    assert response.context["answer"].quote == f"0/1 nodes are available: {reasons_text}"
     assert all(verdict.is_evaluated for verdict in response.context["verdicts"])
-    lost = {stage.key: (stage.lost, stage.note) for stage in response.context["stages"]}
-    assert lost["CheckNodeCondition"] == (1, "1 node(s) were unschedulable")
-    assert lost["GeneralPredicates"] == (0, "1 Insufficient cpu")
+    stages = {stage.key: (stage.lost, stage.note) for stage in response.context["stages"]}
+    assert stages["CheckNodeCondition"] == (1, "1 node(s) were unschedulable")
+    assert stages["GeneralPredicates"] == (0, "1 Insufficient cpu")
 
 
 def test_equal_nodes_are_said_to_be_taken_in_turn(
-    stored: Callable[..., Snapshot], classic: Callable[..., Revision], viewer: Client
+    store_snapshot: Callable[..., Snapshot], classic: Callable[..., Revision], viewer: Client
 ) -> None:
-    stored([node("a"), node("b"), pod("p")])
+    store_snapshot([node("a"), node("b"), pod("p")])
     classic()
     answer = viewer.get(ADDRESS.format("default/p"), {"policy": "old"}).context["answer"]
     assert answer.title == "p would fit now on a: 100,038 of 100,070, shared with 1 other node"
@@ -119,9 +123,9 @@ def test_equal_nodes_are_said_to_be_taken_in_turn(
 
 
 def test_extenders_and_what_is_never_asked_are_said(
-    stored: Callable[..., Snapshot], classic: Callable[..., Revision], viewer: Client
+    store_snapshot: Callable[..., Snapshot], classic: Callable[..., Revision], viewer: Client
 ) -> None:
-    stored([node("a"), node("b"), pod("p", schedulerName="batch")])
+    store_snapshot([node("a"), node("b"), pod("p", schedulerName="batch")])
     extender = {"urlPrefix": "http://example/x", "filterVerb": "filter", "httpTimeout": 1000000000}
     classic(predicates=[{"name": "PodFitsPorts"}], extenders=[extender])
     page = viewer.get(ADDRESS.format("default/p"), {"policy": "old"})
@@ -129,33 +133,33 @@ def test_extenders_and_what_is_never_asked_are_said(
     assert "extender http://example/x" in text(page)
     assert "Never run, as the fixed order of predicates does not have them: PodFitsPorts." in details
     assert "The pod asks for the scheduler batch" in details
-    assert details in " ".join(one.text for one in elements(page, "p.lead"))
+    assert details in " ".join(paragraph.text for paragraph in elements(page, "p.lead"))
 
 
 def test_a_cycle_that_fails_has_a_page_that_says_so(
-    stored: Callable[..., Snapshot], classic: Callable[..., Revision], viewer: Client
+    store_snapshot: Callable[..., Snapshot], classic: Callable[..., Revision], viewer: Client
 ) -> None:
-    stored([node("a"), pod("p", volumes=[{"name": "v", "persistentVolumeClaim": {"claimName": "gone"}}])])
+    store_snapshot([node("a"), pod("p", volumes=[{"name": "v", "persistentVolumeClaim": {"claimName": "gone"}}])])
     classic()
-    failed = viewer.get(ADDRESS.format("default/p"), {"policy": "old"})
-    assert "decisions/failed.html" in templates(failed)
-    assert "gone" in failed.context["error"].detail
-    assert not elements(failed, "[data-mend=profile]")
+    response = viewer.get(ADDRESS.format("default/p"), {"policy": "old"})
+    assert "decisions/failed.html" in templates(response)
+    assert "gone" in response.context["error"].detail
+    assert not elements(response, "[data-mend=profile]")
     against = viewer.get(ADDRESS.format("default/p"), {"policy": "default", "against": "old@1"})
     assert (against.context["against"].policy.name, against.context["comparison"]) == ("old", None)
     assert against.context["against_fails"] in text(against)
     assert against.context["against_fails"].startswith("The scheduling cycle of default/p fails")
-    head = " ".join(one.text for one in elements(against, "#matrix thead th"))
+    head = " ".join(heading.text for heading in elements(against, "#matrix thead th"))
     assert "Node" in head
     assert "old@1" not in head
 
 
 @pytest.mark.parametrize(("policy", "against"), [("old", "default@1"), ("default", "old@1")])
 def test_a_classic_policy_and_a_profile_are_held_together_by_ranks(
-    stored: Callable[..., Snapshot], classic: Callable[..., Revision], viewer: Client, policy: str, against: str
+    store_snapshot: Callable[..., Snapshot], classic: Callable[..., Revision], viewer: Client, policy: str, against: str
 ) -> None:
     full = pod("busy", on="a", requests={"cpu": "3", "memory": "6Gi"})
-    stored([node("a"), node("b"), full, pod("p", requests={"cpu": "500m"})])
+    store_snapshot([node("a"), node("b"), full, pod("p", requests={"cpu": "500m"})])
     classic(priorities=[{"name": "MostRequestedPriority", "weight": 1}])
     response = viewer.get(ADDRESS.format("default/p"), {"policy": policy, "against": against})
     page = text(response)
@@ -169,10 +173,10 @@ def test_a_classic_policy_and_a_profile_are_held_together_by_ranks(
 
 
 def test_revisions_of_a_classic_policy_are_tabs_and_compare_by_shares(
-    stored: Callable[..., Snapshot], classic: Callable[..., Revision], viewer: Client
+    store_snapshot: Callable[..., Snapshot], classic: Callable[..., Revision], viewer: Client
 ) -> None:
-    stored([node("a"), node("b"), pod("p", requests={"cpu": "500m"})])
-    first = classic(priorities=[LEAST])
+    store_snapshot([node("a"), node("b"), pod("p", requests={"cpu": "500m"})])
+    first = classic(priorities=[LEAST_REQUESTED])
     document = first.document.replace('"weight": 2', '"weight": 3')
     Revision.objects.create(policy=first.policy, number=2, document=document)
     response = viewer.get(ADDRESS.format("default/p"), {"policy": "old", "revision": "1", "against": "old@2"})
@@ -182,18 +186,18 @@ def test_revisions_of_a_classic_policy_are_tabs_and_compare_by_shares(
 
 
 def test_rest_answers_in_the_shape_of_profiles_with_what_is_classics(
-    stored: Callable[..., Snapshot], classic: Callable[..., Revision], api_as: Callable[[str], APIClient]
+    store_snapshot: Callable[..., Snapshot], classic: Callable[..., Revision], api_as: Callable[[str], APIClient]
 ) -> None:
-    stored([node("a"), node("b", unschedulable=True), pod("p", requests={"cpu": "1"})])
-    classic(predicates=[FIT], priorities=[LEAST, {"name": "InterPodAffinityPriority", "weight": 1}])
+    store_snapshot([node("a"), node("b", unschedulable=True), pod("p", requests={"cpu": "1"})])
+    classic(predicates=[FIT], priorities=[LEAST_REQUESTED, {"name": "InterPodAffinityPriority", "weight": 1}])
     address = "/api/v1/clusters/demo/pods/default/p/decision/"
-    found = api_as("viewer").get(address, {"policy": "old"}).json()
-    assert found["chosen"] == "a"
-    assert found["rejected"] == {
+    decision = api_as("viewer").get(address, {"policy": "old"}).json()
+    assert decision["chosen"] == "a"
+    assert decision["rejected"] == {
         "b": {"plugin": "CheckNodeCondition", "code": "Unschedulable", "reasons": ["node(s) were unschedulable"]}
     }
-    assert found["scores"]["LeastRequestedPriority"] == {"weight": 2, "raw": {"a": 8}, "normalized": {"a": 8}}
-    assert found["classic"] == {
+    assert decision["scores"]["LeastRequestedPriority"] == {"weight": 2, "raw": {"a": 8}, "normalized": {"a": 8}}
+    assert decision["classic"] == {
         "version": "1.13",
         "always_check_all_predicates": False,
         "never_asked": [],
@@ -206,18 +210,18 @@ def test_rest_answers_in_the_shape_of_profiles_with_what_is_classics(
 
 
 def test_lists_of_pods_go_by_a_classic_policy(
-    stored: Callable[..., Snapshot], classic: Callable[..., Revision], viewer: Client
+    store_snapshot: Callable[..., Snapshot], classic: Callable[..., Revision], viewer: Client
 ) -> None:
-    stored([node("a", unschedulable=True), pod("p")])
+    store_snapshot([node("a", unschedulable=True), pod("p")])
     classic(process={"version": "1.9"})
     for address in ("/pods/", "/"):
         assert "NodeUnschedulable" in text(viewer.get(address, {"cluster": "demo", "policy": "old"}))
 
 
 def test_the_catalogue_has_everything_in_order(db: None, classic: Callable[..., Revision], viewer: Client) -> None:
-    classic(priorities=[LEAST])
+    classic(priorities=[LEAST_REQUESTED])
     page = viewer.get("/classic/")
-    links = [one["href"] for one in elements(page, "tbody th a")]
+    links = [link["href"] for link in elements(page, "tbody th a")]
     assert links == [f"/classic/{name}/" for name in DESCRIPTIONS]
     assert "by default, where switched on" in text(page)
 
@@ -231,9 +235,9 @@ def test_each_page_works_its_example_out(db: None, viewer: Client, name: str) ->
     if DESCRIPTIONS[name].kind == "predicate":
         states = {line.verdict.state for line in lines}
         assert states == {"pass", "fail"}
-        said = {reason for line in lines if line.verdict.status for reason in line.verdict.status.reasons}
+        reasons = {reason for line in lines if line.verdict.status for reason in line.verdict.status.reasons}
         words = " ".join((*DESCRIPTIONS[name].reasons, *DESCRIPTIONS[name].short_reasons))
-        assert all(reason in words for reason in said)
+        assert all(reason in words for reason in reasons)
         assert all(line.verdict.reading for line in lines if line.verdict.state == "fail")
     else:
         totals = {line.row.place.total for line in lines}
@@ -255,12 +259,16 @@ def test_an_unknown_name_is_not_found(db: None, viewer: Client) -> None:
 
 
 def test_rest_tells_the_same(db: None, classic: Callable[..., Revision], api_as: Callable[[str], APIClient]) -> None:
-    classic(priorities=[LEAST])
-    entries = {one["name"]: one for one in api_as("viewer").get("/api/v1/classic/").json()["entries"]}
+    classic(priorities=[LEAST_REQUESTED])
+    entries = {entry["name"]: entry for entry in api_as("viewer").get("/api/v1/classic/").json()["entries"]}
     assert list(entries) == list(DESCRIPTIONS)
-    least = entries["LeastRequestedPriority"]
-    assert (least["weight"], least["policies"], least["runs"]) == (1, ["old"], {"1.13": "default", "1.9": "default"})
-    assert least["today"]["plugins"] == ["NodeResourcesFit"]
+    least_requested = entries["LeastRequestedPriority"]
+    assert (least_requested["weight"], least_requested["policies"], least_requested["runs"]) == (
+        1,
+        ["old"],
+        {"1.13": "default", "1.9": "default"},
+    )
+    assert least_requested["today"]["plugins"] == ["NodeResourcesFit"]
     assert entries["HostName"]["place"] == 4
     assert entries["HostName"]["rejects"] == "every node but the one the pod names"
 

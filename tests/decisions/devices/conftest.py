@@ -13,14 +13,14 @@ from kschedweb.decisions import services
 from kschedweb.engine.json_types import Json
 from kschedweb.playground.scenarios.ready import all_ready
 
-READY = yaml.safe_load(next(one.text for one in all_ready() if one.key == "devices"))["objects"]
+READY = yaml.safe_load(next(scenario.text for scenario in all_ready() if scenario.key == "devices"))["objects"]
 
 
 @pytest.fixture
-def with_devices(stored: Callable[..., Snapshot]) -> Callable[..., Snapshot]:
+def with_devices(store_snapshot: Callable[..., Snapshot]) -> Callable[..., Snapshot]:
     """``with_devices(*more, claim=…)``: that cluster and ``more``; ``claim`` changes what the claim asks for."""
 
-    def make(*more: Json, claim: Callable[[Json], None] | None = None) -> Snapshot:
+    def make(*extra_objects: Json, claim: Callable[[Json], None] | None = None) -> Snapshot:
         objects = [{"apiVersion": "v1", **item} for item in copy.deepcopy(READY)]
         for item in objects:
             if item["kind"] == "Pod":
@@ -29,6 +29,6 @@ def with_devices(stored: Callable[..., Snapshot]) -> Callable[..., Snapshot]:
             if claim is not None and (item["kind"], item["metadata"]["name"]) == ("ResourceClaim", "trainer"):
                 claim(item["spec"]["devices"])
         services.clear_caches()
-        return stored([*objects, *more], "lab")
+        return store_snapshot([*objects, *extra_objects], "lab")
 
     return make

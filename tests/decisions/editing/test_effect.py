@@ -37,10 +37,10 @@ def test_pods_that_would_move_are_named_with_both_nodes(admin: User, client_as: 
     before = selectors.load_configuration(selectors.revision_get(selectors.policy_get("default")))
     after = load(PACK).configuration
     assert after is not None
-    found = compute_effect(snapshot, before, after)
-    assert 0 < found.asked <= min(found.pods, POD_LIMIT)
-    assert found.moved
-    for pod in found.moved:
+    effect = compute_effect(snapshot, before, after)
+    assert 0 < effect.asked <= min(effect.pods, POD_LIMIT)
+    assert effect.moved
+    for pod in effect.moved:
         key = f"{pod.namespace}/{pod.name}"
         old, new = (playground.explain_with(snapshot, key, side) for side in (before, after))
         assert old.chosen is not None
@@ -52,7 +52,7 @@ def test_pods_that_would_move_are_named_with_both_nodes(admin: User, client_as: 
         assert pod.reason.lead
     assert not compute_effect(snapshot, before, before).moved
     page = client_as("viewer").post(f"/policies/default/edit/effect/?cluster={cluster.name}", {"document": PACK})
-    assert f"{len(found.moved)} of {found.asked} pending pod" in html_of(page)
+    assert f"{len(effect.moved)} of {effect.asked} pending pod" in html_of(page)
 
 
 UNGATED = """\
@@ -65,20 +65,23 @@ profiles: [{plugins: {preEnqueue: {disabled: [{name: SchedulingGates}]}}}]
 def test_gated_pods_are_pending_ones_and_wait_unless_the_document_lets_them_go(admin: User) -> None:
     snapshot = cluster_services.demo_load(user=admin).snapshots.get()
     before = selectors.load_configuration(selectors.revision_get(selectors.policy_get("default")))
-    known = count_objects(snapshot)
-    pack, ungated = (load(text).configuration for text in (PACK, UNGATED))
+    counts = count_objects(snapshot)
+    pack, ungated_configuration = (load(text).configuration for text in (PACK, UNGATED))
     assert pack is not None
-    assert ungated is not None
-    packed = compute_effect(snapshot, before, pack)
-    assert packed.pods == packed.asked == known["waiting"] > known["held"] > 0
-    freed, held = compute_effect(snapshot, before, ungated), compute_effect(snapshot, ungated, before)
-    assert len(freed.moved) == len(held.moved) == known["held"]
-    for there, back in zip(freed.moved, held.moved, strict=True):
-        assert (there.before, there.after) == (back.after, back.before)
-        assert not there.before
-        assert there.after
-        assert there.reason == back.reason
-        assert there.reason.plugin == "SchedulingGates"
+    assert ungated_configuration is not None
+    packing_effect = compute_effect(snapshot, before, pack)
+    assert packing_effect.pods == packing_effect.asked == counts["waiting"] > counts["held"] > 0
+    freeing_effect, gating_effect = (
+        compute_effect(snapshot, before, ungated_configuration),
+        compute_effect(snapshot, ungated_configuration, before),
+    )
+    assert len(freeing_effect.moved) == len(gating_effect.moved) == counts["held"]
+    for forward, back in zip(freeing_effect.moved, gating_effect.moved, strict=True):
+        assert (forward.before, forward.after) == (back.after, back.before)
+        assert not forward.before
+        assert forward.after
+        assert forward.reason == back.reason
+        assert forward.reason.plugin == "SchedulingGates"
         assert "scheduling gates" in back.message
 
 
@@ -93,13 +96,13 @@ def test_classic_policies_have_an_effect_as_well(admin: User, client_as: Callabl
         selectors.load_algorithm(services.policy_create(name=name, document=document, author=admin).revisions.get())
         for name, document in (("spread", spread), ("pack", pack))
     )
-    found = compute_effect(snapshot, before, after, decider=CLASSIC)
-    assert found.moved
-    assert not found.failed
-    for pod in found.moved:
+    effect = compute_effect(snapshot, before, after, decider=CLASSIC)
+    assert effect.moved
+    assert not effect.failed
+    for pod in effect.moved:
         key = f"{pod.namespace}/{pod.name}"
-        old, new = (playground.explain_with(snapshot, key, one, CLASSIC) for one in (before, after))
+        old, new = (playground.explain_with(snapshot, key, configuration, CLASSIC) for configuration in (before, after))
         assert (pod.before, pod.after) == (old.node, new.node)
     assert not compute_effect(snapshot, before, before, decider=CLASSIC).moved
     page = client_as("viewer").post(f"/policies/spread/edit/effect/?cluster={cluster.name}", {"document": pack})
-    assert f"{len(found.moved)} of {found.asked} pending pod" in html_of(page)
+    assert f"{len(effect.moved)} of {effect.asked} pending pod" in html_of(page)

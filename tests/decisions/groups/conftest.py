@@ -18,13 +18,13 @@ RACK = "example.com/rack"
 
 
 @pytest.fixture
-def lab(stored: Callable[..., Snapshot]) -> Callable[..., Snapshot]:
+def lab(store_snapshot: Callable[..., Snapshot]) -> Callable[..., Snapshot]:
     """``lab(*objects)``: a cluster of four nodes with four CPUs, two a rack, and these objects beside them."""
 
     def make(*objects: Json) -> Snapshot:
         services.clear_caches()
         nodes = [node(f"n{number}", labels={RACK: f"r{number // 2}"}) for number in range(4)]
-        return stored([*nodes, *objects], "lab")
+        return store_snapshot([*nodes, *objects], "lab")
 
     return make
 

@@ -21,8 +21,8 @@ LIST = "/clusters/lab/podgroups/"
 
 
 @pytest.fixture
-def shown(client_as: Callable[[str], Client], on: Revision) -> Callable[..., Any]:
-    """``shown(name="gang", policy="on", **query)``: the page of a group of the namespace ``default``."""
+def get_page(client_as: Callable[[str], Client], on: Revision) -> Callable[..., Any]:
+    """``get_page(name="gang", policy="on", **query)``: the page of a group of the namespace ``default``."""
 
     def get(name: str = "gang", policy: str = "on", **query: str) -> Any:
         return client_as("viewer").get(f"{LIST}default/{name}/", {"policy": policy, **query})
@@ -30,60 +30,62 @@ def shown(client_as: Callable[[str], Client], on: Revision) -> Callable[..., Any
     return get
 
 
-def links(response: Any) -> list[str]:
+def group_links(response: Any) -> list[str]:
     """Where the page leads to about groups."""
-    found = (one.attributes.get("href", "") for one in elements(response, "a"))
-    return [href for href in found if href.startswith(LIST)]
+    targets = (link.attributes.get("href", "") for link in elements(response, "a"))
+    return [href for href in targets if href.startswith(LIST)]
 
 
-def states(response: Any) -> dict[str, str]:
+def member_states(response: Any) -> dict[str, str]:
     return {row.attributes["data-pod"]: row.attributes["data-state"] for row in elements(response, "[data-pod]")}
 
 
-def test_the_page_says_where_each_pod_would_go(lab: Lab, shown: Callable[..., Any]) -> None:
+def test_the_page_says_where_each_pod_would_go(lab: Lab, get_page: Callable[..., Any]) -> None:
     lab(group("gang"), *members(2, requests=THREE), member("on-0", on="n0", requests=THREE))
-    response = shown()
+    response = get_page()
     assert response.context["answer"].title == "gang fits: the 2 pods without a node go to 2 nodes"
-    assert states(response) == {"on-0": "bound", "gang-0": "fits", "gang-1": "fits"}
+    assert member_states(response) == {"on-0": "bound", "gang-0": "fits", "gang-1": "fits"}
 
 
-def test_the_page_names_the_pod_that_blocks_and_what_came_of_each_domain(lab: Lab, shown: Callable[..., Any]) -> None:
+def test_the_page_names_the_pod_that_blocks_and_what_came_of_each_domain(
+    lab: Lab, get_page: Callable[..., Any]
+) -> None:
     lab(group("gang", 3, topology=RACK), *members(3, requests=THREE), pod("full", on="n0", requests=THREE))
-    response = shown()
+    response = get_page()
     assert response.context["shown"].blocking.key == "default/gang-1"
     assert [(row.name, row.placed, row.pod) for row in response.context["shown"].domains] == [
         ("r0", 1, "gang-1"),
         ("r1", 2, "gang-2"),
     ]
-    assert states(response) == {"gang-0": "given up", "gang-1": "refused", "gang-2": "refused"}
+    assert member_states(response) == {"gang-0": "given up", "gang-1": "refused", "gang-2": "refused"}
     assert response.context["shown"].blocking.message == "0/2 nodes are available: 2 Insufficient cpu."
 
 
-def test_the_page_lists_whom_preemption_would_evict(lab: Lab, shown: Callable[..., Any]) -> None:
+def test_the_page_lists_whom_preemption_would_evict(lab: Lab, get_page: Callable[..., Any]) -> None:
     low = [pod(f"low-{number}", on=f"n{number}", requests=THREE, priority=-1) for number in range(4)]
     lab(group("gang", priority=0), *members(2, requests=THREE, priority=0), *low)
-    response = shown()
+    response = get_page()
     victims = {row.attributes["data-victim"] for row in elements(response, "[data-victim]")}
-    assert victims == {one.key for one in response.context["shown"].room.victims}
-    assert set(states(response).values()) == {"waits"}
+    assert victims == {victim.key for victim in response.context["shown"].room.victims}
+    assert set(member_states(response).values()) == {"waits"}
 
 
-def test_the_gate_can_be_put_on_for_the_answer(lab: Lab, shown: Callable[..., Any]) -> None:
+def test_the_gate_can_be_put_on_for_the_answer(lab: Lab, get_page: Callable[..., Any]) -> None:
     lab(group("gang"), *members(2))
-    off = shown(policy="default")
+    off = get_page(policy="default")
     (notice,) = elements(off, "[data-gates=off] a")
     assert notice.attributes["href"] == "?policy=default&gates=on"
-    assert states(off) == {"gang-0": "", "gang-1": ""}
-    on = shown(policy="default", gates="on")
+    assert member_states(off) == {"gang-0": "", "gang-1": ""}
+    on = get_page(policy="default", gates="on")
     assert elements(on, "[data-gates=on]")
-    assert set(states(on).values()) == {"fits"}
+    assert set(member_states(on).values()) == {"fits"}
 
 
-def test_a_group_of_another_scheduler_is_no_error(lab: Lab, shown: Callable[..., Any]) -> None:
+def test_a_group_of_another_scheduler_is_no_error(lab: Lab, get_page: Callable[..., Any]) -> None:
     lab(group("gang"), *members(2, schedulerName="theirs"))
-    answer = shown().context["answer"]
+    answer = get_page().context["answer"]
     assert (answer.title, answer.state) == ("gang is handled by theirs", "")
-    assert shown("nobody").status_code == 404
+    assert get_page("nobody").status_code == 404
 
 
 def test_the_list_leads_to_each_group_and_the_pod_to_its_group(
@@ -91,31 +93,33 @@ def test_the_list_leads_to_each_group_and_the_pod_to_its_group(
 ) -> None:
     lab(group("gang", 8), *members(2), group("there"), member("there-0", "there", on="n0"))
     client = client_as("viewer")
-    listed = client.get(LIST, {"policy": "on"})
-    rows = elements(listed, "[data-group]")
+    list_page = client.get(LIST, {"policy": "on"})
+    rows = elements(list_page, "[data-group]")
     assert {row.attributes["data-group"]: row.attributes["data-state"] for row in rows} == {
         "default/gang": "incomplete",
         "default/there": "incomplete",
     }
-    assert [one for one in links(listed) if "default" in one] == [
+    assert [link for link in group_links(list_page) if "default" in link] == [
         f"{LIST}default/gang/?policy=on",
         f"{LIST}default/there/?policy=on",
     ]
     decision = client.get("/decision/lab/default/gang-0/", {"policy": "on"})
-    assert links(decision) == [f"{LIST}default/gang/?policy=on&revision=1"]
-    assert links(client.get("/clusters/lab/")) == [LIST]
+    assert group_links(decision) == [f"{LIST}default/gang/?policy=on&revision=1"]
+    assert group_links(client.get("/clusters/lab/")) == [LIST]
 
 
 def test_a_pods_own_decision_says_that_it_is_placed_with_its_group(
     lab: Lab, on: Revision, client_as: Callable[[str], Client], api_as: Callable[[str], Any]
 ) -> None:
     lab(group("gang"), *members(2), pod("plain"))
-    said = "kube-scheduler places it together with its group gang. Here it is explained alone."
-    for name, policy, note in (("gang-0", "on", said), ("gang-0", "default", ""), ("plain", "on", "")):
+    group_note = "kube-scheduler places it together with its group gang. Here it is explained alone."
+    for name, policy, note in (("gang-0", "on", group_note), ("gang-0", "default", ""), ("plain", "on", "")):
         page = client_as("viewer").get(f"/decision/lab/default/{name}/", {"policy": policy})
         assert page.context["by_itself"] == note
-        told = api_as("viewer").get(f"/api/v1/clusters/lab/pods/default/{name}/decision/", {"policy": policy}).json()
-        assert told["warnings"] == ([note] if note else [])
+        decision = (
+            api_as("viewer").get(f"/api/v1/clusters/lab/pods/default/{name}/decision/", {"policy": policy}).json()
+        )
+        assert decision["warnings"] == ([note] if note else [])
 
 
 def test_pods_and_searches_lead_to_groups(lab: Lab, on: Revision, client_as: Callable[[str], Client]) -> None:
@@ -123,19 +127,19 @@ def test_pods_and_searches_lead_to_groups(lab: Lab, on: Revision, client_as: Cal
     client = client_as("viewer")
     pods = client.get("/pods/", {"cluster": "lab", "group": "gang"})
     assert [item.row.name for item in pods.context["rows"]] == ["gang-0", "gang-1"]
-    assert links(pods) == [LIST, *[f"{LIST}default/gang/"] * 2]
+    assert group_links(pods) == [LIST, *[f"{LIST}default/gang/"] * 2]
     for words in ("ang", "default/ga"):
-        assert links(client.get("/search/", {"cluster": "lab", "q": words})) == [f"{LIST}default/gang/"]
-    assert not links(client.get("/search/", {"cluster": "lab", "q": "gong"}))
+        assert group_links(client.get("/search/", {"cluster": "lab", "q": words})) == [f"{LIST}default/gang/"]
+    assert not group_links(client.get("/search/", {"cluster": "lab", "q": "gong"}))
 
 
 def test_pods_may_name_what_no_group_can_be_called(lab: Lab, on: Revision, client_as: Callable[[str], Client]) -> None:
     lab(group("gang"), member("odd", "a/b <i>?"))
     client, odd = client_as("viewer"), f"{LIST}default/a/b%20%3Ci%3E%3F/"
-    assert links(client.get("/pods/", {"cluster": "lab"})) == [LIST, odd]
-    assert links(client.get("/search/", {"cluster": "lab", "q": "<i>"})) == [odd]
-    assert odd in links(client.get(LIST))
-    assert [link.partition("?")[0] for link in links(client.get("/decision/lab/default/odd/"))] == [odd]
+    assert group_links(client.get("/pods/", {"cluster": "lab"})) == [LIST, odd]
+    assert group_links(client.get("/search/", {"cluster": "lab", "q": "<i>"})) == [odd]
+    assert odd in group_links(client.get(LIST))
+    assert [link.partition("?")[0] for link in group_links(client.get("/decision/lab/default/odd/"))] == [odd]
     assert client.get(odd).context["shown"].state == "missing"
 
 
@@ -143,5 +147,5 @@ def test_a_cluster_without_groups_says_so(lab: Lab, client_as: Callable[[str], C
     lab(pod("plain"))
     client = client_as("viewer")
     assert client.get(LIST).context["page"].paginator.count == 0
-    assert not links(client.get("/clusters/lab/"))
-    assert not links(client.get("/decision/lab/default/plain/"))
+    assert not group_links(client.get("/clusters/lab/"))
+    assert not group_links(client.get("/decision/lab/default/plain/"))

@@ -16,7 +16,7 @@ from kschedweb.jobs.inquiries import MOST_WAITING
 from kschedweb.jobs.models import Job, JobState
 from kschedweb.jobs.services import job_cancel
 from kschedweb.policies.models import Revision
-from tests.decisions.conftest import MOST
+from tests.decisions.conftest import MOST_ALLOCATED
 from tests.support.html import elements, html_of, text
 
 ADDRESS = "/decision/demo/{}/"
@@ -32,15 +32,15 @@ def large(demo: Snapshot, monkeypatch: pytest.MonkeyPatch) -> Snapshot:
     return demo
 
 
-def worked() -> None:
+def finish_jobs() -> None:
     """The jobs are done, as if in another process: this one knows nothing of the cluster."""
     for job in Job.objects.filter(state=JobState.QUEUED):
         tasks.answer(str(job.pk))
     services.clear_caches()
 
 
-def page_in(client: Client, language: str, pod: str, asked: dict[str, str]) -> Any:
-    return client.get(ADDRESS.format(pod), asked, follow=True, headers={"Accept-Language": language})
+def page_in(client: Client, language: str, pod: str, query: dict[str, str]) -> Any:
+    return client.get(ADDRESS.format(pod), query, follow=True, headers={"Accept-Language": language})
 
 
 @pytest.mark.parametrize("name", ["default", "old"])
@@ -50,26 +50,26 @@ def test_a_job_gives_the_answer_that_a_request_gives(
     classic: Callable[..., Revision], name: str, pod: str,
 ) -> None:  # fmt: skip
     api, viewer = api_as("viewer"), client_as("viewer")
-    asked = {"policy": name}
+    query = {"policy": name}
     if name == "old":
         classic(name, priorities=[{"name": "LeastRequestedPriority", "weight": 2}])
-    quick, page = api.get(REST.format(pod), asked), viewer.get(ADDRESS.format(pod), asked)
-    said = {language: page_in(viewer, language, pod, asked).context["answer"].title for language in ("zh-hans", "ja")}
+    quick, page = api.get(REST.format(pod), query), viewer.get(ADDRESS.format(pod), query)
+    titles = {language: page_in(viewer, language, pod, query).context["answer"].title for language in ("zh-hans", "ja")}
     services.clear_caches()
     monkeypatch.setattr(snapshots, "READ_AT_ONCE", 0)
-    slow = api.get(REST.format(pod), asked)
+    slow = api.get(REST.format(pod), query)
     assert (slow.status_code, slow.json()["state"], slow["Retry-After"]) == (202, "queued", "2")
-    worked()
+    finish_jobs()
     assert api.get(slow["Location"]).json()["answer"] == quick.json()
-    assert api.get(REST.format(pod), asked).json() == quick.json()
-    answered = viewer.get(ADDRESS.format(pod), asked, follow=True)
-    assert answered.context["headline"]["title"] == page.context["answer"].title
-    for language, title in said.items():
-        assert page_in(viewer, language, pod, asked).context["headline"]["title"] == title
-    assert len({page.context["answer"].title, *said.values()}) == 3
-    assert [vars(stage) for stage in answered.context["stages"]] == [vars(stage) for stage in page.context["stages"]]
-    shown = [(row.node, row.place, row.chosen, row.cells) for row in answered.context["rows"]]
-    assert shown == [(row.node, row.place, row.chosen, row.cells) for row in page.context["rows"]]
+    assert api.get(REST.format(pod), query).json() == quick.json()
+    answer_page = viewer.get(ADDRESS.format(pod), query, follow=True)
+    assert answer_page.context["headline"]["title"] == page.context["answer"].title
+    for language, title in titles.items():
+        assert page_in(viewer, language, pod, query).context["headline"]["title"] == title
+    assert len({page.context["answer"].title, *titles.values()}) == 3
+    assert [vars(stage) for stage in answer_page.context["stages"]] == [vars(stage) for stage in page.context["stages"]]
+    rows = [(row.node, row.place, row.chosen, row.cells) for row in answer_page.context["rows"]]
+    assert rows == [(row.node, row.place, row.chosen, row.cells) for row in page.context["rows"]]
 
 
 def test_the_page_opens_by_itself_and_without_javascript_by_a_link(
@@ -80,12 +80,12 @@ def test_the_page_opens_by_itself_and_without_javascript_by_a_link(
     address = waits.redirect_chain[-1][0]
     assert elements(waits, f"#waits[hx-get={address}] a[href={address}]")
     assert viewer.get(address, headers={"HX-Request": "true"}).templates[0].name == "parts/waits.html"
-    worked()
+    finish_jobs()
     assert viewer.get(address, headers={"HX-Request": "true", "HX-Target": "waits"})["HX-Refresh"] == "true"
-    found = viewer.get(address, {"node": "gpu-a-2", "cell": "NodeResourcesFit"})
-    assert found.context["arithmetic"].computed is not None
-    assert found.context["scope"].snapshot == large
-    assert elements(found, "[data-figure=scores]")
+    answer_page = viewer.get(address, {"node": "gpu-a-2", "cell": "NodeResourcesFit"})
+    assert answer_page.context["arithmetic"].computed is not None
+    assert answer_page.context["scope"].snapshot == large
+    assert elements(answer_page, "[data-figure=scores]")
 
 
 def test_a_question_is_worked_on_once_whoever_asks(
@@ -110,8 +110,8 @@ def test_what_was_cancelled_can_be_asked_again(client_as: Callable[[str], Client
     first = viewer.get(ADDRESS.format("ml/notebook"), follow=True)
     job = Job.objects.get()
     job_cancel(user=job.created_by, job=job)
-    (again,) = elements(viewer.get(first.redirect_chain[-1][0]), "#waits a")
-    second = viewer.get(again["href"], follow=True)
+    (retry_link,) = elements(viewer.get(first.redirect_chain[-1][0]), "#waits a")
+    second = viewer.get(retry_link["href"], follow=True)
     assert second.redirect_chain[-1][0] != first.redirect_chain[-1][0]
 
 
@@ -121,16 +121,16 @@ def test_both_policies_are_compared(
     policy: Callable[..., Revision],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    policy("most", MOST)
-    viewer, asked = client_as("viewer"), {"against": "most@1"}
-    viewer.get(ADDRESS.format("ml/notebook"), asked)
-    worked()
-    found = viewer.get(ADDRESS.format("ml/notebook"), asked, follow=True)
-    compared = found.context["comparison"]
+    policy("most", MOST_ALLOCATED)
+    viewer, query = client_as("viewer"), {"against": "most@1"}
+    viewer.get(ADDRESS.format("ml/notebook"), query)
+    finish_jobs()
+    answer_page = viewer.get(ADDRESS.format("ml/notebook"), query, follow=True)
+    comparison = answer_page.context["comparison"]
     monkeypatch.setattr(snapshots, "READ_AT_ONCE", large.size)
-    assert compared == viewer.get(ADDRESS.format("ml/notebook"), asked).context["comparison"]
-    assert compared.other == "most, revision 1"
-    assert compared.title in text(found)
+    assert comparison == viewer.get(ADDRESS.format("ml/notebook"), query).context["comparison"]
+    assert comparison.other == "most, revision 1"
+    assert comparison.title in text(answer_page)
 
 
 def test_a_person_waits_for_few_answers_at_a_time(client_as: Callable[[str], Client], large: Snapshot) -> None:
@@ -144,40 +144,40 @@ def test_all_pending_pods_are_asked_about_an_edited_policy(
     client_as: Callable[[str], Client], large: Snapshot, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     viewer, address = client_as("viewer"), "/policies/default/edit/effect/?cluster=demo"
-    assert elements(viewer.post(address, {"document": MOST}), "button[name=all]")
-    begun = viewer.post(address, {"document": MOST, "all": "1"})
+    assert elements(viewer.post(address, {"document": MOST_ALLOCATED}), "button[name=all]")
+    begun = viewer.post(address, {"document": MOST_ALLOCATED, "all": "1"})
     (part,) = elements(begun, "#waits")
-    worked()
+    finish_jobs()
     page = viewer.get(part["hx-get"])
     monkeypatch.setattr(snapshots, "READ_AT_ONCE", large.size)
-    direct = viewer.post(address, {"document": MOST}).context["effect"]
-    found = page.context["effect"]
-    assert 0 < len(found["moved"]) == len(direct.moved)
-    assert [(one["name"], one["after"]) for one in found["moved"]] == [(one.name, one.after) for one in direct.moved]
-    assert found["asked"] == found["pods"] == direct.pods
+    direct = viewer.post(address, {"document": MOST_ALLOCATED}).context["effect"]
+    effect = page.context["effect"]
+    assert 0 < len(effect["moved"]) == len(direct.moved)
+    assert [(pod["name"], pod["after"]) for pod in effect["moved"]] == [(pod.name, pod.after) for pod in direct.moved]
+    assert effect["asked"] == effect["pods"] == direct.pods
     assert html_of(viewer.get(part["hx-get"], headers={"HX-Request": "true"})) in html_of(page)
 
 
 def test_load_aware_policies_on_a_large_cluster_are_told_by_a_job(
     client_as: Callable[[str], Client], api_as: Callable[..., Any], demo: Snapshot, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    viewer, api, rest = client_as("viewer"), api_as("viewer"), "/api/v1/clusters/demo/load-aware/"
-    asked = {"cluster": "demo", "pod_name": "ml/notebook"}
-    page, quick = viewer.get(CURVES, asked), api.get(rest, {"pod": "ml/notebook"}).json()
+    viewer, api, api_address = client_as("viewer"), api_as("viewer"), "/api/v1/clusters/demo/load-aware/"
+    query = {"cluster": "demo", "pod_name": "ml/notebook"}
+    page, quick = viewer.get(CURVES, query), api.get(api_address, {"pod": "ml/notebook"}).json()
     services.clear_caches()
     monkeypatch.setattr(snapshots, "READ_AT_ONCE", 0)
-    slow = api.get(rest, {"pod": "ml/notebook"})
-    waits = viewer.get(CURVES, asked, follow=True)
+    slow = api.get(api_address, {"pod": "ml/notebook"})
+    waits = viewer.get(CURVES, query, follow=True)
     assert slow.status_code == 202
     assert slow["Location"].endswith(waits.redirect_chain[-1][0])
-    assert viewer.get(CURVES, asked | {"pod_name": "ml/nobody"}).context["pod_problem"]
-    worked()
-    assert api.get(rest, {"pod": "ml/notebook"}).json() == quick
-    opened = viewer.get(waits.redirect_chain[-1][0], follow=True)
-    assert opened.context["in_force"] == page.context["in_force"]
-    assert opened.context["lines"] == page.context["lines"]
-    best = next(one for one in page.context["contest"].entrants if one.winner)
-    cell = asked | {"node": best.winner, "cell": best.side.key}
+    assert viewer.get(CURVES, query | {"pod_name": "ml/nobody"}).context["pod_problem"]
+    finish_jobs()
+    assert api.get(api_address, {"pod": "ml/notebook"}).json() == quick
+    answer_page = viewer.get(waits.redirect_chain[-1][0], follow=True)
+    assert answer_page.context["in_force"] == page.context["in_force"]
+    assert answer_page.context["lines"] == page.context["lines"]
+    best = next(entrant for entrant in page.context["contest"].entrants if entrant.winner)
+    cell = query | {"node": best.winner, "cell": best.side.key}
     worked_out = viewer.get(CURVES, cell).context["arithmetic"]
     monkeypatch.undo()
     assert worked_out == viewer.get(CURVES, cell).context["arithmetic"]
@@ -186,15 +186,15 @@ def test_load_aware_policies_on_a_large_cluster_are_told_by_a_job(
 def test_devices_in_a_large_cluster_are_told_by_a_job(
     api_as: Callable[..., Any], large: Snapshot, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    api, rest = api_as("viewer"), "/api/v1/clusters/demo/pods/{}/devices/"
-    assert api.get(rest.format("ml/nobody")).status_code == 404
-    slow = api.get(rest.format("ml/notebook"))
+    api, api_address = api_as("viewer"), "/api/v1/clusters/demo/pods/{}/devices/"
+    assert api.get(api_address.format("ml/nobody")).status_code == 404
+    slow = api.get(api_address.format("ml/notebook"))
     assert (slow.status_code, slow.json()["kind"]) == (202, "devices")
-    worked()
-    kept = api.get(rest.format("ml/notebook")).json()
-    assert api.get(slow["Location"]).json()["answer"] == kept
+    finish_jobs()
+    answer = api.get(api_address.format("ml/notebook")).json()
+    assert api.get(slow["Location"]).json()["answer"] == answer
     monkeypatch.undo()
-    assert api.get(rest.format("ml/notebook")).json() == kept
+    assert api.get(api_address.format("ml/notebook")).json() == answer
 
 
 def test_it_is_judged_by_what_the_policy_reads(
@@ -211,7 +211,7 @@ def test_it_is_judged_by_what_the_policy_reads(
     assert viewer.get(address).status_code == 200
     assert viewer.get(address, {"policy": "old"}).status_code == 302
     assert viewer.get(address, {"against": "old@1"}).status_code == 302
-    worked()
+    finish_jobs()
     monkeypatch.undo()
     assert viewer.get(address, {"policy": "old"}).status_code == 200  # read for classic policies
     monkeypatch.setattr(snapshots, "READ_AT_ONCE", 0)

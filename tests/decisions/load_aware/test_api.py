@@ -12,7 +12,7 @@ from kschedweb.decisions.load_aware.curves import AGES, Conditions, compute_curv
 from kschedweb.decisions.load_aware.sides import all_sides
 from kschedweb.decisions.snapshots import engine_snapshot
 from tests.decisions.conftest import HEAD
-from tests.decisions.load_aware.test_views import measured
+from tests.decisions.load_aware.test_views import store_use
 
 CURVES = "/api/v1/load-aware/curves/"
 CLUSTER = "/api/v1/clusters/demo/load-aware/"
@@ -28,21 +28,21 @@ def test_the_curves_are_those_of_the_engine(db: None, api_as: Callable[[str], An
     assert answer["conditions"]["average"] == 40.0
     by_name = {item["name"]: item for item in answer["curves"]}
     for side in all_sides():
-        drawn = compute_curve(side, conditions)
-        assert by_name[side.key]["scores"] == drawn.scores
-        assert by_name[side.key]["missing"]["score"] == drawn.missing.score
+        curve = compute_curve(side, conditions)
+        assert by_name[side.key]["scores"] == curve.scores
+        assert by_name[side.key]["missing"]["score"] == curve.missing.score
         assert [item["age"] for item in by_name[side.key]["aged"]] == list(AGES)
     assert "Load[cpu_usage_avg_5m] of node[" in by_name["Dynamic"]["rejected"]["90"]
 
 
 def test_a_document_that_is_not_saved_can_be_drawn(db: None, api_as: Callable[[str], Any]) -> None:
     client = api_as("viewer")
-    asked = {"document": SCORING, "policy": "HheWaterLevelBalance", "average": 40}
-    answer = client.post(CURVES, asked).json()
+    body = {"document": SCORING, "policy": "HheWaterLevelBalance", "average": 40}
+    answer = client.post(CURVES, body).json()
     moving = [item["moving"] for item in answer["curves"]]
     assert moving[0] == "everything"
     assert {"15m", "1h", "1d", "cpu", "memory"} <= set(moving)
-    plain = client.post(CURVES, asked | {"document": HEAD}).json()
+    plain = client.post(CURVES, body | {"document": HEAD}).json()
     assert plain["curves"][0]["scores"] != answer["curves"][0]["scores"]
 
 
@@ -66,7 +66,7 @@ def test_what_cannot_be_drawn_is_said_with_its_field(
 
 
 def test_every_policy_answers_for_every_node(demo: Snapshot, api_as: Callable[[str], Any]) -> None:
-    measured(demo, general_a_1=10.0)
+    store_use(demo, general_a_1=10.0)
     answer = api_as("viewer").get(CLUSTER, {"pod": "ml/notebook"}).json()
     names = set(engine_snapshot(demo).names)
     assert answer["watermarks"]["origin"] == "prometheus"
@@ -79,5 +79,5 @@ def test_every_policy_answers_for_every_node(demo: Snapshot, api_as: Callable[[s
 
 def test_what_is_not_there_is_not_found(demo: Snapshot, api_as: Callable[[str], Any]) -> None:
     client = api_as("viewer")
-    for address, asked in ((CLUSTER, {"pod": "a/b"}), (CLUSTER, {"policy": "x"}), (CURVES, {"revision": "9"})):
-        assert client.get(address, asked).status_code == 404
+    for address, query in ((CLUSTER, {"pod": "a/b"}), (CLUSTER, {"policy": "x"}), (CURVES, {"revision": "9"})):
+        assert client.get(address, query).status_code == 404

@@ -14,7 +14,7 @@ from kschedweb.decisions.presenters import get_presenter
 from kschedweb.decisions.presenters.base import Presenter
 from kschedweb.engine.framework.status import CycleError
 from kschedweb.engine.state.watermarks.crane import METRICS
-from tests.decisions.load_cases import clusters, decided
+from tests.decisions.load_cases import clusters, decide
 from tests.support.tiers import count
 
 metric = st.sampled_from((*METRICS, "gpu_usage"))
@@ -24,7 +24,9 @@ weight = st.one_of(st.just(0.0), st.floats(0.01, 5), st.integers(1, 3).map(float
 
 def positive(*names: str) -> st.SearchStrategy[dict[str, float]]:
     """Weights of ``names``, at least one of which counts."""
-    return st.fixed_dictionaries({}, optional=dict.fromkeys(names, weight)).filter(lambda found: any(found.values()))
+    return st.fixed_dictionaries({}, optional=dict.fromkeys(names, weight)).filter(
+        lambda weights: any(weights.values())
+    )
 
 
 def positive_whole(*names: str) -> st.SearchStrategy[dict[str, int]]:
@@ -109,16 +111,16 @@ def test_every_load_aware_policy_is_worked_out() -> None:
 def test_the_steps_come_to_the_score_of_the_engine(plugin: str, data: st.DataObject) -> None:
     arguments = data.draw(st.fixed_dictionaries({}, optional=ARGUMENTS[plugin]), label="arguments")
     form = data.draw(st.sampled_from([side for side in all_sides() if side.plugin == plugin]), label="form")
-    snapshot, asked = data.draw(clusters(), label="cluster")
+    snapshot, pod = data.draw(clusters(), label="cluster")
     if data.draw(st.integers(0, 9), label="figures") == 0:
         snapshot.watermarks = None
     try:
-        decision = decided(snapshot, asked, ScoringSide(form.key, plugin, form.label, "", {**arguments, **form.args}))
+        decision = decide(snapshot, pod, ScoringSide(form.key, plugin, form.label, "", {**arguments, **form.args}))
     except CycleError:
         return  # as kube-scheduler's would: a score beyond 100
     for column in decision.explanation.scores:
         for index, node in enumerate(decision.explanation.feasible.tolist()):
-            shown = arithmetic.explain_score(decision, decision.case, node, plugin)
-            assert shown.computed == int(column.raw[index])
-            assert shown.steps[-2].result == str(int(column.weighted[index]))
-            assert snapshot.watermarks is not None or shown.notes or plugin == "Dynamic"
+            explained = arithmetic.explain_score(decision, decision.case, node, plugin)
+            assert explained.computed == int(column.raw[index])
+            assert explained.steps[-2].result == str(int(column.weighted[index]))
+            assert snapshot.watermarks is not None or explained.notes or plugin == "Dynamic"

@@ -20,18 +20,18 @@ from tests.support.html import elements, text
 
 ADDRESS = "/load-aware/"
 WEIGHTS = "{windowWeights: {1d: 1}, clusterCpuMinNodeWeight: 1}"
-OTHER = f"{HEAD}profiles: [{{pluginConfig: [{{name: HheWaterLevelBalance, args: {WEIGHTS}}}]}}]\n"
+OTHER_WEIGHTS = f"{HEAD}profiles: [{{pluginConfig: [{{name: HheWaterLevelBalance, args: {WEIGHTS}}}]}}]\n"
 
 
-def measured(snapshot: Snapshot, before: int = 600, **use: float) -> None:
+def store_use(snapshot: Snapshot, before: int = 600, **use: float) -> None:
     """Collected ``before`` seconds before the snapshot: so much percent of CPU and memory on each node."""
     from kschedweb.clusters.models import NodeRow
 
     names = list(NodeRow.objects.filter(snapshot=snapshot).values_list("name", flat=True))
     at = int(snapshot.taken_at.timestamp()) - before
-    chosen = np.array([use.get(name.replace("-", "_"), 40.0) for name in names])
+    percents = np.array([use.get(name.replace("-", "_"), 40.0) for name in names])
     keys = [Figure(NODE, resource, key) for resource in ("cpu", "memory") for key in ("5m", "15m", "1h", "1d")]
-    rows = [(at, {key: chosen for key in keys})]
+    rows = [(at, {key: percents for key in keys})]
     storage.samples_store(cluster=snapshot.cluster, kind=NODE, names=names, rows=rows, origin="prometheus")
 
 
@@ -41,7 +41,7 @@ def viewer(demo: Snapshot, client_as: Callable[[str], Client]) -> Client:
 
 
 def test_every_policy_has_a_curve_a_winner_and_words_about_missing_figures(viewer: Client, demo: Snapshot) -> None:
-    measured(demo, general_a_1=10.0, general_a_2=90.0)
+    store_use(demo, general_a_1=10.0, general_a_2=90.0)
     response = viewer.get(ADDRESS, {"pod_name": "ml/notebook"})
     page = text(response)
     names = {trace["name"] for trace in response.context["chart"].figure["data"]}
@@ -64,19 +64,19 @@ def test_the_table_says_what_the_chart_says(viewer: Client) -> None:
     assert [row[0] for row in chart.rows] == [f"{percent} %" for percent in range(0, 101, 5)]
     for row in chart.rows:
         percent = int(str(row[0]).removesuffix(" %"))
-        for name, shown in zip(chart.head[1:], row[1:], strict=True):
-            assert shown == ("rejected" if by_name[name][percent] is None else by_name[name][percent])
+        for name, cell in zip(chart.head[1:], row[1:], strict=True):
+            assert cell == ("rejected" if by_name[name][percent] is None else by_name[name][percent])
 
 
 def test_a_click_on_a_score_shows_its_arithmetic(viewer: Client, demo: Snapshot) -> None:
-    measured(demo)
+    store_use(demo)
     page = text(viewer.get(ADDRESS, {"pod_name": "ml/notebook"}))
     (first, *_) = re.findall(r'href="(\?[^"]*cell=HheWaterLevelBalance)#cell"', page)
-    shown = text(viewer.get(ADDRESS + first))
+    page_with_arithmetic = text(viewer.get(ADDRESS + first))
     answer = viewer.get(ADDRESS + first, headers={"HX-Request": "true", "HX-Target": "cell"})
     assert answer.context["arithmetic"].plugin == "HheWaterLevelBalance"
     assert "mean over 15 minutes" in text(answer)
-    assert text(answer).strip() in shown
+    assert text(answer).strip() in page_with_arithmetic
 
 
 def test_conditions_that_cannot_be_are_said_beside_the_field(viewer: Client) -> None:
@@ -92,10 +92,10 @@ def test_conditions_that_cannot_be_are_said_beside_the_field(viewer: Client) -> 
 def test_another_policy_is_drawn_beside_where_its_arguments_differ(
     viewer: Client, policy: Callable[[str, str], Revision]
 ) -> None:
-    policy("other", OTHER)
+    policy("other", OTHER_WEIGHTS)
     chart = viewer.get(ADDRESS, {"against": "other@1"}).context["chart"]
-    drawn = [trace["name"] for trace in chart.figure["data"]]
-    assert [name for name in drawn if "other@1" in name] == ["HheWaterLevelBalance (other@1), saved"]
+    line_names = [trace["name"] for trace in chart.figure["data"]]
+    assert [name for name in line_names if "other@1" in name] == ["HheWaterLevelBalance (other@1), saved"]
     mine = viewer.get(ADDRESS, {"policy": "other"}).context["drawn"][0]
     assert mine.side.args["windowWeights"] == {"1d": 1}
     assert mine.scores != compute_curve(all_sides()[0], viewer.get(ADDRESS).context["conditions"]).scores
@@ -123,6 +123,6 @@ def test_the_constant_50_prefers_full_nodes_to_empty_ones(viewer: Client) -> Non
     assert "scores 10 where the score starts from the target, but 49 where it starts from 50" in summary
 
 
-@pytest.mark.parametrize("asked", [{"policy": "nothing"}, {"revision": "77"}, {"against": "nothing@1"}])
-def test_what_is_not_there_is_not_found(viewer: Client, asked: dict[str, str]) -> None:
-    assert viewer.get(ADDRESS, asked).status_code == 404
+@pytest.mark.parametrize("query", [{"policy": "nothing"}, {"revision": "77"}, {"against": "nothing@1"}])
+def test_what_is_not_there_is_not_found(viewer: Client, query: dict[str, str]) -> None:
+    assert viewer.get(ADDRESS, query).status_code == 404

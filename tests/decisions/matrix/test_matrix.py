@@ -18,7 +18,7 @@ from kschedweb.engine.framework.explanation import FEASIBLE
 from kschedweb.policies.models import Revision
 from tests.support.html import elements, text
 
-from ..conftest import MOST
+from ..conftest import MOST_ALLOCATED
 
 ADDRESS = "/decision/demo/{}/"
 NOTEBOOK = ADDRESS.format("ml/notebook")
@@ -39,13 +39,13 @@ def test_every_rejected_node_is_in_one_group_of_its_verdict(demo: Snapshot, revi
     several = 0
     for pod in PodRow.objects.filter(snapshot=demo, pending=True):
         decision = Decision(services.decide_pod(demo, f"{pod.namespace}/{pod.name}", revision))
-        found = decision.explanation
-        listed = [node for group in decision.groups for node in group.nodes]
-        assert sorted(listed) == np.flatnonzero(found.rejected_by != FEASIBLE).tolist()
+        explanation = decision.explanation
+        grouped_nodes = [node for group in decision.groups for node in group.nodes]
+        assert sorted(grouped_nodes) == np.flatnonzero(explanation.rejected_by != FEASIBLE).tolist()
         assert len({group.key for group in decision.groups}) == len(decision.groups)
         for group in decision.groups:
-            assert {found.rejected_by[node] for node in group.nodes} == {found.rejected_by[group.nodes[0]]}
-            assert {found.verdict_at(node) for node in group.nodes} == {found.verdict_at(group.nodes[0])}
+            assert {explanation.rejected_by[node] for node in group.nodes} == {explanation.rejected_by[group.nodes[0]]}
+            assert {explanation.verdict_at(node) for node in group.nodes} == {explanation.verdict_at(group.nodes[0])}
             assert group.hidden + len(group.names) == group.count
             several += group.count > 1
     assert several > 10
@@ -55,13 +55,13 @@ def test_taints_of_one_message_are_told_apart_also_where_the_decision_was_kept(
     demo: Snapshot, revision: Revision
 ) -> None:
     decision = Decision(services.decide_pod(demo, "analytics/cube-builder", revision))
-    tainted = {group.words: group.count for group in decision.groups if group.plugin == "TaintToleration"}
-    assert tainted["untolerated taint {dedicated=database:NoSchedule}"] == 9
-    assert len(tainted) > 1
-    packed = explanation_bytes.pack_explanation(decision.explanation, insight.build_insight(decision))
-    kept = KeptMatrix(*explanation_bytes.unpack_explanation(packed))
-    told = [(group.key, group.words, group.nodes) for group in kept.groups]
-    assert told == [(group.key, group.words, group.nodes) for group in decision.groups]
+    counts_by_words = {group.words: group.count for group in decision.groups if group.plugin == "TaintToleration"}
+    assert counts_by_words["untolerated taint {dedicated=database:NoSchedule}"] == 9
+    assert len(counts_by_words) > 1
+    payload = explanation_bytes.pack_explanation(decision.explanation, insight.build_insight(decision))
+    kept_matrix = KeptMatrix(*explanation_bytes.unpack_explanation(payload))
+    kept_groups = [(group.key, group.words, group.nodes) for group in kept_matrix.groups]
+    assert kept_groups == [(group.key, group.words, group.nodes) for group in decision.groups]
 
 
 def test_a_group_is_a_row_that_leads_to_its_nodes(viewer: Client) -> None:
@@ -93,7 +93,7 @@ def test_rows_sort_by_any_column(viewer: Client, key: str, sign: str) -> None:
     ]
     assert len(set(values)) > 1
     assert values == sorted(values, reverse=sign == "-")
-    (head,) = [one for one in response.context["heads"] if one.key == key]
+    (head,) = [candidate for candidate in response.context["heads"] if candidate.key == key]
     assert head.way == ("descending" if sign else "ascending")
     assert head.sort == (key if sign else f"-{key}")
     assert len(elements(response, "#matrix thead th[aria-sort=none]")) == len(response.context["heads"]) - 1
@@ -103,7 +103,7 @@ def test_rows_sort_by_any_column(viewer: Client, key: str, sign: str) -> None:
 def test_under_another_policy_nodes_without_a_value_come_last(
     viewer: Client, policy: Callable[..., Revision], key: str
 ) -> None:
-    policy("most", MOST)
+    policy("most", MOST_ALLOCATED)
     response = viewer.get(NOTEBOOK, {"sort": key, "against": "most@1"})
     assert response.status_code == 200
     rows = response.context["rows"]
@@ -117,52 +117,52 @@ def test_columns_in_which_all_nodes_are_equal_fold_away_and_unfold(viewer: Clien
     equal = {column.plugin for column in notebook.explanation.scores if len(set(column.weighted.tolist())) == 1}
     assert equal
     response = viewer.get(NOTEBOOK)
-    shown = {head.label for head in response.context["heads"]}
-    assert not equal & shown
+    labels = {head.label for head in response.context["heads"]}
+    assert not equal & labels
     assert {plugin for plugin, _ in response.context["folded"]} == equal
     (unfold,) = elements(response, "#folded a")
-    unfolded = viewer.get(f"{NOTEBOOK}{unfold['href'].partition('#')[0]}")
-    assert equal <= {head.label for head in unfolded.context["heads"]}
+    unfolded_page = viewer.get(f"{NOTEBOOK}{unfold['href'].partition('#')[0]}")
+    assert equal <= {head.label for head in unfolded_page.context["heads"]}
     plugins = {column.plugin for column in notebook.explanation.scores}
-    assert {cell.plugin for cell in unfolded.context["rows"][0].cells} == plugins
+    assert {cell.plugin for cell in unfolded_page.context["rows"][0].cells} == plugins
 
 
 def test_a_node_that_fits_is_told_which_plugins_cost_it_how_many_points(viewer: Client, notebook: Decision) -> None:
-    found = notebook.explanation
-    winner = found.chosen
-    for node in found.feasible.tolist():
-        beside = notebook.compare_with_winner(node)
-        assert beside is not None
+    explanation = notebook.explanation
+    winner = explanation.chosen
+    for node in explanation.feasible.tolist():
+        comparison = notebook.compare_with_winner(node)
+        assert comparison is not None
         if node != winner:
-            assert beside.node == found.node
-        told = (*beside.costs, *beside.gains)
-        assert sum(cost.difference for cost in told) == beside.ahead
-        assert all(cost.difference for cost in told)
-        assert [cost.distance for cost in beside.costs] == sorted(
-            (cost.distance for cost in beside.costs), reverse=True
+            assert comparison.node == explanation.node
+        differences = (*comparison.costs, *comparison.gains)
+        assert sum(cost.difference for cost in differences) == comparison.ahead
+        assert all(cost.difference for cost in differences)
+        assert [cost.distance for cost in comparison.costs] == sorted(
+            (cost.distance for cost in comparison.costs), reverse=True
         )
     page = viewer.get(NOTEBOOK, {"node": "compute-c-4"})
-    beside = page.context["beside"]
-    assert beside.costs[0].plugin == "NodeResourcesFit"
-    said = f"NodeResourcesFit costs it {beside.costs[0].distance} points"
-    assert said in " ".join(elements(page, "#why .costs li")[0].text.split())
-    rejected = viewer.get(NOTEBOOK, {"node": "memory-a-1"})
-    assert rejected.context["beside"] is None
+    comparison = page.context["beside"]
+    assert comparison.costs[0].plugin == "NodeResourcesFit"
+    cost_sentence = f"NodeResourcesFit costs it {comparison.costs[0].distance} points"
+    assert cost_sentence in " ".join(elements(page, "#why .costs li")[0].text.split())
+    rejected_page = viewer.get(NOTEBOOK, {"node": "memory-a-1"})
+    assert rejected_page.context["beside"] is None
 
 
 def test_a_bound_pod_says_where_it_is_and_apart_from_that_where_it_would_go(
     demo: Snapshot, revision: Revision, viewer: Client
 ) -> None:
-    told = {"here": 0, "elsewhere": 0}
+    counts = {"here": 0, "elsewhere": 0}
     for row in PodRow.objects.filter(snapshot=demo, pending=False).exclude(node="")[:40]:
         decision = Decision(services.decide_pod(demo, f"{row.namespace}/{row.name}", revision))
         title, node = decision.build_headline().title, decision.explanation.node
         assert title.startswith(f"{row.name} is on {row.node}")
         if node == row.node:
-            told["here"] += 1
+            counts["here"] += 1
             assert "and would go there again" in title
         elif node:
-            told["elsewhere"] += 1
+            counts["elsewhere"] += 1
             assert f"; now it would go to {node}" in title
-    assert all(told.values())
+    assert all(counts.values())
     assert "would fit now on gpu-a-2" in text(viewer.get(NOTEBOOK))

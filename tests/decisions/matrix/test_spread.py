@@ -29,8 +29,8 @@ def test_a_step_grows_with_the_points_from_the_median_whichever_plugin_gives_the
         for at in range(len(spread.columns))
         for away, step in zip(spread.compute_deviations(at), spread.color_steps(at), strict=True)
     ]
-    ordered = [step for _, step in sorted(points)]
-    assert ordered == sorted(ordered)
+    steps = [step for _, step in sorted(points)]
+    assert steps == sorted(steps)
     for away, step in points:
         assert np.sign(step) == np.sign(away)
         assert abs(step) <= STEPS

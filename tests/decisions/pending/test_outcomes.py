@@ -26,7 +26,7 @@ from kschedweb.decisions.pending.outcomes import (
 from kschedweb.decisions.pending.services import work_out
 from kschedweb.jobs.models import Job, JobState
 from kschedweb.policies.models import Revision
-from tests.decisions.conftest import HEAD, MOST, refs
+from tests.decisions.conftest import HEAD, MOST_ALLOCATED, refs
 from tests.support import seed_large
 from tests.support.html import elements, html_of
 
@@ -35,7 +35,7 @@ OUTCOMES = st.builds(DecisionSummary, TEXT, st.integers(0, 5000), TEXT, st.lists
 LOAD_AWARE = f"{HEAD}profiles: [{{plugins: {{multiPoint: {{enabled: [{{name: TargetLoadPacking}}]}}}}}}]\n"
 
 
-def unheard(text: str, done: int, total: int) -> None:
+def ignore_step(text: str, completed: int, total: int) -> None:
     """Of a job that nobody looks at."""
 
 
@@ -45,53 +45,55 @@ def keys(snapshot: Snapshot) -> list[str]:
 
 
 @given(st.dictionaries(TEXT, OUTCOMES))
-def test_what_is_kept_is_read_back(found: dict[str, DecisionSummary]) -> None:
-    assert unpack_summaries(pack_summaries(found)) == found
+def test_what_is_kept_is_read_back(summaries: dict[str, DecisionSummary]) -> None:
+    assert unpack_summaries(pack_summaries(summaries)) == summaries
 
 
 @pytest.mark.parametrize("name", ["default", "most", "old"])
 def test_what_is_kept_is_what_each_pod_is_told(
     demo: Snapshot, revision: Revision, policy: Callable[..., Revision], classic: Callable[..., Revision], name: str
 ) -> None:
-    made = {
+    factories = {
         "default": lambda: revision,
-        "most": lambda: policy("most", MOST),
+        "most": lambda: policy("most", MOST_ALLOCATED),
         "old": lambda: classic("old", priorities=[{"name": "LeastRequestedPriority", "weight": 2}]),
     }
-    asked = made[name]()
-    told = {key: services.summarize_pod(demo, asked, key) for key in keys(demo)}
-    assert services.summarize_pods(demo, asked, refs(demo, told), seconds=60.0) == told
-    assert work_out(snapshot=demo, revision=asked, step=unheard) == len(told)
-    assert find_summaries(demo, asked) == told
+    answering = factories[name]()
+    summaries = {key: services.summarize_pod(demo, answering, key) for key in keys(demo)}
+    assert services.summarize_pods(demo, answering, refs(demo, summaries), seconds=60.0) == summaries
+    assert work_out(snapshot=demo, revision=answering, step=ignore_step) == len(summaries)
+    assert find_summaries(demo, answering) == summaries
 
 
 def test_pods_that_no_plugin_can_tell_apart_are_asked_once(
-    stored: Callable[..., Snapshot], revision: Revision, monkeypatch: pytest.MonkeyPatch
+    store_snapshot: Callable[..., Snapshot], revision: Revision, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    large = stored(list(seed_large.objects(30, 8_000)), "large")
-    each = {key: services.summarize_pod(large, revision, key) for key in keys(large)}
-    asked, ask = list[str](), services.summarize_pod
+    large = store_snapshot(list(seed_large.objects(30, 8_000)), "large")
+    expected = {key: services.summarize_pod(large, revision, key) for key in keys(large)}
+    asked_keys, summarize_pod = list[str](), services.summarize_pod
 
-    def counted(snapshot: Snapshot, revision: Revision, key: str) -> DecisionSummary:
-        asked.append(key)
-        return ask(snapshot, revision, key)
+    def count_summarize(snapshot: Snapshot, revision: Revision, key: str) -> DecisionSummary:
+        asked_keys.append(key)
+        return summarize_pod(snapshot, revision, key)
 
-    monkeypatch.setattr(services, "summarize_pod", counted)
-    work_out(snapshot=large, revision=revision, step=unheard)
-    assert find_summaries(large, revision) == each
-    assert 0 < len(asked) < len(each) / 3
+    monkeypatch.setattr(services, "summarize_pod", count_summarize)
+    work_out(snapshot=large, revision=revision, step=ignore_step)
+    assert find_summaries(large, revision) == expected
+    assert 0 < len(asked_keys) < len(expected) / 3
 
 
 @pytest.fixture
-def large(stored: Callable[..., Snapshot], demo_objects: list[Any], monkeypatch: pytest.MonkeyPatch) -> Snapshot:
+def large(
+    store_snapshot: Callable[..., Snapshot], demo_objects: list[Any], monkeypatch: pytest.MonkeyPatch
+) -> Snapshot:
     """A cluster whose lists do not read it, as it arrives."""
     services.clear_caches()
     monkeypatch.setattr(services, "LISTED_AT_ONCE", 0)
     monkeypatch.setattr(services, "OVERVIEW_AT_ONCE", 0)
-    return stored(demo_objects, "large")
+    return store_snapshot(demo_objects, "large")
 
 
-def unread(monkeypatch: pytest.MonkeyPatch) -> None:
+def forbid_reading(monkeypatch: pytest.MonkeyPatch) -> None:
     """From here on, in a process that knows nothing, no cluster is read."""
 
     def read(*_: object) -> None:
@@ -109,7 +111,7 @@ def test_the_first_pages_of_a_large_cluster_need_not_read_it(
     tasks.pending(str(job.pk))
     job.refresh_from_db()
     assert (job.state, job.result["pods"]) == (JobState.SUCCEEDED, large.counts["pending"])
-    unread(monkeypatch)
+    forbid_reading(monkeypatch)
     overview = client_as("viewer").get("/", {"cluster": "large"})
     assert overview.context["asked"] == large.counts["pending"] == len(find_summaries(large, revision))
     pods = client_as("viewer").get("/pods/", {"cluster": "large", "pending": "true"})
@@ -119,10 +121,10 @@ def test_the_first_pages_of_a_large_cluster_need_not_read_it(
 def test_reasons_that_no_job_knows_come_after_the_page(
     client_as: Callable[[str], Client], large: Snapshot, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    viewer, asked = client_as("viewer"), {"cluster": "large"}
+    viewer, query = client_as("viewer"), {"cluster": "large"}
     with monkeypatch.context() as first:
-        unread(first)
-        page = viewer.get("/", asked)
+        forbid_reading(first)
+        page = viewer.get("/", query)
         assert (page.context["reasons"], page.context["asked"]) == ([], 0)
         (later,) = elements(page, "#reasons [hx-get]")
     htmx = {"HX-Request": "true"}
@@ -135,11 +137,11 @@ def test_reasons_that_no_job_knows_come_after_the_page(
 
 
 def test_small_clusters_and_those_without_pending_pods_need_no_job(
-    stored: Callable[..., Snapshot], demo_objects: list[Any], monkeypatch: pytest.MonkeyPatch
+    store_snapshot: Callable[..., Snapshot], demo_objects: list[Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    stored(demo_objects)
+    store_snapshot(demo_objects)
     monkeypatch.setattr(services, "LISTED_AT_ONCE", 0)
-    stored([item for item in demo_objects if item["kind"] == "Node"])
+    store_snapshot([item for item in demo_objects if item["kind"] == "Node"])
     assert not Job.objects.filter(kind="decisions.pending").exists()
 
 
@@ -147,11 +149,11 @@ def test_other_figures_of_use_void_what_is_kept_for_policies_that_weigh_them(
     demo: Snapshot, revision: Revision, policy: Callable[..., Revision]
 ) -> None:
     aware = policy("aware", LOAD_AWARE)
-    assert [weighs_use(demo, one) for one in (revision, aware)] == [False, True]
-    for one in (revision, aware):
-        work_out(snapshot=demo, revision=one, step=unheard)
-        assert find_summaries(demo, one)
-        assert PendingOutcomes.objects.get(revision=one).figures == figures_version(demo, one)
+    assert [weighs_use(demo, weighing) for weighing in (revision, aware)] == [False, True]
+    for weighing in (revision, aware):
+        work_out(snapshot=demo, revision=weighing, step=ignore_step)
+        assert find_summaries(demo, weighing)
+        assert PendingOutcomes.objects.get(revision=weighing).figures == figures_version(demo, weighing)
     PendingOutcomes.objects.update(figures="of another time")
     assert find_summaries(demo, revision)
     assert not find_summaries(demo, aware)

@@ -17,15 +17,15 @@ from tests.support.html import elements
 PAGE, REST = "/clusters/demo/together/", "/api/v1/clusters/demo/decisions/"
 
 
-def keys(snapshot: Snapshot, **wanted: object) -> list[str]:
-    rows = PodRow.objects.filter(snapshot=snapshot, **wanted).order_by("namespace", "name")
+def pod_keys(snapshot: Snapshot, **filters: object) -> list[str]:
+    rows = PodRow.objects.filter(snapshot=snapshot, **filters).order_by("namespace", "name")
     return [f"{row.namespace}/{row.name}" for row in rows]
 
 
 def test_every_pod_is_in_one_group_with_those_of_the_same_reasons(demo: Snapshot, revision: Revision) -> None:
-    asked = [*keys(demo, pending=True), *keys(demo, pending=False, node__gt="")[:20]]
-    groups = explain_together(demo, revision, asked, 60.0)
-    assert sorted(verdict.key for group in groups for verdict in group.pods) == sorted(asked)
+    wanted_keys = [*pod_keys(demo, pending=True), *pod_keys(demo, pending=False, node__gt="")[:20]]
+    groups = explain_together(demo, revision, wanted_keys, 60.0)
+    assert sorted(verdict.key for group in groups for verdict in group.pods) == sorted(wanted_keys)
     assert len({(group.kind, group.reasons) for group in groups}) == len(groups)
     kinds = {"stuck": 0, "fits": 0, "moves": 0, "stays": 0}
     for group in groups:
@@ -49,8 +49,8 @@ def test_the_page_is_where_the_list_of_pods_leads(demo: Snapshot, client_as: Cal
     (form,) = elements(client.get("/pods/?cluster=demo"), "form#selection")
     assert form["action"] == PAGE
     boxes = elements(client.get("/pods/?cluster=demo"), "input[form=selection][name=pod]")
-    asked = [box["value"] for box in boxes[:3]]
-    page = client.get(f"{PAGE}?{urlencode({'pod': asked}, doseq=True)}")
+    keys = [box["value"] for box in boxes[:3]]
+    page = client.get(f"{PAGE}?{urlencode({'pod': keys}, doseq=True)}")
     links = [a["href"] for a in elements(page, "#main tbody th a")]
     assert len(links) == 3
     assert all("snapshot=" in link and "revision=1" in link for link in links)
@@ -58,19 +58,23 @@ def test_the_page_is_where_the_list_of_pods_leads(demo: Snapshot, client_as: Cal
 
 def test_without_pods_the_pending_ones_are_explained(demo: Snapshot, client_as: Callable[[str], Client]) -> None:
     page = client_as("viewer").get(PAGE)
-    assert page.context["count"] == len(keys(demo, pending=True))
+    assert page.context["count"] == len(pod_keys(demo, pending=True))
 
 
 @pytest.mark.parametrize(
-    ("asked", "said"),
+    ("keys", "message"),
     [(["shop/nobody"], "has no pod"), (["web"], "Write namespace/name"), (["a\x00/b"], "has no pod")],
 )
 def test_a_pod_that_is_not_there_is_named(
-    demo: Snapshot, client_as: Callable[[str], Client], api_as: Callable[[str], APIClient], asked: list[str], said: str
+    demo: Snapshot,
+    client_as: Callable[[str], Client],
+    api_as: Callable[[str], APIClient],
+    keys: list[str],
+    message: str,
 ) -> None:
-    page = client_as("viewer").get(PAGE, {"pod": asked})
-    assert (page.status_code, said in page.context["error"]) == (400, True)
-    answer = api_as("viewer").get(REST, {"pod": asked})
+    page = client_as("viewer").get(PAGE, {"pod": keys})
+    assert (page.status_code, message in page.context["error"]) == (400, True)
+    answer = api_as("viewer").get(REST, {"pod": keys})
     assert (answer.status_code, answer.json()["errors"][0]["path"]) == (400, "pod")
 
 
@@ -81,10 +85,10 @@ def test_there_is_a_limit(demo: Snapshot, api_as: Callable[[str], APIClient]) ->
 
 
 def test_rest_gives_the_same_groups(demo: Snapshot, revision: Revision, api_as: Callable[[str], APIClient]) -> None:
-    asked = keys(demo, pending=True)
-    answer = api_as("viewer").get(REST, {"pod": asked}).json()
-    expected = explain_together(demo, revision, asked, 60.0)
-    assert [(one["kind"], tuple(one["reasons"])) for one in answer["groups"]] == [
+    wanted_keys = pod_keys(demo, pending=True)
+    answer = api_as("viewer").get(REST, {"pod": wanted_keys}).json()
+    expected = explain_together(demo, revision, wanted_keys, 60.0)
+    assert [(group_answer["kind"], tuple(group_answer["reasons"])) for group_answer in answer["groups"]] == [
         (group.kind, group.reasons) for group in expected
     ]
     first = answer["groups"][0]["pods"][0]

@@ -57,15 +57,15 @@ def test_resources_of_the_profile_count_where_the_node_has_them() -> None:
 @settings(max_examples=40)
 @given(st.integers(0, 4), st.integers(0, 4), st.integers(1, 4), st.integers(0, 4))
 def test_scores_stay_between_50_and_100_and_75_divides_worse_from_better(
-    used: int, stored: int, wanted: int, kept: int
+    used: int, store_snapshot: int, wanted: int, kept: int
 ) -> None:
-    other = pod("q", on="n", requests={"cpu": str(used), "memory": f"{2 * stored}Gi"})
+    other = pod("q", on="n", requests={"cpu": str(used), "memory": f"{2 * store_snapshot}Gi"})
     raw = pod("p", requests={"cpu": str(wanted), "memory": f"{2 * kept}Gi"})
     answer = explain(raw, node("n"), other, plugins={"filter": {"disabled": [{"name": "NodeResourcesFit"}]}})
     (score,) = raw_scores(answer, NAME)
     assert 50 <= score <= 100
     # Both resources are quarters of the node here; a share in use is at most the whole.
-    before, after = abs(used - stored), abs(min(4, used + wanted) - min(4, stored + kept))
+    before, after = abs(used - store_snapshot), abs(min(4, used + wanted) - min(4, store_snapshot + kept))
     if after <= before:
         assert score >= 75
     else:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from kschedweb.playground.capacity import services
-from tests.decisions.conftest import demo, demo_objects, no_cluster, policy, revision, stored, stored_demo
+from tests.decisions.conftest import demo, demo_objects, no_cluster, policy, revision, store_snapshot, stored_demo
 
-__all__ = ["demo", "demo_objects", "no_cluster", "policy", "revision", "stored", "stored_demo"]
+__all__ = ["demo", "demo_objects", "no_cluster", "policy", "revision", "store_snapshot", "stored_demo"]
 
 
 @pytest.fixture(autouse=True)

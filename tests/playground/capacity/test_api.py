@@ -109,12 +109,12 @@ def test_volumes_of_each_pod_are_counted_over_rest_and_on_the_page(
     api_as: Callable[..., Any],
     client_as: Callable[..., Any],
     demo: Snapshot,
-    stored: Callable[..., Snapshot],
+    store_snapshot: Callable[..., Snapshot],
     manifest: str,
 ) -> None:
     """Two nodes that attach two volumes each."""
     limited = [csi_node(name, csi_example_com=2) for name in "ab"]
-    stored([node("a"), node("b"), *limited, storage_class("disk", DRIVER)])
+    store_snapshot([node("a"), node("b"), *limited, storage_class("disk", DRIVER)])
     answer = post(api_as("viewer"), "fit", pod={"manifest": manifest}).json()
     assert (answer["count"], answer["exact"], answer["nodes"]) == (4, True, {"a": 2, "b": 2})
     page = client_as("viewer").get("/capacity/", {"ask": "1", "cluster": "demo", "manifest": manifest})

@@ -24,9 +24,9 @@ FORM = {"ask": "1", "copies": "60", "cpu": "7", "node_cpu": "8"}
 
 
 @pytest.fixture
-def demo(stored: Callable[..., Snapshot], demo_objects: list[Any]) -> Snapshot:
+def demo(store_snapshot: Callable[..., Snapshot], demo_objects: list[Any]) -> Snapshot:
     """Each test's own, since one of them commits."""
-    return stored(demo_objects)
+    return store_snapshot(demo_objects)
 
 
 def post(api: Any, kind: str, asked: dict[str, Any]) -> Any:

@@ -9,25 +9,25 @@ import pytest
 from kschedweb.accounts.models import User
 from kschedweb.clusters.models import Snapshot
 from kschedweb.policies.models import Revision
-from tests.decisions.conftest import stored
+from tests.decisions.conftest import store_snapshot
 from tests.engine.builders import node, pod
 from tests.engine.studies.gates import cluster
 from tests.support import seed_moves
 
-__all__ = ["stored"]
+__all__ = ["store_snapshot"]
 
 TAINT = [{"key": "gpu", "value": "yes", "effect": "NoSchedule"}]
 
 
 @pytest.fixture
-def small(stored: Callable[..., Snapshot]) -> Snapshot:
+def small(store_snapshot: Callable[..., Snapshot]) -> Snapshot:
     """Six nodes, six pods on the first of them; two wait, and one waits that only a tainted node has room for."""
     asking = {"cpu": "500m", "memory": "1Gi"}
     waiting = [pod(f"new-{number}", requests=asking, labels={"app": "new"}) for number in range(2)]
     large = pod("large", requests={"cpu": "12"})
     large["metadata"]["namespace"] = "batch"
     tainted = [node(f"gpu-{number}", taints=TAINT, allocatable={"cpu": "16"}) for number in range(2)]
-    return stored([*cluster(), *waiting, large, *tainted], "small")
+    return store_snapshot([*cluster(), *waiting, large, *tainted], "small")
 
 
 @pytest.fixture

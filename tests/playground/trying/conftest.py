@@ -10,10 +10,10 @@ from kschedweb.accounts.models import User
 from kschedweb.clusters.models import Snapshot
 from kschedweb.playground.scenarios import selectors as scenarios
 from kschedweb.playground.trying import services
-from tests.decisions.conftest import stored
+from tests.decisions.conftest import store_snapshot
 from tests.engine.studies.gates import cluster
 
-__all__ = ["stored"]
+__all__ = ["store_snapshot"]
 
 
 @pytest.fixture(autouse=True)
@@ -24,9 +24,9 @@ def forgotten() -> None:
 
 
 @pytest.fixture
-def small(stored: Callable[..., Snapshot]) -> Snapshot:
+def small(store_snapshot: Callable[..., Snapshot]) -> Snapshot:
     """Four nodes, six pods."""
-    return stored(cluster(), "small")
+    return store_snapshot(cluster(), "small")
 
 
 @pytest.fixture

@@ -127,8 +127,10 @@ def test_a_change_is_saved_judged_and_compared(api_as: Api, small: Snapshot, edi
     assert [one["policy"] for one in compared.json()["runs"]] == ["default@1", "default@1, changed"]
 
 
-def test_the_bodies_of_the_document_are_answered_as_they_stand(api_as: Api, stored: Callable[..., Snapshot]) -> None:
-    stored(cluster(), "demo")
+def test_the_bodies_of_the_document_are_answered_as_they_stand(
+    api_as: Api, store_snapshot: Callable[..., Snapshot]
+) -> None:
+    store_snapshot(cluster(), "demo")
     text = (Path(__file__).parents[3] / "docs" / "trying.md").read_text(encoding="utf-8")
     bodies = [json.loads(found) for found in re.findall(r"```json\n(.*?)```", text, re.DOTALL)]
     assert len(bodies) == 2
