@@ -213,7 +213,9 @@ class Presentation(Matrix, ABC):
         explanation, says = self.explanation, FITS[self.placement_state]
         top = int(explanation.total.max())
         details = self._as_if_unbound()
-        details += [describe_approval(approval) for approval in explanation.asks.values()] + self.list_notes()
+        details += [
+            describe_approval(approval) for approval in explanation.approval_requests.values()
+        ] + self.list_notes()
         if explanation.is_unscored:
             details.append(gettext(UNSCORED))
         parameters: dict[str, object] = {"pod": name, "bound": self.case.bound_to, "node": explanation.node}

@@ -50,7 +50,7 @@ class BalancedAllocationPresenter(Presenter):
             )
         )
         result.computed = int(plugin.score(cycle, rows)[0])
-        if plugin.by_improvement:
+        if plugin.by_delta:
             result.steps.append(
                 ArithmeticStep(gettext("Change"), f"50 + (50 + {becomes} − {was}) ÷ 2", str(result.computed))
             )

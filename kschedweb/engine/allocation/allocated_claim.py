@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from kschedweb.engine.allocation.features import Features
 from kschedweb.engine.allocation.taken_devices import ChosenDevice
@@ -40,7 +39,7 @@ class AllocatedClaim:
         ]
         devices: Json = {"results": results}
         if config := [*self._of_classes(classes), *self._of_claim(spec)]:
-            devices["config"] = [self._of_all(entry) for entry in config] if features.revised else config
+            devices["config"] = [self._of_all(entry) for entry in config] if features.revised_allocator else config
         return {"devices": devices} | ({} if self.selector is None else {"nodeSelector": self.selector})
 
     def _of_all(self, config: Json) -> Json:
@@ -85,7 +84,7 @@ def _to_result(chosen_device: ChosenDevice, share: str, spec: Json) -> Json:
     result: Json = {"request": chosen_device.request, "driver": driver, "pool": pool, "device": device}
     if chosen_device.choice.admin:
         result["adminAccess"] = True
-    optional: dict[str, Any] = {
+    optional: Json = {
         "tolerations": _find_tolerations(chosen_device, spec),
         "bindingConditions": list(chosen_device.candidate.device.binding_conditions or ()),
         "bindingFailureConditions": list(chosen_device.candidate.device.failure_conditions),

@@ -9,7 +9,6 @@ from enum import Enum, auto
 from kschedweb.engine.allocation.capacity import all_consumed
 from kschedweb.engine.allocation.claim_view import ClaimView
 from kschedweb.engine.allocation.features import Features
-from kschedweb.engine.allocation.interchangeable import InterchangeableDevices
 from kschedweb.engine.allocation.pools import DeviceCandidate, DevicePool
 from kschedweb.engine.allocation.request_data import (
     MAX_RESULTS,
@@ -41,6 +40,31 @@ class SearchEnd(Enum):
     NONE = auto()
     # There is no solution with at most MAX_RESULTS devices.
     TOO_MANY = auto()
+
+
+class InterchangeableDevices:
+    """Kinds of interchangeable devices for the claims of ``sight``: if one fails in a search, so do the others.
+
+    Two unused devices of a kind can change places in any solution. So if one of them was tried in vain, a later one
+    is in vain too: without it the search ends in the same way, only sooner.
+    """
+
+    def __init__(self, sight: ClaimView, taking: TakenDevices) -> None:
+        self._sight, self._taking = sight, taking
+
+    def device_kind(self, candidate: DeviceCandidate) -> Hashable:
+        """Return a key that is equal for devices that can change places; None for a device like no other."""
+        return None if self._taking.is_touched(candidate.id) else self._device_kind(candidate)
+
+    def taken_kind(self, claim: int, chosen: ChosenDevice) -> Hashable:
+        """Return a key of a device taken for a claim, equal for devices of a kind that nobody else can share."""
+        candidate = chosen.candidate
+        if chosen.shared or chosen.choice.admin:
+            return claim, candidate.id, chosen.counting, tuple(sorted(chosen.consumed.items()))
+        return claim, self._device_kind(candidate)
+
+    def _device_kind(self, candidate: DeviceCandidate) -> Hashable:
+        return self._sight.device_kind(candidate), candidate.id[1] if candidate.device.consumes else ""
 
 
 class AllocationSearch:
@@ -161,7 +185,7 @@ class AllocationSearch:
 
     def _next_request_data(self, claim: int, request: int, request_data: RequestData) -> RequestData:
         """Return the request data for the next device, after one of a request for all devices."""
-        return self._claim_requests[claim].requests[request][0] if self._features.early else request_data
+        return self._claim_requests[claim].requests[request][0] if self._features.early_allocator else request_data
 
     def _next_of_all(
         self, request_data: RequestData, number: int
@@ -179,7 +203,7 @@ class AllocationSearch:
             pool = self._pools[place]
             if pool.problem:
                 raise AllocationError(pool.problem)
-            if pool.is_usable or self._features.local:
+            if pool.is_usable or self._features.node_local_pools:
                 for position in range(number if place == first else 0, len(pool.devices)):
                     candidate = pool.devices[position]
                     if taking.held_for(candidate.id, claim) if admin else taking.in_use(candidate.id):

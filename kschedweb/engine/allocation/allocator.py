@@ -127,7 +127,7 @@ class Allocator:
         search = self.create_search(claims, row)
         try:
             if not search.find_devices():
-                invalid = not self.features.local and any(pool.invalid for pool in self.get_pools(row))
+                invalid = not self.features.node_local_pools and any(pool.invalid for pool in self.get_pools(row))
                 return INVALID if invalid else NONE_FOUND
             total, node = 0, self._snapshot.names[row]
             for claim, chosen in zip(claims, search.chosen, strict=True):
@@ -177,7 +177,7 @@ class AllocatorCache:
 
     def __init__(self, contents: Contents, features: Features) -> None:
         self.contents = contents
-        self.selectors = Selectors(features.language, shares=features.consumable or not features.early)
+        self.selectors = Selectors(features.language, shares=features.consumable or not features.early_allocator)
         self._outcomes: dict[Hashable, KnownOutcomes] = {}
 
     def get_outcomes(self, claims: Sequence[ResourceClaim], classes: Mapping[str, DeviceClass]) -> KnownOutcomes:

@@ -21,33 +21,31 @@ class Features:
     extended: bool = True
     taint_rules: bool = False
     # An alternative that requests capacity while the feature is off is refused by the name of its request.
-    plainly: bool = False
+    capacity_error_by_request: bool = False
     # While the capacity feature is off, requests for capacity are not refused, but ignored; constraints on distinct
     # values are unknown, and so is `allowMultipleAllocations` in selectors. After the first device of an alternative
-    # that
-    # asks for all, the first alternative is asked for the others.
-    early: bool = False
+    # that requests all devices, the others are chosen by the first alternative.
+    early_allocator: bool = False
     # Only the slices that a node sees count of a pool. It is incomplete if these are too few, but its devices can still
     # be had one by one. Two devices of the same name are an error. Counters are those of a slice. A taint repels claims
     # whatever its effect. A constraint on distinct values compares devices.
-    local: bool = False
+    node_local_pools: bool = False
     # A configuration for all requests of a claim names none. An error of a selector names the device. A constraint on
     # distinct values counts every device of a request. Counters are those of a driver's pool, and matter only on the
-    # nodes
-    # of their slice. A request for all devices takes them whatever of their capacity is in use.
-    revised: bool = False
+    # nodes of their slice. A request for all devices takes them whatever of their capacity is in use.
+    revised_allocator: bool = False
     # The status of devices being on is enough for kube-scheduler to pick another allocator.
-    heeds_status: bool = False
+    capacity_error_with_status: bool = False
     # Steps of a capacity's range may be fractions.
     fractional: bool = False
     # The language of selectors.
     language: Language = LANGUAGE_1_36
 
     @classmethod
-    def from_gates(cls, on: Callable[[str], bool], *, heeds_status: bool = False) -> Features:
+    def from_gates(cls, on: Callable[[str], bool], *, capacity_error_with_status: bool = False) -> Features:
         """Create features from the feature gates of Kubernetes; ``on`` returns whether a gate is on.
 
-        With ``heeds_status``, the gate of the status of devices alone selects another allocator.
+        With ``capacity_error_with_status``, the gate of the status of devices alone selects another allocator.
         """
         conditions = ("DRADeviceBindingConditions", "DRAResourceClaimDeviceStatus")
         return cls(
@@ -60,23 +58,22 @@ class Features:
             extended=on("DRAExtendedResource"),
             taint_rules=on("DRADeviceTaintRules"),
             fractional=on("DRAFractionalCapacityRange"),
-            heeds_status=heeds_status and on("DRAResourceClaimDeviceStatus"),
+            capacity_error_with_status=capacity_error_with_status and on("DRAResourceClaimDeviceStatus"),
         )
 
     @property
     def binding_last(self) -> bool:
         """True if slices with devices that need preparation come last in their pool."""
-        return self.local or self.early
+        return self.node_local_pools or self.early_allocator
 
     @property
     def refuses_capacity(self) -> bool:
         """True if a claim that requests capacity is an error.
 
         kube-scheduler's stable allocator ignores capacity. The allocator that does not is used only if a feature is
-        on that
-        the stable one does not have.
+        on that the stable one does not have.
         """
-        return (self.binding_conditions or self.heeds_status) and not self.consumable
+        return (self.binding_conditions or self.capacity_error_with_status) and not self.consumable
 
 
 DEFAULTS = Features()

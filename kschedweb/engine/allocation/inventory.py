@@ -22,7 +22,7 @@ class Inventory:
     def __init__(self, snapshot: Snapshot, features: Features) -> None:
         self._snapshot, self._features = snapshot, features
         # Slices with counters are only for their nodes.
-        self._on_nodes = features.revised or features.local
+        self._on_nodes = features.revised_allocator or features.node_local_pools
         # The name of a slice whose node selector cannot be parsed, "" for none.
         self.problem = ""
         by_pool: dict[PoolId, list[ResourceSlice]] = defaultdict(list)
@@ -99,7 +99,7 @@ class Inventory:
         features, has_nodes = self._features, not listed.nodes.is_unset
         if features.partitionable:
             return bool(listed.by_device or has_nodes or (listed.counter_sets and not self._on_nodes))
-        return listed.by_device is None and has_nodes and (features.local or not listed.counter_sets)
+        return listed.by_device is None and has_nodes and (features.node_local_pools or not listed.counter_sets)
 
     def _see_by_name(
         self, relevant: list[ResourceSlice], pools_by_node: dict[int, list[DevicePool]], everything: list[ResourceSlice]

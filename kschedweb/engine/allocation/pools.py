@@ -106,7 +106,7 @@ def build_pool(
     )
     first = visible_slices[0].listed
     pool = first.driver, first.pool
-    if features.local:
+    if features.node_local_pools:
         return _build_local_pool(pool, visible_slices)
     other_slices: list[ResourceSlice] = []
     if len(visible_slices) != first.count:

@@ -97,18 +97,18 @@ class RequestValidator:
         for request in claim.requests:
             requests.append(self._validate_request(claim, request))
             # The revised allocator checks the limit after each request, earlier ones once for the claim.
-            if self._features.revised:
+            if self._features.revised_allocator:
                 _check_limit(claim, requests)
         min_devices = sum(min(request_data.count for request_data in choices) for choices in requests)
-        if min_devices > MAX_RESULTS and not self._features.revised:
+        if min_devices > MAX_RESULTS and not self._features.revised_allocator:
             problem = f"number of requested devices {min_devices} exceeds the claim limit of {MAX_RESULTS}"
             raise AllocationError(f"claim {claim.key}: {problem}")
         for place, constraint in enumerate(claim.constraints):
-            unknown = constraint.distinct and self._features.early and not self._features.consumable
+            unknown = constraint.distinct and self._features.early_allocator and not self._features.consumable
             if constraint.attribute is None or unknown:
                 problem = f"constraint #{place}: empty constraint (unsupported constraint type?)"
                 raise AllocationError(f"claim {claim.key}, {problem}")
-        options = {"remembers": self._features.revised, "by_device": self._features.local}
+        options = {"remembers": self._features.revised_allocator, "by_device": self._features.node_local_pools}
         constraints = [create_constraint(constraint, **options) for constraint in claim.constraints]
         return ClaimRequests(claim, requests, [request.exact for request in claim.requests], constraints)
 
@@ -118,8 +118,8 @@ class RequestValidator:
             raise AllocationError(f"claim {claim.key}, request {request.name}: {problem}")
         for choice in request.choices if self._features.refuses_capacity else ():
             if choice.capacity is not None:
-                plainly = request.exact or self._features.plainly
-                request_label = f"request {request.name}" if plainly else f"subrequest {choice.name}"
+                names_request = request.exact or self._features.capacity_error_by_request
+                request_label = f"request {request.name}" if names_request else f"subrequest {choice.name}"
                 problem = "has capacity requests, but the DRAConsumableCapacity feature is disabled"
                 raise AllocationError(f"claim {claim.key}, {request_label}: {problem}")
         return [self._create_request_data(claim, request, choice) for choice in request.choices]
@@ -160,7 +160,7 @@ class RequestValidator:
             request_data.everything += [
                 (pool, candidate)
                 for candidate in pool.devices
-                if self.is_selectable(request_data, candidate, unused=self._features.revised)
+                if self.is_selectable(request_data, candidate, unused=self._features.revised_allocator)
             ]
         request_data.count = len(request_data.everything)
 
@@ -176,8 +176,8 @@ class RequestValidator:
                 if not self._selectors.matches(expression, candidate):
                     return False
             except SelectorError as error:
-                on = f" on device {'/'.join(candidate.id)}" if self._features.revised else ""
-                hint = HINT if self._features.revised and NO_SUCH_KEY in str(error) else ""
+                on = f" on device {'/'.join(candidate.id)}" if self._features.revised_allocator else ""
+                hint = HINT if self._features.revised_allocator and NO_SUCH_KEY in str(error) else ""
                 raise AllocationError(f"{owner}{on}: CEL runtime error: {error}{hint}") from None
         return candidate.is_for_node and self._taking.has_room(candidate, request_data.capacity, unused=unused)
 

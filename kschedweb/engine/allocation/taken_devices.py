@@ -96,7 +96,7 @@ class TakenDevices:
     def is_tolerated(self, choice: DeviceChoice, candidate: DeviceCandidate) -> bool:
         """Return whether the request tolerates the device's taints."""
         # Without the revision, a taint repels claims whatever its effect.
-        if self._features.local:
+        if self._features.node_local_pools:
             return not self._features.taints or all(
                 is_tolerated(taint, choice.tolerations) for taint in candidate.device.taints
             )
@@ -106,7 +106,7 @@ class TakenDevices:
         """Return whether the device's counters must be available; not for a further share of it."""
         if not candidate.device.consumes:
             return False
-        in_use = self._use.shares if self._features.revised else self._use.consumed
+        in_use = self._use.shares if self._features.revised_allocator else self._use.consumed
         return not (self.is_shareable(candidate) and (candidate.id in in_use or candidate.id in self._shares))
 
     def has_counters(self, pool: DevicePool, candidate: DeviceCandidate) -> bool:
@@ -117,7 +117,7 @@ class TakenDevices:
         """Return the counters, as set/counter, that would be overdrawn by what the device consumes."""
         name = self._counters_of(pool, candidate)
         if name not in self._remaining:
-            self._remaining[name] = counters_left(pool, candidate, self._use, of_slice=self._features.local)
+            self._remaining[name] = counters_left(pool, candidate, self._use, of_slice=self._features.node_local_pools)
             self._consumed[name] = {}
         used = self._consumed[name]
         for counter_set, amounts in candidate.device.consumes:
@@ -138,9 +138,9 @@ class TakenDevices:
     def _counters_of(self, pool: DevicePool, candidate: DeviceCandidate) -> Hashable:
         """Return a key of counters that count as one: before the revision, kube-scheduler went by the pool's name
         only."""
-        if self._features.local:
+        if self._features.node_local_pools:
             return candidate.listed_in.name
-        return pool.id if self._features.revised else pool.id[1]
+        return pool.id if self._features.revised_allocator else pool.id[1]
 
     def take_device(self, claim: int, chosen: ChosenDevice) -> None:
         self._apply_change(claim, chosen, 1)

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 from kschedweb.engine.config import files
 from kschedweb.engine.config.model import Configuration, Profile
 from kschedweb.engine.config.release import Release
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.validation.golang import parse_seconds, quote
 
-Fields = dict[str, Any]
 # The extension points at which a weight counts.
 _WEIGHED = ("score", "placementScore", "multiPoint")
 # Their Score reads state that only their PreScore writes, and fails without it.
@@ -20,7 +19,7 @@ _FILES = ("certFile", "keyFile", "caFile")
 JITTER = 1.2
 
 
-def list_warnings(document: Fields, configuration: Configuration, release: Release) -> list[str]:
+def list_warnings(document: Json, configuration: Configuration, release: Release) -> list[str]:
     """Return warnings for a valid configuration, each as ``<path>: <sentence>``.
 
     ``document`` is the decoded document before defaults, so that only settings that were written get warnings.
@@ -28,7 +27,7 @@ def list_warnings(document: Fields, configuration: Configuration, release: Relea
     return [f"{path}: {sentence}" for path, sentence in _iter_warnings(document, configuration, release)]
 
 
-def _iter_warnings(document: Fields, configuration: Configuration, release: Release) -> Iterator[tuple[str, str]]:
+def _iter_warnings(document: Json, configuration: Configuration, release: Release) -> Iterator[tuple[str, str]]:
     for gate in release.unsimulated_gates:
         switched, default = ("on", "off") if release.is_enabled(gate) else ("off", "on")
         yield (
@@ -50,7 +49,7 @@ def _iter_warnings(document: Fields, configuration: Configuration, release: Rele
     yield from _extender_warnings(document)
 
 
-def _election_warnings(document: Fields, election: Fields) -> Iterator[tuple[str, str]]:
+def _election_warnings(document: Json, election: Json) -> Iterator[tuple[str, str]]:
     if document["leaderElect"] is False:
         for name in ("leaseDuration", "renewDeadline", "retryPeriod"):
             if document[name]:
@@ -63,7 +62,7 @@ def _election_warnings(document: Fields, election: Fields) -> Iterator[tuple[str
         )
 
 
-def _plugin_warnings(plugins: Fields, path: str, release: Release) -> Iterator[tuple[str, str]]:
+def _plugin_warnings(plugins: Json, path: str, release: Release) -> Iterator[tuple[str, str]]:
     for point, sets in plugins.items():
         for index, plugin in enumerate(sets["enabled"] or ()):
             yield from _enabled_warnings(point, plugin, f"{path}.{point}.enabled[{index}]", release)
@@ -83,7 +82,7 @@ def _plugin_warnings(plugins: Fields, path: str, release: Release) -> Iterator[t
                 yield f"{path}.{point}.disabled[{index}].weight", "a disabled plugin has no weight"
 
 
-def _enabled_warnings(point: str, plugin: Fields, path: str, release: Release) -> Iterator[tuple[str, str]]:
+def _enabled_warnings(point: str, plugin: Json, path: str, release: Release) -> Iterator[tuple[str, str]]:
     name, weight = plugin["name"], plugin["weight"]
     spec = release.registry.get(name)
     if spec is None:
@@ -119,7 +118,7 @@ def _scoring_warnings(profile: Profile, path: str) -> Iterator[tuple[str, str]]:
         yield f"{path}.plugins.score", "no plugin scores, so pods go to any node that is feasible"
 
 
-def _plugin_config_warnings(before: Fields, profile: Profile, path: str, release: Release) -> Iterator[tuple[str, str]]:
+def _plugin_config_warnings(before: Json, profile: Profile, path: str, release: Release) -> Iterator[tuple[str, str]]:
     # Extension points of groups count as written: profiles have them only if the feature gates are on.
     running = {ref.name for refs in profile.points.values() for ref in refs}
     plugins = before["plugins"] or {}
@@ -143,7 +142,7 @@ def _plugin_config_warnings(before: Fields, profile: Profile, path: str, release
             yield from ((f"{at}.args.{field}", sentence) for field, sentence in remarks)
 
 
-def _affinity_warnings(added: Fields, path: str) -> Iterator[tuple[str, str]]:
+def _affinity_warnings(added: Json, path: str) -> Iterator[tuple[str, str]]:
     must, prefer = "requiredDuringSchedulingIgnoredDuringExecution", "preferredDuringSchedulingIgnoredDuringExecution"
     if (required := added.get(must)) is not None:
         terms = required["nodeSelectorTerms"] or []
@@ -154,7 +153,7 @@ def _affinity_warnings(added: Fields, path: str) -> Iterator[tuple[str, str]]:
             yield f"{path}.{prefer}[{index}].weight", "a preference of weight 0 is left out"
 
 
-def _extender_warnings(document: Fields) -> Iterator[tuple[str, str]]:
+def _extender_warnings(document: Json) -> Iterator[tuple[str, str]]:
     extenders = document["extenders"] or []
     for index, extender in enumerate(extenders):
         path = f"extenders[{index}]"
@@ -167,7 +166,7 @@ def _extender_warnings(document: Fields) -> Iterator[tuple[str, str]]:
         yield from _replaced_warnings(document["profiles"] or [])
 
 
-def _transport_warnings(extender: Fields, path: str) -> Iterator[tuple[str, str]]:
+def _transport_warnings(extender: Json, path: str) -> Iterator[tuple[str, str]]:
     tls = extender["tlsConfig"]
     if tls is None:
         return
@@ -178,7 +177,7 @@ def _transport_warnings(extender: Fields, path: str) -> Iterator[tuple[str, str]
             yield f"{path}.{name}", "is read on kube-scheduler's machine and was not checked here"
 
 
-def _replaced_warnings(profiles: list[Fields]) -> Iterator[tuple[str, str]]:
+def _replaced_warnings(profiles: list[Json]) -> Iterator[tuple[str, str]]:
     for i, profile in enumerate(profiles):
         for j, config in enumerate(profile["pluginConfig"] or ()):
             if config["name"] == "NodeResourcesFit" and config["args"]["ignoredResources"]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TypedDict
 
 from kschedweb.engine.config.schema import API_VERSION
 from kschedweb.engine.config.types import INT32, INT64, STRING, ListType, MapType, Struct, StructField, text
@@ -71,18 +71,32 @@ SHAPE_POINT = Struct(
 )
 
 
-def default_resources() -> list[dict[str, Any]]:
+class ResourceSpec(TypedDict):
+    """A resource that counts in a score, and its weight."""
+
+    name: str
+    weight: int
+
+
+class UtilizationShapePoint(TypedDict):
+    """A point of a scoring function: the node's use in percent, and the score there."""
+
+    utilization: int
+    score: int
+
+
+def default_resources() -> list[ResourceSpec]:
     """Return the resources that count if a document names none."""
     return [{"name": "cpu", "weight": 1}, {"name": "memory", "weight": 1}]
 
 
-def set_default_weights(resources: list[dict[str, Any]]) -> None:
+def set_default_weights(resources: list[ResourceSpec]) -> None:
     """Give the resources that have no weight the weight 1."""
     for resource in resources:
         resource["weight"] = resource["weight"] or 1
 
 
-def shape_problems(shape: list[dict[str, Any]], path: str) -> list[Problem]:
+def shape_problems(shape: list[UtilizationShapePoint], path: str) -> list[Problem]:
     """Return the problems of a scoring function's points."""
     if not shape:
         return [required(path, "at least one point must be specified")]

@@ -17,6 +17,7 @@ from kschedweb.engine.config.source import JsonObject
 from kschedweb.engine.config.types import Bytes, GoDuration, Raw, Value, go_name, zero
 from kschedweb.engine.documents.leaves import Flag, Number, Text
 from kschedweb.engine.documents.types import ListType, MapType, Struct, StructField, Type
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.validation.fields import Problem
 from kschedweb.engine.validation.golang import Literal, base64_fault, parse_duration, quote
 from kschedweb.engine.values import dataclass
@@ -214,5 +215,5 @@ def _to_float(raw: int | float) -> float:
         return math.inf
 
 
-def _list_pairs(raw: dict[str, Any]) -> list[tuple[str, Any]]:
+def _list_pairs(raw: Json) -> list[tuple[str, Any]]:
     return raw.pairs if isinstance(raw, JsonObject) else list(raw.items())

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from kschedweb.engine.config.release import Release
 from kschedweb.engine.config.schema import (
     API_VERSION,
@@ -11,12 +9,11 @@ from kschedweb.engine.config.schema import (
     PLUGIN_CONFIG,
 )
 from kschedweb.engine.config.types import zero
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.validation.golang import SECOND
 
-Decoded = dict[str, Any]
 
-
-def set_defaults(configuration: Decoded, release: Release) -> None:
+def set_defaults(configuration: Json, release: Release) -> None:
     """Fill in the defaults of a decoded configuration, as kube-scheduler does before it validates."""
     configuration["profiles"] = configuration["profiles"] or [zero(release.schema.profile)]
     profiles = configuration["profiles"]
@@ -41,7 +38,7 @@ def set_defaults(configuration: Decoded, release: Release) -> None:
     _connection_defaults(configuration["clientConnection"])
 
 
-def _election_defaults(election: Decoded) -> None:
+def _election_defaults(election: Json) -> None:
     if election["leaderElect"] is None:
         election["leaderElect"] = True
     election["leaseDuration"] = election["leaseDuration"] or 15 * SECOND
@@ -52,13 +49,13 @@ def _election_defaults(election: Decoded) -> None:
     election["resourceNamespace"] = election["resourceNamespace"] or "kube-system"
 
 
-def _connection_defaults(connection: Decoded) -> None:
+def _connection_defaults(connection: Json) -> None:
     connection["contentType"] = connection["contentType"] or "application/vnd.kubernetes.protobuf"
     connection["qps"] = connection["qps"] or 50.0
     connection["burst"] = connection["burst"] or 100
 
 
-def _profile_defaults(profile: Decoded, release: Release) -> None:
+def _profile_defaults(profile: Json, release: Release) -> None:
     custom = profile["plugins"] if profile["plugins"] is not None else zero(release.schema.plugins)
     registry, sets = release.registry, release.schema.plugin_sets
     default = [{"name": ref.name, "weight": ref.weight} for ref in registry.defaults]
@@ -80,7 +77,7 @@ def _profile_defaults(profile: Decoded, release: Release) -> None:
             config["args"] |= {"kind": spec.kind, "apiVersion": API_VERSION}
 
 
-def merge_set(default: list[Decoded], custom: Decoded) -> Decoded:
+def merge_set(default: list[Json], custom: Json) -> Json:
     """Merge one plugin set with its defaults, as `mergePluginSet` does.
 
     A default that is enabled again is replaced in place, and one that is disabled is dropped. Enabled plugins that

@@ -12,13 +12,12 @@ from kschedweb.engine.config.schema import API_VERSION, GROUP, KIND
 from kschedweb.engine.config.source import DocumentSource
 from kschedweb.engine.config.specs import ArgsSpec
 from kschedweb.engine.config.types import Struct
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.validation.fields import Problem
 from kschedweb.engine.validation.golang import quote
 
 # Characters of a document that a message repeats; kube-scheduler repeats all of it.
 MAX_QUOTED = 2000
-
-Fields = dict[str, Any]
 _META = 'struct { APIVersion string "json:\\"apiVersion,omitempty\\""; Kind string "json:\\"kind,omitempty\\"" }'
 
 
@@ -36,7 +35,7 @@ def refusal(path: str, text: str) -> RefusedError:
     return RefusedError([text], [Problem(path, text)])
 
 
-def decode_document(source: DocumentSource, release: Release) -> Fields:
+def decode_document(source: DocumentSource, release: Release) -> Json:
     """Return the decoded configuration. Raises ``RefusedError``."""
     structs = _Structs(release)
     kind = object_kind(source.value, source.text, structs, release.scheme)
@@ -54,7 +53,7 @@ def decode_document(source: DocumentSource, release: Release) -> Fields:
         raise RefusedError([f"strict decoding error: {', '.join(texts)}"], problems)
     if kind != KIND:
         raise refusal("kind", f"not a {KIND}: *config.{kind}")
-    value: Fields = decoded.value
+    value: Json = decoded.value
     return value
 
 
@@ -83,7 +82,7 @@ class _Structs:
         return self._release.registry.find_args(kind.removesuffix("Args")) if kind.endswith("Args") else None
 
 
-def _decode_args(configuration: Fields, release: Release) -> list[tuple[Problem, str]]:
+def _decode_args(configuration: Json, release: Release) -> list[tuple[Problem, str]]:
     """Decode the arguments of known plugins in place; those of other plugins stay as they are.
 
     Returns their strict errors as pairs: the problem for a person and, with the first of each plugin, the whole text as
@@ -107,7 +106,7 @@ def _decode_args(configuration: Fields, release: Release) -> list[tuple[Problem,
     return strict
 
 
-def _decode_one(config: Fields, kind: str, config_path: str, structs: _Structs, scheme: str) -> Decoded:
+def _decode_one(config: Json, kind: str, config_path: str, structs: _Structs, scheme: str) -> Decoded:
     raw, plugin = config["args"], config["name"]
     args = f"{config_path}.args"
     context = f"decoding .{config_path}: decoding args for plugin {plugin}"

@@ -8,13 +8,12 @@ from typing import Any
 from kschedweb.engine.config.document import RefusedError
 from kschedweb.engine.config.release import Release
 from kschedweb.engine.config.specs import PointedFile
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.validation.fields import Problem
 from kschedweb.engine.validation.golang import quote
 
-Fields = dict[str, Any]
 
-
-def take_files(configuration: Fields, release: Release) -> None:
+def take_files(configuration: Json, release: Release) -> None:
     """Put the contents of the files into a decoded configuration. Raises RefusedError for an unreadable file."""
     for i, profile in enumerate(configuration["profiles"] or ()):
         for j, config in enumerate(profile["pluginConfig"] or ()):
@@ -46,7 +45,7 @@ def list_pointed_files(document: Any, release: Release) -> Iterator[tuple[str, s
                 yield path, str(config["name"])
 
 
-def file_advice(file: PointedFile, args: Fields, release: Release) -> Iterator[tuple[str, str]]:
+def file_advice(file: PointedFile, args: Json, release: Release) -> Iterator[tuple[str, str]]:
     """Yield remarks on the file that the written arguments point at, as (field, sentence)."""
     if not args[file.path]:
         return

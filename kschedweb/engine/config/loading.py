@@ -19,6 +19,7 @@ from kschedweb.engine.config.release import Release
 from kschedweb.engine.config.schema import API_VERSION, EXTENDER, KIND
 from kschedweb.engine.config.source import DocumentSource, UnreadableError
 from kschedweb.engine.config.types import encode
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.validation.fields import Problem
 from kschedweb.engine.validation.golang import SECOND, quote
 from kschedweb.engine.values import dataclass
@@ -34,7 +35,6 @@ profiles:
 LABEL_KEY, QUALIFIED_NAME = "a valid label key must", "a qualified name must"
 # kube-scheduler's `DefaultExtenderTimeout`, in nanoseconds.
 _EXTENDER_TIMEOUT = 5 * SECOND
-Fields = dict[str, Any]
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ class Loaded:
     # Settings that kube-scheduler accepts but ignores, and the remark if the nearest release answers.
     warnings: list[str] = field(default_factory=list)
     # The document after defaults, if it is valid.
-    defaulted: Fields | None = None
+    defaulted: Json | None = None
     # The form for the engine, if it is valid.
     configuration: Configuration | None = None
     # Line (from 1) of each path.
@@ -126,9 +126,9 @@ def _find_lines(source: DocumentSource) -> Mapping[str, int]:
         return {}
 
 
-def _encode_configuration(configuration: Fields, release: Release) -> Fields:
+def _encode_configuration(configuration: Json, release: Release) -> Json:
     """Return the JSON form of a defaulted configuration, arguments included, without apiVersion and kind."""
-    encoded: Fields = encode(release.schema.configuration, {**configuration, "kind": "", "apiVersion": ""})
+    encoded: Json = encode(release.schema.configuration, {**configuration, "kind": "", "apiVersion": ""})
     for profile in encoded["profiles"]:
         for config in profile.get("pluginConfig", ()):
             config["args"] = _encoded_args(config["name"], config["args"], release)
@@ -140,14 +140,14 @@ def _encoded_args(name: str, args: Any, release: Release) -> Any:
     return encode(spec.struct, args) if spec else copy.deepcopy(args)
 
 
-def _explicit_leader_election(decoded: Fields, defaulted: Fields) -> Fields:
+def _explicit_leader_election(decoded: Json, defaulted: Json) -> Json:
     election = decoded["leaderElection"]
     return {
         name: value for name, value in defaulted["leaderElection"].items() if election[name] or election[name] is False
     }
 
 
-def _build_configuration(configuration: Fields, defaulted: Fields, release: Release) -> Configuration:
+def _build_configuration(configuration: Json, defaulted: Json, release: Release) -> Configuration:
     extenders = configuration["extenders"] or []
     for index, extender in enumerate(extenders):
         if problem := profiles.transport_problem(extender):
@@ -168,12 +168,12 @@ def _build_configuration(configuration: Fields, defaulted: Fields, release: Rele
     )
 
 
-def _encode_extender(extender: Fields) -> Fields:
-    encoded: Fields = encode(EXTENDER, {**extender, "httpTimeout": extender["httpTimeout"] or _EXTENDER_TIMEOUT})
+def _encode_extender(extender: Json) -> Json:
+    encoded: Json = encode(EXTENDER, {**extender, "httpTimeout": extender["httpTimeout"] or _EXTENDER_TIMEOUT})
     return encoded
 
 
-def _build_profiles(decoded: list[Fields], release: Release) -> tuple[Profile, ...]:
+def _build_profiles(decoded: list[Json], release: Release) -> tuple[Profile, ...]:
     """Build the profiles in order. They share one queue, so all must sort it alike."""
     built: list[Profile] = []
     for index, decoded_profile in enumerate(decoded):
@@ -190,7 +190,7 @@ def _build_profiles(decoded: list[Fields], release: Release) -> tuple[Profile, .
     return tuple(built)
 
 
-def _build_profile(index: int, profile: Fields, release: Release) -> Profile:
+def _build_profile(index: int, profile: Json, release: Release) -> Profile:
     name = profile["schedulerName"]
     try:
         points = profiles.build_points(profile, release)

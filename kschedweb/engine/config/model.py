@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import field, replace
-from typing import Any
 
 from kschedweb.engine.config.release import Release
-from kschedweb.engine.config.specs import PluginRef
+from kschedweb.engine.config.specs import PluginArgs, PluginRef
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.values import dataclass
 
 
@@ -21,7 +21,7 @@ class Profile:
     # The plugins of each of ``EXTENSION_POINTS`` in calling order, with weights at ``score``.
     points: dict[str, tuple[PluginRef, ...]]
     # The arguments of each plugin after defaults, as plain JSON (durations as text).
-    args: dict[str, Any]
+    args: dict[str, PluginArgs]
 
     def without_plugins(self, plugins: Collection[str]) -> Profile:
         """Return the same profile without these plugins at any point."""
@@ -38,13 +38,13 @@ class Configuration:
     percentage_of_nodes_to_score: int
     parallelism: int
     # Plain JSON with ``httpTimeout`` set.
-    extenders: tuple[dict[str, Any], ...]
+    extenders: tuple[Json, ...]
     # The whole configuration as a file that kube-scheduler accepts.
-    document: dict[str, Any]
+    document: Json
     # The release of kube-scheduler that runs it.
     release: Release = field(repr=False)
     # The document's own fields of leaderElection, without defaults (durations as text).
-    leader_election: dict[str, Any] = field(default_factory=dict, compare=False)
+    leader_election: Json = field(default_factory=dict, compare=False)
 
     def weight_path(self, profile: int, plugin: str) -> str:
         """Return the document's path of the weight of ``plugin`` at ``score``, in the profile at that position."""

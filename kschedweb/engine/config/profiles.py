@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from kschedweb.engine.config.release import Release
 from kschedweb.engine.config.schema import EXTENSION_POINTS
 from kschedweb.engine.config.specs import PluginRef, Registry
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.validation.fields import Problem, aggregate_problems
 from kschedweb.engine.validation.golang import INT64_MAX, quote
 
-Decoded = dict[str, Any]
 Points = dict[str, tuple[PluginRef, ...]]
 
 # The order in which kube-scheduler goes through the extension points while building a profile; it decides which error
@@ -44,7 +42,7 @@ class BuildError(ValueError):
         self.path = path
 
 
-def build_points(profile: Decoded, release: Release) -> Points:
+def build_points(profile: Json, release: Release) -> Points:
     """Return the plugins of each extension point in calling order. Raises ``BuildError``."""
     registry = release.registry
     order = [point for point in CHECK_ORDER if point in release.schema.plugin_sets]
@@ -76,7 +74,7 @@ def build_points(profile: Decoded, release: Release) -> Points:
     }
 
 
-def _check_args(profile: Decoded, registry: Registry) -> None:
+def _check_args(profile: Json, registry: Registry) -> None:
     """Check the arguments that kube-scheduler checks only when it creates their plugin."""
     plugins = profile["plugins"]
     needed = {plugin["name"] for point in plugins for plugin in plugins[point]["enabled"]}
@@ -89,7 +87,7 @@ def _check_args(profile: Decoded, registry: Registry) -> None:
                 raise BuildError(path, f"initializing plugin {quote(config['name'])}: {aggregate_problems(problems)}")
 
 
-def _check_set(point: str, enabled: list[Decoded], registry: Registry) -> None:
+def _check_set(point: str, enabled: list[Json], registry: Registry) -> None:
     names: set[str] = set()
     for index, plugin in enumerate(enabled):
         name, path = plugin["name"], f"plugins.{point}.enabled[{index}]"
@@ -103,7 +101,7 @@ def _check_set(point: str, enabled: list[Decoded], registry: Registry) -> None:
         names.add(name)
 
 
-def _expand_multipoint(point: str, plugins: Decoded, registry: Registry) -> list[str]:
+def _expand_multipoint(point: str, plugins: Json, registry: Registry) -> list[str]:
     """Return the names at ``point`` in the order of `expandMultiPointPlugins`.
 
     First come explicit ones that multiPoint names too, then the rest of multiPoint, then the other explicit ones.
@@ -131,7 +129,7 @@ def _expand_multipoint(point: str, plugins: Decoded, registry: Registry) -> list
     return [n for n in explicit if n in overridden] + added + [n for n in explicit if n not in overridden]
 
 
-def _compute_weights(point: str, plugins: Decoded, registry: Registry, label: str) -> dict[str, int]:
+def _compute_weights(point: str, plugins: Json, registry: Registry, label: str) -> dict[str, int]:
     """Return the weight of every scoring plugin. Overflow of the sum is detected as 64-bit arithmetic does."""
     weights: dict[str, int] = {}
     total = 0
@@ -162,7 +160,7 @@ def _plugin_type(point: str) -> str:
     return f"{point[0].upper()}{point[1:]}Plugin"
 
 
-def ignore_managed_resources(extenders: list[Decoded], profiles: list[Decoded]) -> None:
+def ignore_managed_resources(extenders: list[Json], profiles: list[Json]) -> None:
     """Let NodeResourcesFit ignore the resources that extenders manage alone, in place of its own list.
 
     Raises ``BuildError``.
@@ -182,7 +180,7 @@ def ignore_managed_resources(extenders: list[Decoded], profiles: list[Decoded]) 
         fit["args"]["ignoredResources"] = names
 
 
-def transport_problem(extender: Decoded) -> Problem | None:
+def transport_problem(extender: Json) -> Problem | None:
     """Return the problem with an extender's TLS settings, if there is one. Files are never read; only inline data is
     checked.
     """

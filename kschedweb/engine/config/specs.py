@@ -6,12 +6,18 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import field, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeAlias, TypedDict
 
 from kschedweb.engine.config.schema import EXTENSION_POINTS, GROUP_POINTS
 from kschedweb.engine.config.types import Struct
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.validation.fields import Problem
 from kschedweb.engine.values import dataclass
+
+# The decoded arguments of a plugin by field, as the struct of its ``ArgsSpec`` declares them.
+PluginArgs: TypeAlias = Json
+# Creates a plugin from its arguments.
+PluginFactory: TypeAlias = Callable[[PluginArgs], Any]
 
 
 @dataclass(frozen=True)
@@ -23,15 +29,15 @@ class PluginRef:
     weight: int = 0
 
 
-def _no_defaults(values: dict[str, Any]) -> None:
+def _no_defaults(args: PluginArgs) -> None:
     """Set no default."""
 
 
-def _no_problems(values: dict[str, Any], path: str) -> list[Problem]:
+def _no_problems(args: PluginArgs, path: str) -> list[Problem]:
     return []
 
 
-def _no_advice(values: dict[str, Any]) -> list[tuple[str, str]]:
+def _no_advice(args: PluginArgs) -> list[tuple[str, str]]:
     return []
 
 
@@ -53,13 +59,13 @@ class ArgsSpec:
 
     struct: Struct
     # Changes the decoded arguments in place.
-    set_defaults: Callable[[dict[str, Any]], None] = _no_defaults
+    set_defaults: Callable[[PluginArgs], None] = _no_defaults
     # Returns the errors of (arguments, path).
-    problems: Callable[[dict[str, Any], str], list[Problem]] = _no_problems
+    problems: Callable[[PluginArgs, str], list[Problem]] = _no_problems
     # Checked only if the plugin is enabled, with paths from the arguments' root.
     when_created: bool = False
     # Returns (field, sentence) for written arguments, before defaults, that are ignored.
-    advice: Callable[[dict[str, Any]], list[tuple[str, str]]] = _no_advice
+    advice: Callable[[PluginArgs], list[tuple[str, str]]] = _no_advice
     file: PointedFile | None = None
 
     @property
@@ -67,7 +73,7 @@ class ArgsSpec:
         return self.struct.short_name
 
 
-def _no_args(nodes: Sequence[str]) -> dict[str, Any]:
+def _no_args(nodes: Sequence[str]) -> PluginArgs:
     return {}
 
 
@@ -79,14 +85,23 @@ class PluginTrial:
     name: str
     weight: int = 1
     # Returns the arguments for nodes with these names.
-    args: Callable[[Sequence[str]], dict[str, Any]] = _no_args
+    args: Callable[[Sequence[str]], PluginArgs] = _no_args
     # Weights of the plugins that it adds to.
     companion_weights: Mapping[str, int] = field(default_factory=dict)
     # A few words, if the plugin's name and its weight do not say it.
     title: str = ""
 
 
-def _as_it_is(release: Any) -> Mapping[str, Any]:
+class PluginVariant(TypedDict, total=False):
+    """The fields of a ``PluginSpec`` that are different in a release."""
+
+    points: frozenset[str]
+    args: ArgsSpec
+    gate: str
+    factory: PluginFactory | None
+
+
+def _as_it_is(release: Any) -> PluginVariant:
     return {}
 
 
@@ -103,7 +118,7 @@ class PluginSpec:
     # The feature gate without which it does nothing.
     gate: str = ""
     # Creates the plugin from its arguments; ``None`` for a plugin that decides nothing here.
-    factory: Callable[[dict[str, Any]], Any] | None = None
+    factory: PluginFactory | None = None
     # The scheduler that it comes from; "" for kube-scheduler.
     origin: str = ""
     # It weighs what nodes really use.
@@ -113,7 +128,7 @@ class PluginSpec:
     # The trials that experiments run with it.
     trials: tuple[PluginTrial, ...] = ()
     # Takes a ``Release`` and returns the fields that differ in it.
-    variant: Callable[[Any], Mapping[str, Any]] = _as_it_is
+    variant: Callable[[Any], PluginVariant] = _as_it_is
 
     def as_in(self, release: Any) -> PluginSpec:
         """Return the plugin as it is in ``release``."""
@@ -185,13 +200,13 @@ def _index_by_name(specs: Iterable[PluginSpec]) -> dict[str, PluginSpec]:
     return by_name
 
 
-class Factories(Mapping[str, Callable[[dict[str, Any]], Any]]):
+class Factories(Mapping[str, PluginFactory]):
     """The factory of each plugin that decides something, by the plugin's name. It takes the plugin's arguments."""
 
     def __init__(self, registry: Registry) -> None:
         self._registry = registry
 
-    def __getitem__(self, name: str) -> Callable[[dict[str, Any]], Any]:
+    def __getitem__(self, name: str) -> PluginFactory:
         spec = self._registry.get(name)
         if spec is None or spec.factory is None:
             raise KeyError(name)

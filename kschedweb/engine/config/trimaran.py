@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
+from kschedweb.engine.config.specs import PluginArgs
 from kschedweb.engine.config.types import BOOL, STRING, Struct, StructField, text
 from kschedweb.engine.validation.fields import Problem, Typed, child_path, unsupported
 
-Args = dict[str, Any]
 Advice = list[tuple[str, str]]
 
 ORIGIN = "scheduler-plugins"
@@ -32,7 +30,7 @@ WATCHER = (
 )
 
 
-def watcher_defaults(args: Args) -> None:
+def watcher_defaults(args: PluginArgs) -> None:
     provider = args["metricProvider"]
     if args["watcherAddress"] is None and not provider["type"]:
         provider["type"] = PROVIDERS[0]
@@ -40,7 +38,7 @@ def watcher_defaults(args: Args) -> None:
         provider["insecureSkipVerify"] = True
 
 
-def watcher_problems(args: Args, path: str) -> list[Problem]:
+def watcher_problems(args: PluginArgs, path: str) -> list[Problem]:
     """Return the problems of the watcher. Without an address the plugin creates its own, of a kind that must exist."""
     kind = args["metricProvider"]["type"]
     if args["watcherAddress"] or kind in PROVIDERS:
@@ -48,6 +46,6 @@ def watcher_problems(args: Args, path: str) -> list[Problem]:
     return [unsupported(child_path(path, "metricProvider.type"), Typed(kind), PROVIDERS)]
 
 
-def watcher_advice(args: Args) -> Advice:
+def watcher_advice(args: PluginArgs) -> Advice:
     advice = [("metricProvider", COLLECTED)] if any(args["metricProvider"].values()) else []
     return advice + ([("watcherAddress", COLLECTED)] if args["watcherAddress"] else [])

@@ -6,6 +6,7 @@ from typing import Any
 
 from kschedweb.engine.config.schema import EXTENSION_POINTS
 from kschedweb.engine.config.specs import Registry
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.validation.fields import Problem, Typed, duplicate, invalid, required
 from kschedweb.engine.validation.golang import duration_text
 from kschedweb.engine.validation.labels import is_extended_resource, name_complaints
@@ -13,10 +14,9 @@ from kschedweb.engine.validation.labels import is_extended_resource, name_compla
 REMOVED_PLUGINS = ("AzureDiskLimits", "CinderLimits", "EBSLimits", "GCEPDLimits")
 # The version in brackets is the one that kube-scheduler notes after reading a file; its library leaves it empty.
 _REMOVED = 'was invalid in version "v1" (KubeSchedulerConfiguration is version "")'
-Decoded = dict[str, Any]
 
 
-def validate_configuration(configuration: Decoded, registry: Registry) -> list[Problem]:
+def validate_configuration(configuration: Json, registry: Registry) -> list[Problem]:
     """Return the errors of a defaulted configuration in kube-scheduler's order."""
     problems: list[Problem] = []
     if (burst := configuration["clientConnection"]["burst"]) < 0:
@@ -36,7 +36,7 @@ def validate_configuration(configuration: Decoded, registry: Registry) -> list[P
     return problems + _extenders_problems(configuration["extenders"] or [])
 
 
-def _election_problems(election: Decoded) -> list[Problem]:
+def _election_problems(election: Json) -> list[Problem]:
     if not election["leaderElect"]:
         return []
     problems: list[Problem] = []
@@ -59,7 +59,7 @@ def _percentage_problems(path: str, percentage: int | None) -> list[Problem]:
     return [invalid(path, percentage, "not in valid range [0-100]")]
 
 
-def _profiles_problems(profiles: list[Decoded], registry: Registry) -> list[Problem]:
+def _profiles_problems(profiles: list[Json], registry: Registry) -> list[Problem]:
     problems: list[Problem] = []
     names: set[str] = set()
     for index, profile in enumerate(profiles):
@@ -77,7 +77,7 @@ def _profiles_problems(profiles: list[Decoded], registry: Registry) -> list[Prob
     return problems + _queue_sort_problems(profiles)
 
 
-def _removed_problems(plugins: Decoded, path: str) -> list[Problem]:
+def _removed_problems(plugins: Json, path: str) -> list[Problem]:
     return [
         invalid(f"{path}.{point}.enabled[{index}]", plugin["name"], _REMOVED)
         for point in EXTENSION_POINTS
@@ -86,7 +86,7 @@ def _removed_problems(plugins: Decoded, path: str) -> list[Problem]:
     ]
 
 
-def _plugin_config_problems(configs: list[Decoded], path: str, registry: Registry) -> list[Problem]:
+def _plugin_config_problems(configs: list[Json], path: str, registry: Registry) -> list[Problem]:
     problems: list[Problem] = []
     names: set[str] = set()
     for index, config in enumerate(configs):
@@ -105,7 +105,7 @@ def _deduplicate(problems: list[Problem]) -> list[Problem]:
     return list({problem.text: problem for problem in problems}.values())
 
 
-def _queue_sort_problems(profiles: list[Decoded]) -> list[Problem]:
+def _queue_sort_problems(profiles: list[Json]) -> list[Problem]:
     """Check that all profiles sort the shared queue alike. Only explicit sets are compared, as in kube-scheduler."""
     problems: list[Problem] = []
     first = profiles[0]["plugins"]["queueSort"]
@@ -129,15 +129,15 @@ def _queue_sort_problems(profiles: list[Decoded]) -> list[Problem]:
     return problems
 
 
-def _args_of(profile: Decoded, name: str) -> list[Any]:
+def _args_of(profile: Json, name: str) -> list[Any]:
     return [config["args"] for config in profile["pluginConfig"] if config["name"] == name]
 
 
-def _go_plugins(plugins: list[Decoded]) -> list[Decoded] | None:
+def _go_plugins(plugins: list[Json]) -> list[Json] | None:
     return [{"Name": plugin["name"], "Weight": plugin["weight"]} for plugin in plugins] or None
 
 
-def _extenders_problems(extenders: list[Decoded]) -> list[Problem]:
+def _extenders_problems(extenders: list[Json]) -> list[Problem]:
     problems: list[Problem] = []
     managed: set[str] = set()
     for index, extender in enumerate(extenders):

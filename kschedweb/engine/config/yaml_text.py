@@ -151,7 +151,7 @@ class _ValueBuilder:
         return items
 
     def build_mapping(self, path: str | None) -> JsonObject:
-        fields: dict[str, Any] = {}
+        fields: dict[str, object] = {}
         lines: dict[str, int] = {}
         while not isinstance(event := next(self.events), yaml.MappingEndEvent):
             is_merge = isinstance(event, yaml.ScalarEvent) and event.value == "<<" and event.implicit[0]

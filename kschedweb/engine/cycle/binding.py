@@ -94,7 +94,7 @@ class BindingCycle:
         """Reject the pod for the plugin whose wait ends first; None if that plugin lets the pod go on instead."""
         plugin, (_, seconds) = min(self.waits.items(), key=lambda item: item[1][0])
         # Plugins may ask to allow the pod after the wait, where kube-scheduler always rejects it.
-        if self.cycle.asks.get(plugin, {}).get("onTimeout") == "Allow":
+        if self.cycle.approval_requests.get(plugin, {}).get("onTimeout") == "Allow":
             self.allow(plugin)
             return None
         return self.reject(

@@ -121,7 +121,7 @@ def _fill_choice(
     margin = compute_lead(explanation.total) if len(rows) > 1 else None
     placement = Placement(explanation.pod, explanation.node, len(explanation.nodes), len(rows), margin=margin)
     scored.decision = placement.to_decision(scored.pod, scored.snapshot.now)
-    explanation.asks = framework.collect_asks(scored, explanation.node)
+    explanation.approval_requests = framework.collect_approval_requests(scored, explanation.node)
 
 
 def _fill_scores(

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import field
-from typing import Any
 
 from kschedweb.engine.framework.decision import UNTIMED, Decision, RankedNode, Stopwatch
 from kschedweb.engine.framework.diagnosis import Diagnosis
 from kschedweb.engine.framework.handle import CycleHandle
 from kschedweb.engine.framework.interface import Cycle, PostFilterResult
 from kschedweb.engine.framework.preparation import FreeClaim
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.values import dataclass
 
@@ -87,8 +87,8 @@ class Placement:
         """The whole message, as in the condition PodScheduled."""
         return f"{self.message} {self.post_filter}" if self.post_filter else self.message
 
-    def to_dict(self) -> dict[str, Any]:
-        result: dict[str, Any] = {"pod": self.pod}
+    def to_dict(self) -> Json:
+        result: Json = {"pod": self.pod}
         if self.node:
             result["node"] = self.node
         # kube-scheduler's ScheduleResult counts nothing where it ends in a FitError.
@@ -99,7 +99,7 @@ class Placement:
             result["victims"] = list(self.victims)
         return result
 
-    def to_condition(self) -> dict[str, Any]:
+    def to_condition(self) -> Json:
         """Return the node, or the message of the pod's condition and its nominated node."""
         if self.node:
             return {"pod": self.pod, "node": self.node}

@@ -11,6 +11,7 @@ from typing import ClassVar
 import numpy as np
 
 from kschedweb.engine.config import Configuration
+from kschedweb.engine.config.specs import PluginFactory
 from kschedweb.engine.controllers.claims import create_claims, delete_claims
 from kschedweb.engine.cycle.binding import BindingCycle, BindingRefusal
 from kschedweb.engine.cycle.explanations import fill_explanation
@@ -27,7 +28,7 @@ from kschedweb.engine.framework.explanation import Explanation
 from kschedweb.engine.framework.groups import Assignment
 from kschedweb.engine.framework.handle import CycleHandle
 from kschedweb.engine.framework.interface import Cycle, PostFilterResult
-from kschedweb.engine.framework.runtime import Factory, Framework, PreFilterOutcome
+from kschedweb.engine.framework.runtime import Framework, PreFilterOutcome
 from kschedweb.engine.framework.status import SUCCESS, Code, CycleError, OutsideError, Status, unresolvable
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.objects.podgroup import PodGroup
@@ -50,7 +51,7 @@ class Scheduler:
         self,
         snapshot: Snapshot,
         configuration: Configuration,
-        registry: Mapping[str, Factory] | None = None,
+        registry: Mapping[str, PluginFactory] | None = None,
         *,
         nominator: Nominator | None = None,
         extenders: Extenders | None = None,
@@ -75,7 +76,7 @@ class Scheduler:
     def from_configuration(
         snapshot: Snapshot,
         configuration: Configuration,
-        registry: Mapping[str, Factory] | None = None,
+        registry: Mapping[str, PluginFactory] | None = None,
         *,
         nominator: Nominator | None = None,
         extenders: Extenders | None = None,
@@ -84,7 +85,7 @@ class Scheduler:
         kind: Callable[..., Scheduler] = configuration.release.scheduler or Scheduler
         return kind(snapshot, configuration, registry, nominator=nominator, extenders=extenders)
 
-    def _build_frameworks(self, registry: Mapping[str, Factory]) -> dict[str, Framework]:
+    def _build_frameworks(self, registry: Mapping[str, PluginFactory]) -> dict[str, Framework]:
         return {profile.scheduler_name: Framework(profile, registry) for profile in self.configuration.profiles}
 
     @property

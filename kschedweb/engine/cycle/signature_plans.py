@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable
 from contextlib import suppress
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +18,15 @@ from numpy.typing import NDArray
 from kschedweb.engine.cycle.node_walk import NOWHERE, Filtered, heap_root, merge_first_rejections, walk_order
 from kschedweb.engine.framework.cached_answers import CachedPreFilters, CachedPreScores
 from kschedweb.engine.framework.explanation import FilterColumn, ScoreColumn
-from kschedweb.engine.framework.interface import Cycle, FilterPlugin, Plugin, PluginScope, PreFilterResult, ScorePlugin
+from kschedweb.engine.framework.interface import (
+    Cycle,
+    CycleState,
+    FilterPlugin,
+    Plugin,
+    PluginScope,
+    PreFilterResult,
+    ScorePlugin,
+)
 from kschedweb.engine.framework.runtime import Framework, PreFilterOutcome, out_of_range
 from kschedweb.engine.framework.status import Code, CycleError, Status
 from kschedweb.engine.objects.pod import Pod
@@ -132,9 +140,9 @@ class SignaturePlan:
 
     def __init__(self, framework: Framework, snapshot: Snapshot, pod: Pod) -> None:
         self.framework, self._snapshot, self._pod = framework, snapshot, pod
-        self._kept: dict[str, Any] = {}
+        self._memo: CycleState = {}
         self._scopes = {plugin.name: framework.plugin_scope(plugin, pod) for plugin in framework.instances}
-        self._pre_filters: dict[str, tuple[PreFilterResult, dict[str, Any]]] = {}
+        self._pre_filters: dict[str, tuple[PreFilterResult, CycleState]] = {}
         for plugin in framework.points.pre_filter:
             if self._is_near(plugin):
                 probe = self.create_cycle(pod)
@@ -154,7 +162,7 @@ class SignaturePlan:
 
     def create_cycle(self, pod: Pod) -> Cycle:
         """Return a new cycle for ``pod``."""
-        return Cycle(self._snapshot, pod, {}, self._kept)
+        return Cycle(self._snapshot, pod, {}, self._memo)
 
     def pre_filter(self, cycle: Cycle) -> PreFilterOutcome:
         return self.framework.pre_filter(cycle, self._known_pre_filters)
@@ -270,10 +278,10 @@ class SignaturePlan:
             self._first = self._fixed_first.copy()
 
     def _build_scores(self, cycle: Cycle) -> None:
-        pre_scores: dict[str, tuple[Status, dict[str, Any]]] = {}
+        pre_scores: dict[str, tuple[Status, CycleState]] = {}
         for pre_score_plugin in self.framework.points.pre_score:
             if self._is_near(pre_score_plugin):
-                probe = Cycle(self._snapshot, self._pod, dict(cycle.state), self._kept)
+                probe = Cycle(self._snapshot, self._pod, dict(cycle.state), self._memo)
                 pre_scores[pre_score_plugin.name] = (
                     self.framework.ask_pre_score(pre_score_plugin, probe, ALL),
                     probe.state,
@@ -345,7 +353,7 @@ class SignaturePlan:
 
     def _ask_aging_plugins(self, rows: NDArray[np.intp]) -> list[NodeAnswer] | None:
         """Return the answers about ``rows`` that change with pods; None if a score is out of range."""
-        cycle = Cycle(self._snapshot, self._pod, dict(self._state), self._kept)
+        cycle = Cycle(self._snapshot, self._pod, dict(self._state), self._memo)
         codes, first = [], np.full(len(rows), NOWHERE, dtype=np.int32)
         # In reverse, so that the first filter that rejects a node is written last.
         for position, aging in reversed(self._aging_filters):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from typing import Any
 
 from kschedweb.engine.documents import values
@@ -43,7 +44,7 @@ def _is_config_map(document: Any) -> bool:
     return isinstance(document, dict) and document.get("kind") == KIND
 
 
-def _choose_policy(entries: dict[str, Any]) -> str:
+def _choose_policy(entries: Mapping[str, object]) -> str:
     texts = {key: value for key, value in entries.items() if isinstance(value, str) and value.strip()}
     policies = [key for key, value in texts.items() if _IS_POLICY.search(value)]
     # kube-scheduler accepts a Policy without a kind, so a single key must be the policy.

@@ -12,6 +12,7 @@ import yaml
 from kschedweb.engine.documents.nodes import Pair, build_nodes, follow_alias, mapping_fields, value_of
 from kschedweb.engine.documents.writing import dump_yaml
 from kschedweb.engine.documents.yaml_events import Bounds, Event, Reason, RefusedError, read_events, refusal_at
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.values import dataclass
 
 # Bytes.
@@ -39,7 +40,7 @@ class MarkedProblem:
     # The same for people who fill in a form; "" if there is no such text.
     plain: str = ""
 
-    def as_dict(self) -> dict[str, Any]:
+    def as_dict(self) -> Json:
         return {"path": self.path, "message": self.message, "line": self.line, "column": self.column}
 
 

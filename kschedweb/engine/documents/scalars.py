@@ -14,7 +14,7 @@ _NUMERIC = "+-.0123456789"
 # Longer decimal numbers are read as floats, because they exceed 64 bits.
 _UINT64_DIGITS = 20
 
-_WORDS: dict[str, Any] = {
+_WORDS: dict[str, bool | float | None] = {
     **dict.fromkeys(["y", "Y", "yes", "Yes", "YES", "true", "True", "TRUE", "on", "On", "ON"], True),
     **dict.fromkeys(["n", "N", "no", "No", "NO", "false", "False", "FALSE", "off", "Off", "OFF"], False),
     **dict.fromkeys(["", "~", "null", "Null", "NULL"]),

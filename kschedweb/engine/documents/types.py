@@ -156,7 +156,7 @@ class Struct:
             return None
         return self._create_value(values, path, problems)
 
-    def _create_value(self, values: dict[str, Any], path: str, problems: Problems) -> Any:
+    def _create_value(self, values: dict[str, object], path: str, problems: Problems) -> Any:
         try:
             return self.make(**values)
         except Faulty as error:

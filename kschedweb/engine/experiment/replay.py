@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from kschedweb.engine.config import Configuration
+from kschedweb.engine.config.specs import PluginFactory
 from kschedweb.engine.experiment.moving import Mover, Moving
 from kschedweb.engine.experiment.workload import HOUR, ExperimentWorkload
-from kschedweb.engine.framework.runtime import Factory
 from kschedweb.engine.simulation import Simulation, SimulationSettings
 from kschedweb.engine.simulation.use_balance import UseBalance, compute_skews, measure_balance
 from kschedweb.engine.state.columns import Floats
@@ -52,7 +52,7 @@ def replay_workload(
     workload: ExperimentWorkload,
     configuration: Configuration,
     *,
-    registry: Mapping[str, Factory] | None = None,
+    registry: Mapping[str, PluginFactory] | None = None,
     progress: Progress | None = None,
     moving: Moving | None = None,
 ) -> ReplayResult:

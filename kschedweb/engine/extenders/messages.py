@@ -10,6 +10,7 @@ from kschedweb.engine.config.json_syntax import syntax_error
 from kschedweb.engine.config.types import INT64, STRING, Raw, go_name
 from kschedweb.engine.documents.leaves import Number, Text
 from kschedweb.engine.documents.types import ListType, MapType, Struct, StructField, Type
+from kschedweb.engine.json_types import Json
 
 
 class UnreadableError(ValueError):
@@ -95,10 +96,10 @@ def _convert_value(expected: Type, value: Any, struct: str, path: tuple[str, ...
     )
 
 
-def _convert_fields(struct: Struct, value: dict[str, Any], path: tuple[str, ...]) -> dict[str, Any]:
+def _convert_fields(struct: Struct, value: Json, path: tuple[str, ...]) -> Json:
     """Return the fields by their names, which are matched in any letter case, as in Go."""
     folded = {field.name.lower(): field for field in struct.fields}
-    result: dict[str, Any] = dict.fromkeys(struct.by_name)
+    result: Json = dict.fromkeys(struct.by_name)
     for key, item in value.items():
         field = folded.get(key.lower())
         if field is not None:

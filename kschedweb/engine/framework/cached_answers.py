@@ -14,6 +14,7 @@ from kschedweb.engine.framework.interface import (
     PASSED,
     SKIPPED,
     Cycle,
+    CycleState,
     Plugin,
     PreFilterPlugin,
     PreFilterResult,
@@ -33,7 +34,7 @@ class PassingPlugins:
     # Names of those that skip.
     skipped: set[str] = field(default_factory=set)
     # All that they write into the cycle's state.
-    state: dict[str, Any] = field(default_factory=dict)
+    state: CycleState = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +44,7 @@ class CachedAnswer(Generic[PluginT, Answer]):
     plugin: PluginT
     answer: Answer
     # The plugin's entries of the cycle's state.
-    state: dict[str, Any]
+    state: CycleState
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +64,7 @@ class CachedAnswers(Generic[PluginT, Answer]):
     point: ClassVar[str]
     method: ClassVar[str]
 
-    def __init__(self, plugins: Sequence[PluginT], answers: Mapping[str, tuple[Answer, dict[str, Any]]]) -> None:
+    def __init__(self, plugins: Sequence[PluginT], answers: Mapping[str, tuple[Answer, CycleState]]) -> None:
         self.steps: list[PassingPlugins | CachedAnswer[PluginT, Answer] | UncachedPlugin[PluginT, Answer]] = []
         for plugin in plugins:
             if plugin.name not in answers:

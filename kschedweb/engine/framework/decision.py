@@ -7,6 +7,7 @@ from dataclasses import asdict, field
 from typing import Any, NamedTuple, TypeVar
 
 from kschedweb.engine.framework.status import Code, CycleError
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.values import dataclass
 
 Clock = Callable[[], float]
@@ -32,7 +33,7 @@ class RankedNode(NamedTuple):
     # Weighted score by plugin.
     scores: Mapping[str, int]
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> Json:
         return {"node": self.node, "total": self.total, "scores": dict(self.scores)}
 
 
@@ -75,7 +76,7 @@ class Decision:
     # Calls of plugins, in the cycles in which they are measured.
     calls: Sequence[PluginCall] = ()
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> Json:
         """Return the decision as plain data, without the calls."""
         plain = {name: value for name, value in asdict(self).items() if name not in ("top", "calls")}
         plain["top"] = [ranked.to_dict() for ranked in self.top]

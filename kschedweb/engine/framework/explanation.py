@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kschedweb.engine.framework.status import SUCCESS, Status, outside_simulation
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.state.columns import Codes, Ints
 from kschedweb.engine.values import dataclass
 
@@ -110,7 +111,7 @@ class Explanation:
     # Addresses of the extenders that would have been asked.
     unasked: list[str] = field(default_factory=list)
     # Questions that Permit plugins would ask of people, by plugin.
-    asks: dict[str, dict[str, Any]] = field(default_factory=dict)
+    approval_requests: dict[str, Json] = field(default_factory=dict)
     # The result of PostFilter, if it was asked for and could help: an object with a ``to_dict``.
     preemption: Any = None
 
@@ -166,7 +167,7 @@ class Explanation:
         """True if no plugin and no extender scores nodes; each node has a score of 1 then."""
         return bool(self.total.size) and not self.scores and bool((self.total == UNSCORED).all())
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> Json:
         """Return the explanation in the form of the conformance files, where the real scheduler's answers are kept.
 
         There, ``total`` is the sum of score plugins. Without score plugins, ``scoreWithoutPlugins`` holds the score of
@@ -178,9 +179,9 @@ class Explanation:
             result["scoreWithoutPlugins"] = UNSCORED
         return result
 
-    def to_full_dict(self) -> dict[str, Any]:
+    def to_full_dict(self) -> Json:
         """Return the whole explanation as plain data, with the totals by which the node was chosen."""
-        result: dict[str, Any] = {"pod": self.pod}
+        result: Json = {"pod": self.pod}
         if self.pre_filter is not None:
             result["preFilter"] = self.pre_filter.to_dict()
         if self.pre_filter_nodes is not None:
@@ -195,13 +196,13 @@ class Explanation:
             result["extendersNotAsked"] = self.unasked
         if self.message:
             result["message"] = self.message
-        if self.asks:
-            result["asks"] = self.asks
+        if self.approval_requests:
+            result["asks"] = self.approval_requests
         if self.preemption is not None:
             result["preemption"] = self.preemption.to_dict()
         return result
 
-    def _rejected_to_dict(self) -> dict[str, Any]:
+    def _rejected_to_dict(self) -> dict[str, Json]:
         rejected = {}
         for node in np.flatnonzero(self.rejected_by >= 0):
             verdict = self.verdict_at(int(node))
@@ -209,17 +210,17 @@ class Explanation:
             rejected[self.nodes[node]] = verdict.to_dict()
         return rejected
 
-    def _filters_to_dict(self) -> dict[str, Any]:
+    def _filters_to_dict(self) -> dict[str, dict[str, Json]]:
         filters = {}
         for column in self.filters:
-            says = [verdict.to_dict(plugin=False) for verdict in column.verdicts]
+            verdicts = [verdict.to_dict(plugin=False) for verdict in column.verdicts]
             nodes = np.flatnonzero((column.codes != 0) & (self.rejected_by != EXCLUDED))
             if nodes.size:
-                filters[column.plugin] = {self.nodes[node]: says[column.codes[node]] for node in nodes}
+                filters[column.plugin] = {self.nodes[node]: verdicts[column.codes[node]] for node in nodes}
         return filters
 
-    def _scores_to_dict(self, names: list[str]) -> dict[str, Any]:
-        result: dict[str, Any] = {}
+    def _scores_to_dict(self, names: list[str]) -> Json:
+        result: Json = {}
         if self.scores:
             result["scores"] = {
                 column.plugin: {

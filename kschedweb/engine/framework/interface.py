@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field
 from enum import IntEnum
-from typing import Any, Protocol, TypeVar, runtime_checkable
+from typing import Any, Protocol, TypeAlias, TypeVar, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -44,6 +44,10 @@ class PluginScope(IntEnum):
     CLUSTER = 3
 
 
+# What plugins write for each other, by key: kube-scheduler's `CycleState`.
+CycleState: TypeAlias = dict[str, Any]
+
+
 @dataclass(slots=True)
 class Cycle:
     """One pod's way through the plugins: the snapshot that they read and the scratchpad that they write."""
@@ -51,13 +55,13 @@ class Cycle:
     snapshot: Snapshot
     pod: Pod
     # Lives as long as the cycle.
-    state: dict[str, Any] = field(default_factory=dict)
+    state: CycleState = field(default_factory=dict)
     # Shared by all pods of one signature.
-    memo: dict[str, Any] = field(default_factory=dict)
+    memo: CycleState = field(default_factory=dict)
     # Set from Reserve on, where a listener wants it.
     decision: Decision | None = None
     # Plain data for the people who answer, by the name of the Permit plugin that lets the pod wait.
-    asks: dict[str, Json] = field(default_factory=dict)
+    approval_requests: dict[str, Json] = field(default_factory=dict)
     # Keys of waiting pods that may go on, by the name of the Permit plugin that allows them.
     allows: dict[str, tuple[str, ...]] = field(default_factory=dict)
 
@@ -348,8 +352,8 @@ class AskingPlugin(Protocol):
     """A Permit plugin that waits for people, for days if need be, and says in plain JSON what it asks of them.
 
     ``ask`` changes nothing, so that an explanation can call it; ``None`` means that the pod may go on. ``permit``
-    leaves the same in the cycle's ``asks``, and waits for its ``seconds``. If its ``onTimeout`` is Allow, the pod then
-    goes on.
+    leaves the same in the cycle's ``approval_requests``, and waits for its ``seconds``. If its ``onTimeout`` is Allow,
+    the pod then goes on.
     """
 
     name: str

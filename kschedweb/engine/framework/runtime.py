@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from kschedweb.engine.config import Profile
+from kschedweb.engine.config.specs import PluginFactory
 from kschedweb.engine.framework.cached_answers import CachedPreFilters, CachedPreScores
 from kschedweb.engine.framework.decision import UNTIMED, Answer, Stopwatch
 from kschedweb.engine.framework.diagnosis import NO_REASON, Diagnosis
@@ -44,6 +45,7 @@ from kschedweb.engine.framework.points import Points
 from kschedweb.engine.framework.preparation import FreeClaim, Preparation, merge_freed_claims
 from kschedweb.engine.framework.scoring import MAX_NODE_SCORE
 from kschedweb.engine.framework.status import SUCCESS, Code, CycleError, Status, error, unresolvable, unschedulable
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.patience import checkpoint
 from kschedweb.engine.state.cluster_objects import ClusterObjects
@@ -54,7 +56,6 @@ from kschedweb.engine.values import dataclass
 MAX_PERMIT_WAIT = 15 * 60.0
 # The text of `RunPermitPlugins`.
 WAITING = "one or more plugins asked to wait and no plugin rejected pod"
-Factory = Callable[[dict[str, Any]], Any]
 Binder = Callable[[Pod, str], bool]
 
 
@@ -84,7 +85,7 @@ class PreFilterOutcome:
 class Framework:
     """The plugins of ``profile``, created by ``registry`` from their arguments."""
 
-    def __init__(self, profile: Profile, registry: Mapping[str, Factory]) -> None:
+    def __init__(self, profile: Profile, registry: Mapping[str, PluginFactory]) -> None:
         self.profile = profile
         self.weights = {ref.name: ref.weight for ref in profile.points.get("score", ())}
         self.placement_weights = {ref.name: ref.weight for ref in profile.points.get("placementScore", ())}
@@ -124,7 +125,7 @@ class Framework:
             else method(*arguments)
         )
 
-    def _create_plugin(self, name: str, registry: Mapping[str, Factory]) -> Plugin | None:
+    def _create_plugin(self, name: str, registry: Mapping[str, PluginFactory]) -> Plugin | None:
         # A plugin at several extension points is one instance, as in the original.
         if name not in self._instances and name in registry:
             self._instances[name] = registry[name](self.profile.args.get(name, {}))
@@ -376,7 +377,7 @@ class Framework:
                 return _check_rejected("Permit", plugin.name, status), {}
         return (Status(Code.WAIT, (WAITING,)), waits) if waits else (SUCCESS, {})
 
-    def collect_asks(self, cycle: Cycle, node: str) -> dict[str, dict[str, Any]]:
+    def collect_approval_requests(self, cycle: Cycle, node: str) -> dict[str, Json]:
         """Return the questions that Permit plugins would ask of people before the bind to ``node``, by plugin.
 
         It changes nothing.

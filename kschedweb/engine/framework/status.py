@@ -8,6 +8,7 @@ from enum import StrEnum
 from itertools import zip_longest
 from typing import Any
 
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.values import dataclass
 
 
@@ -75,8 +76,8 @@ class Status:
         """Each reason with its fact; ``None`` where the plugin gives no fact."""
         return list(zip_longest(self.reasons, self.facts))
 
-    def to_dict(self, *, plugin: bool = True) -> dict[str, Any]:
-        result: dict[str, Any] = {"plugin": self.plugin} if plugin and self.plugin else {}
+    def to_dict(self, *, plugin: bool = True) -> Json:
+        result: Json = {"plugin": self.plugin} if plugin and self.plugin else {}
         result["code"] = str(self.code)
         if self.reasons:
             result["reasons"] = list(self.reasons)

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from kschedweb.engine.config import Configuration
+from kschedweb.engine.config.specs import PluginFactory
 from kschedweb.engine.cycle.scheduler import Scheduler
 from kschedweb.engine.cycle.search_request import Draw, SearchRequest
 from kschedweb.engine.extenders.extender import Extenders
 from kschedweb.engine.framework.decision import Clock
 from kschedweb.engine.framework.explanation import Explanation
-from kschedweb.engine.framework.runtime import Factory
 from kschedweb.engine.json_types import Json
 from kschedweb.engine.live.cache_comparison import CacheComparison, FreshListing, compare_cache
 from kschedweb.engine.live.cluster_feed import ClusterFeed
@@ -19,7 +19,7 @@ from kschedweb.engine.live.intents import Intent, PodRef, Superseded
 from kschedweb.engine.live.reservations import Stage
 from kschedweb.engine.live.scheduling_work import Work
 from kschedweb.engine.objects.pod import Pod
-from kschedweb.engine.queue import queue_of
+from kschedweb.engine.queue import create_scheduling_queue
 from kschedweb.engine.state.nominator import Nominator
 from kschedweb.engine.state.scheduler_cache import SchedulerCache
 from kschedweb.engine.state.snapshot import Snapshot
@@ -74,7 +74,7 @@ class LiveLoop:
         self,
         configuration: Configuration,
         *,
-        registry: Mapping[str, Factory] | None = None,
+        registry: Mapping[str, PluginFactory] | None = None,
         extenders: Extenders | None = None,
         holds: frozenset[str] = HOLDS,
         clock: Clock | None = None,
@@ -86,7 +86,7 @@ class LiveLoop:
         self._scheduler = Scheduler(
             self._world.snapshot, configuration, registry, nominator=nominator, extenders=extenders
         )
-        self._queue = queue_of(configuration, self._scheduler.frameworks, self._world.cluster, nominator)
+        self._queue = create_scheduling_queue(configuration, self._scheduler.frameworks, self._world.cluster, nominator)
         # By ``namespace/name``, as the cluster last showed them; the feed writes it, the work reads it.
         self._pods: dict[str, Pod] = {}
         request = SearchRequest(post_filter=True, ranks=RANKS, draw=draw, elsewhere=True)

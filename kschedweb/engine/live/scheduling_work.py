@@ -133,8 +133,8 @@ class Work:
             _, seconds = binding.waits[plugin]
             # A held pod never times out here: the caller ends the wait.
             binding.waits[plugin] = math.inf, seconds
-            ask = binding.cycle.asks.get(plugin, {})
-            intents.append(HoldPod(pod, binding.node, plugin, seconds, reservation.decision, ask))
+            request = binding.cycle.approval_requests.get(plugin, {})
+            intents.append(HoldPod(pod, binding.node, plugin, seconds, reservation.decision, request))
         if other_plugins and binding.deadline is not None:
             intents.append(WaitAtPermit(pod, binding.node, other_plugins, binding.deadline, reservation.decision))
         reservation.is_held = len(other_plugins) < len(binding.waits)

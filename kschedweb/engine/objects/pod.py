@@ -287,11 +287,11 @@ def _check_late_fields(spec: Json, status: Json) -> None:
     get_mapping(status, "extendedResourceClaimStatus", "status.")
 
 
-_TEMPLATES: ContentCache[dict[str, Any]] = ContentCache(MAX_TEMPLATES)
+_TEMPLATES: ContentCache[dict[str, object]] = ContentCache(MAX_TEMPLATES)
 _NUMBERS = itertools.count()
 
 
-def _cached_shared(namespace: str, spec: Json, status: Json) -> dict[str, Any]:
+def _cached_shared(namespace: str, spec: Json, status: Json) -> dict[str, object]:
     """Return the fields that pods of one template share, read once for all of them."""
     try:
         # `marshal` is the fastest way to a key; its version 2 writes no references, so equal content has equal bytes.
@@ -340,7 +340,7 @@ def _get_list(raw: Json, key: str) -> list[Json]:
     return value
 
 
-def _read_shared(namespace: str, spec: Json, status: Json) -> dict[str, Any]:
+def _read_shared(namespace: str, spec: Json, status: Json) -> dict[str, object]:
     affinity = get_mapping(spec, "affinity", "spec.")
     containers, inits = (
         get_objects_and_paths(spec, "containers", "spec."),

@@ -7,7 +7,7 @@ from itertools import groupby
 from typing import TypeAlias
 
 from kschedweb.engine.config import Configuration
-from kschedweb.engine.framework.runtime import Factory
+from kschedweb.engine.config.specs import PluginFactory
 from kschedweb.engine.planning.evictable import Evictable
 from kschedweb.engine.planning.fragments import Fragmentation
 from kschedweb.engine.planning.node_freeing import FreedNodes, SavedCost
@@ -29,7 +29,7 @@ def plan_moves(
     price: float = 0.0,
     max_moves: int | None = None,
     start: int = 0,
-    registry: Mapping[str, Factory] | None = None,
+    registry: Mapping[str, PluginFactory] | None = None,
     rules: Evictable | None = None,
     pulse: Pulse | None = None,
     late: Late = never,

@@ -12,10 +12,10 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 
 from kschedweb.engine.config import Configuration
+from kschedweb.engine.config.specs import PluginFactory
 from kschedweb.engine.controllers.budgets import EvictionBudget, EvictionBudgets, restore_disruption
 from kschedweb.engine.controllers.nodelifecycle import cordon_node
 from kschedweb.engine.cycle.scheduler import Scheduler
-from kschedweb.engine.framework.runtime import Factory
 from kschedweb.engine.objects.node import Node
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.planning.evictable import Evictable
@@ -71,7 +71,7 @@ class TrialCluster:
         self,
         snapshot: Snapshot,
         configuration: Configuration,
-        registry: Mapping[str, Factory] | None = None,
+        registry: Mapping[str, PluginFactory] | None = None,
         *,
         start: int = 0,
         rules: Evictable | None = None,

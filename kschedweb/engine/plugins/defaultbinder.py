@@ -5,9 +5,7 @@ In a snapshot nothing is left to do: the pod was put on its node when it was ass
 
 from __future__ import annotations
 
-from typing import Any
-
-from kschedweb.engine.config.specs import PluginSpec
+from kschedweb.engine.config.specs import PluginArgs, PluginSpec
 from kschedweb.engine.framework.interface import Cycle
 from kschedweb.engine.framework.status import SUCCESS, Status
 from kschedweb.engine.objects.pod import Pod
@@ -16,7 +14,7 @@ from kschedweb.engine.objects.pod import Pod
 class DefaultBinder:
     name = "DefaultBinder"
 
-    def __init__(self, args: dict[str, Any]) -> None:
+    def __init__(self, args: PluginArgs) -> None:
         pass
 
     # No Reserve or Bind call is needed for any pod: that saves a call per pod.

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import partial
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kschedweb.engine.config.args import args_struct
-from kschedweb.engine.config.specs import ArgsSpec, PluginSpec
+from kschedweb.engine.config.specs import ArgsSpec, PluginArgs, PluginSpec
 from kschedweb.engine.config.types import INT32, StructField
 from kschedweb.engine.framework.diagnosis import Diagnosis
 from kschedweb.engine.framework.groups import GroupCycle, GroupHandle, GroupRoom
@@ -31,14 +30,21 @@ NO_CANDIDATE = "no candidate node for preemption"
 class DefaultPreemption:
     name = "DefaultPreemption"
 
-    def __init__(self, args: dict[str, Any], tells: bool = True, by_clock: bool = False, groups: bool = False) -> None:
+    def __init__(
+        self,
+        args: PluginArgs,
+        placement_message: bool = True,
+        unstarted_by_clock: bool = False,
+        evicts_groups: bool = False,
+    ) -> None:
         """Read the arguments; the flags depend on the release.
 
-        ``tells``: the status names the node where it makes room.
-        ``by_clock``: see ``by_importance``.
-        ``groups``: pods of a group are evicted together.
+        ``placement_message``: the status names the node where it makes room.
+        ``unstarted_by_clock``: see ``by_importance``.
+        ``evicts_groups``: pods of a group are evicted together.
         """
-        self.tells, self.by_clock, self.groups = tells, by_clock, groups
+        self.placement_message = placement_message
+        self.unstarted_by_clock, self.evicts_groups = unstarted_by_clock, evicts_groups
         percentage, absolute = args.get("minCandidateNodesPercentage"), args.get("minCandidateNodesAbsolute")
         # The defaults of `DefaultPreemptionArgs`, for arguments that were not loaded from a document.
         self.percentage = 10 if percentage is None else int(percentage)
@@ -49,7 +55,7 @@ class DefaultPreemption:
         if refusal:
             result = PostFilterResult(unschedulable(refusal))
         else:
-            search = PreemptionEvaluator(handle, cycle, diagnosis, self.by_clock, self.groups)
+            search = PreemptionEvaluator(handle, cycle, diagnosis, self.unstarted_by_clock, self.evicts_groups)
             result = self._try_preemption(search, diagnosis.nodes_for_status_code(Code.UNSCHEDULABLE), handle)
         # As `PostFilter` does: every message that is not empty gets the prefix.
         reasons = tuple(f"preemption: {reason}" for reason in (result.status.message,) if reason)
@@ -84,7 +90,7 @@ class DefaultPreemption:
 
     def _success_status(self, chosen: PreemptionCandidate) -> Status:
         reason = f"found a potential placement for pod on node {chosen.node}, preempting {len(chosen.victims)} victims"
-        return Status(reasons=(reason,)) if self.tells else SUCCESS
+        return Status(reasons=(reason,)) if self.placement_message else SUCCESS
 
     @staticmethod
     # "" clears an earlier nomination, as `NewPostFilterResultWithNominatedNode("")` does.
@@ -111,7 +117,7 @@ class DefaultPreemption:
         return ""
 
     def _pod_priority(self, pod: Pod, snapshot: Snapshot) -> int:
-        return priority_of(pod, snapshot.objects.groups) if self.groups else pod.priority
+        return priority_of(pod, snapshot.objects.groups) if self.evicts_groups else pod.priority
 
 
 ARGS = args_struct(
@@ -137,14 +143,14 @@ ARGS = args_struct(
 )
 
 
-def set_defaults(args: dict[str, Any]) -> None:
+def set_defaults(args: PluginArgs) -> None:
     if args["minCandidateNodesPercentage"] is None:
         args["minCandidateNodesPercentage"] = 10
     if args["minCandidateNodesAbsolute"] is None:
         args["minCandidateNodesAbsolute"] = 100
 
 
-def validate_args(args: dict[str, Any], path: str) -> list[Problem]:
+def validate_args(args: PluginArgs, path: str) -> list[Problem]:
     names = ("minCandidateNodesPercentage", "minCandidateNodesAbsolute")
     percentage, absolute = (args[name] for name in names)
     problems: list[Problem] = []
@@ -167,9 +173,9 @@ SPEC = PluginSpec(
     variant=lambda release: {
         "factory": partial(
             DefaultPreemption,
-            tells=release.behaviour.preemption_placement_message,
-            by_clock=not release.behaviour.unstarted_victims_stable_order,
-            groups=release.has_group_scheduling,
+            placement_message=release.behaviour.preemption_placement_message,
+            unstarted_by_clock=not release.behaviour.unstarted_victims_stable_order,
+            evicts_groups=release.has_group_scheduling,
         )
     },
 )

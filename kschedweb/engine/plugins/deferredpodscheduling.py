@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
-from kschedweb.engine.config.specs import PluginSpec
+from kschedweb.engine.config.specs import PluginArgs, PluginSpec
 from kschedweb.engine.framework.events import NODE, Action, ClusterEvent, EventHint, ObjectChange
 from kschedweb.engine.framework.interface import PASSED, SKIPPED, Cycle, PluginScope, PreFilterResult, Verdicts
 from kschedweb.engine.framework.status import SUCCESS, Status, unresolvable
@@ -23,7 +21,7 @@ FITS = unresolvable("pod resize fits, waiting for Kubelet actuation")
 class DeferredPodScheduling:
     name = NAME
 
-    def __init__(self, args: dict[str, Any]) -> None:
+    def __init__(self, args: PluginArgs) -> None:
         pass
 
     def events(self) -> list[EventHint]:

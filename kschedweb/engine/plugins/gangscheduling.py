@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from kschedweb.engine.config.specs import PluginSpec
+from kschedweb.engine.config.specs import PluginArgs, PluginSpec, PluginVariant
 from kschedweb.engine.framework.events import (
     ASSIGNED_POD_ADD,
     POD_GROUP_ADD,
@@ -29,7 +29,7 @@ WAITS = Status(Code.WAIT, ("waiting for minCount pods from a gang to be schedule
 class GangScheduling:
     name = NAME
 
-    def __init__(self, args: dict[str, Any]) -> None:
+    def __init__(self, args: PluginArgs) -> None:
         pass
 
     def pre_enqueue(self, pod: Pod, cluster: ClusterObjects) -> Status:
@@ -93,7 +93,7 @@ def _own_group_asks_for_fewer(pod: Pod, change: ObjectChange) -> bool:
     return _own_group(pod, change) and old is not None and new is not None and new < old
 
 
-def _variant(release: Any) -> dict[str, Any]:
+def _variant(release: Any) -> PluginVariant:
     if not release.behaviour.pod_group_entities:
         return {}
     return {"gate": "GenericWorkload", "factory": GangScheduling if release.has_group_scheduling else None}

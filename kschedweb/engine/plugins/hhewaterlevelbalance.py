@@ -9,12 +9,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
 
 import numpy as np
 
 from kschedweb.engine.config.args import args_struct
-from kschedweb.engine.config.specs import ArgsSpec, PluginSpec, PluginTrial
+from kschedweb.engine.config.specs import ArgsSpec, PluginArgs, PluginSpec, PluginTrial
 from kschedweb.engine.config.types import DURATION, FLOAT64, STRING, Struct, StructField
 from kschedweb.engine.framework.interface import PASSED, Cycle, PreFilterResult, Verdicts
 from kschedweb.engine.framework.scoring import round_half_away
@@ -66,7 +65,7 @@ class Levels:
 class HheWaterLevelBalance:
     name = "HheWaterLevelBalance"
 
-    def __init__(self, args: dict[str, Any]) -> None:
+    def __init__(self, args: PluginArgs) -> None:
         weight = args.get("clusterCpuMinNodeWeight")
         self.min_node_weight: float = MIN_NODE_WEIGHT if weight is None else weight
         self.window_weights = _nonzero_weights(args.get("windowWeights") or WINDOW_WEIGHTS)
@@ -274,7 +273,7 @@ ARGS = args_struct(
 )
 
 
-def set_defaults(args: dict[str, Any]) -> None:
+def set_defaults(args: PluginArgs) -> None:
     for name, default in (
         ("clusterCpuMinNodeWeight", MIN_NODE_WEIGHT),
         ("scheduledPodsCleanUp", parse_duration(CLEAN_UP)),
@@ -286,7 +285,7 @@ def set_defaults(args: dict[str, Any]) -> None:
     args["missingMetrics"] = args["missingMetrics"] or "Zero"
 
 
-def validate_args(args: dict[str, Any], path: str) -> list[Problem]:
+def validate_args(args: PluginArgs, path: str) -> list[Problem]:
     problems = not_negative(args, path, "clusterCpuMinNodeWeight", "scheduledPodsCleanUp", "metricsExpiration")
     for name in ("windowWeights", "resourceWeights"):
         problems += not_negative(args[name], child_path(path, name), *args[name])
@@ -300,7 +299,7 @@ def validate_args(args: dict[str, Any], path: str) -> list[Problem]:
     return problems
 
 
-def not_negative(args: dict[str, Any], path: str, *names: str) -> list[Problem]:
+def not_negative(args: PluginArgs, path: str, *names: str) -> list[Problem]:
     """Return a problem for each of the numbers and durations ``names`` that is below 0."""
     return [
         invalid(child_path(path, name), args[name], "must be 0 or more")

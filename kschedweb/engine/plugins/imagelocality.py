@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Any
 
 import numpy as np
 
-from kschedweb.engine.config.specs import PluginSpec
+from kschedweb.engine.config.specs import PluginArgs, PluginSpec
 from kschedweb.engine.framework.interface import Cycle, PluginScope
 from kschedweb.engine.framework.scoring import MAX_NODE_SCORE
 from kschedweb.engine.objects.pod import Pod
@@ -22,13 +21,13 @@ MOST_AN_IMAGE = 1000 * MIB
 class ImageLocality:
     name = "ImageLocality"
 
-    def __init__(self, args: dict[str, Any], volumes: bool = True, volumes_raise_threshold: bool = True) -> None:
+    def __init__(self, args: PluginArgs, image_volumes: bool = True, volume_scaling: bool = True) -> None:
         """Take the flags of the release.
 
-        ``volumes``: images of volumes count.
-        ``volumes_raise_threshold``: each such image raises the threshold for the best score.
+        ``image_volumes``: images of volumes count.
+        ``volume_scaling``: each such image raises the threshold for the best score.
         """
-        self.volumes, self.volumes_raise_threshold = volumes, volumes_raise_threshold
+        self.image_volumes, self.volume_scaling = image_volumes, volume_scaling
 
     def scope(self, pod: Pod) -> PluginScope:
         return PluginScope.NODE
@@ -61,11 +60,11 @@ class ImageLocality:
 
     def list_images(self, pod: Pod) -> tuple[str, ...]:
         """Return the pod's images that count: those of init containers first, those of volumes last."""
-        return pod.images if self.volumes else pod.images[: pod.container_count]
+        return pod.images if self.image_volumes else pod.images[: pod.container_count]
 
     def max_threshold(self, pod: Pod) -> int:
         """Return the bytes from which on the score is 100."""
-        return MOST_AN_IMAGE * (len(pod.images) if self.volumes_raise_threshold else pod.container_count)
+        return MOST_AN_IMAGE * (len(pod.images) if self.volume_scaling else pod.container_count)
 
 
 def scaled_image_score(size: int, holders: list[int], nodes: int) -> int:
@@ -87,8 +86,8 @@ SPEC = PluginSpec(
     variant=lambda release: {
         "factory": partial(
             ImageLocality,
-            volumes=release.behaviour.image_locality_image_volumes,
-            volumes_raise_threshold=release.behaviour.image_locality_volume_scaling,
+            image_volumes=release.behaviour.image_locality_image_volumes,
+            volume_scaling=release.behaviour.image_locality_volume_scaling,
         )
     },
 )

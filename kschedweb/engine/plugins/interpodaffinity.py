@@ -9,12 +9,11 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
-from typing import Any
 
 import numpy as np
 
 from kschedweb.engine.config.args import args_struct
-from kschedweb.engine.config.specs import ArgsSpec, PluginSpec
+from kschedweb.engine.config.specs import ArgsSpec, PluginArgs, PluginSpec
 from kschedweb.engine.config.types import BOOL, INT32, StructField
 from kschedweb.engine.framework.events import NODE, POD, Action, ClusterEvent, EventHint, ObjectChange, has_place
 from kschedweb.engine.framework.interface import PASSED, SKIPPED, Cycle, PreFilterResult, Verdicts
@@ -82,20 +81,23 @@ class InterPodAffinity:
 
     def __init__(
         self,
-        args: dict[str, Any],
-        by_value: bool = False,
-        mutual: bool = True,
-        any_term: bool = True,
-        nominations: bool = True,
+        args: PluginArgs,
+        namespace_selector_per_term: bool = False,
+        symmetric_hint: bool = True,
+        hint_matches_any_term: bool = True,
+        hints_include_nominated_pods: bool = True,
     ) -> None:
         """Read the arguments; the flags depend on the release.
 
-        ``by_value``: a term keeps its namespace selector beside the namespaces that it matches (up to 1.36).
-        ``mutual``: a deleted pod requeues pods that its own anti-affinity kept away, too.
-        ``any_term``: for that, one of several terms of anti-affinity has to match, else all of them.
-        ``nominations``: see ``Behaviour.hints_include_nominated_pods``.
+        ``namespace_selector_per_term``: a term keeps its namespace selector beside the namespaces that it matches
+        (up to 1.36).
+        ``symmetric_hint``: a deleted pod requeues pods that its own anti-affinity kept away, too.
+        ``hint_matches_any_term``: for that, one of several terms of anti-affinity has to match, else all of them.
+        ``hints_include_nominated_pods``: see ``Behaviour.hints_include_nominated_pods``.
         """
-        self.by_value, self.mutual, self.any_term, self.nominations = by_value, mutual, any_term, nominations
+        self.namespace_selector_per_term = namespace_selector_per_term
+        self.symmetric_hint, self.hint_matches_any_term = symmetric_hint, hint_matches_any_term
+        self.hints_include_nominated_pods = hints_include_nominated_pods
         weight = args.get("hardPodAffinityWeight")
         self.hard_weight = 1 if weight is None else int(weight)
         self.ignore_preferred = bool(args.get("ignorePreferredTermsOfExistingPods"))
@@ -109,9 +111,12 @@ class InterPodAffinity:
     def _after_pod(self, pod: Pod, change: ObjectChange) -> bool:
         """Queue if a pod came that this pod has affinity to, or one left that kept this pod away."""
         old, new, affinity = change.old, change.new, pod.pod_affinity
-        if self.nominations and old is not None and new is not None and new.uid == pod.uid:
+        if self.hints_include_nominated_pods and old is not None and new is not None and new.uid == pod.uid:
             return True
-        if any(version is not None and not has_place(version, promised=self.nominations) for version in (old, new)):
+        if any(
+            version is not None and not has_place(version, promised=self.hints_include_nominated_pods)
+            for version in (old, new)
+        ):
             return False
         if new is not None and old is not None:
             # An update of labels helps if the pod matches affinity now, or no longer matches anti-affinity.
@@ -122,12 +127,14 @@ class InterPodAffinity:
         if new is not None:
             return _matches_all(affinity.required, new)
         return self._matches_anti_affinity(affinity, old) or (
-            self.mutual and self._matches_anti_affinity(old.pod_affinity, pod)
+            self.symmetric_hint and self._matches_anti_affinity(old.pod_affinity, pod)
         )
 
     def _matches_anti_affinity(self, affinity: PodAffinity, pod: Pod) -> bool:
         terms = affinity.anti_required
-        return any(_matches_pod(term, pod) for term in terms) if self.any_term else _matches_all(terms, pod)
+        return (
+            any(_matches_pod(term, pod) for term in terms) if self.hint_matches_any_term else _matches_all(terms, pod)
+        )
 
     def pre_filter(self, cycle: Cycle) -> PreFilterResult:
         snapshot, pod_affinity = cycle.snapshot, cycle.pod.pod_affinity
@@ -158,7 +165,7 @@ class InterPodAffinity:
             terms = pods.term_sets[code].affinity.anti_required
             return Counter(term.topology_key for term in terms if means_incoming(term))
 
-        existing = TermTally(snapshot, lambda: pods.guards_about(pod.labels), weigh_terms)
+        existing = TermTally(snapshot, lambda: pods.find_anti_affinity_candidates(pod.labels), weigh_terms)
         nothing = TermTally(snapshot, list, lambda code: {})
         required = [self._merge_namespaces(term, snapshot) for term in pod.pod_affinity.required]
         anti = [
@@ -180,7 +187,7 @@ class InterPodAffinity:
         meant = term.namespaces | {
             name for name, labels in namespace_labels.items() if term.namespace_selector.matches(labels)
         }
-        selector = term.namespace_selector if self.by_value else NOTHING
+        selector = term.namespace_selector if self.namespace_selector_per_term else NOTHING
         return replace(term, namespaces=meant, namespace_selector=selector)
 
     def add_pod(self, cycle: Cycle, pod: Pod, node: int) -> None:
@@ -270,7 +277,9 @@ class InterPodAffinity:
             _tally_term(snapshot, [self._merge_namespaces(term, snapshot)], term, weight)
             for term, weight in affinity.weighted_terms
         ]
-        return TopologyCounts(tallies, TermTally(snapshot, lambda: pods.wishes_about(labels), weigh_terms))
+        return TopologyCounts(
+            tallies, TermTally(snapshot, lambda: pods.find_other_term_candidates(labels), weigh_terms)
+        )
 
     def score(self, cycle: Cycle, rows: Rows) -> Ints:
         """Return the sum of weights of the pod's terms, and of placed pods' terms about it, at the node's topology
@@ -366,12 +375,12 @@ ARGS = args_struct(
 )
 
 
-def set_defaults(args: dict[str, Any]) -> None:
+def set_defaults(args: PluginArgs) -> None:
     if args["hardPodAffinityWeight"] is None:
         args["hardPodAffinityWeight"] = 1
 
 
-def validate_args(args: dict[str, Any], path: str) -> list[Problem]:
+def validate_args(args: PluginArgs, path: str) -> list[Problem]:
     weight = args["hardPodAffinityWeight"]
     if 0 <= weight <= 100:
         return []
@@ -387,10 +396,10 @@ SPEC = PluginSpec(
     variant=lambda release: {
         "factory": partial(
             InterPodAffinity,
-            by_value=release.behaviour.namespace_selector_per_term,
-            mutual=release.behaviour.anti_affinity_symmetric_hint,
-            any_term=release.behaviour.anti_affinity_hint_matches_any_term,
-            nominations=release.behaviour.hints_include_nominated_pods,
+            namespace_selector_per_term=release.behaviour.namespace_selector_per_term,
+            symmetric_hint=release.behaviour.anti_affinity_symmetric_hint,
+            hint_matches_any_term=release.behaviour.anti_affinity_hint_matches_any_term,
+            hints_include_nominated_pods=release.behaviour.hints_include_nominated_pods,
         )
     },
 )

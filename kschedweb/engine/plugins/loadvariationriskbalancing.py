@@ -7,12 +7,11 @@ deviation of the use, both as shares of allocatable. The riskier of CPU and memo
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 
 from kschedweb.engine.config.args import args_struct
-from kschedweb.engine.config.specs import ArgsSpec, PluginSpec, PluginTrial
+from kschedweb.engine.config.specs import ArgsSpec, PluginArgs, PluginSpec, PluginTrial
 from kschedweb.engine.config.trimaran import ORIGIN, WATCHER, watcher_advice, watcher_defaults, watcher_problems
 from kschedweb.engine.config.types import FLOAT64, StructField
 from kschedweb.engine.framework.interface import Cycle
@@ -28,7 +27,7 @@ MARGIN, SENSITIVITY = 1.0, 1.0
 class LoadVariationRiskBalancing:
     name = "LoadVariationRiskBalancing"
 
-    def __init__(self, args: dict[str, Any]) -> None:
+    def __init__(self, args: PluginArgs) -> None:
         margin, sensitivity = args.get("safeVarianceMargin"), args.get("safeVarianceSensitivity")
         self.margin = MARGIN if margin is None else float(margin)
         self.sensitivity = SENSITIVITY if sensitivity is None else float(sensitivity)
@@ -88,7 +87,7 @@ ARGS = args_struct(
 )
 
 
-def set_defaults(args: dict[str, Any]) -> None:
+def set_defaults(args: PluginArgs) -> None:
     watcher_defaults(args)
     for name in ("safeVarianceMargin", "safeVarianceSensitivity"):
         if args[name] is None or args[name] < 0:

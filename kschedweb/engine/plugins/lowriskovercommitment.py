@@ -7,13 +7,11 @@ requests.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
 from kschedweb.engine.config.args import args_struct
-from kschedweb.engine.config.specs import ArgsSpec, PluginSpec, PluginTrial
+from kschedweb.engine.config.specs import ArgsSpec, PluginArgs, PluginSpec, PluginTrial
 from kschedweb.engine.config.trimaran import ORIGIN, WATCHER, watcher_advice, watcher_defaults, watcher_problems
 from kschedweb.engine.config.types import FLOAT64, INT64, MapType, StructField
 from kschedweb.engine.framework.interface import Cycle
@@ -76,7 +74,7 @@ class LoadRisks:
 class LowRiskOverCommitment:
     name = "LowRiskOverCommitment"
 
-    def __init__(self, args: dict[str, Any]) -> None:
+    def __init__(self, args: PluginArgs) -> None:
         self.window = int(args.get("smoothingWindowSize") or SMOOTHING_WINDOW)
         weights = args.get("riskLimitWeights") or {}
         self.weights = {name: float(weights.get(name, RISK_LIMIT_WEIGHT)) for name in (CPU, MEMORY)}
@@ -226,7 +224,7 @@ ARGS = args_struct(
 )
 
 
-def set_defaults(args: dict[str, Any]) -> None:
+def set_defaults(args: PluginArgs) -> None:
     watcher_defaults(args)
     if args["smoothingWindowSize"] is None or args["smoothingWindowSize"] <= 0:
         args["smoothingWindowSize"] = 5
@@ -236,7 +234,7 @@ def set_defaults(args: dict[str, Any]) -> None:
     }
 
 
-def advice(args: dict[str, Any]) -> list[tuple[str, str]]:
+def advice(args: PluginArgs) -> list[tuple[str, str]]:
     listed = args["riskLimitWeights"] or {}
     return watcher_advice(args) + [
         (f"riskLimitWeights.{name}", "has no effect: cpu and memory count")

@@ -5,12 +5,10 @@ The argument ``addedAffinity`` is affinity that every pod of the profile gets.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from kschedweb.engine.config.args import args_struct
-from kschedweb.engine.config.specs import ArgsSpec, PluginSpec
+from kschedweb.engine.config.specs import ArgsSpec, PluginArgs, PluginSpec
 from kschedweb.engine.config.types import INT32, STRING, ListType, Struct, StructField, text
 from kschedweb.engine.framework.events import NODE, Action, ClusterEvent, EventHint, ObjectChange
 from kschedweb.engine.framework.interface import PASSED, SKIPPED, Cycle, PluginScope, PreFilterResult, Verdicts
@@ -36,7 +34,7 @@ CONFLICT = unresolvable("pod affinity terms conflict")
 class NodeAffinity:
     name = "NodeAffinity"
 
-    def __init__(self, args: dict[str, Any]) -> None:
+    def __init__(self, args: PluginArgs) -> None:
         self.added = affinity.NodeAffinityTerms.from_json(args.get("addedAffinity") or {}, "addedAffinity.")
 
     def events(self) -> list[EventHint]:
@@ -190,7 +188,7 @@ ARGS = args_struct(
 )
 
 
-def validate_args(args: dict[str, Any], path: str) -> list[Problem]:
+def validate_args(args: PluginArgs, path: str) -> list[Problem]:
     added = args["addedAffinity"]
     if added is None:
         return []

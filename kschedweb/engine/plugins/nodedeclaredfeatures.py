@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Any
 
 import numpy as np
 
-from kschedweb.engine.config.specs import PluginSpec
+from kschedweb.engine.config.specs import PluginArgs, PluginSpec
 from kschedweb.engine.framework.events import NODE, POD, Action, ClusterEvent, EventHint, ObjectChange
 from kschedweb.engine.framework.interface import PASSED, SKIPPED, Cycle, PluginScope, PreFilterResult, Verdicts
 from kschedweb.engine.framework.status import unresolvable
@@ -24,12 +23,12 @@ MOUNT_OPTIONS = "VolumeBindMountOptions"
 class NodeDeclaredFeatures:
     name = "NodeDeclaredFeatures"
 
-    def __init__(self, args: dict[str, Any], mounts: bool = True) -> None:
+    def __init__(self, args: PluginArgs, bind_mount_options: bool = True) -> None:
         """Take the flag of the release.
 
-        ``mounts``: options of bind mounts need a feature.
+        ``bind_mount_options``: options of bind mounts need a feature.
         """
-        self.mounts = mounts
+        self.bind_mount_options = bind_mount_options
 
     def events(self) -> list[EventHint]:
         return [
@@ -50,7 +49,7 @@ class NodeDeclaredFeatures:
         return Verdicts.from_mask(lacking[rows], REJECTED)
 
     def _needed_features(self, pod: Pod) -> frozenset[str]:
-        return needed_features(get_mapping(pod.raw, "spec"), self.mounts)
+        return needed_features(get_mapping(pod.raw, "spec"), self.bind_mount_options)
 
     def _after_own_update(self, pod: Pod, change: ObjectChange) -> bool:
         """Queue if the pod needs other features now."""
@@ -59,8 +58,8 @@ class NodeDeclaredFeatures:
         )
 
 
-def needed_features(spec: Json, mounts: bool = True) -> frozenset[str]:
-    """Return the node features that a pod's spec requires; ``mounts``: options of bind mounts require one."""
+def needed_features(spec: Json, bind_mount_options: bool = True) -> frozenset[str]:
+    """Return the node features that a pod's spec requires; ``bind_mount_options``: options of bind mounts need one."""
     needed = set()
     containers = get_objects(spec, "initContainers") + get_objects(spec, "containers")
     for container in containers:
@@ -73,7 +72,7 @@ def needed_features(spec: Json, mounts: bool = True) -> frozenset[str]:
         for container in containers + get_objects(spec, "ephemeralContainers")
         for mount in get_objects(container, "volumeMounts")
     ]
-    if mounts and any(mount.get("bindMountOptions") for mount in mounted):
+    if bind_mount_options and any(mount.get("bindMountOptions") for mount in mounted):
         needed.add(MOUNT_OPTIONS)
     return frozenset(needed)
 
@@ -89,6 +88,6 @@ SPEC = PluginSpec(
     gate="NodeDeclaredFeatures",
     factory=NodeDeclaredFeatures,
     variant=lambda release: {
-        "factory": partial(NodeDeclaredFeatures, mounts=release.behaviour.bind_mount_options_feature)
+        "factory": partial(NodeDeclaredFeatures, bind_mount_options=release.behaviour.bind_mount_options_feature)
     },
 )

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
-from kschedweb.engine.config.specs import PluginSpec
+from kschedweb.engine.config.specs import PluginArgs, PluginSpec
 from kschedweb.engine.framework.events import NODE_ADD, EventHint
 from kschedweb.engine.framework.interface import Cycle, PluginScope, PreFilterResult, Verdicts
 from kschedweb.engine.framework.status import unresolvable
@@ -20,7 +18,7 @@ REJECTED = unresolvable("node(s) didn't match the requested node name", fact=ANO
 class NodeName:
     name = "NodeName"
 
-    def __init__(self, args: dict[str, Any]) -> None:
+    def __init__(self, args: PluginArgs) -> None:
         pass
 
     def events(self) -> list[EventHint]:

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Any
 
 import numpy as np
 
 from kschedweb.engine.config.args import RESOURCE, args_struct, default_resources, set_default_weights
-from kschedweb.engine.config.specs import ArgsSpec, PluginSpec
+from kschedweb.engine.config.specs import ArgsSpec, PluginArgs, PluginSpec
 from kschedweb.engine.config.types import ListType, StructField
 from kschedweb.engine.framework.interface import Cycle, PluginScope
 from kschedweb.engine.framework.scoring import MAX_NODE_SCORE
@@ -23,8 +22,8 @@ from kschedweb.engine.validation.fields import Problem, child_path, duplicate, i
 class NodeResourcesBalancedAllocation:
     name = "NodeResourcesBalancedAllocation"
 
-    def __init__(self, args: dict[str, Any], by_improvement: bool = True) -> None:
-        self.by_improvement = by_improvement
+    def __init__(self, args: PluginArgs, by_delta: bool = True) -> None:
+        self.by_delta = by_delta
         self.resources = [item["name"] for item in args.get("resources") or [{"name": CPU}, {"name": MEMORY}]]
 
     def scope(self, pod: Pod) -> PluginScope:
@@ -43,7 +42,7 @@ class NodeResourcesBalancedAllocation:
         before: Ints
         after: Ints
         before, after = balance_scores(*self.requested_fractions(cycle, rows))
-        if not self.by_improvement:
+        if not self.by_delta:
             return after
         change: Ints = after - before
         # A balance is from 50 to 100, so the change is from -50 to 50; this maps it to 50 to 100, in integers as the
@@ -140,12 +139,12 @@ ARGS = args_struct(
 )
 
 
-def set_defaults(args: dict[str, Any]) -> None:
+def set_defaults(args: PluginArgs) -> None:
     args["resources"] = args["resources"] or default_resources()
     set_default_weights(args["resources"])
 
 
-def validate_args(args: dict[str, Any], path: str) -> list[Problem]:
+def validate_args(args: PluginArgs, path: str) -> list[Problem]:
     problems: list[Problem] = []
     names: set[str] = set()
     for index, resource in enumerate(args["resources"]):
@@ -165,8 +164,6 @@ SPEC = PluginSpec(
     ArgsSpec(ARGS, set_defaults, validate_args),
     factory=NodeResourcesBalancedAllocation,
     variant=lambda release: {
-        "factory": partial(
-            NodeResourcesBalancedAllocation, by_improvement=release.behaviour.balanced_allocation_by_delta
-        )
+        "factory": partial(NodeResourcesBalancedAllocation, by_delta=release.behaviour.balanced_allocation_by_delta)
     },
 )

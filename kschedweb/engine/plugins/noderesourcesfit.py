@@ -19,7 +19,7 @@ from kschedweb.engine.config.args import (
     set_default_weights,
     shape_problems,
 )
-from kschedweb.engine.config.specs import ArgsSpec, PluginSpec
+from kschedweb.engine.config.specs import ArgsSpec, PluginArgs, PluginSpec, PluginVariant
 from kschedweb.engine.config.types import STRING, ListType, Struct, StructField, text
 from kschedweb.engine.framework.events import (
     DEVICE_CLASS,
@@ -35,6 +35,7 @@ from kschedweb.engine.framework.groups import Assignment, Domain, GroupCycle
 from kschedweb.engine.framework.interface import PASSED, Cycle, PluginScope, PreFilterResult, Verdicts
 from kschedweb.engine.framework.scoring import MAX_NODE_SCORE, broken_line, round_half_away, share_of
 from kschedweb.engine.framework.status import SUCCESS, Code, Status, error
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.objects.json_access import get_mapping
 from kschedweb.engine.objects.node import Node
 from kschedweb.engine.objects.pod import Pod
@@ -85,13 +86,16 @@ class BoundAmounts:
 class NodeResourcesFit:
     name = "NodeResourcesFit"
 
-    def __init__(self, args: dict[str, Any], delegates: bool = True, resizes: bool = False) -> None:
+    def __init__(
+        self, args: PluginArgs, delegates_extended_resources: bool = True, resize_preemption: bool = False
+    ) -> None:
         """Read the arguments; the flags depend on the release.
 
-        ``delegates``: an extended resource that a DeviceClass provides is left to DynamicResources.
-        ``resizes``: on its own node a pod needs only the amounts that it does not have yet.
+        ``delegates_extended_resources``: an extended resource that a DeviceClass provides is left to DynamicResources.
+        ``resize_preemption``: on its own node a pod needs only the amounts that it does not have yet.
         """
-        self.delegates, self.resizes = delegates, resizes
+        self.delegates_extended_resources = delegates_extended_resources
+        self.resize_preemption = resize_preemption
         self.ignored = frozenset(args.get("ignoredResources") or ())
         self.ignored_groups = frozenset(args.get("ignoredResourceGroups") or ())
         strategy = args.get("scoringStrategy") or {}
@@ -128,7 +132,7 @@ class NodeResourcesFit:
             if name not in BASIC:
                 # A scalar resource that the pod does not need is not checked, even if it is overcommitted.
                 short &= missing != 0
-            if self.delegates and name in snapshot.objects.devices.extended_resources:
+            if self.delegates_extended_resources and name in snapshot.objects.devices.extended_resources:
                 short &= allocatable > 0  # elsewhere DynamicResources decides
             if not short.any():
                 continue
@@ -140,7 +144,7 @@ class NodeResourcesFit:
 
     def _bound_amounts(self, cycle: Cycle) -> BoundAmounts | None:
         """Return the resources that the pod already has; ``None`` if it is on no node."""
-        node = cycle.snapshot.index.get(cycle.pod.node_name) if self.resizes and cycle.pod.node_name else None
+        node = cycle.snapshot.index.get(cycle.pod.node_name) if self.resize_preemption and cycle.pod.node_name else None
         if node is None or cycle.pod.key not in cycle.snapshot.pods.slots:
             return None
         return BoundAmounts(len(cycle.snapshot), node, cycle.snapshot.get_pod(cycle.pod.key).occupied)
@@ -303,7 +307,7 @@ def _is_delegated(cluster: ClusterObjects, name: str, node: Node) -> bool:
     )
 
 
-def _resource_names(device_class: dict[str, Any]) -> tuple[str, Any]:
+def _resource_names(device_class: Json) -> tuple[str, Any]:
     """Return the extended resources that a DeviceClass provides: the implicit one and the one it names."""
     name = get_mapping(device_class, "metadata").get("name")
     return f"deviceclass.resource.kubernetes.io/{name}", get_mapping(device_class, "spec").get("extendedResourceName")
@@ -362,7 +366,7 @@ ARGS = args_struct(
 )
 
 
-def set_defaults(args: dict[str, Any]) -> None:
+def set_defaults(args: PluginArgs) -> None:
     if args["scoringStrategy"] is None:
         args["scoringStrategy"] = {"type": LEAST_ALLOCATED, "resources": None, "requestedToCapacityRatio": None}
     strategy = args["scoringStrategy"]
@@ -370,7 +374,7 @@ def set_defaults(args: dict[str, Any]) -> None:
     set_default_weights(strategy["resources"])
 
 
-def validate_args(args: dict[str, Any], path: str, strict_capacity_ratio_args: bool = True) -> list[Problem]:
+def validate_args(args: PluginArgs, path: str, strict_capacity_ratio_args: bool = True) -> list[Problem]:
     problems: list[Problem] = []
     for index, name in enumerate(args["ignoredResources"] or ()):
         at = f"{child_path(path, 'ignoredResources')}[{index}]"
@@ -388,7 +392,7 @@ def validate_args(args: dict[str, Any], path: str, strict_capacity_ratio_args: b
     return problems if ratio is None else problems + shape_problems(ratio["shape"] or [], f"{at}.shape")
 
 
-def _strategy_problems(strategy: dict[str, Any], path: str) -> list[Problem]:
+def _strategy_problems(strategy: Json, path: str) -> list[Problem]:
     problems: list[Problem] = []
     kind = strategy["type"]
     if kind not in STRATEGIES:
@@ -400,7 +404,7 @@ def _strategy_problems(strategy: dict[str, Any], path: str) -> list[Problem]:
     return problems
 
 
-def _ratio_problems(strategy: dict[str, Any], path: str) -> list[Problem]:
+def _ratio_problems(strategy: Json, path: str) -> list[Problem]:
     ratio = strategy["requestedToCapacityRatio"]
     if strategy["type"] != RATIO:
         detail = "must be nil when type is not RequestedToCapacityRatio"
@@ -410,14 +414,14 @@ def _ratio_problems(strategy: dict[str, Any], path: str) -> list[Problem]:
     return shape_problems(ratio["shape"] or [], f"{path}.shape")
 
 
-def _variant(release: Any) -> dict[str, Any]:
+def _variant(release: Any) -> PluginVariant:
     checked = partial(validate_args, strict_capacity_ratio_args=release.behaviour.strict_capacity_ratio_args)
     return {
         "args": ArgsSpec(ARGS, set_defaults, checked, when_created=True),
         "factory": partial(
             NodeResourcesFit,
-            delegates=release.is_enabled("DRAExtendedResource"),
-            resizes=release.has_resize_preemption,
+            delegates_extended_resources=release.is_enabled("DRAExtendedResource"),
+            resize_preemption=release.has_resize_preemption,
         ),
     }
 

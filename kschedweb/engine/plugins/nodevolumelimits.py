@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Any
 
 import numpy as np
 
-from kschedweb.engine.config.specs import PluginSpec
+from kschedweb.engine.config.specs import PluginArgs, PluginSpec
 from kschedweb.engine.framework.events import (
     ATTACHMENT,
     CSI_NODE,
@@ -34,7 +33,7 @@ NO_LIMIT = -1
 class NodeVolumeLimits:
     name = "NodeVolumeLimits"
 
-    def __init__(self, args: dict[str, Any], drivers_needed: bool = True) -> None:
+    def __init__(self, args: PluginArgs, drivers_needed: bool = True) -> None:
         """Take the flag of the release.
 
         ``drivers_needed``: a node without a driver that asks for its presence is rejected.

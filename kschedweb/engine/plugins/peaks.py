@@ -8,12 +8,11 @@ a rise of 0 and so count as the cheapest.
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 
 from kschedweb.engine.config.args import args_struct
-from kschedweb.engine.config.specs import ArgsSpec, PluginSpec, PluginTrial
+from kschedweb.engine.config.specs import ArgsSpec, PluginArgs, PluginSpec, PluginTrial
 from kschedweb.engine.config.trimaran import COLLECTED, ORIGIN
 from kschedweb.engine.config.types import FLOAT64, STRING, MapType, Struct, StructField
 from kschedweb.engine.framework.interface import Cycle
@@ -39,7 +38,7 @@ OUT_OF_RANGE = np.iinfo(np.int64).min
 class Peaks:
     name = "Peaks"
 
-    def __init__(self, args: dict[str, Any]) -> None:
+    def __init__(self, args: PluginArgs) -> None:
         # kschedweb's spelling, and the one that the released plugin reads.
         self.models: dict[str, dict[str, float]] = args.get("nodePowerModel") or args.get("NodePowerModel") or {}
 
@@ -153,14 +152,14 @@ ARGS = args_struct(
 )
 
 
-def validate_args(args: dict[str, Any], path: str) -> list[Problem]:
+def validate_args(args: PluginArgs, path: str) -> list[Problem]:
     if not (args["nodePowerModel"] and args["NodePowerModel"]):
         return []
     detail = "stands beside nodePowerModel: write one of them"
     return [invalid(child_path(path, "NodePowerModel"), Typed(sorted(args["NodePowerModel"])), detail)]
 
 
-def advice(args: dict[str, Any]) -> list[tuple[str, str]]:
+def advice(args: PluginArgs) -> list[tuple[str, str]]:
     remarks = [(name, COLLECTED) for name in ("watcherAddress", "WatcherAddress") if args[name]]
     if not args["nodePowerModel"] and not args["NodePowerModel"]:
         remarks.append(("nodePowerModel", "names no node, so every node gets the same score"))

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from kschedweb.engine.config.specs import PluginSpec
+from kschedweb.engine.config.specs import PluginArgs, PluginSpec
 from kschedweb.engine.framework.events import POD, Action, ClusterEvent, EventHint, ObjectChange
 from kschedweb.engine.framework.status import SUCCESS, Status, unresolvable
 from kschedweb.engine.objects.pod import Pod
@@ -17,7 +15,7 @@ CONDITION = "Scheduling is blocked due to non-empty scheduling gates"
 class SchedulingGates:
     name = "SchedulingGates"
 
-    def __init__(self, args: dict[str, Any]) -> None:
+    def __init__(self, args: PluginArgs) -> None:
         pass
 
     def pre_enqueue(self, pod: Pod, cluster: ClusterObjects) -> Status:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from kschedweb.engine.config.specs import PluginSpec
+from kschedweb.engine.config.specs import PluginArgs, PluginSpec, PluginVariant
 from kschedweb.engine.framework.events import NODE, POD, Action, ClusterEvent, EventHint, ObjectChange
 from kschedweb.engine.framework.interface import PASSED, Cycle, PluginScope, PreFilterResult, Verdicts
 from kschedweb.engine.framework.scoring import default_normalize
@@ -24,12 +24,12 @@ REJECTED = unresolvable("node(s) had untolerated taint(s)", fact=TAINTED)
 class TaintToleration:
     name = "TaintToleration"
 
-    def __init__(self, args: dict[str, Any], comparing: bool = False) -> None:
+    def __init__(self, args: PluginArgs, comparison_operators: bool = False) -> None:
         """Take the flag of the release.
 
-        ``comparing``: tolerations may compare values, with the operators Gt and Lt.
+        ``comparison_operators``: tolerations may compare values, with the operators Gt and Lt.
         """
-        self._comparing = comparing
+        self._comparison_operators = comparison_operators
 
     def events(self) -> list[EventHint]:
         return [
@@ -44,7 +44,9 @@ class TaintToleration:
         return PASSED
 
     def filter(self, cycle: Cycle, rows: Rows) -> Verdicts:
-        return Verdicts.from_mask(~match_tolerations(cycle.snapshot, cycle.pod, self._comparing)[rows], REJECTED)
+        return Verdicts.from_mask(
+            ~match_tolerations(cycle.snapshot, cycle.pod, self._comparison_operators)[rows], REJECTED
+        )
 
     def pre_score(self, cycle: Cycle, rows: Rows) -> Status:
         cycle.state[self.name] = tuple(
@@ -66,7 +68,7 @@ class TaintToleration:
         tolerations = cycle.state[self.name]
         counts = [
             sum(
-                taint.effect == PREFER_NO_SCHEDULE and not is_tolerated(taint, tolerations, self._comparing)
+                taint.effect == PREFER_NO_SCHEDULE and not is_tolerated(taint, tolerations, self._comparison_operators)
                 for taint in taints
             )
             for taints in sets
@@ -79,18 +81,22 @@ class TaintToleration:
     def _after_node(self, pod: Pod, change: ObjectChange) -> bool:
         """Queue if the node has no taint now that keeps the pod away, and is new or had one before."""
         # A node that the pod tolerated before was rejected for another reason, which taints do not change.
-        kept_away = change.old is None or not has_no_untolerated(change.old.taints, pod.tolerations, self._comparing)
-        return kept_away and has_no_untolerated(change.new.taints, pod.tolerations, self._comparing)
+        kept_away = change.old is None or not has_no_untolerated(
+            change.old.taints, pod.tolerations, self._comparison_operators
+        )
+        return kept_away and has_no_untolerated(change.new.taints, pod.tolerations, self._comparison_operators)
 
 
 def _after_toleration(pod: Pod, change: ObjectChange) -> bool:
     return bool(change.new.uid == pod.uid)
 
 
-def _variant(release: Any) -> dict[str, Any]:
-    points = {} if release.behaviour.node_plugins_prefilter else {"points": SPEC.points - {"preFilter"}}
-    comparing = release.is_enabled("TaintTolerationComparisonOperators")
-    return {"factory": partial(TaintToleration, comparing=comparing), **points}
+def _variant(release: Any) -> PluginVariant:
+    comparison_operators = release.is_enabled("TaintTolerationComparisonOperators")
+    variant: PluginVariant = {"factory": partial(TaintToleration, comparison_operators=comparison_operators)}
+    if not release.behaviour.node_plugins_prefilter:
+        variant["points"] = SPEC.points - {"preFilter"}
+    return variant
 
 
 SPEC = PluginSpec(

@@ -7,12 +7,11 @@ the score rises from the target to 100; above it, the score falls from the targe
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 
 from kschedweb.engine.config.args import args_struct
-from kschedweb.engine.config.specs import ArgsSpec, PluginSpec, PluginTrial
+from kschedweb.engine.config.specs import ArgsSpec, PluginArgs, PluginSpec, PluginTrial
 from kschedweb.engine.config.trimaran import ORIGIN, WATCHER, watcher_advice, watcher_defaults, watcher_problems
 from kschedweb.engine.config.types import INT64, STRING, MapType, Raw, StructField, text
 from kschedweb.engine.framework.interface import Cycle
@@ -42,7 +41,7 @@ REPORTING_INTERVAL = 60
 class TargetLoadPacking:
     name = "TargetLoadPacking"
 
-    def __init__(self, args: dict[str, Any]) -> None:
+    def __init__(self, args: PluginArgs) -> None:
         self.target = float(args.get("targetUtilization") or TARGET_UTILIZATION)
         assumed = args.get("defaultRequests")
         self.default = round_to_unit(CPU, read_quantity((DEFAULT_REQUESTS if assumed is None else assumed).get(CPU, 0)))
@@ -159,7 +158,7 @@ ARGS = args_struct(
 )
 
 
-def set_defaults(args: dict[str, Any]) -> None:
+def set_defaults(args: PluginArgs) -> None:
     watcher_defaults(args)
     if args["defaultRequests"] is None:
         args["defaultRequests"] = {"cpu": "1000m"}
@@ -169,7 +168,7 @@ def set_defaults(args: dict[str, Any]) -> None:
         args["targetUtilization"] = 40
 
 
-def validate_args(args: dict[str, Any], path: str) -> list[Problem]:
+def validate_args(args: PluginArgs, path: str) -> list[Problem]:
     problems = watcher_problems(args, path)
     for name, amount in args["defaultRequests"].items():
         try:
@@ -185,7 +184,7 @@ def validate_args(args: dict[str, Any], path: str) -> list[Problem]:
     return problems
 
 
-def advice(args: dict[str, Any]) -> list[tuple[str, str]]:
+def advice(args: PluginArgs) -> list[tuple[str, str]]:
     remarks = watcher_advice(args)
     if (args["targetUtilization"] or 0) > 100:
         remarks.append(("targetUtilization", "above 100 scores rise above 100, and pods fail to be scheduled"))

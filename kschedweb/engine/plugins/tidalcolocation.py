@@ -7,12 +7,10 @@ mean, at the hours in which the pod works. A pod that uses the same at all hours
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from kschedweb.engine.config.args import args_struct
-from kschedweb.engine.config.specs import ArgsSpec, PluginSpec, PluginTrial
+from kschedweb.engine.config.specs import ArgsSpec, PluginArgs, PluginSpec, PluginTrial
 from kschedweb.engine.config.types import FLOAT64, StructField
 from kschedweb.engine.framework.interface import Cycle
 from kschedweb.engine.framework.scoring import MAX_NODE_SCORE, round_half_away
@@ -49,7 +47,7 @@ class Tides:
 class TidalCoLocation:
     name = "TidalCoLocation"
 
-    def __init__(self, args: dict[str, Any]) -> None:
+    def __init__(self, args: PluginArgs) -> None:
         points = args.get("pointsPerPercent")
         self.points: float = POINTS if points is None else points
 
@@ -96,12 +94,12 @@ ARGS = args_struct(
 )
 
 
-def set_defaults(args: dict[str, Any]) -> None:
+def set_defaults(args: PluginArgs) -> None:
     if args["pointsPerPercent"] is None:
         args["pointsPerPercent"] = POINTS
 
 
-def validate_args(args: dict[str, Any], path: str) -> list[Problem]:
+def validate_args(args: PluginArgs, path: str) -> list[Problem]:
     points = args["pointsPerPercent"]
     return (
         []

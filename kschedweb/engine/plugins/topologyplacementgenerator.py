@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
-from kschedweb.engine.config.specs import PluginSpec
+from kschedweb.engine.config.specs import PluginArgs, PluginSpec
 from kschedweb.engine.framework.groups import Domain, GroupCycle
 from kschedweb.engine.framework.status import SUCCESS, CycleError, Status, error
 
@@ -16,7 +14,7 @@ NAME = "TopologyPlacementGenerator"
 class TopologyPlacementGenerator:
     name = NAME
 
-    def __init__(self, args: dict[str, Any]) -> None:
+    def __init__(self, args: PluginArgs) -> None:
         pass
 
     def generate_placements(self, cycle: GroupCycle, parent: Domain) -> tuple[list[Domain], Status]:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from kschedweb.engine.config.args import SHAPE_POINT, args_struct, shape_problems
-from kschedweb.engine.config.specs import ArgsSpec, PluginSpec
+from kschedweb.engine.config.specs import ArgsSpec, PluginArgs, PluginSpec, PluginVariant
 from kschedweb.engine.config.types import INT64, ListType, StructField
 from kschedweb.engine.framework.events import (
     CSI_DRIVER,
@@ -84,8 +84,8 @@ class PodVolumeClaims:
 class VolumeBinding:
     name = "VolumeBinding"
 
-    def __init__(self, args: dict[str, Any], scores: bool = True) -> None:
-        self.curve = broken_line(args.get("shape") or DEFAULT_SHAPE) if scores else None
+    def __init__(self, args: PluginArgs, capacity_scoring: bool = True) -> None:
+        self.curve = broken_line(args.get("shape") or DEFAULT_SHAPE) if capacity_scoring else None
 
     def events(self) -> list[EventHint]:
         changed = Action.ADD | Action.UPDATE
@@ -337,17 +337,17 @@ ARGS = args_struct(
 )
 
 
-def set_defaults(args: dict[str, Any]) -> None:
+def set_defaults(args: PluginArgs) -> None:
     if args["bindTimeoutSeconds"] is None:
         args["bindTimeoutSeconds"] = 600
 
 
-def set_defaults_with_shape(args: dict[str, Any]) -> None:
+def set_defaults_with_shape(args: PluginArgs) -> None:
     set_defaults(args)
     args["shape"] = args["shape"] or [dict(point) for point in DEFAULT_SHAPE]
 
 
-def validate_args(args: dict[str, Any], path: str) -> list[Problem]:
+def validate_args(args: PluginArgs, path: str) -> list[Problem]:
     problems = _timeout_problems(args, path)
     if args["shape"] is not None:
         points = [{f.name.capitalize(): point[f.name] for f in SHAPE_POINT.fields} for point in args["shape"]]
@@ -356,11 +356,11 @@ def validate_args(args: dict[str, Any], path: str) -> list[Problem]:
     return problems
 
 
-def problems_with_shape(args: dict[str, Any], path: str) -> list[Problem]:
+def problems_with_shape(args: PluginArgs, path: str) -> list[Problem]:
     return _timeout_problems(args, path) + shape_problems(args["shape"], child_path(path, "shape"))
 
 
-def _timeout_problems(args: dict[str, Any], path: str) -> list[Problem]:
+def _timeout_problems(args: PluginArgs, path: str) -> list[Problem]:
     problems: list[Problem] = []
     if args["bindTimeoutSeconds"] < 0:
         detail = "invalid BindTimeoutSeconds, should not be a negative value"
@@ -368,10 +368,12 @@ def _timeout_problems(args: dict[str, Any], path: str) -> list[Problem]:
     return problems
 
 
-def _variant(release: Any) -> dict[str, Any]:
-    scores = release.is_enabled("StorageCapacityScoring")
-    shaped = ArgsSpec(ARGS, set_defaults_with_shape, problems_with_shape)
-    return {"factory": partial(VolumeBinding, scores=scores)} | ({"args": shaped} if scores else {})
+def _variant(release: Any) -> PluginVariant:
+    capacity_scoring = release.is_enabled("StorageCapacityScoring")
+    variant: PluginVariant = {"factory": partial(VolumeBinding, capacity_scoring=capacity_scoring)}
+    if capacity_scoring:
+        variant["args"] = ArgsSpec(ARGS, set_defaults_with_shape, problems_with_shape)
+    return variant
 
 
 SPEC = PluginSpec(

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
-from kschedweb.engine.config.specs import PluginSpec
+from kschedweb.engine.config.specs import PluginArgs, PluginSpec
 from kschedweb.engine.framework.events import (
     NODE,
     STORAGE_CLASS,
@@ -44,7 +42,7 @@ class Unresolved(Exception):
 class VolumeZone:
     name = "VolumeZone"
 
-    def __init__(self, args: dict[str, Any]) -> None:
+    def __init__(self, args: PluginArgs) -> None:
         pass
 
     def events(self) -> list[EventHint]:

@@ -7,18 +7,18 @@ from dataclasses import field, replace
 from typing import Any
 
 from kschedweb.engine.config import Configuration, Release
+from kschedweb.engine.config.specs import PluginFactory
 from kschedweb.engine.controllers.admission import DEFAULT, AdmissionError, admit_group, admit_pod
 from kschedweb.engine.controllers.nodelifecycle import FALSE, READY, TRUE, LifecycleTiming
 from kschedweb.engine.cycle.scheduler import Scheduler
 from kschedweb.engine.extenders.extender import Extenders
 from kschedweb.engine.framework.events import NODE, Action, ClusterEvent
-from kschedweb.engine.framework.runtime import Factory
 from kschedweb.engine.json_types import Json
 from kschedweb.engine.objects.json_access import ObjectError, describe_object
 from kschedweb.engine.objects.node import Node
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.objects.podgroup import PodGroup
-from kschedweb.engine.queue import GroupQueue, queue_of
+from kschedweb.engine.queue import GroupQueue, create_scheduling_queue
 from kschedweb.engine.simulation import events as happen
 from kschedweb.engine.simulation.agenda import Agenda
 from kschedweb.engine.simulation.autoscaling.context import AutoscalerContext, AutoscalerSetup
@@ -108,7 +108,7 @@ class Simulation:
         events: Iterable[happen.SimulationEvent] = (),
         settings: SimulationSettings | None = None,
         *,
-        registry: Mapping[str, Factory] | None = None,
+        registry: Mapping[str, PluginFactory] | None = None,
         extenders: Extenders | None = None,
         use: UseModel | None = None,
         watermarks: Watermarks | None = None,
@@ -131,7 +131,7 @@ class Simulation:
             self.world.snapshot, configuration, registry, nominator=nominator, extenders=extenders
         )
         frameworks = scheduler.frameworks
-        self.queue = queue_of(configuration, frameworks, self.world.cluster, nominator)
+        self.queue = create_scheduling_queue(configuration, frameworks, self.world.cluster, nominator)
         self._agenda = Agenda()
         self.gate = QuotaGate(self.world, self.settings.admission, self._agenda, self.result)
         self.pods = Pods(

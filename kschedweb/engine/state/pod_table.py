@@ -53,8 +53,8 @@ class PodTable:
         self._term_codes: dict[Terms, int] = {}
         # Template of pods -> code of their terms, to hash each set of terms once.
         self._templates: dict[int, int] = {}
-        # Required anti-affinity, and all other terms.
-        self._guards, self._wishes = _SelectorIndex(), _SelectorIndex()
+        # Of terms of required anti-affinity, and of all other terms.
+        self._anti_affinity_index, self._other_term_index = _SelectorIndex(), _SelectorIndex()
         # One array for all three columns: it grows by doubling and is copied at once.
         self._columns = np.full((3, 16), -1, dtype=np.int32)
         self._moves: list[PodDelta] = []
@@ -100,7 +100,10 @@ class PodTable:
         other.unreadable = list(self.unreadable)
         other._term_codes = dict(self._term_codes)
         other._templates = dict(self._templates)
-        other._guards, other._wishes = self._guards.copy(), self._wishes.copy()
+        other._anti_affinity_index, other._other_term_index = (
+            self._anti_affinity_index.copy(),
+            self._other_term_index.copy(),
+        )
         other._columns = self._columns.copy()
         other._forgotten = self.version
         return other
@@ -153,18 +156,18 @@ class PodTable:
         """Return the nodes of the pods that match, one entry per pod."""
         return self.node[self.groups.match_selection(selection)[self.group]]
 
-    def guards_about(self, labels: Labels) -> list[int]:
+    def find_anti_affinity_candidates(self, labels: Labels) -> list[int]:
         """Return codes of all term sets whose required anti-affinity may match a pod with ``labels``."""
-        return self._guards.find_candidates(labels)
+        return self._anti_affinity_index.find_candidates(labels)
 
     @property
     def has_required_anti_affinity(self) -> bool:
         """True if a term set has required anti-affinity."""
-        return not self._guards.is_empty
+        return not self._anti_affinity_index.is_empty
 
-    def wishes_about(self, labels: Labels) -> list[int]:
+    def find_other_term_candidates(self, labels: Labels) -> list[int]:
         """Return codes of all term sets with another term that may match a pod with ``labels``."""
-        return self._wishes.find_candidates(labels)
+        return self._other_term_index.find_candidates(labels)
 
     def _term_code(self, pod: Pod) -> int:
         affinity = pod.pod_affinity
@@ -183,9 +186,9 @@ class PodTable:
             if terms.affinity.is_unreadable:
                 self.unreadable.append(code)
             for term in terms.affinity.anti_required:
-                self._guards.add_selector(code, term.selector)
+                self._anti_affinity_index.add_selector(code, term.selector)
             for term in (*terms.affinity.required, *(term for term, _ in terms.affinity.weighted_terms)):
-                self._wishes.add_selector(code, term.selector)
+                self._other_term_index.add_selector(code, term.selector)
         return code
 
     def _record_move(self, move: PodDelta) -> None:

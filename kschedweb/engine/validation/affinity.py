@@ -3,30 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.validation.fields import Problem, Typed, child_path, invalid, unsupported
 from kschedweb.engine.validation.golang import parse_int
 from kschedweb.engine.validation.labels import name_complaints, value_complaints
 
 LABEL_OPERATORS = ("In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt")
 FIELD_OPERATORS = ("In", "NotIn")
-Term = dict[str, Any]
 
 
-def selector_problems(selector: Term, path: str) -> list[Problem]:
+def selector_problems(selector: Json, path: str) -> list[Problem]:
     """Return the problems of a node selector. Empty terms match nothing and are not checked."""
     terms = selector["nodeSelectorTerms"] or []
     return [p for i, term in enumerate(terms) for p in term_problems(term, f"{path}.nodeSelectorTerms[{i}]")]
 
 
-def preferred_problems(terms: list[Term], path: str) -> list[Problem]:
+def preferred_problems(terms: list[Json], path: str) -> list[Problem]:
     """Return the problems of preferred terms. Terms of weight 0 are not checked."""
     counted = [(i, term["preference"]) for i, term in enumerate(terms) if term["weight"]]
     return [p for i, preference in counted for p in term_problems(preference, f"{path}[{i}]")]
 
 
-def term_problems(term: Term, path: str) -> list[Problem]:
+def term_problems(term: Json, path: str) -> list[Problem]:
     """Return the problems of one term, as ``newNodeSelectorTerm`` does."""
     problems: list[Problem] = []
     for index, requirement in enumerate(term.get("matchExpressions") or ()):
@@ -36,7 +35,7 @@ def term_problems(term: Term, path: str) -> list[Problem]:
     return problems
 
 
-def _field_problems(requirement: Term, path: str) -> list[Problem]:
+def _field_problems(requirement: Json, path: str) -> list[Problem]:
     operator, values = requirement.get("operator") or "", requirement.get("values")
     if operator not in FIELD_OPERATORS:
         return [unsupported(f"{path}.operator", Typed(operator), FIELD_OPERATORS)]
@@ -45,7 +44,7 @@ def _field_problems(requirement: Term, path: str) -> list[Problem]:
     return []
 
 
-def _expression_problems(requirement: Term, path: str) -> list[Problem]:
+def _expression_problems(requirement: Json, path: str) -> list[Problem]:
     operator = requirement.get("operator") or ""
     if operator not in LABEL_OPERATORS:
         return [unsupported(f"{path}.operator", Typed(operator), LABEL_OPERATORS)]

@@ -146,7 +146,7 @@ def test_features_that_are_off_leave_devices_out() -> None:
     assert chosen(wanted * 2, shared, features=Features(consumable=False)) is None
 
 
-REVISED = Features(revised=True)
+REVISED = Features(revised_allocator=True)
 
 
 def test_what_the_revision_of_1_37_says_and_chooses() -> None:
@@ -171,7 +171,7 @@ def test_counters_of_other_nodes_keep_no_pool_from_a_node_since_1_37() -> None:
 
 
 def test_what_the_search_of_1_35_does_not_know() -> None:
-    early = Features(early=True, consumable=False, binding_conditions=False)
+    early = Features(early_allocator=True, consumable=False, binding_conditions=False)
     slices = pool("a", plain(2, allowMultipleAllocations=True), nodeName="a")
     assert chosen([{"requests": [exactly(capacity={"requests": {"m": "1"}})]}], slices, features=early)
     shared = [{"requests": [exactly(selectors=[{"cel": {"expression": "device.allowMultipleAllocations"}}])]}]
@@ -195,10 +195,14 @@ def test_an_alternative_is_refused_capacity_by_its_request_in_1_34() -> None:
     wanted = [{"requests": [{"name": "r", "firstAvailable": [asks]}]}]
     for plainly, said in ((True, "request r: has capacity"), (False, "subrequest s: has capacity")):
         with pytest.raises(AllocationError, match=f", {said}"):
-            chosen(wanted, pool("a", plain(1), nodeName="a"), features=Features(plainly=plainly, consumable=False))
+            chosen(
+                wanted,
+                pool("a", plain(1), nodeName="a"),
+                features=Features(capacity_error_by_request=plainly, consumable=False),
+            )
 
 
-LOCAL = Features(local=True, consumable=False, binding_conditions=False)
+LOCAL = Features(node_local_pools=True, consumable=False, binding_conditions=False)
 
 
 def test_a_pool_of_1_34_is_what_a_node_sees_of_it() -> None:
@@ -245,7 +249,7 @@ def test_any_taint_keeps_claims_off_in_1_34() -> None:
     assert chosen([{"requests": [tolerant]}], tainted, features=LOCAL) == [["r p/dev00"]]
 
 
-@pytest.mark.parametrize("features", [Features(local=True), Features(early=True)])
+@pytest.mark.parametrize("features", [Features(node_local_pools=True), Features(early_allocator=True)])
 def test_up_to_1_35_slices_that_have_to_be_made_ready_are_the_last_of_their_pool(features: Features) -> None:
     first, second = (pool("p", devices, count=2, nodeName="a") for devices in (plain(1), [{"name": "z"}]))
     first["spec"]["devices"][0]["bindingConditions"] = ["Ready"]

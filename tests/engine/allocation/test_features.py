@@ -36,8 +36,8 @@ def test_a_gate_switches_one_feature(gate: str, feature: str) -> None:
         (Features(), False),
         (Features(consumable=False), True),
         (Features(consumable=False, binding_conditions=False), False),
-        (Features(consumable=False, binding_conditions=False, heeds_status=True), True),
-        (Features(heeds_status=True), False),
+        (Features(consumable=False, binding_conditions=False, capacity_error_with_status=True), True),
+        (Features(capacity_error_with_status=True), False),
     ],
 )
 def test_capacity_is_refused_by_the_allocators_that_look_at_it(features: Features, refused: bool) -> None:

@@ -29,7 +29,7 @@ class Waits:
     def permit(self, cycle: Cycle, node: str) -> tuple[Status, float]:
         if self.name not in cycle.pod.labels:
             return SUCCESS, 0.0
-        cycle.asks[self.name] = self.ask(cycle, node)
+        cycle.approval_requests[self.name] = self.ask(cycle, node)
         return Status(Code.WAIT), self.seconds
 
     def ask(self, cycle: Cycle, node: str) -> Json:

@@ -6,7 +6,8 @@ from typing import Any
 
 from kschedweb.engine import Pod
 from kschedweb.engine.config import Release
-from kschedweb.engine.framework.runtime import Factory, Framework
+from kschedweb.engine.config.specs import PluginFactory
+from kschedweb.engine.framework.runtime import Framework
 from kschedweb.engine.queue import QueuedPod, QueueTiming, SchedulingQueue
 from kschedweb.engine.releases import CURRENT, load
 from kschedweb.engine.state.cluster_objects import ClusterObjects
@@ -16,7 +17,7 @@ FIT = "NodeResourcesFit"
 
 
 def frameworks(
-    more: dict[str, Factory] | None = None, release: Release = CURRENT, **profile: Any
+    more: dict[str, PluginFactory] | None = None, release: Release = CURRENT, **profile: Any
 ) -> dict[str, Framework]:
     """The one profile's framework; ``more`` are plugins beside the in-tree ones."""
     document = {**CONFIGURATION, "profiles": [{"schedulerName": "default-scheduler", **profile}]}
@@ -32,7 +33,7 @@ def queue(
     timing: QueueTiming | None = None,
     cluster: ClusterObjects | None = None,
     release: Release = CURRENT,
-    more: dict[str, Factory] | None = None,
+    more: dict[str, PluginFactory] | None = None,
     **profile: Any,
 ) -> SchedulingQueue:
     made = frameworks(more, release, **profile)

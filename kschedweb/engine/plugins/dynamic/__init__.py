@@ -8,12 +8,11 @@ would use does not count.
 from __future__ import annotations
 
 import math
-from typing import Any
 from zoneinfo import ZoneInfo
 
 import numpy as np
 
-from kschedweb.engine.config.specs import ArgsSpec, PluginSpec, PluginTrial, PointedFile
+from kschedweb.engine.config.specs import ArgsSpec, PluginArgs, PluginSpec, PluginTrial, PointedFile
 from kschedweb.engine.framework.interface import Cycle, Verdicts
 from kschedweb.engine.framework.scoring import MAX_NODE_SCORE, divide_toward_zero
 from kschedweb.engine.framework.status import SUCCESS, Status, unschedulable
@@ -67,7 +66,7 @@ class MetricPart:
 class Dynamic:
     name = "Dynamic"
 
-    def __init__(self, args: dict[str, Any]) -> None:
+    def __init__(self, args: PluginArgs) -> None:
         policy = args.get("policy")
         policy = crane.SAMPLE_POLICY if policy is None else policy
         self.zone = crane.time_zone(args.get("timeZone") or "")

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from kschedweb.engine.config.args import args_struct
+from kschedweb.engine.config.specs import PluginArgs
 from kschedweb.engine.config.types import DURATION, FLOAT64, INT64, STRING, ListType, Struct, StructField
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.state.watermarks import crane
 from kschedweb.engine.validation.fields import Problem, child_path, invalid
 from kschedweb.engine.validation.golang import parse_duration, quote
@@ -81,17 +81,17 @@ ARGS = args_struct(
 )
 
 
-def set_defaults(args: dict[str, Any]) -> None:
+def set_defaults(args: PluginArgs) -> None:
     args["timeZone"] = args["timeZone"] or crane.DEFAULT_TIME_ZONE
     if args["policy"] is None:
         args["policy"] = {name: [_decode_rule(rule) for rule in rules] for name, rules in crane.SAMPLE_POLICY.items()}
 
 
-def _decode_rule(rule: dict[str, Any]) -> dict[str, Any]:
+def _decode_rule(rule: Json) -> Json:
     return {key: parse_duration(value) if key in DURATIONS else value for key, value in rule.items()}
 
 
-def validate_args(args: dict[str, Any], path: str) -> list[Problem]:
+def validate_args(args: PluginArgs, path: str) -> list[Problem]:
     problems: list[Problem] = []
     try:
         crane.time_zone(args["timeZone"])
@@ -100,7 +100,7 @@ def validate_args(args: dict[str, Any], path: str) -> list[Problem]:
     return problems + policy_problems(args["policy"], child_path(path, "policy"))
 
 
-def policy_problems(policy: dict[str, Any], at: str) -> list[Problem]:
+def policy_problems(policy: Json, at: str) -> list[Problem]:
     """Return the problems of a decoded policy at the path ``at``."""
     problems: list[Problem] = []
     for name in ("syncPolicy", "predicate", "priority"):
@@ -115,11 +115,11 @@ def policy_problems(policy: dict[str, Any], at: str) -> list[Problem]:
     return problems
 
 
-def advice(args: dict[str, Any]) -> list[tuple[str, str]]:
+def advice(args: PluginArgs) -> list[tuple[str, str]]:
     return [] if args["policy"] is None else policy_advice(args["policy"], "policy")
 
 
-def policy_advice(policy: dict[str, Any], at: str) -> list[tuple[str, str]]:
+def policy_advice(policy: Json, at: str) -> list[tuple[str, str]]:
     """Return remarks on parts of a decoded policy at the path ``at`` that have no effect: (path, sentence)."""
     remarks: list[tuple[str, str]] = []
     synced = {rule["name"] for rule in policy["syncPolicy"] or () if rule["period"]}

@@ -49,7 +49,7 @@ class PolicyFile:
     # Parts without effect, as (path, sentence).
     warnings: list[tuple[str, str]] = field(default_factory=list)
     # The decoded spec, with durations in nanoseconds; ``None`` if the file is refused.
-    policy: dict[str, Any] | None = None
+    policy: Json | None = None
 
     @property
     def spec(self) -> Json:
@@ -87,7 +87,7 @@ def load_policy_file(document: str | bytes | Mapping[str, Any]) -> PolicyFile:
     return PolicyFile(warnings=policy_advice(policy, "spec"), policy=policy)
 
 
-def policy_of(text: str) -> dict[str, Any]:
+def policy_of(text: str) -> Json:
     """Return the decoded spec of a file, as the argument ``policy``.
 
     Raises RefusedError with crane-scheduler's words.
@@ -108,7 +108,7 @@ def shipped_policy() -> Json:
     return {"apiVersion": API_VERSION, "kind": KIND, "spec": crane.SAMPLE_POLICY}
 
 
-def _decode_policy(document: str | bytes | Mapping[str, Any]) -> dict[str, Any]:
+def _decode_policy(document: str | bytes | Mapping[str, Any]) -> Json:
     try:
         source = read_document(document)
     except UnreadableError as error:
@@ -122,7 +122,7 @@ def _decode_policy(document: str | bytes | Mapping[str, Any]) -> dict[str, Any]:
     if strict:
         message = ", ".join(problem.text for problem in strict)
         raise RefusedError([f"strict decoding error: {message}"], strict)
-    policy: dict[str, Any] = decoded.value["spec"]
+    policy: Json = decoded.value["spec"]
     if problems := policy_problems(policy, "spec"):
         raise RefusedError([problem.text for problem in problems], problems)
     return policy

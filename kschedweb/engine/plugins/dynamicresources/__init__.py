@@ -15,9 +15,19 @@ import numpy as np
 from kschedweb.engine.allocation.features import DEFAULTS, Features
 from kschedweb.engine.cel import LANGUAGE_1_36, LANGUAGE_SINCE_1_37, LANGUAGE_UP_TO_1_35, Language
 from kschedweb.engine.config.release import Behaviour
-from kschedweb.engine.config.specs import ArgsSpec, PluginSpec
+from kschedweb.engine.config.specs import ArgsSpec, PluginArgs, PluginSpec, PluginVariant
 from kschedweb.engine.framework.diagnosis import Diagnosis
-from kschedweb.engine.framework.events import EventHint
+from kschedweb.engine.framework.events import (
+    DEVICE_CLASS,
+    NODE,
+    POD,
+    RESOURCE_CLAIM,
+    RESOURCE_SLICE,
+    Action,
+    ClusterEvent,
+    EventHint,
+    ObjectChange,
+)
 from kschedweb.engine.framework.groups import GroupCycle, GroupHandle, GroupRoom
 from kschedweb.engine.framework.interface import (
     SKIPPED,
@@ -32,10 +42,10 @@ from kschedweb.engine.framework.preparation import FreeClaim, Preparation
 from kschedweb.engine.framework.scoring import default_normalize
 from kschedweb.engine.framework.status import SUCCESS, CycleError, Status, error, unresolvable, unschedulable
 from kschedweb.engine.objects.devicerequests import DeviceRequest
+from kschedweb.engine.objects.json_access import get_mapping
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.objects.resourceclaim import ResourceClaim
 from kschedweb.engine.plugins.dynamicresources.arguments import ARGS, args_spec
-from kschedweb.engine.plugins.dynamicresources.hints import list_hints
 from kschedweb.engine.plugins.dynamicresources.reserving import choose_devices, give_back, to_prepare, write_claims
 from kschedweb.engine.plugins.dynamicresources.verdicts import NO_ACCESS as NO_ACCESS
 from kschedweb.engine.plugins.dynamicresources.verdicts import UNAVAILABLE, Judged, judge_nodes, usable_nodes
@@ -55,23 +65,33 @@ class DynamicResources:
 
     def __init__(
         self,
-        args: dict[str, Any],
+        args: PluginArgs,
         features: Features = DEFAULTS,
-        tells: bool = True,
-        hears: bool = False,
+        postfilter_message: bool = True,
+        claim_delete_requeues: bool = False,
         groups_by_topology: bool = False,
     ) -> None:
         """Take the features and flags of the release.
 
-        ``tells``: its PostFilter says so if it cannot help.
-        ``hears``: deleted claims requeue pods.
+        ``postfilter_message``: PostFilter gives a message if it cannot help.
+        ``claim_delete_requeues``: deleted claims requeue pods.
         ``groups_by_topology``: see ``Release.has_topology_scheduling``.
         """
-        self.features, self._hears, self.groups_by_topology = features, hears, groups_by_topology
-        self.nothing_new, self.no_help = (NOTHING_NEW, NO_HELP) if tells else (unschedulable(), unschedulable())
+        self.features, self.groups_by_topology = features, groups_by_topology
+        self._claim_delete_requeues = claim_delete_requeues
+        self.nothing_new = NOTHING_NEW if postfilter_message else unschedulable()
+        self.no_help = NO_HELP if postfilter_message else unschedulable()
 
     def events(self) -> list[EventHint]:
-        return list_hints(deletions=self._hears)
+        changed = Action.ADD | Action.UPDATE
+        claim_actions = changed | Action.DELETE if self._claim_delete_requeues else changed
+        return [
+            EventHint(ClusterEvent(NODE, Action.ADD | Action.NODE_LABEL | Action.NODE_ALLOCATABLE)),
+            EventHint(ClusterEvent(RESOURCE_CLAIM, claim_actions), _after_claim),
+            EventHint(ClusterEvent(POD, Action.POD_GENERATED_CLAIM), _after_own_update),
+            EventHint(ClusterEvent(DEVICE_CLASS, changed)),
+            EventHint(ClusterEvent(RESOURCE_SLICE, changed)),
+        ]
 
     def scope(self, pod: Pod) -> PluginScope:
         return PluginScope.CLUSTER if self.concerns(pod) else PluginScope.NODE
@@ -191,6 +211,43 @@ class DynamicResources:
         return write_claims(cycle, self.features)
 
 
+def _after_claim(pod: Pod, change: ObjectChange) -> bool:
+    """Queue if devices came free, or the status of one of the pod's claims changed."""
+    if change.new is None:
+        return _to_claim(change.old).allocation is not None
+    try:
+        used = claims_of(change.cluster.devices, pod)
+    except ClaimError:
+        return False
+    old, new = _to_claim(change.old), _to_claim(change.new)
+    # Freed devices may help any pod, not only those that use this claim.
+    if old.allocation is not None and new.allocation is None:
+        return True
+    mine = any(claim.key == new.key for claim in used)
+    return mine and (change.old is None or _claim_status(change.old) != _claim_status(change.new))
+
+
+def _to_claim(claim: Any) -> ResourceClaim:
+    return claim if isinstance(claim, ResourceClaim) else ResourceClaim.from_json(claim or {})
+
+
+def _claim_status(claim: Any) -> Any:
+    if isinstance(claim, ResourceClaim):
+        return claim.reserved_for, claim.allocation
+    return get_mapping(claim, "status")
+
+
+def _after_own_update(pod: Pod, change: ObjectChange) -> bool:
+    """Queue if all of the pod's own claims exist now."""
+    if change.new.uid != pod.uid:
+        return False
+    try:
+        claims_of(change.cluster.devices, change.new)
+    except ClaimError:
+        return False
+    return True
+
+
 def _check_claims(snapshot: Snapshot, needs: DeviceNeeds, features: Features) -> Status:
     """Return the status that refuses all nodes.
 
@@ -240,21 +297,23 @@ def _selector_language(behaviour: Behaviour) -> Language:
     return LANGUAGE_1_36 if behaviour.cel_includes_function else LANGUAGE_UP_TO_1_35
 
 
-def _variant(release: Any) -> dict[str, Any]:
+def _variant(release: Any) -> PluginVariant:
     behaviour = release.behaviour
-    features = Features.from_gates(release.is_enabled, heeds_status=behaviour.dra_capacity_error_with_status)
+    features = Features.from_gates(
+        release.is_enabled, capacity_error_with_status=behaviour.dra_capacity_error_with_status
+    )
     factory = partial(
         DynamicResources,
         features=replace(
             features,
-            plainly=behaviour.dra_capacity_error_by_request,
-            early=behaviour.dra_early_allocator,
-            local=behaviour.dra_node_local_pools,
-            revised=behaviour.dra_revised_allocator,
+            capacity_error_by_request=behaviour.dra_capacity_error_by_request,
+            early_allocator=behaviour.dra_early_allocator,
+            node_local_pools=behaviour.dra_node_local_pools,
+            revised_allocator=behaviour.dra_revised_allocator,
             language=_selector_language(behaviour),
         ),
-        tells=behaviour.dra_postfilter_message,
-        hears=behaviour.claim_delete_requeues,
+        postfilter_message=behaviour.dra_postfilter_message,
+        claim_delete_requeues=behaviour.claim_delete_requeues,
         groups_by_topology=release.has_topology_scheduling,
     )
     points = POINTS if behaviour.dra_prioritized_list_scoring else POINTS - {"score"}

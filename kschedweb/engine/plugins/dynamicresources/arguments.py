@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from kschedweb.engine.config.args import args_struct
-from kschedweb.engine.config.specs import ArgsSpec
+from kschedweb.engine.config.specs import ArgsSpec, PluginArgs
 from kschedweb.engine.config.types import DURATION, StructField
 from kschedweb.engine.validation.fields import Problem, Typed, child_path, forbidden, invalid
 from kschedweb.engine.validation.golang import SECOND, duration_text
@@ -47,13 +47,13 @@ def args_spec(release: Any) -> ArgsSpec:
         and release.is_enabled("DRAResourceClaimDeviceStatus")
     )
 
-    def set_defaults(args: dict[str, Any]) -> None:
+    def set_defaults(args: PluginArgs) -> None:
         if filters and args["filterTimeout"] is None:
             args["filterTimeout"] = 10 * SECOND
         if binds and args["bindingTimeout"] is None:
             args["bindingTimeout"] = 600 * SECOND
 
-    def validate_args(args: dict[str, Any], path: str) -> list[Problem]:
+    def validate_args(args: PluginArgs, path: str) -> list[Problem]:
         problems = _time_limit(args, path, "filterTimeout", 0, "" if filters else NO_FILTER_TIMEOUT)
         if not has_binding_timeout:
             return problems
@@ -64,7 +64,7 @@ def args_spec(release: Any) -> ArgsSpec:
     )
 
 
-def _time_limit(args: dict[str, Any], path: str, name: str, minimum: int, gated: str) -> list[Problem]:
+def _time_limit(args: PluginArgs, path: str, name: str, minimum: int, gated: str) -> list[Problem]:
     if args[name] is None:
         return []
     if gated:

@@ -194,6 +194,6 @@ def _too_many(reserved: tuple[str, ...], pod: Pod, features: Features) -> str:
         return f": Too many: {len(reserved)}: must have at most {MAX_RESERVED} items"
     if reserved[-1] in reserved[:-1]:
         whole = json.dumps({"resource": "pods", "name": pod.name, "uid": pod.uid}, separators=(",", ":"))
-        duplicate = whole if features.revised else f'"{pod.uid}"'
+        duplicate = whole if features.revised_allocator else f'"{pod.uid}"'
         return f"[{len(reserved) - 1}]: Duplicate value: {duplicate}"
     return ""

@@ -7,11 +7,10 @@ from __future__ import annotations
 
 import hashlib
 import json
-from typing import Any
 
 import numpy as np
 
-from kschedweb.engine.config.specs import ArgsSpec, PluginSpec
+from kschedweb.engine.config.specs import ArgsSpec, PluginArgs, PluginSpec
 from kschedweb.engine.framework.events import POD, Action, ClusterEvent, EventHint, ObjectChange
 from kschedweb.engine.framework.interface import Cycle
 from kschedweb.engine.framework.status import SUCCESS, Code, Status
@@ -147,7 +146,7 @@ class ApprovalRule:
 class HumanApproval:
     name = "HumanApproval"
 
-    def __init__(self, args: dict[str, Any]) -> None:
+    def __init__(self, args: PluginArgs) -> None:
         self.rules = [
             ApprovalRule.from_json(raw, number) for number, raw in enumerate(args.get("rules") or (), start=1)
         ]
@@ -164,7 +163,7 @@ class HumanApproval:
         if request is None:
             return SUCCESS, 0.0
         # The site stores the request from here, so permit and ask must agree.
-        cycle.asks[self.name] = request
+        cycle.approval_requests[self.name] = request
         return Status(Code.WAIT, (describe_request(request),)), request["seconds"]
 
     def ask(self, cycle: Cycle, node: str) -> Json | None:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from kschedweb.engine.config.args import LABEL_SELECTOR, args_struct
+from kschedweb.engine.config.specs import PluginArgs
 from kschedweb.engine.config.types import DURATION, FLOAT64, INT32, INT64, STRING, ListType, Struct, StructField
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.validation.fields import (
     Problem,
     Typed,
@@ -18,8 +18,6 @@ from kschedweb.engine.validation.fields import (
 )
 from kschedweb.engine.validation.golang import SECOND, duration_text
 from kschedweb.engine.validation.labels import name_complaints, value_complaints
-
-Args = dict[str, Any]
 
 # Roles of the site that may decide; an admin may decide as an approver.
 ROLES = ("approver", "admin")
@@ -101,7 +99,7 @@ ARGS = args_struct(
 )
 
 
-def set_defaults(args: Args) -> None:
+def set_defaults(args: PluginArgs) -> None:
     args["matching"] = args["matching"] or "First"
     for rule in args["rules"] or ():
         rule["approvals"] = rule["approvals"] or [{"role": "approver", "count": 1}]
@@ -114,7 +112,7 @@ def set_defaults(args: Args) -> None:
             rule["usage"]["window"] = rule["usage"]["window"] or "15m"
 
 
-def validate_args(args: Args, path: str) -> list[Problem]:
+def validate_args(args: PluginArgs, path: str) -> list[Problem]:
     problems: list[Problem] = []
     if args["matching"] not in MATCHING:
         problems.append(unsupported(child_path(path, "matching"), args["matching"], MATCHING))
@@ -123,7 +121,7 @@ def validate_args(args: Args, path: str) -> list[Problem]:
     return problems
 
 
-def _rule_problems(rule: Args, path: str) -> list[Problem]:
+def _rule_problems(rule: Json, path: str) -> list[Problem]:
     problems: list[Problem] = []
     for name in ("namespaces", "nodes"):
         problems += [required(f"{path}.{name}[{at}]") for at, value in enumerate(rule[name] or ()) if not value]
@@ -147,7 +145,7 @@ def _rule_problems(rule: Args, path: str) -> list[Problem]:
     return problems
 
 
-def _usage_problems(usage: Args, path: str) -> list[Problem]:
+def _usage_problems(usage: Json, path: str) -> list[Problem]:
     problems = [
         invalid(f"{path}.{name}", usage[name], "not in valid range [0, 100]")
         for name in ("cpuAbove", "memoryAbove")
@@ -160,7 +158,7 @@ def _usage_problems(usage: Args, path: str) -> list[Problem]:
     return problems
 
 
-def _approval_problems(approvals: list[Args], path: str) -> list[Problem]:
+def _approval_problems(approvals: list[Json], path: str) -> list[Problem]:
     problems: list[Problem] = []
     roles: set[str] = set()
     for index, approval in enumerate(approvals):
@@ -175,7 +173,7 @@ def _approval_problems(approvals: list[Args], path: str) -> list[Problem]:
     return problems
 
 
-def _selector_problems(selector: Args, path: str) -> list[Problem]:
+def _selector_problems(selector: Json, path: str) -> list[Problem]:
     """Return the problems of a metav1.LabelSelector, in the API server's words."""
     problems: list[Problem] = []
     for key, value in sorted((selector["matchLabels"] or {}).items()):
@@ -197,7 +195,7 @@ def _selector_problems(selector: Args, path: str) -> list[Problem]:
     return problems
 
 
-def advice(args: Args) -> list[tuple[str, str]]:
+def advice(args: PluginArgs) -> list[tuple[str, str]]:
     """Return advice about rules that are never reached: those after a rule without conditions."""
     if (args["matching"] or "First") != "First":
         return []

@@ -9,11 +9,11 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Hashable, Mapping
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from kschedweb.engine.config.specs import ArgsSpec, PluginSpec, PluginTrial
+from kschedweb.engine.config.specs import ArgsSpec, PluginArgs, PluginSpec, PluginTrial
 from kschedweb.engine.framework.interface import PASSED, Cycle, PreFilterResult, Verdicts
 from kschedweb.engine.framework.scoring import MAX_NODE_SCORE, divide_toward_zero, round_half_away
 from kschedweb.engine.framework.status import SUCCESS, Status, unschedulable
@@ -92,7 +92,7 @@ def _make_counted(*parts: list[int]) -> PodContribution | None:
 class LoadAwareScheduling:
     name = "LoadAwareScheduling"
 
-    def __init__(self, args: dict[str, Any]) -> None:
+    def __init__(self, args: PluginArgs) -> None:
         aggregated = args.get("aggregated") or {}
         self.filter_expired: bool = args.get("filterExpiredNodeMetrics", True)
         self.expired_pass: bool = args.get("enableScheduleWhenNodeMetricsExpired", False)

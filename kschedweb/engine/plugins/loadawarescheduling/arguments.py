@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from kschedweb.engine.config.args import args_struct
+from kschedweb.engine.config.specs import PluginArgs
 from kschedweb.engine.config.types import BOOL, DURATION, INT64, STRING, ListType, MapType, Struct, StructField, text
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.validation.fields import Problem, Typed, child_path, invalid, unsupported
 from kschedweb.engine.validation.golang import duration_text, quote
-
-Args = dict[str, Any]
 
 # Default of nodeMetricExpirationSeconds.
 EXPIRATION = 180
@@ -125,7 +123,7 @@ ARGS = args_struct(
 )
 
 
-def set_defaults(args: Args) -> None:
+def set_defaults(args: PluginArgs) -> None:
     for name, default in (
         ("filterExpiredNodeMetrics", True),
         ("enableScheduleWhenNodeMetricsExpired", False),
@@ -139,7 +137,7 @@ def set_defaults(args: Args) -> None:
     args["estimatedScalingFactors"] = SCALING_FACTORS | (args["estimatedScalingFactors"] or {})
 
 
-def validate_args(args: Args, path: str) -> list[Problem]:
+def validate_args(args: PluginArgs, path: str) -> list[Problem]:
     problems: list[Problem] = []
     if (seconds := args["nodeMetricExpirationSeconds"]) <= 0:
         detail = "nodeMetricExpiredSeconds should be a positive value"
@@ -161,7 +159,7 @@ def validate_args(args: Args, path: str) -> list[Problem]:
     return problems + _aggregated_problems(args["aggregated"], child_path(path, "aggregated"))
 
 
-def _aggregated_problems(aggregated: Args | None, path: str) -> list[Problem]:
+def _aggregated_problems(aggregated: Json | None, path: str) -> list[Problem]:
     if aggregated is None:
         return []
     problems = _amount_problems(aggregated, path, "usageThresholds", "resource Threshold", minimum=0)
@@ -175,7 +173,7 @@ def _aggregated_problems(aggregated: Args | None, path: str) -> list[Problem]:
     return problems
 
 
-def _amount_problems(args: Args, path: str, name: str, label: str, minimum: int) -> list[Problem]:
+def _amount_problems(args: PluginArgs, path: str, name: str, label: str, minimum: int) -> list[Problem]:
     """Return the first problem, in Koordinator's words, of an amount in ``args[name]`` outside ``minimum`` to 100."""
     amounts = args[name] or {}
     for resource, amount in sorted(amounts.items()):
@@ -189,7 +187,7 @@ def _amount_problems(args: Args, path: str, name: str, label: str, minimum: int)
     return []
 
 
-def advice(args: Args) -> list[tuple[str, str]]:
+def advice(args: PluginArgs) -> list[tuple[str, str]]:
     remarks = [
         (f"prodUsageThresholds.{resource}", f"{amount} is no percentage, and Koordinator does not say so")
         for resource, amount in (args["prodUsageThresholds"] or {}).items()

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kschedweb.engine.config.specs import ArgsSpec, PluginSpec
+from kschedweb.engine.config.specs import ArgsSpec, PluginArgs, PluginSpec
 from kschedweb.engine.framework.events import NODE, POD, Action, ClusterEvent, EventHint, ObjectChange, has_place
 from kschedweb.engine.framework.interface import PASSED, SKIPPED, Cycle, PluginScope, PreFilterResult, Verdicts
 from kschedweb.engine.framework.scoring import MAX_NODE_SCORE, round_half_away
@@ -89,13 +89,18 @@ class PreScoreState:
 class PodTopologySpread:
     name = "PodTopologySpread"
 
-    def __init__(self, args: dict[str, Any], comparing: bool = False, nominations: bool = True) -> None:
+    def __init__(
+        self, args: PluginArgs, comparison_operators: bool = False, hints_include_nominated_pods: bool = True
+    ) -> None:
         """Read the arguments; the flags depend on the release.
 
-        ``comparing``: tolerations may compare values, with the operators Gt and Lt.
-        ``nominations``: see ``Behaviour.hints_include_nominated_pods``.
+        ``comparison_operators``: tolerations may compare values, with the operators Gt and Lt.
+        ``hints_include_nominated_pods``: see ``Behaviour.hints_include_nominated_pods``.
         """
-        self._comparing, self.nominations = comparing, nominations
+        self._comparison_operators, self.hints_include_nominated_pods = (
+            comparison_operators,
+            hints_include_nominated_pods,
+        )
         self.system = args.get("defaultingType", "System") == "System"
         self.defaults: tuple[SpreadConstraint, ...] = SYSTEM_DEFAULTS
         if not self.system:
@@ -115,7 +120,10 @@ class PodTopologySpread:
     def _after_pod(self, pod: Pod, change: ObjectChange) -> bool:
         """Queue if a pod that a hard constraint of this pod counts came, left or changed its labels."""
         old, new = change.old, change.new
-        if any(version is not None and not _is_involved(version, pod, self.nominations) for version in (old, new)):
+        if any(
+            version is not None and not _is_involved(version, pod, self.hints_include_nominated_pods)
+            for version in (old, new)
+        ):
             return False
         rules = self._list_rules(change.cluster, pod, hard=True)
         if old is None or new is None:
@@ -266,7 +274,12 @@ class PodTopologySpread:
         complete = _have_all_labels(snapshot, columns if labels_required else [])
         return [
             _prepare_constraint(
-                cycle, rule, selector, column, complete, complete & _included_nodes(cycle, rule, self._comparing)
+                cycle,
+                rule,
+                selector,
+                column,
+                complete,
+                complete & _included_nodes(cycle, rule, self._comparison_operators),
             )
             for (rule, selector), column in zip(rules, columns, strict=True)
         ]
@@ -339,13 +352,13 @@ def _have_all_labels(snapshot: Snapshot, columns: list[LabelColumn]) -> Mask:
     return mask
 
 
-def _included_nodes(cycle: Cycle, rule: SpreadConstraint, comparing: bool) -> Mask:
+def _included_nodes(cycle: Cycle, rule: SpreadConstraint, comparison_operators: bool) -> Mask:
     """Return a mask of the nodes that count for a constraint, by its node inclusion policies."""
     mask = np.ones(len(cycle.snapshot), dtype=np.bool_)
     if rule.honor_affinity:
         mask &= matches_required(cycle.snapshot, cycle.pod)
     if rule.honor_taints:
-        mask &= match_tolerations(cycle.snapshot, cycle.pod, comparing)
+        mask &= match_tolerations(cycle.snapshot, cycle.pod, comparison_operators)
     return mask
 
 
@@ -377,8 +390,8 @@ SPEC = PluginSpec(
     variant=lambda release: {
         "factory": partial(
             PodTopologySpread,
-            comparing=release.is_enabled("TaintTolerationComparisonOperators"),
-            nominations=release.behaviour.hints_include_nominated_pods,
+            comparison_operators=release.is_enabled("TaintTolerationComparisonOperators"),
+            hints_include_nominated_pods=release.behaviour.hints_include_nominated_pods,
         )
     },
 )

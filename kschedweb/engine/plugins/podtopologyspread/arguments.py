@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from kschedweb.engine.config.args import LABEL_SELECTOR, args_struct
+from kschedweb.engine.config.specs import PluginArgs
 from kschedweb.engine.config.types import INT32, STRING, ListType, Struct, StructField, text
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.validation.fields import (
     Problem,
     Typed,
@@ -69,11 +69,11 @@ POD_TOPOLOGY_SPREAD = args_struct(
 HKE = args_struct("HkePodTopologySpreadArgs", POD_TOPOLOGY_SPREAD.help, *POD_TOPOLOGY_SPREAD.fields[2:])
 
 
-def set_defaults(args: dict[str, Any]) -> None:
+def set_defaults(args: PluginArgs) -> None:
     args["defaultingType"] = args["defaultingType"] or "System"
 
 
-def validate_args(args: dict[str, Any], path: str) -> list[Problem]:
+def validate_args(args: PluginArgs, path: str) -> list[Problem]:
     kind, constraints = args["defaultingType"], args["defaultConstraints"] or []
     at = child_path(path, "defaultingType")
     problems: list[Problem] = []
@@ -90,7 +90,7 @@ def validate_args(args: dict[str, Any], path: str) -> list[Problem]:
     return problems
 
 
-def _constraint_problems(constraint: dict[str, Any], path: str) -> list[Problem]:
+def _constraint_problems(constraint: Json, path: str) -> list[Problem]:
     problems: list[Problem] = []
     if constraint["maxSkew"] <= 0:
         problems.append(invalid(f"{path}.maxSkew", constraint["maxSkew"], "not in valid range (0, inf)"))

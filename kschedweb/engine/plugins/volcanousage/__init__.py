@@ -7,11 +7,10 @@ busy node are expected to use more.
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 
-from kschedweb.engine.config.specs import ArgsSpec, PluginSpec
+from kschedweb.engine.config.specs import ArgsSpec, PluginArgs, PluginSpec
 from kschedweb.engine.framework.interface import Cycle, Verdicts
 from kschedweb.engine.framework.scoring import MAX_NODE_SCORE, round_half_away
 from kschedweb.engine.framework.status import SUCCESS, unresolvable
@@ -134,7 +133,7 @@ class Shadow:
 class VolcanoUsage:
     name = "VolcanoUsage"
 
-    def __init__(self, args: dict[str, Any]) -> None:
+    def __init__(self, args: PluginArgs) -> None:
         weights = {name: args.get(name, default) for name, default in WEIGHTS.items()}
         self.usage_weight: int = weights["usage.weight"]
         thresholds = THRESHOLDS | (args.get("thresholds") or {})

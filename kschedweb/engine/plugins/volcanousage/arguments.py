@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 from kschedweb.engine.config.args import args_struct
+from kschedweb.engine.config.specs import PluginArgs
 from kschedweb.engine.config.types import DURATION, FLOAT64, INT64, Raw, Struct, StructField
 from kschedweb.engine.objects.json_access import ObjectError
 from kschedweb.engine.objects.quantity import parse_quantity, round_to_unit
@@ -16,7 +17,6 @@ from kschedweb.engine.objects.resources import CPU, MEMORY
 from kschedweb.engine.validation.fields import Problem, child_path, invalid
 from kschedweb.engine.validation.golang import SECOND, duration_text
 
-Args = dict[str, Any]
 Fits = Callable[[Any], bool]
 
 MEBIBYTE = 1024 * 1024
@@ -135,7 +135,7 @@ RULES: tuple[tuple[str, str, Any, Fits], ...] = (
 )
 
 
-def set_defaults(args: Args) -> None:
+def set_defaults(args: PluginArgs) -> None:
     for section in ("thresholds", "estimator"):
         args[section] = args[section] or {}
     for section, name, default, fits in RULES:
@@ -146,14 +146,14 @@ def set_defaults(args: Args) -> None:
         args["metricsInterval"] = 30 * SECOND
 
 
-def validate_args(args: Args, path: str) -> list[Problem]:
+def validate_args(args: PluginArgs, path: str) -> list[Problem]:
     if args["metricsInterval"] > 0:
         return []
     actual = duration_text(args["metricsInterval"])
     return [invalid(child_path(path, "metricsInterval"), actual, "must be more than 0s")]
 
 
-def advice(args: Args) -> list[tuple[str, str]]:
+def advice(args: PluginArgs) -> list[tuple[str, str]]:
     remarks = []
     for section, name, default, fits in RULES:
         value = ((args[section] or {}) if section else args).get(name)

@@ -7,7 +7,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator
 from enum import StrEnum
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +16,7 @@ from kschedweb.engine.cycle.judgement import compute_leads, find_rejection
 from kschedweb.engine.cycle.scheduler import Scheduler
 from kschedweb.engine.framework.explanation import Explanation
 from kschedweb.engine.framework.status import Code, CycleError
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.releases.classic.algorithm import Algorithm
 from kschedweb.engine.releases.classic.scheduler import ClassicScheduler
@@ -76,7 +76,7 @@ class MoveRule:
     # their scores and weights.
     share: float | None = None
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> Json:
         result = {"name": self.name, "side": str(self.side), "kind": str(self.kind)}
         return result | {"reason": self.reason, "lead": self.lead, "share": self.share}
 
@@ -102,9 +102,9 @@ class PodMove:
     def differs(self) -> bool:
         return self.rule is not None
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> Json:
         names = ("pod", "classic", "profile")
-        result: dict[str, Any] = {name: getattr(self, name) for name in names}
+        result: Json = {name: getattr(self, name) for name in names}
         result |= {"boundTo": self.bound_to, "verdict": str(self.verdict)}
         result |= {"classicBest": self.classic_best, "profileBest": self.profile_best}
         return result | {"rule": None if self.rule is None else self.rule.to_dict()}
@@ -122,7 +122,7 @@ class MoveTally:
         if (rule := move.rule) is not None:
             self._rules.setdefault((rule.name, rule.side, rule.kind), Counter())[move.verdict] += 1
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> Json:
         """Return plain data, rules with most pods first.
 
         Of a rule's ``pods``, ``moves`` move; the others fit on one side only.

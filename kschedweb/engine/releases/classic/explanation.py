@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import field
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kschedweb.engine.framework.explanation import Explanation, ScoreColumn
 from kschedweb.engine.framework.status import Code
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.state.columns import Ints
 from kschedweb.engine.values import dataclass
 
@@ -36,8 +37,8 @@ class ClassicExplanation(Explanation):
     # The reason why the cycle failed; "" if it did not.
     error: str = ""
 
-    def to_dict(self) -> dict[str, Any]:
-        result: dict[str, Any] = {"pod": self.pod, "predicates": {}, "rejected": {}}
+    def to_dict(self) -> Json:
+        result: Json = {"pod": self.pod, "predicates": {}, "rejected": {}}
         for node in self.listed.tolist():
             self._add_verdicts(node, result["predicates"], result["rejected"])
         result["feasible"] = self._node_names(self.feasible[self._output_order()]) or None
@@ -66,7 +67,9 @@ class ClassicExplanation(Explanation):
         order = self._output_order()
         return dict(zip(self._node_names(self.feasible[order]), scores[order].tolist(), strict=True))
 
-    def _add_verdicts(self, node: int, predicates: dict[str, Any], rejected: dict[str, Any]) -> None:
+    def _add_verdicts(
+        self, node: int, predicates: dict[str, dict[str, list[str]]], rejected: dict[str, list[str]]
+    ) -> None:
         """Add the verdicts of the predicates on one node, up to one that fails."""
         for column in self.filters:
             status = column.verdicts[int(column.codes[node])]
@@ -76,8 +79,8 @@ class ClassicExplanation(Explanation):
                 predicates.setdefault(column.plugin, {})[self.nodes[node]] = list(status.reasons)
                 rejected.setdefault(self.nodes[node], list(status.reasons))
 
-    def _priority_to_dict(self, column: ScoreColumn) -> dict[str, Any]:
-        result: dict[str, Any] = {"weight": column.weight}
+    def _priority_to_dict(self, column: ScoreColumn) -> Json:
+        result: Json = {"weight": column.weight}
         if column.plugin not in WHOLE:
             result["mapped"] = self._by_name(column.raw)
         return result | {"reduced": self._by_name(column.normalized)}

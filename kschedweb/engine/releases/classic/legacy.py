@@ -5,9 +5,8 @@ Tests compare it with recorded answers of 1.22.17 (tests/conformance/recorded/po
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 from dataclasses import field
-from typing import Any
 
 from kschedweb.engine.config.specs import PluginRef
 from kschedweb.engine.json_types import Json
@@ -212,7 +211,7 @@ class _Arguments:
         return {name: args for name, args in (_DEFAULT_ARGUMENTS | arguments).items() if name in running}
 
 
-def _register_rule(choice: PolicyRule, rule_kind: str, available: dict[str, Any], arguments: _Arguments) -> str:
+def _register_rule(choice: PolicyRule, rule_kind: str, available: Container[str], arguments: _Arguments) -> str:
     """Return the name under which 1.22 registered the choice. The argument of an already registered name is ignored."""
     name = ALIASES.get(choice.name, choice.name)
     if name in available:

@@ -169,7 +169,7 @@ class Registry:
             return factories[kind](name, content)
         settings: Json = {"ignored": policy.ignored_resources, "volume_scheduling": not edition.old}
         if name in KINDS:
-            settings = {"max_volumes": edition.max_volumes, "told_by_nodes": not edition.old}
+            settings = {"max_volumes": edition.max_volumes, "uses_node_limits": not edition.old}
         return factories[name](name, settings)
 
     def _create_priority(self, name: str, hard: int) -> ScorePlugin:

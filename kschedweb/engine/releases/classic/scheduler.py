@@ -10,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from kschedweb.engine.config.specs import PluginFactory
 from kschedweb.engine.cycle.explanations import ask_post_filter
 from kschedweb.engine.cycle.node_search import MIN_FEASIBLE
 from kschedweb.engine.cycle.node_walk import NOWHERE, Filtered
@@ -23,7 +24,7 @@ from kschedweb.engine.framework.diagnosis import EXTENDER, NO_REASON
 from kschedweb.engine.framework.explanation import FEASIBLE, UNSCORED, ScoreColumn
 from kschedweb.engine.framework.handle import BESIDE_NOMINATED, CycleHandle
 from kschedweb.engine.framework.interface import Cycle
-from kschedweb.engine.framework.runtime import Factory, Framework
+from kschedweb.engine.framework.runtime import Framework
 from kschedweb.engine.framework.status import Code, CycleError, Status
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.releases.classic.algorithm import Algorithm
@@ -71,7 +72,7 @@ class ClassicScheduler(Scheduler):
         self,
         snapshot: ClassicSnapshot,
         algorithm: Algorithm,
-        registry: Mapping[str, Factory] | None = None,
+        registry: Mapping[str, PluginFactory] | None = None,
         *,
         nominator: Nominator | None = None,
         extenders: Extenders | None = None,
@@ -80,7 +81,7 @@ class ClassicScheduler(Scheduler):
         super().__init__(snapshot, algorithm, registry, nominator=nominator, extenders=extenders)
         self.turn = 0  # number of choices among several nodes so far
 
-    def _build_frameworks(self, registry: Mapping[str, Factory]) -> dict[str, Framework]:
+    def _build_frameworks(self, registry: Mapping[str, PluginFactory]) -> dict[str, Framework]:
         self._framework = ClassicFramework(self.algorithm)
         return {self.algorithm.profiles[0].scheduler_name: self._framework}
 

@@ -212,7 +212,7 @@ class ProfileConversion:
         listed, requested = as_list(plugin_set.get("disabled")), as_list(plugin_set.get("enabled"))
         off = {entry_name(entry) for entry in listed}
         running = {} if ALL in off else {n: weight for n, weight in self.version.scores.items() if n not in off}
-        explicit: dict[str, Any] = {}
+        explicit: dict[str, Json] = {}
         for index, entry in enumerate(requested):
             name, path = entry_name(entry), f"plugins.score.enabled[{index}]"
             if self._is_gone(name, path):
@@ -223,7 +223,7 @@ class ProfileConversion:
             weight = as_dict(entry).get("weight")
             running[name] = weight if isinstance(weight, int) and weight else 1
             explicit[name] = entry
-        self._tell_defaults([name for name in running if name not in explicit])
+        self._note_replaced_defaults([name for name in running if name not in explicit])
         self.spreads = not {*SPREADS} & self.version.scores.keys() or any(name in running for name in SPREADS)
         enabled, taken_out = self._merge_families(running, explicit, off)
         disabled = []
@@ -241,7 +241,7 @@ class ProfileConversion:
         disabled += [{"name": name} for name in taken_out if ALL not in off]
         return result | ({"enabled": enabled} if enabled else {}) | ({"disabled": disabled} if disabled else {})
 
-    def _tell_defaults(self, running: Iterable[str]) -> None:
+    def _note_replaced_defaults(self, running: Iterable[str]) -> None:
         """Note the default scoring plugins that have another name now, or were removed."""
         for name in running:
             if name in REMOVED_PLUGINS:
@@ -251,7 +251,7 @@ class ProfileConversion:
                 self.add_note("plugins.score", name, kind, REPLACEMENT_TEXTS[STANDS_FOR[name]], STANDS_FOR[name])
 
     def _merge_families(
-        self, running: Mapping[str, int], explicit: Mapping[str, Any], off: set[str]
+        self, running: Mapping[str, int], explicit: Mapping[str, Json], off: set[str]
     ) -> tuple[list[Any], list[str]]:
         """Return the entries of enabled plugins, and today's plugins without any running part.
 

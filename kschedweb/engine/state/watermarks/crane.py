@@ -11,8 +11,10 @@ import math
 import re
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime, timedelta
-from typing import Any, NamedTuple
+from typing import NamedTuple
 from zoneinfo import ZoneInfo
+
+from kschedweb.engine.json_types import Json
 
 HOT_VALUE = "node_hot_value"
 DEFAULT_TIME_ZONE = "Asia/Shanghai"
@@ -41,7 +43,7 @@ _SAMPLE = (
 _SAMPLE_METRICS = [
     (f"{prefix}_usage_{metric}", *settings) for prefix in ("cpu", "mem") for metric, *settings in _SAMPLE
 ]
-SAMPLE_POLICY: dict[str, list[dict[str, Any]]] = {
+SAMPLE_POLICY: dict[str, list[Json]] = {
     "syncPolicy": [{"name": name, "period": period} for name, period, _, _ in _SAMPLE_METRICS],
     "predicate": [{"name": name, "maxLimitPecent": limit} for name, _, limit, _ in _SAMPLE_METRICS if limit],
     "priority": [{"name": name, "weight": weight} for name, _, _, weight in _SAMPLE_METRICS],

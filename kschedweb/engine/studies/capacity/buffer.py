@@ -13,10 +13,10 @@ from heapq import heapify, heappop, heappush
 from itertools import count
 
 from kschedweb.engine.config import Configuration
+from kschedweb.engine.config.specs import PluginFactory
 from kschedweb.engine.controllers.claims import delete_claims
 from kschedweb.engine.cycle.scheduler import Scheduler
 from kschedweb.engine.cycle.search_request import WITH_POST_FILTER
-from kschedweb.engine.framework.runtime import Factory
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.objects.resources import CPU, MEMORY
 from kschedweb.engine.state.owners import stays_at_drain
@@ -98,7 +98,7 @@ def compute_buffer(
     zones: bool = True,
     largest: int = 0,
     priority: int = LOWEST_PRIORITY,
-    registry: Mapping[str, Factory] | None = None,
+    registry: Mapping[str, PluginFactory] | None = None,
     pulse: Pulse | None = None,
 ) -> Buffer:
     """Lose each of the ``zones``, then the ``largest`` nodes together; pods of at least ``priority`` count.
@@ -132,7 +132,7 @@ def _simulate_loss(
     configuration: Configuration,
     lost_group: tuple[str, str, tuple[str, ...]],
     priority: int,
-    registry: Mapping[str, Factory] | None,
+    registry: Mapping[str, PluginFactory] | None,
     pulse: Pulse | None,
 ) -> Loss:
     kind, name, nodes = lost_group

@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kschedweb.engine.config import Configuration
+from kschedweb.engine.config.specs import PluginFactory
 from kschedweb.engine.cycle.scheduler import Scheduler
 from kschedweb.engine.framework.explanation import EXCLUDED, FEASIBLE, Explanation
-from kschedweb.engine.framework.runtime import Factory
 from kschedweb.engine.framework.status import OUTSIDE, CycleError, Status
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.state.columns import Ints
@@ -81,7 +81,7 @@ def fit_clones(
     shape: PodShape,
     *,
     limit: int = MAX_CLONES,
-    registry: Mapping[str, Factory] | None = None,
+    registry: Mapping[str, PluginFactory] | None = None,
     check: Check | None = None,
 ) -> CapacityFit:
     """Place clones of ``shape`` in a copy of ``snapshot`` as kube-scheduler does, at most ``limit``.

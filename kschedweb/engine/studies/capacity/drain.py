@@ -12,10 +12,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field
 
 from kschedweb.engine.config import Configuration
+from kschedweb.engine.config.specs import PluginFactory
 from kschedweb.engine.controllers.budgets import EvictionBudget, EvictionBudgets, restore_disruption
 from kschedweb.engine.controllers.nodelifecycle import cordon_node
 from kschedweb.engine.cycle.scheduler import Scheduler
-from kschedweb.engine.framework.runtime import Factory
 from kschedweb.engine.objects.json_access import get_mapping, get_objects
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.state.owners import of_daemon_set
@@ -127,7 +127,7 @@ def rehearse_drain(
     options: Options = Options(),  # noqa: B008  they never change
     *,
     keep_order: bool = False,
-    registry: Mapping[str, Factory] | None = None,
+    registry: Mapping[str, PluginFactory] | None = None,
     pulse: Pulse | None = None,
 ) -> Rehearsal:
     """Drain the nodes ``names`` in a copy of ``snapshot``. Raise KeyError for an unknown node.

@@ -10,11 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kschedweb.engine.config import Configuration
+from kschedweb.engine.config.specs import PluginFactory
 from kschedweb.engine.cycle.group_placement import DomainTry, GroupPlacement
 from kschedweb.engine.cycle.scheduler import Scheduler
 from kschedweb.engine.cycle.search_request import SearchRequest
 from kschedweb.engine.framework.decision import Stopwatch
-from kschedweb.engine.framework.runtime import Factory
 from kschedweb.engine.framework.status import OUTSIDE, Code, CycleError
 from kschedweb.engine.json_types import Json
 from kschedweb.engine.objects.pod import Pod
@@ -143,7 +143,7 @@ def fit_gangs(
     gang: Gang,
     *,
     limit: int = MOST_GANGS,
-    registry: Mapping[str, Factory] | None = None,
+    registry: Mapping[str, PluginFactory] | None = None,
     check: Check | None = None,
 ) -> GangFit:
     """Place gangs in a copy of ``snapshot`` as kube-scheduler does, at most ``limit`` and ``MOST_PODS`` pods.

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kschedweb.engine.config import Configuration
+from kschedweb.engine.config.specs import PluginFactory
 from kschedweb.engine.cycle.scheduler import Scheduler
-from kschedweb.engine.framework.runtime import Factory
 from kschedweb.engine.framework.status import CycleError
 from kschedweb.engine.json_types import Json
 from kschedweb.engine.objects.json_access import ObjectError, get_mapping
@@ -108,7 +108,7 @@ def compute_sizing(
     shape: NodeShape,
     *,
     max_nodes: int = MAX_NODES,
-    registry: Mapping[str, Factory] | None = None,
+    registry: Mapping[str, PluginFactory] | None = None,
     pulse: Pulse | None = None,
 ) -> Sizing:
     """Find how many nodes of ``shape`` the ``snapshot`` needs for ``pods``, which are scheduled in this order.
@@ -126,7 +126,7 @@ class _Search:
     pods: tuple[Pod, ...]
     shape: NodeShape
     max_nodes: int
-    registry: Mapping[str, Factory] | None
+    registry: Mapping[str, PluginFactory] | None
     pulse: Pulse | None
 
     def run(self) -> Sizing:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from kschedweb.engine.config import Configuration
-from kschedweb.engine.framework.runtime import Factory
+from kschedweb.engine.config.specs import PluginFactory
 from kschedweb.engine.simulation import Observer, Result, Simulation
 from kschedweb.engine.studies.prepare.prepared import PreparedScenario
 
@@ -15,7 +15,7 @@ LONGEST = 366 * 24 * 3600.0
 # Samples of a run at most, however often they are taken.
 MOST_SAMPLES = 4096
 
-Registry = Mapping[str, Factory]
+Registry = Mapping[str, PluginFactory]
 
 
 def start_simulation(

@@ -66,7 +66,7 @@ class MaxVolumeCount(VolumePredicate):
         super().__init__(name, argument)
         self.kind, self._resource = KINDS[name]
         self._max_volumes: int | None = argument.get("max_volumes")
-        self._uses_node_limits: bool = argument.get("told_by_nodes", True)  # whether nodes report their limits
+        self._uses_node_limits: bool = argument.get("uses_node_limits", True)  # whether nodes report their limits
 
     def judge(self, snapshot: ClassicSnapshot, pod: Pod) -> Verdicts:
         volumes = volumes_of(pod, snapshot.objects)
