@@ -22,7 +22,7 @@ from tests.support.html import html_of
 
 pytestmark = pytest.mark.django_db
 Clients = Callable[[str], Any]
-SHAPED = {
+SHAPED_POLICY = {
     "kind": "Policy",
     "apiVersion": "v1",
     "priorities": [
@@ -43,21 +43,21 @@ SHAPED = {
 
 @pytest.fixture
 def old(editor: User) -> str:
-    return policy_create(name="shaped", document=json.dumps(SHAPED, indent=2), author=editor).name
+    return policy_create(name="shaped", document=json.dumps(SHAPED_POLICY, indent=2), author=editor).name
 
 
 def test_a_run_keeps_the_kube_scheduler_and_explains_its_pods(editor: User, client_as: Clients) -> None:
     policy_create(name="plain", document="kind: Policy\n", author=editor)
-    made = services.run_start(user=editor, revision=seed_runs.scenario(editor), policy="plain")
+    started = services.run_start(user=editor, revision=seed_runs.scenario(editor), policy="plain")
     seed_runs.work_off()
-    run = Run.objects.get(pk=made.pk)
+    run = Run.objects.get(pk=started.pk)
     assert (run.state, run.label, run.process) == ("succeeded", "plain@1", {"version": "1.13"})
     assert run.engine.endswith("kube-scheduler 1.13.0")
     outcome = selectors.load_outcome(run)
     assert len(outcome.told.pod) == 2
     for pod in ("default/web-03", "default/important"):
-        case, tried = selectors.replay_decision(run, pod, int(outcome.attempts[outcome.index[pod]]))
-        assert tried.placement.node == case.explanation.node == outcome.nodes[outcome.node[outcome.index[pod]]]
+        case, explained = selectors.replay_decision(run, pod, int(outcome.attempts[outcome.index[pod]]))
+        assert explained.placement.node == case.explanation.node == outcome.nodes[outcome.node[outcome.index[pod]]]
     client = client_as("viewer")
     page = client.get(f"/runs/{run.pk}/pods/default/important/?attempt=1")
     assert page.status_code == 200
@@ -69,47 +69,49 @@ def test_a_run_keeps_the_kube_scheduler_and_explains_its_pods(editor: User, clie
 
 def test_a_classic_policy_is_compared_with_a_profile(editor: User, old: str, client_as: Clients) -> None:
     revision = seed_runs.scenario(editor)
-    made = services.comparison_start(user=editor, revision=revision, policies=["default", old], seeds=[1])
+    comparison = services.comparison_start(user=editor, revision=revision, policies=["default", old], seeds=[1])
     seed_runs.work_off()
-    found = Difference.objects.get(run__comparison=made)
-    assert found.counts["moved"] > 0
-    moved = selectors.load_difference(found)
-    assert all(one["plugin"] or one["said"] for one in moved)
-    page = client_as("viewer").get(f"/comparisons/{made.pk}/")
+    difference = Difference.objects.get(run__comparison=comparison)
+    assert difference.counts["moved"] > 0
+    differing_pods = selectors.load_difference(difference)
+    assert all(pod["plugin"] or pod["said"] for pod in differing_pods)
+    page = client_as("viewer").get(f"/comparisons/{comparison.pk}/")
     assert page.status_code == 200
     assert "shaped@1" in html_of(page)
 
 
 def test_a_document_that_is_not_saved_is_run_as_of_1_13(editor: User) -> None:
-    made = services.run_start(user=editor, revision=seed_runs.scenario(editor, pods=4), document=json.dumps(SHAPED))
+    started = services.run_start(
+        user=editor, revision=seed_runs.scenario(editor, pods=4), document=json.dumps(SHAPED_POLICY)
+    )
     seed_runs.work_off()
-    assert Run.objects.get(pk=made.pk).engine.endswith("kube-scheduler 1.13.0")
+    assert Run.objects.get(pk=started.pk).engine.endswith("kube-scheduler 1.13.0")
 
 
 def test_a_sweep_varies_weights_and_arguments_of_a_policy(editor: User, old: str, client_as: Clients) -> None:
     rules = load_revision(revision_get(policy_get(old)))
-    assert [(one.path, one.now) for one in weight_offers(rules)] == [
+    assert [(offer.path, offer.now) for offer in weight_offers(rules)] == [
         ("priorities[InterPodAffinityPriority].weight", "1"),
         ("priorities[LeastRequestedPriority].weight", "1"),
         ("priorities[Shape].weight", "2"),
     ]
-    offered = {one.path: (one.low, one.high) for one in argument_offers(rules)}
+    offers = {offer.path: (offer.low, offer.high) for offer in argument_offers(rules)}
     score = "priorities[Shape].argument.requestedToCapacityRatioArguments.shape[1].score"
-    assert offered[score] == ("0", "10")
-    assert offered["hardPodAffinitySymmetricWeight"] == ("1", "100")
+    assert offers[score] == ("0", "10")
+    assert offers["hardPodAffinitySymmetricWeight"] == ("1", "100")
     space = [
         {"path": "priorities[LeastRequestedPriority].weight", "from": 0, "to": 2},
         {"path": score, "values": [0, 10]},
     ]
-    done = seed_sweeps.sweep(editor, policy=old, space=space)
-    assert {trial.state for trial in done.trials.all()} == {"done"}
-    assert done.engine.endswith("kube-scheduler 1.13.0")
+    sweep = seed_sweeps.sweep(editor, policy=old, space=space)
+    assert {trial.state for trial in sweep.trials.all()} == {"done"}
+    assert sweep.engine.endswith("kube-scheduler 1.13.0")
     client = client_as("editor")
-    assert client.get(f"/sweeps/{done.pk}/").status_code == 200
-    first = client.get(f"/sweeps/new/?scenario={done.revision_id}&policy={old}")
+    assert client.get(f"/sweeps/{sweep.pk}/").status_code == 200
+    first = client.get(f"/sweeps/new/?scenario={sweep.revision_id}&policy={old}")
     assert [row.offer.plugin for row in first.context["weights"]][-1] == "Shape"
-    trial = next(one for one in done.trials.all() if one.point[0] == 0)
-    saved = sweep_policy_save(user=editor, sweep=done, number=trial.number, name=old)
-    names = [one["name"] for one in json.loads(saved.document)["priorities"]]
+    trial = next(trial for trial in sweep.trials.all() if trial.point[0] == 0)
+    revision = sweep_policy_save(user=editor, sweep=sweep, number=trial.number, name=old)
+    names = [priority["name"] for priority in json.loads(revision.document)["priorities"]]
     assert names == ["InterPodAffinityPriority", "Shape"]
-    assert saved.policy.kind == "classic"
+    assert revision.policy.kind == "classic"

@@ -21,14 +21,14 @@ from tests.engine.storage import DRIVER, csi_node, storage_class
 pytestmark = pytest.mark.django_db
 
 
-def post(api: Any, what: str, **asked: object) -> Any:
-    return api.post(f"/api/v1/capacity/{what}/", {"cluster": "demo", **asked}, format="json")
+def post(api: Any, kind: str, **fields: object) -> Any:
+    return api.post(f"/api/v1/capacity/{kind}/", {"cluster": "demo", **fields}, format="json")
 
 
 def test_a_workload_of_the_snapshot_is_counted(api_as: Callable[..., Any], demo: Snapshot) -> None:
-    found = post(api_as("viewer"), "fit", pod={"workload": "kube-system/Deployment/coredns"}, limit=50)
-    assert found.status_code == 200, found.json()
-    data = found.json()
+    response = post(api_as("viewer"), "fit", pod={"workload": "kube-system/Deployment/coredns"}, limit=50)
+    assert response.status_code == 200, response.json()
+    data = response.json()
     assert (data["policy"], data["revision"], data["count"], data["exact"]) == ("default", 1, 50, False)
     assert sum(data["nodes"].values()) == 50
     assert data["answer"] == "At least 50 more such pods fit: counting stopped at the limit."
@@ -38,10 +38,10 @@ def test_it_is_answered_as_the_clusters_kube_scheduler_where_the_policy_names_no
     api_as: Callable[..., Any], client_as: Callable[..., Any], demo: Snapshot, editor: User
 ) -> None:
     """At once and by a job, over REST and on the page."""
-    asked = {"pod": {"requests": {"cpu": "9000"}}}
-    assert post(api_as("viewer"), "fit", **asked).json()["engine"] == CURRENT.engine
+    fields = {"pod": {"requests": {"cpu": "9000"}}}
+    assert post(api_as("viewer"), "fit", **fields).json()["engine"] == CURRENT.engine
     Cluster.objects.filter(pk=demo.cluster_id).update(server_version="v1.35.2")
-    assert post(api_as("viewer"), "fit", **asked).json()["engine"] == RELEASES["1.35"].engine
+    assert post(api_as("viewer"), "fit", **fields).json()["engine"] == RELEASES["1.35"].engine
     page = client_as("viewer").get("/capacity/", {"ask": "1", "cluster": demo.cluster.name, "cpu": "9000"})
     assert f"Answered by {RELEASES['1.35'].engine}." in page.content.decode()
     demo.refresh_from_db()
@@ -50,8 +50,8 @@ def test_it_is_answered_as_the_clusters_kube_scheduler_where_the_policy_names_no
     question = services.question_ask(user=editor, snapshot=demo, revision=default, query=asked_of_a_job)
     services.question_answer(question=question, step=lambda *_: None)
     Cluster.objects.filter(pk=demo.cluster_id).update(server_version="v1.36.2")
-    found = api_as("viewer").get(f"/api/v1/capacity/answers/{question.pk}/").json()
-    assert found["engine"] == RELEASES["1.35"].engine
+    answer = api_as("viewer").get(f"/api/v1/capacity/answers/{question.pk}/").json()
+    assert answer["engine"] == RELEASES["1.35"].engine
     page = client_as("viewer").get(f"/capacity/answers/{question.pk}/")
     assert f"Answered by {RELEASES['1.35'].engine}." in page.content.decode()
 
@@ -67,9 +67,9 @@ def test_what_does_not_fit_says_why_in_the_schedulers_words(api_as: Callable[...
 def test_what_an_api_server_would_refuse_of_a_manifest_is_a_note(api_as: Callable[..., Any], demo: Snapshot) -> None:
     pod = {"kind": "Pod", "metadata": {"name": "a"}, "spec": {"containers": [{"name": "main"}]}}
     pod["spec"] |= {"tolerations": [{"operator": "Exists", "value": "b"}]}  # type: ignore[operator]
-    said = "spec.tolerations[0].operator: Invalid value: \"b\": value must be empty when `operator` is 'Exists'"
+    message = "spec.tolerations[0].operator: Invalid value: \"b\": value must be empty when `operator` is 'Exists'"
     answer = post(api_as("viewer"), "fit", pod={"manifest": json.dumps(pod)}).json()
-    assert answer["notes"] == [f'A cluster would not take this pod. Pod "a" is invalid: {said}.']
+    assert answer["notes"] == [f'A cluster would not take this pod. Pod "a" is invalid: {message}.']
     assert answer["count"] > 0
 
 
@@ -80,8 +80,8 @@ metadata: {name: web, namespace: shop}
 spec: {template: {spec: {containers: [{name: c, resources: {requests: {cpu: 3}}}]}}}
 """
     plain = post(api_as("viewer"), "fit", pod={"requests": {"cpu": "3"}}).json()
-    written = post(api_as("viewer"), "fit", pod={"manifest": manifest}).json()
-    assert written["count"] == plain["count"] > 0
+    from_manifest = post(api_as("viewer"), "fit", pod={"manifest": manifest}).json()
+    assert from_manifest["count"] == plain["count"] > 0
 
 
 EPHEMERAL = """
@@ -93,7 +93,7 @@ spec:
   - name: data
     ephemeral: {volumeClaimTemplate: {spec: {storageClassName: disk, resources: {requests: {storage: 1Gi}}}}}
 """
-OWN = """
+STATEFUL_SET = """
 kind: StatefulSet
 metadata: {name: db, namespace: default}
 spec:
@@ -104,7 +104,7 @@ spec:
 """
 
 
-@pytest.mark.parametrize("manifest", [EPHEMERAL, OWN])
+@pytest.mark.parametrize("manifest", [EPHEMERAL, STATEFUL_SET])
 def test_volumes_of_each_pod_are_counted_over_rest_and_on_the_page(
     api_as: Callable[..., Any],
     client_as: Callable[..., Any],
@@ -113,8 +113,8 @@ def test_volumes_of_each_pod_are_counted_over_rest_and_on_the_page(
     manifest: str,
 ) -> None:
     """Two nodes that attach two volumes each."""
-    limited = [csi_node(name, csi_example_com=2) for name in "ab"]
-    store_snapshot([node("a"), node("b"), *limited, storage_class("disk", DRIVER)])
+    csi_nodes = [csi_node(name, csi_example_com=2) for name in "ab"]
+    store_snapshot([node("a"), node("b"), *csi_nodes, storage_class("disk", DRIVER)])
     answer = post(api_as("viewer"), "fit", pod={"manifest": manifest}).json()
     assert (answer["count"], answer["exact"], answer["nodes"]) == (4, True, {"a": 2, "b": 2})
     page = client_as("viewer").get("/capacity/", {"ask": "1", "cluster": "demo", "manifest": manifest})
@@ -122,11 +122,11 @@ def test_volumes_of_each_pod_are_counted_over_rest_and_on_the_page(
 
 
 def test_nodes_are_added_until_all_fit(api_as: Callable[..., Any], demo: Snapshot) -> None:
-    asked = {"node": {"allocatable": {"cpu": "16", "memory": "64Gi"}}, "pending": False, "copies": 60}
-    data = post(api_as("viewer"), "nodes", **asked, pod={"requests": {"cpu": "7500m"}}).json()
-    needed = data["needed"]
-    assert data["tried"][str(needed)] == 0 < data["tried"][str(needed - 1)]
-    assert len(data["nodes"]) == needed >= data["at_least"]
+    fields = {"node": {"allocatable": {"cpu": "16", "memory": "64Gi"}}, "pending": False, "copies": 60}
+    data = post(api_as("viewer"), "nodes", **fields, pod={"requests": {"cpu": "7500m"}}).json()
+    node_count = data["needed"]
+    assert data["tried"][str(node_count)] == 0 < data["tried"][str(node_count - 1)]
+    assert len(data["nodes"]) == node_count >= data["at_least"]
 
 
 def test_a_drain_names_moves_and_blocks(api_as: Callable[..., Any], demo: Snapshot) -> None:
@@ -139,7 +139,7 @@ def test_a_drain_names_moves_and_blocks(api_as: Callable[..., Any], demo: Snapsh
 
 
 @pytest.mark.parametrize(
-    ("what", "asked", "path", "status"),
+    ("kind", "fields", "path", "status"),
     [
         ("fit", {"pod": {}}, "pod", 400),
         ("fit", {"pod": {"requests": {"cpu": "x"}}}, "requests.cpu", 400),
@@ -152,9 +152,9 @@ def test_a_drain_names_moves_and_blocks(api_as: Callable[..., Any], demo: Snapsh
     ],
 )
 def test_wrong_input_is_a_problem_with_its_place(
-    api_as: Callable[..., Any], demo: Snapshot, what: str, asked: dict[str, Any], path: str, status: int
+    api_as: Callable[..., Any], demo: Snapshot, kind: str, fields: dict[str, Any], path: str, status: int
 ) -> None:
-    answer = post(api_as("viewer"), what, **asked)
+    answer = post(api_as("viewer"), kind, **fields)
     assert answer.status_code == status
     assert answer["Content-Type"] == "application/problem+json"
     assert answer.json()["errors"][0]["path"] == path

@@ -17,61 +17,63 @@ pytestmark = pytest.mark.django_db
 API = "/api/v1/capacity/buffer/"
 
 
-def ask(client: Any, **asked: object) -> Any:
-    return client.get(f"/capacity/buffer/?{urlencode({'cluster': 'demo', **asked})}")
+def get_page(client: Any, **parameters: object) -> Any:
+    return client.get(f"/capacity/buffer/?{urlencode({'cluster': 'demo', **parameters})}")
 
 
 def test_each_zone_and_the_largest_nodes_are_lost(client_as: Callable[..., Any], demo: Snapshot) -> None:
     client = client_as("viewer")
-    page = ask(client, zones="on", largest=2)
-    found = page.context["found"]
+    page = get_page(client, zones="on", largest=2)
+    buffer = page.context["found"]
     zones = set(NodeRow.objects.filter(snapshot=demo).exclude(zone="").values_list("zone", flat=True))
-    assert {loss.name for loss in found.losses} == {*zones, ""}
-    assert len(found.losses[-1].nodes) == 2
-    assert len(elements(page, "tr[data-survived]")) == len(found.losses)
-    assert found.survives == ("does not survive" not in page.context["answer"])
-    lines = b"".join(ask(client, zones="on", largest=2, format="csv").streaming_content).decode().splitlines()
+    assert {loss.name for loss in buffer.losses} == {*zones, ""}
+    assert len(buffer.losses[-1].nodes) == 2
+    assert len(elements(page, "tr[data-survived]")) == len(buffer.losses)
+    assert buffer.survives == ("does not survive" not in page.context["answer"])
+    lines = b"".join(get_page(client, zones="on", largest=2, format="csv").streaming_content).decode().splitlines()
     assert lines[0] == "loss,nodes,pods,placed,evicted,pod,priority,reason,engine"
-    assert len(lines) == 1 + sum(max(1, len(loss.stranded)) for loss in found.losses)
+    assert len(lines) == 1 + sum(max(1, len(loss.stranded)) for loss in buffer.losses)
 
 
 def test_fewer_pods_count_from_a_priority_on(client_as: Callable[..., Any], demo: Snapshot) -> None:
     client = client_as("viewer")
-    every, high = (ask(client, zones="on", **more).context["found"] for more in ({}, {"priority": 1_000_000}))
-    assert sum(loss.lower for loss in every.losses) == 0
-    assert sum(loss.lower for loss in high.losses) > 0
-    assert ask(client, largest=1).context["found"].losses[0].kind == "nodes"
+    all_pods, high_priority = (
+        get_page(client, zones="on", **parameters).context["found"] for parameters in ({}, {"priority": 1_000_000})
+    )
+    assert sum(loss.lower for loss in all_pods.losses) == 0
+    assert sum(loss.lower for loss in high_priority.losses) > 0
+    assert get_page(client, largest=1).context["found"].losses[0].kind == "nodes"
 
 
 def test_something_has_to_be_lost(client_as: Callable[..., Any], demo: Snapshot) -> None:
-    page = ask(client_as("viewer"), ask=1)
+    page = get_page(client_as("viewer"), ask=1)
     assert page.status_code == 400
     assert "zones" in page.context["form"].errors
-    assert ask(client_as("viewer"), largest=-1).status_code == 400
+    assert get_page(client_as("viewer"), largest=-1).status_code == 400
 
 
 def test_rest_answers_the_same(api_as: Callable[..., Any], client_as: Callable[..., Any], demo: Snapshot) -> None:
-    told = api_as("viewer").post(API, {"cluster": "demo", "largest": 1, "priority": 0}, format="json")
-    assert told.status_code == 200
-    found = ask(client_as("viewer"), zones="on", largest=1, priority=0).context["found"]
-    assert told.data["survives"] == found.survives
-    assert [(one["name"], one["pods"], one["placed"], one["survived"]) for one in told.data["losses"]] == [
-        (one.name, one.pods, one.placed, one.survived) for one in found.losses
+    response = api_as("viewer").post(API, {"cluster": "demo", "largest": 1, "priority": 0}, format="json")
+    assert response.status_code == 200
+    buffer = get_page(client_as("viewer"), zones="on", largest=1, priority=0).context["found"]
+    assert response.data["survives"] == buffer.survives
+    assert [(loss["name"], loss["pods"], loss["placed"], loss["survived"]) for loss in response.data["losses"]] == [
+        (loss.name, loss.pods, loss.placed, loss.survived) for loss in buffer.losses
     ]
-    refused = api_as("viewer").post(API, {"cluster": "demo", "zones": False}, format="json")
-    assert (refused.status_code, refused.data["errors"][0]["path"]) == (400, "zones")
+    rejection = api_as("viewer").post(API, {"cluster": "demo", "zones": False}, format="json")
+    assert (rejection.status_code, rejection.data["errors"][0]["path"]) == (400, "zones")
 
 
 def test_a_job_answers_what_takes_long(
     api_as: Callable[..., Any], client_as: Callable[..., Any], demo: Snapshot, slow: None
 ) -> None:
     api = api_as("viewer")
-    told = api.post(API, {"cluster": "demo", "largest": 1}, format="json")
-    assert told.status_code == 202
+    response = api.post(API, {"cluster": "demo", "largest": 1}, format="json")
+    assert response.status_code == 202
     question = Question.objects.get()
     tasks.answer(str(question.job_id))
-    answered = api.get(told["Location"]).data
-    assert answered["buffer"]["losses"][-1]["kind"] == "nodes"
+    answer = api.get(response["Location"]).data
+    assert answer["buffer"]["losses"][-1]["kind"] == "nodes"
     page = client_as("viewer").get(f"/capacity/answers/{question.pk}/")
     assert page.context["form"].initial == {"zones": True, "largest": 1, "priority": None}
-    assert page.context["answer"] + "." == answered["buffer"]["answer"]
+    assert page.context["answer"] + "." == answer["buffer"]["answer"]

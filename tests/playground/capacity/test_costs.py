@@ -33,26 +33,26 @@ def test_without_prices_nothing_is_said(
 
 def test_new_nodes_cost_money(api_as: Callable[..., Any], client_as: Callable[..., Any], demo: Snapshot) -> None:
     prices_save(user=None, cluster=demo.cluster, text=TEXT, expected=0)
-    found = api_as("viewer").post("/api/v1/capacity/nodes/", NODES).json()
-    assert found["needed"] > 0
-    cost = found["cost"]
-    assert (cost["unit"], cost["nodes"], cost["unpriced"]) == ("EUR", found["needed"], 0)
-    assert (cost["before"], cost["change"]) == (12.0, pytest.approx(0.5 * found["needed"]))
-    asked = "cluster=demo&ask=1&copies=400&cpu=1&memory=1Gi&like=general-a-1"
-    page = client_as("viewer").get(f"/capacity/nodes/?{asked}")
-    hour, month = 0.5 * found["needed"], 365 * found["needed"]
-    said = f"The {found['needed']} new nodes cost {hour:,.2f} EUR an hour ({month:,.2f} a month)"
-    assert page.context["cost"] == said
-    assert said in page.content.decode()
+    sizing = api_as("viewer").post("/api/v1/capacity/nodes/", NODES).json()
+    assert sizing["needed"] > 0
+    cost = sizing["cost"]
+    assert (cost["unit"], cost["nodes"], cost["unpriced"]) == ("EUR", sizing["needed"], 0)
+    assert (cost["before"], cost["change"]) == (12.0, pytest.approx(0.5 * sizing["needed"]))
+    query = "cluster=demo&ask=1&copies=400&cpu=1&memory=1Gi&like=general-a-1"
+    page = client_as("viewer").get(f"/capacity/nodes/?{query}")
+    hour, month = 0.5 * sizing["needed"], 365 * sizing["needed"]
+    sentence = f"The {sizing['needed']} new nodes cost {hour:,.2f} EUR an hour ({month:,.2f} a month)"
+    assert page.context["cost"] == sentence
+    assert sentence in page.content.decode()
 
 
 def test_emptied_nodes_save_money(client_as: Callable[..., Any], api_as: Callable[..., Any], demo: Snapshot) -> None:
     prices_save(user=None, cluster=demo.cluster, text=TEXT, expected=0)
-    found = api_as("viewer").post("/api/v1/capacity/drain/", DRAIN).json()
-    emptied = {node["name"] for node in found["nodes"] if node["emptied"]}
-    assert "general-a-1" in emptied
-    assert found["cost"]["change"] == -0.5
-    assert found["cost"]["unpriced"] == len(emptied - {"general-a-1"})
+    drain = api_as("viewer").post("/api/v1/capacity/drain/", DRAIN).json()
+    emptied_nodes = {node["name"] for node in drain["nodes"] if node["emptied"]}
+    assert "general-a-1" in emptied_nodes
+    assert drain["cost"]["change"] == -0.5
+    assert drain["cost"]["unpriced"] == len(emptied_nodes - {"general-a-1"})
     page = client_as("viewer").get("/capacity/drain/?cluster=demo&nodes=general-a-1&force=on&emptydir=on")
     assert page.context["cost"] == "Emptying 1 node saves 0.50 EUR an hour (365.00 a month), once gone"
     page = client_as("viewer").get("/capacity/drain/?cluster=demo&nodes=edge-a-1&force=on&emptydir=on")

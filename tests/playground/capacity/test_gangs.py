@@ -23,12 +23,12 @@ ZONE = "topology.kubernetes.io/zone"
 POD = {"requests": {"cpu": "3"}}
 
 
-def post(api: Any, **asked: object) -> Any:
-    return api.post("/api/v1/capacity/gangs/", {"cluster": "demo", "pod": POD, **asked}, format="json")
+def post(api: Any, **fields: object) -> Any:
+    return api.post("/api/v1/capacity/gangs/", {"cluster": "demo", "pod": POD, **fields}, format="json")
 
 
-def ask(client: Any, **asked: object) -> Any:
-    return client.get(f"/capacity/gangs/?{urlencode({'cluster': 'demo', **asked})}")
+def get_page(client: Any, **parameters: object) -> Any:
+    return client.get(f"/capacity/gangs/?{urlencode({'cluster': 'demo', **parameters})}")
 
 
 def test_gangs_are_counted_and_the_next_one_is_explained(api_as: Callable[..., Any], demo: Snapshot) -> None:
@@ -51,7 +51,7 @@ def test_in_one_zone_each_gang_has_its_domain_and_each_zone_its_reason(
     assert data["count"] > 0
     for gang in data["gangs"]:
         assert {zones[name] for name in gang["nodes"]} == {gang["domain"]}
-    assert {one["domain"] for one in data["domains"]} == set(zones.values()) - {""}
+    assert {domain["domain"] for domain in data["domains"]} == set(zones.values()) - {""}
     assert "GenericWorkload and TopologyAwareWorkloadScheduling on" in data["notes"][0]
 
 
@@ -70,9 +70,9 @@ def test_a_policy_or_else_a_cluster_of_an_older_release_is_refused_by_name(
     assert answer.status_code == 400
     (error,) = answer.json()["errors"]
     assert (error["path"], "1.36 does not schedule gangs" in error["message"]) == ("policy", True)
-    shown = ask(client_as("viewer"), cpu="3", pods=8, policy="older")
-    assert shown.status_code == 400
-    assert "1.36 does not schedule gangs" in html_of(shown)
+    response = get_page(client_as("viewer"), cpu="3", pods=8, policy="older")
+    assert response.status_code == 400
+    assert "1.36 does not schedule gangs" in html_of(response)
     Cluster.objects.filter(pk=demo.cluster_id).update(server_version="v1.35.4")
     assert post(api_as("viewer"), pods=8).json()["errors"][0]["path"] == "policy"
     policy("newer", default_document(), {"release": "1.37"})
@@ -80,7 +80,7 @@ def test_a_policy_or_else_a_cluster_of_an_older_release_is_refused_by_name(
 
 
 @pytest.mark.parametrize(
-    ("asked", "path"),
+    ("fields", "path"),
     [
         ({}, "pods"),
         ({"pods": 0}, "pods"),
@@ -91,9 +91,9 @@ def test_a_policy_or_else_a_cluster_of_an_older_release_is_refused_by_name(
     ],
 )
 def test_wrong_input_is_a_problem_with_its_place(
-    api_as: Callable[..., Any], demo: Snapshot, asked: dict[str, Any], path: str
+    api_as: Callable[..., Any], demo: Snapshot, fields: dict[str, Any], path: str
 ) -> None:
-    answer = post(api_as("viewer"), **asked)
+    answer = post(api_as("viewer"), **fields)
     assert answer.status_code == 400
     assert answer.json()["errors"][0]["path"] == path
 
@@ -102,17 +102,17 @@ def test_wrong_input_is_a_problem_with_its_place(
 def test_a_job_gives_the_answer_that_a_request_gives(
     api_as: Callable[..., Any], demo: Snapshot, monkeypatch: pytest.MonkeyPatch, cpu: str
 ) -> None:
-    client, asked = api_as("viewer"), {"pods": 8, "topology_key": ZONE, "pod": {"requests": {"cpu": cpu}}}
-    quick = post(client, **asked).json()
+    client, fields = api_as("viewer"), {"pods": 8, "topology_key": ZONE, "pod": {"requests": {"cpu": cpu}}}
+    quick = post(client, **fields).json()
     services.clear_caches()
     monkeypatch.setattr(services, "AT_ONCE_SECONDS", -1.0)
-    slow = post(client, **asked)
+    slow = post(client, **fields)
     assert slow.status_code == 202
     tasks.answer(str(Job.objects.get(kind="capacity.answer").pk))
-    found = client.get(slow["Location"]).json()
-    about = ("snapshot", "policy", "revision", "engine")
-    assert found["engine"] == quick["engine"] == CURRENT.with_gates(GATES).engine
-    assert found["gangs"] == {name: value for name, value in quick.items() if name not in about}
+    answer = client.get(slow["Location"]).json()
+    context_fields = ("snapshot", "policy", "revision", "engine")
+    assert answer["engine"] == quick["engine"] == CURRENT.with_gates(GATES).engine
+    assert answer["gangs"] == {name: value for name, value in quick.items() if name not in context_fields}
     assert (quick["count"] > 0) is (cpu == "3")
 
 
@@ -124,25 +124,25 @@ def test_a_job_without_the_time_for_one_gang_says_so(
     client = api_as("viewer")
     slow = post(client, pods=8)
     tasks.answer(str(Job.objects.get(kind="capacity.answer").pk))
-    found = client.get(slow["Location"]).json()
-    assert (found["state"], found["gangs"]) == ("failed", None)
-    assert found["error"].endswith("Ask about a smaller one.")
+    answer = client.get(slow["Location"]).json()
+    assert (answer["state"], answer["gangs"]) == ("failed", None)
+    assert answer["error"].endswith("Ask about a smaller one.")
 
 
 def test_the_page_says_it_in_one_sentence_with_reasons_and_files(client_as: Callable[..., Any], demo: Snapshot) -> None:
-    client, asked = client_as("viewer"), {"cpu": "3", "pods": 8, "topology": ZONE}
-    answer = ask(client, **asked)
-    found = answer.context["found"]
-    assert answer.context["answer"].startswith(f"{found.count} more gangs of 8 pods fit; then only ")
+    client, parameters = client_as("viewer"), {"cpu": "3", "pods": 8, "topology": ZONE}
+    answer = get_page(client, **parameters)
+    gangs = answer.context["found"]
+    assert answer.context["answer"].startswith(f"{gangs.count} more gangs of 8 pods fit; then only ")
     assert answer.context["answer"].endswith(" pods of the next one find a node in one domain")
     assert elements(answer, "[data-figure=gangs-figure]")
-    assert len(elements(answer, "section[aria-labelledby=why-title] tbody tr")) == len(found.results) > 1
-    items = ask(client, **asked, format="json").json()["items"]
-    assert [item["pods"] for item in items] == [8] * found.count
+    assert len(elements(answer, "section[aria-labelledby=why-title] tbody tr")) == len(gangs.results) > 1
+    items = get_page(client, **parameters, format="json").json()["items"]
+    assert [item["pods"] for item in items] == [8] * gangs.count
 
 
 @pytest.mark.parametrize(
-    ("asked", "field"),
+    ("parameters", "field"),
     [
         ({"cpu": "3"}, "pods"),
         ({"cpu": "3", "pods": 4, "least": 5}, "least"),
@@ -150,9 +150,9 @@ def test_the_page_says_it_in_one_sentence_with_reasons_and_files(client_as: Call
     ],
 )
 def test_wrong_input_is_said_beside_its_field(
-    client_as: Callable[..., Any], demo: Snapshot, asked: dict[str, Any], field: str
+    client_as: Callable[..., Any], demo: Snapshot, parameters: dict[str, Any], field: str
 ) -> None:
-    answer = ask(client_as("viewer"), **asked)
+    answer = get_page(client_as("viewer"), **parameters)
     assert answer.status_code == 400
     assert list(answer.context["form"].errors) == [field]
     assert elements(answer, ".field-error")
@@ -160,7 +160,7 @@ def test_wrong_input_is_said_beside_its_field(
 
 def test_no_gang_and_a_limit_are_said(client_as: Callable[..., Any], demo: Snapshot) -> None:
     client = client_as("viewer")
-    none = ask(client, cpu="9000", pods=2).context["answer"]
-    assert none == "No gang of 2 pods fits: no pod of it finds a node"
-    limited = ask(client, cpu="10m", pods=2, limit=3).context["answer"]
-    assert limited == "At least 3 more gangs of 2 pods fit: counting stopped at the limit"
+    no_gang = get_page(client, cpu="9000", pods=2).context["answer"]
+    assert no_gang == "No gang of 2 pods fits: no pod of it finds a node"
+    stopped = get_page(client, cpu="10m", pods=2, limit=3).context["answer"]
+    assert stopped == "At least 3 more gangs of 2 pods fit: counting stopped at the limit"

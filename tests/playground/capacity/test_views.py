@@ -17,14 +17,14 @@ from tests.support.html import elements, html_of
 pytestmark = pytest.mark.django_db
 
 
-def ask(client: Any, page: str, **asked: object) -> Any:
-    return client.get(f"/capacity/{page}?{urlencode({'cluster': 'demo', **asked})}")
+def get_page(client: Any, page: str, **parameters: object) -> Any:
+    return client.get(f"/capacity/{page}?{urlencode({'cluster': 'demo', **parameters})}")
 
 
 def test_a_page_without_a_question_shows_its_form(client_as: Callable[..., Any], demo: Snapshot) -> None:
     client = client_as("viewer")
     for page, kind in (("", "fit"), ("gangs/", "gangs"), ("nodes/", "nodes"), ("drain/", "drain")):
-        answer = ask(client, page)
+        answer = get_page(client, page)
         assert answer.status_code == 200
         assert (answer.context["kind"], "found" in answer.context) == (kind, False)
         assert elements(answer, "form.capacity-form")
@@ -36,29 +36,29 @@ def test_without_a_cluster_nothing_can_be_asked(client_as: Callable[..., Any], n
 
 
 def test_how_many_fit_is_said_with_reasons_and_files(client_as: Callable[..., Any], demo: Snapshot) -> None:
-    client, asked = client_as("viewer"), {"cpu": "500m", "memory": "1Gi"}
-    answer = ask(client, "", **asked)
-    found = answer.context["found"]
+    client, parameters = client_as("viewer"), {"cpu": "500m", "memory": "1Gi"}
+    answer = get_page(client, "", **parameters)
+    fit = answer.context["found"]
     assert "more such pods fit; then Insufficient cpu on" in answer.context["answer"]
-    assert found.exact
-    assert found.message.startswith("0/60 nodes are available:")
+    assert fit.exact
+    assert fit.message.startswith("0/60 nodes are available:")
     assert elements(answer, "[data-figure=fit-figure]")
-    lines = b"".join(ask(client, "", **asked, format="csv").streaming_content).decode().splitlines()
+    lines = b"".join(get_page(client, "", **parameters, format="csv").streaming_content).decode().splitlines()
     assert lines[0] == "node,pods,plugin,reason,engine"
     assert all(line.endswith(f',"{answer.context["engine"]}"') for line in lines[1:])
     assert len(lines) == 1 + NodeRow.objects.filter(snapshot=demo).count()
-    counted = sum(item["pods"] for item in ask(client, "", **asked, format="json").json()["items"])
-    assert found.count == counted
-    assert f"{counted:,} more such pods fit" in answer.content.decode()
+    exported_count = sum(item["pods"] for item in get_page(client, "", **parameters, format="json").json()["items"])
+    assert fit.count == exported_count
+    assert f"{exported_count:,} more such pods fit" in answer.content.decode()
 
 
 def test_a_limit_gives_at_least_so_many(client_as: Callable[..., Any], demo: Snapshot) -> None:
-    text = ask(client_as("viewer"), "", cpu="10m", limit=7).content.decode()
+    text = get_page(client_as("viewer"), "", cpu="10m", limit=7).content.decode()
     assert "At least 7 more such pods fit: counting stopped at the limit" in text
 
 
 @pytest.mark.parametrize(
-    ("asked", "said"),
+    ("parameters", "message"),
     [
         ({"cpu": "much"}, "is not a quantity"),
         ({"cpu": "-1"}, "must not be negative"),
@@ -74,19 +74,19 @@ def test_a_limit_gives_at_least_so_many(client_as: Callable[..., Any], demo: Sna
     ],
 )
 def test_wrong_input_is_said_beside_its_field(
-    client_as: Callable[..., Any], demo: Snapshot, asked: dict[str, str], said: str
+    client_as: Callable[..., Any], demo: Snapshot, parameters: dict[str, str], message: str
 ) -> None:
-    answer = ask(client_as("viewer"), "", **asked)
+    answer = get_page(client_as("viewer"), "", **parameters)
     assert answer.status_code == 400
-    assert said in " ".join(error for errors in answer.context["form"].errors.values() for error in errors)
+    assert message in " ".join(error for errors in answer.context["form"].errors.values() for error in errors)
     assert elements(answer, ".field-error")
 
 
 def test_new_nodes_are_counted_for_pods_to_come(client_as: Callable[..., Any], demo: Snapshot) -> None:
-    asked = {"ask": "1", "copies": "60", "cpu": "7", "node_cpu": "8", "node_memory": "64Gi", "zones": "a b c"}
+    parameters = {"ask": "1", "copies": "60", "cpu": "7", "node_cpu": "8", "node_memory": "64Gi", "zones": "a b c"}
     client = client_as("viewer")
-    text = ask(client, "nodes/", **asked).content.decode()
-    items = ask(client, "nodes/", **asked, format="json").json()["items"]
+    text = get_page(client, "nodes/", **parameters).content.decode()
+    items = get_page(client, "nodes/", **parameters, format="json").json()["items"]
     assert f"{len(items)} new nodes are needed for all 60 pods" in text
     assert {item["zone"] for item in items} == {"a", "b", "c"}
     assert all(item["pods"] == 1 for item in items)
@@ -97,15 +97,15 @@ def test_pending_pods_that_no_node_helps_are_named_with_the_reason(
 ) -> None:
     like = NodeRow.objects.filter(snapshot=demo, name__startswith="general").first()
     assert like is not None
-    answer = ask(client_as("viewer"), "nodes/", ask="1", pending="on", like=like.name)
-    unfit = {pod: one.message for one in answer.context["found"].unfit for pod in one.pods}
+    answer = get_page(client_as("viewer"), "nodes/", ask="1", pending="on", like=like.name)
+    unfit = {pod: group.message for group in answer.context["found"].unfit for pod in group.pods}
     assert unfit["batch/pinned-import"]
     assert "batch/pinned-import" in html_of(answer)
     assert unfit["batch/pinned-import"] in unescape(html_of(answer))
 
 
 @pytest.mark.parametrize(
-    ("asked", "said"),
+    ("parameters", "message"),
     [
         ({"like": "none", "pending": "on"}, "The snapshot has no node none."),
         ({"pending": "on"}, "Choose a node of the cluster, or say what a node has room for."),
@@ -116,23 +116,23 @@ def test_pending_pods_that_no_node_helps_are_named_with_the_reason(
     ],
 )
 def test_a_question_about_nodes_that_lacks_something_is_refused(
-    client_as: Callable[..., Any], demo: Snapshot, asked: dict[str, str], said: str
+    client_as: Callable[..., Any], demo: Snapshot, parameters: dict[str, str], message: str
 ) -> None:
-    answer = ask(client_as("viewer"), "nodes/", ask="1", **asked)
+    answer = get_page(client_as("viewer"), "nodes/", ask="1", **parameters)
     assert answer.status_code == 400
-    assert said in answer.content.decode()
+    assert message in answer.content.decode()
 
 
 def test_a_drain_is_rehearsed_step_by_step(client_as: Callable[..., Any], demo: Snapshot) -> None:
     names = list(NodeRow.objects.filter(snapshot=demo, name__startswith="general").values_list("name", flat=True)[:2])
     client = client_as("viewer")
-    answer = ask(client, "drain/", nodes=" ".join(names))
+    answer = get_page(client, "drain/", nodes=" ".join(names))
     assert answer.context["answer"].startswith("All 2 nodes can be emptied")
-    items = ask(client, "drain/", nodes=" ".join(names), format="json").json()["items"]
+    items = get_page(client, "drain/", nodes=" ".join(names), format="json").json()["items"]
     assert {item["node"] for item in items} == set(names)
-    moved = [item for item in items if item["what"] == "evicted"]
-    assert f"{len(moved)} pods move" in answer.context["answer"]
-    assert all(item["target"] and item["target"] not in names for item in moved)
+    evicted_pods = [item for item in items if item["what"] == "evicted"]
+    assert f"{len(evicted_pods)} pods move" in answer.context["answer"]
+    assert all(item["target"] and item["target"] not in names for item in evicted_pods)
 
 
 def test_a_whole_zone_can_be_rehearsed_and_an_unknown_one_is_said(
@@ -140,16 +140,16 @@ def test_a_whole_zone_can_be_rehearsed_and_an_unknown_one_is_said(
 ) -> None:
     zone = NodeRow.objects.filter(snapshot=demo).exclude(zone="").values_list("zone", flat=True)[0]
     client = client_as("viewer")
-    assert ask(client, "drain/", zone=zone).context["page"].paginator.count > 0
-    assert ask(client, "drain/", zone="atlantis").status_code == 400
-    assert list(ask(client, "drain/", nodes="x").context["form"].errors) == ["nodes"]
+    assert get_page(client, "drain/", zone=zone).context["page"].paginator.count > 0
+    assert get_page(client, "drain/", zone="atlantis").status_code == 400
+    assert list(get_page(client, "drain/", nodes="x").context["form"].errors) == ["nodes"]
 
 
-@pytest.mark.parametrize("asked", ["?cpu=1&memory=1Gi", "nodes/?pending=on&like=NODE", "drain/?nodes=NODE"])
-def test_a_classic_policy_answers(asked: str, demo: Snapshot, editor: User, client_as: Callable[..., Any]) -> None:
+@pytest.mark.parametrize("parameters", ["?cpu=1&memory=1Gi", "nodes/?pending=on&like=NODE", "drain/?nodes=NODE"])
+def test_a_classic_policy_answers(parameters: str, demo: Snapshot, editor: User, client_as: Callable[..., Any]) -> None:
     seed_classic.classic(editor)
     node = NodeRow.objects.filter(snapshot=demo).order_by("name").values_list("name", flat=True)[0]
-    page = client_as("viewer").get(f"/capacity/{asked.replace('NODE', node)}&cluster=demo&policy=old")
+    page = client_as("viewer").get(f"/capacity/{parameters.replace('NODE', node)}&cluster=demo&policy=old")
     assert page.status_code == 200
     assert page.context["engine"].endswith("kube-scheduler 1.13.0")
     assert page.context["found"] is not None

@@ -15,7 +15,7 @@ from tests.support.html import elements
 from tests.support.seed import experimented
 
 pytestmark = pytest.mark.django_db
-ASKED = {
+FORM = {
     "policies": ["default", "water-level"],
     "seeds": "1 2",
     "nodes": "10",
@@ -27,31 +27,31 @@ ASKED = {
 
 def test_an_editor_starts_an_experiment_and_sees_it_wait(client_as: Callable[..., Any]) -> None:
     client = client_as("editor")
-    answer = client.post("/experiments/new/", ASKED, follow=True)
-    found = Experiment.objects.get()
-    assert found.setup == {"nodes": 10, "used": 0.5, "room": 2.0, "deployments": 50}
-    assert found.seeds == [1, 2]
-    assert answer.context["experiment"] == found
+    answer = client.post("/experiments/new/", FORM, follow=True)
+    experiment = Experiment.objects.get()
+    assert experiment.setup == {"nodes": 10, "used": 0.5, "room": 2.0, "deployments": 50}
+    assert experiment.seeds == [1, 2]
+    assert answer.context["experiment"] == experiment
     assert not elements(answer, "[data-figure]")
-    assert f"/experiments/{found.pk}/" in client.get("/comparisons/").content.decode()
+    assert f"/experiments/{experiment.pk}/" in client.get("/comparisons/").content.decode()
 
 
 def test_measures_begin_when_they_are_told_to(client_as: Callable[..., Any]) -> None:
-    client_as("editor").post("/experiments/new/", {**ASKED, "since": "12.5"})
+    client_as("editor").post("/experiments/new/", {**FORM, "since": "12.5"})
     assert Experiment.objects.get().setup["since"] == 45_000
 
 
 def test_an_uploaded_recording_is_kept_under_its_name(client_as: Callable[..., Any]) -> None:
     content = "\n".join(selectors.demo_recording().to_csv_lines()).encode()
     upload = SimpleUploadedFile("day.csv", content)
-    answer = client_as("editor").post("/experiments/new/", {**ASKED, "file": upload, "recording_name": "our day"})
+    answer = client_as("editor").post("/experiments/new/", {**FORM, "file": upload, "recording_name": "our day"})
     assert answer.status_code == 302
     assert (Recording.objects.get().machines, Recording.objects.get().samples) == (240, 288)
     assert Experiment.objects.get().recording == Recording.objects.get()
 
 
 @pytest.mark.parametrize(
-    ("changes", "said"),
+    ("changes", "message"),
     [
         ({"seeds": "one"}, "Enter whole numbers, 0 or more"),
         ({"policies": []}, "This field is required"),
@@ -63,12 +63,12 @@ def test_an_uploaded_recording_is_kept_under_its_name(client_as: Callable[..., A
     ],
 )
 def test_wrong_input_is_said_beside_its_field(
-    client_as: Callable[..., Any], changes: dict[str, Any], said: str
+    client_as: Callable[..., Any], changes: dict[str, Any], message: str
 ) -> None:
-    answer = client_as("editor").post("/experiments/new/", {**ASKED, **changes})
+    answer = client_as("editor").post("/experiments/new/", {**FORM, **changes})
     assert answer.status_code == 400
     [field] = changes
-    assert said in " ".join(error for errors in answer.context["form"].errors.values() for error in errors)
+    assert message in " ".join(error for errors in answer.context["form"].errors.values() for error in errors)
     assert field in answer.context["form"].errors or field == "file"
     assert not Experiment.objects.exists()
 
@@ -89,20 +89,20 @@ def test_a_done_experiment_shows_measures_figures_and_files(client_as: Callable[
 
 
 def test_a_viewer_starts_none(client_as: Callable[..., Any]) -> None:
-    assert client_as("viewer").post("/experiments/new/", ASKED).status_code == 403
+    assert client_as("viewer").post("/experiments/new/", FORM).status_code == 403
 
 
 def test_rest_starts_an_experiment_and_tells_what_came_of_it(api_as: Callable[..., Any], admin: Any) -> None:
     api = api_as("editor")
-    asked = {"policies": ["default", "future"], "seeds": [1], "setup": {"nodes": 5, "deployments": 50, "used": 0.5}}
-    answer = api.post("/api/v1/experiments/start/", asked, format="json")
+    body = {"policies": ["default", "future"], "seeds": [1], "setup": {"nodes": 5, "deployments": 50, "used": 0.5}}
+    answer = api.post("/api/v1/experiments/start/", body, format="json")
     assert answer.status_code == 202
     assert answer["Location"].endswith(f"/experiments/{answer.data['id']}/")
     assert answer.data["state"] == "queued"
-    done = api.get(f"/api/v1/experiments/{experimented(admin)}/").data
-    assert [one["policy"] for one in done["series"]] == ["default", "water-level"]
-    assert len(done["series"][0]["skew"]) == 24
-    assert done["series"][0]["engine"] == [CURRENT.engine]
-    wrong = api.post("/api/v1/experiments/start/", {**asked, "recording": "none"}, format="json")
+    result = api.get(f"/api/v1/experiments/{experimented(admin)}/").data
+    assert [series["policy"] for series in result["series"]] == ["default", "water-level"]
+    assert len(result["series"][0]["skew"]) == 24
+    assert result["series"][0]["engine"] == [CURRENT.engine]
+    wrong = api.post("/api/v1/experiments/start/", {**body, "recording": "none"}, format="json")
     assert wrong.status_code == 400
     assert wrong.json()["errors"][0]["path"] == "recording"

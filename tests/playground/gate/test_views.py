@@ -26,16 +26,16 @@ from tests.support import seed_runs
 from tests.support.html import elements, html_of
 
 pytestmark = pytest.mark.django_db
-ASKED = {"policy": "packed@1", "on": "cluster:small", "moved": "10%", "newly": "0", "skew": "", "pending": ""}
+FORM = {"policy": "packed@1", "on": "cluster:small", "moved": "10%", "newly": "0", "skew": "", "pending": ""}
 
 
-def shown(client: Any, **asked: str) -> str:
-    answer = client.get(f"/gate/?{urlencode({**ASKED, **asked})}")
+def gate_page(client: Any, **fields: str) -> str:
+    answer = client.get(f"/gate/?{urlencode({**FORM, **fields})}")
     assert answer.status_code == 200, answer.content.decode()
     return html_of(answer)
 
 
-def pasted(page: str) -> list[str]:
+def snippets(page: str) -> list[str]:
     """What is to be pasted, in its order."""
     return [unescape(text) for text in re.findall(r'<pre class="code"[^>]*><code>(.*?)</code>', page, re.DOTALL)]
 
@@ -43,14 +43,14 @@ def pasted(page: str) -> list[str]:
 def test_the_command_on_the_page_runs_as_it_stands(
     client_as: Callable[..., Any],
     small: Snapshot,
-    saved: str,
+    packed_policy: str,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     measures = "skew_cpu_end max=80 maxChange=1000%\nnodes_empty: min=1"
     client = client_as("viewer")
-    page = shown(client, baseline="default@1", place="pending", measures=measures, pending="3", skew="70")
-    command, dump, call = pasted(page)
+    page = gate_page(client, baseline="default@1", place="pending", measures=measures, pending="3", skew="70")
+    command, dump, call = snippets(page)
     assert dump.startswith("kubectl get nodes,pods,namespaces,")
     monkeypatch.chdir(tmp_path)
     for name, part in (
@@ -69,9 +69,9 @@ def test_the_command_on_the_page_runs_as_it_stands(
 
 
 def test_the_call_on_the_page_asks_the_same_as_the_command(
-    client_as: Callable[..., Any], api_as: Callable[..., Any], small: Snapshot, saved: str, tmp_path: Path
+    client_as: Callable[..., Any], api_as: Callable[..., Any], small: Snapshot, packed_policy: str, tmp_path: Path
 ) -> None:
-    words = _words(pasted(shown(client_as("viewer"), measures="nodes_empty min=1"))[-1])
+    words = _words(snippets(gate_page(client_as("viewer"), measures="nodes_empty min=1"))[-1])
     request = next(word for word in words if word.startswith("request=")).removeprefix("request=")
     body = json.loads(request)
     assert body == {
@@ -93,11 +93,11 @@ def _words(text: str) -> list[str]:
 
 
 def test_a_scenario_is_exported_for_the_command_and_named_in_the_call(
-    client_as: Callable[..., Any], editor: User, saved: str
+    client_as: Callable[..., Any], editor: User, packed_policy: str
 ) -> None:
     revision = seed_runs.scenario(editor)
-    page = shown(client_as("editor"), on=f"scenario:{revision.scenario_id}")
-    command, call = pasted(page)
+    page = gate_page(client_as("editor"), on=f"scenario:{revision.scenario_id}")
+    command, call = snippets(page)
     assert "--scenario scenario.json.gz" in command
     assert "--snapshot" not in command
     assert f'"scenario": {{"id": "{revision.scenario_id}"}}' in call
@@ -105,22 +105,24 @@ def test_a_scenario_is_exported_for_the_command_and_named_in_the_call(
 
 
 def test_page_rest_and_command_hold_a_policy_to_the_same_where_nothing_is_said(
-    client_as: Callable[..., Any], api_as: Callable[..., Any], small: Snapshot, saved: str
+    client_as: Callable[..., Any], api_as: Callable[..., Any], small: Snapshot, packed_policy: str
 ) -> None:
     page = client_as("viewer").get("/gate/")
     body = {"policy": {"document": PACKED}, "snapshot": {"cluster": "small"}}
     answer = api_as("editor").post("/api/v1/gate/", body).json()
     options = argparse.ArgumentParser()
     command.add_question_arguments(options)
-    said = command.merge_thresholds(options.parse_args(["--policy", "policy.yaml"]))
-    assert page.context["form"].thresholds.plain == answer["thresholds"] == thresholds.read_thresholds(said).plain
+    limits_said = command.merge_thresholds(options.parse_args(["--policy", "policy.yaml"]))
+    assert (
+        page.context["form"].thresholds.plain == answer["thresholds"] == thresholds.read_thresholds(limits_said).plain
+    )
 
 
 def test_without_anything_asked_the_page_proposes_something(
-    client_as: Callable[..., Any], small: Snapshot, saved: str
+    client_as: Callable[..., Any], small: Snapshot, packed_policy: str
 ) -> None:
     page = client_as("viewer").get("/gate/")
-    assert "--max-newly-unschedulable 0" in pasted(page.content.decode())[0]
+    assert "--max-newly-unschedulable 0" in snippets(page.content.decode())[0]
     assert not elements(page, "button[value=try]")
     assert elements(client_as("editor").get("/gate/"), "button[value=try]")
 
@@ -130,17 +132,17 @@ def test_without_a_cluster_and_a_scenario_nothing_can_be_asked(client_as: Callab
 
 
 def test_writing_the_command_leads_to_an_address_that_says_all(
-    client_as: Callable[..., Any], small: Snapshot, saved: str
+    client_as: Callable[..., Any], small: Snapshot, packed_policy: str
 ) -> None:
-    answer = client_as("viewer").post("/gate/", {**ASKED, "moved": "23%", "do": "show"})
+    answer = client_as("viewer").post("/gate/", {**FORM, "moved": "23%", "do": "show"})
     assert answer.status_code == 302
     assert "csrf" not in answer["Location"]
-    command = pasted(client_as("viewer").get(answer["Location"]).content.decode())[0]
+    command = snippets(client_as("viewer").get(answer["Location"]).content.decode())[0]
     assert "--max-moved 23%" in command
 
 
 @pytest.mark.parametrize(
-    ("asked", "field", "said"),
+    ("fields", "field", "message"),
     [
         ({"moved": "much"}, "moved", "It must be a number from 0 on, or a percentage"),
         ({"pending": "1.5"}, "pending", "It must be a whole number"),
@@ -154,27 +156,29 @@ def test_writing_the_command_leads_to_an_address_that_says_all(
     ],
 )
 def test_wrong_input_is_said_beside_its_field(
-    client_as: Callable[..., Any], small: Snapshot, saved: str, asked: dict[str, str], field: str, said: str
+    client_as: Callable[..., Any], small: Snapshot, packed_policy: str, fields: dict[str, str], field: str, message: str
 ) -> None:
-    answer = client_as("viewer").get(f"/gate/?{urlencode({**ASKED, **asked})}")
+    answer = client_as("viewer").get(f"/gate/?{urlencode({**FORM, **fields})}")
     assert answer.status_code == 400
     page = answer.content.decode()
-    told = re.search(rf'id="id_{field}-error">(.*?)</p>', page, re.DOTALL)
-    assert told is not None
-    assert said in unescape(told[1])
-    assert not pasted(page)
+    error_match = re.search(rf'id="id_{field}-error">(.*?)</p>', page, re.DOTALL)
+    assert error_match is not None
+    assert message in unescape(error_match[1])
+    assert not snippets(page)
 
 
-def test_trying_leads_to_the_verdict_and_its_files(client_as: Callable[..., Any], small: Snapshot, saved: str) -> None:
+def test_trying_leads_to_the_verdict_and_its_files(
+    client_as: Callable[..., Any], small: Snapshot, packed_policy: str
+) -> None:
     client = client_as("editor")
-    answer = client.post("/gate/", {**ASKED, "do": "try"})
+    answer = client.post("/gate/", {**FORM, "do": "try"})
     gate = Gate.objects.get()
     assert answer["Location"] == f"/gate/{gate.pk}/"
     page = client.get(answer["Location"])
     [heading] = elements(page, "h1")
     assert heading.text.startswith("packed@1 fails on small")
-    [moved] = [check for check in page.context["checks"] if check["name"] == "moved"]
-    assert (moved["passed"], {pod["plugin"] for pod in moved["pods"]}) == (False, {"NodeResourcesFit"})
+    [moved_check] = [check for check in page.context["checks"] if check["name"] == "moved"]
+    assert (moved_check["passed"], {pod["plugin"] for pod in moved_check["pods"]}) == (False, {"NodeResourcesFit"})
     for form, begins in (("json", "{"), ("junit", "<?xml"), ("markdown", "## ❌")):
         file = client.get(f"{answer['Location']}?format={form}")
         assert file.content.decode().startswith(begins)
@@ -183,67 +187,67 @@ def test_trying_leads_to_the_verdict_and_its_files(client_as: Callable[..., Any]
 
 
 def test_measures_go_by_group_and_percentages_change_by_points(
-    client_as: Callable[..., Any], small: Snapshot, saved: str
+    client_as: Callable[..., Any], small: Snapshot, packed_policy: str
 ) -> None:
     client = client_as("editor")
-    address = client.post("/gate/", {**ASKED, "do": "try"})["Location"]
+    address = client.post("/gate/", {**FORM, "do": "try"})["Location"]
     gate = Gate.objects.get()
     assert gate.verdict is not None
-    for one in gate.verdict["measures"]:
-        if one["unit"] == "%":
-            one |= {"baseline": 10.0, "policy": 14.08}
+    for entry in gate.verdict["measures"]:
+        if entry["unit"] == "%":
+            entry |= {"baseline": 10.0, "policy": 14.08}
     gate.verdict["measures"].reverse()  # as an older verdict may have them
     gate.save()
     page = client.get(address)
-    ranks = [rank_of(one["name"]) for one in page.context["changed"]]
+    ranks = [rank_of(measure["name"]) for measure in page.context["changed"]]
     assert ranks == sorted(ranks)
-    assert {one["change"] for one in page.context["changed"] if one["unit"] == "%"} == {"+4.08 points"}
-    assert all(one["better"] is one["worse"] is False for one in page.context["same"])
-    listed = [*page.context["changed"], *page.context["same"]]
-    assert {one["name"] for one in listed} == {one["name"] for one in gate.verdict["measures"]}
+    assert {measure["change"] for measure in page.context["changed"] if measure["unit"] == "%"} == {"+4.08 points"}
+    assert all(measure["better"] is measure["worse"] is False for measure in page.context["same"])
+    rows = [*page.context["changed"], *page.context["same"]]
+    assert {row["name"] for row in rows} == {measure["name"] for measure in gate.verdict["measures"]}
     assert elements(page, "tr.rowgroup")
 
 
 def test_an_unknown_measure_is_said_beside_its_field_when_it_is_tried(
-    client_as: Callable[..., Any], small: Snapshot, saved: str
+    client_as: Callable[..., Any], small: Snapshot, packed_policy: str
 ) -> None:
-    answer = client_as("editor").post("/gate/", {**ASKED, "do": "try", "measures": "speed max=1"})
+    answer = client_as("editor").post("/gate/", {**FORM, "do": "try", "measures": "speed max=1"})
     assert answer.status_code == 400
     [error] = answer.context["form"].errors["measures"]
     assert "is not measured here; measured are unscheduled" in error
     assert not Gate.objects.exists()
 
 
-def test_viewers_try_nothing(client_as: Callable[..., Any], small: Snapshot, saved: str) -> None:
-    assert client_as("viewer").post("/gate/", {**ASKED, "do": "try"}).status_code == 403
+def test_viewers_try_nothing(client_as: Callable[..., Any], small: Snapshot, packed_policy: str) -> None:
+    assert client_as("viewer").post("/gate/", {**FORM, "do": "try"}).status_code == 403
 
 
 def test_a_verdict_that_takes_longer_shows_how_far_it_is(
-    client_as: Callable[..., Any], small: Snapshot, saved: str, monkeypatch: pytest.MonkeyPatch
+    client_as: Callable[..., Any], small: Snapshot, packed_policy: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(services, "AT_ONCE", 23)
     client = client_as("editor")
-    address = client.post("/gate/", {**ASKED, "do": "try"})["Location"]
+    address = client.post("/gate/", {**FORM, "do": "try"})["Location"]
     assert "Waiting for a worker" in client.get(address).content.decode()
     assert all("Queued" in client.get(page).content.decode() for page in (address, "/gate/"))
     part = client.get(address, headers={"HX-Request": "true"}).content.decode()
     assert 'hx-trigger="every 1s"' in part
     assert "<h1" not in part
     tasks.judge(str(Job.objects.get().pk))
-    done = client.get(address, headers={"HX-Request": "true"})
-    assert done["HX-Refresh"] == "true"
+    response = client.get(address, headers={"HX-Request": "true"})
+    assert response["HX-Refresh"] == "true"
     assert client.get(address).context["gate"].passed is False
 
 
 def test_what_was_asked_before_is_filtered_and_the_question_stays(
-    client_as: Callable[..., Any], small: Snapshot, saved: str
+    client_as: Callable[..., Any], small: Snapshot, packed_policy: str
 ) -> None:
     client = client_as("editor")
-    for moved in ("100%", "0"):
-        client.post("/gate/", {**ASKED, "moved": moved, "do": "try"})
-    page = client.get("/gate/", {**ASKED, "verdict": "fail", "search": "packed"})
-    assert [one.passed for one in page.context["page"]] == [False]
-    assert pasted(page.content.decode()) == pasted(shown(client))
+    for limit in ("100%", "0"):
+        client.post("/gate/", {**FORM, "moved": limit, "do": "try"})
+    page = client.get("/gate/", {**FORM, "verdict": "fail", "search": "packed"})
+    assert [gate.passed for gate in page.context["page"]] == [False]
+    assert snippets(page.content.decode()) == snippets(gate_page(client))
     nothing = client.get("/gate/", {"search": "elsewhere"})
     assert nothing.context["page"].paginator.count == 0
     assert elements(nothing, "#asked input[name=search][value=elsewhere]")
@@ -251,33 +255,43 @@ def test_what_was_asked_before_is_filtered_and_the_question_stays(
 
 
 @pytest.mark.parametrize(
-    ("version", "asked", "said"),
+    ("version", "releases", "is_version_unknown"),
     [("", ("1.35", "1.37"), True), ("v1.36.1", ("1.36", "1.37"), False), ("v1.37.2", None, False)],
 )
 def test_a_cluster_page_says_from_where_an_upgrade_is_rehearsed(
-    client_as: Callable[..., Any], small: Snapshot, version: str, asked: tuple[str, str] | None, said: bool
+    client_as: Callable[..., Any],
+    small: Snapshot,
+    version: str,
+    releases: tuple[str, str] | None,
+    is_version_unknown: bool,
 ) -> None:
     """A cluster that names no version has the link too, and is told so; one of the newest release has none."""
     Cluster.objects.filter(pk=small.cluster_id).update(server_version=version)
     page = client_as("editor").get("/clusters/small/")
-    links = [unescape(one["href"]) for one in elements(page, "a") if "Rehearse" in one.text]
+    links = [unescape(element["href"]) for element in elements(page, "a") if "Rehearse" in element.text]
     queries = [parse_qs(urlsplit(link).query) for link in links]
-    assert [(query["baseline_release"][0], query["release"][0]) for query in queries] == ([asked] if asked else [])
-    assert ("The Kubernetes version of the cluster is unknown" in " ".join(page.content.decode().split())) is said
+    assert [(query["baseline_release"][0], query["release"][0]) for query in queries] == (
+        [releases] if releases else []
+    )
+    assert (
+        "The Kubernetes version of the cluster is unknown" in " ".join(page.content.decode().split())
+    ) is is_version_unknown
 
 
 def test_a_cluster_page_asks_what_an_upgrade_changes(client_as: Callable[..., Any], small: Snapshot) -> None:
     """The link leads to the form with both releases; tried, the verdict names them."""
     Cluster.objects.filter(pk=small.cluster_id).update(server_version="v1.35.9-gke.100")
     client = client_as("editor")
-    (link,) = [one["href"] for one in elements(client.get("/clusters/small/"), "a") if "Rehearse" in one.text]
+    (link,) = [
+        element["href"] for element in elements(client.get("/clusters/small/"), "a") if "Rehearse" in element.text
+    ]
     form = client.get(unescape(link)).context["form"]
     assert form.is_valid(), form.errors
-    asked = form.cleaned_data
-    assert (asked["on"], asked["release"], asked["baseline_release"]) == ("cluster:small", "1.37", "1.35")
+    question = form.cleaned_data
+    assert (question["on"], question["release"], question["baseline_release"]) == ("cluster:small", "1.37", "1.35")
     client.post("/gate/", {**form.data, "do": "try"})
-    made = Gate.objects.get()
-    assert (made.process, made.baseline_process) == ({"release": "1.37"}, {"release": "1.35"})
-    assert made.verdict is not None
-    assert made.verdict["policy"] == "default@1 as kube-scheduler 1.37.2"
-    assert made.verdict["baseline"] == made.baseline_title == "kube-scheduler's defaults as kube-scheduler 1.35.4"
+    gate = Gate.objects.get()
+    assert (gate.process, gate.baseline_process) == ({"release": "1.37"}, {"release": "1.35"})
+    assert gate.verdict is not None
+    assert gate.verdict["policy"] == "default@1 as kube-scheduler 1.37.2"
+    assert gate.verdict["baseline"] == gate.baseline_title == "kube-scheduler's defaults as kube-scheduler 1.35.4"

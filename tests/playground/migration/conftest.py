@@ -26,8 +26,8 @@ def small(store_snapshot: Callable[..., Snapshot]) -> Snapshot:
     waiting = [pod(f"new-{number}", requests=asking, labels={"app": "new"}) for number in range(2)]
     large = pod("large", requests={"cpu": "12"})
     large["metadata"]["namespace"] = "batch"
-    tainted = [node(f"gpu-{number}", taints=TAINT, allocatable={"cpu": "16"}) for number in range(2)]
-    return store_snapshot([*cluster(), *waiting, large, *tainted], "small")
+    tainted_nodes = [node(f"gpu-{number}", taints=TAINT, allocatable={"cpu": "16"}) for number in range(2)]
+    return store_snapshot([*cluster(), *waiting, large, *tainted_nodes], "small")
 
 
 @pytest.fixture

@@ -16,7 +16,7 @@ from kschedweb.web.rest import snake_case
 
 pytestmark = pytest.mark.django_db
 ADDRESS = "/api/v1/moves/"
-ASKED: dict[str, Any] = {
+BODY: dict[str, Any] = {
     "classic": {"name": "filling"},
     "profile": {"name": "default", "revision": 1},
     "snapshot": {"cluster": "small"},
@@ -25,38 +25,38 @@ ASKED: dict[str, Any] = {
 Api = Callable[..., Any]
 
 
-def without(*names: str) -> dict[str, Any]:
-    return {name: value for name, value in ASKED.items() if name not in names}
+def body_without(*names: str) -> dict[str, Any]:
+    return {name: value for name, value in BODY.items() if name not in names}
 
 
 def test_an_answer_has_an_address_and_a_list_of_pods(api_as: Api, small: Snapshot, filling: Revision) -> None:
-    made = api_as("editor").post(ADDRESS, ASKED)
-    assert made.status_code == 201
-    told, viewer = made.json(), api_as("viewer")
-    assert told["answer"].startswith("Of 9 pods ")
-    assert (told["classic"], told["profile"], told["state"]) == ("filling@1", "default@1", "succeeded")
-    assert made["Location"].endswith(f"{ADDRESS}{told['id']}/")
-    assert viewer.get(made["Location"]).json() == told
-    assert [one["id"] for one in viewer.get(f"{ADDRESS}?search=filling").json()["results"]] == [told["id"]]
-    pods = viewer.get(f"{made['Location']}pods/").json()["results"]
+    response = api_as("editor").post(ADDRESS, BODY)
+    assert response.status_code == 201
+    answer, viewer = response.json(), api_as("viewer")
+    assert answer["answer"].startswith("Of 9 pods ")
+    assert (answer["classic"], answer["profile"], answer["state"]) == ("filling@1", "default@1", "succeeded")
+    assert response["Location"].endswith(f"{ADDRESS}{answer['id']}/")
+    assert viewer.get(response["Location"]).json() == answer
+    assert [row["id"] for row in viewer.get(f"{ADDRESS}?search=filling").json()["results"]] == [answer["id"]]
+    pods = viewer.get(f"{response['Location']}pods/").json()["results"]
     assert pods == [snake_case(raw) for raw in selectors.differing_pods(Question.objects.get())]
-    assert sum(rule["pods"] for rule in told["counts"]["rules"]) == len(pods)
+    assert sum(rule["pods"] for rule in answer["counts"]["rules"]) == len(pods)
 
 
 def test_pods_are_kept_and_sorted(api_as: Api, small: Snapshot, filling: Revision) -> None:
     api = api_as("editor")
-    address = f"{api.post(ADDRESS, ASKED)['Location']}pods/"
-    kept = api.get(f"{address}?verdict=only%20classic").json()["results"]
-    assert [one["pod"] for one in kept] == ["batch/large"]
-    names = [one["pod"] for one in api.get(f"{address}?ordering=-pod").json()["results"]]
+    address = f"{api.post(ADDRESS, BODY)['Location']}pods/"
+    only_classic = api.get(f"{address}?verdict=only%20classic").json()["results"]
+    assert [pod["pod"] for pod in only_classic] == ["batch/large"]
+    names = [row["pod"] for row in api.get(f"{address}?ordering=-pod").json()["results"]]
     assert names == sorted(names, reverse=True)
     wrong = api.get(f"{address}?ordering=age")
     assert (wrong.status_code, wrong.json()["errors"][0]["path"]) == (400, "ordering")
 
 
 def test_without_a_profile_the_conversion_is_meant(api_as: Api, small: Snapshot, filling: Revision) -> None:
-    told = api_as("editor").post(ADDRESS, without("profile")).json()
-    assert (told["converted"], told["profile"]) == (True, "its conversion")
+    answer = api_as("editor").post(ADDRESS, body_without("profile")).json()
+    assert (answer["converted"], answer["profile"]) == (True, "its conversion")
 
 
 def test_what_takes_longer_is_answered_by_a_job(
@@ -64,7 +64,7 @@ def test_what_takes_longer_is_answered_by_a_job(
 ) -> None:
     monkeypatch.setattr(services, "AT_ONCE", 0)
     api = api_as("editor")
-    waits = api.post(ADDRESS, ASKED)
+    waits = api.post(ADDRESS, BODY)
     assert (waits.status_code, waits["Retry-After"]) == (202, "2")
     assert (waits.json()["counts"], waits.json()["answer"]) == (None, "")
     assert api.get(f"{waits['Location']}pods/").json()["results"] == []
@@ -74,8 +74,8 @@ def test_what_takes_longer_is_answered_by_a_job(
 
 def test_a_command_given_twice_is_done_once(api_as: Api, small: Snapshot, filling: Revision) -> None:
     api, key = api_as("editor"), {"Idempotency-Key": "once"}
-    first, again = (api.post(ADDRESS, ASKED, headers=key) for _ in range(2))
-    assert first.json()["id"] == again.json()["id"]
+    first, second = (api.post(ADDRESS, BODY, headers=key) for _ in range(2))
+    assert first.json()["id"] == second.json()["id"]
     assert Question.objects.count() == 1
 
 
@@ -96,10 +96,10 @@ def test_a_command_given_twice_is_done_once(api_as: Api, small: Snapshot, fillin
 def test_what_is_wrong_is_told_with_its_path(
     api_as: Api, small: Snapshot, filling: Revision, changes: dict[str, Any], status: int, path: str
 ) -> None:
-    answer = api_as("editor").post(ADDRESS, ASKED | changes)
-    assert (answer.status_code, [one["path"] for one in answer.json()["errors"]]) == (status, [path])
+    answer = api_as("editor").post(ADDRESS, BODY | changes)
+    assert (answer.status_code, [error["path"] for error in answer.json()["errors"]]) == (status, [path])
     assert not Question.objects.exists()
 
 
 def test_viewers_ask_nothing(api_as: Api, small: Snapshot, filling: Revision) -> None:
-    assert api_as("viewer").post(ADDRESS, ASKED).status_code == 403
+    assert api_as("viewer").post(ADDRESS, BODY).status_code == 403

@@ -19,7 +19,7 @@ def counts(pods: int, rules: list[dict[str, Any]], **verdicts: int) -> dict[str,
 
 
 @pytest.mark.parametrize(
-    ("found", "said"),
+    ("counted", "sentence"),
     [
         (counts(0, []), "There was no pod to compare"),
         (counts(1, [], same=1), "None of 1 pod would move"),
@@ -38,15 +38,18 @@ def counts(pods: int, rules: list[dict[str, Any]], **verdicts: int) -> dict[str,
         ),
     ],
 )
-def test_the_answer_is_one_sentence(found: dict[str, Any], said: str) -> None:
-    assert sentences.answer_sentence(found) == said
+def test_the_answer_is_one_sentence(counted: dict[str, Any], sentence: str) -> None:
+    assert sentences.answer_sentence(counted) == sentence
 
 
 def test_rules_and_verdicts_have_words() -> None:
-    found = counts(10, [{**FILTER, "pods": 5, "moves": 2}, {**RULE, "pods": 1, "moves": 1}], moves=3, only_classic=3)
-    first, second = listing.moved_by_rule(found)
+    counted = counts(10, [{**FILTER, "pods": 5, "moves": 2}, {**RULE, "pods": 1, "moves": 1}], moves=3, only_classic=3)
+    first, second = listing.moved_by_rule(counted)
     assert (first.key, first.only, first.words) == ("profile:rejects:TaintToleration", 3, "rejects the other's node")
     assert second.words == "prefers its own node most"
     assert (first.explained, second.explained) == (False, True)
-    assert [(one, number) for one, _, _, number in listing.verdict_counts(found)] == [("moves", 3), ("only classic", 3)]
+    assert [(verdict, number) for verdict, _, _, number in listing.verdict_counts(counted)] == [
+        ("moves", 3),
+        ("only classic", 3),
+    ]
     assert sentences.rule_name({**RULE, "name": "", "kind": "fails"}) == "an error"

@@ -29,17 +29,17 @@ KIND = {"kind": "Policy", "apiVersion": "v1"}
 
 
 @pytest.fixture
-def ask(editor: User, small: Snapshot, filling: Revision) -> Callable[..., Question]:
-    """``ask(bound=True, …)``: against the default profile, unless something else is said."""
+def ask_question(editor: User, small: Snapshot, filling: Revision) -> Callable[..., Question]:
+    """``ask_question(bound=True, …)``: against the default profile, unless something else is said."""
 
-    def make(**changes: Any) -> Question:
-        given = {"classic": filling, "profile": revision_get(policy_get("default")), "snapshot": small} | changes
-        return services.question_ask(user=editor, query=services.MigrationQuery(**given))
+    def ask_with(**changes: Any) -> Question:
+        fields = {"classic": filling, "profile": revision_get(policy_get("default")), "snapshot": small} | changes
+        return services.question_ask(user=editor, query=services.MigrationQuery(**fields))
 
-    return make
+    return ask_with
 
 
-def counted(question: Question) -> dict[str, Any]:
+def counts_of(question: Question) -> dict[str, Any]:
     """The counts of a question that is answered."""
     assert question.counts is not None
     counts: dict[str, Any] = question.counts
@@ -52,7 +52,7 @@ def worked_on(question: Question) -> Job:
     return Job.objects.get(pk=question.job_id)
 
 
-def test_the_answer_is_the_engines(ask: Callable[..., Question], small: Snapshot, filling: Revision) -> None:
+def test_the_answer_is_the_engines(ask_question: Callable[..., Question], small: Snapshot, filling: Revision) -> None:
     objects = snapshot_objects(small)
     today, then = EngineSnapshot.from_objects(objects), ClassicSnapshot.from_objects(map(in_zones_of_then, objects))
     rules, profile = load_algorithm(filling), load_configuration(revision_get(policy_get("default")))
@@ -60,47 +60,47 @@ def test_the_answer_is_the_engines(ask: Callable[..., Question], small: Snapshot
     tally = MoveTally()
     for move in expected:
         tally.add_move(move)
-    found = ask(bound=True)
-    assert found.counts == tally.to_dict()
-    assert selectors.differing_pods(found) == [move.to_dict() for move in expected if move.differs]
-    assert counted(found)["verdicts"]["moves"] >= 2
-    assert counted(found)["verdicts"]["only classic"] == 1
+    question = ask_question(bound=True)
+    assert question.counts == tally.to_dict()
+    assert selectors.differing_pods(question) == [move.to_dict() for move in expected if move.differs]
+    assert counts_of(question)["verdicts"]["moves"] >= 2
+    assert counts_of(question)["verdicts"]["only classic"] == 1
 
 
-def test_only_those_that_wait_and_of_named_namespaces_are_asked_about(ask: Callable[..., Question]) -> None:
-    assert counted(ask())["pods"] == 3
-    assert counted(ask(namespaces=("batch",)))["pods"] == 1
-    assert counted(ask(bound=True))["pods"] == 9
+def test_only_those_that_wait_and_of_named_namespaces_are_asked_about(ask_question: Callable[..., Question]) -> None:
+    assert counts_of(ask_question())["pods"] == 3
+    assert counts_of(ask_question(namespaces=("batch",)))["pods"] == 1
+    assert counts_of(ask_question(bound=True))["pods"] == 9
 
 
-def test_in_sequence_each_sees_those_before_it(ask: Callable[..., Question]) -> None:
-    found = ask(sequence=True)
-    assert found.sequence
-    assert counted(found)["pods"] == 3
+def test_in_sequence_each_sees_those_before_it(ask_question: Callable[..., Question]) -> None:
+    question = ask_question(sequence=True)
+    assert question.sequence
+    assert counts_of(question)["pods"] == 3
 
 
-def test_without_a_profile_it_is_held_against_its_conversion(ask: Callable[..., Question]) -> None:
-    found = ask(profile=None)
-    assert (found.converted, found.profile_label) == (True, sentences.CONVERSION)
-    assert any(note.startswith("The conversion: ") for note in found.notes)
-    assert counted(found)["pods"] == 3
+def test_without_a_profile_it_is_held_against_its_conversion(ask_question: Callable[..., Question]) -> None:
+    question = ask_question(profile=None)
+    assert (question.converted, question.profile_label) == (True, sentences.CONVERSION)
+    assert any(note.startswith("The conversion: ") for note in question.notes)
+    assert counts_of(question)["pods"] == 3
 
 
-def test_extenders_are_said_not_to_be_asked(ask: Callable[..., Question], editor: User) -> None:
+def test_extenders_are_said_not_to_be_asked(ask_question: Callable[..., Question], editor: User) -> None:
     extenders = [{"urlPrefix": "http://127.0.0.1:1", "filterVerb": "f"}]
     policy_create(name="asking", document=json.dumps({**KIND, "extenders": extenders}), author=editor)
-    found = ask(classic=revision_get(policy_get("asking")))
-    assert "Extenders of the classic policy are not asked: 1." in found.notes
+    question = ask_question(classic=revision_get(policy_get("asking")))
+    assert "Extenders of the classic policy are not asked: 1." in question.notes
 
 
-def test_asking_is_recorded(ask: Callable[..., Question], editor: User) -> None:
-    found = ask()
+def test_asking_is_recorded(ask_question: Callable[..., Question], editor: User) -> None:
+    question = ask_question()
     entry = AuditEntry.objects.get(verb="moves.asked")
-    assert (entry.actor, entry.object_id) == (editor, str(found.pk))
+    assert (entry.actor, entry.object_id) == (editor, str(question.pk))
 
 
 @pytest.mark.parametrize(
-    ("changes", "path", "said"),
+    ("changes", "path", "message"),
     [
         ({"classic": "default"}, "classic", "choose a classic Policy"),
         ({"profile": "filling"}, "profile", "is a classic policy"),
@@ -109,13 +109,13 @@ def test_asking_is_recorded(ask: Callable[..., Question], editor: User) -> None:
     ],
 )
 def test_what_makes_no_sense_is_refused_at_its_field(
-    ask: Callable[..., Question], changes: dict[str, Any], path: str, said: str
+    ask_question: Callable[..., Question], changes: dict[str, Any], path: str, message: str
 ) -> None:
-    named = {key: revision_get(policy_get(name)) for key, name in changes.items() if isinstance(name, str)}
-    with pytest.raises(ApplicationError, match=said) as caught:
-        ask(**changes | named)
+    revisions = {key: revision_get(policy_get(name)) for key, name in changes.items() if isinstance(name, str)}
+    with pytest.raises(ApplicationError, match=message) as caught:
+        ask_question(**changes | revisions)
     assert caught.value.status == 422
-    assert [one["path"] for one in caught.value.errors] == [path]
+    assert [error["path"] for error in caught.value.errors] == [path]
     assert not Question.objects.exists()
 
 
@@ -128,33 +128,33 @@ def later(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("later")
-def test_a_job_comes_to_the_same_answer(ask: Callable[..., Question], monkeypatch: pytest.MonkeyPatch) -> None:
-    waits = ask(bound=True)
+def test_a_job_comes_to_the_same_answer(ask_question: Callable[..., Question], monkeypatch: pytest.MonkeyPatch) -> None:
+    waits = ask_question(bound=True)
     assert (waits.counts, waits.state) == (None, JobState.QUEUED)
     tasks.answer(str(waits.job_id))
     waits.refresh_from_db()
-    assert (worked_on(waits).result or {})["answer"] == sentences.answer_sentence(counted(waits))
+    assert (worked_on(waits).result or {})["answer"] == sentences.answer_sentence(counts_of(waits))
     monkeypatch.setattr(services, "AT_ONCE", 1_000)
-    at_once = ask(bound=True)
+    at_once = ask_question(bound=True)
     assert (waits.counts, waits.notes) == (at_once.counts, at_once.notes)
     assert selectors.differing_pods(waits) == selectors.differing_pods(at_once)
 
 
 @pytest.mark.usefixtures("later")
-def test_what_a_killed_worker_left_is_taken_up_again(ask: Callable[..., Question]) -> None:
-    waits = ask()
+def test_what_a_killed_worker_left_is_taken_up_again(ask_question: Callable[..., Question]) -> None:
+    waits = ask_question()
     assert job_claim(str(waits.job_id)) is not None
     Job.objects.filter(pk=worked_on(waits).pk).update(heartbeat_at="2026-01-01T00:00:00Z")
     jobs_reconcile()
     tasks.answer(str(waits.job_id))
     waits.refresh_from_db()
-    assert counted(waits)["pods"] == 3
+    assert counts_of(waits)["pods"] == 3
     assert worked_on(waits).attempt == 2
 
 
 @pytest.mark.usefixtures("later")
-def test_a_cancelled_job_leaves_no_answer(ask: Callable[..., Question], editor: User) -> None:
-    waits = ask()
+def test_a_cancelled_job_leaves_no_answer(ask_question: Callable[..., Question], editor: User) -> None:
+    waits = ask_question()
     job_cancel(job=worked_on(waits), user=editor)
     tasks.answer(str(waits.job_id))
     waits.refresh_from_db()
@@ -162,27 +162,29 @@ def test_a_cancelled_job_leaves_no_answer(ask: Callable[..., Question], editor: 
 
 
 @pytest.mark.usefixtures("later")
-@pytest.mark.parametrize("gone", ["policy", "snapshot"])
+@pytest.mark.parametrize("deleted", ["policy", "snapshot"])
 def test_a_job_whose_policy_or_snapshot_is_gone_says_so(
-    ask: Callable[..., Question], small: Snapshot, gone: str
+    ask_question: Callable[..., Question], small: Snapshot, deleted: str
 ) -> None:
-    waits = ask()
-    small.delete() if gone == "snapshot" else Policy.objects.get(name="filling").delete()
+    waits = ask_question()
+    small.delete() if deleted == "snapshot" else Policy.objects.get(name="filling").delete()
     tasks.answer(str(waits.job_id))
     job = worked_on(waits)
-    assert (job.state, f"{gone} was deleted" in job.error) == (JobState.FAILED, True)
+    assert (job.state, f"{deleted} was deleted" in job.error) == (JobState.FAILED, True)
 
 
 @pytest.mark.usefixtures("later")
-def test_one_person_has_so_many_waiting_at_most(ask: Callable[..., Question], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_one_person_has_so_many_waiting_at_most(
+    ask_question: Callable[..., Question], monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(inquiries, "MOST_WAITING", 1)
-    ask()
+    ask_question()
     with pytest.raises(Conflict, match="1 of your questions"):
-        ask()
+        ask_question()
 
 
 def test_what_takes_too_long_at_once_becomes_a_job(
-    ask: Callable[..., Question], monkeypatch: pytest.MonkeyPatch
+    ask_question: Callable[..., Question], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(services, "AT_ONCE_SECONDS", -1.0)
-    assert ask().state == JobState.QUEUED
+    assert ask_question().state == JobState.QUEUED

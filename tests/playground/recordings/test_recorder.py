@@ -41,23 +41,23 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(recorder, "close_old_connections", lambda: None)  # the test's is in a transaction
 
 
-def claimed(recording: Recording) -> Job:
+def claim_job(recording: Recording) -> Job:
     job = jobs.job_claim(str(recording.job_id))
     assert job is not None
     return job
 
 
-def recorded(user: User, *news: object, clock: Clock | None = None) -> Recording:
+def record_news(user: User, *news: object, clock: Clock | None = None) -> Recording:
     """A recording of ten seconds in which ``news`` were heard."""
-    made = seed_recordings.started(user, seconds=10)
-    one = ClusterRecorder(made, claimed(made), clock=clock or Clock())
+    recording = seed_recordings.started(user, seconds=10)
+    cluster_recorder = ClusterRecorder(recording, claim_job(recording), clock=clock or Clock())
     for kind in recorder.KINDS:
-        one._inbox.put(Listed(kind.name, [], "1", "start"))
-    for piece in news:
-        one._inbox.put(piece)
-    one._follow_events([])
-    made.refresh_from_db()
-    return made
+        cluster_recorder._inbox.put(Listed(kind.name, [], "1", "start"))
+    for event in news:
+        cluster_recorder._inbox.put(event)
+    cluster_recorder._follow_events([])
+    recording.refresh_from_db()
+    return recording
 
 
 def pods(count: int) -> list[object]:
@@ -66,15 +66,15 @@ def pods(count: int) -> list[object]:
 
 
 def test_it_ends_when_its_time_is_over_and_says_how_far_it_was(editor: User) -> None:
-    made = recorded(editor, *pods(3))
-    assert (made.records, made.pods, made.notes, made.lasted) == (3, 3, [], 10.0)
+    recording = record_news(editor, *pods(3))
+    assert (recording.records, recording.pods, recording.notes, recording.lasted) == (3, 3, [], 10.0)
     job = Job.objects.get()
     assert (job.done, job.total, job.seconds_left) == (10, 10, 0.0)
     assert job.step == "3 records of 0 nodes and 3 pods; seconds:"
 
 
 @pytest.mark.parametrize(
-    ("bound", "value", "why"),
+    ("bound", "value", "reason"),
     [
         ("MOST_EVENTS", 5, "a scenario takes at most 5 records"),
         ("MOST_PODS", 4, "a scenario takes at most 4 pods"),
@@ -82,52 +82,52 @@ def test_it_ends_when_its_time_is_over_and_says_how_far_it_was(editor: User) -> 
     ],
 )
 def test_it_ends_early_where_no_more_fits_and_says_why(
-    editor: User, settings: Settings, monkeypatch: pytest.MonkeyPatch, bound: str, value: int, why: str
+    editor: User, settings: Settings, monkeypatch: pytest.MonkeyPatch, bound: str, value: int, reason: str
 ) -> None:
     monkeypatch.setattr(settings if bound == "UPLOAD_LIMIT" else recorder, bound, value)
-    made = recorded(editor, *pods(20))
-    assert 0 < made.records <= 5
-    assert made.lasted < 10.0
-    (note,) = made.notes
+    recording = record_news(editor, *pods(20))
+    assert 0 < recording.records <= 5
+    assert recording.lasted < 10.0
+    (note,) = recording.notes
     assert note.startswith("Ended after ")
-    assert note.endswith(f": {why}.")
+    assert note.endswith(f": {reason}.")
 
 
 def test_an_object_that_no_scenario_takes_is_left_out(editor: User, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(recorder, "MOST_RECORD", 600)
     large: Any = seed_recordings.pod(9, timezone.now().timestamp())
     large["metadata"]["annotations"] = {"much": "x" * 600}
-    made = recorded(editor, Changed("Pod", large), *pods(1))
-    assert made.records == 1
-    assert made.notes[0].endswith("characters was left out; a record has at most 600.")
+    recording = record_news(editor, Changed("Pod", large), *pods(1))
+    assert recording.records == 1
+    assert recording.notes[0].endswith("characters was left out; a record has at most 600.")
 
 
 def test_a_kind_that_may_not_be_read_is_noted_but_for_those_that_few_clusters_serve(editor: User) -> None:
     words = "may not be listed with these credentials"
-    made = recorded(
+    recording = record_news(
         editor,
         Listed("StorageClass", [], "", "error", problem=f"storageclasses {words}"),
         Listed("CloneSet", [], "", "error", problem="clonesets are not served by this cluster"),
     )
-    assert made.notes == [f"storageclasses {words}: they are missing."]
+    assert recording.notes == [f"storageclasses {words}: they are missing."]
 
 
 def test_another_attempt_goes_on_to_the_same_end_and_tells_of_the_gap(editor: User) -> None:
-    made, clock = seed_recordings.started(editor, seconds=60), Clock()
-    first = ClusterRecorder(made, claimed(made), clock=clock)
+    recording, clock = seed_recordings.started(editor, seconds=60), Clock()
+    first = ClusterRecorder(recording, claim_job(recording), clock=clock)
     first._handle_event(pods(1)[0])
     first._store_lines()
     Job.objects.update(state="queued")
     clock.now += 30.0
-    made = Recording.objects.get(pk=made.pk)
-    again = ClusterRecorder(made, claimed(made), clock=clock)
+    recording = Recording.objects.get(pk=recording.pk)
+    second = ClusterRecorder(recording, claim_job(recording), clock=clock)
     with pytest.raises(Cancelled):
         first._store_lines()
-    again._handle_event(Listed("Pod", [seed_recordings.pod(0, 0.0)], "2", "start"))
-    again._follow_events([])
-    made.refresh_from_db()
-    assert (made.records, made.lasted) == (1, 60.0)
-    (note,) = made.notes
+    second._handle_event(Listed("Pod", [seed_recordings.pod(0, 0.0)], "2", "start"))
+    second._follow_events([])
+    recording.refresh_from_db()
+    assert (recording.records, recording.lasted) == (1, 60.0)
+    (note,) = recording.notes
     assert note.startswith("Nobody watched for 3")
 
 
@@ -135,15 +135,15 @@ def test_a_cluster_that_does_not_answer_is_not_waited_for_in_vain(
     editor: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(recorder, "PATIENCE", -1.0)
-    made = seed_recordings.started(editor)
+    recording = seed_recordings.started(editor)
     with pytest.raises(ApplicationError, match="did not list its nodes and pods in time"):
-        ClusterRecorder(made, claimed(made), clock=Clock())._follow_events([])
+        ClusterRecorder(recording, claim_job(recording), clock=Clock())._follow_events([])
 
 
 def test_a_cluster_that_is_deleted_ends_its_recording(editor: User) -> None:
-    made = seed_recordings.started(editor)
-    one = ClusterRecorder(made, claimed(made), clock=Clock())
-    one._handle_event(pods(1)[0])
-    Cluster.objects.filter(pk=made.cluster_id).delete()
+    recording = seed_recordings.started(editor)
+    cluster_recorder = ClusterRecorder(recording, claim_job(recording), clock=Clock())
+    cluster_recorder._handle_event(pods(1)[0])
+    Cluster.objects.filter(pk=recording.cluster_id).delete()
     with pytest.raises(NotFound, match="deleted while it was recorded"):
-        one._store_lines()
+        cluster_recorder._store_lines()

@@ -28,25 +28,25 @@ from tests.support import seed_recordings
 pytestmark = pytest.mark.django_db
 
 
-def text(recording: Recording) -> str:
+def recorded_text(recording: Recording) -> str:
     return gzip.decompress(b"".join(selectors.read_chunks(recording))).decode()
 
 
 def test_a_connected_cluster_is_recorded_once_at_a_time(editor: User) -> None:
-    watched = seed_recordings.cluster()
-    first = seed_recordings.started(editor, watched)
+    cluster = seed_recordings.cluster()
+    first = seed_recordings.started(editor, cluster)
     assert first.job is not None
     assert (first.job.params, first.job.restartable, first.state) == ({"recording": str(first.pk)}, True, "queued")
     with pytest.raises(Conflict, match="is being recorded already"):
-        seed_recordings.started(editor, watched)
+        seed_recordings.started(editor, cluster)
     jobs.job_cancel(job=first.job, user=editor)
-    seed_recordings.started(editor, watched)
-    imported = Cluster.objects.create(name="files", source=ClusterSource.IMPORT)
+    seed_recordings.started(editor, cluster)
+    imported_cluster = Cluster.objects.create(name="files", source=ClusterSource.IMPORT)
     with pytest.raises(Conflict, match="is not connected"):
-        services.recording_start(user=editor, cluster=imported, seconds=60)
+        services.recording_start(user=editor, cluster=imported_cluster, seconds=60)
     for seconds in (9, 86_401):
         with pytest.raises(ApplicationError, match="lasts from 10 s to 24 h"):
-            services.recording_start(user=editor, cluster=watched, seconds=seconds)
+            services.recording_start(user=editor, cluster=cluster, seconds=seconds)
 
 
 def test_lines_are_kept_in_chunks_that_grow_and_an_attempt_that_is_over_keeps_nothing(editor: User) -> None:
@@ -59,39 +59,39 @@ def test_lines_are_kept_in_chunks_that_grow_and_an_attempt_that_is_over_keeps_no
         writer.add(lines[-1])
         writer.keep(timezone.now(), pods=1)
         recording.refresh_from_db()
-        assert text(recording).splitlines() == lines
-        assert (recording.records, recording.size) == (len(lines), len(text(recording)))
+        assert recorded_text(recording).splitlines() == lines
+        assert (recording.records, recording.size) == (len(lines), len(recorded_text(recording)))
     assert Chunk.objects.filter(recording=recording).count() == 2
     Job.objects.filter(pk=job.pk).update(state=JobState.QUEUED)
-    again = jobs.job_claim(str(job.pk))
-    assert again is not None
+    second_attempt = jobs.job_claim(str(job.pk))
+    assert second_attempt is not None
     writer.add("from a worker that was taken for dead")
     with pytest.raises(Cancelled):
         writer.keep(timezone.now())
-    later = Writer(recording, again)
+    later = Writer(recording, second_attempt)
     later.add("last")
     later.keep(timezone.now())
-    assert text(recording).splitlines() == [*lines, "last"]
+    assert recorded_text(recording).splitlines() == [*lines, "last"]
 
 
 def test_a_scenario_of_it_brings_the_pods_when_they_came(editor: User) -> None:
     recording = seed_recordings.recording(editor)
-    made = services.scenario_make(user=editor, recording=recording)
-    assert made.name == "recorded as recorded 2026-05-01 12:00"
-    revision = scenarios.revision_get(scenarios.scenario_get(editor, made.pk))
+    scenario = services.scenario_make(user=editor, recording=recording)
+    assert scenario.name == "recorded as recorded 2026-05-01 12:00"
+    revision = scenarios.revision_get(scenarios.scenario_get(editor, scenario.pk))
     assert revision.document["run"] == {"place": "pending", "until": 3600}
-    found = scenarios.prepare_revision(revision, 1)
-    arrivals = [(event, event.pod) for event in found.events if isinstance(event, PodArrives)]
-    came = {pod.name: (event.time, event.duration) for event, pod in arrivals if isinstance(pod, Pod)}
+    prepared = scenarios.prepare_revision(revision, 1)
+    arrivals = [(event, event.pod) for event in prepared.events if isinstance(event, PodArrives)]
+    arrivals_by_pod = {pod.name: (event.time, event.duration) for event, pod in arrivals if isinstance(pod, Pod)}
     later = {f"web-{n}": (60 * n + 0.5, 30.0 if n % 2 else None) for n in range(seed_recordings.PODS)}
-    assert came == later | {"web-99": (0.0, None)}
-    said = describe_effect([], found)
-    assert (said.beginning, said.waiting) == ("2 nodes and 1 pod on them", 0)
-    assert {raw["metadata"]["name"] for raw in found.objects} == {"n0", "n1"}
-    again = services.scenario_make(user=editor, recording=recording)
-    assert again.name == "recorded as recorded 2026-05-01 12:00 2"
+    assert arrivals_by_pod == later | {"web-99": (0.0, None)}
+    effect = describe_effect([], prepared)
+    assert (effect.beginning, effect.waiting) == ("2 nodes and 1 pod on them", 0)
+    assert {raw["metadata"]["name"] for raw in prepared.objects} == {"n0", "n1"}
+    second_scenario = services.scenario_make(user=editor, recording=recording)
+    assert second_scenario.name == "recorded as recorded 2026-05-01 12:00 2"
     services.recording_delete(user=editor, recording=recording)
-    assert made.files.count() == 1, "the scenario keeps its copy"
+    assert scenario.files.count() == 1, "the scenario keeps its copy"
 
 
 def test_it_is_given_to_a_scenario_that_is_there(editor: User, admin: User) -> None:
@@ -101,9 +101,9 @@ def test_it_is_given_to_a_scenario_that_is_there(editor: User, admin: User) -> N
     assert (row.name, row.kind, row.lines) == ("recorded-20260501-120000.jsonl", "records", recording.records)
     assert row.problems == []
     assert services.file_give(user=editor, recording=recording, scenario=scenario) == row
-    other = scenario_create(text="name: another's\n", author=admin)
+    foreign_scenario = scenario_create(text="name: another's\n", author=admin)
     with pytest.raises(PermissionDenied):
-        services.file_give(user=editor, recording=recording, scenario=other)
+        services.file_give(user=editor, recording=recording, scenario=foreign_scenario)
 
 
 def test_what_is_not_done_or_empty_is_not_used(editor: User, admin: User) -> None:
@@ -123,6 +123,6 @@ def test_what_is_not_done_or_empty_is_not_used(editor: User, admin: User) -> Non
 
 
 def test_a_record_is_what_kube_scheduler_simulator_writes(editor: User) -> None:
-    first = json.loads(text(seed_recordings.recording(editor)).splitlines()[0])
+    first = json.loads(recorded_text(seed_recordings.recording(editor)).splitlines()[0])
     assert first["time"] == "2026-05-01T12:00:00.000000Z"
     assert (first["event"], first["resource"]["kind"]) == ("Add", "Node")

@@ -20,7 +20,7 @@ from tests.support.html import elements
 from tests.support.seed_karpenter import DOCUMENT
 
 pytestmark = pytest.mark.django_db
-TEXT = next(one.text for one in all_ready() if one.key == "burst-karpenter")
+TEXT = next(scenario.text for scenario in all_ready() if scenario.key == "burst-karpenter")
 
 
 @pytest.fixture
@@ -34,11 +34,11 @@ def pools(editor: User) -> list[str]:
     roomy = DOCUMENT.replace("cpu: 100 ", "cpu: 1000 ")
     eager = policy_create(name="eager", document=roomy, author=editor)
     calm = policy_create(name="calm", document=roomy.replace("WhenEmptyOrUnderutilized", "WhenEmpty"), author=editor)
-    return [f"default@1+{one.name}@1" for one in (eager, calm)]
+    return [f"default@1+{policy.name}@1" for policy in (eager, calm)]
 
 
-def measured(run: Run) -> dict[str, Any]:
-    return {one["name"]: one["value"] for one in run.summary}
+def measure_values(run: Run) -> dict[str, Any]:
+    return {measure["name"]: measure["value"] for measure in run.summary}
 
 
 def test_the_run_lists_what_the_autoscaler_did_on_its_page_and_over_rest(
@@ -47,15 +47,15 @@ def test_the_run_lists_what_the_autoscaler_did_on_its_page_and_over_rest(
     run = services.run_start(user=editor, revision=burst, policy="default")
     seed_runs.work_off()
     deeds = selectors.load_outcome(run_again(run)).deeds
-    assert {what for _, what, *_ in deeds} == {"launched", "removed"}
+    assert {action for _, action, *_ in deeds} == {"launched", "removed"}
     page = client_as("editor").get(f"/runs/{run.pk}/")
-    assert [one["data-deed"] for one in elements(page, "[data-deed]")] == [what for _, what, *_ in deeds]
-    whats = [what for _, what, *_ in deeds]
-    came, went = whats.count("launched"), whats.count("removed")
-    assert page.context["deeds_said"] == f"Nodes that came: {came}; that went: {went}."
+    assert [element["data-deed"] for element in elements(page, "[data-deed]")] == [action for _, action, *_ in deeds]
+    actions = [action for _, action, *_ in deeds]
+    launches, removals = actions.count("launched"), actions.count("removed")
+    assert page.context["deeds_said"] == f"Nodes that came: {launches}; that went: {removals}."
     rows = api_as("editor").get(f"/api/v1/runs/{run.pk}/deeds/").json()["results"]
-    assert [(one["what"], one["node"]) for one in rows] == [(what, node) for _, what, node, _ in deeds]
-    values = measured(run_again(run))
+    assert [(row["what"], row["node"]) for row in rows] == [(action, node) for _, action, node, _ in deeds]
+    values = measure_values(run_again(run))
     assert values["node_cost"] > 0
     assert values["evictions_rate"] == pytest.approx(values["evictions"] / 2)
     file = client_as("editor").get(f"/runs/{run.pk}/", {"format": "csv", "of": "deeds"})
@@ -70,15 +70,15 @@ prices:
   currency: EUR
   prices: [{labels: {karpenter.sh/nodepool: general}, price: 2}]
 """
-    priced = selectors.revision_get(scenario_create(text=TEXT + prices, author=editor))
-    run = services.run_start(user=editor, revision=priced, policy="default")
+    priced_revision = selectors.revision_get(scenario_create(text=TEXT + prices, author=editor))
+    run = services.run_start(user=editor, revision=priced_revision, policy="default")
     seed_runs.work_off()
-    said = client_as("editor").get(f"/runs/{run.pk}/").context["deeds_said"]
+    sentence = client_as("editor").get(f"/runs/{run.pk}/").context["deeds_said"]
     costs = compute_costs(selectors.load_outcome(run_again(run)))
     assert costs.hour is not None
     assert costs.first_hour is not None
-    assert f"all nodes cost {costs.hour:.2f} EUR an hour" in said
-    assert f"{abs(costs.hour - costs.first_hour):.2f} " in said
+    assert f"all nodes cost {costs.hour:.2f} EUR an hour" in sentence
+    assert f"{abs(costs.hour - costs.first_hour):.2f} " in sentence
 
 
 def run_again(run: Run) -> Run:
@@ -88,14 +88,14 @@ def run_again(run: Run) -> Run:
 def test_two_nodepools_are_compared_on_one_scenario(
     editor: User, burst: ScenarioRevision, pools: list[str], client_as: Callable[..., Any]
 ) -> None:
-    made = services.comparison_start(user=editor, revision=burst, policies=pools, seeds=[1])
+    comparison = services.comparison_start(user=editor, revision=burst, policies=pools, seeds=[1])
     seed_runs.work_off()
-    eager, calm = Comparison.objects.get(pk=made.pk).runs.order_by("position")
+    eager, calm = Comparison.objects.get(pk=comparison.pk).runs.order_by("position")
     assert [eager.label, calm.label] == pools
-    assert measured(eager)["node_cost"] < measured(calm)["node_cost"]
-    assert measured(eager)["evictions"] > measured(calm)["evictions"] == 0
+    assert measure_values(eager)["node_cost"] < measure_values(calm)["node_cost"]
+    assert measure_values(eager)["evictions"] > measure_values(calm)["evictions"] == 0
     assert {node.partition("-")[0] for _, _, node, _ in selectors.load_outcome(eager).deeds} == {"general"}
-    page = client_as("editor").get(f"/comparisons/{made.pk}/")
+    page = client_as("editor").get(f"/comparisons/{comparison.pk}/")
     assert page.status_code == 200
     assert "node_cost" in [line.measure.name for line in page.context["lines"]]
     assert calm.difference.counts
@@ -105,20 +105,20 @@ def test_the_form_runs_each_policy_with_each_of_the_nodepools(
     editor: User, burst: ScenarioRevision, pools: list[str], client_as: Callable[..., Any]
 ) -> None:
     client = client_as("editor")
-    asked = {"scenario": str(burst.pk), "reference": "default@1", "seeds": "1"}
-    too_few = client.post("/comparisons/new/", {**asked, "nodepools": ["calm@1"]})
+    form = {"scenario": str(burst.pk), "reference": "default@1", "seeds": "1"}
+    too_few = client.post("/comparisons/new/", {**form, "nodepools": ["calm@1"]})
     assert (too_few.status_code, list(too_few.context["form"].errors)) == (400, ["policies"])
-    sent = client.post("/comparisons/new/", {**asked, "nodepools": ["eager@1", "calm@1"]})
-    assert sent.status_code == 302
-    made = Comparison.objects.latest("created_at")
-    assert [run.label for run in made.runs.order_by("position")] == pools
-    again = client.post("/comparisons/new/", {**asked, "reference": pools[1], "policies": [pools[0]]})
-    assert again.status_code == 302
-    one = client.post(
+    response = client.post("/comparisons/new/", {**form, "nodepools": ["eager@1", "calm@1"]})
+    assert response.status_code == 302
+    comparison = Comparison.objects.latest("created_at")
+    assert [run.label for run in comparison.runs.order_by("position")] == pools
+    second_response = client.post("/comparisons/new/", {**form, "reference": pools[1], "policies": [pools[0]]})
+    assert second_response.status_code == 302
+    run_response = client.post(
         "/runs/new/", {"scenario": str(burst.pk), "policy": "default@1", "nodepools": "calm@1", "seed": 1}
     )
     assert Run.objects.latest("created_at").label == "default@1+calm@1"
-    assert one.status_code == 302
+    assert run_response.status_code == 302
 
 
 def test_a_scenario_without_an_autoscaler_gets_that_of_the_policy(editor: User, pools: list[str]) -> None:
@@ -128,7 +128,7 @@ def test_a_scenario_without_an_autoscaler_gets_that_of_the_policy(editor: User, 
 
 
 @pytest.mark.parametrize(
-    ("named", "said"),
+    ("policy_name", "message"),
     [
         ("default+missing", "There is no policy missing"),
         ("default+default", "choose a policy with NodePools of Karpenter"),
@@ -136,20 +136,22 @@ def test_a_scenario_without_an_autoscaler_gets_that_of_the_policy(editor: User, 
     ],
 )
 def test_what_is_no_policy_with_nodepools_is_refused(
-    named: str, said: str, burst: ScenarioRevision, pools: list[str], api_as: Callable[..., Any]
+    policy_name: str, message: str, burst: ScenarioRevision, pools: list[str], api_as: Callable[..., Any]
 ) -> None:
-    asked = {"scenario": str(burst.scenario_id), "policy": named}
-    answer = api_as("editor").post("/api/v1/runs/start/", asked, format="json")
+    body = {"scenario": str(burst.scenario_id), "policy": policy_name}
+    answer = api_as("editor").post("/api/v1/runs/start/", body, format="json")
     assert 400 <= answer.status_code < 500
-    assert said in str(answer.json())
+    assert message in str(answer.json())
 
 
 def test_a_decision_of_such_a_run_is_explained(editor: User, burst: ScenarioRevision, pools: list[str]) -> None:
     run = services.run_start(user=editor, revision=burst, policy=pools[1])
     seed_runs.work_off()
-    done = run_again(run)
-    outcome = selectors.load_outcome(done)
+    finished_run = run_again(run)
+    outcome = selectors.load_outcome(finished_run)
     row = int(outcome.attempts.argmax())
-    _, decided = selectors.replay_decision(done, outcome.pods[row], int(outcome.attempts[row]), lambda *_: None)
-    assert decided.pod.key == outcome.pods[row]
-    assert decided.explanation.node == outcome.nodes[int(outcome.node[row])]
+    _, try_explained = selectors.replay_decision(
+        finished_run, outcome.pods[row], int(outcome.attempts[row]), lambda *_: None
+    )
+    assert try_explained.pod.key == outcome.pods[row]
+    assert try_explained.explanation.node == outcome.nodes[int(outcome.node[row])]

@@ -24,12 +24,12 @@ from tests.support.processes import wait_until
 pytestmark = pytest.mark.django_db(transaction=True)
 
 Send = Callable[[Job], None]
-MANY = {"perHour": 4000, "until": "1h", "shapes": [seed_runs.SMALL]}  # pods, so many that a run takes seconds
+MANY_PODS = {"perHour": 4000, "until": "1h", "shapes": [seed_runs.SMALL]}  # pods, so many that a run takes seconds
 
 
 def comparison(user: User) -> Comparison:
     """Of two policies, whose runs wait for a worker."""
-    text = json.dumps(seed_runs.document(nodes=40) | {"arrivals": [{"generate": MANY}], "run": {}})
+    text = json.dumps(seed_runs.document(nodes=40) | {"arrivals": [{"generate": MANY_PODS}], "run": {}})
     revision = scenario_create(text=text, author=user).revisions.get()
     policies = ["default", seed_runs.packed(user)]
     return services.comparison_start(user=user, revision=revision, policies=policies, seeds=[1])
@@ -49,8 +49,8 @@ def under_way(run: Run) -> bool:
 def test_a_run_whose_worker_is_killed_is_played_again_by_another_and_nothing_is_there_twice(
     editor: User, worker_process: WorkerProcess, send: Send
 ) -> None:
-    made = comparison(editor)
-    first, second = made.runs.order_by("position")
+    started = comparison(editor)
+    first, second = started.runs.order_by("position")
     with worker_process("one") as process:
         send(job_of(first))
         wait_until(lambda: under_way(first), "the first run is under way", step=0.02)
@@ -70,8 +70,8 @@ def test_a_run_whose_worker_is_killed_is_played_again_by_another_and_nothing_is_
     assert Run.objects.count() == 2
     assert Difference.objects.count() == Job.objects.filter(kind="runs.difference").count() == 1
     # What the killed worker had begun left no trace.
-    alone = services.run_start(user=editor, revision=made.revision, policy="default")
-    services.run_do(run=alone, step=lambda text, done, total: None)
+    alone = services.run_start(user=editor, revision=started.revision, policy="default")
+    services.run_do(run=alone, step=lambda text, completed, total: None)
     outcomes = [selectors.load_outcome(Run.objects.get(pk=run.pk)).encode() for run in (first, alone)]
     assert outcomes[0] == outcomes[1]
 
@@ -80,13 +80,13 @@ def test_progress_only_grows_and_a_cancelled_run_ends_at_its_next_step(
     editor: User, worker_process: WorkerProcess, send: Send
 ) -> None:
     run = comparison(editor).runs.get(position=0)
-    seen: list[tuple[int, int]] = []
+    progress: list[tuple[int, int]] = []
 
     def advances() -> bool:
         job = job_of(run)
         if job.step == "Pods decided:":
-            seen.append((job.done, job.total))
-        return len(set(seen)) >= 3
+            progress.append((job.done, job.total))
+        return len(set(progress)) >= 3
 
     with worker_process():
         send(job_of(run))
@@ -94,6 +94,6 @@ def test_progress_only_grows_and_a_cancelled_run_ends_at_its_next_step(
         job = jobs.job_cancel(job=job_of(run), user=editor)
         assert job.state == JobState.RUNNING
         wait_until(lambda: job_of(run).state == JobState.CANCELLED, "the run is cancelled", step=0.02)
-    assert seen == sorted(seen)
-    assert len({total for _, total in seen}) == 1
+    assert progress == sorted(progress)
+    assert len({total for _, total in progress}) == 1
     assert Run.objects.get(pk=run.pk).ended_at is None

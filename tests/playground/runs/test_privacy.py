@@ -27,8 +27,8 @@ TEXT = EMPTY.replace("Nothing at all", NAME)
 
 
 def job_of(editor: User, *, shared: bool) -> Job:
-    made = scenarios.scenario_create(text=TEXT, author=editor, shared=shared)
-    run = runs.run_start(user=editor, revision=made.revisions.get(), policy="default")
+    scenario = scenarios.scenario_create(text=TEXT, author=editor, shared=shared)
+    run = runs.run_start(user=editor, revision=scenario.revisions.get(), policy="default")
     assert run.job is not None
     return run.job
 
@@ -38,20 +38,20 @@ def test_a_job_names_a_private_scenario_only_to_who_may_see_it(
     client_as: Callable[[str], Client], api_as: Callable[[str], APIClient], editor: User, role: str
 ) -> None:
     job = job_of(editor, shared=False)
-    pages, rest = client_as(role), api_as(role)
+    pages, api = client_as(role), api_as(role)
     user = User.objects.get(username=role)
-    listed = rest.get("/api/v1/jobs/").json()["results"]
-    assert [one["id"] for one in listed] == [str(job.pk)]
-    told = [
-        str(listed),
-        str(rest.get(f"/api/v1/jobs/{job.pk}/").json()),
+    jobs = api.get("/api/v1/jobs/").json()["results"]
+    assert [job["id"] for job in jobs] == [str(job.pk)]
+    texts = [
+        str(jobs),
+        str(api.get(f"/api/v1/jobs/{job.pk}/").json()),
         pages.get("/jobs/").content.decode(),
         pages.get(f"/jobs/{job.pk}/").content.decode(),
-        str([one.title for one in recent_jobs(user)]),
+        str([job.title for job in recent_jobs(user)]),
     ]
     knows = role != "viewer"
-    assert [NAME in one for one in told] == [knows] * 5
-    assert len(rest.get("/api/v1/jobs/?search=secret").json()["results"]) == knows
+    assert [NAME in text for text in texts] == [knows] * 5
+    assert len(api.get("/api/v1/jobs/?search=secret").json()["results"]) == knows
     assert len(pages.get("/jobs/?search=secret").context["page"].rows) == knows
 
 

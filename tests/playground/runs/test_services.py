@@ -42,9 +42,9 @@ def test_a_run_keeps_all_gates_of_its_kube_scheduler(editor: User) -> None:
     gates = {"StorageCapacityScoring": True, "VolumeLimitScaling": True, "OpportunisticBatching": False}
     process = {"release": "1.36", "featureGates": gates}
     policy_create(name="gated", document=default_document(), process=process, author=editor)
-    made = services.run_start(user=editor, revision=seed_runs.scenario(editor), policy="gated")
+    started = services.run_start(user=editor, revision=seed_runs.scenario(editor), policy="gated")
     seed_runs.work_off()
-    run = Run.objects.get(pk=made.pk)
+    run = Run.objects.get(pk=started.pk)
     assert run.process == process
     assert all(f"{gate}={str(on).lower()}" in run.engine for gate, on in gates.items())
     Run._meta.get_field("engine").clean(run.engine, run)  # SQLite does not say that a text is too long
@@ -60,26 +60,26 @@ def test_a_run_keeps_the_release_that_nothing_named(editor: User) -> None:
 
 def test_a_run_delivered_twice_is_played_once(editor: User) -> None:
     run = seed_runs.run(editor)
-    heard: list[str] = []
-    services.run_do(run=run, step=lambda text, done, total: heard.append(text))
-    assert heard == []
+    steps: list[str] = []
+    services.run_do(run=run, step=lambda text, completed, total: steps.append(text))
+    assert steps == []
     assert Run.objects.get().ended_at == run.ended_at
 
 
 def test_progress_counts_pods_and_a_cancelled_run_keeps_nothing(editor: User) -> None:
-    made = services.run_start(user=editor, revision=seed_runs.scenario(editor, pods=400), policy="default")
+    run = services.run_start(user=editor, revision=seed_runs.scenario(editor, pods=400), policy="default")
     steps: list[tuple[str, int, int]] = []
 
-    def stop(text: str, done: int, total: int) -> None:
-        steps.append((text, done, total))
-        if done:
+    def stop(text: str, completed: int, total: int) -> None:
+        steps.append((text, completed, total))
+        if completed:
             raise Cancelled
 
     with pytest.raises(Cancelled):
-        services.run_do(run=made, step=stop)
-    text, done, total = steps[-1]
+        services.run_do(run=run, step=stop)
+    text, completed, total = steps[-1]
     assert text == "Pods decided:"
-    assert 0 < done < total == 401
+    assert 0 < completed < total == 401
     assert Run.objects.get().ended_at is None
 
 
@@ -87,13 +87,13 @@ def test_a_worker_that_died_costs_its_run_only_and_another_starts_it_again(edito
     comparison = services.comparison_start(
         user=editor, revision=seed_runs.scenario(editor), policies=["default", seed_runs.packed(editor)], seeds=[1]
     )
-    lost = comparison.runs.get(position=0).job
-    assert lost is not None
-    assert lost.restartable
-    assert job_claim(str(lost.pk)) is not None  # and the worker that claimed it is gone
+    lost_job = comparison.runs.get(position=0).job
+    assert lost_job is not None
+    assert lost_job.restartable
+    assert job_claim(str(lost_job.pk)) is not None  # and the worker that claimed it is gone
     seed_runs.work_off()
     assert Run.objects.filter(ended_at__isnull=False).count() == 1
-    Job.objects.filter(pk=lost.pk).update(state=JobState.QUEUED)  # as reconciliation does
+    Job.objects.filter(pk=lost_job.pk).update(state=JobState.QUEUED)  # as reconciliation does
     seed_runs.work_off()
     assert Run.objects.filter(ended_at__isnull=False).count() == 2
     assert Difference.objects.get().counts["pods"] == 21
@@ -101,21 +101,25 @@ def test_a_worker_that_died_costs_its_run_only_and_another_starts_it_again(edito
 
 def test_a_comparison_runs_every_policy_with_every_seed_and_compares_each_pair_once(editor: User) -> None:
     comparison = seed_runs.comparison(editor, seeds=[1, 2])
-    listed = [(run.position, run.label, run.seed) for run in comparison.runs.order_by("position", "seed")]
-    assert listed == [(0, "default@1", 1), (0, "default@1", 2), (1, "packed@1", 1), (1, "packed@1", 2)]
-    found = Difference.objects.order_by("run__seed")
-    assert [(one.run.seed, one.against.seed, one.against.position) for one in found] == [(1, 1, 0), (2, 2, 0)]
-    moved = selectors.load_difference(found[0])
-    reference, other = (selectors.load_outcome(comparison.runs.get(position=place, seed=1)) for place in (0, 1))
-    ends = [{pod: outcome.node[row] for pod, row in outcome.index.items()} for outcome in (reference, other)]
-    assert {one["pod"] for one in moved if one["what"] == "moved"} == {
+    rows = [(run.position, run.label, run.seed) for run in comparison.runs.order_by("position", "seed")]
+    assert rows == [(0, "default@1", 1), (0, "default@1", 2), (1, "packed@1", 1), (1, "packed@1", 2)]
+    differences = Difference.objects.order_by("run__seed")
+    assert [
+        (difference.run.seed, difference.against.seed, difference.against.position) for difference in differences
+    ] == [(1, 1, 0), (2, 2, 0)]
+    differing_pods = selectors.load_difference(differences[0])
+    reference, packed_outcome = (
+        selectors.load_outcome(comparison.runs.get(position=place, seed=1)) for place in (0, 1)
+    )
+    ends = [{pod: outcome.node[row] for pod, row in outcome.index.items()} for outcome in (reference, packed_outcome)]
+    assert {pod["pod"] for pod in differing_pods if pod["what"] == "moved"} == {
         pod for pod in ends[0] if ends[0][pod] != ends[1][pod] and min(ends[0][pod], ends[1][pod]) >= 0
     }
-    assert found[0].counts["moved"] == len([one for one in moved if one["what"] == "moved"]) > 0
+    assert differences[0].counts["moved"] == len([pod for pod in differing_pods if pod["what"] == "moved"]) > 0
 
 
 @pytest.mark.parametrize(
-    ("changes", "field", "said"),
+    ("changes", "field", "message"),
     [
         ({"policies": ["default"]}, "policies", "from 2 to 8"),
         ({"policies": ["default", "default@1"]}, "policies", "from 2 to 8"),
@@ -128,13 +132,13 @@ def test_a_comparison_runs_every_policy_with_every_seed_and_compares_each_pair_o
     ],
 )
 def test_what_cannot_be_compared_is_refused_beside_its_field(
-    editor: User, changes: dict[str, Any], field: str, said: str
+    editor: User, changes: dict[str, Any], field: str, message: str
 ) -> None:
-    asked: dict[str, Any] = {"policies": ["default", seed_runs.packed(editor)], "seeds": [1]}
+    fields: dict[str, Any] = {"policies": ["default", seed_runs.packed(editor)], "seeds": [1]}
     with pytest.raises(ApplicationError) as caught:
-        services.comparison_start(user=editor, revision=seed_runs.scenario(editor), **{**asked, **changes})
+        services.comparison_start(user=editor, revision=seed_runs.scenario(editor), **{**fields, **changes})
     assert caught.value.errors[0]["path"] == field
-    assert said in caught.value.detail
+    assert message in caught.value.detail
     assert not Comparison.objects.exists()
     assert not Run.objects.exists()
 
@@ -152,9 +156,9 @@ def test_a_policy_that_is_not_saved_can_be_run_and_a_wrong_one_is_refused(editor
 def test_a_policy_with_a_token_is_not_run_since_its_document_is_kept(editor: User) -> None:
     token = "a-token-that-nobody-reads"
     provider = {"type": "Prometheus", "address": "http://192.0.2.1", "token": token}
-    loaded = {"name": "LoadVariationRiskBalancing", "args": {"metricProvider": provider}}
-    plugins = {"score": {"enabled": [{"name": loaded["name"]}]}}
-    profile = {"schedulerName": "default-scheduler", "plugins": plugins, "pluginConfig": [loaded]}
+    plugin_config = {"name": "LoadVariationRiskBalancing", "args": {"metricProvider": provider}}
+    plugins = {"score": {"enabled": [{"name": plugin_config["name"]}]}}
+    profile = {"schedulerName": "default-scheduler", "plugins": plugins, "pluginConfig": [plugin_config]}
     head = {"apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSchedulerConfiguration"}
     with pytest.raises(ApplicationError, match="contains a private key or a token") as caught:
         services.run_start(
@@ -166,14 +170,14 @@ def test_a_policy_with_a_token_is_not_run_since_its_document_is_kept(editor: Use
 
 
 def test_where_nothing_is_drawn_at_random_the_first_seed_is_run_alone(editor: User) -> None:
-    for drawn, expected in ((False, [3]), (True, [3, 1, 2])):
-        made = services.comparison_start(
+    for is_random, expected in ((False, [3]), (True, [3, 1, 2])):
+        comparison = services.comparison_start(
             user=editor,
-            revision=seed_runs.scenario(editor, drawn=drawn),
+            revision=seed_runs.scenario(editor, drawn=is_random),
             policies=["default", seed_runs.packed(editor)],
             seeds=[3, 1, 2],
         )
-        assert sorted({run.seed for run in made.runs.all()}) == sorted(expected)
+        assert sorted({run.seed for run in comparison.runs.all()}) == sorted(expected)
 
 
 def test_cancelling_a_comparison_cancels_what_has_not_ended(editor: User) -> None:

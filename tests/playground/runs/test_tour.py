@@ -38,13 +38,15 @@ def test_the_tour_says_what_its_comparison_says(editor: User) -> None:
     policy_create(name="packing", document=PACKING, author=editor)
     scenario = scenario_create(text=SCENARIO % snapshot.pk, author=editor)
     revision = selectors.revision_asked(editor, str(scenario.pk))
-    started = services.comparison_start(user=editor, revision=revision, policies=["default", "packing"], seeds=[1])
+    comparison_started = services.comparison_start(
+        user=editor, revision=revision, policies=["default", "packing"], seeds=[1]
+    )
     seed_runs.work_off()
-    found = selectors.comparison_get(editor, started.pk)
-    sides, differences = measure_rows.list_sides(found), list(selectors.difference_list(found))
+    comparison = selectors.comparison_get(editor, comparison_started.pk)
+    sides, differences = measure_rows.list_sides(comparison), list(selectors.difference_list(comparison))
     lines = measure_rows.compare_measures(sides, differences)
-    listed = moved_pods.MovedList(differences, 1, moved_pods.ANY)
-    assert f"“{measure_rows.comparison_sentence(sides, lines, listed.first_count, listed.pods)}”" in TOUR
+    moved_list = moved_pods.MovedList(differences, 1, moved_pods.ANY)
+    assert f"“{measure_rows.comparison_sentence(sides, lines, moved_list.first_count, moved_list.pods)}”" in TOUR
     changes = {line.measure.name: line.changes[0].measure_change for line in lines}
     assert changes["unscheduled"].change == -1
     assert "One pod fewer is left without a node" in TOUR
@@ -58,4 +60,4 @@ def test_the_tour_says_what_its_comparison_says(editor: User) -> None:
     assert spread.after
     assert 2 < spread.after / spread.before < 3
     assert "the spread of CPU requests more than doubles" in TOUR
-    assert listed.number("newlyUnscheduled") - listed.number("newlyScheduled") == changes["unscheduled"].change
+    assert moved_list.number("newlyUnscheduled") - moved_list.number("newlyScheduled") == changes["unscheduled"].change

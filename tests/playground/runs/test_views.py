@@ -27,26 +27,26 @@ def text(answer: Any) -> str:
 def test_an_editor_compares_policies_and_the_page_says_how_far_it_is(client_as: Clients, editor: User) -> None:
     revision = seed_runs.scenario(editor, drawn=True)
     client = client_as("editor")
-    asked = {"scenario": str(revision.pk), "reference": "default@1", "policies": [f"{seed_runs.packed(editor)}@1"]}
-    answer = client.post("/comparisons/new/", {**asked, "seeds": "1 2"})
-    found = Comparison.objects.get()
-    assert (answer.status_code, answer["Location"]) == (302, f"/comparisons/{found.pk}/")
-    waiting = client.get(f"/comparisons/{found.pk}/")
+    form = {"scenario": str(revision.pk), "reference": "default@1", "policies": [f"{seed_runs.packed(editor)}@1"]}
+    answer = client.post("/comparisons/new/", {**form, "seeds": "1 2"})
+    comparison = Comparison.objects.get()
+    assert (answer.status_code, answer["Location"]) == (302, f"/comparisons/{comparison.pk}/")
+    waiting = client.get(f"/comparisons/{comparison.pk}/")
     assert (waiting.context["comparison"].ended, waiting.context["comparison"].total) == (0, 4)
     assert elements(waiting, "#progress[hx-trigger] [data-announce=0 of 4 runs are done]")
     seed_runs.work_off()
-    part = client.get(f"/comparisons/{found.pk}/", HTTP_HX_REQUEST="true", HTTP_HX_TARGET="progress")
+    part = client.get(f"/comparisons/{comparison.pk}/", HTTP_HX_REQUEST="true", HTTP_HX_TARGET="progress")
     assert part["HX-Refresh"] == "true"
-    done = client.get(f"/comparisons/{found.pk}/")
-    assert done.context["sentence"].startswith("packed@1 against default@1: ")
-    assert done.context["sentence"].endswith(f" of {done.context['moved'].pods} pods go elsewhere")
-    assert done.context["ended"]
-    assert not elements(done, "#progress")
-    assert "NodeResourcesFit" in text(done)
-    assert elements(done, "[data-figure=strip-spread_cpu-figure]")
-    assert not elements(done, "[data-figure=strip-unscheduled-figure]")
-    assert "unscheduled" in [line.measure.name for line in done.context["same"]]
-    assert "2 seeds it cannot fall below 0.5" in done.context["seeds_said"]
+    finished_page = client.get(f"/comparisons/{comparison.pk}/")
+    assert finished_page.context["sentence"].startswith("packed@1 against default@1: ")
+    assert finished_page.context["sentence"].endswith(f" of {finished_page.context['moved'].pods} pods go elsewhere")
+    assert finished_page.context["ended"]
+    assert not elements(finished_page, "#progress")
+    assert "NodeResourcesFit" in text(finished_page)
+    assert elements(finished_page, "[data-figure=strip-spread_cpu-figure]")
+    assert not elements(finished_page, "[data-figure=strip-unscheduled-figure]")
+    assert "unscheduled" in [line.measure.name for line in finished_page.context["same"]]
+    assert "2 seeds it cannot fall below 0.5" in finished_page.context["seeds_said"]
 
 
 def test_a_new_comparison_is_with_the_default_policy(client_as: Clients, editor: User) -> None:
@@ -58,7 +58,7 @@ def test_a_new_comparison_is_with_the_default_policy(client_as: Clients, editor:
 
 
 @pytest.mark.parametrize(
-    ("changes", "said"),
+    ("changes", "message"),
     [
         ({"seeds": "one"}, "Enter whole numbers, 0 or more"),
         ({"seeds": "1 2 3 4 5 6 7 8 9 10 11"}, "Enter from 1 to 10 whole numbers"),
@@ -68,15 +68,15 @@ def test_a_new_comparison_is_with_the_default_policy(client_as: Clients, editor:
     ],
 )
 def test_wrong_input_is_said_beside_its_field(
-    client_as: Clients, editor: User, changes: dict[str, Any], said: str
+    client_as: Clients, editor: User, changes: dict[str, Any], message: str
 ) -> None:
     revision = seed_runs.scenario(editor)
     policies = [f"{seed_runs.packed(editor)}@1"]
-    asked = {"scenario": str(revision.pk), "reference": "default@1", "policies": policies, "seeds": "1"}
-    answer = client_as("editor").post("/comparisons/new/", {**asked, **changes})
+    form = {"scenario": str(revision.pk), "reference": "default@1", "policies": policies, "seeds": "1"}
+    answer = client_as("editor").post("/comparisons/new/", {**form, **changes})
     assert answer.status_code == 400
     [field] = changes
-    assert said in " ".join(answer.context["form"].errors[field])
+    assert message in " ".join(answer.context["form"].errors[field])
     assert elements(answer, ".field-error")
     assert not Comparison.objects.exists()
 
@@ -85,15 +85,15 @@ def test_a_run_shows_its_time_and_follows_the_address(client_as: Clients, editor
     run = seed_runs.run(editor)
     client = client_as("viewer")
     end = client.get(f"/runs/{run.pk}/")
-    said = "All 21 pods find a node under default@1, half of them within 11 ms; 2 had to leave it again"
-    assert end.context["sentence"].startswith(said)
-    assert [one.text for one in elements(end, "h1")] == [end.context["sentence"]]
+    sentence = "All 21 pods find a node under default@1, half of them within 11 ms; 2 had to leave it again"
+    assert end.context["sentence"].startswith(sentence)
+    assert [element.text for element in elements(end, "h1")] == [end.context["sentence"]]
     assert end.context["at"] == end.context["end"] > 0
     begin = client.get(f"/runs/{run.pk}/?at=0")
     assert not elements(begin, ".as-of"), "the time of a run is no moment of a cluster"
     assert (begin.context["at"], begin.context["end"]) == (0, end.context["end"])
     assert "After 0 s, CPU of 6 nodes: 0 % requested on average" in text(begin)
-    assert "preempted by default/important" in [one.text for one in begin.context["forced"]]
+    assert "preempted by default/important" in [message.text for message in begin.context["forced"]]
 
 
 def test_pods_are_filtered_by_state_name_and_node_and_downloaded(client_as: Clients, editor: User) -> None:
@@ -102,11 +102,11 @@ def test_pods_are_filtered_by_state_name_and_node_and_downloaded(client_as: Clie
     address = f"/runs/{run.pk}/?format=json"
     pods = client.get(address).json()["items"]
     assert len(pods) == 21
-    gone = [pod["pod"] for pod in client.get(f"{address}&state=preempted").json()["items"]]
+    preempted_pods = [pod["pod"] for pod in client.get(f"{address}&state=preempted").json()["items"]]
     outcome = selectors.load_outcome(run)
     important = next(pod for pod in pods if pod["pod"] == "default/important")
-    assert gone
-    assert all(outcome.nodes[outcome.node[outcome.index[pod]]] == important["node"] for pod in gone)
+    assert preempted_pods
+    assert all(outcome.nodes[outcome.node[outcome.index[pod]]] == important["node"] for pod in preempted_pods)
     assert [pod["pod"] for pod in client.get(f"{address}&search=web-07").json()["items"]] == ["default/web-07"]
     on = client.get(f"{address}&node={important['node']}").json()["items"]
     assert {pod["node"] for pod in on} == {important["node"]}
@@ -125,10 +125,10 @@ def test_a_decision_is_worked_out_anew_and_is_what_the_run_decided(client_as: Cl
         page = text(client.get(f"/runs/{run.pk}/pods/default/{name}/"))
         node = outcome.nodes[outcome.node[outcome.index[f"default/{name}"]]]
         assert f"{name} goes to {node}" in page or f"The run chose <strong>{node}</strong>" in page
-    tried = outcome.attempts[outcome.index["default/important"]]
-    assert tried > 1
+    attempt_count = outcome.attempts[outcome.index["default/important"]]
+    assert attempt_count > 1
     first = client.get(f"/runs/{run.pk}/pods/default/important/?attempt=1")
-    assert (first.context["tried"]["attempt"], first.context["tried"]["attempts"]) == (1, tried)
+    assert (first.context["tried"]["attempt"], first.context["tried"]["attempts"]) == (1, attempt_count)
     assert "Insufficient cpu" in first.context["answer"].quote
     assert client.get(f"/runs/{run.pk}/pods/default/none/").status_code == 404
 
@@ -147,8 +147,8 @@ def test_one_who_may_not_read_the_scenario_finds_nothing(client_as: Clients, edi
 
 def test_only_who_started_a_comparison_changes_it(client_as: Clients, admin: User, editor: User) -> None:
     comparison = seed_runs.comparison(admin)
-    for what in ("rename", "cancel", "delete"):
-        assert client_as("editor").post(f"/comparisons/{comparison.pk}/{what}/", {"title": "x"}).status_code == 403
+    for command in ("rename", "cancel", "delete"):
+        assert client_as("editor").post(f"/comparisons/{comparison.pk}/{command}/", {"title": "x"}).status_code == 403
     client_as("admin").post(f"/comparisons/{comparison.pk}/rename/", {"title": "Packed or spread?"})
     assert Comparison.objects.get().title == "Packed or spread?"
     assert client_as("admin").post(f"/comparisons/{comparison.pk}/delete/").status_code == 302
@@ -163,29 +163,27 @@ def test_moved_pods_are_grouped_and_filtered_by_plugin(client_as: Clients, edito
     by_plugin = [row for row in rows if row["plugin"] == "NodeResourcesFit" and row["what"] == "moved"]
     assert by_plugin
     assert all(row["lead"] > 0 for row in by_plugin if row["lead"] is not None)
-    found = client.get(f"{address}&plugin=NodeResourcesFit&what=moved").json()["items"]
-    assert found == by_plugin
+    filtered_rows = client.get(f"{address}&plugin=NodeResourcesFit&what=moved").json()["items"]
+    assert filtered_rows == by_plugin
 
 
 def test_a_run_shows_how_its_workloads_were_scaled(client_as: Clients, api_as: Clients, editor: User) -> None:
-    found = seed_runs.run(editor, seed_runs.elastic(editor))
-    page = client_as("editor").get(f"/runs/{found.pk}/")
+    run = seed_runs.run(editor, seed_runs.elastic(editor))
+    page = client_as("editor").get(f"/runs/{run.pk}/")
     rows = [(row.time, row.before, row.after) for row in page.context["scalings"]]
     assert rows == [(600.0, 2, 4), (615.0, 4, 8), (2100.0, 8, 2)]
     assert "default/Deployment/web" in text(page)
     assert elements(page, "[data-figure=scaling-figure]")
     assert {"replicas_mean", "scalings", "above_target"} <= {
-        one.name for of, _ in page.context["measured"] for one in of.leading
+        measure.name for group, _ in page.context["measured"] for measure in group.leading
     }
-    exported = client_as("editor").get(f"/runs/{found.pk}/?format=csv&of=scalings")
+    export = client_as("editor").get(f"/runs/{run.pk}/?format=csv&of=scalings")
     lines = (
-        b"".join(exported.streaming_content).decode().splitlines()
-        if exported.streaming
-        else html_of(exported).splitlines()
+        b"".join(export.streaming_content).decode().splitlines() if export.streaming else html_of(export).splitlines()
     )
     assert lines[1].startswith("600.0,default/Deployment/web,2,4,cpu resource utilization")
-    listed = api_as("viewer").get(f"/api/v1/runs/{found.pk}/scalings/").json()["results"]
-    assert [(row["time"], row["before"], row["after"]) for row in listed] == rows
+    rest_rows = api_as("viewer").get(f"/api/v1/runs/{run.pk}/scalings/").json()["results"]
+    assert [(row["time"], row["before"], row["after"]) for row in rest_rows] == rows
 
 
 def test_a_run_without_scaled_workloads_says_nothing_of_them(client_as: Clients, editor: User) -> None:
@@ -210,9 +208,9 @@ def test_a_run_tells_of_pods_that_failed_were_collected_or_are_unknown(client_as
         "failed": 1,
         "collected": 1,
     }
-    assert [one.kind for one in page.context["forced"]] == ["failed", "collected", "evicted", "evicted", "evicted"]
+    assert [move.kind for move in page.context["forced"]] == ["failed", "collected", "evicted", "evicted", "evicted"]
     moves = client.get(f"/runs/{run.pk}/?format=json&of=moves").json()["items"]
-    assert [one["kind"] for one in moves if one["kind"] != "bound"] == ["failed", *["terminating"] * 3]
+    assert [move["kind"] for move in moves if move["kind"] != "bound"] == ["failed", *["terminating"] * 3]
     api = client.get(f"/api/v1/runs/{run.pk}/pods/?state=unknown").json()
-    assert {one["node"] for one in api["results"]} == {"node-1"}
+    assert {row["node"] for row in api["results"]} == {"node-1"}
     assert client.get(f"/api/v1/runs/{run.pk}/moves/?forced=true").json()["results"][1]["kind"] == "collected"

@@ -26,8 +26,8 @@ pytestmark = pytest.mark.django_db
 
 @pytest.fixture
 def empty(editor: User) -> Scenario:
-    made = services.scenario_create(text=EMPTY, author=editor, comment="first")
-    return selectors.scenario_get(editor, made.pk)
+    scenario = services.scenario_create(text=EMPTY, author=editor, comment="first")
+    return selectors.scenario_get(editor, scenario.pk)
 
 
 def test_a_scenario_begins_with_revision_1_and_keeps_the_text(empty: Scenario, editor: User) -> None:
@@ -42,9 +42,9 @@ def test_a_scenario_begins_with_revision_1_and_keeps_the_text(empty: Scenario, e
 def test_saving_makes_the_next_revision_and_takes_over_name_and_description(empty: Scenario, editor: User) -> None:
     text = EMPTY.replace("Nothing at all", "Nearly nothing\ndescription: one line")
     revision = services.scenario_save(scenario=empty, text=text, author=editor, expected=1)
-    found = selectors.scenario_get(editor, empty.pk)
-    assert (revision.number, found.name, found.description) == (2, "Nearly nothing", "one line")
-    assert selectors.revision_get(found, 1).text == EMPTY
+    scenario = selectors.scenario_get(editor, empty.pk)
+    assert (revision.number, scenario.name, scenario.description) == (2, "Nearly nothing", "one line")
+    assert selectors.revision_get(scenario, 1).text == EMPTY
 
 
 def test_the_same_text_makes_no_revision(empty: Scenario, editor: User) -> None:
@@ -60,8 +60,8 @@ def test_a_lost_update_is_refused(empty: Scenario, editor: User) -> None:
 
 def test_restoring_saves_what_an_old_revision_said(empty: Scenario, editor: User) -> None:
     services.scenario_save(scenario=empty, text=EMPTY.replace("Nothing", "Something"), author=editor, expected=1)
-    restored = services.scenario_restore(scenario=empty, number=1, author=editor, expected=2)
-    assert (restored.number, restored.text, restored.comment) == (3, EMPTY, "Restored revision 1")
+    revision = services.scenario_restore(scenario=empty, number=1, author=editor, expected=2)
+    assert (revision.number, revision.text, revision.comment) == (3, EMPTY, "Restored revision 1")
     assert selectors.scenario_get(editor, empty.pk).name == "Nothing at all"
     with pytest.raises(NotFound):
         services.scenario_restore(scenario=empty, number=9, author=editor, expected=3)
@@ -98,9 +98,9 @@ def test_a_document_that_cannot_be_run_is_refused_with_path_and_line(
     editor: User, old: str, new: str, path: str
 ) -> None:
     assert old in EMPTY
-    with pytest.raises(services.InvalidScenario) as refused:
+    with pytest.raises(services.InvalidScenario) as caught:
         services.scenario_create(text=EMPTY.replace(old, new), author=editor)
-    problem: dict[str, Any] = dict(refused.value.errors[0])
+    problem: dict[str, Any] = dict(caught.value.errors[0])
     assert problem["path"] == path
     assert problem["message"]
     assert problem["line"] >= 1
@@ -132,10 +132,10 @@ def test_another_one_may_copy_but_not_change_what_is_shared(empty: Scenario, edi
 
 
 def test_what_comes_with_the_site_is_read_by_all_and_changed_by_none(viewer: User, admin: User) -> None:
-    made = services.scenario_create(text=EMPTY, author=None, built_in=True)
-    assert selectors.scenario_get(viewer, made.pk) == made
+    scenario = services.scenario_create(text=EMPTY, author=None, built_in=True)
+    assert selectors.scenario_get(viewer, scenario.pk) == scenario
     with pytest.raises(PermissionDenied, match="comes with the site"):
-        services.scenario_delete(scenario=made, author=admin)
+        services.scenario_delete(scenario=scenario, author=admin)
 
 
 def test_a_copy_brings_its_files_along(empty: Scenario, editor: User) -> None:
@@ -155,10 +155,10 @@ def test_deleting_takes_everything_along(empty: Scenario, editor: User) -> None:
 def test_a_snapshot_that_a_scenario_starts_from_stays(editor: User, admin: User) -> None:
     services.scenario_create(text=on_cluster(editor), author=editor)
     cluster = Cluster.objects.get(name="small")
-    kept = Snapshot.objects.get()
+    snapshot = Snapshot.objects.get()
     for number in range(settings.KEEP_SNAPSHOTS + 2):
         clusters.snapshot_store(cluster=cluster, objects=[seed.node(f"n{number}")], problems=[])
-    assert Snapshot.objects.filter(pk=kept.pk).exists()
+    assert Snapshot.objects.filter(pk=snapshot.pk).exists()
     assert Snapshot.objects.count() == settings.KEEP_SNAPSHOTS + 1
     with pytest.raises(Conflict, match="Scenarios start from snapshots of small"):
         clusters.cluster_delete(user=admin, cluster=cluster)
@@ -170,9 +170,9 @@ def test_a_file_is_kept_once_and_never_replaced(empty: Scenario, editor: User) -
     row = services.file_add(scenario=empty, upload=first, author=editor)
     assert (row.kind, row.lines, row.size) == (FileKind.NODES, 2, len(NODES))
     assert services.file_add(scenario=empty, upload=first, author=editor) == row
-    other = uploads.read_upload("nodes.csv", NODES.replace("64000", "32000").encode(), limit=MIB)
+    changed_upload = uploads.read_upload("nodes.csv", NODES.replace("64000", "32000").encode(), limit=MIB)
     with pytest.raises(Conflict, match="choose another name"):
-        services.file_add(scenario=empty, upload=other, author=editor)
+        services.file_add(scenario=empty, upload=changed_upload, author=editor)
 
 
 def test_a_file_that_a_revision_reads_cannot_be_deleted(empty: Scenario, editor: User) -> None:
@@ -188,10 +188,10 @@ def test_a_file_that_a_revision_reads_cannot_be_deleted(empty: Scenario, editor:
 
 
 def test_the_same_revision_and_seed_are_prepared_once(editor: User) -> None:
-    made = services.scenario_create(text=on_cluster(editor), author=editor)
-    revision = selectors.revision_get(made)
+    scenario = services.scenario_create(text=on_cluster(editor), author=editor)
+    revision = selectors.revision_get(scenario)
     assert selectors.prepare_revision(revision, seed=1) is selectors.prepare_revision(
-        selectors.revision_get(made), seed=1
+        selectors.revision_get(scenario), seed=1
     )
     assert len(selectors.load_base(revision).objects) == 14
     assert selectors.load_base(revision).objects is selectors.load_base(revision).objects

@@ -47,7 +47,7 @@ def test_what_a_file_is_its_first_line_tells(text: str, kind: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "content", "said"),
+    ("name", "content", "message"),
     [
         ("a.csv", b"", "a.csv: the file is empty"),
         ("a.csv", b"a,b\n\xff\xfe", "a.csv: line 2: is not UTF-8 text"),
@@ -60,8 +60,8 @@ def test_what_a_file_is_its_first_line_tells(text: str, kind: str) -> None:
         ("a.csv", PODS.encode() + b"p,-1,1,0,0,,,,0,,\n" * 2000, "a.csv: line 1003: 1,001 lines cannot be used"),
     ],
 )
-def test_a_file_that_is_no_text_is_refused(name: str, content: bytes, said: str) -> None:
-    with pytest.raises(ApplicationError, match=said):
+def test_a_file_that_is_no_text_is_refused(name: str, content: bytes, message: str) -> None:
+    with pytest.raises(ApplicationError, match=message):
         uploads.read_upload(name, content, limit=64 * MIB)
 
 
@@ -69,7 +69,7 @@ def test_what_cannot_be_used_of_a_file_is_kept_with_its_lines() -> None:
     lines = "b,-5,64,0,0,,BE,Pending,20,90,\nc,,1,0,0,,,,5,,\n"
     read = uploads.read_upload("pods.csv", (PODS + lines).encode(), limit=MIB)
     assert (read.lines, read.about["usable"], read.about["columns"][0], read.about["span"]) == (4, 1, "name", (10, 10))
-    assert [(one["line"], one["message"]) for one in read.problems] == [
+    assert [(problem["line"], problem["message"]) for problem in read.problems] == [
         (3, "is left out: cpu_milli is -5, which is negative"),
         (4, "is left out: cpu_milli is empty"),
     ]
@@ -86,24 +86,24 @@ def test_a_file_that_unpacks_to_more_than_it_seems_is_refused_unread() -> None:
 def test_an_export_brings_cluster_and_files_to_another_site(editor: User) -> None:
     text = on_cluster(editor, changes="changes:\n  - addNodes: {file: nodes.csv}\n")
     file = uploads.read_upload("nodes.csv", NODES.encode(), limit=MIB)
-    made = services.scenario_create(text=text, author=editor, files=[file])
-    before = selectors.prepare_revision(selectors.revision_get(made), seed=1)
-    packed = selectors.export_revision(selectors.revision_get(made))
-    services.scenario_delete(scenario=made, author=editor)
+    scenario = services.scenario_create(text=text, author=editor, files=[file])
+    before = selectors.prepare_revision(selectors.revision_get(scenario), seed=1)
+    exported = selectors.export_revision(selectors.revision_get(scenario))
+    services.scenario_delete(scenario=scenario, author=editor)
     Cluster.objects.all().delete()
-    imported = transfer.read_export("export.json.gz", packed, limit=4 * MIB)
-    again = services.scenario_import(imported=imported, author=editor)
-    revision = selectors.revision_get(again)
+    scenario_export = transfer.read_export("export.json.gz", exported, limit=4 * MIB)
+    imported_scenario = services.scenario_import(imported=scenario_export, author=editor)
+    revision = selectors.revision_get(imported_scenario)
     assert (revision.text, revision.snapshot) == (text, None)
     after = selectors.prepare_revision(revision, seed=1)
-    names = [sorted(one["metadata"]["name"] for one in ready.objects) for ready in (before, after)]
+    names = [sorted(item["metadata"]["name"] for item in ready.objects) for ready in (before, after)]
     assert names[0] == names[1]
     assert len(after.events) == len(before.events) > 0
-    assert services.scenario_import(imported=imported, author=editor).name == "Three more 2"
+    assert services.scenario_import(imported=scenario_export, author=editor).name == "Three more 2"
 
 
 @pytest.mark.parametrize(
-    ("content", "said"),
+    ("content", "message"),
     [
         (b"[1, 2]", "neither an exported scenario"),
         (b'{"kind": "ScenarioExport"}', "apiVersion None"),
@@ -114,15 +114,17 @@ def test_an_export_brings_cluster_and_files_to_another_site(editor: User) -> Non
         (b"\x1f\x8b\x00", "damaged or ends too early"),
     ],
 )
-def test_a_damaged_export_is_refused(content: bytes, said: str) -> None:
-    with pytest.raises(ApplicationError, match=said):
+def test_a_damaged_export_is_refused(content: bytes, message: str) -> None:
+    with pytest.raises(ApplicationError, match=message):
         transfer.read_export("export.json.gz", content, limit=MIB)
 
 
 @pytest.mark.django_db
 def test_a_plain_document_is_imported_with_its_comments(editor: User) -> None:
-    made = services.scenario_import(imported=transfer.read_export("a.yaml", EMPTY.encode(), limit=MIB), author=editor)
-    assert selectors.revision_get(made).text == EMPTY
+    from_yaml = services.scenario_import(
+        imported=transfer.read_export("a.yaml", EMPTY.encode(), limit=MIB), author=editor
+    )
+    assert selectors.revision_get(from_yaml).text == EMPTY
     as_json = json.dumps({"apiVersion": "kschedweb/v1", "kind": "Scenario", "name": "From JSON"}).encode()
-    other = services.scenario_import(imported=transfer.read_export("a.json", as_json, limit=MIB), author=editor)
-    assert other.name == "From JSON"
+    from_json = services.scenario_import(imported=transfer.read_export("a.json", as_json, limit=MIB), author=editor)
+    assert from_json.name == "From JSON"

@@ -21,57 +21,57 @@ Clients = Callable[[str], Any]
 START = "/api/v1/sweeps/start/"
 
 
-def body(editor: User, **changes: Any) -> dict[str, Any]:
+def sweep_body(editor: User, **changes: Any) -> dict[str, Any]:
     scenario = str(seed_runs.scenario(editor, pods=10).scenario_id)
-    asked = {"scenario": scenario, "policy": "default", "space": seed_sweeps.SPACE, "method": "grid"}
-    return {**asked, "objectives": seed_sweeps.OBJECTIVES, **changes}
+    fields = {"scenario": scenario, "policy": "default", "space": seed_sweeps.SPACE, "method": "grid"}
+    return {**fields, "objectives": seed_sweeps.OBJECTIVES, **changes}
 
 
 def test_a_program_starts_a_sweep_follows_it_and_keeps_the_best_trial(api_as: Clients, editor: User) -> None:
     client = api_as("editor")
-    answer = client.post(START, body(editor), format="json")
+    answer = client.post(START, sweep_body(editor), format="json")
     assert answer.status_code == 202, answer.json()
     address = answer["Location"]
     assert answer.json()["planned"] == 8
     assert answer.json()["objectives"][0] == {"measure": "nodes_empty", "direction": "higher"}
     seed_sweeps.work_off()
-    found = client.get(address).json()
-    assert (found["state"], found["done"]) == ("succeeded", 8)
-    assert found["best"] in [one["trial"] for one in found["front"]]
-    assert [one["path"] for one in found["sensitivity"]] == [seed_sweeps.FIT, seed_sweeps.STRATEGY]
-    assert found["space"] == seed_sweeps.SPACE
+    sweep = client.get(address).json()
+    assert (sweep["state"], sweep["done"]) == ("succeeded", 8)
+    assert sweep["best"] in [entry["trial"] for entry in sweep["front"]]
+    assert [entry["path"] for entry in sweep["sensitivity"]] == [seed_sweeps.FIT, seed_sweeps.STRATEGY]
+    assert sweep["space"] == seed_sweeps.SPACE
     trials = client.get(f"{address}trials/?limit=3").json()
-    assert [one["number"] for one in trials["results"]] == [0, 1, 2]
+    assert [row["number"] for row in trials["results"]] == [0, 1, 2]
     assert trials["results"][0]["values"]["moved"] == [0.0]
-    kept = client.post(f"{address}save/", {"trial": found["best"], "name": "by-a-program"}, format="json")
-    assert (kept.status_code, kept.json()) == (201, {"policy": "by-a-program", "revision": 1})
-    assert Policy.objects.get(name="by-a-program").revisions.get().comment.endswith(f"/sweeps/{found['id']}/")
+    saved_policy = client.post(f"{address}save/", {"trial": sweep["best"], "name": "by-a-program"}, format="json")
+    assert (saved_policy.status_code, saved_policy.json()) == (201, {"policy": "by-a-program", "revision": 1})
+    assert Policy.objects.get(name="by-a-program").revisions.get().comment.endswith(f"/sweeps/{sweep['id']}/")
 
 
 def test_cost_is_a_goal_where_the_scenario_has_prices(api_as: Clients, editor: User) -> None:
     prices = {"currency": "EUR", "prices": [{"labels": {"topology.kubernetes.io/zone": "zone-0"}, "price": 2}]}
     text = json.dumps({**seed_runs.document(pods=10), "name": "priced", "prices": prices})
-    priced = revision_get(scenario_create(text=text, author=editor))
-    assert {"cost", "cost_used"} <= {one.name for one in objective_choices(priced)}
-    assert not [one for one in objective_choices(seed_runs.scenario(editor)) if one.name.startswith("cost")]
-    asked = body(editor, scenario=str(priced.scenario_id), objectives=[{"measure": "cost_used"}])
-    answer = api_as("editor").post(START, asked, format="json")
+    priced_revision = revision_get(scenario_create(text=text, author=editor))
+    assert {"cost", "cost_used"} <= {choice.name for choice in objective_choices(priced_revision)}
+    assert not [choice for choice in objective_choices(seed_runs.scenario(editor)) if choice.name.startswith("cost")]
+    fields = sweep_body(editor, scenario=str(priced_revision.scenario_id), objectives=[{"measure": "cost_used"}])
+    answer = api_as("editor").post(START, fields, format="json")
     assert answer.status_code == 202, answer.json()
     seed_sweeps.work_off()
-    found = api_as("editor").get(answer["Location"]).json()
-    assert (found["state"], found["objectives"][0]["direction"]) == ("succeeded", "lower")
+    sweep = api_as("editor").get(answer["Location"]).json()
+    assert (sweep["state"], sweep["objectives"][0]["direction"]) == ("succeeded", "lower")
     trials = api_as("editor").get(f"{answer['Location']}trials/").json()["results"]
-    costs = {one["number"]: one["values"]["cost_used"][0] for one in trials}
-    assert costs[found["best"]] == min(costs.values()) < max(costs.values())
+    costs = {trial["number"]: trial["values"]["cost_used"][0] for trial in trials}
+    assert costs[sweep["best"]] == min(costs.values()) < max(costs.values())
 
 
 def test_a_sweep_is_shown_before_any_of_its_trials_is_done(api_as: Clients, client_as: Clients, editor: User) -> None:
     sweep = seed_sweeps.started(editor)
-    found = api_as("viewer").get(f"/api/v1/sweeps/{sweep.pk}/")
-    assert found.status_code == 200
-    assert (found.json()["done"], found.json()["best"], found.json()["front"]) == (0, None, [])
-    assert {len(one["shares"]) for one in found.json()["sensitivity"]} == {len(seed_sweeps.OBJECTIVES)}
-    assert {share for one in found.json()["sensitivity"] for share in one["shares"]} == {None}
+    response = api_as("viewer").get(f"/api/v1/sweeps/{sweep.pk}/")
+    assert response.status_code == 200
+    assert (response.json()["done"], response.json()["best"], response.json()["front"]) == (0, None, [])
+    assert {len(dimension["shares"]) for dimension in response.json()["sensitivity"]} == {len(seed_sweeps.OBJECTIVES)}
+    assert {share for dimension in response.json()["sensitivity"] for share in dimension["shares"]} == {None}
     assert client_as("viewer").get(f"/sweeps/{sweep.pk}/").status_code == 200
 
 
@@ -86,7 +86,7 @@ def test_a_sweep_is_cancelled_and_resumed(api_as: Clients, editor: User) -> None
 
 
 @pytest.mark.parametrize(
-    ("changes", "path", "said"),
+    ("changes", "path", "expected_message"),
     [
         ({"space": [{"path": seed_sweeps.FIT, "from": 3, "to": 1}]}, "space[0].to", "must be above from"),
         ({"space": [{"path": seed_sweeps.FIT, "from": 1, "to": 3, "by": 2}]}, "space[0].by", "is unknown"),
@@ -102,11 +102,11 @@ def test_a_sweep_is_cancelled_and_resumed(api_as: Clients, editor: User) -> None
     ],
 )
 def test_what_is_wrong_is_said_with_its_path(
-    api_as: Clients, editor: User, changes: dict[str, Any], path: str, said: str
+    api_as: Clients, editor: User, changes: dict[str, Any], path: str, expected_message: str
 ) -> None:
-    answer = api_as("editor").post(START, body(editor, **changes), format="json")
+    answer = api_as("editor").post(START, sweep_body(editor, **changes), format="json")
     assert answer.status_code == 400
     assert answer["Content-Type"].startswith("application/problem+json")
-    errors = {one["path"]: one["message"] for one in answer.json()["errors"]}
-    assert any(key.startswith(path) and said in message for key, message in errors.items()), errors
+    errors = {error["path"]: error["message"] for error in answer.json()["errors"]}
+    assert any(key.startswith(path) and expected_message in message for key, message in errors.items()), errors
     assert not Sweep.objects.exists()

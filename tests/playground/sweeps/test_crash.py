@@ -37,8 +37,8 @@ def test_a_sweep_of_200_runs_with_a_worker_killed_half_way_finishes_complete(
     job = sweep.job
     assert job is not None
 
-    def done(**more: Any) -> int:
-        return Trial.objects.filter(sweep=sweep, state=TrialState.FINISHED, **more).count()
+    def count_finished(**filters: Any) -> int:
+        return Trial.objects.filter(sweep=sweep, state=TrialState.FINISHED, **filters).count()
 
     def caught() -> bool:
         """Whether the first worker was killed in the middle of a trial, with the process that did it."""
@@ -57,19 +57,19 @@ def test_a_sweep_of_200_runs_with_a_worker_killed_half_way_finishes_complete(
 
     with worker_process("first") as first, worker_process("second"):
         send(job)
-        wait_until(lambda: done() >= TRIALS // 2, "half of the trials done")
+        wait_until(lambda: count_finished() >= TRIALS // 2, "half of the trials done")
         wait_until(caught, "the first worker is killed", step=0.01)
         first.wait(10)
-        by_first = done(worker__startswith="first")
+        by_first = count_finished(worker__startswith="first")
         wait_until(
             lambda: Job.objects.filter(pk=job.pk, state=JobState.SUCCEEDED).exists(), "the sweep ended", step=0.3
         )
     trials = list(Trial.objects.filter(sweep=sweep))
-    assert [one.state for one in trials] == [TrialState.FINISHED] * TRIALS
-    assert len({tuple(one.point) for one in trials}) == TRIALS == Sweep.objects.get(pk=sweep.pk).planned
-    by_worker = Counter(one.worker.partition("@")[0] for one in trials)
+    assert [trial.state for trial in trials] == [TrialState.FINISHED] * TRIALS
+    assert len({tuple(trial.point) for trial in trials}) == TRIALS == Sweep.objects.get(pk=sweep.pk).planned
+    by_worker = Counter(trial.worker.partition("@")[0] for trial in trials)
     assert by_worker["first"] == by_first > TRIALS // 10
     assert by_worker["second"] == TRIALS - by_first
     # The killed worker cost its own part only: the trial that it was doing was begun a second time.
-    assert Counter(one.attempt for one in trials) == {1: TRIALS - 1, 2: 1}
+    assert Counter(trial.attempt for trial in trials) == {1: TRIALS - 1, 2: 1}
     assert Job.objects.get(pk=job.pk).attempt == 1

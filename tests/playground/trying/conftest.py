@@ -17,7 +17,7 @@ __all__ = ["store_snapshot"]
 
 
 @pytest.fixture(autouse=True)
-def forgotten() -> None:
+def clear_caches() -> None:
     scenarios._prepared.clear()
     services._prepared.clear()
     services._outcomes.clear()
@@ -30,7 +30,7 @@ def small(store_snapshot: Callable[..., Snapshot]) -> Snapshot:
 
 
 @pytest.fixture
-def saved(editor: User) -> str:
+def packed_policy(editor: User) -> str:
     """The name of a policy that fills nodes up."""
     from kschedweb.policies.services import policy_create
     from tests.engine.studies.gates import PACKED

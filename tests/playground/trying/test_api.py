@@ -26,33 +26,33 @@ WEIGHT = "profiles[0].plugins.score.enabled[NodeResourcesFit].weight"
 Api = Callable[..., Any]
 
 
-def asked(**more: Any) -> Json:
-    given = {"policy": {"name": "default"}, "change": {"document": PACKED}, "snapshot": {"cluster": "small"}}
-    return {name: value for name, value in (given | more).items() if value is not None}
+def trial_body(**changes: Any) -> Json:
+    defaults = {"policy": {"name": "default"}, "change": {"document": PACKED}, "snapshot": {"cluster": "small"}}
+    return {name: value for name, value in (defaults | changes).items() if value is not None}
 
 
 def test_rest_answers_what_the_page_does(api_as: Api, client_as: Api, small: Snapshot) -> None:
-    answer = api_as("editor").post(ADDRESS, asked(pod="default/web-1"))
+    answer = api_as("editor").post(ADDRESS, trial_body(pod="default/web-1"))
     assert answer.status_code == 201
-    body, found = answer.json(), TriedChange.objects.get()
-    kept = selectors.answer_of(found)
-    assert kept is not None
-    changes = kept.pop("changes")
-    assert body["answer"] == kept
-    assert (body["policy"], body["change"], body["state"]) == ("default@1", found.change, "succeeded")
-    assert answer["Location"].endswith(f"{ADDRESS}{found.pk}/")
+    body, tried_change = answer.json(), TriedChange.objects.get()
+    answer_kept = selectors.answer_of(tried_change)
+    assert answer_kept is not None
+    changes = answer_kept.pop("changes")
+    assert body["answer"] == answer_kept
+    assert (body["policy"], body["change"], body["state"]) == ("default@1", tried_change.change, "succeeded")
+    assert answer["Location"].endswith(f"{ADDRESS}{tried_change.pk}/")
     viewer = api_as("viewer")
-    assert viewer.get(f"{ADDRESS}{found.pk}/").json() == body
-    assert [one["id"] for one in viewer.get(ADDRESS).json()["results"]] == [str(found.pk)]
-    assert viewer.get(f"{ADDRESS}{found.pk}/pods/").json()["results"] == changes
-    assert viewer.get(f"{ADDRESS}{found.pk}/pods/?of=pending").json()["results"] == []
-    assert viewer.get(f"{ADDRESS}{found.pk}/pods/?what=moved").json()["results"] == changes
-    page = client_as("viewer").get(f"/trying/{found.pk}/")
+    assert viewer.get(f"{ADDRESS}{tried_change.pk}/").json() == body
+    assert [row["id"] for row in viewer.get(ADDRESS).json()["results"]] == [str(tried_change.pk)]
+    assert viewer.get(f"{ADDRESS}{tried_change.pk}/pods/").json()["results"] == changes
+    assert viewer.get(f"{ADDRESS}{tried_change.pk}/pods/?of=pending").json()["results"] == []
+    assert viewer.get(f"{ADDRESS}{tried_change.pk}/pods/?what=moved").json()["results"] == changes
+    page = client_as("viewer").get(f"/trying/{tried_change.pk}/")
     assert page.context["answer"]["anew"] == body["answer"]["anew"]
 
 
 @pytest.mark.parametrize(
-    ("change", "told"),
+    ("change", "sentence"),
     [
         ({"values": {WEIGHT: 5}}, "NodeResourcesFit weight: 1 → 5"),
         ({"policy": {"name": "packed", "revision": 1}}, "NodeResourcesFit: LeastAllocated → MostAllocated"),
@@ -61,14 +61,16 @@ def test_rest_answers_what_the_page_does(api_as: Api, client_as: Api, small: Sna
         ({"document": PACKED, "values": {WEIGHT: 5}, "release": "1.36"}, "kube-scheduler: 1.37"),
     ],
 )
-def test_every_kind_of_change_can_be_tried(api_as: Api, small: Snapshot, saved: str, change: Json, told: str) -> None:
-    answer = api_as("editor").post(ADDRESS, asked(change=change))
+def test_every_kind_of_change_can_be_tried(
+    api_as: Api, small: Snapshot, packed_policy: str, change: Json, sentence: str
+) -> None:
+    answer = api_as("editor").post(ADDRESS, trial_body(change=change))
     assert answer.status_code == 201, answer.content
-    assert answer.json()["change"].startswith(told)
+    assert answer.json()["change"].startswith(sentence)
 
 
 @pytest.mark.parametrize(
-    ("given", "status", "path", "said"),
+    ("fields", "status", "path", "message"),
     [
         ({"policy": {"name": "nobody"}}, 404, "policy.name", "There is no policy"),
         ({"policy": {"name": "default", "revision": 7}}, 404, "policy.name", "no revision 7"),
@@ -84,13 +86,13 @@ def test_every_kind_of_change_can_be_tried(api_as: Api, small: Snapshot, saved: 
     ],
 )
 def test_problems_say_where_and_why(
-    api_as: Api, small: Snapshot, given: Json, status: int, path: str, said: str
+    api_as: Api, small: Snapshot, fields: Json, status: int, path: str, message: str
 ) -> None:
-    answer = api_as("editor").post(ADDRESS, asked(**given))
+    answer = api_as("editor").post(ADDRESS, trial_body(**fields))
     assert (answer.status_code, answer["Content-Type"]) == (status, "application/problem+json")
     (problem,) = answer.json()["errors"]
     assert problem["path"] == path
-    assert said in problem["message"]
+    assert message in problem["message"]
 
 
 def test_what_takes_long_is_accepted_and_answered_by_a_job(
@@ -98,7 +100,7 @@ def test_what_takes_long_is_accepted_and_answered_by_a_job(
 ) -> None:
     monkeypatch.setattr(services, "AT_ONCE", 0)
     editor = api_as("editor")
-    answer = editor.post(ADDRESS, asked())
+    answer = editor.post(ADDRESS, trial_body())
     assert (answer.status_code, answer["Retry-After"], answer.json()["answer"]) == (202, "2", None)
     assert editor.get(f"{answer['Location']}pods/").json()["results"] == []
     tasks.answer(str(Job.objects.get().pk))
@@ -107,24 +109,28 @@ def test_what_takes_long_is_accepted_and_answered_by_a_job(
 
 def test_a_change_is_saved_judged_and_compared(api_as: Api, small: Snapshot, editor: User) -> None:
     api = api_as("editor")
-    place = api.post(ADDRESS, asked()).json()["id"]
+    place = api.post(ADDRESS, trial_body()).json()["id"]
     draft = api.post(f"{ADDRESS}{place}/save/", {"draft": "mine"})
     assert (draft.status_code, draft.json()["policy"], draft.json()["number"]) == (201, "mine", 1)
-    saved = api.post(f"{ADDRESS}{place}/save/", {"comment": "why"})
-    assert (saved.json()["policy"], saved.json()["number"], saved.json()["comment"]) == ("default", 2, "why")
-    assert api.get(saved["Location"]).json()["document"] == PACKED
-    again = api.post(f"{ADDRESS}{place}/save/", {})
-    assert again.status_code == 412
-    judged = api.post(f"{ADDRESS}{place}/gate/", {"thresholds": {"maxMoved": 0}})
-    assert judged.status_code == 201
+    revision_response = api.post(f"{ADDRESS}{place}/save/", {"comment": "why"})
+    assert (
+        revision_response.json()["policy"],
+        revision_response.json()["number"],
+        revision_response.json()["comment"],
+    ) == ("default", 2, "why")
+    assert api.get(revision_response["Location"]).json()["document"] == PACKED
+    conflict = api.post(f"{ADDRESS}{place}/save/", {})
+    assert conflict.status_code == 412
+    gate_response = api.post(f"{ADDRESS}{place}/gate/", {"thresholds": {"maxMoved": 0}})
+    assert gate_response.status_code == 201
     assert Gate.objects.get().passed is False
-    assert api.get(judged["Location"]).json()["verdict"] == "fail"
+    assert api.get(gate_response["Location"]).json()["verdict"] == "fail"
     wrong = api.post(f"{ADDRESS}{place}/gate/", {"thresholds": {"maxMoved": "many"}})
     assert (wrong.status_code, wrong.json()["errors"][0]["path"]) == (400, "thresholds.maxMoved")
     scenario = seed_runs.scenario(editor)
-    compared = api.post(f"{ADDRESS}{place}/comparison/", {"scenario": {"id": str(scenario.scenario_id)}})
-    assert compared.status_code == 202
-    assert [one["policy"] for one in compared.json()["runs"]] == ["default@1", "default@1, changed"]
+    comparison_response = api.post(f"{ADDRESS}{place}/comparison/", {"scenario": {"id": str(scenario.scenario_id)}})
+    assert comparison_response.status_code == 202
+    assert [run["policy"] for run in comparison_response.json()["runs"]] == ["default@1", "default@1, changed"]
 
 
 def test_the_bodies_of_the_document_are_answered_as_they_stand(
@@ -132,26 +138,26 @@ def test_the_bodies_of_the_document_are_answered_as_they_stand(
 ) -> None:
     store_snapshot(cluster(), "demo")
     text = (Path(__file__).parents[3] / "docs" / "trying.md").read_text(encoding="utf-8")
-    bodies = [json.loads(found) for found in re.findall(r"```json\n(.*?)```", text, re.DOTALL)]
+    bodies = [json.loads(block) for block in re.findall(r"```json\n(.*?)```", text, re.DOTALL)]
     assert len(bodies) == 2
     for body in bodies:
         answer = api_as("editor").post(ADDRESS, body)
         assert answer.status_code == 201, answer.content
-        told = answer.json()["answer"]["pod"]
-        assert (told or {}).get("pod", "") == body.get("pod", "")
+        pod_answer = answer.json()["answer"]["pod"]
+        assert (pod_answer or {}).get("pod", "") == body.get("pod", "")
 
 
 def test_a_command_with_a_key_is_done_once(api_as: Api, small: Snapshot) -> None:
     api = api_as("editor")
-    first, second = (api.post(ADDRESS, asked(), headers={"Idempotency-Key": "one"}) for _ in range(2))
+    first, second = (api.post(ADDRESS, trial_body(), headers={"Idempotency-Key": "one"}) for _ in range(2))
     assert first.json()["id"] == second.json()["id"]
     assert TriedChange.objects.count() == 1
 
 
 def test_a_change_on_a_private_scenario_is_its_owners(api_as: Api, editor: User) -> None:
     scenario = seed_runs.scenario(editor, shared=False)
-    given = asked(snapshot=None, scenario={"id": str(scenario.scenario_id)}, change={"values": {WEIGHT: 5}})
-    place = api_as("editor").post(ADDRESS, given).json()["id"]
+    body = trial_body(snapshot=None, scenario={"id": str(scenario.scenario_id)}, change={"values": {WEIGHT: 5}})
+    place = api_as("editor").post(ADDRESS, body).json()["id"]
     viewer = api_as("viewer")
     assert viewer.get(f"{ADDRESS}{place}/").status_code == 404
     assert viewer.get(f"{ADDRESS}{place}/pods/").status_code == 404

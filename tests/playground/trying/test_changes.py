@@ -22,23 +22,23 @@ WEIGHT = "profiles[0].plugins.score.enabled[{}].weight"
 OLD = "apiVersion: kubescheduler.config.k8s.io/v1beta3\nkind: KubeSchedulerConfiguration\n"
 
 
-def loaded(revision: Revision, content: Content) -> dict[str, int]:
+def score_weights(revision: Revision, content: Content) -> dict[str, int]:
     """The weights of the plugins that score under ``content``."""
-    found = revision.policy.dialect.load(content.document, content.process)
-    return {one.name: one.weight for one in found.profiles[0].points["score"]}
+    configuration = revision.policy.dialect.load(content.document, content.process)
+    return {plugin.name: plugin.weight for plugin in configuration.profiles[0].points["score"]}
 
 
 def test_every_offer_does_what_it_says_and_leaves_the_rest(revision: Revision) -> None:
-    offered = list_offers(revision)
-    before = loaded(revision, Content.from_revision(revision))
-    assert {one.label: one.now for one in offered.weights} == before
-    for one in offered.weights:
-        assert loaded(revision, apply_change(revision, PolicyEdit.from_key(one.doubled))) == before | {
-            one.label: 2 * one.now
+    offers = list_offers(revision)
+    before = score_weights(revision, Content.from_revision(revision))
+    assert {offer.label: offer.now for offer in offers.weights} == before
+    for offer in offers.weights:
+        assert score_weights(revision, apply_change(revision, PolicyEdit.from_key(offer.doubled))) == before | {
+            offer.label: 2 * offer.now
         }
-        without = loaded(revision, apply_change(revision, PolicyEdit.from_key(one.zeroed)))
-        assert without == {name: weight for name, weight in before.items() if name != one.label}
-    (packing,) = offered.strategies
+        zeroed_weights = score_weights(revision, apply_change(revision, PolicyEdit.from_key(offer.zeroed)))
+        assert zeroed_weights == {name: weight for name, weight in before.items() if name != offer.label}
+    (packing,) = offers.strategies
     assert (packing.label, packing.detail) == (
         "Pack pods onto fewer nodes",
         "NodeResourcesFit: LeastAllocated → MostAllocated",
@@ -46,26 +46,26 @@ def test_every_offer_does_what_it_says_and_leaves_the_rest(revision: Revision) -
     content = apply_change(revision, PolicyEdit.from_key(packing.key))
     fit = revision.policy.dialect.load(content.document, {}).profiles[0].args["NodeResourcesFit"]
     assert fit["scoringStrategy"]["type"] == "MostAllocated"
-    assert loaded(revision, content) == before
-    assert offered.releases == [name for name in RELEASES if name != CURRENT.name]
+    assert score_weights(revision, content) == before
+    assert offers.releases == [name for name in RELEASES if name != CURRENT.name]
     assert list_offers(revision, "v1.35.2").releases == [name for name in RELEASES if name != "1.35"]
-    for name in offered.releases:
-        made = apply_change(revision, PolicyEdit.from_key(f"release={name}"))
-        assert made == Content(revision.document, {"release": name})
+    for name in offers.releases:
+        changed_content = apply_change(revision, PolicyEdit.from_key(f"release={name}"))
+        assert changed_content == Content(revision.document, {"release": name})
 
 
 def test_a_policy_that_packs_is_offered_to_spread(policy: Callable[..., Revision]) -> None:
-    packed = policy("packed", f"# why we pack\n{PACKED}")
-    (spreading,) = list_offers(packed).strategies
+    packing_revision = policy("packed", f"# why we pack\n{PACKED}")
+    (spreading,) = list_offers(packing_revision).strategies
     assert spreading.label == "Spread pods over the nodes"
-    content = apply_change(packed, PolicyEdit.from_key(spreading.key))
-    assert content.document == packed.document.replace("MostAllocated", "LeastAllocated")  # with its comment
+    content = apply_change(packing_revision, PolicyEdit.from_key(spreading.key))
+    assert content.document == packing_revision.document.replace("MostAllocated", "LeastAllocated")  # with its comment
 
 
 def test_changes_add_up_in_their_order(revision: Revision, policy: Callable[..., Revision]) -> None:
-    packed = policy("packed", PACKED)
+    packing_revision = policy("packed", PACKED)
     path = WEIGHT.format("ImageLocality")
-    change = PolicyEdit(Content.from_revision(packed), {path: 7}, "1.36", {"GangScheduling": False})
+    change = PolicyEdit(Content.from_revision(packing_revision), {path: 7}, "1.36", {"GangScheduling": False})
     content = apply_change(revision, change)
     assert parse_document(content.document).data["profiles"][0]["plugins"]["score"]["enabled"] == [
         {"name": "ImageLocality", "weight": 7}
@@ -78,23 +78,28 @@ def test_a_document_of_an_old_version_is_changed_as_what_it_becomes(policy: Call
     revision = policy("old", OLD)
     content = apply_change(revision, PolicyEdit.from_key(f"{WEIGHT.format('ImageLocality')}=5"))
     assert parse_document(content.document).data["apiVersion"] == "kubescheduler.config.k8s.io/v1"
-    assert loaded(revision, content)["ImageLocality"] == 5
+    assert score_weights(revision, content)["ImageLocality"] == 5
 
 
 def test_a_classic_policy_has_offers_of_its_own(editor: User) -> None:
     classic = seed_moves.classic(editor)
-    offered = list_offers(classic)
-    assert {one.label: one.now for one in offered.weights} == {"MostRequestedPriority": 2, "SelectorSpreadPriority": 1}
-    assert (offered.strategies, offered.releases) == ([], ["1.9"])
-    content = apply_change(classic, PolicyEdit.from_key(offered.weights[0].doubled))
+    offers = list_offers(classic)
+    assert {weight.label: weight.now for weight in offers.weights} == {
+        "MostRequestedPriority": 2,
+        "SelectorSpreadPriority": 1,
+    }
+    assert (offers.strategies, offers.releases) == ([], ["1.9"])
+    content = apply_change(classic, PolicyEdit.from_key(offers.weights[0].doubled))
     assert classic.policy.dialect.load(content.document, {}).weights["MostRequestedPriority"] == 4
-    without = apply_change(classic, PolicyEdit.from_key(offered.weights[0].zeroed))
-    assert [one["name"] for one in parse_document(without.document).data["priorities"]] == ["SelectorSpreadPriority"]
+    zeroed_content = apply_change(classic, PolicyEdit.from_key(offers.weights[0].zeroed))
+    assert [priority["name"] for priority in parse_document(zeroed_content.document).data["priorities"]] == [
+        "SelectorSpreadPriority"
+    ]
     assert apply_change(classic, PolicyEdit(release="1.9")).process == {"version": "1.9"}
 
 
 @pytest.mark.parametrize(
-    ("change", "path", "said"),
+    ("change", "path", "message"),
     [
         (PolicyEdit(values={"profiles[0].nothing": 1}), "values", "profiles[0].nothing: the policy has no such field."),
         (PolicyEdit(values={"profiles[": 1}), "values", "must be keys"),
@@ -104,10 +109,10 @@ def test_a_classic_policy_has_offers_of_its_own(editor: User) -> None:
     ],
 )
 def test_what_the_policy_does_not_have_is_refused_beside_its_field(
-    revision: Revision, change: PolicyEdit, path: str, said: str
+    revision: Revision, change: PolicyEdit, path: str, message: str
 ) -> None:
-    with pytest.raises(ApplicationError) as refused:
+    with pytest.raises(ApplicationError) as caught:
         apply_change(revision, change)
-    (problem,) = refused.value.errors
+    (problem,) = caught.value.errors
     assert problem["path"] == path
-    assert said in problem["message"]
+    assert message in problem["message"]

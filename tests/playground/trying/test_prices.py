@@ -34,46 +34,46 @@ prices:
 
 
 @pytest.fixture
-def priced(small: Snapshot) -> Snapshot:
+def priced_snapshot(small: Snapshot) -> Snapshot:
     prices_save(user=None, cluster=small.cluster, text=TEXT, expected=0)
     return small
 
 
-def costs(found: Any) -> dict[str, tuple[float, float, str]]:
-    answer = selectors.answer_of(found)
+def cost_values(tried_change: Any) -> dict[str, tuple[float, float, str]]:
+    answer = selectors.answer_of(tried_change)
     assert answer is not None
-    told = (one for one in answer["measures"] if one["name"].startswith("cost"))
-    return {one["name"]: (one["current"], one["changed"], one["unit"]) for one in told}
+    cost_measures = (measure for measure in answer["measures"] if measure["name"].startswith("cost"))
+    return {measure["name"]: (measure["current"], measure["changed"], measure["unit"]) for measure in cost_measures}
 
 
-def tried(user: User, base: Revision, snapshot: Snapshot) -> Any:
-    asked = services.TryRequest(base, Content(PACKED, {}), snapshot=snapshot)
-    return services.change_try(user=user, request=asked)
+def try_packing(user: User, base: Revision, snapshot: Snapshot) -> Any:
+    try_request = services.TryRequest(base, Content(PACKED, {}), snapshot=snapshot)
+    return services.change_try(user=user, request=try_request)
 
 
 def test_an_answer_tells_what_the_nodes_in_use_cost(
     client_as: Callable[..., Any], editor: User, small: Snapshot, revision: Revision
 ) -> None:
-    assert costs(tried(editor, revision, small)) == {}
+    assert cost_values(try_packing(editor, revision, small)) == {}
     prices_save(user=None, cluster=small.cluster, text=TEXT, expected=0)
-    found = tried(editor, revision, small)
-    told = costs(found)
-    assert told.keys() == {"cost_used_end"}
-    current, changed, unit = told["cost_used_end"]
+    tried_change = try_packing(editor, revision, small)
+    values = cost_values(tried_change)
+    assert values.keys() == {"cost_used_end"}
+    current, changed_cost, unit = values["cost_used_end"]
     assert unit == "EUR/h"
-    assert changed < current
-    page = client_as("editor").get(f"/trying/{found.pk}/")
-    assert "Cost of nodes in use at the end" in " ".join(str(one) for one in elements(page, "#cost th"))
+    assert changed_cost < current
+    page = client_as("editor").get(f"/trying/{tried_change.pk}/")
+    assert "Cost of nodes in use at the end" in " ".join(str(element) for element in elements(page, "#cost th"))
 
 
-def test_the_gate_holds_a_policy_to_its_cost(editor: User, priced: Snapshot, revision: Revision) -> None:
-    found = tried(editor, revision, priced)
+def test_the_gate_holds_a_policy_to_its_cost(editor: User, priced_snapshot: Snapshot, revision: Revision) -> None:
+    tried_change = try_packing(editor, revision, priced_snapshot)
     free = {"maxNewlyUnschedulable": "any", "measures": {"cost_used_end": {"maxChange": "2%"}}}
-    judged = services.change_judge(user=editor, tried_change=found, thresholds=limits.read_thresholds(free))
-    assert judged.passed is True
+    gate = services.change_judge(user=editor, tried_change=tried_change, thresholds=limits.read_thresholds(free))
+    assert gate.passed is True
     strict = {"maxNewlyUnschedulable": "any", "measures": {"cost_used_end": {"max": 0.5}}}
     assert (
-        services.change_judge(user=editor, tried_change=found, thresholds=limits.read_thresholds(strict)).passed
+        services.change_judge(user=editor, tried_change=tried_change, thresholds=limits.read_thresholds(strict)).passed
         is False
     )
 
@@ -81,8 +81,8 @@ def test_the_gate_holds_a_policy_to_its_cost(editor: User, priced: Snapshot, rev
 def test_the_scenario_of_a_snapshot_has_the_prices_of_its_cluster(editor: User, small: Snapshot) -> None:
     assert "prices" not in scenario_of(small, editor).document
     prices_save(user=None, cluster=small.cluster, text=TEXT, expected=0)
-    made = scenario_of(small, editor)
-    assert made.document["prices"]["currency"] == "EUR"
-    table = scenarios.prepare_revision(made, 1).prices
+    revision_made = scenario_of(small, editor)
+    assert revision_made.document["prices"]["currency"] == "EUR"
+    table = scenarios.prepare_revision(revision_made, 1).prices
     assert table is not None
-    assert [one.price for one in table.prices] == [4.0, 1.0]
+    assert [price.price for price in table.prices] == [4.0, 1.0]

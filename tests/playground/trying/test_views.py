@@ -26,28 +26,30 @@ DOOR = "/trying/?cluster=small&policy=default"
 WEIGHT = "profiles[0].plugins.score.enabled[NodeResourcesFit].weight"
 
 
-def address(client: Any, sent: dict[str, str], door: str = DOOR) -> str:
+def submit(client: Any, form_data: dict[str, str], door: str = DOOR) -> str:
     """Where a press of a button leads."""
-    answer = client.post(door, sent)
+    answer = client.post(door, form_data)
     assert answer.status_code == 302, html_of(answer)
     return str(answer["Location"])
 
 
-def packing(client: Any, door: str = DOOR) -> str:
+def submit_packing(client: Any, door: str = DOOR) -> str:
     (offer,) = client.get(door).context["offers"].strategies
-    return address(client, {"change": offer.key}, door)
+    return submit(client, {"change": offer.key}, door)
 
 
 def test_the_door_opens_with_the_policy_and_the_cluster_of_its_address(
-    client_as: Client, small: Snapshot, saved: str
+    client_as: Client, small: Snapshot, packed_policy: str
 ) -> None:
     client = client_as("editor")
     page = client.get(f"/trying/?cluster=small&policy=packed&pod=default/web-1&snapshot={small.pk}")
-    asked = page.context["asked"]
-    assert (asked.base.policy.name, asked.snapshot, asked.pod) == ("packed", small, "default/web-1")
+    try_request = page.context["asked"]
+    assert (try_request.base.policy.name, try_request.snapshot, try_request.pod) == ("packed", small, "default/web-1")
     for form in elements(page, "main form[method=post]"):
-        assert form["action"] == asked.address
-    assert {"policy=packed", "revision=1", f"snapshot={small.pk}"} <= set(asked.address.partition("?")[2].split("&"))
+        assert form["action"] == try_request.address
+    assert {"policy=packed", "revision=1", f"snapshot={small.pk}"} <= set(
+        try_request.address.partition("?")[2].split("&")
+    )
     for wrong in ("policy=nobody", "revision=9", "snapshot=nonsense", f"scenario={small.pk}"):
         assert client.get(f"/trying/?cluster=small&{wrong}").status_code == 404
 
@@ -59,14 +61,14 @@ def test_without_a_cluster_the_door_says_so(client_as: Client) -> None:
 
 def test_one_press_answers_in_one_page(client_as: Client, small: Snapshot) -> None:
     client = client_as("editor")
-    page = client.get(packing(client))
+    page = client.get(submit_packing(client))
     answer = selectors.answer_of(TriedChange.objects.get())
     assert answer is not None
-    assert [one["after"] for one in page.context["cost"]] == ["1 node", "24 node-hours"]
-    assert [one["name"] for one in page.context["use"]] == ["skew_cpu_end", "skew_memory_end"]
+    assert [measure["after"] for measure in page.context["cost"]] == ["1 node", "24 node-hours"]
+    assert [measure["name"] for measure in page.context["use"]] == ["skew_cpu_end", "skew_memory_end"]
     assert elements(page, "#use [data-placed-anew]"), "these are not the numbers of the cluster as it runs"
     rows = {row["data-pod"] for row in elements(page, "#anew tr[data-pod]")}
-    assert rows == {one["pod"] for one in answer["changes"] if one["of"] == "all"}
+    assert rows == {change["pod"] for change in answer["changes"] if change["of"] == "all"}
     assert len(rows) == answer["anew"]["moved"] == 4
     decision = f"/decision/small/default/web-1/?policy=default&revision=1&snapshot={small.pk}"
     assert decision in [link["href"] for link in elements(page, "#anew a")]
@@ -77,17 +79,19 @@ def test_one_press_answers_in_one_page(client_as: Client, small: Snapshot) -> No
 
 def test_the_files_have_every_pod(client_as: Client, small: Snapshot) -> None:
     client = client_as("editor")
-    place = packing(client)
+    place = submit_packing(client)
     answer = selectors.answer_of(TriedChange.objects.get())
     assert answer is not None
     text = b"".join(client.get(f"{place}?format=csv").streaming_content).decode()
-    assert [line["pod"] for line in csv.DictReader(text.splitlines())] == [one["pod"] for one in answer["changes"]]
-    told = client.get(f"{place}?format=json&what=lost").json()
-    assert told["items"] == []
+    assert [line["pod"] for line in csv.DictReader(text.splitlines())] == [
+        change["pod"] for change in answer["changes"]
+    ]
+    exported = client.get(f"{place}?format=json&what=lost").json()
+    assert exported["items"] == []
 
 
 @pytest.mark.parametrize(
-    ("sent", "change"),
+    ("form_data", "change"),
     [
         ({"do": "weight", "path": WEIGHT, "weight": "9"}, "NodeResourcesFit weight: 1 → 9"),
         ({"do": "instead", "instead": "packed@1"}, "NodeResourcesFit: LeastAllocated → MostAllocated"),
@@ -96,14 +100,14 @@ def test_the_files_have_every_pod(client_as: Client, small: Snapshot) -> None:
     ],
 )
 def test_a_weight_a_policy_a_release_and_a_document_are_tried(
-    client_as: Client, small: Snapshot, saved: str, sent: dict[str, str], change: str
+    client_as: Client, small: Snapshot, packed_policy: str, form_data: dict[str, str], change: str
 ) -> None:
-    address(client_as("editor"), sent)
+    submit(client_as("editor"), form_data)
     assert TriedChange.objects.get().change.startswith(change)
 
 
 @pytest.mark.parametrize(
-    ("sent", "form", "field", "said"),
+    ("form_data", "form", "field", "message"),
     [
         ({"do": "weight", "path": WEIGHT, "weight": "-1"}, "weight", "weight", "greater than or equal to 0"),
         ({"do": "weight", "path": WEIGHT, "weight": "much"}, "weight", "weight", "whole number"),
@@ -114,11 +118,11 @@ def test_a_weight_a_policy_a_release_and_a_document_are_tried(
     ],
 )
 def test_what_is_wrong_is_said_beside_its_field(
-    client_as: Client, small: Snapshot, sent: dict[str, str], form: str, field: str, said: str
+    client_as: Client, small: Snapshot, form_data: dict[str, str], form: str, field: str, message: str
 ) -> None:
-    answer = client_as("editor").post(DOOR, sent)
+    answer = client_as("editor").post(DOOR, form_data)
     assert 400 <= answer.status_code < 500
-    assert said in str(answer.context["forms"][form].errors[field])
+    assert message in str(answer.context["forms"][form].errors[field])
     assert not TriedChange.objects.exists()
 
 
@@ -135,8 +139,8 @@ def test_a_document_with_errors_stays_in_the_editor_with_each_at_its_line(client
 
 
 def test_buttons_of_the_editor_redraw_it_and_try_nothing(client_as: Client, small: Snapshot) -> None:
-    sent = {"document": PACKED, "add_profile": "1"}
-    answer = client_as("editor").post(DOOR, sent)
+    form_data = {"document": PACKED, "add_profile": "1"}
+    answer = client_as("editor").post(DOOR, form_data)
     assert answer.status_code == 200
     assert "scheduler-2" in elements(answer, "textarea#document")[0].text
     assert not TriedChange.objects.exists()
@@ -146,41 +150,45 @@ def test_an_unsaved_document_of_the_policy_page_is_tried_as_it_is_there(client_a
     client = client_as("editor")
     page = client.get("/policies/default/?cluster=small")
     (button,) = elements(page, "#policy-form button[formaction]")
-    address(client, {"document": PACKED, button["name"]: button["value"]}, button["formaction"])
+    submit(client, {"document": PACKED, button["name"]: button["value"]}, button["formaction"])
     assert TriedChange.objects.get().document == PACKED
     assert policy_get("default").newest == 1
 
 
 def test_the_door_is_on_the_overview_on_policies_on_decisions_and_in_the_palette(
-    client_as: Client, small: Snapshot, saved: str
+    client_as: Client, small: Snapshot, packed_policy: str
 ) -> None:
     client, viewer = client_as("editor"), client_as("viewer")
     decision = "/decision/small/default/web-1/?policy=packed&revision=1"
     for page in ("/?cluster=small", "/policies/packed/?cluster=small", decision, "/search/?q=policy+change"):
-        (link,) = [one for one in elements(client.get(page), "main a") if "Try a policy change" in one.text]
+        (link,) = [element for element in elements(client.get(page), "main a") if "Try a policy change" in element.text]
         assert client.get(link["href"]).status_code == 200
-        assert not [one for one in elements(viewer.get(page), "main a") if "Try a policy change" in one.text]
-    asked = client.get(link_on(client, decision)).context["asked"]
-    assert (asked.base.policy.name, asked.base.number, asked.snapshot) == ("packed", 1, small)
-    assert asked.pod == "default/web-1"
+        assert not [
+            element for element in elements(viewer.get(page), "main a") if "Try a policy change" in element.text
+        ]
+    try_request = client.get(link_on(client, decision)).context["asked"]
+    assert (try_request.base.policy.name, try_request.base.number, try_request.snapshot) == ("packed", 1, small)
+    assert try_request.pod == "default/web-1"
 
 
 def link_on(client: Any, page: str) -> str:
-    (link,) = [one for one in elements(client.get(page), "main a") if "Try a policy change" in one.text]
+    (link,) = [element for element in elements(client.get(page), "main a") if "Try a policy change" in element.text]
     return str(link["href"])
 
 
 def test_the_pod_of_a_decision_is_told_of(client_as: Client, small: Snapshot) -> None:
     client = client_as("editor")
-    page = client.get(packing(client, f"{DOOR}&pod=default/web-1"))
-    (told,) = elements(page, "p[data-pod]")
-    found = page.context["answer"]["pod"]
-    assert found["current"] != found["changed"]
-    assert all(one in told.text for one in ("default/web-1", found["current"], found["changed"]))
+    page = client.get(submit_packing(client, f"{DOOR}&pod=default/web-1"))
+    (pod_paragraph,) = elements(page, "p[data-pod]")
+    pod_answer = page.context["answer"]["pod"]
+    assert pod_answer["current"] != pod_answer["changed"]
+    assert all(
+        phrase in pod_paragraph.text for phrase in ("default/web-1", pod_answer["current"], pod_answer["changed"])
+    )
 
 
 def test_a_viewer_may_look_and_try_nothing(client_as: Client, small: Snapshot) -> None:
-    place = packing(client_as("editor"))
+    place = submit_packing(client_as("editor"))
     viewer = client_as("viewer")
     assert not elements(viewer.get(DOOR), "main form[method=post]")
     assert not elements(viewer.get(place), "main form[method=post]")
@@ -191,7 +199,7 @@ def test_a_viewer_may_look_and_try_nothing(client_as: Client, small: Snapshot) -
 def test_a_long_answer_shows_how_far_it_is(client_as: Client, small: Snapshot, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(services, "AT_ONCE", 0)
     client = client_as("editor")
-    place = packing(client)
+    place = submit_packing(client)
     assert elements(client.get(place), "#waits[hx-get]")
     assert client.get(place, headers={"hx-request": "true"}).templates[0].name == "parts/waits.html"
     tasks.answer(str(Job.objects.get().pk))
@@ -205,30 +213,30 @@ def test_a_cancelled_answer_leads_back_to_the_door(
 ) -> None:
     monkeypatch.setattr(services, "AT_ONCE", 0)
     client = client_as("editor")
-    place = packing(client)
+    place = submit_packing(client)
     client.post(f"/jobs/{Job.objects.get().pk}/cancel/")
-    (again,) = elements(client.get(place), "#waits a")
-    assert again["href"].startswith("/trying/?cluster=small&policy=default")
+    (retry_link,) = elements(client.get(place), "#waits a")
+    assert retry_link["href"].startswith("/trying/?cluster=small&policy=default")
 
 
 def test_a_change_is_saved_judged_and_compared_from_its_page(client_as: Client, small: Snapshot) -> None:
     client = client_as("editor")
-    place = packing(client)
+    place = submit_packing(client)
     draft = client.post(place, {"do": "save", "kind": "draft", "name": "mine", "comment": ""})
     assert draft["Location"] == "/policies/mine/"
-    saved = client.post(place, {"do": "save", "kind": "revision", "name": "default-draft", "comment": "why"})
-    assert saved["Location"] == "/policies/default/"
+    save_response = client.post(place, {"do": "save", "kind": "revision", "name": "default-draft", "comment": "why"})
+    assert save_response["Location"] == "/policies/default/"
     assert revision_get(policy_get("default")).comment == "why"
-    judged = client.post(place, {"do": "judge", "newly": "0", "moved": "50%", "skew": ""})
+    gate_response = client.post(place, {"do": "judge", "newly": "0", "moved": "50%", "skew": ""})
     gate = Gate.objects.get()
-    assert judged["Location"] == f"/gate/{gate.pk}/"
+    assert gate_response["Location"] == f"/gate/{gate.pk}/"
     assert gate.thresholds["maxMoved"] == "50%"
-    compared = client.post(place, {"do": "compare", "scenario": ""})
-    assert compared["Location"] == f"/comparisons/{Comparison.objects.get().pk}/"
+    comparison_response = client.post(place, {"do": "compare", "scenario": ""})
+    assert comparison_response["Location"] == f"/comparisons/{Comparison.objects.get().pk}/"
 
 
 @pytest.mark.parametrize(
-    ("sent", "form", "field", "said"),
+    ("form_data", "form", "field", "message"),
     [
         ({"do": "save", "kind": "draft", "name": "", "comment": ""}, "save", "name", "A draft needs a name"),
         ({"do": "save", "kind": "draft", "name": "default", "comment": ""}, "save", "name", "already"),
@@ -238,12 +246,12 @@ def test_a_change_is_saved_judged_and_compared_from_its_page(client_as: Client, 
     ],
 )
 def test_what_is_wrong_afterwards_is_said_beside_its_field_too(
-    client_as: Client, small: Snapshot, sent: dict[str, str], form: str, field: str, said: str
+    client_as: Client, small: Snapshot, form_data: dict[str, str], form: str, field: str, message: str
 ) -> None:
     client = client_as("editor")
-    answer = client.post(packing(client), sent)
+    answer = client.post(submit_packing(client), form_data)
     assert 400 <= answer.status_code < 500
-    assert said in str(answer.context["next"][form].errors[field])
+    assert message in str(answer.context["next"][form].errors[field])
 
 
 def test_a_scenario_is_chosen_in_place_of_the_cluster(client_as: Client, editor: User, small: Snapshot) -> None:
@@ -251,7 +259,7 @@ def test_a_scenario_is_chosen_in_place_of_the_cluster(client_as: Client, editor:
     client = client_as("editor")
     door = f"{DOOR}&scenario={scenario.scenario_id}"
     assert client.get(door).context["where"]["scenario"].value() == str(scenario.scenario_id)
-    page = client.get(packing(client, door))
+    page = client.get(submit_packing(client, door))
     assert page.context["tried"].revision == scenario
     assert not elements(page, "#pending")
 
@@ -262,7 +270,7 @@ def test_a_classic_policy_has_its_own_form_and_releases(client_as: Client, admin
     door = "/trying/?cluster=small&policy=filling"
     page = client.get(door)
     assert page.context["fields_template"] == "policies/classic/_fields.html"
-    place = address(client, {"do": "release", "release": "1.9"}, door)
+    place = submit(client, {"do": "release", "release": "1.9"}, door)
     assert client.get(place).context["tried"].started["version"] == "1.9"
     assert client.post("/trying/preview/filling/", {"document": seed_moves.FILLING}).status_code == 200
 

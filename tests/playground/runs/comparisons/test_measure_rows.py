@@ -31,9 +31,9 @@ def test_what_is_not_known_comes_last_in_either_direction() -> None:
 
 
 def test_a_bar_is_as_long_as_the_change_is_of_the_larger_value(editor: User) -> None:
-    found = selectors.comparison_get(editor, seed_runs.comparison(editor).pk)
-    differences = list(selectors.difference_list(found))
-    for line in measure_rows.compare_measures(measure_rows.list_sides(found), differences):
+    comparison = selectors.comparison_get(editor, seed_runs.comparison(editor).pk)
+    differences = list(selectors.difference_list(comparison))
+    for line in measure_rows.compare_measures(measure_rows.list_sides(comparison), differences):
         if line.measure.name == MOVED:
             counts = differences[0].counts
             assert line.values == [{}, {1: counts["moved"]}]
@@ -47,62 +47,68 @@ def test_a_bar_is_as_long_as_the_change_is_of_the_larger_value(editor: User) -> 
 
 
 def test_what_differs_goes_by_importance_and_what_is_alike_lies_below(editor: User) -> None:
-    found = selectors.comparison_get(editor, seed_runs.comparison(editor).pk)
-    lines = measure_rows.compare_measures(measure_rows.list_sides(found), list(selectors.difference_list(found)))
-    measured = measure_rows.group_rows(lines)
-    assert [of.group.name for of in measured] == ["run", "disruption", "balance", "cost", "speed"]
-    shown = [line for of in measured for row in of.rows for line in (row.line, *row.near)]
-    assert sorted(line.measure.name for line in shown) == sorted(line.measure.name for line in lines if line.differs)
-    for of in measured:
-        assert all(row.line.measure.group == of.group for row in of.rows)
-        leading = [line.measure.name for line in lines if line in [row.line for row in of.rows]]
+    comparison = selectors.comparison_get(editor, seed_runs.comparison(editor).pk)
+    lines = measure_rows.compare_measures(
+        measure_rows.list_sides(comparison), list(selectors.difference_list(comparison))
+    )
+    groups = measure_rows.group_rows(lines)
+    assert [group.group.name for group in groups] == ["run", "disruption", "balance", "cost", "speed"]
+    group_lines = [line for group in groups for row in group.rows for line in (row.line, *row.near)]
+    assert sorted(line.measure.name for line in group_lines) == sorted(
+        line.measure.name for line in lines if line.differs
+    )
+    for group in groups:
+        assert all(row.line.measure.group == group.group for row in group.rows)
+        leading = [line.measure.name for line in lines if line in [row.line for row in group.rows]]
         assert len({lead_of(name) for name in leading}) == len(leading)
-        sizes = [line.importance for line in lines if line.measure.group == of.group]
+        sizes = [line.importance for line in lines if line.measure.group == group.group]
         assert sizes == sorted(sizes, reverse=True)
-    (skew,) = [row for of in measured for row in of.rows if row.line.measure.name == "skew_cpu"]
+    (skew,) = [row for group in groups for row in group.rows if row.line.measure.name == "skew_cpu"]
     assert {"spread_cpu", "spread_cpu_end"} == {line.measure.name for line in skew.near}
 
 
 def test_where_only_a_similar_measure_differs_it_leads() -> None:
     def line(name: str, after: float) -> measure_rows.MeasureRow:
         measure = RunMeasure(name, name, "points", "lower", "", None)
-        found = compute_change(name, "points", "lower", {1: 10.0}, {1: after})
-        return measure_rows.MeasureRow(measure, "", [measure_rows.ShownChange(found, "", "", "", 0.0, "")], [])
+        change = compute_change(name, "points", "lower", {1: 10.0}, {1: after})
+        return measure_rows.MeasureRow(measure, "", [measure_rows.ShownChange(change, "", "", "", 0.0, "")], [])
 
     rows = measure_rows.group_rows([line("skew_cpu", 10.2), line("spread_cpu", 14.0), line("spread_cpu_end", 12.0)])
-    (row,) = [row for of in rows for row in of.rows]
-    assert (row.line.measure.name, [one.measure.name for one in row.near]) == ("spread_cpu", ["spread_cpu_end"])
+    (row,) = [row for group in rows for row in group.rows]
+    assert (row.line.measure.name, [line.measure.name for line in row.near]) == ("spread_cpu", ["spread_cpu_end"])
 
 
 def test_measures_are_the_same_on_page_over_rest_and_as_csv(client_as: Clients, api_as: Clients, editor: User) -> None:
     comparison = seed_runs.comparison(editor)
     address = f"/comparisons/{comparison.pk}/"
     page = client_as("viewer").get(address)
-    shown = {line.measure.name: line for line in page.context["lines"]}
-    assert {"moved", "unscheduled", "wait_median", "skew_cpu", "spread_memory_end", "nodes_empty"} <= set(shown)
-    assert {"fragmentation_cpu", "preemptions", "evictions"} <= set(shown)
-    rest = {one["name"]: one for one in api_as("viewer").get(f"/api/v1{address}").json()["measures"]}
+    lines_by_measure = {line.measure.name: line for line in page.context["lines"]}
+    assert {"moved", "unscheduled", "wait_median", "skew_cpu", "spread_memory_end", "nodes_empty"} <= set(
+        lines_by_measure
+    )
+    assert {"fragmentation_cpu", "preemptions", "evictions"} <= set(lines_by_measure)
+    rest_rows = {measure["name"]: measure for measure in api_as("viewer").get(f"/api/v1{address}").json()["measures"]}
     text = b"".join(client_as("viewer").get(f"{address}?format=csv").streaming_content).decode()
     rows = list(csv.DictReader(io.StringIO(text)))
-    assert set(rest) == set(shown) == {row["measure"] for row in rows}
+    assert set(rest_rows) == set(lines_by_measure) == {row["measure"] for row in rows}
     for row in rows:
-        line, place = shown[row["measure"]], ["default@1", "packed@1"].index(row["policy"])
-        described = tuple(row[name] for name in ("measure", "group", "unit", "direction"))
-        assert described == line.measure.described
-        assert rest[row["measure"]]["group"] == line.measure.group.name
+        line, place = lines_by_measure[row["measure"]], ["default@1", "packed@1"].index(row["policy"])
+        description = tuple(row[name] for name in ("measure", "group", "unit", "direction"))
+        assert description == line.measure.described
+        assert rest_rows[row["measure"]]["group"] == line.measure.group.name
         assert float(row["value"]) == line.values[place][int(row["seed"])]
-        (told,), (change,) = rest[row["measure"]]["changes"], line.changes
-        assert (told["differs"], told["better"]) == (change.differs, change.better)
-        assert (told["policy"], told["noise_floor"]) == ("packed@1", change.measure_change.floor)
-        assert rest[row["measure"]]["values"][place][row["seed"]] == line.values[place][int(row["seed"])]
+        (rest_change,), (change,) = rest_rows[row["measure"]]["changes"], line.changes
+        assert (rest_change["differs"], rest_change["better"]) == (change.differs, change.better)
+        assert (rest_change["policy"], rest_change["noise_floor"]) == ("packed@1", change.measure_change.floor)
+        assert rest_rows[row["measure"]]["values"][place][row["seed"]] == line.values[place][int(row["seed"])]
 
 
 def test_both_tables_of_a_comparison_are_sorted_by_their_heads(client_as: Clients, editor: User) -> None:
     comparison = seed_runs.comparison(editor)
     client, address = client_as("viewer"), f"/comparisons/{comparison.pk}/"
     page = client.get(address, {"measures": "-measure", "ordering": "-before", "what": "moved"})
-    for of in page.context["measured"]:
-        labels = [row.line.measure.label.lower() for row in of.rows]
+    for measure_group in page.context["measured"]:
+        labels = [row.line.measure.label.lower() for row in measure_group.rows]
         assert labels == sorted(labels, reverse=True)
     before = [row.before for row in page.context["page"]]
     assert len(before) > 2
@@ -125,13 +131,13 @@ def test_rest_sorts_moved_pods_and_those_of_a_run_and_refuses_other_orders(api_a
     pods = [row["pod"] for row in api.get(address, {"ordering": "-pod"}).json()["results"]]
     assert pods == sorted(pods, reverse=True)
     run = f"/api/v1/runs/{Run.objects.get(position=0).pk}/pods/"
-    waited = [row["waited"] for row in api.get(run, {"ordering": "-waited"}).json()["results"]]
-    known = [one for one in waited if one is not None]
-    assert known == sorted(known, reverse=True)
-    assert waited[: len(known)] == known
+    waits = [row["waited"] for row in api.get(run, {"ordering": "-waited"}).json()["results"]]
+    known_waits = [wait for wait in waits if wait is not None]
+    assert known_waits == sorted(known_waits, reverse=True)
+    assert waits[: len(known_waits)] == known_waits
     for path in (address, run):
-        refused = api.get(path, {"ordering": "-colour"})
-        assert (refused.status_code, refused.json()["errors"][0]["path"]) == (400, "ordering")
+        rejection = api.get(path, {"ordering": "-colour"})
+        assert (rejection.status_code, rejection.json()["errors"][0]["path"]) == (400, "ordering")
 
 
 @pytest.mark.parametrize("key", pod_rows.ORDERS)

@@ -27,13 +27,13 @@ def test_the_seed_decides_generated_pods_and_who_follows_which_machine(document:
 
 def test_the_seed_changes_the_outcome_exactly_where_it_is_said_to_decide() -> None:
     for random in (False, True):
-        one, other = (seed_runs.outcome(seed=seed, drawn=random) for seed in (1, 2))
-        same = one.pods == other.pods and one.arrived.tolist() == other.arrived.tolist()
+        first, second = (seed_runs.outcome(seed=seed, drawn=random) for seed in (1, 2))
+        same = first.pods == second.pods and first.arrived.tolist() == second.arrived.tolist()
         assert same is not random
 
 
 @pytest.mark.parametrize(
-    ("pairs", "said"),
+    ("pairs", "verdict"),
     [
         ([], ""),
         ([(1.0, 2.0)], ""),
@@ -45,8 +45,8 @@ def test_the_seed_changes_the_outcome_exactly_where_it_is_said_to_decide() -> No
         ([(1.0, 2.0)] * 13, "higher in 13 of 13 seeds, p < 0.001"),
     ],
 )
-def test_a_difference_is_told_in_words(pairs: list[tuple[float, float]], said: str) -> None:
-    assert seed_verdict(pairs) == said
+def test_a_difference_is_told_in_words(pairs: list[tuple[float, float]], verdict: str) -> None:
+    assert seed_verdict(pairs) == verdict
 
 
 def test_advice_says_why_one_seed_is_enough_or_how_many_are_needed() -> None:

@@ -28,10 +28,10 @@ def test_the_times_of_frames_are_even_and_bounded(nodes: int, end: float) -> Non
 def test_rows_hold_every_node_once_fullest_first(count: int) -> None:
     generator = np.random.default_rng(count)
     values = generator.uniform(0, 100, (24, count)).astype(np.float32)
-    found = frames.heatmap_rows(frames.Frames(np.arange(24.0), [f"n{place}" for place in range(count)], values))
-    assert len(found) == min(count, frames.MOST_ROWS)
-    assert sum(row.count for row in found) == count
-    means = [float(row.values.mean()) for row in found]
+    rows = frames.heatmap_rows(frames.Frames(np.arange(24.0), [f"n{place}" for place in range(count)], values))
+    assert len(rows) == min(count, frames.MOST_ROWS)
+    assert sum(row.count for row in rows) == count
+    means = [float(row.values.mean()) for row in rows]
     assert means == sorted(means, reverse=True)
 
 

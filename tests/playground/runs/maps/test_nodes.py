@@ -20,7 +20,7 @@ from tests.support import seed_runs
 pytestmark = pytest.mark.django_db
 
 
-def changed(editor: User, *changes: dict[str, Any]) -> Run:
+def run_with_changes(editor: User, *changes: dict[str, Any]) -> Run:
     """A run of the small scenario with further changes."""
     import json
 
@@ -39,13 +39,15 @@ def test_frames_stand_at_every_change_and_hold_what_the_log_says(editor: User) -
     assert set(outcome.moves.time.tolist()) <= set(times.tolist())
     counts = nodes.map_values(outcome, "pods", times)
     for place, time in enumerate(times.tolist()):
-        placed = outcome.placed(time)
-        assert counts[place].tolist() == np.bincount(placed[placed >= 0], minlength=len(outcome.nodes)).tolist()
+        node_of_pod = outcome.placed(time)
+        assert (
+            counts[place].tolist() == np.bincount(node_of_pod[node_of_pod >= 0], minlength=len(outcome.nodes)).tolist()
+        )
     np.testing.assert_allclose(nodes.map_values(outcome, "cpu", times), 100 * outcome.requested_shares(times, "cpu"))
 
 
 def test_a_node_is_cordoned_silent_and_gone_when_it_is(editor: User) -> None:
-    run = changed(
+    run = run_with_changes(
         editor,
         {"at": "1m", "cordonNodes": {"nodes": ["node-0"]}},
         {"at": "2m", "failZone": {"zone": "zone-1"}},
@@ -80,16 +82,16 @@ def test_a_step_goes_to_the_next_change(editor: User) -> None:
 def test_the_pods_of_a_node_come_and_go_as_the_log_says(editor: User) -> None:
     outcome = selectors.load_outcome(seed_runs.run(editor))
     for place, name in enumerate(outcome.nodes):
-        found = nodes.list_stays(outcome, name)
+        stays = nodes.list_stays(outcome, name)
         for time in (0.0, 0.0105, 300.5, 400.0, 600.0):
             then = {
                 pod
-                for pod, begin, end in zip(found["pods"], found["from"], found["until"], strict=True)
+                for pod, begin, end in zip(stays["pods"], stays["from"], stays["until"], strict=True)
                 if begin <= time and (end is None or end > time)
             }
-            there = np.flatnonzero(outcome.placed(time) == place)
-            assert then == {outcome.pods[row] for row in there.tolist()}
-        assert found["allocatable"]["cpu"] == [4000.0]
+            bound_rows = np.flatnonzero(outcome.placed(time) == place)
+            assert then == {outcome.pods[row] for row in bound_rows.tolist()}
+        assert stays["allocatable"]["cpu"] == [4000.0]
     with pytest.raises(KeyError):
         nodes.list_stays(outcome, "node-99")
 
@@ -99,9 +101,9 @@ def test_rest_gives_a_map_its_columns_and_says_what_is_wrong(api_as: Callable[[s
     outcome = selectors.load_outcome(run)
     client = api_as("viewer")
     address = f"/api/v1/runs/{run.pk}/map/"
-    found = client.get(address)
-    assert "private" in found["Cache-Control"]
-    document = found.json()
+    response = client.get(address)
+    assert "private" in response["Cache-Control"]
+    document = response.json()
     assert document["names"] == outcome.nodes
     assert [show["name"] for show in document["shows"]] == ["cpu", "memory", "pods", "state"]
     assert document["groupings"][0]["label"] == "zone"
@@ -111,10 +113,10 @@ def test_rest_gives_a_map_its_columns_and_says_what_is_wrong(api_as: Callable[[s
     assert not values[0].any()
     shares = 100 * outcome.requested_shares([outcome.end], "cpu")[0]
     assert values[-1].tolist() == np.rint(shares).tolist()
-    one = client.get(f"{address}frames/?show=cpu&at=600").json()
-    assert (one["times"], unpack_column(one).tolist()) == (1, values[-1].tolist())
+    frame = client.get(f"{address}frames/?show=cpu&at=600").json()
+    assert (frame["times"], unpack_column(frame).tolist()) == (1, values[-1].tolist())
     assert client.get(f"{address}pods/?node=node-0").json()["node"] == "node-0"
-    for wrong, status, said in (
+    for wrong, status, message in (
         ("frames/?show=gold", 400, "show: one of cpu, memory, pods, state."),
         ("frames/?at=later", 400, "at: A valid number is required."),
         ("frames/?at=-1", 400, "at: must be a number of seconds, 0 or more."),
@@ -122,7 +124,7 @@ def test_rest_gives_a_map_its_columns_and_says_what_is_wrong(api_as: Callable[[s
         ("pods/?node=node-99", 404, "The run has no node node-99."),
     ):
         answer = client.get(address + wrong)
-        assert (answer.status_code, answer.json()["detail"]) == (status, said)
+        assert (answer.status_code, answer.json()["detail"]) == (status, message)
 
 
 def test_a_map_without_javascript_shows_a_group_and_its_nodes(client_as: Callable[[str], Any], editor: User) -> None:

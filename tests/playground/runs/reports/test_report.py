@@ -29,22 +29,22 @@ Clients = Callable[[str], Any]
 
 def test_a_report_says_what_was_simulated_and_what_not(client_as: Clients, editor: User) -> None:
     run = seed_runs.run(editor)
-    said = client_as("viewer").get(f"/runs/{run.pk}/report/?format=json")
-    assert said["Content-Disposition"] == f'attachment; filename="run-{run.pk}-report.json"'
-    found = said.json()
-    assert found["engine"] == [CURRENT.engine]
-    assert found["base"] == {"snapshot": None, "cluster": None, "taken_at": None}
-    assert found["seeds"] == [1]
-    assert found["seed_decides"] == []
-    assert found["feature_gates"]
-    assert any("kubelet" in words for words in found["not_simulated"])
-    assert found["scenario"]["name"] == "rush"
-    assert found["address"].endswith(f"/runs/{run.pk}/")
-    kept = {one["name"]: one["values"][0]["value"] for one in found["measures"]}
-    assert kept == {one["name"]: one["value"] for one in run.summary}
-    forced = next(one for one in found["lists"] if one["name"] == "forced")
-    assert forced["total"] == 2
-    assert [one["name"] for one in found["documents"]] == ["Scenario", "Policy default@1"]
+    response = client_as("viewer").get(f"/runs/{run.pk}/report/?format=json")
+    assert response["Content-Disposition"] == f'attachment; filename="run-{run.pk}-report.json"'
+    report = response.json()
+    assert report["engine"] == [CURRENT.engine]
+    assert report["base"] == {"snapshot": None, "cluster": None, "taken_at": None}
+    assert report["seeds"] == [1]
+    assert report["seed_decides"] == []
+    assert report["feature_gates"]
+    assert any("kubelet" in words for words in report["not_simulated"])
+    assert report["scenario"]["name"] == "rush"
+    assert report["address"].endswith(f"/runs/{run.pk}/")
+    values = {measure["name"]: measure["values"][0]["value"] for measure in report["measures"]}
+    assert values == {measure["name"]: measure["value"] for measure in run.summary}
+    forced_moves = next(listing for listing in report["lists"] if listing["name"] == "forced")
+    assert forced_moves["total"] == 2
+    assert [document["name"] for document in report["documents"]] == ["Scenario", "Policy default@1"]
 
 
 def test_a_snapshot_is_named_with_its_time(client_as: Clients, editor: User) -> None:
@@ -54,28 +54,31 @@ def test_a_snapshot_is_named_with_its_time(client_as: Clients, editor: User) -> 
 
     scenario = scenario_create(text=on_cluster(editor), author=editor, shared=True)
     run = seed_runs.run(editor, revision_get(scenario))
-    found = client_as("viewer").get(f"/api/v1/runs/{run.pk}/report/").json()
+    report = client_as("viewer").get(f"/api/v1/runs/{run.pk}/report/").json()
     snapshot = revision_get(scenario).snapshot
     assert snapshot is not None
-    assert found["base"]["snapshot"] == str(snapshot.pk)
-    assert found["base"]["cluster"] == snapshot.cluster.name
-    assert found["base"]["taken_at"].startswith(f"{snapshot.taken_at:%Y-%m-%dT%H:%M}")
+    assert report["base"]["snapshot"] == str(snapshot.pk)
+    assert report["base"]["cluster"] == snapshot.cluster.name
+    assert report["base"]["taken_at"].startswith(f"{snapshot.taken_at:%Y-%m-%dT%H:%M}")
 
 
 def test_a_comparison_reports_every_seed_and_the_moved_pods(client_as: Clients, editor: User) -> None:
     comparison = seed_runs.comparison(editor, seeds=[1, 2])
     client = client_as("viewer")
-    found = client.get(f"/comparisons/{comparison.pk}/report/?format=json").json()
-    assert found["policies"] == ["default@1", "packed@1"]
-    assert found["seeds"] == [1, 2]
-    assert found["seed_decides"] == ["the generated pods"]
-    measures = {one["name"]: one for one in found["measures"]}
-    assert {(one["policy"], one["seed"]) for one in measures["skew_cpu"]["values"]} == {
+    report = client.get(f"/comparisons/{comparison.pk}/report/?format=json").json()
+    assert report["policies"] == ["default@1", "packed@1"]
+    assert report["seeds"] == [1, 2]
+    assert report["seed_decides"] == ["the generated pods"]
+    measures = {measure["name"]: measure for measure in report["measures"]}
+    assert {(value["policy"], value["seed"]) for value in measures["skew_cpu"]["values"]} == {
         (policy, seed) for policy in ("default@1", "packed@1") for seed in (1, 2)
     }
-    assert [(one["policy"], one["seed"]) for one in measures["moved"]["values"]] == [("packed@1", 1), ("packed@1", 2)]
-    moved = next(one for one in found["lists"] if one["name"] == "moved under packed@1")
-    assert moved["total"] == client.get(f"/comparisons/{comparison.pk}/?format=json&of=moved").json()["count"] > 0
+    assert [(value["policy"], value["seed"]) for value in measures["moved"]["values"]] == [
+        ("packed@1", 1),
+        ("packed@1", 2),
+    ]
+    moved_pods = next(listing for listing in report["lists"] if listing["name"] == "moved under packed@1")
+    assert moved_pods["total"] == client.get(f"/comparisons/{comparison.pk}/?format=json&of=moved").json()["count"] > 0
     text = client.get(f"/comparisons/{comparison.pk}/report/?format=csv").getvalue().decode()
     rows = list(csv.DictReader(io.StringIO(text)))
     assert {row["part"] for row in rows} >= {"about", "simulated", "not simulated", "measure", "moved under packed@1"}
@@ -98,8 +101,8 @@ def test_the_page_lets_only_its_own_script_run_and_names_no_other_host(
     scripts = re.findall(r"<script>(.*?)</script>", page, re.DOTALL)
     assert len(scripts) == 1
     assert b64encode(hashlib.sha256(scripts[0].encode()).digest()).decode() in policy[1].replace("&#x3D;", "=")
-    rest = page.replace(scripts[0], "")
-    assert not re.search(r"<(link|img|iframe|object|embed|use)\b|\bsrc=|@import|url\(", rest)
+    page_without_script = page.replace(scripts[0], "")
+    assert not re.search(r"<(link|img|iframe|object|embed|use)\b|\bsrc=|@import|url\(", page_without_script)
     for figure in re.findall(r'<script id="([^"]*-figure)" type="application/json">(.*?)</script>', page, re.DOTALL):
         json.loads(figure[1])
         assert f'data-figure="{figure[0]}"' in page
@@ -124,12 +127,12 @@ def test_lists_and_documents_are_bounded_and_what_is_left_out_is_said(
     monkeypatch.setattr(report, "MOST_TEXT", 50)
     comparison = seed_runs.comparison(editor)
     client = client_as("viewer")
-    found = client.get(f"/comparisons/{comparison.pk}/report/?format=json").json()
-    moved = found["lists"][0]
-    assert len(moved["rows"]) == 2 < moved["total"]
-    assert (len(found["documents"][0]["text"]), found["documents"][0]["whole"]) == (50, False)
+    full_report = client.get(f"/comparisons/{comparison.pk}/report/?format=json").json()
+    moved_pods = full_report["lists"][0]
+    assert len(moved_pods["rows"]) == 2 < moved_pods["total"]
+    assert (len(full_report["documents"][0]["text"]), full_report["documents"][0]["whole"]) == (50, False)
     page = client.get(f"/comparisons/{comparison.pk}/report/").content.decode()
-    assert f"The first 2 of {moved['total']}; the site has all" in page
+    assert f"The first 2 of {moved_pods['total']}; the site has all" in page
     assert "The rest is left out here" in page
 
 
@@ -144,16 +147,16 @@ def test_reports_of_what_goes_on_are_refused_and_failed_runs_are_told_of(client_
     assert client.get(f"/api/v1/runs/{waiting.pk}/report/").status_code == 409
     Run.objects.filter(position=1).update(configuration="kind: Pod")
     seed_runs.work_off()
-    found = client.get(f"/comparisons/{comparison.pk}/report/?format=json").json()
-    assert found["notes"] == ["the run under packed@1 with seed 1 failed"]
+    report = client.get(f"/comparisons/{comparison.pk}/report/?format=json").json()
+    assert report["notes"] == ["the run under packed@1 with seed 1 failed"]
     assert client.get(f"/api/v1/runs/{waiting.pk}/report/?as=pdf").status_code == 400
 
 
-@pytest.mark.parametrize("shared", [True, False])
+@pytest.mark.parametrize("is_shared", [True, False])
 def test_a_link_works_for_everyone_who_may_read_the_scenario_and_for_nobody_else(
-    client_as: Clients, editor: User, shared: bool
+    client_as: Clients, editor: User, is_shared: bool
 ) -> None:
-    comparison = seed_runs.comparison(editor, revision=seed_runs.scenario(editor, shared=shared))
+    comparison = seed_runs.comparison(editor, revision=seed_runs.scenario(editor, shared=is_shared))
     run = Run.objects.filter(comparison=comparison)[0]
     for address in (
         f"/comparisons/{comparison.pk}/",
@@ -162,7 +165,7 @@ def test_a_link_works_for_everyone_who_may_read_the_scenario_and_for_nobody_else
         f"/api/v1/comparisons/{comparison.pk}/report/",
         f"/api/v1/runs/{run.pk}/report/",
     ):
-        assert client_as("viewer").get(address).status_code == (200 if shared else 404), address
+        assert client_as("viewer").get(address).status_code == (200 if is_shared else 404), address
         assert client_as("admin").get(address).status_code == 200
 
 
@@ -187,13 +190,13 @@ def test_a_comparison_says_everywhere_by_which_kube_scheduler_each_policy_ran(cl
     engines = {"default@1": CURRENT.engine, "packed@1": old.engine}
     page = " ".join(client.get(address).content.decode().split())
     assert all(f"</a> by {engine}" in page for engine in engines.values())
-    rest = client.get(f"/api/v1{address}").json()
-    assert rest["engine"] == sorted(engines.values())
-    assert {one["policy"]: one["engine"] for one in rest["runs"]} == engines
+    comparison_row = client.get(f"/api/v1{address}").json()
+    assert comparison_row["engine"] == sorted(engines.values())
+    assert {run["policy"]: run["engine"] for run in comparison_row["runs"]} == engines
     rows = client.get(f"{address}?format=json&of=measures").json()["items"]
     assert {row["policy"]: row["engine"] for row in rows} == engines
     report = client.get(f"{address}report/?format=json").json()
-    assert {one["policy"]: one["engine"] for one in report["runs"]} == engines
+    assert {run["policy"]: run["engine"] for run in report["runs"]} == engines
     assert report["feature_gates"].endswith(f"; switched: {old.title}")
     table = client.get(f"{address}report/?format=csv").getvalue().decode()
     assert f"{CURRENT.engine}: default@1" in table
