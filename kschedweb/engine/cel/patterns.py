@@ -37,7 +37,7 @@ _POSIX: dict[str, Ranges] = {
 _CONTROLS = {"a": 7, "f": 12, "t": 9, "n": 10, "r": 13, "v": 11}
 # Letters outside ASCII that fold to one inside it: the Kelvin sign and the long s.
 _FOLDED = {"k": 0x212A, "s": 0x17F}
-# Go's limit is the 1000 repeats (`maxRepeat`); length in characters and nesting are bounded for this parser's sake.
+# Go's `regexp/syntax` allows 1000 repeats; length in characters and nesting are bounded for this parser's sake.
 MAX_LENGTH, MAX_REPEAT, MAX_DEPTH = 1000, 1000, 30
 
 

@@ -138,8 +138,7 @@ def find_nodes_that_pass_filters(
     """Walk once around the nodes from ``start`` until ``num_nodes_to_find`` are feasible.
 
     The walk ends before the next feasible node. The node ``rejected`` (-1: none) was tried before the walk because it
-    is
-    nominated, and counts as evaluated in any case.
+    is nominated, and counts as evaluated in any case.
     """
     size = filtered.considered_count
     start %= max(size, 1)

@@ -124,10 +124,8 @@ class Scheduler:
         """Return every filter's verdict and every score on every node.
 
         A bound pod is explained as if it were not bound, unless room for its resize is looked for. If the pod fits
-        nowhere,
-        ``preemption`` looks for victims: with ``thorough`` on every node where evictions could help, otherwise until
-        there
-        are as many candidates as kube-scheduler looks for.
+        nowhere, ``preemption`` looks for victims: with ``thorough`` on every node where evictions could help, otherwise
+        until there are as many candidates as kube-scheduler looks for.
 
         Raises CycleError if the cycle itself fails, as kube-scheduler's would. kube-scheduler does not score a single
         feasible node: an error there is raised too, as the recorded answers do, unless ``as_run``.
@@ -243,9 +241,8 @@ class Scheduler:
     ) -> GroupPlacement:
         """Run the cycle of ``group``: its ``pods`` without a node, at least one, are tried in that order.
 
-        The snapshot is left as it was; ``create_binding`` puts the pods on the nodes found. If the group finds no
-        place and
-        the request says ``post_filter``, victims are looked for.
+        The snapshot is left as it was; ``create_binding`` puts the pods on the nodes found. If the group finds no place
+        and the request says ``post_filter``, victims are looked for.
         """
         return GroupSearch(
             self, group, pods, request, self.configuration.release.has_topology_scheduling

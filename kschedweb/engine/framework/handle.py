@@ -155,7 +155,7 @@ class CycleHandle:
 def to_yield_to(cycle: Cycle, nominator: Nominator, node: int) -> list[Pod]:
     """Return the pods nominated to the node at a position whose priority is at least that of the cycle's pod.
 
-    As `addNominatedPods` selects them.
+    As `addGENominatedPods` selects them.
     """
     if not len(nominator):
         return []

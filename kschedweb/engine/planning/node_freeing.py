@@ -216,10 +216,8 @@ class Freeing:
         """Empty ``num_nodes`` of the nodes ``listed``, or as many as possible, with at most ``max_moves`` moves.
 
         All nodes that are to go are cordoned first. If one cannot be emptied, the others are tried again without it.
-        With many
-        candidates it stays cordoned until the moves are done, and is then ``opened``; the same happens to all
-        remaining nodes
-        once ``late`` (by default the trial cluster's) returns True.
+        With many candidates it stays cordoned until the moves are done, and is then ``opened``; the same happens to all
+        remaining nodes once ``late`` (by default the trial cluster's) returns True.
         """
         failed: dict[str, None] = {}
         late = late or self.trial_cluster.late

@@ -37,11 +37,9 @@ def plan_moves(
     """Return the pods of ``snapshot`` to evict so that the scheduler of ``configuration`` puts them where it helps.
 
     ``price`` is the cost of a move in units of the objective; no move is made that gains less. ``start`` is the
-    position
-    of the node at which the scheduler's first search begins. ``registry`` is that of Scheduler. ``rules`` cache which
-    pods
-    may go, for repeated plans. ``pulse`` is called before each try; an exception that it raises ends the work. Once
-    ``late`` returns True, the best plan so far is returned, and says so.
+    position of the node at which the scheduler's first search begins. ``registry`` is that of Scheduler. ``rules``
+    cache which pods may go, for repeated plans. ``pulse`` is called before each try; an exception that it raises ends
+    the work. Once ``late`` returns True, the best plan so far is returned, and says so.
 
     ``snapshot`` is left as it was. Raises PlanError if there can be no plan.
     """

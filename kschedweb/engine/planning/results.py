@@ -143,8 +143,7 @@ def render_kubectl(plan: MovePlan) -> list[str]:
     """Return the plan as lines for a shell.
 
     Evictions go through the eviction API, which respects budgets; `kubectl delete` would not. Comments between waves
-    say
-    what to wait for.
+    say what to wait for.
     """
     lines = [f"kubectl cordon {name}" for name in plan.cordons]
     for number, wave in enumerate(plan.waves, start=1):

@@ -45,9 +45,8 @@ class Skew:
     def find_moves(self, trial_cluster: TrialCluster, max_moves: int, price: float) -> MoveSearchResult:
         """Make the moves on the trial cluster; raises PlanError.
 
-        In small clusters the fewest moves are first searched exactly, within limits, then with several powers. The
-        best of
-        these searches is repeated in full, even if it is late.
+        In small clusters the fewest moves are first searched exactly, within limits, then with several powers. The best
+        of these searches is repeated in full, even if it is late.
         """
         if self.resource not in (CPU, MEMORY):
             raise PlanError(f"{self.resource}: real use is known of cpu and memory alone")

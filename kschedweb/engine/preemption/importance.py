@@ -13,8 +13,7 @@ def by_importance(pods: list[Pod], listed: list[Pod], by_clock: bool) -> list[Po
     """Sort by higher priority, then by earlier start; ties stay as kube-scheduler's sort leaves them.
 
     Pods that have not started keep the order in which they are ``listed`` on the node. With ``by_clock`` (up to 1.36)
-    the
-    clock is read in each comparison of two of them, so that the first always seems to be older.
+    the clock is read in each comparison of two of them, so that the first always seems to be older.
     """
     ordered = list(pods)
     sort_slice(ordered, _more_important_by_clock if by_clock else _more_important_of(listed))

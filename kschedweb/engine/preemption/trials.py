@@ -143,9 +143,8 @@ class Trials:
 class Rooms:
     """Tries many nodes at once, for filters that only look at a node's room.
 
-    ``fits`` returns on which nodes (positions) of a snapshot the pod has room. Only the snapshot's columns of
-    resources and
-    pod counts are valid.
+    ``fits`` returns on which nodes (positions) of a snapshot the pod has room. Only the snapshot's columns of resources
+    and pod counts are valid.
     """
 
     def __init__(self, snapshot: Snapshot, fits: Callable[[Snapshot, Rows], Mask]) -> None:

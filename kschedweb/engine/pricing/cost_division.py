@@ -38,8 +38,7 @@ def divide_costs(
     """Divide what nodes cost an hour between the pods on them.
 
     ``hourly`` and ``allocatable`` are by node; ``node`` is the position of each pod's node, ``requests`` and ``used``
-    are
-    by pod, nan where unknown. All amounts of a resource have the same unit.
+    are by pod, nan where unknown. All amounts of a resource have the same unit.
     """
     requested_cost = np.zeros(len(node))
     idle = np.zeros(len(node))

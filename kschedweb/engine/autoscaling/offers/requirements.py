@@ -21,9 +21,8 @@ WrittenRequirement = tuple[str, str, tuple[str, ...]]
 class Requirement:
     """The values that a label may have: ``values``, or with ``complement`` all but those.
 
-    ``gte`` and ``lte`` bound integers. ``min_values`` is the number of values that must remain to choose from. Only
-    it may
-    change, and it does so for all that share the requirement, as in Karpenter.
+    ``gte`` and ``lte`` bound integers. ``min_values`` is the number of values that must remain to choose from. Only it
+    may change, and it does so for all that share the requirement, as in Karpenter.
     """
 
     __slots__ = ("complement", "gte", "key", "lte", "min_values", "values")
