@@ -23,8 +23,8 @@ def api(api_as: Callable[[str], APIClient]) -> APIClient:
     return api_as("editor")
 
 
-def saved(api: APIClient, document: str, match: str = "*", **more: Any) -> Any:
-    body = {"document": document, **more}
+def save_revision(api: APIClient, document: str, match: str = "*", **fields: Any) -> Any:
+    body = {"document": document, **fields}
     return api.post(f"{POLICIES}default/revisions/", body, headers={"If-Match": match} if match else {})
 
 
@@ -82,20 +82,20 @@ def test_a_hostile_number_is_answered_like_any_other_text(
 
 
 def test_a_revision_needs_to_know_what_it_replaces(api: APIClient) -> None:
-    assert saved(api, HEADER, match="").status_code == 428
-    answer = saved(api, HEADER, match='"1"', comment="shorter")
+    assert save_revision(api, HEADER, match="").status_code == 428
+    answer = save_revision(api, HEADER, match='"1"', comment="shorter")
     assert answer.status_code == 201
     assert answer.headers["ETag"] == '"2"'
-    assert saved(api, HEADER + "# late\n", match='"1"').status_code == 412
-    assert saved(api, HEADER + "# late\n", match="nonsense").status_code == 400
-    assert saved(api, HEADER, match='"2"').status_code == 200
+    assert save_revision(api, HEADER + "# late\n", match='"1"').status_code == 412
+    assert save_revision(api, HEADER + "# late\n", match="nonsense").status_code == 400
+    assert save_revision(api, HEADER, match='"2"').status_code == 200
     numbers = [revision["number"] for revision in api.get(f"{POLICIES}default/revisions/").json()["results"]]
     assert numbers == [2, 1]
 
 
 def test_the_document_comes_as_the_file_that_kube_scheduler_takes(api: APIClient) -> None:
     text = HEADER + "clientConnection: # ours\n  kubeconfig: /etc/kubernetes/scheduler.conf\n"
-    saved(api, text)
+    save_revision(api, text)
     answer = api.get(f"{POLICIES}default/revisions/2/document")
     assert answer.content.decode() == text
     assert answer.headers["Content-Type"].startswith("application/yaml")
@@ -105,17 +105,17 @@ def test_the_document_comes_as_the_file_that_kube_scheduler_takes(api: APIClient
 def test_a_document_with_warnings_is_saved_once_they_are_accepted(api: APIClient) -> None:
     plugins = "plugins: {multiPoint: {enabled: [{name: NodeResourcesFit, weight: -3}]}}"
     text = f"{HEADER}profiles:\n- {plugins}\n"
-    answer = saved(api, text, match='"1"')
+    answer = save_revision(api, text, match='"1"')
     assert answer.status_code == 422
     (warning,) = answer.json()["errors"]
     assert (warning["path"], warning["line"]) == ("profiles[0].plugins.multiPoint.enabled[0].weight", 4)
     assert "accept_warnings" in answer.json()["detail"]
-    assert saved(api, text, match='"1"', accept_warnings=True).status_code == 201
-    assert saved(api, f"{text}# more\n", match='"2"').status_code == 201  # revision 2 has that warning already
+    assert save_revision(api, text, match='"1"', accept_warnings=True).status_code == 201
+    assert save_revision(api, f"{text}# more\n", match='"2"').status_code == 201  # revision 2 has that warning already
 
 
 def test_an_invalid_document_is_refused_with_line_and_column(api: APIClient) -> None:
-    answer = saved(api, HEADER + "percentageOfNodesToScore: 101\n")
+    answer = save_revision(api, HEADER + "percentageOfNodesToScore: 101\n")
     assert answer.status_code == 422
     (error,) = answer.json()["errors"]
     assert (error["path"], error["line"], error["column"]) == ("percentageOfNodesToScore", 3, 27)
@@ -124,7 +124,7 @@ def test_an_invalid_document_is_refused_with_line_and_column(api: APIClient) -> 
 
 def test_restoring_is_a_new_revision(api: APIClient) -> None:
     before = api.get(f"{POLICIES}default/revisions/1/").json()["document"]
-    saved(api, HEADER)
+    save_revision(api, HEADER)
     url = f"{POLICIES}default/revisions/1/restore/"
     assert api.post(url, headers={"If-Match": '"1"'}).status_code == 412
     answer = api.post(url, headers={"If-Match": '"2"'})
@@ -135,7 +135,7 @@ def test_restoring_is_a_new_revision(api: APIClient) -> None:
 def test_a_diff_says_what_changes(api: APIClient) -> None:
     args = "args:\n      scoringStrategy:\n        type: MostAllocated\n"
     fit = f"profiles:\n- pluginConfig:\n  - name: NodeResourcesFit\n    {args}"
-    saved(api, HEADER + fit)
+    save_revision(api, HEADER + fit)
     body = api.get(f"{POLICIES}default/diff/").json()
     assert body["changes"] == [
         {"where": "default-scheduler", "what": "NodeResourcesFit", "before": "LeastAllocated", "after": "MostAllocated"}
@@ -171,7 +171,7 @@ def test_who_may_only_read_changes_nothing(api_as: Callable[[str], APIClient]) -
     api = api_as("viewer")
     assert api.get(POLICIES).status_code == 200
     assert api.post(POLICIES, {"name": "mine"}).status_code == 403
-    assert saved(api, HEADER).status_code == 403
+    assert save_revision(api, HEADER).status_code == 403
     assert api.patch(f"{POLICIES}default/", {"description": "x"}).status_code == 403
     assert api.delete(f"{POLICIES}default/").status_code == 403
     assert api.post(f"{POLICIES}default/revisions/1/restore/").status_code == 403
@@ -182,7 +182,7 @@ def test_an_extender_that_no_live_scheduler_may_ask_is_noted_and_saved_all_the_s
 ) -> None:
     settings.EXTENDER_ALLOWLIST = ["10.9.0.0/16"]
     asking = HEADER + "extenders: [{urlPrefix: 'https://10.8.0.1/gate', filterVerb: filter}]\n"
-    answer = saved(api, asking)
+    answer = save_revision(api, asking)
     assert answer.status_code == 201
     (note,) = answer.json()["notes"]
     assert note["path"] == "extenders[0].urlPrefix"

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from kschedweb.accounts.models import User
 
 pytestmark = pytest.mark.django_db
-PAGE, REST = "/policies/old/profile/", "/api/v1/policies/old/convert/"
+PAGE, API_ADDRESS = "/policies/old/profile/", "/api/v1/policies/old/convert/"
 SUMMARY = "3 of 12 rules have an exact counterpart, 7 a near one, 2 have none."
 
 
@@ -38,13 +38,13 @@ def old(editor: User) -> str:
 
 
 def test_the_page_says_what_became_of_each_rule(client: Client, old: str) -> None:
-    shown = html_of(client.get(PAGE))
-    assert SUMMARY in shown
+    page = html_of(client.get(PAGE))
+    assert SUMMARY in page
     for rule in [*POLICY["predicates"], *POLICY["priorities"]]:
-        assert rule["name"] in shown
-    assert "key: retiring" in shown
-    assert 'href="/classic/GeneralPredicates/"' in shown
-    assert 'href="/migration/?classic=old@1"' in shown
+        assert rule["name"] in page
+    assert "key: retiring" in page
+    assert 'href="/classic/GeneralPredicates/"' in page
+    assert 'href="/migration/?classic=old@1"' in page
 
 
 def test_the_download_is_what_kube_scheduler_takes(client: Client, old: str) -> None:
@@ -57,22 +57,24 @@ def test_the_download_is_what_kube_scheduler_takes(client: Client, old: str) -> 
 def test_a_policy_is_made_of_it_that_says_where_it_comes_from(client: Client, old: str) -> None:
     answer = client.post(PAGE, {"name": "new-one"})
     assert (answer.status_code, answer["Location"]) == (302, "/policies/new-one/")
-    made = selectors.revision_get(selectors.policy_get("new-one"))
-    assert (made.policy.kind, made.comment) == (PolicyKind.PROFILES, "Converted from old, revision 1")
-    weights = {one.name: one.weight for one in selectors.load_configuration(made).profiles[0].points["score"]}
+    converted = selectors.revision_get(selectors.policy_get("new-one"))
+    assert (converted.policy.kind, converted.comment) == (PolicyKind.PROFILES, "Converted from old, revision 1")
+    weights = {
+        plugin.name: plugin.weight for plugin in selectors.load_configuration(converted).profiles[0].points["score"]
+    }
     assert (weights["PodTopologySpread"], weights["NodeAffinity"]) == (2, 2)
 
 
 @pytest.mark.parametrize(
-    ("name", "status", "said"),
+    ("name", "status", "message"),
     [("default", 409, "A policy named default exists already"), ("Not Good", 400, "Lower-case letters")],
 )
 def test_a_name_that_cannot_be_used_is_told_beside_the_field(
-    client: Client, old: str, name: str, status: int, said: str
+    client: Client, old: str, name: str, status: int, message: str
 ) -> None:
     answer = client.post(PAGE, {"name": name})
     assert answer.status_code == status
-    assert said in " ".join(answer.context["form"].errors["name"])
+    assert message in " ".join(answer.context["form"].errors["name"])
     assert elements(answer, "#id_name-error")
     assert SUMMARY in html_of(answer)
 
@@ -101,16 +103,16 @@ def test_how_it_was_started_counts(client: Client, editor: User) -> None:
 
 
 def test_rest_answers_with_the_document_and_saves_nothing(api_as: Callable[[str], APIClient], old: str) -> None:
-    answer = api_as("viewer").post(REST, {"revision": 1})
+    answer = api_as("viewer").post(API_ADDRESS, {"revision": 1})
     body = answer.json()
     assert answer.status_code == 200
     assert (body["policy"], body["revision"], body["summary"]) == ("old", 1, SUMMARY)
     assert yaml.safe_load(body["yaml"]) == body["document"]
     assert load(body["document"]).valid
-    lost = [note["name"] for note in body["notes"] if note["kind"] == "none"]
-    assert lost == ["CheckServiceAffinity", "NodePreferAvoidPodsPriority"]
+    untranslated = [note["name"] for note in body["notes"] if note["kind"] == "none"]
+    assert untranslated == ["CheckServiceAffinity", "NodePreferAvoidPodsPriority"]
     assert {remark["name"] for remark in body["remarks"]} >= {"PrioritySort", "Equal nodes"}
-    assert api_as("viewer").post(REST, {"revision": 7}).status_code == 404
+    assert api_as("viewer").post(API_ADDRESS, {"revision": 7}).status_code == 404
     assert selectors.policy_list().count() == 2
 
 
@@ -127,4 +129,4 @@ def test_what_kube_scheduler_would_not_start_with_is_told(client: Client, editor
 def test_a_question_that_names_no_revision_is_refused(
     api_as: Callable[[str], APIClient], old: str, body: object
 ) -> None:
-    assert api_as("viewer").post(REST, body, format="json").status_code == 400
+    assert api_as("viewer").post(API_ADDRESS, body, format="json").status_code == 400

@@ -67,12 +67,12 @@ def config_map(**data: str) -> str:
 def test_a_config_map_is_unpacked(kind: PolicyKind, editor: User) -> None:
     document = DOCUMENTS[kind]
     text = config_map(policy=document, other="level: 5\n")
-    checked = check_either(text)
-    assert (checked.kind, checked.errors) == (kind, [])
+    verdict = check_either(text)
+    assert (verdict.kind, verdict.errors) == (kind, [])
     manifests = f"apiVersion: v1\nkind: ServiceAccount\nmetadata: {{name: a}}\n---\n{text}"
     services.policy_create(name="packed", document=manifests, author=editor)
-    packed = selectors.policy_get("packed")
-    assert (packed.kind, selectors.revision_get(packed).document) == (kind, document)
+    policy = selectors.policy_get("packed")
+    assert (policy.kind, selectors.revision_get(policy).document) == (kind, document)
 
 
 @pytest.mark.django_db
@@ -117,9 +117,9 @@ PASSED_OVER = "# EC2NodeClass default is passed over: instanceTypes says what ca
 @pytest.mark.django_db
 def test_manifests_of_karpenter_become_one_document_without_node_classes(editor: User) -> None:
     services.policy_create(name="nodes", document=f"{NODE_CLASS}---\n{NODE_POOL}---\n", author=editor)
-    stored = selectors.revision_get(selectors.policy_get("nodes")).document
-    assert stored.startswith(PASSED_OVER)
-    checked = check_either(stored)
+    stored_document = selectors.revision_get(selectors.policy_get("nodes")).document
+    assert stored_document.startswith(PASSED_OVER)
+    checked = check_either(stored_document)
     assert (checked.kind, checked.errors) == (PolicyKind.KARPENTER, [])
     own = "# mine\napiVersion: kschedweb/v1\nkind: Karpenter\nnodePools:\n" + "".join(
         f"  {'- ' if number == 0 else '  '}{line}\n" for number, line in enumerate(NODE_POOL.splitlines())
@@ -159,28 +159,28 @@ class TestClassicPolicy:
 
     def test_cannot_become_one_of_profiles(self, old: Policy, editor: User) -> None:
         document = f"# Now with profiles.\n{services.DEFAULT_DOCUMENT}"
-        with pytest.raises(services.InvalidPolicyDocument) as refused:
+        with pytest.raises(services.InvalidPolicyDocument) as caught:
             services.revision_save(policy=old, document=document, author=editor, expected=1)
-        assert refused.value.problems[0].line == 3
-        assert "old holds a classic Policy. A policy keeps its kind" in refused.value.detail
+        assert caught.value.problems[0].line == 3
+        assert "old holds a classic Policy. A policy keeps its kind" in caught.value.detail
         assert old.revisions.count() == 1
 
     def test_one_of_profiles_cannot_become_classic(self, editor: User) -> None:
         default = selectors.policy_get("default")
-        with pytest.raises(services.InvalidPolicyDocument) as refused:
+        with pytest.raises(services.InvalidPolicyDocument) as caught:
             services.revision_save(policy=default, document=CLASSIC, author=editor, expected=1)
-        assert refused.value.problems[0].line == 2
+        assert caught.value.problems[0].line == 2
 
     def test_another_start_is_another_revision_that_can_be_taken_back(self, old: Policy, editor: User) -> None:
         second = services.revision_save(policy=old, document=CLASSIC, author=editor, expected=1, process={})
         assert (second.number, second.process) == (2, {})
-        kept = services.revision_save(policy=old, document=CLASSIC + "\n", author=editor, expected=2)
-        assert kept.process == {}
+        kept_revision = services.revision_save(policy=old, document=CLASSIC + "\n", author=editor, expected=2)
+        assert kept_revision.process == {}
         third = services.revision_restore(policy=old, number=1, author=editor, expected=3)
         assert (third.number, third.document, third.process) == (4, CLASSIC, {"version": "1.9"})
 
     @pytest.mark.parametrize(
-        ("process", "said"),
+        ("process", "message"),
         [
             ({"version": "1.8"}, 'process.version: must be "1.13" or "1.9", is "1.8"'),
             ({"percentageOfNodesToScore": 101}, "process.percentageOfNodesToScore: must be from 0 to 100"),
@@ -188,16 +188,16 @@ class TestClassicPolicy:
         ],
     )
     def test_a_start_that_cannot_be_is_refused_at_its_field(
-        self, process: dict[str, object], said: str, editor: User
+        self, process: dict[str, object], message: str, editor: User
     ) -> None:
-        with pytest.raises(services.InvalidPolicyDocument) as refused:
+        with pytest.raises(services.InvalidPolicyDocument) as caught:
             services.policy_create(name="odd", document=CLASSIC, author=editor, process=process)
-        assert refused.value.problems[0].message.startswith(said)
-        assert refused.value.problems[0].path == said.partition(":")[0]
+        assert caught.value.problems[0].message.startswith(message)
+        assert caught.value.problems[0].path == message.partition(":")[0]
         assert not Revision.objects.filter(policy__name="odd").exists()
 
     @pytest.mark.parametrize(
-        ("process", "said"),
+        ("process", "message"),
         [
             ({"version": "1.9"}, "process.version: is not known; there are release, featureGates, files"),
             ({"release": "newest"}, "process.release: must be one of 1.34, 1.35, 1.36, 1.37"),
@@ -205,11 +205,11 @@ class TestClassicPolicy:
             ({"featureGates": ["Nope"]}, "process.featureGates: must be names with true or false"),
         ],
     )
-    def test_profiles_name_a_release(self, process: dict[str, object], said: str, editor: User) -> None:
-        with pytest.raises(services.InvalidPolicyDocument) as refused:
+    def test_profiles_name_a_release(self, process: dict[str, object], message: str, editor: User) -> None:
+        with pytest.raises(services.InvalidPolicyDocument) as caught:
             services.policy_create(name="odd", document=services.DEFAULT_DOCUMENT, author=editor, process=process)
-        (problem,) = refused.value.problems
-        assert (problem.message, problem.path) == (said, said.partition(":")[0])
+        (problem,) = caught.value.problems
+        assert (problem.message, problem.path) == (message, message.partition(":")[0])
 
 
 @pytest.mark.django_db
@@ -219,8 +219,8 @@ class TestOverRest:
         return api_as("editor")
 
     def test_the_list_can_be_of_one_kind(self, old: Policy, api: APIClient) -> None:
-        listed = api.get("/api/v1/policies/?kind=classic").json()["results"]
-        assert [(one["name"], one["kind"]) for one in listed] == [("old", "classic")]
+        policies = api.get("/api/v1/policies/?kind=classic").json()["results"]
+        assert [(policy["name"], policy["kind"]) for policy in policies] == [("old", "classic")]
         assert api.get("/api/v1/policies/?kind=other").status_code == 400
 
     def test_so_can_the_page(self, old: Policy, client_as: Callable[[str], Client]) -> None:
@@ -243,7 +243,10 @@ class TestOverRest:
     def test_documents_of_both_kinds_are_judged(self, api: APIClient) -> None:
         classic = api.post("/api/v1/policies/validate/", {"document": CLASSIC}).json()
         assert (classic["kind"], classic["valid"], classic["effective"]) == ("classic", True, None)
-        assert [one["name"] for one in classic["classic"]["predicates"]] == ["CheckNodeCondition", "PodFitsResources"]
+        assert [predicate["name"] for predicate in classic["classic"]["predicates"]] == [
+            "CheckNodeCondition",
+            "PodFitsResources",
+        ]
         assert classic["classic"]["priorities"][0] | {"argument": ""} == {
             "name": "LeastRequestedPriority",
             "argument": "",
@@ -254,7 +257,7 @@ class TestOverRest:
         profiles = api.post("/api/v1/policies/validate/", {"document": services.DEFAULT_DOCUMENT}).json()
         assert (profiles["kind"], profiles["classic"]) == ("profiles", None)
         odd = api.post("/api/v1/policies/validate/", {"document": CLASSIC, "process": {"version": "2"}}).json()
-        assert [one["path"] for one in odd["errors"]] == ["process.version"]
+        assert [error["path"] for error in odd["errors"]] == ["process.version"]
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from kschedweb.engine.config import Release
 from kschedweb.engine.documents.marked_documents import parse_document
 from kschedweb.policies.editing import writing
 from kschedweb.policies.validation import check_profiles
-from tests.policies.editing.test_form import DETAILED, PLAIN, as_posted, shown
+from tests.policies.editing.test_form import DETAILED, PLAIN, as_posted, build_profile_form
 
 FIT = "args.NodeResourcesFit.scoringStrategy"
 EXTENDER = {
@@ -21,7 +21,7 @@ EXTENDER = {
     "extenders.0.weight": "3",
     "extenders.0.managedResources.0.name": "example.com/gpu",
 }
-SHARED = """\
+SHARED_TEXT = """\
 # Ours.
 apiVersion: kubescheduler.config.k8s.io/v1
 kind: KubeSchedulerConfiguration
@@ -43,7 +43,7 @@ profiles:
 RATIO = f"{FIT}.requestedToCapacityRatio.shape"
 
 
-@pytest.mark.parametrize("text", [PLAIN, DETAILED, SHARED])
+@pytest.mark.parametrize("text", [PLAIN, DETAILED, SHARED_TEXT])
 @pytest.mark.parametrize(
     "changes",
     [
@@ -68,21 +68,21 @@ RATIO = f"{FIT}.requestedToCapacityRatio.shape"
 def test_the_verdict_is_kube_scheduler_s(
     oracle: Callable[[str, str], Any], real_release: Release, text: str, changes: dict[str, str]
 ) -> None:
-    sent = as_posted(shown(text)) | changes
-    changed = writing.apply_form(text, text, sent, 0)
-    mine, theirs = check_profiles(changed, {"release": real_release.name}), oracle("validate", changed)
+    values = as_posted(build_profile_form(text)) | changes
+    changed_text = writing.apply_form(text, text, values, 0)
+    mine, theirs = check_profiles(changed_text, {"release": real_release.name}), oracle("validate", changed_text)
     assert mine.valid == theirs["valid"]
     assert mine.loaded is not None
     assert mine.loaded.errors == theirs.get("errors", [])
     assert (mine.loaded.defaulted or None) == (theirs.get("defaulted") or None)
-    assert [item for item in changed.splitlines() if "#" in item][:1] == ["# Ours."]
-    assert parse_document(changed).data["kind"] == "KubeSchedulerConfiguration"
+    assert [item for item in changed_text.splitlines() if "#" in item][:1] == ["# Ours."]
+    assert parse_document(changed_text).data["kind"] == "KubeSchedulerConfiguration"
 
 
 def test_switched_off_plugins_are_off(oracle: Callable[[str, str], Any]) -> None:
-    sent = as_posted(shown(PLAIN))
+    values = as_posted(build_profile_form(PLAIN))
     for point in ("preFilter", "filter", "preScore", "score"):
-        del sent[f"on.NodeAffinity.{point}"]
-    changed = writing.apply_form(PLAIN, PLAIN, sent, 0)
-    plugins = oracle("validate", changed)["defaulted"]["profiles"][0]["plugins"]
+        del values[f"on.NodeAffinity.{point}"]
+    changed_text = writing.apply_form(PLAIN, PLAIN, values, 0)
+    plugins = oracle("validate", changed_text)["defaulted"]["profiles"][0]["plugins"]
     assert "NodeAffinity" not in {plugin["name"] for plugin in plugins["multiPoint"]["enabled"]}

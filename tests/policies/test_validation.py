@@ -21,7 +21,7 @@ profiles:
 
 
 @pytest.mark.parametrize(
-    ("rest", "path", "line", "said"),
+    ("text", "path", "line", "message"),
     [
         ("parallelism: 0\n", "parallelism", 3, "should be an integer value greater than zero"),
         ("parallelism: x\n", "parallelism", 3, "cannot unmarshal string"),
@@ -36,17 +36,17 @@ profiles:
         ("profiles: [\n", "", 4, "not YAML"),
     ],
 )
-def test_an_error_is_put_where_it_was_made(rest: str, path: str, line: int, said: str) -> None:
-    checked = check_profiles(HEADER + rest)
-    (problem,) = checked.errors
-    assert not checked.valid
+def test_an_error_is_put_where_it_was_made(text: str, path: str, line: int, message: str) -> None:
+    verdict = check_profiles(HEADER + text)
+    (problem,) = verdict.errors
+    assert not verdict.valid
     assert (problem.path, problem.line) == (path, line)
-    assert said in problem.message
+    assert message in problem.message
 
 
 def test_an_error_in_what_an_alias_brings_is_put_at_the_anchors_text() -> None:
-    shared = AFFINITY.replace("- pluginConfig:", "- schedulerName: a\n  pluginConfig: &arguments")
-    checked = check_profiles(f"{HEADER}{shared}- {{schedulerName: b, pluginConfig: *arguments}}\n")
+    shared_arguments = AFFINITY.replace("- pluginConfig:", "- schedulerName: a\n  pluginConfig: &arguments")
+    checked = check_profiles(f"{HEADER}{shared_arguments}- {{schedulerName: b, pluginConfig: *arguments}}\n")
     weight = "pluginConfig[0].args.hardPodAffinityWeight"
     assert [(problem.path, problem.line, problem.column) for problem in checked.errors] == [
         (f"profiles[0].{weight}", 8, 30),

@@ -23,7 +23,7 @@ HEADER = "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfigu
 PAGE = "/policies/default/"
 
 
-def fields(answer: Any) -> dict[str, str]:
+def read_form(answer: Any) -> dict[str, str]:
     return form_fields(answer.content.decode(), "policy-form")
 
 
@@ -68,11 +68,11 @@ def test_what_does_not_exist_is_404(client: Client, address: str) -> None:
 
 
 def test_the_strategy_is_changed_in_the_form_and_saved(client: Client) -> None:
-    sent = fields(client.get(PAGE)) | {"args.NodeResourcesFit.scoringStrategy.type": "MostAllocated"}
-    updated = client.post(PAGE, sent | {"update": "1"})
-    assert "type: MostAllocated" in fields(updated)["document"]
+    values = read_form(client.get(PAGE)) | {"args.NodeResourcesFit.scoringStrategy.type": "MostAllocated"}
+    updated_page = client.post(PAGE, values | {"update": "1"})
+    assert "type: MostAllocated" in read_form(updated_page)["document"]
     assert selectors.policy_get("default").newest == 1
-    answer = client.post(PAGE, fields(updated) | {"save": "1", "comment": "pack"}, follow=True)
+    answer = client.post(PAGE, read_form(updated_page) | {"save": "1", "comment": "pack"}, follow=True)
     assert "Saved as revision 2." in answer.content.decode()
     revision = selectors.revision_get(selectors.policy_get("default"))
     assert revision.comment == "pack"
@@ -83,81 +83,81 @@ def test_the_strategy_is_changed_in_the_form_and_saved(client: Client) -> None:
 
 
 def test_a_document_with_warnings_is_saved_once_they_are_accepted(client: Client) -> None:
-    sent = fields(client.get(PAGE)) | {"weight.NodeResourcesFit": "-3", "save": "1"}
-    asked = client.post(PAGE, sent)
-    assert asked.status_code == 422
-    assert "a negative weight turns the plugin's preference around" in html_of(asked)
+    values = read_form(client.get(PAGE)) | {"weight.NodeResourcesFit": "-3", "save": "1"}
+    warning_page = client.post(PAGE, values)
+    assert warning_page.status_code == 422
+    assert "a negative weight turns the plugin's preference around" in html_of(warning_page)
     assert selectors.policy_get("default").newest == 1
-    (accepted,) = [one["value"] for one in elements(asked, "input[name=accepted_warnings]")]
-    saved = client.post(PAGE, fields(asked) | {"save": "1", "accepted_warnings": accepted})
-    assert saved.status_code == 302
+    (accepted_warning,) = [element["value"] for element in elements(warning_page, "input[name=accepted_warnings]")]
+    save_response = client.post(PAGE, read_form(warning_page) | {"save": "1", "accepted_warnings": accepted_warning})
+    assert save_response.status_code == 302
     assert selectors.policy_get("default").newest == 2
-    again = client.post(PAGE, fields(client.get(PAGE)) | {"weight.NodeAffinity": "7", "save": "1"})
-    assert again.status_code == 302  # revision 2 has that warning already
+    second_response = client.post(PAGE, read_form(client.get(PAGE)) | {"weight.NodeAffinity": "7", "save": "1"})
+    assert second_response.status_code == 302  # revision 2 has that warning already
 
 
 def test_an_untouched_page_saves_nothing(client: Client) -> None:
-    answer = client.post(PAGE, fields(client.get(PAGE)) | {"save": "1"}, follow=True)
+    answer = client.post(PAGE, read_form(client.get(PAGE)) | {"save": "1"}, follow=True)
     assert levels(answer) == ["info"]
     assert selectors.policy_get("default").newest == 1
 
 
 def test_an_error_is_shown_at_its_line_and_beside_its_field_and_nothing_is_lost(client: Client) -> None:
-    sent = fields(client.get(PAGE)) | {"args.InterPodAffinity.hardPodAffinityWeight": "101", "comment": "more"}
-    answer = client.post(PAGE, sent | {"save": "1"})
+    values = read_form(client.get(PAGE)) | {"args.InterPodAffinity.hardPodAffinityWeight": "101", "comment": "more"}
+    answer = client.post(PAGE, values | {"save": "1"})
     assert answer.status_code == 422
     assert [error.line for error in answer.context["editor"].checked.errors] == [8]
     assert "Line 8" in answer.content.decode()
     assert elements(answer, "#f-args-InterPodAffinity-hardPodAffinityWeight-error")
-    kept = fields(answer)
-    assert kept["args.InterPodAffinity.hardPodAffinityWeight"] == "101"
-    assert kept["comment"] == "more"
+    kept_values = read_form(answer)
+    assert kept_values["args.InterPodAffinity.hardPodAffinityWeight"] == "101"
+    assert kept_values["comment"] == "more"
 
 
 def test_yaml_that_cannot_be_read_keeps_the_form_s_changes_for_later(client: Client) -> None:
-    sent = fields(client.get(PAGE)) | {"weight.NodeAffinity": "7"}
-    broken = client.post(PAGE, sent | {"document": sent["document"] + "a: [", "update": "1"})
-    again = fields(broken)
-    assert again["weight.NodeAffinity"] == "7"
-    assert again["document"].endswith("a: [")
-    mended = fields(client.post(PAGE, again | {"document": sent["document"], "update": "1"}))
-    assert "weight: 7" in mended["document"]
+    values = read_form(client.get(PAGE)) | {"weight.NodeAffinity": "7"}
+    unreadable_page = client.post(PAGE, values | {"document": values["document"] + "a: [", "update": "1"})
+    kept_values = read_form(unreadable_page)
+    assert kept_values["weight.NodeAffinity"] == "7"
+    assert kept_values["document"].endswith("a: [")
+    mended_values = read_form(client.post(PAGE, kept_values | {"document": values["document"], "update": "1"}))
+    assert "weight: 7" in mended_values["document"]
 
 
 def test_a_lost_update_is_412_with_the_difference_and_can_be_saved_after_all(client: Client, editor: User) -> None:
-    sent = fields(client.get(PAGE)) | {"weight.NodeAffinity": "7", "save": "1"}
+    values = read_form(client.get(PAGE)) | {"weight.NodeAffinity": "7", "save": "1"}
     policy = selectors.policy_get("default")
     services.revision_save(policy=policy, document=HEADER + "parallelism: 4\n", author=editor, expected=1)
-    answer = client.post(PAGE, sent)
+    answer = client.post(PAGE, values)
     page = answer.content.decode()
     assert answer.status_code == 412
     assert "Revision 2 was saved in the meantime" in page
     assert any("parallelism: 4" in line for line in answer.context["patch"])
-    assert "weight: 7" in fields(answer)["document"]
-    assert client.post(PAGE, fields(answer) | {"save": "1"}).status_code == 302
+    assert "weight: 7" in read_form(answer)["document"]
+    assert client.post(PAGE, read_form(answer) | {"save": "1"}).status_code == 302
     assert selectors.policy_get("default").newest == 3
 
 
 def test_profiles_are_added_shown_and_removed(client: Client) -> None:
-    two = fields(client.post(PAGE, fields(client.get(PAGE)) | {"add_profile": "1"}))
+    two = read_form(client.post(PAGE, read_form(client.get(PAGE)) | {"add_profile": "1"}))
     assert "schedulerName: scheduler-2" in two["document"]
     assert two["profile"] == "1"
-    first = fields(client.post(PAGE, two | {"show_profile": "0"}))
+    first = read_form(client.post(PAGE, two | {"show_profile": "0"}))
     assert first["profile.schedulerName"] == "default-scheduler"
-    second = fields(client.post(PAGE, first | {"show_profile": "1"}))
-    assert "scheduler-2" not in fields(client.post(PAGE, second | {"remove_profile": "1"}))["document"]
+    second = read_form(client.post(PAGE, first | {"show_profile": "1"}))
+    assert "scheduler-2" not in read_form(client.post(PAGE, second | {"remove_profile": "1"}))["document"]
 
 
 def test_a_plugin_goes_back_to_its_default(client: Client) -> None:
     page = client.get(PAGE)
-    changed = fields(client.post(PAGE, fields(page) | {"weight.NodeAffinity": "7"}))
-    back = fields(client.post(PAGE, changed | {"reset": "NodeAffinity"}))
-    assert back["document"].strip() == fields(page)["document"].strip()
+    changed_values = read_form(client.post(PAGE, read_form(page) | {"weight.NodeAffinity": "7"}))
+    back = read_form(client.post(PAGE, changed_values | {"reset": "NodeAffinity"}))
+    assert back["document"].strip() == read_form(page)["document"].strip()
 
 
 def test_the_preview_brings_every_part_of_the_page(client: Client) -> None:
-    sent = fields(client.get(PAGE)) | {"weight.ImageLocality": "4"}
-    page = client.post(f"{PAGE}edit/preview/", sent)
+    values = read_form(client.get(PAGE)) | {"weight.ImageLocality": "4"}
+    page = client.post(f"{PAGE}edit/preview/", values)
     for part in ("policy-problems", "policy-effective", "policy-effect", "policy-state"):
         assert elements(page, f"#{part}")
     assert "ImageLocality weight" in page.content.decode()
@@ -180,17 +180,17 @@ def test_the_preview_brings_every_part_of_the_page(client: Client) -> None:
 def test_a_policy_is_made_on_its_page(client: Client, data: dict[str, Any], status: int) -> None:
     answer = client.post("/policies/new/", data)
     assert answer.status_code == status
-    made = selectors.policy_list().filter(name="mine").exists()
-    assert made == (status == 302)
+    exists = selectors.policy_list().filter(name="mine").exists()
+    assert exists == (status == 302)
 
 
 def test_restore_download_and_delete(client: Client) -> None:
-    client.post(PAGE, fields(client.get(PAGE)) | {"weight.NodeAffinity": "7", "save": "1"})
+    client.post(PAGE, read_form(client.get(PAGE)) | {"weight.NodeAffinity": "7", "save": "1"})
     client.post(f"{PAGE}revisions/1/restore/", {"expected": "2"})
     policy = selectors.policy_get("default")
     assert policy.newest == 3
-    again = client.post(f"{PAGE}revisions/1/restore/", {"expected": "3"}, follow=True)
-    assert "Revision 1 is the same as revision 3, so no revision was saved." in again.content.decode()
+    repeated = client.post(f"{PAGE}revisions/1/restore/", {"expected": "3"}, follow=True)
+    assert "Revision 1 is the same as revision 3, so no revision was saved." in repeated.content.decode()
     text = client.get(f"{PAGE}download/").content.decode()
     assert text == selectors.revision_get(policy, 1).document
     client.post("/policies/new/", {"name": "mine", "copy_of": "default"})

@@ -29,7 +29,7 @@ ARTICLE = (
 
 
 @pytest.mark.parametrize(
-    ("document", "line", "said"),
+    ("document", "line", "message"),
     [
         (f"{HEAD}predicates:\n  - name: HostName\n  - name: Nope\n", 5, "Predicate type not found for Nope"),
         (f"{HEAD}priorities:\n  - name: Nope\n    weight: 1\n", 4, "Priority type not found for Nope"),
@@ -49,10 +49,10 @@ ARTICLE = (
         ("kind: Policy\npriorities: [\n", 3, "not YAML"),
     ],
 )
-def test_a_problem_stands_at_its_line(document: str, line: int, said: str) -> None:
-    checked = check_classic(document, {})
-    assert not checked.valid
-    assert [problem.line for problem in checked.errors if said in problem.message] == [line], checked.errors
+def test_a_problem_stands_at_its_line(document: str, line: int, message: str) -> None:
+    verdict = check_classic(document, {})
+    assert not verdict.valid
+    assert [problem.line for problem in verdict.errors if message in problem.message] == [line], verdict.errors
 
 
 def test_the_articles_misspelt_key_is_understood_with_a_warning() -> None:
@@ -60,13 +60,15 @@ def test_the_articles_misspelt_key_is_understood_with_a_warning() -> None:
     assert checked.valid
     assert next((problem.line, problem.path) for problem in checked.warnings) == (2, "predicate")
     assert checked.algorithm is not None
-    assert "HostName" in [one.name for one in checked.algorithm.predicates]
+    assert "HostName" in [predicate.name for predicate in checked.algorithm.predicates]
 
 
 def test_names_that_are_never_asked_are_warned_about_at_their_line() -> None:
-    warned = [problem for problem in check_classic(ARTICLE, {}).warnings if "never asked" in problem.message]
-    assert [(problem.line, problem.path) for problem in warned] == [(3, "predicate[0].name")]
-    assert not [one for one in check_classic(ARTICLE, {"version": "1.9"}).warnings if "never asked" in one.message]
+    never_asked = [problem for problem in check_classic(ARTICLE, {}).warnings if "never asked" in problem.message]
+    assert [(problem.line, problem.path) for problem in never_asked] == [(3, "predicate[0].name")]
+    assert not [
+        warning for warning in check_classic(ARTICLE, {"version": "1.9"}).warnings if "never asked" in warning.message
+    ]
 
 
 @pytest.mark.parametrize(
@@ -77,7 +79,7 @@ def test_names_that_are_never_asked_are_warned_about_at_their_line() -> None:
     ],
 )
 def test_an_unknown_name_is_told_in_its_row(document: str, field: str) -> None:
-    section = next(one for one in editor.open_editor(document, {}).form.sections if one.key == field)
+    section = next(section for section in editor.open_editor(document, {}).form.sections if section.key == field)
     assert [row.name for row in section.rows if row.problems] == ["Nope"]
 
 
@@ -92,7 +94,7 @@ def test_points_of_a_shape_are_told_beside_the_cell() -> None:
     item = f"- {{name: X, weight: 1, argument: {{requestedToCapacityRatioArguments: {shape}}}}}"
     rows = editor.open_editor(f"{HEAD}priorities:\n  {item}\n", {}).form.sections[1].rows
     cells = next(row for row in rows if row.name == "X").fields
-    assert [one.name for one in cells if one.problems] == ["argument.priorities.X.shape.1.utilization"]
+    assert [cell.name for cell in cells if cell.problems] == ["argument.priorities.X.shape.1.utilization"]
 
 
 @pytest.mark.django_db
@@ -101,10 +103,10 @@ def test_points_of_a_shape_are_told_beside_the_cell() -> None:
 )
 def test_private_keys_are_not_kept(extender: str, editor: User) -> None:
     document = f"{HEAD}extenders:\n  - urlPrefix: https://x\n    {extender}\n"
-    with pytest.raises(services.InvalidPolicyDocument, match="private key") as refused:
+    with pytest.raises(services.InvalidPolicyDocument, match="private key") as caught:
         services.policy_create(name="secret", document=document, author=editor)
-    assert refused.value.problems[0].line == 5
-    assert "c2VjcmV0" not in str(refused.value.problems)
+    assert caught.value.problems[0].line == 5
+    assert "c2VjcmV0" not in str(caught.value.problems)
     assert not Policy.objects.filter(name="secret").exists()
 
 
@@ -121,5 +123,5 @@ def test_any_input_is_answered() -> None:
     strange: list[Any] = ["", "[]", "null", "1", "kind: Policy\npredicates: [1]\n", "kind: Policy\npriorities: 3\n"]
     for text in (*strange, "kind: Policy\nextenders: [{tlsConfig: 3}]\n", "kind: [Policy]\n"):
         for process in ({}, {"gates": 3}, {"version": 1}, {"maxVolumes": "x"}):
-            shown = editor.open_editor(text, process)
-            assert shown.checked.valid == (not shown.checked.errors)
+            view = editor.open_editor(text, process)
+            assert view.checked.valid == (not view.checked.errors)

@@ -44,13 +44,13 @@ def client(client_as: Callable[[str], Client], editor: User) -> Client:
     return client_as("editor")
 
 
-def saved() -> Any:
+def newest_revision() -> Any:
     return selectors.revision_get(selectors.policy_get("old"))
 
 
-def save(client: Client, **changes: str) -> Any:
-    posted = fields(client.get(PAGE)) | changes | {"save": "1"}
-    return client.post(PAGE, {name: value for name, value in posted.items() if value != "OFF"})
+def save_form(client: Client, **changes: str) -> Any:
+    form_data = fields(client.get(PAGE)) | changes | {"save": "1"}
+    return client.post(PAGE, {name: value for name, value in form_data.items() if value != "OFF"})
 
 
 @pytest.mark.parametrize(
@@ -61,12 +61,12 @@ def test_the_pages_open(client: Client, address: str) -> None:
 
 
 def test_what_nobody_changed_is_saved_to_the_letter(client: Client) -> None:
-    assert save(client).status_code == 302
-    assert (saved().number, saved().document) == (1, DOCUMENT)
+    assert save_form(client).status_code == 302
+    assert (newest_revision().number, newest_revision().document) == (1, DOCUMENT)
 
 
 def test_fields_change_the_text_where_they_differ_and_nowhere_else(client: Client) -> None:
-    save(
+    save_form(
         client,
         **{
             "weight.LeastRequestedPriority": "5",
@@ -77,7 +77,7 @@ def test_fields_change_the_text_where_they_differ_and_nowhere_else(client: Clien
         },
     )
     assert (
-        saved().document
+        newest_revision().document
         == DOCUMENT.replace("weight: 2 ", "weight: 5 ")
         .replace("  - name: PodFitsResources\n", "")
         .replace("[disk]", '[disk, "ssd"]')
@@ -87,75 +87,77 @@ def test_fields_change_the_text_where_they_differ_and_nowhere_else(client: Clien
 
 
 def test_how_it_is_started_is_kept_with_the_revision(client: Client) -> None:
-    save(client, **{"process.version": "1.9", "process.gate.TaintNodesByCondition": "on", "process.maxVolumes": "12"})
-    assert saved().process == {"version": "1.9", "gates": ["TaintNodesByCondition"], "maxVolumes": 12}
-    assert saved().document == DOCUMENT
-    changed = client.get(f"{PAGE}diff/")
-    assert changed.context["differs"]
-    assert any("KUBE_MAX_PD_VOLS" in change.what for change in changed.context["changes"])
+    save_form(
+        client, **{"process.version": "1.9", "process.gate.TaintNodesByCondition": "on", "process.maxVolumes": "12"}
+    )
+    assert newest_revision().process == {"version": "1.9", "gates": ["TaintNodesByCondition"], "maxVolumes": 12}
+    assert newest_revision().document == DOCUMENT
+    diff_page = client.get(f"{PAGE}diff/")
+    assert diff_page.context["differs"]
+    assert any("KUBE_MAX_PD_VOLS" in change.what for change in diff_page.context["changes"])
     assert fields(client.get(PAGE))["process.version"] == "1.9"
 
 
 def test_a_start_that_cannot_be_is_told_beside_its_field(client: Client) -> None:
-    answer = save(client, **{"process.percentageOfNodesToScore": "101"})
+    answer = save_form(client, **{"process.percentageOfNodesToScore": "101"})
     assert answer.status_code == 422
     [error] = elements(answer, "#f-process-percentageOfNodesToScore-error")
     assert "must be from 0 to 100" in error.text
-    assert saved().number == 1
+    assert newest_revision().number == 1
 
 
 def test_a_list_goes_to_the_default_provider_and_back(client: Client) -> None:
-    save(client, **{"default.priorities": "on"})
-    assert "priorities" not in saved().document
-    posted = fields(client.get(PAGE))
-    del posted["default.priorities"]
-    client.post(PAGE, posted | {"save": "1"})
-    algorithm = selectors.load_algorithm(saved())
+    save_form(client, **{"default.priorities": "on"})
+    assert "priorities" not in newest_revision().document
+    form_data = fields(client.get(PAGE))
+    del form_data["default.priorities"]
+    client.post(PAGE, form_data | {"save": "1"})
+    algorithm = selectors.load_algorithm(newest_revision())
     assert algorithm.weights["NodePreferAvoidPodsPriority"] == 10000
-    assert "weight: 10000" in saved().document
+    assert "weight: 10000" in newest_revision().document
 
 
 def test_a_rule_with_an_argument_is_added_under_its_usual_name(client: Client) -> None:
-    posted = fields(client.get(PAGE)) | {"add": "priorities", "new.priorities.kind": "labelPreference"}
-    page = client.post(PAGE, posted)
-    shown = fields(page)
-    assert "on.priorities.LabelPreference" in shown
-    client.post(PAGE, shown | {"argument.priorities.LabelPreference.label": "ssd", "save": "1"})
-    assert saved().document.endswith(
+    form_data = fields(client.get(PAGE)) | {"add": "priorities", "new.priorities.kind": "labelPreference"}
+    page = client.post(PAGE, form_data)
+    shown_fields = fields(page)
+    assert "on.priorities.LabelPreference" in shown_fields
+    client.post(PAGE, shown_fields | {"argument.priorities.LabelPreference.label": "ssd", "save": "1"})
+    assert newest_revision().document.endswith(
         "  - name: LabelPreference\n    weight: 1\n    argument:\n      labelPreference:\n        label: ssd\n"
     )
 
 
 def test_an_error_stands_beside_its_field_and_nothing_is_saved(client: Client) -> None:
-    answer = save(client, **{"weight.LeastRequestedPriority": "0"})
+    answer = save_form(client, **{"weight.LeastRequestedPriority": "0"})
     assert answer.status_code == 422
     [error] = elements(answer, "#f-weight-LeastRequestedPriority-error")
     assert "should have a positive weight" in error.text
     assert "Line 11" in answer.content.decode()
-    assert saved().number == 1
+    assert newest_revision().number == 1
 
 
 def test_the_preview_says_what_changes(client: Client) -> None:
-    posted = fields(client.get(PAGE)) | {"weight.LeastRequestedPriority": "9"}
-    part = client.post(f"{PAGE}edit/preview/", posted).content.decode()
+    form_data = fields(client.get(PAGE)) | {"weight.LeastRequestedPriority": "9"}
+    part = client.post(f"{PAGE}edit/preview/", form_data).content.decode()
     assert "LeastRequestedPriority weight" in part
     assert "2 → 9" in part
 
 
 def test_text_that_cannot_be_read_keeps_what_the_form_says(client: Client) -> None:
-    posted = fields(client.get(PAGE)) | {"document": "kind: [", "weight.LeastRequestedPriority": "9"}
-    shown = fields(client.post(PAGE, posted))
-    assert shown["weight.LeastRequestedPriority"] == "9"
-    client.post(PAGE, shown | {"document": DOCUMENT, "save": "1"})
-    assert "weight: 9" in saved().document
+    form_data = fields(client.get(PAGE)) | {"document": "kind: [", "weight.LeastRequestedPriority": "9"}
+    shown_fields = fields(client.post(PAGE, form_data))
+    assert shown_fields["weight.LeastRequestedPriority"] == "9"
+    client.post(PAGE, shown_fields | {"document": DOCUMENT, "save": "1"})
+    assert "weight: 9" in newest_revision().document
 
 
 def test_a_json_policy_stays_json_and_downloads_as_such(client: Client, editor: User) -> None:
     services.policy_create(
         name="json", document='{"kind": "Policy", "apiVersion": "v1", "priorities": []}', author=editor
     )
-    posted = fields(client.get("/policies/json/")) | {"on.priorities.EqualPriority": "on", "save": "1"}
-    client.post("/policies/json/", posted)
+    form_data = fields(client.get("/policies/json/")) | {"on.priorities.EqualPriority": "on", "save": "1"}
+    client.post("/policies/json/", form_data)
     answer = client.get("/policies/json/download/")
     assert answer.json()["priorities"] == [{"name": "EqualPriority", "weight": 1}]
     assert answer["Content-Disposition"] == 'attachment; filename="json-2.json"'
@@ -175,9 +177,9 @@ def test_completion_knows_the_names(client: Client) -> None:
 def test_a_new_policy_may_be_of_a_scheduler_that_was_started_otherwise(client: Client) -> None:
     document = "kind: Policy\npredicates: [{name: MaxCinderVolumeCount}]\n"
     form = {"name": "cinder", "document": document, "version": "1.13"}
-    refused = client.post("/policies/new/", form)
-    assert refused.status_code == 422
-    assert list(refused.context["form"].errors) == ["document"]
+    rejection = client.post("/policies/new/", form)
+    assert rejection.status_code == 422
+    assert list(rejection.context["form"].errors) == ["document"]
     assert client.post("/policies/new/", form | {"gates": "MaxCinderVolumeCount"}).status_code == 302
     assert selectors.revision_get(selectors.policy_get("cinder")).process == {"gates": ["MaxCinderVolumeCount"]}
     assert client.post("/policies/new/", {"name": "again", "copy_of": "cinder", "version": "1.13"}).status_code == 302
@@ -188,6 +190,8 @@ def test_a_config_map_needs_a_connected_cluster(client: Client) -> None:
     answer = client.post("/policies/new/", {"name": "mine", "source_name": "old", "version": "1.13"})
     assert answer.status_code == 422
     assert "Choose the cluster that has the ConfigMap." in str(answer.context["form"].errors)
-    both = client.post("/policies/new/", {"name": "mine", "source_name": "old", "document": "{}", "version": "1.13"})
-    assert both.status_code == 422
-    assert "A file or a text is given as well" in str(both.context["form"].errors)
+    both_sources = client.post(
+        "/policies/new/", {"name": "mine", "source_name": "old", "document": "{}", "version": "1.13"}
+    )
+    assert both_sources.status_code == 422
+    assert "A file or a text is given as well" in str(both_sources.context["form"].errors)

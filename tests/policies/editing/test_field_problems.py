@@ -13,10 +13,14 @@ HEAD = "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfigura
 ARGS = HEAD + "profiles: [{{pluginConfig: [{{name: {}, args: {{{}}}}}]}}]\n"
 
 
-def told(text: str) -> dict[str, tuple[str, str]]:
+def problems_by_field(text: str) -> dict[str, tuple[str, str]]:
     """By field of the form: kube-scheduler's words and what they mean."""
-    shown = editor.open_editor(text).form
-    return {one.name: (one.problems[0].message, one.problems[0].plain) for one in fields_of(shown) if one.problems}
+    profile_form = editor.open_editor(text).form
+    return {
+        field.name: (field.problems[0].message, field.problems[0].plain)
+        for field in fields_of(profile_form)
+        if field.problems
+    }
 
 
 @pytest.mark.parametrize(
@@ -37,9 +41,9 @@ def told(text: str) -> dict[str, tuple[str, str]]:
     ],
 )
 def test_an_argument_says_what_is_asked_for(plugin: str, args: str, words: str, plain: str) -> None:
-    [(message, said)] = told(ARGS.format(plugin, args)).values()
+    [(message, explanation)] = problems_by_field(ARGS.format(plugin, args)).values()
     assert words in message
-    assert said.startswith(plain)
+    assert explanation.startswith(plain)
 
 
 @pytest.mark.parametrize(
@@ -60,7 +64,7 @@ def test_an_argument_says_what_is_asked_for(plugin: str, args: str, words: str, 
     ],
 )
 def test_so_does_a_field_of_all_profiles(line: str, name: str, plain: str) -> None:
-    assert told(HEAD + line + "\n")[name][1].startswith(plain)
+    assert problems_by_field(HEAD + line + "\n")[name][1].startswith(plain)
 
 
 def test_the_words_are_those_of_the_type_whatever_the_error_says() -> None:
@@ -77,5 +81,9 @@ def test_the_words_are_those_of_the_type_whatever_the_error_says() -> None:
 def test_a_value_that_is_well_is_not_blamed() -> None:
     text = ARGS.format("InterPodAffinity", "hardPodAffinityWeight: 5")
     assert check_profiles(text).valid
-    blamed = [one for one in fields_of(editor.open_editor(text).form) if explain_value(one.kind, one.schema, one.value)]
-    assert blamed == []
+    blamed_fields = [
+        field
+        for field in fields_of(editor.open_editor(text).form)
+        if explain_value(field.kind, field.schema, field.value)
+    ]
+    assert blamed_fields == []

@@ -17,7 +17,7 @@ from kschedweb.policies.editing import yaml_edits
 from kschedweb.policies.editing.yaml_edits import rewrite_yaml
 from tests.support import tiers
 
-COMMENTED = """\
+COMMENTED_TEXT = """\
 # Our scheduler.
 apiVersion: kubescheduler.config.k8s.io/v1   # v1
 kind: KubeSchedulerConfiguration
@@ -62,24 +62,24 @@ VALUES = st.recursive(
 DOCUMENTS = st.dictionaries(KEYS, VALUES, min_size=1, max_size=4)
 
 
-def shared(value: Any, known: dict[str, Any]) -> Any:
+def share_equal_values(value: Any, values_by_text: dict[str, Any]) -> Any:
     """``value`` with equal lists and objects made one, which PyYAML writes once, with an anchor."""
     if isinstance(value, dict):
-        value = {key: shared(item, known) for key, item in value.items()}
+        value = {key: share_equal_values(item, values_by_text) for key, item in value.items()}
     elif isinstance(value, list):
-        value = [shared(item, known) for item in value]
+        value = [share_equal_values(item, values_by_text) for item in value]
     else:
         return value
-    return known.setdefault(json.dumps(value), value)
+    return values_by_text.setdefault(json.dumps(value), value)
 
 
-def written(data: dict[str, Any], style: str) -> str:
+def write_in_style(data: dict[str, Any], style: str) -> str:
     if style == "json":
         return json.dumps(data, ensure_ascii=False)
     if style == "json, indented":
         return json.dumps(data, indent=2, ensure_ascii=False)
     if style == "anchored":
-        return yaml.dump(shared(data, {}), Dumper=Dumper, allow_unicode=True, sort_keys=False)
+        return yaml.dump(share_equal_values(data, {}), Dumper=Dumper, allow_unicode=True, sort_keys=False)
     if style == "flow":
         return yaml.safe_dump(data, default_flow_style=True, allow_unicode=True, sort_keys=False)
     return yaml_edits._dump_yaml(data, 2 if style == "indented" else 0)
@@ -98,14 +98,14 @@ def no_fallback() -> Iterator[None]:
 
 
 def test_only_the_changed_lines_change() -> None:
-    data = parse_document(COMMENTED).data
+    data = parse_document(COMMENTED_TEXT).data
     profile = data["profiles"][0]
     profile["pluginConfig"][0]["args"]["scoringStrategy"]["type"] = "MostAllocated"
     profile["plugins"]["score"]["enabled"][0]["weight"] = 7
     profile["plugins"]["multiPoint"] = {"enabled": [{"name": "NodeAffinity", "weight": 4}]}
     data["profiles"][1]["percentageOfNodesToScore"] = 30
-    assert rewrite_yaml(COMMENTED, data) == (
-        COMMENTED.replace('"LeastAllocated"', '"MostAllocated"')
+    assert rewrite_yaml(COMMENTED_TEXT, data) == (
+        COMMENTED_TEXT.replace('"LeastAllocated"', '"MostAllocated"')
         .replace("weight: 5", "weight: 7")
         .replace(
             "      multiPoint:\n",
@@ -116,18 +116,18 @@ def test_only_the_changed_lines_change() -> None:
 
 
 def test_removed_entry_takes_only_its_own_lines() -> None:
-    data = parse_document(COMMENTED).data
+    data = parse_document(COMMENTED_TEXT).data
     del data["profiles"][0]["plugins"]["score"]["enabled"][0]
-    changed = rewrite_yaml(COMMENTED, data)
-    assert changed == COMMENTED.replace(
+    changed_text = rewrite_yaml(COMMENTED_TEXT, data)
+    assert changed_text == COMMENTED_TEXT.replace(
         "          - name: NodeResourcesFit  # fit\n            # five\n            weight: 5\n", ""
     )
 
 
 def test_comment_beside_a_replaced_block_stays() -> None:
-    data = parse_document(COMMENTED).data
+    data = parse_document(COMMENTED_TEXT).data
     data["profiles"][0]["plugins"]["score"] = {}
-    assert "      score: {} # scores\n" in rewrite_yaml(COMMENTED, data)
+    assert "      score: {} # scores\n" in rewrite_yaml(COMMENTED_TEXT, data)
 
 
 def test_json_stays_json() -> None:
@@ -140,7 +140,7 @@ def test_empty_document_is_filled() -> None:
     assert rewrite_yaml("# nothing yet\n", {"kind": "X"}) == "# nothing yet\nkind: X\n"
 
 
-ANCHORED = """\
+ANCHORED_TEXT = """\
 base: &base   # what all have
   x: 1   # one
   args: [a, &b b]
@@ -169,35 +169,35 @@ weight: 4
 def test_an_edit_of_what_an_alias_brings_writes_it_out_there(
     path: tuple[str | int, ...], value: Any, changes: dict[str, str]
 ) -> None:
-    data = parse_document(ANCHORED).data
+    data = parse_document(ANCHORED_TEXT).data
     place = data
     for key in path[:-1]:
         place = place[key]
     place[path[-1]] = value
-    expected = ANCHORED
+    expected = ANCHORED_TEXT
     for old, new in changes.items():
         assert old in expected
         expected = expected.replace(old, new)
-    assert rewrite_yaml(ANCHORED, data) == expected
+    assert rewrite_yaml(ANCHORED_TEXT, data) == expected
 
 
 def test_an_edit_of_an_anchors_text_leaves_what_its_aliases_stood_for() -> None:
-    data = parse_document(ANCHORED).data
+    data = parse_document(ANCHORED_TEXT).data
     data["base"]["x"] = 9
-    changed = rewrite_yaml(ANCHORED, data)
-    assert parse_document(changed).data == data
-    assert "  x: 9   # one\n" in changed
-    assert "  # heavier\n" in changed
+    changed_text = rewrite_yaml(ANCHORED_TEXT, data)
+    assert parse_document(changed_text).data == data
+    assert "  x: 9   # one\n" in changed_text
+    assert "  # heavier\n" in changed_text
     del data["base"]
-    assert parse_document(rewrite_yaml(ANCHORED, data)).data == data
-    assert "  # heavier\n" in rewrite_yaml(ANCHORED, data)
+    assert parse_document(rewrite_yaml(ANCHORED_TEXT, data)).data == data
+    assert "  # heavier\n" in rewrite_yaml(ANCHORED_TEXT, data)
 
 
 @settings(max_examples=tiers.count(60, 1500), deadline=None)
-@given(after=DOCUMENTS, kept=st.sets(st.sampled_from(["base", "one", "two", "also", "weight"])))
-def test_a_text_with_anchors_says_what_it_was_told_to(after: dict[str, Any], kept: set[str]) -> None:
-    target = {name: value for name, value in parse_document(ANCHORED).data.items() if name in kept} | after
-    assert yaml_edits._is_same(parse_document(rewrite_yaml(ANCHORED, target)).data, target)
+@given(after=DOCUMENTS, kept_names=st.sets(st.sampled_from(["base", "one", "two", "also", "weight"])))
+def test_a_text_with_anchors_says_what_it_was_told_to(after: dict[str, Any], kept_names: set[str]) -> None:
+    target = {name: value for name, value in parse_document(ANCHORED_TEXT).data.items() if name in kept_names} | after
+    assert yaml_edits._is_same(parse_document(rewrite_yaml(ANCHORED_TEXT, target)).data, target)
 
 
 @pytest.mark.parametrize("style", ["indented", "flat", "flow", "json", "json, indented", "anchored"])
@@ -205,11 +205,11 @@ def test_a_text_with_anchors_says_what_it_was_told_to(after: dict[str, Any], kep
 @given(before=DOCUMENTS, after=DOCUMENTS)
 @example(before={"x": "1e3"}, after={"x": "1e3"})  # PyYAML writes this text as it would a number of go-yaml
 def test_the_text_says_what_it_was_told_to(style: str, before: dict[str, Any], after: dict[str, Any]) -> None:
-    text = written(before, style)
-    changed = rewrite_yaml(text, after)
-    assert yaml_edits._is_same(parse_document(changed).data, after)
+    text = write_in_style(before, style)
+    changed_text = rewrite_yaml(text, after)
+    assert yaml_edits._is_same(parse_document(changed_text).data, after)
     if yaml_edits._is_same(parse_document(text).data, after):
-        assert changed == text
+        assert changed_text == text
 
 
 @settings(max_examples=tiers.count(33, 1000), deadline=None)
@@ -225,17 +225,17 @@ def test_whole_line_comments_outside_the_changed_value_survive(
         return
     text = "".join(f"# comment {index};\n{line}\n" for index, line in enumerate(lines))
     key = data.draw(st.sampled_from(sorted(before)))
-    changed = rewrite_yaml(text, before | {key: value})
+    changed_text = rewrite_yaml(text, before | {key: value})
     spans = [index for index, line in enumerate(lines) if line.startswith(f"{key}:")]
     first = spans[0]
     last = next((index for index in range(first + 1, len(lines)) if lines[index][0] not in " -"), len(lines))
     for index in range(len(lines)):
         if index <= first or index >= last:
-            assert f"# comment {index};\n" in changed
+            assert f"# comment {index};\n" in changed_text
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         ("a: b: c\n", "not YAML"),
         ("a: 1\n---\nb: 2\n", "second document"),
@@ -246,8 +246,8 @@ def test_whole_line_comments_outside_the_changed_value_survive(
         ("a: [\n", "not YAML"),
     ],
 )
-def test_what_is_no_document_is_refused_with_its_place(text: str, said: str) -> None:
+def test_what_is_no_document_is_refused_with_its_place(text: str, message: str) -> None:
     with pytest.raises(MarkedDocumentError) as caught:
         parse_document(text)
-    assert said in caught.value.problem.message
+    assert message in caught.value.problem.message
     assert caught.value.problem.line >= 1

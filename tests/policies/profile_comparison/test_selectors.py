@@ -22,32 +22,34 @@ profiles:
 
 
 def test_differences_come_first_and_equal_lines_are_known() -> None:
-    found = compare_profiles_at(load(TWO).configuration, 0, 1)
-    assert found is not None
-    assert (found.first, found.second) == ("default-scheduler", "batch")
-    assert [(one.where, one.what, one.before, one.after) for one in found.changes] == [
+    comparison = compare_profiles_at(load(TWO).configuration, 0, 1)
+    assert comparison is not None
+    assert (comparison.first, comparison.second) == ("default-scheduler", "batch")
+    assert [(change.where, change.what, change.before, change.after) for change in comparison.changes] == [
         ("", "percentageOfNodesToScore", "", "30"),
         ("score", "ImageLocality", "on", "off"),
         ("", "NodeResourcesFit", "LeastAllocated", "MostAllocated"),
     ]
-    different = [one.where for one in found.lines if not one.is_same]
-    assert [one.where for one in found.lines[: len(different)]] == different
+    different = [line.where for line in comparison.lines if not line.is_same]
+    assert [line.where for line in comparison.lines[: len(different)]] == different
     assert set(different) == {"percentageOfNodesToScore", "score", "NodeResourcesFit scoringStrategy.type"}
-    assert {"filter", "bind", "InterPodAffinity hardPodAffinityWeight"} <= {one.where for one in found.lines}
+    assert {"filter", "bind", "InterPodAffinity hardPodAffinityWeight"} <= {line.where for line in comparison.lines}
 
 
 def test_the_other_way_round_it_is_the_reverse() -> None:
-    there, back = (compare_profiles_at(load(TWO).configuration, *each) for each in ((0, 1), (1, 0)))
-    assert there is not None
+    forward, back = (compare_profiles_at(load(TWO).configuration, *pair) for pair in ((0, 1), (1, 0)))
+    assert forward is not None
     assert back is not None
-    assert [(one.before, one.after) for one in back.changes] == [(one.after, one.before) for one in there.changes]
+    assert [(change.before, change.after) for change in back.changes] == [
+        (change.after, change.before) for change in forward.changes
+    ]
 
 
 def test_equal_profiles_do_not_differ() -> None:
     same = TWO[: TWO.index("    percentage")]
-    found = compare_profiles_at(load(same).configuration, 0, 1)
-    assert found is not None
-    assert found.changes == []
+    comparison = compare_profiles_at(load(same).configuration, 0, 1)
+    assert comparison is not None
+    assert comparison.changes == []
 
 
 def test_without_another_profile_or_a_valid_document_there_is_none() -> None:

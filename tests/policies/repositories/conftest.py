@@ -22,9 +22,9 @@ def allowed(settings: Settings, tmp_path: Path) -> None:
 
 @pytest.fixture
 def ours(tmp_path: Path) -> Work:
-    made = work(tmp_path / "git" / "repo")
-    made.commit("Begin", web=GOOD.format(50))
-    return made
+    repository = work(tmp_path / "git" / "repo")
+    repository.commit("Begin", web=GOOD.format(50))
+    return repository
 
 
 @pytest.fixture
@@ -34,7 +34,7 @@ def address(ours: Work, tmp_path: Path) -> Iterator[str]:
 
 
 @pytest.fixture
-def followed(ours: Work, address: str, admin: User) -> Work:
+def followed_repository(ours: Work, address: str, admin: User) -> Work:
     services.repository_save(user=admin, name="platform", url=address, folder="policies")
     assert look().problem == ""
     return ours

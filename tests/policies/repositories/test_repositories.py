@@ -29,7 +29,7 @@ from tests.support.git_server import GOOD, SECRET, Work, look, served, work
 pytestmark = pytest.mark.django_db
 
 
-def numbers(name: str) -> list[int]:
+def revision_numbers(name: str) -> list[int]:
     return sorted(Policy.objects.get(name=name).revisions.values_list("number", flat=True))
 
 
@@ -38,23 +38,27 @@ def test_each_commit_makes_a_revision_with_its_author(
 ) -> None:
     services.repository_save(user=admin, name="platform", url=address, folder="/policies/")
     assert look().problem == ""
-    assert numbers("web") == [1]
+    assert revision_numbers("web") == [1]
     second = ours.commit("Look at more nodes", web=GOOD.format(60))
     third = ours.commit("Look at most nodes", web=GOOD.format(90), batch=GOOD.format(10))
     ours.commit("Say something", **{"../README": "words"})
     assert look().commit == ours.git("rev-parse", "HEAD")
-    assert (numbers("web"), numbers("batch")) == ([1, 2, 3], [1])
+    assert (revision_numbers("web"), revision_numbers("batch")) == ([1, 2, 3], [1])
     newest = Policy.objects.get(name="web").revisions.get(number=3)
     assert (newest.comment, newest.commit.commit, newest.commit.author) == (
         "Look at most nodes", third, "Ada <ada@example.com>",
     )  # fmt: skip
-    told = api_as(Role.VIEWER).get("/api/v1/repositories/platform/status/", {"commit": second}).json()
-    assert (told["valid"], told["author"], told["subject"]) == (True, "Ada <ada@example.com>", "Look at more nodes")
-    assert told["files"] == [
+    status = api_as(Role.VIEWER).get("/api/v1/repositories/platform/status/", {"commit": second}).json()
+    assert (status["valid"], status["author"], status["subject"]) == (
+        True,
+        "Ada <ada@example.com>",
+        "Look at more nodes",
+    )
+    assert status["files"] == [
         {"path": "policies/web.yaml", "policy": "web", "revision": 2, "removed": False, "problems": []}
     ]
-    none = api_as(Role.VIEWER).get("/api/v1/repositories/platform/status/", {"commit": "0" * 40})
-    assert none.status_code == 404
+    unknown = api_as(Role.VIEWER).get("/api/v1/repositories/platform/status/", {"commit": "0" * 40})
+    assert unknown.status_code == 404
 
 
 HOSTILE = ["U+2028 \u2028 in a subject", "U+0085 \x85, \x1c and \x0b"]
@@ -74,11 +78,11 @@ def test_whenever_a_commit_says_it_was_written_it_is_read(
     services.repository_save(user=admin, name="platform", url=address, folder="policies")
     for number, year_10000 in enumerate(("253402300800 +0000", "253402300799 -1200", "1099511627775 +1400")):
         ours.commit("Later", web=GOOD.format(number + 1))
-        about = re.sub(r"(?m)^(committer .*>) .*", rf"\1 {year_10000}", ours.git("cat-file", "commit", "HEAD"))
-        (ours.folder / ".git" / "written").write_text(f"{about}\n")
+        commit_object = re.sub(r"(?m)^(committer .*>) .*", rf"\1 {year_10000}", ours.git("cat-file", "commit", "HEAD"))
+        (ours.folder / ".git" / "written").write_text(f"{commit_object}\n")
         ours.git("reset", "--quiet", "--hard", ours.git("hash-object", "-t", "commit", "-w", ".git/written"))
         assert look().problem == ""
-    assert {one.written_at.year for one in Repository.objects.get().commits.all()} == {9999}
+    assert {repository.written_at.year for repository in Repository.objects.get().commits.all()} == {9999}
     assert client_as(Role.VIEWER).get("/policies/repositories/platform/").status_code == 200
 
 
@@ -106,9 +110,9 @@ def test_a_repository_that_cannot_be_read_keeps_no_other_from_being_read(
     monkeypatch.setattr(sync, "_read_new_commits", fails)
     for due in sync.claim_due_repositories():
         sync.repository_look(due)
-    broken, sound = Repository.objects.order_by("name")
-    assert (broken.problem, sound.problem) == (sync.UNFORESEEN, "")
-    assert sound.commit
+    broken_repository, sound_repository = Repository.objects.order_by("name")
+    assert (broken_repository.problem, sound_repository.problem) == (sync.UNFORESEEN, "")
+    assert sound_repository.commit
     assert Repository.objects.get(name="a-broken", due_at__gt=timezone.now())
 
 
@@ -130,10 +134,10 @@ def test_a_file_that_is_not_valid_makes_no_revision_and_is_told_by_line(
     look()
     ours.commit("Break it", web=GOOD.format(500), batch=GOOD.format(10))
     look()
-    assert (numbers("web"), numbers("batch")) == ([1], [1])
-    told = api_as(Role.VIEWER).get("/api/v1/repositories/platform/status/").json()
-    batch, web = told["files"]
-    assert (told["valid"], batch["revision"], web["revision"]) == (False, 1, None)
+    assert (revision_numbers("web"), revision_numbers("batch")) == ([1], [1])
+    status = api_as(Role.VIEWER).get("/api/v1/repositories/platform/status/").json()
+    batch, web = status["files"]
+    assert (status["valid"], batch["revision"], web["revision"]) == (False, 1, None)
     (problem,) = web["problems"]
     assert problem["line"] == 3
     assert problem["message"].startswith("percentageOfNodesToScore: Invalid value: 500: ")
@@ -142,7 +146,7 @@ def test_a_file_that_is_not_valid_makes_no_revision_and_is_told_by_line(
     assert problem["message"] in page
     ours.commit("Mend it", web=GOOD.format(55))
     look()
-    assert numbers("web") == [1, 2]
+    assert revision_numbers("web") == [1, 2]
     assert Repository.objects.get().files.get(path="policies/web.yaml").problems == []
 
 
@@ -151,30 +155,30 @@ def test_a_policy_from_git_is_changed_there_and_stays_when_its_file_is_gone(
 ) -> None:
     services.repository_save(user=admin, name="platform", url=address, folder="policies")
     look()
-    found = Policy.objects.get(name="web")
+    policy = Policy.objects.get(name="web")
     with pytest.raises(Conflict, match=r"comes from policies/web\.yaml in git repository platform"):
-        policies.revision_save(policy=found, document=GOOD.format(70), author=admin, expected=1)
+        policies.revision_save(policy=policy, document=GOOD.format(70), author=admin, expected=1)
     editor = client_as(Role.EDITOR)
-    listed = editor.get("/policies/web/revisions/").content.decode()
-    assert "policies/web.yaml" in listed
-    assert "Ada &lt;ada@example.com&gt;" in listed
+    revisions_page = editor.get("/policies/web/revisions/").content.decode()
+    assert "policies/web.yaml" in revisions_page
+    assert "Ada &lt;ada@example.com&gt;" in revisions_page
     fields = {name: 'id="comment"' in editor.get(f"/policies/{name}/").content.decode() for name in ("default", "web")}
     assert fields == {"default": True, "web": False}
     ours.commit("Drop it", web=None, batch=GOOD.format(1))
     look()
     assert Policy.objects.filter(name="web").exists()
     assert "no longer in the repository" in client_as(Role.VIEWER).get("/policies/web/revisions/").content.decode()
-    policies.revision_save(policy=found, document=GOOD.format(70), author=admin, expected=1)
+    policies.revision_save(policy=policy, document=GOOD.format(70), author=admin, expected=1)
     ours.commit("Bring it back", web=GOOD.format(80))
     look()
-    assert numbers("web") == [1, 2, 3]
+    assert revision_numbers("web") == [1, 2, 3]
 
 
 def test_a_policy_that_was_written_here_is_left_alone(ours: Work, address: str, admin: User) -> None:
     policies.policy_create(name="web", document=GOOD.format(1), author=admin)
     services.repository_save(user=admin, name="platform", url=address, folder="policies")
     look()
-    assert numbers("web") == [1]
+    assert revision_numbers("web") == [1]
     (problem,) = Repository.objects.get().files.get().problems
     assert "exists already and was written here" in problem["message"]
 
@@ -195,25 +199,25 @@ def test_the_secret_opens_it_and_is_never_shown(
 ) -> None:
     with served(tmp_path / "git", secret=SECRET) as (url, _):
         body = {"name": "platform", "url": f"{url}/repo", "folder": "policies", "secret": "wrong-secret"}
-        made = api_as(Role.ADMIN).post("/api/v1/repositories/", body)
-        assert (made.status_code, "secret" in made.json()) == (201, False)
+        response = api_as(Role.ADMIN).post("/api/v1/repositories/", body)
+        assert (response.status_code, "secret" in response.json()) == (201, False)
         problem = look().problem
         assert "Authentication failed" in problem or "could not read" in problem
         assert "wrong-secret" not in problem
         api_as(Role.ADMIN).put("/api/v1/repositories/platform/", {**body, "secret": SECRET})
         assert look().problem == ""
-        assert numbers("web") == [1]
-        kept = {key: value for key, value in body.items() if key != "secret"}
-        api_as(Role.ADMIN).put("/api/v1/repositories/platform/", kept | {"branch": "release"})
+        assert revision_numbers("web") == [1]
+        settings_without_secret = {key: value for key, value in body.items() if key != "secret"}
+        api_as(Role.ADMIN).put("/api/v1/repositories/platform/", settings_without_secret | {"branch": "release"})
         assert RepositorySecret.objects.exists()
-        moved = kept | {"url": f"{url}/other"}
-        api_as(Role.ADMIN).put("/api/v1/repositories/platform/", moved)
+        moved_settings = settings_without_secret | {"url": f"{url}/other"}
+        api_as(Role.ADMIN).put("/api/v1/repositories/platform/", moved_settings)
         assert not RepositorySecret.objects.exists()  # it was given for the other address
     assert SECRET not in str(list(AuditEntry.objects.values_list("details", flat=True)))
 
 
 @pytest.mark.parametrize(
-    ("url", "said"),
+    ("url", "message"),
     [
         ("http://169.254.169.254/repo", "169.254.169.254"),
         ("https://other.example/repo", "other.example"),
@@ -225,33 +229,35 @@ def test_the_secret_opens_it_and_is_never_shown(
         ("http://git:secret@127.0.0.1/repo", "in their own fields"),
     ],
 )
-def test_no_other_address_is_asked(admin: User, url: str, said: str) -> None:
-    with pytest.raises(ApplicationError) as refused:
+def test_no_other_address_is_asked(admin: User, url: str, message: str) -> None:
+    with pytest.raises(ApplicationError) as caught:
         services.repository_save(user=admin, name="platform", url=url)
-    assert said in refused.value.detail
-    assert [one["path"] for one in refused.value.errors] == ["url"]
+    assert message in caught.value.detail
+    assert [error["path"] for error in caught.value.errors] == ["url"]
     assert not Repository.objects.exists()
 
 
-def test_no_more_is_fetched_than_is_allowed(followed: Work, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_no_more_is_fetched_than_is_allowed(
+    followed_repository: Work, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     monkeypatch.setattr(git, "MAX_FETCHED", 65_536)
-    (followed.folder / "large.bin").write_bytes(random.Random(1).randbytes(200_000))
-    followed.commit("Add what is no policy", web=GOOD.format(60))
+    (followed_repository.folder / "large.bin").write_bytes(random.Random(1).randbytes(200_000))
+    followed_repository.commit("Add what is no policy", web=GOOD.format(60))
     assert look().problem == "The repository is too large: at most 65,536 bytes are fetched at once."
-    assert numbers("web") == [1]
+    assert revision_numbers("web") == [1]
     assert not [path for path in (tmp_path / "data").rglob("*") if path.is_file()]
 
 
-def test_a_copy_that_has_grown_is_made_anew(followed: Work, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_copy_that_has_grown_is_made_anew(followed_repository: Work, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(git, "MAX_COPY", 1)
-    followed.commit("Look at more", web=GOOD.format(60))
+    followed_repository.commit("Look at more", web=GOOD.format(60))
     assert look().problem == ""
-    assert numbers("web") == [1, 2]
+    assert revision_numbers("web") == [1, 2]
 
 
-def test_no_more_is_read_than_is_allowed(followed: Work, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_more_is_read_than_is_allowed(followed_repository: Work, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(git, "MAX_OUTPUT", 20)
-    followed.commit("Look at more", web=GOOD.format(60))
+    followed_repository.commit("Look at more", web=GOOD.format(60))
     assert look().problem == "The repository has too much to say: at most 20 bytes are read at once."
 
 
@@ -264,10 +270,10 @@ def test_whatever_git_has_started_ends_with_its_time(
         services.repository_save(user=admin, name="platform", url=f"http://127.0.0.1:{silent.getsockname()[1]}/repo")
         assert look().problem == "git did not end within 1 s."
     place = str(Repository.objects.get().pk).encode()
-    assert not [one for one in Path("/proc").glob("[0-9]*/environ") if place in readable(one)]
+    assert not [path for path in Path("/proc").glob("[0-9]*/environ") if place in read_if_possible(path)]
 
 
-def readable(path: Path) -> bytes:
+def read_if_possible(path: Path) -> bytes:
     try:
         return path.read_bytes()
     except OSError:
@@ -275,54 +281,59 @@ def readable(path: Path) -> bytes:
 
 
 def test_what_differs_on_other_branches_becomes_drafts_until_it_is_merged(
-    followed: Work, admin: User, api_as: Callable[[Role], APIClient]
+    followed_repository: Work, admin: User, api_as: Callable[[Role], APIClient]
 ) -> None:
-    found = Repository.objects.get()
+    repository = Repository.objects.get()
     services.repository_save(
-        user=admin, name=found.name, url=found.url, folder="policies", drafts="feature/*", repository=found
+        user=admin,
+        name=repository.name,
+        url=repository.url,
+        folder="policies",
+        drafts="feature/*",
+        repository=repository,
     )
-    followed.git("checkout", "--quiet", "-b", "feature/More-nodes")
-    head = followed.commit("Look at more", web=GOOD.format(60), wrong=GOOD.format(500))
-    followed.git("checkout", "--quiet", "-b", "private")
-    followed.commit("Nobody asked for this branch", web=GOOD.format(70))
+    followed_repository.git("checkout", "--quiet", "-b", "feature/More-nodes")
+    head = followed_repository.commit("Look at more", web=GOOD.format(60), wrong=GOOD.format(500))
+    followed_repository.git("checkout", "--quiet", "-b", "private")
+    followed_repository.commit("Nobody asked for this branch", web=GOOD.format(70))
     assert look().problem == ""
-    assert numbers("web") == [1]
+    assert revision_numbers("web") == [1]
     draft = Policy.objects.get(name="web-feature-more-nodes")
     assert "percentageOfNodesToScore: 60" in draft.revisions.get().document
     assert Policy.objects.filter(name__startswith="web").count() == 2
     with pytest.raises(Conflict, match="change it there"):
         policies.revision_save(policy=draft, document=GOOD.format(61), author=admin, expected=1)
-    told = api_as(Role.VIEWER).get("/api/v1/repositories/platform/status/", {"commit": head}).json()
-    assert (told["branch"], told["valid"]) == ("feature/More-nodes", False)
-    assert [(one["policy"], one["revision"]) for one in told["files"]] == [(draft.name, 1), ("", None)]
+    status = api_as(Role.VIEWER).get("/api/v1/repositories/platform/status/", {"commit": head}).json()
+    assert (status["branch"], status["valid"]) == ("feature/More-nodes", False)
+    assert [(file["policy"], file["revision"]) for file in status["files"]] == [(draft.name, 1), ("", None)]
 
-    followed.git("checkout", "--quiet", "feature/More-nodes")
-    followed.commit("Look at more still", web=GOOD.format(65), wrong=None)
+    followed_repository.git("checkout", "--quiet", "feature/More-nodes")
+    followed_repository.commit("Look at more still", web=GOOD.format(65), wrong=None)
     look()
-    assert numbers(draft.name) == [1, 2]
+    assert revision_numbers(draft.name) == [1, 2]
     assert not Repository.objects.get().files.filter(path="policies/wrong.yaml").exists()
 
-    followed.git("checkout", "--quiet", "main")
-    followed.git("merge", "--quiet", "--no-ff", "-m", "Merge it", "feature/More-nodes")
+    followed_repository.git("checkout", "--quiet", "main")
+    followed_repository.git("merge", "--quiet", "--no-ff", "-m", "Merge it", "feature/More-nodes")
     look()
-    assert numbers("web") == [1, 2]
+    assert revision_numbers("web") == [1, 2]
     assert not Policy.objects.filter(name=draft.name).exists()
-    followed.git("branch", "--quiet", "-D", "feature/More-nodes")
+    followed_repository.git("branch", "--quiet", "-D", "feature/More-nodes")
     assert look().problem == ""
     assert list(Repository.objects.get().files.values_list("path", "branch")) == [("policies/web.yaml", "")]
 
 
-def test_a_draft_goes_with_its_branch_unless_a_live_scheduler_uses_it(followed: Work, admin: User) -> None:
+def test_a_draft_goes_with_its_branch_unless_a_live_scheduler_uses_it(followed_repository: Work, admin: User) -> None:
     Repository.objects.update(drafts="*")
     for branch in ("one", "two"):
-        followed.git("checkout", "--quiet", "-b", branch, "main")
-        followed.commit(branch, web=GOOD.format(60))
+        followed_repository.git("checkout", "--quiet", "-b", branch, "main")
+        followed_repository.commit(branch, web=GOOD.format(60))
     look()
     assert set(Policy.objects.filter(name__startswith="web-").values_list("name", flat=True)) == {"web-one", "web-two"}
     cluster = Cluster.objects.create(name="far", source=ClusterSource.TOKEN)
     LiveScheduler.objects.create(cluster=cluster, scheduler_name="ours", policy=Policy.objects.get(name="web-two"))
-    followed.git("checkout", "--quiet", "main")
-    followed.git("branch", "--quiet", "-D", "one", "two")
+    followed_repository.git("checkout", "--quiet", "main")
+    followed_repository.git("branch", "--quiet", "-D", "one", "two")
     look()
     assert set(Policy.objects.filter(name__startswith="web-").values_list("name", flat=True)) == {"web-two"}
     assert Repository.objects.get().files.get(branch="two").removed
@@ -330,26 +341,26 @@ def test_a_draft_goes_with_its_branch_unless_a_live_scheduler_uses_it(followed: 
 
 @pytest.mark.parametrize("drafts", ["feature", "*/*", "-*", "../*", "a b*"])
 def test_branches_of_drafts_have_one_star(admin: User, address: str, drafts: str) -> None:
-    with pytest.raises(ApplicationError) as refused:
+    with pytest.raises(ApplicationError) as caught:
         services.repository_save(user=admin, name="platform", url=address, drafts=drafts)
-    assert [one["path"] for one in refused.value.errors] == ["drafts"]
+    assert [error["path"] for error in caught.value.errors] == ["drafts"]
 
 
-def test_a_link_is_told_and_not_followed(followed: Work) -> None:
-    (followed.folder / "policies" / "way.yaml").symlink_to("/etc/passwd")
-    followed.commit("Link it", web=GOOD.format(60))
+def test_a_link_is_told_and_not_followed(followed_repository: Work) -> None:
+    (followed_repository.folder / "policies" / "way.yaml").symlink_to("/etc/passwd")
+    followed_repository.commit("Link it", web=GOOD.format(60))
     look()
     (problem,) = Repository.objects.get().files.get(path="policies/way.yaml").problems
     assert problem["message"] == "This is a link or another repository: only files are read."
-    assert numbers("web") == [1, 2]
+    assert revision_numbers("web") == [1, 2]
     assert not Policy.objects.filter(name="way").exists()
 
 
 def test_no_redirect_is_followed_and_a_failed_look_is_told(ours: Work, admin: User, tmp_path: Path) -> None:
-    with served(tmp_path / "git") as (url, asked):
+    with served(tmp_path / "git") as (url, requested_paths):
         services.repository_save(user=admin, name="platform", url=f"{url}/elsewhere")
         assert look().problem.startswith("git: ")
-        assert asked == ["/elsewhere/info/refs"]
+        assert requested_paths == ["/elsewhere/info/refs"]
         services.repository_save(
             user=admin, name="platform", url=f"{url}/repo", branch="nobody", repository=Repository.objects.get()
         )
@@ -359,7 +370,7 @@ def test_no_redirect_is_followed_and_a_failed_look_is_told(ours: Work, admin: Us
 def test_a_folder_of_the_server_is_followed_where_it_is_allowed(ours: Work, admin: User, tmp_path: Path) -> None:
     services.repository_save(user=admin, name="platform", url=str(ours.folder), folder="policies")
     assert look().problem == ""
-    assert numbers("web") == [1]
+    assert revision_numbers("web") == [1]
     (tmp_path / "git" / "way").symlink_to("/etc")
     with pytest.raises(ApplicationError, match="not allowed"):
         services.repository_save(user=admin, name="other", url=str(tmp_path / "git" / "way"))
@@ -407,14 +418,14 @@ def test_a_worktree_within_the_folders_that_are_allowed_is_followed(ours: Work, 
     ours.git("worktree", "add", "--quiet", "-b", "other", str(tmp_path / "git" / "beside"))
     services.repository_save(user=admin, name="platform", url=str(tmp_path / "git" / "beside"), folder="policies")
     assert look().problem == ""
-    assert numbers("web") == [1]
+    assert revision_numbers("web") == [1]
 
 
 def test_pages_make_change_and_end_it(ours: Work, client_as: Callable[[Role], Client]) -> None:
     client = client_as(Role.ADMIN)
-    sent = {"name": "platform", "url": str(ours.folder), "branch": "main", "folder": "policies", "interval": 60}
-    assert client.post("/policies/repositories/", sent | {"active": "on"}).status_code == 302
-    assert client.post("/policies/repositories/platform/", sent | {"interval": 1}).status_code == 422
+    form_data = {"name": "platform", "url": str(ours.folder), "branch": "main", "folder": "policies", "interval": 60}
+    assert client.post("/policies/repositories/", form_data | {"active": "on"}).status_code == 302
+    assert client.post("/policies/repositories/platform/", form_data | {"interval": 1}).status_code == 422
     assert client.post("/policies/repositories/platform/look/").status_code == 302
     look()
     assert "Begin" in client.get("/policies/repositories/platform/").content.decode()

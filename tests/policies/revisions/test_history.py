@@ -24,29 +24,29 @@ STATES = st.builds(
 @given(states=st.lists(STATES, min_size=1, max_size=8))
 def test_undoing_goes_back_through_every_state_and_redoing_forth_again(states: list[DocumentState]) -> None:
     different = [states[0]]
-    kept = EditHistory(states[0].process)
+    edit_history = EditHistory(states[0].process)
     for before, now in pairwise(states):
-        kept = EditHistory.from_json(kept.after_change(before.document, now).text, {})
+        edit_history = EditHistory.from_json(edit_history.after_change(before.document, now).text, {})
         if now != before:
             different.append(now)
-    now, seen = different[-1], [different[-1]]
-    while kept.back:
-        now, kept = kept.undo_step(now)
-        kept = EditHistory.from_json(kept.text, {})
-        seen.append(now)
-    assert seen == different[::-1]
-    while kept.forth:
-        now, kept = kept.redo_step(now)
-        seen.append(now)
+    now, visited = different[-1], [different[-1]]
+    while edit_history.back:
+        now, edit_history = edit_history.undo_step(now)
+        edit_history = EditHistory.from_json(edit_history.text, {})
+        visited.append(now)
+    assert visited == different[::-1]
+    while edit_history.forth:
+        now, edit_history = edit_history.redo_step(now)
+        visited.append(now)
     assert now == different[-1]
-    assert kept.process == now.process
+    assert edit_history.process == now.process
 
 
 def test_a_new_change_ends_what_could_be_redone() -> None:
-    kept = EditHistory({}).after_change("a", DocumentState("ab", {}))
-    now, kept = kept.undo_step(DocumentState("ab", {}))
-    assert (now.document, len(kept.forth)) == ("a", 1)
-    assert kept.after_change("a", DocumentState("ac", {})).forth == ()
+    edit_history = EditHistory({}).after_change("a", DocumentState("ab", {}))
+    now, edit_history = edit_history.undo_step(DocumentState("ab", {}))
+    assert (now.document, len(edit_history.forth)) == ("a", 1)
+    assert edit_history.after_change("a", DocumentState("ac", {})).forth == ()
 
 
 def test_without_steps_nothing_is_undone() -> None:
@@ -56,10 +56,10 @@ def test_without_steps_nothing_is_undone() -> None:
 
 
 def test_old_steps_are_forgotten_and_large_ones_too() -> None:
-    kept = EditHistory({})
+    edit_history = EditHistory({})
     for number in range(history.MOST_STEPS + 20):
-        kept = kept.after_change(f"{number}", DocumentState(f"{number + 1}", {}))
-    assert len(kept.back) == history.MOST_STEPS
+        edit_history = edit_history.after_change(f"{number}", DocumentState(f"{number + 1}", {}))
+    assert len(edit_history.back) == history.MOST_STEPS
     long = "x" * (history.MOST_TEXT + 1)
     assert EditHistory({}).after_change(long, DocumentState("", {})).back == ()
 
