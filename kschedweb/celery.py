@@ -22,7 +22,7 @@ AWAY = "The message broker cannot be reached."
 QUICK = {"socket_connect_timeout": 1.0, "socket_timeout": 1.0}
 RETRY_SECONDS = 5.0
 
-Relay = Callable[[str, Any, Any, dict[str, Any]], None]
+Relay = Callable[[str, Any, Any, dict[str, object]], None]
 
 
 class Application(Celery):  # type: ignore[misc]

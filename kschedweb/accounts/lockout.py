@@ -79,7 +79,7 @@ class Handler(AxesDatabaseHandler):
     it.
     """
 
-    def user_login_failed(self, sender: Any, credentials: dict[str, Any], request: Any = None, **kwargs: Any) -> None:
+    def user_login_failed(self, sender: Any, credentials: dict[str, str], request: Any = None, **kwargs: Any) -> None:
         refused = request is None or request.axes_locked_out
         super().user_login_failed(sender, credentials, request, **kwargs)
         # The entry of the lockout stands for all that follow.
@@ -102,7 +102,7 @@ class Handler(AxesDatabaseHandler):
         if user is not None:
             audit.record(user, "login.ended", user, user.get_username())
 
-    def get_failures(self, request: Any, credentials: dict[str, Any] | None = None) -> int:
+    def get_failures(self, request: Any, credentials: dict[str, str] | None = None) -> int:
         return settings.AXES_FAILURE_LIMIT if address_is_locked(request) else super().get_failures(request, credentials)
 
 
@@ -114,14 +114,14 @@ def address_is_locked(request: Any) -> bool:
     return bool(failures >= settings.LOGIN_ADDRESS_LIMIT)
 
 
-def name_key(request: HttpRequest, credentials: dict[str, Any] | None = None) -> str:
+def name_key(request: HttpRequest, credentials: dict[str, str] | None = None) -> str:
     """Return what axes stores for a name: a digest, because people type their password there, too."""
     name = (credentials or request.POST).get("username") or ""
     return salted_hmac("kschedweb.accounts.lockout", name, algorithm="sha256").hexdigest()
 
 
 def lockout(
-    request: HttpRequest, original_response: HttpResponse | None = None, credentials: dict[str, Any] | None = None
+    request: HttpRequest, original_response: HttpResponse | None = None, credentials: dict[str, str] | None = None
 ) -> HttpResponse:
     """Return a page with status 429 and the time to wait. It is the same whether the person exists or not."""
     wait = get_cool_off()

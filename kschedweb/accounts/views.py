@@ -75,7 +75,7 @@ class SiteLoginView(LoginView):
         response: HttpResponse = perform_password_login(self.request, {"username": user.get_username()}, started)
         return response
 
-    def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
+    def get_context_data(self, **kwargs: Any) -> dict[str, object]:
         return super().get_context_data(**kwargs) | ways_in()
 
 
@@ -90,7 +90,7 @@ class PasswordForgottenView(PasswordResetView):
     form_class = MailForm
     success_url = reverse_lazy("password-mailed")
 
-    def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
+    def get_context_data(self, **kwargs: Any) -> dict[str, object]:
         return super().get_context_data(**kwargs) | ways_in()
 
     def form_valid(self, form: Any) -> HttpResponse:
@@ -170,7 +170,7 @@ def sessions_end(request: PageRequest) -> HttpResponse:
 def list_tokens(request: PageRequest) -> HttpResponse:
     """Show the person's tokens. The answer to a creation shows the key, only this once."""
     form = TokenForm(request.POST or None, user=request.user)
-    context: dict[str, Any] = {"form": form}
+    context: dict[str, object] = {"form": form}
     if request.method == "POST" and form.is_valid():
         try:
             token, key = services.token_create(user=request.user, **form.cleaned_data)

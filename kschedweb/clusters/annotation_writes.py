@@ -7,7 +7,6 @@ import time
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from typing import Any
 
 from kschedweb.clusters.connecting.access import is_allowed, is_served
 from kschedweb.clusters.connecting.client import JSON, Client, ClusterError, Stopped, retry_pause
@@ -84,7 +83,7 @@ def annotations_read(client: Client, kind: ObjectKind) -> AnnotationsByKey:
     return annotations_by_key
 
 
-def patch_permissions(client: Client) -> list[dict[str, Any]]:
+def patch_permissions(client: Client) -> list[dict[str, object]]:
     """Return which annotated kinds these credentials may patch, as ``[{"resource": "nodes", "allowed": true}]``."""
     served = [kind for kind in KINDS if not kind.optional or is_served(client, kind)]
     return [{"resource": kind.resource, "allowed": is_allowed(client, kind, "patch")} for kind in served]

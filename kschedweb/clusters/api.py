@@ -249,7 +249,7 @@ class ClusterImport(APIView):
         succeeded, and holds `errors` with path and message where a file cannot be read.
         """
         self._length_check(request)
-        fields: dict[str, Any] = {**request.query_params.dict()}
+        fields: dict[str, object] = {**request.query_params.dict()}
         data: Any = request.data
         if RAW in data:
             named_contents = [("", uploads.read_pieces(data[RAW]))]

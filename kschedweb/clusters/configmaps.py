@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from kschedweb.clusters.connecting import sources
 from kschedweb.clusters.connecting.client import Client
 from kschedweb.clusters.connecting.errors import ClusterError
 from kschedweb.clusters.services import CONNECTED
+from kschedweb.engine.json_types import Json
 from kschedweb.web.errors import ApplicationError, Conflict, NotFound
 
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ NAMESPACE = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
 NAME = re.compile(r"(?=.{1,253}$)[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
 
 
-def config_map_read(*, cluster: Cluster, namespace: str, name: str) -> dict[str, Any]:
+def config_map_read(*, cluster: Cluster, namespace: str, name: str) -> Json:
     """Read a ConfigMap from the API server with the credentials of ``cluster``.
 
     Raises ApplicationError at ``cluster``, ``namespace`` or ``name``; ClusterError if the server does not answer

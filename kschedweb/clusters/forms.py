@@ -24,7 +24,7 @@ NAME_HELP = "Lower-case letters, digits and hyphens, such as production-eu."
 class SecretTextarea(forms.Textarea):
     """A text that is never sent back to the browser, not even with an error."""
 
-    def get_context(self, name: str, value: Any, attrs: Any) -> dict[str, Any]:
+    def get_context(self, name: str, value: Any, attrs: Any) -> dict[str, object]:
         return super().get_context(name, None, attrs)
 
 

@@ -165,7 +165,7 @@ def is_reached(version: str, target: str) -> bool:
 def has_changed(before: dict[str, Collection] | None, now: dict[str, Collection]) -> bool:
     """Return whether any object was added, deleted or changed."""
 
-    def versions_of(collections: dict[str, Collection]) -> dict[str, dict[str, Any]]:
+    def versions_of(collections: dict[str, Collection]) -> dict[str, dict[str, object]]:
         return {
             name: {key: item["metadata"].get("resourceVersion") for key, item in collection.objects.items()}
             for name, collection in collections.items()

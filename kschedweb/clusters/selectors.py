@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import datetime
-from typing import Any, NamedTuple
+from typing import NamedTuple
 from uuid import UUID
 
 from django.db.models import OuterRef, Q, QuerySet, Subquery
@@ -15,6 +15,7 @@ from kschedweb.accounts.reach import withheld_namespaces
 from kschedweb.clusters import storage
 from kschedweb.clusters.flight.rebuilding import format_moment_param, moment_read, snapshot_at
 from kschedweb.clusters.models import Cluster, NodeRow, PodRow, Snapshot
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.objects.taints import NO_EXECUTE, NO_SCHEDULE
 from kschedweb.engine.releases import find_nearest_release, parse_minor
 from kschedweb.jobs.models import UNFINISHED, Job
@@ -85,7 +86,7 @@ def snapshot_get(cluster: Cluster, id: str | UUID) -> Snapshot:
         raise Http404(text) from None
 
 
-def snapshot_objects(snapshot: Snapshot) -> list[dict[str, Any]]:
+def snapshot_objects(snapshot: Snapshot) -> list[Json]:
     """Return the raw Kubernetes objects of ``snapshot``, in a new list each time."""
     return storage.unpack_objects(Snapshot.objects.values_list("content", flat=True).get(pk=snapshot.pk))
 
@@ -169,16 +170,16 @@ def pending_keys(snapshot: Snapshot, limit: int) -> list[str]:
     return [f"{space}/{name}" for space, name in pods]
 
 
-def permissions_missing(cluster: Cluster) -> list[dict[str, Any]]:
+def permissions_missing(cluster: Cluster) -> list[dict[str, object]]:
     """Return the permissions that the cluster's credentials lack, with what is missing without each."""
     return [entry for entry in cluster.permissions if not entry["allowed"]]
 
 
-def permissions_by_resource(cluster: Cluster) -> list[dict[str, Any]]:
+def permissions_by_resource(cluster: Cluster) -> list[dict[str, object]]:
     """Return an entry per resource, ``{"resource", "list", "watch", "costs"}``. ``costs`` is "" if nothing is
     missing.
     """
-    rows: dict[str, dict[str, Any]] = {}
+    rows: dict[str, dict[str, object]] = {}
     for entry in cluster.permissions:
         row = rows.setdefault(entry["resource"], {"resource": entry["resource"], "costs": ""})
         row[entry["verb"]] = entry["allowed"]

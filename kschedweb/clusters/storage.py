@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import zlib
-from typing import Any
+
+from kschedweb.engine.json_types import Json
 
 # zlib's fastest level: 5,000 pods take well under a second, and a tenth of their size.
 LEVEL = 1
 
 
-def pack_objects(objects: list[dict[str, Any]]) -> tuple[bytes, int]:
+def pack_objects(objects: list[Json]) -> tuple[bytes, int]:
     """Return ``objects`` compressed, and their size in bytes before."""
     compressor, parts, size = zlib.compressobj(LEVEL), list[bytes](), 0
     for number, item in enumerate(objects):
@@ -22,7 +23,7 @@ def pack_objects(objects: list[dict[str, Any]]) -> tuple[bytes, int]:
     return b"".join([*parts, compressor.compress(end), compressor.flush()]), size + len(end)
 
 
-def unpack_objects(content: bytes | memoryview) -> list[dict[str, Any]]:
+def unpack_objects(content: bytes | memoryview) -> list[Json]:
     """Return the objects that ``pack_objects`` compressed."""
-    objects: list[dict[str, Any]] = json.loads(zlib.decompress(content))
+    objects: list[Json] = json.loads(zlib.decompress(content))
     return objects

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from threading import Lock
-from typing import Any
 
 from django.conf import settings
 from django.db import close_old_connections
@@ -14,6 +13,7 @@ from kschedweb.celery import app
 from kschedweb.clusters import refresh_schedule, services
 from kschedweb.clusters.importing import uploads
 from kschedweb.clusters.models import Cluster, Upload
+from kschedweb.engine.json_types import Json
 from kschedweb.jobs.services import job_problems
 from kschedweb.jobs.tasks import Progress, job_task
 from kschedweb.web.errors import ApplicationError, NotFound
@@ -25,7 +25,7 @@ _turn = Lock()
 
 
 @job_task(name="clusters.refresh", restartable=True)
-def refresh(progress: Progress, *, cluster: str) -> dict[str, Any]:
+def refresh(progress: Progress, *, cluster: str) -> Json:
     """Read the cluster with this id into a new snapshot."""
     row = Cluster.objects.filter(pk=cluster).first()
     if row is None:
@@ -42,7 +42,7 @@ def refresh_due() -> int:
 
 
 @job_task(name="clusters.import", restartable=True)
-def import_files(progress: Progress, *, upload: str) -> dict[str, Any]:
+def import_files(progress: Progress, *, upload: str) -> Json:
     """Make a cluster from uploaded files. A process does one import at a time, which limits its memory."""
     row = Upload.objects.select_related("cluster", "created_by").filter(pk=upload).first()
     if row is None:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.releases import parse_minor
 from kschedweb.web.errors import ApplicationError
 
@@ -30,21 +31,21 @@ def parse_version(text: str) -> str:
     return text if text.startswith("v") else f"v{text}"
 
 
-def stated_version(document: dict[str, Any]) -> str:
+def stated_version(document: Json) -> str:
     """Return the API server's version in the output of `kubectl version -o json` or of /version; else ""."""
     server = document.get("serverVersion", document)
     text = server.get("gitVersion") if isinstance(server, dict) else None
     return text[:LONGEST] if isinstance(text, str) and parse_minor(text) else ""
 
 
-def guess_version(objects: Iterable[dict[str, Any]]) -> ClusterVersion:
+def guess_version(objects: Iterable[Json]) -> ClusterVersion:
     """Return the lowest version of the kubelets. No kubelet may be newer than its API server."""
     kubelets = [text for raw in objects if raw.get("kind") == "Node" and (text := _kubelet_version(raw))]
     lowest = min(kubelets, key=_in_order, default="")
     return ClusterVersion(lowest[:LONGEST], guessed=bool(lowest))
 
 
-def _kubelet_version(node: dict[str, Any]) -> str:
+def _kubelet_version(node: Json) -> str:
     info = (node.get("status") or {}).get("nodeInfo")
     text = info.get("kubeletVersion") if isinstance(info, dict) else None
     return text if isinstance(text, str) and parse_minor(text) else ""

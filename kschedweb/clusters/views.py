@@ -137,7 +137,7 @@ def _render_cluster(
     return render(request, "clusters/cluster_detail.html", context, status=400 if form or labels else 200)
 
 
-def _upgrade_context(cluster: Cluster) -> dict[str, Any]:
+def _upgrade_context(cluster: Cluster) -> dict[str, object]:
     """Return the question for the gate: what differs in the newest kube-scheduler; {} if the cluster runs it already.
 
     ``assumed`` has both releases if the cluster names no version.

@@ -6,10 +6,11 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 from kschedweb.clusters.redaction import PodNotFound
 from kschedweb.engine.framework.status import CycleError
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.objects.affinity import PREFERRED
 from kschedweb.web.errors import Unprocessable
 
@@ -117,7 +118,7 @@ class Decider(ABC, Generic[Runs, Decides, Decided]):
     def present(self, case: Decided, other: AnyCase | None = None) -> Presentation:
         """Return the presentation of a case on pages; ``other`` is the same pod under another policy."""
 
-    def rest_fields(self, case: Decided) -> dict[str, Any]:
+    def rest_fields(self, case: Decided) -> Json:
         """Return fields of a REST answer that only this kind of policy has."""
         return {}
 

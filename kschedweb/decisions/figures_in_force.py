@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from kschedweb.engine.json_types import Json
 from kschedweb.watermarks import selectors
 from kschedweb.web.durations import format_range, format_rough_duration
 
@@ -83,7 +84,7 @@ def find_in_force(engine: EngineSnapshot, snapshot: Snapshot) -> FiguresInForce 
     return in_force(engine, snapshot) if engine.watermarks is not None else None
 
 
-def in_force_to_json(usage: FiguresInForce) -> dict[str, Any]:
+def in_force_to_json(usage: FiguresInForce) -> Json:
     """Return ``usage`` for REST."""
     ages = {"youngest": usage.youngest, "oldest": usage.oldest}
     return {"origin": usage.source, "nodes": usage.nodes, **ages, "late": usage.late}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from django.core.paginator import Paginator
 from django.utils.translation import gettext
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 def decision_context(
     request: HttpRequest, presentation: Presentation, absent: str, compared: str = ""
-) -> dict[str, Any]:
+) -> dict[str, object]:
     """Return the headline, the columns, and the arithmetic of the cell that the address names."""
     miss = None if presentation.explanation.feasible.size or presentation.is_waiting else presentation.nearest_miss()
     node = device_node(request.GET.get("node", "").strip(), presentation, miss)
@@ -48,7 +48,7 @@ def device_node(node_name: str, presentation: Presentation, miss: NearestMiss | 
     return None if miss is None else nodes.index(miss.node)
 
 
-def matrix_context(request: HttpRequest, matrix: Matrix, absent: str, compared: str = "") -> dict[str, Any]:
+def matrix_context(request: HttpRequest, matrix: Matrix, absent: str, compared: str = "") -> dict[str, object]:
     """Return funnel, chart and matrix, and every verdict on the node of the address.
 
     ``absent`` begins the sentence about a node that does not exist; ``compared`` names the other policy, if there is
@@ -68,7 +68,7 @@ def matrix_context(request: HttpRequest, matrix: Matrix, absent: str, compared: 
     heads = order.build_heads(matrix, scores, sort, compared, scored=scored)
     verdicts_told = not scored or (not scores and not all(row.place for row in rows))
     total, fits = len(matrix.explanation.nodes), len(matrix.explanation.feasible)
-    context: dict[str, Any] = {
+    context: dict[str, object] = {
         "explanation": matrix.explanation,
         "stages": matrix.build_stages(),
         "filtering": gettext("Filtering: %(total)s → %(nodes)s")
@@ -103,7 +103,7 @@ def matrix_context(request: HttpRequest, matrix: Matrix, absent: str, compared: 
     return context
 
 
-def cell_context(request: HttpRequest, presentation: Presentation) -> dict[str, Any]:
+def cell_context(request: HttpRequest, presentation: Presentation) -> dict[str, object]:
     """Return the arithmetic of the cell that the address names."""
     name, plugin = request.GET.get("node", "").strip(), request.GET.get("cell", "")
     position = presentation.case.snapshot.index.get(name)

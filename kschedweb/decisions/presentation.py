@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections import Counter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from django.utils.translation import gettext, gettext_noop
@@ -15,6 +15,7 @@ from kschedweb.decisions.page_parts import Arithmetic, Headline, NearestMiss
 from kschedweb.decisions.titles import FITS, STUCK, PlacementState
 from kschedweb.engine.framework.explanation import FEASIBLE
 from kschedweb.engine.framework.status import Code
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.plugins.humanapproval import describe_request as waiting
 from kschedweb.web.units import format_amount
 from kschedweb.web.units import format_count as counted_nodes
@@ -263,7 +264,7 @@ class Presentation(Matrix, ABC):
         return f"{plural}{space}{tail}"
 
 
-def describe_approval(approval: dict[str, Any]) -> str:
+def describe_approval(approval: Json) -> str:
     """Return a few sentences that say that the pod would wait for people, and why."""
     because = (
         gettext(", because %(listed)s") % {"listed": gettext("; ").join(approval["why"])} if approval["why"] else ""

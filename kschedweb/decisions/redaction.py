@@ -2,25 +2,25 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from django.http import Http404
 
 from kschedweb.accounts.reach import can_see_namespace
 from kschedweb.clusters.redaction import in_part, redact_keys
 from kschedweb.decisions.models import QuestionKind
+from kschedweb.engine.json_types import Json
 
 if TYPE_CHECKING:
     from uuid import UUID
 
     from kschedweb.decisions.models import Question
 
-AnswerJson = dict[str, Any]
 # The kinds of questions whose answers are about one pod or group; other answers name many.
 ABOUT_ONE = (QuestionKind.DECISION, QuestionKind.GROUP)
 
 
-def redact_decision(cluster: UUID, answer: AnswerJson) -> AnswerJson:
+def redact_decision(cluster: UUID, answer: Json) -> Json:
     """Return a decision of REST or the engine without the names of victims that the user may not view."""
     if not in_part(cluster) or not answer.get("preemption"):
         return answer
@@ -32,7 +32,7 @@ def redact_decision(cluster: UUID, answer: AnswerJson) -> AnswerJson:
     return answer | {"preemption": room | {"candidates": candidates}}
 
 
-def redact_group(cluster: UUID, answer: AnswerJson) -> AnswerJson:
+def redact_group(cluster: UUID, answer: Json) -> Json:
     """Return REST's answer about a group without the names of victims that the user may not view."""
     placed = answer.get("answer")
     if not in_part(cluster) or not placed or not placed.get("room"):
@@ -50,7 +50,7 @@ def question_seen(question: Question) -> None:
         raise Http404("There is no such question.")
 
 
-def redact_content(question: Question, content: AnswerJson) -> AnswerJson:
+def redact_content(question: Question, content: Json) -> Json:
     """Return the answer that a job stored for ``question``, redacted for the user."""
     snapshot = question.snapshot
     if snapshot is None or not in_part(snapshot.cluster_id):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from kschedweb.decisions import figures_in_force, redaction, services
 from kschedweb.decisions.deciders import get_decider
@@ -11,6 +11,7 @@ from kschedweb.decisions.groups.words import by_itself
 from kschedweb.decisions.responsibility import PodStatus, find_responsible_scheduler
 from kschedweb.decisions.rest_requests import ApprovalWaitSerializer, ResponsibleSchedulerSerializer
 from kschedweb.engine import Explanation
+from kschedweb.engine.json_types import Json
 from kschedweb.web.rest import snake_case
 
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from kschedweb.policies.models import Revision
 
 
-def decision_to_json(snapshot: Snapshot, case: AnyCase, revision: Revision) -> dict[str, Any]:
+def decision_to_json(snapshot: Snapshot, case: AnyCase, revision: Revision) -> Json:
     """Return the data of ``api.DecisionSerializer``."""
     decider = get_decider(revision)
     presentation = decider.present(case)
@@ -49,7 +50,7 @@ def decision_to_json(snapshot: Snapshot, case: AnyCase, revision: Revision) -> d
     }
 
 
-def status_to_json(scheduler: ResponsibleScheduler, wait: ApprovalWait | None) -> dict[str, Any]:
+def status_to_json(scheduler: ResponsibleScheduler, wait: ApprovalWait | None) -> Json:
     """Return the present scheduler and wait of a pod, beside a decision that may have been stored."""
     handled = PodStatus.HANDLED if scheduler.revision is None else PodStatus.DECIDED
     return {
@@ -59,14 +60,14 @@ def status_to_json(scheduler: ResponsibleScheduler, wait: ApprovalWait | None) -
     }
 
 
-def pod_status_to_json(snapshot: Snapshot, revision: Revision, pod: str) -> dict[str, Any]:
+def pod_status_to_json(snapshot: Snapshot, revision: Revision, pod: str) -> Json:
     """Return ``status_to_json`` of the pod "namespace/name"."""
     return status_to_json(*find_responsible_scheduler(snapshot, revision, pod))
 
 
 def handled_elsewhere(
     snapshot: Snapshot, revision: Revision, pod: str, scheduler: ResponsibleScheduler, bound_to: str
-) -> dict[str, Any]:
+) -> Json:
     """Return the data of ``api.DecisionSerializer`` for a pod of an unknown scheduler: no node was judged."""
     return {
         **services.answer_subject(snapshot, revision),
@@ -86,7 +87,7 @@ def handled_elsewhere(
     }
 
 
-def _placements_to_json(presentation: Presentation) -> dict[str, Any]:
+def _placements_to_json(presentation: Presentation) -> Json:
     """Return ranks and shares of the feasible nodes, which compare policies of any scale, and verdicts by group."""
     places = presentation.ranking.places_by_name()
     return {
@@ -107,7 +108,7 @@ def _placements_to_json(presentation: Presentation) -> dict[str, Any]:
     }
 
 
-def _snake_cased(candidates: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
+def _snake_cased(candidates: dict[str, Json]) -> dict[str, Json]:
     return {node: snake_case(candidate) for node, candidate in candidates.items()}
 
 

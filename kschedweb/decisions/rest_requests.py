@@ -13,6 +13,7 @@ from kschedweb.clusters.parameters import AT, SNAPSHOT
 from kschedweb.clusters.selectors import snapshot_named
 from kschedweb.decisions import selectors
 from kschedweb.decisions.responsibility import Answerer
+from kschedweb.engine.json_types import Json
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -84,7 +85,7 @@ class DecisionRequest:
         return cls(snapshot, revision_of(request, find))
 
     @property
-    def subject(self) -> dict[str, Any]:
+    def subject(self) -> Json:
         """Return the data of ``DecisionSubjectSerializer``."""
         return {"snapshot": self.snapshot.pk, "policy": self.revision.policy.name, "revision": self.revision.number}
 

@@ -30,6 +30,7 @@ from kschedweb.decisions.responsibility import (
 )
 from kschedweb.decisions.snapshots import get_cache
 from kschedweb.engine import Explanation, Scheduler
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.patience import DeadlineExceeded, Patience, checkpoint, hold_lock, limit_by
 from kschedweb.policies.selectors import load_revision
 from kschedweb.web.errors import NotFound, Unprocessable
@@ -123,7 +124,7 @@ def at_hand(snapshot: Snapshot, revision: Revision, max_bytes: int | None = None
     return get_decider(revision).has_read(snapshot, load_revision(revision, snapshot.cluster.server_version))
 
 
-def answer_subject(snapshot: Snapshot, revision: Revision) -> dict[str, Any]:
+def answer_subject(snapshot: Snapshot, revision: Revision) -> Json:
     """Return the subject of an answer, as ``rest_requests.DecisionSubjectSerializer``, in JSON."""
     return {"snapshot": str(snapshot.pk), "policy": revision.policy.name, "revision": revision.number}
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 from urllib.parse import urlencode
 
 from django.http import HttpResponse
@@ -35,6 +35,8 @@ if TYPE_CHECKING:
     from kschedweb.accounts.typing import PageRequest
     from kschedweb.clusters.models import Snapshot
     from kschedweb.decisions.case import AnyCase
+    from kschedweb.decisions.page_parts import Headline
+    from kschedweb.decisions.responsibility import ApprovalWait
     from kschedweb.policies.models import Revision
 
 SUGGESTIONS = 20
@@ -52,7 +54,7 @@ def show_decision(request: PageRequest, cluster: str, namespace: str, pod: str) 
     """
     snapshot, chosen = snapshot_and_revision(request, cluster)
     scheduler, wait = find_responsible_scheduler(snapshot, chosen, f"{namespace}/{pod}")
-    context: dict[str, Any] = {
+    context: dict[str, object] = {
         "snapshot": snapshot,
         "chosen": chosen,
         "scheduler": scheduler,
@@ -69,18 +71,24 @@ def show_decision(request: PageRequest, cluster: str, namespace: str, pod: str) 
     compared = selectors.revision_named(against) if against else None
     if all(services.at_hand(snapshot, candidate) for candidate in (revision, compared) if candidate is not None):
         with suppress(DeadlineExceeded):
-            return _render_decision(request, revision, compared, context)
+            return _render_decision(request, snapshot, f"{namespace}/{pod}", revision, compared, wait, context)
     arguments: dict[str, Any] = {"snapshot": snapshot, "revision": revision, "pod": f"{namespace}/{pod}"}
     address = reverse("decision-answer", args=[decision_ask(user=request.user, **arguments, against=against).pk])
     return HttpResponse(headers={"HX-Redirect": address}) if request.htmx else redirect(address)
 
 
 def _render_decision(
-    request: PageRequest, revision: Revision, compared: Revision | None, context: dict[str, Any]
+    request: PageRequest,
+    snapshot: Snapshot,
+    key: str,
+    revision: Revision,
+    compared: Revision | None,
+    wait: ApprovalWait | None,
+    context: dict[str, object],
 ) -> HttpResponse:
-    """Render the page of a pod that ``revision`` decides about. Raise DeadlineExceeded if it takes too long."""
-    snapshot, wait, namespace, pod = (context[name] for name in ("snapshot", "wait", "namespace_name", "pod_name"))
-    key, decider = f"{namespace}/{pod}", get_decider(revision)
+    """Render the page of the pod ``key`` ("namespace/name"). Raise DeadlineExceeded if it takes too long."""
+    namespace, _, pod = key.partition("/")
+    decider = get_decider(revision)
     context |= {
         "revision": revision,
         "doubts": list_doubts(snapshot, revision, namespace),
@@ -114,7 +122,7 @@ def _render_decision(
         pinned = f"{against.policy.name}@{against.number}" if against else ""
         context |= decision_context(request, presentation, "The snapshot has no node", pinned)
     if wait is not None:
-        context["answer"] = waiting_headline(pod, wait, context["answer"].title)
+        context["answer"] = waiting_headline(pod, wait, cast("Headline", context["answer"]).title)
     if in_part(snapshot.cluster_id):
         # Devices are shown with the claims that hold them, which may be in other namespaces.
         context["devices"] = None

@@ -12,6 +12,7 @@ from rest_framework.views import APIView
 
 from kschedweb.accounts.permissions import require_owner
 from kschedweb.accounts.roles import Action
+from kschedweb.engine.json_types import Json
 from kschedweb.jobs import selectors, services
 from kschedweb.jobs.filters import JobFilter
 from kschedweb.jobs.models import Job
@@ -61,9 +62,9 @@ class JobSerializer(serializers.ModelSerializer[Job]):
         )
         read_only_fields = fields
 
-    def to_representation(self, instance: Job) -> dict[str, Any]:
+    def to_representation(self, instance: Job) -> Json:
         request = self.context.get("request")
-        representation: dict[str, Any] = super().to_representation(
+        representation: Json = super().to_representation(
             selectors.redact_job(request.user, instance) if request else instance
         )
         return representation

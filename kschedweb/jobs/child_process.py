@@ -72,7 +72,7 @@ def _time_is_over(*_: Any) -> None:
 def _make_relay(pipe: Connection) -> Callable[..., None]:
     """Return a function that sends messages to other workers through the parent. Embedded, the broker lives in it."""
 
-    def send_task(name: str, args: Any, kwargs: Any, options: dict[str, Any]) -> None:
+    def send_task(name: str, args: Any, kwargs: Any, options: dict[str, object]) -> None:
         pipe.send((SEND, (name, args, kwargs, options), True))
         if pipe.recv() == AWAY:
             raise Unavailable(BROKER_AWAY)
@@ -80,7 +80,7 @@ def _make_relay(pipe: Connection) -> Callable[..., None]:
     return send_task
 
 
-def _run_function(function: Callable[..., Any], args: tuple[Any, ...], context: dict[str, Any]) -> tuple[str, Any]:
+def _run_function(function: Callable[..., Any], args: tuple[Any, ...], context: dict[str, object]) -> tuple[str, Any]:
     try:
         with structlog.contextvars.bound_contextvars(**context), _time_limit():
             return RETURNED, function(*args)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING
 
 from django.conf import settings
 from django.db.models import DurationField, ExpressionWrapper, F
@@ -14,6 +14,9 @@ from kschedweb import __version__
 from kschedweb.celery import app
 from kschedweb.jobs.models import Job, JobState, Pulse
 from kschedweb.web.doctor import DoctorFinding, check_clock, failure, ok, warning
+
+if TYPE_CHECKING:
+    from kschedweb.jobs.vitals import WorkerVitals
 
 # Seconds.
 ANSWER_WITHIN = 2.0
@@ -25,9 +28,9 @@ LONG = 600.0
 WORKER = {"celery": "worker", "scheduler": "scheduler"}
 
 
-def collect_vitals() -> dict[str, dict[str, Any]]:
-    """Return the report of each worker of a scaled-out deployment (vitals.py), by its name."""
-    answers: dict[str, dict[str, Any]] = app.control.inspect(timeout=ANSWER_WITHIN)._request("kschedweb_vitals") or {}
+def collect_vitals() -> dict[str, WorkerVitals]:
+    """Return the report of each worker of a scaled-out deployment, by its name."""
+    answers: dict[str, WorkerVitals] = app.control.inspect(timeout=ANSWER_WITHIN)._request("kschedweb_vitals") or {}
     return answers
 
 

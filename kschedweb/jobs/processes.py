@@ -187,7 +187,7 @@ class Process:
                 _ask_nursery(self.pid)
 
 
-def _relay_task(name: str, args: Any, kwargs: Any, options: dict[str, Any]) -> str:
+def _relay_task(name: str, args: Any, kwargs: Any, options: dict[str, object]) -> str:
     try:
         app.send_task(name, args, kwargs, **options)
     except Unavailable:

@@ -17,6 +17,7 @@ from django.utils import timezone
 from kschedweb.accounts import audit
 from kschedweb.accounts.reach import unrestricted
 from kschedweb.celery import app
+from kschedweb.engine.json_types import Json
 from kschedweb.jobs.models import Job, JobState
 from kschedweb.jobs.turns import Turn, in_turn
 from kschedweb.web.errors import Conflict, Unavailable
@@ -43,7 +44,7 @@ def job_start(
     kind: str,
     *,
     title: str,
-    params: dict[str, Any],
+    params: Json,
     user: User | None,
     private: bool = False,
     asked_before: bool = False,
@@ -202,7 +203,7 @@ def _end_job(job: Job, state: JobState, **values: Any) -> bool:
     return ended
 
 
-def job_succeed(job: Job, result: dict[str, Any]) -> bool:
+def job_succeed(job: Job, result: Json) -> bool:
     return _end_job(job, JobState.SUCCEEDED, result=result, step="", done=F("total"))
 
 

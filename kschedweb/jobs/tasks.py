@@ -19,6 +19,7 @@ from django.db import close_old_connections, connection
 
 from kschedweb.accounts.reach import unrestricted
 from kschedweb.celery import app
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.patience import Patience, limit_by
 from kschedweb.jobs import processes, services
 from kschedweb.jobs.child_process import out_of_memory
@@ -35,9 +36,9 @@ BEAT = 15.0
 SAVE_EVERY = 0.5
 
 # A job's function: it takes (progress, **params), and returns the job's result.
-JobFunction = Callable[..., dict[str, Any]]
+JobFunction = Callable[..., Json]
 # The result of a function that only gave the work out. The last part of the work ends the job.
-HANDED_OUT: dict[str, Any] = {}
+HANDED_OUT: Json = {}
 
 
 class Cancelled(Exception):

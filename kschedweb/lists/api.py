@@ -11,6 +11,7 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from kschedweb.accounts.roles import Action
+from kschedweb.engine.json_types import Json
 from kschedweb.lists import selectors, services
 from kschedweb.lists.addresses import address_of
 from kschedweb.lists.models import NAME_LIMIT, SavedView
@@ -74,7 +75,7 @@ class ViewChangeSerializer(ViewSerializer):
         fields = ("name", "filters", "hidden")  # type: ignore[assignment]
 
 
-def _table_body(table: tables.Table, hidden: list[str]) -> dict[str, Any]:
+def _table_body(table: tables.Table, hidden: list[str]) -> Json:
     return {
         "name": table.name,
         "title": table.title,

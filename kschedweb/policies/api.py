@@ -14,6 +14,7 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from kschedweb.accounts.roles import Action
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.releases import ReleaseError
 from kschedweb.policies import selectors, services
 from kschedweb.policies.classic.serializers import PROCESS_HELP, ClassicEffectiveSerializer
@@ -369,7 +370,7 @@ class PolicySchema(APIView):
             raise ApplicationError.at("release", str(error)) from None
 
 
-def render_verdict(checked: CheckedText) -> dict[str, Any]:
+def render_verdict(checked: CheckedText) -> Json:
     """The body of an answer about a document."""
     return {
         "kind": checked.kind,

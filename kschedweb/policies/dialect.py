@@ -95,11 +95,11 @@ class EditorState(ABC, Generic[Text, Runs]):
         """Add the panels of plugins. Returns whether there is any."""
         return False
 
-    def preview_context(self) -> dict[str, Any]:
+    def preview_context(self) -> dict[str, object]:
         """Return further context for the parts that are reloaded after a change."""
         return {}
 
-    def effective_context(self) -> dict[str, Any]:
+    def effective_context(self) -> dict[str, object]:
         """Return further context for the page of the effective configuration."""
         return {}
 

@@ -17,6 +17,7 @@ from kschedweb.engine.documents.marked_documents import (
     MarkedProblem,
     parse_document,
 )
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.plugins.dynamic.policyfile import GROUP, KIND
 from kschedweb.engine.rebalancing.document import GROUP as DESCHEDULER_GROUP
 from kschedweb.engine.rebalancing.document import KIND as DESCHEDULER_KIND
@@ -63,7 +64,7 @@ def extract_policy(text: str) -> str:
     return merge_manifests(unpack_config_map(text))
 
 
-def process_of_text(text: str) -> dict[str, Any]:
+def process_of_text(text: str) -> Json:
     """Return the start options for an unsaved document. They are empty for profiles, which name their release
     themselves.
     """

@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from kschedweb.engine.json_types import Json
+
 if TYPE_CHECKING:
     from kschedweb.engine.config import Configuration, Loaded, Profile
     from kschedweb.engine.config.specs import PluginRef
@@ -40,7 +42,7 @@ def list_changes(old: Loaded | None, new: Loaded | None) -> list[PolicyChange]:
     return [*changes, *_profile_changes(old.configuration, new.configuration)]
 
 
-def leaf_changes(old: dict[str, Any], new: dict[str, Any]) -> list[PolicyChange]:
+def leaf_changes(old: Json, new: Json) -> list[PolicyChange]:
     """Return the leaves at which the two differ."""
     return [
         PolicyChange("", path, _format_value(before), _format_value(after))
@@ -48,7 +50,7 @@ def leaf_changes(old: dict[str, Any], new: dict[str, Any]) -> list[PolicyChange]
     ]
 
 
-def _top_level_fields(defaulted: dict[str, Any]) -> dict[str, Any]:
+def _top_level_fields(defaulted: Json) -> Json:
     return {key: value for key, value in defaulted.items() if key != "profiles"}
 
 

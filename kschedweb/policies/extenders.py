@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from typing import Any
 
 from kschedweb.clusters.connecting.addresses import EXTENDERS, AddressError, Allowlist, server_split
+from kschedweb.engine.json_types import Json
 from kschedweb.web.errors import FieldProblem
 
 # The verbs that kube-scheduler appends to urlPrefix.
@@ -22,7 +22,7 @@ FILES = ("caFile", "certFile", "keyFile")
 INSECURE = "KSCHEDWEB_EXTENDER_ALLOW_INSECURE"
 
 
-def list_refusals(extenders: Iterable[dict[str, Any]]) -> list[FieldProblem]:
+def list_refusals(extenders: Iterable[Json]) -> list[FieldProblem]:
     """List the reasons with paths such as ``extenders[0].urlPrefix``; empty if the operator allows all extenders."""
     return [
         {"path": f"extenders[{index}].{field}", "message": message}
@@ -31,7 +31,7 @@ def list_refusals(extenders: Iterable[dict[str, Any]]) -> list[FieldProblem]:
     ]
 
 
-def _check_extender(extender: dict[str, Any]) -> Iterator[tuple[str, str]]:
+def _check_extender(extender: Json) -> Iterator[tuple[str, str]]:
     try:
         scheme, host, *_ = server_split(str(extender.get("urlPrefix") or ""))
         Allowlist(EXTENDERS.entries, EXTENDERS).expect_host(host)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kschedweb.engine.config.files import list_pointed_files
 from kschedweb.engine.documents.marked_documents import MarkedDocumentError, parse_document
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.releases import CURRENT
 from kschedweb.engine.releases.older import make_readable
 from kschedweb.policies.dialect import PolicyKind
@@ -39,7 +40,7 @@ def stored_name(path: str) -> str:
     return PurePosixPath(path).stem
 
 
-def with_files(document: str, process: Mapping[str, Any]) -> dict[str, Any]:
+def with_files(document: str, process: Mapping[str, Any]) -> Json:
     """Return ``process`` with the files that ``document`` points at: as stored now, else as they were passed in."""
     try:
         paths = {path for path, _ in list_pointed_files(parse_document(make_readable(document)).data, CURRENT)}

@@ -11,6 +11,7 @@ from django.utils.translation import gettext
 from kschedweb.clusters.models import Cluster
 from kschedweb.clusters.services import CONNECTED
 from kschedweb.engine.documents.marked_documents import SIZE_LIMIT
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.releases.classic.catalogue import GATES, V1_9, V1_13
 from kschedweb.policies.classic.sources import KEY, NAMESPACE, ConfigMapSource
 from kschedweb.policies.models import Policy
@@ -166,9 +167,9 @@ class PolicyCreateForm(forms.Form):
         return self.data.get("version", V1_13) != V1_13 or "gates" in self.data
 
     @property
-    def process(self) -> dict[str, Any]:
+    def process(self) -> Json:
         """The process options of kube-scheduler; by default those of the copied policy."""
         data = self.cleaned_data
-        options: dict[str, Any] = {"version": data["version"]} if data.get("version") == V1_9 else {}
+        options: Json = {"version": data["version"]} if data.get("version") == V1_9 else {}
         options |= {"gates": data["gates"]} if data.get("gates") else {}
         return options or data.get("process") or {}

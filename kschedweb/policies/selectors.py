@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, cast
 
 from django.http import Http404
 
+from kschedweb.engine.json_types import Json
 from kschedweb.policies.dialect import PolicyKind
 from kschedweb.policies.dialects import DIALECTS
 from kschedweb.policies.models import Policy, Revision
@@ -114,7 +115,7 @@ def load_revision(revision: Revision, version: str = "", gates: Mapping[str, boo
     return _load_cached(revision.pk, revision.policy.kind, revision.document, json.dumps(process, sort_keys=True))
 
 
-def process_of_run(revision: Revision, version: str) -> dict[str, Any]:
+def process_of_run(revision: Revision, version: str) -> Json:
     """Return the process that runs, searches and verdicts record for ``revision`` in a cluster of ``version``.
 
     It names a release: the policy's own, else the cluster's, else today's. So a question and the questions that follow

@@ -15,6 +15,7 @@ from kschedweb.accounts.roles import Action
 from kschedweb.engine import config
 from kschedweb.engine.documents.configmaps import ConfigMapError
 from kschedweb.engine.documents.marked_documents import MarkedProblem, with_final_newline
+from kschedweb.engine.json_types import Json
 from kschedweb.policies.dialect import Dialect
 from kschedweb.policies.dialects import DIALECTS, check_either, extract_policy, other_kind
 from kschedweb.policies.files import with_files
@@ -48,7 +49,7 @@ class Content(NamedTuple):
 
     kind: str
     document: str
-    process: dict[str, Any]
+    process: Json
     # A document of a version before v1, converted to v1: the content of the next revision. "" for others.
     v1: str = ""
     # The version that was converted.

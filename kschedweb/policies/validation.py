@@ -18,6 +18,7 @@ from kschedweb.engine.documents.marked_documents import (
     Path,
     parse_document,
 )
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.objects.json_access import ObjectError
 from kschedweb.engine.releases import ReleaseError, get_release, load
 from kschedweb.engine.releases.classic import classic_release, edition_of
@@ -109,7 +110,7 @@ def requested_release(process: Mapping[str, Any], release: str, gates: Mapping[s
     The files are always those of ``process``, because they are the policy's.
     """
     if VERSION in process:
-        classic_options: dict[str, Any] = {VERSION: release} if release else {}
+        classic_options: Json = {VERSION: release} if release else {}
         classic_options |= {"gates": [name for name, on in gates.items() if on]} if gates else {}
         return _classic_release_of({**process, **classic_options})
     options = {name: value for name, value in (("release", release), ("featureGates", gates)) if value}
@@ -122,12 +123,12 @@ def release_of_record(process: Mapping[str, Any]) -> Release:
     return _classic_release_of(process) if VERSION in process else release_of({"release": UNNAMED, **process})
 
 
-def settle_release(process: Mapping[str, Any]) -> dict[str, Any]:
+def settle_release(process: Mapping[str, Any]) -> Json:
     """Return ``process`` with the name of the release that it means today, as records keep it. Raises ReleaseError."""
     return {**process, "release": release_of(process).name}
 
 
-def process_of(release: Release) -> dict[str, Any]:
+def process_of(release: Release) -> Json:
     """Return the process that names ``release``: the reverse of ``release_of``."""
     if release.process:
         return dict(release.process)

@@ -37,7 +37,7 @@ from kschedweb.policies.revisions.views import (
     schema_response,
 )
 from kschedweb.policies.scope import scope_of
-from kschedweb.web.errors import ApplicationError
+from kschedweb.web.errors import ApplicationError, FieldProblem
 from kschedweb.web.pages import add_errors, page_part
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ def policy_new(request: PageRequest) -> HttpResponse:
         form = PolicyCreateForm(initial={"copy_of": request.GET.get("copy") or selectors.DEFAULT_POLICY})
         return render(request, "policies/new.html", {"form": form})
     form = PolicyCreateForm(request.POST, request.FILES)
-    problems: list[dict[str, Any]] = []
+    problems: list[FieldProblem] = []
     status = 422
     if form.is_valid():
         data = form.cleaned_data
@@ -82,7 +82,7 @@ def policy_new(request: PageRequest) -> HttpResponse:
                 author=request.user,
             )
         except services.InvalidPolicyDocument as error:
-            problems = [dict(item) for item in error.errors]
+            problems = list(error.errors)
             place = "source_name" if data.get("source") else "file" if request.FILES else "document"
             form.add_error(place, error.detail)
         except ApplicationError as error:
@@ -314,7 +314,7 @@ def _editor_page(
 
 def _editor_context(
     request: PageRequest, policy: Policy, saved: Revision, editor_state: EditorState[Any, Any], history: EditHistory
-) -> dict[str, Any]:
+) -> dict[str, object]:
     return {
         **editor_parts(request, policy, editor_state, history),
         **editor_state.preview_context(),
@@ -326,7 +326,7 @@ def _editor_context(
 
 def editor_parts(
     request: PageRequest, policy: Policy, editor_state: EditorState[Any, Any], history: EditHistory
-) -> dict[str, Any]:
+) -> dict[str, object]:
     """Return the context of the form and the text of a document."""
     return {
         **_policy_context(request, policy),
@@ -337,7 +337,7 @@ def editor_parts(
     }
 
 
-def _upgrade_context(request: PageRequest, revision: Revision) -> dict[str, Any]:
+def _upgrade_context(request: PageRequest, revision: Revision) -> dict[str, object]:
     """Return the question for the gate: what differs in the newest kube-scheduler; {} if the policy runs on it.
 
     ``assumed`` has both releases if neither the policy nor the cluster names one.
@@ -359,7 +359,7 @@ def _editor_address(request: PageRequest, policy: Policy, editor_state: EditorSt
     return reverse("policy", args=[policy.name]) + (f"?{urlencode(query)}" if query else "")
 
 
-def _policy_context(request: PageRequest, policy: Policy) -> dict[str, Any]:
+def _policy_context(request: PageRequest, policy: Policy) -> dict[str, object]:
     """Return the common context of all pages of a policy."""
     may_change = request.user.everywhere(Action.EDIT) and policy.written_here
     return {"policy": policy, "kept": policy, "kind": "policy", "key": policy.name, "may_change": may_change}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from django.contrib import messages
 from django.shortcuts import redirect, render
@@ -32,7 +32,7 @@ def _render_page(request: PageRequest, form: CreateForm, status: int = 200) -> H
             selectors.sandbox_get()
         trouble = selectors.find_trouble() or "The sandbox was not set up yet."
         return render(request, "sandbox/sandbox.html", {"trouble": trouble, "again": can_reset})
-    context: dict[str, Any] = {
+    context: dict[str, object] = {
         "cluster": cluster,
         "form": form,
         "schedulers": live_list().filter(cluster=cluster),

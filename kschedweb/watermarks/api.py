@@ -13,6 +13,7 @@ from rest_framework.views import APIView
 
 from kschedweb.accounts.roles import Action
 from kschedweb.clusters.selectors import cluster_get
+from kschedweb.engine.json_types import Json
 from kschedweb.watermarks import selectors, services
 from kschedweb.watermarks.models import Authentication, SourceKind, Unit
 from kschedweb.watermarks.presets import PRESETS
@@ -140,7 +141,7 @@ class PresetSerializer(serializers.Serializer[Any]):
     queries = _queries_field()
 
 
-def _source_body(cluster: Cluster) -> dict[str, Any]:
+def _source_body(cluster: Cluster) -> Json:
     """The answer about a source; an empty report is none."""
     source = selectors.source_get(cluster)
     source.report = source.report or None

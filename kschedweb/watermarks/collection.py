@@ -5,13 +5,13 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kschedweb.clusters.connecting.addresses import CheckedEndpoint
 from kschedweb.clusters.connecting.credentials import Secret
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.state.columns import Floats
 from kschedweb.watermarks import prometheus
 from kschedweb.watermarks.figures import BY_NAME, CONTAINER, NODE, WORKLOAD, Figure
@@ -72,7 +72,7 @@ class CollectionReport:
     # Plain sentences, the worst first.
     problems: list[str] = field(default_factory=list)
 
-    def as_json(self) -> dict[str, Any]:
+    def as_json(self) -> Json:
         return asdict(self)
 
     @property

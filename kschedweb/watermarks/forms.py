@@ -140,7 +140,7 @@ class SourceForm(forms.Form):
         name = path.removeprefix("queries.").replace("/", "_")
         return name if name in self.fields else None
 
-    def groups(self) -> list[dict[str, Any]]:
+    def groups(self) -> list[dict[str, object]]:
         """Return the fields of queries for the template, grouped by kind and resource."""
         return [
             {

@@ -50,7 +50,7 @@ def _plural_suffix(count: int, figure: Figure) -> str:
     return "s" if figure.statistic == NOW and count != 1 else ""
 
 
-def report_rows(report: Mapping[str, Any]) -> list[dict[str, Any]]:
+def report_rows(report: Mapping[str, Any]) -> list[dict[str, object]]:
     """Return a row for each figure: query, result and error."""
     return [
         {

@@ -196,7 +196,7 @@ def _store_figures(source: WatermarkSource, collected: CollectedFigures, at: int
 def _finish_run(source: WatermarkSource, report: CollectionReport) -> None:
     mine = WatermarkSource.objects.filter(pk=source.pk, running_since=source.running_since)
     now = timezone.now()
-    outcome: dict[str, Any] = {
+    outcome: dict[str, object] = {
         "running_since": None,
         "ran_at": now,
         "error": " ".join(report.problems)[:1000],

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from django.conf import settings
 from django.contrib import messages
@@ -103,7 +103,7 @@ def _render_source(
     status: int = 200,
 ) -> HttpResponse:
     stored, annotating = selectors.source_get(cluster), annotating_get(cluster)
-    context: dict[str, Any] = {
+    context: dict[str, object] = {
         "cluster": cluster,
         "source": stored,
         "form": form,

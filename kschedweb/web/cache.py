@@ -25,7 +25,7 @@ logger = structlog.get_logger(__name__)
 class _FallbackCache:
     """The cache in Redis and that of this process, and the choice between them."""
 
-    def __init__(self, server: str, params: dict[str, Any]) -> None:
+    def __init__(self, server: str, params: dict[str, object]) -> None:
         patience = {"socket_timeout": PATIENCE, "socket_connect_timeout": PATIENCE, "retry": Retry(NoBackoff(), 0)}
         self._shared = RedisCache(server, {**params, "OPTIONS": patience})
         self._own = LocMemCache("while Redis is away", params)
@@ -56,7 +56,7 @@ def _delegate_to(method: str) -> Callable[..., Any]:
 class LenientRedisCache(BaseCache):
     """Django's Redis cache with a fallback in this process, so that throttles, for instance, go on counting."""
 
-    def __init__(self, server: str, params: dict[str, Any]) -> None:
+    def __init__(self, server: str, params: dict[str, object]) -> None:
         super().__init__(params)
         self.server = server
 

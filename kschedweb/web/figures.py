@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from django.utils.translation import ngettext
+
+from kschedweb.engine.json_types import Json
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
@@ -30,7 +32,7 @@ class Chart:
     """A Plotly figure with its sentence and its table."""
 
     # Plain JSON.
-    figure: dict[str, Any]
+    figure: Json
     # A sentence that says what the figure shows.
     summary: str
     # The same numbers as a table.
@@ -38,13 +40,13 @@ class Chart:
     rows: list[list[object]]
 
     @classmethod
-    def of_table(cls, figure: dict[str, Any], lines: int) -> Chart:
+    def of_table(cls, figure: Json, lines: int) -> Chart:
         """Return a chart that draws the first ``lines`` of the table below it."""
         summary = ngettext("The first line of the table below.", "The first %(lines)s lines of the table below.", lines)
         return cls(figure, summary % {"lines": lines}, [], [])
 
 
-def line_style(place: int, points: int, *, secondary: bool = False, **line: object) -> dict[str, Any]:
+def line_style(place: int, points: int, *, secondary: bool = False, **line: object) -> dict[str, object]:
     """Return ``mode``, ``line``, ``marker`` and ``meta`` of a scatter for line number ``place`` (from 0) of a chart.
 
     Two lines differ in dash or marks, whatever their colours, which charts.ts takes from the place. This holds for the
@@ -53,7 +55,7 @@ def line_style(place: int, points: int, *, secondary: bool = False, **line: obje
     """
     marks = place if secondary else place // len(DASHES)
     mode = "lines+markers" if marks else "lines"
-    style = {
+    style: dict[str, object] = {
         "mode": mode if points > 1 else "markers",
         "line": {"dash": SECONDARY if secondary else DASHES[place % len(DASHES)], **line},
         "meta": {"side": place},
@@ -66,7 +68,7 @@ def line_style(place: int, points: int, *, secondary: bool = False, **line: obje
     return style
 
 
-def make_figure(traces: Sequence[BaseTraceType], layout: go.Layout) -> dict[str, Any]:
+def make_figure(traces: Sequence[BaseTraceType], layout: go.Layout) -> Json:
     """Return the figure of ``traces`` as plain JSON. They and ``layout`` raise ValueError if they are built wrongly.
 
     Numbers are given as lists. An array stays an array, which JSON refuses: as text only plotly.js could read it.

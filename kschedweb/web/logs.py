@@ -35,7 +35,7 @@ def _drop_expected(logger: Any, method: str, event: Any) -> Any:
     return event
 
 
-def configure_logging(*, json_lines: bool, level: str) -> dict[str, Any]:
+def configure_logging(*, json_lines: bool, level: str) -> dict[str, object]:
     """Configure structlog, and return the dict for Django's ``LOGGING``. An invalid level stops the start."""
     if level not in LEVELS:
         raise ImproperlyConfigured(f"KSCHEDWEB_LOG_LEVEL must be one of {', '.join(LEVELS)}.")

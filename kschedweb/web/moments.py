@@ -119,7 +119,7 @@ class MomentInput(forms.DateTimeInput):
             return timezone.localtime(value).strftime("%Y-%m-%dT%H:%M")
         return None
 
-    def get_context(self, name: str, value: Any, attrs: Any) -> dict[str, Any]:
+    def get_context(self, name: str, value: Any, attrs: Any) -> dict[str, object]:
         context = super().get_context(name, value, attrs)
         moment = value if isinstance(value, datetime) and EARLIEST <= value < LATEST else None
         now = timezone.localtime().replace(second=0)

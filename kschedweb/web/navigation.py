@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
 from operator import attrgetter
-from typing import Any
+from typing import TypedDict
 
 from django.urls import reverse
 from django.utils.translation import gettext_noop
@@ -72,6 +72,17 @@ class Entry:
         return self.covers(name) or any(tab.covers(name) for tab in _tabs[self.name])
 
 
+class NavigationLink(TypedDict):
+    label: str
+    address: str
+    open: bool
+
+
+class RailLink(NavigationLink):
+    icon: str
+    name: str
+
+
 _groups: dict[RailGroup, list[Entry]] = defaultdict(list)
 _tabs: dict[str, list[Entry]] = defaultdict(list)
 _families: dict[str, set[str]] = defaultdict(set)
@@ -101,20 +112,25 @@ def choices_of(name: str) -> frozenset[BarChoice]:
     return _choices.get(name, frozenset())
 
 
-def list_entries(group: RailGroup, may: Callable[[str], bool], current: str, query: str) -> list[dict[str, Any]]:
+def list_entries(group: RailGroup, may: Callable[[str], bool], current: str, query: str) -> list[RailLink]:
     """Return the entries of a group that a user ``may`` open.
 
     The addresses of pages that depend on the cluster in the bar get ``query``.
     """
     return [
-        {"label": entry.label, "icon": entry.icon, "name": entry.name, "open": entry.contains_page(current)}
-        | {"address": _entry_address(entry, query)}
+        {
+            "label": entry.label,
+            "icon": entry.icon,
+            "name": entry.name,
+            "open": entry.contains_page(current),
+            "address": _entry_address(entry, query),
+        }
         for entry in _groups[group]
         if may(entry.action) and entry.is_available()
     ]
 
 
-def list_tabs(current: str, query: str) -> list[dict[str, Any]]:
+def list_tabs(current: str, query: str) -> list[NavigationLink]:
     """Return the tabs that the page ``current`` belongs to, with their addresses; [] if there are none."""
     open_tabs = next(
         (group_tabs for group_tabs in _tabs.values() if any(tab.covers(current) for tab in group_tabs)), []

@@ -21,6 +21,8 @@ from rest_framework.pagination import BasePagination
 from rest_framework.response import Response
 from rest_framework.utils.urls import replace_query_param
 
+from kschedweb.engine.json_types import Json
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
@@ -292,7 +294,7 @@ class CursorPagination(BasePagination):
     def get_paginated_response(self, data: Any) -> Response:
         return Response({"next": self.following, "previous": self.preceding, "results": data})
 
-    def get_paginated_response_schema(self, schema: dict[str, Any]) -> dict[str, Any]:
+    def get_paginated_response_schema(self, schema: Json) -> Json:
         link = {"type": "string", "format": "uri", "nullable": True}
         return {
             "type": "object",
@@ -300,7 +302,7 @@ class CursorPagination(BasePagination):
             "properties": {"next": link, "previous": link, "results": schema},
         }
 
-    def get_schema_operation_parameters(self, view: APIView) -> list[dict[str, Any]]:
+    def get_schema_operation_parameters(self, view: APIView) -> list[Json]:
         limit = {"type": "integer", "minimum": 1, "maximum": self.max_page_size, "default": self.page_size}
         return [
             _query_parameter("limit", limit, "How many results a page holds."),
@@ -329,5 +331,5 @@ class ListPagination(CursorPagination):
         return self._cursor_address(encode_cursor(False, [place]))
 
 
-def _query_parameter(name: str, schema: dict[str, Any], description: str) -> dict[str, Any]:
+def _query_parameter(name: str, schema: Json, description: str) -> Json:
     return {"name": name, "required": False, "in": "query", "description": description, "schema": schema}

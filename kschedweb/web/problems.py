@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import sys
 from http import HTTPStatus
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import structlog
 from django.core.exceptions import RequestDataTooBig
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.template.loader import render_to_string
 
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.patience import DeadlineExceeded, WorkAbandoned
 from kschedweb.web.errors import ApplicationError, FieldProblem, Unprocessable
 from kschedweb.web.outages import DatabaseAway, find_outage
@@ -35,7 +36,7 @@ def status_phrase(status: int) -> str:
         return "Error"
 
 
-def problem_document(path: str, status: int, detail: str, errors: Sequence[FieldProblem] = ()) -> dict[str, Any]:
+def problem_document(path: str, status: int, detail: str, errors: Sequence[FieldProblem] = ()) -> Json:
     """Return the members of a problem document; ``path`` is the requested address."""
     return {
         "type": "about:blank",

@@ -18,6 +18,7 @@ from rest_framework.reverse import reverse
 from rest_framework.settings import api_settings
 from rest_framework.views import set_rollback
 
+from kschedweb.engine.json_types import Json
 from kschedweb.web import idempotency
 from kschedweb.web.errors import ApplicationError, Conflict, FieldProblem, Unprocessable
 from kschedweb.web.outages import find_outage
@@ -55,18 +56,18 @@ class NameField(serializers.SlugRelatedField[Any]):
         return super().to_internal_value(data)
 
 
-def snake_case(answer: Mapping[str, Any]) -> dict[str, Any]:
+def snake_case(answer: Mapping[str, Any]) -> Json:
     """Return ``answer`` with its own keys in REST's spelling. Keys within stay, since many are names of other
     things.
     """
     return {_HUMP.sub("_", name).lower(): value for name, value in answer.items()}
 
 
-def validate_input(serializer: type[serializers.BaseSerializer[Any]], data: Any) -> dict[str, Any]:
+def validate_input(serializer: type[serializers.BaseSerializer[Any]], data: Any) -> Json:
     """Return the validated data. Invalid data is answered with 400 and all invalid fields."""
     bound_serializer = serializer(data=data)
     bound_serializer.is_valid(raise_exception=True)
-    values: dict[str, Any] = bound_serializer.validated_data
+    values: Json = bound_serializer.validated_data
     return values
 
 

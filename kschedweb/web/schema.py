@@ -9,6 +9,7 @@ from django.conf import settings
 from drf_spectacular.openapi import AutoSchema as BaseAutoSchema
 from drf_spectacular.utils import OpenApiParameter
 
+from kschedweb.engine.json_types import Json
 from kschedweb.web.preconditions import IF_MATCH
 from kschedweb.web.problems import MEDIA_TYPE
 from kschedweb.web.rest import IDEMPOTENCY_HEADER, IdempotencyMixin
@@ -70,7 +71,7 @@ class AutoSchema(BaseAutoSchema):
         return first_line[0].rstrip(".") if first_line else None
 
 
-def drop_database_limits(result: dict[str, Any], **_: Any) -> dict[str, Any]:
+def drop_database_limits(result: Json, **_: Any) -> Json:
     """Remove limits of database integers, which differ between databases. A hook of drf-spectacular."""
     for component in result.get("components", {}).get("schemas", {}).values():
         for field in component.get("properties", {}).values():
@@ -82,7 +83,7 @@ def drop_database_limits(result: dict[str, Any], **_: Any) -> dict[str, Any]:
     return result
 
 
-def add_units(result: dict[str, Any], **_: Any) -> dict[str, Any]:
+def add_units(result: Json, **_: Any) -> Json:
     """Add the units of numbers. A hook of drf-spectacular."""
     for component, schema in result["components"]["schemas"].items():
         for name, field in schema.get("properties", {}).items():
@@ -92,7 +93,7 @@ def add_units(result: dict[str, Any], **_: Any) -> dict[str, Any]:
     return result
 
 
-def add_examples(result: dict[str, Any], **_: Any) -> dict[str, Any]:
+def add_examples(result: Json, **_: Any) -> Json:
     """Give each operation with a body its example of ``kschedweb/examples.yaml``. A hook of drf-spectacular."""
     examples = yaml.safe_load((settings.BASE_DIR / "kschedweb" / "examples.yaml").read_text(encoding="utf-8"))
     for operations in result["paths"].values():
@@ -104,7 +105,7 @@ def add_examples(result: dict[str, Any], **_: Any) -> dict[str, Any]:
     return result
 
 
-def add_problems(result: dict[str, Any], **_: Any) -> dict[str, Any]:
+def add_problems(result: Json, **_: Any) -> Json:
     """Add the errors of each operation. A hook of drf-spectacular."""
     components = result.setdefault("components", {})
     components.setdefault("schemas", {})["Problem"] = PROBLEM

@@ -13,6 +13,8 @@ from django.conf import settings
 from django.utils.translation import gettext
 from fido2.webauthn import AuthenticationResponse, RegistrationResponse
 
+from kschedweb.engine.json_types import Json
+
 if TYPE_CHECKING:
     from django.http import HttpRequest
 
@@ -38,7 +40,7 @@ class AnswerField(forms.CharField):
         super().__init__()
         self.kind = kind
 
-    def clean(self, value: Any) -> dict[str, Any]:
+    def clean(self, value: Any) -> Json:
         text = super().clean(value)
         try:
             answer = _pick_parts(self.kind, json.loads(text))
@@ -52,7 +54,7 @@ class AnswerField(forms.CharField):
         return answer
 
 
-def _pick_parts(kind: type[Response], answer: Any) -> dict[str, Any]:
+def _pick_parts(kind: type[Response], answer: Any) -> Json:
     raw_id, response = answer["rawId"], {name: answer["response"][name] for name in PARTS[kind]}
     # fido2 takes a number for the size of a part, and would allocate that many bytes.
     if not all(isinstance(part, str) for part in (raw_id, *response.values())):

@@ -24,7 +24,7 @@ def _protect_view(view: View) -> View:
 
 
 class FactorsView(IndexView):  # type: ignore[misc]
-    def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
+    def get_context_data(self, **kwargs: Any) -> dict[str, object]:
         needed = is_factor_missing(self.request, self.request.user)
         return {**super().get_context_data(**kwargs), "second_factor_missing": needed}
 
@@ -32,7 +32,7 @@ class FactorsView(IndexView):  # type: ignore[misc]
 class PasswordView(ReauthenticateView):  # type: ignore[misc]
     """A page that asks for the password again, and leads on to the page that the person came for."""
 
-    def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
+    def get_context_data(self, **kwargs: Any) -> dict[str, object]:
         onwards = self.request.POST.get("next", self.request.GET.get("next", ""))
         return {**super().get_context_data(**kwargs), "onwards": onwards}
 

@@ -7,13 +7,13 @@ import secrets
 import threading
 import time
 from dataclasses import dataclass
-from typing import Any
 
 import jwt
 import requests
 from allauth.socialaccount.adapter import get_adapter
 
 from kschedweb.accounts.signin.configuration import Provider
+from kschedweb.engine.json_types import Json
 
 # Asymmetric ones only: with HS256 anybody who has the client's secret could sign, and a public key could pass as one.
 ALGORITHMS = ("RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA")
@@ -38,7 +38,7 @@ class ProviderAway(Exception):
 class ProviderDocuments:
     """The published addresses and keys of a provider."""
 
-    document: dict[str, Any]
+    document: Json
     # Monotonic seconds, and so is ``keys_at``.
     read_at: float
     # By key id.
@@ -55,7 +55,7 @@ def forget_published() -> None:
     _published.clear()
 
 
-def document_of(provider: Provider) -> dict[str, Any]:
+def document_of(provider: Provider) -> Json:
     """Return the provider's discovery document. Raises ProviderAway."""
     published = _published.get(provider.issuer)
     if published is None or time.monotonic() - published.read_at > KEEP_SECONDS:
@@ -72,7 +72,7 @@ def document_of(provider: Provider) -> dict[str, Any]:
     return published.document
 
 
-def _get_json(address: str) -> dict[str, Any]:
+def _get_json(address: str) -> Json:
     try:
         with get_adapter().get_requests_session() as session:
             answer = session.get(address)
@@ -85,7 +85,7 @@ def _get_json(address: str) -> dict[str, Any]:
     return document
 
 
-def _find_key(provider: Provider, header: dict[str, Any]) -> jwt.PyJWK:
+def _find_key(provider: Provider, header: Json) -> jwt.PyJWK:
     """Return the key that ``header`` names. An unknown key may be new, so the keys are read again, at intervals."""
     document = document_of(provider)
     published = _published[provider.issuer]
@@ -98,7 +98,7 @@ def _find_key(provider: Provider, header: dict[str, Any]) -> jwt.PyJWK:
     return published.keys[name]
 
 
-def _parse_keys(document: dict[str, Any]) -> dict[str, jwt.PyJWK]:
+def _parse_keys(document: Json) -> dict[str, jwt.PyJWK]:
     keys = {}
     for entry in document.get("keys", ()):
         try:
@@ -110,9 +110,7 @@ def _parse_keys(document: dict[str, Any]) -> dict[str, jwt.PyJWK]:
     return keys
 
 
-def verify_token(
-    provider: Provider, token: object, *, required: tuple[str, ...] = ("exp", "iat", "sub")
-) -> dict[str, Any]:
+def verify_token(provider: Provider, token: object, *, required: tuple[str, ...] = ("exp", "iat", "sub")) -> Json:
     """Return the claims of ``token``, which must be signed by ``provider`` for this site and valid. Raises
     TokenError.
     """
@@ -122,7 +120,7 @@ def verify_token(
         header = jwt.get_unverified_header(token)
         if header.get("alg") not in ALGORITHMS:
             raise TokenError("signed in a way that is not accepted")
-        claims: dict[str, Any] = jwt.decode(
+        claims: Json = jwt.decode(
             token,
             key=_find_key(provider, header),
             algorithms=[header["alg"]],
@@ -149,7 +147,7 @@ def verify_token(
     return claims
 
 
-def identity_verified(provider: Provider, token: object, *, nonce: str | None) -> dict[str, Any]:
+def identity_verified(provider: Provider, token: object, *, nonce: str | None) -> Json:
     """Return the claims of an identity token. ``nonce`` is that of the sign-in; ``None`` after a refresh."""
     claims = verify_token(provider, token)
     token_nonce = claims.get("nonce")
@@ -163,7 +161,7 @@ def identity_verified(provider: Provider, token: object, *, nonce: str | None) -
     return claims
 
 
-def logout_verified(provider: Provider, token: object) -> dict[str, Any]:
+def logout_verified(provider: Provider, token: object) -> Json:
     """Return the claims of a logout token (OpenID Connect Back-Channel Logout 1.0, section 2.6)."""
     claims = verify_token(provider, token, required=("iat", "jti"))
     if LOGOUT_EVENT not in _claimed_events(claims) or "nonce" in claims:
@@ -178,6 +176,6 @@ def logout_verified(provider: Provider, token: object) -> dict[str, Any]:
     return claims
 
 
-def _claimed_events(claims: dict[str, Any]) -> dict[str, Any]:
+def _claimed_events(claims: Json) -> Json:
     events = claims.get("events")
     return events if isinstance(events, dict) else {}

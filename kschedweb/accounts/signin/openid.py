@@ -17,6 +17,7 @@ from django.urls import reverse
 
 from kschedweb.accounts.signin.external_identity import ExternalIdentity, SignInRefused, groups_read, person_accept
 from kschedweb.accounts.signin.identity_tokens import ProviderAway, document_of, identity_verified
+from kschedweb.engine.json_types import Json
 
 if TYPE_CHECKING:
     from allauth.socialaccount.models import SocialLogin, SocialToken
@@ -51,7 +52,7 @@ class IdentityAdapter(OpenIDConnectOAuth2Adapter):
         self.expected_nonce = secrets.token_urlsafe(32)
 
     @property
-    def openid_config(self) -> dict[str, Any]:
+    def openid_config(self) -> Json:
         return document_of(self.configured)
 
     def get_callback_url(self, request: HttpRequest, app: SocialApp) -> str:
@@ -78,7 +79,7 @@ class IdentityAdapter(OpenIDConnectOAuth2Adapter):
         return self.get_provider().sociallogin_from_response(request, {"id_token": {"sub": claims["sub"]}})
 
 
-def external_identity_of(provider: Provider, claims: dict[str, Any]) -> ExternalIdentity:
+def external_identity_of(provider: Provider, claims: Json) -> ExternalIdentity:
     return ExternalIdentity(
         provider=provider.id,
         subject=str(claims["sub"]),

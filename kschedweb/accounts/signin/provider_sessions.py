@@ -29,6 +29,7 @@ from kschedweb.accounts.sealing import seal, unseal
 from kschedweb.accounts.signin.external_identity import SignInRefused, person_accept
 from kschedweb.accounts.signin.identity_tokens import ProviderAway, TokenError, document_of, identity_verified
 from kschedweb.accounts.signin.openid import Identity, external_identity_of
+from kschedweb.engine.json_types import Json
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -133,7 +134,7 @@ def refresh_session(row: ProviderSession) -> User:
         raise SessionOver(refused.reason) from None
 
 
-def _exchange_token(provider: Provider, refresh_token: str) -> dict[str, Any]:
+def _exchange_token(provider: Provider, refresh_token: str) -> Json:
     """Return new tokens for a refresh token. Raises SessionOver if the provider refuses, ProviderAway if it fails."""
     body = {"grant_type": "refresh_token", "refresh_token": refresh_token, "client_id": provider.client_id}
     if provider.client_secret:
@@ -155,7 +156,7 @@ def _exchange_token(provider: Provider, refresh_token: str) -> dict[str, Any]:
     return payload
 
 
-def _uses_basic_auth(document: dict[str, Any]) -> bool:
+def _uses_basic_auth(document: Json) -> bool:
     """Return whether the client's secret goes in a header, as allauth decides for the first exchange."""
     methods = document.get("token_endpoint_auth_methods_supported", [])
     return "client_secret_post" not in methods and "client_secret_basic" in methods

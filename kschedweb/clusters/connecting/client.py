@@ -37,6 +37,7 @@ from kschedweb.clusters.connecting.errors import (
     unanswered_error,
 )
 from kschedweb.clusters.connecting.wire import KEEP_ALIVE, Wire, WireError, WireResponse
+from kschedweb.engine.json_types import Json
 from kschedweb.web.errors import ApplicationError
 
 # Seconds to connect, and between two reads.
@@ -63,7 +64,7 @@ STRATEGIC = "application/strategic-merge-patch+json"
 @dataclass(frozen=True)
 class Page:
     # One page of a list.
-    items: list[dict[str, Any]]
+    items: list[Json]
     resource_version: str
     # The continue token; "" on the last page.
     next_token: str
@@ -184,10 +185,10 @@ class Client:
     def get(self, path: str, **query: object) -> Any:
         return self._request_json("GET", path, query)
 
-    def create(self, path: str, body: dict[str, Any]) -> Any:
+    def create(self, path: str, body: Json) -> Any:
         return self._request_json("POST", path, {}, body)
 
-    def patch(self, path: str, body: dict[str, Any]) -> None:
+    def patch(self, path: str, body: Json) -> None:
         """Merge ``body`` into the object at ``path``. It is tried once: callers with many writes have their own
         retries.
         """
@@ -198,7 +199,7 @@ class Client:
         self,
         method: str,
         path: str,
-        body: dict[str, Any] | None = None,
+        body: Json | None = None,
         *,
         content: str = JSON,
         seconds: float = READ_SECONDS,
@@ -247,7 +248,7 @@ class Client:
 
     def watch(
         self, path: str, resource_version: str, *, seconds: int, idle: float | None = None, **more: object
-    ) -> Iterator[dict[str, Any]]:
+    ) -> Iterator[Json]:
         """Read the events at ``path`` after ``resource_version``, bookmarks included, for at most ``seconds``.
 
         ``idle`` is the number of seconds without an event after which the connection counts as broken. ``more`` is as
@@ -291,7 +292,7 @@ class Client:
                 self._streams.discard(response)
 
     def _request_json(
-        self, method: str, path: str, query: dict[str, Any], body: dict[str, Any] | None = None, accept: str = JSON
+        self, method: str, path: str, query: dict[str, object], body: Json | None = None, accept: str = JSON
     ) -> Any:
         """Return one answer, read completely. Reads are retried if the server is busy or the connection breaks."""
         for attempt in range(1, ATTEMPTS + 1):
@@ -315,8 +316,8 @@ class Client:
         self,
         method: str,
         path: str,
-        query: dict[str, Any],
-        body: dict[str, Any] | None = None,
+        query: dict[str, object],
+        body: Json | None = None,
         *,
         read_seconds: float = READ_SECONDS,
         accept: str = JSON,
@@ -345,7 +346,7 @@ class Client:
             raise line_error(error) from error
 
     def _send_request(
-        self, method: str, url: str, body: dict[str, Any] | None, headers: dict[str, str], read_seconds: float
+        self, method: str, url: str, body: Json | None, headers: dict[str, str], read_seconds: float
     ) -> urllib3.BaseHTTPResponse:
         timeout = (self._time_left(CONNECT_SECONDS), self._time_left(read_seconds))
         answer = self._api.call_api(method, url, self._headers | headers, body, None, _request_timeout=timeout)

@@ -12,6 +12,7 @@ from typing import Any
 
 from kschedweb.clusters.connecting.credentials import Secret, ascii_pem
 from kschedweb.clusters.importing.documents import TextLimits, UntrustedTextError, documents_read
+from kschedweb.engine.json_types import Json
 from kschedweb.web.errors import ApplicationError
 
 LIMITS = TextLimits(size=1024 * 1024, depth=20, nodes=20_000)
@@ -83,7 +84,7 @@ def kubeconfig_read(text: str | bytes, context: str = "") -> Secret:
     return secret
 
 
-def _build_secret(cluster: dict[str, Any], cluster_path: str, user: dict[str, Any], user_path: str) -> Secret:
+def _build_secret(cluster: Json, cluster_path: str, user: Json, user_path: str) -> Secret:
     try:
         return Secret(
             server=_read_string(cluster, "server", cluster_path),
@@ -103,7 +104,7 @@ def _build_secret(cluster: dict[str, Any], cluster_path: str, user: dict[str, An
         raise KubeconfigError(f"{path}: {error.detail}", path) from None
 
 
-def _read_document(text: str | bytes) -> dict[str, Any]:
+def _read_document(text: str | bytes) -> Json:
     try:
         documents = documents_read(text, LIMITS)
     except UntrustedTextError as error:
@@ -116,10 +117,10 @@ def _read_document(text: str | bytes) -> dict[str, Any]:
     return document
 
 
-def _entries_by_name(document: dict[str, Any], plural: str, singular: str) -> dict[str, dict[str, Any]]:
+def _entries_by_name(document: Json, plural: str, singular: str) -> dict[str, Json]:
     """Return the list ``plural`` of ``{name, singular}`` entries by name."""
     entries = document.get(plural) or []
-    entries_by_name: dict[str, dict[str, Any]] = {}
+    entries_by_name: dict[str, Json] = {}
     if not isinstance(entries, list):
         raise KubeconfigError(f"{plural} must be a list.", plural)
     for index, entry in enumerate(entries):
@@ -135,9 +136,7 @@ def _entries_by_name(document: dict[str, Any], plural: str, singular: str) -> di
     return entries_by_name
 
 
-def _referred_entry(
-    document: dict[str, Any], entry: dict[str, Any], plural: str, singular: str, context: str
-) -> tuple[dict[str, Any], str]:
+def _referred_entry(document: Json, entry: Json, plural: str, singular: str, context: str) -> tuple[Json, str]:
     path = f"contexts[{context}].context.{singular}"
     name = _read_string(entry, singular, path)
     referred_entries = _entries_by_name(document, plural, singular)
@@ -148,7 +147,7 @@ def _referred_entry(
     return referred_entries[name], f"{plural}[{name}].{singular}"
 
 
-def _check_keys(mapping: dict[str, Any], allowed: frozenset[str], path: str) -> None:
+def _check_keys(mapping: Json, allowed: frozenset[str], path: str) -> None:
     for key in mapping:
         # A key with an empty value does nothing, so it may stand there.
         if key in allowed or not mapping[key]:
@@ -163,7 +162,7 @@ def _refusal_reason(key: str, value: Any) -> str:
     return REFUSED.get(key, "this key is not known")
 
 
-def _read_string(mapping: dict[str, Any], key: str, path: str) -> str:
+def _read_string(mapping: Json, key: str, path: str) -> str:
     value = mapping.get(key)
     if value is None:
         return ""
@@ -172,7 +171,7 @@ def _read_string(mapping: dict[str, Any], key: str, path: str) -> str:
     return value.strip()
 
 
-def _read_pem(mapping: dict[str, Any], key: str, path: str) -> str:
+def _read_pem(mapping: Json, key: str, path: str) -> str:
     text = "".join(_read_string(mapping, key, path).split())
     try:
         return ascii_pem(base64.b64decode(text, validate=True).decode())

@@ -14,6 +14,7 @@ from kschedweb.accounts.roles import Action
 from kschedweb.clusters import selectors as clusters
 from kschedweb.clusters.flight import selectors, services
 from kschedweb.clusters.flight.services import LEAST_MIB, MOST_DAYS, MOST_MIB
+from kschedweb.engine.json_types import Json
 from kschedweb.web.rest import validate_input
 
 if TYPE_CHECKING:
@@ -66,7 +67,7 @@ class FlightRecorderView(APIView):
         return Response(_represent_recorder(cluster))
 
 
-def _represent_recorder(cluster: Cluster) -> dict[str, Any]:
+def _represent_recorder(cluster: Cluster) -> Json:
     row = selectors.recorder_of(cluster)
     known_stretches = [
         {"began": selectors.moment_of(stretch.began), "until": selectors.moment_of(stretch.until)}

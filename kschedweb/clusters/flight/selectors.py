@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
-from typing import Any
 
 from django.db.models import F, QuerySet, Sum
 
@@ -15,6 +14,7 @@ from kschedweb.clusters.flight.models import FlightRecorder, Segment, Stretch
 from kschedweb.clusters.flight.storage import segment_lines
 from kschedweb.clusters.flight.track import Line, Replay
 from kschedweb.clusters.models import Cluster
+from kschedweb.engine.json_types import Json
 from kschedweb.web.errors import NotFound
 
 # Times that an error names.
@@ -101,7 +101,7 @@ def _format_utc(moment: datetime) -> str:
     return f"{moment.astimezone(UTC):%Y-%m-%d %H:%M:%S.%f}"[:-3] + " UTC"
 
 
-def objects_at(cluster: Cluster, at: datetime) -> list[dict[str, Any]]:
+def objects_at(cluster: Cluster, at: datetime) -> list[Json]:
     """Return the objects of ``cluster`` at ``at``, with everything that was heard up to then. Raises NotFound."""
     stretch, at_micros = stretch_at(cluster, at), to_micros(at)
     replay = Replay()

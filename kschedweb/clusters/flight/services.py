@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from django.db import transaction
 from django.db.models import F, Q, Sum
@@ -41,7 +41,7 @@ def recorder_set(
     if limit_mib is not None and not LEAST_MIB <= limit_mib <= MOST_MIB:
         raise ApplicationError.at("limit_mib", f"Keep from {LEAST_MIB} to {MOST_MIB:,} MiB.")
     options = {"on": on, "days": days, "limit_mib": limit_mib}
-    changes: dict[str, Any] = {name: value for name, value in options.items() if value is not None}
+    changes: dict[str, object] = {name: value for name, value in options.items() if value is not None}
     # The process that records notices that it lost the row.
     if not on:
         changes |= {"holder": "", "held_until": None, "problem": ""}

@@ -13,7 +13,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypedDict
 
 import structlog
 
@@ -41,6 +41,15 @@ MOST_BREAKS = 5
 MOST_REFUSALS = 3
 # kube-scheduler leaves out finished pods, too; the watch reports them as deleted.
 FIELD_SELECTORS: Mapping[str, str] = {"Pod": "status.phase!=Succeeded,status.phase!=Failed"}
+
+
+class WatchState(TypedDict):
+    """The state of a watch for the Live page."""
+
+    age: float  # seconds since the last message
+    relists: dict[str, int]  # by reason
+    synced: bool
+    problem: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,8 +153,7 @@ class Reflector:
         return time.monotonic() - self._heard
 
     @property
-    def state(self) -> dict[str, Any]:
-        """The state for the Live page: seconds since the last message, lists by reason, and the problem."""
+    def state(self) -> WatchState:
         return {
             "age": round(self.age, 1),
             "relists": dict(self.relists),

@@ -16,6 +16,7 @@ from typing import Any, NoReturn
 
 from kschedweb.engine.documents.values import read_documents
 from kschedweb.engine.documents.yaml_events import Bounds, Reason, RefusedError
+from kschedweb.engine.json_types import Json
 from kschedweb.web.errors import ApplicationError
 
 # First bytes of files that people send by mistake, so that the message can name the format.
@@ -146,7 +147,7 @@ def _read_json(text: str, limits: TextLimits) -> list[Any]:
     return parsed
 
 
-def _build_mapping(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _build_mapping(pairs: list[tuple[str, Any]]) -> Json:
     # Kubernetes' lists repeat the same keys thousands of times; interned, each is in memory once.
     mapping = {intern(key): value for key, value in pairs}
     if len(mapping) != len(pairs):
@@ -181,7 +182,7 @@ def _count_values(values: list[Any], limits: TextLimits, *, strings: bool) -> in
     raise UntrustedTextError(f"The text is nested deeper than {limits.depth} levels.")
 
 
-def _inner_values(value: dict[str, Any] | list[Any]) -> Iterable[Any]:
+def _inner_values(value: Json | list[Any]) -> Iterable[Any]:
     return value.values() if isinstance(value, dict) else value
 
 

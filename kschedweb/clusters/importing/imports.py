@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import chain
-from typing import Any
 
 from kschedweb.clusters.importing.documents import TextLimits, UntrustedTextError, documents_read, size_text
 from kschedweb.clusters.importing.streams import JsonCursor, decode_pieces
@@ -213,7 +212,7 @@ class _Documents:
 
     def _read_mapping(self, depth: int) -> Iterator[Json]:
         """Yield the objects of a list of objects, or of a simulator's export; else the mapping itself."""
-        read, late, lists = dict[str, Any](), list[Json](), set[str]()
+        read, late, lists = Json(), list[Json](), set[str]()
         for key in self._cursor.entries():
             kind = _kind_of_items(key, read)
             if kind is None or self._cursor.peek() != "[":

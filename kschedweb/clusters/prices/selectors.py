@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from kschedweb.clusters.prices.models import PriceSheet
 from kschedweb.clusters.prices.validation import check_prices
+from kschedweb.engine.json_types import Json
 from kschedweb.web.lru import LRU
 
 if TYPE_CHECKING:
@@ -36,7 +37,7 @@ def table_of(cluster: Cluster) -> PriceTable | None:
     return table_in(sheet_get(cluster))
 
 
-def prices_part(snapshot: UUID | str) -> dict[str, Any]:
+def prices_part(snapshot: UUID | str) -> Json:
     """Return the price table of the cluster of ``snapshot`` as a part of a scenario's document; {} if it has none."""
     sheet = PriceSheet.objects.filter(cluster__snapshots__pk=snapshot).first()
     if sheet is None or not sheet.text:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
 
 from kschedweb.engine.documents.marked_documents import (
     MarkedDocument,
@@ -12,6 +11,7 @@ from kschedweb.engine.documents.marked_documents import (
     parse_document,
     place_problem,
 )
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.pricing.price_table import PriceTable, TableError, read_price_table
 
 
@@ -27,7 +27,7 @@ class CheckedPrices:
     errors: list[MarkedProblem] = field(default_factory=list)
 
     @property
-    def data(self) -> dict[str, Any]:
+    def data(self) -> Json:
         """The text as plain data; empty if it is not a mapping."""
         data = self.document.data if self.document else None
         return data if isinstance(data, dict) else {}

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from django.utils.translation import gettext
 
 from kschedweb.decisions.classic.examples import Example, build_example
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.releases.classic import Edition
 from kschedweb.engine.releases.classic.catalogue import ORDER, V1_9, V1_13
 from kschedweb.engine.releases.classic.descriptions import DESCRIPTIONS, PREDICATE, PRIORITY, RuleDescription
@@ -98,7 +99,7 @@ def explain_example(rule: RuleDescription) -> tuple[Example, list[ExampleNode]]:
     return rule_example, lines
 
 
-def trim_object(raw: Mapping[str, Any]) -> dict[str, Any]:
+def trim_object(raw: Mapping[str, Any]) -> Json:
     """Return an object of an example without its empty fields."""
     return {
         key: value for key, value in ((key, _trim_value(value)) for key, value in raw.items()) if value not in ({}, [])

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from kschedweb.decisions import snapshots
 from kschedweb.decisions.case import ClassicCase
 from kschedweb.decisions.classic.decision import ClassicDecision
 from kschedweb.decisions.decider import Decider
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.releases.classic import Algorithm, ClassicScheduler
 from kschedweb.engine.releases.classic.objects import as_of_then
 
@@ -52,7 +53,7 @@ class ClassicDecider(Decider[Algorithm, ClassicScheduler, ClassicCase]):
     def present(self, case: ClassicCase, other: AnyCase | None = None) -> ClassicDecision:
         return ClassicDecision(case, other)
 
-    def rest_fields(self, case: ClassicCase) -> dict[str, Any]:
+    def rest_fields(self, case: ClassicCase) -> Json:
         algorithm, explanation_json = case.scheduler.algorithm, case.explanation.to_dict()
         classic_fields = {
             "version": algorithm.edition.version,

@@ -14,6 +14,7 @@ from kschedweb.decisions.inquiring.handlers import snapshot_and_revision
 from kschedweb.decisions.inquiring.services import find_answer, of_cluster, pod_known
 from kschedweb.decisions.models import QuestionKind
 from kschedweb.decisions.page_context import device_node
+from kschedweb.engine.json_types import Json
 from kschedweb.web.errors import Unprocessable
 
 if TYPE_CHECKING:
@@ -25,9 +26,7 @@ if TYPE_CHECKING:
     from kschedweb.policies.models import Revision
 
 
-def find_devices(
-    user: User, snapshot: Snapshot, revision: Revision, pod: str, node: str
-) -> rest_answers.DevicesJson | Question:
+def find_devices(user: User, snapshot: Snapshot, revision: Revision, pod: str, node: str) -> Json | Question:
     """Return the devices of ``node``, or, if that is "", of the node that suits the pod best.
 
     Raises NotFound, and Unprocessable if there is no such node or the policy is a classic one.
@@ -56,7 +55,7 @@ def devices_answer(question: Question, step: Step) -> Answer:
     return f"The devices of {devices['node']}", {"answer": devices}, None
 
 
-def _compute_devices(snapshot: Snapshot, revision: Revision, pod: str, node_name: str) -> rest_answers.DevicesJson:
+def _compute_devices(snapshot: Snapshot, revision: Revision, pod: str, node_name: str) -> Json:
     case, decider = services.decide_pod(snapshot, pod, revision), get_decider(revision)
     presentation = decider.present(case)
     assert isinstance(case, Case)

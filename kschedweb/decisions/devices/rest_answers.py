@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from kschedweb.decisions.devices import words
 from kschedweb.decisions.devices.inspection import inspect_devices
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.plugins.dynamicresources.inspecting import PodInspection
 
 if TYPE_CHECKING:
@@ -14,10 +15,8 @@ if TYPE_CHECKING:
     from kschedweb.engine.objects.devicerequests import DeviceConstraint
     from kschedweb.engine.objects.resourceclaim import DeviceId
 
-DevicesJson = dict[str, Any]
 
-
-def devices_to_json(case: Case, node: int) -> DevicesJson:
+def devices_to_json(case: Case, node: int) -> Json:
     """Return the devices of the node at a position for the pod of ``case``."""
     inspection = inspect_devices(case, node) or PodInspection()
     searched = inspection.searched
@@ -46,11 +45,11 @@ def devices_to_json(case: Case, node: int) -> DevicesJson:
     }
 
 
-def _device_id_to_json(device: DeviceId) -> DevicesJson:
+def _device_id_to_json(device: DeviceId) -> Json:
     return dict(zip(("driver", "pool", "device"), device, strict=True))
 
 
-def _constraint_to_json(claim: str, constraint: DeviceConstraint) -> DevicesJson:
+def _constraint_to_json(claim: str, constraint: DeviceConstraint) -> Json:
     return {
         "claim": claim,
         "kind": "distinctAttribute" if constraint.distinct else "matchAttribute",
@@ -59,7 +58,7 @@ def _constraint_to_json(claim: str, constraint: DeviceConstraint) -> DevicesJson
     }
 
 
-def _refusal_to_json(refusal: AllocationRefusal, inspection: Inspection) -> DevicesJson:
+def _refusal_to_json(refusal: AllocationRefusal, inspection: Inspection) -> Json:
     return {
         "why": refusal.why,
         "claim": refusal.claim,
@@ -69,7 +68,7 @@ def _refusal_to_json(refusal: AllocationRefusal, inspection: Inspection) -> Devi
     }
 
 
-def _choice_to_json(choice: ChoiceInspection) -> DevicesJson:
+def _choice_to_json(choice: ChoiceInspection) -> Json:
     return {
         "claim": choice.claim,
         "request": choice.name,
@@ -83,7 +82,7 @@ def _choice_to_json(choice: ChoiceInspection) -> DevicesJson:
     }
 
 
-def _device_to_json(device: DeviceVerdict) -> DevicesJson:
+def _device_to_json(device: DeviceVerdict) -> Json:
     return {
         **_device_id_to_json(device.device),
         "selectors": [

@@ -37,16 +37,17 @@ def policy_effect(request: PageRequest, name: str) -> HttpResponse:
     scope = scope_of(request)
     saved = selectors.revision_get(policy)
     editor = read_posted(request, saved)
-    context: dict[str, Any] = {"policy": policy, "cluster": scope.cluster, "limit": POD_LIMIT, "saved": saved}
+    context: dict[str, object] = {"policy": policy, "cluster": scope.cluster, "limit": POD_LIMIT, "saved": saved}
     context["snapshot"] = snapshot = scope.snapshot
     if snapshot and editor.runs:
         if "all" in request.POST:
             arguments: dict[str, Any] = {"snapshot": snapshot, "revision": saved}
             question = effect_ask(user=request.user, **arguments, document=editor.document, process=editor.process)
             return render(request, "decisions/inquiring/begun.html", progress_context(request, question))
+        effect = None
         if at_hand(snapshot, saved):
-            context["effect"] = compute_effect(
+            context["effect"] = effect = compute_effect(
                 snapshot, selectors.load_revision(saved), editor.runs, decider=get_decider(saved)
             )
-        context["more"] = "effect" not in context or context["effect"].asked < context["effect"].pods
+        context["more"] = effect is None or effect.asked < effect.pods
     return render(request, "policies/_effect.html", context)

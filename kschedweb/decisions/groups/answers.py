@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from django.urls import reverse
 
@@ -16,6 +16,7 @@ from kschedweb.decisions.inquiring import handlers
 from kschedweb.decisions.inquiring.services import find_answer, of_cluster
 from kschedweb.decisions.models import QuestionKind
 from kschedweb.decisions.snapshots import at_hand
+from kschedweb.engine.json_types import Json
 from kschedweb.web.units import format_count
 
 if TYPE_CHECKING:
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
     ResultT = TypeVar("ResultT")
 
 
-def list_groups(user: User, snapshot: Snapshot) -> list[rest_answers.GroupJson] | Question:
+def list_groups(user: User, snapshot: Snapshot) -> list[Json] | Question:
     """Return the state of all groups of a snapshot for REST, or a question that has no answer yet."""
     ask = of_cluster(QuestionKind.GROUPS, snapshot, None, reverse("pod-groups", args=[snapshot.cluster.name]))
     is_at_hand = at_hand(snapshot) or not snapshot.counts.get("Pod")
@@ -56,9 +57,7 @@ def answer_for_page(
     )
 
 
-def answer_for_rest(
-    user: User, snapshot: Snapshot, revision: Revision, key: str, *, switch: bool
-) -> rest_answers.GroupJson | Question:
+def answer_for_rest(user: User, snapshot: Snapshot, revision: Revision, key: str, *, switch: bool) -> Json | Question:
     """Return REST's answer about the group ``key``. Raises as ``services.decide_group``."""
     scheduler, waits = services.find_responsible(snapshot, key, revision)
     answering = (scheduler and scheduler.revision) or revision
@@ -77,7 +76,7 @@ def answer_for_rest(
     return {**rest_answers.responsible_to_json(scheduler, waits), **redaction.redact_group(snapshot.cluster_id, answer)}
 
 
-def describe_responsible(snapshot: Snapshot, revision: Revision, key: str) -> rest_answers.GroupJson:
+def describe_responsible(snapshot: Snapshot, revision: Revision, key: str) -> Json:
     """Return which scheduler is responsible for the group ``key`` now, and which of its pods wait."""
     return rest_answers.responsible_to_json(*services.find_responsible(snapshot, key, revision))
 
@@ -89,7 +88,7 @@ def _find_answer(
     key: str,
     switch: bool,
     compute: Callable[[GroupCase], ResultT],
-    load: Callable[[Question, dict[str, Any]], ResultT],
+    load: Callable[[Question, Json], ResultT],
 ) -> ResultT | Question:
     pod_seen(snapshot, key, "PodGroup")
     namespace, _, name = key.partition("/")
@@ -112,11 +111,11 @@ def _find_answer(
     )
 
 
-def _list_group_statuses(snapshot: Snapshot) -> list[rest_answers.GroupJson]:
+def _list_group_statuses(snapshot: Snapshot) -> list[Json]:
     return [rest_answers.status_to_json(group) for group in services.list_groups(snapshot)]
 
 
-def _case_to_json(case: GroupCase) -> rest_answers.GroupJson:
+def _case_to_json(case: GroupCase) -> Json:
     return {"release": case.rules.configuration.release.version, **rest_answers.case_to_json(case)}
 
 

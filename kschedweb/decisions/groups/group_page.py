@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from kschedweb.decisions.groups.tables import DomainRow, MemberRow, build_domain_rows, build_member_rows
 from kschedweb.decisions.groups.words import build_headline
 from kschedweb.decisions.page_parts import Headline
+from kschedweb.engine.json_types import Json
 
 if TYPE_CHECKING:
     from kschedweb.decisions.groups.case import GroupCase
@@ -52,7 +53,7 @@ class GroupPage:
     answer: Headline
     state: str
     # Facts of the PodGroup, empty if it does not exist.
-    facts: dict[str, Any]
+    facts: Json
     pending: int
     release: str
     remark: str
@@ -79,11 +80,11 @@ class GroupPage:
     def scored(self) -> bool:
         return any(domain.score is not None for domain in self.domains)
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> Json:
         return asdict(self)
 
     @classmethod
-    def from_dict(cls, data: dict[str, Any]) -> GroupPage:
+    def from_dict(cls, data: Json) -> GroupPage:
         """Read what ``to_dict`` returned, after a round trip through JSON."""
         blocking, room = data["blocking"], data["room"]
         return cls(
@@ -99,7 +100,7 @@ class GroupPage:
         )
 
 
-def _read_member(data: dict[str, Any]) -> MemberRow:
+def _read_member(data: Json) -> MemberRow:
     return MemberRow(**data | {"gates": tuple(data["gates"])})
 
 

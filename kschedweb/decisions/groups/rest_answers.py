@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from kschedweb.decisions.groups.words import build_headline
 from kschedweb.decisions.rest_requests import ApprovalWaitSerializer, ResponsibleSchedulerSerializer
+from kschedweb.engine.json_types import Json
 from kschedweb.web.rest import snake_case
 
 if TYPE_CHECKING:
@@ -13,10 +14,8 @@ if TYPE_CHECKING:
     from kschedweb.decisions.groups.group_status import GroupStatus
     from kschedweb.decisions.responsibility import ApprovalWait, ResponsibleScheduler
 
-GroupJson = dict[str, Any]
 
-
-def status_to_json(group_status: GroupStatus) -> GroupJson:
+def status_to_json(group_status: GroupStatus) -> Json:
     """Return the state of a group."""
     group = group_status.group
     return {
@@ -34,7 +33,7 @@ def status_to_json(group_status: GroupStatus) -> GroupJson:
     }
 
 
-def responsible_to_json(scheduler: ResponsibleScheduler | None, waits: list[ApprovalWait]) -> GroupJson:
+def responsible_to_json(scheduler: ResponsibleScheduler | None, waits: list[ApprovalWait]) -> Json:
     """Return the current scheduler and waits of a group's pods, beside an answer that may have been stored."""
     return {
         "scheduler": None if scheduler is None else ResponsibleSchedulerSerializer(scheduler).data,
@@ -42,7 +41,7 @@ def responsible_to_json(scheduler: ResponsibleScheduler | None, waits: list[Appr
     }
 
 
-def case_to_json(case: GroupCase) -> GroupJson:
+def case_to_json(case: GroupCase) -> Json:
     """Return the decision about a group."""
     answer_headline = build_headline(case)
     return {
@@ -58,5 +57,5 @@ def case_to_json(case: GroupCase) -> GroupJson:
     }
 
 
-def _placement_to_json(placement: GroupJson) -> GroupJson:
+def _placement_to_json(placement: Json) -> Json:
     return placement | ({"room": snake_case(placement["room"])} if "room" in placement else {})

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from urllib.parse import urlencode
 
 from django.core.paginator import Paginator
@@ -56,7 +56,7 @@ def show_group(request: PageRequest, cluster: str, namespace: str, group: str) -
     scheduler, waits = services.find_responsible(snapshot, f"{namespace}/{group}", profiles_only(chosen))
     revision = (scheduler and scheduler.revision) or chosen
     scope_of(request).revision = revision
-    context: dict[str, Any] = {
+    context: dict[str, object] = {
         "snapshot": snapshot,
         "revision": revision,
         "chosen": chosen,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from django.urls import path
 from drf_spectacular.utils import extend_schema, extend_schema_field
@@ -14,6 +14,7 @@ from kschedweb.accounts.roles import Action
 from kschedweb.decisions.inquiring import selectors
 from kschedweb.decisions.inquiring.handlers import QUESTION_HANDLERS
 from kschedweb.decisions.models import Question
+from kschedweb.engine.json_types import Json
 from kschedweb.web.rest import accepted_response
 
 if TYPE_CHECKING:
@@ -45,15 +46,15 @@ class DecisionQuestionSerializer(serializers.ModelSerializer[Question]):
         read_only_fields = fields
 
     @extend_schema_field(serializers.DictField(allow_null=True))
-    def get_answer(self, question: Question) -> dict[str, Any] | None:
+    def get_answer(self, question: Question) -> Json | None:
         content = selectors.answer_of(question)
         if content is None:
             return None
-        answer: dict[str, Any] = content.get("answer", content)
+        answer: Json = content.get("answer", content)
         return {**_current_status(question), **answer}
 
 
-def _current_status(question: Question) -> dict[str, Any]:
+def _current_status(question: Question) -> Json:
     """What is true now of the pod or the group that a question is about."""
     read_status = QUESTION_HANDLERS[question.kind].current_status
     if read_status is None or question.snapshot is None or question.revision is None:

@@ -19,6 +19,7 @@ from kschedweb.decisions.matrix.comparison import PolicyComparison
 from kschedweb.decisions.models import QuestionKind
 from kschedweb.decisions.page_context import device_node
 from kschedweb.decisions.selectors import revision_named
+from kschedweb.engine.json_types import Json
 from kschedweb.policies.selectors import load_revision
 from kschedweb.web.errors import Unprocessable
 
@@ -58,9 +59,7 @@ def decision_question(snapshot: Snapshot, revision: Revision, pod: str, against:
     return of_cluster(QuestionKind.DECISION, snapshot, revision, pod=pod, against=against)
 
 
-def effect_ask(
-    *, user: User, snapshot: Snapshot, revision: Revision, document: str, process: dict[str, Any]
-) -> Question:
+def effect_ask(*, user: User, snapshot: Snapshot, revision: Revision, document: str, process: Json) -> Question:
     """Ask which pending pods would change node under ``document`` instead of ``revision``."""
     ask = of_cluster(QuestionKind.EFFECT, snapshot, revision, document=document, process=process)
     return question_ask(user=user, ask=ask)
@@ -79,7 +78,7 @@ def decision_answer(question: Question, step: Step) -> Answer:
         against = revision_named(parameters["against"])
         other = against, services.other_case(snapshot, pod, against)
 
-    def extra_content(presentation: Presentation) -> dict[str, Any]:
+    def extra_content(presentation: Presentation) -> Json:
         return {"comparison": None if other is None else _comparison_content(presentation, revision, other)}
 
     content = {"answer": rest_answers.decision_to_json(snapshot, case, revision)}
@@ -92,8 +91,8 @@ def pack_decision(
     present: Callable[[], Presentation],
     explanation: Explanation,
     node: str,
-    content: dict[str, Any],
-    extra_content: Callable[[Presentation], dict[str, Any]] = lambda presentation: {},
+    content: Json,
+    extra_content: Callable[[Presentation], Json] = lambda presentation: {},
 ) -> Answer:
     """Pack a decision for storage: the text of its page in each language, ``content``, and the columns.
 
@@ -111,7 +110,7 @@ def pack_decision(
     return first["headline"]["title"], {**first, **content, "languages": content_by_language}, packed
 
 
-def _page_content(presentation: Presentation) -> dict[str, Any]:
+def _page_content(presentation: Presentation) -> Json:
     """Return the text of a decision's page in the active language."""
     at = device_node("", presentation, None if presentation.explanation.feasible.size else presentation.nearest_miss())
     devices = None if at is None else presentation.devices_on_node(at)
@@ -123,7 +122,7 @@ def _page_content(presentation: Presentation) -> dict[str, Any]:
     }
 
 
-def _comparison_content(presentation: Presentation, revision: Revision, other: Other) -> dict[str, Any]:
+def _comparison_content(presentation: Presentation, revision: Revision, other: Other) -> Json:
     """Return the comparison with the other policy; ``title`` is the error if its cycle fails."""
     against, other_case = other
     if isinstance(other_case, Unprocessable):

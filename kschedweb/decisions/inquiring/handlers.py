@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from kschedweb.engine.json_types import Json
 from kschedweb.web.errors import Unprocessable
 
 if TYPE_CHECKING:
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from kschedweb.policies.models import Revision
 
 # A sentence; plain data, whose ``answer`` is what REST returns if that is not all of it; the part stored as bytes.
-Answer = tuple[str, dict[str, Any], bytes | None]
+Answer = tuple[str, Json, bytes | None]
 
 
 @dataclass(frozen=True)
@@ -28,7 +29,7 @@ class QuestionHandler:
     # Raises Http404 for people who may not read the question.
     allowed: Callable[[User, Question], object] = lambda user, question: None
     # Returns what REST adds to the stored answer about the present, such as waits for approval.
-    current_status: Callable[[Snapshot, Revision, str], dict[str, Any]] | None = None
+    current_status: Callable[[Snapshot, Revision, str], Json] | None = None
 
 
 QUESTION_HANDLERS: dict[str, QuestionHandler] = {}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from django.db.models import Q
 from django.http import Http404
@@ -11,6 +11,7 @@ from django.utils.translation import get_language
 from kschedweb.decisions import redaction
 from kschedweb.decisions.inquiring.handlers import QUESTION_HANDLERS
 from kschedweb.decisions.models import Question
+from kschedweb.engine.json_types import Json
 from kschedweb.jobs.inquiries import unpack_answer
 from kschedweb.jobs.models import ENDED
 
@@ -37,9 +38,9 @@ def find_same_question(key: str) -> Question | None:
     return Question.objects.filter(alive, key=key).select_related("job").first()
 
 
-def answer_of(question: Question) -> dict[str, Any] | None:
+def answer_of(question: Question) -> Json | None:
     """Return the answer, in the reader's language if it was stored in that; None if there is none yet."""
     if question.content is None:
         return None
-    content: dict[str, Any] = unpack_answer(question.content)
+    content: Json = unpack_answer(question.content)
     return redaction.redact_content(question, content | content.pop("languages", {}).get(get_language(), {}))

@@ -18,6 +18,7 @@ from kschedweb.decisions import figures_in_force
 from kschedweb.decisions.inquiring import selectors
 from kschedweb.decisions.inquiring.handlers import QUESTION_HANDLERS
 from kschedweb.decisions.models import Question, QuestionKind
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.patience import DeadlineExceeded, Patience, limit_by
 from kschedweb.jobs.inquiries import Step, answer_store, pack_answer, refuse_more
 from kschedweb.jobs.services import job_start
@@ -42,7 +43,7 @@ class QuestionRequest:
 
     kind: QuestionKind
     # Plain data; part of the key.
-    parameters: dict[str, Any]
+    parameters: Json
     # Words about the snapshot and the policy, for the title of the job.
     snapshot_label: str
     policy: str = ""
@@ -86,7 +87,7 @@ def find_answer(
     user: User,
     ask: QuestionRequest,
     work: Callable[[], ResultT],
-    load_answer: Callable[[Question, dict[str, Any]], ResultT],
+    load_answer: Callable[[Question, Json], ResultT],
     *,
     at_hand: bool,
 ) -> ResultT | Question:
@@ -134,7 +135,7 @@ def question_ask(*, user: User, ask: QuestionRequest) -> Question:
     return question
 
 
-def question_answer(*, question: Question, step: Step) -> dict[str, Any]:
+def question_answer(*, question: Question, step: Step) -> Json:
     """Find and store the answer unless it is there already; ``step`` gets the progress."""
     if question.content is None:
         try:

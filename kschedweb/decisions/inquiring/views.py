@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from urllib.parse import urlencode
 
 from django.shortcuts import redirect, render
@@ -22,6 +22,7 @@ from kschedweb.decisions.matrix.comparison import PolicyComparison
 from kschedweb.decisions.models import QuestionKind
 from kschedweb.decisions.page_context import matrix_context
 from kschedweb.decisions.responsibility import find_responsible_scheduler, waiting_headline
+from kschedweb.engine.json_types import Json
 from kschedweb.jobs.models import ENDED
 from kschedweb.policies.scope import scope_of
 
@@ -60,14 +61,15 @@ def show_answer(request: PageRequest, question_id: UUID) -> HttpResponse:
     context |= _waiting_context(question, content)
     context["comparison"] = PolicyComparison.from_dict(content["comparison"]) if content.get("comparison") else None
     if question.snapshot is not None and question.revision is not None:
-        context["doubts"] = list_doubts(question.snapshot, question.revision, context["namespace_name"])
+        namespace = question.subject.partition("/")[0]
+        context["doubts"] = list_doubts(question.snapshot, question.revision, namespace)
     response = render(request, "decisions/inquiring/decision.html", context)
     if request.htmx:
         response["HX-Refresh"] = "true"
     return response
 
 
-def _waiting_context(question: Question, content: dict[str, Any]) -> dict[str, Any]:
+def _waiting_context(question: Question, content: Json) -> dict[str, object]:
     """Return what the page of a decision says about a pod that waits for approval now."""
     if question.kind != QuestionKind.DECISION or question.snapshot is None or question.revision is None:
         return {}
@@ -78,7 +80,7 @@ def _waiting_context(question: Question, content: dict[str, Any]) -> dict[str, A
     return {"wait": wait, "headline": waiting_headline(name, wait, content["headline"]["title"])}
 
 
-def progress_context(request: PageRequest, question: Question) -> dict[str, Any]:
+def progress_context(request: PageRequest, question: Question) -> dict[str, object]:
     """Return the context of ``parts/waits.html``, and set the page's frame to the question's cluster and policy."""
     job, snapshot, revision = question.job, question.snapshot, question.revision
     scope = scope_of(request)
@@ -87,7 +89,7 @@ def progress_context(request: PageRequest, question: Question) -> dict[str, Any]
         scope.cluster, scope.snapshot = snapshot.cluster if snapshot else None, snapshot
         scope.policy, scope.revision = revision.policy if revision else None, revision
     namespace, _, pod = question.subject.partition("/")
-    context: dict[str, Any] = {
+    context: dict[str, object] = {
         "question": question,
         "job": job,
         "ended": question.ended_at is not None or job is None or job.state in ENDED,
@@ -105,7 +107,7 @@ def progress_context(request: PageRequest, question: Question) -> dict[str, Any]
     return context
 
 
-def kept_columns(request: HttpRequest, matrix: KeptMatrix, absent: str) -> dict[str, Any]:
+def kept_columns(request: HttpRequest, matrix: KeptMatrix, absent: str) -> dict[str, object]:
     """Return funnel, figure and matrix, the verdicts on the node of the address, and the arithmetic of its cell."""
     parameters = {name: value for name, value in request.GET.items() if value and name not in ("node", "cell")}
     return {
@@ -120,21 +122,21 @@ def kept_columns(request: HttpRequest, matrix: KeptMatrix, absent: str) -> dict[
     }
 
 
-def kept_decision(request: HttpRequest, question: Question, content: dict[str, Any], absent: str) -> dict[str, Any]:
+def kept_decision(request: HttpRequest, question: Question, content: Json, absent: str) -> dict[str, object]:
     """Return the context of a stored decision, as ``page_parts.decision_context`` does of a fresh one."""
     matrix = kept_matrix(question, content)
     context = {"answer": content["headline"], "miss": matrix.insight.miss, "devices": content["devices"]}
     return context | kept_columns(request, matrix, absent)
 
 
-def kept_matrix(question: Question, content: dict[str, Any]) -> KeptMatrix:
+def kept_matrix(question: Question, content: Json) -> KeptMatrix:
     """Return the verdicts and scores of an answer about a decision."""
     assert question.columns is not None
     explanation, insight = unpack_explanation(bytes(question.columns))
     return KeptMatrix(explanation, insight, scale=content["scale"], all_reasons=content["all_reasons"])
 
 
-def kept_cell(request: HttpRequest, matrix: KeptMatrix) -> dict[str, Any]:
+def kept_cell(request: HttpRequest, matrix: KeptMatrix) -> dict[str, object]:
     """Return the arithmetic of the cell that the address names, if it was stored."""
     arithmetic = matrix.find_arithmetic(request.GET.get("node", "").strip(), request.GET.get("cell", ""))
     return {"arithmetic": arithmetic} if arithmetic else {}

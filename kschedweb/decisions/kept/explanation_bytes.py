@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from kschedweb.decisions.kept.insight import Insight
 from kschedweb.engine.framework.explanation import Explanation, FilterColumn, ScoreColumn
 from kschedweb.engine.framework.status import OUTSIDE, Code, Status
+from kschedweb.engine.json_types import Json
 
 VERSION = 1
 # Of zlib: a third of the time of the usual 6, for a tenth more bytes.
@@ -34,9 +35,9 @@ LARGEST = 256 << 20
 class KeptPreemption:
     """The candidates of preemption, as they were stored."""
 
-    candidates: dict[str, Any]
+    candidates: Json
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> Json:
         return self.candidates
 
 
@@ -158,7 +159,7 @@ def _status_to_json(status: Status) -> list[Any]:
     return [str(status.code), list(status.reasons), status.plugin, status.simulated]
 
 
-def _facts_to_json(explanation: Explanation) -> dict[str, Any]:
+def _facts_to_json(explanation: Explanation) -> Json:
     """Return the facts of all statuses. They stand apart so that the release before this one can read the rest."""
     return {
         "preEnqueue": explanation.pre_enqueue.facts,

@@ -8,13 +8,14 @@ Both are stored as they are shown: a live cluster changes a moment later, and a 
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from kschedweb.decisions.matrix.matrix import Matrix
 from kschedweb.decisions.page_parts import Arithmetic, ArithmeticStep, Figure, NearestMiss
 from kschedweb.decisions.words import VerdictReading
+from kschedweb.engine.json_types import Json
 
 if TYPE_CHECKING:
     from kschedweb.decisions.presentation import Presentation
@@ -44,11 +45,11 @@ class Insight:
     # By group of rejected nodes: its words.
     groups: dict[str, str] = field(default_factory=dict)
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> Json:
         return asdict(self)
 
     @classmethod
-    def from_dict(cls, data: dict[str, Any]) -> Insight:
+    def from_dict(cls, data: Json) -> Insight:
         """Read what ``to_dict`` returned."""
         miss = data["miss"]
         return cls(
@@ -152,7 +153,7 @@ def _build_readings(decision: Presentation, node: int) -> dict[str, VerdictReadi
     return {status.plugin: decision.explain_verdict(node, status) for status in failing}
 
 
-def _read_arithmetic(data: dict[str, Any]) -> Arithmetic:
+def _read_arithmetic(data: Json) -> Arithmetic:
     steps = [ArithmeticStep(**step) for step in data["steps"]]
     figures = [Figure(**figure) for figure in data["figures"]]
     return Arithmetic(**(data | {"steps": steps, "figures": figures}))

@@ -31,6 +31,7 @@ from kschedweb.decisions.load_aware.sides import all_sides, side_named
 from kschedweb.decisions.models import Question
 from kschedweb.decisions.rest_requests import REVISION, DecisionRequest, DecisionSubjectSerializer, revision_of
 from kschedweb.engine.documents.marked_documents import SIZE_LIMIT
+from kschedweb.engine.json_types import Json
 from kschedweb.policies.selectors import load_configuration
 from kschedweb.policies.validation import check_profiles
 from kschedweb.web.errors import FieldProblem, NotFound, Unprocessable
@@ -213,7 +214,7 @@ class LoadAwareView(APIView):
         return Response({**decision_request.subject, **rest_answers.contest_to_json(contest)})
 
 
-def _curves_to_json(conditions: Conditions, drawn: list[tuple[str, ScoreCurve]]) -> dict[str, Any]:
+def _curves_to_json(conditions: Conditions, drawn: list[tuple[str, ScoreCurve]]) -> Json:
     return {
         "percents": list(conditions.percents),
         "conditions": ConditionsSerializer(conditions).data,
@@ -221,7 +222,7 @@ def _curves_to_json(conditions: Conditions, drawn: list[tuple[str, ScoreCurve]])
     }
 
 
-def _curve_to_json(moving: str, drawn: ScoreCurve) -> dict[str, Any]:
+def _curve_to_json(moving: str, drawn: ScoreCurve) -> Json:
     side, points = drawn.side, zip(drawn.percents, drawn.node_scores, strict=True)
     return {
         "name": side.key,
@@ -241,7 +242,7 @@ def _curve_to_json(moving: str, drawn: ScoreCurve) -> dict[str, Any]:
     }
 
 
-def _node_score_to_json(node_score: NodeScore) -> dict[str, Any]:
+def _node_score_to_json(node_score: NodeScore) -> Json:
     return {"score": node_score.score, "reason": node_score.reason}
 
 

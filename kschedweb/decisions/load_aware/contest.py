@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 import numpy as np
@@ -16,6 +16,7 @@ from kschedweb.decisions.figures_in_force import FiguresInForce, in_force
 from kschedweb.decisions.kept import explanation_bytes, insight
 from kschedweb.decisions.kept.insight import KeptMatrix
 from kschedweb.decisions.snapshots import engine_snapshot
+from kschedweb.engine.json_types import Json
 from kschedweb.web.errors import ApplicationError, NotFound
 from kschedweb.web.units import format_count
 
@@ -250,7 +251,7 @@ class Contest:
         entrant = next((item for item in self.entrants if item.side.key == key), None)
         return None if entrant is None else entrant.find_arithmetic(node)
 
-    def pack(self) -> tuple[dict[str, Any], bytes]:
+    def pack(self) -> tuple[Json, bytes]:
         """Return the contest as plain data and bytes, for ``unpack``."""
         packed = [
             b""
@@ -269,7 +270,7 @@ class Contest:
         return plain | {"in_force": asdict(self.in_force)}, b"".join(packed)
 
     @classmethod
-    def unpack(cls, data: dict[str, Any], packed: bytes, sides: Sequence[ScoringSide]) -> Contest:
+    def unpack(cls, data: Json, packed: bytes, sides: Sequence[ScoringSide]) -> Contest:
         """Read what ``pack`` returned; ``sides`` are those of the same revision."""
         by_key, remaining, entrants = {side.key: side for side in sides}, packed, []
         for raw in data["entrants"]:

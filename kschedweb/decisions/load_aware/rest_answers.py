@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from kschedweb.decisions import figures_in_force
+from kschedweb.engine.json_types import Json
 
 if TYPE_CHECKING:
     from kschedweb.decisions.load_aware.contest import Contest, Entrant
 
 
-def contest_to_json(contest: Contest) -> dict[str, Any]:
+def contest_to_json(contest: Contest) -> Json:
     """Return every policy's scores, winner and rejections."""
     return {
         "pod": contest.pod,
@@ -19,7 +20,7 @@ def contest_to_json(contest: Contest) -> dict[str, Any]:
     }
 
 
-def _entrant_to_json(entrant: Entrant, names: list[str]) -> dict[str, Any]:
+def _entrant_to_json(entrant: Entrant, names: list[str]) -> Json:
     explanation, runner_up = entrant.explanation, entrant.runner_up
     scores, rejected = {}, {}
     if explanation is not None:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from kschedweb.decisions.presenters import get_presenter
 from kschedweb.engine.config import EMPTY
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.releases import CURRENT, load
 from kschedweb.web.errors import Unprocessable
 
@@ -51,7 +52,7 @@ class ScoringSide:
     def scoring_configuration(self, scheduler: str = DEFAULT_SCHEDULER) -> Configuration:
         """Return the default configuration in which only this plugin scores. Raises as ``configuration_alone``."""
         points = self.release.registry.specs[self.plugin].points
-        plugins: dict[str, Any] = {
+        plugins: Json = {
             point: {"disabled": [{"name": "*"}], "enabled": [{"name": self.plugin}] if point in points else []}
             for point in ("preScore", "score")
         }

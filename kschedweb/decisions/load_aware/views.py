@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from urllib.parse import urlencode
 
 from django.core.paginator import Paginator
@@ -97,7 +97,7 @@ def _list_sides(revision: Revision) -> list[ScoringSide]:
     return all_sides(load_configuration(revision))
 
 
-def _curves_context(request: HttpRequest, sides: list[ScoringSide]) -> dict[str, Any]:
+def _curves_context(request: HttpRequest, sides: list[ScoringSide]) -> dict[str, object]:
     """Return the curves under the conditions in the address, or under the defaults if those are invalid."""
     usual = {name: getattr(Conditions(), name) for name in CONDITIONS}
     form = ConditionsForm({**usual, **{name: request.GET[name] for name in CONDITIONS if request.GET.get(name)}})
@@ -143,7 +143,7 @@ def _find_contest(request: PageRequest, revision: Revision) -> tuple[Contest | Q
         return None, error.detail
 
 
-def _table_context(request: HttpRequest, contest: Contest | None) -> dict[str, Any]:
+def _table_context(request: HttpRequest, contest: Contest | None) -> dict[str, object]:
     snapshot: Snapshot | None = scope_of(request).snapshot
     if contest is None or snapshot is None:
         return {"pod_name": request.GET.get("pod_name", "").strip()}
@@ -160,7 +160,7 @@ def _table_context(request: HttpRequest, contest: Contest | None) -> dict[str, A
     }
 
 
-def _cell_context(request: HttpRequest, contest: Contest | None) -> dict[str, Any]:
+def _cell_context(request: HttpRequest, contest: Contest | None) -> dict[str, object]:
     """Return the arithmetic of the cell that the address names."""
     name, key = request.GET.get("node", "").strip(), request.GET.get("cell", "")
     arithmetic = contest.find_arithmetic(name, key) if contest else None

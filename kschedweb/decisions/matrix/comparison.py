@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from kschedweb.decisions.page_parts import Place
+from kschedweb.engine.json_types import Json
 
 if TYPE_CHECKING:
     from kschedweb.decisions.matrix.matrix import Matrix
@@ -42,7 +43,7 @@ class PolicyComparison:
         return len(self.winners) == 1 and self.winners[0].chosen and self.winners[0].chosen_there
 
     @classmethod
-    def from_dict(cls, data: dict[str, Any]) -> PolicyComparison:
+    def from_dict(cls, data: Json) -> PolicyComparison:
         """Read what ``asdict`` returned, after a round trip through JSON."""
         winners = tuple(
             Winner(**winner | {key: winner[key] and Place(**winner[key]) for key in ("place", "there")})

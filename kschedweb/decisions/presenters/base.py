@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from django.utils.translation import gettext
 
 from kschedweb.decisions.words import VerdictReading
+from kschedweb.engine.json_types import Json
 
 if TYPE_CHECKING:
     from kschedweb.decisions.case import Case
@@ -89,7 +90,7 @@ def by_the_highest(raws: list[int], raw: int) -> str:
     )
 
 
-def args_of(case: Case, plugin: str) -> dict[str, Any]:
+def args_of(case: Case, plugin: str) -> Json:
     """Return the arguments that the pod's profile gives to ``plugin``."""
     profiles = case.scheduler.configuration.profiles
     profile = next(item for item in profiles if item.scheduler_name == case.pod.scheduler_name)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from django import template
 from django.template.loader import render_to_string
@@ -51,7 +51,7 @@ def table(context: Context, content: SafeString, name: str, label: str, css: str
 
 
 @register.inclusion_tag("lists/tools.html", takes_context=True)
-def list_tools(context: Context, name: str) -> dict[str, Any]:
+def list_tools(context: Context, name: str) -> dict[str, object]:
     """Draw the menus of columns and of views of the list ``name``."""
     request = context["request"]
     chosen = _load_choice(request, name)

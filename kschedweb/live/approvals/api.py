@@ -11,6 +11,7 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from kschedweb.accounts.roles import Action
+from kschedweb.engine.json_types import Json
 from kschedweb.live.approvals import rules, selectors, services
 from kschedweb.live.approvals.filters import RequestFilter
 from kschedweb.live.approvals.models import ApprovalRequest, Vote, VoteVerdict
@@ -91,7 +92,7 @@ class ApprovalSerializer(serializers.ModelSerializer[ApprovalRequest]):
         return list(row.ask.get("why") or [])
 
     @extend_schema(responses=ApprovalCountSerializer(many=True))
-    def get_approvals(self, row: ApprovalRequest) -> list[dict[str, Any]]:
+    def get_approvals(self, row: ApprovalRequest) -> list[Json]:
         """How many people of which role are asked."""
         return list(row.ask.get("approvals") or [])
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from django.db.models import Q
 from django.utils import timezone
 
+from kschedweb.engine.json_types import Json
 from kschedweb.live.approvals import rules, services
 from kschedweb.live.approvals.models import ApprovalRequest, ApprovalState
 from kschedweb.live.approvals.transitions import REJECTED
@@ -27,7 +28,7 @@ class ApprovalGate:
         scheduler: LiveScheduler,
         decision: Decision,
         decision_id: str,
-        ask: dict[str, Any],
+        ask: Json,
         pod: PodRef,
         node: str,
         plugin: str,

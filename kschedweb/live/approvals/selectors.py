@@ -18,6 +18,7 @@ from kschedweb.accounts.roles import Action, role_allows
 from kschedweb.clusters.models import NodeRow
 from kschedweb.clusters.selectors import snapshot_current
 from kschedweb.decisions.responsibility import ApprovalWait
+from kschedweb.engine.json_types import Json
 from kschedweb.live.approvals import rules
 from kschedweb.live.approvals.models import ApprovalRequest, ApprovalState, VoteVerdict
 from kschedweb.live.schedulers.models import LiveDecision
@@ -243,7 +244,7 @@ class InboxItem:
         return list(dict.fromkeys(name for ranked in top for name in ranked.get("scores", {})))
 
     @property
-    def best(self) -> list[dict[str, Any]]:
+    def best(self) -> list[Json]:
         """Return the best nodes with their scores in the order of ``plugins``."""
         top, plugins = self.row.decision.get("top") or [], self.plugins
         return [ranked | {"cells": [ranked.get("scores", {}).get(name) for name in plugins]} for ranked in top]

@@ -15,6 +15,7 @@ from django.utils.translation import gettext
 
 from kschedweb.accounts import audit
 from kschedweb.engine.cycle.binding import format_duration
+from kschedweb.engine.json_types import Json
 from kschedweb.live.approvals import rules, transitions
 from kschedweb.live.approvals.models import ApprovalRequest, ApprovalState, Vote, VoteVerdict, WebhookEvent
 from kschedweb.live.approvals.selectors import decide_refusal, not_asked
@@ -46,8 +47,8 @@ def request_open(
     node: str,
     plugin: str,
     decision_id: str,
-    decision: dict[str, Any],
-    ask: dict[str, Any],
+    decision: Json,
+    ask: Json,
     seconds: float,
     epoch: int,
     subject: str = "",

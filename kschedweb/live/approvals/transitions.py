@@ -44,7 +44,7 @@ def begin_binding(request_id: Any, *, epoch: int) -> bool:
 
 def end(request_id: Any, state: str, *, before: tuple[str, ...], now: datetime, reason: str, epoch: int) -> bool:
     """End a request in one of the states ``before``, unless a later leader has taken it over."""
-    values: dict[str, Any] = {"state": state, "open": False, "ended_at": now}
+    values: dict[str, object] = {"state": state, "open": False, "ended_at": now}
     if reason:
         values["reason"] = reason
     return _update_state(Q(pk=request_id, open=True, state__in=before, epoch__lte=epoch), **values)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from uuid import UUID
 
 from django.contrib import messages
@@ -65,7 +65,7 @@ def show_inbox(request: PageRequest) -> HttpResponse:
     rows = list(selectors.waiting_list()[: MAX_SHOWN + 1])
     items = selectors.make_items(rows[:MAX_SHOWN], request.user)
     open_row = next((item.row for item in items if item.row.pk == chosen), items[0].row if items else None)
-    context: dict[str, Any] = {
+    context: dict[str, object] = {
         "items": items,
         "more": len(rows) > MAX_SHOWN,
         "since": now.isoformat(),
@@ -76,7 +76,7 @@ def show_inbox(request: PageRequest) -> HttpResponse:
     return render(request, "live/approvals/inbox.html", context)
 
 
-def _pane_context(request: PageRequest, row: ApprovalRequest) -> dict[str, Any]:
+def _pane_context(request: PageRequest, row: ApprovalRequest) -> dict[str, object]:
     tone, icon = TONES[ApprovalState(row.state)]
     return {
         "item": selectors.make_item(row, request.user),

@@ -11,6 +11,7 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from kschedweb.accounts.roles import Action
+from kschedweb.engine.json_types import Json
 from kschedweb.live.extender import selectors, services
 from kschedweb.live.extender.configuration import extender_configuration, list_warnings
 from kschedweb.live.extender.models import Endpoint
@@ -109,7 +110,7 @@ class SecretView(APIView):
         return Response(answer, status=201, headers={"Cache-Control": "no-store"})
 
 
-def _represent_endpoint(request: Request, live: LiveScheduler) -> dict[str, Any]:
+def _represent_endpoint(request: Request, live: LiveScheduler) -> Json:
     endpoint, configuration = selectors.endpoint_of(live), selectors.configuration_of(live)
     more = {
         "engine": configuration.release.engine,

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import base64
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit, urlunsplit
 
 from kschedweb.engine.config import EMPTY
 from kschedweb.engine.documents.writing import dump_yaml
+from kschedweb.engine.json_types import Json
 from kschedweb.live.extender.secrets import USER
 from kschedweb.live.extender.selectors import configuration_of, endpoint_of, plugins_in_force, weight_in_force
 
@@ -21,13 +22,13 @@ PLACEHOLDER = "SECRET"
 VERBS = {"filters": "filter", "prioritizes": "prioritize", "preempts": "preempt", "binds": "bind"}
 
 
-def extender_configuration(live: LiveScheduler, base_url: str, secret: str = PLACEHOLDER) -> dict[str, Any]:
+def extender_configuration(live: LiveScheduler, base_url: str, secret: str = PLACEHOLDER) -> Json:
     """Return a KubeSchedulerConfiguration with the extender only, to be merged into kube-scheduler's own.
 
     ``base_url`` is the address of this site as kube-scheduler reaches it, ``https://host[:port]``.
     """
     endpoint, configuration = endpoint_of(live), configuration_of(live)
-    extender: dict[str, Any] = {"urlPrefix": _extender_url(base_url, live, secret)}
+    extender: Json = {"urlPrefix": _extender_url(base_url, live, secret)}
     extender |= {f"{verb}Verb": verb for setting, verb in VERBS.items() if getattr(endpoint, setting)}
     if endpoint.prioritizes:
         extender["weight"] = weight_in_force(endpoint, configuration)

@@ -21,6 +21,7 @@ from django.http import JsonResponse, UnreadablePostError
 
 from kschedweb.accounts.authentication import StrangerThrottle
 from kschedweb.engine.cycle.extender_handler import ExtenderArgsError
+from kschedweb.engine.json_types import Json
 from kschedweb.live.extender import metrics
 from kschedweb.live.extender.configuration import PREFIX
 from kschedweb.live.extender.responder import responders
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
 
 PATH = re.compile(rf"{PREFIX}([0-9a-f]{{8}}(?:-[0-9a-f]{{4}}){{3}}-[0-9a-f]{{12}})/(filter|prioritize|preempt|bind)/?")
 # Answers of verbs that have no error field: no scores, and no node for preemption.
-EMPTY: dict[str, Any] = {"prioritize": [], "preempt": {"NodeNameToMetaVictims": {}}}
+EMPTY: Json = {"prioritize": [], "preempt": {"NodeNameToMetaVictims": {}}}
 # A header that says what is wrong, for people; kube-scheduler ignores it.
 TROUBLE = "X-Kschedweb-Trouble"
 logger = structlog.get_logger(__name__)

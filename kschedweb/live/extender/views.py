@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from django.contrib import messages
 from django.shortcuts import redirect, render
@@ -75,7 +75,7 @@ def _render_extender(
 ) -> HttpResponse:
     base = request.build_absolute_uri("/").rstrip("/")
     endpoint, configuration = selectors.endpoint_of(live), selectors.configuration_of(live)
-    context: dict[str, Any] = {
+    context: dict[str, object] = {
         "live": live,
         "release": configuration.release,
         "form": form,

@@ -16,6 +16,7 @@ from kschedweb.clusters.parameters import AT
 from kschedweb.clusters.selectors import cluster_get
 from kschedweb.decisions.rest_requests import POLICY, REVISION
 from kschedweb.decisions.selectors import revision_asked
+from kschedweb.engine.json_types import Json
 from kschedweb.live.history import builder
 from kschedweb.live.history.builder import PlacementAttempt, PodHistory
 
@@ -94,7 +95,7 @@ class PodHistoryView(APIView):
         return Response(PodHistorySerializer(_represent_history(history)).data)
 
 
-def _represent_history(history: PodHistory) -> dict[str, Any]:
+def _represent_history(history: PodHistory) -> Json:
     fields = {name: getattr(history, name) for name in ("uid", "kept", "since", "until", "group")}
     fields |= {"pod": history.key, "policy": history.revision.policy.name, "revision": history.revision.number}
     return fields | {
@@ -106,7 +107,7 @@ def _represent_history(history: PodHistory) -> dict[str, Any]:
     }
 
 
-def _represent_attempt(attempt: PlacementAttempt) -> dict[str, Any]:
+def _represent_attempt(attempt: PlacementAttempt) -> Json:
     outcome = attempt.outcome
     fields = {
         name: getattr(outcome, name) for name in ("node", "message", "rejected_by", "evaluated", "feasible", "cause")
@@ -118,7 +119,7 @@ def _represent_attempt(attempt: PlacementAttempt) -> dict[str, Any]:
     }
 
 
-def _represent_change(at: datetime, change: RelevantChange) -> dict[str, Any]:
+def _represent_change(at: datetime, change: RelevantChange) -> Json:
     return {"at": at, "event": change.event, "kind": change.kind, "object": change.key, "plugins": change.plugins}
 
 

@@ -16,6 +16,7 @@ from kschedweb.accounts.roles import Action
 from kschedweb.clusters.models import Cluster
 from kschedweb.decisions.inquiring.api import DecisionQuestionSerializer, respond_accepted
 from kschedweb.decisions.models import Question
+from kschedweb.engine.json_types import Json
 from kschedweb.live.schedulers import missing_rights, rollout, rollout_moves, selectors, services
 from kschedweb.live.schedulers.decisions import api as decision_api
 from kschedweb.live.schedulers.election.terms import SettingSource, terms_of
@@ -79,7 +80,7 @@ class LiveSerializer(serializers.ModelSerializer[LiveScheduler]):
         return selectors.revision_in_force(live).number
 
     @extend_schema_field(ElectionSettingSerializer(many=True))
-    def get_leader_election(self, live: LiveScheduler) -> list[dict[str, Any]]:
+    def get_leader_election(self, live: LiveScheduler) -> list[Json]:
         return terms_of(live).to_list()
 
     def get_engine(self, live: LiveScheduler) -> str:
@@ -129,7 +130,7 @@ class LiveDetailSerializer(LiveSerializer):
         read_only_fields = fields
 
     @extend_schema(responses=StatusSerializer)
-    def get_status(self, live: LiveScheduler) -> dict[str, Any]:
+    def get_status(self, live: LiveScheduler) -> Json:
         return dict(StatusSerializer(status_of(live).to_dict()).data)
 
 

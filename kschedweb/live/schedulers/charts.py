@@ -175,12 +175,12 @@ def durations_chart(measured: dict[str, float]) -> Chart | None:
     return Chart(bars, summary, head, rows)
 
 
-def _make_layout(**axes: dict[str, Any]) -> go.Layout:
+def _make_layout(**axes: dict[str, object]) -> go.Layout:
     around = {"height": 260, "hovermode": "x unified", "legend": ABOVE, "margin": {"t": 40, "b": 50}}
     return go.Layout(**around, **{"xaxis": _time_axis(), **axes})
 
 
-def _time_axis() -> dict[str, Any]:
+def _time_axis() -> dict[str, object]:
     title = {"text": gettext("time (UTC)"), "standoff": 12}
     return {"type": "date", "title": title, "tickangle": 0, "nticks": 7}
 

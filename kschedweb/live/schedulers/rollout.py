@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from kschedweb.clusters.selectors import pod_rows
 from kschedweb.decisions.editing.effect import compute_effect
+from kschedweb.engine.json_types import Json
 from kschedweb.live.schedulers.selectors import ProfileError, live_configuration, revision_in_force
 from kschedweb.live.schedulers.services import roll_out_problem
 from kschedweb.policies.selectors import revision_changes
@@ -48,7 +49,7 @@ class RollOutMoves:
 
     snapshot: Snapshot
     # Plain data if a job computed it.
-    effect: Effect | dict[str, Any]
+    effect: Effect | Json
 
 
 def both_configurations(

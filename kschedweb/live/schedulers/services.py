@@ -234,7 +234,7 @@ def _lock_live(live: LiveScheduler) -> LiveScheduler:
     return row
 
 
-def _set_values(live: LiveScheduler, values: dict[str, Any]) -> None:
+def _set_values(live: LiveScheduler, values: dict[str, object]) -> None:
     unknown = set(values) - CHANGEABLE
     if unknown:
         raise TypeError(f"not settings of a live scheduler: {', '.join(sorted(unknown))}")
@@ -324,7 +324,7 @@ def candidate_join(*, live: LiveScheduler, identity: str, started_at: datetime) 
     return True
 
 
-def _candidate_keep(live: LiveScheduler, identity: str, values: dict[str, Any]) -> None:
+def _candidate_keep(live: LiveScheduler, identity: str, values: dict[str, object]) -> None:
     """Write the row of a process that had none, and delete rows that have been silent for long."""
     Candidate.objects.filter(scheduler_id=live.pk, heartbeat__lt=Now() - FORGOTTEN).delete()
     Candidate.objects.update_or_create(scheduler_id=live.pk, identity=identity, defaults=values)

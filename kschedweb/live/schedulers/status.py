@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
+from kschedweb.engine.json_types import Json
 from kschedweb.live.schedulers.election.terms import election_of, terms_of
 from kschedweb.live.schedulers.models import Candidate, LiveScheduler, Mode
 from kschedweb.live.schedulers.selectors import list_alive, release_in_force
@@ -101,7 +102,7 @@ class Status:
         seconds = self.leader.latency.get(name) if self.leader else None
         return None if seconds is None else 1000 * seconds
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> Json:
         """Return plain data for REST and the stream, with latencies in milliseconds."""
         return {
             "state": self.state,
@@ -134,7 +135,7 @@ SILENT = (
 )
 
 
-def candidate_dict(candidate: Candidate) -> dict[str, Any]:
+def candidate_dict(candidate: Candidate) -> Json:
     names = (
         "identity",
         "election",

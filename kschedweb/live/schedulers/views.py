@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from urllib.parse import urlencode
 
 from django.contrib import messages
@@ -156,7 +156,7 @@ def show_figures(request: PageRequest, live_id: UUID) -> HttpResponse:
     return render(request, "live/schedulers/figures.html", {"live": live, **_figures_context(live)})
 
 
-def _now_context(request: HttpRequest, live: LiveScheduler, opened: datetime | None) -> dict[str, Any]:
+def _now_context(request: HttpRequest, live: LiveScheduler, opened: datetime | None) -> dict[str, object]:
     new = 0
     if opened is not None:
         filtered = DecisionFilter(request.GET, queryset=selectors.decision_list(live))
@@ -195,7 +195,7 @@ def _queue_counts(live: LiveScheduler, depths: dict[str, int]) -> list[tuple[str
     return [(name, depths[name]) for name in ordered if depths[name] or name in SIZES]
 
 
-def _figures_context(live: LiveScheduler) -> dict[str, Any]:
+def _figures_context(live: LiveScheduler) -> dict[str, object]:
     leader = selectors.find_leader(live)
     history = charts.read_samples(leader.history) if leader and live.mode == Mode.SCHEDULING else []
     return {"depths": charts.depths_chart(history), "speed": charts.speed_chart(history)}
@@ -235,7 +235,7 @@ def roll_out_live(request: PageRequest, live_id: UUID) -> HttpResponse:
     live = selectors.live_get(live_id)
     is_asked = request.method == "POST"
     form = RollOutForm({"policy": live.policy.name, **(request.POST if is_asked else request.GET).dict()})
-    context: dict[str, Any] = {"live": live, "form": form, "revision": selectors.revision_in_force(live)}
+    context: dict[str, object] = {"live": live, "form": form, "revision": selectors.revision_in_force(live)}
     if not form.is_valid():
         return render(request, "live/schedulers/rollout.html", context, status=400)
     after, expected, status = form.cleaned_data["revision"], form.cleaned_data["expected"], 200
@@ -261,7 +261,7 @@ def roll_out_live(request: PageRequest, live_id: UUID) -> HttpResponse:
     return render(request, "live/schedulers/rollout.html", context, status=status)
 
 
-def _documents_context(reviewed: RollOutReview) -> dict[str, Any]:
+def _documents_context(reviewed: RollOutReview) -> dict[str, object]:
     """Return both documents, compared line by line."""
     old, new = (f"{revision.policy.name} revision {revision.number}" for revision in (reviewed.before, reviewed.after))
     return {
@@ -307,7 +307,7 @@ def show_setup(request: PageRequest, live_id: UUID) -> HttpResponse:
     form = NeedsForm(request.POST or request.GET or None)
     usual = live.mode if live.mode != Mode.OFF else Mode.SCHEDULING
     chosen_mode = form.cleaned_data["mode"] if form.is_valid() else usual
-    context: dict[str, Any] = {
+    context: dict[str, object] = {
         "live": live,
         "asked": chosen_mode,
         "modes": [(choice.value, choice.label) for choice in Mode if choice != Mode.OFF],

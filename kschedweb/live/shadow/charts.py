@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import plotly.graph_objects as go
 
@@ -97,7 +97,7 @@ def _format_start(drift: Drift) -> str:
     return f"{drift.start:%Y-%m-%d %H:%M}"
 
 
-def _axis_range(drifts: Sequence[Drift]) -> dict[str, Any]:
+def _axis_range(drifts: Sequence[Drift]) -> dict[str, object]:
     """Return an hour to either side of a single moment, as its axis would show fractions of a second."""
     if len(drifts) > 1:
         return {}

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from kschedweb.engine.cycle.judgement import Judgement, judge_placement
 from kschedweb.engine.cycle.scheduler import Scheduler
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.live import LiveLoop
 from kschedweb.engine.objects.json_access import ObjectError
 from kschedweb.engine.objects.pod import Pod
@@ -59,7 +60,7 @@ class ShadowWatcher:
         """Take over new measurements of the usage of nodes and workloads."""
         self._loop.update_watermarks(watermarks, now)
 
-    def replace(self, kind: str, items: Iterable[dict[str, Any]], now: float) -> list[ShadowJudgement]:
+    def replace(self, kind: str, items: Iterable[Json], now: float) -> list[ShadowJudgement]:
         """Take over a whole list. Pods that got their node unobserved are judged on the cluster as it was known."""
         listed = list(items)
         judgements: list[ShadowJudgement] = []
@@ -70,14 +71,14 @@ class ShadowWatcher:
         self._loop.replace_objects(kind, listed, now)
         return judgements
 
-    def apply(self, kind: str, raw: dict[str, Any], now: float) -> list[ShadowJudgement]:
+    def apply(self, kind: str, raw: Json, now: float) -> list[ShadowJudgement]:
         """Take over an object that was created or changed."""
         # Judge first: once the pod is applied it takes room on its own node.
         judgements = self._judge_placed(raw, now) if kind == POD else []
         self._loop.apply_object(kind, raw, now)
         return judgements
 
-    def delete(self, kind: str, raw: dict[str, Any], now: float) -> None:
+    def delete(self, kind: str, raw: Json, now: float) -> None:
         """Take over a deletion."""
         if kind == POD:
             metadata = raw.get("metadata") or {}
@@ -85,7 +86,7 @@ class ShadowWatcher:
             self._nominator.delete_nominated_pod(f"{metadata.get('namespace') or 'default'}/{metadata.get('name')}")
         self._loop.delete_object(kind, raw, now)
 
-    def _judge_placed(self, raw: dict[str, Any], now: float, *, late: bool = False) -> list[ShadowJudgement]:
+    def _judge_placed(self, raw: Json, now: float, *, late: bool = False) -> list[ShadowJudgement]:
         """Return the judgement about a pod that was placed, or found not to fit, since it was last seen."""
         try:
             pod = Pod.from_json(raw)
@@ -113,7 +114,7 @@ class ShadowWatcher:
         return ShadowJudgement(pod, now, judge_placement(self._scheduler, pod, node), message, late)
 
 
-def unschedulable_message(raw: dict[str, Any]) -> str:
+def unschedulable_message(raw: Json) -> str:
     """Return why a scheduler found no node for the pod, "" if its condition does not say so."""
     conditions = (raw.get("status") or {}).get("conditions")
     for condition in conditions if isinstance(conditions, list) else ():
@@ -123,7 +124,7 @@ def unschedulable_message(raw: dict[str, Any]) -> str:
     return ""
 
 
-def _scheduled_at(raw: dict[str, Any]) -> str:
+def _scheduled_at(raw: Json) -> str:
     """Return the key that sorts pods by the time of their binding."""
     conditions = (raw.get("status") or {}).get("conditions")
     entries = (item for item in conditions if isinstance(item, dict)) if isinstance(conditions, list) else iter(())

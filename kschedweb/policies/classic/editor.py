@@ -12,6 +12,7 @@ from kschedweb.engine.documents.marked_documents import (
     normalise_text,
     parse_document,
 )
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.objects.json_access import ObjectError
 from kschedweb.engine.releases.classic import Algorithm, edition_of, process_of
 from kschedweb.policies.classic import form, writing
@@ -32,7 +33,7 @@ class ClassicEditor(EditorState[ClassicChecked, Algorithm]):
     # The document from which the form was filled; posted fields are compared with it.
     base: str
     # The start options of kube-scheduler, without those that have their default.
-    process: dict[str, Any]
+    process: Json
     checked: ClassicChecked
     form: ClassicForm
 
@@ -56,7 +57,7 @@ class ClassicEditor(EditorState[ClassicChecked, Algorithm]):
         return compute_effective(self.checked)
 
     @property
-    def state(self) -> dict[str, Any]:
+    def state(self) -> Json:
         return build_state(self.document, self.problems, self.checked.warnings)
 
 
@@ -92,7 +93,7 @@ def read_posted(fields: Mapping[str, str], saved: Mapping[str, Any]) -> ClassicE
     return editor
 
 
-def _without_defaults(process: dict[str, Any]) -> dict[str, Any]:
+def _without_defaults(process: Json) -> Json:
     """Return ``process`` without default values, or unchanged if it cannot be read."""
     try:
         return process_of(edition_of(process))
@@ -100,7 +101,7 @@ def _without_defaults(process: dict[str, Any]) -> dict[str, Any]:
         return process
 
 
-def _open_unreadable(document: str, base: str, fields: Mapping[str, str], process: dict[str, Any]) -> ClassicEditor:
+def _open_unreadable(document: str, base: str, fields: Mapping[str, str], process: Json) -> ClassicEditor:
     """Return the editor for invalid text. The form keeps its fields until they can be written into a valid document."""
     try:
         base_text = writing.apply_form(base, base, fields, form.edition_shown(process)) if "base" in fields else base

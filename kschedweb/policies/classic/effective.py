@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from django.utils.translation import gettext
 
 from kschedweb.engine.documents.writing import dump_yaml
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.releases.classic.catalogue import EDITION
 from kschedweb.policies.classic.lists import explained_as
 from kschedweb.policies.classic.validation import ClassicChecked
@@ -95,7 +96,7 @@ def arguments_of(policy: ClassicPolicy) -> dict[str, dict[str, str]]:
     }
 
 
-def _format_argument(kind: str, content: dict[str, Any]) -> str:
+def _format_argument(kind: str, content: Json) -> str:
     text = dump_yaml(content, flow=True).strip()
     return f"{kind} {text}"
 

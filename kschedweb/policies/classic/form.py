@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from django.utils.translation import gettext
 
 from kschedweb.engine.documents.marked_documents import MarkedProblem, Path
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.objects.json_access import ObjectError
 from kschedweb.engine.releases.classic import Edition, edition_of
 from kschedweb.engine.releases.classic.catalogue import EDITION, GATES, V1_9, V1_13
@@ -16,7 +17,6 @@ from kschedweb.engine.releases.classic.descriptions import DESCRIPTIONS
 from kschedweb.policies.classic.lists import (
     LISTS,
     PREDICATES,
-    Item,
     explained_as,
     in_order,
     known_weights,
@@ -210,7 +210,7 @@ def _format_number(value: Any) -> str:
     return "" if value is None else str(value)
 
 
-def _build_section(key: str, values: dict[str, Any], edition: Edition) -> Section:
+def _build_section(key: str, values: Json, edition: Edition) -> Section:
     items = list_items(values, key)
     weights = known_weights(key, edition)
     places: dict[str, int] = {}
@@ -225,7 +225,7 @@ def _build_section(key: str, values: dict[str, Any], edition: Edition) -> Sectio
 
 
 def _build_row(
-    key: str, name: str, weight: int, items: list[Item] | None, place: int | None, base: Path, edition: Edition
+    key: str, name: str, weight: int, items: list[Json] | None, place: int | None, base: Path, edition: Edition
 ) -> RuleRow:
     item = items[place] if items is not None and place is not None else {}
     given_argument = as_dict(item.get("argument"))
@@ -273,7 +273,7 @@ def _argument_field(name: str, kind: str, value: Any, default: Any, path: Path) 
     return field
 
 
-def _place_problems(form: ClassicForm, values: dict[str, Any], problems: list[MarkedProblem]) -> None:
+def _place_problems(form: ClassicForm, values: Json, problems: list[MarkedProblem]) -> None:
     """Put each problem at the part whose path is the longest prefix of its path."""
     fields = [
         *form.process,
@@ -283,7 +283,7 @@ def _place_problems(form: ClassicForm, values: dict[str, Any], problems: list[Ma
     place_problems(problems, fields, _other_places(form, values))
 
 
-def _other_places(form: ClassicForm, values: dict[str, Any]) -> Iterator[Place]:
+def _other_places(form: ClassicForm, values: Json) -> Iterator[Place]:
     """Yield the parts of the form that show problems and are no fields."""
     yield ("process",), form.process_problems
     for section in form.sections:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
-
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.releases.classic import Edition
 from kschedweb.engine.releases.classic.catalogue import ORDER
 from kschedweb.engine.releases.classic.descriptions import DESCRIPTIONS
@@ -11,21 +10,20 @@ from kschedweb.policies.classic.validation import MISSPELT
 from kschedweb.policies.editing.switches import as_dict, as_list
 
 PREDICATES, PRIORITIES = LISTS = ("predicates", "priorities")
-Item = dict[str, Any]
 
 
-def spelled_key(data: dict[str, Any], key: str) -> str:
+def spelled_key(data: Json, key: str) -> str:
     """Return the name of the field in ``data`` that is read as the list ``key``."""
     return MISSPELT[key] if key not in data and MISSPELT[key] in data else key
 
 
-def list_items(data: dict[str, Any], key: str) -> list[Item] | None:
+def list_items(data: Json, key: str) -> list[Json] | None:
     """Return the items of a list; ``None`` if the default provider supplies it."""
     items = data.get(spelled_key(data, key))
     return None if items is None else [as_dict(item) for item in as_list(items)]
 
 
-def name_of(item: Item) -> str:
+def name_of(item: Json) -> str:
     name = item.get("name")
     return name if isinstance(name, str) else ""
 
@@ -63,9 +61,9 @@ def explained_as(name: str, kind: str) -> str:
     return name if name in DESCRIPTIONS else ""
 
 
-def make_item(name: str, weight: int, argument: Item | None = None) -> Item:
+def make_item(name: str, weight: int, argument: Json | None = None) -> Json:
     """Return an item of a list. Predicates have weight 0, which is left out."""
-    entry: Item = {"name": name}
+    entry: Json = {"name": name}
     if weight:
         entry["weight"] = weight
     return entry | ({"argument": argument} if argument is not None else {})

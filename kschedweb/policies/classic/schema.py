@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from kschedweb.engine.releases.classic.catalogue import EDITION, GATES, MORE_PREDICATES, Edition
 from kschedweb.engine.releases.classic.policy import EXTENDER_FIELDS, MAX_PRIORITY, TLS_FIELDS
 from kschedweb.engine.releases.classic.predicates import ARGUED as PREDICATE_ARGUMENTS
 from kschedweb.engine.releases.classic.priorities import ARGUED as PRIORITY_ARGUMENTS
-
-Schema = dict[str, Any]
+from kschedweb.policies.editing.release_tables import Schema
 
 KINDS = {"predicates": tuple(PREDICATE_ARGUMENTS), "priorities": tuple(PRIORITY_ARGUMENTS)}
 

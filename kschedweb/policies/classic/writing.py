@@ -11,12 +11,12 @@ from copy import deepcopy
 from typing import Any
 
 from kschedweb.engine.documents.marked_documents import parse_document
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.releases.classic import Edition
 from kschedweb.engine.releases.classic.catalogue import GATES, V1_13
 from kschedweb.policies.classic.form import SHAPED
 from kschedweb.policies.classic.lists import (
     LISTS,
-    Item,
     known_weights,
     list_items,
     make_item,
@@ -40,11 +40,11 @@ NAMES = {
 }
 
 
-def process_posted(posted: Posted, saved: Mapping[str, Any]) -> dict[str, Any]:
+def process_posted(posted: Posted, saved: Mapping[str, Any]) -> Json:
     """Return the process options in the form, or ``saved`` if the form does not show them."""
     if "process" not in posted:
         return dict(saved)
-    process: dict[str, Any] = {}
+    process: Json = {}
     if (version := posted.get("process.version", V1_13).strip()) != V1_13:
         process["version"] = version
     if gates := [gate for gate in sorted(GATES) if f"process.gate.{gate}" in posted]:
@@ -93,11 +93,11 @@ def add_rule(text: str, key: str, kind: str, name: str, edition: Edition) -> str
     return rewrite_yaml(text, data | {spelled_key(data, key): [*items, new_rule]})
 
 
-def _provided_items(key: str, edition: Edition) -> list[Item]:
+def _provided_items(key: str, edition: Edition) -> list[Json]:
     return [make_item(name, weight) for name, weight in provided_weights(key, edition).items()]
 
 
-def _write_list(key: str, target: dict[str, Any], base_data: dict[str, Any], posted: Posted, edition: Edition) -> None:
+def _write_list(key: str, target: Json, base_data: Json, posted: Posted, edition: Edition) -> None:
     before, is_default = list_items(base_data, key), f"default.{key}" in posted
     place = spelled_key(target, key)
     if before is None or is_default:
@@ -130,12 +130,12 @@ def _write_list(key: str, target: dict[str, Any], base_data: dict[str, Any], pos
         target[place] = changed
 
 
-def _is_switched_off(key: str, rule: Item, before: list[Item], posted: Posted) -> bool:
+def _is_switched_off(key: str, rule: Json, before: list[Json], posted: Posted) -> bool:
     name = name_of(rule)
     return any(name_of(other) == name for other in before) and f"on.{key}.{name}" not in posted
 
 
-def _merge_rule(key: str, rule: Item, base_rule: Item, posted: Posted) -> Item:
+def _merge_rule(key: str, rule: Json, base_rule: Json, posted: Posted) -> Json:
     """Return ``rule`` with the posted weight and argument where they differ from ``base_rule``."""
     merged, name = dict(rule), name_of(rule)
     weight = posted.get(f"weight.{name}", "").strip()
@@ -160,5 +160,5 @@ def _merge_rule(key: str, rule: Item, base_rule: Item, posted: Posted) -> Item:
     return merged
 
 
-def _weight_text(rule: Item) -> str:
+def _weight_text(rule: Json) -> str:
     return "" if rule.get("weight") is None else str(rule["weight"])

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 from kschedweb.engine.documents.marked_documents import MarkedProblem
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.plugins.dynamic.policyfile import PolicyFile, file_schema
 from kschedweb.policies.crane.example import Example, compute_example
 from kschedweb.policies.crane.validation import CraneChecked, check_crane
@@ -44,14 +44,14 @@ class CraneEditor(DocumentEditor[CraneChecked, PolicyFile]):
         return compute_example(self.runs.policy) if self.runs and self.runs.policy is not None else None
 
 
-def _write_form(target: dict[str, Any], base_data: dict[str, Any], posted: Posted) -> None:
+def _write_form(target: Json, base_data: Json, posted: Posted) -> None:
     path = ("spec",)
     set_at_path(
         target, path, read_changed_value(SPEC, "spec", get_at_path(base_data, path), get_at_path(target, path), posted)
     )
 
 
-def _build_fields(data: dict[str, Any], problems: list[MarkedProblem]) -> list[FormField]:
+def _build_fields(data: Json, problems: list[MarkedProblem]) -> list[FormField]:
     """Return a table for each of the four lists, with ``problems`` at their cells."""
     group = arguments.form_field(SPEC, "spec", "spec", data.get("spec", ABSENT), ABSENT, ("spec",))
     place_problems(problems, group.walk())

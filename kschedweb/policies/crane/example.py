@@ -13,6 +13,7 @@ import numpy as np
 
 from kschedweb.engine import Pod, Snapshot
 from kschedweb.engine.framework.interface import Cycle
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.plugins.dynamic import FACTOR, Dynamic, base_scores
 from kschedweb.engine.state.watermarks import crane
 from kschedweb.engine.validation.golang import SECOND, duration_text
@@ -71,7 +72,7 @@ class Example:
     as_told: int
 
 
-def compute_example(policy: dict[str, Any]) -> Example:
+def compute_example(policy: Json) -> Example:
     """Return the example of a decoded policy."""
     plain = {
         part: [{name: _format_setting(name, value) for name, value in rule.items()} for rule in rules or ()]

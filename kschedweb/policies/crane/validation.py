@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from kschedweb.engine.documents.marked_documents import (
     MarkedDocument,
@@ -11,6 +11,7 @@ from kschedweb.engine.documents.marked_documents import (
     MarkedProblem,
     parse_document,
 )
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.plugins.dynamic.policyfile import PolicyFile, load_policy_file
 from kschedweb.policies.checked_document import CheckedDocument, mark_problem, problem_of_line
 from kschedweb.policies.dialect import PolicyKind
@@ -28,7 +29,7 @@ class CraneChecked(CheckedDocument[PolicyFile]):
         return self.loaded is not None and self.loaded.policy is not None
 
     @property
-    def runs(self) -> dict[str, Any]:
+    def runs(self) -> Json:
         """The spec for comparisons, with each rule under the name of its metric or time range."""
         spec = self.loaded.spec if self.loaded else {}
         return {
@@ -42,7 +43,7 @@ class CraneChecked(CheckedDocument[PolicyFile]):
 _NAMES = ("name", "timeRange")
 
 
-def _rule_key(rule: dict[str, Any]) -> str:
+def _rule_key(rule: Json) -> str:
     return str(next((rule[name] for name in _NAMES if name in rule), ""))
 
 

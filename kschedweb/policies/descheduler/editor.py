@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 from kschedweb.engine.config.types import encode
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.rebalancing.handle import BALANCE, DESCHEDULE
 from kschedweb.engine.rebalancing.loading import DeschedulerPolicy
 from kschedweb.engine.rebalancing.plugins import PLUGINS, defaultevictor
@@ -61,7 +61,7 @@ class DeschedulerEditor(DocumentEditor[DeschedulerChecked, DeschedulerPolicy]):
         ]
 
 
-def _list_arguments(plugin: str, args: dict[str, Any]) -> list[tuple[str, str]]:
+def _list_arguments(plugin: str, args: Json) -> list[tuple[str, str]]:
     encoded = encode(PLUGINS[plugin].args, args)
     return [
         (path, value) for path, value in iter_leaves(encoded) if value not in ("", "false", "null", "[]", "{}", "0")

@@ -11,9 +11,10 @@ from kschedweb.engine.rebalancing.document import POLICY
 from kschedweb.engine.rebalancing.handle import FILTER
 from kschedweb.engine.rebalancing.plugins import PLUGINS, defaultevictor
 from kschedweb.policies.editing import arguments
-from kschedweb.policies.editing.arguments import ABSENT, FormField, Posted, Schema
+from kschedweb.policies.editing.arguments import ABSENT, FormField, Posted
 from kschedweb.policies.editing.documents import Items, get_at_path, read_changed_value, set_at_path
 from kschedweb.policies.editing.field_problems import place_problems
+from kschedweb.policies.editing.release_tables import Schema
 from kschedweb.policies.editing.switches import as_list
 from kschedweb.web.translating import gettext_lazy as _
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from kschedweb.engine.config.types import encode
 from kschedweb.engine.documents.marked_documents import (
@@ -12,6 +12,7 @@ from kschedweb.engine.documents.marked_documents import (
     MarkedProblem,
     parse_document,
 )
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.rebalancing.cycle import check_policy
 from kschedweb.engine.rebalancing.document import API_VERSION, GROUP, LIMITS
 from kschedweb.engine.rebalancing.handle import BALANCE, DESCHEDULE
@@ -35,7 +36,7 @@ class DeschedulerChecked(CheckedDocument[DeschedulerPolicy]):
     kind: ClassVar[PolicyKind] = PolicyKind.DESCHEDULER
 
     @property
-    def runs(self) -> dict[str, Any]:
+    def runs(self) -> Json:
         """The limits, and for each profile its plugins with their arguments after defaults, for comparisons."""
         if self.loaded is None:
             return {}

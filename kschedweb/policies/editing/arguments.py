@@ -22,7 +22,8 @@ from kschedweb.engine.documents.marked_documents import (
     as_yaml,
     parse_document,
 )
-from kschedweb.policies.editing.load_aware import Schema, Slider, build_slider, given_as_a_whole
+from kschedweb.policies.editing.load_aware import Slider, build_slider, given_as_a_whole
+from kschedweb.policies.editing.release_tables import Schema
 from kschedweb.policies.editing.switches import as_dict, as_list
 
 Posted = Mapping[str, str]

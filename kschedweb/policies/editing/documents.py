@@ -21,8 +21,9 @@ from kschedweb.engine.documents.marked_documents import (
 from kschedweb.engine.json_types import Json
 from kschedweb.policies.dialect import CheckedText, EditorState
 from kschedweb.policies.editing import arguments
-from kschedweb.policies.editing.arguments import ABSENT, FormField, Posted, Schema
+from kschedweb.policies.editing.arguments import ABSENT, FormField, Posted
 from kschedweb.policies.editing.editor import build_state
+from kschedweb.policies.editing.release_tables import Schema
 from kschedweb.policies.editing.switches import as_dict, as_list
 from kschedweb.policies.editing.yaml_edits import rewrite_yaml
 

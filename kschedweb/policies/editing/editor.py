@@ -16,6 +16,7 @@ from kschedweb.engine.documents.marked_documents import (
     normalise_text,
     parse_document,
 )
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.releases import CURRENT, RELEASES, ReleaseError, read_gates, write_gates
 from kschedweb.engine.releases.older import is_old
 from kschedweb.policies.dialect import EditorState
@@ -63,7 +64,7 @@ class ProfileEditor(EditorState[CheckedProfiles, Configuration]):
     checked: CheckedProfiles
     form: ProfileForm
     # The release and its feature gates, as they are stored or were typed.
-    process: dict[str, Any] = field(default_factory=dict)
+    process: Json = field(default_factory=dict)
     # What of the form is shown: this changes no document.
     showing: FormFilter = field(default_factory=FormFilter)
 
@@ -108,7 +109,7 @@ class ProfileEditor(EditorState[CheckedProfiles, Configuration]):
     def runs(self) -> Configuration | None:
         return self.checked.loaded.configuration if self.checked.loaded else None
 
-    def with_process(self, process: dict[str, Any]) -> ProfileEditor:
+    def with_process(self, process: Json) -> ProfileEditor:
         # Without YAML there is nothing that another release could read differently.
         if self.checked.document is None:
             return self
@@ -129,23 +130,23 @@ class ProfileEditor(EditorState[CheckedProfiles, Configuration]):
             row.panel = drawn.get(row.name)
         return bool(drawn)
 
-    def preview_context(self) -> dict[str, Any]:
+    def preview_context(self) -> dict[str, object]:
         return {
             "points": effective_points(self),
             "arguments": effective_arguments(self),
             "beside": compare_profiles_at(self.runs, self.form.index, self.showing.compared_profile),
         }
 
-    def effective_context(self) -> dict[str, Any]:
+    def effective_context(self) -> dict[str, object]:
         return {**self.preview_context(), "defaulted": as_yaml(self.runs.document) if self.runs else ""}
 
     @property
-    def state(self) -> dict[str, Any]:
+    def state(self) -> Json:
         more = {"release": self.process.get("release", ""), "query": self.query}
         return build_state(self.document, self.problems, self.checked.warnings) | more
 
 
-def build_state(document: str, errors: list[MarkedProblem], warnings: list[MarkedProblem]) -> dict[str, Any]:
+def build_state(document: str, errors: list[MarkedProblem], warnings: list[MarkedProblem]) -> Json:
     """Return the state for the page's script."""
     return {
         "document": document,
@@ -230,7 +231,7 @@ def _as_v1(document: str, process: Mapping[str, Any]) -> str:
     return as_v1(conversion) if conversion else ""
 
 
-def _read_process(fields: Mapping[str, str], saved: Mapping[str, Any], prefix: str = "process") -> dict[str, Any]:
+def _read_process(fields: Mapping[str, str], saved: Mapping[str, Any], prefix: str = "process") -> Json:
     """Return the release and the feature gates that were posted, or those of ``saved`` if the form did not show them.
 
     ``prefix`` is "process" for the chosen ones, "base" for those that the form was made for.
@@ -324,7 +325,7 @@ def _parse_index(text: str) -> int:
     return int(text) if text.isdecimal() and len(text) < 6 else 0
 
 
-def _to_diagnostic(problem: MarkedProblem) -> dict[str, Any]:
+def _to_diagnostic(problem: MarkedProblem) -> Json:
     return {
         "line": problem.line,
         "column": problem.column,

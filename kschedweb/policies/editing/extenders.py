@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from kschedweb.engine.documents.marked_documents import parse_document
+from kschedweb.engine.json_types import Json
 from kschedweb.policies.editing import arguments
 from kschedweb.policies.editing.arguments import ABSENT, FormField, Posted
-from kschedweb.policies.editing.load_aware import Schema
-from kschedweb.policies.editing.release_tables import Tables
+from kschedweb.policies.editing.release_tables import Schema, Tables
 from kschedweb.policies.editing.switches import as_dict, as_list
 from kschedweb.policies.editing.yaml_edits import rewrite_yaml
 
@@ -38,7 +38,7 @@ class ExtenderForm:
         return any(field.problems for field in self.group.walk())
 
 
-def build_forms(data: dict[str, Any], tables: Tables) -> list[ExtenderForm]:
+def build_forms(data: Json, tables: Tables) -> list[ExtenderForm]:
     """Return the fields of each extender of a document. The last are blank while there is room for another."""
     listed = as_list(data.get("extenders"))
     schema = _extender_schema(tables)
@@ -51,12 +51,12 @@ def build_forms(data: dict[str, Any], tables: Tables) -> list[ExtenderForm]:
     return forms
 
 
-def left_out(data: dict[str, Any]) -> int:
+def left_out(data: Json) -> int:
     """Return the number of extenders of the document that the form does not show."""
     return max(len(as_list(data.get("extenders"))) - LIMIT, 0)
 
 
-def write_extenders(target: dict[str, Any], base_data: dict[str, Any], posted: Posted, tables: Tables) -> None:
+def write_extenders(target: Json, base_data: Json, posted: Posted, tables: Tables) -> None:
     """Write what ``posted`` changes of the extenders of ``base_data`` into ``target``."""
     schema, before = _extender_schema(tables), as_list(base_data.get("extenders"))
     extenders = list(as_list(target.get("extenders")))
@@ -115,7 +115,7 @@ def _find_place(extenders: list[Any], was: Any, index: int) -> int | None:
     return index if index < len(extenders) else None
 
 
-def _set_extenders(target: dict[str, Any], extenders: list[Any]) -> None:
+def _set_extenders(target: Json, extenders: list[Any]) -> None:
     if extenders:
         target["extenders"] = extenders
     elif target.get("extenders"):

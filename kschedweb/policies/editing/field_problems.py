@@ -15,7 +15,7 @@ from django.utils.translation import gettext
 from kschedweb.engine.documents.marked_documents import MarkedProblem, Path
 from kschedweb.engine.validation.golang import base64_fault
 from kschedweb.policies.editing.arguments import FormField, parse_number
-from kschedweb.policies.editing.load_aware import Schema
+from kschedweb.policies.editing.release_tables import Schema
 from kschedweb.web.translating import gettext_lazy as _
 
 Place = tuple[Path, list[MarkedProblem]]

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from kschedweb.engine.documents.marked_documents import MarkedProblem, Path
+from kschedweb.engine.json_types import Json
 from kschedweb.policies.editing import arguments, extenders
 from kschedweb.policies.editing.arguments import ABSENT, FormField
 from kschedweb.policies.editing.extenders import ExtenderForm
@@ -96,9 +97,7 @@ def build_form(data: Any, index: int, problems: list[MarkedProblem], tables: Tab
     return form
 
 
-def _plain_fields(
-    prefix: str, values: dict[str, Any], names: tuple[str, ...], path: Path, schema: dict[str, Any]
-) -> list[FormField]:
+def _plain_fields(prefix: str, values: Json, names: tuple[str, ...], path: Path, schema: Json) -> list[FormField]:
     return [
         arguments.form_field(
             schema[name],

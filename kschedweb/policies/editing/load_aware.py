@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from functools import cache
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from kschedweb.engine.documents.types import Struct, StructField
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.releases import CURRENT
-
-# A part of the engine's JSON Schema.
-Schema = dict[str, Any]
+from kschedweb.policies.editing.release_tables import Schema
 
 # A slider for a wider range would be too coarse.
 FARTHEST = 1000
@@ -47,7 +46,7 @@ def given_as_a_whole(name: str) -> bool:
     return field is not None and field.whole
 
 
-def complete_group(plugin: str, args: dict[str, Any], before: dict[str, Any], defaults: dict[str, Any]) -> None:
+def complete_group(plugin: str, args: Json, before: Json, defaults: Json) -> None:
     """Write out a group's other weights when a person sets the first one, so that only that one changes.
 
     ``before`` has the plugin's arguments in the document before the change.

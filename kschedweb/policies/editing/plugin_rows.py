@@ -8,6 +8,7 @@ from typing import Any
 from django.utils.translation import gettext
 
 from kschedweb.engine.documents.marked_documents import MarkedProblem, Path, as_yaml
+from kschedweb.engine.json_types import Json
 from kschedweb.policies.editing import arguments
 from kschedweb.policies.editing.arguments import ABSENT, FormField
 from kschedweb.policies.editing.help_translation import translate_help
@@ -100,7 +101,7 @@ class PluginRow:
         return "off" if not on else "on" if on == len(self.switches) else gettext("partly on")
 
 
-def plugin_row(name: str, profile: dict[str, Any], base: Path, now: Effective, tables: Tables) -> PluginRow:
+def plugin_row(name: str, profile: Json, base: Path, now: Effective, tables: Tables) -> PluginRow:
     plugins = profile.get("plugins")
     default, points = default_points(tables), tables.points_of(name)
     switches = [Switch(point, f"on.{name}.{point}", name in now[point], name in default[point]) for point in points]
@@ -120,7 +121,7 @@ def plugin_row(name: str, profile: dict[str, Any], base: Path, now: Effective, t
     return PluginRow(name, _plugin_help(name, tables), switches, weight, _arguments_field(name, profile, base, tables))
 
 
-def unknown_plugins(profile: dict[str, Any], tables: Tables) -> list[str]:
+def unknown_plugins(profile: Json, tables: Tables) -> list[str]:
     """Return the plugins that ``profile`` names and the release does not have, in their order."""
     names = [entry.name for entry in list_entries(profile.get("plugins"))]
     names += [str(as_dict(item).get("name", "")) for item in as_list(profile.get("pluginConfig"))]
@@ -128,7 +129,7 @@ def unknown_plugins(profile: dict[str, Any], tables: Tables) -> list[str]:
     return [name for name in dict.fromkeys(names) if name not in known_names]
 
 
-def unknown_row(name: str, profile: dict[str, Any], base: Path, tables: Tables) -> PluginRow:
+def unknown_row(name: str, profile: Json, base: Path, tables: Tables) -> PluginRow:
     """Return the row of a plugin that the release does not have. It is shown here and changed in the YAML only."""
     row = PluginRow(
         name, gettext("There is no such plugin in %(release)s.") % {"release": tables.release.title}, [], None, None
@@ -173,17 +174,17 @@ def weight_entry(plugins: object, name: str, tables: Tables) -> tuple[Any, Path]
     return ABSENT, ()
 
 
-def config_index(profile: dict[str, Any], name: str) -> int | None:
+def config_index(profile: Json, name: str) -> int | None:
     configs = as_list(profile.get("pluginConfig"))
     return next((index for index, item in enumerate(configs) if as_dict(item).get("name") == name), None)
 
 
-def args_of(profile: dict[str, Any], name: str) -> Any:
+def args_of(profile: Json, name: str) -> Any:
     index = config_index(profile, name)
     return ABSENT if index is None else as_dict(as_list(profile.get("pluginConfig"))[index]).get("args", ABSENT)
 
 
-def _arguments_field(name: str, profile: dict[str, Any], base: Path, tables: Tables) -> FormField | None:
+def _arguments_field(name: str, profile: Json, base: Path, tables: Tables) -> FormField | None:
     schema = tables.args_schema(name)
     if schema is None:
         return None

@@ -8,10 +8,11 @@ from typing import Any
 
 from kschedweb.engine.config import EMPTY, Release
 from kschedweb.engine.config.schema import EXTENSION_POINTS
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.releases import CURRENT, get_release, json_schema, load
 
 # A JSON Schema or a part of one.
-Schema = dict[str, Any]
+Schema = Json
 
 # Releases times sets of feature gates in use; each takes a whole JSON Schema in memory.
 CACHE_SIZE = 32
@@ -42,7 +43,7 @@ class Tables:
         return tuple(name for name in names if self.points_of(name))
 
     @cached_property
-    def default_arguments(self) -> dict[str, Any]:
+    def default_arguments(self) -> Json:
         """The default arguments of each plugin."""
         specs = self.release.registry.specs.items()
         # The engine fills in arguments only of plugins that run, so the others are switched on for once.

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
 from kschedweb.engine.config.schema import POINT_HELP
 from kschedweb.engine.documents.marked_documents import MarkedProblem, Path
@@ -117,7 +116,7 @@ def build_sections(rows: list[PluginRow], now: Effective, base: Path, tables: Ta
 
 
 def _build_section(point: str, rows: dict[str, PluginRow], now: Effective, base: Path, tables: Tables) -> Section:
-    switches: dict[str, Any] = {
+    switches: dict[str, Switch | None] = {
         name: next((switch for switch in row.switches if switch.point == point), None) for name, row in rows.items()
     }
     called = [name for name in now[point] if name in rows]

@@ -12,6 +12,7 @@ from copy import deepcopy
 from functools import lru_cache
 from typing import Any, NamedTuple
 
+from kschedweb.engine.json_types import Json
 from kschedweb.policies.editing.release_tables import CACHE_SIZE, Tables, load_tables
 
 # By extension point, the plugins in calling order with their weights.
@@ -46,7 +47,7 @@ def _inherited_plugins(plugins: object, point: str, common: dict[str, int], tabl
     return [name for name in common if point in tables.points_of(name) and name not in disabled]
 
 
-def with_order(plugins: object, point: str, order: Sequence[str], tables: Tables | None = None) -> dict[str, Any]:
+def with_order(plugins: object, point: str, order: Sequence[str], tables: Tables | None = None) -> Json:
     """Return a copy of ``plugins`` in which the plugins at ``point`` are called in ``order``, with the same weights.
 
     As little as possible is written: plugins that an extension point names come before those that it takes over from
@@ -98,7 +99,7 @@ def _keeps_order(names: list[str], order: list[str]) -> bool:
 
 def with_plugin(
     plugins: object, name: str, points: frozenset[str], weight: int | None, tables: Tables | None = None
-) -> dict[str, Any]:
+) -> Json:
     """Return a copy of ``plugins`` in which ``name`` runs at exactly ``points`` and, if it scores, has ``weight``.
 
     ``None`` is the default weight. Entries that equal the default are removed.
@@ -111,7 +112,7 @@ def with_plugin(
     return changed.value
 
 
-def without_plugin(plugins: object, name: str, tables: Tables) -> dict[str, Any]:
+def without_plugin(plugins: object, name: str, tables: Tables) -> Json:
     """Return a copy of ``plugins`` that does not name ``name``."""
     changed = _Plugins(plugins, tables)
     for entry in list_entries(plugins):
@@ -148,7 +149,7 @@ def list_entries(plugins: object) -> list[Entry]:
     ]
 
 
-def point_entries(plugins: object, point: str, key: str) -> list[dict[str, Any]]:
+def point_entries(plugins: object, point: str, key: str) -> list[Json]:
     """Return the well-formed entries of ``plugins.<point>.<key>``."""
     listed = as_dict(as_dict(plugins).get(point)).get(key)
     return [item for item in as_list(listed) if isinstance(item, dict) and isinstance(item.get("name"), str)]
@@ -158,7 +159,7 @@ def entry_names(plugins: object, point: str, key: str) -> set[str]:
     return {entry["name"] for entry in point_entries(plugins, point, key)}
 
 
-def as_dict(value: object) -> dict[str, Any]:
+def as_dict(value: object) -> Json:
     return value if isinstance(value, dict) else {}
 
 
@@ -166,7 +167,7 @@ def as_list(value: object) -> list[Any]:
     return value if isinstance(value, list) else []
 
 
-def _entry_weight(entry: dict[str, Any]) -> int:
+def _entry_weight(entry: Json) -> int:
     weight = entry.get("weight")
     # kube-scheduler treats 0 and an absent weight as 1. A bool is an int in Python, but not in YAML.
     return weight if isinstance(weight, int) and not isinstance(weight, bool) and weight else 1
@@ -250,7 +251,7 @@ class _Plugins:
             before[p].keys() == after[p].keys() for p in self.tables.points
         )
 
-    def add_entry(self, point: str, key: str, entry: dict[str, Any]) -> None:
+    def add_entry(self, point: str, key: str, entry: Json) -> None:
         group = self.value[point] = as_dict(self.value.get(point))
         group[key] = [*as_list(group.get(key)), entry]
 

@@ -10,6 +10,7 @@ from copy import deepcopy
 from typing import Any
 
 from kschedweb.engine.documents.marked_documents import parse_document
+from kschedweb.engine.json_types import Json
 from kschedweb.policies.editing import arguments, extenders, load_aware
 from kschedweb.policies.editing.arguments import ABSENT, Posted
 from kschedweb.policies.editing.form import GENERAL, PROFILE
@@ -113,7 +114,7 @@ def move_plugin(text: str, index: int, command: str, tables: Tables) -> str:
     return rewrite_yaml(text, data | {"profiles": [*profiles[:index], profile, *profiles[index + 1 :]]})
 
 
-def _write_order(profile: dict[str, Any], shown_now: Effective, posted: Posted, tables: Tables) -> None:
+def _write_order(profile: Json, shown_now: Effective, posted: Posted, tables: Tables) -> None:
     for point in tables.points:
         order = posted.get(f"order.{point}", "").split()
         if order and order != list(shown_now[point]):
@@ -121,11 +122,11 @@ def _write_order(profile: dict[str, Any], shown_now: Effective, posted: Posted, 
 
 
 def _write_plain(
-    target: dict[str, Any],
-    base_data: dict[str, Any],
+    target: Json,
+    base_data: Json,
     posted: Posted,
     prefix: str,
-    schema: dict[str, Any],
+    schema: Json,
     names: tuple[str, ...],
 ) -> None:
     for name in names:
@@ -141,8 +142,8 @@ def _write_plain(
 
 
 def _write_plugin(
-    profile: dict[str, Any],
-    base_profile: dict[str, Any],
+    profile: Json,
+    base_profile: Json,
     shown_now: Effective,
     posted: Posted,
     name: str,
@@ -164,7 +165,7 @@ def _write_plugin(
 
 
 def _write_switches(
-    profile: dict[str, Any], name: str, points: frozenset[str] | None, weight: str, weight_changed: bool, tables: Tables
+    profile: Json, name: str, points: frozenset[str] | None, weight: str, weight_changed: bool, tables: Tables
 ) -> None:
     now = merge_plugins(profile.get("plugins"), tables)
     if points is None:
@@ -177,7 +178,7 @@ def _write_switches(
     _set_plugins(profile, with_plugin(profile.get("plugins"), name, points, new_weight, tables))
 
 
-def _set_plugins(profile: dict[str, Any], plugins: dict[str, Any]) -> None:
+def _set_plugins(profile: Json, plugins: Json) -> None:
     # An explicit empty set that the author wrote stays; one that became empty goes.
     if plugins or profile.get("plugins") == {}:
         profile["plugins"] = plugins
@@ -185,7 +186,7 @@ def _set_plugins(profile: dict[str, Any], plugins: dict[str, Any]) -> None:
         profile.pop("plugins", None)
 
 
-def _write_arguments(profile: dict[str, Any], name: str, value: Any, tables: Tables) -> None:
+def _write_arguments(profile: Json, name: str, value: Any, tables: Tables) -> None:
     if value is not ABSENT and name == "NodeResourcesFit" and as_dict(value.get("scoringStrategy")):
         # kube-scheduler defaults the type only if the whole strategy is absent.
         value["scoringStrategy"].setdefault("type", "LeastAllocated")

@@ -16,6 +16,7 @@ import yaml
 from kschedweb.engine.documents.marked_documents import MarkedDocument, MarkedDocumentError, parse_document
 from kschedweb.engine.documents.nodes import AliasNode, is_merge, mapping_fields, merged_fields, value_of
 from kschedweb.engine.documents.writing import Dumper, dump_yaml
+from kschedweb.engine.json_types import Json
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -32,7 +33,7 @@ class _Edit(NamedTuple):
     text: str
 
 
-def rewrite_yaml(text: str, target: dict[str, Any]) -> str:
+def rewrite_yaml(text: str, target: Json) -> str:
     """Return ``text`` edited to have the content ``target``. Raises ``MarkedDocumentError`` if ``text`` is not YAML."""
     document = parse_document(text)
     for _ in range(_EDIT_LIMIT):
@@ -62,7 +63,7 @@ def _apply_edits(text: str, edits: Iterable[_Edit]) -> MarkedDocument | None:
         return None
 
 
-def _dump_anew(target: dict[str, Any]) -> str:
+def _dump_anew(target: Json) -> str:
     """Return ``target`` as new YAML without comments. This is the last resort."""
     return _dump_yaml(target, offset=2)
 
@@ -84,7 +85,7 @@ class _Editor:
         self.root = root
         self.offset = _sequence_offset(root)
 
-    def find_edits(self, target: dict[str, Any]) -> Iterator[_Edit]:
+    def find_edits(self, target: Json) -> Iterator[_Edit]:
         root = self.root
         if root is None:
             yield _Edit(len(self.text), len(self.text), _dump_yaml(target, self.offset))
@@ -110,7 +111,7 @@ class _Editor:
 
     # --- comparing
 
-    def _edit_mapping(self, node: yaml.MappingNode, target: dict[str, Any]) -> Iterator[_Edit]:
+    def _edit_mapping(self, node: yaml.MappingNode, target: Json) -> Iterator[_Edit]:
         for index, brought in _merged_values(node).items():
             if any(name not in target or not _is_same(value, target[name]) for name, value in brought.items()):
                 yield self._write_merge_out(node, index, brought)
@@ -221,7 +222,7 @@ class _Editor:
         column += self.offset if isinstance(value, list) else 2
         return _indent_lines(_dump_yaml(value, self.offset), column)
 
-    def _write_merge_out(self, node: yaml.MappingNode, index: int, brought: dict[str, Any]) -> _Edit:
+    def _write_merge_out(self, node: yaml.MappingNode, index: int, brought: Json) -> _Edit:
         """Replace a merge key by the values that it brings; one that brings nothing merges an empty mapping."""
         label, value = node.value[index]
         if not brought:
@@ -288,9 +289,9 @@ class _Editor:
         return _Edit(start, end, "")
 
 
-def _merged_values(node: yaml.MappingNode) -> dict[int, dict[str, Any]]:
+def _merged_values(node: yaml.MappingNode) -> dict[int, Json]:
     """Return, by the place of each merge key, its values that nothing later in the mapping overrides."""
-    values: dict[int, dict[str, Any]] = {}
+    values: dict[int, Json] = {}
     overridden: set[str] = set()
     for index in reversed(range(len(node.value))):
         label, value = node.value[index]

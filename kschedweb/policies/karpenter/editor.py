@@ -11,6 +11,7 @@ from kschedweb.engine.autoscaling.offers.nodepools import API_VERSION, KIND, MOS
 from kschedweb.engine.autoscaling.provisioning.offer_explanations import explain_pools
 from kschedweb.engine.autoscaling.provisioning.scheduling_context import SchedulingContext
 from kschedweb.engine.documents.marked_documents import MarkedProblem, Path
+from kschedweb.engine.json_types import Json
 from kschedweb.policies.editing import arguments
 from kschedweb.policies.editing.arguments import ABSENT, FormField, Posted
 from kschedweb.policies.editing.documents import (
@@ -78,7 +79,7 @@ DEFAULTS = {
     },
 }
 # The parts of a NodePool in the form: name, label, schema, path in the document, default.
-PARTS: tuple[tuple[str, str, dict[str, Any], Path, Any], ...] = (
+PARTS: tuple[tuple[str, str, Json, Path, Any], ...] = (
     ("spec", "", SPEC, ("spec",), DEFAULTS),
     ("requirements", _("Requirements"), REQUIREMENTS, ("spec", "template", "spec", "requirements"), ABSENT),
 )
@@ -116,7 +117,7 @@ class KarpenterEditor(DocumentEditor[KarpenterChecked, Karpenter]):
         ]
 
 
-def _write_form(target: dict[str, Any], base_data: dict[str, Any], posted: Posted) -> None:
+def _write_form(target: Json, base_data: Json, posted: Posted) -> None:
     before = _list_pools(base_data)
     for number, pool in enumerate(_list_pools(target)):
         if number >= len(before):
@@ -128,14 +129,14 @@ def _write_form(target: dict[str, Any], base_data: dict[str, Any], posted: Poste
             set_at_path(pool, path, value)
 
 
-def _build_fields(data: dict[str, Any], problems: list[MarkedProblem]) -> list[FormField]:
+def _build_fields(data: Json, problems: list[MarkedProblem]) -> list[FormField]:
     """Return a group for each NodePool, with ``problems`` at their fields."""
     groups = [_build_group(number, pool) for number, pool in enumerate(_list_pools(data))]
     place_problems(problems, (field for group in groups for field in group.walk()))
     return groups
 
 
-def _build_group(number: int, pool: dict[str, Any]) -> FormField:
+def _build_group(number: int, pool: Json) -> FormField:
     name = _pool_name(pool) or f"{number + 1}"
     group = FormField("group", f"pool.{number}", f"NodePool {name}", path=("nodePools", number))
     for part, label, schema, path, default in PARTS:
@@ -145,15 +146,15 @@ def _build_group(number: int, pool: dict[str, Any]) -> FormField:
     return group
 
 
-def _list_pools(data: dict[str, Any]) -> list[dict[str, Any]]:
+def _list_pools(data: Json) -> list[Json]:
     return ITEMS.list_items(data)[:MOST_POOLS]
 
 
-def _pool_name(pool: dict[str, Any]) -> Any:
+def _pool_name(pool: Json) -> Any:
     return as_dict(pool.get("metadata")).get("name")
 
 
-def _new_pool(name: str) -> dict[str, Any]:
+def _new_pool(name: str) -> Json:
     return {"apiVersion": API_VERSION, "kind": KIND, "metadata": {"name": name}, "spec": {}}
 
 

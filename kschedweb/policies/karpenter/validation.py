@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from kschedweb.engine.autoscaling.document import Karpenter, KarpenterError, read_document
 from kschedweb.engine.documents.marked_documents import (
@@ -12,6 +12,7 @@ from kschedweb.engine.documents.marked_documents import (
     MarkedProblem,
     parse_document,
 )
+from kschedweb.engine.json_types import Json
 from kschedweb.policies.checked_document import CheckedDocument, mark_problem
 from kschedweb.policies.dialect import PolicyKind
 
@@ -32,7 +33,7 @@ class KarpenterChecked(CheckedDocument[Karpenter]):
     kind: ClassVar[PolicyKind] = PolicyKind.KARPENTER
 
     @property
-    def runs(self) -> dict[str, Any]:
+    def runs(self) -> Json:
         """The document for comparisons, with NodePools, instance types and requirements by name."""
         data = self.document.data if self.document else {}
         types = data.get("instanceTypes")
@@ -67,7 +68,7 @@ def _mark_problems(problems: Iterable[DocumentProblem], document: MarkedDocument
     return [mark_problem(problem.path, str(problem), document) for problem in problems]
 
 
-def _spec_by_requirement(raw: dict[str, Any]) -> dict[str, Any]:
+def _spec_by_requirement(raw: Json) -> Json:
     """Return a NodePool's spec with each requirement under its key and operator."""
     spec = dict(raw.get("spec") or {})
     template = dict(spec.get("template") or {})

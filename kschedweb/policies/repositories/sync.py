@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import timedelta
 from pathlib import Path, PurePosixPath
-from typing import Any
+from typing import Any, TypedDict
 
 import structlog
 from django.conf import settings
@@ -37,12 +37,26 @@ from kschedweb.web.errors import ApplicationError, Conflict
 
 logger = structlog.get_logger(__name__)
 
-Problem = dict[str, Any]
 # A look that has not ended by then died with its process.
 LOOK = timedelta(seconds=180)
 # Characters of a policy's name.
 LONGEST_NAME = 63
 UNFORESEEN = "This look failed for a reason that it did not foresee. The log of the worker says more."
+
+
+class FileProblem(TypedDict):
+    line: int  # 0 for the whole file
+    message: str
+
+
+class FileReport(TypedDict):
+    """The result of a commit for one file."""
+
+    path: str
+    policy: str  # "" if the file belongs to none
+    revision: int | None
+    removed: bool
+    problems: list[FileProblem]
 
 
 def claim_due_repositories() -> list[Repository]:
@@ -167,7 +181,7 @@ def _list_files(repository: Repository, clone: Clone, commit: Commit) -> dict[st
     return files
 
 
-def _record_commit(repository: Repository, branch: str, commit: Commit, reports: list[dict[str, Any]]) -> None:
+def _record_commit(repository: Repository, branch: str, commit: Commit, reports: list[FileReport]) -> None:
     """Keep the result for each file that a commit changed."""
     if reports:
         valid = not any(report["problems"] for report in reports)
@@ -177,14 +191,14 @@ def _record_commit(repository: Repository, branch: str, commit: Commit, reports:
         )
 
 
-def _file_report(row: RepositoryFile, revision: int | None) -> dict[str, Any]:
+def _file_report(row: RepositoryFile, revision: int | None) -> FileReport:
     policy = row.policy.name if row.policy else ""
     return {
         "path": row.path, "policy": policy, "revision": revision, "removed": row.removed, "problems": row.problems,
     }  # fmt: skip
 
 
-def _read_file(row: RepositoryFile, clone: Clone, commit: Commit, file: File) -> dict[str, Any]:
+def _read_file(row: RepositoryFile, clone: Clone, commit: Commit, file: File) -> FileReport:
     """Save a new or changed file as the next revision of its policy, or keep its problems. Returns the report of the
     file.
     """
@@ -228,11 +242,11 @@ def _policy_name(row: RepositoryFile) -> str:
     return f"{stem}-{branch}"[:LONGEST_NAME].rstrip("-") if branch else stem
 
 
-def _list_problems(error: ApplicationError) -> list[Problem]:
-    problems = [{"line": problem.get("line") or 0, "message": _problem_message(problem)} for problem in error.errors]
-    return problems[:50] or [{"line": 0, "message": error.detail}]
+def _list_problems(error: ApplicationError) -> list[FileProblem]:
+    return [_to_file_problem(problem) for problem in error.errors[:50]] or [{"line": 0, "message": error.detail}]
 
 
-def _problem_message(problem: Any) -> str:
+def _to_file_problem(problem: Any) -> FileProblem:
     path, message = str(problem.get("path") or ""), str(problem["message"])
-    return message if not path or path in message else f"{path}: {message}"
+    text = message if not path or path in message else f"{path}: {message}"
+    return {"line": problem.get("line") or 0, "message": text}

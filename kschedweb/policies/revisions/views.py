@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from django.contrib import messages
 from django.http import Http404, JsonResponse
 from django.utils.translation import gettext
 
+from kschedweb.engine.json_types import Json
 from kschedweb.policies.revisions import text_diff
 from kschedweb.policies.revisions.forms import DiffForm, SaveForm
 from kschedweb.web.errors import ApplicationError, PreconditionFailed
@@ -52,7 +53,7 @@ class SaveAttempt:
     # The status of the HTTP answer.
     status: int = 200
 
-    def to_context(self, newest: int) -> dict[str, Any]:
+    def to_context(self, newest: int) -> dict[str, object]:
         """Return the context of the page. ``newest`` is the number of the newest revision."""
         # Buttons that do not save keep the revision that the person started from.
         expected = self.save.data.get("expected") or newest
@@ -117,7 +118,7 @@ def restore_revision(request: HttpRequest, number: int, store: Callable[[int], i
 
 def compare_revisions(
     request: HttpRequest, get: Callable[[int | None], Saved], newest: int
-) -> tuple[Saved, Saved, dict[str, Any]]:
+) -> tuple[Saved, Saved, dict[str, object]]:
     """Return the older and the newer of two revisions in the address, and the context of revisions/diff.html."""
     form = DiffForm(request.GET)
     if not form.is_valid():
@@ -138,7 +139,7 @@ def compare_revisions(
     )
 
 
-def line_diff(old: str, new: str, old_name: str, new_name: str) -> dict[str, Any]:
+def line_diff(old: str, new: str, old_name: str, new_name: str) -> dict[str, object]:
     """Return the context of revisions/_lines.html."""
     return {
         "rows": text_diff.fold_equal_lines(text_diff.diff_lines(old, new)),
@@ -147,7 +148,7 @@ def line_diff(old: str, new: str, old_name: str, new_name: str) -> dict[str, Any
     }
 
 
-def schema_response(schema: dict[str, Any]) -> JsonResponse:
+def schema_response(schema: Json) -> JsonResponse:
     """Return the JSON Schema of a document, for completion in the editor."""
     response = JsonResponse(schema)
     response["Cache-Control"] = "private, max-age=3600"

@@ -14,6 +14,7 @@ from rest_framework.views import APIView
 from kschedweb.accounts.roles import Action
 from kschedweb.clusters.api import ObjectProblemSerializer
 from kschedweb.clusters.selectors import cluster_get
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.state.watermarks.lint import CRANE, ERROR, HINT, KSCHEDWEB, WARNING
 from kschedweb.jobs.api import JobSerializer
 from kschedweb.watermarks.annotations import selectors, services
@@ -83,7 +84,7 @@ class AnnotatingSerializer(serializers.ModelSerializer[Annotating]):
         }
 
     @extend_schema_field(WritingSerializer(allow_null=True))
-    def get_outcome(self, annotating: Annotating) -> dict[str, Any] | None:
+    def get_outcome(self, annotating: Annotating) -> Json | None:
         return annotating.outcome or None
 
 

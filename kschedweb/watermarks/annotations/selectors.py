@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 from functools import lru_cache
-from typing import Any
 from uuid import UUID
 from zoneinfo import ZoneInfo, available_timezones
 
 from kschedweb.clusters.models import Cluster, Snapshot
 from kschedweb.clusters.selectors import snapshot_current, snapshot_objects
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.objects.json_access import ObjectError
 from kschedweb.engine.state.watermarks.annotations import KEY, key_of
 from kschedweb.engine.state.watermarks.lint import ERROR, LintFinding, lint_annotations
@@ -83,7 +83,7 @@ def _lint_snapshot(snapshot: UUID, taken_at: datetime, time_zone: str) -> Lint:
     )
 
 
-def texts_of(objects: list[dict[str, Any]]) -> tuple[Texts, Texts]:
+def texts_of(objects: list[Json]) -> tuple[Texts, Texts]:
     """Return the annotations of nodes and of workloads by their names in watermarks."""
     nodes: Texts = {}
     workloads: Texts = {}

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 from dataclasses import asdict
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from zoneinfo import ZoneInfo
 
 import numpy as np
@@ -30,6 +30,7 @@ from kschedweb.clusters.connecting.sources import endpoint_of, secret_of
 from kschedweb.clusters.kinds import BY_NAME, ObjectKind
 from kschedweb.clusters.models import Cluster
 from kschedweb.clusters.services import CONNECTED
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.state.watermarks.table import Watermarks
 from kschedweb.jobs.services import job_start
 from kschedweb.jobs.tasks import Cancelled
@@ -109,7 +110,7 @@ def _check_settings(cluster: Cluster, *, own_form: bool, crane: bool, time_zone:
         raise Conflict.at("own" if own_form else "crane", message)
 
 
-def _read_permissions(cluster: Cluster, *, own_form: bool) -> list[dict[str, Any]]:
+def _read_permissions(cluster: Cluster, *, own_form: bool) -> list[Json]:
     """Return the current permissions to patch; empty if the credentials may not make access reviews."""
     try:
         with _open_client(cluster, CHECK_PATIENCE) as client:
@@ -178,7 +179,7 @@ def annotations_update(
     return annotating_get(cluster)
 
 
-def _write_annotations(annotating: Annotating, seconds: float, step: Step) -> dict[str, Any]:
+def _write_annotations(annotating: Annotating, seconds: float, step: Step) -> Json:
     cluster = annotating.cluster
     watermarks = current_watermarks(cluster)
     if watermarks is None:
@@ -229,7 +230,7 @@ def _crane_form(
 
 def annotations_remove(
     *, cluster: Cluster, own_form: bool, crane: bool, step: Step = lambda completed, total: None
-) -> dict[str, Any]:
+) -> Json:
     """Remove the annotations of one form or both from every object of ``cluster``. Raises ``ClusterError``."""
     annotating = annotating_get(cluster)
     changes: list[Patch] = []

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from kschedweb.celery import app
 from kschedweb.clusters.models import Cluster
+from kschedweb.engine.json_types import Json
 from kschedweb.jobs.tasks import Progress, job_task
 from kschedweb.watermarks.annotations import services
 from kschedweb.web.errors import ApplicationError, NotFound
@@ -22,7 +21,7 @@ def annotate(cluster: str, seconds: float) -> None:
 
 
 @job_task(name="watermarks.write_annotations", restartable=True)
-def write(progress: Progress, *, cluster: str) -> dict[str, Any]:
+def write(progress: Progress, *, cluster: str) -> Json:
     """Write the figures as a job with progress."""
     annotating = services.annotations_update(
         cluster=_get_cluster(cluster), seconds=WRITE_SECONDS, step=_make_step(progress, "Writing annotations")
@@ -35,7 +34,7 @@ def write(progress: Progress, *, cluster: str) -> dict[str, Any]:
 
 
 @job_task(name="watermarks.remove_annotations", restartable=True)
-def remove(progress: Progress, *, cluster: str, own: bool, crane: bool) -> dict[str, Any]:
+def remove(progress: Progress, *, cluster: str, own: bool, crane: bool) -> Json:
     """Remove annotations as a job with progress."""
     step = _make_step(progress, "Removing annotations")
     return services.annotations_remove(cluster=_get_cluster(cluster), own_form=own, crane=crane, step=step)

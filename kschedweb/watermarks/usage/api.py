@@ -14,6 +14,7 @@ from rest_framework.views import APIView
 
 from kschedweb.accounts.roles import Action
 from kschedweb.clusters.selectors import cluster_get, snapshot_current
+from kschedweb.engine.json_types import Json
 from kschedweb.watermarks.figures import NODE_STATISTICS, WORDS, WORKLOAD_STATISTICS
 from kschedweb.watermarks.selectors import load_freshness
 from kschedweb.watermarks.usage import charts, measures, selectors
@@ -155,7 +156,7 @@ def _load_use(request: Request, name: str) -> tuple[Cluster, selectors.RecordedU
     return cluster, selectors.load_use(cluster, question, load_freshness(cluster, timezone.now().timestamp()))
 
 
-def _timed_body(use: selectors.RecordedUse) -> dict[str, Any]:
+def _timed_body(use: selectors.RecordedUse) -> Json:
     question = use.query
     return {
         "resource": question.resource,
@@ -227,7 +228,7 @@ class DistributionView(APIView):
         _, use = _load_use(request, name)
         at = use.find_nearest(use.query.at)
         spread = measures.compute_distribution(use.values[at]) if at is not None else None
-        answer: dict[str, Any] = {"time": None, "nodes": 0, "mean": None, "standard_deviation": None}
+        answer: Json = {"time": None, "nodes": 0, "mean": None, "standard_deviation": None}
         answer |= {"quantiles": {}, "bars": []}
         if spread is not None and at is not None:
             edges = spread.edges.tolist()

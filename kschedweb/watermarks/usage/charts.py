@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from urllib.parse import urlencode
 
 import numpy as np
@@ -25,7 +25,7 @@ MOST_LINES = 60
 MOST_TIMES = 8
 
 
-def _time_axis() -> dict[str, Any]:
+def _time_axis() -> dict[str, object]:
     """Return an axis of moments."""
     title = {"text": gettext("time (UTC)"), "standoff": 12}
     return {"type": "date", "title": title, "tickangle": 0, "nticks": 9}

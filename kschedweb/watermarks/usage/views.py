@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from urllib.parse import urlencode
 
 import numpy as np
@@ -79,7 +79,8 @@ class Page:
         """The time before which figures are stale; ``None`` for the demo's, which no source renews."""
         return stale_before(self.cluster, self.freshness.origin, timezone.now())
 
-    def render_page(self, template: str, context: dict[str, Any]) -> HttpResponse:
+    def render_page(self, template: str, context: dict[str, object]) -> HttpResponse:
+        use = context.get("seen")
         common = {
             "form": self.form,
             "asked": self.query,
@@ -89,7 +90,7 @@ class Page:
             "kept": {name: value for name in KEPT_PARAMETERS if (value := self.request.GET.get(name))},
             "stale": self.stale_before is not None and self.freshness.stale,
             "stale_before": self.stale_before,
-            "pins": self.pin_query(context["seen"].query) if "seen" in context else "",
+            "pins": self.pin_query(use.query) if isinstance(use, RecordedUse) else "",
             "origin_words": origin_words(self.freshness.origin),
         }
         return render(self.request, template, common | context)
@@ -125,7 +126,7 @@ def usage_skew(request: HttpRequest) -> HttpResponseBase:
     if (form := request.GET.get("format")) in FORMATS:
         rows = charts.skew_rows(use.names, use.times.tolist(), use.skew)
         return export_rows(form, page.name("skew"), charts.SKEW_HEAD, rows)
-    context: dict[str, Any] = {"seen": use, "now": None}
+    context: dict[str, object] = {"seen": use, "now": None}
     if use.compared_last is not None:
         link = page.address_of("usage-distribution")
         hottest, coldest = measures.find_extremes(use.names, use.compared, use.compared_last, MAX_EXTREMES)
@@ -137,7 +138,7 @@ def usage_skew(request: HttpRequest) -> HttpResponseBase:
     return page.render_page("watermarks/usage/skew.html", context)
 
 
-def _measures_at(use: RecordedUse, skew: measures.Skew, at: int) -> dict[str, Any]:
+def _measures_at(use: RecordedUse, skew: measures.Skew, at: int) -> dict[str, object]:
     """Return the measures of one time, of the nodes that ``skew`` is about."""
     return {
         "time": charts.format_moment(use.times[at]),
@@ -169,7 +170,7 @@ def usage_heatmap(request: HttpRequest) -> HttpResponseBase:
     if form in FORMATS:
         head = ["node", *(charts.format_moment(time) for time in use.times)]
         return export_rows(form, page.name("heatmap"), head, _by_node(use, order[first - 1 : last]))
-    context: dict[str, Any] = {"seen": use, "first": first, "last": last, "whole": last - first + 1 == len(order)}
+    context: dict[str, object] = {"seen": use, "first": first, "last": last, "whole": last - first + 1 == len(order)}
     if use.last is not None:
         limit = SINGLE if last - first < SINGLE else GROUPS
         rows = measures.group_rows(use.names, use.values, order, first, last, limit)
@@ -212,7 +213,7 @@ def usage_distribution(request: HttpRequest) -> HttpResponseBase:
         clock = charts.format_moment(use.times[at]) if at is not None else ""
         rows = ((name, value, clock) for name, value in zip(use.names, charts.round_values(now, 2), strict=False))
         return export_rows(form, page.name("distribution"), ("node", "value", "time"), rows)
-    context: dict[str, Any] = {"seen": use, "times": []}
+    context: dict[str, object] = {"seen": use, "times": []}
     spread = measures.compute_distribution(now)
     if spread is not None and at is not None:
         context |= {

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from django.utils.translation import gettext_noop
 
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.objects.node import BETA_REGION, BETA_ZONE, REGION, ZONE
 
 if TYPE_CHECKING:
@@ -68,7 +69,7 @@ class Grouping:
     codes: Codes
     shifts: Shifts = field(default_factory=Shifts)
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> Json:
         shifts = {"times": self.shifts.times.tolist()}
         shifts |= {name: pack_column(getattr(self.shifts, name)) for name in ("nodes", "codes")}
         return {"label": self.label, "values": self.values, "codes": pack_column(self.codes), "shifts": shifts}
@@ -94,7 +95,7 @@ class Grouping:
         return self.values[code] or f"no {self.label}"
 
 
-def pack_column(values: NDArray[Any]) -> dict[str, Any]:
+def pack_column(values: NDArray[Any]) -> Json:
     """Encode non-negative integers as base64, one byte each, or two (little-endian) if needed; nan is absent."""
     present = values[~np.isnan(values)]
     wide = bool(present.size and present.max() >= NARROW)

@@ -14,6 +14,7 @@ from urllib.parse import quote
 import numpy as np
 from django.utils.translation import gettext
 
+from kschedweb.engine.json_types import Json
 from kschedweb.web.counting import format_count
 from kschedweb.web.errors import Unprocessable
 from kschedweb.web.translating import gettext_lazy as _
@@ -280,7 +281,7 @@ class NodeMap:
         return self.by if self.by in labels else (labels[0] if labels else "")
 
     @property
-    def tables(self) -> list[dict[str, Any]]:
+    def tables(self) -> list[dict[str, object]]:
         """The sentence, the groups and the nodes of each side."""
         tables = []
         for side in self.sides:
@@ -308,7 +309,7 @@ def build_document(
     shows: Iterable[NodeColouring],
     *,
     exact: bool = True,
-) -> dict[str, Any]:
+) -> Json:
     """Return the document that nodemap.ts loads once: nodes, groupings, times of frames, and colourings.
 
     ``exact`` means that nothing changes between two frames.

@@ -80,7 +80,7 @@ class NodePodsSerializer(serializers.Serializer[Any]):
     allocatable = serializers.DictField(child=serializers.ListField(child=serializers.FloatField(allow_null=True)))
     omitted = serializers.IntegerField(help_text="Earlier rows that are left out.")
 
-    def get_fields(self) -> dict[str, Any]:
+    def get_fields(self) -> dict[str, serializers.Field[Any, Any, Any, Any]]:
         since = serializers.ListField(child=serializers.FloatField(), help_text="Seconds.")
         return {**super().get_fields(), "from": since}
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from datetime import datetime, timedelta
-from typing import Any
 
 import structlog
 from django.db import transaction
 from django.db.models import F
 
+from kschedweb.engine.json_types import Json
 from kschedweb.live.approvals.models import Endpoint, WebhookEvent
 from kschedweb.live.approvals.webhooks import services
 from kschedweb.live.approvals.webhooks.messages import WebhookMessage
@@ -65,7 +65,7 @@ def _tell_endpoint(endpoint: Endpoint, end: datetime) -> int:
     return queued
 
 
-def _decisions_between(scheduler: LiveScheduler, since: datetime, end: datetime) -> dict[str, Any] | None:
+def _decisions_between(scheduler: LiveScheduler, since: datetime, end: datetime) -> Json | None:
     decisions = LiveDecision.objects.filter(scheduler=scheduler, at__gt=since, at__lte=end)
     counts = Counter(decisions.order_by().values_list("result", flat=True))
     if not counts:

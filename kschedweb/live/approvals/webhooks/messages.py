@@ -13,8 +13,8 @@ import json
 import secrets
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
 
+from kschedweb.engine.json_types import Json
 from kschedweb.live.approvals.models import ApprovalRequest, MessageFormat, WebhookEvent
 from kschedweb.web.links import build_link
 
@@ -46,14 +46,14 @@ class WebhookMessage:
 
     event: str
     at: datetime
-    data: dict[str, Any]
+    data: Json
     # CloudEvents' attributes: where it happened, and to what.
     source: str = "/"
     subject: str = ""
 
     def render_body(self, form: str, message_id: str) -> str:
         """Return the message exactly as it is signed and sent."""
-        document: dict[str, Any] = {"type": self.event, "timestamp": self.at.isoformat(), "data": self.data}
+        document: Json = {"type": self.event, "timestamp": self.at.isoformat(), "data": self.data}
         if form == MessageFormat.CLOUDEVENTS:
             document = {
                 "specversion": "1.0",
@@ -69,7 +69,7 @@ class WebhookMessage:
         return json.dumps(document, separators=(",", ":"), sort_keys=True)
 
 
-def describe_request(row: ApprovalRequest) -> dict[str, Any]:
+def describe_request(row: ApprovalRequest) -> Json:
     """Return the data of a message about a request."""
     return {
         "id": str(row.pk),
@@ -96,7 +96,7 @@ def describe_request(row: ApprovalRequest) -> dict[str, Any]:
     }
 
 
-def test_data() -> dict[str, Any]:
+def test_data() -> Json:
     """Return the data of a test message."""
     return {
         "message": "This is a test: nothing waits.",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Iterable
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import structlog
 from django.db import transaction
@@ -194,7 +194,7 @@ def secret_of(endpoint: Endpoint) -> str:
 @transaction.atomic
 def delivery_conclude(*, delivery: Delivery, answer: Posted, now: datetime) -> None:
     """Record how a try went: the message has arrived, is retried later, or is given up."""
-    values: dict[str, Any] = {"status": answer.status, "error": answer.error[:LONGEST_ERROR]}
+    values: dict[str, object] = {"status": answer.status, "error": answer.error[:LONGEST_ERROR]}
     if answer.ok:
         values |= {"state": Delivered.DELIVERED, "next_at": None, "ended_at": now}
     elif answer.wants_no_more or delivery.attempts > len(PAUSES):

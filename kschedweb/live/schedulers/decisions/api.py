@@ -13,6 +13,7 @@ from rest_framework.views import APIView
 
 from kschedweb.accounts.roles import Action
 from kschedweb.decisions import redaction
+from kschedweb.engine.json_types import Json
 from kschedweb.live.schedulers import selectors
 from kschedweb.live.schedulers.decisions.filters import DecisionFilter
 from kschedweb.live.schedulers.models import LiveDecision
@@ -70,7 +71,7 @@ class LiveDecisionDetailSerializer(LiveDecisionSerializer):
         read_only_fields = fields
 
     @extend_schema(responses={"type": "object", "nullable": True, "additionalProperties": True})
-    def get_explanation(self, decision: LiveDecision) -> dict[str, Any] | None:
+    def get_explanation(self, decision: LiveDecision) -> Json | None:
         """Every verdict and score, as `python -m kschedweb.engine explain` writes it; null where it is not kept."""
         kept_explanation = selectors.read_explanation(decision) if decision.has_columns else None
         return (

@@ -11,7 +11,7 @@ from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import structlog
 from django.db import (
@@ -196,7 +196,7 @@ def _columns_write(columns: list[DecisionColumns]) -> None:
 
 
 def _outcome_write(record: DecisionResult) -> None:
-    values: dict[str, Any] = {"result": record.result, "ended_at": record.at, "latency": record.latency}
+    values: dict[str, object] = {"result": record.result, "ended_at": record.at, "latency": record.latency}
     if record.message:
         values["message"] = record.message
     # Only the first end counts: a pod that was bound is not superseded afterwards.

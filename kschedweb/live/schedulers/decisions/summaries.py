@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from kschedweb.engine.framework.groups import UNPLACED
+from kschedweb.engine.json_types import Json
 from kschedweb.live.schedulers.models import Result
 
 if TYPE_CHECKING:
@@ -80,7 +81,7 @@ def _describe_total(decision: LiveDecision, ceiling: int) -> str:
     return f": {total}, {decision.margin} ahead of {top[1]['node']}{f'; {plugin} decided' if plugin else ''}"
 
 
-def _decided_by(top: list[dict[str, Any]]) -> str:
+def _decided_by(top: list[Json]) -> str:
     """Return the plugin that gave the chosen node most of its lead."""
     first, second = top[0]["scores"], top[1]["scores"]
     leads = {plugin: score - second.get(plugin, 0) for plugin, score in first.items()}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from urllib.parse import urlencode
 
 from django.http import Http404
@@ -39,7 +39,7 @@ def show_decision(request: HttpRequest, live_id: UUID, decision_id: UUID) -> Htt
     live = selectors.live_get(live_id)
     row = selectors.decision_get(live, decision_id)
     other_tries = selectors.decision_list(live).filter(uid=row.uid).exclude(pk=row.pk)[:MAX_OTHER_TRIES]
-    context: dict[str, Any] = {
+    context: dict[str, object] = {
         "live": live,
         "row": row,
         "tone": summaries.TONES[row.result],  # type: ignore[index]
@@ -63,7 +63,7 @@ def show_decision(request: HttpRequest, live_id: UUID, decision_id: UUID) -> Htt
     return render(request, "live/schedulers/decision.html", context)
 
 
-def _columns_context(request: HttpRequest, matrix: KeptMatrix) -> dict[str, Any]:
+def _columns_context(request: HttpRequest, matrix: KeptMatrix) -> dict[str, object]:
     """Return funnel, figure and matrix, and every verdict on the node that the address names."""
     query = {name: value for name, value in request.GET.items() if value and name not in ("node", "cell")}
     return {
@@ -78,7 +78,7 @@ def _columns_context(request: HttpRequest, matrix: KeptMatrix) -> dict[str, Any]
     }
 
 
-def _cell_context(request: HttpRequest, matrix: KeptMatrix) -> dict[str, Any]:
+def _cell_context(request: HttpRequest, matrix: KeptMatrix) -> dict[str, object]:
     """Return the arithmetic of the cell that the address names, if it was stored."""
     arithmetic = matrix.find_arithmetic(request.GET.get("node", "").strip(), request.GET.get("cell", ""))
     return {"arithmetic": arithmetic, "then": True} if arithmetic else {}

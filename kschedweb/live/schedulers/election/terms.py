@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import re
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from django.conf import settings
 from django.db import models
 
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.validation.golang import parse_seconds
 from kschedweb.live.schedulers.election.elector import (
     COARSE,
@@ -113,7 +114,7 @@ class ElectionTerms:
             )
         return ""
 
-    def to_list(self) -> list[dict[str, Any]]:
+    def to_list(self) -> list[Json]:
         """Return the settings as plain data for REST."""
         return [asdict(setting) for setting in self.settings]
 
@@ -157,7 +158,7 @@ def election_of(live: LiveScheduler) -> str:
     return terms_of(live).title if live.mode == Mode.SCHEDULING else ""
 
 
-def _policy_election(live: LiveScheduler, revision: Revision) -> dict[str, Any]:
+def _policy_election(live: LiveScheduler, revision: Revision) -> Json:
     """Return the revision's ``leaderElection``; nothing if its document cannot run."""
     try:
         return load_configuration(revision, live.cluster.server_version).leader_election

@@ -13,6 +13,7 @@ import structlog
 
 from kschedweb.clusters.following.reflector import FIELD_SELECTORS
 from kschedweb.clusters.kinds import BY_NAME, reduce_object
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.live import CacheComparison, FreshListing
 from kschedweb.web.errors import ApplicationError
 
@@ -49,7 +50,7 @@ class Comparer:
         self._thread = threading.Thread()
         self._ended = threading.Event()
         # The value of Candidate.comparison; empty before the first comparison.
-        self.result: dict[str, Any] = {}
+        self.result: Json = {}
 
     def start_comparison(self) -> None:
         """Start a comparison that replaces ``result``, unless one is under way."""
@@ -103,7 +104,7 @@ class Comparer:
         }
 
 
-def _list_all(client: Client, kind: str) -> list[dict[str, Any]]:
+def _list_all(client: Client, kind: str) -> list[Json]:
     """Return all objects of ``kind`` from etcd, not the API server's cache: the request names no resource version."""
     selection: dict[str, Any] = {"fieldSelector": selector} if (selector := FIELD_SELECTORS.get(kind)) else {}
     items = [item for page in client.pages(BY_NAME[kind].path, **selection) for item in page.items]

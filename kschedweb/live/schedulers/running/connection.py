@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from kschedweb.clusters.connecting.client import Client
 from kschedweb.clusters.connecting.openers import get_opener
 from kschedweb.clusters.following.facts import KnownPods
-from kschedweb.clusters.following.reflector import Reflector
+from kschedweb.clusters.following.reflector import Reflector, WatchState
 from kschedweb.clusters.kinds import KINDS, kinds_watched
 from kschedweb.live.schedulers.election.elector import Elector
 from kschedweb.live.schedulers.election.locks import make_lock
@@ -90,7 +90,7 @@ class Connection:
         for client in (self._writes, self._votes):
             client.close()
 
-    def watches(self) -> dict[str, dict[str, Any]]:
+    def watches(self) -> dict[str, WatchState]:
         """Return the state of the watch of each kind."""
         return {kind: reflector.state for kind, reflector in list(self.reflectors.items())}
 

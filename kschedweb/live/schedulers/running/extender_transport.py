@@ -10,13 +10,13 @@ import base64
 import binascii
 import ssl
 from collections.abc import Iterable
-from typing import Any
 
 from kschedweb.clusters.connecting.addresses import EXTENDERS, AddressError, CheckedEndpoint, endpoint_check
 from kschedweb.clusters.connecting.client import tls_context
 from kschedweb.clusters.connecting.credentials import Secret
 from kschedweb.clusters.connecting.wire import Failure, Wire, WireError
 from kschedweb.engine.extenders.extender import Post, TransportError
+from kschedweb.engine.json_types import Json
 from kschedweb.policies.extenders import list_refusals
 from kschedweb.web.errors import ApplicationError, FieldProblem, Unprocessable
 
@@ -26,7 +26,7 @@ LARGEST_ANSWER = 64 * 1024 * 1024
 TIMED_OUT = "context deadline exceeded (Client.Timeout exceeded while awaiting headers)"
 
 
-def make_transport(extenders: Iterable[dict[str, Any]]) -> Post:
+def make_transport(extenders: Iterable[Json]) -> Post:
     """Return a function that posts to these extenders. Raise Unprocessable with the path of each forbidden one.
 
     It opens no connection yet: the same check runs when a live scheduler is saved.
@@ -56,7 +56,7 @@ def make_transport(extenders: Iterable[dict[str, Any]]) -> Post:
 class _ExtenderTransport:
     """The transport to one extender. Its address is resolved and checked once, and that result is used from then on."""
 
-    def __init__(self, extender: dict[str, Any]) -> None:
+    def __init__(self, extender: Json) -> None:
         tls = extender.get("tlsConfig") or {}
         prefix = str(extender["urlPrefix"])
         # Resolving only once also keeps a changed DNS answer from leading to an address that was not checked.
@@ -76,7 +76,7 @@ class _ExtenderTransport:
         return answer.code, answer.body
 
 
-def _tls_context(tls: dict[str, Any], server: str) -> ssl.SSLContext:
+def _tls_context(tls: Json, server: str) -> ssl.SSLContext:
     """Return the TLS context of an extender. Its certificates are texts in base64, never paths of files."""
     try:
         ca, certificate, key = (

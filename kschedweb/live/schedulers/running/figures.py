@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections import deque
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from kschedweb.engine.live import QueueDepths
@@ -70,6 +70,6 @@ def quantile(ordered: Sequence[float], share: float) -> float:
     return round(ordered[min(len(ordered) - 1, int(share * len(ordered)))], 4)
 
 
-def depths_of(depths: QueueDepths) -> dict[str, Any]:
+def depths_of(depths: QueueDepths) -> dict[str, int]:
     """Return the depths as plain data, by name."""
     return {name: getattr(depths, name) for name in depths.__slots__}

@@ -10,6 +10,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
+from kschedweb.engine.json_types import Json
+
 if TYPE_CHECKING:
     from kschedweb.engine.live import Decision, PodRef
     from kschedweb.live.schedulers.models import LiveScheduler
@@ -58,7 +60,7 @@ class ApprovalGate(Protocol):
         scheduler: LiveScheduler,
         decision: Decision,
         decision_id: str,
-        ask: dict[str, Any],
+        ask: Json,
         pod: PodRef,
         node: str,
         plugin: str,

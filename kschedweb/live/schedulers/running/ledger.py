@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from django.utils.dateparse import parse_datetime
 
 from kschedweb.decisions.kept import explanation_bytes
 from kschedweb.engine.framework.status import Code
+from kschedweb.engine.json_types import Json
 from kschedweb.live.schedulers.decisions import insight
 from kschedweb.live.schedulers.decisions.log import DecisionColumns, DecisionLog, DecisionResult, TakenOver
 from kschedweb.live.schedulers.decisions.rows import decision_id, decision_row, to_datetime
@@ -70,16 +71,16 @@ class Ledger:
 
     # Pods come and go.
 
-    def note_listed(self, raw: dict[str, Any], now: float) -> None:
+    def note_listed(self, raw: Json, now: float) -> None:
         """Note an unbound pod that existed before the run. Only its creation time is known, to the second."""
         created = parse_datetime(str((raw.get("metadata") or {}).get("creationTimestamp") or ""))
         self._remember_pod(raw, created.timestamp() if isinstance(created, datetime) else now)
 
-    def note_created(self, raw: dict[str, Any], now: float) -> None:
+    def note_created(self, raw: Json, now: float) -> None:
         """Note a pod that was created or changed just now."""
         self._remember_pod(raw, now)
 
-    def _remember_pod(self, raw: dict[str, Any], time: float) -> None:
+    def _remember_pod(self, raw: Json, time: float) -> None:
         spec = raw.get("spec") or {}
         # As in kube-scheduler, whose time begins with the first attempt.
         if spec.get("schedulingGates"):
@@ -87,7 +88,7 @@ class Ledger:
         if spec.get("schedulerName") == self.books.scheduler_name and not spec.get("nodeName"):
             self._seen.setdefault(str((raw.get("metadata") or {}).get("uid") or ""), time)
 
-    def forget_pod(self, raw: dict[str, Any]) -> None:
+    def forget_pod(self, raw: Json) -> None:
         uid = str((raw.get("metadata") or {}).get("uid") or "")
         self._seen.pop(uid, None)
         self._begun.pop(uid, None)

@@ -182,7 +182,7 @@ class LiveRun:
             "error_at": now if self._elector.error else self.figures.error_at,
         }
 
-    _depths: dict[str, Any] = {}
+    _depths: dict[str, int] = {}
     _tell_at = 0.0
 
     def _leads_term(self, term: int) -> bool:

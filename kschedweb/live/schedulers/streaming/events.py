@@ -6,13 +6,14 @@ import json
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from uuid import UUID
 
 from django.core.serializers.json import DjangoJSONEncoder
 from django.db.models import Q
 from django.utils import timezone
 
+from kschedweb.engine.json_types import Json
 from kschedweb.live.schedulers import selectors
 from kschedweb.live.schedulers.models import LiveDecision
 from kschedweb.live.schedulers.status import status_of
@@ -52,7 +53,7 @@ class LiveFollower:
         self.status = ServerSentEvent("")
         self.is_deleted = False
         self._id = live_id
-        self._told: dict[str, Any] = {}
+        self._told: Json = {}
 
     def read_news(self) -> News:
         """Return the events since the last call."""
@@ -101,7 +102,7 @@ def _query_decisions(live_id: UUID) -> QuerySet[LiveDecision]:
     return LiveDecision.objects.filter(scheduler=live_id).order_by("-at", "-id")
 
 
-def describe_decision(row: LiveDecision) -> dict[str, Any]:
+def describe_decision(row: LiveDecision) -> Json:
     """Return the data of a decision's event."""
     names = ("id", "at", "namespace", "name", "uid", "attempt", "result", "node", "evaluated", "feasible", "message")
     return {name: getattr(row, name) for name in names}
@@ -121,7 +122,7 @@ def place_of(key: str) -> Place | None:
         return None
 
 
-def _without_clock(status: dict[str, Any]) -> dict[str, Any]:
+def _without_clock(status: Json) -> Json:
     """Return ``status`` without the fields that change each second although nothing happens."""
     candidates = [
         {name: value for name, value in candidate.items() if name not in ("heartbeat", "silent_seconds", "ticked_at")}
@@ -130,6 +131,6 @@ def _without_clock(status: dict[str, Any]) -> dict[str, Any]:
     return {**status, "candidates": candidates}
 
 
-def make_event(name: str, data: dict[str, Any], key: str = "", *, namespace: str = "") -> ServerSentEvent:
+def make_event(name: str, data: Json, key: str = "", *, namespace: str = "") -> ServerSentEvent:
     head = f"id: {key}\n" if key else ""
     return ServerSentEvent(f"{head}event: {name}\ndata: {json.dumps(data, cls=DjangoJSONEncoder)}\n\n", namespace)

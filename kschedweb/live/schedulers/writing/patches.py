@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from kschedweb.clusters.following.facts import PodFacts
 from kschedweb.engine.json_types import Json
 from kschedweb.engine.live import ReportGroup
@@ -26,7 +24,7 @@ def status_patch(
     ``nominated`` is "" to clear it and None to leave it. ``now`` becomes the condition's lastTransitionTime if its
     status is new. The uid makes the server refuse the patch for another pod of that name.
     """
-    status: dict[str, Any] = {}
+    status: Json = {}
     if condition is not None and (merged := _merged_condition(facts, condition, now)):
         status["conditions"] = [merged]
     if nominated is not None and nominated != facts.nominated:

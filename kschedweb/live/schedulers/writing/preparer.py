@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
-from typing import Any, Protocol
+from typing import Protocol
 
 from kschedweb.clusters.connecting.client import MERGE, STRATEGIC, ClusterError
 from kschedweb.clusters.following.facts import NamedObject
@@ -220,7 +220,7 @@ class Preparer:
         }
         return self._patch_object(path, {"metadata": version}, metadata["uid"])
 
-    def _patch_object(self, path: str, patch: dict[str, Any], uid: str) -> WriteResult:
+    def _patch_object(self, path: str, patch: Json, uid: str) -> WriteResult:
         metadata = {"uid": uid, **patch["metadata"]} if uid else patch["metadata"]
         return self._writer.persist("PATCH", path, {**patch, "metadata": metadata}, MERGE)
 
