@@ -52,7 +52,7 @@ api: list[URLPattern | URLResolver] = [
     path("", include("kschedweb.fleet.api")),
     path("", include("kschedweb.decisions.classic.api")),
     path("schema/", SpectacularAPIView.as_view(), name="schema"),
-    path("docs/", reference.page, name="schema-page"),
+    path("docs/", reference.show_reference, name="schema-page"),
 ]
 
 urlpatterns = [

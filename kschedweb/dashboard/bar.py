@@ -36,7 +36,7 @@ class Chooser:
     # The label of no choice, "" if one must be chosen.
     empty: str
     # Parameters of the address that stay.
-    kept: list[tuple[str, str]]
+    preserved_parameters: list[tuple[str, str]]
 
     @property
     def label(self) -> str:

@@ -10,6 +10,7 @@ import numpy as np
 from kschedweb.clusters.models import NodeRow, PodRow, Snapshot
 from kschedweb.clusters.redaction import others_on
 from kschedweb.clusters.selectors import node_rows, snapshot_objects
+from kschedweb.engine.json_types import Json
 from kschedweb.web.lru import LRU
 from kschedweb.web.nodemap import grouping, nodemap
 from kschedweb.web.nodemap.grouping import Grouping
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 MOST_PODS = 2_000
 NODE_FILTERS = ("search", "zone", "instance_type", "ready", "unschedulable", "tainted")
 _labels: LRU[dict[str, Mapping[str, str]]] = LRU(4)
-_rows: LRU[list[dict[str, Any]]] = LRU(4)
+_rows: LRU[list[dict[str, object]]] = LRU(4)
 COLUMNS = (
     "name", "zone", "region", "instance_type", "ready", "unschedulable", "cpu_share", "memory_share", "pods_bound",
     "pods_allocatable", "extended",
@@ -44,7 +45,7 @@ def list_rows(snapshot: Snapshot, params: Mapping[str, str], queryset: Any) -> S
     ``queryset`` is the snapshot filtered by ``select_filters``. Cached, since a page and its map ask three times.
     """
 
-    def read_rows() -> list[dict[str, Any]]:
+    def read_rows() -> list[dict[str, object]]:
         nodemap.check_node_count(queryset.count())
         return list(queryset.order_by("name").values(*COLUMNS))
 
@@ -128,7 +129,7 @@ def group_by_labels(snapshot: Snapshot, nodes: Sequence[Mapping[str, Any]]) -> l
     return grouping.make_groupings([node_labels.get(node["name"], {}) for node in nodes])
 
 
-def pod_stays(snapshot: Snapshot, node: NodeRow) -> dict[str, Any]:
+def pod_stays(snapshot: Snapshot, node: NodeRow) -> Json:
     """Return the pods on a node in the form of a run: all are there from the beginning, and none leaves."""
     pod_rows = PodRow.objects.filter(snapshot=snapshot, node=node.name).order_by("namespace", "name", "id")
     listed = list(pod_rows.values_list("namespace", "name", "cpu_request", "memory_request")[: MOST_PODS + 1])

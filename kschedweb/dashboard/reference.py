@@ -55,7 +55,7 @@ class Operation:
     sends: str = ""
     example: str = ""
 
-    def tells_of(self, words: Sequence[str]) -> bool:
+    def matches(self, words: Sequence[str]) -> bool:
         """Return whether method, address and summary contain all ``words``, in any case."""
         text = f"{self.method} {self.path} {self.summary}".lower()
         return all(word in text for word in words)
@@ -179,12 +179,12 @@ def load_reference() -> tuple[dict[str, list[Operation]], list[Shape]]:
 
 @require_safe
 @requires(Action.VIEW)
-def page(request: HttpRequest) -> HttpResponse:
+def show_reference(request: HttpRequest) -> HttpResponse:
     groups, shapes = load_reference()
     search = request.GET.get("search", "").strip()[:100]
     words = search.lower().split()
     matching = {
-        tag: [operation for operation in operations if operation.tells_of(words)] for tag, operations in groups.items()
+        tag: [operation for operation in operations if operation.matches(words)] for tag, operations in groups.items()
     }
     context = {
         "groups": {tag: operations for tag, operations in matching.items() if operations},

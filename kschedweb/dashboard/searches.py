@@ -57,12 +57,12 @@ def search_pods(request: HttpRequest, words: str, before: str = "") -> Sequence[
     namespace, _, name = words.rpartition("/")
     rows = pod_rows(scope.snapshot).filter(namespace__startswith=namespace)
 
-    def make(row: tuple[str, str, bool]) -> SearchHit:
+    def make_pod_hit(row: tuple[str, str, bool]) -> SearchHit:
         space, pod, pending = row
         note = gettext("pending") if pending else ""
         return page_hit(f"{before}{space}/{pod}", "package", "decision", cluster, space, pod, note=note)
 
-    return rows_fitting(rows.values_list("namespace", "name", "pending"), "name", name, make)
+    return rows_fitting(rows.values_list("namespace", "name", "pending"), "name", name, make_pod_hit)
 
 
 def search_nodes(request: HttpRequest, words: str) -> Sequence[SearchHit]:
@@ -71,7 +71,7 @@ def search_nodes(request: HttpRequest, words: str) -> Sequence[SearchHit]:
         return []
     cluster = scope.cluster.name
 
-    def make(name: str) -> SearchHit:
+    def make_node_hit(name: str) -> SearchHit:
         return SearchHit(name, f"{reverse('nodes')}?{urlencode({'cluster': cluster, 'search': name})}", "server")
 
-    return rows_fitting(node_rows(scope.snapshot).values_list("name", flat=True), "name", words, make)
+    return rows_fitting(node_rows(scope.snapshot).values_list("name", flat=True), "name", words, make_node_hit)

@@ -68,8 +68,39 @@ def count_changes(snapshot: Snapshot, rows: QuerySet[Any], before: str, called: 
     return added.count(), removed.count()
 
 
-def compute_headroom(snapshot: Snapshot, use: CurrentUse | None = None) -> list[dict[str, Any]]:
-    """Return the free resources of each zone on nodes that take pods: millicores, bytes, pods, and their shares.
+@dataclass
+class ResourceHeadroom:
+    """A resource on the nodes of a zone that take pods: millicores, bytes, or pods."""
+
+    allocatable: int
+    # By requests; of pods the number that are bound.
+    requested: int
+    # The percentage in use; None if it is not known of any node.
+    used: float | None = None
+
+    @property
+    def free(self) -> int:
+        return self.allocatable - self.requested
+
+    @property
+    def share(self) -> int:
+        """The requested part, in thousandths."""
+        return 1000 * self.requested // self.allocatable if self.allocatable else 0
+
+
+@dataclass(frozen=True)
+class ZoneHeadroom:
+    """The nodes of a zone that take pods, and what is left on them."""
+
+    zone: str
+    nodes: int
+    cpu: ResourceHeadroom
+    memory: ResourceHeadroom
+    pods: ResourceHeadroom
+
+
+def compute_headroom(snapshot: Snapshot, use: CurrentUse | None = None) -> list[ZoneHeadroom]:
+    """Return the free resources of each zone on nodes that take pods.
 
     With ``use``, also the percentage of CPU and memory in use, if it is known of any of these nodes.
     """
@@ -88,21 +119,23 @@ def compute_headroom(snapshot: Snapshot, use: CurrentUse | None = None) -> list[
             )
         },
     ).order_by("zone")
-    zones: list[dict[str, Any]] = []
-    for row in totals:
-        zone: dict[str, Any] = dict(row)
-        for resource, used in (("cpu", "cpu_requested"), ("memory", "memory_requested"), ("pods", "pods_bound")):
-            allocatable = zone[f"{resource}_allocatable"]
-            zone[f"{resource}_free"] = allocatable - zone[used]
-            zone[f"{resource}_share"] = 1000 * zone[used] // allocatable if allocatable else 0
-        zones.append(zone)
+    zones = [
+        ZoneHeadroom(
+            row["zone"],
+            row["nodes"],
+            ResourceHeadroom(row["cpu_allocatable"], row["cpu_requested"]),
+            ResourceHeadroom(row["memory_allocatable"], row["memory_requested"]),
+            ResourceHeadroom(row["pods_allocatable"], row["pods_bound"]),
+        )
+        for row in totals
+    ]
     if use is not None:
         _add_use(zones, usable, use)
     return zones
 
 
-def _add_use(zones: list[dict[str, Any]], nodes: Any, use: CurrentUse) -> None:
-    """Add to ``zones`` the percentage in use on those of ``nodes`` whose usage is known."""
+def _add_use(zones: list[ZoneHeadroom], nodes: Any, use: CurrentUse) -> None:
+    """Set the percentage in use of each zone, over those of ``nodes`` whose usage is known."""
     for resource, percents in (("cpu", use.cpu), ("memory", use.memory)):
         have: Counter[str] = Counter()
         used: Counter[str] = Counter()
@@ -111,8 +144,9 @@ def _add_use(zones: list[dict[str, Any]], nodes: Any, use: CurrentUse) -> None:
                 have[zone] += amount
                 used[zone] += percents[name] * amount
         for row in zones:
-            zone = row["zone"]
-            row[f"{resource}_used"] = used[zone] / have[zone] if have[zone] else None
+            if have[row.zone]:
+                headroom: ResourceHeadroom = getattr(row, resource)
+                headroom.used = used[row.zone] / have[row.zone]
 
 
 def pending_reasons(

@@ -7,15 +7,15 @@ from django.urls import path
 from kschedweb.dashboard import views
 
 urlpatterns = [
-    path("", views.overview, name="overview"),
-    path("reasons/", views.overview_reasons, name="overview-reasons"),
-    path("nodes/", views.nodes, name="nodes"),
-    path("pods/", views.pods, name="pods"),
-    path("pods/<str:namespace>/<str:pod>/message/", views.pod_message, name="pod-message"),
-    path("resolved/", views.resolved, name="resolved"),
-    path("namespaces/", views.namespaces, name="namespaces"),
-    path("search/", views.search, name="search"),
-    path("theme/", views.theme, name="theme"),
-    path("language/", views.language, name="language"),
-    path("words/<str:language>.js", views.words, name="words"),
+    path("", views.show_overview, name="overview"),
+    path("reasons/", views.show_reasons, name="overview-reasons"),
+    path("nodes/", views.list_nodes, name="nodes"),
+    path("pods/", views.list_pods, name="pods"),
+    path("pods/<str:namespace>/<str:pod>/message/", views.show_pod_message, name="pod-message"),
+    path("resolved/", views.show_resolved, name="resolved"),
+    path("namespaces/", views.suggest_namespaces, name="namespaces"),
+    path("search/", views.search_everything, name="search"),
+    path("theme/", views.set_theme, name="theme"),
+    path("language/", views.set_language, name="language"),
+    path("words/<str:language>.js", views.serve_words, name="words"),
 ]

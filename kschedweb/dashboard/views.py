@@ -68,7 +68,7 @@ LIST_SECONDS, REASONS_SECONDS, REASON_SECONDS, EXPORT_SECONDS, POD_SECONDS = 0.1
 
 @require_safe
 @requires(Action.VIEW, in_part=True)
-def overview(request: PageRequest) -> HttpResponse:
+def show_overview(request: PageRequest) -> HttpResponse:
     """Show the state of the chosen cluster in one page."""
     scope = scope_of(request)
     scope.snapshot_asked()
@@ -112,7 +112,7 @@ def _reads_at_once(scope: PolicyScope, max_bytes: int | None = None) -> bool:
 @require_safe
 @requires(Action.VIEW, in_part=True)
 @page_part
-def overview_reasons(request: HttpRequest) -> HttpResponse:
+def show_reasons(request: HttpRequest) -> HttpResponse:
     """Show why pods are pending, for a page that had no time for it. Opened by itself, it redirects there."""
     if not getattr(request, "htmx", False):
         return redirect(reverse("overview", query=request.GET))
@@ -132,7 +132,7 @@ def overview_reasons(request: HttpRequest) -> HttpResponse:
 @require_safe
 @requires(Action.VIEW, in_part=True)
 @page_part
-def resolved(request: PageRequest) -> HttpResponse:
+def show_resolved(request: PageRequest) -> HttpResponse:
     """Show which policy and snapshot a page uses, and whether each is still the latest, for a page that stays open."""
     scope, page = scope_of(request), urlsplit(request.htmx.current_url or "")
     if not request.htmx or scope.resolved is None:
@@ -143,7 +143,7 @@ def resolved(request: PageRequest) -> HttpResponse:
 @require_safe
 @requires(Action.VIEW, in_part=True)
 @with_news
-def nodes(request: HttpRequest) -> HttpResponseBase:
+def list_nodes(request: HttpRequest) -> HttpResponseBase:
     """Show nodes with their requests. The heatmap and the exports have the whole filter, the table a page."""
     scope = scope_of(request)
     scope.snapshot_asked()
@@ -238,7 +238,7 @@ def _node_map(
 @require_safe
 @requires(Action.VIEW, in_part=True)
 @with_news
-def pods(request: HttpRequest) -> HttpResponseBase:
+def list_pods(request: HttpRequest) -> HttpResponseBase:
     """Show pods, pending ones first, with the scheduler's message under the chosen policy."""
     scope = scope_of(request)
     scope.snapshot_asked()
@@ -268,7 +268,7 @@ def pods(request: HttpRequest) -> HttpResponseBase:
 @require_safe
 @requires(Action.VIEW, in_part=True)
 @page_part
-def pod_message(request: HttpRequest, namespace: str, pod: str) -> HttpResponse:
+def show_pod_message(request: HttpRequest, namespace: str, pod: str) -> HttpResponse:
     """Show the message cell of one pending pod for which the list had no time."""
     scope = scope_of(request)
     if scope.snapshot is None or "\0" in namespace + pod:
@@ -283,7 +283,7 @@ def pod_message(request: HttpRequest, namespace: str, pod: str) -> HttpResponse:
 @require_safe
 @requires(Action.VIEW, in_part=True)
 @page_part
-def namespaces(request: HttpRequest) -> HttpResponse:
+def suggest_namespaces(request: HttpRequest) -> HttpResponse:
     """List the first namespaces of the cluster whose names contain the typed text, as options."""
     typed = request.GET.get("namespace", "").strip().lower()
     names = [name for name in scope_of(request).namespaces if typed in name]
@@ -300,7 +300,7 @@ def _pod_lines(scope: PolicyScope, rows: QuerySet[PodRow]) -> Iterator[tuple[obj
 @require_safe
 @requires(Action.VIEW, in_part=True)
 @page_part
-def search(request: HttpRequest) -> HttpResponse:
+def search_everything(request: HttpRequest) -> HttpResponse:
     """Search everything by name: the palette requests the fragment, a person the page."""
     words = " ".join(request.GET.get("q", "").replace("\0", "").split())[:100]
     group = searching.group_named(request.GET.get("kind", ""))
@@ -315,13 +315,13 @@ def search(request: HttpRequest) -> HttpResponse:
 
 
 @require_POST
-def theme(request: HttpRequest) -> HttpResponse:
+def set_theme(request: HttpRequest) -> HttpResponse:
     """Store the chosen theme in a cookie. The server renders the next page with it, so that nothing flashes."""
     return _set_cookie(request, "theme", THEMES)
 
 
 @require_POST
-def language(request: HttpRequest) -> HttpResponse:
+def set_language(request: HttpRequest) -> HttpResponse:
     """Store the language chosen before the login; a user's settings have their own."""
     return _set_cookie(request, settings.LANGUAGE_COOKIE_NAME, dict(settings.LANGUAGES))
 
@@ -333,7 +333,7 @@ class ScriptWords(JavaScriptCatalog):
 
 @require_safe
 @page_part
-def words(request: HttpRequest, language: str) -> HttpResponseBase:
+def serve_words(request: HttpRequest, language: str) -> HttpResponseBase:
     """Return the words of scripts in ``language``, as a script."""
     if not supported_language(language):
         raise Http404("There is no such language.")

@@ -13,6 +13,7 @@ from django.utils.translation import gettext_noop
 
 from kschedweb.clusters.models import Cluster, NodeRow, PodRow, Snapshot
 from kschedweb.clusters.selectors import cluster_list
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.releases import parse_minor
 from kschedweb.fleet.models import FleetTrial, Standing
 
@@ -47,7 +48,7 @@ class ClusterLine:
         return taken_at
 
     @property
-    def known(self) -> bool:
+    def has_summary(self) -> bool:
         """True if more is known than the counts of the snapshot."""
         return self.cluster.standing is not None
 
@@ -63,7 +64,7 @@ class ClusterLine:
         return self.figures_at is not None and self.taken_at is not None and self.figures_at < self.taken_at
 
     @cached_property
-    def values(self) -> dict[str, Any]:
+    def values(self) -> Json:
         return self.cluster.standing or {}
 
     def count(self, name: str, kind: str) -> int | None:
@@ -88,7 +89,7 @@ class ClusterLine:
         return [(reason, pods) for reason, pods in self.values.get("reasons", ())]
 
     @property
-    def reason_counts(self) -> list[dict[str, Any]]:
+    def reason_counts(self) -> list[Json]:
         """Return the reasons by name, for REST."""
         return [{"reason": reason, "pods": pods} for reason, pods in self.reasons]
 
@@ -188,7 +189,7 @@ def compute_totals(lines: Iterable[ClusterLine]) -> Totals:
         nodes=sum(line.nodes or 0 for line in listed),
         pods=sum(line.pods or 0 for line in listed),
         pending=sum(line.pending or 0 for line in listed),
-        unknown=sum(line.taken_at is not None and not line.known for line in listed),
+        unknown=sum(line.taken_at is not None and not line.has_summary for line in listed),
         stale=sum(line.stale for line in listed),
         hour=dict(sorted(hour.items())),
     )
@@ -276,7 +277,7 @@ def trial_get(trial_id: UUID | str) -> FleetTrial:
 
 
 def choose_clusters(names: Iterable[str]) -> list[Cluster]:
-    """The clusters of these ``names`` that have been read, all where there are none, by name."""
+    """Return the clusters of these ``names`` that have been read, all of them for no names."""
     requested = set(names)
     read = Cluster.objects.filter(Exists(Snapshot.objects.filter(cluster=OuterRef("pk"), complete=True, moment=None)))
     return list(read.filter(name__in=requested) if requested else read)

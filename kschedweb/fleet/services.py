@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from django.db import transaction
 from django.utils import timezone
 
 from kschedweb.accounts import audit
 from kschedweb.clusters.selectors import snapshot_current
+from kschedweb.engine.json_types import Json
 from kschedweb.fleet import selectors
 from kschedweb.fleet.models import FleetTrial
 from kschedweb.jobs.inquiries import refuse_more
@@ -72,7 +73,7 @@ def trial_start(*, user: User | None, question: FleetQuestion) -> FleetTrial:
     return trial
 
 
-def trial_answer(*, trial: FleetTrial, step: Step) -> dict[str, Any]:
+def trial_answer(*, trial: FleetTrial, step: Step) -> Json:
     """Try the policy on the clusters that have no answer yet. Each answer is stored at once."""
     base, changed = trial.base, trial.changed
     if base is None or changed is None:
@@ -89,9 +90,7 @@ def trial_answer(*, trial: FleetTrial, step: Step) -> dict[str, Any]:
     return {"trial": str(trial.pk), "clusters": len(trial.answers)}
 
 
-def _try_on_cluster(
-    trial: FleetTrial, cluster: Cluster | None, base: Revision, changed: Revision, step: Step
-) -> dict[str, Any]:
+def _try_on_cluster(trial: FleetTrial, cluster: Cluster | None, base: Revision, changed: Revision, step: Step) -> Json:
     snapshot = snapshot_current(cluster) if cluster is not None else None
     if snapshot is None:
         return {"error": "The cluster was deleted."}

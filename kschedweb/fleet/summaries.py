@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from time import monotonic
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import structlog
 from django.db.models.functions import Now
@@ -56,17 +56,16 @@ def compute_summary(snapshot: Snapshot) -> Standing:
     return row
 
 
-def _compute_room(snapshot: Snapshot, use: CurrentUse | None) -> dict[str, Any]:
+def _compute_room(snapshot: Snapshot, use: CurrentUse | None) -> dict[str, dict[str, float | None]]:
     """Return the requested and used percentage of CPU and memory, on nodes that take pods."""
     sums: Counter[str] = Counter()
     for zone in overview.compute_headroom(snapshot, use):
-        for resource in ("cpu", "memory"):
-            have = zone[f"{resource}_allocatable"]
-            sums[f"{resource}_have"] += have
-            sums[f"{resource}_requested"] += zone[f"{resource}_requested"]
-            if (used := zone.get(f"{resource}_used")) is not None:
-                sums[f"{resource}_known"] += have
-                sums[f"{resource}_used"] += used * have
+        for resource, headroom in (("cpu", zone.cpu), ("memory", zone.memory)):
+            sums[f"{resource}_have"] += headroom.allocatable
+            sums[f"{resource}_requested"] += headroom.requested
+            if headroom.used is not None:
+                sums[f"{resource}_known"] += headroom.allocatable
+                sums[f"{resource}_used"] += headroom.used * headroom.allocatable
     return {
         resource: {
             "requested": _compute_percent(sums, resource, "requested", "have", 100.0),

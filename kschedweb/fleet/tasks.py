@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from django.db import close_old_connections
 
 from kschedweb.celery import app
+from kschedweb.engine.json_types import Json
 from kschedweb.fleet import services, summaries
 from kschedweb.fleet.models import FleetTrial
 from kschedweb.jobs.tasks import Progress, job_task
@@ -24,7 +23,7 @@ def catch_up(asked: bool = False) -> int:
 
 
 @job_task(name="fleet.trial", restartable=True)
-def trial(progress: Progress, *, trial: str) -> dict[str, Any]:
+def answer_trial(progress: Progress, *, trial: str) -> Json:
     """Try a policy on many clusters."""
     fleet_trial = (
         FleetTrial.objects.select_related("base__policy", "changed__policy", "created_by").filter(pk=trial).first()

@@ -3,8 +3,8 @@ from django.urls import path
 from kschedweb.fleet import views
 
 urlpatterns = [
-    path("fleet/", views.fleet, name="fleet"),
-    path("fleet/search/", views.search, name="fleet-search"),
-    path("fleet/trials/", views.trials, name="fleet-trials"),
-    path("fleet/trials/<uuid:trial_id>/", views.trial, name="fleet-trial"),
+    path("fleet/", views.show_fleet, name="fleet"),
+    path("fleet/search/", views.search_clusters, name="fleet-search"),
+    path("fleet/trials/", views.list_trials, name="fleet-trials"),
+    path("fleet/trials/<uuid:trial_id>/", views.show_trial, name="fleet-trial"),
 ]

@@ -14,6 +14,7 @@ from django.views.decorators.http import require_http_methods, require_safe
 
 from kschedweb.accounts.permissions import require_action, requires
 from kschedweb.accounts.roles import Action, may_change
+from kschedweb.engine.json_types import Json
 from kschedweb.fleet import selectors, services, summaries, tasks
 from kschedweb.fleet.filters import ORDERINGS, FleetFilter
 from kschedweb.fleet.forms import TrialForm
@@ -42,7 +43,7 @@ HEAD = ("cluster", "release", "nodes", "pods", "pending", "reason", "cpu_request
 
 @require_safe
 @requires(Action.VIEW)
-def fleet(request: PageRequest) -> HttpResponseBase:
+def show_fleet(request: PageRequest) -> HttpResponseBase:
     """Show every cluster in a line: pending pods and why, requests, balance, and cost."""
     summaries.mark_viewed()
     filters = FleetFilter(request.GET, queryset=selectors.fleet_list())
@@ -77,11 +78,11 @@ def _export_rows(lines: Iterable[ClusterLine]) -> Iterator[tuple[Any, ...]]:
 
 @require_safe
 @requires(Action.VIEW)
-def search(request: PageRequest) -> HttpResponse:
+def search_clusters(request: PageRequest) -> HttpResponse:
     """Search pods and nodes of all clusters by name."""
     words = " ".join(request.GET.get("q", "").replace("\0", "").split())[:100]
     kind = "nodes" if request.GET.get("kind") == "nodes" else "pods"
-    context: dict[str, Any] = {"words": words, "kind": kind, "fewest": FEWEST_LETTERS}
+    context: dict[str, object] = {"words": words, "kind": kind, "fewest": FEWEST_LETTERS}
     if len(words) >= FEWEST_LETTERS:
         rows: Any = selectors.nodes_everywhere(words) if kind == "nodes" else selectors.pods_everywhere(words)
         page = Paginator(rows, PAGE_SIZE).get_page(request.GET.get("page"))
@@ -92,12 +93,12 @@ def search(request: PageRequest) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 @requires(Action.VIEW)
 @with_news
-def trials(request: PageRequest) -> HttpResponse:
+def list_trials(request: PageRequest) -> HttpResponse:
     """Show the form of a trial on many clusters, and earlier trials."""
     if request.method == "POST":
         require_action(request.user, Action.EDIT, refusal=gettext("An editor may try a policy on many clusters."))
     names = [cluster.name for cluster in selectors.choose_clusters(())]
-    initial: dict[str, Any] = {name: request.GET[name] for name in ("policy", "instead") if name in request.GET}
+    initial: dict[str, object] = {name: request.GET[name] for name in ("policy", "instead") if name in request.GET}
     initial |= {"clusters": chosen} if (chosen := request.GET.getlist("clusters")) else {}
     form = TrialForm(names, request.POST or None, initial)
     if request.method == "POST" and form.is_valid():
@@ -111,7 +112,7 @@ def trials(request: PageRequest) -> HttpResponse:
 
 @require_safe
 @requires(Action.VIEW)
-def trial(request: PageRequest, trial_id: UUID) -> HttpResponseBase:
+def show_trial(request: PageRequest, trial_id: UUID) -> HttpResponseBase:
     """Show what a policy does to each cluster so far. While the job works, the page polls."""
     trial = selectors.trial_get(trial_id)
     ended = trial.ended_at is not None or trial.job is None or trial.job.state in ENDED
@@ -133,7 +134,7 @@ def trial(request: PageRequest, trial_id: UUID) -> HttpResponseBase:
     return render(request, "fleet/trial.html", context)
 
 
-def _count_gained(answer: dict[str, Any]) -> int:
+def _count_gained(answer: Json) -> int:
     """Return how many more pods get a node under the tried policy."""
     placed = answer.get("pending", {"current": 0, "changed": 0})
     return int(placed["changed"]) - int(placed["current"])

@@ -52,10 +52,10 @@ def test_the_overview_counts_what_is_there(viewer_client: Client, demo: Snapshot
 
 def test_headroom_is_what_the_open_nodes_have_left(demo: Snapshot) -> None:
     for zone in selectors.compute_headroom(demo):
-        nodes = NodeRow.objects.filter(snapshot=demo, zone=zone["zone"], unschedulable=False, ready=True)
-        assert zone["nodes"] == len(nodes)
-        assert zone["cpu_free"] == sum(node.cpu_allocatable - node.cpu_requested for node in nodes)
-        assert zone["memory_free"] == sum(node.memory_allocatable - node.memory_requested for node in nodes)
+        nodes = NodeRow.objects.filter(snapshot=demo, zone=zone.zone, unschedulable=False, ready=True)
+        assert zone.nodes == len(nodes)
+        assert zone.cpu.free == sum(node.cpu_allocatable - node.cpu_requested for node in nodes)
+        assert zone.memory.free == sum(node.memory_allocatable - node.memory_requested for node in nodes)
 
 
 def test_nodes_filter_sort_and_page_on_the_server(viewer_client: Client, demo: Snapshot) -> None:

@@ -51,7 +51,7 @@ def lines(**asked: Any) -> list[selectors.ClusterLine]:
 
 
 def test_each_cluster_stands_as_its_own_pages_say(clusters: list[Cluster]) -> None:
-    assert [line.known for line in lines()] == [False] * 3
+    assert [line.has_summary for line in lines()] == [False] * 3
     assert summaries.refresh_stale(60, force=True) == 3
     found = {line.name: line for line in lines()}
     alpha = found["alpha"]
@@ -68,7 +68,7 @@ def test_figures_stay_with_their_age_until_there_are_new_ones(
     later = [node("alpha-0"), pod("large-0", requests={"cpu": "64"})]
     newest = snapshot_store(cluster=clusters[0], objects=later, problems=[])
     alpha = next(line for line in lines() if line.name == "alpha")
-    assert (alpha.known, alpha.stale, alpha.nodes, alpha.reasons) == (True, True, 3, [(PENDING, 2)])
+    assert (alpha.has_summary, alpha.stale, alpha.nodes, alpha.reasons) == (True, True, 3, [(PENDING, 2)])
     assert alpha.figures_at is not None
     assert alpha.figures_at < newest.taken_at == alpha.taken_at
     page = client_as("viewer").get("/fleet/")

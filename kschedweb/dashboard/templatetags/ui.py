@@ -121,7 +121,7 @@ def clock(text: str) -> str:
 
 
 @register.filter
-def silence(passed: timedelta) -> SafeString:
+def heartbeat_age(passed: timedelta) -> SafeString:
     """Render "3 s ago" for a heartbeat, measured by the database's clock; the page keeps it up to date."""
     seconds = max(0, int(passed.total_seconds()))
     return format_html('<span data-age="{}" data-exact>{}</span>', seconds, format_ago(seconds, exact=True))
@@ -134,7 +134,7 @@ def stale(moment: datetime | None) -> bool:
 
 
 @register.simple_tag
-def door(**query: object) -> str:
+def trying_address(**query: object) -> str:
     """Return the page that tries a change of a policy; empty values are left out of its address."""
     return reverse("trying", query={name: value for name, value in query.items() if value})
 
@@ -184,10 +184,10 @@ def sort_head(
 
 
 @register.inclusion_tag("parts/tabs.html", takes_context=True)
-def tabs(context: Context, kept: str = "") -> dict[str, object]:
-    """Render the tabs of the page with the query string ``kept``, by default that of the frame's links."""
+def tabs(context: Context, query: str = "") -> dict[str, object]:
+    """Render the tabs of the page with the query string ``query``, by default that of the frame's links."""
     scope = context["scope"]
-    return {"tabs": navigation.list_tabs(scope.page, f"?{kept}" if kept else scope.query)}
+    return {"tabs": navigation.list_tabs(scope.page, f"?{query}" if query else scope.query)}
 
 
 @register.simple_block_tag
