@@ -191,7 +191,7 @@ class AutoscalingQuestionSerializer(serializers.ModelSerializer[Question]):
 
 
 def _resolve_policy(reference: str) -> Revision | None:
-    """The NodePools that are asked, ``None`` for the ready ones."""
+    """Return the NodePools that the request names, ``None`` for the ready ones."""
     try:
         return karpenters.revision_named(reference) if reference else None
     except Http404:
@@ -221,7 +221,7 @@ class AutoscalingView(IdempotencyMixin, APIView):
 
 
 class GroupsView(IdempotencyMixin, APIView):
-    """What cluster-autoscaler would do."""
+    """Changes that cluster-autoscaler would make."""
 
     action_required = Action.VIEW
 
@@ -246,7 +246,7 @@ def _respond_with_answer(
     autoscaling_request: KarpenterRequest | NodeGroupsRequest,
     serializer_class: type[serializers.Serializer[Any]],
 ) -> Response:
-    """The answer, or where it will be."""
+    """Return the answer, or where it will be."""
     try:
         return Response(serializer_class(services.answer_at_once(autoscaling_request=autoscaling_request)).data)
     except DeadlineExceeded:

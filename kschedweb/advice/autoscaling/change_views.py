@@ -116,7 +116,7 @@ def _initial_values(request: PageRequest, base: Revision | None) -> dict[str, st
     }
 
 
-def _editor_context(request: PageRequest, base: Revision | None, edited: Edited) -> dict[str, Any]:
+def _editor_context(request: PageRequest, base: Revision | None, edited: Edited) -> dict[str, object]:
     editor, history = edited
     undone = {"undo": gettext("Undone."), "redo": gettext("Redone.")}
     return {

@@ -8,11 +8,14 @@ from django import forms
 
 from kschedweb.advice.autoscaling import day_comparisons, words
 from kschedweb.decisions.selectors import policy_choices
+from kschedweb.engine.json_types import Json
 from kschedweb.policies.karpenter import selectors as karpenters
 from kschedweb.policies.selectors import DEFAULT_POLICY
 from kschedweb.web.translating import gettext_lazy as _
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from kschedweb.accounts.models import User
 
 ORDERS = {
@@ -89,7 +92,7 @@ class NodesForm(forms.Form):
     search = forms.CharField(max_length=253, required=False, label=_("Node"))
     order = forms.ChoiceField(choices=list(ORDERS.items()), required=False, label=_("Order"))
 
-    def filter_nodes(self, nodes: list[words.Json]) -> list[words.Json]:
+    def filter_nodes(self, nodes: list[Json]) -> list[Json]:
         """Return the nodes that match, in order."""
         data = self.cleaned_data if self.is_valid() else {}
         matching = [node for node in nodes if _matches_filters(node, data)]
@@ -107,7 +110,7 @@ class NodesForm(forms.Form):
         return matching
 
 
-def _matches_filters(node: words.Json, data: dict[str, Any]) -> bool:
+def _matches_filters(node: Json, data: Mapping[str, Any]) -> bool:
     verdict, why, pool, part = (data.get(name) or "" for name in ("verdict", "why", "of", "search"))
     return (
         (not verdict or node["verdict"] == verdict)

@@ -1,4 +1,4 @@
-"""What REST takes and says of node groups of cluster-autoscaler."""
+"""REST serializers of node groups of cluster-autoscaler."""
 
 from __future__ import annotations
 

@@ -12,6 +12,7 @@ from kschedweb.accounts.roles import Action
 from kschedweb.advice.autoscaling import groups as service
 from kschedweb.advice.autoscaling import services, words
 from kschedweb.advice.autoscaling.requests import NodeGroupsRequest
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.patience import DeadlineExceeded
 from kschedweb.policies.scope import scope_of
 from kschedweb.web.errors import ApplicationError
@@ -54,7 +55,7 @@ def ask_node_groups(request: PageRequest) -> HttpResponse:
     return render_answer(request, document, answer)
 
 
-def render_answer(request: PageRequest, document: str, answer: words.Json, **context: Any) -> HttpResponse:
+def render_answer(request: PageRequest, document: str, answer: Json, **context: Any) -> HttpResponse:
     """Render the page with an answer."""
     order = sorted(answer["nodes"], key=lambda node: (words.VERDICTS.index(node["verdict"]), node["utilisation"]))
     context |= {

@@ -16,6 +16,7 @@ from kschedweb.accounts.roles import Action, may_change
 from kschedweb.advice.autoscaling import groups_views, selectors, services, words
 from kschedweb.advice.autoscaling.forms import AskForm, NodesForm
 from kschedweb.advice.autoscaling.requests import KarpenterRequest
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.patience import DeadlineExceeded
 from kschedweb.jobs.models import ENDED
 from kschedweb.policies.karpenter import selectors as karpenters
@@ -26,6 +27,7 @@ from kschedweb.web.heavy import heavy
 from kschedweb.web.pages import add_errors
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from uuid import UUID
 
     from django.http.response import HttpResponseBase
@@ -47,7 +49,7 @@ def show_autoscaling(request: PageRequest) -> HttpResponseBase:
     if snapshot is None:
         return render(request, "dashboard/nothing.html", {"noun": "autoscaling"})
     form = AskForm(request.POST if request.method == "POST" else request.GET)
-    context: dict[str, Any] = {"form": form, "asks_at": request.path, "kept": _preserved_query(request, snapshot)}
+    context: dict[str, object] = {"form": form, "asks_at": request.path, "kept": _preserved_query(request, snapshot)}
     if not form.is_valid():
         return render(request, "advice/autoscaling/page.html", context, status=400)
     try:
@@ -85,19 +87,19 @@ def show_answer(request: PageRequest, question_id: UUID) -> HttpResponseBase:
     return response
 
 
-def _render_question(request: PageRequest, question: Question, answer: words.Json) -> HttpResponseBase:
+def _render_question(request: PageRequest, question: Question, answer: Json) -> HttpResponseBase:
     snapshot = question.snapshot
     if question.groups:
         asks_at = f"{reverse('autoscaling-groups')}?{urlencode(_snapshot_query(snapshot))}"
         return groups_views.render_answer(request, question.groups, answer, question=question, asks_at=asks_at)
     reference = f"{question.revision.policy.name}@{question.revision.number}" if question.revision else ""
-    context: dict[str, Any] = {"question": question, "policy": question.policy, "asks_at": reverse("autoscaling")}
+    context: dict[str, object] = {"question": question, "policy": question.policy, "asks_at": reverse("autoscaling")}
     context["form"] = AskForm({"nodepools": reference, "pool": question.pool})
     context["kept"] = _snapshot_query(snapshot)
     return _render_answer(request, snapshot.cluster.name if snapshot else "autoscaling", answer, context)
 
 
-def _build_request(snapshot: Snapshot, data: dict[str, Any]) -> KarpenterRequest:
+def _build_request(snapshot: Snapshot, data: Mapping[str, Any]) -> KarpenterRequest:
     reference = data["nodepools"]
     try:
         revision = karpenters.revision_named(reference, "nodepools") if reference else None
@@ -115,7 +117,7 @@ def _preserved_query(request: PageRequest, snapshot: Snapshot) -> list[tuple[str
     return [("cluster", snapshot.cluster.name), *pinned]
 
 
-def _render_answer(request: PageRequest, name: str, answer: words.Json, context: dict[str, Any]) -> HttpResponseBase:
+def _render_answer(request: PageRequest, name: str, answer: Json, context: dict[str, object]) -> HttpResponseBase:
     """Render the page with its answer, or its nodes as a file (?format=)."""
     filters = NodesForm(request.GET)
     nodes = filters.filter_nodes(answer["nodes"])
@@ -141,7 +143,7 @@ def _render_answer(request: PageRequest, name: str, answer: words.Json, context:
 def _render_progress(request: PageRequest, question: Question) -> HttpResponseBase:
     """Render the progress of the job; for htmx only the part that changes."""
     job = question.job
-    context: dict[str, Any] = {"question": question, "job": job, "ended": job is None or job.state in ENDED}
+    context: dict[str, object] = {"question": question, "job": job, "ended": job is None or job.state in ENDED}
     context["address"] = reverse("autoscaling-answer", args=[question.pk])
     route = "autoscaling-groups" if question.groups else "autoscaling"
     context["again"] = f"{reverse(route)}?{urlencode(_snapshot_query(question.snapshot))}"

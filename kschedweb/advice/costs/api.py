@@ -16,6 +16,7 @@ from kschedweb.advice.costs.billing import MONTH
 from kschedweb.clusters.parameters import AT, SNAPSHOT
 from kschedweb.clusters.prices.selectors import table_of
 from kschedweb.clusters.selectors import cluster_get, snapshot_named, snapshot_of
+from kschedweb.engine.json_types import Json
 from kschedweb.web.errors import ApplicationError, NotFound
 
 if TYPE_CHECKING:
@@ -140,7 +141,7 @@ def _parse_choice(request: ApiRequest, name: str, choices: tuple[str, ...] | lis
     return choice
 
 
-def _line_to_json(line: billing.CostLine) -> dict[str, Any]:
+def _line_to_json(line: billing.CostLine) -> Json:
     names = ("name", "count", "hour", "month", "requested", "used", "idle", "idle_share", "unpriced")
     values = {name: getattr(line, name) for name in names}
     return {name: None if value != value else value for name, value in values.items()}

@@ -9,6 +9,7 @@ from typing import Any
 from kschedweb.clusters.prices.validation import CheckedPrices, check_prices
 from kschedweb.engine.documents.json_schema import DIALECT, Schemas
 from kschedweb.engine.documents.marked_documents import MarkedDocumentError, MarkedProblem, parse_document
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.pricing.price_table import DOCUMENT, KIND, VERSION
 from kschedweb.policies.editing import arguments
 from kschedweb.policies.editing.arguments import ABSENT, FormField, Posted
@@ -39,12 +40,12 @@ LABELS = {
 }
 
 
-def json_schema() -> dict[str, Any]:
+def json_schema() -> Json:
     """Return the JSON Schema of a price table, for completion in the editor."""
     return {"$schema": DIALECT, "title": KIND, **Schemas().struct_schema(DOCUMENT)}
 
 
-def _form_schema() -> dict[str, Any]:
+def _form_schema() -> Json:
     """Return the schema of the form, in which the labels of a row are one text."""
     schema = json_schema()
     for name in LISTS:
@@ -73,7 +74,7 @@ class PricesEditor:
         return sorted(self.checked.errors, key=lambda problem: (problem.line, problem.column))
 
     @property
-    def state(self) -> dict[str, Any]:
+    def state(self) -> Json:
         """Return the state for the page's script."""
         return build_state(self.document, self.problems, [])
 
@@ -89,14 +90,14 @@ def with_row(document: str, instance_type: str, capacity_type: str) -> PricesEdi
     return FORM.open_editor(rewrite_yaml(document or NEW, {**data, "prices": prices}))
 
 
-def _write_form(target: dict[str, Any], shown_data: dict[str, Any], posted: Posted) -> None:
+def _write_form(target: Json, shown_data: Json, posted: Posted) -> None:
     old, new = arguments.shown_value(SCHEMA, _as_form(shown_data)), arguments.read_value(SCHEMA, "prices", posted)
     merged = arguments.overlay_changes(old, new, _as_form(target))
     target.clear()
     target.update(_from_form({} if merged is ABSENT else merged))
 
 
-def _build_fields(data: dict[str, Any], problems: list[MarkedProblem]) -> list[FormField]:
+def _build_fields(data: Json, problems: list[MarkedProblem]) -> list[FormField]:
     """Return the fields of the form, with ``problems`` at their cells."""
     group = arguments.form_field(SCHEMA, "prices", "", _as_form(data), ABSENT, ())
     place_problems(problems, group.walk())
@@ -107,16 +108,16 @@ def _build_fields(data: dict[str, Any], problems: list[MarkedProblem]) -> list[F
     return group.fields
 
 
-def _as_form(data: dict[str, Any]) -> dict[str, Any]:
+def _as_form(data: Json) -> Json:
     """Return ``data`` with the labels of rows as text, if text can express them."""
     return _map_labels(data, _labels_text)
 
 
-def _from_form(data: dict[str, Any]) -> dict[str, Any]:
+def _from_form(data: Json) -> Json:
     return _map_labels(data, _labels_read)
 
 
-def _map_labels(data: dict[str, Any], change: Any) -> dict[str, Any]:
+def _map_labels(data: Json, change: Any) -> Json:
     converted = deepcopy(data)
     for name in LISTS:
         for row in as_list(converted.get(name)):

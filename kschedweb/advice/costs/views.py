@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from urllib.parse import urlencode
 
 from django.contrib import messages
@@ -107,7 +107,7 @@ def _handle_post(request: PageRequest, cluster: Cluster) -> HttpResponse:
     prices_editor = editor.FORM.read_posted(request.POST.dict())
     if "save" in request.POST:
         return _save_prices(request, cluster, prices_editor, expected)
-    context: dict[str, Any] = {"expected": expected}
+    context: dict[str, object] = {"expected": expected}
     status = 200
     if "example" in request.POST and (snapshot := snapshot_current(cluster)):
         prices_editor = editor.FORM.open_editor(build_example_table(nodes_of(snapshot)))
@@ -128,7 +128,7 @@ def _save_prices(request: PageRequest, cluster: Cluster, prices_editor: PricesEd
         saved = services.prices_save(user=request.user, cluster=cluster, text=prices_editor.document, expected=expected)
     except PreconditionFailed as error:
         sheet = sheet_get(cluster)
-        context: dict[str, Any] = {"conflict": error, "expected": sheet.version}
+        context: dict[str, object] = {"conflict": error, "expected": sheet.version}
         context |= line_diff(sheet.text, prices_editor.document, f"version {sheet.version}", "yours")
         return _editor_page(request, cluster, prices_editor, context, error.status)
     except ApplicationError as error:
@@ -139,7 +139,7 @@ def _save_prices(request: PageRequest, cluster: Cluster, prices_editor: PricesEd
 
 
 def _editor_page(
-    request: PageRequest, cluster: Cluster, prices_editor: PricesEditor, context: dict[str, Any], status: int
+    request: PageRequest, cluster: Cluster, prices_editor: PricesEditor, context: dict[str, object], status: int
 ) -> HttpResponse:
     page = _editor_context(request, cluster, sheet_get(cluster), prices_editor) | context
     return render(request, "advice/costs/prices.html", page, status=status)
@@ -192,7 +192,7 @@ def prices_download(request: HttpRequest, cluster: str) -> HttpResponse:
 
 def _editor_context(
     request: PageRequest, cluster: Cluster, sheet: PriceSheet, prices_editor: PricesEditor
-) -> dict[str, Any]:
+) -> dict[str, object]:
     snapshot = snapshot_current(cluster)
     table = prices_editor.checked.table or table_in(sheet)
     lacking = selectors.list_unpriced(snapshot, table) if snapshot else []

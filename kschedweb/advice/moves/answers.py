@@ -35,8 +35,8 @@ def to_json(rounds: Rounds, currency: str) -> Json:
             for landing in first.landings
             for ending in ((landing.fate, landing.target, landing.message),)
         ],
-        "before": _standing_to_json(first.before),
-        "after": _standing_to_json(first.after),
+        "before": _balance_to_json(first.before),
+        "after": _balance_to_json(first.after),
         "currency": currency,
         "emptied": list(first.emptied),
         "filled": list(first.filled),
@@ -50,7 +50,7 @@ def to_json(rounds: Rounds, currency: str) -> Json:
         "plugin_errors": outcome.plugin_errors,
         "rounds": [
             {"evicted": cycle.evicted, "returned": cycle.returned, "unfit": cycle.unfit, "again": cycle.repeated,
-             "after": _standing_to_json(cycle.after)}
+             "after": _balance_to_json(cycle.after)}
             for cycle in rounds.rounds
         ],
         "every": rounds.interval,
@@ -64,12 +64,12 @@ def to_json(rounds: Rounds, currency: str) -> Json:
     return {"answer": words.render_english(answer), **answer}
 
 
-def _standing_to_json(standing: ClusterBalance) -> Json:
-    balance = {
+def _balance_to_json(balance: ClusterBalance) -> Json:
+    spreads_by_kind = {
         name: {resource: asdict(spread) for resource, spread in spreads.items()}
-        for name, spreads in (("requests", standing.requests), ("use", standing.use))
+        for name, spreads in (("requests", balance.requests), ("use", balance.use))
     }
-    return {**balance, "nodes": standing.nodes, "cost": standing.cost.amount, "unpriced": standing.cost.unpriced}
+    return {**spreads_by_kind, "nodes": balance.nodes, "cost": balance.cost.amount, "unpriced": balance.cost.unpriced}
 
 
 def landing_rows(answer: Json) -> list[list[object]]:

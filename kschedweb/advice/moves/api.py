@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from django.urls import path
 from drf_spectacular.utils import extend_schema
@@ -19,6 +19,7 @@ from kschedweb.advice.moves.serializers import (
     MovesTrialSerializer,
 )
 from kschedweb.decisions.selectors import profiles_asked, snapshot_asked
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.patience import DeadlineExceeded
 from kschedweb.policies.selectors import policy_get, revision_get
 from kschedweb.web.errors import ApplicationError
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
 
 
 class MovesView(IdempotencyMixin, APIView):
-    """What the descheduler would evict."""
+    """A dry run of the descheduler."""
 
     action_required = Action.VIEW
 
@@ -50,16 +51,15 @@ class MovesView(IdempotencyMixin, APIView):
         snapshot = snapshot_asked(data["cluster"], str(data.get("snapshot") or ""))
         revision = profiles_asked(data["policy"], str(data.get("revision") or ""))
         dry_run_request = _build_request(data)
-        arguments: dict[str, Any] = {
-            "user": request.user,
-            "snapshot": snapshot,
-            "revision": revision,
-            "dry_run_request": dry_run_request,
-        }
+        user = request.user
         try:
-            dry_run = services.answer_at_once(**arguments)
+            dry_run = services.answer_at_once(
+                user=user, snapshot=snapshot, revision=revision, dry_run_request=dry_run_request
+            )
         except DeadlineExceeded:
-            question = services.question_ask(**arguments)
+            question = services.question_ask(
+                user=user, snapshot=snapshot, revision=revision, dry_run_request=dry_run_request
+            )
             answer = accepted_response(
                 request, DeschedulingQuestionSerializer(question).data, "api:descheduling-answer", question.pk
             )
@@ -99,7 +99,7 @@ class MovesTryView(IdempotencyMixin, APIView):
         return accepted_response(request, body, "api:run", run.pk)
 
 
-def _build_request(data: dict[str, Any]) -> DryRunRequest:
+def _build_request(data: Json) -> DryRunRequest:
     rounds, interval = data["rounds"], 60.0 * data["minutes"]
     if data["document"] and data["descheduler"]:
         raise ApplicationError.at("document", "Name a policy or send a document, not both.")

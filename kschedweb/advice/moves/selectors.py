@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from kschedweb.advice.moves.models import Question
+from kschedweb.engine.json_types import Json
 from kschedweb.jobs import inquiries
 
 if TYPE_CHECKING:
@@ -18,7 +19,7 @@ def question_get(question_id: UUID | str) -> Question:
     return inquiries.question_seen(Question, question_id)
 
 
-def answer_of(question: Question) -> dict[str, Any] | None:
+def answer_of(question: Question) -> Json | None:
     """Return the answer, None if there is none yet."""
     return None if question.content is None else inquiries.unpack_answer(question.content)
 

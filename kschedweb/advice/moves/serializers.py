@@ -1,4 +1,4 @@
-"""What REST takes and gives about moves."""
+"""REST serializers of moves."""
 
 from __future__ import annotations
 

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
     from django.http.response import HttpResponseBase
 
+    from kschedweb.accounts.models import User
     from kschedweb.accounts.typing import PageRequest
     from kschedweb.clusters.models import Snapshot
     from kschedweb.policies.models import Revision
@@ -53,7 +54,7 @@ def show_moves(request: PageRequest) -> HttpResponseBase:
     revision = profiles_only(scope.revision)
     preserved = {name: request.GET[name] for name in ("policy", "revision", "snapshot") if request.GET.get(name)}
     query = urlencode({"cluster": snapshot.cluster.name, **preserved})
-    context: Json = {
+    context: dict[str, object] = {
         "kept": query,
         "policy": translate_words(f"{revision.policy.name}, revision {revision.number}"),
     }
@@ -66,15 +67,17 @@ def show_moves(request: PageRequest) -> HttpResponseBase:
     try:
         dry_run_request = form.build_request()
         context["descheduler"] = dry_run_request.label
-        arguments: Json = {
-            "user": request.user,
-            "snapshot": snapshot,
-            "revision": revision,
-            "dry_run_request": dry_run_request,
-        }
-        answer = _find_answer(arguments)
+        answer = _find_answer(request.user, snapshot, revision, dry_run_request)
         if request.method == "POST":
-            return _redirect_to_answer(request, form, query, answer, arguments)
+            if answer is None:
+                question = services.question_ask(
+                    user=request.user, snapshot=snapshot, revision=revision, dry_run_request=dry_run_request
+                )
+                address = reverse("descheduling-answer", args=[question.pk])
+            else:
+                parameters = {name: form.data[name] for name in form.fields if form.data.get(name)}
+                address = f"{request.path}?{query}&{urlencode(parameters)}"
+            return redirect(address)
     except ApplicationError as error:
         form.add_error(None, error.detail)
         context["running"] = selectors.find_unanswered(request.user) if isinstance(error, Conflict) else None
@@ -116,22 +119,12 @@ def _start_run(
     return redirect("run", run.pk)
 
 
-def _find_answer(arguments: Json) -> Json | None:
+def _find_answer(user: User, snapshot: Snapshot, revision: Revision, dry_run_request: DryRunRequest) -> Json | None:
     """Return the answer, None if a job is needed."""
     try:
-        return services.answer_at_once(**arguments)
+        return services.answer_at_once(user=user, snapshot=snapshot, revision=revision, dry_run_request=dry_run_request)
     except DeadlineExceeded:
         return None
-
-
-def _redirect_to_answer(
-    request: PageRequest, form: MovesForm, query: str, answer: Json | None, arguments: Json
-) -> HttpResponse:
-    """Redirect to the answer: on this page, or on the page of a question that a job answers."""
-    if answer is None:
-        return redirect("descheduling-answer", services.question_ask(**arguments).pk)
-    parameters = {name: form.data[name] for name in form.fields if form.data.get(name)}
-    return redirect(f"{request.path}?{query}&{urlencode(parameters)}")
 
 
 @require_safe
@@ -140,7 +133,11 @@ def show_answer(request: PageRequest, question_id: UUID) -> HttpResponseBase:
     """Show the answer of a job, or its progress."""
     question = selectors.question_get(question_id)
     request_fields = question.asked
-    context: Json = {"question": question, "descheduler": request_fields["label"], "policy": question.policy}
+    context: dict[str, object] = {
+        "question": question,
+        "descheduler": request_fields["label"],
+        "policy": question.policy,
+    }
     name = question.snapshot.cluster.name if question.snapshot else ""
     context["kept"] = urlencode({"cluster": name} if name else {})
     answer = selectors.answer_of(question)
@@ -154,7 +151,9 @@ def show_answer(request: PageRequest, question_id: UUID) -> HttpResponseBase:
     return render(request, "parts/waits.html" if part else "advice/moves/waiting.html", context)
 
 
-def _render_answer(request: PageRequest, answer: Json | None, name: str, context: Json) -> HttpResponseBase:
+def _render_answer(
+    request: PageRequest, answer: Json | None, name: str, context: dict[str, object]
+) -> HttpResponseBase:
     """Render the page with its answer, or the answer as a file (?format=); only the form if there is no answer."""
     if answer is None:
         return render(request, PAGE, context)
@@ -173,13 +172,14 @@ def _render_answer(request: PageRequest, answer: Json | None, name: str, context
         return response
     plugin = request.GET.get("plugin", "")
     landings = [landing for landing in answer["landings"] if plugin in ("", landing["plugin"])]
-    order = {group["plugin"]: place for place, group in enumerate(words.by_plugin(answer))}
+    plugins = words.group_by_plugin(answer)
+    order = {group.plugin: place for place, group in enumerate(plugins)}
     landings.sort(key=lambda landing: (order[landing["plugin"]], landing["node"]))
     context |= {
         "found": answer,
         "answer": words.render_sentence(answer),
         "gains": words.list_gains(answer),
-        "plugins": words.by_plugin(answer),
+        "plugins": plugins,
         "plugin": plugin,
         "may_try": role_allows(request.user.role, Action.EDIT),
         "tried": {name: request.GET[name] for name in MovesForm.base_fields if request.GET.get(name)},

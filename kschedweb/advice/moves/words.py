@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from dataclasses import dataclass
 from typing import NamedTuple
 
 from django.utils import translation
@@ -90,23 +92,35 @@ def list_gains(answer: Json, *, cost: bool = True) -> list[MeasureGain]:
     return listed
 
 
-def by_plugin(answer: Json) -> list[Json]:
-    """Return for each plugin its evictions, nodes, and what becomes of its pods."""
-    grouped: dict[str, Json] = {}
+@dataclass(frozen=True)
+class PluginEvictions:
+    """The evictions of a plugin: from how many nodes, and how many pods have each fate."""
+
+    plugin: str
+    nodes: int
+    evicted: int
+    lands: int
+    returns: int
+    unfit: int
+    gone: int
+
+
+def group_by_plugin(answer: Json) -> list[PluginEvictions]:
+    """Return the evictions of each plugin."""
+    landings_by_plugin: dict[str, list[Json]] = {}
     for landing in answer["landings"]:
-        group = grouped.setdefault(
-            landing["plugin"],
-            {
-                "plugin": landing["plugin"],
-                "evicted": 0,
-                "nodes": set(),
-                "lands": 0,
-                "returns": 0,
-                "unfit": 0,
-                "gone": 0,
-            },
-        )
-        group["evicted"] += 1
-        group["nodes"].add(landing["node"])
-        group[landing["fate"]] += 1
-    return [{**group, "nodes": len(group["nodes"])} for group in grouped.values()]
+        landings_by_plugin.setdefault(landing["plugin"], []).append(landing)
+    return [_count_evictions(plugin, landings) for plugin, landings in landings_by_plugin.items()]
+
+
+def _count_evictions(plugin: str, landings: list[Json]) -> PluginEvictions:
+    fates = Counter(landing["fate"] for landing in landings)
+    return PluginEvictions(
+        plugin=plugin,
+        nodes=len({landing["node"] for landing in landings}),
+        evicted=len(landings),
+        lands=fates["lands"],
+        returns=fates["returns"],
+        unfit=fates["unfit"],
+        gone=fates["gone"],
+    )

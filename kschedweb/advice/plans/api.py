@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class PlansView(IdempotencyMixin, APIView):
-    """Which pods to evict so that an objective is reached."""
+    """A plan of evictions that reaches an objective."""
 
     action_required = Action.VIEW
 

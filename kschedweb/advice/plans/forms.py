@@ -106,7 +106,7 @@ def field_of(path: str) -> str:
     return KEYS[kind].get(key, "objective") if kind in KEYS else path
 
 
-def initial_of(document: Json) -> Json:
+def initial_of(document: Json) -> dict[str, object]:
     """Return the fields with which ``document`` is asked again."""
     kind = next((name for name in KEYS if name in document), NODES)
     values = document.get(kind) or {}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from django.db import transaction
@@ -12,6 +12,7 @@ from kschedweb.advice.plans.services import question_new
 from kschedweb.clusters.prices.selectors import table_of
 from kschedweb.clusters.selectors import node_rows
 from kschedweb.decisions.pending.services import default_revision
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.pricing.costs import Rates
 from kschedweb.jobs.models import ENDED
 from kschedweb.jobs.services import job_start
@@ -44,7 +45,7 @@ def _is_offer_pending(snapshot: Snapshot) -> bool:
     return questions.exclude(job__state__in=ENDED).filter(job__isnull=False).exists()
 
 
-def _choose_objective(snapshot: Snapshot) -> dict[str, Any]:
+def _choose_objective(snapshot: Snapshot) -> Json:
     """Return the cost of a day as objective if any node has a price, else as many freed nodes as possible."""
     table = table_of(snapshot.cluster)
     rows = node_rows(snapshot).values_list("labels", flat=True)

@@ -1,4 +1,4 @@
-"""What REST takes and gives about plans of moves."""
+"""REST serializers of plans of moves."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ class PlannedMoveSerializer(serializers.Serializer[Any]):
     gain = serializers.FloatField(help_text="In units of the objective.")
     budget = serializers.CharField(required=False, help_text="The disruption budget that the eviction uses up.")
 
-    def get_fields(self) -> dict[str, Any]:
-        """With ``from``, which is no name in Python."""
+    def get_fields(self) -> dict[str, serializers.Field[Any, Any, Any, Any]]:
+        """Add ``from``, which is no name in Python."""
         return {**super().get_fields(), "from": serializers.CharField(help_text="The node that it leaves.")}
 
 

@@ -50,7 +50,7 @@ def plan_moves(request: PageRequest) -> HttpResponseBase:
         raise Http404("There is no such policy or revision.")
     revision = profiles_only(scope.revision)
     preserved = {name: request.GET[name] for name in ("policy", "revision", "snapshot") if request.GET.get(name)}
-    context: Json = {"kept": urlencode({"cluster": snapshot.cluster.name, **preserved})}
+    context: dict[str, object] = {"kept": urlencode({"cluster": snapshot.cluster.name, **preserved})}
     context["policy"] = messages.translate_words(f"{revision.policy.name}, revision {revision.number}")
     if request.method != "POST":
         initial = {name: request.GET[name] for name in PlanForm.base_fields if request.GET.get(name)}
@@ -120,7 +120,7 @@ def _form_url(question: Question) -> str:
 def _render_progress(request: PageRequest, question: Question) -> HttpResponse:
     job = question.job
     ended = job is None or job.state in ENDED
-    context: Json = {
+    context: dict[str, object] = {
         "question": question,
         "wanted": objectives.describe_objective(question.asked),
         "job": job,

@@ -16,6 +16,7 @@ from kschedweb.advice.rightsizing import exports, scenarios, selectors, sizing
 from kschedweb.advice.rightsizing.forms import ORDERINGS, ExportForm, SizesForm, read_form
 from kschedweb.advice.rightsizing.sizing import METHODS, VPA
 from kschedweb.clusters.selectors import cluster_get, snapshot_current
+from kschedweb.engine.json_types import Json
 from kschedweb.web.errors import ApplicationError, NotFound
 
 if TYPE_CHECKING:
@@ -138,7 +139,7 @@ class SizesView(APIView):
         if ordering not in ORDERINGS:
             raise ApplicationError.at("ordering", f"Must be one of {', '.join(ORDERINGS)}.")
         usage, rates, listed = selectors.sizes_of(cluster, form.method_asked)
-        sizes = form.narrowed(listed, ordering)
+        sizes = form.filter_sizes(listed, ordering)
         answer = {
             "cluster": cluster.name,
             "updated": datetime.fromtimestamp(usage.updated, UTC),
@@ -168,7 +169,7 @@ class ScenarioOfSizesView(APIView):
             raise NotFound(f"Cluster {cluster.name} has not been read yet: refresh it first.")
         form = read_form(SizesForm, {"method": serializer.validated_data["method"]})
         usage, rates, listed = selectors.sizes_of(cluster, form.method_asked)
-        chosen = form.narrowed(listed, workloads=serializer.validated_data.get("workloads", ()))
+        chosen = form.filter_sizes(listed, workloads=serializer.validated_data.get("workloads", ()))
         sizes = [size for size in chosen if size.changes]
         revision = scenarios.scenario_make(user=request.user, snapshot=snapshot, listed=sizes)
         pasts = selectors.past_of(cluster, sizes, usage.updated)
@@ -206,16 +207,17 @@ class FileOfSizesView(APIView):
         form = read_form(ExportForm, request.query_params)
         _, _, listed = selectors.sizes_of(cluster, form.method_asked)
         kind, mode = form.file
-        return Response({"form": kind, "text": exports.text_of(form.narrowed(listed), kind, mode)})
+        return Response({"form": kind, "text": exports.text_of(form.filter_sizes(listed), kind, mode)})
 
 
-def _size_to_json(size: sizing.ContainerSize) -> dict[str, Any]:
-    names = ("namespace", "workload", "container", "pods", "sidecar", "known", "days", "samples", "killed")
+def _size_to_json(size: sizing.ContainerSize) -> Json:
+    names = ("namespace", "workload", "container", "pods", "sidecar")
+    history = {"known": size.has_history, "days": size.days, "samples": size.samples, "killed": size.killed}
     amounts = {
         resource: {name: getattr(amount, name) for name in AMOUNT}
         for resource, amount in (("cpu", size.cpu), ("memory", size.memory))
     }
-    return {name: getattr(size, name) for name in names} | amounts | {"hour": _nan_to_none(size.hour)}
+    return {name: getattr(size, name) for name in names} | history | amounts | {"hour": _nan_to_none(size.hour)}
 
 
 def _nan_to_none(value: float) -> float | None:

@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 
 ORDERINGS = sorted([*ORDERS, *(f"-{name}" for name in ORDERS)])
 SHOW_FILTERS = {
-    "less": lambda size: size.known and (size.cpu.saved > 0 or size.memory.saved > 0),
-    "more": lambda size: size.known and (size.cpu.saved < 0 or size.memory.saved < 0),
-    "unknown": lambda size: not size.known,
+    "less": lambda size: size.has_history and (size.cpu.saved > 0 or size.memory.saved > 0),
+    "more": lambda size: size.has_history and (size.cpu.saved < 0 or size.memory.saved < 0),
+    "unknown": lambda size: not size.has_history,
 }
 
 
@@ -38,7 +38,7 @@ class SizesForm(forms.Form):
     def method_asked(self) -> str:
         return str(self.cleaned_data.get("method") or VPA)
 
-    def narrowed(
+    def filter_sizes(
         self, listed: Iterable[ContainerSize], ordering: str = "", workloads: Sequence[str] = ()
     ) -> list[ContainerSize]:
         """Return the lines that match; ``workloads`` are "namespace/Kind/name", empty for all.

@@ -55,7 +55,7 @@ class ContainerSize:
     pods: int
     sidecar: bool
     # False without history: nothing is recommended then, and targets are the present requests.
-    known: bool
+    has_history: bool
     # Of history.
     days: float
     samples: int
@@ -89,7 +89,7 @@ class ContainerSize:
     @property
     def changes(self) -> bool:
         """True if the recommendation differs from the requests."""
-        return self.known and any(amount.target != amount.requested for amount in (self.cpu, self.memory))
+        return self.has_history and any(amount.target != amount.requested for amount in (self.cpu, self.memory))
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +128,7 @@ def compute_sizes(
     """Return the size of each of ``requested``, in their order."""
     rows = {name: row for row, name in enumerate(book.names)}
     siblings = {container.name: container.siblings for container in requested}
-    cpu, memory = _recommend(book, np.array([siblings.get(name, 1) for name in book.names], np.int64), method)
+    cpu, memory = _recommend_bounds(book, np.array([siblings.get(name, 1) for name in book.names], np.int64), method)
     usage = book.usage
     span = np.where(usage.samples > 0, usage.last - usage.first, 0) / DAY
     sizes = []
@@ -149,7 +149,7 @@ def compute_sizes(
     return sizes
 
 
-def _recommend(book: AggregateContainerStates, siblings: Ints, method: str) -> tuple[Bounds, Bounds]:
+def _recommend_bounds(book: AggregateContainerStates, siblings: Ints, method: str) -> tuple[Bounds, Bounds]:
     """Return the bounds by VPA's recommender, or plain percentiles without margin, minimum and confidence."""
     if not book.names:
         none = np.zeros(0, np.int64)
@@ -193,7 +193,7 @@ def limit_after(limit: int, requested: int, target: int) -> int:
 def sum_sizes(listed: Iterable[ContainerSize]) -> SizeTotals:
     """Return the sums over ``listed``."""
     sizes = list(listed)
-    known_sizes = [size for size in sizes if size.known]
+    known_sizes = [size for size in sizes if size.has_history]
     return SizeTotals(
         len(sizes),
         len(sizes) - len(known_sizes),

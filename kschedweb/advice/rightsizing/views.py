@@ -69,7 +69,7 @@ def list_sizes(request: HttpRequest) -> HttpResponseBase:
         form = SizesForm({})
         form.is_valid()
     usage, rates, listed = selectors.sizes_of(cluster, form.method_asked)
-    sizes = form.narrowed(listed, request.GET.get("ordering", ""))
+    sizes = form.filter_sizes(listed, request.GET.get("ordering", ""))
     if (file_format := request.GET.get("format")) in FORMATS:
         return export_rows(
             file_format, f"{cluster.name}-right-sizing", list(HEAD), (_export_row(size) for size in sizes)
@@ -92,9 +92,9 @@ def list_sizes(request: HttpRequest) -> HttpResponseBase:
 
 
 def _export_row(size: ContainerSize) -> list[object]:
-    hour = round(size.hour, 6) if size.known and size.hour == size.hour else None
+    hour = round(size.hour, 6) if size.has_history and size.hour == size.hour else None
     amounts = [
-        value if size.known or name == "requested" else None
+        value if size.has_history or name == "requested" else None
         for amount in (size.cpu, size.memory)
         for name, value in (
             ("requested", amount.requested),
@@ -126,7 +126,7 @@ def show_workload(request: HttpRequest) -> HttpResponseBase:
             "size": size,
             "charts": _build_charts(cluster, size, usage.updated, usage.book, rows.get(size.name)),
             "reasons": words.explain_target(size, usage.book.settings, form.method_asked, siblings[size.name])
-            if size.known
+            if size.has_history
             else [],
         }
         for size in sizes
@@ -161,7 +161,7 @@ def preview_changes(request: PageRequest) -> HttpResponseBase:
     cluster, form = _parse_request(request, SizesForm)
     usage, rates, listed = selectors.sizes_of(cluster, form.method_asked)
     workloads = request.GET.getlist("workload")
-    sizes = [size for size in form.narrowed(listed, workloads=workloads) if size.changes]
+    sizes = [size for size in form.filter_sizes(listed, workloads=workloads) if size.changes]
     error = None
     if request.method == "POST":
         try:
@@ -214,7 +214,7 @@ def export_file(request: HttpRequest) -> HttpResponse:
     """Return the recommendations as a file."""
     cluster, form = _parse_request(request, ExportForm)
     _, _, listed = selectors.sizes_of(cluster, form.method_asked)
-    sizes = form.narrowed(listed, workloads=request.GET.getlist("workload"))
+    sizes = form.filter_sizes(listed, workloads=request.GET.getlist("workload"))
     kind, mode = form.file
     media, ending = MEDIA.get(kind, ("application/yaml", "yaml"))
     answer = HttpResponse(exports.text_of(sizes, kind, mode), content_type=f"{media}; charset=utf-8")

@@ -54,7 +54,7 @@ def test_a_container_is_told_what_it_requests_too_much() -> None:
 
 def test_a_container_without_history_is_never_guessed() -> None:
     _, proxy = listed()
-    assert not proxy.known
+    assert not proxy.has_history
     assert not proxy.changes
     assert (proxy.cpu.target, proxy.memory.target) == (100, GIB // 2)
     assert (proxy.cpu.saved, proxy.hour) == (0, 0.0)
