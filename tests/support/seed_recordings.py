@@ -52,8 +52,8 @@ def recording(user: User | None, of: Cluster | None = None, pods: int = PODS, ho
         if number % 2:
             lines += ledger.record_removal(pod(number, came), came + 31)
     for line in lines:
-        writer.add(line)
-    writer.keep(
+        writer.add_line(line)
+    writer.store_lines(
         BEGAN + timedelta(hours=hours), nodes=ledger.nodes, pods=ledger.pods, notes=["storageclasses: missing."]
     )
     jobs.job_succeed(job, {"recording": str(made.pk)})

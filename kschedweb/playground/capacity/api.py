@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from django.urls import path
 from drf_spectacular.utils import extend_schema
@@ -50,13 +50,13 @@ if TYPE_CHECKING:
 
 
 class _Ask(IdempotencyMixin, APIView):
-    """One of the questions."""
+    """A question about capacity, answered at once or by a job."""
 
     action_required = Action.VIEW
 
 
 class FitView(_Ask):
-    """How many more pods of a shape fit."""
+    """Further pods of a shape that fit."""
 
     # Also for people who may see only some namespaces: the answer names no pods of others.
     in_part = ("POST",)
@@ -73,11 +73,11 @@ class FitView(_Ask):
         the same person is worked on.
         """
         data = validate_input(FitRequestSerializer, request.data)
-        return _respond(request, data, FitQuery(_parse_pod(data["pod"], required=True), data["limit"]))
+        return _respond_with_answer(request, data, FitQuery(_parse_pod(data["pod"], required=True), data["limit"]))
 
 
 class NodesView(_Ask):
-    """How many nodes of a type must be added."""
+    """Nodes of a type that must be added."""
 
     @extend_schema(
         operation_id="capacity_nodes",
@@ -96,11 +96,13 @@ class NodesView(_Ask):
             node["like"], tuple(node["allocatable"].items()), tuple(node["labels"].items()), tuple(node["zones"])
         )
         pod = _parse_pod(data.get("pod") or {}, required=bool(data["copies"]))
-        return _respond(request, data, NodesQuery(type_, data["pending"], pod, data["copies"], data["most"]))
+        return _respond_with_answer(
+            request, data, NodesQuery(type_, data["pending"], pod, data["copies"], data["most"])
+        )
 
 
 class DrainView(_Ask):
-    """Whether nodes can be emptied."""
+    """A rehearsal of emptying nodes."""
 
     @extend_schema(
         operation_id="capacity_drain",
@@ -111,11 +113,11 @@ class DrainView(_Ask):
         """Rehearse a drain: nothing is evicted in the cluster. Answered as `/capacity/fit/` is."""
         data = validate_input(DrainRequestSerializer, request.data)
         options = Options(data["ignore_daemonsets"], data["delete_emptydir_data"], data["force"])
-        return _respond(request, data, DrainQuery(tuple(data["nodes"]), options, data["keep_order"]))
+        return _respond_with_answer(request, data, DrainQuery(tuple(data["nodes"]), options, data["keep_order"]))
 
 
 class BufferView(_Ask):
-    """Whether the cluster survives the loss of a zone, or of its largest nodes."""
+    """The loss of a zone, or of the largest nodes."""
 
     @extend_schema(
         operation_id="capacity_buffer",
@@ -129,11 +131,11 @@ class BufferView(_Ask):
             raise ApplicationError.at("zones", "Choose the zones, a number of nodes, or both.")
         # Without a priority every pod counts.
         priority = LOWEST_PRIORITY if data["priority"] is None else data["priority"]
-        return _respond(request, data, BufferQuery(data["zones"], data["largest"], priority))
+        return _respond_with_answer(request, data, BufferQuery(data["zones"], data["largest"], priority))
 
 
 class GangsView(_Ask):
-    """How many more gangs of pods fit."""
+    """Further gangs of pods that fit."""
 
     # As for FitView.
     in_part = ("POST",)
@@ -151,7 +153,7 @@ class GangsView(_Ask):
         data = validate_input(GangsRequestSerializer, request.data)
         pod = _parse_pod(data["pod"], required=True)
         query = GangsQuery(pod, data["pods"], data.get("min_count", 0), data["topology_key"], data["limit"])
-        return _respond(request, data, query)
+        return _respond_with_answer(request, data, query)
 
 
 class CapacityAnswerView(APIView):
@@ -164,15 +166,15 @@ class CapacityAnswerView(APIView):
         return Response(CapacityQuestionSerializer(selectors.question_get(id)).data)
 
 
-def _respond(request: ApiRequest, data: Json, query: CapacityQuery) -> Response:
+def _respond_with_answer(request: ApiRequest, data: Json, query: CapacityQuery) -> Response:
     """Return 200 with the answer, or 202 with the question that a job works on."""
     snapshot = snapshot_asked(data["cluster"], str(data.get("snapshot") or ""))
     revision = revision_asked(data["policy"], str(data.get("revision") or ""), "policy")
-    arguments: Json = {"user": request.user, "snapshot": snapshot, "revision": revision, "query": query}
+    user = request.user
     try:
-        answer = services.answer_at_once(**arguments)
+        answer = services.answer_at_once(user=user, snapshot=snapshot, revision=revision, query=query)
     except DeadlineExceeded:
-        question = services.question_ask(**arguments)
+        question = services.question_ask(user=user, snapshot=snapshot, revision=revision, query=query)
         response = accepted_response(
             request, CapacityQuestionSerializer(question).data, "api:capacity-answer", question.pk
         )
@@ -189,7 +191,7 @@ def _respond(request: ApiRequest, data: Json, query: CapacityQuery) -> Response:
     return Response({**provenance, **answer_to_json(answer, change_of(snapshot, query, answer))})
 
 
-def _parse_pod(data: dict[str, Any], *, required: bool) -> PodQuery:
+def _parse_pod(data: Json, *, required: bool) -> PodQuery:
     query = PodQuery(data.get("workload", ""), data.get("manifest", ""), tuple(data.get("requests", {}).items()))
     ways = sum(map(bool, (query.workload, query.manifest, query.requests)))
     if ways > 1 or (required and not ways):

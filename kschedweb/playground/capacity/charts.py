@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import plotly.graph_objects as go
 from django.utils.translation import gettext, ngettext
 
+from kschedweb.engine.json_types import Json
 from kschedweb.playground.capacity.sentences import loss_name
 from kschedweb.web.figures import Chart, make_figure
 from kschedweb.web.units import format_count
@@ -215,7 +216,7 @@ def buffer_rows(answer: Buffer) -> list[list[object]]:
     return rows
 
 
-def _bar_figure(names: list[str], numbers: list[int], unit: str, hover: str, height: int) -> dict[str, Any]:
+def _bar_figure(names: list[str], numbers: list[int], unit: str, hover: str, height: int) -> Json:
     trace = go.Bar(orientation="h", y=names, x=numbers, hovertemplate=f"{hover}<extra></extra>")
     layout = go.Layout(
         height=height,

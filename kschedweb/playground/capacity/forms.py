@@ -152,8 +152,8 @@ class _PodForm(forms.Form):
         """True if the form asks for any pods."""
         return any(self.data.get(name) for name in ("workload", "cpu", "memory", "other", "manifest"))
 
-    def clean(self) -> dict[str, Any]:
-        data: dict[str, Any] = super().clean() or self.cleaned_data
+    def clean(self) -> dict[str, object]:
+        data = super().clean() or self.cleaned_data
         # Each way by the field at which an error is shown.
         ways = {
             "workload": bool(data.get("workload")),
@@ -243,7 +243,7 @@ class NodesForm(_PodForm):
     def is_submitted(self) -> bool:
         return any(self.data.get(name) for name in ("ask", "like", "node_cpu", "copies"))
 
-    def clean(self) -> dict[str, Any]:
+    def clean(self) -> dict[str, object]:
         data = super().clean()
         amounts = any(data.get(name) for name in ("node_cpu", "node_memory", "node_other"))
         if data.get("like") and amounts:
@@ -337,8 +337,8 @@ class BufferForm(forms.Form):
     def is_submitted(self) -> bool:
         return any(self.data.get(name) for name in ("ask", "zones", "largest"))
 
-    def clean(self) -> dict[str, Any]:
-        data: dict[str, Any] = super().clean() or self.cleaned_data
+    def clean(self) -> dict[str, object]:
+        data = super().clean() or self.cleaned_data
         if not data.get("zones") and not data.get("largest") and "largest" not in self.errors:
             self.add_error("zones", gettext("Choose the zones, a number of nodes, or both."))
         return data
@@ -349,7 +349,7 @@ class BufferForm(forms.Form):
         return BufferQuery(data["zones"], data["largest"] or 0, priority)
 
 
-def fields_of(query: CapacityQuery) -> dict[str, Any]:
+def fields_of(query: CapacityQuery) -> dict[str, object]:
     """Return the form data for the question ``query``."""
     if isinstance(query, FitQuery):
         return {**_pod_fields(query.pod), "limit": query.limit}
@@ -375,7 +375,7 @@ def fields_of(query: CapacityQuery) -> dict[str, Any]:
     }
 
 
-def _pod_fields(pod: PodQuery) -> dict[str, Any]:
+def _pod_fields(pod: PodQuery) -> dict[str, str]:
     return {"workload": pod.workload, "manifest": pod.manifest, **_amount_fields(pod.requests)}
 
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from kschedweb.clusters.importing.documents import TextLimits, UntrustedTextError, documents_read
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.objects.json_access import ObjectError
 from kschedweb.engine.objects.labels import is_qualified_name
 from kschedweb.engine.objects.podgroup import list_required_gates
@@ -78,7 +79,7 @@ class PodQuery:
             raise ApplicationError.at("manifest", f"Write one object; here are {len(documents)}.")
         return extract_pod(documents[0])
 
-    def _pod_from_requests(self) -> dict[str, Any]:
+    def _pod_from_requests(self) -> Json:
         for name, amount in self.requests:
             try:
                 read_quantity(amount, name)
@@ -108,7 +109,7 @@ def extract_pod(raw: Any) -> Any:
     return {"metadata": {**metadata, **identity}, "spec": pods}
 
 
-def _as_mapping(value: Any) -> dict[str, Any]:
+def _as_mapping(value: Any) -> Json:
     return value if isinstance(value, dict) else {}
 
 
@@ -238,7 +239,7 @@ def kind_of(query: CapacityQuery) -> CapacityKind:
     return CapacityKind.BUFFER if isinstance(query, BufferQuery) else kinds[type(query)]
 
 
-def query_from_json(kind: str, plain: dict[str, Any]) -> CapacityQuery:
+def query_from_json(kind: str, plain: Json) -> CapacityQuery:
     """Return the question from the plain data of ``dataclasses.asdict``."""
     if kind == CapacityKind.FIT:
         return FitQuery(_pod_from_json(plain["pod"]), plain["limit"])
@@ -253,7 +254,7 @@ def query_from_json(kind: str, plain: dict[str, Any]) -> CapacityQuery:
     return NodesQuery(type_, plain["pending"], _pod_from_json(plain["pod"]), plain["copies"], plain["most"])
 
 
-def _pod_from_json(plain: dict[str, Any]) -> PodQuery:
+def _pod_from_json(plain: Json) -> PodQuery:
     return PodQuery(plain["workload"], plain["manifest"], _to_pairs(plain["requests"]))
 
 

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from dataclasses import asdict, replace
 from threading import Lock
 from time import monotonic
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from django.db import transaction
 
@@ -21,6 +21,7 @@ from kschedweb.clusters.selectors import snapshot_objects
 from kschedweb.decisions import figures_in_force
 from kschedweb.decisions.groups.rules import group_rules, releases_with_groups
 from kschedweb.engine import Snapshot as EngineSnapshot
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.objects.json_access import ObjectError
 from kschedweb.engine.patience import DeadlineExceeded
 from kschedweb.engine.studies.capacity import buffer, capacity, drain, gangs, sizing
@@ -123,7 +124,7 @@ def question_ask(*, user: User, snapshot: Snapshot, revision: Revision, query: C
     return question
 
 
-def question_answer(*, question: Question, step: Step) -> dict[str, Any]:
+def question_answer(*, question: Question, step: Step) -> Json:
     """Find and store the answer, unless it is stored already; report progress to ``step``."""
     if question.content is None:
         if question.snapshot is None or question.revision is None:
@@ -269,8 +270,9 @@ def _answer_nodes(
 def _answer_buffer(
     engine: EngineSnapshot, rules: Configuration, query: BufferQuery, pulse: Callable[[], None]
 ) -> buffer.Buffer:
-    parts: dict[str, Any] = {"zones": query.zones, "largest": query.largest, "priority": query.priority}
-    return buffer.compute_buffer(engine, rules, **parts, pulse=pulse)
+    return buffer.compute_buffer(
+        engine, rules, zones=query.zones, largest=query.largest, priority=query.priority, pulse=pulse
+    )
 
 
 def _answer_drain(

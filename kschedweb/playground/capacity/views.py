@@ -36,10 +36,12 @@ if TYPE_CHECKING:
     from django.http import HttpResponse
     from django.http.response import HttpResponseBase
 
+    from kschedweb.accounts.models import User
     from kschedweb.accounts.typing import PageRequest
     from kschedweb.clusters.models import Snapshot
     from kschedweb.playground.capacity.answers import CapacityAnswer
     from kschedweb.playground.capacity.models import Question
+    from kschedweb.playground.capacity.queries import CapacityQuery
     from kschedweb.policies.models import Revision
 
 PAGE_SIZE = 50
@@ -133,7 +135,7 @@ def show_answer(request: PageRequest, question_id: UUID) -> HttpResponseBase:
     scope_params = {"cluster": snapshot.cluster.name, "snapshot": str(snapshot.pk)} if snapshot else {}
     if revision is not None:
         scope_params |= {"policy": revision.policy.name, "revision": str(revision.number)}
-    context: dict[str, Any] = {
+    context: dict[str, object] = {
         "kept": urlencode(scope_params),
         "question": question,
         "engine": question.engine,
@@ -169,7 +171,7 @@ def _handle_question(request: PageRequest, page: _Page) -> HttpResponseBase:
         raise Http404("There is no such policy or revision.")
     revision = profiles_only(scope.revision) if page is PAGES[CapacityKind.GANGS] else scope.revision
     scope_params = {name: request.GET[name] for name in ("policy", "revision", "snapshot") if request.GET.get(name)}
-    context: dict[str, Any] = {"kept": urlencode({"cluster": snapshot.cluster.name, **scope_params})}
+    context: dict[str, object] = {"kept": urlencode({"cluster": snapshot.cluster.name, **scope_params})}
     form = page.form(request.POST if request.method == "POST" else request.GET)
     answer, status = None, 200
     if not form.is_submitted:
@@ -178,16 +180,18 @@ def _handle_question(request: PageRequest, page: _Page) -> HttpResponseBase:
         status = 400
     else:
         try:
-            arguments: dict[str, Any] = {"user": request.user, "snapshot": snapshot, "revision": revision}
-            arguments["query"] = form.to_query(snapshot)
-            answer = _try_answer(arguments)
-            context["cost"] = costs.describe_cost_change(snapshot, arguments["query"], answer)
-            context["engine"] = services.rules_of(snapshot, revision, arguments["query"])[0].release.engine
+            query = form.to_query(snapshot)
+            answer = _try_answer(request.user, snapshot, revision, query)
+            context["cost"] = costs.describe_cost_change(snapshot, query, answer)
+            context["engine"] = services.rules_of(snapshot, revision, query)[0].release.engine
             if request.method == "POST":
                 address = f"{request.path}?{context['kept']}&{urlencode(_filled_fields(form))}"
                 # A quick answer gets an address that can be shared and loaded again.
                 if answer is None or len(address) > LONGEST_ADDRESS:
-                    return redirect("capacity-answer", services.question_ask(**arguments).pk)
+                    question = services.question_ask(
+                        user=request.user, snapshot=snapshot, revision=revision, query=query
+                    )
+                    return redirect("capacity-answer", question.pk)
                 return redirect(address)
             context["later"] = answer is None
         except ApplicationError as error:
@@ -197,10 +201,10 @@ def _handle_question(request: PageRequest, page: _Page) -> HttpResponseBase:
     return _render_page(request, page, form, snapshot, revision, answer, context, status)
 
 
-def _try_answer(arguments: dict[str, Any]) -> CapacityAnswer | None:
+def _try_answer(user: User, snapshot: Snapshot, revision: Revision, query: CapacityQuery) -> CapacityAnswer | None:
     """Return the answer; ``None`` if a job is needed."""
     try:
-        return services.answer_at_once(**arguments)
+        return services.answer_at_once(user=user, snapshot=snapshot, revision=revision, query=query)
     except DeadlineExceeded:
         return None
 
@@ -224,7 +228,7 @@ def _render_page(
     snapshot: Snapshot | None,
     revision: Revision | None,
     answer: CapacityAnswer | None,
-    context: dict[str, Any],
+    context: dict[str, object],
     status: int = 200,
 ) -> HttpResponseBase:
     """Render the page with its answer, or the answer as a file (?format=); only the form if ``answer`` is ``None``."""
@@ -262,7 +266,7 @@ def _page_context(page: _Page) -> dict[str, str]:
     return {"kind": page.kind.value, "asks_at": reverse(f"capacity-{page.kind}")}
 
 
-def _render_progress(request: PageRequest, question: Question, context: dict[str, Any]) -> HttpResponse:
+def _render_progress(request: PageRequest, question: Question, context: dict[str, object]) -> HttpResponse:
     """Render the progress of the job; for htmx only the part that changes."""
     job = question.job
     context |= {"question": question, "job": job, "ended": job is None or job.state in ENDED}

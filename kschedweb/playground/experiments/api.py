@@ -12,6 +12,7 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from kschedweb.accounts.roles import Action
+from kschedweb.engine.json_types import Json
 from kschedweb.playground.experiments import selectors, services
 from kschedweb.playground.experiments.models import Experiment
 from kschedweb.playground.experiments.services import MOST_POLICIES, MOST_SEEDS
@@ -69,7 +70,7 @@ class OutcomeSerializer(ExperimentSerializer):
         read_only_fields = fields
 
     @extend_schema(responses=SeriesSerializer(many=True))
-    def get_series(self, experiment: Experiment) -> list[dict[str, Any]]:
+    def get_series(self, experiment: Experiment) -> list[Json]:
         return [
             {
                 "policy": series.policy,

@@ -8,6 +8,7 @@ from django import forms
 from django.utils.translation import gettext
 
 from kschedweb.engine.experiment import Setup
+from kschedweb.engine.json_types import Json
 from kschedweb.playground.experiments import selectors
 from kschedweb.web import messages
 from kschedweb.web.translating import gettext_lazy as _
@@ -91,14 +92,14 @@ class ExperimentForm(forms.Form):
             raise forms.ValidationError(gettext("Enter whole numbers, 0 or more, separated by spaces."))
         return [int(word) for word in words]
 
-    def clean(self) -> dict[str, Any]:
+    def clean(self) -> dict[str, object]:
         cleaned = super().clean() or {}
         if cleaned.get("file") and not cleaned.get("recording_name"):
             self.add_error("recording_name", gettext("Name the recording that you upload."))
         return cleaned
 
     @property
-    def setup(self) -> dict[str, Any]:
+    def setup(self) -> Json:
         """The settings that differ from the engine's defaults."""
         usual = DEFAULT.to_dict()
         values = {name: self.cleaned_data[name] for name in ("nodes", "used", "room", "deployments")}

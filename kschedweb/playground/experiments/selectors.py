@@ -7,7 +7,7 @@ import zlib
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from io import StringIO
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from django.http import Http404
@@ -132,5 +132,5 @@ def _read_levels(run: Run) -> np.ndarray:
 
 
 def _mean_measures(runs: list[Run]) -> dict[str, float]:
-    listed: list[dict[str, Any]] = [run.measures for run in runs]
+    listed: list[dict[str, float]] = [run.measures for run in runs]
     return {name: float(np.mean([measures[name] for measures in listed])) for name in listed[0]}

@@ -6,7 +6,7 @@ import gzip
 import zlib
 from collections.abc import Callable, Sequence
 from io import StringIO
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from django.db import transaction
 
@@ -23,6 +23,7 @@ from kschedweb.engine.experiment import (
 from kschedweb.engine.experiment import UseRecording as EngineRecording
 from kschedweb.engine.experiment.future import knowing_future
 from kschedweb.engine.experiment.policies import FUTURE, PolicyError, engine_of, list_policies, load_configuration
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.simulation import SimulationError
 from kschedweb.jobs.services import job_start
 from kschedweb.playground.experiments import selectors
@@ -81,7 +82,7 @@ def experiment_start(
     recording: Recording | None,
     policies: Sequence[str],
     seeds: Sequence[int],
-    setup: dict[str, Any],
+    setup: Json,
 ) -> Experiment:
     """Start to replay ``recording`` (``None``: the synthetic one) under each of ``policies`` with each seed."""
     experiment = Experiment(
@@ -149,7 +150,7 @@ def _load_configuration(policy: str, nodes: int) -> Configuration | None:
     return load_configuration(built_in[policy])
 
 
-def experiment_run(*, experiment: Experiment, step: Step) -> dict[str, Any]:
+def experiment_run(*, experiment: Experiment, step: Step) -> Json:
     """Run what is missing and store each run as soon as it is done; call ``step`` for each simulated hour."""
     recording, setup = selectors.recording_read(experiment), Setup.from_values(experiment.setup)
     finished_runs = set(experiment.runs.values_list("policy", "seed"))

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
-
+from kschedweb.engine.json_types import Json
 from kschedweb.jobs.tasks import Progress, job_task
 from kschedweb.playground.experiments import services
 from kschedweb.playground.experiments.models import Experiment
@@ -11,7 +10,7 @@ from kschedweb.web.errors import NotFound
 
 
 @job_task(name="experiments.run", restartable=True)
-def run(progress: Progress, *, experiment: str) -> dict[str, Any]:
+def run(progress: Progress, *, experiment: str) -> Json:
     """Run what is missing of the experiment with this id."""
     row = Experiment.objects.filter(pk=experiment).first()
     if row is None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from django.conf import settings
 from django.shortcuts import redirect, render
@@ -70,7 +70,7 @@ def show_experiment(request: PageRequest, experiment_id: UUID) -> HttpResponseBa
     if (form := request.GET.get("format")) in FORMATS:
         return export_rows(form, f"experiment-{experiment.pk}", charts.HEAD, charts.series_rows(listed))
     job = experiment.job
-    context: dict[str, Any] = {
+    context: dict[str, object] = {
         "experiment": experiment,
         "job": job,
         "ended": job is None or job.state in ENDED,

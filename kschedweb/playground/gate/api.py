@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from django.conf import settings
@@ -21,6 +22,7 @@ from kschedweb.clusters.importing.documents import TextLimits, documents_read, t
 from kschedweb.clusters.importing.imports import DEPTH, most_values
 from kschedweb.decisions.selectors import revision_asked
 from kschedweb.engine.config import Release
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.releases import ReleaseError
 from kschedweb.engine.studies.document.document import ScenarioError
 from kschedweb.engine.studies.document.parts import ALL
@@ -149,21 +151,21 @@ def _parse_request(request: ApiRequest) -> services.GateRequest:
         limits = thresholds.read_thresholds(data.get("thresholds"))
     except ScenarioError as error:
         raise _invalid_input(error) from None
-    options: dict[str, Any] = {"thresholds": limits, "seed": data["seed"]}
+    build_request = partial(services.GateRequest, thresholds=limits, seed=data["seed"])
     if "scenario" in data:
         revision = selectors.scenario_of(request.user, data["scenario"]["id"], data["scenario"].get("revision"))
         policies = _parse_policies(data, cluster_version(revision))
-        return services.GateRequest(*policies, **options, subject=about_scenario(revision), revision=revision)
-    source, options["place"] = data["snapshot"], data.get("place", ALL)
+        return build_request(*policies, subject=about_scenario(revision), revision=revision)
+    source, place = data["snapshot"], data.get("place", ALL)
     if source["cluster"]:
         snapshot = selectors.snapshot_of(source["cluster"], str(source.get("id") or ""))
         policies = _parse_policies(data, snapshot.cluster.server_version)
-        return services.GateRequest(*policies, **options, subject=about_snapshot(snapshot), snapshot=snapshot)
+        return build_request(*policies, subject=about_snapshot(snapshot), snapshot=snapshot, place=place)
     objects, subject = _parse_objects(source["objects"]), source["label"] or "the objects sent"
-    return services.GateRequest(*_parse_policies(data, ""), **options, subject=subject, objects=objects)
+    return build_request(*_parse_policies(data, ""), subject=subject, objects=objects, place=place)
 
 
-def _parse_policies(data: dict[str, Any], version: str) -> tuple[engine.GatePolicy, engine.GatePolicy]:
+def _parse_policies(data: Json, version: str) -> tuple[engine.GatePolicy, engine.GatePolicy]:
     """Return the policy and its baseline, on a cluster of ``version``."""
     policy = _parse_policy(data["policy"], version, "policy")
     if "baseline" in data:
@@ -172,7 +174,7 @@ def _parse_policies(data: dict[str, Any], version: str) -> tuple[engine.GatePoli
     return policy, engine.GatePolicy(engine.DEFAULTS, release=policy.release)
 
 
-def _parse_policy(fields: dict[str, Any], version: str, path: str) -> engine.GatePolicy:
+def _parse_policy(fields: Json, version: str, path: str) -> engine.GatePolicy:
     if fields["document"]:
         process = process_of_text(fields["document"])
         process = process or PROFILES.process_on_version(with_files(fields["document"], {}), version)
@@ -185,7 +187,7 @@ def _parse_policy(fields: dict[str, Any], version: str, path: str) -> engine.Gat
     return engine.GatePolicy(f"{revision.policy.name}@{revision.number}", revision.document, release)
 
 
-def _parse_release(fields: dict[str, Any], process: dict[str, Any], path: str) -> Release:
+def _parse_release(fields: Json, process: Json, path: str) -> Release:
     """Return the requested release, or else that of ``process``."""
     try:
         return requested_release(process, fields["release"], fields["feature_gates"])
@@ -193,7 +195,7 @@ def _parse_release(fields: dict[str, Any], process: dict[str, Any], path: str) -
         raise ApplicationError.at(f"{path}.{str(error).partition(':')[0]}", str(error)) from None
 
 
-def _parse_objects(raw: Any) -> list[dict[str, Any]]:
+def _parse_objects(raw: Any) -> list[Json]:
     try:
         return engine.read_objects(raw if isinstance(raw, list) else [raw])
     except ScenarioError as error:
@@ -226,7 +228,7 @@ def _merge_files(request: ApiRequest) -> Any:
     return body
 
 
-def _of_file(body: dict[str, Any], name: str, label: str, content: bytes) -> dict[str, Any]:
+def _of_file(body: Json, name: str, label: str, content: bytes) -> Json:
     if name == "objects":
         snapshot = _get_object(body, "snapshot")
         objects = documents_read(
@@ -238,12 +240,12 @@ def _of_file(body: dict[str, Any], name: str, label: str, content: bytes) -> dic
     return {name: {"label": label, "document": text_decode(content), **_get_object(body, name)}}
 
 
-def _get_object(body: dict[str, Any], name: str) -> dict[str, Any]:
+def _get_object(body: Json, name: str) -> Json:
     value = body.get(name)
     return value if isinstance(value, dict) else {}
 
 
-def _parse_json(text: Any) -> dict[str, Any]:
+def _parse_json(text: Any) -> Json:
     try:
         body = json.loads(text) if isinstance(text, str) else None
     except (ValueError, RecursionError) as error:

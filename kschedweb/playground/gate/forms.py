@@ -10,6 +10,7 @@ from django.utils.translation import gettext
 
 from kschedweb.clusters.prices.selectors import is_priced
 from kschedweb.decisions.selectors import policy_choices
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.releases import RELEASES
 from kschedweb.engine.studies.document.document import ScenarioError
 from kschedweb.engine.studies.document.parts import ALL, PENDING
@@ -111,11 +112,9 @@ class GateForm(forms.Form):
         for name, choices in listed.items():
             self.fields[name].choices = choices  # type: ignore[attr-defined]
 
-    def clean(self) -> dict[str, Any]:
-        data: dict[str, Any] = super().clean() or self.cleaned_data
-        raw: dict[str, Any] = {
-            key: data[name].strip() for key, name in FIELDS.items() if name != "measures" and data.get(name)
-        }
+    def clean(self) -> dict[str, object]:
+        data = super().clean() or self.cleaned_data
+        raw: Json = {key: data[name].strip() for key, name in FIELDS.items() if name != "measures" and data.get(name)}
         for key in ("maxPending", "maxSkewIncrease", "zoneLossPriority"):
             if key in raw:
                 raw[key] = thresholds.parse_number(raw[key])
@@ -131,9 +130,9 @@ class GateForm(forms.Form):
                 self.add_error(FIELDS.get(key), f"{path}: {problem.text}." if path else f"It {problem.text}.")
         return data
 
-    def _parse_measures(self, text: str) -> dict[str, Any]:
+    def _parse_measures(self, text: str) -> dict[str, dict[str, object]]:
         """Return the limits of measures in ``text``, one line for each, as a thresholds file has them."""
-        measures: dict[str, Any] = {}
+        measures: dict[str, dict[str, object]] = {}
         for number, line in enumerate(text.splitlines(), start=1):
             if not line.strip():
                 continue

@@ -6,9 +6,10 @@ import json
 import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from kschedweb.clusters.kinds import KINDS
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.studies.compare.changes import compute_change
 from kschedweb.engine.studies.document.parts import ALL
 from kschedweb.engine.studies.gate.verdict import format_amount, unit_of_change
@@ -52,7 +53,7 @@ class GateInvocation:
     policy: str
     baseline: str
     # As a thresholds file has them.
-    thresholds: dict[str, Any]
+    thresholds: Json
     # Either a cluster or a scenario is named.
     cluster: str = ""
     scenario: str = ""
@@ -91,10 +92,10 @@ class GateInvocation:
         return _join_lines("python -m kschedweb.engine gate", options)
 
     @property
-    def body(self) -> dict[str, Any]:
+    def body(self) -> Json:
         """The body of the REST call beside the file of the policy."""
-        body: dict[str, Any] = {"policy": {"release": self.release}} if self.release else {}
-        of_baseline = {"release": self.baseline_release} if self.baseline_release else {}
+        body: Json = {"policy": {"release": self.release}} if self.release else {}
+        of_baseline: dict[str, str | int] = {"release": self.baseline_release} if self.baseline_release else {}
         body |= {"baseline": _policy_reference(self.baseline) | of_baseline} if self.baseline else {}
         body |= {"scenario": {"id": self.scenario}} if self.scenario else {"snapshot": {"cluster": self.cluster}}
         body |= {"place": self.place} if self.place != ALL and not self.scenario else {}
@@ -114,7 +115,7 @@ class GateInvocation:
         return _join_lines(f"curl --silent --show-error --fail-with-body {shlex.quote(address)}", options)
 
 
-def _policy_reference(reference: str) -> dict[str, Any]:
+def _policy_reference(reference: str) -> dict[str, str | int]:
     name, _, number = reference.partition("@")
     return {"name": name, "revision": int(number)} if number else {"name": name}
 
@@ -127,7 +128,7 @@ def _join_lines(head: str, options: Sequence[str]) -> str:
     return " \\\n  ".join([head, *options])
 
 
-def measure_row(measure: dict[str, Any]) -> dict[str, Any]:
+def measure_row(measure: Json) -> Json:
     """Return a measure with its amounts and its change in words."""
     # compute_change takes values by seed; a verdict has one.
     sides = [{} if measure[side] is None else {1: measure[side]} for side in ("baseline", "policy")]

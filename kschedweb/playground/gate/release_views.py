@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from urllib.parse import urlencode
 
 from django import forms
@@ -60,14 +60,14 @@ def _run_change(name: str) -> ChangeExample:
     return compare_answers(next(change for change in CHANGES if change.name == name))
 
 
-def _change_context(result: ChangeExample) -> dict[str, Any]:
+def _change_context(result: ChangeExample) -> dict[str, object]:
     change = result.change
     answers = [_answer_context(answer, result) for answer in (result.before, result.after) if answer is not None]
     text = json.dumps(change.scenario, indent=2, ensure_ascii=False)
     return {"change": change, "before": result.before, "answers": answers, "text": text}
 
 
-def _answer_context(answer: ReleaseAnswer, result: ChangeExample) -> dict[str, Any]:
+def _answer_context(answer: ReleaseAnswer, result: ChangeExample) -> dict[str, object]:
     """Return an answer in words, with a line for each plugin whose scores differ, and one for each message."""
     other = result.before if answer is result.after else result.after
     differing = [(name, points) for name, points in answer.scores.items() if other and other.scores.get(name) != points]
@@ -82,10 +82,10 @@ def _format_points(points: dict[str, int]) -> str:
     return ", ".join(f"{node} {number}" for node, number in points.items())
 
 
-def _gate_rows(before: str, after: str) -> list[dict[str, Any]]:
+def _gate_rows(before: str, after: str) -> list[dict[str, object]]:
     """Return the gates that differ; first those that decide something here."""
     changes = {gate: change for change in changes_between(before, after) for gate in change.gates}
-    listed = [
+    listed: list[dict[str, object]] = [
         {
             "name": gate.name,
             "states": [{"release": before, "gate": gate.before}, {"release": after, "gate": gate.after}],

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from uuid import UUID
 
 from django.db.models import Q
@@ -11,6 +11,7 @@ from django.utils.translation import gettext
 
 from kschedweb.clusters.models import Cluster
 from kschedweb.decisions.selectors import snapshot_asked
+from kschedweb.engine.json_types import Json
 from kschedweb.jobs.models import JobState
 from kschedweb.playground.gate.models import Gate
 from kschedweb.playground.scenarios.models import ScenarioRevision, readable_by
@@ -47,7 +48,7 @@ def gate_get(user: User, gate_id: UUID | str) -> Gate:
     return gate
 
 
-def get_verdict(gate: Gate) -> dict[str, Any] | None:
+def get_verdict(gate: Gate) -> Json | None:
     """Return the verdict as REST shows it; ``None`` while the job runs. Raise ApplicationError if the job failed."""
     if gate.verdict is not None:
         return {"id": str(gate.pk), **gate.verdict}

@@ -9,6 +9,7 @@ from rest_framework import serializers
 
 from kschedweb.engine.documents.json_schema import Schemas
 from kschedweb.engine.documents.marked_documents import SIZE_LIMIT
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.releases import RELEASES
 from kschedweb.engine.studies.document.parts import ALL, PENDING
 from kschedweb.engine.studies.gate.thresholds import THRESHOLDS
@@ -70,7 +71,7 @@ class GatePolicySerializer(serializers.Serializer[Any]):
         child=serializers.BooleanField(), default=dict, help_text="Switched in that release."
     )
 
-    def validate(self, data: dict[str, Any]) -> dict[str, Any]:
+    def validate(self, data: Json) -> Json:
         if bool(data["name"]) == bool(data["document"]):
             raise serializers.ValidationError("Give the name of a saved policy, or a document: one of both.")
         if data["document"] and "revision" in data:
@@ -88,7 +89,7 @@ class GateSnapshotSerializer(serializers.Serializer[Any]):
         max_length=120, default="", allow_blank=True, help_text="What objects are called."
     )
 
-    def validate(self, data: dict[str, Any]) -> dict[str, Any]:
+    def validate(self, data: Json) -> Json:
         if bool(data["cluster"]) == ("objects" in data):
             raise serializers.ValidationError("Give the name of a cluster, or objects: one of both.")
         return data
@@ -114,7 +115,7 @@ class GateAskSerializer(serializers.Serializer[Any]):
     )
     seed = serializers.IntegerField(min_value=0, max_value=LARGEST_SEED, default=1)
 
-    def validate(self, data: dict[str, Any]) -> dict[str, Any]:
+    def validate(self, data: Json) -> Json:
         if ("snapshot" in data) == ("scenario" in data):
             raise serializers.ValidationError("Give a snapshot or a scenario: one of both.")
         if "scenario" in data and "place" in data:
@@ -212,7 +213,7 @@ class UpgradeSerializer(serializers.Serializer[Any]):
     gates = UpgradeGateSerializer(many=True)
     changes = ReleaseChangeSerializer(many=True, help_text="The sentences of all changes that are named above.")
 
-    def get_fields(self) -> dict[str, Any]:
+    def get_fields(self) -> dict[str, serializers.Field[Any, Any, Any, Any]]:
         return super().get_fields() | {name: serializers.CharField() for name in ("from", "to")}
 
 

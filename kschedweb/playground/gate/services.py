@@ -17,6 +17,7 @@ from kschedweb.accounts import audit
 from kschedweb.clusters.prices.selectors import table_of
 from kschedweb.clusters.selectors import snapshot_objects
 from kschedweb.engine.documents.leaves import DocumentProblem
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.patience import DeadlineExceeded
 from kschedweb.engine.studies.document.document import ScenarioError
 from kschedweb.engine.studies.document.parts import ALL
@@ -61,7 +62,7 @@ class GateRequest:
     # Revision of a scenario.
     revision: ScenarioRevision | None = None
     # Raw Kubernetes objects that were sent.
-    objects: list[dict[str, Any]] | None = None
+    objects: list[Json] | None = None
     # Pods that are placed: ALL or PENDING.
     place: str = ALL
     seed: int = 1
@@ -83,13 +84,13 @@ def gate_ask(*, user: User | None, question: GateRequest) -> Gate:
     return _store_verdict(user, question, verdict)
 
 
-def gate_do(*, gate: Gate, step: Step) -> dict[str, Any]:
+def gate_do(*, gate: Gate, step: Step) -> Json:
     """Find and store the verdict, unless it is stored already; report progress to ``step``."""
     if gate.verdict is None:
         step("Reading the cluster", 0, 0)
         question = _request_from_gate(gate)
         with translate_errors():
-            verdict = engine.compute_verdict(_prepare(question), _to_engine_question(question), progress=step)
+            verdict = engine.compute_verdict(_prepare_scenario(question), _to_engine_question(question), progress=step)
         values = {
             "verdict": _to_storable(verdict.to_dict()),
             "passed": verdict.passed,
@@ -121,7 +122,7 @@ def _at_once(question: GateRequest) -> engine.GateVerdict:
     # Reading a large snapshot would already take longer than a request may.
     if cluster is not None and cluster.size > AT_ONCE_SIZE:
         raise DeadlineExceeded
-    prepared = _prepare(question)
+    prepared = _prepare_scenario(question)
     nodes, pods = engine.count_nodes_and_pods(prepared)
     if nodes * pods > AT_ONCE:
         raise DeadlineExceeded
@@ -213,7 +214,7 @@ def _to_engine_question(question: GateRequest) -> engine.GateQuestion:
     return engine.GateQuestion(question.policy, question.baseline, question.thresholds, question.subject)
 
 
-def _prepare(question: GateRequest) -> PreparedScenario:
+def _prepare_scenario(question: GateRequest) -> PreparedScenario:
     """Return the prepared scenario of the question's cluster."""
     if question.revision is not None:
         return scenarios.prepare_revision(question.revision, question.seed)

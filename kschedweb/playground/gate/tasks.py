@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
-
+from kschedweb.engine.json_types import Json
 from kschedweb.jobs.tasks import Progress, job_task
 from kschedweb.playground.gate import services
 from kschedweb.playground.gate.models import Gate
@@ -11,7 +10,7 @@ from kschedweb.web.errors import NotFound
 
 
 @job_task(name="gate.judge", restartable=True)
-def judge(progress: Progress, *, gate: str) -> dict[str, Any]:
+def judge(progress: Progress, *, gate: str) -> Json:
     """Find the verdict of the gate with this id, unless it is known already."""
     related = ("snapshot__cluster", "revision__scenario")
     row = Gate.objects.select_related(*related).defer("snapshot__content").filter(pk=gate).first()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 from uuid import UUID
@@ -15,6 +16,7 @@ from django.views.decorators.http import require_http_methods, require_safe
 from kschedweb.accounts.permissions import require_action, requires
 from kschedweb.accounts.roles import Action, may_change
 from kschedweb.decisions.selectors import revision_named
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.releases import CURRENT, ReleaseError
 from kschedweb.engine.studies.gate import gate as engine
 from kschedweb.engine.studies.gate import rendering
@@ -72,7 +74,7 @@ def show_gate(request: PageRequest) -> HttpResponse:
         return redirect(f"{reverse('gate')}?{urlencode(form.data)}")
     if request.method == "POST" and valid and (gate := _ask_gate(request, form)):
         return redirect("gate-verdict", gate.pk)
-    context: dict[str, Any] = {"form": form}
+    context: dict[str, object] = {"form": form}
     if valid:
         context |= _invocation_context(request, form)
     filters = GateFilter(request.GET, queryset=selectors.gate_list(request.user).defer("verdict"))
@@ -101,14 +103,14 @@ def _ask_gate(request: PageRequest, form: GateForm) -> Gate | None:
 def _gate_request(request: PageRequest, form: GateForm) -> services.GateRequest:
     """Return the question of a valid form."""
     invocation = form.invocation
-    options: dict[str, Any] = {"thresholds": form.thresholds, "place": invocation.place}
+    build_request = partial(services.GateRequest, thresholds=form.thresholds, place=invocation.place)
     if invocation.scenario:
         revision = selectors.scenario_of(request.user, UUID(invocation.scenario))
         policies = _gate_policies(invocation, cluster_version(revision))
-        return services.GateRequest(*policies, **options, subject=about_scenario(revision), revision=revision)
+        return build_request(*policies, subject=about_scenario(revision), revision=revision)
     snapshot = selectors.snapshot_of(invocation.cluster)
     policies = _gate_policies(invocation, snapshot.cluster.server_version)
-    return services.GateRequest(*policies, **options, subject=about_snapshot(snapshot), snapshot=snapshot)
+    return build_request(*policies, subject=about_snapshot(snapshot), snapshot=snapshot)
 
 
 def _gate_policies(invocation: GateInvocation, version: str) -> tuple[engine.GatePolicy, engine.GatePolicy]:
@@ -154,10 +156,10 @@ def _with_releases(request: PageRequest, invocation: GateInvocation) -> GateInvo
     )
 
 
-def _invocation_context(request: PageRequest, form: GateForm) -> dict[str, Any]:
+def _invocation_context(request: PageRequest, form: GateForm) -> dict[str, object]:
     """Return the question to paste, and the addresses of the files that the command reads."""
     pasted = _with_releases(request, form.invocation)
-    context: dict[str, Any] = {
+    context: dict[str, object] = {
         "pasted": pasted,
         "call": pasted.build_curl(request.build_absolute_uri(reverse("api:gate"))),
     }
@@ -183,7 +185,7 @@ def show_verdict(request: PageRequest, gate_id: UUID) -> HttpResponse:
         headers = {"Content-Disposition": f'attachment; filename="{name}"'}
         return HttpResponse(text, content_type=f"{kind}; charset=utf-8", headers=headers)
     ended = gate.ended_at is not None or gate.job is None or gate.job.state in ENDED
-    context: dict[str, Any] = {"gate": gate, "verdict": gate.verdict, "ended": ended, "job": gate.job}
+    context: dict[str, object] = {"gate": gate, "verdict": gate.verdict, "ended": ended, "job": gate.job}
     context["address"] = reverse("gate-verdict", args=[gate.pk])
     if gate.job is not None:
         context["may_cancel"] = may_change(request.user, gate.job)
@@ -204,7 +206,7 @@ def show_verdict(request: PageRequest, gate_id: UUID) -> HttpResponse:
     return response
 
 
-def _check_row(check: dict[str, Any]) -> dict[str, Any]:
+def _check_row(check: Json) -> dict[str, object]:
     """Return a check with its amounts in words."""
     limits = ", ".join(f"{key} {value}" for key, value in check["limits"].items())
     values = {name: amount_or_dash(check[name], check["unit"]) for name in ("value", "baseline")}

@@ -14,6 +14,7 @@ from rest_framework.views import APIView
 
 from kschedweb.accounts.roles import Action
 from kschedweb.decisions.selectors import revision_asked
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.releases.classic.comparison import RuleKind, RuleSide
 from kschedweb.playground.gate.selectors import missing_error, snapshot_of
 from kschedweb.playground.migration import listing, selectors, sentences, services
@@ -184,7 +185,7 @@ class MovesList(IdempotencyMixin, generics.ListAPIView[Question]):
         return _question_response(services.question_ask(user=request.user, query=query), request)
 
 
-def _get_revision(reference: dict[str, Any], path: str) -> Revision:
+def _get_revision(reference: Json, path: str) -> Revision:
     try:
         return revision_asked(reference["name"], str(reference.get("revision") or ""))
     except (Http404, NotFound) as error:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from uuid import UUID
 
 from django.http import Http404
 
 from kschedweb.clusters.models import PodRow, Snapshot
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.releases import load
 from kschedweb.jobs.inquiries import unpack_answer
 from kschedweb.playground.gate.invocation import about_snapshot
@@ -45,12 +46,12 @@ def question_get(question_id: UUID | str) -> Question:
     return question
 
 
-def differing_pods(question: Question) -> list[dict[str, Any]]:
+def differing_pods(question: Question) -> list[Json]:
     """Return the pods that move or fit on one side only, as plain data of
     ``engine.releases.classic.comparing.PodMove``."""
     if question.content is None:
         return []
-    moves: list[dict[str, Any]] = unpack_answer(question.content)
+    moves: list[Json] = unpack_answer(question.content)
     return moves
 
 

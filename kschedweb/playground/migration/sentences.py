@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.releases.classic.comparison import MoveVerdict, RuleKind, RuleSide
 
 if TYPE_CHECKING:
@@ -42,7 +43,7 @@ def pods_of(question: Question) -> str:
     return f"{subject or 'Pending pods'}{scope}"
 
 
-def rule_words(rule: dict[str, Any]) -> str:
+def rule_words(rule: Json) -> str:
     """Return the effect of a rule, such as "rejects the other's node"."""
     if rule["kind"] == RuleKind.FAILS:
         return "an error ends the cycle"
@@ -51,11 +52,11 @@ def rule_words(rule: dict[str, Any]) -> str:
     return "rejects the other's node"
 
 
-def rule_name(rule: dict[str, Any]) -> str:
+def rule_name(rule: Json) -> str:
     return str(rule["name"]) or ("an error" if rule["kind"] == RuleKind.FAILS else "no single rule")
 
 
-def answer_sentence(counts: dict[str, Any]) -> str:
+def answer_sentence(counts: Json) -> str:
     """Return the answer: how many pods would move, by which rule most, and how many fit only under one side."""
     pods, verdicts = counts["pods"], counts["verdicts"]
     if not pods:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from threading import Lock
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from django.db import transaction
 
@@ -12,6 +12,7 @@ from kschedweb.accounts import audit
 from kschedweb.clusters.selectors import snapshot_objects
 from kschedweb.decisions import figures_in_force
 from kschedweb.engine import Snapshot as EngineSnapshot
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.patience import DeadlineExceeded
 from kschedweb.engine.releases.classic import ClassicSnapshot, in_zones_of_then
 from kschedweb.engine.releases.classic.comparison import MoveTally, compare_pods, select_pods
@@ -75,7 +76,7 @@ def question_ask(*, user: User | None, query: MigrationQuery) -> Question:
     return _store_answer(user, question, fields)
 
 
-def question_answer(*, question: Question, step: Step) -> dict[str, Any]:
+def question_answer(*, question: Question, step: Step) -> Json:
     """Find and store the answer, unless it is stored already; report progress to ``step``."""
     if question.counts is None:
         answer_store(question, **_answer_fields(*_worked_out(question, step)))
@@ -97,7 +98,7 @@ def _check_query(query: MigrationQuery) -> None:
     selectors.target_configuration(query.classic, query.profile)
 
 
-def _at_once(question: Question) -> tuple[MoveTally, list[dict[str, Any]], list[str]]:
+def _at_once(question: Question) -> tuple[MoveTally, list[Json], list[str]]:
     snapshot = question.snapshot
     assert snapshot is not None
     pods = selectors.pod_count(snapshot, bound=question.bound, namespaces=question.namespaces)
@@ -108,7 +109,7 @@ def _at_once(question: Question) -> tuple[MoveTally, list[dict[str, Any]], list[
         return _worked_out(question, step)
 
 
-def _worked_out(question: Question, step: Step) -> tuple[MoveTally, list[dict[str, Any]], list[str]]:
+def _worked_out(question: Question, step: Step) -> tuple[MoveTally, list[Json], list[str]]:
     """Return the counts, the pods that differ, and notes on what was left out."""
     if question.classic is None or (question.profile is None and not question.converted):
         raise Unprocessable("A policy was deleted before there was an answer.")
@@ -136,7 +137,7 @@ def _worked_out(question: Question, step: Step) -> tuple[MoveTally, list[dict[st
     return tally, differing, sentences.answer_notes(rules, configuration, conversion_summary)
 
 
-def _answer_fields(tally: MoveTally, differing: list[dict[str, Any]], notes: list[str]) -> dict[str, Any]:
+def _answer_fields(tally: MoveTally, differing: list[Json], notes: list[str]) -> dict[str, object]:
     """Return the fields of a question that an answer fills."""
     return {"counts": tally.to_dict(), "content": pack_answer(differing), "notes": notes}
 
@@ -159,7 +160,7 @@ def _new_question(user: User | None, query: MigrationQuery) -> Question:
 
 
 @transaction.atomic
-def _store_answer(user: User | None, question: Question, fields: dict[str, Any]) -> Question:
+def _store_answer(user: User | None, question: Question, fields: dict[str, object]) -> Question:
     return _audit_question(user, save_answered(question, **fields))
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from urllib.parse import urlencode
 from uuid import UUID
 
@@ -111,7 +111,7 @@ def _decision_links(question: Question) -> dict[str, str]:
 
 def _render_progress(request: PageRequest, question: Question) -> HttpResponse:
     ended = question.job is None or question.job.state in ENDED
-    context: dict[str, Any] = {"question": question, "job": question.job, "ended": ended, "unit": "pods"}
+    context: dict[str, object] = {"question": question, "job": question.job, "ended": ended, "unit": "pods"}
     context |= {"address": reverse("migration-answer", args=[question.pk]), "again": reverse("migration")}
     context["pods"] = sentences.pods_of(question)
     if question.job is not None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import gzip
 import math
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from django.db import transaction
 
@@ -14,6 +14,7 @@ from kschedweb.clusters.flight.rebuilding import snapshot_at
 from kschedweb.clusters.flight.selectors import lines_between, stretch_at, to_micros
 from kschedweb.clusters.flight.track import REMOVED, Replay
 from kschedweb.engine.documents.marked_documents import as_yaml
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.studies.traces.ledger import Ledger
 from kschedweb.playground.recordings.models import Chunk, Recording
 from kschedweb.playground.recordings.services import MAX_SECONDS, MIN_SECONDS
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
 def scenario_of_moment(*, user: User, cluster: Cluster, at: datetime, name: str = "") -> Scenario:
     """Create a scenario that starts from ``cluster`` as of ``at``. Raise NotFound if that is unknown."""
     snapshot, moment_text = snapshot_at(cluster, at), f"{at.astimezone(UTC):%Y-%m-%d %H:%M:%S}"
-    document: dict[str, Any] = {
+    document: Json = {
         "apiVersion": "kschedweb/v1",
         "kind": "Scenario",
         "name": name.strip() or scenarios.name_free(f"{cluster.name} as of {moment_text[:16]}", user),

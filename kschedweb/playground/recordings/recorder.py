@@ -10,7 +10,7 @@ import queue
 import time
 from collections.abc import Callable
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import structlog
 from django.conf import settings
@@ -20,6 +20,7 @@ from kschedweb.clusters.connecting import openers
 from kschedweb.clusters.following.clock import SteadyClock
 from kschedweb.clusters.following.reflector import Changed, Listed, Reflector, Removed
 from kschedweb.clusters.kinds import BY_NAME, KINDS
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.objects.json_access import ObjectError
 from kschedweb.engine.studies.document.limits import MOST_EVENTS, MOST_NODES, MOST_PODS, MOST_RECORD
 from kschedweb.engine.studies.traces.ledger import Ledger
@@ -85,7 +86,7 @@ class ClusterRecorder:
                 "meanwhile are missing."
             )
 
-    def run(self) -> dict[str, Any]:
+    def run(self) -> Json:
         """Record until the time is over or the limit is reached. Raise ``Cancelled`` after storing all events."""
         reflectors: list[Reflector] = []
         try:
@@ -169,7 +170,7 @@ class ClusterRecorder:
             elif self._full_reason():
                 return
             else:
-                self._writer.add(line)
+                self._writer.add_line(line)
 
     def _full_reason(self) -> str:
         """Return why the recording is full; "" if it is not."""
@@ -195,7 +196,9 @@ class ClusterRecorder:
         self._kept, now = time.monotonic(), min(self._clock(), self._until)
         close_old_connections()
         try:
-            self._writer.keep(_to_moment(now), nodes=self._ledger.nodes, pods=self._ledger.pods, notes=self._notes)
+            self._writer.store_lines(
+                _to_moment(now), nodes=self._ledger.nodes, pods=self._ledger.pods, notes=self._notes
+            )
             openers.renew_opener(self._recording.cluster)
             if not self._go_on(now):
                 raise Cancelled

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from datetime import UTC
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from django.conf import settings
 from django.core.exceptions import PermissionDenied
@@ -16,6 +16,7 @@ from kschedweb.accounts.roles import may_change
 from kschedweb.clusters.models import Cluster
 from kschedweb.clusters.services import CONNECTED
 from kschedweb.engine.documents.marked_documents import as_yaml
+from kschedweb.engine.json_types import Json
 from kschedweb.jobs.services import job_start
 from kschedweb.playground.recordings import selectors
 from kschedweb.playground.recordings.models import Recording
@@ -77,9 +78,7 @@ def recording_delete(*, user: User | None, recording: Recording) -> None:
 
 
 @transaction.atomic
-def scenario_make(
-    *, user: User, recording: Recording, name: str = "", autoscaler: dict[str, Any] | None = None
-) -> Scenario:
+def scenario_make(*, user: User, recording: Recording, name: str = "", autoscaler: Json | None = None) -> Scenario:
     """Create a scenario that replays ``recording`` in an empty cluster; initial pods stay on their nodes.
 
     ``autoscaler`` is the part of the document under that key.

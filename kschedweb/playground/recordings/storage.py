@@ -32,9 +32,9 @@ class Writer:
         # Full chunks that are not stored yet, with their numbers.
         self._full: list[tuple[int, bytes]] = []
         # Bytes of the open chunk, and how many of them are stored.
-        self._open_size, self._kept_size = 0, 0
+        self._open_size, self._stored_size = 0, 0
 
-    def add(self, line: str) -> None:
+    def add_line(self, line: str) -> None:
         """Add ``line``, which has no line end."""
         text = f"{line}\n".encode()
         self._open.append(text)
@@ -43,10 +43,10 @@ class Writer:
         self.records += 1
         if self._open_size >= CHUNK:
             self._full.append((self._number, b"".join(self._open)))
-            self._number, self._open, self._open_size, self._kept_size = self._number + 1, [], 0, 0
+            self._number, self._open, self._open_size, self._stored_size = self._number + 1, [], 0, 0
 
     @transaction.atomic
-    def keep(self, at: datetime, **counts: Any) -> None:
+    def store_lines(self, at: datetime, **counts: Any) -> None:
         """Store all lines, which cover everything up to ``at``. Raise ``Cancelled`` if the attempt is over."""
         # The lock keeps a newer attempt from starting until these lines are stored.
         mine = Job.objects.select_for_update().filter(
@@ -56,7 +56,7 @@ class Writer:
             raise Cancelled
         if not Recording.objects.select_for_update().filter(pk=self._recording.pk).exists():
             raise NotFound("The cluster was deleted while it was recorded, and the recording with it.")
-        grown = [(self._number, b"".join(self._open))] if self._open_size > self._kept_size else []
+        grown = [(self._number, b"".join(self._open))] if self._open_size > self._stored_size else []
         for number, text in [*self._full, *grown]:
             content = gzip.compress(text, 6, mtime=0)
             Chunk.objects.update_or_create(recording=self._recording, number=number, defaults={"content": content})
@@ -64,7 +64,7 @@ class Writer:
             kept_at=at, size=self.size, records=self.records, **counts
         )
         # After a rollback the lines must still count as not stored.
-        transaction.on_commit(self._is_kept)
+        transaction.on_commit(self._mark_stored)
 
-    def _is_kept(self) -> None:
-        self._full, self._kept_size = [], self._open_size
+    def _mark_stored(self) -> None:
+        self._full, self._stored_size = [], self._open_size

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
-
+from kschedweb.engine.json_types import Json
 from kschedweb.jobs.tasks import Progress, job_task
 from kschedweb.playground.recordings.models import Recording
 from kschedweb.playground.recordings.recorder import ClusterRecorder
@@ -14,7 +13,7 @@ RESTARTS = 1000
 
 
 @job_task(name="recordings.record", restartable=True, attempts=RESTARTS, in_thread=True)
-def record(progress: Progress, *, recording: str) -> dict[str, Any]:
+def record(progress: Progress, *, recording: str) -> Json:
     """Start or continue the recording with this id."""
     row = Recording.objects.select_related("cluster").filter(pk=recording).first()
     if row is None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from django.contrib import messages
 from django.shortcuts import redirect, render
@@ -95,7 +95,7 @@ def _render_recording(request: PageRequest, recording: Recording, form: GiveForm
     return render(request, "playground/recordings/recording.html", context, status=status)
 
 
-def _recording_context(request: PageRequest, recording: Recording) -> dict[str, Any]:
+def _recording_context(request: PageRequest, recording: Recording) -> dict[str, object]:
     stops = recording.job is not None and not recording.job.cancel_requested and may_change(request.user, recording.job)
     return {"recording": recording, "job": recording.job, "may_stop": stops and not recording.ended}
 

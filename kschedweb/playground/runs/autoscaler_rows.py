@@ -25,7 +25,7 @@ class DeedRow:
     # Seconds in the simulation.
     time: float
     # LAUNCHED or REMOVED.
-    what: str
+    action: str
     node: str
     # The instance type of a launched node, or why a node was removed.
     text: str

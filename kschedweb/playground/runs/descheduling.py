@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import asdict, astuple, dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.studies.measure.descheduling import find_fights, find_successors, workload_of
 from kschedweb.engine.studies.moves.dry_run import LANDS, NOT_REPLACED, RETURNS, UNFIT
 from kschedweb.playground.runs.rows import LazyRows
@@ -115,7 +116,7 @@ def fight_list(outcome: RunOutcome) -> list[Fight]:
     return find_fights(outcome) if outcome.rounds else []
 
 
-def descheduling_json(outcome: RunOutcome) -> dict[str, Any]:
+def descheduling_json(outcome: RunOutcome) -> Json:
     """Return the rounds and the fights as plain data."""
     fighting = [{**asdict(fight), "sentence": fight.sentence} for fight in fight_list(outcome)]
     return {"rounds": [asdict(round_row) for round_row in RoundList(outcome)], "fights": fighting}

@@ -136,13 +136,13 @@ def _descheduler_choices() -> list[tuple[str, str]]:
     return [*policy_choices([PolicyKind.DESCHEDULER]), (NO_DESCHEDULER, gettext("None"))]
 
 
-def asked_again(label: str) -> dict[str, Any]:
+def asked_again(label: str) -> dict[str, str | int]:
     """Return the initial fields for a run with this label, such as default@1+trim@2 every 10m.
 
     A label with a part that is not saved, or no longer, is a choice of its own.
     """
     policy, *additions = label.split("+")
-    initial: dict[str, Any] = {"policy": policy}
+    initial: dict[str, str | int] = {"policy": policy}
     deschedulers, pools = dict(_descheduler_choices()), dict(karpenters.list_choices())
     if policy not in dict(policy_choices()):
         return {"policy": label}
@@ -244,8 +244,8 @@ class ComparisonForm(_OnScenario, _Descheduled):
         )
         return ["+".join(filter(None, combination)) for combination in product(policies, *additions)]
 
-    def clean(self) -> dict[str, Any]:
-        data: dict[str, Any] = super().clean() or self.cleaned_data
+    def clean(self) -> dict[str, object]:
+        data = super().clean() or self.cleaned_data
         counts = [len(data.get(name) or ()) for name in ("nodepools", "deschedulers")]
         if "policies" in data and not data["policies"] and max(counts) < FEWEST_POLICIES:
             message = gettext_noop(

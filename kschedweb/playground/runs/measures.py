@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from django.utils.translation import gettext
@@ -66,7 +66,7 @@ class RunMeasure:
         """Name, group, unit and better direction."""
         return self.name, self.group.name, self.unit, self.direction
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """Return the measure as plain data with the name of its group."""
         return {**vars(self), "group": self.group.name}
 

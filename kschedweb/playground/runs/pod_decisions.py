@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from django.urls import reverse
 
@@ -10,6 +10,7 @@ from kschedweb.decisions.deciders import present_case
 from kschedweb.decisions.inquiring.decision_questions import pack_decision
 from kschedweb.decisions.inquiring.services import QuestionRequest, find_answer
 from kschedweb.decisions.models import QuestionKind
+from kschedweb.engine.json_types import Json
 from kschedweb.playground.runs import selectors
 from kschedweb.playground.runs.models import Run
 from kschedweb.playground.scenarios.selectors import at_hand
@@ -34,7 +35,7 @@ def decision_sought(
     pod: str,
     attempt: int,
     present: Callable[[Presentation, ExplainedTry], AnswerT],
-    read: Callable[[Question, dict[str, Any]], AnswerT],
+    read: Callable[[Question, Json], AnswerT],
 ) -> AnswerT | Question:
     """Return what ``present`` makes of try ``attempt`` (from 1) of ``pod``, or a question if a job has to find it.
 
@@ -79,7 +80,7 @@ def check_readable(user: User, question: Question) -> None:
     selectors.run_get(user, question.asked["run"])
 
 
-def placement_json(replayed: ExplainedTry) -> dict[str, Any]:
+def placement_json(replayed: ExplainedTry) -> Json:
     """Return the result of the try in the run as plain data."""
     placement = replayed.placement
     return {
@@ -94,7 +95,7 @@ def placement_json(replayed: ExplainedTry) -> dict[str, Any]:
     }
 
 
-def decision_json(run: Run, presentation: Presentation, replayed: ExplainedTry) -> dict[str, Any]:
+def decision_json(run: Run, presentation: Presentation, replayed: ExplainedTry) -> Json:
     """Return the decision as REST tells it."""
     decision = presentation.explanation.to_dict()
     return {

@@ -55,7 +55,7 @@ class PodRow:
     # Times are seconds in the simulation; None for never.
     arrived: float | None
     bound: float | None
-    left: float | None
+    departed: float | None
     attempts: int
     # Message of its last failed try; "" for none.
     message: str
@@ -80,7 +80,7 @@ class PodRow:
         return STATES[self.state]
 
     def cells(self) -> tuple[object, ...]:
-        return (self.key, self.state, self.node, self.arrived, self.bound, self.waited, self.left, self.attempts,
+        return (self.key, self.state, self.node, self.arrived, self.bound, self.waited, self.departed, self.attempts,
                 self.message)  # fmt: skip
 
 

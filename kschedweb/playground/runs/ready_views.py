@@ -42,7 +42,7 @@ def show_explained(request: PageRequest, scenario_id: UUID) -> HttpResponse:
     revision = scenarios.revision_get(scenario)
     drawn = scenarios.draw_base(revision)
     run = selectors.ready_run(ready, revision)
-    context: dict[str, Any] = {
+    context: dict[str, object] = {
         "scenario": scenario,
         "ready": ready.translated,
         "revision": revision,

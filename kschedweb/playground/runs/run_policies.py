@@ -12,6 +12,7 @@ from django.http import Http404
 from kschedweb.decisions.selectors import revision_named
 from kschedweb.engine.documents.leaves import Duration
 from kschedweb.engine.documents.marked_documents import parse_document
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.releases import load
 from kschedweb.engine.studies.document.deschedulers import MIN_INTERVAL
 from kschedweb.engine.studies.document.parts import DEFAULT_INTERVAL, DeschedulerSettings
@@ -57,7 +58,7 @@ class RunPolicy:
     autoscaler: str = ""
     # ``document``, ``every`` (seconds) and ``name`` in place of the scenario's descheduler. Empty for no descheduler;
     # None to keep the scenario's.
-    descheduler: dict[str, Any] | None = None
+    descheduler: Json | None = None
 
 
 def entry_named(

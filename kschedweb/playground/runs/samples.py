@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, overload
 
 if TYPE_CHECKING:
     from kschedweb.engine.state.columns import Codes
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 HEAD = ("time", "nodes", "bound", "active", "backing_off", "unschedulable", "gated", "unknown")
 
 
-class SampleList(Sequence[dict[str, Any]]):
+class SampleList(Sequence[dict[str, float]]):
     """A row for each time, with the keys of HEAD; times are in seconds, everything else is a count."""
 
     def __init__(self, outcome: RunOutcome) -> None:
@@ -22,10 +22,10 @@ class SampleList(Sequence[dict[str, Any]]):
         return len(self._samples.time)
 
     @overload
-    def __getitem__(self, place: int) -> dict[str, Any]: ...
+    def __getitem__(self, place: int) -> dict[str, float]: ...
     @overload
-    def __getitem__(self, place: slice) -> list[dict[str, Any]]: ...
-    def __getitem__(self, place: int | slice) -> dict[str, Any] | list[dict[str, Any]]:
+    def __getitem__(self, place: slice) -> list[dict[str, float]]: ...
+    def __getitem__(self, place: int | slice) -> dict[str, float] | list[dict[str, float]]:
         if isinstance(place, slice):
             # A slice of each column is quicker than a row at a time.
             columns = [self._read_column(name)[place].tolist() for name in HEAD]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from uuid import UUID
 
 import numpy as np
@@ -14,6 +14,7 @@ from django.http import Http404
 
 from kschedweb.decisions.case import AnyCase, case_of
 from kschedweb.engine.framework.status import CycleError
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.releases import load
 from kschedweb.engine.studies.document.document import ScenarioError
 from kschedweb.engine.studies.play.explained_tries import ExplainedTry, explain_try
@@ -50,7 +51,7 @@ REPLAYED = "Playing the run again: moves of pods"
 PATIENCE = 1.0
 _outcomes: LRU[RunOutcome] = LRU(16)
 # By the id of the run, which is never used again.
-_differences: LRU[list[dict[str, Any]]] = LRU(16)
+_differences: LRU[list[Json]] = LRU(16)
 # 30 MB each if 8,000 pods come to 1,500 nodes.
 _rewinds: LRU[Rewinds] = LRU(4)
 _prepared_runs: LRU[PreparedScenario] = LRU(4)
@@ -147,14 +148,14 @@ def difference_list(comparison: Comparison) -> QuerySet[Difference]:
     )
 
 
-def load_difference(difference: Difference) -> list[dict[str, Any]]:
+def load_difference(difference: Difference) -> list[Json]:
     """Return the changed pods: pod, what, before, after, plugin, lead. Raise Conflict if the comparison is not done."""
     content = Difference.objects.values_list("content", flat=True).get(pk=difference.pk)
     if content is None:
         raise Conflict("The comparison of the two runs is not ready yet.")
 
-    def decode() -> list[dict[str, Any]]:
-        decoded: list[dict[str, Any]] = json.loads(gzip.decompress(bytes(content)))
+    def decode() -> list[Json]:
+        decoded: list[Json] = json.loads(gzip.decompress(bytes(content)))
         return decoded
 
     return _differences.get(difference.run_id, decode)

@@ -7,6 +7,7 @@ from typing import Any
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.simulation.observer import LAUNCHED, REMOVED
 from kschedweb.engine.studies.measure.registry import GROUPS, lead_of
 from kschedweb.playground.runs import pod_rows, selectors
@@ -21,7 +22,7 @@ LIKE = "A run or a comparison. What it was under, saved or not, can be named by 
 
 
 class ScenarioChoiceSerializer(serializers.Serializer[Any]):
-    """On which scenario something is to be done."""
+    """The scenario on which something is to be done."""
 
     scenario = serializers.UUIDField()
     revision = serializers.IntegerField(
@@ -35,7 +36,7 @@ class ScenarioChoiceSerializer(serializers.Serializer[Any]):
 
 
 class StartedSerializer(serializers.Serializer[Any]):
-    """What was done on a scenario, and by whom."""
+    """Something that was started on a scenario, and by whom."""
 
     scenario = serializers.UUIDField(source="revision.scenario_id", read_only=True)
     revision = serializers.IntegerField(source="revision.number", read_only=True, help_text="Of the scenario.")
@@ -94,7 +95,7 @@ class RunDetailSerializer(RunSerializer):
         read_only_fields = fields
 
     @extend_schema_field(MeasureSerializer(many=True))
-    def get_measures(self, run: Run) -> list[dict[str, Any]]:
+    def get_measures(self, run: Run) -> list[Json]:
         return [measure.to_dict() for measure in list_measures(run)]
 
 
@@ -118,7 +119,7 @@ class RunStartSerializer(ScenarioChoiceSerializer):
     seed = serializers.IntegerField(required=False, default=1, min_value=0, max_value=LARGEST_SEED)
     like = serializers.UUIDField(required=False, default=None, allow_null=True, help_text=LIKE)
 
-    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
+    def validate(self, attrs: Json) -> Json:
         if bool(attrs["policy"]) == bool(attrs["document"]):
             raise serializers.ValidationError({"policy": "Name a saved policy, or send a document, not both."})
         return attrs
@@ -209,11 +210,11 @@ class ComparisonDetailSerializer(ComparisonSerializer):
         return [side.label for side in measure_rows.list_sides(comparison)]
 
     @extend_schema_field(PartSerializer(many=True))
-    def get_runs(self, comparison: Comparison) -> list[dict[str, Any]]:
+    def get_runs(self, comparison: Comparison) -> list[Json]:
         return [{name: getattr(run, field) for name, field in PART.items()} for run in comparison.runs.all()]
 
     @extend_schema_field(ComparedMeasureSerializer(many=True))
-    def get_measures(self, comparison: Comparison) -> list[dict[str, Any]]:
+    def get_measures(self, comparison: Comparison) -> list[Json]:
         sides = measure_rows.list_sides(comparison)
         return [
             {
@@ -270,7 +271,7 @@ class RunPodSerializer(serializers.Serializer[Any]):
     arrived = serializers.FloatField(allow_null=True)
     bound = serializers.FloatField(allow_null=True)
     waited = serializers.FloatField(allow_null=True)
-    left = serializers.FloatField(allow_null=True)
+    left = serializers.FloatField(source="departed", allow_null=True)
     attempts = serializers.IntegerField()
     message = serializers.CharField(
         help_text="What the scheduler said when a try failed last, or the kubelet of a pod that failed."
@@ -320,7 +321,7 @@ class RunDeedSerializer(serializers.Serializer[Any]):
     """A node that the autoscaler asked for, or deleted."""
 
     time = serializers.FloatField()
-    what = serializers.ChoiceField(choices=(LAUNCHED, REMOVED))
+    what = serializers.ChoiceField(source="action", choices=(LAUNCHED, REMOVED))
     node = serializers.CharField()
     text = serializers.CharField(help_text="As what it was asked for, or why it was deleted.")
 
@@ -393,12 +394,12 @@ class MovedSerializer(serializers.Serializer[Any]):
     """A pod that goes elsewhere than under the reference, and the plugin whose score speaks most for it."""
 
     pod = serializers.CharField()
-    what = serializers.ChoiceField(choices=list(moved_pods.CHANGE_KINDS))
+    what = serializers.ChoiceField(source="change", choices=list(moved_pods.CHANGE_KINDS))
     before = serializers.CharField(help_text="Node under the reference, `` for none.")
     after = serializers.CharField()
     plugin = serializers.CharField()
     lead = serializers.FloatField(allow_null=True, help_text="Weighted points.")
-    said = serializers.CharField(help_text="The scheduler's message, or why no plugin can be named.")
+    said = serializers.CharField(source="message", help_text="The scheduler's message, or why no plugin can be named.")
     seed = serializers.IntegerField()
     policy = serializers.CharField()
     before_pod = serializers.CharField(help_text="Who had its place last under the reference: it, or a replacement.")

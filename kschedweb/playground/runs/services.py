@@ -7,12 +7,13 @@ import json
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from django.db import transaction
 from django.utils import timezone
 
 from kschedweb.accounts import audit
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.simulation import SimulationError
 from kschedweb.engine.studies.compare.comparison import compare_runs
 from kschedweb.engine.studies.measure.measures import compute_measures
@@ -153,7 +154,7 @@ def _create_run(
     return run
 
 
-def run_do(*, run: Run, step: Step) -> dict[str, Any]:
+def run_do(*, run: Run, step: Step) -> Json:
     """Play the scenario and store the outcome, unless that is done already; report progress to ``step``."""
     if run.ended_at is None:
         _play_run(run, step)
@@ -234,7 +235,7 @@ def _differences_start(run: Run) -> None:
                 difference.save(update_fields=["job"])
 
 
-def difference_do(*, difference: Difference, step: Step) -> dict[str, Any]:
+def difference_do(*, difference: Difference, step: Step) -> Json:
     """Find the pods with other nodes and the plugins that moved them, and store them as gzipped JSON."""
     reference, other = difference.against, difference.run
     step("Comparing", 0, 0)

@@ -14,6 +14,7 @@ from kschedweb.accounts.roles import Action, may_change
 from kschedweb.decisions.inquiring.views import kept_decision
 from kschedweb.decisions.models import Question
 from kschedweb.decisions.page_context import cell_context, decision_context
+from kschedweb.engine.json_types import Json
 from kschedweb.playground.runs import (
     autoscaler_rows,
     charts,
@@ -131,7 +132,7 @@ def asked_revision(request: PageRequest) -> ScenarioRevision | None:
 def show_run(request: PageRequest, run_id: UUID) -> HttpResponseBase:
     """Show a run at the time in the address, or its progress."""
     run = selectors.run_get(request.user, run_id)
-    context: dict[str, Any] = {
+    context: dict[str, object] = {
         "run": run,
         "job": run.job,
         "ended": selectors.is_finished(run),
@@ -171,9 +172,9 @@ def _pod_list(request: HttpRequest, outcome: RunOutcome, time: float) -> PodList
     return PodList(outcome, time, **filters, ordering=request.GET.get("ordering", ""))
 
 
-def _timeline_context(request: HttpRequest, run: Run, outcome: RunOutcome, look: LookForm) -> dict[str, Any]:
+def _timeline_context(request: HttpRequest, run: Run, outcome: RunOutcome, look: LookForm) -> dict[str, object]:
     """Return the time of the player, and the charts that follow it."""
-    context: dict[str, Any] = player_context([outcome], look, request)
+    context: dict[str, object] = player_context([outcome], look, request)
     if outcome.nodes:
         show = nodes.list_shows(outcome)[look.key]
         # States are not amounts, so a heatmap of them shows the number of pods.
@@ -185,7 +186,7 @@ def _timeline_context(request: HttpRequest, run: Run, outcome: RunOutcome, look:
     return context
 
 
-def player_context(outcomes: Sequence[RunOutcome], look: LookForm, request: HttpRequest) -> dict[str, Any]:
+def player_context(outcomes: Sequence[RunOutcome], look: LookForm, request: HttpRequest) -> dict[str, object]:
     """Return the context of runs/player.html."""
     steps = nodes.player_steps(outcomes)
     before, after = nodes.neighbour_steps(steps, look.time, look.end)
@@ -202,7 +203,7 @@ def player_context(outcomes: Sequence[RunOutcome], look: LookForm, request: Http
     }
 
 
-def _lists_context(request: HttpRequest, outcome: RunOutcome, pods: PodList) -> dict[str, Any]:
+def _lists_context(request: HttpRequest, outcome: RunOutcome, pods: PodList) -> dict[str, object]:
     """Return the context of the lists of a run: pods, departures, scalings, and those of autoscaler and descheduler."""
     forced = MoveList(outcome, forced=True)
     by_state = pods.count_states()
@@ -224,7 +225,7 @@ def _lists_context(request: HttpRequest, outcome: RunOutcome, pods: PodList) -> 
     }
 
 
-def _descheduler_context(outcome: RunOutcome) -> dict[str, Any]:
+def _descheduler_context(outcome: RunOutcome) -> dict[str, object]:
     return {
         "rounds_count": len(outcome.rounds),
         "fights": descheduling.fight_list(outcome),
@@ -285,16 +286,16 @@ def show_decision(request: PageRequest, run_id: UUID, namespace: str, pod: str) 
     if key not in outcome.index:
         raise NotFound(f"The run has no pod {key[:300]}.")
     row = PodList(outcome, outcome.end).find_pod(key)
-    context: dict[str, Any] = {"run": run, "row": row, "pod_name": pod, "namespace_name": namespace}
+    context: dict[str, object] = {"run": run, "row": row, "pod_name": pod, "namespace_name": namespace}
     only_cell = bool(getattr(request, "htmx", False)) and request.htmx.target == "cell"
 
-    def build_context(presentation: Presentation, replayed: ExplainedTry) -> dict[str, Any]:
+    def build_context(presentation: Presentation, replayed: ExplainedTry) -> dict[str, object]:
         page_context = (
             cell_context(request, presentation) if only_cell else decision_context(request, presentation, ABSENT)
         )
         return page_context | {"tried": pod_decisions.placement_json(replayed), "classic": presentation.algorithm}
 
-    def read_kept(question: Question, content: dict[str, Any]) -> dict[str, Any]:
+    def read_kept(question: Question, content: Json) -> dict[str, object]:
         return kept_decision(request, question, content, ABSENT) | {
             name: content[name] for name in ("tried", "classic")
         }

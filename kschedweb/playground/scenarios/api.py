@@ -210,7 +210,7 @@ class RawFile(parsers.BaseParser):
     media_type = "*/*"
 
     # The stream is not read here: receive_file reads it within the limit.
-    def parse(self, stream: Any, media_type: str | None = None, parser_context: Any = None) -> dict[str, Any]:
+    def parse(self, stream: Any, media_type: str | None = None, parser_context: Any = None) -> dict[str, object]:
         return {RAW: stream}
 
 

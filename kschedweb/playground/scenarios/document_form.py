@@ -14,6 +14,7 @@ from typing import Any
 from django.utils.translation import gettext
 
 from kschedweb.engine.documents.marked_documents import MarkedProblem, Path, parse_document
+from kschedweb.engine.json_types import Json
 from kschedweb.playground.scenarios import schema
 from kschedweb.playground.scenarios.schema import NEW, TITLES, Schema
 from kschedweb.policies.editing import arguments
@@ -87,7 +88,7 @@ class ScenarioForm:
 
     @property
     def sections(self) -> list[tuple[str, str, list[Item], list[tuple[str, str]]]]:
-        """For each section its name, title and items, and the kinds to add with their titles."""
+        """Name, title and items of each section, and the kinds to add with their titles."""
         return [
             (name, title, self.items[name], [(kind, TITLES[kind]) for kind in schema.item_kinds(name)])
             for name, title in SECTIONS.items()
@@ -217,14 +218,14 @@ def _item_kind(section: str, value: Any) -> str:
     return next((key for key in as_dict(value) if key in schema.item_kinds(section)), "")
 
 
-def _base_value(data: dict[str, Any]) -> str:
+def _base_value(data: Json) -> str:
     base = as_dict(data.get("base"))
     if base.get("snapshot"):
         return str(base["snapshot"])
     return EMPTY if base.get("empty") is True else ""
 
 
-def _base_field(data: dict[str, Any], snapshots: Mapping[str, str]) -> FormField:
+def _base_field(data: Json, snapshots: Mapping[str, str]) -> FormField:
     """Return the field for the cluster at the start."""
     value = _base_value(data)
     labels = {EMPTY: gettext("An empty cluster"), **snapshots}
@@ -269,7 +270,7 @@ def place_problems(form: ScenarioForm, problems: Sequence[MarkedProblem]) -> Non
 # --- values from fields
 
 
-def _write_group(target: dict[str, Any], base_data: dict[str, Any], name: str, posted: Posted) -> None:
+def _write_group(target: Json, base_data: Json, name: str, posted: Posted) -> None:
     """Write the changed fields of one of GROUPS into ``target``."""
     place = GROUPS[name]
     before = as_dict(base_data.get(place)) if place else base_data
@@ -291,14 +292,14 @@ def _write_group(target: dict[str, Any], base_data: dict[str, Any], name: str, p
         target.pop(place, None)
 
 
-def _write_base(target: dict[str, Any], value: str) -> None:
+def _write_base(target: Json, value: str) -> None:
     if not value:
         target.pop("base", None)
     else:
         target["base"] = {"empty": True} if value == EMPTY else {"snapshot": value}
 
 
-def _write_items(target: dict[str, Any], base_data: dict[str, Any], section: str, posted: Posted) -> None:
+def _write_items(target: Json, base_data: Json, section: str, posted: Posted) -> None:
     """Write the changed fields of a section's items into ``target``."""
     items, before = as_list(target.get(section)), as_list(base_data.get(section))
     for index, old_item in enumerate(before[:MOST_ITEMS]):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from kschedweb.engine.documents.marked_documents import (
     MarkedDocumentError,
@@ -12,6 +12,7 @@ from kschedweb.engine.documents.marked_documents import (
     normalise_text,
     parse_document,
 )
+from kschedweb.engine.json_types import Json
 from kschedweb.playground.scenarios import document_form
 from kschedweb.playground.scenarios.validation import CheckedScenario, check_scenario
 from kschedweb.policies.editing.editor import build_state
@@ -52,7 +53,7 @@ class Editor:
         document_form.place_problems(self.form, problems)
 
     @property
-    def state(self) -> dict[str, Any]:
+    def state(self) -> Json:
         """The state for the page's script."""
         return build_state(self.document, self.checked.problems, self.checked.warnings)
 

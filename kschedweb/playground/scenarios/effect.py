@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from django.utils.translation import gettext, ngettext
 
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.simulation import events
 from kschedweb.engine.studies.document.parts import DAY, Generate, ScenarioDocument, Trace
@@ -109,7 +110,7 @@ def _last_arrival(part: Generate) -> float:
 
 
 def describe_effect(
-    before: Sequence[dict[str, Any]], prepared: PreparedScenario, document: ScenarioDocument | None = None
+    before: Sequence[Json], prepared: PreparedScenario, document: ScenarioDocument | None = None
 ) -> Effect:
     """Describe ``prepared``; ``before`` are the objects of the base.
 
@@ -174,22 +175,22 @@ def _later_sentences(listed: Sequence[events.SimulationEvent], cut: bool) -> lis
     return sentences
 
 
-def _count_changed(before: Sequence[dict[str, Any]], after: Sequence[dict[str, Any]]) -> int:
+def _count_changed(before: Sequence[Json], after: Sequence[Json]) -> int:
     old = {node["metadata"]["name"]: node for node in before if node.get("kind") == "Node"}
     new = {node["metadata"]["name"]: node for node in after if node.get("kind") == "Node"}
     # Most nodes are the same object as before, which is quicker to see than equality.
     return sum(old[name] is not node and old[name] != node for name, node in new.items() if name in old)
 
 
-def _names_of(listed: Sequence[dict[str, Any]], kind: str) -> set[str]:
+def _names_of(listed: Sequence[Json], kind: str) -> set[str]:
     return {manifest["metadata"]["name"] for manifest in listed if manifest.get("kind") == kind}
 
 
-def _raw_pod(event: events.PodArrives) -> dict[str, Any]:
+def _raw_pod(event: events.PodArrives) -> Json:
     return event.pod.raw if isinstance(event.pod, Pod) else event.pod
 
 
-def _pods_by_key(listed: Iterable[dict[str, Any]]) -> dict[str, dict[str, Any]]:
+def _pods_by_key(listed: Iterable[Json]) -> dict[str, Json]:
     return {
         f"{pod['metadata'].get('namespace') or 'default'}/{pod['metadata']['name']}": pod
         for pod in listed
@@ -197,7 +198,7 @@ def _pods_by_key(listed: Iterable[dict[str, Any]]) -> dict[str, dict[str, Any]]:
     }
 
 
-def _node_of(pod: dict[str, Any]) -> str:
+def _node_of(pod: Json) -> str:
     return str((pod.get("spec") or {}).get("nodeName") or "")
 
 

@@ -102,15 +102,15 @@ class ImportForm(forms.Form):
         widget=forms.Textarea(attrs={"rows": 10, "spellcheck": "false"}),
     )
 
-    def clean(self) -> dict[str, Any]:
-        data: dict[str, Any] = super().clean() or self.cleaned_data
+    def clean(self) -> dict[str, object]:
+        data = super().clean() or self.cleaned_data
         if data.get("file") and data.get("text", "").strip():
             self.add_error("text", gettext("Choose a file or paste a document, not both."))
         elif not self.errors and not data.get("file") and not data.get("text", "").strip():
             self.add_error("file", gettext("Choose a file, or paste a document."))
         return data
 
-    def keep(self, text: str) -> None:
+    def show_pasted(self, text: str) -> None:
         """Show a document as if it had been pasted, because browsers do not send a file again."""
         if isinstance(self.data, QueryDict):
             self.data = posted = self.data.copy()

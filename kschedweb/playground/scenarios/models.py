@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from django.conf import settings
 from django.db import models
@@ -15,6 +15,7 @@ from kschedweb.accounts.roles import Action
 from kschedweb.accounts.row_access import Covered, rows_within
 from kschedweb.clusters.models import Snapshot
 from kschedweb.engine.documents.marked_documents import parse_document
+from kschedweb.engine.json_types import Json
 from kschedweb.web.translating import gettext_lazy as _
 
 if TYPE_CHECKING:
@@ -101,9 +102,9 @@ class ScenarioRevision(models.Model):
         constraints = [models.UniqueConstraint(fields=["scenario", "number"], name="scenario_revision_number_once")]
 
     @cached_property
-    def document(self) -> dict[str, Any]:
+    def document(self) -> Json:
         """The text as plain data, which must not be changed because it is cached."""
-        data: dict[str, Any] = parse_document(self.text).data
+        data: Json = parse_document(self.text).data
         return data
 
 

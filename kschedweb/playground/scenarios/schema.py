@@ -8,10 +8,12 @@ from __future__ import annotations
 from functools import cache
 from typing import Any
 
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.studies.document.schema import json_schema
 from kschedweb.web.translating import gettext_lazy as _
 
-Schema = dict[str, Any]
+# A JSON Schema.
+Schema = Json
 
 # Only kinds with a title can be added in the form.
 TITLES = {
@@ -36,7 +38,7 @@ TITLES = {
     "generate": _("Generate pods"),
 }
 # The initial content of a new change or arrival.
-NEW: dict[str, dict[str, Any]] = {
+NEW: dict[str, dict[str, object]] = {
     "addNodes": {"count": 1},
     "scaleWorkload": {"replicas": 1},
     "autoscaleWorkload": {"min": 1, "max": 10, "targetCpu": 80},
@@ -66,7 +68,7 @@ def form_properties(*path: str) -> dict[str, Schema]:
     for key in path:
         part = part["properties"][key]
         part = part.get("items", part)
-    return {key: _simplify(key, item) for key, item in part["properties"].items()}
+    return {key: _simplify_item(key, item) for key, item in part["properties"].items()}
 
 
 @cache
@@ -90,19 +92,19 @@ def time_shape() -> Schema:
     return form_properties("changes")["at"]
 
 
-def field_defaults(fields: dict[str, Schema]) -> dict[str, Any]:
+def field_defaults(fields: dict[str, Schema]) -> dict[str, object]:
     """Return the default of each field that has one."""
     return {key: item["default"] for key, item in fields.items() if "default" in item}
 
 
-def _simplify(key: str, item: Schema) -> Schema:
+def _simplify_item(key: str, item: Schema) -> Schema:
     """Return ``item`` as one input, or as a table or group of inputs."""
     common = {name: item[name] for name in ("description", "default") if name in item}
     shape = item
     if key == "taints":
         shape = common | {"type": "array", "items": _TAINT}
     elif key in _TABLES:
-        columns = {name: _simplify(name, item["items"]["properties"][name]) for name in _TABLES[key]}
+        columns = {name: _simplify_item(name, item["items"]["properties"][name]) for name in _TABLES[key]}
         shape = common | {"type": "array", "items": {"type": "object", "properties": columns}}
     elif "enum" in item:
         shape = common | {"type": "string", "enum": item["enum"]}
@@ -111,7 +113,10 @@ def _simplify(key: str, item: Schema) -> Schema:
         spoken = {"default": spell_duration(item["default"])} if "default" in item else {}
         shape = common | spoken | {"type": "string"}
     elif key in _GROUPS:
-        shape = {**item, "properties": {name: _simplify(name, inner) for name, inner in item["properties"].items()}}
+        shape = {
+            **item,
+            "properties": {name: _simplify_item(name, inner) for name, inner in item["properties"].items()},
+        }
     elif item.get("type") == "object":
         # Fields with free keys, or too many for a small form, are edited as YAML.
         shape = common | {"type": "object"}

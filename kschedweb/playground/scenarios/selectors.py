@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, cast
 from uuid import UUID
 
 from django.db.models import Exists, OuterRef, QuerySet
@@ -16,6 +16,7 @@ from kschedweb.clusters.models import Snapshot
 from kschedweb.clusters.selectors import snapshot_objects
 from kschedweb.decisions.snapshots import READ_AT_ONCE
 from kschedweb.engine.documents.marked_documents import place_problem
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.state.watermarks.collected_watermarks import CollectedWatermarks
 from kschedweb.engine.studies.document.document import ScenarioDocument, ScenarioError
 from kschedweb.engine.studies.document.parts import UsageSource
@@ -111,7 +112,7 @@ class ScenarioBase:
     """The cluster at the start of a revision."""
 
     # Raw Kubernetes objects, which are shared and must not be changed.
-    objects: list[dict[str, Any]]
+    objects: list[Json]
     # Seconds of the epoch; 0 for an empty cluster.
     taken_at: float
     # Name of the cluster; "" for an empty one.
@@ -155,13 +156,13 @@ def _imported_base(file: ScenarioFile) -> ScenarioBase:
 
 
 # Nodes and pods of drawn bases: the list draws every ready scenario.
-_objects: LRU[list[dict[str, Any]]] = LRU(16)
+_objects: LRU[list[Json]] = LRU(16)
 
 
 def draw_base(revision: ScenarioRevision) -> Picture:
     """Draw the cluster at the start of ``revision``, before its changes. The caller may change the drawing."""
 
-    def read_objects() -> list[dict[str, Any]]:
+    def read_objects() -> list[Json]:
         objects = [*load_base(revision).objects, *(revision.document.get("objects") or ())]
         return [manifest for manifest in objects if manifest.get("kind") in ("Node", "Pod")]
 

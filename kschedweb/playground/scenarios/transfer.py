@@ -10,6 +10,7 @@ from typing import Any
 from kschedweb.clusters.importing.documents import TextLimits, UntrustedTextError, documents_read
 from kschedweb.clusters.importing.imports import files_read
 from kschedweb.engine.documents.marked_documents import as_yaml
+from kschedweb.engine.json_types import Json
 from kschedweb.playground.scenarios import uploads
 from kschedweb.playground.scenarios.models import FileKind
 from kschedweb.playground.scenarios.validation import check_scenario
@@ -44,7 +45,7 @@ class Imported:
         ]
 
 
-def pack_export(text: str, snapshot: dict[str, Any] | None, files: list[tuple[str, str, str]]) -> bytes:
+def pack_export(text: str, snapshot: Json | None, files: list[tuple[str, str, str]]) -> bytes:
     """Return the export as gzipped JSON.
 
     ``snapshot`` is ``{"id", "cluster", "takenAt", "objects"}``, ``files`` are (name, kind, text).
@@ -87,7 +88,7 @@ def read_export(name: str, content: bytes, *, limit: int) -> Imported:
     return _read_body(document, limit)
 
 
-def _read_body(body: dict[str, Any], limit: int) -> Imported:
+def _read_body(body: Json, limit: int) -> Imported:
     """Return the content of an export; raise ApplicationError with what is wrong with it."""
     text = body.get("scenario")
     if not isinstance(text, str):

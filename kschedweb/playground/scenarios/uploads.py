@@ -10,10 +10,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from io import BytesIO
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING
 
 from kschedweb.clusters.importing.documents import MAGIC
 from kschedweb.clusters.importing.uploads import LARGE, one_large_at_a_time
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.studies.traces.inspection import Inspection, inspect_file
 from kschedweb.engine.studies.traces.text import TraceError
 from kschedweb.playground.scenarios.models import NAME_LIMIT, FileKind, Scenario, ScenarioFile
@@ -43,8 +44,8 @@ class Upload:
     sha256: str
     lines: int
     # Lines that are left out or read differently, with the reason.
-    problems: list[dict[str, Any]] = field(default_factory=list)
-    about: dict[str, Any] = field(default_factory=dict)
+    problems: list[Json] = field(default_factory=list)
+    about: Json = field(default_factory=dict)
 
     @classmethod
     def from_file(cls, row: ScenarioFile) -> Upload:
@@ -77,19 +78,32 @@ def read_upload(name: str, content: bytes, *, limit: int, kind: str = "") -> Upl
     for magic, format_name in MAGIC.items():
         if text.startswith(magic):
             raise field_error("file", f"{name} is a {format_name} file: give the text inside, or gzip it.")
-    fields: dict[str, Any] = {"kind": kind, "lines": text.count(b"\n") + (not text.endswith(b"\n"))}
+    lines = text.count(b"\n") + (not text.endswith(b"\n"))
+    problems: list[Json] = []
+    about: Json = {}
     if kind != FileKind.SNAPSHOT:
         try:
-            fields = _inspection_fields(inspect_file(kind, text))
+            inspection = inspect_file(kind, text)
         except TraceError as error:
             raise field_error("file", f"{name}: {error}.") from None
-    sha256 = hashlib.sha256(text).hexdigest()
-    return Upload(name=name, content=gzip.compress(text, 6, mtime=0), size=len(text), sha256=sha256, **fields)
+        kind, lines = inspection.kind, inspection.lines
+        problems = [{"line": line, "message": message} for line, message in inspection.problems]
+        about = _inspection_to_json(inspection)
+    return Upload(
+        name=name,
+        kind=kind,
+        content=gzip.compress(text, 6, mtime=0),
+        size=len(text),
+        sha256=hashlib.sha256(text).hexdigest(),
+        lines=lines,
+        problems=problems,
+        about=about,
+    )
 
 
-def _inspection_fields(inspection: Inspection) -> dict[str, Any]:
-    """Return the part of an inspection that is stored."""
-    details = {
+def _inspection_to_json(inspection: Inspection) -> Json:
+    """Return the details of an inspection that are stored."""
+    return {
         "columns": inspection.columns,
         "rows": inspection.rows,
         "usable": inspection.usable,
@@ -97,8 +111,6 @@ def _inspection_fields(inspection: Inspection) -> dict[str, Any]:
         "objects": inspection.cost.objects,
         "span": inspection.span,
     }
-    problems = [{"line": line, "message": message} for line, message in inspection.problems]
-    return {"kind": inspection.kind, "lines": inspection.lines, "problems": problems, "about": details}
 
 
 def unpack_text(name: str, content: bytes, limit: int) -> bytes:

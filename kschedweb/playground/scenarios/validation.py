@@ -9,6 +9,7 @@ from typing import Any
 from kschedweb.engine.documents.marked_documents import MarkedDocument as Text
 from kschedweb.engine.documents.marked_documents import MarkedDocumentError as TextError
 from kschedweb.engine.documents.marked_documents import MarkedProblem, Path, parse_document, path_of, place_problem
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.studies.document.document import ScenarioDocument, ScenarioError, read_scenario
 from kschedweb.engine.studies.document.refusals import refuse_document
 from kschedweb.playground.scenarios.models import NAME_LIMIT
@@ -36,7 +37,7 @@ class CheckedScenario:
         return self.document is not None and not self.problems
 
     @property
-    def data(self) -> dict[str, Any]:
+    def data(self) -> Json:
         """The text as plain data; empty if it is not a mapping."""
         data = self.parsed.data if self.parsed else None
         return data if isinstance(data, dict) else {}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 from io import BytesIO
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from django.conf import settings
 from django.contrib import messages
@@ -105,7 +105,7 @@ def _draft_fields(request: PageRequest) -> dict[str, str | None]:
 def scenario_import(request: PageRequest) -> HttpResponse:
     """Show the form of an import; a POST imports a file or a pasted document."""
     form = ImportForm(request.POST or None, request.FILES or None)
-    context: dict[str, Any] = {"form": form, "limit": settings.UPLOAD_LIMIT // 1024 // 1024}
+    context: dict[str, object] = {"form": form, "limit": settings.UPLOAD_LIMIT // 1024 // 1024}
     if request.method != "POST":
         return render(request, "playground/scenarios/import.html", context)
     form = context["form"] = ImportForm(request.POST, request.FILES)
@@ -122,7 +122,7 @@ def scenario_import(request: PageRequest) -> HttpResponse:
         form.add_error("file" if upload else "text", error.detail)
         # A pasted document can be corrected on the page; an export with files cannot.
         if not imported.files:
-            form.keep(imported.text)
+            form.show_pasted(imported.text)
         return render(request, "playground/scenarios/import.html", context, status=error.status)
     except ApplicationError as error:
         form.add_error("file" if upload else "text", error.detail)
@@ -362,11 +362,11 @@ def _editor_page(
     return render(request, "playground/scenarios/edit.html", context, status=attempt.status)
 
 
-def _editor_context(request: PageRequest, scenario: Scenario, edited: Editor) -> dict[str, Any]:
+def _editor_context(request: PageRequest, scenario: Scenario, edited: Editor) -> dict[str, object]:
     return {**_scenario_context(request, scenario), "editor": edited}
 
 
-def _effect_context(scenario: Scenario, edited: Editor) -> dict[str, Any]:
+def _effect_context(scenario: Scenario, edited: Editor) -> dict[str, object]:
     if not edited.checked.valid:
         return {}
     try:
@@ -377,7 +377,7 @@ def _effect_context(scenario: Scenario, edited: Editor) -> dict[str, Any]:
     return {"effect": describe_effect(start.objects, prepared, edited.checked.document), "start": start}
 
 
-def _scenario_context(request: PageRequest, scenario: Scenario) -> dict[str, Any]:
+def _scenario_context(request: PageRequest, scenario: Scenario) -> dict[str, object]:
     """Return the context that all pages of a scenario share."""
     return {
         "scenario": scenario,

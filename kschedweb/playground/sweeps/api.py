@@ -13,6 +13,7 @@ from rest_framework.views import APIView
 
 from kschedweb.accounts.permissions import require_owner
 from kschedweb.accounts.roles import Action
+from kschedweb.engine.json_types import Json
 from kschedweb.playground.runs.selectors import revision_asked
 from kschedweb.playground.sweeps import selectors, services
 from kschedweb.playground.sweeps.models import Sweep, Trial
@@ -64,12 +65,12 @@ class SweepStart(IdempotencyMixin, APIView):
         return accepted_response(request, body, "api:sweep", sweep.pk)
 
 
-def _get_space(data: Any) -> list[dict[str, Any]]:
+def _get_space(data: Any) -> list[Json]:
     """Return the dimensions as they were posted.
 
     The serializer would make a float of every number, and a range with whole ends stands for whole values only.
     """
-    space: list[dict[str, Any]] = data.get("space")
+    space: list[Json] = data.get("space")
     return space
 
 

@@ -16,7 +16,7 @@ from kschedweb.web.figures import ABOVE, Chart, make_figure
 MOST_ROWS = 60
 
 
-def axis_layout(measure: RunMeasure, unit: str) -> dict[str, Any]:
+def axis_layout(measure: RunMeasure, unit: str) -> dict[str, object]:
     """Return the layout of an axis, titled with the measure, its unit and the better direction."""
     args = {"measure": measure.label, "unit": unit or gettext("no unit")}
     text = gettext("%(measure)s (%(unit)s)") % args
@@ -28,7 +28,7 @@ def axis_layout(measure: RunMeasure, unit: str) -> dict[str, Any]:
 
 
 def pareto_chart(results: Results, first: int, second: int) -> Chart:
-    """A chart of all trials by two objectives, with the front as a line and the base policy marked."""
+    """Return a chart of all trials by two objectives, with the front as a line and the base policy marked."""
     measures = (results.measures[first], results.measures[second])
     x_unit, x_factor = axis_unit(measures[0], [row.values[first] for row in results.rows])
     y_unit, y_factor = axis_unit(measures[1], [row.values[second] for row in results.rows])
@@ -85,7 +85,7 @@ def pareto_chart(results: Results, first: int, second: int) -> Chart:
 
 
 def history_chart(results: Results) -> Chart:
-    """A chart of one objective by trial, and its best value so far."""
+    """Return a chart of one objective by trial, and its best value so far."""
     measure = results.measures[0]
     rows = sorted(results.rows, key=lambda row: row.number)
     unit, factor = axis_unit(measure, [row.values[0] for row in rows])
@@ -142,7 +142,7 @@ def history_chart(results: Results) -> Chart:
 
 
 def sensitivity_chart(results: Results) -> Chart:
-    """A chart of the share of each objective's variance that each dimension alone explains."""
+    """Return a chart of the share of each objective's variance that each dimension alone explains."""
     labels = [dimension.label for dimension in results.space.dimensions]
     data = [
         go.Bar(
@@ -230,7 +230,7 @@ def _curve_chart(results: Results, curve: DimensionCurve, at: int) -> Chart:
                 hovertemplate=gettext("the base policy") + f": %{{y}} {unit}<extra></extra>",
             )
         )
-    horizontal: dict[str, Any] = {"title": {"text": curve.dimension.label}, "automargin": True}
+    horizontal: dict[str, object] = {"title": {"text": curve.dimension.label}, "automargin": True}
     if curve.dimension.log:
         horizontal["type"] = "log"
     elif not numeric:

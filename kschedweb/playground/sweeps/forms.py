@@ -10,6 +10,7 @@ from django import forms
 from django.utils.text import format_lazy
 from django.utils.translation import gettext
 
+from kschedweb.engine.json_types import Json
 from kschedweb.playground.runs.forms import ComparisonForm, PolicyForm
 from kschedweb.playground.runs.services import LARGEST_SEED
 from kschedweb.playground.sweeps import services
@@ -77,7 +78,7 @@ class SweepForm(BaseForm):
 
     clean_seeds = ComparisonForm.clean_seeds
 
-    def clean(self) -> dict[str, Any]:
+    def clean(self) -> dict[str, object]:
         cleaned = super().clean() or {}
         if cleaned.get("method") != Method.GRID and not cleaned.get("trials") and "trials" not in self.errors:
             self.add_error("trials", gettext("Enter how many trials the search may have."))
@@ -125,9 +126,9 @@ class DimensionRow:
     def label(self) -> str:
         return self.offer.label if self.offer else self.path or gettext("another field")
 
-    def to_dimension(self) -> dict[str, Any]:
+    def to_dimension(self) -> Json:
         """Return the dimension as engine.studies.search.space reads it."""
-        plain: dict[str, Any] = {"path": self.path}
+        plain: Json = {"path": self.path}
         if self.values:
             return plain | {
                 "values": [_parse_value(value.strip()) for value in self.values.split(",") if value.strip()]

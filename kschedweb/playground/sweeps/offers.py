@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.releases.classic import Algorithm
 from kschedweb.engine.studies.search.fields import LISTS
 from kschedweb.engine.studies.search.space import Dimension, Space, find_problems
@@ -128,7 +129,7 @@ def _running_plugins(profile: Profile) -> list[str]:
     return [name for name in names if isinstance(profile.args.get(name), dict)]
 
 
-def _of_plugin(profile: int, plugin: str, args: dict[str, Any], schema: dict[str, Any]) -> Iterator[FieldOffer]:
+def _of_plugin(profile: int, plugin: str, args: Json, schema: Json) -> Iterator[FieldOffer]:
     """Yield offers of a plugin's arguments in a profile."""
     for leaf_path, steps, value in _walk_leaves(args, "", ()):
         described = _find_schema(schema, steps)
@@ -158,7 +159,7 @@ def _walk_leaves(
         yield path, steps, value
 
 
-def _find_schema(schema: dict[str, Any], steps: tuple[str | int, ...]) -> dict[str, Any] | None:
+def _find_schema(schema: Json, steps: tuple[str | int, ...]) -> Json | None:
     """Return the schema of the field at ``steps``; ``None`` for fields that only identify an item."""
     if steps[-1] in ("apiVersion", "kind", *_NAMES):
         return None
@@ -175,7 +176,7 @@ def _find_schema(schema: dict[str, Any], steps: tuple[str | int, ...]) -> dict[s
 
 
 def _make_offer(
-    path: str, plugin: str, label: str, value: Any, schema: dict[str, Any], steps: tuple[str | int, ...]
+    path: str, plugin: str, label: str, value: Any, schema: Json, steps: tuple[str | int, ...]
 ) -> FieldOffer | None:
     """Return an offer for a number, a switch or a choice; ``None`` for any other value."""
     help_text = str(schema.get("description", ""))
@@ -190,9 +191,7 @@ def _make_offer(
     return None
 
 
-def _guess_range(
-    value: float, schema: dict[str, Any], plugin: str, steps: tuple[str | int, ...]
-) -> tuple[str, str, str]:
+def _guess_range(value: float, schema: Json, plugin: str, steps: tuple[str | int, ...]) -> tuple[str, str, str]:
     """Return ends and step as text, "" where no sensible value is known."""
     bounds = build_slider(schema, f"args.{plugin}.{'.'.join(map(str, steps))}")
     if bounds is not None:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.studies.search.space import Dimension, Point, Space
 
 if TYPE_CHECKING:
@@ -36,7 +37,7 @@ class KnownTrial:
     values: list[float] | None
     failed: bool = False
     # System attributes of the sampler, which NSGA-II needs to know the generation.
-    notes: dict[str, Any] = field(default_factory=dict)
+    notes: Json = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -44,7 +45,7 @@ class SuggestedTrial:
     """A point to try next, with the sampler's notes."""
 
     point: Point
-    notes: dict[str, Any]
+    notes: Json
 
 
 def suggest_trials(

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from uuid import UUID
 
 from django.db.models import Count, Q
 from django.http import Http404
 
 from kschedweb.engine.documents.marked_documents import parse_document
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.objects.resources import CPU, MEMORY
 from kschedweb.engine.studies.measure.objectives import USUAL, find_objective, list_objectives
 from kschedweb.engine.studies.measure.spec import MeasureSpec
@@ -99,7 +100,7 @@ def objective_choices(revision: ScenarioRevision | None) -> list[MeasureSpec]:
     return list_objectives(resources, USUAL | parts)
 
 
-def _extended_resources(document: dict[str, Any]) -> list[str]:
+def _extended_resources(document: Json) -> list[str]:
     """Return the extended resources of nodes in the document."""
     names = dict.fromkeys(
         name

@@ -8,6 +8,7 @@ from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
+from kschedweb.engine.json_types import Json
 from kschedweb.playground.runs.serializers import ScenarioChoiceSerializer, SeedsField, StartedSerializer
 from kschedweb.playground.runs.services import LARGEST_SEED
 from kschedweb.playground.sweeps import selectors
@@ -32,7 +33,7 @@ class DimensionSerializer(serializers.Serializer[Any]):
     count = serializers.IntegerField(required=False, help_text="How many values a grid has.")
     values = serializers.ListField(child=PlainField(), required=False)  # type: ignore[assignment]
 
-    def get_fields(self) -> dict[str, Any]:
+    def get_fields(self) -> dict[str, serializers.Field[Any, Any, Any, Any]]:
         # `from` is a word of Python's own.
         return super().get_fields() | {
             "from": serializers.FloatField(required=False),
@@ -111,7 +112,7 @@ class SweepDetailSerializer(SweepSerializer):
         fields = (*SweepSerializer.Meta.fields, "space", "sentence", "best", "front", "sensitivity")
         read_only_fields = fields
 
-    def to_representation(self, instance: Sweep) -> dict[str, Any]:
+    def to_representation(self, instance: Sweep) -> Json:
         self.results = Results(instance, list(selectors.trial_list(instance)))
         return super().to_representation(instance)
 
@@ -122,14 +123,14 @@ class SweepDetailSerializer(SweepSerializer):
         return self.results.best.number if self.results.best else None
 
     @extend_schema_field(MemberSerializer(many=True))
-    def get_front(self, sweep: Sweep) -> list[dict[str, Any]]:
+    def get_front(self, sweep: Sweep) -> list[Json]:
         return [
             {"trial": row.number, "point": row.trial.point, "values": row.values, "distance": row.distance}
             for row in self.results.front
         ]
 
     @extend_schema_field(ShareSerializer(many=True))
-    def get_sensitivity(self, sweep: Sweep) -> list[dict[str, Any]]:
+    def get_sensitivity(self, sweep: Sweep) -> list[Json]:
         pairs = zip(self.results.space.dimensions, self.results.shares, strict=True)
         return [{"path": dimension.path, "shares": [share.value for share in row]} for dimension, row in pairs]
 

@@ -12,6 +12,7 @@ from django.utils.translation import gettext
 from kschedweb.accounts import audit
 from kschedweb.decisions.selectors import revision_named
 from kschedweb.engine.documents.marked_documents import parse_document
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.studies.document.document import ScenarioError
 from kschedweb.engine.studies.search.space import Space, read_space
 from kschedweb.jobs.models import ENDED
@@ -98,7 +99,7 @@ def _get_base(policy: str) -> Revision:
         raise ApplicationError.at("policy", f"There is no policy {policy[:120]}.") from None
 
 
-def _parse_space(raw: Any, base: Revision, process: dict[str, Any]) -> Space:
+def _parse_space(raw: Any, base: Revision, process: Json) -> Space:
     try:
         return read_space(raw, parse_document(base.document).data or {}, release_of_record(process))
     except ScenarioError as error:

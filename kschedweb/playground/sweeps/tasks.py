@@ -7,6 +7,7 @@ from typing import Any
 from django.conf import settings
 
 from kschedweb.celery import app
+from kschedweb.engine.json_types import Json
 from kschedweb.jobs import processes
 from kschedweb.jobs.tasks import HANDED_OUT, Progress, job_task
 from kschedweb.playground.sweeps import worker
@@ -18,7 +19,7 @@ RESTARTS = 1000
 
 
 @job_task(name="sweeps.run", restartable=True, attempts=RESTARTS)
-def run(progress: Progress, *, sweep: str) -> dict[str, Any]:
+def run(progress: Progress, *, sweep: str) -> Json:
     """Distribute the trials of the sweep with this id; the worker of the last trial ends the job."""
     row = Sweep.objects.filter(pk=sweep).first()
     if row is None:

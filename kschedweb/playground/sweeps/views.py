@@ -175,7 +175,7 @@ def show_sweep(request: PageRequest, sweep_id: UUID) -> HttpResponseBase:
     """Show the results of a sweep, and its progress while it runs."""
     sweep = selectors.sweep_get(request.user, sweep_id)
     ended = selectors.is_finished(sweep)
-    context: dict[str, Any] = {
+    context: dict[str, object] = {
         "sweep": sweep,
         "ended": ended,
         "own": may_change(request.user, sweep),
@@ -210,7 +210,7 @@ def show_sweep(request: PageRequest, sweep_id: UUID) -> HttpResponseBase:
     return render(request, "playground/sweeps/sweep.html", context)
 
 
-def _trial_entry(sweep_results: Results, row: TrialRow) -> dict[str, Any]:
+def _trial_entry(sweep_results: Results, row: TrialRow) -> dict[str, object]:
     """Return a trial as a row of the table."""
     values = list(zip(sweep_results.format_values(row), sweep_results.against_base(row), strict=True))
     return {"row": row, "values": values, "settings": sweep_results.list_settings(row)}
@@ -225,7 +225,7 @@ def _trial_to_save(request: PageRequest, sweep_results: Results) -> int:
     return sweep_results.best.number if sweep_results.best else 0
 
 
-def _charts_context(sweep_results: Results, axes: str) -> dict[str, Any]:
+def _charts_context(sweep_results: Results, axes: str) -> dict[str, object]:
     """Return the charts of the page; nothing before the first trial is done."""
     if not sweep_results.rows:
         return {}

@@ -15,7 +15,7 @@ import secrets
 import time
 from dataclasses import asdict
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import structlog
 from celery.exceptions import SoftTimeLimitExceeded
@@ -164,7 +164,7 @@ def _end_if_done(sweep: Sweep, job: Job) -> bool:
 # --- claims
 
 
-def _claimable(sweep: Sweep, now: datetime) -> QuerySet[Trial]:
+def _claimable_trials(sweep: Sweep, now: datetime) -> QuerySet[Trial]:
     """Return the trials that can be claimed: waiting ones, and those with expired claims."""
     lapsed = Q(state=TrialState.RUNNING, claimed_until__lt=now, attempt__lt=MAX_ATTEMPTS)
     return Trial.objects.filter(Q(state=TrialState.WAITING) | lapsed, sweep=sweep)
@@ -175,14 +175,14 @@ def trial_claim(sweep: Sweep, worker: str) -> Trial | None:
     while True:
         now = timezone.now()
         _give_up(sweep, now)
-        offered = list(_claimable(sweep, now).order_by("number").values_list("pk", "number", "attempt")[:CHOICE])
+        offered = list(_claimable_trials(sweep, now).order_by("number").values_list("pk", "number", "attempt")[:CHOICE])
         if not offered:
             if _ask_sampler(sweep):
                 continue
             return None
         # The base policy comes first: it shows errors of the scenario, and other trials are compared with it.
         pk, _, attempt = offered[0] if offered[0][1] == 0 else secrets.choice(offered)
-        won = _claimable(sweep, now).filter(pk=pk, attempt=attempt)
+        won = _claimable_trials(sweep, now).filter(pk=pk, attempt=attempt)
         # The attempt is part of the condition: of two workers that want the same trial, one UPDATE changes no row.
         if won.update(
             state=TrialState.RUNNING, attempt=attempt + 1, claimed_until=now + CLAIM, worker=worker, error=""
@@ -203,7 +203,7 @@ def _own_claim(trial: Trial) -> QuerySet[Trial]:
     return Trial.objects.filter(pk=trial.pk, state=TrialState.RUNNING, attempt=trial.attempt)
 
 
-def trial_beat(trial: Trial, job: Job) -> None:
+def renew_claim(trial: Trial, job: Job) -> None:
     """Renew the claim, and send a heartbeat of the job."""
     _own_claim(trial).update(claimed_until=timezone.now() + CLAIM)
     jobs.job_beat(job)
@@ -222,7 +222,7 @@ def _ask_sampler(sweep: Sweep) -> bool:
     with transaction.atomic():
         # The lock lets one worker at a time ask, since a suggestion depends on all trials before it.
         locked = Sweep.objects.select_for_update().get(pk=sweep.pk)
-        if _claimable(sweep, timezone.now()).exists():
+        if _claimable_trials(sweep, timezone.now()).exists():
             # Another worker asked in the meantime.
             return True
         trials = list(Trial.objects.filter(sweep=sweep).defer("places").order_by("number"))
@@ -269,7 +269,7 @@ def _do_trial(sweep: Sweep, trial: Trial, job: Job) -> bool:
     """Run the trial; return whether to go on with the sweep."""
     begun = time.monotonic()
     try:
-        with heartbeat(lambda: trial_beat(trial, job), BEAT, f"trial-{trial.pk}"):
+        with heartbeat(lambda: renew_claim(trial, job), BEAT, f"trial-{trial.pk}"):
             fields = _play_trial(sweep, trial, _Looker(sweep, job))
     except Cancelled:
         _release_trial(trial)
@@ -337,7 +337,7 @@ class _Looker:
                 raise Cancelled
 
 
-def _play_trial(sweep: Sweep, trial: Trial, progress: _Looker) -> dict[str, Any]:
+def _play_trial(sweep: Sweep, trial: Trial, progress: _Looker) -> dict[str, object]:
     """Return the result of a trial as fields of its row."""
     configuration = _trial_configuration(sweep, trial)
     values: dict[str, list[float | None]] = {}

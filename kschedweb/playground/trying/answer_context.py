@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from django.core.paginator import Paginator
 
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.studies.document.parts import ALL, PENDING
 from kschedweb.engine.studies.gate.verdict import SKEWS
 from kschedweb.engine.studies.measure.measures import measure_of
@@ -41,12 +42,12 @@ OUTCOME_LABELS = {
 }
 
 
-def export_row(change: dict[str, Any]) -> list[Any]:
+def export_row(change: Json) -> list[Any]:
     """Return the row of a change in a file."""
     return [change[name] for name in HEAD]
 
 
-def build_context(query: Mapping[str, str], tried_change: TriedChange, answer: dict[str, Any]) -> dict[str, Any]:
+def build_context(query: Mapping[str, str], tried_change: TriedChange, answer: Json) -> dict[str, object]:
     """Return the context of the page for an ``answer``."""
     # The number of empty nodes follows from that of used ones, which the costs have.
     measures = [measure_row(_with_sides(measure)) for measure in answer["measures"] if measure["name"] != "nodes_empty"]
@@ -73,7 +74,7 @@ def build_context(query: Mapping[str, str], tried_change: TriedChange, answer: d
     }
 
 
-def cost_measures(answer: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+def cost_measures(answer: Mapping[str, Any]) -> Iterator[Json]:
     """Yield nodes in use as a measure, and for a snapshot also the node-hours a day to which these add up."""
     used = {side: answer["nodes"][side] for side in ("current", "changed")}
     listed = [(NODES_USED, used)]
@@ -84,7 +85,7 @@ def cost_measures(answer: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
         yield {key: value for key, value in asdict(measure_of(get_spec(name), None)).items() if key != "value"} | values
 
 
-def change_row(change: dict[str, Any]) -> dict[str, Any]:
+def change_row(change: Json) -> dict[str, object]:
     """Return a pod as a row of a table."""
     namespace, _, name = change["pod"].partition("/")
     return {
@@ -101,6 +102,6 @@ def _is_cost(name: str) -> bool:
     return spec is not None and (spec.is_money or spec.unit == NODE_HOURS)
 
 
-def _with_sides(measure: Mapping[str, Any]) -> dict[str, Any]:
+def _with_sides(measure: Mapping[str, Any]) -> Json:
     """Return ``measure`` with the keys that the gate's table has for both sides."""
     return {**measure, "baseline": measure["current"], "policy": measure["changed"]}

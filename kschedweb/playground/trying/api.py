@@ -15,6 +15,7 @@ from rest_framework.views import APIView
 
 from kschedweb.accounts.roles import Action
 from kschedweb.decisions.selectors import revision_asked
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.studies.document.document import ScenarioError
 from kschedweb.engine.studies.gate import thresholds
 from kschedweb.playground.gate.selectors import missing_error, scenario_of, snapshot_of
@@ -84,16 +85,15 @@ class TryingList(IdempotencyMixin, generics.ListAPIView[TriedChange]):
         data = validate_input(TryAskSerializer, request.data)
         base = _get_revision(data["policy"], "policy.name")
         content = _parse_content(base, data["change"])
-        where_fields: dict[str, Any] = {"pod": data["pod"]}
         if "scenario" in data:
             source = data["scenario"]
-            where_fields["revision"] = scenario_of(request.user, source["id"], source.get("revision"))
+            revision = scenario_of(request.user, source["id"], source.get("revision"))
+            try_request = services.TryRequest(base, content, revision=revision, pod=data["pod"])
         else:
             source = data["snapshot"]
-            where_fields["snapshot"] = snapshot_of(source["cluster"], str(source.get("id") or ""))
-        tried_change = services.change_try(
-            user=request.user, request=services.TryRequest(base, content, **where_fields)
-        )
+            snapshot = snapshot_of(source["cluster"], str(source.get("id") or ""))
+            try_request = services.TryRequest(base, content, snapshot, pod=data["pod"])
+        tried_change = services.change_try(user=request.user, request=try_request)
         body = TriedChangeDetailSerializer(tried_change).data
         if tried_change.content is None:
             answer = accepted_response(request, body, "api:tried", tried_change.pk)
@@ -180,7 +180,7 @@ class TriedComparison(IdempotencyMixin, APIView):
         return accepted_response(request, ComparisonDetailSerializer(detail).data, "api:comparison", comparison.pk)
 
 
-def _parse_content(base: Revision, fields: dict[str, Any]) -> Content:
+def _parse_content(base: Revision, fields: Json) -> Content:
     content = None
     if "document" in fields:
         process = process_of_text(fields["document"]) or with_files(fields["document"], base.process)
@@ -196,7 +196,7 @@ def _parse_content(base: Revision, fields: dict[str, Any]) -> Content:
         raise
 
 
-def _get_revision(reference: dict[str, Any], path: str) -> Revision:
+def _get_revision(reference: Json, path: str) -> Revision:
     try:
         return revision_asked(reference["name"], str(reference.get("revision") or ""), path)
     except (Http404, NotFound) as error:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from kschedweb.engine.documents.marked_documents import MarkedDocumentError, parse_document
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.releases import RELEASES
 from kschedweb.engine.releases.classic import Algorithm
 from kschedweb.engine.releases.classic.catalogue import V1_9, V1_13
@@ -40,7 +41,7 @@ class Content:
     """A document with the start options of its kube-scheduler."""
 
     document: str
-    process: dict[str, Any]
+    process: Json
 
     @classmethod
     def from_revision(cls, revision: Revision) -> Content:
@@ -160,7 +161,7 @@ def _has_field(configuration: Configuration, path: fields.Path) -> bool:
     return fields.profile_and_plugin(path) is not None or fields.get_value(configuration, path) is not fields.ABSENT
 
 
-def _run_by(content: Content, change: PolicyEdit) -> dict[str, Any]:
+def _run_by(content: Content, change: PolicyEdit) -> Json:
     """Return the start options with another release or other feature gates; raise ApplicationError for unknown ones."""
     dialect = check_either(content.document, content.process).kind
     names = ("version", "gates") if dialect == PolicyKind.CLASSIC else ("release", "featureGates")

@@ -115,8 +115,8 @@ class SaveForm(forms.Form):
         )
         self.fields["kind"].choices = [draft] if only_draft else [revision, draft]  # type: ignore[attr-defined]
 
-    def clean(self) -> dict[str, Any]:
-        data: dict[str, Any] = super().clean() or self.cleaned_data
+    def clean(self) -> dict[str, object]:
+        data = super().clean() or self.cleaned_data
         if data.get("kind") == DRAFT and not data.get("name"):
             self.add_error("name", gettext("A draft needs a name."))
         return data

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from django.db.models import Q
 from django.http import Http404
 
+from kschedweb.engine.json_types import Json
 from kschedweb.jobs.inquiries import unpack_answer
 from kschedweb.playground.scenarios.models import readable_by
 from kschedweb.playground.trying.models import TriedChange
@@ -47,15 +48,15 @@ def _visible_to(user: User) -> QuerySet[TriedChange]:
     return listed.filter(shared | Q(revision=None)) if shared else listed
 
 
-def answer_of(tried_change: TriedChange) -> dict[str, Any] | None:
+def answer_of(tried_change: TriedChange) -> Json | None:
     """Return the answer as ``services`` stores it; ``None`` if there is none yet."""
     if tried_change.content is None:
         return None
-    answer: dict[str, Any] = unpack_answer(tried_change.content)
+    answer: Json = unpack_answer(tried_change.content)
     return answer
 
 
-def list_changes(answer: dict[str, Any], *, place: str = "", outcome: str = "") -> Iterator[dict[str, Any]]:
+def list_changes(answer: Json, *, place: str = "", outcome: str = "") -> Iterator[Json]:
     """Yield the pods of an answer that end elsewhere, by ``place`` (PENDING or ALL) and ``outcome``. "" stands for
     any."""
     for change in answer.get("changes", ()):

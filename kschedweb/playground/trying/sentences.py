@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from django.utils.translation import gettext
 
+from kschedweb.engine.json_types import Json
 from kschedweb.policies.diff import ORDER, PolicyChange
 from kschedweb.policies.validation import release_of_record
 from kschedweb.web.counting import format_count
@@ -47,7 +48,7 @@ def list_changes(dialect: Dialect[Any, Any], tried_change: TriedChange) -> list[
     return [*release_changes, *policy_changes]
 
 
-def answer_sentence(answer: dict[str, Any]) -> str:
+def answer_sentence(answer: Json) -> str:
     """Return the answer: what becomes of pending pods, how many pods move, and how many nodes are in use."""
     anew, nodes, pending = answer["anew"], answer["nodes"], answer["pending"]
     parts = [_pending_sentence(pending) if pending else _placed_sentence(anew)]
@@ -64,7 +65,7 @@ def answer_sentence(answer: dict[str, Any]) -> str:
     return gettext("; ").join(parts)
 
 
-def _pending_sentence(counts: dict[str, Any]) -> str:
+def _pending_sentence(counts: Json) -> str:
     if not counts["pods"]:
         return gettext("There are no pending pods")
     if _is_same(counts):
@@ -74,7 +75,7 @@ def _pending_sentence(counts: dict[str, Any]) -> str:
     return message % _format_numbers(counts)
 
 
-def _placed_sentence(counts: dict[str, Any]) -> str:
+def _placed_sentence(counts: Json) -> str:
     if not counts["pods"]:
         return gettext("There are no pods")
     if _is_same(counts):
@@ -84,16 +85,16 @@ def _placed_sentence(counts: dict[str, Any]) -> str:
     return message % _format_numbers(counts)
 
 
-def _is_same(counts: dict[str, Any]) -> bool:
+def _is_same(counts: Json) -> bool:
     return counts["placed"]["current"] == counts["placed"]["changed"] and not counts["gained"]
 
 
-def _format_numbers(counts: dict[str, Any]) -> dict[str, str]:
+def _format_numbers(counts: Json) -> dict[str, str]:
     placed = counts["placed"]
     return {"then": f"{placed['changed']:,}", "pods": f"{counts['pods']:,}", "now": f"{placed['current']:,}"}
 
 
-def explain_move(change: dict[str, Any]) -> str:
+def explain_move(change: Json) -> str:
     """Return in a sentence why a pod ends elsewhere."""
     plugin, lead = change["plugin"], change["lead"]
     if change["follows"]:

@@ -8,6 +8,7 @@ from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from kschedweb.engine.documents.marked_documents import SIZE_LIMIT
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.studies.document.parts import ALL, PENDING
 from kschedweb.playground.gate.serializers import GateScenarioSerializer, ThresholdsField
 from kschedweb.playground.trying.models import TriedChange
@@ -46,7 +47,7 @@ class PolicyChangeAskSerializer(serializers.Serializer[Any]):
     release = serializers.CharField(max_length=20, default="", allow_blank=True, help_text="Of kube-scheduler.")
     feature_gates = serializers.DictField(child=serializers.BooleanField(), default=dict)
 
-    def validate(self, data: dict[str, Any]) -> dict[str, Any]:
+    def validate(self, data: Json) -> Json:
         if "document" in data and "policy" in data:
             raise serializers.ValidationError("Give a document or a policy: one of both.")
         if not any(data.values()):
@@ -72,7 +73,7 @@ class TryAskSerializer(serializers.Serializer[Any]):
         max_length=320, default="", allow_blank=True, help_text="One of which the answer tells: `namespace/name`."
     )
 
-    def validate(self, data: dict[str, Any]) -> dict[str, Any]:
+    def validate(self, data: Json) -> Json:
         if ("snapshot" in data) == ("scenario" in data):
             raise serializers.ValidationError("Give a snapshot or a scenario: one of both.")
         return data
@@ -174,7 +175,7 @@ class TriedChangeDetailSerializer(TriedChangeSerializer):
         read_only_fields = fields
 
     @extend_schema_field(ChangeEffectSerializer(allow_null=True))
-    def get_answer(self, tried_change: TriedChange) -> dict[str, Any] | None:
+    def get_answer(self, tried_change: TriedChange) -> Json | None:
         answer = answer_of(tried_change)
         return None if answer is None else {name: value for name, value in answer.items() if name != "changes"}
 

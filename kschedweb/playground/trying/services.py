@@ -6,7 +6,7 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 from threading import Lock
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from django.db import transaction
 from django.utils import timezone, translation
@@ -16,6 +16,7 @@ from kschedweb.accounts import audit
 from kschedweb.clusters.prices.selectors import sheet_get, table_of
 from kschedweb.clusters.selectors import snapshot_objects
 from kschedweb.decisions import figures_in_force
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.patience import DeadlineExceeded
 from kschedweb.engine.studies.document.parts import ALL, PENDING
 from kschedweb.engine.studies.gate import gate as engine
@@ -97,7 +98,7 @@ def change_try(*, user: User | None, request: TryRequest) -> TriedChange:
             return _queue_change(user, tried_change)
 
 
-def change_answer(*, tried_change: TriedChange, step: Step) -> dict[str, Any]:
+def change_answer(*, tried_change: TriedChange, step: Step) -> Json:
     """Find and store the effect of the change, unless it is known already; report progress to ``step``."""
     if tried_change.content is None:
         step("Reading the cluster", 0, 0)
@@ -145,13 +146,15 @@ def change_save(*, user: User, tried_change: TriedChange, name: str = "", commen
 def change_judge(*, user: User, tried_change: TriedChange, thresholds: Thresholds) -> Gate:
     """Ask the gate to judge the changed policy against the current one, on the same cluster or scenario."""
     policy, baseline = _engine_policies(tried_change)
-    options: dict[str, Any] = {
-        "policy": policy,
-        "baseline": baseline,
-        "thresholds": thresholds,
-        "subject": tried_change.about,
-    }
-    return gate_ask(user=user, question=GateRequest(**options, **_target_fields(tried_change)))
+    question = GateRequest(
+        policy=policy,
+        baseline=baseline,
+        thresholds=thresholds,
+        subject=tried_change.about,
+        snapshot=tried_change.snapshot,
+        revision=tried_change.revision,
+    )
+    return gate_ask(user=user, question=question)
 
 
 @transaction.atomic
@@ -227,10 +230,6 @@ def _engine_policies(tried_change: TriedChange) -> tuple[engine.GatePolicy, engi
     )
 
 
-def _target_fields(tried_change: TriedChange) -> dict[str, Any]:
-    return {"snapshot": tried_change.snapshot, "revision": tried_change.revision}
-
-
 def _prepare_plays(tried_change: TriedChange) -> dict[str, PreparedScenario]:
     """Return the prepared scenarios to play, by which pods they place (PENDING or ALL)."""
     if tried_change.revision is not None:
@@ -249,7 +248,7 @@ def _prepare_plays(tried_change: TriedChange) -> dict[str, PreparedScenario]:
     }
 
 
-def _at_once(tried_change: TriedChange) -> dict[str, Any]:
+def _at_once(tried_change: TriedChange) -> Json:
     """Return the answer; raise DeadlineExceeded if a request cannot find it in time."""
     cluster = tried_change.revision.snapshot if tried_change.revision is not None else tried_change.snapshot
     # Reading a large snapshot would already take longer than a request may.
@@ -276,7 +275,7 @@ def _worked_out(
     plays: dict[str, PreparedScenario],
     step: Step,
     outcomes: dict[str, RunOutcome] | None = None,
-) -> dict[str, Any]:
+) -> Json:
     """Return the answer.
 
     ``outcomes`` has the outcomes of plays under the current policy, by place, and gets those that are missing.
@@ -308,7 +307,7 @@ def _worked_out(
     }
 
 
-def _set_answer(tried_change: TriedChange, answer: dict[str, Any]) -> None:
+def _set_answer(tried_change: TriedChange, answer: Json) -> None:
     # The stored sentence is for every reader, and for REST.
     with translation.override("en"):
         tried_change.sentence = sentences.answer_sentence(answer)
@@ -317,7 +316,7 @@ def _set_answer(tried_change: TriedChange, answer: dict[str, Any]) -> None:
 
 
 @transaction.atomic
-def _store_answer(user: User | None, tried_change: TriedChange, answer: dict[str, Any]) -> TriedChange:
+def _store_answer(user: User | None, tried_change: TriedChange, answer: Json) -> TriedChange:
     _set_answer(tried_change, answer)
     tried_change.save()
     audit.record(user, "change.tried", tried_change, _change_title(tried_change))

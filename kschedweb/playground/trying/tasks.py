@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
-
+from kschedweb.engine.json_types import Json
 from kschedweb.jobs.tasks import Progress, job_task
 from kschedweb.playground.trying import services
 from kschedweb.playground.trying.models import TriedChange
@@ -11,7 +10,7 @@ from kschedweb.web.errors import NotFound
 
 
 @job_task(name="trying.answer", restartable=True)
-def answer(progress: Progress, *, tried: str) -> dict[str, Any]:
+def answer(progress: Progress, *, tried: str) -> Json:
     """Find what the change with this id does, unless it is known already."""
     related = ("snapshot__cluster", "revision__scenario")
     row = TriedChange.objects.select_related(*related).defer("snapshot__content").filter(pk=tried).first()

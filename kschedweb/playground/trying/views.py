@@ -14,6 +14,7 @@ from django.views.decorators.http import require_http_methods, require_POST
 from kschedweb.accounts.permissions import require_action, requires
 from kschedweb.accounts.roles import Action, may_change
 from kschedweb.decisions.selectors import revision_named
+from kschedweb.engine.json_types import Json
 from kschedweb.jobs.models import ENDED
 from kschedweb.playground.runs.selectors import revision_asked as scenario_asked
 from kschedweb.playground.trying import answer_context, selectors, sentences, services
@@ -180,7 +181,7 @@ def _render_door(
 
 def _door_context(
     request: PageRequest, target: ChangeTarget, change_forms: dict[str, forms.Form], edited: Edited | None = None
-) -> dict[str, Any]:
+) -> dict[str, object]:
     """Return the context of the parts of the page that change the policy."""
     base = target.base
     edited = edited or _open_editor(request, target, base.document, base.process)
@@ -195,13 +196,13 @@ def _door_context(
 
 def _editor_context(
     request: PageRequest, policy: Policy, editor: EditorState[Any, Any], history: EditHistory
-) -> dict[str, Any]:
+) -> dict[str, object]:
     """Return the context of the editor's parts."""
     fields = f"{policy.dialect.templates}/_fields.html"
     return {**editor_parts(request, policy, editor, history), "fields_template": fields}
 
 
-def _open_editor(request: PageRequest, target: ChangeTarget, document: str, process: dict[str, Any]) -> Edited:
+def _open_editor(request: PageRequest, target: ChangeTarget, document: str, process: Json) -> Edited:
     """Return the editor for a document that nobody edits yet."""
     editor = target.base.policy.dialect.open_editor(document, process, request.GET.dict())
     return editor, EditHistory(editor.process_fields)
@@ -235,7 +236,7 @@ def _next_forms(request: PageRequest, tried_change: TriedChange, data: Any = Non
     }
 
 
-def _handle_next(request: PageRequest, tried_change: TriedChange, answer: dict[str, Any]) -> HttpResponseBase:
+def _handle_next(request: PageRequest, tried_change: TriedChange, answer: Json) -> HttpResponseBase:
     """Save the change, have it judged, or run it over time; return the page again if its form has errors."""
     do, next_forms = request.POST.get("do", ""), _next_forms(request, tried_change, request.POST)
     form, status = next_forms.get(do), 422
@@ -271,7 +272,7 @@ def _do_next(request: PageRequest, tried_change: TriedChange, form: forms.Form) 
 def _render_answer(
     request: PageRequest,
     tried_change: TriedChange,
-    answer: dict[str, Any],
+    answer: Json,
     next_forms: dict[str, forms.Form],
     status: int = 200,
 ) -> HttpResponse:

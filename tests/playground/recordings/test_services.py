@@ -56,8 +56,8 @@ def test_lines_are_kept_in_chunks_that_grow_and_an_attempt_that_is_over_keeps_no
     writer, lines = Writer(recording, job), []
     for size in (10, 20, CHUNK, 30, CHUNK + 5):
         lines.append("x" * size)
-        writer.add(lines[-1])
-        writer.keep(timezone.now(), pods=1)
+        writer.add_line(lines[-1])
+        writer.store_lines(timezone.now(), pods=1)
         recording.refresh_from_db()
         assert recorded_text(recording).splitlines() == lines
         assert (recording.records, recording.size) == (len(lines), len(recorded_text(recording)))
@@ -65,12 +65,12 @@ def test_lines_are_kept_in_chunks_that_grow_and_an_attempt_that_is_over_keeps_no
     Job.objects.filter(pk=job.pk).update(state=JobState.QUEUED)
     second_attempt = jobs.job_claim(str(job.pk))
     assert second_attempt is not None
-    writer.add("from a worker that was taken for dead")
+    writer.add_line("from a worker that was taken for dead")
     with pytest.raises(Cancelled):
-        writer.keep(timezone.now())
+        writer.store_lines(timezone.now())
     later = Writer(recording, second_attempt)
-    later.add("last")
-    later.keep(timezone.now())
+    later.add_line("last")
+    later.store_lines(timezone.now())
     assert recorded_text(recording).splitlines() == [*lines, "last"]
 
 

@@ -60,4 +60,7 @@ def test_the_tour_says_what_its_comparison_says(editor: User) -> None:
     assert spread.after
     assert 2 < spread.after / spread.before < 3
     assert "the spread of CPU requests more than doubles" in TOUR
-    assert moved_list.number("newlyUnscheduled") - moved_list.number("newlyScheduled") == changes["unscheduled"].change
+    assert (
+        moved_list.sum_counts("newlyUnscheduled") - moved_list.sum_counts("newlyScheduled")
+        == changes["unscheduled"].change
+    )

@@ -105,7 +105,7 @@ def test_a_lapsed_claim_is_given_out_again_and_the_late_worker_changes_nothing(e
     second_claim = worker.trial_claim(sweep, "next")
     assert second_claim is not None
     assert (second_claim.number, second_claim.attempt, second_claim.worker) == (late.number, 2, "next")
-    worker.trial_beat(late, sweep.job)
+    worker.renew_claim(late, sweep.job)
     assert worker._do_trial(sweep, late, sweep.job)
     stored_trial = Trial.objects.get(pk=late.pk)
     assert (stored_trial.state, stored_trial.values, stored_trial.worker) == (TrialState.RUNNING, {}, "next")

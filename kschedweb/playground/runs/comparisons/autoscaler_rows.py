@@ -67,11 +67,11 @@ def _measure_values(run: Run) -> dict[str, float | None]:
 
 
 def _per_hour(name: str) -> By:
-    def by(values: Values, hours: float) -> float | None:
+    def compute_rate(values: Values, hours: float) -> float | None:
         value = values.get(name)
         return None if value is None else value / hours
 
-    return by
+    return compute_rate
 
 
 FIGURES: tuple[tuple[str, StrPromise, By], ...] = (

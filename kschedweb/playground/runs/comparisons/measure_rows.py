@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from django.utils.translation import gettext
 
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.studies.compare.changes import MeasureChange, compute_change, find_headline
 from kschedweb.engine.studies.measure.measures import measure_of
 from kschedweb.engine.studies.measure.registry import GROUPS, MOVED, find_spec, get_spec, lead_of, rank_of
@@ -311,7 +312,7 @@ class MovedByPlugin:
         return self.plugin or gettext("no plugin")
 
 
-def moved_by_plugin(counts: Sequence[dict[str, Any]]) -> list[MovedByPlugin]:
+def moved_by_plugin(counts: Sequence[Json]) -> list[MovedByPlugin]:
     """Return moved pods by the plugin that moved them, most first."""
     together: dict[str, int] = {}
     for entry in counts:

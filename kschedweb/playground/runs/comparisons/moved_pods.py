@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from django.urls import reverse
 
+from kschedweb.engine.json_types import Json
 from kschedweb.playground.runs import selectors
 from kschedweb.playground.runs.rows import LazyRows, sort_rows
 from kschedweb.web.translating import gettext_lazy as _
@@ -39,7 +40,7 @@ class MovedRow:
 
     pod: str
     # Key of CHANGE_KINDS.
-    what: str
+    change: str
     # Nodes under the reference and under the other policy; "" for none.
     before: str
     after: str
@@ -48,7 +49,7 @@ class MovedRow:
     # Points by which that score favours the new node; None for a rejection.
     lead: float | None
     # The scheduler's message of the rejection, or why no plugin can be named.
-    said: str
+    message: str
     # True if it moves because others moved before it; None in older comparisons, which did not store this.
     follows: bool | None
     seed: int
@@ -61,7 +62,7 @@ class MovedRow:
 
     @property
     def words(self) -> str:
-        return CHANGE_KINDS[self.what]
+        return CHANGE_KINDS[self.change]
 
     @property
     def before_address(self) -> str:
@@ -74,8 +75,8 @@ class MovedRow:
         return reverse("run-decision", args=[self.other_run, *self.after_pod.split("/", 1)])
 
     def cells(self) -> tuple[object, ...]:
-        change = (self.pod, self.what, self.before, self.after, self.plugin, self.lead, self.said, self.follows)
-        return *change, self.seed, self.policy, self.before_pod, self.after_pod
+        move = (self.pod, self.change, self.before, self.after, self.plugin, self.lead, self.message, self.follows)
+        return *move, self.seed, self.policy, self.before_pod, self.after_pod
 
 
 class MovedList(LazyRows[MovedRow]):
@@ -91,7 +92,7 @@ class MovedList(LazyRows[MovedRow]):
         finished = [
             difference for difference in differences if difference.run.position == position and difference.counts
         ]
-        self.counts: list[dict[str, Any]] = [difference.counts for difference in finished]
+        self.counts: list[Json] = [difference.counts for difference in finished]
         self.seeds = sorted(difference.run.seed for difference in finished)
         # True while a comparison of this policy is still being made.
         self.waits = any(
@@ -122,32 +123,32 @@ class MovedList(LazyRows[MovedRow]):
                 down=ordering.startswith("-"),
             )
 
-    def number(self, field: str) -> int:
+    def sum_counts(self, field: str) -> int:
         """Return the sum of a count over the seeds."""
         return sum(entry.get(field, 0) for entry in self.counts)
 
     @property
     def only_before(self) -> int:
         """Number of pods that only the reference's runs have, over the seeds."""
-        return self.number("onlyBefore")
+        return self.sum_counts("onlyBefore")
 
     @property
     def only_after(self) -> int:
         """Number of pods that only the other policy's runs have, over the seeds."""
-        return self.number("onlyAfter")
+        return self.sum_counts("onlyAfter")
 
     @property
     def compared(self) -> int:
         """Number of pods that both have, over the seeds."""
-        return self.number("pods")
+        return self.sum_counts("pods")
 
     @property
     def totals(self) -> list[tuple[str, str, int]]:
         """The number of pods of each kind, over the seeds."""
         names = {"moved": "moved", "newly-unscheduled": "newlyUnscheduled", "newly-scheduled": "newlyScheduled"}
-        return [(kind, CHANGE_KINDS[kind], self.number(name)) for kind, name in names.items()]
+        return [(kind, CHANGE_KINDS[kind], self.sum_counts(name)) for kind, name in names.items()]
 
-    def row(self, record: tuple[Difference, dict[str, Any]]) -> MovedRow:
+    def row(self, record: tuple[Difference, Json]) -> MovedRow:
         """Return the row of a stored change and the difference that it belongs to."""
         difference, entry = record
         return MovedRow(

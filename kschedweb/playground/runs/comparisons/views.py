@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from django.contrib import messages
 from django.core.paginator import Paginator
@@ -62,7 +62,7 @@ def show_comparisons(request: PageRequest) -> HttpResponse:
 def new_comparison(request: PageRequest) -> HttpResponse:
     """Show the form of a new comparison, which reads as a sentence; a POST starts the comparison."""
     revision, policies_by_label = asked_revision(request), asked_like(request)
-    initial: dict[str, Any] = {"scenario": str(revision.pk) if revision else ""}
+    initial = {"scenario": str(revision.pk) if revision else ""}
     form = ComparisonForm(
         request.user, request.POST or None, revision=revision, initial=initial, extra_labels=policies_by_label
     )
@@ -97,7 +97,7 @@ def show_comparison(request: PageRequest, comparison_id: UUID) -> HttpResponseBa
     sides = measure_rows.list_sides(comparison)
     differences = list(selectors.difference_list(comparison))
     ended = measure_rows.is_ready(comparison) and all(map(selectors.is_compared, differences))
-    context: dict[str, Any] = {
+    context: dict[str, object] = {
         "comparison": comparison,
         "sides": sides,
         "engines": measure_rows.list_engines(comparison.runs.all()),
@@ -169,7 +169,7 @@ def _filled_form(request: PageRequest, comparison: Comparison, sides: list[Compa
     return ComparisonForm(request.user, None, revision=comparison.revision, initial=initial, extra_labels=labels)
 
 
-def _moved_context(request: HttpRequest, listed: moved_pods.MovedList) -> dict[str, Any]:
+def _moved_context(request: HttpRequest, listed: moved_pods.MovedList) -> dict[str, object]:
     return {
         "groups": measure_rows.moved_by_plugin(listed.counts),
         "moved": listed,
@@ -183,7 +183,7 @@ def _figures_context(
     sides: list[ComparedPolicy],
     lines: list[measure_rows.MeasureRow],
     chosen: ComparedPolicy | None,
-) -> dict[str, Any]:
+) -> dict[str, object]:
     """Return each family with its chart of one seed and a strip for each measure; maps if both runs of a seed are
     done."""
     listed = [
@@ -198,7 +198,7 @@ def _figures_context(
     outcomes = [run.outcome for run in listed]
     look = LookForm(request.GET, maps.common_shows(outcomes), max(outcome.end for outcome in outcomes))
     strips = {line.measure.name: (line, comparison_charts.strip_chart(line, sides)) for line in lines}
-    context: dict[str, Any] = {
+    context: dict[str, object] = {
         "families": [
             (family, [strips[measure.name] for measure in family.measures if strips[measure.name][0].differs])
             for family in family_charts(listed, look.key)
@@ -219,7 +219,7 @@ def _find_fights(sides: list[ComparedPolicy]) -> list[tuple[ComparedPolicy, list
     return [(side, fights) for side, fights in fights_by_side if fights]
 
 
-def _maps_context(request: HttpRequest, both: list[tuple[ComparedPolicy, Run]]) -> dict[str, Any]:
+def _maps_context(request: HttpRequest, both: list[tuple[ComparedPolicy, Run]]) -> dict[str, object]:
     """Return two node maps under one player."""
     mapped_runs = [maps.MappedRun(run, selectors.load_outcome(run), side.label) for side, run in both]
     outcomes = [mapped.outcome for mapped in mapped_runs]

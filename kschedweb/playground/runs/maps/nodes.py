@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.simulation import NodeChanges, NodeJoins
 from kschedweb.engine.studies.play.outcome import MoveKind, NodeState
 from kschedweb.playground.runs.charts import thin_positions
@@ -114,7 +115,7 @@ def _latest_use(outcome: RunOutcome, column: NDArray[np.float32], at: NDArray[np
     return values.astype(np.float32)
 
 
-def list_stays(outcome: RunOutcome, node: str) -> dict[str, Any]:
+def list_stays(outcome: RunOutcome, node: str) -> Json:
     """Return the pods that were on ``node`` at any time as columns, in order of arrival.
 
     ``until`` is None for pods that stayed to the end. Requests are in milli-CPU, bytes and whole units. So is

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from django.utils import timezone
 
+from kschedweb.engine.json_types import Json
 from kschedweb.playground.runs import (
     charts,
     measures,
@@ -102,11 +103,11 @@ class ReportContent:
     # Notes before the cut at MOST_NOTES.
     notes_total: int
     # Further fields of JSON.
-    plain: dict[str, Any]
+    plain: Json
     listings: list[Listing]
     documents: list[ReportDocument]
     # A row for each measure: name, group, unit, values.
-    table: list[dict[str, Any]] = field(default_factory=list)
+    table: list[Json] = field(default_factory=list)
     # The measures of a run by group.
     measure_groups: list[measures.MeasureGroup] = field(default_factory=list)
     # Filled for comparisons only, as are sides and groups.
@@ -128,7 +129,7 @@ class ReportContent:
         """The measures that differ, by group."""
         return measure_rows.group_rows(self.lines)
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> Json:
         """Return the content for JSON."""
         return {
             "kind": f"{self.kind.capitalize()}Report",
@@ -283,7 +284,7 @@ def _moved_listing(listed: moved_pods.MovedList, side: ComparedPolicy) -> Listin
     )
 
 
-def _measure_json(measure: measures.RunMeasure, values: Sequence[tuple[Run, float | None]]) -> dict[str, Any]:
+def _measure_json(measure: measures.RunMeasure, values: Sequence[tuple[Run, float | None]]) -> Json:
     """Return a measure with its value in each run."""
     return {
         "name": measure.name,
@@ -357,7 +358,7 @@ def _list_facts(
 
 def _plain_fields(
     revision: ScenarioRevision, start: provenance.BaseCluster, policies: list[str], runs: Sequence[Run], gates: str
-) -> dict[str, Any]:
+) -> Json:
     """Return the common part for JSON."""
     return {
         "scenario": {

@@ -19,6 +19,7 @@ from django.utils.translation import gettext
 
 from kschedweb.clusters import demo, demo_catalog
 from kschedweb.engine.documents.marked_documents import parse_document
+from kschedweb.engine.json_types import Json
 from kschedweb.playground.scenarios import transfer, uploads
 from kschedweb.playground.scenarios.models import FileKind
 
@@ -121,7 +122,7 @@ def _demo_id() -> UUID:
 
 def _read_ready(path: Path) -> Ready:
     header, _, text = path.read_text(encoding="utf-8").partition("---\n")
-    fields: dict[str, Any] = parse_document(header).data
+    fields: Json = parse_document(header).data
     return Ready(key=path.stem, text=text, **{name: _to_tuple(value) for name, value in fields.items()})
 
 
