@@ -105,7 +105,7 @@ def compute_headroom(snapshot: Snapshot, use: CurrentUse | None = None) -> list[
     With ``use``, also the percentage of CPU and memory in use, if it is known of any of these nodes.
     """
     usable = NodeRow.objects.filter(snapshot=snapshot, unschedulable=False, ready=True).order_by().values("zone")
-    totals = usable.annotate(
+    totals: QuerySet[Any, Any] = usable.annotate(
         nodes=Count("id"),
         **{
             f"{resource}_{side}": Sum(f"{resource}_{side}")

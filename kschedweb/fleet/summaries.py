@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import defaultdict
 from time import monotonic
 from typing import TYPE_CHECKING
 
@@ -58,7 +58,7 @@ def compute_summary(snapshot: Snapshot) -> Standing:
 
 def _compute_room(snapshot: Snapshot, use: CurrentUse | None) -> dict[str, dict[str, float | None]]:
     """Return the requested and used percentage of CPU and memory, on nodes that take pods."""
-    sums: Counter[str] = Counter()
+    sums: dict[str, float] = defaultdict(float)
     for zone in overview.compute_headroom(snapshot, use):
         for resource, headroom in (("cpu", zone.cpu), ("memory", zone.memory)):
             sums[f"{resource}_have"] += headroom.allocatable

@@ -49,7 +49,8 @@ def show_autoscaling(request: PageRequest) -> HttpResponseBase:
     if snapshot is None:
         return render(request, "dashboard/nothing.html", {"noun": "autoscaling"})
     form = AskForm(request.POST if request.method == "POST" else request.GET)
-    context: dict[str, object] = {"form": form, "asks_at": request.path, "kept": _preserved_query(request, snapshot)}
+    preserved = _preserved_query(request, snapshot)
+    context: dict[str, object] = {"form": form, "asks_at": request.path, "kept": preserved}
     if not form.is_valid():
         return render(request, "advice/autoscaling/page.html", context, status=400)
     try:
@@ -65,9 +66,8 @@ def show_autoscaling(request: PageRequest) -> HttpResponseBase:
     except ApplicationError as error:
         add_errors(form, error)
         return render(request, "advice/autoscaling/page.html", context, status=error.status)
-    return _render_answer(
-        request, snapshot.cluster.name, answer, context | {"policy": words.label_policy(karpenter_request.revision)}
-    )
+    context["policy"] = words.label_policy(karpenter_request.revision)
+    return _render_answer(request, snapshot.cluster.name, answer, preserved + _list_parameters(form), context)
 
 
 @require_safe
@@ -93,10 +93,21 @@ def _render_question(request: PageRequest, question: Question, answer: Json) -> 
         asks_at = f"{reverse('autoscaling-groups')}?{urlencode(_snapshot_query(snapshot))}"
         return groups_views.render_answer(request, question.groups, answer, question=question, asks_at=asks_at)
     reference = f"{question.revision.policy.name}@{question.revision.number}" if question.revision else ""
-    context: dict[str, object] = {"question": question, "policy": question.policy, "asks_at": reverse("autoscaling")}
-    context["form"] = AskForm({"nodepools": reference, "pool": question.pool})
-    context["kept"] = _snapshot_query(snapshot)
-    return _render_answer(request, snapshot.cluster.name if snapshot else "autoscaling", answer, context)
+    form, snapshot_query = AskForm({"nodepools": reference, "pool": question.pool}), _snapshot_query(snapshot)
+    context: dict[str, object] = {
+        "question": question,
+        "policy": question.policy,
+        "asks_at": reverse("autoscaling"),
+        "form": form,
+        "kept": snapshot_query,
+    }
+    name = snapshot.cluster.name if snapshot else "autoscaling"
+    return _render_answer(request, name, answer, snapshot_query + _list_parameters(form), context)
+
+
+def _list_parameters(form: AskForm) -> list[tuple[str, str]]:
+    """Return the fields of the form that are filled in."""
+    return [(key, value) for key in ("nodepools", "pool") if (value := form.data.get(key))]
 
 
 def _build_request(snapshot: Snapshot, data: Mapping[str, Any]) -> KarpenterRequest:
@@ -117,19 +128,20 @@ def _preserved_query(request: PageRequest, snapshot: Snapshot) -> list[tuple[str
     return [("cluster", snapshot.cluster.name), *pinned]
 
 
-def _render_answer(request: PageRequest, name: str, answer: Json, context: dict[str, object]) -> HttpResponseBase:
-    """Render the page with its answer, or its nodes as a file (?format=)."""
+def _render_answer(
+    request: PageRequest, name: str, answer: Json, parameters: list[tuple[str, str]], context: dict[str, object]
+) -> HttpResponseBase:
+    """Render the page with its answer, or its nodes as a file (?format=). ``parameters`` ask the question again."""
     filters = NodesForm(request.GET)
     nodes = filters.filter_nodes(answer["nodes"])
     if (file := request.GET.get("format")) in FORMATS:
         return export_rows(file, f"{name}-autoscaling", words.NODES_HEAD, map(words.node_row, nodes))
-    parameters = [*context["kept"], *((key, context["form"].data.get(key) or "") for key in ("nodepools", "pool"))]
     context |= {
         "found": answer,
         "answer": words.render_sentence(answer),
         "filters": filters,
-        "query": urlencode([(key, value) for key, value in parameters if value]),
-        "asked": [(key, value) for key, value in parameters if value],
+        "query": urlencode(parameters),
+        "asked": parameters,
         "reasons": words.count_reasons(answer["nodes"])[:MOST_LISTED],
         "unowned": sum(node["why"] == words.UNOWNED for node in answer["nodes"]),
         "helpless": list(answer["podErrors"].items())[:MOST_LISTED],

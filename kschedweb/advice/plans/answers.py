@@ -87,7 +87,7 @@ def _measure_standings(snapshot: Snapshot, plan_result: MovePlan, table: PriceTa
         pod = copy.remove_pod(move.pod)
         copy.add_pod(pod, copy.index[move.target])
         use.move_pod(pod, move.source, move.target)
-    return _standing_to_json(before), _standing_to_json(compute_balance(copy, use, rates))
+    return _balance_to_json(before), _balance_to_json(compute_balance(copy, use, rates))
 
 
 def _count_staying(snapshot: Snapshot, rates: Rates, freed: frozenset[str]) -> Json:
@@ -97,16 +97,16 @@ def _count_staying(snapshot: Snapshot, rates: Rates, freed: frozenset[str]) -> J
     return {"nodes": int(stays.sum()), "cost": cost.amount, "unpriced": cost.unpriced}
 
 
-def _standing_to_json(cluster_standing: ClusterBalance) -> Json:
+def _balance_to_json(balance: ClusterBalance) -> Json:
     spreads = {
         name: {resource: asdict(spread) for resource, spread in spread_by_resource.items()}
-        for name, spread_by_resource in (("requests", cluster_standing.requests), ("use", cluster_standing.use))
+        for name, spread_by_resource in (("requests", balance.requests), ("use", balance.use))
     }
     return {
         **spreads,
-        "nodes": cluster_standing.nodes,
-        "cost": cluster_standing.cost.amount,
-        "unpriced": cluster_standing.cost.unpriced,
+        "nodes": balance.nodes,
+        "cost": balance.cost.amount,
+        "unpriced": balance.cost.unpriced,
     }
 
 

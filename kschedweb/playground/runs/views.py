@@ -289,13 +289,13 @@ def show_decision(request: PageRequest, run_id: UUID, namespace: str, pod: str) 
     context: dict[str, object] = {"run": run, "row": row, "pod_name": pod, "namespace_name": namespace}
     only_cell = bool(getattr(request, "htmx", False)) and request.htmx.target == "cell"
 
-    def build_context(presentation: Presentation, replayed: ExplainedTry) -> dict[str, object]:
+    def build_context(presentation: Presentation, replayed: ExplainedTry) -> dict[str, Any]:
         page_context = (
             cell_context(request, presentation) if only_cell else decision_context(request, presentation, ABSENT)
         )
         return page_context | {"tried": pod_decisions.placement_json(replayed), "classic": presentation.algorithm}
 
-    def read_kept(question: Question, content: Json) -> dict[str, object]:
+    def read_kept(question: Question, content: Json) -> dict[str, Any]:
         return kept_decision(request, question, content, ABSENT) | {
             name: content[name] for name in ("tried", "classic")
         }
