@@ -50,8 +50,8 @@ def test_the_page_says_the_kind_of_an_object_in_words_which_its_filter_takes(cli
 
 
 def test_the_rest_resource_takes_the_same_filters(api_as, trail):
-    found = api_as("admin").get("/api/v1/audit/", {"object_name": "production"}).json()["results"]
-    assert [(entry["actor_name"], entry["verb"]) for entry in found] == [
+    entries = api_as("admin").get("/api/v1/audit/", {"object_name": "production"}).json()["results"]
+    assert [(entry["actor_name"], entry["verb"]) for entry in entries] == [
         ("system", "cluster.refreshed"),
         ("admin", "cluster.connected"),
     ]
@@ -101,13 +101,13 @@ def test_logins_failures_lockouts_and_logouts_are_in_it_with_the_address(viewer)
     log_in("viewer-password").post(reverse("logout"))
     for _ in range(7):
         log_in("wrong-Passw0rd")
-    found = of_kind("login")
-    assert [entry.verb for entry in found] == [
+    entries = of_kind("login")
+    assert [entry.verb for entry in entries] == [
         "login.succeeded", "login.ended", *["login.failed"] * 5, "login.locked",
     ]  # fmt: skip
-    assert {entry.address for entry in found} == {ADDRESS}
-    assert [entry.actor_name for entry in found] == ["viewer"] * 2 + ["stranger"] * 6
-    assert {entry.object_name for entry in found} == {"viewer"}
+    assert {entry.address for entry in entries} == {ADDRESS}
+    assert [entry.actor_name for entry in entries] == ["viewer"] * 2 + ["stranger"] * 6
+    assert {entry.object_name for entry in entries} == {"viewer"}
     assert "wrong-Passw0rd" not in str(AuditEntry.objects.values())
 
 
@@ -122,23 +122,23 @@ def test_a_denied_token_is_in_it_once_an_hour(viewer, admin):
     token, key = services.token_create(user=viewer, name="CI", scope=Action.VIEW, days=30)
     unknown = "ksw_" + "a" * 8 + "_" + "b" * 32
 
-    def ask(key: str, path: str = "jobs/") -> int:
+    def request_status(key: str, path: str = "jobs/") -> int:
         headers = {"Authorization": f"Bearer {key}"}
         return int(Client(REMOTE_ADDR=ADDRESS).get(f"/api/v1/{path}", headers=headers).status_code)
 
-    assert [ask(key), ask(key, "users/"), ask(key, "users/")] == [200, 403, 403]
+    assert [request_status(key), request_status(key, "users/"), request_status(key, "users/")] == [200, 403, 403]
     services.token_revoke(actor=viewer, token=token)
-    assert [ask(key), ask(key), ask(unknown), ask(unknown)] == [401] * 4
-    found = AuditEntry.objects.filter(verb="token.denied").order_by("id")
-    assert [(entry.object_name, entry.details.get("token_prefix"), entry.details["reason"]) for entry in found] == [
+    assert [request_status(key), request_status(key), request_status(unknown), request_status(unknown)] == [401] * 4
+    entries = AuditEntry.objects.filter(verb="token.denied").order_by("id")
+    assert [(entry.object_name, entry.details.get("token_prefix"), entry.details["reason"]) for entry in entries] == [
         ("viewer", token.prefix, "scope view, role viewer, asked to administer"),
         ("viewer", token.prefix, "revoked"),
         ("", None, "unknown"),
     ]
-    assert {entry.address for entry in found} == {ADDRESS}
-    assert key not in str(found.values())
+    assert {entry.address for entry in entries} == {ADDRESS}
+    assert key not in str(entries.values())
     AuditEntry.objects.filter(verb="token.denied").update(at=timezone.now() - timedelta(hours=1))
-    ask(key)
+    request_status(key)
     assert AuditEntry.objects.filter(verb="token.denied").count() == 4
 
 
@@ -161,8 +161,8 @@ def test_page_and_rest_filter_by_kind_and_address(client_as, api_as, trail):
     client = client_as("admin")
     assert names(client.get(reverse("audit"), {"kind": "cluster"})) == ["cluster.refreshed", "cluster.connected"]
     log_in("admin-password", "admin")
-    (found,) = api_as("admin").get("/api/v1/audit/", {"kind": "login", "address": ADDRESS}).json()["results"]
-    assert (found["verb"], found["address"]) == ("login.succeeded", ADDRESS)
+    (entry,) = api_as("admin").get("/api/v1/audit/", {"kind": "login", "address": ADDRESS}).json()["results"]
+    assert (entry["verb"], entry["address"]) == ("login.succeeded", ADDRESS)
     assert api_as("admin").get("/api/v1/audit/", {"kind": "login", "address": "192.0.2.8"}).json()["results"] == []
     assert api_as("admin").get("/api/v1/audit/", {"kind": "nonsense"}).status_code == 400
 

@@ -24,9 +24,9 @@ def manage(tmp_path, *args: str, **env: str) -> subprocess.CompletedProcess[str]
 
 
 def test_the_deployment_checks_have_nothing_to_say(tmp_path):
-    done = manage(tmp_path, "check", "--deploy", "--fail-level", "WARNING", KSCHEDWEB_HTTPS="true")
-    assert done.returncode == 0, done.stderr
-    assert "no issues" in done.stdout
+    process = manage(tmp_path, "check", "--deploy", "--fail-level", "WARNING", KSCHEDWEB_HTTPS="true")
+    assert process.returncode == 0, process.stderr
+    assert "no issues" in process.stdout
 
 
 @pytest.mark.parametrize(
@@ -39,9 +39,9 @@ def test_the_deployment_checks_have_nothing_to_say(tmp_path):
     ],
 )
 def test_a_wrong_value_stops_the_start_and_is_named(tmp_path, name, value):
-    done = manage(tmp_path, "check", **{name: value})
-    assert done.returncode != 0
-    assert name in done.stderr
+    process = manage(tmp_path, "check", **{name: value})
+    assert process.returncode != 0
+    assert name in process.stderr
 
 
 def test_a_log_line_is_json_without_secrets(tmp_path):
@@ -50,10 +50,10 @@ def test_a_log_line_is_json_without_secrets(tmp_path):
         "structlog.get_logger('a').info('event', password='s3cret', url='redis://:s3cret@h/0', count=3);"
         "logging.getLogger('b').warning('Authorization: Bearer %s', 's3cret')"
     )
-    done = manage(tmp_path, "shell", "--no-imports", "-c", code)
-    lines = [json.loads(line) for line in done.stderr.splitlines() if line.startswith("{")]
-    assert len(lines) == 2, done.stderr
-    assert "s3cret" not in done.stderr
+    process = manage(tmp_path, "shell", "--no-imports", "-c", code)
+    lines = [json.loads(line) for line in process.stderr.splitlines() if line.startswith("{")]
+    assert len(lines) == 2, process.stderr
+    assert "s3cret" not in process.stderr
     assert lines[0]["event"] == "event"
     assert lines[0]["count"] == 3
     assert lines[1]["level"] == "warning"

@@ -36,8 +36,8 @@ def add_app(client: Client) -> tuple[str, list[str]]:
     confirm_password(client)
     secret = elements(page := client.get(reverse("mfa_activate_totp")), "#totp-key")[0].text
     assert page.status_code == 200
-    done = client.post(reverse("mfa_activate_totp"), {"code": code(secret)}, follow=True)
-    return secret, [item.text for item in elements(done, "#recovery-codes code")]
+    codes_page = client.post(reverse("mfa_activate_totp"), {"code": code(secret)}, follow=True)
+    return secret, [item.text for item in elements(codes_page, "#recovery-codes code")]
 
 
 @pytest.fixture
@@ -50,13 +50,13 @@ def with_app(viewer: User) -> tuple[Client, str, list[str]]:
 def test_a_login_asks_for_the_code_before_the_session_begins(with_app: tuple[Client, str, list[str]]) -> None:
     _, secret, codes = with_app
     assert len(codes) == 10
-    assert all(re.fullmatch(r"\d{8}", each) for each in codes)
+    assert all(re.fullmatch(r"\d{8}", code) for code in codes)
     client = Client()
     answer = log_in(client)
     assert answer["Location"] == reverse("mfa_authenticate")
     assert client.get(reverse("tokens")).status_code == 302
-    done = client.post(reverse("mfa_authenticate"), {"code": code(secret, 1)})
-    assert done["Location"] == "/"
+    response = client.post(reverse("mfa_authenticate"), {"code": code(secret, 1)})
+    assert response["Location"] == "/"
     assert client.get(reverse("tokens")).status_code == 200
     kinds = set(AuditEntry.objects.filter(verb="user.factor-added").values_list("details__kind", flat=True))
     assert kinds == {"totp", "recovery_codes"}
@@ -132,13 +132,13 @@ def test_an_app_is_removed_with_its_recovery_codes(with_app: tuple[Client, str, 
 
 def test_new_recovery_codes_end_the_old_ones(with_app: tuple[Client, str, list[str]]) -> None:
     client, _, codes = with_app
-    done = client.post(reverse("mfa_generate_recovery_codes"), follow=True)
-    new = [item.text for item in elements(done, "#recovery-codes code")]
+    codes_page = client.post(reverse("mfa_generate_recovery_codes"), follow=True)
+    new = [item.text for item in elements(codes_page, "#recovery-codes code")]
     assert len(new) == 10
     assert not set(new) & set(codes)
-    log_in(other := Client())
-    assert other.post(reverse("mfa_authenticate"), {"code": codes[0]}).status_code == 200
-    assert other.post(reverse("mfa_authenticate"), {"code": new[0]}).status_code == 302
+    log_in(other_client := Client())
+    assert other_client.post(reverse("mfa_authenticate"), {"code": codes[0]}).status_code == 200
+    assert other_client.post(reverse("mfa_authenticate"), {"code": new[0]}).status_code == 302
 
 
 def test_a_role_that_needs_one_leads_to_adding_it(viewer: User, settings: LazySettings) -> None:
@@ -147,8 +147,8 @@ def test_a_role_that_needs_one_leads_to_adding_it(viewer: User, settings: LazySe
     log_in(client)
     assert client.get(reverse("tokens"))["Location"] == reverse("mfa_index")
     assert elements(client.get(reverse("mfa_index")), "#factor-needed")
-    refused = client.get("/api/v1/tokens/")
-    assert (refused.status_code, "second factor" in refused.json()["detail"]) == (403, True)
+    rejection = client.get("/api/v1/tokens/")
+    assert (rejection.status_code, "second factor" in rejection.json()["detail"]) == (403, True)
     add_app(client)
     assert client.get(reverse("tokens")).status_code == 200
     client.post(reverse("mfa_deactivate_totp"))

@@ -114,13 +114,13 @@ def test_a_label_covers_clusters_that_come_later(blue: Cluster, red: Cluster, ad
     assert names(ada) == set()
 
 
-@pytest.mark.parametrize(("group", "covered"), [("sre", True), ("sre-*", False), ("*re", True), ("other", False)])
+@pytest.mark.parametrize(("group", "is_covered"), [("sre", True), ("sre-*", False), ("*re", True), ("other", False)])
 def test_a_group_has_grants_as_its_provider_names_it(
-    blue: Cluster, ada: User, admin: User, group: str, covered: bool
+    blue: Cluster, ada: User, admin: User, group: str, is_covered: bool
 ) -> None:
     User.objects.filter(pk=ada.pk).update(provider="idp", provider_groups=["sre", "people"])
     grant_give(actor=admin, group=group, role="viewer", cluster="blue")
-    assert (names(ada) == {"blue"}) == covered
+    assert (names(ada) == {"blue"}) == is_covered
 
 
 def test_a_deleted_cluster_leaves_nothing_to_the_next_of_its_name(blue: Cluster, ada: User, admin: User) -> None:
@@ -156,13 +156,13 @@ def test_an_error_page_names_no_cluster_beyond(blue: Cluster, red: Cluster, ada:
 
 def test_a_vote_counts_as_the_role_in_the_cluster_of_the_pod(ada: User, admin: User) -> None:
     live = seed_live.scheduler(admin)
-    asked = seed_approvals.request(live)
+    approval = seed_approvals.request(live)
     cluster = live.cluster.name
     grant_give(actor=admin, user="ada", role="approver", cluster=cluster)
     client = logged_in(ada)
-    answer = client.post("/approvals/decide/", {"requests": [str(asked.pk)], "verdict": "approve"})
+    answer = client.post("/approvals/decide/", {"requests": [str(approval.pk)], "verdict": "approve"})
     assert answer.status_code == 302
-    assert [vote.role for vote in asked.votes.all()] == ["approver"]
+    assert [vote.role for vote in approval.votes.all()] == ["approver"]
 
 
 def test_what_is_set_for_a_request_ends_with_it(blue: Cluster, ada: User) -> None:
@@ -192,21 +192,21 @@ def test_a_grant_may_name_namespaces(blue: Cluster, red: Cluster, ada: User, adm
     assert anew(ada).role_in(blue.pk, "default") == "none"
     grant_give(actor=admin, user="ada", role="viewer", cluster="red")
     assert parts(ada) == {"blue": ["shop", "web"]}
-    told = AuditEntry.objects.filter(verb="grant.given").order_by("id")
-    assert [one.details.get("namespaces") for one in told] == [["web"], ["shop"], None]
+    entries = AuditEntry.objects.filter(verb="grant.given").order_by("id")
+    assert [entry.details.get("namespaces") for entry in entries] == [["web"], ["shop"], None]
 
 
 def test_of_a_cluster_in_part_nodes_are_seen_in_whole_and_pods_counted(ada: User, admin: User) -> None:
     pods = [seed.pod("theirs", bound_to="node-00000"), seed.pod("stuck", cpu="1000")]
-    for one in pods:
-        one["metadata"]["namespace"] = "web"
+    for pod in pods:
+        pod["metadata"]["namespace"] = "web"
     seed.imported("blue", [*seed.cluster(2, 6), *pods], admin)
     grant_give(actor=admin, user="ada", role="viewer", cluster="blue", namespaces=["web"])
     client = logged_in(ada)
     api = "/api/v1/clusters/blue"
-    assert [one["name"] for one in client.get(f"{api}/pods/").json()["results"]] == ["stuck", "theirs"]
+    assert [row["name"] for row in client.get(f"{api}/pods/").json()["results"]] == ["stuck", "theirs"]
     nodes = client.get(f"{api}/nodes/").json()["results"]
-    assert [(one["name"], one["pods_bound"]) for one in nodes] == [("node-00000", 3), ("node-00001", 2)]
+    assert [(node["name"], node["pods_bound"]) for node in nodes] == [("node-00000", 3), ("node-00001", 2)]
     on_node = client.get(f"{api}/map/pods/?node=node-00000").json()
     assert (on_node["pods"], on_node["omitted"]) == (["web/theirs"], 2)
     assert elements(client.get("/pods/?cluster=blue"), "[data-others]")[0]["data-others"] == "6"
@@ -236,8 +236,8 @@ def test_who_would_be_evicted_is_named_to_whoever_sees_them(ada: User, admin: Us
     seed.imported("blue", [seed.node("only"), seed.pod("victim", cpu="1", bound_to="only"), urgent], admin)
     grant_give(actor=admin, user="ada", role="viewer", cluster="blue", namespaces=["web"])
     address = "/api/v1/clusters/blue/pods/web/urgent/decision/"
-    told = logged_in(ada).get(address).json()["preemption"]["candidates"]["only"]
-    assert told["pods"] == ["(another namespace)"]
+    candidate = logged_in(ada).get(address).json()["preemption"]["candidates"]["only"]
+    assert candidate["pods"] == ["(another namespace)"]
     assert logged_in(admin).get(address).json()["preemption"]["candidates"]["only"]["pods"] == ["default/victim"]
     page = logged_in(ada).get("/decision/blue/web/urgent/").content
     assert b"a pod of another namespace" in page
@@ -247,13 +247,13 @@ def test_who_would_be_evicted_is_named_to_whoever_sees_them(ada: User, admin: Us
 
 def test_a_vote_asks_for_the_role_in_the_namespace_of_the_pod(ada: User, admin: User) -> None:
     live = seed_live.scheduler(admin)
-    asked = seed_approvals.request(live)
+    approval = seed_approvals.request(live)
     grant_give(actor=admin, user="ada", role="approver", cluster=live.cluster.name, namespaces=["web"])
-    address = f"/api/v1/approvals/{asked.pk}/approve/"
+    address = f"/api/v1/approvals/{approval.pk}/approve/"
     assert logged_in(ada).post(address, {}, content_type="application/json").status_code == 404
     grant_give(actor=admin, user="ada", role="approver", cluster=live.cluster.name, namespaces=["default"])
     assert logged_in(ada).post(address, {}, content_type="application/json").status_code == 200
-    assert [vote.role for vote in asked.votes.all()] == ["approver"]
+    assert [vote.role for vote in approval.votes.all()] == ["approver"]
 
 
 def test_what_is_kept_of_a_cluster_is_kept_for_all_who_look(ada: User, admin: User) -> None:
@@ -261,11 +261,11 @@ def test_what_is_kept_of_a_cluster_is_kept_for_all_who_look(ada: User, admin: Us
     grant_give(actor=admin, user="ada", role="viewer", cluster="blue", namespaces=["web"])
     address = "/api/v1/clusters/blue/cost/?by=namespace"
     first = logged_in(ada).get(address).json()
-    whole = logged_in(admin).get(address).json()
-    assert [(one["name"], one["count"]) for one in first["groups"]] == [("other namespaces", 4)]
-    assert [(one["name"], one["count"]) for one in whole["groups"]] == [("default", 4)]
-    assert first["total"] == whole["total"]
-    assert first["groups"][0]["hour"] == pytest.approx(whole["groups"][0]["hour"])
+    cost_in_full = logged_in(admin).get(address).json()
+    assert [(group["name"], group["count"]) for group in first["groups"]] == [("other namespaces", 4)]
+    assert [(group["name"], group["count"]) for group in cost_in_full["groups"]] == [("default", 4)]
+    assert first["total"] == cost_in_full["total"]
+    assert first["groups"][0]["hour"] == pytest.approx(cost_in_full["groups"][0]["hour"])
 
 
 def test_the_last_who_can_administer_stays(blue: Cluster, ada: User, admin: User, settings: LazySettings) -> None:
@@ -293,7 +293,7 @@ def test_the_last_who_can_administer_stays(blue: Cluster, ada: User, admin: User
 
 
 @pytest.mark.parametrize(
-    ("asked", "field"),
+    ("fields", "field"),
     [
         ({}, "user"),
         ({"user": "ada", "group": "sre"}, "user"),
@@ -306,10 +306,10 @@ def test_the_last_who_can_administer_stays(blue: Cluster, ada: User, admin: User
         ({"user": "ada", "namespaces": [f"n{number}" for number in range(51)]}, "namespaces"),
     ],
 )
-def test_a_wrong_grant_is_refused_at_its_field(blue: Cluster, ada: User, asked: dict[str, Any], field: str) -> None:
-    with pytest.raises(ApplicationError) as refused:
-        grant_give(actor=None, **({"role": "viewer"} | asked))
-    assert [one["path"] for one in refused.value.errors] == [field]
+def test_a_wrong_grant_is_refused_at_its_field(blue: Cluster, ada: User, fields: dict[str, Any], field: str) -> None:
+    with pytest.raises(ApplicationError) as caught:
+        grant_give(actor=None, **({"role": "viewer"} | fields))
+    assert [error["path"] for error in caught.value.errors] == [field]
     assert not Grant.objects.exists()
 
 
@@ -319,8 +319,8 @@ def test_a_grant_is_given_once_and_taken_back(blue: Cluster, ada: User, admin: U
         grant_give(actor=admin, user="ada", role="viewer", cluster="blue")
     grant_take(actor=admin, grant=grant)
     assert names(ada) == set()
-    told = AuditEntry.objects.filter(verb__startswith="grant.").order_by("id")
-    assert [(one.verb, one.object_name, one.details["clusters"]) for one in told] == [
+    entries = AuditEntry.objects.filter(verb__startswith="grant.").order_by("id")
+    assert [(entry.verb, entry.object_name, entry.details["clusters"]) for entry in entries] == [
         ("grant.given", "ada", "blue"),
         ("grant.taken", "ada", "blue"),
     ]
@@ -328,15 +328,15 @@ def test_a_grant_is_given_once_and_taken_back(blue: Cluster, ada: User, admin: U
 
 def test_admins_give_and_take_grants_on_a_page(blue: Cluster, ada: User, client_as: Clients) -> None:
     client = client_as("admin")
-    asked = {"user": "ada", "group": "", "role": "editor", "cluster": "blue", "label": "", "namespaces": "web, shop"}
-    assert client.post(reverse("grants"), asked)["Location"] == "/grants/"
+    form = {"user": "ada", "group": "", "role": "editor", "cluster": "blue", "label": "", "namespaces": "web, shop"}
+    assert client.post(reverse("grants"), form)["Location"] == "/grants/"
     page = client.get(reverse("grants"))
     assert b"1 grant" in page.content
     assert b"Editor" in page.content
     assert b"shop, web" in page.content
-    refused = client.post(reverse("grants"), {**asked, "namespaces": "Web"})
-    assert refused.context["form"].errors["namespaces"]
-    wrong = client.post(reverse("grants"), {**asked, "user": "nobody"})
+    form_page = client.post(reverse("grants"), {**form, "namespaces": "Web"})
+    assert form_page.context["form"].errors["namespaces"]
+    wrong = client.post(reverse("grants"), {**form, "user": "nobody"})
     assert wrong.status_code == 400
     assert b"There is nobody called nobody." in wrong.content
     client.post(reverse("grant-take", args=[Grant.objects.get().pk]))
@@ -345,14 +345,16 @@ def test_admins_give_and_take_grants_on_a_page(blue: Cluster, ada: User, client_
 
 def test_admins_give_and_take_grants_over_rest(blue: Cluster, api_as: Callable[[str], APIClient]) -> None:
     api = api_as("admin")
-    made = api.post("/api/v1/grants/", {"group": "sre-*", "role": "editor", "cluster": "blue", "namespaces": ["web"]})
-    assert made.status_code == 201
-    assert made.data["namespaces"] == ["web"]
-    assert made.data["cluster"] == "blue"
-    assert made.data["scope"] == "cluster"
-    listed = api.get("/api/v1/grants/").data["results"]
-    assert [one["group"] for one in listed] == ["sre-*"]
-    address = f"/api/v1/grants/{made.data['id']}/"
+    response = api.post(
+        "/api/v1/grants/", {"group": "sre-*", "role": "editor", "cluster": "blue", "namespaces": ["web"]}
+    )
+    assert response.status_code == 201
+    assert response.data["namespaces"] == ["web"]
+    assert response.data["cluster"] == "blue"
+    assert response.data["scope"] == "cluster"
+    grants = api.get("/api/v1/grants/").data["results"]
+    assert [grant["group"] for grant in grants] == ["sre-*"]
+    address = f"/api/v1/grants/{response.data['id']}/"
     assert api.get(address).data["role"] == "editor"
     assert api.delete(address).status_code == 204
     assert api.get(address).status_code == 404

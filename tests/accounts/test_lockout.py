@@ -67,9 +67,9 @@ class TestByAddress:
 def test_a_password_typed_as_the_name_is_kept_nowhere(viewer, capfd):
     for _ in range(6):
         log_in("My-real-Passw0rd", "x")
-    kept = [*AccessAttempt.objects.values(), *AuditEntry.objects.values()]
-    assert len(kept) > 1
-    assert "My-real-Passw0rd" not in str(kept)
+    rows = [*AccessAttempt.objects.values(), *AuditEntry.objects.values()]
+    assert len(rows) > 1
+    assert "My-real-Passw0rd" not in str(rows)
     assert "My-real-Passw0rd" not in capfd.readouterr().err
 
 
@@ -85,13 +85,13 @@ def test_guessing_the_old_password_of_an_open_session_is_limited_as_a_login_is(c
 @pytest.mark.django_db
 def test_an_address_has_a_few_turns_at_a_time_and_others_have_theirs(viewer):
     request = RequestFactory().post("/login/", REMOTE_ADDR="192.0.2.1")
-    with ExitStack() as held:
+    with ExitStack() as turns:
         for _ in range(lockout.TURNS):
-            held.enter_context(lockout.password_turn(request))
-        refused = log_in("viewer", "viewer-password")
-        assert refused.status_code == 429
-        assert int(refused["Retry-After"]) > 0
-        assert "Too many passwords are being tried from your address" in refused.content.decode()
+            turns.enter_context(lockout.password_turn(request))
+        rejection = log_in("viewer", "viewer-password")
+        assert rejection.status_code == 429
+        assert int(rejection["Retry-After"]) > 0
+        assert "Too many passwords are being tried from your address" in rejection.content.decode()
         assert log_in("viewer", "viewer-password", "192.0.2.2").status_code == 302
     assert log_in("viewer", "viewer-password").status_code == 302
 
@@ -102,7 +102,7 @@ def production_hasher() -> type[hashers.PBKDF2PasswordHasher]:
     )
 
 
-class Probe(hashers.PBKDF2PasswordHasher):
+class ProbeHasher(hashers.PBKDF2PasswordHasher):
     """Django's hasher, quick, and with a look at what goes on meanwhile."""
 
     running = most = 0
@@ -121,27 +121,27 @@ class Probe(hashers.PBKDF2PasswordHasher):
         return super().encode(password, salt, 1)
 
 
-class Probed(production_hasher(), Probe):  # type: ignore[misc]
+class ProbedHasher(production_hasher(), ProbeHasher):  # type: ignore[misc]
     """What production hashes with, over the probe."""
 
 
 @pytest.fixture
-def probed(settings):
-    settings.PASSWORD_HASHERS = [f"{__name__}.Probed"]
-    Probed.most, Probed.in_transaction = 0, False
-    return Probed
+def probed_hasher(settings):
+    settings.PASSWORD_HASHERS = [f"{__name__}.ProbedHasher"]
+    ProbedHasher.most, ProbedHasher.in_transaction = 0, False
+    return ProbedHasher
 
 
-def test_a_process_hashes_one_password_at_a_time(probed):
+def test_a_process_hashes_one_password_at_a_time(probed_hasher):
     threads = [threading.Thread(target=hashers.make_password, args=("x",)) for _ in range(1 + hashing.WAITING)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    assert probed.most == 1
+    assert probed_hasher.most == 1
 
 
-def test_those_who_wait_leave_threads_to_others(probed, monkeypatch):
+def test_those_who_wait_leave_threads_to_others(probed_hasher, monkeypatch):
     monkeypatch.setattr(hashing, "PATIENCE", 60)
     with hashing._hashing_turn():
         threads = [threading.Thread(target=hashers.make_password, args=("x",)) for _ in range(hashing.WAITING)]
@@ -155,23 +155,23 @@ def test_those_who_wait_leave_threads_to_others(probed, monkeypatch):
 
 
 @pytest.mark.django_db
-def test_who_waits_too_long_is_asked_to_come_again(probed, viewer, monkeypatch):
+def test_who_waits_too_long_is_asked_to_come_again(probed_hasher, viewer, monkeypatch):
     monkeypatch.setattr(hashing, "PATIENCE", 0)
     with hashing._hashing_turn():
-        refused = log_in("viewer", "viewer-password")
+        rejection = log_in("viewer", "viewer-password")
         with pytest.raises(TooManyRequests):
             services.user_reset_password(actor=None, user=viewer)
-    assert refused.status_code == 429
-    assert int(refused["Retry-After"]) >= 0
+    assert rejection.status_code == 429
+    assert int(rejection["Retry-After"]) >= 0
 
 
 @pytest.mark.django_db(transaction=True)
-def test_no_password_is_hashed_while_a_transaction_keeps_others_waiting(probed, admin):
+def test_no_password_is_hashed_while_a_transaction_keeps_others_waiting(probed_hasher, admin):
     user, _ = services.user_create(actor=admin, username="ada", role="viewer")
     services.user_reset_password(actor=admin, user=user)
     services.password_change(user=user, password="Lovelace-1815")
     user.role = "viewer"
     admin.delete()
     services.admin_ensure(username="root", password="Given-by-the-operator")
-    assert probed.most == 1
-    assert not probed.in_transaction
+    assert probed_hasher.most == 1
+    assert not probed_hasher.in_transaction

@@ -21,22 +21,22 @@ def log_in(client: Client, username: str, password: str, **extra):
 
 def test_a_login_opens_the_page_that_was_asked_for(viewer):
     client = Client()
-    asked = client.get(reverse("tokens"))
-    assert asked.status_code == 302
-    assert asked["Location"] == f"{reverse('login')}?next={reverse('tokens')}"
-    form = client.get(asked["Location"])
+    redirect = client.get(reverse("tokens"))
+    assert redirect.status_code == 302
+    assert redirect["Location"] == f"{reverse('login')}?next={reverse('tokens')}"
+    form = client.get(redirect["Location"])
     assert f'name="next" value="{reverse("tokens")}"' in form.content.decode()
-    done = client.post(
+    response = client.post(
         reverse("login"), {"username": "viewer", "password": "viewer-password", "next": reverse("tokens")}
     )
-    assert done["Location"] == reverse("tokens")
+    assert response["Location"] == reverse("tokens")
 
 
 def test_a_login_never_leads_to_another_site(viewer):
-    done = Client().post(
+    response = Client().post(
         reverse("login"), {"username": "viewer", "password": "viewer-password", "next": "https://evil.example/"}
     )
-    assert done["Location"] == reverse(settings.LOGIN_REDIRECT_URL)
+    assert response["Location"] == reverse(settings.LOGIN_REDIRECT_URL)
 
 
 def test_a_login_changes_the_session_key(viewer):
@@ -104,9 +104,9 @@ def test_a_post_from_another_origin_is_refused(viewer):
     page = client.get(reverse("login"))
     token = page.context["csrf_token"]
     data = {"username": "viewer", "password": "viewer-password", "csrfmiddlewaretoken": str(token)}
-    refused = client.post(reverse("login"), data, HTTP_ORIGIN="https://evil.example")
-    assert refused.status_code == 403
-    assert "came from another site" in refused.content.decode()
+    rejection = client.post(reverse("login"), data, HTTP_ORIGIN="https://evil.example")
+    assert rejection.status_code == 403
+    assert "came from another site" in rejection.content.decode()
     assert client.post(reverse("login"), data, HTTP_ORIGIN="http://testserver").status_code == 302
 
 
@@ -118,8 +118,8 @@ def test_a_deactivated_person_is_out_at_once(client_as, viewer):
 
 
 def test_changing_the_password_ends_the_other_sessions_and_keeps_this_one(client_as):
-    here, elsewhere = client_as("viewer"), client_as("viewer")
-    done = here.post(
+    this_client, elsewhere = client_as("viewer"), client_as("viewer")
+    response = this_client.post(
         reverse("password"),
         {
             "old_password": "viewer-password",
@@ -127,8 +127,8 @@ def test_changing_the_password_ends_the_other_sessions_and_keeps_this_one(client
             "new_password2": "A-much-longer-1",
         },
     )
-    assert done.status_code == 302
-    assert here.get(reverse("settings")).status_code == 200
+    assert response.status_code == 302
+    assert this_client.get(reverse("settings")).status_code == 200
     assert elsewhere.get(reverse("settings")).status_code == 302
     entry = AuditEntry.objects.get(verb="user.password-changed")
     assert "A-much-longer-1" not in str(entry.details)
@@ -143,13 +143,13 @@ def test_a_weak_password_is_refused_beside_the_field(client_as):
 
 
 def test_ending_other_sessions_keeps_this_one(client_as):
-    here, elsewhere = client_as("viewer"), client_as("viewer")
-    assert here.post(reverse("sessions-end")).status_code == 302
-    assert here.get(reverse("settings")).status_code == 200
+    this_client, elsewhere = client_as("viewer"), client_as("viewer")
+    assert this_client.post(reverse("sessions-end")).status_code == 302
+    assert this_client.get(reverse("settings")).status_code == 200
     assert elsewhere.get(reverse("settings")).status_code == 302
 
 
-HERE = {"HX-Request": "true", "HX-Current-URL": "http://testserver/jobs/?state=running"}
+FRAGMENT_HEADERS = {"HX-Request": "true", "HX-Current-URL": "http://testserver/jobs/?state=running"}
 
 
 def stays(answer, status: int) -> dict[str, str]:
@@ -161,9 +161,9 @@ def stays(answer, status: int) -> dict[str, str]:
 
 
 def test_a_part_of_a_page_tells_where_to_log_in_and_leaves_the_page_as_it_is(db):
-    told = stays(Client().get(reverse("jobs"), headers=HERE), 401)
-    assert told["address"] == f"{reverse('login')}?next=/jobs/%3Fstate%3Drunning"
-    assert told["detail"] == "Your session has ended."
+    login_hint = stays(Client().get(reverse("jobs"), headers=FRAGMENT_HEADERS), 401)
+    assert login_hint["address"] == f"{reverse('login')}?next=/jobs/%3Fstate%3Drunning"
+    assert login_hint["detail"] == "Your session has ended."
 
 
 # Addresses that come from the view, or are those of the page itself, and the routes where they stand.
@@ -180,27 +180,27 @@ PLACES = {
 }
 
 
-def polled() -> set[str]:
+def polled_routes() -> set[str]:
     """Names of the routes that templates ask again and again."""
     folder = settings.BASE_DIR / "frontend" / "templates"
     texts = [path.read_text(encoding="utf-8") for path in folder.rglob("*.html")]
     tags = [tag for text in texts for tag in re.findall(r'<[^<>]*hx-trigger="[^"]*every[^>]*>', text)]
-    found = [re.search(r"""hx-get="\{% url '([\w-]+)'""", tag) for tag in tags]
-    unnamed = [re.search(r'hx-get="([^"]*)"', tag) for tag, name in zip(tags, found, strict=True) if name is None]
-    assert {one[1] for one in unnamed if one} <= set(PLACES)
-    return {name[1] for name in found if name}.union(*PLACES.values())
+    matches = [re.search(r"""hx-get="\{% url '([\w-]+)'""", tag) for tag in tags]
+    unnamed = [re.search(r'hx-get="([^"]*)"', tag) for tag, name in zip(tags, matches, strict=True) if name is None]
+    assert {match[1] for match in unnamed if match} <= set(PLACES)
+    return {name[1] for name in matches if name}.union(*PLACES.values())
 
 
 def address_of(name: str) -> str:
     """An address of the route, about something that need not exist."""
     ((_, parameters),) = get_resolver().reverse_dict.getlist(name)[0][0]
-    values = {one: uuid4() for one in parameters}
+    values = {parameter: uuid4() for parameter in parameters}
     return reverse(name, kwargs=values)
 
 
-@pytest.mark.parametrize("name", sorted(polled()))
+@pytest.mark.parametrize("name", sorted(polled_routes()))
 def test_no_part_that_asks_again_and_again_moves_its_page(name, client_as, viewer):
     address = address_of(name)
-    assert stays(Client().get(address, headers=HERE), 401)["address"].startswith("/login/")
+    assert stays(Client().get(address, headers=FRAGMENT_HEADERS), 401)["address"].startswith("/login/")
     User.objects.filter(pk=viewer.pk).update(must_change_password=True)
-    assert stays(client_as("viewer").get(address, headers=HERE), 403)["address"].startswith("/password/")
+    assert stays(client_as("viewer").get(address, headers=FRAGMENT_HEADERS), 403)["address"].startswith("/password/")

@@ -128,7 +128,7 @@ def confirm(client: Client, key: Key, origin: str = SITE) -> Any:
 
 
 def alerts(answer: Any) -> list[str]:
-    return [" ".join(each.text.split()) for each in elements(answer, ".notice[role=alert]")]
+    return [" ".join(element.text.split()) for element in elements(answer, ".notice[role=alert]")]
 
 
 def test_answers_to_another_address_add_no_passkey(adding: Client) -> None:
@@ -168,7 +168,7 @@ def test_over_https_the_port_and_the_subdomain_count_too(adding: Client, setting
     assert add_over_https("https://testserver") == 302
 
 
-BROKEN: tuple[Any, ...] = (
+BROKEN_VALUES: tuple[Any, ...] = (
     None,
     True,
     7,
@@ -187,24 +187,24 @@ BROKEN: tuple[Any, ...] = (
 OCTETS = (b"", b"\xff", b"{}", b"[]", b"null", b"[" * 10_000, b"\x9f" * 10_000, b"\xa1\x01" * 5_000)
 
 
-def broken(answer: dict[str, Any]) -> Iterator[str]:
+def broken_answers(answer: dict[str, Any]) -> Iterator[str]:
     """Texts that are no answer, and ``answer`` with each of its values missing, of another shape, or cut short."""
     yield from ("", "x", "[", "[" * 100_000, "null", "[]", "{}", '"x"', "1e999", '{"id": NaN}')
     response = answer["response"]
-    for name, value in itertools.product(("id", "rawId", "type", "response"), BROKEN):
+    for name, value in itertools.product(("id", "rawId", "type", "response"), BROKEN_VALUES):
         yield _text(answer, name, value)
-    for name, value in itertools.product(response, BROKEN):
+    for name, value in itertools.product(response, BROKEN_VALUES):
         yield _text(answer, "response", json.loads(_text(response, name, value)))
     for name in response:
-        whole = base64.urlsafe_b64decode(response[name] + "==")
-        cut = [whole[:size] for size in range(1, len(whole), max(1, len(whole) // 8))]
+        octets_in_full = base64.urlsafe_b64decode(response[name] + "==")
+        cut = [octets_in_full[:size] for size in range(1, len(octets_in_full), max(1, len(octets_in_full) // 8))]
         for octets in (*OCTETS, *cut):
             yield _text(answer, "response", {**response, name: encode(octets)})
 
 
 def _text(answer: dict[str, Any], name: str, value: Any) -> str:
-    rest = {key: kept for key, kept in answer.items() if key != name}
-    return json.dumps(rest if value is ... else {**rest, name: value})
+    other_items = {key: item for key, item in answer.items() if key != name}
+    return json.dumps(other_items if value is ... else {**other_items, name: value})
 
 
 def test_a_field_reads_answers_and_refuses_all_else_with_a_sentence() -> None:
@@ -215,7 +215,7 @@ def test_a_field_reads_answers_and_refuses_all_else_with_a_sentence() -> None:
             (AuthenticationResponse, Key().confirm(options)),
         ):
             field = AnswerField(kind)
-            for text in broken(answer):
+            for text in broken_answers(answer):
                 with contextlib.suppress(ValidationError):  # any other error fails the test
                     read = field.clean(text)  # such as without a type, or with a signature that is wrong
                     assert {type(part) for part in (read["rawId"], *read["response"].values())} == {str}, text[:200]
@@ -229,21 +229,21 @@ def test_what_is_no_answer_is_a_sentence_at_both_forms(confirming: tuple[Client,
 
 
 def test_keys_that_could_confirm_nothing_are_not_added(adding: Client) -> None:
-    whole = dict(ES256.from_cryptography_key(Key().private.public_key()))
-    others = [
-        {**whole, 3: -65000},
-        {**whole, -2: b"\1" * 32},
-        {**whole, -3: "text"},
+    public_key = dict(ES256.from_cryptography_key(Key().private.public_key()))
+    unusable_keys = [
+        {**public_key, 3: -65000},
+        {**public_key, -2: b"\1" * 32},
+        {**public_key, -3: "text"},
         {1: 2, 3: -7},
         {3: -257, -1: b"", -2: b""},
     ]
-    for public in others:
+    for public in unusable_keys:
         assert alerts(add(adding, Key(), public=public)) == ["The passkey's answer cannot be used. Try again."]
     bare = AuthenticatorData.create(hashlib.sha256(b"testserver").digest(), PRESENT_AND_VERIFIED, 0)
     assert alerts(add(adding, Key(), data=bare)) == ["The passkey's answer cannot be used. Try again."]
 
 
 def test_a_row_keeps_what_a_login_needs_alone(confirming: tuple[Client, Key]) -> None:
-    kept = Authenticator.objects.get(type="webauthn").data
-    assert set(kept["credential"]) == {"id", "rawId", "type", "response"}
-    assert set(kept["credential"]["response"]) == {"clientDataJSON", "attestationObject"}
+    stored = Authenticator.objects.get(type="webauthn").data
+    assert set(stored["credential"]) == {"id", "rawId", "type", "response"}
+    assert set(stored["credential"]["response"]) == {"clientDataJSON", "attestationObject"}

@@ -20,24 +20,28 @@ pytestmark = pytest.mark.django_db
 
 def test_an_added_person_logs_in_with_the_shown_password_and_must_choose_another(client_as):
     page = client_as("admin").post(reverse("people"), {"username": "ada", "email": "", "role": "editor"})
-    shown = re.search(r'id="temporary-password">([^<]+)<', page.content.decode())
-    assert shown
+    password_match = re.search(r'id="temporary-password">([^<]+)<', page.content.decode())
+    assert password_match
     assert "no-store" in page["Cache-Control"]
     ada = Client()
-    assert ada.post(reverse("login"), {"username": "ada", "password": shown[1]}).status_code == 302
+    assert ada.post(reverse("login"), {"username": "ada", "password": password_match[1]}).status_code == 302
     assert ada.get(reverse("settings"))["Location"] == "/password/?next=%2Fsettings%2F"
     assert ada.get("/api/v1/jobs/").status_code == 403
-    chosen = {"old_password": shown[1], "new_password1": "Lovelace-1815", "new_password2": "Lovelace-1815"}
-    assert ada.post(reverse("password"), chosen).status_code == 302
+    password_form = {
+        "old_password": password_match[1],
+        "new_password1": "Lovelace-1815",
+        "new_password2": "Lovelace-1815",
+    }
+    assert ada.post(reverse("password"), password_form).status_code == 302
     assert ada.get(reverse("settings")).status_code == 200
     assert ada.get("/api/v1/jobs/").status_code == 200
 
 
-CHOSEN = {"old_password": "viewer-password", "new_password1": "Lovelace-1815", "new_password2": "Lovelace-1815"}
+NEW_PASSWORD = {"old_password": "viewer-password", "new_password1": "Lovelace-1815", "new_password2": "Lovelace-1815"}
 
 
 @pytest.fixture
-def told(client_as, viewer):
+def client_with_known_password(client_as, viewer):
     """The browser of somebody whose password an admin knows."""
     User.objects.filter(pk=viewer.pk).update(must_change_password=True)
     return client_as("viewer")
@@ -50,52 +54,66 @@ def onwards(page):
     return [unescape(value) for value in re.findall(r'name="next" value="([^"]*)"', form[1])]
 
 
-def test_who_chooses_a_password_lands_on_the_page_they_came_for(told):
+def test_who_chooses_a_password_lands_on_the_page_they_came_for(client_with_known_password):
     address = "/comparisons/?state=running&page=2"
-    assert onwards(told.get(told.get(address)["Location"])) == [address]
-    refused = told.post(reverse("password"), {**CHOSEN, "old_password": "wrong", "next": address})
-    assert onwards(refused) == [address]
-    assert told.post(reverse("password"), {**CHOSEN, "next": address})["Location"] == address
+    assert onwards(client_with_known_password.get(client_with_known_password.get(address)["Location"])) == [address]
+    form_page = client_with_known_password.post(
+        reverse("password"), {**NEW_PASSWORD, "old_password": "wrong", "next": address}
+    )
+    assert onwards(form_page) == [address]
+    assert (
+        client_with_known_password.post(reverse("password"), {**NEW_PASSWORD, "next": address})["Location"] == address
+    )
 
 
-def test_a_part_of_a_page_leads_back_to_its_page_and_a_write_to_the_settings(told):
-    part = told.get("/jobs/", headers={"HX-Request": "true", "HX-Current-URL": "http://testserver/jobs/?state=running"})
+def test_a_part_of_a_page_leads_back_to_its_page_and_a_write_to_the_settings(client_with_known_password):
+    part = client_with_known_password.get(
+        "/jobs/", headers={"HX-Request": "true", "HX-Current-URL": "http://testserver/jobs/?state=running"}
+    )
     assert json.loads(part["HX-Trigger"])["refused"]["address"] == "/password/?next=%2Fjobs%2F%3Fstate%3Drunning"
-    assert told.post(reverse("sessions-end"))["Location"] == reverse("password")
-    assert told.post(reverse("password"), CHOSEN)["Location"] == reverse("settings")
+    assert client_with_known_password.post(reverse("sessions-end"))["Location"] == reverse("password")
+    assert client_with_known_password.post(reverse("password"), NEW_PASSWORD)["Location"] == reverse("settings")
 
 
-def test_a_temporary_password_cannot_be_kept(told, viewer):
-    same = {**CHOSEN, "new_password1": CHOSEN["old_password"], "new_password2": CHOSEN["old_password"]}
-    page = told.post(reverse("password"), same)
+def test_a_temporary_password_cannot_be_kept(client_with_known_password, viewer):
+    same = {
+        **NEW_PASSWORD,
+        "new_password1": NEW_PASSWORD["old_password"],
+        "new_password2": NEW_PASSWORD["old_password"],
+    }
+    page = client_with_known_password.post(reverse("password"), same)
     assert page.status_code == 200
     assert "another password" in str(page.context["form"].errors["new_password1"])
     viewer.refresh_from_db()
     assert viewer.must_change_password
-    assert told.post(reverse("password"), CHOSEN).status_code == 302
+    assert client_with_known_password.post(reverse("password"), NEW_PASSWORD).status_code == 302
 
 
-def test_after_the_change_nothing_looks_as_if_it_had_failed(told):
+def test_after_the_change_nothing_looks_as_if_it_had_failed(client_with_known_password):
     for _ in range(3):
-        told.get("/jobs/")
-        told.get("/approvals/badge/", headers={"HX-Request": "true"})
-    done = told.post(reverse("password"), {**CHOSEN, "next": reverse("password")}, follow=True)
-    assert done.redirect_chain == [(reverse("settings"), 302)]
-    assert [str(message) for message in done.context["messages"]] == [
+        client_with_known_password.get("/jobs/")
+        client_with_known_password.get("/approvals/badge/", headers={"HX-Request": "true"})
+    settings_page = client_with_known_password.post(
+        reverse("password"), {**NEW_PASSWORD, "next": reverse("password")}, follow=True
+    )
+    assert settings_page.redirect_chain == [(reverse("settings"), 302)]
+    assert [str(message) for message in settings_page.context["messages"]] == [
         "Password changed. Your other sessions have ended."
     ]
 
 
-def test_an_address_that_no_page_has_is_no_error_while_a_password_is_chosen(told):
-    assert told.post(reverse("password"), {**CHOSEN, "next": "nowhere"}).status_code == 302
+def test_an_address_that_no_page_has_is_no_error_while_a_password_is_chosen(client_with_known_password):
+    assert client_with_known_password.post(reverse("password"), {**NEW_PASSWORD, "next": "nowhere"}).status_code == 302
 
 
 @pytest.mark.parametrize(
     "address", ["https://evil.example/", "//evil.example", r"/\evil.example", "javascript:alert(1)", "https:/settings/"]
 )
-def test_a_new_password_leads_to_no_other_site(told, address):
-    assert onwards(told.get(reverse("password"), {"next": address})) == []
-    assert told.post(reverse("password"), {**CHOSEN, "next": address})["Location"] == reverse("settings")
+def test_a_new_password_leads_to_no_other_site(client_with_known_password, address):
+    assert onwards(client_with_known_password.get(reverse("password"), {"next": address})) == []
+    assert client_with_known_password.post(reverse("password"), {**NEW_PASSWORD, "next": address})[
+        "Location"
+    ] == reverse("settings")
 
 
 def test_the_temporary_password_is_nowhere_in_the_audit_trail(admin):
@@ -168,37 +186,37 @@ def test_a_reset_of_ones_own_password_keeps_the_session(client_as):
 
 
 class TestEnsureAdmin:
-    def printed(self, capsys, *args) -> dict[str, str]:
+    def ensure_admin(self, capsys, *args) -> dict[str, str]:
         call_command("ensure_admin", *args)
         return dict(line.split(": ") for line in capsys.readouterr().out.splitlines())
 
     def test_it_prints_a_password_that_works_once_there_is_no_admin(self, db, capsys, viewer):
-        said = self.printed(capsys)
-        assert said["username"] == "admin"
+        credentials = self.ensure_admin(capsys)
+        assert credentials["username"] == "admin"
         user = User.objects.get(username="admin")
         assert user.role == Role.ADMIN
-        assert user.check_password(said["password"])
+        assert user.check_password(credentials["password"])
 
     def test_a_second_call_changes_and_prints_nothing(self, db, capsys):
-        first = self.printed(capsys)
-        assert self.printed(capsys) == {}
+        first = self.ensure_admin(capsys)
+        assert self.ensure_admin(capsys) == {}
         assert User.objects.get().check_password(first["password"])
 
     def test_a_given_password_is_used_and_not_printed(self, db, capsys, monkeypatch, tmp_path):
         file = tmp_path / "password"
         file.write_text("Given-by-the-operator\n")
         monkeypatch.setenv("KSCHEDWEB_ADMIN_PASSWORD_FILE", str(file))
-        assert self.printed(capsys, "--username", "root") == {}
+        assert self.ensure_admin(capsys, "--username", "root") == {}
         assert User.objects.get(username="root").check_password("Given-by-the-operator")
 
     def test_a_weak_given_password_is_refused_without_being_repeated(self, db, monkeypatch):
         monkeypatch.setenv("KSCHEDWEB_ADMIN_PASSWORD", "hunter2")
-        with pytest.raises(CommandError, match="KSCHEDWEB_ADMIN_PASSWORD") as refused:
+        with pytest.raises(CommandError, match="KSCHEDWEB_ADMIN_PASSWORD") as caught:
             call_command("ensure_admin")
-        assert "hunter2" not in str(refused.value)
+        assert "hunter2" not in str(caught.value)
 
     def test_reset_gives_the_admin_a_new_password(self, admin, capsys):
-        said = self.printed(capsys, "--reset")
+        credentials = self.ensure_admin(capsys, "--reset")
         admin.refresh_from_db()
-        assert admin.check_password(said["password"])
+        assert admin.check_password(credentials["password"])
         assert admin.must_change_password

@@ -27,8 +27,8 @@ pytestmark = pytest.mark.django_db
 
 @pytest.fixture(scope="module")
 def one_issuer() -> Iterator[Issuer]:
-    with issuing() as found:
-        yield found
+    with issuing() as issuer:
+        yield issuer
 
 
 @pytest.fixture
@@ -89,22 +89,22 @@ def test_a_name_or_an_address_that_somebody_has_gives_nobody_their_account(issue
     User.objects.filter(pk=editor.pk).update(username="erin", email="erin@example.org", role="admin")
     issuer.claims = {"email_verified": True}
     issuer.sign_in(Client())
-    made = SocialAccount.objects.get(uid="s-1").user
-    assert (made.username, made.role) == ("erin-2", "editor")
+    user = SocialAccount.objects.get(uid="s-1").user
+    assert (user.username, user.role) == ("erin-2", "editor")
     editor.refresh_from_db()
     assert (editor.role, editor.provider) == ("admin", "")
 
 
-@pytest.mark.parametrize(("verified", "linked"), [(True, True), (False, False), ("true", False)])
+@pytest.mark.parametrize(("email_verified", "is_linked"), [(True, True), (False, False), ("true", False)])
 def test_a_verified_address_links_where_that_is_switched_on(
-    issuer: Issuer, settings: LazySettings, editor: User, verified: object, linked: bool
+    issuer: Issuer, settings: LazySettings, editor: User, email_verified: object, is_linked: bool
 ) -> None:
     settings.IDENTITY_PROVIDERS = {"company": issuer.provider(link_verified_email=True)}
     User.objects.filter(pk=editor.pk).update(email="Erin@example.org")
-    issuer.claims = {"email_verified": verified}
+    issuer.claims = {"email_verified": email_verified}
     issuer.sign_in(Client())
-    assert (SocialAccount.objects.get(uid="s-1").user == editor) is linked
-    assert AuditEntry.objects.filter(verb="user.linked").exists() is linked
+    assert (SocialAccount.objects.get(uid="s-1").user == editor) is is_linked
+    assert AuditEntry.objects.filter(verb="user.linked").exists() is is_linked
 
 
 def test_a_verified_address_does_not_take_the_last_admin(issuer: Issuer, settings: LazySettings, admin: User) -> None:
@@ -117,7 +117,7 @@ def test_a_verified_address_does_not_take_the_last_admin(issuer: Issuer, setting
     assert list(list_administrators()) == [admin]
     issuer.groups = ["platform-admins"]
     issuer.sign_in(Client())
-    assert [one.provider for one in list_administrators()] == ["company"]
+    assert [administrator.provider for administrator in list_administrators()] == ["company"]
 
 
 def test_groups_that_change_do_not_take_the_last_admin(issuer: Issuer, admin: User) -> None:
@@ -130,8 +130,8 @@ def test_groups_that_change_do_not_take_the_last_admin(issuer: Issuer, admin: Us
         assert client.get(reverse("people")).status_code == 200
     erin = User.objects.get(username="erin")
     assert (list(list_administrators()), erin.group_names) == ([erin], frozenset({"platform-admins"}))
-    kept = AuditEntry.objects.get(verb="user.role-kept")
-    assert kept.details == {"role": "admin", "told": "editor", "provider": "company"}
+    entry = AuditEntry.objects.get(verb="user.role-kept")
+    assert entry.details == {"role": "admin", "told": "editor", "provider": "company"}
     User.objects.filter(pk=admin.pk).update(is_active=True)
     later(client)
     assert client.get(reverse("people")).status_code == 403
@@ -154,7 +154,7 @@ def test_a_deactivated_person_is_refused(issuer: Issuer, admin: User) -> None:
     assert reason(issuer.sign_in(Client())) == "deactivated"
 
 
-def forged(issuer: Issuer) -> None:
+def forge_key(issuer: Issuer) -> None:
     issuer.key = rsa.generate_private_key(65537, 2048)
 
 
@@ -178,7 +178,7 @@ def claiming(**claims: Any) -> Callable[[Issuer], None]:
 
 
 WRONG = {
-    "signature is wrong": forged,
+    "signature is wrong": forge_key,
     "signed with a key that the provider does not have": of_an_unknown_key,
     "signed in a way that is not accepted": signed_with_the_secret,
     "expired": claiming(exp=int(time.time()) - 60),
@@ -189,9 +189,9 @@ WRONG = {
 
 
 @pytest.mark.parametrize(
-    ("change", "what"),
+    ("change", "problem"),
     [
-        *((change, what) for what, change in WRONG.items()),
+        *((change, problem) for problem, change in WRONG.items()),
         (not_signed, "signed in a way that is not accepted"),
         (claiming(nonce=None), "answer to another sign-in"),
         (claiming(aud=["kschedweb", "another"]), "made for another client"),
@@ -201,7 +201,9 @@ WRONG = {
         (claiming(iat=int(time.time()) + 86_400), "not valid (ImmatureSignatureError)"),
     ],
 )
-def test_a_token_that_is_not_right_signs_nobody_in(issuer: Issuer, change: Callable[[Issuer], None], what: str) -> None:
+def test_a_token_that_is_not_right_signs_nobody_in(
+    issuer: Issuer, change: Callable[[Issuer], None], problem: str
+) -> None:
     change(issuer)
     answer = issuer.sign_in(client := Client())
     assert (answer.status_code, reason(answer)) == (401, "token")
@@ -209,53 +211,55 @@ def test_a_token_that_is_not_right_signs_nobody_in(issuer: Issuer, change: Calla
     assert not User.objects.exists()
     assert not ProviderSession.objects.exists()
     entry = AuditEntry.objects.get()
-    assert (entry.verb, entry.details["what"]) == ("login.refused", what)
+    assert (entry.verb, entry.details["what"]) == ("login.refused", problem)
 
 
 def test_a_code_without_its_verifier_gets_no_token(issuer: Issuer) -> None:
     client = Client()
-    asked = issuer.leave(client)
-    answer = issuer.come_back(client, asked | {"code_challenge": "of-somebody-else"})
+    authorization = issuer.leave(client)
+    answer = issuer.come_back(client, authorization | {"code_challenge": "of-somebody-else"})
     assert (answer.status_code, reason(answer)) == (401, "exchange")
 
 
-@pytest.mark.parametrize("what", ["forgotten", "of another browser", "twice"])
-def test_a_state_counts_once_in_the_browser_that_has_it(issuer: Issuer, what: str) -> None:
+@pytest.mark.parametrize("misuse", ["forgotten", "of another browser", "twice"])
+def test_a_state_counts_once_in_the_browser_that_has_it(issuer: Issuer, misuse: str) -> None:
     client = Client()
-    asked = issuer.leave(client)
-    if what == "forgotten":
-        asked["state"] = "made-up"
-    elif what == "twice":
-        issuer.come_back(client, asked)
-    answer = issuer.come_back(Client() if what == "of another browser" else client, asked)
+    authorization = issuer.leave(client)
+    if misuse == "forgotten":
+        authorization["state"] = "made-up"
+    elif misuse == "twice":
+        issuer.come_back(client, authorization)
+    answer = issuer.come_back(Client() if misuse == "of another browser" else client, authorization)
     assert (answer.status_code, reason(answer)) == (400, "state")
 
 
-MIXED = {"state": (400, "state"), "code": (401, "exchange"), "token": (401, "token")}
+EXPECTED_REFUSALS = {"state": (400, "state"), "code": (401, "exchange"), "token": (401, "token")}
 
 
-@pytest.mark.parametrize("what", MIXED)
-def test_what_one_provider_gave_counts_nothing_for_another(issuer: Issuer, settings: LazySettings, what: str) -> None:
-    with issuing() as other:
-        settings.IDENTITY_PROVIDERS["other"] = other.provider(id="other")
-        asked = issuer.leave(client := Client())
-        giver = issuer if what == "token" else other
-        giver.challenges["code-1"], giver.nonces["code-1"] = asked["code_challenge"], asked["nonce"]
-        if what == "token":  # handed on, as the other one signed it
-            issuer.key, issuer.claims = other.published, {"iss": other.url}
-        where = reverse("provider-callback", args=["other" if what == "state" else "company"])
-        answer = client.get(where, {"code": "code-1", "state": asked["state"]})
-        assert what == "token" or other.challenges, "the code and its verifier went nowhere"
-    assert (answer.status_code, reason(answer)) == MIXED[what]
+@pytest.mark.parametrize("swapped", EXPECTED_REFUSALS)
+def test_what_one_provider_gave_counts_nothing_for_another(
+    issuer: Issuer, settings: LazySettings, swapped: str
+) -> None:
+    with issuing() as other_issuer:
+        settings.IDENTITY_PROVIDERS["other"] = other_issuer.provider(id="other")
+        authorization = issuer.leave(client := Client())
+        giver = issuer if swapped == "token" else other_issuer
+        giver.challenges["code-1"], giver.nonces["code-1"] = authorization["code_challenge"], authorization["nonce"]
+        if swapped == "token":  # handed on, as the other one signed it
+            issuer.key, issuer.claims = other_issuer.published, {"iss": other_issuer.url}
+        callback = reverse("provider-callback", args=["other" if swapped == "state" else "company"])
+        answer = client.get(callback, {"code": "code-1", "state": authorization["state"]})
+        assert swapped == "token" or other_issuer.challenges, "the code and its verifier went nowhere"
+    assert (answer.status_code, reason(answer)) == EXPECTED_REFUSALS[swapped]
     assert "_auth_user_id" not in client.session
     assert not User.objects.exists()
 
 
 def test_who_cancels_is_told_so_without_an_entry(issuer: Issuer) -> None:
     client = Client()
-    asked = issuer.leave(client)
-    where = reverse("provider-callback", args=["company"])
-    answer = client.get(where, {"error": "access_denied", "state": asked["state"]})
+    authorization = issuer.leave(client)
+    callback = reverse("provider-callback", args=["company"])
+    answer = client.get(callback, {"error": "access_denied", "state": authorization["state"]})
     assert reason(answer) == "cancelled"
     assert not AuditEntry.objects.exists()
 
@@ -283,34 +287,34 @@ def test_groups_that_changed_hold_for_the_request_that_asks(issuer: Issuer) -> N
 
 def test_whose_groups_are_gone_loses_sessions_and_tokens(issuer: Issuer) -> None:
     issuer.sign_in(client := Client())
-    issuer.sign_in(other := Client())
+    issuer.sign_in(other_client := Client())
     user = User.objects.get(username="erin")
     token, _ = services.token_create(user=user, name="ci", scope="view", days=1)
     issuer.groups = []
     later(client)
     assert client.get(reverse("tokens")).status_code == 302
-    assert other.get(reverse("tokens")).status_code == 302
+    assert other_client.get(reverse("tokens")).status_code == 302
     token.refresh_from_db()
     assert token.current_state == "revoked"
     assert AuditEntry.objects.get(verb="login.ended").details == {"by": "company", "reason": "groups"}
 
 
 @pytest.mark.parametrize(
-    ("change", "why"),
+    ("change", "reason_of_end"),
     [
         (lambda issuer: setattr(issuer, "refresh_error", (400, "invalid_grant")), "ended at the provider"),
         (claiming(sub="s-2"), "the answer is about somebody else"),
-        (forged, "identity token signature is wrong"),
+        (forge_key, "identity token signature is wrong"),
     ],
 )
 def test_a_session_that_the_provider_does_not_confirm_is_over(
-    issuer: Issuer, change: Callable[[Issuer], None], why: str
+    issuer: Issuer, change: Callable[[Issuer], None], reason_of_end: str
 ) -> None:
     issuer.sign_in(client := Client())
     change(issuer)
     later(client)
     assert client.get(reverse("tokens")).status_code == 302
-    assert AuditEntry.objects.get(verb="login.ended").details["reason"] == why
+    assert AuditEntry.objects.get(verb="login.ended").details["reason"] == reason_of_end
     assert not ProviderSession.objects.exists()
 
 
@@ -355,9 +359,9 @@ def event(issuer: Issuer, **claims: Any) -> str:
 @pytest.mark.parametrize("claims", [{"sub": None}, {"sid": None}, {}])
 def test_the_provider_ends_a_session_at_once(issuer: Issuer, claims: dict[str, Any]) -> None:
     issuer.sign_in(client := Client())
-    where = reverse("provider-backchannel", args=["company"])
+    logout_address = reverse("provider-backchannel", args=["company"])
     strict = Client(enforce_csrf_checks=True)
-    assert strict.post(where, {"logout_token": event(issuer, **claims)}).status_code == 200
+    assert strict.post(logout_address, {"logout_token": event(issuer, **claims)}).status_code == 200
     assert client.get(reverse("tokens")).status_code == 302
 
 
@@ -367,17 +371,17 @@ def test_the_provider_ends_a_session_at_once(issuer: Issuer, claims: dict[str, A
 )
 def test_a_logout_token_that_is_not_right_ends_nothing(issuer: Issuer, claims: dict[str, Any]) -> None:
     issuer.sign_in(client := Client())
-    where = reverse("provider-backchannel", args=["company"])
-    assert client.post(where, {"logout_token": event(issuer, **claims)}).status_code == 400
+    logout_address = reverse("provider-backchannel", args=["company"])
+    assert client.post(logout_address, {"logout_token": event(issuer, **claims)}).status_code == 400
     assert client.get(reverse("tokens")).status_code == 200
 
 
 def test_a_logout_token_counts_once_and_an_identity_token_is_none(issuer: Issuer) -> None:
-    where = reverse("provider-backchannel", args=["company"])
+    logout_address = reverse("provider-backchannel", args=["company"])
     token = event(issuer)
-    assert Client().post(where, {"logout_token": token}).status_code == 200
-    assert Client().post(where, {"logout_token": token}).status_code == 400
-    assert Client().post(where, {"logout_token": issuer.identity_token()}).status_code == 400
+    assert Client().post(logout_address, {"logout_token": token}).status_code == 200
+    assert Client().post(logout_address, {"logout_token": token}).status_code == 400
+    assert Client().post(logout_address, {"logout_token": issuer.identity_token()}).status_code == 400
 
 
 def test_the_role_is_the_providers_and_admins_are_told_so(issuer: Issuer, client_as: Callable[[str], Client]) -> None:

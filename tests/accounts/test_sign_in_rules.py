@@ -69,7 +69,7 @@ def test_a_wrong_grant_is_no_grant(word: str) -> None:
 def test_every_grant_counts_that_fits_and_lets_in_whom_no_rule_names() -> None:
     rules = rules_read(["blocked=refused"], "refused", ["web=viewer@prod:web", "w*=approver@env=prod"])
     assert rules.role_of(["web"]) == "none"
-    assert [str(one) for one in rules.grants_for(["web"])] == [
+    assert [str(grant) for grant in rules.grants_for(["web"])] == [
         "viewer in prod, namespaces web",
         "approver in env=prod",
     ]
@@ -105,14 +105,14 @@ providers:
 """
 
 
-def written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str) -> None:
+def write_providers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str) -> None:
     (tmp_path / "secret").write_text("the-secret\n")
     (tmp_path / "providers.yaml").write_text(text.replace("SECRET", str(tmp_path / "secret")))
     monkeypatch.setenv("KSCHEDWEB_IDENTITY_PROVIDERS", str(tmp_path / "providers.yaml"))
 
 
 def test_providers_are_read_from_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    written(tmp_path, monkeypatch, FILE)
+    write_providers(tmp_path, monkeypatch, FILE)
     monkeypatch.setenv("KSCHEDWEB_OIDC_ISSUER", "https://one.example.org")
     monkeypatch.setenv("KSCHEDWEB_OIDC_CLIENT_ID", "kschedweb")
     monkeypatch.setenv("KSCHEDWEB_OIDC_ROLES", "a=admin, b=viewer")
@@ -130,7 +130,7 @@ def test_providers_are_read_from_a_file(tmp_path: Path, monkeypatch: pytest.Monk
 
 
 @pytest.mark.parametrize(
-    ("before", "after", "named"),
+    ("before", "after", "expected_message"),
     [
         ("https://sso", "http://sso", "issuer must be an https"),
         ("role: admin", "role: boss", "'boss' is not one of"),
@@ -152,23 +152,23 @@ def test_providers_are_read_from_a_file(tmp_path: Path, monkeypatch: pytest.Monk
     ],
 )
 def test_what_is_wrong_in_the_file_is_named(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, before: str, after: str, named: str
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, before: str, after: str, expected_message: str
 ) -> None:
     assert before in FILE
-    written(tmp_path, monkeypatch, FILE.replace(before, after, 1))
-    with pytest.raises(ImproperlyConfigured, match=named):
+    write_providers(tmp_path, monkeypatch, FILE.replace(before, after, 1))
+    with pytest.raises(ImproperlyConfigured, match=expected_message):
         providers_read()
 
 
 @pytest.mark.parametrize(
-    ("proxies", "rules", "named"),
+    ("proxies", "rules", "expected_message"),
     [("", "", "name the proxy"), ("0.0.0.0/0", "", "not hold all"), ("proxy", "", "proxy"), ("10.0.0.1", "a", "a")],
 )
 def test_what_is_wrong_of_the_header_is_named(
-    monkeypatch: pytest.MonkeyPatch, proxies: str, rules: str, named: str
+    monkeypatch: pytest.MonkeyPatch, proxies: str, rules: str, expected_message: str
 ) -> None:
     monkeypatch.setenv("KSCHEDWEB_REMOTE_USER_HEADER", "X-Remote-User")
     monkeypatch.setenv("KSCHEDWEB_REMOTE_USER_PROXIES", proxies)
     monkeypatch.setenv("KSCHEDWEB_REMOTE_ROLES", rules)
-    with pytest.raises(ImproperlyConfigured, match=named):
+    with pytest.raises(ImproperlyConfigured, match=expected_message):
         header_read()

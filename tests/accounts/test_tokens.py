@@ -32,9 +32,9 @@ def test_a_key_opens_the_api_and_only_its_digest_is_kept(viewer):
     _, key = services.token_create(user=viewer, name="CI", scope=Action.VIEW, days=30)
     assert re.fullmatch(r"ksw_[A-Za-z0-9]{8}_[A-Za-z0-9]{32}", key)
     assert bearer(key).get("/api/v1/jobs/").status_code == 200
-    stored = str(list(Token.objects.values())) + str(list(AuditEntry.objects.values()))
-    assert key not in stored
-    assert key.rsplit("_", 1)[1] not in stored
+    stored_rows = str(list(Token.objects.values())) + str(list(AuditEntry.objects.values()))
+    assert key not in stored_rows
+    assert key.rsplit("_", 1)[1] not in stored_rows
 
 
 def test_the_page_shows_a_key_once_and_forbids_keeping_it(client_as):
@@ -68,30 +68,30 @@ def test_no_other_key_opens_it(viewer, spoil):
     assert key not in answer.content.decode()
 
 
-@pytest.mark.parametrize("how", ["expired", "revoked", "deactivated", "temporary password"])
-def test_a_token_that_is_over_opens_nothing(viewer, admin, how):
+@pytest.mark.parametrize("event", ["expired", "revoked", "deactivated", "temporary password"])
+def test_a_token_that_is_over_opens_nothing(viewer, admin, event):
     token, key = services.token_create(user=viewer, name="CI", scope=Action.VIEW, days=30)
-    if how == "expired":
+    if event == "expired":
         Token.objects.update(expires_at=timezone.now())
-    elif how == "revoked":
+    elif event == "revoked":
         services.token_revoke(actor=viewer, token=token)
-    elif how == "deactivated":
+    elif event == "deactivated":
         services.user_set_active(actor=admin, user=viewer, active=False)
     else:
         services.user_reset_password(actor=admin, user=viewer)
     assert bearer(key).get("/api/v1/jobs/").status_code == 401
 
 
-@pytest.mark.parametrize("how", ["reset", "deactivation"])
-def test_a_reset_and_a_deactivation_revoke_tokens_for_good(viewer, admin, how):
+@pytest.mark.parametrize("event", ["reset", "deactivation"])
+def test_a_reset_and_a_deactivation_revoke_tokens_for_good(viewer, admin, event):
     _, key = services.token_create(user=viewer, name="CI", scope=Action.VIEW, days=30)
-    if how == "reset":
+    if event == "reset":
         services.user_reset_password(actor=admin, user=viewer)
         viewer.refresh_from_db()
         services.password_change(user=viewer, password="Lovelace-1815")
     else:
-        gone = services.user_set_active(actor=admin, user=viewer, active=False)
-        services.user_set_active(actor=admin, user=gone, active=True)
+        deactivated = services.user_set_active(actor=admin, user=viewer, active=False)
+        services.user_set_active(actor=admin, user=deactivated, active=True)
     assert bearer(key).get("/api/v1/jobs/").status_code == 401
     entry = AuditEntry.objects.get(verb="token.revoked")
     assert (entry.actor_name, entry.object_name, entry.details["owner"]) == ("admin", "CI", "viewer")
@@ -114,7 +114,7 @@ def test_an_administrator_sees_and_revokes_anybodys_tokens_on_a_page(client_as, 
     address = reverse("person-tokens", args=["viewer"])
     client = client_as("admin")
     assert f'href="{address}"' in client.get(reverse("people")).content.decode()
-    assert [one.text for one in elements(client.get(address), "tbody th")] == ["CI of team blue"]
+    assert [element.text for element in elements(client.get(address), "tbody th")] == ["CI of team blue"]
     revoke = reverse("person-token-revoke", args=["viewer", token.pk])
     for role in ("viewer", "editor", "approver"):
         assert client_as(role).get(address).status_code == 403
@@ -129,8 +129,8 @@ def test_an_administrator_sees_and_revokes_anybodys_tokens_on_a_page(client_as, 
 def test_an_administrator_sees_and_revokes_anybodys_tokens_over_rest(api_as, viewer, admin):
     token, key = services.token_create(user=viewer, name="CI", scope=Action.VIEW, days=30)
     address = "/api/v1/users/viewer/tokens/"
-    (found,) = api_as("admin").get(address).json()["results"]
-    assert (found["name"], found["state"]) == ("CI", "active")
+    (token_row,) = api_as("admin").get(address).json()["results"]
+    assert (token_row["name"], token_row["state"]) == ("CI", "active")
     assert api_as("viewer").get(address).status_code == 403
     assert api_as("viewer").delete(f"{address}{token.pk}/").status_code == 403
     _, narrow = services.token_create(user=admin, name="edit", scope=Action.EDIT, days=1)
@@ -144,9 +144,9 @@ def test_an_administrator_sees_and_revokes_anybodys_tokens_over_rest(api_as, vie
 def test_a_scope_narrows_the_role_and_never_widens_it(admin, editor):
     _, narrow = services.token_create(user=admin, name="read", scope=Action.VIEW, days=1)
     assert bearer(narrow).get("/api/v1/jobs/").status_code == 200
-    refused = bearer(narrow).get("/api/v1/users/")
-    assert refused.status_code == 403
-    assert "scope of this token" in refused.json()["detail"]
+    rejection = bearer(narrow).get("/api/v1/users/")
+    assert rejection.status_code == 403
+    assert "scope of this token" in rejection.json()["detail"]
     with pytest.raises(ApplicationError) as wide:
         services.token_create(user=editor, name="all", scope=Action.ADMINISTER, days=1)
     assert wide.value.errors[0]["path"] == "scope"
@@ -187,13 +187,13 @@ def test_nobody_sees_or_revokes_the_tokens_of_another(client_as, api_as, viewer)
 
 def test_a_narrow_token_makes_and_ends_no_tokens(admin):
     token, key = services.token_create(user=admin, name="read", scope=Action.EDIT, days=1)
-    asked = {"name": "more", "scope": "administer", "days": 365}
-    assert bearer(key).post("/api/v1/tokens/", asked, format="json").status_code == 403
+    body = {"name": "more", "scope": "administer", "days": 365}
+    assert bearer(key).post("/api/v1/tokens/", body, format="json").status_code == 403
     assert bearer(key).delete(f"/api/v1/tokens/{token.pk}/").status_code == 403
     _, wide = services.token_create(user=admin, name="all", scope=Action.ADMINISTER, days=1)
-    made = bearer(wide).post("/api/v1/tokens/", asked, format="json")
-    assert made.status_code == 201
-    assert bearer(made.json()["key"]).get("/api/v1/users/").status_code == 200
+    response = bearer(wide).post("/api/v1/tokens/", body, format="json")
+    assert response.status_code == 201
+    assert bearer(response.json()["key"]).get("/api/v1/users/").status_code == 200
 
 
 def test_the_last_use_is_written_at_most_once_a_minute(viewer, django_assert_num_queries):
@@ -224,10 +224,10 @@ def test_a_token_is_not_a_session_and_needs_no_csrf_token_while_a_session_does(v
     assert Client().get(reverse("tokens"), HTTP_AUTHORIZATION=f"Bearer {key}").status_code == 302
     strict = Client(enforce_csrf_checks=True)
     strict.force_login(viewer, backend="django.contrib.auth.backends.ModelBackend")
-    asked = {"name": "x", "scope": "view", "days": 1}
-    refused = strict.post("/api/v1/tokens/", asked, content_type="application/json")
-    assert refused.status_code == 403
-    assert "CSRF" in refused.json()["detail"]
+    body = {"name": "x", "scope": "view", "days": 1}
+    rejection = strict.post("/api/v1/tokens/", body, content_type="application/json")
+    assert rejection.status_code == 403
+    assert "CSRF" in rejection.json()["detail"]
 
 
 def test_prefixes_of_keys_do_not_repeat():
@@ -246,9 +246,11 @@ def test_all_sessions_and_tokens_of_a_person_are_one_person_in_the_threads_that_
             request.COOKIES[settings.SESSION_COOKIE_NAME] = session
         return person_of(request)
 
-    one, other = (services.token_create(user=viewer, name=name, scope=Action.VIEW, days=1)[1] for name in "ab")
+    first_key, second_key = (
+        services.token_create(user=viewer, name=name, scope=Action.VIEW, days=1)[1] for name in "ab"
+    )
     client.force_login(viewer)
-    theirs = {asks(one), asks(other), asks(session=client.cookies[settings.SESSION_COOKIE_NAME].value)}
+    theirs = {asks(first_key), asks(second_key), asks(session=client.cookies[settings.SESSION_COOKIE_NAME].value)}
     assert len(theirs) == 1
     assert asks(services.token_create(user=editor, name="c", scope=Action.VIEW, days=1)[1]) not in theirs
     assert asks("ksw_invented") == asks(session="invented") == asks() == "127.0.0.1"

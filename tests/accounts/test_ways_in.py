@@ -37,16 +37,18 @@ def header(settings: LazySettings) -> ProxyHeader:
     return settings.REMOTE_HEADER
 
 
-def ask(client: Client, name: str = "erin", groups: str = "staff", peer: str = PROXY, **more: Any) -> Any:
-    named = {"X-Remote-User": name, "X-Remote-Groups": groups} if name else {}
-    return client.get(reverse("tokens"), headers={**named, **more}, REMOTE_ADDR=peer)
+def get_with_header(
+    client: Client, name: str = "erin", groups: str = "staff", peer: str = PROXY, **extra_headers: Any
+) -> Any:
+    identity_headers = {"X-Remote-User": name, "X-Remote-Groups": groups} if name else {}
+    return client.get(reverse("tokens"), headers={**identity_headers, **extra_headers}, REMOTE_ADDR=peer)
 
 
 def test_the_header_signs_in_from_the_proxys_addresses_alone(header: ProxyHeader) -> None:
-    assert ask(Client(), peer=ELSEWHERE).status_code == 302
-    assert ask(Client(), peer=ELSEWHERE, **{"X-Forwarded-For": PROXY}).status_code == 302
+    assert get_with_header(Client(), peer=ELSEWHERE).status_code == 302
+    assert get_with_header(Client(), peer=ELSEWHERE, **{"X-Forwarded-For": PROXY}).status_code == 302
     assert not User.objects.exists()
-    assert ask(Client(), peer=f"::ffff:{PROXY}").status_code == 200
+    assert get_with_header(Client(), peer=f"::ffff:{PROXY}").status_code == 200
     user = User.objects.get()
     assert (user.username, user.role, user.provider, user.group_names) == (
         "erin",
@@ -59,95 +61,95 @@ def test_the_header_signs_in_from_the_proxys_addresses_alone(header: ProxyHeader
 
 def test_behind_a_proxy_it_is_the_connection_that_counts(header: ProxyHeader, settings: LazySettings) -> None:
     settings.BEHIND_PROXY = True
-    assert ask(Client(), peer=ELSEWHERE, **{"X-Forwarded-For": PROXY}).status_code == 302
-    assert ask(Client(), **{"X-Forwarded-For": "192.0.2.1"}).status_code == 200
+    assert get_with_header(Client(), peer=ELSEWHERE, **{"X-Forwarded-For": PROXY}).status_code == 302
+    assert get_with_header(Client(), **{"X-Forwarded-For": "192.0.2.1"}).status_code == 200
 
 
 def test_without_the_setting_no_header_counts() -> None:
-    assert ask(Client()).status_code == 302
+    assert get_with_header(Client()).status_code == 302
     assert not User.objects.exists()
 
 
 def test_the_session_needs_the_header_in_every_request(header: ProxyHeader) -> None:
     client = Client()
-    assert ask(client).status_code == 200
-    assert ask(client, name="").status_code == 302
-    assert ask(client).status_code == 200
-    assert ask(client, peer=ELSEWHERE).status_code == 302
+    assert get_with_header(client).status_code == 200
+    assert get_with_header(client, name="").status_code == 302
+    assert get_with_header(client).status_code == 200
+    assert get_with_header(client, peer=ELSEWHERE).status_code == 302
 
 
 def test_another_name_is_another_person(header: ProxyHeader) -> None:
     client = Client()
-    ask(client)
-    assert ask(client, name="ada", groups="admins").status_code == 200
+    get_with_header(client)
+    assert get_with_header(client, name="ada", groups="admins").status_code == 200
     assert client.session["_auth_user_id"] == str(User.objects.get(username="ada").pk)
 
 
 def test_groups_of_the_header_hold_for_the_request_that_brings_them(header: ProxyHeader) -> None:
     client = Client()
-    ask(client)
-    ask(client, groups="staff, admins")
+    get_with_header(client)
+    get_with_header(client, groups="staff, admins")
     assert User.objects.get().role == "admin"
-    answer = ask(client, groups="visitors")
+    answer = get_with_header(client, groups="visitors")
     assert (answer.status_code, elements(answer, "#refusal")[0]["data-reason"]) == (403, "groups")
-    assert ask(client, name="").status_code == 302
+    assert get_with_header(client, name="").status_code == 302
 
 
 def test_the_header_does_not_take_the_last_admin(header: ProxyHeader) -> None:
     client = Client()
-    ask(client, groups="admins")
-    assert ask(client, groups="staff").status_code == 200
-    assert [one.username for one in list_administrators()] == ["erin"]
-    ask(Client(), name="ada", groups="admins")
-    assert ask(client, groups="staff").status_code == 200
-    assert [one.username for one in list_administrators()] == ["ada"]
+    get_with_header(client, groups="admins")
+    assert get_with_header(client, groups="staff").status_code == 200
+    assert [administrator.username for administrator in list_administrators()] == ["erin"]
+    get_with_header(Client(), name="ada", groups="admins")
+    assert get_with_header(client, groups="staff").status_code == 200
+    assert [administrator.username for administrator in list_administrators()] == ["ada"]
 
 
 def test_groups_have_grants_by_rules_until_they_go(header: ProxyHeader, admin: User, settings: LazySettings) -> None:
     seed.imported("blue", seed.cluster(2, 6), admin)
     rule = GrantRule("web", "viewer", cluster="blue", namespaces=["default"])
     settings.REMOTE_HEADER = replace(header, rules=replace(header.rules, grants=(rule,)))
-    listed = Client()
-    listed.force_login(admin, backend="django.contrib.auth.backends.ModelBackend")
-    assert elements(listed.get(reverse("grants")), "[data-rule]")[0]["data-rule"] == "web"
+    admin_client = Client()
+    admin_client.force_login(admin, backend="django.contrib.auth.backends.ModelBackend")
+    assert elements(admin_client.get(reverse("grants")), "[data-rule]")[0]["data-rule"] == "web"
     client = Client()
-    assert ask(client, groups="web").status_code == 200
+    assert get_with_header(client, groups="web").status_code == 200
     user = User.objects.get(provider="header")
     blue = Cluster.objects.get()
     assert user.role == "none"
     reach = user.reach("view")
     assert reach is not None
     assert reach.parts == {blue.pk: ClusterPart("blue", frozenset({"default"}))}
-    assert ask(client, groups="web, staff").status_code == 200
+    assert get_with_header(client, groups="web, staff").status_code == 200
     assert User.objects.get(pk=user.pk).reach("view") is None
-    assert ask(client, groups="staff").status_code == 200
+    assert get_with_header(client, groups="staff").status_code == 200
     assert not User.objects.get(pk=user.pk).grants
-    assert ask(client, groups="web").status_code == 200
-    assert ask(client, groups="visitors").status_code == 403
+    assert get_with_header(client, groups="web").status_code == 200
+    assert get_with_header(client, groups="visitors").status_code == 403
     assert not User.objects.get(pk=user.pk).grants
-    told = AuditEntry.objects.filter(verb="user.grants-changed").order_by("id")
-    assert [(one.details["before"], one.details["after"]) for one in told] == [
+    entries = AuditEntry.objects.filter(verb="user.grants-changed").order_by("id")
+    assert [(entry.details["before"], entry.details["after"]) for entry in entries] == [
         ([str(rule)], []),
         ([], [str(rule)]),
     ]
 
 
 def test_the_header_gives_nobody_a_local_account(header: ProxyHeader, admin: User) -> None:
-    assert ask(Client(), name="admin").status_code == 200
+    assert get_with_header(Client(), name="admin").status_code == 200
     assert User.objects.get(provider="header").username == "admin-2"
 
 
 def test_a_deactivated_person_stays_out(header: ProxyHeader, admin: User) -> None:
     client = Client()
-    ask(client)
+    get_with_header(client)
     services.user_set_active(actor=admin, user=User.objects.get(username="erin"), active=False)
-    assert ask(client).status_code == 403
+    assert get_with_header(client).status_code == 403
 
 
 def test_a_token_says_who_asks_whatever_the_header_says(header: ProxyHeader, editor: User) -> None:
     _, key = services.token_create(user=editor, name="ci", scope="view", days=1)
-    more = {"Authorization": f"Bearer {key}", "X-Remote-User": "erin", "X-Remote-Groups": "staff"}
-    answer = Client().get("/api/v1/tokens/", headers=more, REMOTE_ADDR=PROXY)
+    headers = {"Authorization": f"Bearer {key}", "X-Remote-User": "erin", "X-Remote-Groups": "staff"}
+    answer = Client().get("/api/v1/tokens/", headers=headers, REMOTE_ADDR=PROXY)
     assert answer.status_code == 200
     assert not User.objects.filter(provider="header").exists()
 
@@ -166,17 +168,19 @@ def test_one_administrator_alone_logs_in_where_local_accounts_are_off(
 ) -> None:
     assert log_in(Client(), "admin").status_code == 302
     right, wrong = log_in(Client(), "editor"), log_in(Client(), "editor", "wrong")
-    said = [[error.code for error in answer.context["form"].non_field_errors().as_data()] for answer in (right, wrong)]
-    assert said[0] == said[1] == ["invalid_login"]
+    error_codes = [
+        [error.code for error in answer.context["form"].non_field_errors().as_data()] for answer in (right, wrong)
+    ]
+    assert error_codes[0] == error_codes[1] == ["invalid_login"]
 
 
 def test_sessions_of_local_accounts_end_when_they_are_switched_off(
     admin: User, editor: User, settings: LazySettings
 ) -> None:
-    log_in(others := Client(), "editor")
+    log_in(editor_client := Client(), "editor")
     log_in(breaker := Client(), "admin")
     settings.LOCAL_ACCOUNTS, settings.BREAK_GLASS = False, "admin"
-    assert others.get(reverse("tokens")).status_code == 302
+    assert editor_client.get(reverse("tokens")).status_code == 302
     assert breaker.get(reverse("tokens")).status_code == 200
 
 
@@ -197,7 +201,7 @@ def with_mail(settings: LazySettings, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(mail_password_links, "delay", mail_password_links)
 
 
-def forgotten(email: str) -> Any:
+def request_mail(email: str) -> Any:
     return Client().post(reverse("password-forgotten"), {"email": email})
 
 
@@ -205,11 +209,11 @@ def test_a_mailed_link_renews_the_password_once(with_mail: None, editor: User) -
     User.objects.filter(pk=editor.pk).update(email="ed@example.org")
     token, _ = services.token_create(user=editor, name="ci", scope="view", days=1)
     log_in(old := Client(), "editor")
-    assert forgotten("Ed@example.org")["Location"] == reverse("password-mailed")
-    (sent,) = mail.outbox
-    link = re.search(r"http://testserver(/login/forgotten/\S+)", str(sent.body))
+    assert request_mail("Ed@example.org")["Location"] == reverse("password-mailed")
+    (message,) = mail.outbox
+    link = re.search(r"http://testserver(/login/forgotten/\S+)", str(message.body))
     assert link is not None
-    assert sent.to == ["ed@example.org"]
+    assert message.to == ["ed@example.org"]
     client = Client()
     form = client.get(link[1])["Location"]
     new = "Lovelace-1815"
@@ -219,33 +223,33 @@ def test_a_mailed_link_renews_the_password_once(with_mail: None, editor: User) -
     assert token.current_state == "active"
     assert log_in(Client(), "editor", new).status_code == 302
     assert AuditEntry.objects.filter(verb="user.password-renewed", object_name="editor").count() == 1
-    again = Client().get(link[1])
-    assert again.status_code == 200
-    assert not elements(again, "[name=new_password1]")
+    second_visit = Client().get(link[1])
+    assert second_visit.status_code == 200
+    assert not elements(second_visit, "[name=new_password1]")
 
 
 def test_nobody_learns_whether_somebody_has_an_address(with_mail: None, editor: User) -> None:
     User.objects.filter(pk=editor.pk).update(email="ed@example.org", is_active=False)
-    answers = [forgotten(email) for email in ("ed@example.org", "nobody@example.org")]
+    answers = [request_mail(email) for email in ("ed@example.org", "nobody@example.org")]
     assert {(answer.status_code, answer["Location"]) for answer in answers} == {(302, reverse("password-mailed"))}
     assert not mail.outbox
 
 
 def test_mails_to_one_address_are_limited(with_mail: None, editor: User) -> None:
     User.objects.filter(pk=editor.pk).update(email="ed@example.org")
-    assert [forgotten("ed@example.org").status_code for _ in range(4)] == [302, 302, 302, 429]
+    assert [request_mail("ed@example.org").status_code for _ in range(4)] == [302, 302, 302, 429]
     assert len(mail.outbox) == 3
 
 
 def test_whose_password_opens_nothing_gets_no_mail(with_mail: None, switched_off: None, editor: User) -> None:
     User.objects.filter(pk=editor.pk).update(email="ed@example.org")
-    forgotten("ed@example.org")
+    request_mail("ed@example.org")
     assert not mail.outbox
 
 
 def test_without_mail_the_page_says_whom_to_ask(db: None) -> None:
     assert elements(Client().get(reverse("password-forgotten")), "#ask")
-    assert forgotten("ed@example.org").status_code == 409
+    assert request_mail("ed@example.org").status_code == 409
 
 
 def test_who_is_deactivated_loses_sessions_and_tokens_at_once(

@@ -55,7 +55,7 @@ def operations(choose: Choose) -> list[tuple[Route, str]]:
 
 def tells(role: str, action: str) -> bool:
     """Whether this role's visit says something: what several may do is done by the least of them, in every run."""
-    may = [one for one in Role.values if action in ALLOWED[one]]
+    may = [value for value in Role.values if action in ALLOWED[value]]
     return NIGHTLY or role not in may or role == may[0]
 
 

@@ -77,12 +77,12 @@ def api(generated: ModuleType, live_server: LiveServer, admin: User) -> Api:
 
 def test_lists_are_typed_and_go_on(api: Api) -> None:
     found = api("clusters", "clusters_list")
-    assert (found.status_code, [one.name for one in found.parsed.results]) == (200, ["demo"])
+    assert (found.status_code, [row.name for row in found.parsed.results]) == (200, ["demo"])
     assert found.parsed.results[0].counts["Node"] == 60
     keys, cursor = set(), None
     while True:
         page = api("clusters", "clusters_pods_list", "demo", **({"cursor": cursor} if cursor else {})).parsed
-        keys |= {f"{one.namespace}/{one.name}" for one in page.results}
+        keys |= {f"{row.namespace}/{row.name}" for row in page.results}
         if not page.next_:
             break
         cursor = page.next_.partition("cursor=")[2].partition("&")[0]
@@ -129,7 +129,7 @@ def test_wrong_input_is_a_problem_that_says_where(api: Api) -> None:
     body = api.model("FitRequestRequest").from_dict({"cluster": "demo", "pod": {"requests": {"cpu": "much"}}})
     found = api("capacity", "capacity_fit", body=body)
     assert (found.status_code, type(found.parsed)) == (400, api.model("Problem"))
-    assert [one.path for one in found.parsed.errors] == ["requests.cpu"]
+    assert [error.path for error in found.parsed.errors] == ["requests.cpu"]
 
 
 def test_the_documents_program_runs(api: Api, capsys: pytest.CaptureFixture[str], monkeypatch: Any) -> None:

@@ -50,8 +50,8 @@ def seeded(rows_of_module: Callable[[], AbstractContextManager[None]], sandbox_a
     with rows_of_module(), override_settings(CLUSTER_ALLOWLIST=WEBHOOK_HOSTS, **at_work):
         clusters.sandbox_connect()
         found = made(MARK)
-        for one in Cluster.objects.exclude(name__startswith=MARK):
-            Cluster.objects.filter(pk=one.pk).update(name=f"{MARK}{one.name}")
+        for cluster in Cluster.objects.exclude(name__startswith=MARK):
+            Cluster.objects.filter(pk=cluster.pk).update(name=f"{MARK}{cluster.name}")
         seed.imported(HERE, seed.cluster(3, 10), found.admin)
         yield found
 
@@ -156,7 +156,7 @@ def calls(seed: Seed, choose: Choose, *, rest: bool) -> list[Call]:
         if route.rest == rest and route.name != "logout":
             for method in route.methods if rest else ("get", "post"):
                 bodies = [None] if method == "get" else [body, {}] if NIGHTLY else [body]
-                asked += [(method, route.address, one) for one in bodies]
+                asked += [(method, route.address, body) for body in bodies]
     known = {address for method, address, _ in asked if method == "get"}
     more = (addresses.resources(seed.places) if rest else addresses.pages(seed.places)).values()
     asked += [("get", address, None) for address in more if address not in known]

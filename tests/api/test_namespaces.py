@@ -186,7 +186,7 @@ def wrong(call: Call, answer: HttpResponse) -> str:
 def test_nobody_learns_of_pods_of_another_namespace(seed: Seed, choose: Choose, role: str, rest: bool) -> None:
     user, found = granted(role), []
     client = token_client(user) if rest else page_client(user)
-    asked = [one for one in calls(seed, choose, rest=rest) if role == Role.ADMIN or one.method == "get"]
+    asked = [call for call in calls(seed, choose, rest=rest) if role == Role.ADMIN or call.method == "get"]
     known = {one.address for one in asked if one.method == "get"}
     asked += [Call("get", one, False) for one in asked_for(seed, rest=rest).values() if one not in known]
     beyond = Beyond(user)

@@ -31,7 +31,7 @@ def reads(choose: Choose) -> list[tuple[str, list[dict[str, Any]]]]:
     for route in routes(choose):
         if route.rest and route.opened:
             parameters = next(given for pattern, given in templates if pattern.fullmatch(route.address))
-            found.append((route.address, [one for one in parameters if one["in"] == "query"]))
+            found.append((route.address, [parameter for parameter in parameters if parameter["in"] == "query"]))
     return found
 
 
@@ -47,7 +47,7 @@ def test_a_parameter_that_an_address_does_not_have_is_refused_with_those_it_has(
     client, silent = api_as("admin"), []
     for address, parameters in reads:
         message = problem_at(client, address, "bananas", "1")
-        if message is None or any(one["name"] not in message for one in parameters):
+        if message is None or any(parameter["name"] not in message for parameter in parameters):
             silent.append(f"{address}: {message}")
     assert not silent, "\n".join(silent)
 

@@ -174,7 +174,7 @@ def test_the_page_shows_every_operation_and_every_link_leads_somewhere(schema, c
 def test_the_page_finds_operations_and_shows_how_each_is_called(schema, client_as):
     viewer = client_as("viewer")
     every = viewer.get("/api/v1/docs/")
-    operations = sum(len(one) for one in schema["paths"].values())
+    operations = sum(len(path) for path in schema["paths"].values())
     assert every.context["found"] == every.context["total"] == operations == len(elements(every, "[data-operation]"))
     found = viewer.get("/api/v1/docs/", {"search": "policies POST"})
     assert 0 < found.context["found"] < operations

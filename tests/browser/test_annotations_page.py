@@ -13,7 +13,7 @@ from kschedweb.engine.state.watermarks import crane
 from kschedweb.engine.state.watermarks.annotations import KEY
 from kschedweb.watermarks.annotations.selectors import annotating_get
 from tests.support.tiers import one_of
-from tests.watermarks.conftest import node, stored
+from tests.watermarks.conftest import node, store_cluster
 
 PAGE = "/usage/annotations/?cluster=metered"
 
@@ -34,7 +34,7 @@ def annotated_nodes() -> list[dict[str, Any]]:
 def test_a_wrong_time_zone_is_seen_and_set_right(
     live_server: Any, page_as: Callable[..., Any], axe: Callable[[Any], None], width: int, dark: bool
 ) -> None:
-    cluster = stored(objects=annotated_nodes())
+    cluster = store_cluster(objects=annotated_nodes())
     page = page_as("admin", width=width, dark=dark)
     page.goto(PAGE)
     assert page.locator("h1").inner_text() == "2 findings about the annotations of metered"
@@ -55,7 +55,7 @@ def test_a_wrong_time_zone_is_seen_and_set_right(
 def test_what_cannot_be_switched_on_is_said_beside_the_switch(
     live_server: Any, page_as: Callable[..., Any], axe: Callable[[Any], None]
 ) -> None:
-    cluster = stored()
+    cluster = store_cluster()
     page = page_as("admin", javascript=False)
     page.goto(PAGE)
     page.get_by_label("kschedweb's own form, on nodes and workloads").check()

@@ -61,9 +61,9 @@ def test_explain_answers_as_the_engine_does(run: Command, folder: Path) -> None:
     assert (done.returncode, done.stderr) == (0, "")
     found = json.loads(done.stdout)
     objects = json.loads((folder / "cluster.json").read_text())["items"]
-    pod = next(one for one in objects if one["metadata"]["name"] == "web-1")
+    pod = next(item for item in objects if item["metadata"]["name"] == "web-1")
     pending = {**pod, "spec": {key: value for key, value in pod["spec"].items() if key != "nodeName"}}
-    scenario = {"objects": [one for one in objects if one is not pod], "pending": [pending]}
+    scenario = {"objects": [item for item in objects if item is not pod], "pending": [pending]}
     engine = subprocess.run(
         [sys.executable, "-m", "kschedweb.engine", "explain"],
         cwd=ROOT,
@@ -126,7 +126,7 @@ def test_compare_has_every_measure_of_both(run: Command) -> None:
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)
     assert found["counts"]["moved"] == 4
-    skew = next(one for one in found["measures"] if one["name"] == "skew_cpu_end")
+    skew = next(measure for measure in found["measures"] if measure["name"] == "skew_cpu_end")
     assert skew["policy"] > skew["baseline"]
     table = run("compare", "defaults.yaml", "packed.yaml", "--snapshot", "cluster.json").stdout
     assert "Moved pods:  4" in table
@@ -206,7 +206,7 @@ def test_bash_completes(run: Command, installed: Path, folder: Path, words: str,
         missing("install bash")
     (folder / "completion").write_text(run("completion", "bash").stdout)
     split = ["kschedweb", *words.split(" ")]
-    asking = f"source completion; COMP_WORDS=({' '.join(repr(one) for one in split)}); COMP_CWORD={len(split) - 1}; "
+    asking = f"source completion; COMP_WORDS=({' '.join(repr(part) for part in split)}); COMP_CWORD={len(split) - 1}; "
     asking += '_kschedweb; printf "%s\\n" "${COMPREPLY[@]}"'
     done = subprocess.run(
         ["bash", "-c", asking],

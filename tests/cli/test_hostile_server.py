@@ -110,7 +110,7 @@ def test_the_mcp_server_goes_on(hostile: type[Hostile], body: str) -> None:
     told = io.StringIO()
     mcp.serve_messages(CliSession(os.environ), io.StringIO("".join(f"{json.dumps(one)}\n" for one in asked)), told)
     answers = [json.loads(line) for line in told.getvalue().split("\n") if line]
-    assert [one["id"] for one in answers] == list(range(len(TOOLS)))
+    assert [answer["id"] for answer in answers] == list(range(len(TOOLS)))
 
 
 def test_an_answer_that_comes_drop_by_drop_ends(

@@ -68,7 +68,7 @@ def test_each_tool_answers(ask: Callable[..., Any], site: Site) -> None:
 
     found = ask(work)
     decision = site.ask("GET", "clusters/demo/pods/ml/notebook/decision/")
-    assert "demo" in [one["name"] for one in found["list_clusters"]]
+    assert "demo" in [cluster["name"] for cluster in found["list_clusters"]]
     assert found["explain_pod"]["chosen"] == decision["chosen"]
     assert found["explain_pod"]["best_nodes"][decision["chosen"]] == max(decision["total"].values())
     assert sum(found["explain_pod"]["scores_of_chosen"].values()) == decision["total"][decision["chosen"]]

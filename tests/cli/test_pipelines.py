@@ -38,7 +38,7 @@ def repository(folder: Path, installed: Path) -> Path:
 def github(given: dict[str, str]) -> tuple[str, dict[str, str]]:
     """(the script of the step that judges, its variables)."""
     step = ACTION["runs"]["steps"][1]
-    defaults = {name: one.get("default", "") for name, one in ACTION["inputs"].items()}
+    defaults = {name: field.get("default", "") for name, field in ACTION["inputs"].items()}
     known = {f"inputs.{name}": value for name, value in (defaults | {"base": "HEAD"} | given).items()}
     known["github.action_path"] = str(ROOT)
     variables = {

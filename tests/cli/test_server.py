@@ -42,7 +42,7 @@ def test_the_wheel_has_built_pages_and_catalogues(site: Site) -> None:
 def test_clusters_are_listed(run: Command, tokens: Tokens, site: Site) -> None:
     done = run("clusters", "-o", "json", **tokens("view"))
     assert (done.returncode, done.stderr) == (0, "")
-    assert [one["name"] for one in json.loads(done.stdout)] == ["demo", "sandbox"]
+    assert [load["name"] for load in json.loads(done.stdout)] == ["demo", "sandbox"]
     head, *rows = run("clusters", **tokens("view")).stdout.splitlines()
     assert head.split()[0] == "NAME"
     assert [row.split()[0] for row in rows] == ["demo", "sandbox"]
@@ -63,7 +63,7 @@ def test_of_files_and_of_the_server_the_answer_is_the_same(
 ) -> None:
     """The engine here and the site's decide alike about an imported dump."""
     dump = (folder / "cluster.json").read_bytes()
-    if "files" not in {one["name"] for one in site.ask("GET", "clusters/")["results"]}:
+    if "files" not in {row["name"] for row in site.ask("GET", "clusters/")["results"]}:
         answer = site.rest("POST", "clusters/import/", files={"file": ("cluster.json", dump)}, data={"name": "files"})
         assert answer.status_code < 300, answer.text
         wait_until(lambda: site.ask("GET", "clusters/files/")["taken_at"], "it is imported")
@@ -104,7 +104,7 @@ def test_policies_are_compared_and_runs_are_there(run: Command, tokens: Tokens, 
     done = run("compare", "default", "default", "--cluster", "demo", **tokens("edit"))
     assert done.returncode == 0, done.stderr
     assert "Moved pods:  0\n" in done.stdout
-    scenario = next(one for one in site.ask("GET", "scenarios/")["results"] if "demo" in one["name"].lower())
+    scenario = next(row for row in site.ask("GET", "scenarios/")["results"] if "demo" in row["name"].lower())
     played = run("runs", "start", "--scenario", scenario["id"], "--policy", "default", "-o", "json", **tokens("edit"))
     assert played.returncode == 0, played.stderr
     made = json.loads(played.stdout)
@@ -112,7 +112,7 @@ def test_policies_are_compared_and_runs_are_there(run: Command, tokens: Tokens, 
     assert made["id"] in run("runs", **tokens("view")).stdout
     shown = run("runs", "show", made["id"], **tokens("view"))
     assert "State:     succeeded\n" in shown.stdout
-    other = next(one["name"] for one in site.ask("GET", "policies/?limit=100")["results"] if one["name"] != "default")
+    other = next(row["name"] for row in site.ask("GET", "policies/?limit=100")["results"] if row["name"] != "default")
     asked = ["compare", "default", other, "--scenario", scenario["id"], "-o", "json"]
     compared = run(*asked, **tokens("edit"))
     assert compared.returncode == 0, compared.stderr

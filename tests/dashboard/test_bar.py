@@ -42,7 +42,7 @@ def test_a_control_stands_only_where_the_page_depends_on_it(viewer: Client) -> N
     for address, controls in CONTROLS.items():
         page = viewer.get(address)
         assert {chooser.choice.value for chooser in page.context["choosers"]} == controls, address
-        assert {one["name"] for one in elements(page, ".choosers select")} == controls, address
+        assert {element["name"] for element in elements(page, ".choosers select")} == controls, address
         assert bool(elements(page, ".bar .snapshot-age")) == bool(controls), address
 
 

@@ -30,7 +30,7 @@ def test_a_page_falls_back_and_says_what_it_left_out(client_as, demo, address: s
 
 def test_a_namespace_that_is_not_there_stays_chosen(client_as, demo) -> None:
     page = client_as("viewer").get("/pods/?namespace=nowhere")
-    assert {one["value"] for one in elements(page, "option[selected]")} >= {"nowhere"}
+    assert {element["value"] for element in elements(page, "option[selected]")} >= {"nowhere"}
 
 
 def test_many_namespaces_are_suggested_by_the_server(client_as, demo) -> None:
@@ -40,7 +40,10 @@ def test_many_namespaces_are_suggested_by_the_server(client_as, demo) -> None:
     assert len(elements(page, "option")) < 50
     assert len(elements(page, "input[name=namespace][list]")) == 2
     found = viewer.get("/namespaces/?cluster=demo&namespace=team-999")
-    assert [one["value"] for one in elements(found, "option")] == ["team-999", *(f"team-999{n}" for n in range(10))]
+    assert [element["value"] for element in elements(found, "option")] == [
+        "team-999",
+        *(f"team-999{n}" for n in range(10)),
+    ]
 
 
 def test_a_page_that_stays_open_learns_that_it_is_not_the_latest(client_as, demo) -> None:

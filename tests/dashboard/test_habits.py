@@ -22,7 +22,7 @@ def viewer_client(demo: Snapshot, client_as: Callable[[str], Client]) -> Client:
 def found(client: Client, words: str) -> list[str]:
     """Where the results lead, the first one first."""
     page = client.get("/search/", {"q": words}, headers={"HX-Request": "true"})
-    return [str(one["href"]) for one in elements(page, "a.hit")]
+    return [str(element["href"]) for element in elements(page, "a.hit")]
 
 
 @pytest.mark.parametrize(
@@ -51,7 +51,7 @@ def test_nobody_is_offered_what_they_may_not_do(viewer_client: Client, client_as
 def test_every_page_of_the_menu_is_found_by_its_name(viewer_client: Client) -> None:
     listed = elements(viewer_client.get("/search/?q=&kind=pages"), "#main a.hit")
     known = {str(one["href"]).partition("?")[0] for one in listed}
-    menu = {str(one["href"]).partition("?")[0] for one in elements(viewer_client.get("/"), "nav.rail li a")}
+    menu = {str(element["href"]).partition("?")[0] for element in elements(viewer_client.get("/"), "nav.rail li a")}
     assert len(menu) > 8
     assert menu <= known
 
@@ -97,7 +97,7 @@ def test_a_reason_of_the_overview_leads_to_its_pods(viewer_client: Client, monke
         monkeypatch.setattr(f"kschedweb.dashboard.views.{name}", 600.0)
     page = viewer_client.get("/")
     reasons = dict(page.context["reasons"])
-    links = [one["href"] for one in elements(page, "#reasons td a")]
+    links = [element["href"] for element in elements(page, "#reasons td a")]
     assert len(links) == len(reasons)
     for link, (reason, count) in zip(links, reasons.items(), strict=True):
         listed = viewer_client.get(link)
@@ -108,7 +108,7 @@ def test_a_reason_of_the_overview_leads_to_its_pods(viewer_client: Client, monke
 def test_a_zone_of_the_overview_leads_to_the_nodes_that_it_counts(viewer_client: Client, demo: Snapshot) -> None:
     NodeRow.objects.filter(snapshot=demo, name="gpu-a-1").update(zone="")
     page = viewer_client.get("/")
-    links = [one["href"] for one in elements(page, "section[aria-labelledby=zones] th a")]
+    links = [element["href"] for element in elements(page, "section[aria-labelledby=zones] th a")]
     for link, zone in zip(links, page.context["zones"], strict=True):
         assert viewer_client.get(link).context["page"].paginator.count == zone["nodes"]
     assert any("zone=-" in link for link in links)
@@ -134,7 +134,7 @@ def test_selected_nodes_are_rehearsed_and_cordoned_in_a_draft(
     saved = Scenario.objects.get(built_in=False)
     document = saved.revisions.get().text
     assert "cordonNodes" in document
-    assert all(one in document for one in names)
+    assert all(name in document for name in names)
 
 
 def test_a_viewer_is_offered_no_scenario(viewer_client: Client) -> None:
@@ -147,8 +147,8 @@ def test_a_newer_snapshot_announces_itself(
     (box,) = elements(viewer_client.get("/pods/?cluster=demo"), ".list-news")
     asked = f"/pods/{box['hx-get']}"
     assert viewer_client.get(asked).status_code == 204
-    pods = [one for one in demo_objects if one["kind"] == "Pod"]
-    rest = [one for one in demo_objects if one is not pods[0] and one is not pods[1]]
+    pods = [item for item in demo_objects if item["kind"] == "Pod"]
+    rest = [item for item in demo_objects if item is not pods[0] and item is not pods[1]]
     fresh = {**pods[2], "metadata": {**pods[2]["metadata"], "name": "fresh"}}
     snapshot_store(cluster=demo.cluster, objects=[*rest, fresh], problems=[])
     bar = viewer_client.get(asked)

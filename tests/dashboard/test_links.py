@@ -115,7 +115,7 @@ def test_a_copied_link_to_costs_shows_its_snapshot(
 def test_search_and_palette_look_in_the_cluster_of_the_page(viewer: Client) -> None:
     for address in ("/pods/?cluster=demo", "/clusters/demo/", "/decision/demo/ml/notebook/"):
         page = viewer.get(address)
-        assert [one["value"] for one in elements(page, ".search-form input[name=cluster]")] == ["demo"], address
+        assert [element["value"] for element in elements(page, ".search-form input[name=cluster]")] == ["demo"], address
         assert elements(page, "#palette input[hx-get=/search/?cluster=demo]"), address
     page = viewer.get("/jobs/")
     assert not elements(page, ".search-form input[name=cluster]")

@@ -232,7 +232,7 @@ def test_the_cluster_as_it_stands(
 
 
 def of_sides(measures: list[dict[str, Any]], sides: Mapping[str, str]) -> Values:
-    return {f"{side} {one['name']}": one[key] for one in measures for key, side in sides.items()}
+    return {f"{side} {measure['name']}": measure[key] for measure in measures for key, side in sides.items()}
 
 
 def told_of_placing(editor: Any, api: Any, command: Callable[..., Any]) -> Iterator[tuple[str, Values]]:
@@ -280,7 +280,7 @@ def told_of_a_run(editor: Any, api: Any, run: str) -> Iterator[tuple[str, Values
     shown = {one.name: one.value for of, _ in page["measured"] for one in (*of.leading, *of.near)}
     yield "run: page", of_side("policy", shown)
     found = api.get(f"/api/v1/runs/{run}/").json()
-    yield "run: REST", of_side("policy", {one["name"]: one["value"] for one in found["measures"]})
+    yield "run: REST", of_side("policy", {measure["name"]: measure["value"] for measure in found["measures"]})
     rows = of_rows(editor.get(f"/runs/{run}/?format=csv&of=measures"))
     yield "run: CSV", of_side("policy", {row["measure"]: number(row["value"]) for row in rows})
 
@@ -326,7 +326,7 @@ def test_a_scenario_under_two_policies(
         yield "gate: command line", of_sides(answer["measures"], sides)
 
     assert differing(told()) == {}
-    engines = {one["engine"] for one in api.get(f"/api/v1/comparisons/{comparison}/").json()["runs"]}
+    engines = {run["engine"] for run in api.get(f"/api/v1/comparisons/{comparison}/").json()["runs"]}
     assert {api.get(f"/api/v1/runs/{run}/").json()["engine"], verdict["engine"], answer["engine"]} == engines
     assert len(engines) == 1, "one release answers a question"
 

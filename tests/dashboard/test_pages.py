@@ -141,7 +141,7 @@ def test_search_finds_pages_pods_nodes_and_policies(viewer_client: Client) -> No
         ("defau", "/policies/default/"),
     ):
         found = viewer_client.get("/search/", {"q": words})
-        assert any(one["href"].startswith(address) for one in elements(found, "#main a")), words
+        assert any(element["href"].startswith(address) for element in elements(found, "#main a")), words
     fragment = viewer_client.get("/search/", {"q": "pods"}, headers={"HX-Request": "true"})
     assert "<html" not in text(fragment)
     assert "<script>" not in text(viewer_client.get("/search/", {"q": "<nothing>"}))

@@ -147,7 +147,7 @@ def test_a_policy_is_tried_on_many_clusters_as_on_each_alone(
     assert (made.clusters, made.state) == (["alpha", "beta"], "queued")
     services.trial_answer(trial=made, step=lambda *_: None)
     found = FleetTrial.objects.get(pk=made.pk)
-    assert [one["cluster"] for one in found.answers] == ["alpha", "beta"]
+    assert [answer["cluster"] for answer in found.answers] == ["alpha", "beta"]
     for one, nodes in zip(found.answers, (3, 2), strict=True):
         tried = TriedChange.objects.get(pk=one["tried"])
         answer = answer_of(tried)
@@ -170,10 +170,10 @@ def test_what_was_answered_before_a_worker_died_is_not_tried_again(
     with pytest.raises(KeyboardInterrupt):
         services.trial_answer(trial=made, step=dies)
     again = FleetTrial.objects.get(pk=made.pk)
-    first = [one["tried"] for one in again.answers]
+    first = [answer["tried"] for answer in again.answers]
     assert len(first) == 2
     services.trial_answer(trial=again, step=lambda *_: None)
-    assert [one["tried"] for one in again.answers][:2] == first
+    assert [answer["tried"] for answer in again.answers][:2] == first
     assert len(again.answers) == 3
 
 
@@ -202,7 +202,7 @@ def test_what_cannot_be_tried_is_refused_at_its_field(
     asked = services.FleetQuestion(revision, revision if same else packing, names)
     with pytest.raises(ApplicationError) as refused:
         services.trial_start(user=None, question=asked)
-    assert [one["path"] for one in refused.value.errors] == [path]
+    assert [error["path"] for error in refused.value.errors] == [path]
     assert not FleetTrial.objects.exists()
 
 
@@ -234,7 +234,7 @@ def test_rest_tells_what_pages_tell(
     api = api_as("editor")
     answer = api.get("/api/v1/fleet/").data
     assert answer["totals"]["pending"] == 3
-    assert [one["cluster"] for one in answer["clusters"]] == ["alpha", "beta", "gamma"]
+    assert [cluster["cluster"] for cluster in answer["clusters"]] == ["alpha", "beta", "gamma"]
     assert api.get("/api/v1/fleet/?ordering=colour").status_code == 400
     assert api.get("/api/v1/fleet/search/?q=large").data["total"] == 3
     assert api.get("/api/v1/fleet/search/").status_code == 400

@@ -42,7 +42,7 @@ def hangs_on_a_cluster(model: type[models.Model], seen: frozenset[type[models.Mo
     if model is Cluster or model is Policy or model in seen:
         return model is Cluster
     targets = [field.related_model for field in model._meta.concrete_fields if field.is_relation]
-    return any(isinstance(one, type) and hangs_on_a_cluster(one, seen | {model}) for one in targets)
+    return any(isinstance(target, type) and hangs_on_a_cluster(target, seen | {model}) for target in targets)
 
 
 def covered() -> list[type[models.Model]]:
@@ -68,7 +68,7 @@ def test_every_rule_can_be_asked(db: None) -> None:
 
 def test_a_covered_model_has_no_other_manager() -> None:
     for model in covered():
-        assert [one.name for one in model._meta.managers] == ["objects"], model
+        assert [manager.name for manager in model._meta.managers] == ["objects"], model
         assert model._meta.base_manager_name is None, model
 
 

@@ -26,7 +26,7 @@ ELSEWHERE = {"reference.html", "reference_fields.html", "reference_try.html"}  #
 PLACEHOLDER = re.compile(r"%\(\w+\)[sd]|\{\w+\}|%%|</?\w+[^>]*>")
 
 each = pytest.mark.parametrize(
-    ("language", "domain"), [(one, domain) for one in catalogues.LANGUAGES for domain in catalogues.DOMAINS]
+    ("language", "domain"), [(language, domain) for language in catalogues.LANGUAGES for domain in catalogues.DOMAINS]
 )
 
 
@@ -37,7 +37,7 @@ def templates() -> list[Path]:
 
 @each
 def test_a_catalogue_holds_what_the_sources_mark_and_nothing_else(language: str, domain: str) -> None:
-    marked = {one if isinstance(one, str) else one[0] for one in catalogues.collect_messages(domain)}
+    marked = {message if isinstance(message, str) else message[0] for message in catalogues.collect_messages(domain)}
     held = {
         one.id if isinstance(one.id, str) else one.id[0]
         for one in catalogues.read_catalogue(language, domain)

@@ -23,7 +23,7 @@ def test_the_scenario_runs_and_its_policies_fight() -> None:
         prepare_scenario(read_scenario(yaml.safe_load(example)), [], {}, seed=1, now=0.0), configuration()
     )
     assert len(outcome.rounds) == 12
-    assert [one.plugin for one in find_fights(outcome)] == ["HighNodeUtilization"]
+    assert [fight.plugin for fight in find_fights(outcome)] == ["HighNodeUtilization"]
 
 
 def test_every_key_and_measure_of_scenarios_is_told() -> None:

@@ -17,7 +17,7 @@ BLOCKS = {kind: text for kind, text in re.findall(r"```(\w+)\n(.*?)\n```", TEXT,
 
 def test_the_library_recommends_for_many_containers(capsys: pytest.CaptureFixture[str]) -> None:
     exec(compile(BLOCKS["python"], "docs/right-sizing.md", "exec"), {"__name__": "__main__"})
-    amounts = [int(one) for one in re.findall(r"\d+", capsys.readouterr().out)]
+    amounts = [int(match) for match in re.findall(r"\d+", capsys.readouterr().out)]
     assert len(amounts) == 8
     assert amounts[0] == amounts[1]
 
@@ -33,7 +33,7 @@ def test_the_table_has_every_flag_and_its_default() -> None:
     rows = re.findall(r"^\| ((?:`\w+`(?:, )?)+) \| ([^|]+) \|$", TEXT.partition("| key | default |")[2], re.MULTILINE)
     flags: dict[str, str | float] = {}
     for keys, said in rows:
-        names, values = re.findall(r"\w+", keys), [one for one in said.split(", ") if "at most" not in one]
+        names, values = re.findall(r"\w+", keys), [part for part in said.split(", ") if "at most" not in part]
         flags |= dict(zip(names, values * (len(names) if len(values) == 1 else 1), strict=True))
     assert len(flags) == 16
     spans = {name: value for name, value in flags.items() if str(value).endswith("h")}

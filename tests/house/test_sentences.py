@@ -45,8 +45,8 @@ def test_no_sentence_and_no_part_of_one_is_asserted_in_two_tests() -> None:
 def test_tests_find_what_they_ask_a_page_for() -> None:
     page = '<main id="main"><p class="soft a"><b data-state="is up">one</b>\n two<br></p><a href="/x/?y=1">b</a></main>'
     for selector in ("b", "[data-state]", "#main .soft b", "p.a [data-state=is up]", "p.soft.a b[data-state]"):
-        assert [one.text for one in elements(page, selector)] == ["one"], selector
-    assert [(one.text, one["href"]) for one in elements(page, "main a[href=/x/?y=1]")] == [("b", "/x/?y=1")]
+        assert [element.text for element in elements(page, selector)] == ["one"], selector
+    assert [(element.text, element["href"]) for element in elements(page, "main a[href=/x/?y=1]")] == [("b", "/x/?y=1")]
     for selector in ("i", "b#main", ".soft a", "b main", "b[data-state=is]", "[href]b"):
         assert elements(page, selector) == [], selector
     assert elements(page, "p")[0].text == "one two"

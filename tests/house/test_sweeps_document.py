@@ -20,7 +20,7 @@ def test_its_example_is_taken() -> None:
     assert found is not None
     example = json.loads(found[1])
     assert read_space(example["space"], EMPTY).size == 22
-    assert all(selectors.get_objective(one["measure"]) for one in example["objectives"])
+    assert all(selectors.get_objective(objective["measure"]) for objective in example["objectives"])
     assert example["method"] in Method.values
 
 

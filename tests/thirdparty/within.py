@@ -13,7 +13,7 @@ from kschedweb.engine.releases import load
 from kschedweb.engine.simulation import PodArrives, Simulation
 from kschedweb.policies import selectors
 from tests.engine.builders import node, pod
-from tests.policies.test_views import fields
+from tests.policies.test_views import read_form
 from tests.support.html import elements, levels, text
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ def client(client_as: Callable[[str], Client]) -> Client:
 def save(client: Client, **changed: str) -> Any:
     """Enable the plugin in the form, with arguments, and save."""
     switches = {"on.RackLimit.filter": "on", "on.RackLimit.score": "on", "weight.RackLimit": "7"}
-    sent = fields(client.get(POLICY)) | switches | {"args.RackLimit.label": "topology.kubernetes.io/zone"}
+    sent = read_form(client.get(POLICY)) | switches | {"args.RackLimit.label": "topology.kubernetes.io/zone"}
     return client.post(POLICY, sent | changed | {"save": "1"}, follow=True)
 
 

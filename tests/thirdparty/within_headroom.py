@@ -22,7 +22,7 @@ from kschedweb.playground.sweeps import offers
 from kschedweb.policies import selectors
 from tests.decisions.load_cases import decide
 from tests.engine.builders import node, pod
-from tests.policies.test_views import fields
+from tests.policies.test_views import read_form
 from tests.support.html import elements, levels, text
 
 if TYPE_CHECKING:
@@ -52,10 +52,10 @@ def side() -> ScoringSide:
 
 def save(client: Client) -> None:
     switches = {"on.Headroom.filter": "on", "on.Headroom.score": "on", "weight.Headroom": "4"}
-    sent = fields(client.get(POLICY)) | switches | {"args.Headroom.leastPercent": "12.5", "save": "1"}
+    sent = read_form(client.get(POLICY)) | switches | {"args.Headroom.leastPercent": "12.5", "save": "1"}
     asked = client.post(POLICY, sent)  # the plugin is unknown to kube-scheduler, which is a warning
     accepted = [element["value"] for element in elements(asked, "input[name=accepted_warnings]")]
-    saved = client.post(POLICY, fields(asked) | {"save": "1", "accepted_warnings": accepted}, follow=True)
+    saved = client.post(POLICY, read_form(asked) | {"save": "1", "accepted_warnings": accepted}, follow=True)
     assert levels(saved) == ["success"]
 
 

@@ -73,5 +73,7 @@ def named_in(address: str, choice: str) -> set[str]:
 
 def led(page: Any, choice: str, name: str) -> list[str]:
     """Links, forms and requests of a page to the cluster or policy ``name``."""
-    sent = [one[kind] for kind in ("href", "action", "hx-get", "hx-post") for one in elements(page, f"[{kind}]")]
+    sent = [
+        element[kind] for kind in ("href", "action", "hx-get", "hx-post") for element in elements(page, f"[{kind}]")
+    ]
     return [address for address in sent if name in named_in(address, choice)]

@@ -52,7 +52,7 @@ class Numbers:
 
     def judge(self, visit: Visit) -> Iterator[str]:
         if visit.kind == "page":
-            yield from (one for one in Reader(visit.text).attributes if SEPARATED.search(one))
+            yield from (attribute for attribute in Reader(visit.text).attributes if SEPARATED.search(attribute))
 
     def end(self) -> list[str]:
         return []

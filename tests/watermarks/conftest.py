@@ -30,20 +30,20 @@ def node(name: str, *, allocatable: str = "4", capacity: str = "4", ip: str = ""
     }
 
 
-def owned(kind: str, name: str) -> list[Json]:
+def owner_references(kind: str, name: str) -> list[Json]:
     return [{"apiVersion": "apps/v1", "kind": kind, "name": name, "uid": f"{kind}-{name}", "controller": True}]
 
 
 def pod(name: str, owner: tuple[str, str] | None = None, namespace: str = "shop") -> Json:
     metadata: Json = {"name": name, "namespace": namespace, "uid": f"uid-{name}"}
     if owner:
-        metadata["ownerReferences"] = owned(*owner)
+        metadata["ownerReferences"] = owner_references(*owner)
     spec = {"containers": [{"name": "main", "image": "web:1"}], "nodeName": "node-a"}
     return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec, "status": {"phase": "Running"}}
 
 
 def replica_set(name: str, deployment: str, namespace: str = "shop") -> Json:
-    metadata = {"name": name, "namespace": namespace, "ownerReferences": owned("Deployment", deployment)}
+    metadata = {"name": name, "namespace": namespace, "ownerReferences": owner_references("Deployment", deployment)}
     selector = {"matchLabels": {"app": deployment}}
     template = {"metadata": {"labels": {"app": deployment}}, "spec": {"containers": []}}
     spec = {"replicas": 2, "selector": selector, "template": template}
@@ -65,7 +65,7 @@ OBJECTS: list[Json] = [
 ]
 
 
-def stored(name: str = "metered", objects: list[Json] | None = None) -> Cluster:
+def store_cluster(name: str = "metered", objects: list[Json] | None = None) -> Cluster:
     """A cluster with one snapshot of ``objects``."""
     cluster = Cluster.objects.create(name=name, source=ClusterSource.IMPORT)
     clusters.snapshot_store(cluster=cluster, objects=OBJECTS if objects is None else objects, problems=[])
@@ -75,7 +75,7 @@ def stored(name: str = "metered", objects: list[Json] | None = None) -> Cluster:
 @pytest.fixture
 def cluster(db: None) -> Cluster:
     """Three nodes (``node-a`` has 2 of its 4 cores allocatable) and the pods of five owners."""
-    return stored()
+    return store_cluster()
 
 
 def vector(*series: tuple[dict[str, str], float | str], warnings: list[str] | None = None) -> Json:
@@ -94,18 +94,18 @@ def query_of(request: Request) -> str:
     return parse_qs(urlsplit(request.path).query)["query"][0]
 
 
-def answering(server: OddServer, answers: dict[str, Json]) -> None:
+def answer_queries(server: OddServer, answers: dict[str, Json]) -> None:
     """Let ``server`` answer each query as told, others with no series."""
 
     def answer(request: Request) -> tuple[int, dict[str, str], bytes]:
-        found = answers.get(query_of(request), vector())
-        status = 400 if found["status"] == "error" else 200
-        return status, {"Content-Type": "application/json"}, json.dumps(found).encode()
+        response = answers.get(query_of(request), vector())
+        status = 400 if response["status"] == "error" else 200
+        return status, {"Content-Type": "application/json"}, json.dumps(response).encode()
 
     server.answer = answer
 
 
 @pytest.fixture
-def sealed(settings: DjangoSettings) -> None:
+def encryption_key(settings: DjangoSettings) -> None:
     """The operator has set a key, so that credentials can be kept."""
     settings.ENCRYPTION_KEYS = [KEY]

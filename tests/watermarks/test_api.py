@@ -13,7 +13,7 @@ from kschedweb.watermarks import services
 from kschedweb.watermarks.figures import BY_NAME
 from kschedweb.watermarks.models import WatermarkSource
 from tests.clusters.conftest import OddServer
-from tests.watermarks.conftest import answering, by_instance
+from tests.watermarks.conftest import answer_queries, by_instance
 
 ApiAs = Callable[[str], APIClient]
 SOURCE = "/api/v1/clusters/metered/watermarks/source/"
@@ -25,36 +25,36 @@ def body(server: OddServer, **changes: Any) -> dict[str, Any]:
 
 
 def test_a_cluster_without_a_source_answers_with_none(cluster: Cluster, api_as: ApiAs) -> None:
-    found = api_as("viewer").get(SOURCE).json()
-    assert (found["kind"], found["report"], found["freshness"]["updated"]) == ("none", None, None)
+    source = api_as("viewer").get(SOURCE).json()
+    assert (source["kind"], source["report"], source["freshness"]["updated"]) == ("none", None, None)
 
 
 def test_a_source_is_tested_set_run_and_read(cluster: Cluster, odd_server: OddServer, api_as: ApiAs) -> None:
-    answering(odd_server, GOOD)
+    answer_queries(odd_server, GOOD)
     admin = api_as("admin")
-    tested = admin.post(SOURCE + "test/", body(odd_server))
-    assert tested.status_code == 200
-    assert tested.json()["queries"]["node/cpu/15m"]["examples"][0] == ["node-a", 60.0]
+    test_response = admin.post(SOURCE + "test/", body(odd_server))
+    assert test_response.status_code == 200
+    assert test_response.json()["queries"]["node/cpu/15m"]["examples"][0] == ["node-a", 60.0]
     assert not WatermarkSource.objects.exists()
     assert admin.put(SOURCE, body(odd_server, interval=120)).status_code == 200
     assert api_as("editor").post(SOURCE + "run/").status_code == 202
     source = services.run_claim(cluster_id=cluster.pk, now=1_700_000_040)
     assert source is not None
     services.run_collection(source=source, now=1_700_000_040)
-    found = api_as("viewer").get(SOURCE).json()
-    assert found["interval"] == 120
-    assert found["changed_by"] == "admin"
-    assert found["report"]["nodes"] == 3
-    assert found["freshness"]["origin"] == "prometheus"
-    assert found["freshness"]["nodes"] == 3
-    assert found["error"] == ""
+    source_read = api_as("viewer").get(SOURCE).json()
+    assert source_read["interval"] == 120
+    assert source_read["changed_by"] == "admin"
+    assert source_read["report"]["nodes"] == 3
+    assert source_read["freshness"]["origin"] == "prometheus"
+    assert source_read["freshness"]["nodes"] == 3
+    assert source_read["error"] == ""
 
 
-@pytest.mark.usefixtures("sealed")
+@pytest.mark.usefixtures("encryption_key")
 def test_no_answer_holds_a_secret(cluster: Cluster, odd_server: OddServer, api_as: ApiAs) -> None:
-    answering(odd_server, GOOD)
-    sent = body(odd_server, authentication="basic", username="scraper", password="hunter2")
-    answer = api_as("admin").put(SOURCE, sent)
+    answer_queries(odd_server, GOOD)
+    settings = body(odd_server, authentication="basic", username="scraper", password="hunter2")
+    answer = api_as("admin").put(SOURCE, settings)
     assert answer.status_code == 200
     assert "hunter2" not in answer.content.decode()
     assert "scraper" not in answer.content.decode()
@@ -77,12 +77,12 @@ def test_no_answer_holds_a_secret(cluster: Cluster, odd_server: OddServer, api_a
 def test_problems_name_the_path(
     cluster: Cluster, odd_server: OddServer, api_as: ApiAs, changes: dict[str, Any], path: str, message: str
 ) -> None:
-    answering(odd_server, GOOD | {"bad": {"status": "error", "errorType": "bad_data", "error": "parse error"}})
+    answer_queries(odd_server, GOOD | {"bad": {"status": "error", "errorType": "bad_data", "error": "parse error"}})
     answer = api_as("admin").put(SOURCE, body(odd_server, **changes))
     assert answer.status_code == 400
     assert answer["Content-Type"] == "application/problem+json"
-    found = {item["path"]: item["message"] for item in answer.json()["errors"]}
-    assert found[path].startswith(message)
+    messages = {item["path"]: item["message"] for item in answer.json()["errors"]}
+    assert messages[path].startswith(message)
     assert not WatermarkSource.objects.exists()
 
 
@@ -95,6 +95,6 @@ def test_roles_hold(cluster: Cluster, odd_server: OddServer, api_as: ApiAs) -> N
 
 
 def test_presets_cover_every_figure(db: None, api_as: ApiAs) -> None:
-    found = api_as("viewer").get("/api/v1/watermark-presets/").json()
-    assert [preset["name"] for preset in found] == ["node-exporter", "cadvisor", "recording-rules"]
-    assert all(set(preset["queries"]) == set(BY_NAME) for preset in found)
+    presets = api_as("viewer").get("/api/v1/watermark-presets/").json()
+    assert [preset["name"] for preset in presets] == ["node-exporter", "cadvisor", "recording-rules"]
+    assert all(set(preset["queries"]) == set(BY_NAME) for preset in presets)

@@ -30,15 +30,17 @@ def cluster(django_user_model: object) -> Cluster:
     return Cluster.objects.create(name="main", source="import")
 
 
-def hours(cluster: Cluster, ends: list[int], values: list[list[float]], names: tuple[str, ...] = (WEB, DB)) -> None:
+def store_hours(
+    cluster: Cluster, ends: list[int], values: list[list[float]], names: tuple[str, ...] = (WEB, DB)
+) -> None:
     """Means over hours that end so many hours after midnight."""
-    rows = [(MIDNIGHT + end * HOUR, {FIGURE: found}) for end, found in zip(ends, values, strict=True)]
+    rows = [(MIDNIGHT + end * HOUR, {FIGURE: means}) for end, means in zip(ends, values, strict=True)]
     storage.samples_store(
         cluster=cluster, kind=WORKLOAD, names=names, rows=rows, origin="prometheus", resolution=Resolution.HOUR
     )
 
 
-def known(curve: Floats) -> dict[int, float]:
+def known_hours(curve: Floats) -> dict[int, float]:
     return {hour: round(float(value), 4) for hour, value in enumerate(curve) if not math.isnan(value)}
 
 
@@ -50,61 +52,61 @@ def test_nothing_is_known_before_an_hour_is_over(cluster: Cluster) -> None:
 
 
 def test_hours_of_several_days_make_a_curve(cluster: Cluster) -> None:
-    hours(cluster, [9, 10, 24 + 9], [[1.0, 0.5], [2.0, math.nan], [4.0, math.nan]])
-    found = selectors.daily_curves(cluster)
-    assert known(found[WEB]) == {8: 3.0, 9: 2.0}  # (1 × 1/2 + 4) ÷ 1.5
-    assert known(found[DB]) == {8: 0.5}
+    store_hours(cluster, [9, 10, 24 + 9], [[1.0, 0.5], [2.0, math.nan], [4.0, math.nan]])
+    curves = selectors.daily_curves(cluster)
+    assert known_hours(curves[WEB]) == {8: 3.0, 9: 2.0}  # (1 × 1/2 + 4) ÷ 1.5
+    assert known_hours(curves[DB]) == {8: 0.5}
 
 
 def test_the_past_knows_only_the_hours_before_it(cluster: Cluster) -> None:
-    hours(cluster, [9, 10, 24 + 9], [[1.0, 0.5], [2.0, 0.5], [4.0, 0.5]])
-    assert known(selectors.daily_curves(cluster, MIDNIGHT + 10 * HOUR - 1)[WEB]) == {8: 1.0}
-    assert known(selectors.daily_curves(cluster, MIDNIGHT + 10 * HOUR)[WEB]) == {8: 1.0, 9: 2.0}
+    store_hours(cluster, [9, 10, 24 + 9], [[1.0, 0.5], [2.0, 0.5], [4.0, 0.5]])
+    assert known_hours(selectors.daily_curves(cluster, MIDNIGHT + 10 * HOUR - 1)[WEB]) == {8: 1.0}
+    assert known_hours(selectors.daily_curves(cluster, MIDNIGHT + 10 * HOUR)[WEB]) == {8: 1.0, 9: 2.0}
     assert selectors.daily_curves(cluster, MIDNIGHT + 9 * HOUR - 1) == {}
 
 
 def test_a_week_counts_and_what_was_before_it_does_not(cluster: Cluster) -> None:
-    hours(cluster, [1, 8 * 24], [[1.0, 1.0], [2.0, 2.0]])
-    assert known(selectors.daily_curves(cluster)[WEB]) == {23: 2.0}
+    store_hours(cluster, [1, 8 * 24], [[1.0, 1.0], [2.0, 2.0]])
+    assert known_hours(selectors.daily_curves(cluster)[WEB]) == {23: 2.0}
 
 
 def test_a_set_of_workloads_that_changed_is_joined_by_name(cluster: Cluster) -> None:
-    hours(cluster, [9], [[1.0, 0.5]])
-    hours(cluster, [10], [[3.0]], names=(DB,))
-    found = selectors.daily_curves(cluster)
-    assert known(found[WEB]) == {8: 1.0}
-    assert known(found[DB]) == {8: 0.5, 9: 3.0}
+    store_hours(cluster, [9], [[1.0, 0.5]])
+    store_hours(cluster, [10], [[3.0]], names=(DB,))
+    curves = selectors.daily_curves(cluster)
+    assert known_hours(curves[WEB]) == {8: 1.0}
+    assert known_hours(curves[DB]) == {8: 0.5, 9: 3.0}
 
 
 def test_the_curves_stay_the_same_until_another_hour_is_over(cluster: Cluster) -> None:
-    hours(cluster, [9], [[1.0, 0.5]])
+    store_hours(cluster, [9], [[1.0, 0.5]])
     first = selectors.daily_curves(cluster)
     with CaptureQueriesContext(
         connection,
-    ) as asked:
+    ) as queries:
         assert selectors.daily_curves(cluster) is first
-    assert len(asked) == 1
-    hours(cluster, [10], [[1.0, 0.5]])
+    assert len(queries) == 1
+    store_hours(cluster, [10], [[1.0, 0.5]])
     assert selectors.daily_curves(cluster) is not first
 
 
 def test_a_replay_begins_with_what_was_known_at_its_beginning(cluster: Cluster) -> None:
-    hours(cluster, [9, 10], [[1.0, 0.5], [2.0, 0.5]])
+    store_hours(cluster, [9, 10], [[1.0, 0.5], [2.0, 0.5]])
     node = Figure(NODE, "cpu", "15m")
     rows = [(MIDNIGHT + at, {node: [10.0]}) for at in (9 * HOUR, 10 * HOUR)]
     storage.samples_store(cluster=cluster, kind=NODE, names=("a",), rows=rows, origin="prometheus")
     now = selectors.current_watermarks(cluster, MIDNIGHT + 10 * HOUR)
     assert now is not None
-    assert known(now.curves[WEB]) == {8: 1.0, 9: 2.0}
-    found = selectors.load_collected(cluster, MIDNIGHT + 9 * HOUR, MIDNIGHT + 10 * HOUR)
-    assert found is not None
-    assert known(found.watermarks_at(len(found.times) - 1).curves[WEB]) == {8: 1.0}
+    assert known_hours(now.curves[WEB]) == {8: 1.0, 9: 2.0}
+    history = selectors.load_collected(cluster, MIDNIGHT + 9 * HOUR, MIDNIGHT + 10 * HOUR)
+    assert history is not None
+    assert known_hours(history.watermarks_at(len(history.times) - 1).curves[WEB]) == {8: 1.0}
 
 
 def test_the_demo_has_a_day_and_a_night_shift() -> None:
-    found = selectors.daily_curves(demo_load())
+    curves = selectors.daily_curves(demo_load())
     shop, batch = (
-        np.array([curve for name, curve in found.items() if name.startswith(space)]) for space in ("shop/", "batch/")
+        np.array([curve for name, curve in curves.items() if name.startswith(space)]) for space in ("shop/", "batch/")
     )
     assert not np.isnan(shop).any()
     assert 11 <= shop.mean(axis=0).argmax() <= 16

@@ -21,31 +21,33 @@ END = 1_795_255_260.0  # 2026-11-21 10:01 UTC
 
 
 @lru_cache(maxsize=1)
-def objects() -> tuple[dict[str, Any], ...]:
+def demo_objects() -> tuple[dict[str, Any], ...]:
     return tuple(generator.generate_cluster())
 
 
-def recorded(end: float = END) -> tuple[demo.DemoFigures, demo.DemoFigures]:
-    found = inventory_make(objects())
-    owners = {f"{space}/{pod}": found.workloads[place] for (space, pod), place in found.owners.items() if place >= 0}
-    return demo.record_day(objects(), owners, end)
+def record_demo(end: float = END) -> tuple[demo.DemoFigures, demo.DemoFigures]:
+    inventory = inventory_make(demo_objects())
+    owners = {
+        f"{space}/{pod}": inventory.workloads[place] for (space, pod), place in inventory.owners.items() if place >= 0
+    }
+    return demo.record_day(demo_objects(), owners, end)
 
 
 def test_the_same_end_gives_the_same_day() -> None:
-    for first, second in zip(recorded(), recorded(), strict=True):
+    for first, second in zip(record_demo(), record_demo(), strict=True):
         assert first.names == second.names
         for key, values in first.figures.items():
             assert np.array_equal(values, second.figures[key])
 
 
 def test_a_later_day_goes_on_where_the_earlier_one_ended() -> None:
-    earlier, later = recorded()[0], recorded(END + 3600)[0]
+    earlier, later = record_demo()[0], record_demo(END + 3600)[0]
     assert later.times[-1] - earlier.times[-1] == 3600
     assert np.allclose(later.figures["cpu", "15m"][:-12], earlier.figures["cpu", "15m"][12:])
 
 
 def test_figures_are_those_of_machines() -> None:
-    nodes, workloads = recorded()
+    nodes, workloads = record_demo()
     assert len(nodes.times) == 288
     assert nodes.times[-1] == END // 300 * 300
     for resource in ("cpu", "memory"):
@@ -63,7 +65,7 @@ def test_figures_are_those_of_machines() -> None:
 
 def test_a_nodes_use_is_that_of_its_pods_and_the_system() -> None:
     minutes = np.arange(60_000_000, 60_060_000, 60)
-    pods = [item for item in objects() if item["kind"] == "Pod" and item["spec"].get("nodeName")]
+    pods = [item for item in demo_objects() if item["kind"] == "Pod" and item["spec"].get("nodeName")]
     cpu, memory = demo._compute_demand(pods, minutes, demo.SEED)
     assert (cpu > 0).all()
     limits = np.array([demo._pod_requests(pod)[1] for pod in pods])

@@ -32,36 +32,36 @@ def endpoint(server: OddServer, path: str = "") -> CheckedEndpoint:
     return CheckedEndpoint("http", "prometheus.example", server.port, "127.0.0.1", path)
 
 
-def one(server: OddServer, secret: Secret | None = None, query: str = "up", seconds: float = 5) -> Vector:
-    found = run_queries(endpoint(server), secret or Secret(server=""), {"it": query}, at=AT, seconds=seconds)["it"]
-    if isinstance(found, PrometheusError):
-        raise found
-    return found
+def query_one(server: OddServer, secret: Secret | None = None, query: str = "up", seconds: float = 5) -> Vector:
+    result = run_queries(endpoint(server), secret or Secret(server=""), {"it": query}, at=AT, seconds=seconds)["it"]
+    if isinstance(result, PrometheusError):
+        raise result
+    return result
 
 
 def test_a_vector_is_read_with_labels_values_and_warnings(odd_server: OddServer) -> None:
     odd_server.json(lambda request: (200, vector(({"a": "b"}, 1.5), ({}, "NaN"), ({}, "+Inf"), warnings=["slow rule"])))
-    found = one(odd_server, query='rate(x{a="b"}[5m])')
-    assert found.labels == [{"a": "b"}, {}, {}]
-    assert found.values[0] == 1.5
-    assert math.isnan(found.values[1])
-    assert math.isinf(found.values[2])
-    assert found.warnings == ["slow rule"]
-    asked = odd_server.requests[0]
-    assert asked.path == (
+    vector_read = query_one(odd_server, query='rate(x{a="b"}[5m])')
+    assert vector_read.labels == [{"a": "b"}, {}, {}]
+    assert vector_read.values[0] == 1.5
+    assert math.isnan(vector_read.values[1])
+    assert math.isinf(vector_read.values[2])
+    assert vector_read.warnings == ["slow rule"]
+    http_request = odd_server.requests[0]
+    assert http_request.path == (
         "/api/v1/query?query=rate%28x%7Ba%3D%22b%22%7D%5B5m%5D%29&time=1700000000.250"
-        f"&timeout={asked.path.rpartition('=')[2]}"
+        f"&timeout={http_request.path.rpartition('=')[2]}"
     )
-    assert 4 < float(asked.path.rpartition("=")[2]) <= 5
-    assert asked.headers["Host"] == f"prometheus.example:{odd_server.port}"
-    assert "Authorization" not in asked.headers
+    assert 4 < float(http_request.path.rpartition("=")[2]) <= 5
+    assert http_request.headers["Host"] == f"prometheus.example:{odd_server.port}"
+    assert "Authorization" not in http_request.headers
 
 
 def test_an_answer_of_a_part_of_victoriametrics_storage_says_so(odd_server: OddServer) -> None:
     odd_server.json(lambda request: (200, vector(({}, 1.0), warnings=["slow rule"]) | {"isPartial": True}))
-    found = one(odd_server)
-    assert found.values.tolist() == [1.0]
-    assert [found.warnings[0].split(":")[0], found.warnings[1]] == ["The answer is partial", "slow rule"]
+    vector_read = query_one(odd_server)
+    assert vector_read.values.tolist() == [1.0]
+    assert [vector_read.warnings[0].split(":")[0], vector_read.warnings[1]] == ["The answer is partial", "slow rule"]
 
 
 @pytest.mark.parametrize(
@@ -73,7 +73,7 @@ def test_an_answer_of_a_part_of_victoriametrics_storage_says_so(odd_server: OddS
 )
 def test_credentials_are_sent_as_prometheus_takes_them(odd_server: OddServer, secret: Secret, header: str) -> None:
     odd_server.json(lambda request: (200, vector()))
-    one(odd_server, secret)
+    query_one(odd_server, secret)
     assert odd_server.requests[0].headers["Authorization"] == header
 
 
@@ -87,7 +87,7 @@ def test_a_bad_query_is_told_in_the_words_of_prometheus(odd_server: OddServer) -
     words = 'invalid parameter "query": 1:4: parse error:\nunexpected end of input'
     odd_server.json(lambda request: (400, {"status": "error", "errorType": "bad_data", "error": words}))
     with pytest.raises(PrometheusError, match="unexpected end of input") as caught:
-        one(odd_server)
+        query_one(odd_server)
     assert caught.value.setting == "query"
     assert "\n" not in caught.value.detail
     assert "(bad_data)" in caught.value.detail
@@ -122,7 +122,7 @@ def test_what_is_not_an_answer_says_what_it_is(
 ) -> None:
     odd_server.answer = lambda request: (status, headers, body)
     with pytest.raises(PrometheusError, match=message) as caught:
-        one(odd_server)
+        query_one(odd_server)
     assert caught.value.setting == setting
     assert len(odd_server.requests) == 1
 
@@ -130,17 +130,17 @@ def test_what_is_not_an_answer_says_what_it_is(
 def test_a_redirect_is_not_followed(odd_server: OddServer) -> None:
     odd_server.answer = lambda request: (307, {"Location": "/elsewhere"}, b"")
     with pytest.raises(PrometheusError, match="not followed"):
-        one(odd_server)
+        query_one(odd_server)
     assert [request.path.partition("?")[0] for request in odd_server.requests] == ["/api/v1/query"]
 
 
 def test_a_server_that_is_down_or_breaks_off_says_so(odd_server: OddServer) -> None:
     nobody = CheckedEndpoint("http", "127.0.0.1", 1, "127.0.0.1", "")
-    found = run_queries(nobody, Secret(server=""), {"a": "up", "b": "up"}, at=AT, seconds=5)
-    assert {str(error) for error in found.values()} == {"Prometheus cannot be reached at its address."}
+    errors = run_queries(nobody, Secret(server=""), {"a": "up", "b": "up"}, at=AT, seconds=5)
+    assert {str(error) for error in errors.values()} == {"Prometheus cannot be reached at its address."}
     odd_server.answer = lambda request: (200, {"Content-Length": "1000"}, b"{")
     with pytest.raises(PrometheusError, match=r"broke off|did not answer"):
-        one(odd_server, seconds=1)
+        query_one(odd_server, seconds=1)
 
 
 def test_a_slow_server_fails_its_own_query_and_the_others_are_answered(odd_server: OddServer) -> None:
@@ -151,28 +151,30 @@ def test_a_slow_server_fails_its_own_query_and_the_others_are_answered(odd_serve
 
     odd_server.answer = answer
     begun = time.monotonic()
-    found = run_queries(endpoint(odd_server), Secret(server=""), {"a": "up", "b": "slow", "c": "up"}, at=AT, seconds=2)
+    results = run_queries(
+        endpoint(odd_server), Secret(server=""), {"a": "up", "b": "slow", "c": "up"}, at=AT, seconds=2
+    )
     assert time.monotonic() - begun < 15
-    assert isinstance(found["a"], Vector)
-    assert isinstance(found["c"], Vector)
-    assert isinstance(found["b"], PrometheusError)
-    assert "did not answer" in found["b"].detail
+    assert isinstance(results["a"], Vector)
+    assert isinstance(results["c"], Vector)
+    assert isinstance(results["b"], PrometheusError)
+    assert "did not answer" in results["b"].detail
 
 
 def test_bytes_that_trickle_do_not_stretch_the_deadline(odd_server: OddServer) -> None:
     odd_server.answer = lambda request: (200, {"X-Trickle": "1"}, b" " * 1000)
     begun = time.monotonic()
     with pytest.raises(PrometheusError, match="did not answer"):
-        one(odd_server, seconds=0.7)
+        query_one(odd_server, seconds=0.7)
     assert time.monotonic() - begun < 20  # the whole answer takes 50 s
 
 
 def test_an_answer_that_is_too_large_is_not_kept(odd_server: OddServer, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(prometheus, "LARGEST_BODY", 10_000)
-    packed = gzip.compress(b" " * 1_000_000)
-    odd_server.answer = lambda request: (200, {"Content-Encoding": "gzip"}, packed)
+    compressed = gzip.compress(b" " * 1_000_000)
+    odd_server.answer = lambda request: (200, {"Content-Encoding": "gzip"}, compressed)
     with pytest.raises(PrometheusError, match="larger than") as caught:
-        one(odd_server)
+        query_one(odd_server)
     assert caught.value.setting == "query"
 
 
@@ -205,16 +207,16 @@ JSON = st.recursive(
 @given(st.integers(200, 599), JSON.map(lambda value: json.dumps(value).encode()) | st.binary(max_size=40))
 def test_any_answer_is_a_vector_or_one_clear_error(status: int, body: bytes) -> None:
     try:
-        found = vector_read(status, "application/json", body)
+        parsed = vector_read(status, "application/json", body)
     except PrometheusError:
         return  # Any other exception fails the test.
-    assert len(found.labels) == len(found.values)
+    assert len(parsed.labels) == len(parsed.values)
 
 
 @pytest.fixture
 def tls(tmp_path: Path) -> Iterator[tuple[int, str]]:
     """The port of an https server whose certificate names prometheus.example only, and that certificate as PEM."""
-    made = certificate(tmp_path, host="prometheus.example")
+    certificate_of_host = certificate(tmp_path, host="prometheus.example")
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
@@ -229,12 +231,12 @@ def tls(tmp_path: Path) -> Iterator[tuple[int, str]]:
 
     server = HTTPServer(("127.0.0.1", 0), Handler)
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.load_cert_chain(made, made.with_suffix(".key"))
+    context.load_cert_chain(certificate_of_host, certificate_of_host.with_suffix(".key"))
     server.socket = context.wrap_socket(server.socket, server_side=True)
     server.handle_error = lambda *_: None  # type: ignore[method-assign]
     thread = threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True)
     thread.start()
-    yield server.server_address[1], made.read_text()
+    yield server.server_address[1], certificate_of_host.read_text()
     server.shutdown()
     server.server_close()
     thread.join()
@@ -243,20 +245,20 @@ def tls(tmp_path: Path) -> Iterator[tuple[int, str]]:
 def test_the_certificate_must_be_of_the_given_authority_and_name_the_host(tls: tuple[int, str]) -> None:
     port, ca = tls
 
-    def asked(host: str, ca: str) -> Vector | PrometheusError:
-        there = CheckedEndpoint("https", host, port, "127.0.0.1", "")
-        return run_queries(there, Secret(server="", ca=ca), {"it": "up"}, at=AT, seconds=5)["it"]
+    def query_host(host: str, ca: str) -> Vector | PrometheusError:
+        host_endpoint = CheckedEndpoint("https", host, port, "127.0.0.1", "")
+        return run_queries(host_endpoint, Secret(server="", ca=ca), {"it": "up"}, at=AT, seconds=5)["it"]
 
-    assert isinstance(asked("prometheus.example", ca), Vector)
+    assert isinstance(query_host("prometheus.example", ca), Vector)
     for host, given_ca in (("prometheus.example", ""), ("other.example", ca)):
-        refused = asked(host, given_ca)
-        assert isinstance(refused, PrometheusError)
-        assert refused.setting == "ca"
-        assert "not signed by the given certificate authority" in refused.detail
+        error = query_host(host, given_ca)
+        assert isinstance(error, PrometheusError)
+        assert error.setting == "ca"
+        assert "not signed by the given certificate authority" in error.detail
 
 
 def test_https_to_a_server_that_speaks_http_says_so(odd_server: OddServer) -> None:
-    there = CheckedEndpoint("https", "127.0.0.1", odd_server.port, "127.0.0.1", "")
-    found = run_queries(there, Secret(server=""), {"it": "up"}, at=AT, seconds=5)["it"]
-    assert isinstance(found, PrometheusError)
-    assert "does not speak TLS" in found.detail
+    https_endpoint = CheckedEndpoint("https", "127.0.0.1", odd_server.port, "127.0.0.1", "")
+    error = run_queries(https_endpoint, Secret(server=""), {"it": "up"}, at=AT, seconds=5)["it"]
+    assert isinstance(error, PrometheusError)
+    assert "does not speak TLS" in error.detail

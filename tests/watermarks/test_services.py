@@ -20,7 +20,7 @@ from kschedweb.watermarks.models import Members, Resolution, Sample, WatermarkCr
 from kschedweb.watermarks.source_settings import SourceSettings, settings_check
 from kschedweb.web.errors import ApplicationError, Conflict
 from tests.clusters.conftest import OddServer
-from tests.watermarks.conftest import KEY, answering, by_instance, stored
+from tests.watermarks.conftest import KEY, answer_queries, by_instance, store_cluster
 
 if TYPE_CHECKING:
     from kschedweb.accounts.models import User
@@ -31,11 +31,11 @@ GOOD = {"cpu": by_instance(node_a=30, node_b=30, node_c=30), "memory": by_instan
 
 
 def settings_of(server: OddServer, **changes: object) -> SourceSettings:
-    answering(server, GOOD)
+    answer_queries(server, GOOD)
     return replace(SourceSettings(kind="prometheus", address=server.url, queries=QUERIES), **changes)  # type: ignore[arg-type]
 
 
-def refused(cluster: Cluster, settings: SourceSettings) -> dict[str, str]:
+def errors_of_save(cluster: Cluster, settings: SourceSettings) -> dict[str, str]:
     """What saving says at which field."""
     with pytest.raises(ApplicationError) as caught:
         services.source_save(user=None, cluster=cluster, settings=settings)
@@ -49,10 +49,10 @@ def run(cluster: Cluster, at: float) -> bool:
     return source is not None
 
 
-def told(cluster: Cluster) -> tuple[list[float], str]:
-    found = selectors.current_watermarks(cluster)
-    assert found is not None
-    return found.column("cpu", "15m").tolist(), selectors.source_get(cluster).error
+def values_and_error(cluster: Cluster) -> tuple[list[float], str]:
+    watermarks = selectors.current_watermarks(cluster)
+    assert watermarks is not None
+    return watermarks.column("cpu", "15m").tolist(), selectors.source_get(cluster).error
 
 
 def test_a_test_reports_and_keeps_nothing(cluster: Cluster, odd_server: OddServer, admin: User) -> None:
@@ -78,18 +78,24 @@ def test_what_the_test_finds_wrong_is_said_at_its_field_and_nothing_is_saved(
     cluster: Cluster, odd_server: OddServer
 ) -> None:
     settings = settings_of(odd_server)
-    answering(odd_server, {"cpu": {"status": "error", "errorType": "bad_data", "error": "parse error"}} | {
+    answer_queries(odd_server, {"cpu": {"status": "error", "errorType": "bad_data", "error": "parse error"}} | {
         "memory": GOOD["memory"]})  # fmt: skip
-    assert refused(cluster, settings) == {"queries.node/cpu/15m": "Prometheus says: parse error (bad_data)"}
-    assert refused(cluster, replace(settings, node_label="host"))["node_label"].startswith("No series has the label")
-    assert refused(cluster, replace(settings, address="http://127.0.0.1:1")) == {
+    assert errors_of_save(cluster, settings) == {"queries.node/cpu/15m": "Prometheus says: parse error (bad_data)"}
+    assert errors_of_save(cluster, replace(settings, node_label="host"))["node_label"].startswith(
+        "No series has the label"
+    )
+    assert errors_of_save(cluster, replace(settings, address="http://127.0.0.1:1")) == {
         "address": "Prometheus cannot be reached at its address."
     }
-    assert refused(cluster, replace(settings, address="http://10.9.8.7"))["address"].startswith("10.9.8.7 is not among")
-    assert refused(cluster, replace(settings, address="ftp://x"))["address"].startswith("The server is not an address")
-    assert list(refused(cluster, replace(settings, ca="-----BEGIN"))) == ["ca"]
+    assert errors_of_save(cluster, replace(settings, address="http://10.9.8.7"))["address"].startswith(
+        "10.9.8.7 is not among"
+    )
+    assert errors_of_save(cluster, replace(settings, address="ftp://x"))["address"].startswith(
+        "The server is not an address"
+    )
+    assert list(errors_of_save(cluster, replace(settings, ca="-----BEGIN"))) == ["ca"]
     odd_server.answer = lambda request: (401, {}, b"")
-    assert list(refused(cluster, settings)) == ["credentials"]
+    assert list(errors_of_save(cluster, settings)) == ["credentials"]
     assert not WatermarkSource.objects.exists()
 
 
@@ -117,9 +123,9 @@ def test_a_source_that_fails_its_test_can_be_saved_all_the_same(cluster: Cluster
     ],
 )
 def test_settings_that_cannot_be_right_are_refused_at_their_field(changes: dict[str, object], path: str) -> None:
-    given = SourceSettings(kind="prometheus", address="https://p", queries=QUERIES)
+    settings_given = SourceSettings(kind="prometheus", address="https://p", queries=QUERIES)
     with pytest.raises(ApplicationError) as caught:
-        settings_check(replace(given, **changes))  # type: ignore[arg-type]
+        settings_check(replace(settings_given, **changes))  # type: ignore[arg-type]
     assert path in [item["path"] for item in caught.value.errors]
 
 
@@ -129,48 +135,48 @@ def test_a_cluster_that_was_not_read_yet_says_so(db: None, odd_server: OddServer
         services.source_test(user=None, cluster=bare, settings=settings_of(odd_server))
 
 
-@pytest.mark.usefixtures("sealed")
+@pytest.mark.usefixtures("encryption_key")
 def test_secrets_are_sealed_kept_while_the_server_stays_and_never_shown(
     cluster: Cluster, odd_server: OddServer, settings: DjangoSettings
 ) -> None:
-    given = settings_of(odd_server, authentication="bearer", token="hunter2-token")
-    services.source_save(user=None, cluster=cluster, settings=given)
+    settings_given = settings_of(odd_server, authentication="bearer", token="hunter2-token")
+    services.source_save(user=None, cluster=cluster, settings=settings_given)
     row = WatermarkCredential.objects.get()
     assert b"hunter2" not in bytes(row.ciphertext)
-    assert "hunter2" not in repr(given)
+    assert "hunter2" not in repr(settings_given)
     assert "hunter2" not in str(AuditEntry.objects.latest("pk").details)
     assert odd_server.requests[-1].headers["Authorization"] == "Bearer hunter2-token"
 
-    services.source_save(user=None, cluster=cluster, settings=replace(given, token="", interval=300))
+    services.source_save(user=None, cluster=cluster, settings=replace(settings_given, token="", interval=300))
     assert credential_open(cluster, model=WatermarkCredential).token == "hunter2-token"
-    elsewhere = replace(given, token="", address=odd_server.url.replace("127.0.0.1", "127.0.0.2"))
-    assert "a stored one is used only while" in refused(cluster, elsewhere)["token"]
+    elsewhere = replace(settings_given, token="", address=odd_server.url.replace("127.0.0.1", "127.0.0.2"))
+    assert "a stored one is used only while" in errors_of_save(cluster, elsewhere)["token"]
 
-    services.source_save(user=None, cluster=cluster, settings=replace(given, authentication="none", token=""))
+    services.source_save(user=None, cluster=cluster, settings=replace(settings_given, authentication="none", token=""))
     assert not WatermarkCredential.objects.exists()
     settings.ENCRYPTION_KEYS = []
     with pytest.raises(ApplicationError, match="Credentials cannot be stored"):
-        services.source_save(user=None, cluster=cluster, settings=given)
+        services.source_save(user=None, cluster=cluster, settings=settings_given)
 
 
-@pytest.mark.usefixtures("sealed")
+@pytest.mark.usefixtures("encryption_key")
 def test_a_stored_password_goes_with_its_user_name_only(cluster: Cluster, odd_server: OddServer) -> None:
-    given = settings_of(odd_server, authentication="basic")
-    assert "The user name is needed" in refused(cluster, given)["username"]
-    assert "The password is needed" in refused(cluster, replace(given, username="me"))["password"]
-    services.source_save(user=None, cluster=cluster, settings=replace(given, username="me", password="p"))
-    for same in (given, replace(given, username="me")):
+    settings_given = settings_of(odd_server, authentication="basic")
+    assert "The user name is needed" in errors_of_save(cluster, settings_given)["username"]
+    assert "The password is needed" in errors_of_save(cluster, replace(settings_given, username="me"))["password"]
+    services.source_save(user=None, cluster=cluster, settings=replace(settings_given, username="me", password="p"))
+    for same in (settings_given, replace(settings_given, username="me")):
         services.source_save(user=None, cluster=cluster, settings=same)
         assert credential_open(cluster, model=WatermarkCredential).password == "p"
-    assert "The password is needed" in refused(cluster, replace(given, username="you"))["password"]
+    assert "The password is needed" in errors_of_save(cluster, replace(settings_given, username="you"))["password"]
 
 
-@pytest.mark.usefixtures("sealed")
+@pytest.mark.usefixtures("encryption_key")
 def test_keys_are_rotated_and_watched_for_sources_too(
     cluster: Cluster, odd_server: OddServer, settings: DjangoSettings
 ) -> None:
-    given = settings_of(odd_server, authentication="basic", username="me", password="secret")
-    services.source_save(user=None, cluster=cluster, settings=given)
+    settings_given = settings_of(odd_server, authentication="basic", username="me", password="secret")
+    services.source_save(user=None, cluster=cluster, settings=settings_given)
     settings.ENCRYPTION_KEYS = ["another-key-for-tests-of-32-characters", KEY]
     assert keys_rotate() == (1, [])
     settings.ENCRYPTION_KEYS = ["another-key-for-tests-of-32-characters"]
@@ -184,12 +190,12 @@ def test_keys_are_rotated_and_watched_for_sources_too(
 def test_http_is_refused_where_a_secret_would_go_over_it(
     cluster: Cluster, odd_server: OddServer, settings: DjangoSettings
 ) -> None:
-    given = settings_of(odd_server)
+    settings_given = settings_of(odd_server)
     settings.CLUSTER_ALLOW_INSECURE = False
-    services.source_save(user=None, cluster=cluster, settings=given)
-    with_token = replace(given, authentication="bearer", token="t")
+    services.source_save(user=None, cluster=cluster, settings=settings_given)
+    with_token = replace(settings_given, authentication="bearer", token="t")
     settings.ENCRYPTION_KEYS = [KEY]
-    assert "must be an https:// address" in refused(cluster, with_token)["address"]
+    assert "must be an https:// address" in errors_of_save(cluster, with_token)["address"]
 
 
 def test_each_interval_is_collected_once(cluster: Cluster, odd_server: OddServer) -> None:
@@ -198,11 +204,11 @@ def test_each_interval_is_collected_once(cluster: Cluster, odd_server: OddServer
     assert run(cluster, begin)
     assert not run(cluster, begin + 10)
     assert run(cluster, begin + 60)
-    assert told(cluster) == ([60, 30, 30], "")
+    assert values_and_error(cluster) == ([60, 30, 30], "")
     assert Sample.objects.filter(resolution=Resolution.COLLECTED).count() == 4
-    found = selectors.current_watermarks(cluster, begin + 30)
-    assert found is not None
-    assert found.updated.tolist() == [begin] * 3
+    watermarks = selectors.current_watermarks(cluster, begin + 30)
+    assert watermarks is not None
+    assert watermarks.updated.tolist() == [begin] * 3
 
 
 def test_a_run_that_is_going_on_is_not_begun_twice_and_one_that_died_is_taken_over(
@@ -222,19 +228,19 @@ def test_a_run_that_is_going_on_is_not_begun_twice_and_one_that_died_is_taken_ov
     assert not Sample.objects.exists()
     assert WatermarkSource.objects.get().running_since == heir.running_since
     services.run_collection(source=heir, now=now + 120)
-    assert told(cluster)[0] == [60, 30, 30]
+    assert values_and_error(cluster)[0] == [60, 30, 30]
 
 
 def test_settings_changed_during_a_run_discard_its_figures(cluster: Cluster, odd_server: OddServer) -> None:
-    given = settings_of(odd_server)
-    services.source_save(user=None, cluster=cluster, settings=given)
+    settings_given = settings_of(odd_server)
+    services.source_save(user=None, cluster=cluster, settings=settings_given)
     begun = services.run_claim(cluster_id=cluster.pk, now=1_700_000_040)
     assert begun is not None
-    services.source_save(user=None, cluster=cluster, settings=replace(given, unit="allocatable-percent"))
+    services.source_save(user=None, cluster=cluster, settings=replace(settings_given, unit="allocatable-percent"))
     services.run_collection(source=begun, now=1_700_000_040)
     assert not Sample.objects.exists()
     assert run(cluster, 1_700_000_041)
-    assert told(cluster)[0] == [30, 30, 30]
+    assert values_and_error(cluster)[0] == [30, 30, 30]
 
 
 @pytest.mark.parametrize(
@@ -251,14 +257,14 @@ def test_bad_answers_keep_the_last_good_figures_with_their_age_and_are_said(
     services.source_save(user=None, cluster=cluster, settings=settings_of(odd_server))
     begin = 1_700_000_040
     run(cluster, begin)
-    answering(odd_server, answers)
+    answer_queries(odd_server, answers)
     run(cluster, begin + 60)
-    values, error = told(cluster)
+    values, error = values_and_error(cluster)
     assert values == [60, 30, 30]
     assert words in error
-    found = selectors.load_freshness(cluster, begin + 600)
-    assert (found.age, found.stale) == (600, True)
-    answering(odd_server, GOOD)
+    freshness = selectors.load_freshness(cluster, begin + 600)
+    assert (freshness.age, freshness.stale) == (600, True)
+    answer_queries(odd_server, GOOD)
     run(cluster, begin + 120)
     assert selectors.load_freshness(cluster, begin + 120).age == 0
     assert selectors.source_get(cluster).error == ""
@@ -271,7 +277,7 @@ def test_a_prometheus_that_is_down_for_hours_leaves_what_was_known(cluster: Clus
     odd_server.answer = lambda request: (502, {"Content-Type": "text/html"}, b"<html>bad gateway</html>")
     for later in (60, 120, 10_800):
         assert run(cluster, begin + later)
-    assert told(cluster) == ([60, 30, 30], "The server answered with status 502.")
+    assert values_and_error(cluster) == ([60, 30, 30], "The server answered with status 502.")
     source = selectors.source_get(cluster)
     assert source.ran_at is not None
     assert source.succeeded_at is not None
@@ -283,34 +289,34 @@ def test_a_failure_that_nobody_foresaw_ends_the_run_and_the_next_one_begins(
 ) -> None:
     services.source_save(user=None, cluster=cluster, settings=settings_of(odd_server))
 
-    def broken(**_: object) -> None:
+    def raise_error(**_: object) -> None:
         raise RuntimeError("disk full")
 
     with monkeypatch.context() as patch:
-        patch.setattr(storage, "samples_store", broken)
+        patch.setattr(storage, "samples_store", raise_error)
         assert run(cluster, 1_700_000_040)
     assert "did not foresee" in selectors.source_get(cluster).error
     assert selectors.source_get(cluster).running_since is None
     assert run(cluster, 1_700_000_100)
-    assert told(cluster)[1] == ""
+    assert values_and_error(cluster)[1] == ""
 
 
 @pytest.mark.django_db(transaction=True)
 def test_the_tasks_collect_each_cluster_whose_turn_it_is(
     odd_server: OddServer, settings: DjangoSettings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    metered, other = stored(), stored("other")
-    services.source_save(user=None, cluster=metered, settings=settings_of(odd_server))
-    sent: list[tuple[list[str], dict[str, object]]] = []
-    monkeypatch.setattr(tasks.collect, "apply_async", lambda args, **options: sent.append((args, options)))
+    metered_cluster, other_cluster = store_cluster(), store_cluster("other")
+    services.source_save(user=None, cluster=metered_cluster, settings=settings_of(odd_server))
+    messages: list[tuple[list[str], dict[str, object]]] = []
+    monkeypatch.setattr(tasks.collect, "apply_async", lambda args, **options: messages.append((args, options)))
     assert tasks.collect_due() == 1
-    assert sent == [([str(metered.pk)], {"expires": 60})]
-    assert tasks.collect(*sent[0][0]) is True
-    assert tasks.collect(*sent[0][0]) is False  # delivered twice
+    assert messages == [([str(metered_cluster.pk)], {"expires": 60})]
+    assert tasks.collect(*messages[0][0]) is True
+    assert tasks.collect(*messages[0][0]) is False  # delivered twice
     assert tasks.collect_due() == 0
-    assert tasks.collect(str(other.pk)) is False
-    assert told(metered)[0] == [60, 30, 30]
-    assert abs(time.time() - selectors.load_freshness(metered, time.time()).updated.timestamp()) < 30  # type: ignore[union-attr]
+    assert tasks.collect(str(other_cluster.pk)) is False
+    assert values_and_error(metered_cluster)[0] == [60, 30, 30]
+    assert abs(time.time() - selectors.load_freshness(metered_cluster, time.time()).updated.timestamp()) < 30  # type: ignore[union-attr]
 
 
 def test_asking_for_a_run_needs_a_source(cluster: Cluster, odd_server: OddServer, admin: User) -> None:
@@ -323,7 +329,7 @@ def test_asking_for_a_run_needs_a_source(cluster: Cluster, odd_server: OddServer
 
 def test_old_samples_are_forgotten_as_the_source_says(cluster: Cluster, odd_server: OddServer) -> None:
     services.source_save(user=None, cluster=cluster, settings=settings_of(odd_server, keep_hours=2))
-    demo = stored("demo")
+    demo = store_cluster("demo")
     figure, now = Figure(NODE, "cpu", "15m"), 1_700_000_000
     for at in (now - 3 * 3600, now):
         for owner in (cluster, demo):
@@ -335,7 +341,7 @@ def test_old_samples_are_forgotten_as_the_source_says(cluster: Cluster, odd_serv
     assert Members.objects.count() == 2
 
 
-def test_a_secret_sealed_for_one_purpose_opens_for_no_other(cluster: Cluster, sealed: None) -> None:
+def test_a_secret_sealed_for_one_purpose_opens_for_no_other(cluster: Cluster, encryption_key: None) -> None:
     from kschedweb.clusters.connecting.credentials import credential_save
     from kschedweb.clusters.models import Credential
 

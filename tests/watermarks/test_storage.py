@@ -60,8 +60,8 @@ def test_what_is_packed_is_unpacked(values: list[float]) -> None:
 def test_a_cluster_without_samples_has_no_watermarks(cluster: Cluster) -> None:
     assert selectors.current_watermarks(cluster) is None
     assert selectors.figures_version(cluster) == ""
-    found = selectors.load_history(cluster, NODE, "cpu", "15m", T, T + 3600)
-    assert (found.times.size, found.names, found.values.shape) == (0, (), (0, 0))
+    history = selectors.load_history(cluster, NODE, "cpu", "15m", T, T + 3600)
+    assert (history.times.size, history.names, history.values.shape) == (0, (), (0, 0))
     assert selectors.load_freshness(cluster, T).updated is None
 
 
@@ -70,13 +70,13 @@ def test_the_newest_values_are_current_and_bear_their_time(cluster: Cluster) -> 
     before = selectors.figures_version(cluster)
     store(cluster, T + 60, {CPU: [4, 5, 6], MEMORY: [40, 50, 60]})
     assert selectors.figures_version(cluster) != before
-    found = selectors.current_watermarks(cluster)
-    assert found is not None
-    assert found.names == ["a", "b", "c"]
-    assert lists(found.column("cpu", "15m")) == [4, 5, 6]
-    assert lists(found.updated) == [T + 60] * 3
-    assert found.source == "prometheus"
-    assert lists(found.column("cpu", "1d")) == [None, None, None]
+    watermarks = selectors.current_watermarks(cluster)
+    assert watermarks is not None
+    assert watermarks.names == ["a", "b", "c"]
+    assert lists(watermarks.column("cpu", "15m")) == [4, 5, 6]
+    assert lists(watermarks.updated) == [T + 60] * 3
+    assert watermarks.source == "prometheus"
+    assert lists(watermarks.column("cpu", "1d")) == [None, None, None]
 
 
 def test_the_past_is_told_as_it_was_known_then(cluster: Cluster) -> None:
@@ -92,21 +92,21 @@ def test_the_past_is_told_as_it_was_known_then(cluster: Cluster) -> None:
 def test_a_value_that_is_missing_now_is_the_last_good_one_with_its_own_age(cluster: Cluster) -> None:
     store(cluster, T, {CPU: [1, 2, 3], MEMORY: [10, 20, 30]})
     store(cluster, T + 60, {CPU: [4, NAN, 6]})
-    found = selectors.load_table(cluster, NODE)
-    assert found is not None
-    assert lists(found.figures["cpu", "15m"]) == [4, 2, 6]
-    assert lists(found.times["cpu", "15m"]) == [T + 60, T, T + 60]
-    assert lists(found.figures["memory", "15m"]) == [10, 20, 30]
-    assert lists(found.updated) == [T, T, T]  # as old as the oldest figure
+    table = selectors.load_table(cluster, NODE)
+    assert table is not None
+    assert lists(table.figures["cpu", "15m"]) == [4, 2, 6]
+    assert lists(table.times["cpu", "15m"]) == [T + 60, T, T + 60]
+    assert lists(table.figures["memory", "15m"]) == [10, 20, 30]
+    assert lists(table.updated) == [T, T, T]  # as old as the oldest figure
 
 
 def test_a_value_that_is_missing_for_longer_than_a_quarter_of_an_hour_is_unknown(cluster: Cluster) -> None:
     store(cluster, T, {CPU: [1, 2, 3], MEMORY: [10, 20, 30]})
     store(cluster, T + selectors.CARRIED, {CPU: [4, NAN, 6]})
-    found = selectors.load_table(cluster, NODE)
-    assert found is not None
-    assert lists(found.figures["cpu", "15m"]) == [4, None, 6]
-    assert lists(found.updated) == [T + 900, None, T + 900]
+    table = selectors.load_table(cluster, NODE)
+    assert table is not None
+    assert lists(table.figures["cpu", "15m"]) == [4, None, 6]
+    assert lists(table.updated) == [T + 900, None, T + 900]
 
 
 def test_a_silent_source_leaves_all_figures_with_a_growing_age(cluster: Cluster) -> None:
@@ -119,20 +119,20 @@ def test_a_silent_source_leaves_all_figures_with_a_growing_age(cluster: Cluster)
 def test_values_of_an_older_set_of_nodes_find_their_place(cluster: Cluster) -> None:
     store(cluster, T, {CPU: [1, 2, 3]})
     store(cluster, T + 60, {CPU: [NAN, 5, NAN]}, names=("d", "c", "b"))
-    found = selectors.load_table(cluster, NODE)
-    assert found is not None
-    assert found.names == ("d", "c", "b")
-    assert lists(found.figures["cpu", "15m"]) == [None, 5, 2]
+    table = selectors.load_table(cluster, NODE)
+    assert table is not None
+    assert table.names == ("d", "c", "b")
+    assert lists(table.figures["cpu", "15m"]) == [None, 5, 2]
 
 
 def test_history_joins_sets_of_nodes_over_time(cluster: Cluster) -> None:
     store(cluster, T + 60, {CPU: [1, 2, 3]})
     store(cluster, T + 120, {CPU: [4, 5]}, names=("c", "d"), origin="demo")
-    found = selectors.load_history(cluster, NODE, "cpu", "15m", T, T + 600)
-    assert found.names == ("c", "d", "a", "b")
-    assert [lists(row) for row in found.values] == [[3, None, 1, 2], [4, 5, None, None]]
-    assert found.origins == ("prometheus", "demo")
-    assert found.times.tolist() == [T + 60, T + 120]
+    history = selectors.load_history(cluster, NODE, "cpu", "15m", T, T + 600)
+    assert history.names == ("c", "d", "a", "b")
+    assert [lists(row) for row in history.values] == [[3, None, 1, 2], [4, 5, None, None]]
+    assert history.origins == ("prometheus", "demo")
+    assert history.times.tolist() == [T + 60, T + 120]
 
 
 def test_the_same_set_of_nodes_is_kept_once(cluster: Cluster) -> None:
@@ -145,9 +145,9 @@ def test_the_same_set_of_nodes_is_kept_once(cluster: Cluster) -> None:
 def test_the_same_time_again_replaces_its_values(cluster: Cluster) -> None:
     store(cluster, T, {CPU: [1, 2, 3]})
     store(cluster, T, {CPU: [7, 8, 9]})
-    found = selectors.current_watermarks(cluster)
-    assert found is not None
-    assert lists(found.column("cpu", "15m")) == [7, 8, 9]
+    watermarks = selectors.current_watermarks(cluster)
+    assert watermarks is not None
+    assert lists(watermarks.column("cpu", "15m")) == [7, 8, 9]
     assert Sample.objects.count() == 1
 
 
@@ -156,9 +156,9 @@ def test_spans_that_are_over_are_rolled_up(cluster: Cluster) -> None:
         store(cluster, T + 60 * minute, {CPU: [minute, NAN, NAN if minute % 2 else 10], HIGHEST: [minute, 1, NAN]})
     assert storage.samples_rollup(cluster=cluster, now=T + 660) == 2
     assert storage.samples_rollup(cluster=cluster, now=T + 660) == 0
-    rolled = Sample.objects.filter(resolution=Resolution.FIVE_MINUTES).order_by("series__statistic", "at")
+    rolled_up_rows = Sample.objects.filter(resolution=Resolution.FIVE_MINUTES).order_by("series__statistic", "at")
     # (T, T + 300] holds the minutes 1 to 5, (T + 300, T + 600] those from 6 to 10.
-    assert [(row.at - T, lists(storage.unpack_values(row.values))) for row in rolled] == [
+    assert [(row.at - T, lists(storage.unpack_values(row.values))) for row in rolled_up_rows] == [
         (300, [3, None, 10]),
         (600, [8, None, 10]),
         (300, [5, 1, None]),
@@ -209,9 +209,9 @@ def test_workloads_come_in_the_form_of_the_engine(cluster: Cluster) -> None:
     names = ("shop/Deployment/web", "shop/StatefulSet/db")
     store(cluster, T, {CPU: [1, 2, 3]})
     storage.samples_store(cluster=cluster, kind=WORKLOAD, names=names, rows=[(T, figures)], origin="prometheus")
-    found = selectors.current_watermarks(cluster)
-    assert found is not None
-    assert found.workloads == {
+    watermarks = selectors.current_watermarks(cluster)
+    assert watermarks is not None
+    assert watermarks.workloads == {
         "shop/Deployment/web": {"cpu": {"15m": 0.5}, "memory": {}},
         "shop/StatefulSet/db": {"cpu": {}, "memory": {"1d": 1024.0}},
     }
@@ -240,10 +240,10 @@ def test_deleting_a_cluster_takes_its_samples_along(cluster: Cluster) -> None:
 
 def test_reading_costs_the_same_few_queries_whatever_the_number_of_samples(cluster: Cluster) -> None:
     def queries() -> int:
-        with CaptureQueriesContext(connection) as captured:
+        with CaptureQueriesContext(connection) as queries_captured:
             selectors.current_watermarks(cluster)
             selectors.load_history(cluster, NODE, "cpu", "15m", T, T + 86_400)
-        return len(captured)
+        return len(queries_captured)
 
     store(cluster, T, {CPU: [1, 2, 3]})
     queries()

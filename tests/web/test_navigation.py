@@ -41,13 +41,13 @@ def every_action(action: str) -> bool:
 
 
 def shown(page: Any) -> dict[str, list[str]]:
-    return {group.value: [one["label"] for one in pages] for group, pages in page.context["rail"]}
+    return {group.value: [page["label"] for page in pages] for group, pages in page.context["rail"]}
 
 
 def test_the_rail_has_the_pages_in_the_groups_of_what_people_do(client_as: Callable[[str], Client]) -> None:
     page = client_as("admin").get("/jobs/")
     assert shown(page) == RAIL
-    assert [one.text for one in elements(page, ".rail a[aria-current=page]")] == ["Jobs"]
+    assert [element.text for element in elements(page, ".rail a[aria-current=page]")] == ["Jobs"]
 
 
 def test_a_group_without_a_page_for_the_role_is_not_there(client_as: Callable[[str], Client]) -> None:
@@ -64,7 +64,7 @@ def test_the_sandbox_is_a_page_of_the_cluster_where_the_site_has_one(
 @pytest.mark.parametrize("name", [route.name for route in routes() if route.opened and not route.rest])
 def test_every_page_has_one_place_in_the_navigation(name: str, settings: Any) -> None:
     settings.SANDBOX_SERVER = "http://127.0.0.1:1"
-    everything = [one for group in RailGroup for one in navigation.list_entries(group, every_action, name, "")]
+    everything = [entry for group in RailGroup for entry in navigation.list_entries(group, every_action, name, "")]
     # Outside of the frame, and in the menu of the person.
     alone = {"login", "account_login", "account_reauthenticate", "password", "password-forgotten", "password-mailed"}
     alone.add("mfa_index")
@@ -107,11 +107,11 @@ def test_every_page_that_declares_what_it_depends_on_is_a_page() -> None:
     assert {"overview", "pods", "decision", "load-aware", "capacity-fit"} <= declared
     assert set(navigation._choices) <= names
     for group in RailGroup:
-        for one in navigation.list_entries(group, every_action, "", ""):
+        for entry in navigation.list_entries(group, every_action, "", ""):
             try:
-                reverse(one["name"])
+                reverse(entry["name"])
             except NoReverseMatch:
-                pytest.fail(f"{one['label']} leads nowhere")
+                pytest.fail(f"{entry['label']} leads nowhere")
 
 
 def test_nothing_is_chosen_where_nothing_depends_on_it() -> None:

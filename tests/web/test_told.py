@@ -48,7 +48,7 @@ def said() -> list[str]:
         *stopped(),
     ]
     measures = [text for spec in specs_of(("cpu",)) for text in (spec.label, spec.sentence)]
-    return [*moves, *stays, *ends, *(one.sentence for one in fights), *measures, *(group.label for group in GROUPS)]
+    return [*moves, *stays, *ends, *(fight.sentence for fight in fights), *measures, *(group.label for group in GROUPS)]
 
 
 @pytest.mark.parametrize("text", said())

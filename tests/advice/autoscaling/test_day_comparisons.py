@@ -18,7 +18,7 @@ from tests.support.html import elements
 from tests.support.seed_karpenter import DOCUMENT, karpenter
 
 pytestmark = pytest.mark.django_db
-BURST = next(one.text for one in all_ready() if one.key == "burst-karpenter")
+BURST = next(scenario.text for scenario in all_ready() if scenario.key == "burst-karpenter")
 ROOMY = DOCUMENT.replace("cpu: 100 ", "cpu: 1000 ")
 ADDRESS = "/autoscaling/change/?nodepools=nodepools@1"
 
@@ -39,7 +39,7 @@ def test_a_change_in_the_form_is_compared_over_a_scenario(
     client = client_as("editor")
     page = client.get(ADDRESS)
     assert page.status_code == 200
-    assert f"scenario:{burst.pk}" in [one["value"] for one in elements(page, "#id_day option")]
+    assert f"scenario:{burst.pk}" in [element["value"] for element in elements(page, "#id_day option")]
     # What the form says is written into the YAML, as in the editor of the policy.
     fields = {"base": ROOMY, "pool.0.spec.disruption.consolidationPolicy": "WhenEmpty"}
     answer = client.post(ADDRESS, posted(f"scenario:{burst.pk}", ROOMY, **fields))
@@ -51,13 +51,13 @@ def test_a_change_in_the_form_is_compared_over_a_scenario(
     assert "consolidationPolicy: WhenEmpty\n" in after.autoscaler
     seed_runs.work_off()
     shown = client.get(answer["Location"])
-    rows = [one["data-scaled"] for one in elements(shown, "[data-scaled]")]
+    rows = [element["data-scaled"] for element in elements(shown, "[data-scaled]")]
     assert rows == ["nodes", "cost", "evictions", "launched", "removed"]
     nodes, cost, *_ = shown.context["scaled"]
     for run, mean, money in zip((before, after), nodes.values, cost.values, strict=True):
         run.refresh_from_db()
         assert run.virtual_seconds
-        kept = {one["name"]: one["value"] for one in run.summary}
+        kept = {measure["name"]: measure["value"] for measure in run.summary}
         assert mean == pytest.approx(kept["node_hours"] / (run.virtual_seconds / 3600))
         assert money == pytest.approx(kept["node_cost"] / (run.virtual_seconds / 3600))
 
@@ -70,7 +70,7 @@ def test_a_comparison_with_what_is_not_saved_is_run_again(
     seed_runs.work_off()
     first = Comparison.objects.get()
     page = client.get(f"/comparisons/{first.pk}/")
-    (address,) = {one["action"] for one in elements(page, "form.sentence")}
+    (address,) = {element["action"] for element in elements(page, "form.sentence")}
     labels = ["default@1+nodepools@1", "default@1+nodepools@1 changed"]
     asked = {"scenario": str(first.revision_id), "reference": labels[0], "policies": labels[1:], "seeds": "1"}
     answer = client.post(address, asked)
@@ -84,7 +84,9 @@ def test_a_comparison_with_what_is_not_saved_is_run_again(
 
     changed = first.runs.get(position=1)
     Run.objects.filter(pk=changed.pk).update(ended_at=None)  # as a run that did not finish, which has the link
-    (link,) = [one["href"] for one in elements(client.get(f"/runs/{changed.pk}/"), "a") if "like=" in one["href"]]
+    (link,) = [
+        element["href"] for element in elements(client.get(f"/runs/{changed.pk}/"), "a") if "like=" in element["href"]
+    ]
     form = client.get(link).context["form"]
     run = {"scenario": str(first.revision_id), "policy": form.initial["policy"], "seed": "1"}
     assert client.post(link, run).status_code == 302
@@ -153,7 +155,7 @@ def test_what_the_editor_of_a_policy_posts_is_taken_over(client_as: Callable[...
     page = client_as("editor").post(ADDRESS, {"do": "show", "document": ROOMY})
     assert page.status_code == 200
     assert page.context["editor"].document == ROOMY
-    assert [one.after for one in page.context["changes"]] == ["1000"]
+    assert [change.after for change in page.context["changes"]] == ["1000"]
     assert page.context["form"].initial["pool"] == "general"
 
 

@@ -39,7 +39,7 @@ def test_the_page_begins_with_the_groups_of_the_snapshot_and_answers_them(
     assert "not compared with its code" in " ".join(page.content.decode().split())
     sent = client.post(f"{PAGE}?cluster=demo", {"document": page.context["document"]})
     assert (sent.status_code, sent.context.get("problems")) == (200, None)
-    assert {one["group"] for one in sent.context["found"]["nodes"]} == {"m-large"}
+    assert {node["group"] for node in sent.context["found"]["nodes"]} == {"m-large"}
 
 
 def test_page_and_rest_say_the_same(
@@ -55,8 +55,11 @@ def test_page_and_rest_say_the_same(
     assert data["answer"].startswith("cluster-autoscaler would add 1 node for 1 pod")
     (look,) = data["looks"]
     assert (look["group"], look["price"], look["pods"]) == ("plain", 0.5, [["default/waits"]])
-    assert [(one["group"], one["price_per_pod"]) for one in look["candidates"]] == [("plain", 0.5), ("large", 4.0)]
-    verdicts = {one["node"]: one["verdict"] for one in data["nodes"]}
+    assert [(candidate["group"], candidate["price_per_pod"]) for candidate in look["candidates"]] == [
+        ("plain", 0.5),
+        ("large", 4.0),
+    ]
+    verdicts = {node["node"]: node["verdict"] for node in data["nodes"]}
     assert verdicts == {"plain-0": "stays", "plain-1": "could go", "plain-2": "goes"}
     shown = elements(page, "[data-verdict]")
     assert [one["data-verdict"] for one in shown] == ["goes", "could go", "stays"]
@@ -92,7 +95,7 @@ def test_a_problem_stands_at_its_line_and_nothing_is_lost(
     answer = api_as("viewer").post(REST, {"cluster": "demo", "document": document or " "}, format="json")
     assert answer.status_code in (400, 422)
     if document:
-        assert [(one["path"], one["line"]) for one in answer.json()["errors"]] == [(path, line)]
+        assert [(error["path"], error["line"]) for error in answer.json()["errors"]] == [(path, line)]
 
 
 def test_what_takes_long_is_a_job(
@@ -112,8 +115,10 @@ def test_what_takes_long_is_a_job(
     done = client.get(f"/autoscaling/{question.pk}/")
     assert done.context["document"] == DOCUMENT.strip()
     assert done.context["answer"] == told["groups"]["answer"]
-    assert [one["data-verdict"] for one in elements(done, "[data-verdict]")] == ["goes", "could go", "stays"]
-    assert any(one.attributes.get("action", "").startswith(f"{PAGE}?cluster=demo") for one in elements(done, "form"))
+    assert [element["data-verdict"] for element in elements(done, "[data-verdict]")] == ["goes", "could go", "stays"]
+    assert any(
+        element.attributes.get("action", "").startswith(f"{PAGE}?cluster=demo") for element in elements(done, "form")
+    )
     monkeypatch.setattr(services, "AT_ONCE_SECONDS", 600.0)
     now = api_as("viewer").post(REST, {"cluster": "demo", "document": DOCUMENT}, format="json")
     assert (now.status_code, now.json()) == (200, told["groups"])

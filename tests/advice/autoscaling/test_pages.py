@@ -57,7 +57,7 @@ def test_nodes_without_a_nodepool_are_told_as_not_karpenters(client_as: Callable
     page = client_as("viewer").get(PAGE, {"cluster": "demo"})
     assert page.context["unowned"] == 60
     assert "Karpenter does not own 60 nodes" in " ".join(page.content.decode().split())
-    assert {one["verdict"] for one in page.context["found"]["nodes"]} == {"stays"}
+    assert {node["verdict"] for node in page.context["found"]["nodes"]} == {"stays"}
 
 
 def test_nodes_are_filtered_sorted_and_downloaded(client_as: Callable[..., Any], demo: Snapshot) -> None:
@@ -65,7 +65,7 @@ def test_nodes_are_filtered_sorted_and_downloaded(client_as: Callable[..., Any],
     going = client.get(PAGE, {**asked, "verdict": "goes"})
     names = {one["node"] for one in going.context["page"]}
     assert names == set(going.context["found"]["command"]["candidates"])
-    verdict, why, count = next(one for one in going.context["reasons"] if one[0] == "stays")
+    verdict, why, count = next(reason for reason in going.context["reasons"] if reason[0] == "stays")
     by_reason = client.get(PAGE, {**asked, "verdict": verdict, "why": why})
     assert by_reason.context["page"].paginator.count == count
     dear = [one["price"] or 0.0 for one in client.get(PAGE, {**asked, "order": "price"}).context["page"]]
@@ -85,17 +85,17 @@ def test_rest_answers_the_same(api_as: Callable[..., Any], demo: Snapshot, expec
         expected["after"],
         True,
     )
-    assert [one["node"] for one in data["nodes"]] == [one["node"] for one in expected["nodes"]]
-    best = [one["offers"][0]["instance_type"] for one in data["new_nodes"]]
-    assert best == [one["offers"][0]["instanceType"] for one in expected["newNodes"]]
+    assert [node["node"] for node in data["nodes"]] == [node["node"] for node in expected["nodes"]]
+    best = [node["offers"][0]["instance_type"] for node in data["new_nodes"]]
+    assert best == [node["offers"][0]["instanceType"] for node in expected["newNodes"]]
 
 
 def test_a_policy_says_which_nodes_there_may_be(
     api_as: Callable[..., Any], client_as: Callable[..., Any], demo: Snapshot, own: str
 ) -> None:
     data = api_as("viewer").post(REST, {"cluster": "demo", "policy": own, "pool": "general"}, format="json").json()
-    assert {one["node_pool"] for one in data["new_nodes"]} == {"general"}
-    assert {offer["capacity_type"] for one in data["new_nodes"] for offer in one["offers"]} == {"on-demand"}
+    assert {node["node_pool"] for node in data["new_nodes"]} == {"general"}
+    assert {offer["capacity_type"] for node in data["new_nodes"] for offer in node["offers"]} == {"on-demand"}
     page = client_as("viewer").get(PAGE, {"cluster": "demo", "nodepools": f"{own}@1", "pool": "general"})
     assert page.context["answer"] == data["answer"]
 
@@ -119,7 +119,7 @@ def test_what_cannot_be_asked_is_told_at_its_field(
     own: str,
 ) -> None:
     answer = api_as("viewer").post(REST, {"cluster": "demo", **asked}, format="json")
-    assert (answer.status_code, [one["path"] for one in answer.json()["errors"]]) == (status, [path])
+    assert (answer.status_code, [error["path"] for error in answer.json()["errors"]]) == (status, [path])
     field = {"policy": "nodepools"}.get(path, path)
     page = client_as("viewer").get(PAGE, {"cluster": "demo", field: asked[path]})
     assert page.status_code == status

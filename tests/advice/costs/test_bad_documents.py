@@ -154,7 +154,7 @@ def policies_refuse(text: str, path: str, name: str, client: Any, api: Any) -> N
     page = client.post(f"/policies/{name}/", {"document": text, "save": "1", "expected": "1", "comment": "because"})
     assert page.status_code == 422
     assert page.context["editor"].document == text
-    assert path in {one.path for one in page.context["editor"].problems}
+    assert path in {problem.path for problem in page.context["editor"].problems}
     assert page.context["save"].data["comment"] == "because"
     assert Revision.objects.filter(policy__name=name).count() == 1
     new = client.post("/policies/new/", {"name": "other", "description": "mine", "document": text})
@@ -163,12 +163,12 @@ def policies_refuse(text: str, path: str, name: str, client: Any, api: Any) -> N
     sent = client.post("/policies/new/", {"name": "other", "description": "mine", "file": upload(text)})
     assert sent.status_code == 422
     assert (sent.context["form"]["document"].value(), sent.context["form"].data["description"]) == (text, "mine")
-    assert path in {one["path"] for one in sent.context["problems"]}
+    assert path in {problem["path"] for problem in sent.context["problems"]}
     refused = api.post("/api/v1/policies/", {"name": "other", "document": text})
     assert refused.status_code == 422
     assert path in paths(refused)
     found = api.post("/api/v1/policies/validate/", {"document": text}).json()
-    assert (found["valid"], path in {one["path"] for one in found["errors"]}) == (False, True)
+    assert (found["valid"], path in {error["path"] for error in found["errors"]}) == (False, True)
 
 
 @pytest.mark.parametrize(("old", "new", "path"), KARPENTER.values(), ids=KARPENTER)
@@ -192,7 +192,7 @@ def test_requirements_that_no_instance_type_meets_are_a_warning_as_karpenter_tak
     said = "NodePool requirements filtered out all compatible available instance types"
     assert said in client_as("editor").get("/policies/nodepools/").content.decode()
     warnings = api_as("editor").post("/api/v1/policies/validate/", {"document": text}).json()["warnings"]
-    assert [said in one["message"] for one in warnings] == [True]
+    assert [said in warning["message"] for warning in warnings] == [True]
     assert warnings[0]["path"].startswith("nodePools[0]")
 
 
@@ -232,11 +232,11 @@ def scenarios_refuse(
         page = client_as("editor").post(f"/scenarios/{made.pk}/", typed)
         assert page.status_code == 422
         assert page.context["editor"].document == text
-        assert path in {one.path for one in page.context["editor"].checked.problems}
+        assert path in {problem.path for problem in page.context["editor"].checked.problems}
         assert ScenarioRevision.objects.count() == 1
         sent = client_as("editor").post("/scenarios/import/", {"file": upload(text)})
         assert (sent.status_code, sent.context["form"]["text"].value()) == (422, text)
-        assert path in {one["path"] for one in sent.context["problems"]}
+        assert path in {problem["path"] for problem in sent.context["problems"]}
         refused = api_as("editor").post("/api/v1/scenarios/", {"document": text})
         assert refused.status_code == 422
         assert path in paths(refused)
@@ -279,7 +279,7 @@ def test_a_single_field_of_node_groups(
     asked = as_yaml(parse_document(text).data["autoscaler"]["clusterAutoscaler"])
     page = client_as("viewer").post("/autoscaling/groups/?cluster=demo", {"document": asked})
     assert (page.status_code, page.context["document"]) == (422, asked)
-    assert [one.path for one in page.context["problems"]] == [path]
+    assert [problem.path for problem in page.context["problems"]] == [path]
     answer = api_as("viewer").post("/api/v1/autoscaling/groups/", {"cluster": "demo", "document": asked})
     assert (answer.status_code, paths(answer)) == (422, [path])
 
@@ -300,10 +300,10 @@ def test_price_tables(
     page = client_as("editor").post(PRICES, sent)
     assert page.status_code == 422
     assert page.context["editor"].document == text
-    assert path in {one.path for one in page.context["editor"].problems}
+    assert path in {problem.path for problem in page.context["editor"].problems}
     loaded = client_as("editor").post(PRICES, {"version": "0", "upload": "1", "file": upload(text)})
     assert loaded.context["editor"].document == text
-    assert path in {one.path for one in loaded.context["editor"].problems}
+    assert path in {problem.path for problem in loaded.context["editor"].problems}
     put = api_as("editor").put("/api/v1/clusters/demo/prices/", {"document": text}, HTTP_IF_MATCH='"0"')
     assert put.status_code == 422, put.json()
     assert path in paths(put)

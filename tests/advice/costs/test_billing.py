@@ -60,7 +60,7 @@ def test_use_and_idle_are_parts_of_what_nodes_and_pods_cost() -> None:
     assert (total.requested, total.used, total.idle, total.idle_share) == (1.5, 1.25, 3.75, 75.0)
     [line] = found.workloads
     assert (line.name, line.count, line.hour, line.used, line.idle) == ("a/Deployment/w0", 1, 1.5, 0.75, 0.75)
-    assert [(one.name, one.hour, one.has_price) for one in found.types] == [
+    assert [(kind.name, kind.hour, kind.has_price) for kind in found.types] == [
         ("m", 4.0, True),
         ("s", 1.0, True),
         ("", 0.0, False),
@@ -87,10 +87,10 @@ def _bill(types: list[str], drawn: list[tuple[Any, ...]], share: float) -> Bill:
 @given(st.lists(st.sampled_from(["m", "s", "x"]), min_size=4, max_size=4), SHARES, st.floats(0, 1.5))
 def test_parts_sum_to_the_whole(types: list[str], drawn: list[tuple[Any, ...]], share: float) -> None:
     found = _bill(types, drawn, share)
-    assert sum(one.hour for one in found.types) == pytest.approx(found.total.hour)
-    assert sum(one.hour for one in found.pools) == pytest.approx(found.total.hour)
+    assert sum(kind.hour for kind in found.types) == pytest.approx(found.total.hour)
+    assert sum(pool.hour for pool in found.pools) == pytest.approx(found.total.hour)
     for lines in (found.namespaces, found.workloads):
-        assert sum(one.hour for one in lines) == pytest.approx(found.total.requested)
+        assert sum(line.hour for line in lines) == pytest.approx(found.total.requested)
     for one in (*found.types, *found.workloads):
         assert not one.has_use or one.used + one.idle == pytest.approx(one.hour_with_use)
         assert -1e-9 <= one.free <= one.hour + 1e-9
@@ -121,4 +121,8 @@ def test_example_prices_are_a_table_for_every_node_with_an_instance_type() -> No
     assert table is not None
     assert table.note == NOTE
     assert [table.find_entry(labels) is None for labels in found.labels] == [False, False, False, True]
-    assert [(one.match.capacity_type, one.price) for one in table.prices] == [("spot", 0.08), ("", 0.2), ("", 0.2)]
+    assert [(price.match.capacity_type, price.price) for price in table.prices] == [
+        ("spot", 0.08),
+        ("", 0.2),
+        ("", 0.2),
+    ]

@@ -38,7 +38,7 @@ def fields_of(answer: Any) -> dict[str, str]:
 
 def editor_fields(shown: PricesEditor) -> dict[str, str]:
     cells = {
-        cell.name: cell.value for one in shown.fields for cell in one.walk() if cell.kind not in ("group", "table")
+        cell.name: cell.value for field in shown.fields for cell in field.walk() if cell.kind not in ("group", "table")
     }
     return {"document": shown.document, "base": shown.base, **cells}
 
@@ -131,9 +131,11 @@ def test_what_is_wrong_is_told_at_its_cell_and_nothing_is_lost(
     client = client_as("editor")
     answer = post(client, **fields_of(client.get(PRICES)) | cells, save="1")
     assert answer.status_code == 422
-    fields = [cell for one in answer.context["editor"].fields for cell in one.walk()]
+    fields = [cell for field in answer.context["editor"].fields for cell in field.walk()]
     wrong = {
-        cell.name: " ".join(f"{one.message} {one.plain}" for one in cell.problems) for cell in fields if cell.problems
+        cell.name: " ".join(f"{problem.message} {problem.plain}" for problem in cell.problems)
+        for cell in fields
+        if cell.problems
     }
     assert said in wrong[name]
     kept = {cell.name: cell.value for cell in fields}
@@ -152,7 +154,7 @@ def test_nodes_without_a_price_are_listed_and_get_a_row(client_as: Callable[...,
         "instanceType": "c6i.4xlarge",
         "price": None,
     }
-    assert [one.path for one in answer.context["editor"].problems] == ["prices[1].price"]
+    assert [problem.path for problem in answer.context["editor"].problems] == ["prices[1].price"]
 
 
 def test_a_file_fills_the_editor_and_a_bad_one_keeps_what_was_typed(
@@ -206,7 +208,7 @@ def test_rest_says_the_same(client_as: Callable[..., Any], api_as: Callable[...,
     bill = client_as("viewer").get(PAGE).context["bill"]
     assert (answer["unit"], answer["total"]["hour"], answer["total"]["month"]) == ("CHF", 12.0, 12.0 * 730)
     assert answer["total"]["requested"] == bill.total.requested
-    assert [one["name"] for one in answer["groups"]] == sorted(line.name for line in bill.pools)
+    assert [group["name"] for group in answer["groups"]] == sorted(line.name for line in bill.pools)
     assert client.get("/api/v1/clusters/demo/cost/?unit=node-hours").json()["total"]["hour"] == 60
     assert client.get("/api/v1/clusters/demo/cost/?by=none").status_code == 400
     lacking = client.get("/api/v1/clusters/demo/cost/unpriced/").json()["groups"]

@@ -76,8 +76,8 @@ def test_the_page_tells_who_goes_where_they_land_and_who_fights(
     assert found["answer"].startswith(f"The descheduler would evict {found['evicted']:,} pods: ")
     assert found["answer"] in html_of(page)
     assert len(elements(page, "tr[data-fate]")) == min(found["evicted"], 50)
-    assert {one["plugin"] for one in found["fights"]} == {"HighNodeUtilization"}
-    assert "TaintToleration" in {one["scorer"] for one in found["fights"]}
+    assert {fight["plugin"] for fight in found["fights"]} == {"HighNodeUtilization"}
+    assert "TaintToleration" in {fight["scorer"] for fight in found["fights"]}
     assert elements(page, "[data-fight]")
     assert ("Nodes in use", "nodes") in [(what, unit) for what, unit, *_ in page.context["gains"]]
     one = ask(client, descheduler="spare@1", rounds=3, plugin="HighNodeUtilization")
@@ -198,7 +198,7 @@ class TestRest:
 
 def trying(page: Any) -> list[str]:
     """The addresses of the forms that try what is shown in a scenario."""
-    return [one["action"] for one in elements(page, "form[action]") if "/try/" in one["action"]]
+    return [element["action"] for element in elements(page, "form[action]") if "/try/" in element["action"]]
 
 
 class TestTrying:
@@ -216,7 +216,7 @@ class TestTrying:
         assert document["run"] == {"place": "pending", "until": 3 * 420 + 60}
         seed_runs.work_off()
         run.refresh_from_db()
-        evicted = next(one["value"] for one in run.summary if one["name"] == "evictions_descheduler")
+        evicted = next(measure["value"] for measure in run.summary if measure["name"] == "evictions_descheduler")
         assert evicted >= page.context["found"]["evicted"] > 0
         assert len(load_outcome(run).rounds) == 3
 

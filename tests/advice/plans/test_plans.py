@@ -77,7 +77,7 @@ def test_files_of_a_plan(client_as: Callable[..., Any], demo: Snapshot) -> None:
     address = page.wsgi_request.path
     assert json.loads(client.get(f"{address}?format=json").content) == found
     evictions = json.loads(client.get(f"{address}?format=evictions").content)
-    assert [one["kind"] for one in evictions] == ["Eviction"] * found["moves"]
+    assert [eviction["kind"] for eviction in evictions] == ["Eviction"] * found["moves"]
     lines = b"".join(client.get(f"{address}?format=csv").streaming_content).decode().splitlines()
     assert lines[0] == "wave,pod,from,to,reason,gain,budget"
     assert len(lines) == 1 + found["moves"]

@@ -109,7 +109,7 @@ def test_a_patch_names_requests_and_the_limits_that_there_are() -> None:
     assert document["spec"] == patch["spec"]
     side = replace(web, name=SIDE, sidecar=True)
     (document,) = yaml.safe_load_all(exports.text_of([side], exports.PATCHES, "Off"))
-    assert [one["name"] for one in document["spec"]["template"]["spec"]["initContainers"]] == ["proxy"]
+    assert [container["name"] for container in document["spec"]["template"]["spec"]["initContainers"]] == ["proxy"]
 
 
 @pytest.mark.parametrize("mode", exports.MODES)

@@ -147,7 +147,9 @@ def test_files_are_downloads(client_as: Callable[..., Any], used: Snapshot, mode
 def test_rest_has_the_same(api_as: Callable[..., Any], client_as: Callable[..., Any], used: Snapshot) -> None:
     answer = api_as("viewer").get(API, {"cluster": "demo"}).json()
     page = client_as("viewer").get(PAGE).context
-    assert [one["workload"] for one in answer["containers"]][:10] == [one.workload for one in page["page"]][:10]
+    assert [container["workload"] for container in answer["containers"]][:10] == [one.workload for one in page["page"]][
+        :10
+    ]
     assert answer["hour"] == pytest.approx(page["totals"].hour)
     first = answer["containers"][0]
     assert first["cpu"]["lower"] <= first["cpu"]["target"] <= first["cpu"]["upper"]
@@ -167,4 +169,4 @@ def test_what_is_not_known_is_told_at_its_place(
 ) -> None:
     answer = api_as("viewer").get(API, {"cluster": "demo", **given})
     assert answer.status_code == 400
-    assert [one["path"] for one in answer.json()["errors"]] == [path]
+    assert [error["path"] for error in answer.json()["errors"]] == [path]

@@ -42,18 +42,18 @@ def test_only_the_newest_bindings_of_all_nodes_are_known() -> None:
     assert set(hot_of([*late, *early], NOW)) == {"late"}
 
 
-def event(message: str, **more: Any) -> dict[str, Any]:
-    return {"metadata": {"name": "e"}, "message": message, "eventTime": "2026-11-21T11:59:50.123456Z", **more}
+def event(message: str, **fields: Any) -> dict[str, Any]:
+    return {"metadata": {"name": "e"}, "message": message, "eventTime": "2026-11-21T11:59:50.123456Z", **fields}
 
 
 def test_events_are_read_from_the_cluster_and_odd_ones_left_out(odd_server: OddServer) -> None:
-    said = "Successfully assigned shop/p to node-a"
+    message = "Successfully assigned shop/p to node-a"
     items: list[Any] = [
-        event(said),
-        event(said, eventTime=None, lastTimestamp="2026-11-21T11:59:40Z", count=3),
+        event(message),
+        event(message, eventTime=None, lastTimestamp="2026-11-21T11:59:40Z", count=3),
         event("Successfully assigned shop/p to node-b", eventTime="soon"),
         event("Something else happened"),
-        event(said) | {"message": 3},
+        event(message) | {"message": 3},
         None,
         {},
     ]

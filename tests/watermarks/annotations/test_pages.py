@@ -13,7 +13,7 @@ from kschedweb.clusters.models import Cluster
 from kschedweb.engine.state.watermarks import crane
 from kschedweb.watermarks.models import Annotating
 from tests.support.html import elements, html_of, levels
-from tests.watermarks.conftest import node, stored
+from tests.watermarks.conftest import node, store_cluster
 
 if TYPE_CHECKING:
     from django.test import Client
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.django_db
 
 PAGE, ACTIONS = "/usage/annotations/?cluster=metered", "/usage/annotations/metered/"
-REST = "/api/v1/clusters/metered/annotations/"
+API_ADDRESS = "/api/v1/clusters/metered/annotations/"
 FORM = {"time_zone": "UTC", "rate": "10", "renew": "300"}
 
 
@@ -49,14 +49,14 @@ def test_a_cluster_without_annotations_teaches_what_they_are(client_as: ClientAs
 
 
 def test_findings_are_on_the_page_and_over_rest(client_as: ClientAs, api_as: ApiAs) -> None:
-    stored(objects=in_the_wrong_zone())
+    store_cluster(objects=in_the_wrong_zone())
     page = client_as("viewer").get(PAGE)
-    [shown] = page.context["lint"].findings
-    assert shown.message in html_of(page)
-    said = "Written in UTC, it seems: read as Asia/Shanghai, the stamps of 30 nodes are old by 8 h in step."
-    assert shown.message.startswith(said)
+    [lint_finding] = page.context["lint"].findings
+    assert lint_finding.message in html_of(page)
+    opening = "Written in UTC, it seems: read as Asia/Shanghai, the stamps of 30 nodes are old by 8 h in step."
+    assert lint_finding.message.startswith(opening)
     assert len(elements(page, "td details li")) == 20
-    answer = api_as("viewer").get(f"{REST}findings/").json()
+    answer = api_as("viewer").get(f"{API_ADDRESS}findings/").json()
     assert (answer["nodes"], answer["crane"], answer["time_zone"]) == (30, 30, "Asia/Shanghai")
     [finding] = answer["findings"]
     assert (finding["code"], finding["level"], finding["form"]) == ("zone-behind", "warning", "crane")
@@ -64,32 +64,32 @@ def test_findings_are_on_the_page_and_over_rest(client_as: ClientAs, api_as: Api
 
 
 def test_the_page_of_the_source_says_that_there_are_findings(client_as: ClientAs) -> None:
-    stored(objects=in_the_wrong_zone())
+    store_cluster(objects=in_the_wrong_zone())
     page = client_as("viewer").get("/usage/source/?cluster=metered")
-    assert "1 finding" in [one.text for one in elements(page, ".facts .badge.amber")]
+    assert "1 finding" in [element.text for element in elements(page, ".facts .badge.amber")]
     assert elements(page, f".facts a[href={PAGE}]")
 
 
 def test_the_time_zone_is_set_and_the_texts_are_read_in_it(client_as: ClientAs, api_as: ApiAs) -> None:
-    stored(objects=in_the_wrong_zone())
+    store_cluster(objects=in_the_wrong_zone())
     answer = client_as("admin").post(ACTIONS + "change/", FORM, follow=True)
     assert levels(answer) == ["success"]
     assert not answer.context["annotating"].writes
     assert (answer.context["lint"].crane, answer.context["lint"].findings) == (30, ())
-    assert api_as("viewer").get(f"{REST}findings/").json()["findings"] == []
+    assert api_as("viewer").get(f"{API_ADDRESS}findings/").json()["findings"] == []
 
 
 def test_what_is_refused_stands_beside_its_field(client_as: ClientAs, api_as: ApiAs, cluster: Cluster) -> None:
     answer = client_as("admin").post(ACTIONS + "change/", {**FORM, "own": "on", "rate": "0", "time_zone": "Mars"})
     assert answer.status_code == 400
-    assert {one["id"] for one in elements(answer, ".field-error")} == {"id_rate-error", "id_time_zone-error"}
+    assert {element["id"] for element in elements(answer, ".field-error")} == {"id_rate-error", "id_time_zone-error"}
     answer = client_as("admin").post(ACTIONS + "change/", {**FORM, "own": "on"})
     [error] = elements(answer, "#id_own-error")
     assert "is not connected: there is nothing to write to" in error.text
-    rest = api_as("admin").patch(REST, {"own": True})
-    assert (rest.status_code, rest.json()["errors"][0]["path"]) == (409, "own")
-    rest = api_as("admin").patch(REST, {"renew": 5, "time_zone": "Mars"})
-    assert rest.status_code == 400
+    api_response = api_as("admin").patch(API_ADDRESS, {"own": True})
+    assert (api_response.status_code, api_response.json()["errors"][0]["path"]) == (409, "own")
+    api_response = api_as("admin").patch(API_ADDRESS, {"renew": 5, "time_zone": "Mars"})
+    assert api_response.status_code == 400
     assert not Annotating.objects.exists()
 
 
@@ -97,10 +97,10 @@ def test_only_an_admin_changes_anything(client_as: ClientAs, api_as: ApiAs, clus
     for role in ("viewer", "editor", "approver"):
         assert client_as(role).post(ACTIONS + "change/", FORM).status_code == 403
         assert client_as(role).post(f"{ACTIONS}write/").status_code == 403
-        assert api_as(role).patch(REST, {"time_zone": "UTC"}).status_code == 403
-        assert api_as(role).post(f"{REST}write/").status_code == 403
-    assert api_as("admin").patch(REST, {"time_zone": "UTC"}).json()["time_zone"] == "UTC"
-    assert api_as("admin").post(f"{REST}write/").status_code == 409
+        assert api_as(role).patch(API_ADDRESS, {"time_zone": "UTC"}).status_code == 403
+        assert api_as(role).post(f"{API_ADDRESS}write/").status_code == 403
+    assert api_as("admin").patch(API_ADDRESS, {"time_zone": "UTC"}).json()["time_zone"] == "UTC"
+    assert api_as("admin").post(f"{API_ADDRESS}write/").status_code == 409
 
 
 def test_the_last_run_is_shown_with_what_failed(client_as: ClientAs, api_as: ApiAs, cluster: Cluster) -> None:
@@ -126,7 +126,7 @@ def test_the_last_run_is_shown_with_what_failed(client_as: ClientAs, api_as: Api
     assert elements(page, f"form[action={ACTIONS}write/]")
     assert page.context["older"]
     assert elements(page, "#main form[action=/clusters/metered/refresh/]")
-    assert api_as("viewer").get(REST).json()["outcome"] == outcome
+    assert api_as("viewer").get(API_ADDRESS).json()["outcome"] == outcome
 
 
 def test_a_cluster_that_was_never_read_says_so(client_as: ClientAs, api_as: ApiAs) -> None:
@@ -134,5 +134,5 @@ def test_a_cluster_that_was_never_read_says_so(client_as: ClientAs, api_as: ApiA
     page = client_as("viewer").get(PAGE)
     assert page.context["lint"] is None
     assert elements(page, ".empty a[href=/clusters/metered/]")
-    assert api_as("viewer").get(f"{REST}findings/").status_code == 404
-    assert api_as("viewer").get(REST).json()["outcome"] is None
+    assert api_as("viewer").get(f"{API_ADDRESS}findings/").status_code == 404
+    assert api_as("viewer").get(API_ADDRESS).json()["outcome"] is None

@@ -35,10 +35,12 @@ WEB = "shop/Deployment/web"
 INVENTORY = inventory_make(OBJECTS)  # node-a gives 2 of its 4 cores, the others all 4; 8 of 16 GiB each
 
 
-def table(updated: float = NOW, cpu: float = 40.0, **workloads: float) -> Watermarks:
+def table(updated_at: float = NOW, cpu: float = 40.0, **workloads: float) -> Watermarks:
     figures = {(resource, key): np.array([cpu, 60.0, math.nan]) for resource, key in crane.METRICS.values()}
-    listed = {name.replace("_", "/"): {"cpu": {"15m": value}} for name, value in workloads.items()}
-    return Watermarks(["node-a", "node-b", "node-c"], np.array([updated, updated, math.nan]), figures, listed, "test")
+    use_of_workloads = {name.replace("_", "/"): {"cpu": {"15m": value}} for name, value in workloads.items()}
+    return Watermarks(
+        ["node-a", "node-b", "node-c"], np.array([updated_at, updated_at, math.nan]), figures, use_of_workloads, "test"
+    )
 
 
 def crane_form(watermarks: Watermarks, hot: dict[str, int] | None = None, now: float = NOW) -> CraneForm:
@@ -55,8 +57,8 @@ def test_what_watermarks_name_has_a_place_in_the_cluster(name: str, place: str) 
 
 
 def test_workloads_are_sorted_by_kind() -> None:
-    found = by_kind([WEB, "shop/CloneSet/clones", "shop/Deployment/other"])
-    assert {kind.name: names for kind, names in found.items()} == {
+    names_by_kind = by_kind([WEB, "shop/CloneSet/clones", "shop/Deployment/other"])
+    assert {kind.name: names for kind, names in names_by_kind.items()} == {
         "Deployment": [WEB, "shop/Deployment/other"],
         "CloneSet": ["shop/CloneSet/clones"],
     }
@@ -82,11 +84,11 @@ def test_a_workload_s_annotation_is_planned_under_its_own_name() -> None:
 
 
 def test_crane_s_usages_are_fractions_of_the_machine_and_not_of_allocatable() -> None:
-    found = compute_fractions(table(), INVENTORY)
-    assert found["node-a"]["cpu_usage_avg_5m"] == pytest.approx(0.4 * 2 / 4)
-    assert found["node-b"]["cpu_usage_avg_5m"] == pytest.approx(0.6)
-    assert found["node-b"]["mem_usage_max_avg_1d"] == pytest.approx(0.6 * 8 / 16)
-    assert "node-c" not in found
+    fractions = compute_fractions(table(), INVENTORY)
+    assert fractions["node-a"]["cpu_usage_avg_5m"] == pytest.approx(0.4 * 2 / 4)
+    assert fractions["node-b"]["cpu_usage_avg_5m"] == pytest.approx(0.6)
+    assert fractions["node-b"]["mem_usage_max_avg_1d"] == pytest.approx(0.6 * 8 / 16)
+    assert "node-c" not in fractions
 
 
 def test_nodes_of_unknown_size_have_no_fraction() -> None:
@@ -102,8 +104,8 @@ def test_crane_s_texts_are_written_whole_the_first_time() -> None:
 
 
 def texts_there(age: float, cpu: float = 40.0) -> dict[str, str]:
-    written = crane_form(table(NOW - age, cpu), {"node-a": 2}, NOW - age).of_node("node-a", {})
-    return {key: text for key, text in written.items() if text is not None}
+    annotations = crane_form(table(NOW - age, cpu), {"node-a": 2}, NOW - age).of_node("node-a", {})
+    return {key: text for key, text in annotations.items() if text is not None}
 
 
 def test_each_of_crane_s_texts_is_renewed_at_its_own_period() -> None:
@@ -124,16 +126,16 @@ def test_a_usage_that_moved_is_written_at_once_and_one_that_trembles_is_not() ->
 
 @pytest.mark.parametrize("text", ["", "0.2", "NaN,2026-11-21T20:00:00Z", "0.2,2026-11-22T04:00:00Z"])
 def test_what_is_no_such_text_or_from_the_future_is_replaced(text: str) -> None:
-    there = texts_there(60) | {"cpu_usage_avg_5m": text}
-    assert set(crane_form(table(), {"node-a": 2}).of_node("node-a", there)) == {"cpu_usage_avg_5m"}
+    present = texts_there(60) | {"cpu_usage_avg_5m": text}
+    assert set(crane_form(table(), {"node-a": 2}).of_node("node-a", present)) == {"cpu_usage_avg_5m"}
 
 
 def test_a_node_that_is_not_hot_is_told_so_once_if_it_was() -> None:
     cold = crane_form(table(), {})
     assert crane.HOT_VALUE not in cold.of_node("node-a", {})
     assert cold.of_node("node-a", texts_there(60))[crane.HOT_VALUE] == "0,2026-11-21T20:00:00Z"
-    told = texts_there(60) | {crane.HOT_VALUE: "0,2026-11-21T10:00:00Z"}
-    assert crane.HOT_VALUE not in cold.of_node("node-a", told)
+    present = texts_there(60) | {crane.HOT_VALUE: "0,2026-11-21T10:00:00Z"}
+    assert crane.HOT_VALUE not in cold.of_node("node-a", present)
 
 
 def test_hot_values_that_nobody_knows_are_left_alone() -> None:
@@ -146,22 +148,29 @@ def test_both_forms_are_one_request_a_node() -> None:
 
 
 def test_only_annotations_of_the_chosen_form_are_removed() -> None:
-    there = {"/a": {KEY: "x", "cpu_usage_avg_5m": "y", "kept": "z"}, "/b": {"kept": "z"}, "/c": {"node_hot_value": "1"}}
+    present = {
+        "/a": {KEY: "x", "cpu_usage_avg_5m": "y", "kept": "z"},
+        "/b": {"kept": "z"},
+        "/c": {"node_hot_value": "1"},
+    }
 
-    def removed(**forms: bool) -> dict[str, Any]:
-        return {change.key: dict(change.annotations) for change in plan_removals(NODE, there, **forms)}
+    def removals(**forms: bool) -> dict[str, Any]:
+        return {change.key: dict(change.annotations) for change in plan_removals(NODE, present, **forms)}
 
-    assert removed(own_form=True, crane_too=False) == {"/a": {KEY: None}}
-    assert removed(own_form=False, crane_too=True) == {"/a": {"cpu_usage_avg_5m": None}, "/c": {"node_hot_value": None}}
-    assert removed(own_form=True, crane_too=True)["/a"] == {KEY: None, "cpu_usage_avg_5m": None}
+    assert removals(own_form=True, crane_too=False) == {"/a": {KEY: None}}
+    assert removals(own_form=False, crane_too=True) == {
+        "/a": {"cpu_usage_avg_5m": None},
+        "/c": {"node_hot_value": None},
+    }
+    assert removals(own_form=True, crane_too=True)["/a"] == {KEY: None, "cpu_usage_avg_5m": None}
     # On a workload such a name is somebody else's.
-    assert plan_removals(DEPLOYMENT, there, own_form=False, crane_too=True) == []
+    assert plan_removals(DEPLOYMENT, present, own_form=False, crane_too=True) == []
 
 
 @given(st.floats(0, 100), st.floats(0, 179), st.integers(0, 5))
 def test_writing_twice_writes_once(cpu: float, later: float, hot: int) -> None:
     first = combine_forms([own_form(table(cpu=cpu)), crane_form(table(cpu=cpu), {"node-a": hot})])
-    there = {key: text for key, text in first("node-a", {}).items() if text is not None}
+    present = {key: text for key, text in first("node-a", {}).items() if text is not None}
     watermarks = table(NOW + later, cpu)
     second = combine_forms([own_form(watermarks), crane_form(watermarks, {"node-a": hot}, NOW + later)])
-    assert second("node-a", there) == {}
+    assert second("node-a", present) == {}

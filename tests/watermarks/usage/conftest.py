@@ -11,7 +11,7 @@ from kschedweb.clusters.models import Cluster
 from kschedweb.watermarks.figures import NODE, WORKLOAD, Figure
 from kschedweb.watermarks.models import Resolution
 from kschedweb.watermarks.storage import samples_store
-from tests.watermarks.conftest import stored
+from tests.watermarks.conftest import store_cluster
 
 STEP = 300  # seconds
 NOW = 1_795_255_200.0  # 2026-11-21 10:00 UTC
@@ -43,12 +43,12 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> float:
 
 
 @pytest.fixture
-def measured(db: None, clock: float) -> Cluster:
+def measured_cluster(db: None, clock: float) -> Cluster:
     """Three nodes with two hours of use up to ``clock``; deployment shop/web uses a quarter of what it requests."""
     from tests.watermarks.conftest import OBJECTS
 
     objects = [requesting(item, "500m", "1Gi") if item["kind"] == "Pod" else item for item in OBJECTS]
-    cluster = stored("metered", objects)
+    cluster = store_cluster("metered", objects)
     at = [int(clock) - STEP * back for back in range(23, -1, -1)]
     use = np.array([COOLING, HEATING, STEADY]).T
     keep(

@@ -15,35 +15,35 @@ TABLES = arrays(np.float64, array_shapes(min_dims=2, max_dims=2, max_side=12), e
 
 
 def test_skew_is_the_hottest_minus_the_coldest_and_names_both() -> None:
-    found = measures.compute_skew(np.array([[68.0, 27.0, 40.0], [10.0, 20.0, 30.0]]))
-    assert found.points.tolist() == [41.0, 20.0]
-    assert found.hottest.tolist() == [0, 2]
-    assert found.coldest.tolist() == [1, 0]
-    assert found.deviation[1] == pytest.approx(8.1649658)
-    assert found.variation[1] == pytest.approx(40.8248290)
+    skew = measures.compute_skew(np.array([[68.0, 27.0, 40.0], [10.0, 20.0, 30.0]]))
+    assert skew.points.tolist() == [41.0, 20.0]
+    assert skew.hottest.tolist() == [0, 2]
+    assert skew.coldest.tolist() == [1, 0]
+    assert skew.deviation[1] == pytest.approx(8.1649658)
+    assert skew.variation[1] == pytest.approx(40.8248290)
 
 
 @given(TABLES)
 def test_skew_equals_numpy_over_what_is_known_of_each_time(values: np.ndarray) -> None:
-    found = measures.compute_skew(values)
+    skew = measures.compute_skew(values)
     for time, row in enumerate(values):
-        known = row[~np.isnan(row)]
-        assert found.node_count[time] == known.size
-        if not known.size:
-            assert np.isnan([found.points[time], found.mean[time], found.deviation[time]]).all()
-            assert (found.hottest[time], found.coldest[time]) == (-1, -1)
+        known_values = row[~np.isnan(row)]
+        assert skew.node_count[time] == known_values.size
+        if not known_values.size:
+            assert np.isnan([skew.points[time], skew.mean[time], skew.deviation[time]]).all()
+            assert (skew.hottest[time], skew.coldest[time]) == (-1, -1)
             continue
-        assert found.points[time] == known.max() - known.min()
-        assert row[found.hottest[time]] == known.max()
-        assert row[found.coldest[time]] == known.min()
-        assert found.mean[time] == pytest.approx(known.mean())
-        assert found.deviation[time] == pytest.approx(known.std(), abs=1e-9)
+        assert skew.points[time] == known_values.max() - known_values.min()
+        assert row[skew.hottest[time]] == known_values.max()
+        assert row[skew.coldest[time]] == known_values.min()
+        assert skew.mean[time] == pytest.approx(known_values.mean())
+        assert skew.deviation[time] == pytest.approx(known_values.std(), abs=1e-9)
 
 
 def test_a_cluster_without_nodes_has_no_skew() -> None:
-    found = measures.compute_skew(np.empty((3, 0)))
-    assert np.isnan(found.points).all()
-    assert found.last_known() is None
+    skew = measures.compute_skew(np.empty((3, 0)))
+    assert np.isnan(skew.points).all()
+    assert skew.last_known() is None
     assert measures.compute_distribution(np.empty(0)) is None
 
 
@@ -58,18 +58,18 @@ def test_the_newest_known_time_is_the_last_one_with_any_figure() -> None:
 
 @given(arrays(np.float64, st.integers(1, 40), elements=PERCENT | st.floats(0, 1e6)))
 def test_every_known_node_is_in_one_bar(values: np.ndarray) -> None:
-    found = measures.compute_distribution(values)
-    known = values[~np.isnan(values)]
-    if not known.size:
-        assert found is None
+    distribution = measures.compute_distribution(values)
+    known_values = values[~np.isnan(values)]
+    if not known_values.size:
+        assert distribution is None
         return
-    assert found is not None
-    assert found.counts.sum() == found.node_count == known.size
-    assert found.edges[0] == 0
-    assert found.edges[-1] >= max(100.0, known.max())
-    assert len(found.edges) == len(found.counts) + 1 <= measures.MOST_BARS + 1
-    assert list(found.quantiles) == sorted(found.quantiles)
-    assert (found.quantiles[0], found.quantiles[-1]) == (known.min(), known.max())
+    assert distribution is not None
+    assert distribution.counts.sum() == distribution.node_count == known_values.size
+    assert distribution.edges[0] == 0
+    assert distribution.edges[-1] >= max(100.0, known_values.max())
+    assert len(distribution.edges) == len(distribution.counts) + 1 <= measures.MOST_BARS + 1
+    assert list(distribution.quantiles) == sorted(distribution.quantiles)
+    assert (distribution.quantiles[0], distribution.quantiles[-1]) == (known_values.min(), known_values.max())
 
 
 @given(TABLES, st.integers(1, 6))
@@ -83,8 +83,8 @@ def test_lines_of_the_heatmap_hold_every_place_once_in_order(values: np.ndarray,
     for row in rows:
         block = values[:, order[row.first - 1 : row.last]]
         for time, mean in enumerate(row.mean):
-            known = block[time][~np.isnan(block[time])]
-            assert np.isnan(mean) if not known.size else mean == pytest.approx(known.mean())
+            known_values = block[time][~np.isnan(block[time])]
+            assert np.isnan(mean) if not known_values.size else mean == pytest.approx(known_values.mean())
 
 
 def test_the_hottest_node_comes_first_and_one_without_figures_last() -> None:

@@ -15,7 +15,7 @@ from django.test import Client
 from kschedweb.clusters.models import Cluster
 from tests.support.html import elements, text
 from tests.support.tiers import NIGHTLY
-from tests.watermarks.conftest import stored
+from tests.watermarks.conftest import store_cluster
 
 PAGES = ("", "heatmap/", "distribution/", "nodes/", "workloads/")
 
@@ -41,20 +41,20 @@ def test_without_a_cluster_a_page_teaches_how_to_start(viewer: Client, path: str
 
 @pytest.mark.parametrize("path", PAGES)
 def test_without_figures_a_page_says_where_they_would_come_from(viewer: Client, path: str, db: None) -> None:
-    stored()
+    store_cluster()
     page = viewer.get(f"/usage/{path}?cluster=metered")
     assert elements(page, ".empty a[href=/usage/source/?cluster=metered]")
     assert page.context["freshness"].kind == "none"
 
 
-def test_the_title_says_how_far_apart_nodes_are_and_which(viewer: Client, measured: Cluster) -> None:
+def test_the_title_says_how_far_apart_nodes_are_and_which(viewer: Client, measured_cluster: Cluster) -> None:
     assert heading(viewer.get("/usage/?cluster=metered")) == ("Node skew is 41 points: node-b at 66 %, node-c at 25 %")
     assert heading(viewer.get("/usage/?cluster=metered&statistic=15m&search=NODE-A")) == (
         "Node skew is 0 points: node-a at 58 %"
     )
 
 
-def test_the_address_says_which_time_is_shown(viewer: Client, measured: Cluster) -> None:
+def test_the_address_says_which_time_is_shown(viewer: Client, measured_cluster: Cluster) -> None:
     response = viewer.get("/usage/", {"cluster": "metered", "from": "2026-11-21T08:00", "to": "2026-11-21T08:30"})
     assert heading(response) == "Node skew is 50 points: node-a at 75 %, node-c at 25 %"
     assert ">2026-11-21 08:00 UTC</time> to" in text(response)
@@ -68,18 +68,18 @@ def test_the_address_says_which_time_is_shown(viewer: Client, measured: Cluster)
 
 
 @pytest.mark.parametrize("path", ["", "heatmap/", "distribution/"])
-def test_a_copied_link_goes_on_showing_the_same_time(viewer: Client, measured: Cluster, path: str) -> None:
+def test_a_copied_link_goes_on_showing_the_same_time(viewer: Client, measured_cluster: Cluster, path: str) -> None:
     first = viewer.get(f"/usage/{path}?cluster=metered&range=1h")
     [button] = elements(first, "button[data-pins]")
-    pinned = viewer.get(f"/usage/{path}?range=1h&{button['data-pins']}")
-    assert pinned.context["asked"].range == "", "no time that ends now"
-    assert heading(pinned) == heading(first)
-    [again] = elements(pinned, "button[data-pins]")
-    assert again["data-pins"] == button["data-pins"]
+    pinned_page = viewer.get(f"/usage/{path}?range=1h&{button['data-pins']}")
+    assert pinned_page.context["asked"].range == "", "no time that ends now"
+    assert heading(pinned_page) == heading(first)
+    [second_button] = elements(pinned_page, "button[data-pins]")
+    assert second_button["data-pins"] == button["data-pins"]
 
 
 @pytest.mark.parametrize(
-    ("asked", "said"),
+    ("query", "message"),
     [
         ({"resource": "disk"}, "Choose one of cpu, memory."),
         ({"statistic": "2h"}, "Choose one of 5m"),
@@ -92,11 +92,11 @@ def test_a_copied_link_goes_on_showing_the_same_time(viewer: Client, measured: C
     ],
 )
 def test_a_wrong_filter_is_said_beside_its_field_and_the_page_still_shows_something(
-    viewer: Client, measured: Cluster, asked: dict[str, str], said: str
+    viewer: Client, measured_cluster: Cluster, query: dict[str, str], message: str
 ) -> None:
-    response = viewer.get("/usage/distribution/", {"cluster": "metered", **asked})
+    response = viewer.get("/usage/distribution/", {"cluster": "metered", **query})
     [errors] = response.context["form"].errors.values()
-    assert said in " ".join(errors)
+    assert message in " ".join(errors)
     assert elements(response, ".field-error")
     assert sum(row[1] for row in response.context["chart"].rows) == 3
 
@@ -108,7 +108,7 @@ NAMES = ("resource", "statistic", "range", "from", "to", "at", "first", "search"
 
 
 @pytest.mark.parametrize("path", PAGES)
-def test_no_odd_address_breaks_a_page(viewer: Client, measured: Cluster, path: str) -> None:
+def test_no_odd_address_breaks_a_page(viewer: Client, measured_cluster: Cluster, path: str) -> None:
     """Each odd value of each name on one of the pages, and in the full tier on all of them."""
     for name, value in list(product(NAMES, ODD))[0 if NIGHTLY else PAGES.index(path) :: 1 if NIGHTLY else len(PAGES)]:
         answer = viewer.get(f"/usage/{path}", {"cluster": "metered", name: value})
@@ -116,7 +116,7 @@ def test_no_odd_address_breaks_a_page(viewer: Client, measured: Cluster, path: s
 
 
 def test_where_nothing_is_recent_the_last_figures_are_shown_and_their_age_said(
-    viewer: Client, measured: Cluster, monkeypatch: pytest.MonkeyPatch
+    viewer: Client, measured_cluster: Cluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from datetime import UTC, datetime
 
@@ -127,11 +127,11 @@ def test_where_nothing_is_recent_the_last_figures_are_shown_and_their_age_said(
     assert response.context["seen"].late
     assert not before.context["seen"].late
     assert response.context["stale"]
-    assert any(one.text.endswith("stale") for one in elements(response, ".badge.amber"))
-    assert not any(one.text.endswith("stale") for one in elements(before, ".badge.amber"))
+    assert any(element.text.endswith("stale") for element in elements(response, ".badge.amber"))
+    assert not any(element.text.endswith("stale") for element in elements(before, ".badge.amber"))
 
 
-def test_the_heatmap_shows_every_node_and_its_csv_every_time(viewer: Client, measured: Cluster) -> None:
+def test_the_heatmap_shows_every_node_and_its_csv_every_time(viewer: Client, measured_cluster: Cluster) -> None:
     response = viewer.get("/usage/heatmap/?cluster=metered")
     assert heading(response) == "node-a was hottest with 69 % on average, node-c coldest with 25 %"
     figure = response.context["chart"].figure
@@ -149,21 +149,21 @@ def test_a_heatmap_of_many_nodes_is_grouped_and_every_group_opens(viewer: Client
     from tests.watermarks.conftest import node
 
     names = [f"node-{number:05d}" for number in range(430)]
-    stored("large", [node(name) for name in names])
+    store_cluster("large", [node(name) for name in names])
     record("large", names, 1, clock)
     response = viewer.get("/usage/heatmap/?cluster=large")
     rows = response.context["rows"]
     assert len(rows) == 50
     assert rows[0].label == "places 1 to 9"
-    assert any(one["href"].endswith("first=1&last=9") for one in elements(response, "#main a"))
-    opened = viewer.get("/usage/heatmap/?cluster=large&first=1&last=9")
-    assert [row.label for row in opened.context["rows"]] == names[:9]
-    assert elements(opened, "#main a[href=?cluster=large]")
+    assert any(element["href"].endswith("first=1&last=9") for element in elements(response, "#main a"))
+    opened_group = viewer.get("/usage/heatmap/?cluster=large&first=1&last=9")
+    assert [row.label for row in opened_group.context["rows"]] == names[:9]
+    assert elements(opened_group, "#main a[href=?cluster=large]")
     assert len(lines(viewer.get("/usage/heatmap/?cluster=large&format=csv"))) == 430
 
 
 def test_the_distribution_is_that_of_the_chosen_time_and_leads_to_its_neighbours(
-    viewer: Client, measured: Cluster
+    viewer: Client, measured_cluster: Cluster
 ) -> None:
     at = {"cluster": "metered", "at": "2026-11-21T09:02"}
     response = viewer.get("/usage/distribution/", at)
@@ -178,7 +178,7 @@ def test_the_distribution_is_that_of_the_chosen_time_and_leads_to_its_neighbours
     }  # fmt: skip
 
 
-def test_nodes_show_what_is_requested_of_them_beside_what_they_use(viewer: Client, measured: Cluster) -> None:
+def test_nodes_show_what_is_requested_of_them_beside_what_they_use(viewer: Client, measured_cluster: Cluster) -> None:
     response = viewer.get("/usage/nodes/?cluster=metered")
     # All seven pods are on node-a, which has 2 cores and uses 57 % of them.
     uses = {use.name: use for use in response.context["page"]}
@@ -192,7 +192,7 @@ def test_nodes_show_what_is_requested_of_them_beside_what_they_use(viewer: Clien
     assert [use.name for use in rising.context["page"]] == ["node-c", "node-a", "node-b"]
 
 
-def test_workloads_show_who_asks_for_much_and_uses_little(viewer: Client, measured: Cluster) -> None:
+def test_workloads_show_who_asks_for_much_and_uses_little(viewer: Client, measured_cluster: Cluster) -> None:
     response = viewer.get("/usage/workloads/?cluster=metered&ordering=-ratio")
     uses = list(response.context["page"])
     # Two pods request half a core each and use an eighth; what was not measured comes last.
@@ -207,7 +207,7 @@ def test_workloads_show_who_asks_for_much_and_uses_little(viewer: Client, measur
     assert not viewer.get("/usage/workloads/?cluster=metered&namespace=bank").context["page"].object_list
 
 
-def test_the_overview_and_the_nodes_show_use_beside_requests(viewer: Client, measured: Cluster) -> None:
+def test_the_overview_and_the_nodes_show_use_beside_requests(viewer: Client, measured_cluster: Cluster) -> None:
     overview = viewer.get("/?cluster=metered")
     [skew] = elements(overview, ".stat[href=/usage/?cluster=metered&statistic=1h] b")
     assert skew.text == "41"
@@ -219,10 +219,10 @@ def test_the_overview_and_the_nodes_show_use_beside_requests(viewer: Client, mea
     assert "33 % used" in text(nodes)
 
 
-def test_every_chart_has_the_same_numbers_as_a_table(viewer: Client, measured: Cluster) -> None:
+def test_every_chart_has_the_same_numbers_as_a_table(viewer: Client, measured_cluster: Cluster) -> None:
     chart = viewer.get("/usage/?cluster=metered").context["chart"]
     go.Figure(chart.figure)
     assert len(chart.rows) == 24
-    drawn = {trace["name"]: trace["y"] for trace in chart.figure["data"]}
-    assert [row[1] for row in chart.rows] == drawn["skew (hottest − coldest)"]
-    assert [row[6] for row in chart.rows] == drawn["hottest node"]
+    lines_by_name = {trace["name"]: trace["y"] for trace in chart.figure["data"]}
+    assert [row[1] for row in chart.rows] == lines_by_name["skew (hottest − coldest)"]
+    assert [row[6] for row in chart.rows] == lines_by_name["hottest node"]

@@ -15,11 +15,11 @@ from kschedweb.web.nodemap.grouping import Grouping, Relabelled, make_groupings,
 
 @given(st.lists(st.one_of(st.none(), st.integers(0, 70_000)), max_size=40))
 def test_a_column_comes_back_as_it_was(numbers: list[int | None]) -> None:
-    column = pack_column(np.array([np.nan if one is None else one for one in numbers], dtype=np.float64))
-    known = [one for one in numbers if one is not None]
+    column = pack_column(np.array([np.nan if number is None else number for number in numbers], dtype=np.float64))
+    known = [number for number in numbers if number is not None]
     assert column["bytes"] == (2 if max(known, default=0) >= grouping.NARROW else 1)
     absent = grouping.WIDE if column["bytes"] == 2 else grouping.NARROW
-    expected = [absent if one is None else min(one, absent - 1) for one in numbers]
+    expected = [absent if number is None else min(number, absent - 1) for number in numbers]
     assert unpack_column(column).tolist() == expected
 
 
@@ -64,7 +64,9 @@ def test_at_each_time_a_node_is_in_the_group_that_its_labels_say_then(written: l
         Relabelled(10.0 * (place // 2), node, {"team": team} if team else {})
         for place, (node, team) in enumerate(written)
     ]
-    (team,) = (Grouping.from_dict(json.loads(json.dumps(one.to_dict()))) for one in make_groupings(labels, later))
+    (team,) = (
+        Grouping.from_dict(json.loads(json.dumps(grouping.to_dict()))) for grouping in make_groupings(labels, later)
+    )
     for time in (-1.0, 0.0, 9.9, 10.0, 35.0, 100.0):
         now = [own.get("team", "") for own in labels]
         for one in later:
@@ -88,7 +90,7 @@ def test_a_label_that_changes_all_the_time_makes_no_groups(monkeypatch: pytest.M
     monkeypatch.setattr(grouping, "MOST_SHIFTS", 3)
     labels: list[dict[str, str]] = [{"state": "0", "team": "x"}, {"state": "0"}, {"state": "0"}]
     later = [Relabelled(float(time), 0, {"state": str(time % 2), "team": "x"}) for time in range(1, 5)]
-    assert [one.label for one in make_groupings(labels, later)] == ["team"]
+    assert [grouping.label for grouping in make_groupings(labels, later)] == ["team"]
 
 
 def test_a_grouping_that_was_stored_before_shifts_were_is_read() -> None:
