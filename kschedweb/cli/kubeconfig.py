@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from kschedweb.cli.exits import CommandError
+from kschedweb.engine.json_types import Json
 
 
 @dataclass(frozen=True)
@@ -43,7 +44,7 @@ def _list_files(environment: Mapping[str, str]) -> list[Path]:
     return [Path(environment.get("HOME") or "~").expanduser() / ".kube" / "config"]
 
 
-def _read_file(path: Path) -> dict[str, Any]:
+def _read_file(path: Path) -> Json:
     import yaml
 
     try:
@@ -53,7 +54,7 @@ def _read_file(path: Path) -> dict[str, Any]:
     return raw if isinstance(raw, dict) else {}
 
 
-def _find_entry(read: list[dict[str, Any]], part: str, name: str, key: str) -> dict[str, Any] | None:
+def _find_entry(read: list[Json], part: str, name: str, key: str) -> Json | None:
     """Return the first entry called ``name``: kubectl merges its files so that the first one wins."""
     for raw in read:
         listed = raw.get(part)

@@ -25,7 +25,7 @@ FINISHED = ("Succeeded", "Failed")
 HUMP = re.compile(r"(?<!^)(?=[A-Z])")
 
 
-def explain_from_files(options: argparse.Namespace, key: str, policy: bytes | None) -> dict[str, Any]:
+def explain_from_files(options: argparse.Namespace, key: str, policy: bytes | None) -> Json:
     """Return the decision about the pod ``key`` of the dump. The policy may be in a ConfigMap. Raise CommandError."""
     objects, pod = _split_dump(options.snapshot, key)
     raw: Json = {"objects": objects, "pending": [_unbind_pod(pod)]}

@@ -16,6 +16,7 @@ from urllib.parse import urlsplit
 from kschedweb.cli.exits import CommandError, Exit
 from kschedweb.cli.kubeconfig import Context, load_context
 from kschedweb.cli.settings import CliSettings, load_settings
+from kschedweb.engine.json_types import Json
 
 if TYPE_CHECKING:
     from kschedweb.cli.rest import Server
@@ -127,7 +128,7 @@ def wait_for_result(poll: Callable[[], Any], seconds: float) -> Any:
     return result
 
 
-def parse_policy_reference(text: str) -> dict[str, Any]:
+def parse_policy_reference(text: str) -> Json:
     """Return a saved policy, ``name`` or ``name@revision``, in REST's form."""
     match = POLICY.fullmatch(text)
     return {"name": match["name"], "revision": int(match["revision"])} if match else {"name": text}

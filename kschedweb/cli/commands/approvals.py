@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import argparse
-from typing import Any
 
 from kschedweb.cli import output
 from kschedweb.cli.exits import CommandError, Exit
 from kschedweb.cli.session import CliSession
+from kschedweb.engine.json_types import Json
 
 MAX_APPROVALS = 100
 STATES = ("waiting", "approved", "binding", "bound", "denied", "expired", "failed", "superseded")
@@ -63,7 +63,7 @@ def _find_request_id(session: CliSession, options: argparse.Namespace) -> str:
     return str(waiting[0]["id"])
 
 
-def _format_rows(listed: list[dict[str, Any]]) -> str:
+def _format_rows(listed: list[Json]) -> str:
     head = ("ID", "CLUSTER", "POD", "NODE", "STATE", "EXPIRES (UTC)", "WHY")
     return output.format_table(
         head,

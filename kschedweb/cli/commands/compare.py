@@ -9,6 +9,7 @@ from kschedweb.cli import output
 from kschedweb.cli.commands import gate
 from kschedweb.cli.exits import CommandError, Exit
 from kschedweb.cli.session import CliSession, add_cluster_options, add_wait_option, wait_for_result
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.studies.document.document import ScenarioError
 from kschedweb.engine.studies.gate import command
 
@@ -45,7 +46,7 @@ def run(options: argparse.Namespace, session: CliSession) -> int:
     return Exit.OK
 
 
-def compare_placements(options: argparse.Namespace, session: CliSession) -> dict[str, Any]:
+def compare_placements(options: argparse.Namespace, session: CliSession) -> Json:
     """Return the gate's answer without thresholds, which has every measure of both policies."""
     gate_parser = argparse.ArgumentParser()
     command.add_question_arguments(gate_parser)
@@ -69,9 +70,7 @@ def _compare_runs(options: argparse.Namespace, session: CliSession) -> int:
     return Exit.OK if all(run["state"] == SUCCEEDED for run in comparison["runs"]) else Exit.NO
 
 
-def start_comparison(
-    session: CliSession, scenario: str, policies: list[str], seeds: list[int], wait: float
-) -> dict[str, Any]:
+def start_comparison(session: CliSession, scenario: str, policies: list[str], seeds: list[int], wait: float) -> Json:
     """Return the comparison once all its runs have ended."""
     body = {"scenario": scenario, "policies": policies, "seeds": seeds}
     number = str(session.server.post("comparisons", "start", body=body).body["id"])
@@ -83,7 +82,7 @@ def start_comparison(
     return dict(wait_for_result(poll, wait))
 
 
-def _table_of_two(answer: dict[str, Any]) -> str:
+def _table_of_two(answer: Json) -> str:
     lines = [
         (
             measure["label"],
@@ -98,7 +97,7 @@ def _table_of_two(answer: dict[str, Any]) -> str:
     return output.format_pairs(head) + "\n" + output.format_table(("MEASURE", "REFERENCE", "POLICY", "UNIT"), lines)
 
 
-def _table_of_runs(answer: dict[str, Any]) -> str:
+def _table_of_runs(answer: Json) -> str:
     """Return a table of means over the seeds."""
     head = [("Comparison", answer["id"]), ("Scenario", answer["scenario"]), ("Answer", answer["sentence"])]
     head += [

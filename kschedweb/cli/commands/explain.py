@@ -18,6 +18,7 @@ from kschedweb.cli.session import (
     wait_for_result,
 )
 from kschedweb.engine.garbage import paused_collector
+from kschedweb.engine.json_types import Json
 
 DESCRIPTION = """\
 Why a pod goes where it goes under a policy: on a cluster that the site knows, or on a dump of one (--snapshot), which
@@ -63,9 +64,7 @@ def run(options: argparse.Namespace, session: CliSession) -> int:
     return Exit.OK if goes or answer.get("status", DECIDED) != DECIDED else Exit.NO
 
 
-def fetch_decision(
-    session: CliSession, cluster: str, namespace: str, name: str, options: argparse.Namespace
-) -> dict[str, Any]:
+def fetch_decision(session: CliSession, cluster: str, namespace: str, name: str, options: argparse.Namespace) -> Json:
     """Return the site's answer once it has one."""
     if options.policy and is_file(options.policy):
         raise CommandError("--policy: a file goes with --snapshot; a saved policy is named without an ending")
@@ -88,7 +87,7 @@ def fetch_decision(
     return dict(inquiry["answer"])
 
 
-def _format_table(answer: dict[str, Any], max_nodes: int) -> str:
+def _format_table(answer: Json, max_nodes: int) -> str:
     lines = [("Pod", answer["pod"])]
     if approval := answer.get("approval"):
         lines += [("Status", approval["sentence"]), ("Request", approval["id"])]
@@ -117,7 +116,7 @@ def _format_table(answer: dict[str, Any], max_nodes: int) -> str:
     return text
 
 
-def _node_lines(answer: dict[str, Any]) -> list[tuple[str, str]]:
+def _node_lines(answer: Json) -> list[tuple[str, str]]:
     node, pre_enqueue = answer.get("chosen"), answer.get("pre_enqueue")
     if not pre_enqueue:
         return [("Node", node or "none")]
@@ -125,7 +124,7 @@ def _node_lines(answer: dict[str, Any]) -> list[tuple[str, str]]:
     return [*lines, ("Would go to", f"{node}, once it is let into the queue")] if node else lines
 
 
-def _count_reasons(rejected: dict[str, Any]) -> list[tuple[str, str, str]]:
+def _count_reasons(rejected: Json) -> list[tuple[str, str, str]]:
     counted = Counter(
         (rejection.get("plugin", ""), ", ".join(rejection.get("reasons") or ())) for rejection in rejected.values()
     )

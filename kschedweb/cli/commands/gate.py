@@ -20,6 +20,7 @@ from kschedweb.cli.session import (
     wait_for_result,
 )
 from kschedweb.engine.documents.files import ReadError, text_of
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.studies.document.document import ScenarioError
 from kschedweb.engine.studies.gate import command, rendering
 
@@ -51,7 +52,7 @@ def run(options: argparse.Namespace, session: CliSession) -> int:
     return Exit.OK if verdict["verdict"] == "pass" else Exit.NO
 
 
-def judge_policy(options: argparse.Namespace, session: CliSession) -> dict[str, Any]:
+def judge_policy(options: argparse.Namespace, session: CliSession) -> Json:
     """Return the verdict: by the engine here if files are enough, else by the site.
 
     Raise CommandError, DocumentError.
@@ -64,7 +65,7 @@ def judge_policy(options: argparse.Namespace, session: CliSession) -> dict[str, 
     for name in ONLY_FILES:
         if getattr(options, name):
             raise CommandError(f"--{name.replace('_', '-')}: goes with --snapshot or --scenario")
-    body: dict[str, Any] = {
+    body: Json = {
         "policy": _policy_to_json(options.policy),
         "snapshot": {"cluster": cluster},
         "thresholds": command.merge_thresholds(options),
@@ -77,13 +78,13 @@ def judge_policy(options: argparse.Namespace, session: CliSession) -> dict[str, 
     return ask_server(session, body, options.wait)
 
 
-def _judge_files(options: argparse.Namespace) -> dict[str, Any]:
+def _judge_files(options: argparse.Namespace) -> Json:
     # Amounts wrap around silently, as int64 does in kube-scheduler.
     with np.errstate(over="ignore"):
         return dict(command.judge_policy(options).to_dict())
 
 
-def ask_server(session: CliSession, body: dict[str, Any], wait: float) -> dict[str, Any]:
+def ask_server(session: CliSession, body: Json, wait: float) -> Json:
     """Return the answer of the site's gate to ``body`` once it has one."""
     answer = session.server.post("gate", body=body)
     if answer.status != 202:
@@ -97,7 +98,7 @@ def ask_server(session: CliSession, body: dict[str, Any], wait: float) -> dict[s
     return dict(wait_for_result(poll, wait))
 
 
-def format_verdict(verdict: dict[str, Any]) -> str:
+def format_verdict(verdict: Json) -> str:
     head = output.format_pairs(
         [
             ("Verdict", verdict["verdict"]),
@@ -120,11 +121,11 @@ def format_verdict(verdict: dict[str, Any]) -> str:
     return head + "\n" + output.format_table(("CHECK", "OF", "VALUE", "LIMIT", "SENTENCE"), checks)
 
 
-def _format_limits(check: dict[str, Any]) -> str:
+def _format_limits(check: Json) -> str:
     return ", ".join(f"{name} {value}" for name, value in check["limits"].items())
 
 
-def _policy_to_json(text: str) -> dict[str, Any]:
+def _policy_to_json(text: str) -> Json:
     if not is_file(text):
         return parse_policy_reference(text)
     try:

@@ -8,6 +8,7 @@ from typing import Any
 from kschedweb.cli import output
 from kschedweb.cli.exits import Exit
 from kschedweb.cli.session import CliSession, add_wait_option, wait_for_result
+from kschedweb.engine.json_types import Json
 
 ENDED = ("succeeded", "failed", "cancelled")
 DEFAULT_LIMIT = 20
@@ -67,7 +68,7 @@ def _list_runs(options: argparse.Namespace, session: CliSession) -> int:
     return Exit.OK
 
 
-def _format_run(run_detail: dict[str, Any]) -> str:
+def _format_run(run_detail: Json) -> str:
     head = [("Run", run_detail["id"]), ("Scenario", f"{run_detail['scenario']}, revision {run_detail['revision']}")]
     head += [("Policy", run_detail["policy"]), ("Seed", run_detail["seed"]), ("State", run_detail["state"])]
     head += [("Note", text) for text in run_detail.get("notes") or []]

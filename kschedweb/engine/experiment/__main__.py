@@ -30,7 +30,6 @@ from kschedweb.engine.experiment.moving import DEFAULT_INTERVAL, Moving, MovingE
 from kschedweb.engine.experiment.policies import (
     DEFAULT,
     FUTURE,
-    Document,
     PolicyError,
     list_policies,
     load_configuration,
@@ -39,6 +38,7 @@ from kschedweb.engine.experiment.replay import replay_workload
 from kschedweb.engine.experiment.report import ExperimentRun
 from kschedweb.engine.experiment.search import FoundCandidate, search_weights
 from kschedweb.engine.experiment.workload import ExperimentWorkload, Setup, SetupError
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.planning.results import PlanError
 from kschedweb.engine.simulation import SimulationError
 from kschedweb.engine.simulation.recording import RecordingError, UseRecording
@@ -147,8 +147,8 @@ def _parallel_map(processes: int) -> Iterator[Any]:
         yield pool.map
 
 
-def _choose_policies(options: argparse.Namespace, nodes: int) -> dict[str, Document | str | None]:
-    available: dict[str, Document | str | None] = {**list_policies(nodes), FUTURE: None}
+def _choose_policies(options: argparse.Namespace, nodes: int) -> dict[str, Json | str | None]:
+    available: dict[str, Json | str | None] = {**list_policies(nodes), FUTURE: None}
     names = options.policies or list(available)
     unknown = [name for name in names if name not in available]
     if unknown:
@@ -163,7 +163,7 @@ def _choose_policies(options: argparse.Namespace, nodes: int) -> dict[str, Docum
     return chosen
 
 
-def _run_policies(options: argparse.Namespace) -> dict[str, Any]:
+def _run_policies(options: argparse.Namespace) -> Json:
     workloads = _create_workloads(options)
     chosen = _choose_policies(options, workloads[0].setup.nodes)
     for name, document in chosen.items():
@@ -215,7 +215,7 @@ def _draw_curve(options: argparse.Namespace) -> str:
     return render_curves(curves)
 
 
-def _run_bounds(options: argparse.Namespace) -> dict[str, Any]:
+def _run_bounds(options: argparse.Namespace) -> Json:
     workloads = _create_workloads(options)
     tasks = [(workload, name) for workload in workloads for name in report.BOUNDS]
     with _parallel_map(options.processes) as parallel_map:
@@ -226,11 +226,11 @@ def _run_bounds(options: argparse.Namespace) -> dict[str, Any]:
 # The search.
 
 
-def _compute_skews(workloads: Sequence[ExperimentWorkload], document: Document) -> list[float]:
+def _compute_skews(workloads: Sequence[ExperimentWorkload], document: Json) -> list[float]:
     return [replay_workload(workload, load_configuration(document)).balance.skew for workload in workloads]
 
 
-def _run_search(options: argparse.Namespace) -> dict[str, Any]:
+def _run_search(options: argparse.Namespace) -> Json:
     workloads = _create_workloads(options)
     base = _compute_skews(workloads, list_policies(workloads[0].setup.nodes)["default"])
     known_costs = _read_journal(options.journal)
@@ -244,7 +244,7 @@ def _run_search(options: argparse.Namespace) -> dict[str, Any]:
 
     with _parallel_map(options.processes) as parallel_map:
 
-        def evaluate_documents(documents: Sequence[Document]) -> list[float]:
+        def evaluate_documents(documents: Sequence[Json]) -> list[float]:
             skews = parallel_map(partial(_compute_skews, workloads), documents)
             costs = []
             for document, document_skews in zip(documents, skews, strict=True):
@@ -264,7 +264,7 @@ def _run_search(options: argparse.Namespace) -> dict[str, Any]:
     return report.search_result(workloads[0].setup, options.seeds, base, candidates)
 
 
-def _read_journal(path: Path | None) -> list[tuple[Document, float]]:
+def _read_journal(path: Path | None) -> list[tuple[Json, float]]:
     """Return the entries of earlier searches; a last line that was cut off is left out."""
     if path is None or not path.exists():
         return []
@@ -278,7 +278,7 @@ def _read_journal(path: Path | None) -> list[tuple[Document, float]]:
     return entries
 
 
-def _append_journal(path: Path | None, document: Document, cost: float) -> None:
+def _append_journal(path: Path | None, document: Json, cost: float) -> None:
     if path is not None:
         with path.open("a") as file:
             file.write(json.dumps({"cost": cost, "document": document}) + "\n")

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from kschedweb.engine.config.specs import PluginSpec
-from kschedweb.engine.experiment.policies import FUTURE, Document, create_profile, load_configuration
+from kschedweb.engine.experiment.policies import FUTURE, create_profile, load_configuration
 from kschedweb.engine.experiment.replay import Progress, ReplayResult, replay_workload
 from kschedweb.engine.experiment.workload import ExperimentWorkload
 from kschedweb.engine.framework.interface import Cycle
 from kschedweb.engine.framework.status import SUCCESS, Status
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.releases import CURRENT
 from kschedweb.engine.state.columns import Floats, Ints, Rows
@@ -74,7 +73,7 @@ class KnowsTheFuture:
         return when, self._wants[arrival.deployment, when]
 
 
-def create_document(weight: int = 1) -> Document:
+def create_document(weight: int = 1) -> Json:
     """Return the default profile with this plugin; room by requests keeps its own weight, 1."""
     return create_profile({NAME: weight})
 
@@ -83,7 +82,7 @@ def knowing_future(workload: ExperimentWorkload, *, weight: int = 1, progress: P
     """Replay ``workload``, placed with knowledge of the future."""
     points = frozenset({"score", "reserve"})
 
-    def create_plugin(args: dict[str, Any]) -> KnowsTheFuture:
+    def create_plugin(args: Json) -> KnowsTheFuture:
         return KnowsTheFuture(workload)
 
     spec = PluginSpec(NAME, points, "Knows what pods will use.", factory=create_plugin)

@@ -9,11 +9,11 @@ from typing import Any
 from kschedweb import __version__
 from kschedweb.engine.config import EMPTY, Configuration, Release
 from kschedweb.engine.config.specs import PluginTrial
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.releases import CURRENT, load
 
 HHE = "HheWaterLevelBalance"
 DEFAULT, FUTURE = "default", "future"
-Document = dict[str, Any]
 
 
 class PolicyError(ValueError):
@@ -22,9 +22,9 @@ class PolicyError(ValueError):
 
 def create_profile(
     weights: Mapping[str, int] | None = None, args: Mapping[str, Mapping[str, Any]] | None = None
-) -> Document:
+) -> Json:
     """Return kube-scheduler's default profile with these weights (0: the plugin does not score) and arguments."""
-    profile_document: Document = {"schedulerName": "default-scheduler"}
+    profile_document: Json = {"schedulerName": "default-scheduler"}
     if weights:
         # A default plugin gets another weight by being disabled at score and enabled there again.
         disabled = [{"name": name} for name in weights if name in _DEFAULTS]
@@ -44,7 +44,7 @@ def create_profile(
 _DEFAULTS = ("NodeResourcesFit", "NodeResourcesBalancedAllocation", "PodTopologySpread")
 
 
-def list_policies(nodes: int) -> dict[str, Document]:
+def list_policies(nodes: int) -> dict[str, Json]:
     """Return every policy that needs no search by name: the defaults, and these with each load-aware plugin.
 
     ``nodes`` is the number of nodes, for plugins with an argument for each.
@@ -76,6 +76,6 @@ def load_configuration(document: Any, release: Release = CURRENT) -> Configurati
     return loaded.configuration
 
 
-def to_text(document: Document) -> str:
+def to_text(document: Json) -> str:
     """Return the document as JSON, which is YAML too; equal documents give equal texts."""
     return json.dumps(document, sort_keys=True)

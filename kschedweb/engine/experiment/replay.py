@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
@@ -12,6 +11,7 @@ from kschedweb.engine.config import Configuration
 from kschedweb.engine.config.specs import PluginFactory
 from kschedweb.engine.experiment.moving import Mover, Moving
 from kschedweb.engine.experiment.workload import HOUR, ExperimentWorkload
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.simulation import Simulation, SimulationSettings
 from kschedweb.engine.simulation.use_balance import UseBalance, compute_skews, measure_balance
 from kschedweb.engine.state.columns import Floats
@@ -42,7 +42,7 @@ class ReplayResult:
         """Highest less lowest node after each interval, in points."""
         return compute_skews(self.levels)
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> Json:
         placed = {"pods": self.pods, "placed": self.placed, "triesInVain": self.tries_in_vain}
         moved = {"moves": len(self.moves)} if self.moves is not None else {}
         return {**self.balance.to_dict(), **placed, **moved}

@@ -15,6 +15,7 @@ from kschedweb.engine.experiment.policies import DEFAULT, FUTURE, PolicyError, l
 from kschedweb.engine.experiment.replay import Progress, ReplayResult, replay_workload
 from kschedweb.engine.experiment.search import FoundCandidate, create_document
 from kschedweb.engine.experiment.workload import HOUR, ExperimentWorkload, Setup
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.releases import CURRENT
 from kschedweb.engine.simulation.recording import UseRecording
 from kschedweb.engine.state.columns import Floats
@@ -40,7 +41,7 @@ class ExperimentRun:
     def name(self) -> str:
         return f"{self.policy}, {self.moves_an_hour:g} % moved an hour" if self.moves_an_hour else self.policy
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> Json:
         moved = {"movesAnHour": self.moves_an_hour} if self.outcome.moves is not None else {}
         return {"policy": self.policy, "seed": self.seed, **moved, **self.outcome.to_dict()}
 
@@ -98,7 +99,7 @@ def _with_steady_use(workload: ExperimentWorkload) -> ExperimentWorkload:
     return ExperimentWorkload(UseRecording(recording.names, means, recording.step), workload.seed, workload.setup)
 
 
-def compare_runs(setup: Setup, runs: Sequence[ExperimentRun]) -> dict[str, Any]:
+def compare_runs(setup: Setup, runs: Sequence[ExperimentRun]) -> Json:
     """Return measures of every run, and by policy their means over seeds and the skew in parts of the default's."""
     base = {run.seed: run.outcome.balance.skew for run in runs if run.name == DEFAULT}
     names = list(dict.fromkeys(run.name for run in runs))
@@ -120,7 +121,7 @@ def _summarize_runs(runs: Sequence[ExperimentRun], base: Mapping[int, float]) ->
 
 def search_result(
     setup: Setup, seeds: Sequence[int], base: Sequence[float], candidates: Sequence[FoundCandidate]
-) -> dict[str, Any]:
+) -> Json:
     """Return the result of a search, with the best candidate as a configuration."""
     return {
         "engine": CURRENT.engine,

@@ -7,16 +7,16 @@ stay. It is deterministic given its seed, goes on where a journal ends, and can 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any
 
 import numpy as np
 
-from kschedweb.engine.experiment.policies import HHE, Document, create_profile, to_text
+from kschedweb.engine.experiment.policies import HHE, create_profile, to_text
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.values import dataclass
 
 Genes = dict[str, float]
 # Returns the costs of the candidates of a generation, in their order; less is better.
-Evaluate = Callable[[Sequence[Document]], Sequence[float]]
+Evaluate = Callable[[Sequence[Json]], Sequence[float]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,12 +58,12 @@ GENES = (
 BEGINNINGS: tuple[Genes, ...] = ({}, {"weight": 3}, {"weight": 3, "1h": 0.0, "1d": 0.0}, {"weight": 3, "minNode": 1.0})
 
 
-def create_document(genes: Mapping[str, float]) -> Document:
+def create_document(genes: Mapping[str, float]) -> Json:
     """Return the profile for the genes."""
     windows = {window: round(genes[window], 3) for window in ("15m", "1h", "1d")}
     if not any(windows.values()):
         windows = {"15m": 1.0}
-    args: dict[str, Any] = {
+    args: Json = {
         "clusterCpuMinNodeWeight": round(genes["minNode"], 3),
         "windowWeights": windows,
         "scheduledPodsCleanUp": f"{round(genes['cleanUp'])}s",
@@ -92,7 +92,7 @@ class FoundCandidate:
     cost: float
     genes: Genes
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> Json:
         return {"generation": self.generation, "cost": self.cost, "genes": self.genes}
 
 
@@ -102,7 +102,7 @@ def search_weights(
     seed: int,
     generations: int = 8,
     size: int = 12,
-    known_costs: Iterable[tuple[Document, float]] = (),
+    known_costs: Iterable[tuple[Json, float]] = (),
     on_candidate: Callable[[FoundCandidate], None] | None = None,
 ) -> list[FoundCandidate]:
     """Return all candidates, the best first. The first generation has ``BEGINNINGS`` and random candidates.

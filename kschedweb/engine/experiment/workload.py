@@ -108,11 +108,11 @@ class Setup:
         if recording.seconds % self.interval:
             raise SetupError(f"interval: must divide the {recording.seconds / HOUR:g} h that were recorded")
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> Json:
         return asdict(self)
 
     @classmethod
-    def from_values(cls, values: dict[str, Any]) -> Setup:
+    def from_values(cls, values: Json) -> Setup:
         """Return a set-up that differs from the defaults in ``values``; raise SetupError for a wrong name or type."""
         defaults = {field.name: field.default for field in fields(cls)}
         for name, value in values.items():

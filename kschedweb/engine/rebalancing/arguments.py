@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
 
 from kschedweb.engine.config.types import STRING, ListType, MapType, Struct, StructField
 from kschedweb.engine.documents.leaves import Number
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.objects.labels import SelectorError, label_selector
 
 # Types of fields with Go's names for them, which errors of the decoder show.
@@ -41,7 +41,7 @@ SELECTOR = Struct(
 )
 NAMESPACES_FIELD = StructField("namespaces", NAMESPACES, "Whose pods are looked at.", pointer=True)
 SELECTOR_FIELD = StructField("labelSelector", SELECTOR, "Which pods are looked at.", pointer=True)
-Args = dict[str, Any]
+Args = Json
 
 
 def args_struct(name: str, help: str, *fields: StructField) -> Struct:
@@ -49,13 +49,13 @@ def args_struct(name: str, help: str, *fields: StructField) -> Struct:
     return Struct(name, help, (*TYPE_META, *fields))
 
 
-def include_exclude_faults(selection: dict[str, Any] | None, subject: str = "namespaces") -> list[str]:
+def include_exclude_faults(selection: Json | None, subject: str = "namespaces") -> list[str]:
     """Return the faults of a pair of include and exclude."""
     wrong = selection and selection["include"] and selection["exclude"]
     return [f"only one of Include/Exclude {subject} can be set"] if wrong else []
 
 
-def selector_faults(selector: dict[str, Any] | None) -> list[str]:
+def selector_faults(selector: Json | None) -> list[str]:
     """Return the faults of a label selector."""
     try:
         label_selector(selector)

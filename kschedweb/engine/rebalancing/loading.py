@@ -83,7 +83,7 @@ class DeschedulerPolicy:
     """A policy with its defaults."""
 
     # All fields of the document but its profiles.
-    fields: dict[str, Any] = field(repr=False)
+    fields: Json = field(repr=False)
     profiles: list[Profile] | None
 
     @property
@@ -153,11 +153,11 @@ def check_points(profile: Profile) -> None:
             raise PolicyRefused(f"profile {quote(profile.name)} configures {reason}", path=path)
 
 
-def _decode_document(document: str | Mapping[str, Any]) -> dict[str, Any]:
+def _decode_document(document: str | Mapping[str, Any]) -> Json:
     try:
         source = read_document(document)
         object_kind(source.value, source.text, {KIND}, SCHEME, default=KIND, version=API_VERSION)
-        value: dict[str, Any] = decode(POLICY, source.value).value
+        value: Json = decode(POLICY, source.value).value
     except UnreadableError as error:
         raise PolicyRefused(f"{FAILED}: {error}") from None
     except DecodeError as error:
@@ -169,7 +169,7 @@ def _decode_document(document: str | Mapping[str, Any]) -> dict[str, Any]:
     return value
 
 
-def _read_profile(raw: dict[str, Any], at: str) -> Profile:
+def _read_profile(raw: Json, at: str) -> Profile:
     """Read a profile and decode its arguments; plugins that do not exist are found later."""
     configs = []
     for place, config in enumerate(raw["pluginConfig"] or ()):

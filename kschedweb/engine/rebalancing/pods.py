@@ -6,7 +6,6 @@ from collections import defaultdict
 from collections.abc import Callable, Collection, Hashable, Iterable
 from datetime import UTC, datetime
 from functools import cached_property
-from typing import Any
 
 from kschedweb.engine.cel.errors import EvaluationError, ExpressionError
 from kschedweb.engine.cel.quantities import Quantity, to_quantity
@@ -190,7 +189,7 @@ def renew_pod(raw: Json, node: str, created: float, started: float) -> Json:
     if not node:
         return {**raw, "metadata": metadata, "spec": spec, "status": {**status_base, "phase": PENDING}}
     since = _format_time(started)
-    ready: list[dict[str, Any]] = [
+    ready: list[Json] = [
         {"type": name, "status": "True", "lastTransitionTime": since} for name in ("PodScheduled", "Ready")
     ]
     # Containers run from the start: their restarts and ends are their predecessors'.
@@ -316,7 +315,7 @@ class LabelGroups:
 PodFilter = Callable[[PodView], bool]
 
 
-def build_filter(args: dict[str, Any], selector: Selector | None, then: PodFilter | None = None) -> PodFilter:
+def build_filter(args: Json, selector: Selector | None, then: PodFilter | None = None) -> PodFilter:
     """Return a filter for pods in the namespaces and with the labels of ``args`` that pass ``then``.
 
     As the descheduler's `BuildFilterFunc` does.

@@ -27,8 +27,8 @@ EXPIRY = 8 * DAY
 FORM = 1
 # Stands for None in columns of numbers.
 _UNKNOWN = -1
-# Names of the columns of `usage` and `killed`, in the order of `_to_columns`.
-_OF_ROWS = ("first", "last", "samples", "discarded", "killed")
+# Names of the columns that have one number a container, in the order of `_to_columns`.
+_ROW_COLUMNS = ("first", "last", "samples", "discarded", "killed")
 
 
 class ContainerSample(NamedTuple):
@@ -95,7 +95,7 @@ class AggregateContainerStates:
         }
         usage = self.usage
         rows = usage.first, usage.last, usage.samples, usage.discarded, self.killed
-        return columns | dict(zip(_OF_ROWS, rows, strict=True))
+        return columns | dict(zip(_ROW_COLUMNS, rows, strict=True))
 
     def _add_samples(self, samples: Sequence[ContainerSample], places: dict[str, int]) -> None:
         """Add samples to the rows ``places``, continuing the open intervals of their pods."""
@@ -135,6 +135,7 @@ class AggregateContainerStates:
             for instance_state, killed in states
         ]
         content = io.BytesIO()
+        # `savez` declares that a keyword may also be its option `allow_pickle`.
         columns: dict[str, Any] = {name.replace(" ", "_"): column for name, column in self._to_columns().items()}
         np.savez(
             content,

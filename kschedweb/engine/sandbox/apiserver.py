@@ -238,5 +238,5 @@ def _decode_continue(token: str) -> tuple[tuple[str, str], int]:
 
 def _deletion_status(resource: Resource, raw: Json) -> Json:
     metadata = raw["metadata"]
-    details: dict[str, Any] = {"name": metadata["name"], "kind": resource.plural, "uid": metadata["uid"]}
+    details: Json = {"name": metadata["name"], "kind": resource.plural, "uid": metadata["uid"]}
     return SUCCESS | {"details": details | ({"group": resource.group} if resource.group else {})}

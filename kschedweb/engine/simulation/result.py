@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import asdict, field
-from typing import Any
 
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.values import dataclass
 
 
@@ -127,5 +127,5 @@ class Result:
     # When the simulation ended.
     end: float = 0.0
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> Json:
         return asdict(self)

@@ -7,11 +7,12 @@ from collections.abc import Sequence
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kschedweb.engine.experiment.policies import HHE, Document, load_configuration
+from kschedweb.engine.experiment.policies import HHE, load_configuration
 from kschedweb.engine.experiment.search import GENES, create_document, search_weights
+from kschedweb.engine.json_types import Json
 
 
-def cost(candidate: Document) -> float:
+def cost(candidate: Json) -> float:
     """Least where much of the weight is on one hour and the plugin weighs 7."""
     profile = candidate["profiles"][0]
     args = profile["pluginConfig"][0]["args"]
@@ -19,7 +20,7 @@ def cost(candidate: Document) -> float:
     return abs(weight - 7.0) + sum(args["windowWeights"].values()) - 2.0 * args["windowWeights"].get("1h", 0.0)
 
 
-def evaluate(candidates: Sequence[Document]) -> list[float]:
+def evaluate(candidates: Sequence[Json]) -> list[float]:
     return [cost(one) for one in candidates]
 
 
@@ -32,9 +33,9 @@ def test_the_search_is_deterministic_and_finds_something_better() -> None:
 
 
 def test_a_search_goes_on_where_it_was_stopped() -> None:
-    asked: list[Document] = []
+    asked: list[Json] = []
 
-    def remember(candidates: Sequence[Document]) -> list[float]:
+    def remember(candidates: Sequence[Json]) -> list[float]:
         asked.extend(candidates)
         return evaluate(candidates)
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping
-from typing import Any
 
 from kschedweb.engine.autoscaling.offers.labels import NORMALIZED, RESTRICTED, format_list
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.objects.labels import parse_int
 from kschedweb.engine.validation.golang import INT64_MAX, quote
 
@@ -96,12 +96,12 @@ class Requirement:
             return Requirement(self.key, values, True, gte, lte, min_values)
         return Requirement(self.key, values, min_values=min_values)
 
-    def to_node_selector(self) -> list[dict[str, Any]]:
+    def to_node_selector(self) -> list[Json]:
         """Return the requirement as NodeClaims have it; one with two bounds becomes two expressions."""
         bounds = [(GTE, self.gte), (LTE, self.lte)]
         expressions: list[tuple[str, list[str]]] = [(name, [str(bound)]) for name, bound in bounds if bound is not None]
         expressions = expressions or [(self.operator, sorted(self.values))]
-        extra: dict[str, Any] = {} if self.min_values is None else {"minValues": self.min_values}
+        extra: Json = {} if self.min_values is None else {"minValues": self.min_values}
         return [
             {"key": self.key, "operator": name} | ({"values": values} if values else {}) | extra
             for name, values in expressions

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 from kschedweb.engine.config.types import BOOL, DURATION, INT32, STRING, ListType, Struct, StructField, text
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.objects.json_access import get_mapping
 from kschedweb.engine.objects.json_access import get_string as string
 from kschedweb.engine.objects.labels import Selector, SelectorError, label_selector
@@ -102,7 +102,7 @@ def validate_args(args: Args) -> list[str]:
     return faults + _protection_faults(protections)
 
 
-def _protection_faults(protections: dict[str, Any]) -> list[str]:
+def _protection_faults(protections: Json) -> list[str]:
     extra, disabled = protections["extraEnabled"] or [], protections["defaultDisabled"] or []
     faults = []
     for field_name, names, valid_names in (("ExtraEnabled", extra, EXTRA), ("DefaultDisabled", disabled, DEFAULT)):
@@ -199,7 +199,7 @@ def _priority_constraint(below: int) -> Check:
     return lambda pod: pod.priority is None or pod.priority < below
 
 
-def _label_constraint(raw: dict[str, Any]) -> Check:
+def _label_constraint(raw: Json) -> Check:
     try:
         selector = label_selector(raw)
     except SelectorError as error:
@@ -207,7 +207,7 @@ def _label_constraint(raw: dict[str, Any]) -> Check:
     return lambda pod: selector.matches(pod.pod.labels)
 
 
-def _namespace_selector(raw: dict[str, Any] | None) -> Selector | None:
+def _namespace_selector(raw: Json | None) -> Selector | None:
     if raw is None or not (raw["matchLabels"] or raw["matchExpressions"]):
         return None
     try:
@@ -216,7 +216,7 @@ def _namespace_selector(raw: dict[str, Any] | None) -> Selector | None:
         raise PluginError(f"unable to convert namespaceLabelSelector to label selector: {error}") from None
 
 
-def _protected_classes(protections: dict[str, Any]) -> list[str]:
+def _protected_classes(protections: Json) -> list[str]:
     """Return the storage classes whose claims protect; empty if all do."""
     config = (protections["config"] or {}).get("PodsWithPVC") or {}
     return [storage_class["name"] for storage_class in config.get("protectedStorageClasses") or []]

@@ -8,6 +8,7 @@ from typing import Any
 
 from kschedweb.engine.cel.quantities import BINARY_SI, DECIMAL_SI, Quantity
 from kschedweb.engine.config.types import StructField
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.objects.json_access import get_mapping
 from kschedweb.engine.objects.node import Node
 from kschedweb.engine.objects.quantity import MILLI, NANO, read_quantities, round_to_unit
@@ -99,7 +100,7 @@ class UsageSnapshot:
         percentages = {node.name: _usage_percentages(amounts[node.name], node_capacity(node)) for node in nodes}
         return cls({node.name: node for node in nodes}, amounts, percentages, pods)
 
-    def describe_node(self, name: str, category: str) -> dict[str, Any]:
+    def describe_node(self, name: str, category: str) -> Json:
         """Return the report of a node's class."""
         percentages = {key: _round_half_away(value) for key, value in sorted(self.percentages[name].items())}
         usage = {key: str(value) for key, value in sorted(self.amounts[name].items())}

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import field
 from datetime import datetime
-from typing import Any
 
 from kschedweb.engine.controllers.autoscaling.replica_calculator import PENDING, RUNNING, ObservedPod
 from kschedweb.engine.controllers.deletion_order import DeletionCandidate, deletion_cost, rank_for_deletion
@@ -89,7 +88,7 @@ class Fleet:
                 self.created_count = number
                 return f"{self.kind.stem}-{suffix}"
 
-    def _identity_labels(self, name: str) -> dict[str, Any]:
+    def _identity_labels(self, name: str) -> dict[str, dict[str, str]]:
         if not self.kind.numbered:
             return {}
         labels = get_string_map(self.kind.pod["metadata"], "labels")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
@@ -117,6 +117,15 @@ class GangFit:
         return {self.names[node]: count for node, count in zip(nodes.tolist(), counts.tolist(), strict=True)}
 
 
+class _FitEnd(TypedDict, total=False):
+    """The fields of a `GangFit` that tell how it ended."""
+
+    message: str
+    results: tuple[DomainResult, ...]
+    stopped: bool
+    failed: bool
+
+
 class _OutOfTimeError(Exception):
     """End a search in the midst of a gang."""
 
@@ -161,7 +170,7 @@ def fit_gangs(
     limit = min(limit, max(MOST_PODS // gang.pods, 1))
     rows: list[list[int]] = []
     domains: list[str] = []
-    end: dict[str, Any] = {}
+    end: _FitEnd = {}
     problems: list[str] = []
     while not end and len(rows) < limit:
         watch.gangs = len(rows)
@@ -219,8 +228,8 @@ def _create_gang(scheduler: Scheduler, gang: Gang, placed: int) -> tuple[PodGrou
     return group, pods
 
 
-def _describe_refusal(group_placement: GroupPlacement, pods: Sequence[Pod]) -> dict[str, Any]:
-    """Return the fields of a fit that ends because a gang does not fit."""
+def _describe_refusal(group_placement: GroupPlacement, pods: Sequence[Pod]) -> _FitEnd:
+    """Return how a fit ends whose next gang does not fit."""
     few = f"too few of its pods found a node, and no plugin of the profile counts them: {group_placement.blocking}"
     return {
         "message": few if group_placement.placed else group_placement.status.message or "no reason is given",

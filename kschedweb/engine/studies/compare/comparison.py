@@ -6,13 +6,14 @@ from collections import Counter
 from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from kschedweb.engine.config import Configuration
 from kschedweb.engine.cycle.placement import Placement
 from kschedweb.engine.cycle.scheduler import Scheduler
 from kschedweb.engine.cycle.search_request import SearchRequest
 from kschedweb.engine.framework.status import CycleError, Status
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.simulation import Observer
 from kschedweb.engine.studies.compare.pairs import PodPairs, pair_pods
@@ -57,7 +58,7 @@ class PlacementChange:
     before_pod: str = ""
     after_pod: str = ""
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> Json:
         return {name: getattr(self, name) for name in self.__slots__}
 
 
@@ -76,7 +77,7 @@ class PlacementComparison:
     def pods(self) -> int:
         return len(self.pairs.listed)
 
-    def counts(self) -> dict[str, Any]:
+    def counts(self) -> Json:
         """Return the number of changes of each kind, of pods that only one run has, and of moved pods by plugin."""
         by_plugin = Counter(change.plugin for change in self.moved)
         return {
@@ -89,7 +90,7 @@ class PlacementComparison:
             "byPlugin": dict(sorted(by_plugin.items(), key=lambda item: (-item[1], item[0]))),
         }
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> Json:
         lists = {
             "moved": self.moved,
             "newlyUnscheduled": self.newly_unscheduled,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, TypedDict
 
 from kschedweb.engine.autoscaling import document
 from kschedweb.engine.autoscaling.cluster.cluster_state import KarpenterOptions
@@ -34,7 +34,15 @@ def _create_karpenter(
     )
 
 
-def _create_node_groups(groups: tuple[NodeGroup, ...], scale_down: dict[str, Any], **fields: Any) -> NodeGroups:
+class _ScaleDown(TypedDict, total=False):
+    """The fields of `NodeGroups` that say when nodes go."""
+
+    threshold: float
+    unneeded: float
+    after_add: float
+
+
+def _create_node_groups(groups: tuple[NodeGroup, ...], scale_down: _ScaleDown, **fields: Any) -> NodeGroups:
     names = [group.name for group in groups]
     if twice := [place for place, name in enumerate(names) if name in names[:place]]:
         raise Faulty([DocumentProblem(f"nodeGroups[{place}].name", "is there twice") for place in twice])

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kschedweb.engine.documents.leaves import DocumentProblem
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.objects.resources import CPU, MEMORY
 from kschedweb.engine.studies.capacity.buffer import Buffer
 from kschedweb.engine.studies.compare.comparison import NEVER_TRIED, PlacementChange, PlacementComparison
@@ -53,7 +54,7 @@ class Check:
     # Number of further pods.
     more: int = 0
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> Json:
         plain = {name: getattr(self, name) for name in self.__slots__ if name != "pods"}
         return {**plain, "limits": dict(self.limits), "pods": [pod.to_dict() for pod in self.pods]}
 
@@ -84,7 +85,7 @@ class GateJudgement:
         sentences = " ".join(check.sentence for check in failed)
         return f"{len(failed)} of {format_count(len(self.checks), 'check')} {verb}: {sentences}"
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> Json:
         return {
             "verdict": PASS if self.passed else FAIL,
             "summary": self.summary,
@@ -362,7 +363,7 @@ def _is_optional(name: str) -> bool:
     return spec is not None and spec.when in OPTIONAL
 
 
-def _pair_measures(pair: RunPair) -> Iterator[dict[str, Any]]:
+def _pair_measures(pair: RunPair) -> Iterator[Json]:
     """Yield every measure with its value in both runs."""
     for measure in pair.after_measures:
         before = _find_measure(pair.before_measures, measure.name)

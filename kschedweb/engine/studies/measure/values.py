@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import asdict
 from enum import StrEnum
-from typing import Any
 
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.values import dataclass
 
 # Directions: which value is better.
@@ -60,7 +60,7 @@ class Measures:
                 return measure
         raise KeyError(name)
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> Json:
         """Return plain data by name, in order."""
         return {
             measure.name: {key: value for key, value in asdict(measure).items() if key != "name"}
@@ -68,6 +68,6 @@ class Measures:
         }
 
     @classmethod
-    def from_dict(cls, plain: dict[str, dict[str, Any]]) -> Measures:
+    def from_dict(cls, plain: dict[str, Json]) -> Measures:
         """Restore measures from the data of ``to_dict``."""
         return cls(tuple(RunMeasure(name=name, **attributes) for name, attributes in plain.items()))

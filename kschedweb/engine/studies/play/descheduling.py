@@ -6,7 +6,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import field
-from typing import Any
+from typing import Any, TypedDict
 
 import numpy as np
 
@@ -49,6 +49,14 @@ class Evictions:
 NO_EVICTIONS = Evictions(np.zeros(0), *(np.zeros(0, dtype=np.int32) for _ in range(6)))
 
 
+class DeschedulingColumns(TypedDict, total=False):
+    """The columns of an outcome that tell what the descheduler did; none without rounds."""
+
+    evictions: Evictions
+    rounds: list[tuple[float, int, int, str]]
+    movers: list[str]
+
+
 @dataclass(eq=False)
 class DeschedulingRecorder:
     """Record rounds and evictions. A pod and its replacements share a key, which names the first of them."""
@@ -86,8 +94,8 @@ class DeschedulingRecorder:
             sources: AbstractSet[str] = self._sources.get(self._last_plugin[key], set())
             self.scorer_log.record_scorer(pod, node, sources, key)
 
-    def build_columns(self, nodes: Mapping[str, int]) -> dict[str, Any]:
-        """Return the columns of an outcome; none without rounds."""
+    def build_columns(self, nodes: Mapping[str, int]) -> DeschedulingColumns:
+        """Return the columns; ``nodes`` has the positions of nodes."""
         if not self.rounds:
             return {}
         names: dict[str, int] = {}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import zlib
+from collections.abc import Mapping
 from dataclasses import MISSING, fields, is_dataclass
 from typing import Any, TypeVar
 
@@ -23,7 +24,7 @@ class OutcomeError(ValueError):
     """Bytes that are not an outcome of this version; the message says why."""
 
 
-def pack_values(values: dict[str, Any]) -> bytes:
+def pack_values(values: Mapping[str, object]) -> bytes:
     """Pack arrays, records of arrays, and plain data by name; equal values give equal bytes."""
     columns: list[bytes] = []
 
@@ -42,7 +43,7 @@ def pack_values(values: dict[str, Any]) -> bytes:
     return MAGIC + bytes([VERSION]) + body
 
 
-def unpack_values(data: bytes) -> dict[str, Any]:
+def unpack_values(data: bytes) -> dict[str, object]:
     """Unpack values, with records as dictionaries; raise OutcomeError."""
     body = _decompress_body(data)
     # The first eight bytes are the size of the header.

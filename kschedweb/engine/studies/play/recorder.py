@@ -19,9 +19,11 @@ from kschedweb.engine.pricing.price_table import Labels, PriceTable
 from kschedweb.engine.simulation import Departure, Observer, Result
 from kschedweb.engine.simulation.observer import Deed, DeschedulerRound, ScalingObservation
 from kschedweb.engine.simulation.pod_life import Life
+from kschedweb.engine.state.columns import Codes
 from kschedweb.engine.state.watermarks.table import Watermarks
 from kschedweb.engine.studies.play.descheduling import DeschedulingRecorder
 from kschedweb.engine.studies.play.outcome import (
+    NO_KINDS,
     NOWHERE,
     Deletions,
     Guards,
@@ -265,6 +267,7 @@ class RunRecorder(Observer):
         moves = _move_columns(self._moves)
         is_bound = moves.kind == MoveKind.BOUND
         node[moves.pod[is_bound]] = moves.node[is_bound]
+        kinds, kind = self._node_kinds(prices)
         shape, eligible = self._shapes.build_columns([self._latest[name] for name in self._nodes])
         return RunOutcome(
             pods=[life.pod.key for life in lives],
@@ -306,15 +309,18 @@ class RunRecorder(Observer):
             deeds=list(self._deeds),
             **self._scaling.build_columns(),
             **self.descheduling.build_columns(self._nodes),
-            **({} if prices is None else self._node_kinds(prices)),
+            kinds=kinds,
+            kind=kind,
         )
 
-    def _node_kinds(self, prices: PriceTable) -> dict[str, Any]:
-        """Return the kinds of nodes by price, and the kind of each entry of the node log."""
+    def _node_kinds(self, prices: PriceTable | None) -> tuple[NodeKinds, Codes]:
+        """Return the kinds of nodes by price, and the kind of each entry of the node log; both empty without prices."""
+        if prices is None:
+            return NO_KINDS, np.zeros(0, dtype=np.int32)
         kinds, codes = NodeKinds.from_table(prices, [labels for labels in self._node_labels if labels is not None])
         kind = np.full(len(self._node_labels), -1, dtype=np.int32)
         kind[[labels is not None for labels in self._node_labels]] = codes
-        return {"kinds": kinds, "kind": kind}
+        return kinds, kind
 
     def _list_resources(self) -> list[str]:
         """Return CPU and memory, then the other resources of nodes by name."""

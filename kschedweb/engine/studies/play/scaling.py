@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import field
-from typing import Any
+from typing import Any, TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
@@ -56,6 +56,16 @@ NO_LOOKS = Looks(*(np.zeros(0, dtype=kind) for kind in ("f8", "i4", "i4", "i4", 
 NO_SCALINGS = Scalings(*(np.zeros(0, dtype=kind) for kind in ("f8", "i4", "i4", "i4", "i4")))
 
 
+class ScalingColumns(TypedDict):
+    """The columns of an outcome that tell how workloads were scaled."""
+
+    scaled: list[str]
+    targets: Floats
+    reasons: list[str]
+    looks: Looks
+    scalings: Scalings
+
+
 @dataclass(eq=False)
 class ScalingRecorder:
     """Record looks and changes."""
@@ -90,8 +100,7 @@ class ScalingRecorder:
             reason = self._reasons.setdefault(look.reason, len(self._reasons))
             self._changes.append((now, place, look.before, look.replicas, reason))
 
-    def build_columns(self) -> dict[str, Any]:
-        """Return the columns of an outcome."""
+    def build_columns(self) -> ScalingColumns:
         looks = sorted((look for listed in self._looks for look in listed), key=lambda look: look[0])
         return {
             "scaled": list(self._names),

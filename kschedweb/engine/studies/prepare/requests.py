@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 from kschedweb.engine.json_types import Json
 from kschedweb.engine.objects.json_access import get_mapping, get_objects
@@ -43,7 +42,7 @@ def set_requests(cluster: ScenarioCluster, workloads: Workloads, action: parts.S
 
 def resize_spec(spec: Json, containers: Mapping[str, Amounts]) -> Json:
     """Return the pod ``spec`` with other requests; a limit keeps its ratio to the request, and is never below it."""
-    resized_spec: dict[str, Any] = dict(spec)
+    resized_spec: Json = dict(spec)
     for listed in ("containers", "initContainers"):
         if listed in spec:
             resized_spec[listed] = [

@@ -14,6 +14,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from kschedweb.engine.config import Configuration
+from kschedweb.engine.json_types import Json
 
 Step = str | int
 Path = tuple[Step, ...]
@@ -168,21 +169,21 @@ def _find_place(listed: list[Any], step: Step) -> int | None:
     return None
 
 
-def _disable_score(target: dict[str, Any], profile: int, plugin: str) -> None:
+def _disable_score(target: Json, profile: int, plugin: str) -> None:
     """Disable the plugin's score."""
     _set_value(target, {}, ("profiles", profile, "plugins", "score", "disabled", Name(plugin), "name"), plugin)
     score = target["profiles"][profile]["plugins"]["score"]
     _remove_plugin(score, "enabled", plugin)
 
 
-def _enable_score(target: dict[str, Any], profile: int, plugin: str) -> None:
+def _enable_score(target: Json, profile: int, plugin: str) -> None:
     """Enable the plugin's score if the document disables it."""
     score = _value_at(target, ("profiles", profile, "plugins", "score"))
     if isinstance(score, dict):
         _remove_plugin(score, "disabled", plugin)
 
 
-def _remove_plugin(score: dict[str, Any], key: str, plugin: str) -> None:
+def _remove_plugin(score: Json, key: str, plugin: str) -> None:
     if isinstance(score.get(key), list):
         score[key] = [entry for entry in score[key] if not isinstance(entry, Mapping) or entry.get("name") != plugin]
         if not score[key]:

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from kschedweb.engine.config import Configuration, Release
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.patience import checkpoint
 from kschedweb.engine.releases import CURRENT, load
 from kschedweb.engine.studies.document.document import DocumentProblem, ScenarioError
@@ -113,11 +114,11 @@ class Dimension:
             )
         return isinstance(value, int | float) and not isinstance(value, bool) and self.low <= value <= self.high
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> Json:
         """Return plain data for ``read_space``."""
         if self.choices:
             return {"path": self.path, "values": list(self.choices)}
-        plain: dict[str, Any] = {"path": self.path, "from": self.low, "to": self.high}
+        plain: Json = {"path": self.path, "from": self.low, "to": self.high}
         if self.step is not None:
             plain["step"] = self.step
         return plain | ({"log": True} if self.log else {}) | ({"count": self.count} if self.count else {})
@@ -169,7 +170,7 @@ class Space:
         turns = itertools.chain.from_iterable(itertools.zip_longest(*by_dimension))
         return list(dict.fromkeys(point for point in turns if point is not None))
 
-    def document_at(self, point: Sequence[Value]) -> dict[str, Any]:
+    def document_at(self, point: Sequence[Value]) -> Json:
         """Return the policy document at ``point``; values that the base has already are not written."""
         start = self.base_point
         changes = [
@@ -177,7 +178,7 @@ class Space:
             for dimension, value, before in zip(self.dimensions, point, start, strict=True)
             if not is_same_value(value, before)
         ]
-        document: dict[str, Any] = fields.apply_changes(self.base, self.configuration.document, changes)
+        document: Json = fields.apply_changes(self.base, self.configuration.document, changes)
         return document
 
 
@@ -247,7 +248,7 @@ def _read_dimension(raw: Any, at: str, problems: list[DocumentProblem]) -> Dimen
     return dimension if len(problems) == count else None
 
 
-def _read_choices(raw: dict[str, Any], at: str, problems: list[DocumentProblem]) -> Dimension | None:
+def _read_choices(raw: Json, at: str, problems: list[DocumentProblem]) -> Dimension | None:
     values = raw["values"]
     problems += [DocumentProblem(f"{at}.{key}", "cannot stand beside values") for key in KEYS[1:6] if key in raw]
     if not isinstance(values, list) or not 2 <= len(values) <= MOST_VALUES:
@@ -263,7 +264,7 @@ def _read_choices(raw: dict[str, Any], at: str, problems: list[DocumentProblem])
     return Dimension(raw["path"], choices=tuple(values))
 
 
-def _read_range(raw: dict[str, Any], at: str, problems: list[DocumentProblem]) -> Dimension | None:
+def _read_range(raw: Json, at: str, problems: list[DocumentProblem]) -> Dimension | None:
     low, high, step, log, count = (raw.get(key) for key in ("from", "to", "step", "log", "count"))
     for key, value in (("from", low), ("to", high)):
         if not _is_finite(value):

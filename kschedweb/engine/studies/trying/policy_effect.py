@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
@@ -58,7 +57,7 @@ class PolicyEffect:
         }
 
     @property
-    def counts(self) -> dict[str, Any]:
+    def counts(self) -> Json:
         """The number of ``pods``, of those that are ``placed``, and of changes by kind.
 
         ``evicted`` is the number of preempted pods.
@@ -74,7 +73,7 @@ class PolicyEffect:
         }
 
     @cached_property
-    def changes(self) -> list[dict[str, Any]]:
+    def changes(self) -> list[Json]:
         """Pods with other last nodes as plain data: the kind of change (``what``), both nodes, and the reason.
 
         ``current_pod`` and ``changed_pod`` are the replacements that have these nodes; "" is the pod itself.
@@ -87,13 +86,13 @@ class PolicyEffect:
         ):
             for change in changes:
                 if change.pod not in self.excluded_pods:
-                    description: dict[str, Any] = {"pod": change.pod, "what": kind, **self.pods[change.pod]}
+                    description: Json = {"pod": change.pod, "what": kind, **self.pods[change.pod]}
                     why = {"plugin": change.plugin, "lead": change.lead, "said": change.said, "follows": change.follows}
                     successors = {"current_pod": change.before_pod, "changed_pod": change.after_pod}
                     listed.append({**description, **why, **successors})
         return listed
 
-    def pod(self, name: str) -> dict[str, Any] | None:
+    def pod(self, name: str) -> Json | None:
         """Return the last nodes of the pod ``name`` ("namespace/name"); ``None`` if it is not one of ``pods``."""
         return {"pod": name, **self.pods[name]} if name in self.pods else None
 
@@ -106,7 +105,7 @@ class PolicyEffect:
         empty = self._both_sides(lambda outcome: int(empty_nodes(outcome, [outcome.end])[0]))
         return {"there": total, **{side: total - number for side, number in empty.items()}}
 
-    def list_measures(self, *, at_end: bool) -> list[dict[str, Any]]:
+    def list_measures(self, *, at_end: bool) -> list[Json]:
         """Return every measure with its value under either policy, as plain data.
 
         With ``at_end``, the cluster was placed anew at one moment, so only the state at the end is measured. Use is
@@ -117,7 +116,7 @@ class PolicyEffect:
         pairs = ((asdict(measure), values.get(measure.name)) for measure in second)
         return [{**plain, "current": before, "changed": plain.pop("value")} for plain, before in pairs]
 
-    def _both_sides(self, compute: Callable[[RunOutcome], Any]) -> dict[str, Any]:
+    def _both_sides(self, compute: Callable[[RunOutcome], int]) -> dict[str, int]:
         return {"current": compute(self.current), "changed": compute(self.changed)}
 
 

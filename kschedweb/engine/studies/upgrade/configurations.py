@@ -49,9 +49,9 @@ def _compare_schemas(first: Release, second: Release) -> Iterator[FieldChange]:
             yield FieldChange(path, OTHERWISE, before[path], default)
 
 
-def _index_fields(schema: Json) -> dict[str, Any]:
+def _index_fields(schema: Json) -> dict[str, object]:
     """Return each field of the schema as "Kind.field" with its default, and the plugins of each extension point."""
-    defaults: dict[str, Any] = {}
+    defaults: dict[str, object] = {}
     for kind, definition in {schema["title"]: schema, **schema["$defs"]}.items():
         _, is_set, point = kind.partition("PluginSet.")
         if is_set:
@@ -82,7 +82,7 @@ def _compare_leaves(first: Any, second: Any, path: str) -> Iterator[FieldChange]
         yield FieldChange(f"{path} (order)", OTHERWISE, *map(", ".join, shared_keys))
 
 
-def _index_items(value: Any) -> dict[str, Any] | None:
+def _index_items(value: Any) -> dict[str, Json] | None:
     """Return the items of a list by their names; ``None`` if they have none, or if two have the same."""
     if not isinstance(value, list) or not all(isinstance(item, dict) for item in value):
         return None

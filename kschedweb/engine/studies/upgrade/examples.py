@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from dataclasses import field
-from typing import Any
 
 from kschedweb.engine.cycle.search_request import SearchRequest
 from kschedweb.engine.json_types import Json
@@ -85,7 +84,7 @@ def _of_pod(raw: Json, release: str) -> ReleaseAnswer:
     (pod,) = ready.pending
     explained = scheduler.explain(pod, preemption=True).to_dict()
     placement = scheduler.find(pod, SearchRequest(post_filter=True))
-    preemption: dict[str, Any] = explained.get("preemption") or {}
+    preemption: Json = explained.get("preemption") or {}
     candidate = preemption.get("candidates", {}).get(preemption.get("node"), {})
     return ReleaseAnswer(
         release,

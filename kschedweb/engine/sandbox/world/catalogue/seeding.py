@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 from kschedweb.engine.json_types import Json
 from kschedweb.engine.sandbox.api_objects import ApiObjects
@@ -129,7 +128,7 @@ def _make_node(pool: SandboxPool, zone: str, name: str) -> Json:
 
 def _workload_objects(workload: SandboxWorkload) -> Iterator[CatalogueObject]:
     labels = {"app": workload.name}
-    spec: dict[str, Any] = {
+    spec: Json = {
         "selector": {"matchLabels": labels},
         "template": pod_template(
             workload.name,
