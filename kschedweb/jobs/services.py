@@ -56,7 +56,7 @@ def job_start(
     job of theirs.
     """
     task = task_of(kind)
-    in_thread = bool(task.apart)
+    in_thread = bool(task.in_thread)
     theirs = Job.objects.filter(created_by=user, apart=False)
     if user is not None and not in_thread and not asked_before:
         _refuse_more(theirs)

@@ -143,7 +143,7 @@ def _failure_message(job: Job, error: Exception) -> str:
     return f"The job failed for a reason it did not foresee. The log names it under {job.pk}."
 
 
-def _run_apart(function: JobFunction, job: Job) -> None:
+def _run_in_thread(function: JobFunction, job: Job) -> None:
     def run_in_thread() -> None:
         own_connection()
         try:
@@ -174,8 +174,8 @@ def run_claimed(module: str, job_id: str, attempt: int) -> None:
 def _dispatch_job(job: Job) -> None:
     """Run a job that this worker has claimed, in a thread, a process, or here."""
     task = app.tasks[job.kind]
-    if task.apart:
-        _run_apart(task.function, job)
+    if task.in_thread:
+        _run_in_thread(task.function, job)
     elif settings.JOB_PROCESSES:
         _run_in_process(task.function, job)
     else:
@@ -216,7 +216,7 @@ def job_task(
                 _dispatch_job(job)
 
         task = app.task(name=name, ignore_result=True, bind=True, **options)(run_task)
-        task.function, task.restartable, task.attempts, task.apart = function, restartable, attempts, in_thread
+        task.function, task.restartable, task.attempts, task.in_thread = function, restartable, attempts, in_thread
         return task
 
     return decorate

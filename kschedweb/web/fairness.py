@@ -37,7 +37,7 @@ class FairThreads(Generic[Result]):
     """Threads of which a person has at most ``limit`` at a time. Further work of theirs waits without a thread."""
 
     def __init__(self, threads: Executor, limit: int) -> None:
-        self._threads, self._most = threads, limit
+        self._threads, self._limit = threads, limit
         # Only people with running work have an entry.
         self._lines: dict[str, PersonQueue[Result]] = {}
         self._lock = Lock()
@@ -46,7 +46,7 @@ class FairThreads(Generic[Result]):
         """Do ``work`` when it is the turn of ``person``. ``future`` gets its result."""
         with self._lock:
             line = self._lines.setdefault(person, PersonQueue())
-            if line.running == self._most:
+            if line.running == self._limit:
                 line.waiting.append((future, work))
                 return
             line.running += 1
