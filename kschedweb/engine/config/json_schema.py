@@ -27,8 +27,8 @@ class _SchemaBuilder(Schemas):
         self.registry, self.plugins = release.registry, release.schema.plugins
         self.definitions: dict[str, Json] = {}
 
-    def type(self, of: Type) -> Json:
-        return self.make_reference(of) if isinstance(of, Struct) else super().type(of)
+    def type_schema(self, value_type: Type) -> Json:
+        return self.make_reference(value_type) if isinstance(value_type, Struct) else super().type_schema(value_type)
 
     def make_reference(self, struct: Struct) -> Json:
         """Return a reference to ``struct``, and define it on first use."""
@@ -40,14 +40,14 @@ class _SchemaBuilder(Schemas):
             )
         return {"$ref": f"#/$defs/{struct.short_name}"}
 
-    def field(self, of: Struct, field: StructField) -> Json:
+    def field_schema(self, struct: Struct, field: StructField) -> Json:
         return (
             {**self.plugin_set(field.name), **self.field_annotations(field)}
-            if of is self.plugins
-            else super().field(of, field)
+            if struct is self.plugins
+            else super().field_schema(struct, field)
         )
 
-    def described(self, field: StructField) -> str:
+    def describe_field(self, field: StructField) -> str:
         """Return the help with default, range and choices, so that an editor can show all of it in one place."""
         parts = [field.help]
         if field.default not in (None, "", REQUIRED):

@@ -14,27 +14,27 @@ DIALECT = "https://json-schema.org/draft/2020-12/schema"
 class Schemas:
     """A builder of schemas that writes the schemas of a type's parts within it."""
 
-    def type(self, of: Type) -> Json:
-        if isinstance(of, Struct):
-            return self.struct_schema(of)
-        if isinstance(of, ListType):
-            bounds = {"maxItems": of.max_items, "minItems": of.min_items or None}
-            return {"type": "array", "items": self.type(of.item), **_drop_none(bounds)}
-        if isinstance(of, MapType):
-            offered = {key: self.type(of.item) for key in of.keys}
-            properties, bound = {"properties": offered or None}, {"minProperties": of.min_items or None}
-            additional = {"additionalProperties": self.type(of.item)}
+    def type_schema(self, value_type: Type) -> Json:
+        if isinstance(value_type, Struct):
+            return self.struct_schema(value_type)
+        if isinstance(value_type, ListType):
+            bounds = {"maxItems": value_type.max_items, "minItems": value_type.min_items or None}
+            return {"type": "array", "items": self.type_schema(value_type.item), **_drop_none(bounds)}
+        if isinstance(value_type, MapType):
+            offered = {key: self.type_schema(value_type.item) for key in value_type.keys}
+            properties, bound = {"properties": offered or None}, {"minProperties": value_type.min_items or None}
+            additional = {"additionalProperties": self.type_schema(value_type.item)}
             return {"type": "object", **_drop_none(properties), **additional, **_drop_none(bound)}
-        if isinstance(of, Either):
-            return {"anyOf": [{"const": of.word}, self.type(of.alternative)]}
-        if isinstance(of, ByType):
-            return {"anyOf": [self.type(of.plain), self.type(of.structured)]}
-        return of.schema()
+        if isinstance(value_type, Either):
+            return {"anyOf": [{"const": value_type.word}, self.type_schema(value_type.alternative)]}
+        if isinstance(value_type, ByType):
+            return {"anyOf": [self.type_schema(value_type.plain), self.type_schema(value_type.structured)]}
+        return value_type.schema()
 
     def struct_schema(self, struct: Struct) -> Json:
         schema: Json = {
             "type": "object",
-            "properties": {field.name: self.field(struct, field) for field in struct.fields},
+            "properties": {field.name: self.field_schema(struct, field) for field in struct.fields},
             "additionalProperties": False,
         }
         if struct.help:
@@ -45,13 +45,13 @@ class Schemas:
             schema["allOf"] = [{"oneOf": [{"required": [key]} for key in group]} for group in struct.one_of]
         return schema
 
-    def field(self, of: Struct, field: StructField) -> Json:
-        return {**self.type(field.type), **self.field_annotations(field)}
+    def field_schema(self, struct: Struct, field: StructField) -> Json:
+        return {**self.type_schema(field.type), **self.field_annotations(field)}
 
     def field_annotations(self, field: StructField) -> Json:
         """Return the keywords of a field beside its type."""
         annotations = {
-            "description": self.described(field) or None,
+            "description": self.describe_field(field) or None,
             "enum": list(field.enum) or None,
             "default": field.default if isinstance(field.default, str | int | float | list) else None,
             "minimum": field.minimum,
@@ -60,7 +60,7 @@ class Schemas:
         }
         return _drop_none(annotations)
 
-    def described(self, field: StructField) -> str:
+    def describe_field(self, field: StructField) -> str:
         """Return the field's description for a person."""
         return field.help
 

@@ -32,7 +32,7 @@ def _to_openapi(schema: Any) -> Any:
     return plain | ({"enum": [schema["const"]]} if "const" in schema else {})
 
 
-@extend_schema_field(_to_openapi(Schemas().type(THRESHOLDS)))
+@extend_schema_field(_to_openapi(Schemas().type_schema(THRESHOLDS)))
 class ThresholdsField(serializers.JSONField):
     pass
 
