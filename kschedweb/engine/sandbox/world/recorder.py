@@ -16,7 +16,7 @@ MAX_EVENTS = 2000
 # Characters of a message.
 LONGEST = 1024
 # (uid of the object, reason, message, component): such events are counted as one.
-Same = tuple[str, str, str, str]
+EventIdentity = tuple[str, str, str, str]
 
 
 class EventRecorder:
@@ -24,24 +24,32 @@ class EventRecorder:
 
     def __init__(self, objects: ApiObjects) -> None:
         self._objects = objects
-        # What an event says -> its name.
-        self._known: dict[Same, str] = {}
+        # Names of the events in the store.
+        self._names: dict[EventIdentity, str] = {}
         self._number = 0
 
     def on_change(self, change: StoreChange) -> None:
         if change.resource.key == EVENT.key and change.new is None:
-            self._known.pop(_event_key(change.last), None)
+            self._names.pop(_event_identity(change.last), None)
 
     def record_event(
-        self, resource: Resource, raw: Json, reason: str, message: str, *, by: str, kind: str = NORMAL, host: str = ""
+        self,
+        resource: Resource,
+        raw: Json,
+        reason: str,
+        message: str,
+        *,
+        component: str,
+        kind: str = NORMAL,
+        host: str = "",
     ) -> None:
-        """Record an event about an object; ``by`` is the component that reports it."""
+        """Record an event about an object; ``component`` is the one that reports it."""
         now = self._objects.clock()
         metadata, stamp = raw["metadata"], format_timestamp(now)
         namespace = metadata.get("namespace") or "default"
-        same = (metadata["uid"], reason, message[:LONGEST], by)
+        identity = (metadata["uid"], reason, message[:LONGEST], component)
         store = self._objects.store
-        existing = store.get(EVENT, namespace, self._known.get(same, ""))
+        existing = store.get(EVENT, namespace, self._names.get(identity, ""))
         if existing is not None:
             store.put(EVENT, {**existing, "count": int(existing.get("count") or 1) + 1, "lastTimestamp": stamp})
             return
@@ -54,13 +62,13 @@ class EventRecorder:
             "involvedObject": involved,
             "reason": reason,
             "message": message[:LONGEST],
-            "source": {"component": by, **({"host": host} if host else {})},
+            "source": {"component": component, **({"host": host} if host else {})},
             "firstTimestamp": stamp,
             "lastTimestamp": stamp,
             "count": 1,
             "type": kind,
             "eventTime": None,
-            "reportingComponent": by,
+            "reportingComponent": component,
             "reportingInstance": host,
         }
         try:
@@ -68,7 +76,7 @@ class EventRecorder:
         except ApiRefusal:
             # The event's namespace is gone, or going.
             return
-        self._known[same] = name
+        self._names[identity] = name
 
     def delete_old_events(self) -> None:
         """Delete events that are too old, or too many."""
@@ -87,6 +95,6 @@ def _last_time(raw: Json) -> str:
     return max(str(time) for time in times if time)
 
 
-def _event_key(raw: Json) -> Same:
+def _event_identity(raw: Json) -> EventIdentity:
     uid = (raw.get("involvedObject") or {}).get("uid") or ""
     return uid, raw.get("reason") or "", raw.get("message") or "", (raw.get("source") or {}).get("component") or ""

@@ -30,6 +30,8 @@ SCALED = {resource.kind: resource for resource in (DEPLOYMENT, REPLICA_SET, REPL
 
 
 class DisruptionController:
+    """Writes into the status of PodDisruptionBudgets how many pods may be evicted now."""
+
     def __init__(self, context: SandboxContext) -> None:
         self._context = context
 

@@ -59,7 +59,7 @@ class _KnownClaims:
 class EphemeralVolumeController:
     """Creates the claims of ephemeral volumes. Keys are those of pods."""
 
-    BY, REASON = "ephemeral_volume", "FailedBinding"
+    COMPONENT, REASON = "ephemeral_volume", "FailedBinding"
 
     def __init__(self, context: SandboxContext) -> None:
         self._context, self._known = context, _KnownClaims(context)
@@ -92,7 +92,7 @@ class EphemeralVolumeController:
                 break
         if not problem:
             return None
-        self._context.recorder.record_event(POD, pod, self.REASON, problem, by=self.BY, kind=WARNING)
+        self._context.recorder.record_event(POD, pod, self.REASON, problem, component=self.COMPONENT, kind=WARNING)
         return self._context.time + RETRY_SECONDS
 
 
@@ -102,7 +102,7 @@ class ResourceClaimController:
     Keys are those of pods, and those of claims, whose namespaces begin with ``OF_CLAIM``.
     """
 
-    BY, REASON = "resource_claim", "FailedResourceClaimCreation"
+    COMPONENT, REASON = "resource_claim", "FailedResourceClaimCreation"
 
     def __init__(self, context: SandboxContext) -> None:
         self._context, self._known = context, _KnownClaims(context)
@@ -165,7 +165,7 @@ class ResourceClaimController:
             pod = self._context.objects.change_object(POD, pod, status=status)
         if not problem:
             return None
-        self._context.recorder.record_event(POD, pod, self.REASON, problem, by=self.BY, kind=WARNING)
+        self._context.recorder.record_event(POD, pod, self.REASON, problem, component=self.COMPONENT, kind=WARNING)
         return self._context.time + RETRY_SECONDS
 
     def _reserve_claims(self, pod: Json) -> None:

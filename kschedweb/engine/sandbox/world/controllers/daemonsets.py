@@ -28,9 +28,11 @@ HASH, GENERATION = "controller-revision-hash", "pod-template-generation"
 
 
 class DaemonSetController:
+    """Creates a pod on each node that a DaemonSet fits, and replaces pods of an older template."""
+
     def __init__(self, context: SandboxContext) -> None:
         self._context = context
-        self._maker = PodControl(context, DAEMON_SET, "daemonset-controller")
+        self._pod_control = PodControl(context, DAEMON_SET, "daemonset-controller")
 
     def affected_keys(self, change: StoreChange) -> Iterable[Key]:
         if change.resource is NODE:
@@ -38,11 +40,11 @@ class DaemonSetController:
                 for raw in self._context.store.all(DAEMON_SET):
                     yield raw["metadata"]["namespace"], raw["metadata"]["name"]
         else:
-            yield from self._maker.affected_keys(change)
+            yield from self._pod_control.affected_keys(change)
 
     def sync(self, key: Key) -> float | None:
-        maker = self._maker
-        owner = maker.find_owner(key)
+        pod_control = self._pod_control
+        owner = pod_control.find_owner(key)
         if owner is None:
             return None
         try:
@@ -52,7 +54,7 @@ class DaemonSetController:
                 set(daemons.list_staying_nodes(owner, nodes)),
             )
         except ObjectError as problem:
-            maker.record_event(owner, "FailedPlacement", str(problem), WARNING)
+            pod_control.record_event(owner, "FailedPlacement", str(problem), WARNING)
             return None
         revision_hash = template_hash(owner["spec"]["template"])
         retry_at = self._manage_pods(owner, specs_by_node, stays, revision_hash)
@@ -63,19 +65,19 @@ class DaemonSetController:
     def _manage_pods(
         self, owner: Json, specs_by_node: dict[str, Json], stays: set[str], revision_hash: str
     ) -> float | None:
-        maker, retry_at = self._maker, None
+        pod_control, retry_at = self._pod_control, None
         pods_by_node: dict[str, Json] = {}
-        for pod in maker.list_pods(owner):
+        for pod in pod_control.list_pods(owner):
             node = _get_target_node(pod)
             if pod["status"].get("phase") == "Failed" and not is_deleting(pod):
-                maker.delete_pod(owner, pod)
+                pod_control.delete_pod(owner, pod)
             elif is_deleting(pod):
                 # The next pod is created when this one is gone.
                 pods_by_node.setdefault(node, pod)
             elif node not in (stays if pod["spec"].get("nodeName") else specs_by_node) or (
                 node in pods_by_node and is_pod_active(pods_by_node[node])
             ):
-                maker.delete_pod(owner, pod)
+                pod_control.delete_pod(owner, pod)
             else:
                 pods_by_node[node] = pod
         template, created = owner["spec"]["template"], 0
@@ -85,7 +87,7 @@ class DaemonSetController:
             if created == BURST:
                 return self._context.time
             labels = {HASH: revision_hash, GENERATION: str(owner["metadata"].get("generation", 1))}
-            if not maker.create_pod(
+            if not pod_control.create_pod(
                 owner, pod_from_template({**template, "spec": spec}, DAEMON_SET, owner, labels=labels)
             ):
                 retry_at = self._context.time + RETRY_SECONDS
@@ -97,7 +99,7 @@ class DaemonSetController:
         strategy = owner["spec"].get("updateStrategy") or {}
         if strategy.get("type") == "OnDelete":
             return
-        pods = [pod for pod in self._maker.list_pods(owner) if not is_deleting(pod)]
+        pods = [pod for pod in self._pod_control.list_pods(owner) if not is_deleting(pod)]
         stale = [pod for pod in pods if pod["metadata"]["labels"].get(HASH) != revision_hash]
         try:
             max_unavailable = get_scaled_value(
@@ -106,23 +108,23 @@ class DaemonSetController:
         except ValueError:
             max_unavailable = 1
         missing = sum(not is_pod_ready(pod) for pod in pods if pod not in stale)
-        missing += len(self._maker.list_pods(owner)) - len(pods)
+        missing += len(self._pod_control.list_pods(owner)) - len(pods)
         # Pods that are not ready go first: replacing them takes nothing away.
         for pod in sorted(stale, key=is_pod_ready)[: max(0, max(1, max_unavailable) - missing)]:
-            self._maker.delete_pod(owner, pod)
+            self._pod_control.delete_pod(owner, pod)
 
     def _sync_status(self, owner: Json, specs_by_node: dict[str, Json], revision_hash: str) -> None:
-        pods = {_get_target_node(pod): pod for pod in self._maker.list_pods(owner) if not is_deleting(pod)}
+        pods = {_get_target_node(pod): pod for pod in self._pod_control.list_pods(owner) if not is_deleting(pod)}
         mine = [pod for node, pod in pods.items() if node in specs_by_node]
-        well = sum(map(is_pod_ready, mine))
-        self._maker.update_status(
+        ready_count = sum(map(is_pod_ready, mine))
+        self._pod_control.update_status(
             owner,
             currentNumberScheduled=len(mine),
             desiredNumberScheduled=len(specs_by_node),
             numberMisscheduled=len(pods) - len(mine),
-            numberReady=well,
-            numberAvailable=well,
-            numberUnavailable=len(specs_by_node) - well,
+            numberReady=ready_count,
+            numberAvailable=ready_count,
+            numberUnavailable=len(specs_by_node) - ready_count,
             updatedNumberScheduled=sum(pod["metadata"]["labels"].get(HASH) == revision_hash for pod in mine),
         )
 

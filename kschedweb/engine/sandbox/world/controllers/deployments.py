@@ -21,9 +21,11 @@ DESIRED, MAX_REPLICAS = "deployment.kubernetes.io/desired-replicas", "deployment
 
 
 class DeploymentController:
+    """Creates a ReplicaSet for each template of a Deployment, and moves pods from the old ones to the new one."""
+
     def __init__(self, context: SandboxContext) -> None:
         self._context = context
-        self._maker = PodControl(context, DEPLOYMENT, "deployment-controller")
+        self._pod_control = PodControl(context, DEPLOYMENT, "deployment-controller")
 
     def affected_keys(self, change: StoreChange) -> Iterable[Key]:
         if change.resource is DEPLOYMENT:
@@ -45,7 +47,7 @@ class DeploymentController:
                 yield change.key[0], top["name"]
 
     def sync(self, key: Key) -> float | None:
-        deployment = self._maker.find_owner(key)
+        deployment = self._pod_control.find_owner(key)
         if deployment is None:
             return None
         sets = self._list_replica_sets(deployment)
@@ -61,7 +63,7 @@ class DeploymentController:
         # A paused Deployment is not rolled out, but still scaled while one ReplicaSet has all of its pods.
         if not paused or len([replica_set for replica_set in sets if replica_set["spec"]["replicas"]]) <= 1:
             self._roll_out(deployment, new, [replica_set for replica_set in sets if replica_set is not new])
-        deployment, sets = self._maker.find_owner(key) or deployment, self._list_replica_sets(deployment)
+        deployment, sets = self._pod_control.find_owner(key) or deployment, self._list_replica_sets(deployment)
         new = self._find_new_replica_set(deployment, sets)
         self._cleanup_old_replica_sets(deployment, [replica_set for replica_set in sets if replica_set is not new])
         self._sync_status(deployment, self._list_replica_sets(deployment), new)
@@ -108,7 +110,7 @@ class DeploymentController:
                 status = {**deployment["status"], "collisionCount": collisions + 1}
                 self._context.objects.change_object(DEPLOYMENT, deployment, status=status)
             else:
-                self._maker.record_event(deployment, "ReplicaSetCreateError", refusal.message, WARNING)
+                self._pod_control.record_event(deployment, "ReplicaSetCreateError", refusal.message, WARNING)
             return None
         annotations = {**(metadata.get("annotations") or {}), REVISION: str(revision)}
         self._context.objects.change_object(DEPLOYMENT, deployment, metadata={**metadata, "annotations": annotations})
@@ -178,7 +180,7 @@ class DeploymentController:
             more = {"generation": metadata.get("generation", 1) + 1}
             way = "up" if desired > has else "down"
             message = f"Scaled {way} replica set {metadata['name']} from {has} to {desired}"
-            self._maker.record_event(deployment, "ScalingReplicaSet", message)
+            self._pod_control.record_event(deployment, "ScalingReplicaSet", message)
         metadata = {**metadata, **more, "annotations": annotations}
         self._context.objects.change_object(
             REPLICA_SET, replica_set, metadata=metadata, spec={**replica_set["spec"], "replicas": desired}
@@ -214,7 +216,7 @@ class DeploymentController:
             previous = before.get(condition["type"], {})
             same = all(previous.get(key) == value for key, value in condition.items())
             fresh[condition["type"]]["lastUpdateTime"] = previous.get("lastUpdateTime", now) if same else now
-        self._maker.update_status(
+        self._pod_control.update_status(
             deployment,
             replicas=total,
             updatedReplicas=updated,

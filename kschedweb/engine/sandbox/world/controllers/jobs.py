@@ -31,12 +31,14 @@ DEFAULT_TTL_SECONDS = 1800.0
 
 
 class JobController:
+    """Creates the pods of Jobs, counts those that ended, and deletes finished Jobs after their time to live."""
+
     def __init__(self, context: SandboxContext) -> None:
         self._context = context
-        self._maker = PodControl(context, JOB, "job-controller")
+        self._pod_control = PodControl(context, JOB, "job-controller")
 
     def affected_keys(self, change: StoreChange) -> Iterable[Key]:
-        return self._maker.affected_keys(change)
+        return self._pod_control.affected_keys(change)
 
     def sync(self, key: Key) -> float | None:
         job = self._context.store.get(JOB, *key)
@@ -51,10 +53,10 @@ class JobController:
             return self._delete_after_ttl(job)
         retry_at = None if job["spec"].get("suspend") else self._manage_job(job)
         job = self._context.store.get(JOB, *key) or job
-        pods = self._maker.list_pods(job)
+        pods = self._pod_control.list_pods(job)
         started = job["status"].get("startTime") or self._context.format_now()
         active_pods = [pod for pod in pods if is_pod_active(pod)]
-        self._maker.update_status(
+        self._pod_control.update_status(
             job, active=len(active_pods), ready=sum(map(is_pod_ready, active_pods)), startTime=started
         )
         return retry_at
@@ -62,7 +64,7 @@ class JobController:
     def _count_ended_pods(self, job: Json) -> Json:
         """Count the pods that ended; each step may be the last one before a restart."""
         context = self._context
-        pods = [pod for pod in self._maker.list_pods(job) if _is_tracked(pod)]
+        pods = [pod for pod in self._pod_control.list_pods(job) if _is_tracked(pod)]
         old_uncounted = job["status"].get("uncountedTerminatedPods") or {}
         uncounted: dict[str, list[str]] = {
             kind: list(old_uncounted.get(kind) or ()) for kind in ("succeeded", "failed")
@@ -98,7 +100,7 @@ class JobController:
             self._context.delete_object(POD, changed, 0)
 
     def _untrack_ended_pods(self, job: Json) -> None:
-        for pod in self._maker.list_pods(job):
+        for pod in self._pod_control.list_pods(job):
             if _is_tracked(pod) and (is_pod_terminal(pod) or is_deleting(pod)):
                 self._untrack_pod(pod)
 
@@ -114,16 +116,16 @@ class JobController:
         spec, status = job["spec"], job["status"]
         succeeded, failed = status.get("succeeded", 0), status.get("failed", 0)
         completions = spec.get("completions")
-        pods = [pod for pod in self._maker.list_pods(job) if is_pod_active(pod)]
+        pods = [pod for pod in self._pod_control.list_pods(job) if is_pod_active(pod)]
         if failed > spec.get("backoffLimit", 6):
             message = "Job has reached the specified backoff limit"
             for pod in pods:
-                self._maker.delete_pod(job, pod)
+                self._pod_control.delete_pod(job, pod)
             self._finish_job(job, "Failed", "BackoffLimitExceeded", message)
             return None
         if succeeded >= (1 if completions is None else completions) and not (completions is None and pods):
             for pod in pods:
-                self._maker.delete_pod(job, pod)
+                self._pod_control.delete_pod(job, pod)
             message = "Reached expected number of succeeded pods"
             self._finish_job(job, "Complete", "CompletionsReached", message)
             return None
@@ -132,8 +134,8 @@ class JobController:
             want_active = min(want_active, completions - succeeded)
         elif succeeded:
             want_active = 0
-        retry_at = self._maker.create_pods(job, want_active - len(pods), self._new_pod)
-        return self._maker.delete_pods(job, pods[max(0, want_active) :]) or retry_at
+        retry_at = self._pod_control.create_pods(job, want_active - len(pods), self._new_pod)
+        return self._pod_control.delete_pods(job, pods[max(0, want_active) :]) or retry_at
 
     def _new_pod(self, job: Json) -> Json:
         name, uid = job["metadata"]["name"], job["metadata"]["uid"]
@@ -144,7 +146,7 @@ class JobController:
         if job["spec"].get("completionMode") == "Indexed":
             used_indexes = {
                 _completion_index(pod)
-                for pod in self._maker.list_pods(job)
+                for pod in self._pod_control.list_pods(job)
                 if is_pod_active(pod) or get_phase(pod) == "Succeeded"
             }
             free = str(next(place for place in range(len(used_indexes) + 1) if str(place) not in used_indexes))
@@ -168,9 +170,9 @@ class JobController:
             status["completionTime"] = now
         context.annotate(JOB, job, annotations=own_annotations(ended_at=f"{context.time:.3f}"), status=status)
         if kind == "Complete":
-            self._maker.record_event(job, "Completed", "Job completed")
+            self._pod_control.record_event(job, "Completed", "Job completed")
         else:
-            self._maker.record_event(job, reason, message, WARNING)
+            self._pod_control.record_event(job, reason, message, WARNING)
 
     def _delete_after_ttl(self, job: Json) -> float | None:
         """Delete a finished Job once its time is over."""

@@ -17,6 +17,8 @@ _CONTENT = sorted(
 
 
 class NamespaceController:
+    """Deletes the contents of a deleted namespace, and then the namespace itself."""
+
     def __init__(self, context: SandboxContext) -> None:
         self._context = context
 

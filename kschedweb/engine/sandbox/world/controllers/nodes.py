@@ -27,6 +27,11 @@ STOPPED = "Kubelet stopped posting node status."
 
 
 class NodeLifecycleController:
+    """Marks silent and not ready nodes with conditions and taints, and evicts pods that do not tolerate them.
+
+    Keys are those of nodes, and MONITOR and EVICTIONS for what concerns all of them.
+    """
+
     def __init__(self, context: SandboxContext) -> None:
         self._context = context
         self._lifecycle, self._eviction = NodeLifecycle(), TaintEviction()
@@ -118,7 +123,7 @@ class NodeLifecycleController:
             status = with_disruption_target(pod["status"], context.format_now(), "DeletionByTaintManager", message)
             pod = context.objects.change_object(POD, pod, status=status)
             note = f"Marking for deletion Pod {key}"
-            context.recorder.record_event(POD, pod, "TaintManagerEviction", note, by=EVICTION)
+            context.recorder.record_event(POD, pod, "TaintManagerEviction", note, component=EVICTION)
             context.delete_object(POD, pod)
         return self._eviction.next_due()
 
@@ -148,14 +153,14 @@ class NodeLifecycleController:
         """Mark the pods of a silent node as not ready: nobody knows whether they run."""
         name = raw["metadata"]["name"]
         message = f"Node {name} status is now: NodeNotReady"
-        self._context.recorder.record_event(NODE, raw, "NodeNotReady", message, by=CONTROLLER)
+        self._context.recorder.record_event(NODE, raw, "NodeNotReady", message, component=CONTROLLER)
         for pod in self._context.index.pods_on_node(name):
             ready_condition = get_condition(pod, READY)
             if ready_condition is not None and ready_condition.get("status") == TRUE:
                 status = with_conditions(pod["status"], now, {"type": READY, "status": FALSE, "lastProbeTime": None})
                 self._context.objects.change_object(POD, pod, status=status)
                 self._context.recorder.record_event(
-                    POD, pod, "NodeNotReady", "Node is not ready", by=CONTROLLER, kind="Warning"
+                    POD, pod, "NodeNotReady", "Node is not ready", component=CONTROLLER, kind="Warning"
                 )
 
 

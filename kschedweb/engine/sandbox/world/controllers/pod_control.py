@@ -19,10 +19,10 @@ RETRY_SECONDS = 15.0
 
 
 class PodControl:
-    """Creates and deletes the pods of one controller's objects, and records that as events."""
+    """Creates and deletes the pods of one controller's objects, and records that as events of ``component``."""
 
-    def __init__(self, context: SandboxContext, resource: Resource, by: str) -> None:
-        self.context, self.resource, self.by = context, resource, by
+    def __init__(self, context: SandboxContext, resource: Resource, component: str) -> None:
+        self.context, self.resource, self.component = context, resource, component
 
     def affected_keys(self, change: StoreChange) -> Iterable[Key]:
         """Yield the objects of this resource that ``change`` is about, themselves or as controllers of a pod."""
@@ -70,7 +70,7 @@ class PodControl:
         self.record_event(owner, "SuccessfulDelete", f"Deleted pod: {pod['metadata']['name']}")
 
     def record_event(self, owner: Json, reason: str, message: str, kind: str = "Normal") -> None:
-        self.context.recorder.record_event(self.resource, owner, reason, message, by=self.by, kind=kind)
+        self.context.recorder.record_event(self.resource, owner, reason, message, component=self.component, kind=kind)
 
     def update_status(self, owner: Json, **values: object) -> Json:
         """Write the status with these values, without those that are ``None`` or 0, as Go's omitempty does."""

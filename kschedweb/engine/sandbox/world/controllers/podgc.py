@@ -17,6 +17,8 @@ ENDED_POD_TTL_SECONDS = 1800.0
 
 
 class PodGCController:
+    """Deletes pods whose node is gone, and pods that ended long ago."""
+
     def __init__(self, context: SandboxContext) -> None:
         self._context = context
         # uid of the pod -> when its node's quarantine is over

@@ -26,15 +26,17 @@ HASH, INDEX, POD_NAME = "controller-revision-hash", "apps.kubernetes.io/pod-inde
 
 
 class StatefulSetController:
+    """Creates the numbered pods of StatefulSets and their claims, in the order that the policy asks for."""
+
     def __init__(self, context: SandboxContext) -> None:
         self._context = context
-        self._maker = PodControl(context, STATEFUL_SET, "statefulset-controller")
+        self._pod_control = PodControl(context, STATEFUL_SET, "statefulset-controller")
 
     def affected_keys(self, change: StoreChange) -> Iterable[Key]:
-        return self._maker.affected_keys(change)
+        return self._pod_control.affected_keys(change)
 
     def sync(self, key: Key) -> float | None:
-        owner = self._maker.find_owner(key)
+        owner = self._pod_control.find_owner(key)
         if owner is None:
             return None
         revision = f"{owner['metadata']['name']}-{template_hash(owner['spec']['template'])}"
@@ -44,8 +46,8 @@ class StatefulSetController:
 
     def _reconcile_pods(self, owner: Json, revision: str) -> float | None:
         """Bring as many pods nearer to the spec as may change at once."""
-        maker, spec = self._maker, owner["spec"]
-        pods = {_parse_ordinal(pod): pod for pod in maker.list_pods(owner)}
+        pod_control, spec = self._pod_control, owner["spec"]
+        pods = {_parse_ordinal(pod): pod for pod in pod_control.list_pods(owner)}
         start = int((spec.get("ordinals") or {}).get("start") or 0)
         ordinals = range(start, start + spec["replicas"])
         ordered, created = spec.get("podManagementPolicy") != "Parallel", 0
@@ -58,12 +60,12 @@ class StatefulSetController:
                     return self._context.time + RETRY_SECONDS
                 created += 1
             elif is_pod_terminal(pod) and not is_deleting(pod):
-                maker.delete_pod(owner, pod)
+                pod_control.delete_pod(owner, pod)
             if ordered and (pod is None or is_deleting(pod) or not is_pod_ready(pod)):
                 return None
         for place in sorted((place for place in pods if place not in ordinals), reverse=True):
             if not is_deleting(pods[place]):
-                maker.delete_pod(owner, pods[place])
+                pod_control.delete_pod(owner, pods[place])
             if ordered:
                 return None
         self._rolling_update(
@@ -82,7 +84,7 @@ class StatefulSetController:
             if _parse_ordinal(pod) < partition:
                 return
             if not is_deleting(pod) and pod["metadata"]["labels"].get(HASH) != revision:
-                self._maker.delete_pod(owner, pod)
+                self._pod_control.delete_pod(owner, pod)
                 return
             if not is_pod_ready(pod):
                 return
@@ -97,7 +99,7 @@ class StatefulSetController:
         spec = {**spec, "hostname": name, "subdomain": owner["spec"].get("serviceName") or ""}
         labels = {HASH: revision, INDEX: str(place), POD_NAME: name}
         pod = pod_from_template({**template, "spec": spec}, STATEFUL_SET, owner, name=name, labels=labels)
-        return self._maker.create_pod(owner, pod)
+        return self._pod_control.create_pod(owner, pod)
 
     def _ensure_claim(self, owner: Json, claim: Json) -> bool:
         """Create the pod's claim unless it exists; returns false if it was refused."""
@@ -111,21 +113,22 @@ class StatefulSetController:
         try:
             self._context.objects.create_object(CLAIM, namespace, claim)
         except ApiRefusal as refusal:
-            self._maker.record_event(owner, "FailedCreate", f"create Claim {name} failed: {refusal.message}", WARNING)
+            message = f"create Claim {name} failed: {refusal.message}"
+            self._pod_control.record_event(owner, "FailedCreate", message, WARNING)
             return False
         return True
 
     def _sync_status(self, owner: Json, revision: str) -> None:
-        pods = [pod for pod in self._maker.list_pods(owner) if not is_deleting(pod)]
-        well = sum(map(is_pod_ready, pods))
+        pods = [pod for pod in self._pod_control.list_pods(owner) if not is_deleting(pod)]
+        ready_count = sum(map(is_pod_ready, pods))
         updated = sum(pod["metadata"]["labels"].get(HASH) == revision for pod in pods)
         old = owner["status"].get("currentRevision") or revision
         is_complete = updated == len(pods) == owner["spec"]["replicas"]
-        self._maker.update_status(
+        self._pod_control.update_status(
             owner,
             replicas=len(pods),
-            readyReplicas=well,
-            availableReplicas=well,
+            readyReplicas=ready_count,
+            availableReplicas=ready_count,
             updatedReplicas=updated,
             currentReplicas=len(pods) - updated if not is_complete and old != revision else updated,
             updateRevision=revision,

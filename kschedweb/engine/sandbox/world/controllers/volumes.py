@@ -17,7 +17,7 @@ from kschedweb.engine.sandbox.world.resources import CLAIM, STORAGE_CLASS, VOLUM
 # Annotations that kube-scheduler and the volume controller use.
 SELECTED = "volume.kubernetes.io/selected-node"
 COMPLETED, BY_CONTROLLER = "pv.kubernetes.io/bind-completed", "pv.kubernetes.io/bound-by-controller"
-BY = "persistentvolume-controller"
+COMPONENT = "persistentvolume-controller"
 
 
 class PersistentVolumeController:
@@ -86,7 +86,9 @@ class PersistentVolumeController:
         storage_class = store.get(STORAGE_CLASS, "", name) if name else None
         if name and storage_class is None:
             message = f'storageclass.storage.k8s.io "{name}" not found'
-            self._context.recorder.record_event(CLAIM, claim, "ProvisioningFailed", message, by=BY, kind=WARNING)
+            self._context.recorder.record_event(
+                CLAIM, claim, "ProvisioningFailed", message, component=COMPONENT, kind=WARNING
+            )
             return None
         waits = storage_class is not None and storage_class.get("volumeBindingMode") == "WaitForFirstConsumer"
         node = (claim["metadata"].get("annotations") or {}).get(SELECTED)
@@ -144,7 +146,7 @@ class PersistentVolumeController:
             return self._context.store.get(VOLUME, "", name)
         message = f"Successfully provisioned volume {name}"
         self._context.recorder.record_event(
-            CLAIM, claim, "ProvisioningSucceeded", message, by=storage_class["provisioner"]
+            CLAIM, claim, "ProvisioningSucceeded", message, component=storage_class["provisioner"]
         )
         return volume
 

@@ -93,7 +93,7 @@ class NodeKubelet:
 
     def _record_event(self, node: Json, reason: str, message: str, kind: str) -> None:
         name = node["metadata"]["name"]
-        self._context.recorder.record_event(NODE, node, reason, message, by="kubelet", kind=kind, host=name)
+        self._context.recorder.record_event(NODE, node, reason, message, component="kubelet", kind=kind, host=name)
 
 
 def _registered_status(node: Json) -> Json:

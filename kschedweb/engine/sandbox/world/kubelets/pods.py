@@ -164,7 +164,7 @@ class PodKubelet:
 
     def _record_event(self, pod: Json, reason: str, message: str, kind: str = "Normal") -> None:
         node = pod["spec"]["nodeName"]
-        self._context.recorder.record_event(POD, pod, reason, message, by="kubelet", kind=kind, host=node)
+        self._context.recorder.record_event(POD, pod, reason, message, component="kubelet", kind=kind, host=node)
 
 
 def _true_condition(kind: str) -> Json:
