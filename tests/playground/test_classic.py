@@ -54,7 +54,7 @@ def test_a_run_keeps_the_kube_scheduler_and_explains_its_pods(editor: User, clie
     assert (run.state, run.label, run.process) == ("succeeded", "plain@1", {"version": "1.13"})
     assert run.engine.endswith("kube-scheduler 1.13.0")
     outcome = selectors.load_outcome(run)
-    assert len(outcome.told.pod) == 2
+    assert len(outcome.recorded_forced_moves.pod) == 2
     for pod in ("default/web-03", "default/important"):
         case, explained = selectors.replay_decision(run, pod, int(outcome.attempts[outcome.index[pod]]))
         assert explained.placement.node == case.explanation.node == outcome.nodes[outcome.node[outcome.index[pod]]]

@@ -40,7 +40,9 @@ def to_json(rounds: Rounds, currency: str) -> Json:
         "currency": currency,
         "emptied": list(first.emptied),
         "filled": list(first.filled),
-        "budgets": [asdict(budget) for budget in first.budgets],
+        "budgets": [
+            {"name": budget.name, "before": budget.before, "left": budget.after} for budget in first.budgets
+        ],
         "disturbed": [asdict(workload) for workload in first.disturbed],
         "refused": [{"pod": failure.get("pod", ""), "message": failure["error"]} for failure in first.cycle.failures],
         "classes": [

@@ -6,7 +6,7 @@ import hashlib
 import heapq
 import math
 from collections.abc import Iterator
-from dataclasses import asdict, fields
+from dataclasses import Field, field, fields
 from functools import cached_property
 from typing import Any
 
@@ -37,7 +37,10 @@ class SetupError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Setup:
-    """The set-up of the experiment, with its own values as defaults. Times are in seconds, sizes in cores."""
+    """The set-up of the experiment, with its own values as defaults. Times are in seconds, sizes in cores.
+
+    In JSON, fields have their names, or those of the metadata ``key``.
+    """
 
     # Nodes, and cores of each.
     nodes: int = 40
@@ -45,8 +48,8 @@ class Setup:
     # Share of all cores up to which pods arrive.
     requested: float = 0.85
     # Lowest and highest request of a pod; pods of a deployment request the same.
-    least: float = 0.5
-    most: float = 2.0
+    min_request: float = field(default=0.5, metadata={"key": "least"})
+    max_request: float = field(default=2.0, metadata={"key": "most"})
     # Distribution of requests: "even", or "log" for even on a logarithmic scale.
     sizes: str = "even"
     # Times its request that a pod may use.
@@ -92,16 +95,17 @@ class Setup:
             "interval",
             "room",
         )
+        values = self.to_dict()
         for name in positive:
-            if not getattr(self, name) > 0:
+            if not values[name] > 0:
                 raise SetupError(f"{name}: must be above 0")
         for lower_name, upper_name in (("least", "most"), ("shortest", "longest"), ("most", "cores")):
-            if getattr(self, lower_name) > getattr(self, upper_name):
+            if values[lower_name] > values[upper_name]:
                 raise SetupError(f"{lower_name}: must not be above {upper_name}")
         if not 0.0 < self.requested <= 1.0:
             raise SetupError("requested: must be above 0 and at most 1")
         for name, first, other in (("past", "own", "recorded"), ("sizes", EVEN, LOG), ("lives", EVEN, LOG)):
-            if getattr(self, name) not in (first, other):
+            if values[name] not in (first, other):
                 raise SetupError(f'{name}: must be "{first}" or "{other}"')
         if not 0.0 <= self.since < recording.seconds:
             raise SetupError(f"since: must lie within the {recording.seconds / HOUR:g} h that were recorded")
@@ -109,19 +113,28 @@ class Setup:
             raise SetupError(f"interval: must divide the {recording.seconds / HOUR:g} h that were recorded")
 
     def to_dict(self) -> Json:
-        return asdict(self)
+        return {_setup_key(setup_field): getattr(self, setup_field.name) for setup_field in fields(self)}
 
     @classmethod
     def from_values(cls, values: Json) -> Setup:
         """Return a set-up that differs from the defaults in ``values``; raise SetupError for a wrong name or type."""
-        defaults = {field.name: field.default for field in fields(cls)}
+        setup_fields = {_setup_key(setup_field): setup_field for setup_field in fields(cls)}
+        defaults = {key: setup_field.default for key, setup_field in setup_fields.items()}
         for name, value in values.items():
             if name not in defaults:
                 raise SetupError(f"{name}: is not known; known are {', '.join(sorted(defaults))}")
             if not _fits_default(value, defaults[name]):
                 raise SetupError(f"{name}: {value!r} does not fit; the default is {defaults[name]!r}")
-        whole = {name: int(value) for name, value in values.items() if type(defaults[name]) is int}
-        return cls(**{**values, **whole})
+        return cls(
+            **{
+                setup_fields[key].name: int(value) if type(defaults[key]) is int else value
+                for key, value in values.items()
+            }
+        )
+
+
+def _setup_key(setup_field: Field[Any]) -> str:
+    return str(setup_field.metadata.get("key", setup_field.name))
 
 
 def _fits_default(value: Any, default: Any) -> bool:
@@ -157,7 +170,7 @@ class ExperimentWorkload:
         # Every machine is followed once before any is followed again.
         rounds = [generator.permutation(machines) for _ in range(-(-count // machines))]
         self.machines = np.concatenate(rounds)[:count]
-        sizes = _draw_values(generator, self.setup.sizes, self.setup.least, self.setup.most, count)
+        sizes = _draw_values(generator, self.setup.sizes, self.setup.min_request, self.setup.max_request, count)
         self.requests: Floats = np.round(sizes, 2)
         self.popularity = self._solve_popularity()
         self.arrivals = list(self._generate_arrivals(generator))

@@ -44,7 +44,7 @@ class QueueDepths:
     # Pods that wait at Permit, with the held ones.
     waiting: int
     # Pods whose wait people end.
-    held: int
+    awaiting_approval: int
     # Pods that are being bound, until the cluster shows them on their nodes.
     binding: int
     nodes: int
@@ -203,7 +203,7 @@ class LiveLoop:
             unschedulable=unschedulable,
             gated=gated,
             waiting=waiting,
-            held=reservations.held_count,
+            awaiting_approval=reservations.held_count,
             binding=len(reservations) - waiting,
             nodes=len(self._world.nodes),
             pods=len(self._pods),

@@ -117,7 +117,7 @@ class Observer:
     def evicted(self, life: Life, reason: str, now: float) -> None:
         """Hear that the pod must leave its node at ``life.leaves``."""
 
-    def left(self, life: Life, why: Departure, text: str, now: float) -> None:
+    def departed(self, life: Life, why: Departure, text: str, now: float) -> None:
         """Hear that the pod has left its node; ``text`` says who made it leave, "" if nobody did."""
 
     def withdrawn(self, life: Life, now: float) -> None:

@@ -12,7 +12,7 @@ class Departure(IntEnum):
     """The reason why a pod left its node."""
 
     # It ended by itself, or was deleted.
-    LEFT = 1
+    ENDED = 1
     EVICTED = 2
     # It made room for another pod.
     PREEMPTED = 3
@@ -45,7 +45,7 @@ class Life:
     # Number of pods that took its place before, one after the other.
     heirs: int = 0
     # The reason of its departure, once it is terminating.
-    why: Departure = Departure.LEFT
+    why: Departure = Departure.ENDED
     # The same in words.
     because: str = ""
     # When it is ready, if that is not when it was bound.

@@ -193,11 +193,11 @@ class Pods:
             life.ready = now + startup
             self.agenda.schedule_action(life.ready, lambda time: self._on_ready(life, time))
         elif self.use is not None:
-            self.use.came(life.pod, now)
+            self.use.add_pod(life.pod, now)
 
     def _on_ready(self, life: Life, now: float) -> None:
         if self.use is not None and self.is_alive(life) and life.leaves is None:
-            self.use.came(life.pod, now)
+            self.use.add_pod(life.pod, now)
 
     def _complete_pod(self, life: Life, now: float) -> None:
         if self.is_alive(life):
@@ -296,9 +296,9 @@ class Pods:
         del self.lives[life.pod.key]
         self.scalers.remove_life(life)
         self.world.cluster.groups.remove_member(life.pod)
-        self.observer.left(life, life.why, life.because, now)
+        self.observer.departed(life, life.why, life.because, now)
         if self.use is not None:
-            self.use.left(life.pod, now)
+            self.use.remove_pod(life.pod, now)
         self.eviction.pod_gone(life.pod.key)
         self.gate.release_pod(life.pod, now)
         self.queue.move_all_to_active_or_backoff(ASSIGNED_POD_DELETE, life.pod, None, now)

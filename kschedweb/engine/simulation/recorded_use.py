@@ -139,7 +139,7 @@ class RecordedUse:
                 demand[mine] = per_pod * pods.share[mine]
         return demand
 
-    def came(self, pod: Pod, now: float) -> None:
+    def add_pod(self, pod: Pod, now: float) -> None:
         """Take in that the pod runs on its node."""
         name = workload_of(pod, self._objects) or f"{pod.namespace}/Pod/{pod.name}"
         owner = self._workloads.names.get(name)
@@ -147,7 +147,7 @@ class RecordedUse:
             requested, memory = pod.requests.get(CPU, 0) / MILLI, float(pod.requests.get(MEMORY, 0))
             self._pods.add_pod(pod.key, self._index[pod.node_name], owner, requested, memory, now)
 
-    def left(self, pod: Pod, now: float) -> None:
+    def remove_pod(self, pod: Pod, now: float) -> None:
         """Take in that the pod does not run any more."""
         self._pods.end_pod(pod.key, now)
 

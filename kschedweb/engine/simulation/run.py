@@ -157,10 +157,10 @@ class Simulation:
             self.pods.observer.arrived(life, 0.0)
             self.pods.observer.bound(life, 0.0)
             if use is not None:
-                use.came(pod, 0.0)
+                use.add_pod(pod, 0.0)
         for pod in start.pending:
             self._agenda.schedule_action(0.0, self._arrival_action(happen.PodArrives(0.0, pod.raw)))
-        self._apart = self.settings.sample
+        self._sample_interval = self.settings.sample
         self._agenda.schedule_action(0.0, self._take_sample, looks=True)
         self._metered = use is not None
         if use is not None:
@@ -272,8 +272,10 @@ class Simulation:
         self.result.samples.append(sample)
         if len(self.result.samples) >= self.settings.most_samples:
             del self.result.samples[1::2]
-            self._apart *= 2
-        self._agenda.schedule_action(self.result.samples[-1].time + self._apart, self._take_sample, looks=True)
+            self._sample_interval *= 2
+        self._agenda.schedule_action(
+            self.result.samples[-1].time + self._sample_interval, self._take_sample, looks=True
+        )
 
     def _meter_action(self, use: UseModel) -> Callable[[float], None]:
         def meter(now: float) -> None:

@@ -17,10 +17,10 @@ class UseModel(Protocol):
     def interval(self) -> float:
         """The time between measurements."""
 
-    def came(self, pod: Pod, now: float) -> None:
+    def add_pod(self, pod: Pod, now: float) -> None:
         """Take in that the pod runs on its node."""
 
-    def left(self, pod: Pod, now: float) -> None:
+    def remove_pod(self, pod: Pod, now: float) -> None:
         """Take in that the pod does not run any more."""
 
     def measured(self, now: float) -> Watermarks:

@@ -16,12 +16,17 @@ from kschedweb.engine.studies.capacity.sizing import NewNode, Sizing, Unfit
 from kschedweb.jobs import inquiries
 from kschedweb.playground.capacity.models import CapacityKind
 
+# Fields of `Sizing` that stored answers have by other names.
+SIZING_KEYS = {"max_nodes": "most", "unplaced_by_nodes": "tried"}
 CapacityAnswer: TypeAlias = CapacityFit | Sizing | Rehearsal | GangFit | Buffer
 
 
 def pack_answer(answer: CapacityAnswer) -> bytes:
     """Return the answer as bytes of JSON; arrays of numpy become lists."""
-    return inquiries.pack_answer(asdict(answer), default=np.ndarray.tolist)
+    plain = asdict(answer)
+    if isinstance(answer, Sizing):
+        plain = {SIZING_KEYS.get(name, name): value for name, value in plain.items()}
+    return inquiries.pack_answer(plain, default=np.ndarray.tolist)
 
 
 def unpack_answer(kind: str, content: bytes) -> CapacityAnswer:
@@ -64,9 +69,12 @@ def _buffer_from_json(plain: Json) -> Buffer:
 
 
 def _sizing_from_json(plain: Json) -> Sizing:
+    plain = dict(plain)
+    max_nodes, unplaced_by_nodes = (plain.pop(key) for key in SIZING_KEYS.values())
     read = {
+        "max_nodes": max_nodes,
         # Keys of JSON are text.
-        "tried": {int(added): unplaced for added, unplaced in plain["tried"].items()},
+        "unplaced_by_nodes": {int(added): unplaced for added, unplaced in unplaced_by_nodes.items()},
         "exceptions": tuple(plain["exceptions"]),
         "unfit": tuple(Unfit(**{**unfit, "pods": tuple(unfit["pods"])}) for unfit in plain["unfit"]),
         "nodes": tuple(NewNode(**node) for node in plain["nodes"]),

@@ -92,7 +92,7 @@ def gangs_rows(answer: GangFit) -> list[list[object]]:
 
 def nodes_chart(answer: Sizing) -> Chart | None:
     """Return a chart of pods that do not fit over the tried numbers of new nodes; ``None`` for a single number."""
-    attempts = list(answer.tried.items())
+    attempts = list(answer.unplaced_by_nodes.items())
     if len(attempts) < 2:
         return None
     hover = gettext("%(nodes)s new nodes: %(pods)s pods do not fit") % {"nodes": "%{x}", "pods": "%{y}"}

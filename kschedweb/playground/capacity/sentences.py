@@ -148,9 +148,9 @@ def nodes_answer(answer: Sizing) -> str:
     if not answer.pods:
         return gettext("There is no pod to make room for")
     if answer.needed is None:
-        unplaced = format_count(answer.tried[answer.most], "pods")
+        unplaced = format_count(answer.unplaced_by_nodes[answer.max_nodes], "pods")
         return gettext("%(number)s new nodes are not enough: %(pods)s would still not fit") % {
-            "number": f"{answer.most:,}", "pods": unplaced,
+            "number": f"{answer.max_nodes:,}", "pods": unplaced,
         }  # fmt: skip
     if answer.unplaceable_count:
         return _partial_answer(answer, answer.needed)

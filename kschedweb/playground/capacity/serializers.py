@@ -358,7 +358,7 @@ def _nodes_to_json(answer: Sizing) -> Json:
         "fit_now": answer.fits_now,
         "needed": answer.needed,
         "at_least": answer.at_least,
-        "tried": {str(added): unplaced for added, unplaced in answer.tried.items()},
+        "tried": {str(added): unplaced for added, unplaced in answer.unplaced_by_nodes.items()},
         "exceptions": list(answer.exceptions),
         "unfit": [
             {"pods": list(unfit.pods), "message": unfit.message, "on_new_node": unfit.on_new} for unfit in answer.unfit

@@ -120,7 +120,7 @@ def _check_experiment(experiment: Experiment) -> None:
         if setup.nodes > MOST_NODES:
             raise SetupError(f"nodes: must not be above {MOST_NODES}")
         # The most pods that the requested cores can be divided into.
-        if setup.nodes * setup.cores * setup.requested / setup.least > MOST_PODS:
+        if setup.nodes * setup.cores * setup.requested / setup.min_request > MOST_PODS:
             raise SetupError(f"nodes: there would be more than {MOST_PODS} pods at a time")
         ExperimentWorkload(selectors.recording_read(experiment), experiment.seeds[0], setup)
     except SetupError as error:

@@ -32,7 +32,7 @@ _NAMES = list(STATES)
 RUNNING, UNKNOWN, WAITING, ENDED, PREEMPTED, EVICTED, LOST, FAILED, COLLECTED, IGNORED, TO_COME = range(len(_NAMES))
 # State of a pod after its last departure. COLLECTED is set apart: only forced_moves has those pods.
 _BY_KIND = {
-    MoveKind.LEFT: ENDED,
+    MoveKind.ENDED: ENDED,
     MoveKind.PREEMPTED: PREEMPTED,
     MoveKind.EVICTED: EVICTED,
     MoveKind.NODE_GONE: LOST,
@@ -92,7 +92,7 @@ def pod_states(outcome: RunOutcome, time: float) -> tuple[NDArray[np.int8], NDAr
     placed = outcome.placed(time)
     states = np.full(len(outcome.pods), WAITING, dtype=np.int8)
     # A pod that never left has nan, for which the comparison is False.
-    ended = outcome.left <= time
+    ended = outcome.departed <= time
     states[ended] = ENDED
     moves = int(np.searchsorted(outcome.moves.time, time, side="right"))
     why = np.full(len(outcome.pods), -1, dtype=np.int8)
@@ -164,7 +164,7 @@ class PodList(LazyRows[PodRow]):
             out.nodes[node] if node >= 0 else "",
             _round_time(out.arrived[row]),
             _round_time(out.bound[row]),
-            _round_time(out.left[row]),
+            _round_time(out.departed[row]),
             int(out.attempts[row]),
             out.texts[text_index] if text_index >= 0 else "",
         )

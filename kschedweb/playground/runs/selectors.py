@@ -234,7 +234,7 @@ def replay_decision(run: Run, pod: str, attempt: int, step: Step | None = None) 
                 attempt,
                 outcome=outcome,
                 rewinds=rewinds,
-                heard=lambda time: say(REPLAYED, int(np.searchsorted(moves, min(time, last), side="right")), whole),
+                progress=lambda time: say(REPLAYED, int(np.searchsorted(moves, min(time, last), side="right")), whole),
             )
         except LookupError as error:
             raise NotFound(f"{error}.") from None

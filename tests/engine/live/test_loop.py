@@ -207,7 +207,7 @@ def test_a_held_pod_keeps_its_node_until_it_is_allowed() -> None:
     assert hold.ask == {"node": "a", "margin": None}
     assert only(create(loop, "other", requests={"cpu": "3"}), ReportPod).reason == "Unschedulable"
     loop.step(NOW + 100 * HOUR)
-    assert loop.depths.held == 1  # nobody ends the wait but who holds it
+    assert loop.depths.awaiting_approval == 1  # nobody ends the wait but who holds it
     assert loop.recheck_pod(hold.pod.uid, NOW) == ""
     assert only(loop.allow_pod(hold.pod.uid, HOLDER, NOW), BindPod).node == "a"
 
@@ -275,7 +275,7 @@ def test_an_annotation_does_not_end_a_request() -> None:
     raw = versioned(pod("held", labels={HOLDER: "x"}, requests={"cpu": "3"}), 2)
     raw["metadata"]["annotations"] = {"note": "x"}
     assert loop.apply_object("Pod", raw, NOW) == []
-    assert loop.depths.held == 1
+    assert loop.depths.awaiting_approval == 1
 
 
 def test_an_allowed_pod_whose_node_fits_no_more_is_asked_about_again() -> None:
@@ -295,7 +295,7 @@ def test_a_held_pod_gets_its_reservation_back_after_a_restart() -> None:
     loop = started("a")
     loop.replace_objects("Pod", [versioned(pod("held", labels={HOLDER: "x"}, requests={"cpu": "3"}))], NOW)
     assert loop.restore_reservation(hold.pod.uid, "a", HOLDER, NOW + 60.0, NOW) == []
-    assert loop.depths.held == 1
+    assert loop.depths.awaiting_approval == 1
     assert not loop.is_ready
     assert only(loop.allow_pod(hold.pod.uid, HOLDER, NOW), BindPod).node == "a"
 
@@ -317,7 +317,7 @@ def test_a_reservation_that_cannot_be_given_back_ends_the_request(how: str) -> N
     if how != "gone":
         loop.apply_object("Pod", raw, NOW)
     assert only(loop.restore_reservation(uid, where, HOLDER, NOW + 60.0, NOW), Superseded).pod.uid == uid
-    assert loop.depths.held == 0
+    assert loop.depths.awaiting_approval == 0
     assert loop.is_ready == (how in ("another", "full", "no node"))
 
 

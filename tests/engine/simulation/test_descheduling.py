@@ -74,7 +74,10 @@ def test_an_evicted_pod_is_made_again_and_its_node_stays_empty() -> None:
 
 def test_the_cause_is_told_where_pods_left() -> None:
     found = played(underused(), HIGH, packing())
-    told = [found.texts[int(text)] for text in found.told.text[found.told.kind == MoveKind.EVICTED]]
+    told = [
+        found.texts[int(text)]
+        for text in found.recorded_forced_moves.text[found.recorded_forced_moves.kind == MoveKind.EVICTED]
+    ]
     assert told == ["HighNodeUtilization of the descheduler"]
 
 
@@ -194,7 +197,7 @@ def evicting(pods: list[str], every: str = "0s", at: str = "1m") -> list[Json]:
 
 def test_pods_are_evicted_one_after_the_other_and_made_again() -> None:
     found = played(underused(), changes=evicting(["default/a-0", "default/lone"], "10s"), until="10m")
-    told = found.told
+    told = found.recorded_forced_moves
     at = [(time, found.pods[row]) for time, row in zip(told.time.tolist(), told.pod.tolist(), strict=True)]
     assert at == [(60.0, "default/a-0"), (70.0, "default/lone")]
     assert {"default/a-0-again1", "default/lone-again1"} <= set(found.pods)
@@ -205,7 +208,7 @@ def test_pods_are_evicted_one_after_the_other_and_made_again() -> None:
 def test_an_evicted_pod_leaves_after_its_grace_period() -> None:
     slow = pod("slow", "a", spec={"terminationGracePeriodSeconds": 90})
     found = played([node("a"), slow], changes=evicting(["default/slow"]), until="10m")
-    assert found.left[found.index["default/slow"]] == 150.0
+    assert found.departed[found.index["default/slow"]] == 150.0
 
 
 def test_a_pod_without_a_node_stays_and_one_without_a_controller_does_not_come_back() -> None:
@@ -217,7 +220,7 @@ def test_a_pod_without_a_node_stays_and_one_without_a_controller_does_not_come_b
         "run": {"until": "10m", "place": "pending"},
     }
     found = run_scenario(prepare_scenario(read_scenario(document), [], {}, seed=1, now=0.0), configuration())
-    assert [found.pods[row] for row in found.told.pod.tolist()] == ["default/bare"]
+    assert [found.pods[row] for row in found.recorded_forced_moves.pod.tolist()] == ["default/bare"]
     assert [found.pods[row] for row in found.pending.tolist()] == ["default/waits"]
     assert "default/bare-again1" not in found.index
 

@@ -36,10 +36,10 @@ def use(curves: list[list[float]], cores: float = 4.0, nodes: float = 4.0, **mor
 
 def test_a_node_uses_what_its_pods_use_for_as_long_as_they_run() -> None:
     used = use([[50.0, 25.0, 25.0]])
-    used.came(member("p", "x"), 0.0)
+    used.add_pod(member("p", "x"), 0.0)
     assert used.measured(0.0).column("cpu", "1h").tolist() == [0.0, 0.0]
     assert used.measured(STEP).column("cpu", "5m").tolist() == [50.0, 0.0]
-    used.left(member("p", "x"), STEP + 150.0)
+    used.remove_pod(member("p", "x"), STEP + 150.0)
     marks = used.measured(2 * STEP)
     assert marks.column("cpu", "5m").tolist() == [12.5, 0.0]  # 25 % for half of the time
     assert marks.column("cpu", "15m").tolist() == [31.25, 0.0]  # over what has been so far
@@ -51,7 +51,7 @@ def test_a_node_uses_what_its_pods_use_for_as_long_as_they_run() -> None:
 def test_windows_end_now_and_reach_back_as_long_as_they_are() -> None:
     curve = [80.0] + [0.0] * 11 + [40.0]
     used = use([curve])
-    used.came(member("p", "x"), 0.0)
+    used.add_pod(member("p", "x"), 0.0)
     for place in range(12):
         marks = used.measured(place * STEP)
     marks = used.measured(12 * STEP)
@@ -68,7 +68,7 @@ def test_windows_end_now_and_reach_back_as_long_as_they_are() -> None:
 
 def test_a_pod_is_known_by_what_its_workload_used_here() -> None:
     used = use([[50.0, 25.0], [10.0, 10.0]])
-    used.came(member("p", "x"), 0.0)
+    used.add_pod(member("p", "x"), 0.0)
     used.measured(0.0)
     marks = used.measured(2 * 0.5 * STEP)
     objects = ClusterObjects()
@@ -79,7 +79,7 @@ def test_a_pod_is_known_by_what_its_workload_used_here() -> None:
 
 def test_curves_of_the_day_are_learnt_from_whole_hours() -> None:
     used = use([[50.0] * 12 + [25.0] * 12 * 24 + [50.0] * 12])  # from 00:00 to 02:00 two days later
-    used.came(member("p", "x"), 0.0)
+    used.add_pod(member("p", "x"), 0.0)
     known = {}
     for place in range(12 * 26 + 1):
         known[place] = used.measured(place * STEP).curves
@@ -103,7 +103,7 @@ def test_a_recorded_past_is_known_without_any_pod() -> None:
 def test_a_full_node_gives_what_was_requested_and_divides_the_rest() -> None:
     used = use([[100.0], [50.0], [20.0]])  # 4, 2 and 0.8 cores wanted, of 4
     for name, app in (("p", "x"), ("q", "y"), ("r", "z")):
-        used.came(member(name, app), 0.0)
+        used.add_pod(member(name, app), 0.0)
     marks = used.measured(STEP)
     assert marks.column("cpu", "5m").tolist() == [100.0, 0.0]
     assert used.unserved[0] == pytest.approx(2.8)
@@ -116,7 +116,7 @@ def test_a_full_node_gives_what_was_requested_and_divides_the_rest() -> None:
 def test_memory_is_unknown_unless_somebody_measures_it() -> None:
     assert math.isnan(use([[50.0]]).measured(0.0).column("memory", "15m")[0])
     used = use([[50.0]], memory=(0.5, np.full(2, 4.0 * (1 << 30))))
-    used.came(member("p", "x"), 0.0)
+    used.add_pod(member("p", "x"), 0.0)
     used.measured(0.0)
     assert used.measured(STEP).column("memory", "15m").tolist() == [12.5, 0.0]
 
@@ -165,7 +165,7 @@ def test_new_figures_wake_a_pod_that_was_rejected_for_the_old_ones() -> None:
 
 def test_measures_begin_when_they_are_told_to() -> None:
     used = use([[100.0] * 4])
-    used.came(member("p", "x"), 0.0)
+    used.add_pod(member("p", "x"), 0.0)
     for place in range(5):
         used.measured(place * STEP)
     found = measure_balance(used, 2 * STEP)
@@ -182,7 +182,7 @@ def test_no_node_uses_more_than_it_has_and_nothing_is_lost(curves: list[list[flo
     for place in range(data.draw(st.integers(0, 8))):
         row, on = data.draw(st.integers(0, len(curves) - 1)), data.draw(st.sampled_from("ab"))
         came = data.draw(st.floats(0.0, STEP))
-        used.came(member(f"p{place}", "xyz"[row], on=on, cores=0.5), came)
+        used.add_pod(member(f"p{place}", "xyz"[row], on=on, cores=0.5), came)
         wanted += np.array(curves[row]) / 25.0 * np.array([1.0 - came / STEP, 1.0, 1.0, 1.0])
     for place in range(5):
         marks = used.measured(place * STEP)

@@ -67,10 +67,10 @@ def test_pods_make_room_in_a_run_as_of_1_13_and_not_as_of_1_9() -> None:
     prepared = PreparedScenario([node("a"), low, *CLASSES], arrivals(high), end=300.0)
     outcome = run_scenario(prepared, classic())
     assert outcome.nodes[outcome.node[outcome.index["default/high"]]] == "a"
-    assert [outcome.pods[row] for row in outcome.told.pod] == ["default/low"]
+    assert [outcome.pods[row] for row in outcome.recorded_forced_moves.pod] == ["default/low"]
     old = run_scenario(prepared, classic({"predicates": [{"name": "PodFitsResources"}]}, Edition("1.9")))
     assert old.node[old.index["default/high"]] == -1
-    assert not len(old.told.pod)
+    assert not len(old.recorded_forced_moves.pod)
 
 
 def test_a_classic_policy_is_compared_with_a_profile_either_way() -> None:

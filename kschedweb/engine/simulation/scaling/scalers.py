@@ -194,7 +194,7 @@ class Scalers:
             self.delete(life, now)
             if self.use is not None and life.leaves is not None:
                 # No more requests reach a pod that is terminating.
-                self.use.left(life.pod, now)
+                self.use.remove_pod(life.pod, now)
         for raw in fleet.missing_pods(self.lives.__contains__):
             self.create(raw, now)
 

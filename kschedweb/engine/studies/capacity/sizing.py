@@ -80,12 +80,12 @@ class Sizing:
     # Pods in question, and those of them that fit without new nodes.
     pods: int
     fits_now: int
-    # The smallest number of new nodes with which all pods fit that can; None if `most` is too few.
+    # The smallest number of new nodes with which all pods fit that can; None if `max_nodes` is too few.
     needed: int | None
-    # The most new nodes that were to be tried.
-    most: int
+    # The largest number of new nodes that was to be tried.
+    max_nodes: int
     # Pods that did not fit, by each tried number of nodes.
-    tried: dict[int, int]
+    unplaced_by_nodes: dict[int, int]
     # Numbers above `needed` with which more pods did not fit: adding nodes does not always help.
     exceptions: tuple[int, ...]
     # Pods that no number of such nodes helps.
@@ -131,7 +131,7 @@ class _Search:
 
     def run(self) -> Sizing:
         self._daemons = list_daemon_pods(self.snapshot)
-        self._tried: dict[int, int] = {}
+        self._unplaced_by_nodes: dict[int, int] = {}
         now = self._try_nodes(0)
         if not now.unplaced:
             return self._build_sizing(now, now, 0, now)
@@ -148,7 +148,7 @@ class _Search:
             else:
                 low = trial.added
         # More nodes may fit fewer pods, as scores change. Such numbers are reported as exceptions.
-        for more in {upper.added + 1, 2 * upper.added} - set(self._tried):
+        for more in {upper.added + 1, 2 * upper.added} - set(self._unplaced_by_nodes):
             if more <= self.max_nodes:
                 self._try_nodes(more)
         return self._build_sizing(now, best, upper.added, upper)
@@ -178,7 +178,7 @@ class _Search:
         used_rows = {int(larger.pods.node[larger.pods.slots[key]]) for key in placed}
         zones = {node.zone for node in new}
         empty = {larger.nodes[row].zone for row in rows.tolist() if row not in used_rows}
-        self._tried[added] = len(unplaced)
+        self._unplaced_by_nodes[added] = len(unplaced)
         placed_count = len(self.pods) - len(unplaced)
         return SizingTrial(
             added, placed_count, tuple(unplaced), tuple(messages), bool(new) and empty == zones, larger, rows
@@ -198,15 +198,15 @@ class _Search:
         goal, left_over = len(last.unplaced), {pod.key for pod in last.unplaced}
         above = (
             number
-            for number, unplaced in self._tried.items()
+            for number, unplaced in self._unplaced_by_nodes.items()
             if needed is not None and number > needed and unplaced > goal
         )
         return Sizing(
             pods=len(self.pods),
             fits_now=now.placed,
             needed=needed,
-            most=self.max_nodes,
-            tried=dict(sorted(self._tried.items())),
+            max_nodes=self.max_nodes,
+            unplaced_by_nodes=dict(sorted(self._unplaced_by_nodes.items())),
             exceptions=tuple(sorted(above)),
             unfit=self._group_unfit(last) if last.spare else (),
             nodes=tuple(_measure_new_nodes(chosen, {pod.key for pod in self.pods})),

@@ -50,7 +50,7 @@ class PlacementChange:
     # Points by which that score favours the new node; None for a rejection.
     lead: int | None = None
     # The scheduler's message of a rejection, or the reason why no plugin can be named.
-    said: str = ""
+    message: str = ""
     # True if the policy of the first run also chooses the new node in the cluster that the second run had: the pod
     # moves because others moved before it.
     follows: bool = False
@@ -59,7 +59,7 @@ class PlacementChange:
     after_pod: str = ""
 
     def to_dict(self) -> Json:
-        return {name: getattr(self, name) for name in self.__slots__}
+        return {"said" if name == "message" else name: getattr(self, name) for name in self.__slots__}
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,7 +211,7 @@ class _ChangeExplainer(Observer):
 
     def explain_change(self, change: PlacementChange) -> PlacementChange:
         """Return the change with its reason."""
-        return self._explained.get(change.pod, replace(change, said=NEVER_TRIED))
+        return self._explained.get(change.pod, replace(change, message=NEVER_TRIED))
 
     def _report_progress(self, now: float) -> None:
         self._steps += 1
@@ -268,17 +268,17 @@ class _ChangeExplainer(Observer):
 
 def _explain_placement(change: PlacementChange, verdict: Status, pod: Pod, placement: Placement) -> PlacementChange:
     if not verdict.ok:
-        return replace(change, plugin=verdict.plugin, said=verdict.message)
+        return replace(change, plugin=verdict.plugin, message=verdict.message)
     if not placement.node:
-        return replace(change, said=placement.condition)
+        return replace(change, message=placement.condition)
     if not placement.top:
-        return replace(change, said=ROOM_MADE if pod.nominated_node == placement.node else NOT_SCORED)
+        return replace(change, message=ROOM_MADE if pod.nominated_node == placement.node else NOT_SCORED)
     before = next((ranked for ranked in placement.top if ranked.node == change.before), None)
     if before is None:
-        return replace(change, said=NOT_SCORED)
+        return replace(change, message=NOT_SCORED)
     after = placement.top[0]
     terms = {name: score - before.scores.get(name, 0) for name, score in after.scores.items()}
     plugin = max(terms, key=lambda name: terms[name], default="")
     if not terms or terms[plugin] <= 0:
-        return replace(change, said=NO_SCORES)
+        return replace(change, message=NO_SCORES)
     return replace(change, plugin=plugin, lead=terms[plugin])

@@ -163,7 +163,7 @@ def _check_pending(pair: RunPair, limit: float) -> Check:
     outcome, before = pair.after, pair.before
     nodes = {pod_pair.after: last_node(before, pod_pair.before) for pod_pair in pair.comparison.pairs.listed}
     waiting = [
-        PlacementChange(outcome.pods[row], nodes.get(row, ""), "", said=_last_message(outcome, row))
+        PlacementChange(outcome.pods[row], nodes.get(row, ""), "", message=_last_message(outcome, row))
         for row in outcome.pending.tolist()
     ]
     value, base = float(len(waiting)), float(len(before.pending))
@@ -185,7 +185,7 @@ def _check_zone_loss(losses: Buffer) -> Check:
         finding = f"{format_count(unplaced, 'pod')} {priorities} {_choose_verb(unplaced, 'finds', 'find')} no node"
         sentence = f"{finding} after the loss of zone {worst.name}; allowed: none."
     stranded = (
-        [PlacementChange(stranded_pod.pod, "", "", said=stranded_pod.message) for stranded_pod in worst.stranded]
+        [PlacementChange(stranded_pod.pod, "", "", message=stranded_pod.message) for stranded_pod in worst.stranded]
         if worst
         else []
     )
@@ -206,11 +206,13 @@ def _check_nothing_runs(outcome: RunOutcome) -> Iterator[Check]:
     if not (to_schedule.any() or outcome.refused) or (had_node & (to_schedule | ~_of_nodes(outcome))).any():
         return
     waiting = [
-        PlacementChange(outcome.pods[row], "", "", said=_last_message(outcome, row)) for row in outcome.pending.tolist()
+        PlacementChange(outcome.pods[row], "", "", message=_last_message(outcome, row))
+        for row in outcome.pending.tolist()
     ]
     number = max(int(to_schedule.sum()), len(outcome.refused))
     reason = next(
-        (change.said for change in waiting if change.said), outcome.refused[0][1] if outcome.refused else NO_PROFILE
+        (change.message for change in waiting if change.message),
+        outcome.refused[0][1] if outcome.refused else NO_PROFILE,
     )
     subject = (
         "The pod to be scheduled does not run" if number == 1 else f"None of the {number:,} pods to be scheduled runs"
@@ -312,22 +314,22 @@ def newly_unschedulable(pair: RunPair) -> list[PlacementChange]:
     for pod, row, before in candidates:
         if row in waits and pod not in changes_by_pod:
             changes_by_pod[pod] = PlacementChange(
-                pod, before, "", said=_last_message(second, row), after_pod=second.pods[row]
+                pod, before, "", message=_last_message(second, row), after_pod=second.pods[row]
             )
     before_rows = latest_rows(first)
     for pod in second.ignored:
         if pod not in first.ignored:
             before = last_node(first, before_rows[pod]) if pod in before_rows else ""
-            changes_by_pod[pod] = PlacementChange(pod, before, "", said=NO_PROFILE)
+            changes_by_pod[pod] = PlacementChange(pod, before, "", message=NO_PROFILE)
     return [_with_message(change, second) for change in changes_by_pod.values()]
 
 
 def _with_message(change: PlacementChange, outcome: RunOutcome) -> PlacementChange:
     """Return the change with the pod's last message, if its comparison has none."""
     row = outcome.index.get(change.after_pod or change.pod)
-    if row is None or change.said not in ("", NEVER_TRIED):
+    if row is None or change.message not in ("", NEVER_TRIED):
         return change
-    return replace(change, said=_last_message(outcome, row) or change.said)
+    return replace(change, message=_last_message(outcome, row) or change.message)
 
 
 def _count_scheduled(pair: RunPair) -> int:

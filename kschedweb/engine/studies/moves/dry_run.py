@@ -57,11 +57,11 @@ class Landing:
 
 @dataclass(frozen=True, slots=True)
 class BudgetChange:
-    """A disruption budget that evictions asked: disruptions that it allowed before, and that it still allows."""
+    r"""A disruption budget that evictions asked: the disruptions that it allows before and after\."""
 
     name: str
     before: int
-    left: int
+    after: int
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,7 +20,7 @@ from kschedweb.engine.objects.podgroup import PodGroup
 from kschedweb.engine.simulation import Observer
 from kschedweb.engine.state.snapshot import Snapshot
 from kschedweb.engine.studies.play.outcome import RunOutcome
-from kschedweb.engine.studies.play.rewind import Heard, Rewind, Rewinds, can_rewind, ignore_progress
+from kschedweb.engine.studies.play.rewind import Rewind, RewindProgress, Rewinds, can_rewind, ignore_progress
 from kschedweb.engine.studies.play.simulation import Registry, finish_simulation, start_simulation
 from kschedweb.engine.studies.prepare.prepared import PreparedScenario
 from kschedweb.engine.values import dataclass
@@ -72,11 +72,11 @@ def explain_try(
     attempts: int | None = None,
     rewinds: Rewinds | None = None,
     registry: Registry | None = None,
-    heard: Heard = ignore_progress,
+    progress: RewindProgress = ignore_progress,
 ) -> ExplainedTry:
     """Explain try ``attempt`` of the pod ``namespace/name``; -1 is the last.
 
-    ``heard`` gets the virtual time (seconds) now and then on the way to the try, and may raise to end it.
+    ``progress`` gets the virtual time (seconds) now and then on the way to the try, and may raise to end it.
 
     With ``outcome``, the last try is found without a replay of the run. Without it, ``attempts``, the pod's number of
     tries, saves a run that counts them. ``rewinds`` of the run make further decisions faster. If several pods had the
@@ -87,7 +87,7 @@ def explain_try(
     if outcome is not None:
         attempts, lives = (int(outcome.attempts[row]), outcome.pods.count(pod)) if row >= 0 else (0, 0)
     elif attempts is None:
-        counting = _TryCounter(pod, heard)
+        counting = _TryCounter(pod, progress)
         finish_simulation(start_simulation(prepared, configuration, counting, registry=registry), prepared)
         attempts, lives = counting.attempts, counting.lives
     if not attempts:
@@ -97,15 +97,15 @@ def explain_try(
         raise NoSuchTryError(f"Pod {pod}: was tried {attempts} times in this run, there is no try {attempt}")
     if outcome is not None and try_number == attempts and can_rewind(outcome, row):
         rewind = (
-            rewinds.rewind_before(row, heard)
+            rewinds.rewind_before(row, progress)
             if rewinds
             else Rewind(prepared, configuration, outcome, registry=registry)
         )
         reached = _ReachedError(
-            rewind.go_to_try(row, heard), float(outcome.tries.time[row]), int(outcome.tries.start[row])
+            rewind.go_to_try(row, progress), float(outcome.tries.time[row]), int(outcome.tries.start[row])
         )
         return _explain_reached(rewind.scheduler, reached, try_number, attempts)
-    observer = _StopAtTry(pod, try_number, lives, heard)
+    observer = _StopAtTry(pod, try_number, lives, progress)
     simulation = start_simulation(prepared, configuration, observer, registry=registry)
     try:
         finish_simulation(simulation, prepared)
@@ -147,15 +147,15 @@ class _ReachedError(Exception):
 class _TryCounter(Observer):
     """Count the lives of a name, and the tries of the last of them."""
 
-    def __init__(self, key: str, heard: Heard) -> None:
-        self.key, self.lives, self.attempts, self._heard = key, 0, 0, heard
+    def __init__(self, key: str, progress: RewindProgress) -> None:
+        self.key, self.lives, self.attempts, self._progress = key, 0, 0, progress
 
     def arrived(self, life: Life, now: float) -> None:
         if life.pod.key == self.key:
             self.lives, self.attempts = self.lives + 1, 0
 
     def tries(self, life: Life, attempt: int, start: int, now: float) -> None:
-        self._heard(now)
+        self._progress(now)
         if life.pod.key == self.key:
             self.attempts = attempt
 
@@ -163,8 +163,8 @@ class _TryCounter(Observer):
 class _StopAtTry(_TryCounter):
     """Raise ``_ReachedError`` at a try of a life of the pod; life 0 stands for any."""
 
-    def __init__(self, key: str, attempt: int, life: int, heard: Heard) -> None:
-        super().__init__(key, heard)
+    def __init__(self, key: str, attempt: int, life: int, progress: RewindProgress) -> None:
+        super().__init__(key, progress)
         self._attempt, self._life = attempt, life
         self._group: PodGroup | None = None
         self._members: Sequence[Pod] = ()
@@ -173,7 +173,7 @@ class _StopAtTry(_TryCounter):
         self._group, self._members = group, pods
 
     def tries(self, life: Life, attempt: int, start: int, now: float) -> None:
-        self._heard(now)
+        self._progress(now)
         if life.pod.key == self.key and attempt == self._attempt and self._life in (0, self.lives):
             group = self._group if any(pod.key == self.key for pod in self._members) else None
             raise _ReachedError(life.pod, now, start, group, self._members)

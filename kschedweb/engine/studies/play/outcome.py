@@ -15,7 +15,7 @@ from kschedweb.engine.pricing.node_kinds import NodeKinds
 from kschedweb.engine.state.columns import Codes, Floats, Ints
 from kschedweb.engine.studies.play import packing
 from kschedweb.engine.studies.play.descheduling import NO_EVICTIONS, Evictions
-from kschedweb.engine.studies.play.packing import OutcomeError
+from kschedweb.engine.studies.play.packing import OutcomeError, stored_as, stored_name
 from kschedweb.engine.studies.play.scaling import NO_LOOKS, NO_SCALINGS, Looks, Scalings
 from kschedweb.engine.values import dataclass
 
@@ -44,7 +44,7 @@ class MoveKind(IntEnum):
     """The kind of a move: a pod came to its node, or left it for one of these reasons."""
 
     BOUND = 0
-    LEFT = 1
+    ENDED = 1
     EVICTED = 2
     PREEMPTED = 3
     NODE_GONE = 4
@@ -157,7 +157,7 @@ class Tries:
     # Seconds; NaN for pods that were never tried.
     time: Floats
     # Number of moves before the try.
-    seen: Codes
+    moves_before: Codes = stored_as("seen")
     # Position of the node where the search began; -1 if the moves do not suffice to repeat the try.
     start: Codes
 
@@ -171,7 +171,7 @@ class Deletions:
     # Row of the pod.
     pod: Codes
     # Number of moves before.
-    seen: Codes
+    moves_before: Codes = stored_as("seen")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -181,7 +181,7 @@ class Measures:
     # Seconds from the beginning.
     time: Floats
     # Number of moves before.
-    seen: Codes
+    moves_before: Codes = stored_as("seen")
 
 
 # Defaults for runs that were stored before these columns existed.
@@ -198,7 +198,7 @@ class RunOutcome:
     """A run's columns over pods, nodes and time.
 
     Times are in seconds from the beginning, NaN for never. A row is one life of a pod: a new pod of the same name has
-    another row. The names of fields are stored, so that old outcomes can be read.
+    another row. Each field is stored by its name, or by an older one (``stored_as``), so that old outcomes can be read.
     """
 
     # Names of pods ("namespace/name") by row, nodes by position, and resources.
@@ -211,7 +211,7 @@ class RunOutcome:
     # waiting.
     arrived: Floats
     bound: Floats
-    left: Floats
+    departed: Floats = stored_as("left")
     # i4[pods]: the last node, -1 for none.
     node: Codes
     # i4[pods]: number of tries; 0 for pods that were on nodes at the beginning.
@@ -246,7 +246,7 @@ class RunOutcome:
     measures: Measures = NO_MEASURES
     # Forced departures, at the time when the deletion begins. Pods leave after their grace period, and never leave a
     # silent node.
-    told: PodMoves = NO_MOVES
+    recorded_forced_moves: PodMoves = stored_as("told", default=NO_MOVES)
     # Workloads whose number of pods a scaler sets.
     scaled: list[str] = field(default_factory=list)
     # f8[scaled]: its target in percent of requested CPU; NaN for none.
@@ -277,7 +277,7 @@ class RunOutcome:
 
     def encode(self) -> bytes:
         """Encode the outcome as bytes; equal outcomes give equal bytes."""
-        values = {column.name: getattr(self, column.name) for column in fields(self)}
+        values = {stored_name(column): getattr(self, column.name) for column in fields(self)}
         # Outcomes without prices or descheduler keep the bytes that they had before these existed.
         left_out = set() if self.kinds.currency else {"kinds", "kind"}
         left_out |= set() if self.rounds else {"evictions", "rounds", "movers"}
@@ -308,10 +308,13 @@ class RunOutcome:
 
     @cached_property
     def forced_moves(self) -> PodMoves:
-        """Pods that were preempted, evicted, failed or lost with their node: ``told``, or moves of older outcomes."""
-        if len(self.told):
-            return self.told
-        is_forced = self.moves.kind > MoveKind.LEFT
+        """Pods that were preempted, evicted, failed or lost with their node.
+
+        These are the ``recorded_forced_moves``; older outcomes have them among all moves.
+        """
+        if len(self.recorded_forced_moves):
+            return self.recorded_forced_moves
+        is_forced = self.moves.kind > MoveKind.ENDED
         return PodMoves(*(getattr(self.moves, column.name)[is_forced] for column in fields(PodMoves)))
 
     @cached_property
@@ -330,7 +333,7 @@ class RunOutcome:
     @property
     def pending(self) -> NDArray[np.intp]:
         """The rows of the pods that wait at the end, in the order of arrival."""
-        waits = np.isnan(self.bound) & np.isnan(self.left)
+        waits = np.isnan(self.bound) & np.isnan(self.departed)
         if self.ignored:
             waits[[self.index[name] for name in self.ignored if name in self.index]] = False
         return np.flatnonzero(waits)
@@ -408,9 +411,9 @@ class RunOutcome:
             raise ValueError(f"{name}: no node has it, known are {', '.join(self.resources)}") from None
 
 
-# Fields that older stored outcomes lack.
+# Stored names of fields that older outcomes lack.
 LATER = ("tries", "deletions", "measures", "told", "looks", "scalings", "kinds", "evictions")
-# Fields that are records of columns, and their types.
+# Stored names of fields that are records of columns, and their types.
 _PARTS: dict[str, type[Any]] = {
     "moves": PodMoves,
     "node_log": NodeLog,

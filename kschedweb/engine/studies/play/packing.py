@@ -6,7 +6,7 @@ import json
 import math
 import zlib
 from collections.abc import Mapping
-from dataclasses import MISSING, fields, is_dataclass
+from dataclasses import MISSING, Field, field, fields, is_dataclass
 from typing import Any, TypeVar
 
 import numpy as np
@@ -24,13 +24,23 @@ class OutcomeError(ValueError):
     """Bytes that are not an outcome of this version; the message says why."""
 
 
+def stored_as(name: str, *, default: Any = MISSING) -> Any:
+    """Return a field that packed records have by another name, which older bytes have already."""
+    return field(default=default, metadata={"stored": name})
+
+
+def stored_name(column: Field[Any]) -> str:
+    """Return the name by which packed records have the field."""
+    return str(column.metadata.get("stored", column.name))
+
+
 def pack_values(values: Mapping[str, object]) -> bytes:
     """Pack arrays, records of arrays, and plain data by name; equal values give equal bytes."""
     columns: list[bytes] = []
 
     def describe_value(value: Any) -> Any:
         if is_dataclass(value):
-            return {field.name: describe_value(getattr(value, field.name)) for field in fields(value)}
+            return {stored_name(column): describe_value(getattr(value, column.name)) for column in fields(value)}
         if isinstance(value, np.ndarray):
             whole = np.ascontiguousarray(value, dtype=value.dtype.newbyteorder("<"))
             columns.append(whole.tobytes())
@@ -100,8 +110,10 @@ def build_record(kind: type[Record], values: Any, name: str) -> Record:
     """Build a ``kind`` of unpacked values; raise OutcomeError if one is missing or unknown."""
     if not isinstance(values, dict):
         raise OutcomeError(f"{name}: is missing")
-    record_fields = fields(kind)  # type: ignore[arg-type]
-    needed = {field.name for field in record_fields if field.default is MISSING and field.default_factory is MISSING}
-    if wrong := (needed - set(values)) | (set(values) - {field.name for field in record_fields}):
+    columns = {stored_name(column): column for column in fields(kind)}  # type: ignore[arg-type]
+    needed = {
+        stored for stored, column in columns.items() if column.default is MISSING and column.default_factory is MISSING
+    }
+    if wrong := (needed - set(values)) | (set(values) - set(columns)):
         raise OutcomeError(f"{name}: {', '.join(sorted(wrong))}: is missing, or not known")
-    return kind(**values)
+    return kind(**{columns[stored].name: value for stored, value in values.items()})

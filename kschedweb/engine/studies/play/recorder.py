@@ -136,7 +136,7 @@ class RunRecorder(Observer):
         self._shapes.add_pod(life.pod)
 
     def changed(self, life: Life, now: float) -> None:
-        if life.leaves is not None and life.why is Departure.LEFT:
+        if life.leaves is not None and life.why is Departure.ENDED:
             self._deletions.append((now, self._rows[life], len(self._moves)))
         else:
             self._complete = False
@@ -180,11 +180,11 @@ class RunRecorder(Observer):
                 beyond = len(self._down[place]) > budget.allowed
                 self._guards.append((now, row, place, beyond))
 
-    def left(self, life: Life, why: Departure, text: str, now: float) -> None:
+    def departed(self, life: Life, why: Departure, text: str, now: float) -> None:
         row = self._rows[life]
         self._left_at[row] = now
         frees = bool(life.pod.volumes or life.pod.resource_claims)
-        self._complete = self._complete and why in (Departure.LEFT, Departure.FAILED) and not frees
+        self._complete = self._complete and why in (Departure.ENDED, Departure.FAILED) and not frees
         self._moves.append((now, row, self._nodes[life.pod.node_name], int(why), self._text_code(text)))
         if why is Departure.FAILED:
             self._forced.append(self._moves[-1])
@@ -276,7 +276,7 @@ class RunRecorder(Observer):
             texts=list(texts),
             arrived=_to_floats(life.arrived for life in lives),
             bound=_to_floats(math.nan if life.bound is None else life.bound for life in lives),
-            left=_to_floats(self._left_at.get(row, math.nan) for row in range(len(lives))),
+            departed=_to_floats(self._left_at.get(row, math.nan) for row in range(len(lives))),
             node=node,
             attempts=_to_codes(life.attempts for life in lives),
             message=_to_codes(messages),
@@ -301,7 +301,7 @@ class RunRecorder(Observer):
                 _to_codes(moves_before for _, moves_before in self._measures),
             ),
             deletions=Deletions(*_split_columns(self._deletions)),
-            told=_move_columns(self._forced),
+            recorded_forced_moves=_move_columns(self._forced),
             workloads=list(workloads),
             workload=_to_codes(workload),
             first=_to_codes(self._first),

@@ -22,9 +22,9 @@ from kschedweb.engine.studies.play.simulation import Registry, start_simulation
 from kschedweb.engine.studies.prepare.prepared import PreparedScenario
 
 # Most stops of a run, which each hold a copy of the cluster, and the least number of moves between two of them.
-STOPS, LEAST_APART = 8, 512
+MAX_STOPS, MIN_MOVES_BETWEEN = 8, 512
 # Gets the virtual time in seconds, and may raise to end the work.
-Heard = Callable[[float], object]
+RewindProgress = Callable[[float], object]
 
 
 def ignore_progress(time: float) -> None:
@@ -88,21 +88,21 @@ class Rewind:
     def in_order(self, rows: Iterable[int]) -> list[int]:
         """Return ``rows`` in the order of their tries."""
         tries = self._outcome.tries
-        return sorted(rows, key=lambda row: (int(tries.seen[row]), float(tries.time[row])))
+        return sorted(rows, key=lambda row: (int(tries.moves_before[row]), float(tries.time[row])))
 
-    def go_to_try(self, row: int, heard: Heard = ignore_progress) -> Pod:
+    def go_to_try(self, row: int, progress: RewindProgress = ignore_progress) -> Pod:
         """Go to the last try of the pod in ``row``, and return the pod without a node.
 
-        ``heard`` gets the progress; after it raised, the rewind must not be used any more.
+        ``progress`` gets the time of each move; after it raised, the rewind must not be used any more.
         """
         tries = self._outcome.tries
-        return self.go_to(row, float(tries.time[row]), int(tries.seen[row]), heard)
+        return self.go_to(row, float(tries.time[row]), int(tries.moves_before[row]), progress)
 
-    def go_to(self, row: int, time: float, move_count: int, heard: Heard = ignore_progress) -> Pod:
+    def go_to(self, row: int, time: float, move_count: int, progress: RewindProgress = ignore_progress) -> Pod:
         """Go to the try of the pod in ``row`` at ``time``, after ``move_count`` moves, as ``go_to_try`` does."""
         if move_count < self._moved:
             raise ValueError("tries must come in their order")
-        self._advance_to(time, move_count, heard)
+        self._advance_to(time, move_count, progress)
         snapshot = self._world.snapshot
         snapshot.now = time
         self.scheduler.use_snapshot(snapshot)
@@ -113,17 +113,18 @@ class Rewind:
         """The number of moves so far."""
         return self._moved
 
-    def reach(self, moved: int, heard: Heard = ignore_progress) -> None:
-        """Apply the first ``moved`` moves of the run; ``heard`` as in ``go_to_try``."""
-        self._advance_to(float(self._outcome.moves.time[moved - 1]), moved, heard)
+    def reach(self, moved: int, progress: RewindProgress = ignore_progress) -> None:
+        """Apply the first ``moved`` moves of the run; ``progress`` as in ``go_to_try``."""
+        self._advance_to(float(self._outcome.moves.time[moved - 1]), moved, progress)
 
     def _last_measured(self, time: float, move_count: int) -> int:
         """Return the index of the last measurement that is due, since earlier ones have no effect on `InstantUse`."""
         log = self._outcome.measures
-        by = min(np.searchsorted(log.time, time, side="right"), np.searchsorted(log.seen, move_count, side="right"))
-        return max(int(by) - 1, 0)
+        due_by_time = np.searchsorted(log.time, time, side="right")
+        due_by_moves = np.searchsorted(log.moves_before, move_count, side="right")
+        return max(int(min(due_by_time, due_by_moves)) - 1, 0)
 
-    def _advance_to(self, time: float, move_count: int, heard: Heard) -> None:
+    def _advance_to(self, time: float, move_count: int, progress: RewindProgress) -> None:
         """Apply everything up to ``time``, including the first ``move_count`` moves."""
         if isinstance(self._use, InstantUse):
             self._measured = max(self._measured, self._last_measured(time, move_count))
@@ -138,7 +139,7 @@ class Rewind:
                 self._measured += 1
             if moved == move_count:
                 return
-            heard(float(self._outcome.moves.time[moved]))
+            progress(float(self._outcome.moves.time[moved]))
             self._apply_move(moved)
             self._moved += 1
 
@@ -155,12 +156,12 @@ class Rewind:
         if moves.kind[place] == MoveKind.BOUND:
             pod = self._pods[row] = self._bind_pod(self._pod_of_row(row), self._outcome.nodes[moves.node[place]], time)
             if self._use is not None:
-                self._use.came(pod, time)
+                self._use.add_pod(pod, time)
             return
         pod = self._pods.pop(row)
         self._world.remove_pod(pod)
         if self._use is not None:
-            self._use.left(pod, time)
+            self._use.remove_pod(pod, time)
 
     def _bind_pod(self, pod: Pod, node: str, time: float) -> Pod:
         """Bind the pod to its node as the run did, unless it came with that node."""
@@ -178,8 +179,7 @@ class Rewind:
         """Return the pod as it is on its node, or as it arrived."""
         if row not in self._pods:
             arrived = float(self._outcome.arrived[row])
-            # The last pod of the name counts that came until then: a quota may have kept it out for a while.
-            # A quota may have kept it out until then.
+            # The last pod of the name that came until then: a quota may have kept it out for a while.
             arrived_pod = [pod for time, pod in self._arrivals[self._outcome.pods[row]] if time <= arrived][-1]
             pod = (
                 arrived_pod
@@ -193,7 +193,7 @@ class Rewind:
 class Rewinds:
     """Rewinds of one run for tries in any order: each starts from the last stop before it.
 
-    A stop is a copy of the restored cluster, which shares nodes and pods with other stops. There are at most STOPS.
+    A stop is a copy of the restored cluster, which shares nodes and pods with other stops. There are at most MAX_STOPS.
     """
 
     def __init__(
@@ -204,33 +204,32 @@ class Rewinds:
         *,
         registry: Registry | None = None,
     ) -> None:
-        self._make = partial(Rewind, prepared, configuration, outcome, registry=registry)
+        self._create_rewind = partial(Rewind, prepared, configuration, outcome, registry=registry)
         self._outcome = outcome
-        # Moves between two stops.
-        self._apart = max(LEAST_APART, -(-len(outcome.moves) // STOPS))
+        self._moves_between_stops = max(MIN_MOVES_BETWEEN, -(-len(outcome.moves) // MAX_STOPS))
         self._stops: list[Rewind] = []
 
-    def rewind_before(self, row: int, heard: Heard = ignore_progress) -> Rewind:
+    def rewind_before(self, row: int, progress: RewindProgress = ignore_progress) -> Rewind:
         """Return a rewind before the last try of the pod in ``row``, which the caller owns.
 
-        ``heard`` is as in ``Rewind.go_to_try``.
+        ``progress`` is as in ``Rewind.go_to_try``.
         """
         if not self._stops:
-            self._stops.append(self._make())
-        move_count, first = int(self._outcome.tries.seen[row]), self._stops[0].moves_applied
-        place = max(move_count - first, 0) // self._apart
+            self._stops.append(self._create_rewind())
+        move_count, first = int(self._outcome.tries.moves_before[row]), self._stops[0].moves_applied
+        place = max(move_count - first, 0) // self._moves_between_stops
         while len(self._stops) <= place:
             further = self._stops[-1].copy()
             if further is None:
-                return self._make()
-            further.reach(first + len(self._stops) * self._apart, heard)
+                return self._create_rewind()
+            further.reach(first + len(self._stops) * self._moves_between_stops, progress)
             self._stops.append(further)
-        return self._stops[place].copy() or self._make()
+        return self._stops[place].copy() or self._create_rewind()
 
 
 def _is_due(log: Deletions | Measures, place: int, moved: int, time: float) -> bool:
     """Return whether entry ``place`` of ``log`` is due: up to ``time`` and after at most ``moved`` moves."""
-    return place < len(log.seen) and bool(log.seen[place] <= moved) and bool(log.time[place] <= time)
+    return place < len(log.moves_before) and bool(log.moves_before[place] <= moved) and bool(log.time[place] <= time)
 
 
 def _pod_key(pod: Json | Pod) -> str:

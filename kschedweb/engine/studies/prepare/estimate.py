@@ -261,13 +261,13 @@ class EstimatedUse:
         """Seconds until the next measurement."""
         return OFTEN if self._now < FIRST else SELDOM
 
-    def came(self, pod: Pod, now: float) -> None:
+    def add_pod(self, pod: Pod, now: float) -> None:
         place = self._estimate.places.get(pod.node_name)
         if place is not None:
             self._running[pod.key] = place, self._estimate.describe_pod(pod)
             self._add_pod_use(*self._running[pod.key], 1)
 
-    def left(self, pod: Pod, now: float) -> None:
+    def remove_pod(self, pod: Pod, now: float) -> None:
         if pod.key in self._running:
             self._add_pod_use(*self._running.pop(pod.key), -1)
 

@@ -87,7 +87,12 @@ class PolicyEffect:
             for change in changes:
                 if change.pod not in self.excluded_pods:
                     description: Json = {"pod": change.pod, "what": kind, **self.pods[change.pod]}
-                    why = {"plugin": change.plugin, "lead": change.lead, "said": change.said, "follows": change.follows}
+                    why = {
+                        "plugin": change.plugin,
+                        "lead": change.lead,
+                        "said": change.message,
+                        "follows": change.follows,
+                    }
                     successors = {"current_pod": change.before_pod, "changed_pod": change.after_pod}
                     listed.append({**description, **why, **successors})
         return listed
@@ -165,7 +170,7 @@ def use_at_end(prepared: PreparedScenario, outcome: RunOutcome) -> dict[str, Flo
         pod = pods.get(outcome.pods[row]) or pods.get(outcome.pods[int(outcome.first[row])])
         if pod is not None:
             read = pod if isinstance(pod, Pod) else Pod.from_json(pod)
-            model.came(read.on(outcome.nodes[placed[row]]), outcome.end)
+            model.add_pod(read.on(outcome.nodes[placed[row]]), outcome.end)
     marks, use = model.measured(outcome.end), {}
     for resource in (CPU, MEMORY):
         column = marks.align_to(outcome.nodes).use_now(resource)

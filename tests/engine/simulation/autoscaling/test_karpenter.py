@@ -191,7 +191,7 @@ def test_a_node_in_its_place_is_there_before_pods_are_evicted_within_budgets() -
     assert (second[1].startswith("plain-4"), "in the place of" in second[1]) == (True, True)
     [(gone, why)] = deeds(found, REMOVED)
     assert why == "Underutilized: replace"
-    evicted = found.told.time[found.told.kind == MoveKind.EVICTED]
+    evicted = found.recorded_forced_moves.time[found.recorded_forced_moves.kind == MoveKind.EVICTED]
     assert len(evicted) == 3
     assert evicted.min() >= second[0] + 60.0
     assert gone >= evicted.max()

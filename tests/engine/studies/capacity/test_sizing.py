@@ -37,8 +37,8 @@ def test_a_smaller_number_was_tried_and_does_not_do() -> None:
     cluster = snapshot(node("old"), [pod(f"p{at}", cpu="3") for at in range(20)])
     found = compute_sizing(cluster, configuration(), cluster.pending, node_shape(node("new")))
     assert found.needed == 19
-    assert found.tried[18] == 1
-    assert found.tried[19] == found.tried[20] == 0
+    assert found.unplaced_by_nodes[18] == 1
+    assert found.unplaced_by_nodes[19] == found.unplaced_by_nodes[20] == 0
 
 
 def test_pods_that_no_number_helps_are_named_and_the_others_fit() -> None:
@@ -53,7 +53,7 @@ def test_pods_that_no_number_helps_are_named_and_the_others_fit() -> None:
 def test_the_limit_is_said_where_it_is_too_small() -> None:
     cluster = snapshot(node("old", cpu="1"), [pod(f"p{at}", cpu="3") for at in range(9)])
     found = compute_sizing(cluster, configuration(), cluster.pending, node_shape(node("new")), max_nodes=4)
-    assert (found.needed, found.tried[4]) == (None, 5)
+    assert (found.needed, found.unplaced_by_nodes[4]) == (None, 5)
     assert not found.unfit
 
 

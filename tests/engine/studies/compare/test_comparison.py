@@ -95,10 +95,10 @@ def test_where_no_plugin_prefers_the_new_node_that_is_said() -> None:
     all_off = {"disabled": [{"name": "*"}]}
     equal = configuration(plugins={"score": {**all_off, "enabled": [{"name": "ImageLocality"}]}})
     (change,) = compared(prepared, configuration(), equal).moved
-    assert change == PlacementChange("default/one", "b", "a", said=NO_SCORES)
+    assert change == PlacementChange("default/one", "b", "a", message=NO_SCORES)
     unscored = configuration(plugins={"score": all_off, "preScore": all_off})
     (change,) = compared(prepared, configuration(), unscored).moved
-    assert change == PlacementChange("default/one", "b", "a", said=NOT_SCORED)
+    assert change == PlacementChange("default/one", "b", "a", message=NOT_SCORED)
 
 
 @settings(max_examples=tiers.count(3, 30), deadline=None)
@@ -114,7 +114,7 @@ def test_every_difference_has_a_reason_that_the_explanation_bears_out(seed: int)
         assert change.plugin or change.said
     if found.moved and not (found.newly_scheduled or found.newly_unscheduled):
         earliest = min(
-            found.moved, key=lambda change: int(after.tries.seen[after.index[change.after_pod or change.pod]])
+            found.moved, key=lambda change: int(after.tries.moves_before[after.index[change.after_pod or change.pod]])
         )
         assert not earliest.follows
     leading = [change for change in found.moved if change.lead is not None]

@@ -137,7 +137,7 @@ def test_budgets_and_workloads_that_a_cycle_disturbs() -> None:
     pods = [old(pod(f"web-{number}", "a", cpu="100m")) for number in range(4)]
     found = ground(node("a"), node("b"), *pods, budget(2)).run(LIFE, NOW)
     assert len(found.landings) == 2
-    assert [(one.name, one.before, one.left) for one in found.budgets] == [("default/web", 2, 0)]
+    assert [(one.name, one.before, one.after) for one in found.budgets] == [("default/web", 2, 0)]
     [workload] = found.disturbed
     assert (workload.workload, workload.pods, workload.evicted) == ("default/ReplicaSet/web-5d", 4, 2)
     assert len(found.cycle.failures) == 2

@@ -99,7 +99,7 @@ def test_decisions_in_any_order_show_what_each_shows_alone(seed: int, use: str, 
     outcome = run_scenario(prepared, config)
     rows = order.sample(range(len(outcome.pods)), 12)
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(rewind, "LEAST_APART", 10)
+        patched.setattr(rewind, "MIN_MOVES_BETWEEN", 10)
         rewinds = rewind.Rewinds(prepared, config, outcome)
     found = [(row, explain_try(prepared, config, outcome.pods[row], outcome=outcome, rewinds=rewinds)) for row in rows]
     for row, together in found:  # The first ones must not have moved on with those after them.

@@ -121,8 +121,8 @@ def test_who_left_and_why_is_in_the_log() -> None:
         if kind != MoveKind.BOUND
     ]
     assert left == [
-        ("default/ends", "LEFT", 10, ""),
-        ("default/deleted", "LEFT", 25, ""),
+        ("default/ends", "ENDED", 10, ""),
+        ("default/deleted", "ENDED", 25, ""),
         ("default/low", "PREEMPTED", 40, "preempted by default/high"),
         ("default/high", "NODE_GONE", 90, "the node left"),
     ]

@@ -131,7 +131,7 @@ def test_recorded_use_is_what_two_pods_used_however_many_share_it() -> None:
 def test_pods_divide_what_is_recorded(load: Load | None, count: int) -> None:
     use = RecordedUse({"a": 16.0}, np.array([[50.0] * 3]), 300.0, {WEB: Follower(0, 2.0)})
     for number in range(count):
-        use.came(Pod.from_json(owned(pod(f"p{number}", on="a", requests={"cpu": "2"}), "Deployment", "web")), 0.0)
+        use.add_pod(Pod.from_json(owned(pod(f"p{number}", on="a", requests={"cpu": "2"}), "Deployment", "web")), 0.0)
     use.share(WEB, Share(load, 2), [], 0.0)
     whole = 3.0 if load else 2.0
     assert use.shared(WEB, 0.0) == whole
@@ -149,15 +149,15 @@ def test_pods_divide_what_was_measured() -> None:
     assert isinstance(use, EstimatedUse)
     pods = [Pod.from_json(one) for one in objects]
     for one in pods:
-        use.came(one, 0.0)
+        use.add_pod(one, 0.0)
     before = use.measured(0.0).column("cpu", "5m").tolist()
     use.share(WEB, Share(None, 2), pods, 0.0)
     assert use.measured(0.0).column("cpu", "5m").tolist() == pytest.approx(before)
     third = Pod.from_json(owned(pod("p2", on="n1", requests={"cpu": "1"}), "Deployment", "web"))
-    use.came(third, 1.0)
+    use.add_pod(third, 1.0)
     n0, n1 = use.measured(1.0).column("cpu", "5m").tolist()
     together = use.shared(WEB, 1.0)
     assert together > 0.0
     assert (n0 + n1, n1) == (pytest.approx(sum(before)), pytest.approx(100.0 * together / 3 / 4.0))
-    use.left(third, 2.0)
+    use.remove_pod(third, 2.0)
     assert use.measured(2.0).column("cpu", "5m").tolist() == pytest.approx(before)

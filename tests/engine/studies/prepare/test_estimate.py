@@ -45,7 +45,7 @@ def column(made: PreparedScenario, *running: dict) -> list[float]:
     assert made.use is not None
     use = made.use()
     for raw in running:
-        use.came(Pod.from_json(raw), 0.0)
+        use.add_pod(Pod.from_json(raw), 0.0)
     return use.measured(0.0).column("cpu", "5m").tolist()
 
 
@@ -130,13 +130,13 @@ def test_no_use_is_lost_and_none_is_made_up(
     found = CollectedWatermarks.from_watermarks(known(*percent, workloads={WEB: {"cpu": {"1h": each}}}), NOW)
     use = EstimatedUse(Estimate(UseReplay(found, NOW, 0.0), listed, has, has, ClusterObjects()))
     for one in listed:
-        use.came(one, 0.0)
+        use.add_pod(one, 0.0)
     assert use.measured(0.0).column("cpu", "5m").tolist() == pytest.approx(percent, abs=1e-3)
     for one in listed:
-        use.left(one, 0.0)
+        use.remove_pod(one, 0.0)
     assert (use.measured(0.0).column("cpu", "5m") <= np.array(percent) + 1e-3).all()
     for one in listed:
-        use.came(one.on("n2"), 0.0)
+        use.add_pod(one.on("n2"), 0.0)
     assert use.measured(0.0).column("cpu", "5m").sum() == pytest.approx(sum(percent), abs=1e-2)
 
 

@@ -53,7 +53,7 @@ def column(made: PreparedScenario, time: float, *running: dict) -> list[float]:
     assert made.use is not None
     use = made.use()
     for raw in running:
-        use.came(Pod.from_json(raw), 0.0)
+        use.add_pod(Pod.from_json(raw), 0.0)
     return use.measured(time).column("cpu", "5m").tolist()
 
 
@@ -87,12 +87,12 @@ def test_pods_that_came_before_the_time_went_on_use_what_those_do_that_come_afte
     assert made.use is not None
     use = made.use()
     for place in range(3):
-        use.came(Pod.from_json(web(f"new-{place}", "n1")), 0.0)
+        use.add_pod(Pod.from_json(web(f"new-{place}", "n1")), 0.0)
     use.measured(0.0)
-    use.left(Pod.from_json(web("new-0", "n1")), 10.0)
+    use.remove_pod(Pod.from_json(web("new-0", "n1")), 10.0)
     gone_on = use.measured(HOUR / 2).column("cpu", "5m").tolist()
     assert gone_on == column(made, HOUR / 2, web("new-1", "n1"), web("new-2", "n1"))
-    use.left(Pod.from_json(web("new-1", "n1")), HOUR / 2)
+    use.remove_pod(Pod.from_json(web("new-1", "n1")), HOUR / 2)
     assert use.measured(HOUR / 2).column("cpu", "5m").tolist() == column(made, HOUR / 2, web("new-2", "n1"))
 
 

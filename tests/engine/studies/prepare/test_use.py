@@ -45,7 +45,7 @@ def test_pods_follow_recorded_machines_and_each_run_has_its_own_memory() -> None
     for time in range(0, 601, 300):
         if time == 0:
             for raw, name in ((pod("web", on="n0", requests={"cpu": "2"}), "web"), (pod("alone", on="n0"), "alone")):
-                use.came(Pod.from_json(owned(raw, "StatefulSet", "web") if name == "web" else raw), 0.0)
+                use.add_pod(Pod.from_json(owned(raw, "StatefulSet", "web") if name == "web" else raw), 0.0)
         watermarks = use.measured(float(time))
     # Half of 2 cores and half of 1 core are 1.5 of 4 cores.
     assert watermarks.column("cpu", "5m").tolist() == [37.5]
