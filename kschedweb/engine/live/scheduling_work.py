@@ -29,7 +29,7 @@ from kschedweb.engine.live.intents import (
     WaitAtPermit,
 )
 from kschedweb.engine.live.reservations import Reservation, Reservations, Stage
-from kschedweb.engine.live.status import is_reported_already
+from kschedweb.engine.objects.json_access import get_mapping, get_objects
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.queue import QueuedPod, SchedulingQueue
 from kschedweb.engine.queue.queued_pods import Queued
@@ -39,6 +39,8 @@ from kschedweb.engine.state.snapshot import Snapshot
 # Calls of plugins are measured in the last of so many cycles; kube-scheduler draws one in ten at random.
 SAMPLED = 10
 SKIPPED = "skip schedule deleting pod: {}"
+# The type of the condition that tells whether a pod was scheduled.
+SCHEDULED = "PodScheduled"
 
 
 class Work:
@@ -343,6 +345,19 @@ class Work:
     def _explain_misfit(self, pod: Pod, node: str, now: float) -> str:
         self.refresh_snapshot(now)
         return self.scheduler.find_misfit_reason(pod, node)
+
+
+def is_reported_already(pod: Pod, reason: str, message: str, nominated: str | None) -> bool:
+    """Return true if the pod's condition PodScheduled and its nomination say this already.
+
+    ``nominated`` of ``None`` accepts any nomination.
+    """
+    if nominated is not None and pod.nominated_node != nominated:
+        return False
+    expected = {"type": SCHEDULED, "status": "False", "reason": reason, "message": message}
+    conditions = get_objects(get_mapping(pod.raw, "status"), "conditions", "status.")
+    current = next((item for item in conditions if item.get("type") == SCHEDULED), {})
+    return all(current.get(key) == value for key, value in expected.items())
 
 
 def explain_unfit(pod: Pod) -> str:

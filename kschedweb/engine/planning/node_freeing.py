@@ -11,18 +11,19 @@ import numpy as np
 from kschedweb.engine.objects.resources import CPU
 from kschedweb.engine.planning.evictable import OF_THE_NODE
 from kschedweb.engine.planning.move_refusals import MoveRefusals
-from kschedweb.engine.planning.packing import Packing
 from kschedweb.engine.planning.results import BEST, REACHED, TIME, Bound, MoveSearchResult, PlanError, Stop
 from kschedweb.engine.planning.trial_cluster import Late, TrialCluster, never
 from kschedweb.engine.pricing.costs import Rates
 from kschedweb.engine.pricing.price_table import PriceTable
-from kschedweb.engine.state.columns import Floats
+from kschedweb.engine.state.columns import Floats, Ints
 from kschedweb.engine.values import dataclass
 
 # Moves that an empty node counts as, so that it comes first without a division by 0.
 MIN_MOVES = 1e-6
 # The most candidates for which the search starts over without a node that failed, and tries each failed node again.
 FEW = 40
+# The resource that limits the number of pods on a node.
+PODS = "pods"
 CONTROL_PLANE = frozenset({"node-role.kubernetes.io/control-plane", "node-role.kubernetes.io/master"})
 Worth = Callable[[str], float]
 
@@ -52,7 +53,7 @@ class FreedNodes:
         number = len(freeing.empty)
 
         def compute_bound(value: float) -> Bound:
-            return Bound(freeing.count_fewest_moves(round(value)), float(freeing.packing.most_freed()))
+            return Bound(freeing.count_fewest_moves(round(value)), float(freeing.bounds.max_freed_nodes()))
 
         if self.at_least is not None and self.at_least <= number:
             return MoveSearchResult(float(number), [], [], MoveRefusals.stop_reached(), compute_bound)
@@ -106,7 +107,7 @@ class SavedCost:
 
         def compute_bound(_: float) -> Bound:
             return Bound(
-                freeing.count_fewest_moves(len(freed)), float(freeing.packing.least_cost(cost.compute_lowest_costs()))
+                freeing.count_fewest_moves(len(freed)), float(freeing.bounds.min_cost(cost.compute_lowest_costs()))
             )
 
         return MoveSearchResult(
@@ -163,6 +164,65 @@ class _Costs:
         return cost
 
 
+class FreeingBounds:
+    """Bounds for freeing nodes: how many must stay for the pods' requests, if pods could be split and placed anywhere.
+
+    It has the requests of all movable and staying pods, and the room of nodes, with a row for each resource. Pods that
+    exist because of their node are subtracted from its room. Nodes in ``stuck`` cannot be emptied.
+    """
+
+    def __init__(self, trial_cluster: TrialCluster, stuck: Collection[str]) -> None:
+        snapshot = trial_cluster.snapshot
+        size = len(snapshot)
+        rows = {name: row for row, name in enumerate([*snapshot.resources, PODS])}
+        room: Ints = np.vstack([snapshot.allocatable, snapshot.pod_limit[None, :]]).astype(np.int64)
+        requested: Ints = np.zeros((len(rows), size), dtype=np.int64)
+        for pod in filter(None, snapshot.pods.pods):
+            place = snapshot.index[pod.node_name]
+            of_node = trial_cluster.stays.get(pod.key, "") in OF_THE_NODE
+            target = room if of_node else requested
+            for name, amount in {**pod.occupied, PODS: 1}.items():
+                if name in rows:
+                    target[rows[name], place] += -amount if of_node else amount
+        # A node that holds more than its room may stay as it is.
+        self._room: Floats = np.maximum(room, requested).astype(np.float64)
+        self._requested: Floats = requested.sum(axis=1).astype(np.float64)
+        fixed = np.array([name in stuck for name in snapshot.names], dtype=np.bool_)
+        closed = np.array([node.unschedulable for node in snapshot.nodes], dtype=np.bool_)
+        # Pods on a cordoned node that stays need no room elsewhere.
+        stays = fixed & closed
+        self._requested -= requested[:, stays].sum(axis=1)
+        self._room[:, closed] = 0.0
+        self._fixed, self._free = fixed, ~fixed
+
+    def max_freed_nodes(self) -> int:
+        """Return the most nodes that can go: for each resource, the roomiest nodes must hold what is requested."""
+        candidates = int(self._free.sum())
+        return candidates - max((self._count_needed_nodes(row) for row in range(len(self._requested))), default=0)
+
+    def _count_needed_nodes(self, row: int) -> int:
+        lacks = self._requested[row] - self._room[row, self._fixed].sum()
+        if lacks <= 0.0:
+            return 0
+        sums = np.cumsum(np.sort(self._room[row, self._free])[::-1])
+        return min(int(np.searchsorted(sums, lacks, side="left")) + 1, int(self._free.sum()))
+
+    def min_cost(self, cost: Floats) -> float:
+        """Return the least that must be paid if nodes could stay in part, for each resource the cheapest room first."""
+        fixed = float(cost[self._fixed].sum())
+        return fixed + max((self._min_cost_of_resource(row, cost) for row in range(len(self._requested))), default=0.0)
+
+    def _min_cost_of_resource(self, row: int, cost: Floats) -> float:
+        lacks = self._requested[row] - self._room[row, self._fixed].sum()
+        room, price = self._room[row, self._free], cost[self._free]
+        useful = room > 0.0
+        room, price = room[useful], price[useful]
+        order = np.argsort(price / room, kind="stable")
+        before = np.append(0.0, np.cumsum(room[order]))[:-1]
+        used = np.clip(lacks - before, 0.0, room[order])
+        return float((price[order] * used / room[order]).sum())
+
+
 class Freeing:
     """Empties nodes on the trial cluster. Empty nodes are cordoned first, so that no pod is placed there."""
 
@@ -187,8 +247,8 @@ class Freeing:
         self._refusals = MoveRefusals()
 
     @cached_property
-    def packing(self) -> Packing:
-        return Packing(self.trial_cluster, self.stuck)
+    def bounds(self) -> FreeingBounds:
+        return FreeingBounds(self.trial_cluster, self.stuck)
 
     @property
     def candidates(self) -> list[str]:
@@ -223,7 +283,7 @@ class Freeing:
         late = late or self.trial_cluster.late
         self.opened: tuple[str, ...] = ()
         # Asked before any node is cordoned, as cordons take room away.
-        bound = self.packing.most_freed()
+        bound = self.bounds.max_freed_nodes()
         limit = bound if num_nodes is None else num_nodes
         chosen = self._choose_nodes(listed, failed, limit, max_moves)
         while chosen:
@@ -294,7 +354,7 @@ class Freeing:
     def _find_stop_reason(self, chosen: list[str], listed: list[str], num_nodes: int | None, max_moves: int) -> Stop:
         if num_nodes is not None and len(chosen) >= num_nodes:
             return MoveRefusals.stop_reached()
-        if len(chosen) >= self.packing.most_freed():
+        if len(chosen) >= self.bounds.max_freed_nodes():
             return Stop(BEST, "No more nodes can go: the others must hold what the pods request.")
         remaining = [name for name in listed if name not in chosen]
         moves = sum(len(self.pods[name]) for name in chosen)

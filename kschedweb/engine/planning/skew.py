@@ -6,9 +6,8 @@ from dataclasses import field
 
 from kschedweb.engine.objects.resources import CPU, MEMORY
 from kschedweb.engine.planning.columns import PlanColumns
-from kschedweb.engine.planning.iterative_deepening import IterativeDeepening
 from kschedweb.engine.planning.results import REACHED, MoveSearchResult, PlanError
-from kschedweb.engine.planning.skew_search import EPSILON, SkewSearch
+from kschedweb.engine.planning.skew_search import EPSILON, IterativeDeepening, SkewSearch
 from kschedweb.engine.planning.trial_cluster import TrialCluster
 from kschedweb.engine.values import dataclass
 

@@ -1,4 +1,4 @@
-"""The search for moves that even out the use of nodes, one after the other."""
+"""Searches for moves that even out the use of nodes, one after the other: a greedy one, and an exact one."""
 
 from __future__ import annotations
 
@@ -19,6 +19,8 @@ EPSILON = 1e-9
 LOWEST, HIGHEST = "lowest", "highest"
 # Pods tried at first, and how often the batch is doubled if none of them helps.
 TRIES, ROUNDS = 12, 4
+# The most moves that `IterativeDeepening` tries.
+MAX_TRIED_MOVES = 3000
 
 
 class SkewSearch:
@@ -166,3 +168,61 @@ class SkewSearch:
         """Return how far outside the band each node is, to a power."""
         far: Floats = np.maximum(level - self.high, 0.0) ** self.power + np.maximum(self.low - level, 0.0) ** self.power
         return far
+
+
+class IterativeDeepening(SkewSearch):
+    """A search for the exact minimum of moves: every sequence of one move, of two, and so on, as the bound allows.
+
+    A sequence is dropped as soon as the bound says that the remaining moves cannot suffice. In small clusters this
+    answers at once; it ends without an answer if too many moves would have to be tried.
+    """
+
+    # Moves tried so far.
+    tried_moves = 0
+
+    def run(self) -> MoveSearchResult:
+        first = max(fewest_moves(self.initial_band), 0)
+        for depth in range(first, min(self.max_moves, len(self.columns.pods)) + 1):
+            if self._search_depth(depth):
+                return self._build_result(MoveRefusals.stop_reached())
+            if self._should_stop:
+                break
+        return self._build_result(MoveRefusals().find_stop())
+
+    @property
+    def _should_stop(self) -> bool:
+        return self.tried_moves >= MAX_TRIED_MOVES or self.trial_cluster.late()
+
+    def _search_depth(self, depth: int) -> bool:
+        """Return whether ``depth`` more moves reach the objective; if so, they are made."""
+        if self.reached:
+            return True
+        if depth == 0:
+            return False
+        for row in np.argsort(-self._estimate_gains(), kind="stable").tolist():
+            if self._should_stop:
+                return False
+            if self.columns.unmoved[row] and self._try_pod(row, depth):
+                return True
+        return False
+
+    def _try_pod(self, row: int, depth: int) -> bool:
+        mark, state = self.trial_cluster.mark(), self.columns.save_state()
+        self.tried_moves += 1
+        outcome = self.trial_cluster.move_pod(self.columns.pods[row])
+        if not outcome.node:
+            return False
+        self._record_move(row, outcome)
+        if fewest_moves(self.columns.band_of(self.at_most)) < depth:
+            if self._search_depth(depth - 1):
+                return True
+            # Later pods may land elsewhere once those that leave are gone.
+            if depth > 1:
+                self.trial_cluster.end_wave()
+                if self._search_depth(depth - 1):
+                    return True
+        self.trial_cluster.rollback(mark)
+        self.columns.restore_state(state)
+        self.values.pop()
+        self.reasons.pop()
+        return False

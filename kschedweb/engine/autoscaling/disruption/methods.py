@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import field
 from random import Random
 
+from kschedweb.engine.autoscaling.cluster.cluster_state import ClusterState
+from kschedweb.engine.autoscaling.cluster.state_nodes import StateNode
 from kschedweb.engine.autoscaling.disruption.balanced_scoring import BalancedScorer
-from kschedweb.engine.autoscaling.disruption.budgets import build_disruption_budgets
 from kschedweb.engine.autoscaling.disruption.candidates import (
     DisruptionCandidate,
     get_candidates,
@@ -181,6 +183,31 @@ class Consolidation:
             return command
         wrong = filter_by_price(command.replacement, _cheapest_kept(command))
         return None if wrong or not command.replacement.types else command
+
+
+def build_disruption_budgets(world: ClusterState, reason: str) -> dict[str, int]:
+    """Return, by NodePool, what its budgets allow for a reason, less the nodes already leaving or not ready."""
+    counted = [state_node for state_node in world.machines if _is_counted(state_node)]
+    total = Counter(state_node.pool for state_node in counted)
+    going = Counter(
+        state_node.pool
+        for state_node in counted
+        if state_node.is_marked_for_deletion or state_node.is_rebooting or not _is_ready(state_node)
+    )
+    return {
+        name: max(pool.allowed_disruptions(total[name], reason, world.now) - going[name], 0)
+        for name, pool in world.pools_by_name.items()
+    }
+
+
+def _is_counted(machine: StateNode) -> bool:
+    if machine.claim is None or not (machine.is_initialized or machine.is_rebooting):
+        return False
+    return not machine.claim.is_condition_true("InstanceTerminating")
+
+
+def _is_ready(machine: StateNode) -> bool:
+    return machine.node is not None and machine.node.ready
 
 
 _Find = Callable[[list[DisruptionCandidate], dict[str, int], BalancedScorer], Command | None]

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 from kschedweb.engine.autoscaling.cluster.cluster_state import ClusterState
 from kschedweb.engine.autoscaling.cluster.pod_constraints import PodConstraints
 from kschedweb.engine.autoscaling.cluster.pods import PodView
+from kschedweb.engine.autoscaling.cluster.volumes import Unprovidable
 from kschedweb.engine.autoscaling.offers.amounts import (
     Milli,
     Quantities,
@@ -18,11 +19,18 @@ from kschedweb.engine.autoscaling.offers.amounts import (
     sum_quantities,
 )
 from kschedweb.engine.autoscaling.offers.catalogue import Catalogue, Mask
+from kschedweb.engine.autoscaling.offers.labels import NODEPOOL
 from kschedweb.engine.autoscaling.offers.min_values import find_shortfall
+from kschedweb.engine.autoscaling.offers.nodepool_validation import requirement_problems
 from kschedweb.engine.autoscaling.offers.nodepools import NodePool
-from kschedweb.engine.autoscaling.offers.requirements import Requirements
+from kschedweb.engine.autoscaling.offers.requirements import (
+    DOES_NOT_EXIST,
+    IN,
+    OPERATORS,
+    Requirements,
+    WrittenRequirement,
+)
 from kschedweb.engine.autoscaling.provisioning.existing_nodes import ExistingNodes
-from kschedweb.engine.autoscaling.provisioning.pending import find_problem
 from kschedweb.engine.autoscaling.provisioning.reservations import count_slots
 from kschedweb.engine.autoscaling.provisioning.topology import Domains
 from kschedweb.engine.objects.pod import Port
@@ -74,7 +82,7 @@ class SchedulingContext:
     def pending_pods(self) -> list[PodView]:
         """The pods that wait for a node that Karpenter may launch."""
         pods = [pod for pod in self.world.pods if pod.is_provisionable]
-        return [pod for pod in pods if not find_problem(self.world, pod)]
+        return [pod for pod in pods if not validate_pod(self.world, pod)]
 
     @cached_property
     def slots(self) -> dict[str, int]:
@@ -165,3 +173,33 @@ def _create_daemon_group(types: Mask, daemons: list[PodView]) -> DaemonGroup:
     }
     ports = tuple(port for pod in daemons for port in pod.pod_data.ports)
     return DaemonGroup(types, milli_of(quantities), quantities, ports)
+
+
+def validate_pod(world: ClusterState, pod: PodView) -> str:
+    """Return why Karpenter ignores a waiting pod, in its words; "" if it does not. As its `Provisioner.Validate`."""
+    problems = list(_find_problems(pod.pod_data.wants, world.well_known_labels))
+    try:
+        world.storage.validate_claims(pod)
+    except Unprovidable as error:
+        problems.append(str(error))
+    return "; ".join(problems)
+
+
+def _find_problems(wants: PodConstraints, well_known_labels: frozenset[str]) -> Iterator[str]:
+    if (requirement := wants.requirements.get(NODEPOOL)) is not None and requirement.operator == DOES_NOT_EXIST:
+        yield f"configured to not run on a Karpenter provisioned node (requirement={NODEPOOL} {DOES_NOT_EXIST})"
+    for key, value in wants.selector.items():
+        yield from _check_expression((key, IN, (value,)), well_known_labels)
+    if wants.names_fields:
+        yield "node selector term with matchFields is not supported"
+    for term in wants.required or ():
+        for expression in term:
+            yield from _check_expression(expression, well_known_labels)
+
+
+# Pods of a cluster share few expressions, and each check builds texts.
+@lru_cache(maxsize=4096)
+def _check_expression(expression: WrittenRequirement, well_known_labels: frozenset[str]) -> tuple[str, ...]:
+    key, operator, _ = expression
+    unknown = () if operator in OPERATORS else (f"key {key} has an unsupported operator {operator}",)
+    return (*unknown, *requirement_problems(expression, None, well_known_labels))
