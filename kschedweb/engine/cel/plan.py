@@ -100,7 +100,9 @@ class _Planner:
         if name != DEVICE_NAME:
             return make_constant(TypeName(name))
         return _make_path_code(
-            Path(lambda frame: frame[0].fields, variable=True, from_device=True, typed_optionals=self.typed_optionals)
+            Path(
+                lambda frame: frame[0].fields, is_variable=True, from_device=True, typed_optionals=self.typed_optionals
+            )
         )
 
     def new_slot(self) -> int:
@@ -108,7 +110,7 @@ class _Planner:
         return self.slots - 1
 
     def plan_select(self, node: Select) -> Code:
-        code = self.plan_step(self.plan_node(node.operand), PathStep(node.field, test=node.test))
+        code = self.plan_step(self.plan_node(node.operand), PathStep(node.field, presence_test=node.test))
         if not node.test:
             return code
         run = code.run
@@ -196,7 +198,7 @@ class _Planner:
         # The bare variable as a key is refused below, like a constant of another type.
         is_device = key.path is not None and key.path.from_device and not key.path.steps
         if not key.is_constant and not is_device:
-            return self.plan_step(before, PathStep(run=key.run, optional=optional), key.panics)
+            return self.plan_step(before, PathStep(compute_key=key.run, optional=optional), key.panics)
         if type(key.value) not in KEYS:
             raise ExpressionError("an index is no string, number or bool")
         return self.plan_step(before, PathStep(key.value, optional=optional))
@@ -225,13 +227,13 @@ class _Planner:
         return _make_code(make_comprehension(node.kind, Loop(over.run, slots, condition, value)), parts)
 
     def plan_variable(self, slot: int) -> Code:
-        return _make_path_code(Path(lambda frame: frame[slot], variable=True, typed_optionals=self.typed_optionals))
+        return _make_path_code(Path(lambda frame: frame[slot], is_variable=True, typed_optionals=self.typed_optionals))
 
     def plan_bound(self, node: Fold) -> Code:
         slot = self.new_slot()
         start = self.plan_node(node.start)
         variable = _make_path_code(
-            Path(read_bound(slot, start.run), variable=True, typed_optionals=self.typed_optionals), start.panics
+            Path(read_bound(slot, start.run), is_variable=True, typed_optionals=self.typed_optionals), start.panics
         )
         self.scopes.append({node.accumulator: variable})
         body = self.plan_node(node.result)
@@ -240,7 +242,7 @@ class _Planner:
 
 
 def _make_path_code(path: Path, panics: bool = False) -> Code:
-    return Code(path.run(), path=path, panics=panics)
+    return Code(path.compile(), path=path, panics=panics)
 
 
 def _make_code(run: Run, parts: list[Code], path: Path | None = None) -> Code:

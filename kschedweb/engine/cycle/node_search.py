@@ -80,9 +80,9 @@ class NodeSearch:
             nominated if nominated_result.statuses else -1,
         )
         self.request.watch.lap("Filter", Code.SUCCESS if walk_result.error is None else Code.ERROR)
-        offered = len(snapshot) if allowed_nodes is None else len(allowed_nodes)
+        num_all_nodes = len(snapshot) if allowed_nodes is None else len(allowed_nodes)
         # kube-scheduler's nextStartNodeIndex: the next search begins behind the nodes that this one looked at.
-        self.start = (start + walk_result.evaluated) % offered
+        self.start = (start + walk_result.evaluated) % num_all_nodes
         if walk_result.error is not None:
             raise walk_result.error.cycle_error
         if self.request.on_diagnosis is not None:
@@ -91,16 +91,16 @@ class NodeSearch:
             )
         if self.extenders:
             walk_diagnosis = self._build_diagnosis(filtered, nominated_result, start, walk_result.visited)
-            walk_diagnosis.number = None if allowed_nodes is None else offered
-            self.start = (start + len(walk_result.feasible) + walk_diagnosis.explicit_count) % offered
+            walk_diagnosis.number = None if allowed_nodes is None else num_all_nodes
+            self.start = (start + len(walk_result.feasible) + walk_diagnosis.explicit_count) % num_all_nodes
             return self._apply_extenders(
                 walk_result.feasible, FitFailure(cycle, walk_diagnosis, self.handle, narrowed_by)
             )
         if not walk_result.feasible.size:
             diagnosis = self._build_diagnosis(filtered, nominated_result)
-            diagnosis.number = None if allowed_nodes is None else offered
+            diagnosis.number = None if allowed_nodes is None else num_all_nodes
             return FitFailure(cycle, diagnosis, self.handle, narrowed_by)
-        best, ranking = self._best_of(walk_result.feasible)
+        best, ranking = self._prioritize_nodes(walk_result.feasible)
         chosen = snapshot.names[int(walk_result.feasible[best])]
         return ranking.to_placement(cycle.pod.key, chosen, walk_result.evaluated, len(walk_result.feasible))
 
@@ -138,15 +138,15 @@ class NodeSearch:
             return FilteredNodes(NONE)
         name = self.cycle.snapshot.names[nominated]
         if not filtered.is_feasible(nominated):
-            rejects = filtered.is_rejected(nominated)
-            return FilteredNodes(NONE, statuses={name: filtered.status(nominated).decisive} if rejects else {})
+            statuses = {name: filtered.status(nominated).decisive} if filtered.is_rejected(nominated) else {}
+            return FilteredNodes(NONE, statuses=statuses)
         try:
             return self.extenders.filter(self.cycle, np.array([nominated], dtype=np.intp))
         except ExtenderError:
             return FilteredNodes(NONE)
 
-    def _best_of(self, feasible: NDArray[np.intp]) -> tuple[int, NodeRanking]:
-        """Return the place of the best node within ``feasible``, and its ranking."""
+    def _prioritize_nodes(self, feasible: NDArray[np.intp]) -> tuple[int, NodeRanking]:
+        """Score the nodes; return the place of the best one within ``feasible``, and its ranking."""
         if len(feasible) == 1:
             return 0, UNRANKED
         watch = self.request.watch
@@ -190,18 +190,18 @@ class NodeSearch:
         passed = self.extenders.filter(cycle, feasible)
         fit_failure.diagnosis.extra.update(passed.statuses)
         if not passed.rows.size:
-            blamed = (EXTENDER,) if feasible.size else ()
-            return replace(fit_failure, narrowed_by=fit_failure.narrowed_by + blamed)
+            blamed_plugins = (EXTENDER,) if feasible.size else ()
+            return replace(fit_failure, narrowed_by=fit_failure.narrowed_by + blamed_plugins)
         evaluated = len(passed.rows) + fit_failure.diagnosis.explicit_count
         watch.lap(EXTENDER)
         with watch.failing("Score"):
-            best, ranking = self._best_passed(passed)
+            best, ranking = self._prioritize_passed_nodes(passed)
         watch.lap("Score")
         name = cycle.snapshot.names[best]
         return ranking.to_placement(cycle.pod.key, name, evaluated, len(passed.rows))
 
-    def _best_passed(self, passed: FilteredNodes) -> tuple[int, NodeRanking]:
-        """Return the row of the best node that the extenders let pass, and its ranking."""
+    def _prioritize_passed_nodes(self, passed: FilteredNodes) -> tuple[int, NodeRanking]:
+        """Score the nodes that the extenders let pass; return the row of the best one, and its ranking."""
         if len(passed.rows) == 1:
             return int(passed.rows[0]), UNRANKED
         # An extender may name a node more than once; each node is scored once.

@@ -103,7 +103,7 @@ def _represent_history(history: PodHistory) -> Json:
         "milestones": history.milestones,
         "tries": [_represent_attempt(attempt) for attempt in history.attempts],
         "mattered": [_represent_change(*change) for change in history.recent_changes],
-        "mattered_count": history.left_count,
+        "mattered_count": history.recent_change_count,
     }
 
 

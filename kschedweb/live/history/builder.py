@@ -54,12 +54,12 @@ class Milestone:
 
     @property
     def address_moment(self) -> str:
-        """Return ``at`` in the format of query parameters."""
+        """``at`` in the format of query parameters."""
         return format_moment_param(self.at)
 
     @property
     def created(self) -> datetime | None:
-        """Return the creation time that the pod's metadata names; None for other milestones than CREATED."""
+        """The creation time that the pod's metadata names; None for other milestones than CREATED."""
         moment = moments.read_moment(self.detail) if self.what == CREATED else None
         return moment if isinstance(moment, datetime) else None
 
@@ -75,7 +75,7 @@ class PlacementAttempt:
 
     @property
     def address_moment(self) -> str:
-        """Return the last moment that the try saw, in the format of query parameters."""
+        """The last moment that the try saw, in the format of query parameters."""
         return format_moment_param(self.at)
 
     @property
@@ -83,8 +83,8 @@ class PlacementAttempt:
         return [(_moment_at(change.at), change) for change in self.outcome.mattered]
 
     @property
-    def more(self) -> int:
-        """Return how many changes mattered besides those that are listed."""
+    def unlisted_changes(self) -> int:
+        """The number of changes that mattered besides those that are listed."""
         return self.outcome.mattered_count - len(self.outcome.mattered)
 
 
@@ -97,16 +97,17 @@ class PodHistory:
     key: str
     uid: str
     revision: Revision
-    # True if the tries are decisions that live schedulers stored.
+    # True if the tries are decisions that live schedulers stored; False if the engine retraced them.
     kept: bool = False
+    # When the pod was created, or the beginning of the stretch that has it first.
     since: datetime | None = None
     # The end of what is covered; None before the first stretch ends.
     until: datetime | None = None
     milestones: list[Milestone] = field(default_factory=list)
     attempts: list[PlacementAttempt] = field(default_factory=list)
-    # Changes since the last try that may help the pod; ``left_count`` counts them all, listed or not.
+    # The first changes since the last try that may help the pod, and the number of all such changes.
     recent_changes: list[tuple[datetime, RelevantChange]] = field(default_factory=list)
-    left_count: int = 0
+    recent_change_count: int = 0
     # The PodGroup that places the pod. Its pods are tried together, so no tries of this pod alone exist.
     group: str = ""
     # True if the retrace gave up because there were too many tries.
@@ -114,7 +115,7 @@ class PodHistory:
 
     @property
     def entries(self) -> list[Milestone | PlacementAttempt]:
-        """Return milestones and tries by time; at equal times a milestone precedes a try, except for the binding."""
+        """Milestones and tries by time; at equal times a milestone precedes a try, except for the binding."""
         # A try causes the binding, and the binding causes the run: the order at equal times tells it like this.
         order = {BOUND: 2, STARTED: 3, ENDED: 3, DELETED: 4}
         both: list[Milestone | PlacementAttempt] = [*self.milestones, *self.attempts]
@@ -129,24 +130,25 @@ class PodHistory:
 
     @property
     def bound_at(self) -> datetime | None:
-        """Return the time of the binding, None without one."""
+        """The time of the binding, None without one."""
         return next((milestone.at for milestone in self.milestones if milestone.what == BOUND), None)
 
     @property
-    def left_more(self) -> int:
-        return self.left_count - len(self.recent_changes)
+    def unlisted_recent_changes(self) -> int:
+        """The number of changes since the last try that may help the pod, besides those that are listed."""
+        return self.recent_change_count - len(self.recent_changes)
 
     @property
     def node(self) -> str:
+        """The node that the pod was bound to, "" for none."""
         return next((milestone.detail for milestone in self.milestones if milestone.what == BOUND), "")
 
 
 def build_history(cluster: Cluster, key: str, revision: Revision, at: datetime | None = None) -> PodHistory:
-    """Return the history, until it ran or was deleted, of the last pod ``key`` that existed by ``at``.
+    """Return the history of the last pod ``key`` that existed at ``at`` or before, until it ran or was deleted.
 
-    ``at`` is the end of the recording by default.
-
-    Raises NotFound where no such pod, or nothing at all, was recorded, and Unprocessable for a classic policy.
+    ``at`` is the end of the recording by default. Raise NotFound if no such pod, or nothing at all, was recorded, and
+    Unprocessable for a classic policy.
     """
     load_configuration(revision)
     if at is None:
@@ -156,7 +158,7 @@ def build_history(cluster: Cluster, key: str, revision: Revision, at: datetime |
     builder = _HistoryBuilder(cluster, key, revision)
     for next_stretch in [stretch, *list_stretches(cluster).filter(began__gt=stretch.began)]:
         builder.follow_stretch(next_stretch, max(first, next_stretch.began))
-        if builder.over:
+        if builder.is_over:
             break
     if not builder.history.uid:
         raise NotFound(f"No pod {key} was recorded in cluster {cluster.name} up to {at:%Y-%m-%d %H:%M:%S} UTC.")
@@ -164,7 +166,11 @@ def build_history(cluster: Cluster, key: str, revision: Revision, at: datetime |
 
 
 def _find_first(cluster: Cluster, key: str, stretch: Stretch, at: int) -> tuple[Stretch, int]:
-    """Return the stretch in which the pod was created, and when; else the first stretch that has it all the time."""
+    """Return the stretch in which the pod was created, and when (microseconds of the epoch).
+
+    If no stretch shows its creation, return the earliest of the stretches that have it without a break, and its
+    beginning.
+    """
     earlier = list_stretches(cluster).filter(began__lt=stretch.began).order_by("-began")[:MOST_STRETCHES]
     last = stretch
     for candidate in (stretch, *earlier):
@@ -182,8 +188,10 @@ class _HistoryBuilder:
 
     def __init__(self, cluster: Cluster, key: str, revision: Revision) -> None:
         self.history = PodHistory(cluster, key, "", revision)
-        # ``over`` is set once nothing more can be added; ``_lines`` counts the lines read so far.
-        self.over, self._lines = False, 0
+        # True once nothing more can be added.
+        self.is_over = False
+        # Number of lines read so far.
+        self._line_count = 0
         # The pod's object as last seen, to compare the next one with.
         self._pod: Json | None = None
         self._decisions: list[LiveDecision] = []
@@ -201,27 +209,29 @@ class _HistoryBuilder:
                     retrace = self._begin_retrace(replay, at)
             else:
                 self._apply_change(replay, retrace, line)
-            if self.over:
+            if self.is_over:
                 break
         if retrace is None and (POD, history.key) in replay.known:
             retrace = self._begin_retrace(replay, first)
         if retrace is not None:
-            self._end(retrace, stretch)
+            self._finish_stretch(retrace, stretch)
         # The pod existed before the gap and is not in the next stretch: it was deleted in between.
         elif history.uid:
             history.milestones.append(Milestone(moment_of(stretch.began), DELETED))
-            self.over = True
+            self.is_over = True
 
     def _read_lines(self, stretch: Stretch, first: int) -> Iterator[Any]:
+        """Yield the lines of the stretch; cut the history off after ``MOST_LINES``."""
         for line in lines_between(stretch, first, stretch.until):
-            self._lines += line[0] >= first
-            if self._lines > MOST_LINES:
-                self.history.until, self.over = moment_of(line[0]), True
+            self._line_count += line[0] >= first
+            if self._line_count > MOST_LINES:
+                self.history.until, self.is_over = moment_of(line[0]), True
                 self.history.milestones.append(Milestone(moment_of(line[0]), CUT))
                 return
             yield line
 
     def _begin_retrace(self, replay: Replay, at: int) -> Retrace:
+        """Return a retrace of the pod from the replayed state of the cluster at ``at``."""
         history = self.history
         uid = str(replay.known[POD, history.key]["metadata"].get("uid") or "")
         # This is the first pod of that name, or after a gap another pod that has the same name.
@@ -264,12 +274,13 @@ class _HistoryBuilder:
         """Add the milestones that the pod's new object shows. The history is over once the pod ran or was deleted."""
         news = [(DELETED, "")] if new is None else [*_find_milestones(self._pod, new)]
         self.history.milestones += [Milestone(moment_of(at), kind, detail) for kind, detail in news]
-        self.over = self.over or any(kind in LAST for kind, _ in news)
+        self.is_over = self.is_over or any(kind in LAST for kind, _ in news)
         self._pod = new
 
-    def _end(self, retrace: Retrace, stretch: Stretch) -> None:
+    def _finish_stretch(self, retrace: Retrace, stretch: Stretch) -> None:
+        """Add what the retrace found until the end of the stretch, or of the history."""
         history = self.history
-        if not self.over:
+        if not self.is_over:
             history.until = moment_of(stretch.until)
         elif not any(milestone.what == CUT for milestone in history.milestones):
             history.until = history.milestones[-1].at
@@ -281,7 +292,7 @@ class _HistoryBuilder:
             PlacementAttempt(_moment_at(attempt.at), attempt, decisions_by_time.get(attempt.at))
             for attempt in retrace.tries
         ]
-        history.recent_changes, history.left_count = (
+        history.recent_changes, history.recent_change_count = (
             [(_moment_at(change.at), change) for change in retrace.last_changes[0]],
             retrace.last_changes[1],
         )

@@ -38,12 +38,13 @@ MOST_NODES = 100
 
 @dataclass(slots=True)
 class MethodResult:
-    """One consolidation method: the candidates it looked at and its result."""
+    """The result of one consolidation method."""
 
     # EMPTY, MULTI_NODE or SINGLE_NODE.
     type: str
     # The reason of disruption, by which NodePools set their budgets.
     reason: str
+    # The nodes that the method considers.
     candidates: list[DisruptionCandidate]
     # Nodes that may be disrupted, by NodePool; None if the method has no candidates.
     budgets: dict[str, int] | None = None
@@ -59,14 +60,15 @@ class Disruption:
 
     # In the order in which Karpenter tries them.
     methods: list[MethodResult]
-    # The candidates of any method.
-    all: list[DisruptionCandidate]
-    balance: BalancedScorer
+    # The candidates of all methods.
+    candidates: list[DisruptionCandidate]
+    # Scores the moves of NodePools whose consolidation policy is Balanced.
+    scorer: BalancedScorer
     events: Events
 
     @property
     def command(self) -> tuple[MethodResult, Command] | None:
-        """Return the command that Karpenter would start: the first that a method found."""
+        """The command that Karpenter would start, with its method: the first that a method found."""
         return next(((method, method.command) for method in self.methods if method.command is not None), None)
 
 
@@ -83,24 +85,27 @@ class Consolidation:
         """Run every method and return all results."""
         world = self.context.world
         all_candidates = get_candidates(world, self.events)
-        balance = BalancedScorer(world, all_candidates)
+        scorer = BalancedScorer(world, all_candidates)
         results = []
-        for kind, reason, chosen, find in self._list_methods():
-            result = MethodResult(
-                kind, reason, [candidate for candidate in all_candidates if chosen(candidate, self.events)]
-            )
+        for kind, reason, should_disrupt, compute_command in self._list_methods():
+            candidates = [candidate for candidate in all_candidates if should_disrupt(candidate, self.events)]
+            result = MethodResult(kind, reason, candidates)
             results.append(result)
-            if result.candidates:
+            if candidates:
                 result.budgets = build_disruption_budgets(world, reason)
                 try:
-                    result.command = find(
-                        sort_candidates(result.candidates, self.chance), dict(result.budgets), balance
+                    # The methods take what they use from a copy of the budgets.
+                    result.command = compute_command(
+                        sort_candidates(candidates, self.chance), dict(result.budgets), scorer
                     )
                 except NoNodePools as error:
                     result.error = str(error)
-        return Disruption(results, all_candidates, balance, self.events)
+        return Disruption(results, all_candidates, scorer, self.events)
 
-    def _list_methods(self) -> Sequence[tuple[str, str, Callable[[DisruptionCandidate, Events], bool], _Find]]:
+    def _list_methods(
+        self,
+    ) -> Sequence[tuple[str, str, Callable[[DisruptionCandidate, Events], bool], _ComputeCommand]]:
+        """Return type, reason, Karpenter's `ShouldDisrupt` and its `ComputeCommands` of each method."""
         return (
             (EMPTY, EMPTY, is_deletable, self._consolidate_empty),
             (MULTI_NODE, UNDERUTILIZED, is_underutilized, self._consolidate_multi_node),
@@ -114,43 +119,42 @@ class Consolidation:
         return Command(disruptable) if disruptable else None
 
     def _consolidate_multi_node(
-        self, ordered: list[DisruptionCandidate], budgets: dict[str, int], balance: BalancedScorer
+        self, ordered: list[DisruptionCandidate], budgets: dict[str, int], scorer: BalancedScorer
     ) -> Command | None:
         """Return a command for the longest prefix of the candidates that can be disrupted together.
 
         The prefix is searched by halving, so a longer one may be missed.
         """
         disruptable = _filter_by_budgets(ordered, budgets)
-        low, high = 1, min(len(disruptable), MOST_NODES)
-        # `high` is an index, and the prefix ends after it: min(…, MOST_NODES) alone would run past a short list.
-        if len(disruptable) <= high:
-            high = len(disruptable) - 1
+        # Positions of the prefix's last node; it begins with two nodes.
+        low, high = 1, min(len(disruptable) - 1, MOST_NODES)
         command: Command | None = None
         while low <= high:
             middle = (low + high) // 2
             option = self._filter_out_same_instance_type(disruptable[: middle + 1])
-            if option is not None and balance.approves(option.candidates, option.savings, self.events):
+            if option is not None and scorer.approves(option.candidates, option.savings, self.events):
                 command, low = option, middle + 1
             else:
                 high = middle - 1
         return command
 
     def _consolidate_single_node(
-        self, ordered: list[DisruptionCandidate], budgets: dict[str, int], balance: BalancedScorer
+        self, ordered: list[DisruptionCandidate], budgets: dict[str, int], scorer: BalancedScorer
     ) -> Command | None:
         """Return a command for the first candidate that can be disrupted, taking NodePools in turn."""
         for candidate in self._interleave_pools(ordered):
-            if not budgets[candidate.pool.name] or not balance.could_approve(candidate):
+            if not budgets[candidate.pool.name] or not scorer.could_approve(candidate):
                 continue
             try:
                 command = self._try_consolidation([candidate]).command
             except NoNodePools:
                 continue
-            if command is not None and balance.approves([candidate], command.savings, self.events):
+            if command is not None and scorer.approves([candidate], command.savings, self.events):
                 return command
         return None
 
     def _interleave_pools(self, ordered: list[DisruptionCandidate]) -> list[DisruptionCandidate]:
+        """Return the first candidate of each NodePool, then the second of each, and so on."""
         # Karpenter ranges over a map of NodePools here, in an order of no meaning.
         names = list(dict.fromkeys(candidate.pool.name for candidate in ordered))
         if self.chance is not None:
@@ -164,43 +168,48 @@ class Consolidation:
             if turn < len(pool_candidates)
         ]
 
-    def _try_consolidation(self, moved: Sequence[DisruptionCandidate]) -> ConsolidationOutcome:
-        outcome = compute_consolidation(self.context, moved, self.chance)
+    def _try_consolidation(self, candidates: Sequence[DisruptionCandidate]) -> ConsolidationOutcome:
+        """Compute the consolidation of these nodes together, and publish Karpenter's event about the result."""
+        outcome = compute_consolidation(self.context, candidates, self.chance)
         if outcome.command is not None and outcome.command.replacement is not None:
-            for candidate in moved:
+            for candidate in candidates:
                 self.events.publish(candidate.machine, CANDIDATE, outcome.command.describe_candidate(candidate))
-        elif outcome.why and len(moved) == 1:
-            self.events.publish(moved[0].machine, UNCONSOLIDATABLE, outcome.why)
+        elif outcome.why and len(candidates) == 1:
+            self.events.publish(candidates[0].machine, UNCONSOLIDATABLE, outcome.why)
         return outcome
 
-    def _filter_out_same_instance_type(self, moved: Sequence[DisruptionCandidate]) -> Command | None:
+    def _filter_out_same_instance_type(self, candidates: Sequence[DisruptionCandidate]) -> Command | None:
         """Return a command for several nodes, unless it only launches a node of a type that it removes.
 
         As Karpenter's `filterOutSameInstanceType`: the replacement must be cheaper than any node it could equal.
         """
-        command = self._try_consolidation(moved).command
+        command = self._try_consolidation(candidates).command
         if command is None or command.replacement is None:
             return command
-        wrong = filter_by_price(command.replacement, _cheapest_kept(command))
-        return None if wrong or not command.replacement.types else command
+        problem = filter_by_price(command.replacement, _max_replacement_price(command))
+        return None if problem or not command.replacement.types else command
 
 
 def build_disruption_budgets(world: ClusterState, reason: str) -> dict[str, int]:
-    """Return, by NodePool, what its budgets allow for a reason, less the nodes already leaving or not ready."""
-    counted = [state_node for state_node in world.machines if _is_counted(state_node)]
+    """Return the number of nodes of each NodePool that may be disrupted for ``reason``.
+
+    That is what its budgets allow, less the nodes that are leaving or not ready. As `BuildDisruptionBudgetMapping`.
+    """
+    counted = [state_node for state_node in world.machines if _counts_for_budgets(state_node)]
     total = Counter(state_node.pool for state_node in counted)
-    going = Counter(
+    disrupting = Counter(
         state_node.pool
         for state_node in counted
         if state_node.is_marked_for_deletion or state_node.is_rebooting or not _is_ready(state_node)
     )
     return {
-        name: max(pool.allowed_disruptions(total[name], reason, world.now) - going[name], 0)
+        name: max(pool.allowed_disruptions(total[name], reason, world.now) - disrupting[name], 0)
         for name, pool in world.pools_by_name.items()
     }
 
 
-def _is_counted(machine: StateNode) -> bool:
+def _counts_for_budgets(machine: StateNode) -> bool:
+    """Return whether a share of the NodePool's nodes includes this node: initialized, and not terminating."""
     if machine.claim is None or not (machine.is_initialized or machine.is_rebooting):
         return False
     return not machine.claim.is_condition_true("InstanceTerminating")
@@ -210,7 +219,8 @@ def _is_ready(machine: StateNode) -> bool:
     return machine.node is not None and machine.node.ready
 
 
-_Find = Callable[[list[DisruptionCandidate], dict[str, int], BalancedScorer], Command | None]
+# Candidates in Karpenter's order, budgets by NodePool, and the scorer -> the command; None if there is nothing to do.
+_ComputeCommand = Callable[[list[DisruptionCandidate], dict[str, int], BalancedScorer], Command | None]
 
 
 def _filter_by_budgets(ordered: Sequence[DisruptionCandidate], budgets: dict[str, int]) -> list[DisruptionCandidate]:
@@ -223,10 +233,10 @@ def _filter_by_budgets(ordered: Sequence[DisruptionCandidate], budgets: dict[str
     return disruptable
 
 
-def _cheapest_kept(command: Command) -> float:
-    """Return the price below which a replacement must be, an hour.
+def _max_replacement_price(command: Command) -> float:
+    """Return the price of an hour that the replacement must stay below.
 
-    That is the lowest price among the removed nodes whose instance type the replacement may have; NEVER if none has.
+    That is the lowest price of the removed nodes whose instance type the replacement may have; NEVER if none has.
     """
     prices: dict[str, float] = {}
     for candidate in command.candidates:
@@ -238,11 +248,11 @@ def _cheapest_kept(command: Command) -> float:
             prices[candidate.type.name] = min(offered) if known_price is None else min(known_price, *offered)
     assert command.replacement is not None
     catalogue = command.replacement.node.template.catalogue
-    going = {candidate.type.name for candidate in command.candidates if candidate.type is not None}
+    removed_types = {candidate.type.name for candidate in command.candidates if candidate.type is not None}
     reused_prices = [
-        # A type that goes but has no known price counts as free, so nothing is cheaper than it.
+        # A removed type without a known price counts as free, so nothing is cheaper than it.
         prices.get(name, 0.0)
         for place in command.replacement.types
-        if (name := catalogue.types[place].name) in going
+        if (name := catalogue.types[place].name) in removed_types
     ]
     return min(reused_prices, default=NEVER)

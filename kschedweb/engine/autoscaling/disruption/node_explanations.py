@@ -74,7 +74,7 @@ def explain_of(
 ) -> list[Json]:
     """Explain every machine as ``explain_nodes`` does, from methods that have run already."""
     look = _ExplainContext(
-        context, disruption, {candidate.name: candidate for candidate in disruption.all}, disruption.command
+        context, disruption, {candidate.name: candidate for candidate in disruption.candidates}, disruption.command
     )
     machines, explained = context.world.machines, list[Json]()
     for machine in machines:
@@ -169,9 +169,9 @@ def _explain_arithmetic(context: SchedulingContext, outcome: ConsolidationOutcom
 def _explain_score(look: _ExplainContext, candidate: DisruptionCandidate, outcome: ConsolidationOutcome) -> Json:
     """Return the score of the policy Balanced; without a command, the best score possible."""
     if outcome.command is None:
-        score = look.disruption.balance.best_score(candidate)
+        score = look.disruption.scorer.best_score(candidate)
     else:
-        score = look.disruption.balance.compute_scores([candidate], outcome.command.savings)[candidate.pool.name]
+        score = look.disruption.scorer.compute_scores([candidate], outcome.command.savings)[candidate.pool.name]
     return _score_to_json(score)
 
 

@@ -70,7 +70,7 @@ class Arrivals:
             )
 
     def _limit_pods(self, trace: Trace) -> Iterator[TracePod]:
-        remaining = MOST_PODS - len(self.cluster.keys)
+        remaining = MOST_PODS - len(self.cluster.pod_keys)
         for number, pod in enumerate(self.files.read_pods(trace)):
             if trace.limit is not None and number >= trace.limit:
                 return
@@ -82,10 +82,10 @@ class Arrivals:
         """Return the pod under a unique name, and whether it was renamed."""
         metadata = pod.raw["metadata"]
         namespace, name = metadata["namespace"], metadata["name"]
-        if f"{namespace}/{name}" not in self.cluster.keys:
+        if f"{namespace}/{name}" not in self.cluster.pod_keys:
             return pod.raw, False
         names = (f"{name}-{number}" for number in itertools.count(2))
-        free = next(other for other in names if f"{namespace}/{other}" not in self.cluster.keys)
+        free = next(other for other in names if f"{namespace}/{other}" not in self.cluster.pod_keys)
         return {**pod.raw, "metadata": {**metadata, "name": free}}, True
 
     # Random pods.
@@ -103,9 +103,9 @@ class Arrivals:
         makers = [self._make_pods(part, shape, place, number) for number, shape in enumerate(part.shapes)]
         for time, kind, drawn in zip(times.tolist(), chosen.tolist(), lives.tolist(), strict=True):
             raw = next(makers[kind])
-            self.cluster.keys.add(f"{part.namespace}/{raw['metadata']['name']}")
+            self.cluster.pod_keys.add(f"{part.namespace}/{raw['metadata']['name']}")
             self.cluster.events.append(create_arrival(raw, time, _draw_lifetime(part.shapes[kind].life, drawn)))
-        if len(self.cluster.keys) > MOST_PODS:
+        if len(self.cluster.pod_keys) > MOST_PODS:
             raise PartError(f"there are more than {MOST_PODS:,} pods: make fewer", "perHour")
 
     def _make_pods(self, part: Generate, shape: PodShape, place: int, number: int) -> Iterator[Json]:

@@ -176,7 +176,7 @@ class Changes:
 
     def _evict_pods(self, action: parts.EvictPods, at: float) -> None:
         for place, key in enumerate(action.pods):
-            if key not in self.cluster.keys:
+            if key not in self.cluster.pod_keys:
                 raise PartError(f"there is no pod {key}", f"pods[{place}]")
             self.cluster.events.append(PodIsEvicted(at + place * action.interval, key))
 

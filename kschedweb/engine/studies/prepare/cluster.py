@@ -21,7 +21,7 @@ from kschedweb.engine.studies.document.limits import MOST_PODS
 from kschedweb.engine.studies.document.parts import ALL, ARRIVALS
 from kschedweb.engine.studies.document.raw_pods import FINISHED, is_stored, recreate_pod, shift_times, unbind_pod
 from kschedweb.engine.studies.prepare.claims import settle_claims
-from kschedweb.engine.studies.prepare.kubelet_admission import find_turned_away
+from kschedweb.engine.studies.prepare.kubelet_admission import find_refused_pods
 
 CLASSES = frozenset({"PriorityClass", "RuntimeClass", "Namespace"})
 # Completes a raw object with what the admission plugins of an API server would set; raises ObjectError.
@@ -44,7 +44,7 @@ class ScenarioCluster:
         self.bound: dict[str, Json] = {}
         # Pods that arrive at time 0, by key.
         self.waiting: dict[str, Json] = {}
-        # All other objects, by kind, namespace and name.
+        # All objects that are not nodes or pods, by kind, namespace and name.
         self.others: dict[tuple[str, str, str], Json] = {}
         self.events: list[SimulationEvent] = []
         # Notes for the user: objects that were left out, and how unclear ones were interpreted.
@@ -52,9 +52,9 @@ class ScenarioCluster:
         # The bound pods of the base, also those that a change removes or that are placed anew: their use was measured.
         self.initially_bound: list[Pod] = []
         # Keys of all pods that exist at any time of the run; names must not repeat.
-        self.keys: set[str] = set()
-        # Seconds at which recorded pods left, by key.
-        self.ended: dict[str, float] = {}
+        self.pod_keys: set[str] = set()
+        # Seconds at which pods of a recording left, by key.
+        self.recorded_ends: dict[str, float] = {}
         # Seconds from and until which another object exists; objects without an entry exist all the time.
         self.lifetimes: dict[tuple[str, str, str], tuple[float, float]] = {}
         pods: list[Json] = []
@@ -63,8 +63,8 @@ class ScenarioCluster:
         # Older pods first. "9" sorts behind every year, so pods without a time come last.
         pods.sort(key=lambda raw: str(get_mapping(raw, "metadata").get("creationTimestamp") or "9"))
         self.base_nodes = dict(self.nodes)
-        # The nodes at time 0, once later changes may alter `nodes`.
-        self._began: dict[str, Json] | None = None
+        # The nodes at time 0, once changes at later times may alter `nodes`; None before.
+        self._initial_nodes: dict[str, Json] | None = None
         classes = self._admission_classes()
         for raw in pods:
             self._add_pod(raw, place, now, classes)
@@ -95,7 +95,7 @@ class ScenarioCluster:
         return classes
 
     def _admit_object(self, raw: Json, classes: ClusterObjects, admission: Admission) -> Json:
-        """Return ``raw`` (a bound pod or a PodGroup) as admission completes it; if admission refuses it, as it is."""
+        """Return a bound pod or a PodGroup as admission completes it; unchanged if admission refuses it."""
         try:
             return raw if is_stored(raw) else admission(raw, classes)
         except ObjectError as problem:
@@ -112,7 +112,7 @@ class ScenarioCluster:
         # A terminating pod goes away and leaves room; it counts only while it is bound and pods keep their places.
         if (isinstance(phase, str) and phase in FINISHED) or (pod.terminating and (place == ALL or not pod.node_name)):
             return
-        self.keys.add(pod.key)
+        self.pod_keys.add(pod.key)
         if pod.node_name:
             self.initially_bound.append(pod)
         # Pods of DaemonSets and mirror pods stay on their nodes even if all pods are placed anew.
@@ -122,13 +122,13 @@ class ScenarioCluster:
             self.waiting[pod.key] = recreate_pod(raw) if pod.node_name else unbind_pod(raw)
 
     def add_object(self, raw: Json) -> None:
-        """Add an object other than nodes and pods, that exists from time 0 on; one of the name stays."""
+        """Add an object that is not a node or a pod and exists from time 0 on, unless there is one of the name."""
         metadata = raw["metadata"]
         namespace = "" if raw["kind"] in ("PersistentVolume", "Namespace") else metadata.get("namespace") or "default"
         self.others.setdefault((raw["kind"], namespace, metadata["name"]), raw)
 
     def find_object(self, kind: str, namespace: str, name: str, at: float | None = None) -> Json | None:
-        """Return the object if it exists at ``at``, or at any time if ``at`` is ``None``."""
+        """Return the object if it exists at ``at`` (seconds), or at any time if ``at`` is ``None``."""
         # A manifest in the namespace default may leave the namespace out, and then its key has "".
         places = (namespace, "") if namespace == "default" else (namespace,)
         keys = ((kind, place, name) for place in places)
@@ -143,11 +143,11 @@ class ScenarioCluster:
         """Let the pod ``raw`` arrive at ``at`` and run for ``life`` seconds; raise PartError if it exists already."""
         metadata = raw["metadata"]
         key = f"{metadata.get('namespace') or 'default'}/{metadata['name']}"
-        if key in self.keys:
+        if key in self.pod_keys:
             raise PartError(f"there is a pod {key} already")
-        if len(self.keys) >= MOST_PODS:
+        if len(self.pod_keys) >= MOST_PODS:
             raise PartError(f"there are more than {MOST_PODS:,} pods: set a limit, or fewer replicas")
-        self.keys.add(key)
+        self.pod_keys.add(key)
         if at == 0.0 and life is None:
             self.waiting[key] = raw
         else:
@@ -164,17 +164,17 @@ class ScenarioCluster:
         self.notes.append(text)
 
     def fix_initial_state(self) -> None:
-        """Remember the nodes of time 0; all further changes are later."""
-        if self._began is None:
-            self._began = dict(self.nodes)
+        """Keep a copy of the nodes at time 0, before changes at later times alter them."""
+        if self._initial_nodes is None:
+            self._initial_nodes = dict(self.nodes)
 
     @property
     def initial_nodes(self) -> dict[str, Json]:
         """The nodes at time 0, by name."""
-        return self.nodes if self._began is None else self._began
+        return self.nodes if self._initial_nodes is None else self._initial_nodes
 
     def list_objects(self) -> list[Json]:
-        """Return the objects at time 0 without pending pods, which are events; PodGroups pass admission."""
+        """Return the objects at time 0; pending pods are events instead. PodGroups pass admission here."""
         self.fix_initial_state()
         settle_claims(self.others, self._raw_pods())
         classes = self._admission_classes()
@@ -182,8 +182,8 @@ class ScenarioCluster:
             self._admit_object(raw, classes, admit_group) if is_group(raw) else raw for raw in self.others.values()
         ]
         # A kubelet refuses these pods during the run, so they are events and not part of the initial state.
-        late = find_turned_away(self.initial_nodes, self.bound.values())
-        self.events[:0] = [create_arrival(self.bound.pop(key), 0.0) for key in late]
+        refused_keys = find_refused_pods(self.initial_nodes, self.bound.values())
+        self.events[:0] = [create_arrival(self.bound.pop(key), 0.0) for key in refused_keys]
         return [*other_objects, *self.initial_nodes.values(), *self.bound.values()]
 
     def _raw_pods(self) -> Iterator[Json]:

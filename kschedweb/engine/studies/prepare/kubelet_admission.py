@@ -12,7 +12,7 @@ from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.objects.taints import NO_EXECUTE
 
 
-def find_turned_away(nodes: Mapping[str, Json], bound: Iterable[Json]) -> list[str]:
+def find_refused_pods(nodes: Mapping[str, Json], bound: Iterable[Json]) -> list[str]:
     """Return the keys of ``bound`` pods that their kubelet refuses, or that make it evict others.
 
     Pods whose node does not exist are among them. A kubelet admits its pods in the order in which they are listed,

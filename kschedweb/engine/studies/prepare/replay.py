@@ -172,10 +172,10 @@ class ClusterReplay:
             return
         if self.place == ARRIVALS and recorded.at == 0.0 and not came_bound:
             return
-        if pod.key in self.cluster.keys:
+        if pod.key in self.cluster.pod_keys:
             self.cluster.add_note(f"{self.trace.file}: Pod {pod.key} came again, and is taken once")
             return
-        self.cluster.keys.add(pod.key)
+        self.cluster.pod_keys.add(pod.key)
         # A replayed pod runs as long as it ran after it was bound, wherever and whenever it is bound now.
         life = None
         if recorded.ended is not None and recorded.bound is not None and self.trace.leave:
@@ -183,7 +183,7 @@ class ClusterReplay:
         keeps = came_bound and (self.place != ALL or stays_at_drain(pod)) and self._has_node(pod.node_name, recorded.at)
         self._taken += 1
         if recorded.ended is not None and self.trace.leave:
-            self.cluster.ended[pod.key] = recorded.ended
+            self.cluster.recorded_ends[pod.key] = recorded.ended
         self.cluster.events.append(
             create_arrival(recorded.raw if keeps else unbind_pod(recorded.raw), recorded.at, life)
         )

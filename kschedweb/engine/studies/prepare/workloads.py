@@ -198,7 +198,7 @@ class Workloads:
 
     def _members_at(self, workload: str, at: float) -> list[str]:
         """Return the keys of the workload's pods at ``at``, oldest first; recorded pods only while recorded."""
-        ended = self.cluster.ended
+        ended = self.cluster.recorded_ends
         return [key for key in self._all_members(workload) if self._arrivals[key] <= at < ended.get(key, math.inf)]
 
     def _all_members(self, workload: str) -> list[str]:
@@ -270,7 +270,7 @@ class Workloads:
             self._leaving.add(key)
             if at == 0.0 and (key in self.cluster.bound or key in self.cluster.waiting):
                 self.cluster.bound.pop(key, None), self.cluster.waiting.pop(key, None)
-                self.cluster.keys.discard(key)
+                self.cluster.pod_keys.discard(key)
             else:
                 self.cluster.events.append(PodLeaves(at, key, if_there=True))
 
@@ -341,7 +341,7 @@ class Workloads:
         # Suffixes have five letters, as `generateName` makes them, but are drawn from the name: runs must repeat.
         for number in itertools.count(self._ordinals[f"{namespace}/{name}"] if numbered else 0):
             pod_name = f"{name}-{number if numbered else draw_letters(f'{namespace}/{name}/{number}', 5)}"
-            if pod_name not in used and f"{namespace}/{pod_name}" not in self.cluster.keys:
+            if pod_name not in used and f"{namespace}/{pod_name}" not in self.cluster.pod_keys:
                 used.add(pod_name)
                 yield pod_name
 
@@ -409,6 +409,6 @@ class Workloads:
             pod_name = draw_name(
                 f"{name}-",
                 f"{namespace}/{name}/{node}",
-                lambda candidate: f"{namespace}/{candidate}" in self.cluster.keys,
+                lambda candidate: f"{namespace}/{candidate}" in self.cluster.pod_keys,
             )
             self._add_arrival(pod_of(pod_name, namespace, labels, raw, template, spec), at, None)
