@@ -1,4 +1,4 @@
-"""Doubts about a decision on a snapshot: objects that are missing from it, and a version that is a guess."""
+"""LineProblems about a decision on a snapshot: objects that are missing from it, and a version that is a guess."""
 
 from __future__ import annotations
 

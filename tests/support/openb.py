@@ -6,7 +6,7 @@ import itertools
 
 from kschedweb.engine.json_types import Json
 from kschedweb.engine.studies.traces import openb
-from kschedweb.engine.studies.traces.table import Doubts
+from kschedweb.engine.studies.traces.table import LineProblems
 from kschedweb.engine.studies.traces.text import read_lines
 from tests.data import DATA
 
@@ -23,12 +23,12 @@ def files() -> dict[str, bytes]:
 
 def nodes() -> list[Json]:
     """The 1,523 nodes, with their GPU model as a label."""
-    return list(openb.read_nodes(read_lines(files()["nodes"]), Doubts("nodes", [])))
+    return list(openb.read_nodes(read_lines(files()["nodes"]), LineProblems("nodes", [])))
 
 
 def pods(count: int) -> list[Json]:
     """The first ``count`` pods in their order, unbound, as a cluster would have them: with a uid and an image."""
-    recorded = openb.read_pods(read_lines(files()["pods"]), "default", Doubts("pods", []))
+    recorded = openb.read_pods(read_lines(files()["pods"]), "default", LineProblems("pods", []))
     return [_stored(one.raw) for one in itertools.islice(recorded, count)]
 
 

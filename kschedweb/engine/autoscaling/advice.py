@@ -95,23 +95,23 @@ def price_of(world: ClusterState, machine: StateNode) -> float | None:
 
 def _read_cluster(request: ProvisioningRequest) -> tuple[ClusterState, list[str]]:
     """Return the cluster, and notes on what was left out or read differently."""
-    karpenter, objects, notes = request.karpenter.sold_in(zones_of(request.objects)), KarpenterObjects(), list[str]()
+    karpenter, objects, notes = request.karpenter.with_zones(zones_of(request.objects)), KarpenterObjects(), list[str]()
     adopting = NodeAdopter(karpenter, request.now, request.pool)
     for raw in adopting.adopt_objects(request.objects):
         try:
             objects.add_object(raw)
         except ObjectError as error:
             notes.append(f"{describe_object(raw)} is left out: {error}")
-    if adopting.likened:
+    if adopting.assumed_types:
         # First, so that MOST_NOTES does not cut it off.
-        notes.insert(0, _describe_likened(adopting.likened))
+        notes.insert(0, _describe_assumed_types(adopting.assumed_types))
     return karpenter.build_cluster_state(objects, request.now), notes
 
 
-def _describe_likened(likened: dict[str, str]) -> str:
-    counts = {name: list(likened.values()).count(name) for name in sorted(set(likened.values()))}
+def _describe_assumed_types(assumed_types: dict[str, str]) -> str:
+    counts = {name: list(assumed_types.values()).count(name) for name in sorted(set(assumed_types.values()))}
     listing = ", ".join(f"{count} × {name}" for name, count in counts.items())
-    start = f"{len(likened)} nodes have no instance type that is sold here"
+    start = f"{len(assumed_types)} nodes have no instance type that is sold here"
     return f"{start}. They count as the smallest that holds them: {listing}."
 
 

@@ -59,13 +59,13 @@ class Karpenter:
         """Build the state of a cluster of ``objects`` at ``now`` (seconds of the epoch), managed by this Karpenter."""
         return objects.build_cluster_state(list(self.types), list(self.pools), self.settings, now)
 
-    def sold_in(self, zones: Sequence[str]) -> Karpenter:
+    def with_zones(self, zones: Sequence[str]) -> Karpenter:
         """Return it with the ready catalogue sold in these zones; any other catalogue stays as it is."""
         if not self.ready or not zones:
             return self
         return replace(self, types=tuple(InstanceType.from_json(raw_type) for raw_type in ready_types(zones)))
 
-    def warnings(self) -> list[DocumentProblem]:
+    def find_warnings(self) -> list[DocumentProblem]:
         """Return, in Karpenter's words, what keeps accepted NodePools from launching nodes."""
         explained_pools = explain_pools(SchedulingContext(self.build_cluster_state(KarpenterObjects(), 0.0)))
         places = {pool.name: place for place, pool in enumerate(self.pools)}

@@ -37,7 +37,7 @@ from kschedweb.engine.values import dataclass
 
 API_VERSION, CLAIM = "karpenter.sh/v1", "NodeClaim"
 # Owners of pods whose start does not count as a pod event.
-STAYING = ("DaemonSet", "Node")
+UNCOUNTED_OWNERS = ("DaemonSet", "Node")
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,8 +49,8 @@ class NodeAdopter:
     now: float
     # The NodePool to which nodes without one are counted; "" for none.
     pool: str = ""
-    # Nodes without a known instance type, each with the type that it counts as.
-    likened: dict[str, str] = field(default_factory=dict)
+    # The instance type that a node counts as, by the name of the node, for nodes without a known type.
+    assumed_types: dict[str, str] = field(default_factory=dict)
 
     def adopt_objects(self, listed: Iterable[Json]) -> Iterator[Json]:
         """Yield the objects with adopted nodes, then the NodeClaims of the nodes. Raises ObjectError."""
@@ -76,18 +76,25 @@ class NodeAdopter:
         if not get_string(spec, "providerID", "spec."):
             spec = {**spec, "providerID": f"none:///{metadata.get('name')}"}
         if not labels.get(NODEPOOL) and self.pool:
-            more = {NODEPOOL: self.pool, CAPACITY_TYPE: labels.get(CAPACITY_TYPE) or ON_DEMAND}
-            labels = {**labels, **more, REGISTERED: "true", INITIALIZED: "true", **self._liken_node(raw, labels)}
+            pool_labels = {NODEPOOL: self.pool, CAPACITY_TYPE: labels.get(CAPACITY_TYPE) or ON_DEMAND}
+            labels = {
+                **labels,
+                **pool_labels,
+                REGISTERED: "true",
+                INITIALIZED: "true",
+                **self._assume_type(raw, labels),
+            }
         return {**raw, "metadata": {**metadata, "labels": labels}, "spec": spec}
 
-    def _liken_node(self, raw: Json, labels: Mapping[str, str]) -> dict[str, str]:
+    def _assume_type(self, raw: Json, labels: Mapping[str, str]) -> dict[str, str]:
+        """Return the labels of the instance type that the node counts as; none if its own type is known."""
         type_names = {instance_type.name for instance_type in self.karpenter.types}
         if labels.get(INSTANCE_TYPE) in type_names:
             return {}
         nearest_type = find_nearest_type(raw, self.karpenter.types)
         if nearest_type is None:
             return {}
-        self.likened[str(get_mapping(raw, "metadata").get("name"))] = nearest_type.name
+        self.assumed_types[str(get_mapping(raw, "metadata").get("name"))] = nearest_type.name
         zones = {offering.zone for offering in nearest_type.offerings}
         zone = labels.get(ZONE) or min(zones)
         return {INSTANCE_TYPE: nearest_type.name, ZONE: zone}
@@ -97,8 +104,10 @@ class NodeAdopter:
         pool = next((node_pool for node_pool in self.karpenter.pools if node_pool.name == labels[NODEPOOL]), None)
         name = str(metadata.get("name"))
         since = max(get_time(metadata, "creationTimestamp", "metadata.") or 0.0, events.get(name, 0.0))
-        rested = pool is not None and pool.consolidate_after is not None and self.now - since >= pool.consolidate_after
-        kinds = [INITIALIZED_CONDITION] * (labels.get(INITIALIZED) == "true") + [CONSOLIDATABLE] * rested
+        is_consolidatable = (
+            pool is not None and pool.consolidate_after is not None and self.now - since >= pool.consolidate_after
+        )
+        kinds = [INITIALIZED_CONDITION] * (labels.get(INITIALIZED) == "true") + [CONSOLIDATABLE] * is_consolidatable
         return {
             "apiVersion": API_VERSION,
             "kind": CLAIM,
@@ -116,11 +125,11 @@ class NodeAdopter:
 
 def find_nearest_type(node: Json, types: Iterable[InstanceType]) -> InstanceType | None:
     """Return the smallest type with at least the node's CPU and memory; None if no type is large enough."""
-    has = read_milli(get_mapping(node, "status"), "capacity", "status.")
+    capacity = read_milli(get_mapping(node, "status"), "capacity", "status.")
     large = (
         instance_type
         for instance_type in types
-        if all(instance_type.capacity.get(key, 0) >= has.get(key, 0) for key in (CPU, MEMORY))
+        if all(instance_type.capacity.get(key, 0) >= capacity.get(key, 0) for key in (CPU, MEMORY))
     )
     return min(
         large,
@@ -147,7 +156,7 @@ def _find_pod_event(raw: Json) -> tuple[str, float] | None:
     metadata, status = get_mapping(raw, "metadata"), get_mapping(raw, "status")
     node = get_string(get_mapping(raw, "spec"), "nodeName", "spec.")
     owners = {owner.get("kind") for owner in get_objects(metadata, "ownerReferences", "metadata.")}
-    if not node or owners & set(STAYING):
+    if not node or owners & set(UNCOUNTED_OWNERS):
         return None
     try:
         started = get_time(status, "startTime", "status.")

@@ -89,16 +89,16 @@ def _create_parser() -> argparse.ArgumentParser:
         "--moves-every", type=float, default=DEFAULT_INTERVAL, metavar="SECONDS", help="how often moves are planned"
     )
     run.add_argument("--csv", type=Path, help="write the skew over time here")
-    find = commands.add_parser("search", help="look for weights of HheWaterLevelBalance")
-    find.add_argument("--generations", type=int, default=8)
-    find.add_argument("--size", type=int, default=12, help="candidates a generation")
-    find.add_argument("--search-seed", type=int, default=1)
-    find.add_argument("--journal", type=Path, help="costs are written here, and read again by the next search")
+    search = commands.add_parser("search", help="look for weights of HheWaterLevelBalance")
+    search.add_argument("--generations", type=int, default=8)
+    search.add_argument("--size", type=int, default=12, help="candidates a generation")
+    search.add_argument("--search-seed", type=int, default=1)
+    search.add_argument("--journal", type=Path, help="costs are written here, and read again by the next search")
     commands.add_parser("bounds", help="what keeps the skew up: what is left where one thing is taken away")
-    on_recordings = list(commands.choices.values())
+    recording_commands = list(commands.choices.values())
     curve = commands.add_parser("curve", help="skew against moves an hour, as SVG")
     curve.add_argument("answers", nargs="+", type=Path, help="what run wrote with --moves-an-hour")
-    for command in on_recordings:
+    for command in recording_commands:
         command.add_argument("recording", type=Path, help="a CSV file, also gzipped: name, percentages")
         command.add_argument(
             "--before",

@@ -20,7 +20,8 @@ STEP = 0.1
 COLOURS = ("#1f6feb", "#bc4c00", "#1a7f37", "#8250df")
 
 
-Place = Callable[[float], float]
+# Converts a value to pixels.
+ToPixels = Callable[[float], float]
 
 
 class CurveError(ValueError):
@@ -75,22 +76,22 @@ def render_curves(curves: Sequence[SkewCurve]) -> str:
         f'<rect width="{WIDTH}" height="{HEIGHT}" fill="#ffffff"/>',
     ]
     for number in range(round(top / STEP) + 1):
-        at = to_y(number * STEP)
+        y = to_y(number * STEP)
         lines.append(
-            f'<line x1="{MARGIN_LEFT}" x2="{WIDTH - MARGIN_RIGHT}" y1="{at:.1f}" y2="{at:.1f}" stroke="#dddddd"/>'
+            f'<line x1="{MARGIN_LEFT}" x2="{WIDTH - MARGIN_RIGHT}" y1="{y:.1f}" y2="{y:.1f}" stroke="#dddddd"/>'
         )
-        lines.append(f'<text x="{MARGIN_LEFT - 8}" y="{at + 4:.1f}" text-anchor="end">{number * STEP:.1f}</text>')
+        lines.append(f'<text x="{MARGIN_LEFT - 8}" y="{y + 4:.1f}" text-anchor="end">{number * STEP:.1f}</text>')
     for percent in percents:
-        at = to_x(percent)
-        lines.append(f'<text x="{at:.1f}" y="{HEIGHT - MARGIN_BOTTOM + 20}" text-anchor="middle">{percent:g} %</text>')
+        x = to_x(percent)
+        lines.append(f'<text x="{x:.1f}" y="{HEIGHT - MARGIN_BOTTOM + 20}" text-anchor="middle">{percent:g} %</text>')
     middle = (MARGIN_LEFT + WIDTH - MARGIN_RIGHT) / 2
     lines.append(
         f'<text x="{middle:.1f}" y="{HEIGHT - 12}" text-anchor="middle">running pods moved an hour at most</text>'
     )
     lines.append(f'<text x="{MARGIN_LEFT - 8}" y="20">mean skew in parts of the default profile\'s</text>')
-    at = to_y(TARGET)
+    target_y = to_y(TARGET)
     lines.append(
-        f'<line x1="{MARGIN_LEFT}" x2="{WIDTH - MARGIN_RIGHT}" y1="{at:.1f}" y2="{at:.1f}"'
+        f'<line x1="{MARGIN_LEFT}" x2="{WIDTH - MARGIN_RIGHT}" y1="{target_y:.1f}" y2="{target_y:.1f}"'
         ' stroke="#57606a" stroke-dasharray="6 4"/>'
     )
     for place, curve in enumerate(curves):
@@ -98,12 +99,13 @@ def render_curves(curves: Sequence[SkewCurve]) -> str:
     return "\n".join([*lines, "</svg>", ""])
 
 
-def _render_curve(curve: SkewCurve, colour: str, place: int, x: Place, y: Place) -> Iterator[str]:
-    path = " ".join(f"{x(percent):.1f},{y(value):.1f}" for percent, value, _ in curve.points)
+def _render_curve(curve: SkewCurve, colour: str, place: int, to_x: ToPixels, to_y: ToPixels) -> Iterator[str]:
+    path = " ".join(f"{to_x(percent):.1f},{to_y(value):.1f}" for percent, value, _ in curve.points)
     yield f'<polyline points="{path}" fill="none" stroke="{colour}" stroke-width="2"/>'
     for percent, _, ratios in curve.points:
         for value in ratios:
-            yield f'<circle cx="{x(percent):.1f}" cy="{y(value):.1f}" r="3" fill="{colour}" fill-opacity="0.5"/>'
-    at, height = WIDTH - MARGIN_RIGHT - 130, MARGIN_TOP + 18 * place
-    yield f'<line x1="{at}" x2="{at + 24}" y1="{height}" y2="{height}" stroke="{colour}" stroke-width="2"/>'
-    yield f'<text x="{at + 32}" y="{height + 4}">{escape(curve.name)}</text>'
+            yield f'<circle cx="{to_x(percent):.1f}" cy="{to_y(value):.1f}" r="3" fill="{colour}" fill-opacity="0.5"/>'
+    legend_x, legend_y = WIDTH - MARGIN_RIGHT - 130, MARGIN_TOP + 18 * place
+    ends = f'x1="{legend_x}" x2="{legend_x + 24}" y1="{legend_y}" y2="{legend_y}"'
+    yield f'<line {ends} stroke="{colour}" stroke-width="2"/>'
+    yield f'<text x="{legend_x + 32}" y="{legend_y + 4}">{escape(curve.name)}</text>'

@@ -19,11 +19,11 @@ from kschedweb.engine.state.watermarks.table import PodUse, Watermarks, workload
 
 RESOURCES = (CPU, MEMORY)
 # Windows of figures, the shortest first, as it is nearest to the present use.
-SHORTEST = ("5m", "10m", "15m", "1h", "1d")
+WINDOWS = ("5m", "10m", "15m", "1h", "1d")
 # One unit of the columns of allocatable, in cores and bytes.
 UNIT = {CPU: 0.001, MEMORY: 1.0}
 # Endings of figures that a move does not change.
-NOT_LEVELS = ("_std", "system")
+UNMOVED_ENDINGS = ("_std", "system")
 
 
 class ClusterUsage:
@@ -32,13 +32,13 @@ class ClusterUsage:
     def __init__(self, snapshot: Snapshot) -> None:
         self._snapshot = snapshot
         self._watermarks = snapshot.watermarks
-        # Resource -> the window whose figures are moved.
+        # Resource -> the window whose figures change with moves.
         self._windows: dict[str, str] = {}
         # Resource -> percent of allocatable, float64[nodes]; NaN where unknown.
         self.levels: dict[str, Floats] = {}
         self._pods: dict[str, PodUse] = {}
         for resource in RESOURCES:
-            window = next((key for key in SHORTEST if self._has_figures(resource, key)), None)
+            window = next((key for key in WINDOWS if self._has_figures(resource, key)), None)
             if window is not None and self._watermarks is not None:
                 self._windows[resource] = window
                 self.levels[resource] = self._watermarks.column(resource, window).copy()
@@ -79,7 +79,7 @@ class ClusterUsage:
             return pod_use
         figures = watermarks.workload_figures(pod, self._snapshot.objects) or {}
         amounts = {
-            resource: next((figures[resource][key] for key in SHORTEST if key in figures.get(resource, {})), None)
+            resource: next((figures[resource][key] for key in WINDOWS if key in figures.get(resource, {})), None)
             for resource in RESOURCES
         }
         return PodUse(amounts[CPU], amounts[MEMORY])
@@ -95,16 +95,16 @@ class ClusterUsage:
 
         Return True if the pod's use of every measured resource is known.
         """
-        whole = True
+        all_known = True
         for resource, levels in self.levels.items():
             for node, sign in ((source, -1.0), (target, 1.0)):
                 if node:
                     place = self._snapshot.index[node]
                     share = self.percent_of_node(pod, resource, place)
-                    whole = whole and not math.isnan(share)
+                    all_known = all_known and not math.isnan(share)
                     if not math.isnan(share) and not math.isnan(levels[place]):
                         levels[place] = max(0.0, levels[place] + sign * share)
-        return whole
+        return all_known
 
     def update_watermarks(self, now: float) -> None:
         """Set the snapshot's watermarks, which load-aware plugins read, to those of the moved pods."""
@@ -113,12 +113,12 @@ class ClusterUsage:
             return
         changes = {name: levels - watermarks.column(name, self._windows[name]) for name, levels in self.levels.items()}
         figures = {
-            (name, key): column if key.endswith(NOT_LEVELS) or name not in changes else column + changes[name]
+            (name, key): column if key.endswith(UNMOVED_ENDINGS) or name not in changes else column + changes[name]
             for (name, key), column in watermarks.figures.items()
         }
         updated = np.where(np.isnan(watermarks.updated), np.nan, now)
-        moved: Watermarks = replace(watermarks, figures=figures, updated=updated)
-        self._snapshot.watermarks = moved
+        moved_watermarks: Watermarks = replace(watermarks, figures=figures, updated=updated)
+        self._snapshot.watermarks = moved_watermarks
 
     def to_metrics(self, pods: Iterable[Pod]) -> Metrics:
         """Return the same use in the form of metrics-server.
@@ -126,25 +126,25 @@ class ClusterUsage:
         The share of CPU stands for the result of a Prometheus query.
         """
         snapshot, nodes = self._snapshot, dict[str, Amounts]()
-        rooms = {name: snapshot.resource_row(snapshot.allocatable, name) * UNIT[name] for name in RESOURCES}
+        capacities = {name: snapshot.resource_row(snapshot.allocatable, name) * UNIT[name] for name in RESOURCES}
         for place, name in enumerate(snapshot.names):
             levels = {resource: float(self.levels[resource][place]) for resource in self.levels}
-            amounts = {resource: level * float(rooms[resource][place]) / 100 for resource, level in levels.items()}
+            amounts = {resource: level * float(capacities[resource][place]) / 100 for resource, level in levels.items()}
             if not any(map(math.isnan, amounts.values())) and len(amounts) == len(RESOURCES):
                 nodes[name] = _to_quantities(amounts[CPU], amounts[MEMORY])
         pod_uses = ((pod.key, self.use_of_pod(pod)) for pod in pods)
-        of_pods = {
+        pod_amounts = {
             key: _to_quantities(used.cpu, used.memory)
             for key, used in pod_uses
             if used.cpu is not None and used.memory is not None
         }
         shares = self.levels.get(CPU)
-        queried = (
+        cpu_shares = (
             {}
             if shares is None
             else {name: float(share) / 100 for name, share in zip(snapshot.names, shares, strict=True) if share >= 0}
         )
-        return Metrics(nodes, of_pods, queried)
+        return Metrics(nodes, pod_amounts, cpu_shares)
 
 
 def workload_name(pod: Pod, snapshot: Snapshot) -> str:

@@ -142,38 +142,38 @@ def run_scenario(raw: Json, clock: Callable[[], float], *, runs: int = RUNS, shu
     return {"name": name, **_compare_orders(run_once, runs, shuffles)}
 
 
-def _compare_orders(once: Callable[[Random | None, Random | None], CycleResult], runs: int, shuffles: int) -> Json:
+def _compare_orders(run_once: Callable[[Random | None, Random | None], CycleResult], runs: int, shuffles: int) -> Json:
     """Run cycles in several orders, and return the result with the parts that all of them share.
 
-    ``once`` runs a cycle with given orders of maps and of lists.
+    ``run_once`` runs a cycle with given orders of maps and of lists.
     """
-    settled: Json = {"evicted": [], "ordered": True, "orderIndependent": True}
+    nothing_evicted: Json = {"evicted": [], "ordered": True, "orderIndependent": True}
     try:
-        first = once(None, None)
+        first = run_once(None, None)
     except (PolicyRefused, SelectorError) as refused:
-        return {"error": str(refused), **settled}
+        return {"error": str(refused), **nothing_evicted}
     if first.skipped:
-        return {"skipped": first.skipped, **settled}
+        return {"skipped": first.skipped, **nothing_evicted}
     chance = Random(SEED)  # noqa: S311 - only other orders are wanted
-    reruns = [once(chance, None) for _ in range(runs - 1)]
+    reruns = [run_once(chance, None) for _ in range(runs - 1)]
     listed = [_canonical_order(result.evicted) for result in (first, *reruns)]
     outcomes = list({json.dumps(evictions): evictions for evictions in listed}.values())
     ordered = all(result.evicted == first.evicted for result in reruns)
-    sets = (_evicted_pods(once(chance, chance).evicted) for _ in range(shuffles))
+    sets = (_evicted_pods(run_once(chance, chance).evicted) for _ in range(shuffles))
     independent = len(outcomes) == 1 and all(pods == _evicted_pods(first.evicted) for pods in sets)
     answer: Json = {
         "evicted": [eviction.to_dict() for eviction in first.evicted] if ordered else outcomes[0],
         "ordered": ordered,
         "orderIndependent": independent,
     }
-    more = {
+    details = {
         "failures": first.failures if all(result.failures == first.failures for result in reruns) else [],
         "pluginErrors": first.outcome.plugin_errors,
         "classification": sorted(first.outcome.classes, key=_class_order),
         "notes": first.outcome.notes,
         "alternatives": outcomes[1:],
     }
-    return answer | {key: value for key, value in more.items() if value}
+    return answer | {key: value for key, value in details.items() if value}
 
 
 def _canonical_order(evicted: Iterable[Eviction]) -> list[Json]:

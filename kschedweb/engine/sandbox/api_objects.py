@@ -114,7 +114,7 @@ class ApiObjects:
             raise another_uid(resource, namespace, name, uid, stored_uid)
         if old is None:
             return self._create_object(resource, namespace, raw, dry_run=dry_run), True
-        if resource.versioned and not raw["metadata"].get("resourceVersion"):
+        if resource.requires_version and not raw["metadata"].get("resourceVersion"):
             raise missing_version(resource, name)
         return self._update_object(resource, old, apply_defaults(resource.kind, raw), sub, dry_run=dry_run), False
 
@@ -164,7 +164,7 @@ class ApiObjects:
         if is_deleting and (grace_period is None or seconds >= metadata["deletionGracePeriodSeconds"]):
             return old, False
         begun = {"deletionTimestamp": format_timestamp(self.clock() + seconds), "deletionGracePeriodSeconds": seconds}
-        if resource.counted and not is_deleting:
+        if resource.has_generation and not is_deleting:
             begun["generation"] = metadata.get("generation", 0) + 1
         leaving = {**old, "metadata": {**metadata, **begun}}
         if seconds == 0 and not metadata.get("finalizers"):
@@ -264,7 +264,7 @@ class ApiObjects:
             "uid": str(UUID(int=self._random.getrandbits(128), version=4)),
             "creationTimestamp": format_timestamp(self.clock()),
         }
-        if resource.counted:
+        if resource.has_generation:
             metadata["generation"] = 1
         fresh = {**raw, "metadata": metadata}
         if resource.status and resource is not NODE:
@@ -284,7 +284,7 @@ class ApiObjects:
             new = admit_pod(new, ClusterObjects(), ("DefaultTolerationSeconds",))
         merged = new["metadata"]
         validate_update(resource, new, old, uid or metadata["uid"])
-        if resource.counted and new.get("spec") != old.get("spec"):
+        if resource.has_generation and new.get("spec") != old.get("spec"):
             # Controllers compare the generation with the one that they have observed.
             new["metadata"]["generation"] = metadata.get("generation", 1) + 1
         finalized = metadata.get("deletionTimestamp") and not merged.get("finalizers")
@@ -335,7 +335,7 @@ def _merge_update(resource: Resource, old: Json, raw: Json, sub: str) -> Json:
     fixed_fields = {field: metadata[field] for field in FIXED if field in metadata}
     merged = {key: value for key, value in given_metadata.items() if key not in FIXED} | fixed_fields
     merged["resourceVersion"] = metadata["resourceVersion"]
-    if resource.counted:
+    if resource.has_generation:
         merged["generation"] = metadata.get("generation", 1)
     if sub == "status":
         changed = {key: merged[key] for key in ("annotations", "labels") if key in merged}

@@ -19,12 +19,12 @@ class Resource:
     namespaced: bool = True
     # The status is written separately, under …/status.
     status: bool = False
-    # Changes of the spec count as generations.
-    counted: bool = False
+    # `metadata.generation` counts the changes of the spec.
+    has_generation: bool = False
     # An update creates the object if it is missing.
     upsert: bool = False
-    # An update has to name the version that it changes.
-    versioned: bool = False
+    # An update has to name the resourceVersion that it changes.
+    requires_version: bool = False
     # A name that resources share if they show the same objects; "" for none.
     store: str = ""
 
@@ -52,7 +52,7 @@ class Resource:
 RESOURCES: tuple[Resource, ...] = (
     Resource("Namespace", "", "v1", "namespaces", namespaced=False, status=True),
     Resource("Node", "", "v1", "nodes", namespaced=False, status=True),
-    Resource("Pod", "", "v1", "pods", status=True, counted=True),
+    Resource("Pod", "", "v1", "pods", status=True, has_generation=True),
     Resource("Service", "", "v1", "services", status=True),
     Resource("ConfigMap", "", "v1", "configmaps"),
     Resource("Endpoints", "", "v1", "endpoints", upsert=True),
@@ -60,29 +60,30 @@ RESOURCES: tuple[Resource, ...] = (
     Resource("Event", "events.k8s.io", "v1", "events", upsert=True, store="events"),
     Resource("PersistentVolume", "", "v1", "persistentvolumes", namespaced=False, status=True),
     Resource("PersistentVolumeClaim", "", "v1", "persistentvolumeclaims", status=True),
-    Resource("ReplicationController", "", "v1", "replicationcontrollers", status=True, counted=True),
+    Resource("ReplicationController", "", "v1", "replicationcontrollers", status=True, has_generation=True),
     Resource("ResourceQuota", "", "v1", "resourcequotas", status=True),
-    Resource("Deployment", "apps", "v1", "deployments", status=True, counted=True),
-    Resource("ReplicaSet", "apps", "v1", "replicasets", status=True, counted=True),
-    Resource("StatefulSet", "apps", "v1", "statefulsets", status=True, counted=True),
-    Resource("DaemonSet", "apps", "v1", "daemonsets", status=True, counted=True),
-    Resource("Job", "batch", "v1", "jobs", status=True, counted=True),
+    Resource("Deployment", "apps", "v1", "deployments", status=True, has_generation=True),
+    Resource("ReplicaSet", "apps", "v1", "replicasets", status=True, has_generation=True),
+    Resource("StatefulSet", "apps", "v1", "statefulsets", status=True, has_generation=True),
+    Resource("DaemonSet", "apps", "v1", "daemonsets", status=True, has_generation=True),
+    Resource("Job", "batch", "v1", "jobs", status=True, has_generation=True),
     Resource("HorizontalPodAutoscaler", "autoscaling", "v2", "horizontalpodautoscalers", status=True),
-    Resource("PodDisruptionBudget", "policy", "v1", "poddisruptionbudgets", status=True, counted=True, versioned=True),
-    Resource("PriorityClass", "scheduling.k8s.io", "v1", "priorityclasses", namespaced=False, counted=True),
+    Resource("PodDisruptionBudget", "policy", "v1", "poddisruptionbudgets", status=True, has_generation=True,
+             requires_version=True),
+    Resource("PriorityClass", "scheduling.k8s.io", "v1", "priorityclasses", namespaced=False, has_generation=True),
     Resource("RuntimeClass", "node.k8s.io", "v1", "runtimeclasses", namespaced=False),
     Resource("StorageClass", "storage.k8s.io", "v1", "storageclasses", namespaced=False),
     Resource("CSINode", "storage.k8s.io", "v1", "csinodes", namespaced=False),
     Resource("CSIDriver", "storage.k8s.io", "v1", "csidrivers", namespaced=False),
     Resource("CSIStorageCapacity", "storage.k8s.io", "v1", "csistoragecapacities"),
     Resource("VolumeAttachment", "storage.k8s.io", "v1", "volumeattachments", namespaced=False, status=True),
-    Resource("Lease", "coordination.k8s.io", "v1", "leases", upsert=True, versioned=True),
+    Resource("Lease", "coordination.k8s.io", "v1", "leases", upsert=True, requires_version=True),
     Resource("ResourceClaim", "resource.k8s.io", "v1", "resourceclaims", status=True),
     Resource("ResourceClaimTemplate", "resource.k8s.io", "v1", "resourceclaimtemplates"),
-    Resource("ResourceSlice", "resource.k8s.io", "v1", "resourceslices", namespaced=False, counted=True),
-    Resource("DeviceClass", "resource.k8s.io", "v1", "deviceclasses", namespaced=False, counted=True),
+    Resource("ResourceSlice", "resource.k8s.io", "v1", "resourceslices", namespaced=False, has_generation=True),
+    Resource("DeviceClass", "resource.k8s.io", "v1", "deviceclasses", namespaced=False, has_generation=True),
     # The sandbox's own resource: the speed of its time.
-    Resource("Clock", "sandbox.kschedweb.dev", "v1", "clocks", namespaced=False, status=True, counted=True),
+    Resource("Clock", "sandbox.kschedweb.dev", "v1", "clocks", namespaced=False, status=True, has_generation=True),
 )  # fmt: skip
 
 BY_PLACE = {(resource.group, resource.version, resource.plural): resource for resource in RESOURCES}

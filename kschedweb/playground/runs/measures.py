@@ -16,7 +16,7 @@ from kschedweb.engine.studies.measure.figures import RunFigures
 from kschedweb.engine.studies.measure.registry import GROUPS, group_of, lead_of
 from kschedweb.engine.studies.measure.spec import SpecGroup
 from kschedweb.engine.studies.play.outcome import MoveKind
-from kschedweb.engine.studies.play.successors import latest_rows, scheduled_for
+from kschedweb.engine.studies.play.successors import handled_by_scheduler, latest_rows
 from kschedweb.playground.runs.time_scale import TimeScale
 from kschedweb.web import messages
 from kschedweb.web.durations import format_duration
@@ -150,7 +150,7 @@ def run_sentence(run: Run, outcome: RunOutcome) -> str:
     if not placed and not waiting:
         return gettext("%(scenario)s: no pod had to be scheduled") % {"scenario": run.revision.scenario.title}
     if waiting:
-        parts |= {"waiting": f"{waiting:,}", "pods": f"{int(scheduled_for(outcome)[last].sum()):,}"}
+        parts |= {"waiting": f"{waiting:,}", "pods": f"{int(handled_by_scheduler(outcome)[last].sum()):,}"}
         return gettext("%(waiting)s of %(pods)s pods find no node under %(policy)s within %(end)s") % parts
     kinds = outcome.forced_moves.kind
     never = int(((kinds == MoveKind.FAILED) | (kinds == MoveKind.COLLECTED)).sum())

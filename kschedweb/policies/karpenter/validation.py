@@ -58,7 +58,7 @@ def check_karpenter(text: str) -> KarpenterChecked:
         loaded = read_document(document.data)
     except KarpenterError as error:
         return KarpenterChecked(text, document, errors=_mark_problems(error.problems, document))
-    warnings = _mark_problems(loaded.warnings(), document)
+    warnings = _mark_problems(loaded.find_warnings(), document)
     if loaded.ready:
         warnings.append(mark_problem("instanceTypes", INVENTED, document))
     return KarpenterChecked(text, document, loaded, warnings=warnings)

@@ -29,7 +29,7 @@ from kschedweb.engine.live import BindPod, LiveLoop
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.releases import load
 from kschedweb.engine.studies.traces import openb as traces
-from kschedweb.engine.studies.traces.table import Doubts
+from kschedweb.engine.studies.traces.table import LineProblems
 from kschedweb.engine.studies.traces.text import read_lines
 from kschedweb.live.history.builder import build_history
 from kschedweb.policies.models import Policy
@@ -142,7 +142,7 @@ def test_twenty_moments_of_a_day_lead_to_what_was_decided() -> None:
     configuration = load(ALL_NODES).configuration
     assert configuration is not None
     made, begins = Replayed(configuration, openb.nodes()), BEGAN + DAY * 86_400.0
-    for one in traces.read_pods(read_lines(openb.files()["pods"]), "default", Doubts("pods", [])):
+    for one in traces.read_pods(read_lines(openb.files()["pods"]), "default", LineProblems("pods", [])):
         raw = openb._stored(one.raw)
         made.lives[raw["metadata"]["name"]] = one.life
         made.due(BEGAN + one.at, made.comes, raw)

@@ -93,7 +93,7 @@ def test_a_node_of_a_nodepool_that_is_not_told_stays() -> None:
 def test_a_node_counts_as_the_smallest_type_that_holds_it() -> None:
     adopting = NodeAdopter(karpenter(), NOW, "default")
     list(adopting.adopt_objects([node("a", "2", "3Gi"), node("b", "3", "20Gi"), node("c", "64", "1Gi")]))
-    assert adopting.likened == {"a": "compute-2", "b": "memory-4"}
+    assert adopting.assumed_types == {"a": "compute-2", "b": "memory-4"}
 
 
 def test_every_problem_of_a_document_has_its_place() -> None:

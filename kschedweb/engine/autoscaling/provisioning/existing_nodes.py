@@ -33,18 +33,21 @@ class ExistingNodes:
         self.machines = sorted(
             world.active_nodes, key=lambda state_node: (not state_node.is_initialized, state_node.name)
         )
-        self.place = {state_node.name: place for place, state_node in enumerate(self.machines)}
+        self.places = {state_node.name: place for place, state_node in enumerate(self.machines)}
         self._remaining = [_remaining_amounts(state_node, daemons) for state_node in self.machines]
-        # Machines with a negative remainder take no pod.
-        self.sound = np.array([min(amounts.values(), default=0) >= 0 for amounts in self._remaining], dtype=np.bool_)
+        # False where more than all of a resource is used: such a machine takes no pod.
+        self.takes_pods = np.array(
+            [min(amounts.values(), default=0) >= 0 for amounts in self._remaining], dtype=np.bool_
+        )
         self.settling = np.array([_is_settling(world, state_node) for state_node in self.machines], dtype=np.bool_)
-        # Free amounts by resource, in milli-units; masks by requirement; masks by constraints; places by taints.
+        # Free amounts by resource, in milli-units.
         self._free: dict[str, Column] = {}
-        self._meeting: dict[Hashable, Mask] = {}
-        self._having: dict[tuple[PodConstraints, bool], Mask] = {}
-        self._by_taints: dict[tuple[Taint, ...], list[int]] = {}
+        # Machines that a requirement, or all constraints of a pod, accept.
+        self._masks_by_requirement: dict[Hashable, Mask] = {}
+        self._masks_by_constraints: dict[tuple[PodConstraints, bool], Mask] = {}
+        self._places_by_taints: dict[tuple[Taint, ...], list[int]] = {}
         for place, state_node in enumerate(self.machines):
-            self._by_taints.setdefault(state_node.taints, []).append(place)
+            self._places_by_taints.setdefault(state_node.taints, []).append(place)
 
     def free_column(self, name: str) -> Column:
         """Return the free amount of a resource on each machine, in milli-units; read only."""
@@ -52,29 +55,29 @@ class ExistingNodes:
             self._free[name] = to_column([amounts.get(name, 0) for amounts in self._remaining])
         return self._free[name]
 
-    def open_to(self, wants: PodConstraints, pod_requirements: Requirements) -> Mask:
+    def find_compatible(self, wants: PodConstraints, pod_requirements: Requirements) -> Mask:
         """Return the machines whose taints the pod tolerates and whose labels it accepts."""
         # Constraints have two kinds of requirements, with and without preferences, so this key tells all apart.
         key = wants, pod_requirements is wants.strict_requirements
-        if key not in self._having:
+        if key not in self._masks_by_constraints:
             mask = self._tolerated_mask(wants)
             for requirement in pod_requirements.values():
                 mask = mask & self._labelled_mask(requirement)
-            self._having[key] = mask
-        return self._having[key]
+            self._masks_by_constraints[key] = mask
+        return self._masks_by_constraints[key]
 
     def _tolerated_mask(self, wants: PodConstraints) -> Mask:
         mask = np.zeros(len(self.machines), dtype=np.bool_)
-        for taints, places in self._by_taints.items():
+        for taints, places in self._places_by_taints.items():
             mask[places] = wants.tolerates(taints)
         return mask
 
     def _labelled_mask(self, requirement: Requirement) -> Mask:
-        if requirement.rule not in self._meeting:
+        if requirement.rule not in self._masks_by_requirement:
             values = (state_node.known_labels.get(requirement.key) for state_node in self.machines)
             meets = [requirement.excludes if value is None else requirement.has(value) for value in values]
-            self._meeting[requirement.rule] = np.array(meets, dtype=np.bool_)
-        return self._meeting[requirement.rule]
+            self._masks_by_requirement[requirement.rule] = np.array(meets, dtype=np.bool_)
+        return self._masks_by_requirement[requirement.rule]
 
 
 class ExistingNodePlacements:
@@ -83,11 +86,11 @@ class ExistingNodePlacements:
     def __init__(self, fleet: ExistingNodes, removed: Collection[str], *, consolidating: bool) -> None:
         self.fleet, self.pods = fleet, dict[int, list[PodView]]()
         self._consolidating = consolidating
-        self._alive = fleet.sound.copy()
-        self._alive[[fleet.place[name] for name in removed if name in fleet.place]] = False
+        self._usable = fleet.takes_pods.copy()
+        self._usable[[fleet.places[name] for name in removed if name in fleet.places]] = False
         self._removed = removed
         self._free: dict[str, Column] = {}
-        # Kept only where they differ from the fleet's, which every solve shares: most solves touch few machines.
+        # Only what differs from the fleet's, which every solve shares: most solves touch few machines.
         self._narrowed: dict[int, Requirements] = {}
         self._ports: dict[int, list[Port]] = {}
         self._attached: dict[int, Attached] = {}
@@ -110,29 +113,29 @@ class ExistingNodePlacements:
         """Put the pod on the first machine that accepts it; return whether there is one."""
         usable = self._usable_mask(pod, wants, pod_requirements)
         # A plain pod depends on columns only, so that the first machine of the mask is the answer.
-        plain = not volumes and not pod.volumes and not pod.pod_data.ports and not topology.concerns(pod)
-        if plain:
+        is_plain = not volumes and not pod.volumes and not pod.pod_data.ports and not topology.concerns(pod)
+        if is_plain:
             place = int(usable.argmax()) if len(usable) else 0
             if not len(usable) or not usable[place]:
                 return False
             self._add_pod(place, pod, pod_requirements, None, topology)
             return True
-        for other in np.flatnonzero(usable):
-            accepted = self._narrow_node(int(other), pod, wants, pod_requirements, topology, volumes)
+        for usable_place in np.flatnonzero(usable).tolist():
+            accepted = self._narrow_node(usable_place, pod, wants, pod_requirements, topology, volumes)
             if accepted is not None:
-                self._add_pod(int(other), pod, pod_requirements, accepted, topology)
+                self._add_pod(usable_place, pod, pod_requirements, accepted, topology)
                 return True
         return False
 
     def _usable_mask(self, pod: PodView, wants: PodConstraints, pod_requirements: Requirements) -> Mask:
         fleet = self.fleet
-        mine = fleet.open_to(wants, pod_requirements)
+        compatible = fleet.find_compatible(wants, pod_requirements)
         # A pod may have given a machine labels that it did not have; the shared masks do not know these.
         for place, requirements in self._narrowed.items():
-            if mine[place] != (accepts := requirements.is_compatible(pod_requirements)):
-                mine = mine.copy()
-                mine[place] = accepts and wants.tolerates(fleet.machines[place].taints)
-        mask = self._alive & mine
+            if compatible[place] != (accepts := requirements.is_compatible(pod_requirements)):
+                compatible = compatible.copy()
+                compatible[place] = accepts and wants.tolerates(fleet.machines[place].taints)
+        mask = self._usable & compatible
         # While consolidateAfter of a node runs, consolidation moves no running pods there.
         if self._consolidating and pod.phase != PENDING and pod.node not in fleet.world.terminating_nodes:
             mask &= ~fleet.settling

@@ -31,12 +31,12 @@ def _solution_to_json(context: SchedulingContext, solution: Solution) -> Json:
     claims = [new_claim(proposal.node, proposal.types) for proposal in solution.new]
     existing = {name: pod_keys(pods) for name, pods in solution.placed.by_name().items()}
     errors = {pod.key: clean_message(refusal.say()) for pod, refusal in solution.errors.items()}
-    reached = {
+    handled_keys = {
         *errors,
         *(key for claim in claims for key in claim["pods"]),
         *(key for placed_keys in existing.values() for key in placed_keys),
     }
-    not_provisionable = sorted(pod.key for pod in context.world.pods if not pod.node and pod.key not in reached)
+    not_provisionable = sorted(pod.key for pod in context.world.pods if not pod.node and pod.key not in handled_keys)
     result: Json = {
         "newNodeClaims": sorted(claims, key=lambda claim: ",".join(claim["pods"])),
         "existing": existing,

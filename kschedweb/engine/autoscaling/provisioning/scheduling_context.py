@@ -99,7 +99,7 @@ class SchedulingContext:
     def limits_without(self, removed: Collection[str]) -> dict[str, Milli]:
         """Return what is left of each NodePool's limits, in milli-units, without the machines of these names."""
         remaining = dict(self._limits)
-        for machine in (self.fleet.machines[self.fleet.place[name]] for name in removed):
+        for machine in (self.fleet.machines[self.fleet.places[name]] for name in removed):
             if remaining.get(machine.pool):
                 remaining[machine.pool] = subtract_amounts(
                     remaining[machine.pool], {key: -value for key, value in machine.capacity.items()}

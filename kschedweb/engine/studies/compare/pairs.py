@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 
 from kschedweb.engine.studies.play.outcome import RunOutcome
-from kschedweb.engine.studies.play.successors import latest_rows, scheduled_for
+from kschedweb.engine.studies.play.successors import handled_by_scheduler, latest_rows
 from kschedweb.engine.values import dataclass
 
 
@@ -39,15 +39,15 @@ def pair_pods(first: RunOutcome, second: RunOutcome) -> PodPairs:
     listed = [PodPair(pod, row, after[pod]) for pod, row in before.items() if pod in after]
     only_before = {pod: row for pod, row in before.items() if pod not in after}
     only_after = {pod: row for pod, row in after.items() if pod not in before}
-    free = _by_workload(second, only_after)
+    unpaired = _by_workload(second, only_after)
     for workload, pods in _by_workload(first, only_before).items():
-        for pod, other in zip(pods, free.get(workload, ()), strict=False):
+        for pod, other in zip(pods, unpaired.get(workload, ()), strict=False):
             listed.append(PodPair(pod, only_before.pop(pod), only_after.pop(other)))
-    counts, counts_too = scheduled_for(first), scheduled_for(second)
+    handled_before, handled_after = handled_by_scheduler(first), handled_by_scheduler(second)
     return PodPairs(
-        [pair for pair in listed if counts[pair.before] or counts_too[pair.after]],
-        [row for row in only_before.values() if counts[row]],
-        [row for row in only_after.values() if counts_too[row]],
+        [pair for pair in listed if handled_before[pair.before] or handled_after[pair.after]],
+        [row for row in only_before.values() if handled_before[row]],
+        [row for row in only_after.values() if handled_after[row]],
     )
 
 

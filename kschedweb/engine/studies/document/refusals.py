@@ -9,11 +9,11 @@ from kschedweb.engine.documents.leaves import DocumentProblem
 from kschedweb.engine.json_types import Json
 from kschedweb.engine.refusals import find_refusals
 
-NOTHING: Mapping[str, str] = {}
-# Paths in a change for paths in its nodes, and paths in a shape for paths in its pods.
-OF_NODES = {"spec.taints": "taints", "metadata.labels": "labels", "status.allocatable": "allocatable"}
+SAME_PATHS: Mapping[str, str] = {}
+# Paths in a node -> in the change that describes it; paths in a pod -> in the shape that describes it.
+NODE_PATHS = {"spec.taints": "taints", "metadata.labels": "labels", "status.allocatable": "allocatable"}
 RESOURCES = "spec.containers[0].resources"
-OF_SHAPES = {
+SHAPE_PATHS = {
     "metadata.labels": "labels",
     **{f"{RESOURCES}.requests['{name}']": name for name in ("cpu", "memory")},
     **{f"{RESOURCES}.{kind}": "resources" for kind in ("requests", "limits")},
@@ -21,7 +21,7 @@ OF_SHAPES = {
 
 
 def refuse_document(data: Any) -> list[DocumentProblem]:
-    """Return the messages of the API server on a document as plain data, whatever it holds."""
+    """Return the API server's messages on the objects of a document, which may be any plain data."""
     return [DocumentProblem(path, text) for path, text in _iterate_refusals(data)]
 
 
@@ -32,10 +32,10 @@ def _iterate_refusals(data: Any) -> Iterator[tuple[str, str]]:
     for path, change in _list_objects(data, "changes"):
         for name, action in change.items():
             if isinstance(action, dict):
-                yield from _of_action(action, f"{path}.{name}")
+                yield from _action_refusals(action, f"{path}.{name}")
     for path, arrival in _list_objects(data, "arrivals"):
         for inner, shape in _list_objects(arrival.get("generate"), "shapes", f"{path}.generate"):
-            yield from _refusals_at(_pod_of_shape(shape), inner, OF_SHAPES)
+            yield from _refusals_at(_pod_of_shape(shape), inner, SHAPE_PATHS)
 
 
 def _list_objects(data: Any, name: str, path: str = "") -> list[tuple[str, Json]]:
@@ -47,18 +47,21 @@ def _list_objects(data: Any, name: str, path: str = "") -> list[tuple[str, Json]
     return [(f"{start}[{at}]", item) for at, item in enumerate(listed) if isinstance(item, dict)]
 
 
-def _of_action(action: Json, path: str) -> Iterator[tuple[str, str]]:
+def _action_refusals(action: Json, path: str) -> Iterator[tuple[str, str]]:
     if action.get("manifest") is not None:
         yield from _refusals_at(action["manifest"], f"{path}.manifest")
     if action.keys() & {"taints", "allocatable"}:
-        yield from _refusals_at(_node_of_action(action), path, OF_NODES)
+        yield from _refusals_at(_node_of_action(action), path, NODE_PATHS)
 
 
-def _refusals_at(item: Any, path: str, moved: Mapping[str, str] = NOTHING) -> Iterator[tuple[str, str]]:
-    """Yield path and message of each problem of ``item`` at ``path``; ``moved`` maps paths in the item to others."""
+def _refusals_at(item: Any, path: str, document_paths: Mapping[str, str] = SAME_PATHS) -> Iterator[tuple[str, str]]:
+    """Yield path and message of each problem of ``item`` at ``path``.
+
+    ``document_paths`` maps paths in the item to those in the document, where they differ.
+    """
     for refusal in find_refusals(item):
-        of_object = next((start for start in moved if refusal.path.startswith(start)), "")
-        yield f"{path}.{moved.get(of_object, '')}{refusal.path.removeprefix(of_object)}", refusal.text
+        item_path = next((start for start in document_paths if refusal.path.startswith(start)), "")
+        yield f"{path}.{document_paths.get(item_path, '')}{refusal.path.removeprefix(item_path)}", refusal.text
 
 
 def _node_of_action(action: Json) -> Json:
@@ -75,9 +78,9 @@ def _node_of_action(action: Json) -> Json:
 
 def _pod_of_shape(shape: Json) -> Json:
     """Return a pod of a shape; further resources are limits, too."""
-    spec, more = shape.get("spec"), shape.get("resources")
+    spec, resources = shape.get("spec"), shape.get("resources")
     basic = {name: shape[name] for name in ("cpu", "memory") if shape.get(name) is not None}
-    limits = more if isinstance(more, dict) else {}
+    limits = resources if isinstance(resources, dict) else {}
     container = {"name": "main", "resources": {"requests": {**basic, **limits}, "limits": limits}}
     return {
         "apiVersion": "v1",

@@ -22,7 +22,7 @@ def last_node(outcome: RunOutcome, row: int) -> str:
     return outcome.nodes[node] if node >= 0 else ""
 
 
-def scheduled_for(outcome: RunOutcome) -> Mask:
+def handled_by_scheduler(outcome: RunOutcome) -> Mask:
     """Return the pods that the scheduler dealt with: tried at least once, or waiting at the end. Shape [pods]."""
     scheduled: Mask = outcome.attempts > 0
     scheduled[outcome.pending] = True

@@ -91,7 +91,7 @@ class Autoscaling:
         entries: tuple[tuple[str, Cron, int], ...] = (),
         load: parts.WorkloadLoad | None = None,
     ) -> None:
-        kind = self.workloads.handed_over(workload, at, startup)
+        kind = self.workloads.hand_over_workload(workload, at, startup)
         if load is not None:
             self._loaded.add(workload)
         workload_scaler = Scaler(kind, scaler, entries, None if load is None else _create_load(load))

@@ -27,11 +27,11 @@ def setup_of(objects: Sequence[Json], autoscaler: AutoscalerSettings) -> tuple[l
     """Return the objects with which a simulation begins, notes about them, and its autoscaler."""
     if isinstance(autoscaler, NodeGroups):
         return list(objects), [], GroupsSetup(autoscaler, objects)
-    karpenter = autoscaler.karpenter.sold_in(zones_of(objects))
+    karpenter = autoscaler.karpenter.with_zones(zones_of(objects))
     adopting = NodeAdopter(karpenter, 0.0, autoscaler.adopt)
     # The simulated Karpenter makes NodeClaims from the nodes itself.
     adopted = [raw for raw in adopting.adopt_objects(objects) if raw.get("kind") != CLAIM]
     notes = ["The prices of the ready instance types are invented"] if autoscaler.karpenter.ready else []
-    if count := len(adopting.likened):
+    if count := len(adopting.assumed_types):
         notes.append(f"{count} nodes have no instance type that is sold: each counts as the smallest that holds it")
     return adopted, notes, KarpenterSetup(karpenter, adopted, autoscaler.launch, autoscaler.startup)

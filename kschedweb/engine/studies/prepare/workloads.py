@@ -134,7 +134,7 @@ class Workloads:
         """Return whether a scaler of the simulation sets the workload's number of pods."""
         return workload in self._scaled
 
-    def handed_over(self, workload: str, at: float, startup: float) -> WorkloadTemplate:
+    def hand_over_workload(self, workload: str, at: float, startup: float) -> WorkloadTemplate:
         """Hand the workload over to a scaler from ``at`` on, and return the template of its pods; raise PartError."""
         kind, namespace, name = split_workload(workload)
         raw, members = self._find_workload(workload, at)

@@ -12,13 +12,15 @@ from kschedweb.engine.objects.json_access import ObjectError
 from kschedweb.engine.objects.labels import is_label_value
 from kschedweb.engine.studies.document.parts import Column, TraceColumns
 from kschedweb.engine.studies.traces.pods import PodSpecs, TracePod, object_name
-from kschedweb.engine.studies.traces.table import Doubts, Row, RowError, read_amount, read_rows
+from kschedweb.engine.studies.traces.table import LineProblems, Row, RowError, read_amount, read_rows
 
 # Resources in bytes, for which rounding is not worth a note.
 BYTES = ("memory", "ephemeral-storage", "hugepages-")
 
 
-def read_pods(lines: Iterable[str], columns: TraceColumns, namespace: str, doubts: Doubts) -> Iterator[TracePod]:
+def read_pods(
+    lines: Iterable[str], columns: TraceColumns, namespace: str, line_problems: LineProblems
+) -> Iterator[TracePod]:
     """Yield the pods in the order of lines; times are as written, or in seconds of the epoch. Raise TraceError."""
     specs, shares = PodSpecs(), Counter[str]()
     single_columns = (
@@ -32,21 +34,21 @@ def read_pods(lines: Iterable[str], columns: TraceColumns, namespace: str, doubt
     )
     listed = [*single_columns, columns.priority_class, *columns.resources.values(), *columns.labels.values()]
     names = dict.fromkeys(column.column for column in listed if column is not None)
-    for line, row in read_rows(lines, names, doubts):
+    for line, row in read_rows(lines, names, line_problems):
         try:
             pod = _read_pod(row, line, columns, namespace, specs, shares)
         except RowError as problem:
-            doubts.left_out(line, str(problem))
+            line_problems.leave_out(line, str(problem))
             continue
-        doubts.count_line(line, pod.at)
+        line_problems.count_line(line, pod.at)
         yield pod
     for resource, count in shares.items():
-        doubts.report_problem(
+        line_problems.report_problem(
             f"1 pod asks for a share of {resource}, which is rounded up: kube-scheduler counts whole ones"
             if count == 1
             else f"{count:,} pods ask for a share of {resource}, which is rounded up: kube-scheduler counts whole ones"
         )
-    doubts.conclude()
+    line_problems.conclude()
 
 
 def _read_pod(

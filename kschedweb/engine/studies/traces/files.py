@@ -14,7 +14,7 @@ from kschedweb.engine.studies.document.parts import Trace
 from kschedweb.engine.studies.traces import csv_pods, openb, records
 from kschedweb.engine.studies.traces.pods import TracePod
 from kschedweb.engine.studies.traces.records import Record
-from kschedweb.engine.studies.traces.table import Doubts
+from kschedweb.engine.studies.traces.table import LineProblems
 from kschedweb.engine.studies.traces.text import Lines, TraceError, read_lines
 
 __all__ = ["Files", "Lines"]
@@ -29,21 +29,23 @@ class Files:
     def read_nodes(self, name: str, form: str) -> Iterator[Json]:
         """Yield the nodes of a file."""
         with self._open_file(name) as source:
-            yield from openb.read_nodes(read_lines(source), Doubts(name, self._notes))
+            yield from openb.read_nodes(read_lines(source), LineProblems(name, self._notes))
 
     def read_pods(self, trace: Trace) -> Iterator[TracePod]:
         """Yield the pods of a trace in the format openb or csv."""
         with self._open_file(trace.file) as source:
-            doubts = Doubts(trace.file, self._notes)
+            line_problems = LineProblems(trace.file, self._notes)
             if trace.columns is not None:
-                yield from csv_pods.read_pods(read_lines(source), trace.columns, trace.namespace, doubts)
+                yield from csv_pods.read_pods(read_lines(source), trace.columns, trace.namespace, line_problems)
             else:
-                yield from openb.read_pods(read_lines(source), trace.namespace, doubts)
+                yield from openb.read_pods(read_lines(source), trace.namespace, line_problems)
 
     def read_records(self, trace: Trace) -> Iterator[Record]:
         """Yield the records of a cluster's objects."""
         with self._open_file(trace.file) as source:
-            yield from records.read_records(read_lines(source, longest=MOST_RECORD), Doubts(trace.file, self._notes))
+            yield from records.read_records(
+                read_lines(source, longest=MOST_RECORD), LineProblems(trace.file, self._notes)
+            )
 
     def read_recording(self, name: str) -> UseRecording:
         """Return the CPU use of machines."""

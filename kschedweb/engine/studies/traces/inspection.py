@@ -15,7 +15,7 @@ from kschedweb.engine.state.watermarks.collected_watermarks import CollectedErro
 from kschedweb.engine.studies.document.limits import MOST_EVENTS, MOST_NODES, MOST_PODS, MOST_RECORD
 from kschedweb.engine.studies.traces import openb
 from kschedweb.engine.studies.traces.records import read_records
-from kschedweb.engine.studies.traces.table import Doubts, read_rows
+from kschedweb.engine.studies.traces.table import LineProblems, read_rows
 from kschedweb.engine.studies.traces.text import TraceError, count_lines, read_lines
 from kschedweb.engine.values import dataclass
 
@@ -96,22 +96,22 @@ def inspect_file(kind: str, data: bytes) -> Inspection:
     longest = {"longest": MOST_RECORD} if kind == RECORDS else {}
     total = count_lines(data, **longest)
     looked_at = min(total, INSPECTED_LINES[kind])
-    look, doubts = _FileSample(itertools.islice(read_lines(data, **longest), looked_at)), Doubts("", [])
+    look, line_problems = _FileSample(itertools.islice(read_lines(data, **longest), looked_at)), LineProblems("", [])
     try:
-        _INSPECTORS[kind](look, doubts)
+        _INSPECTORS[kind](look, line_problems)
     except (RecordingError, CollectedError) as error:
         raise TraceError(str(error)) from None
     # The header is a line, but no object.
-    usable, heads = doubts.good, int(kind in (NODES, PODS, CSV))
+    usable, heads = line_problems.usable_count, int(kind in (NODES, PODS, CSV))
     objects = usable if looked_at == total else round(usable / (looked_at - heads) * (total - heads))
     if objects > MAX_OBJECTS[kind]:
-        doubts.report_problem(
+        line_problems.report_problem(
             f"has about {objects:,} lines that can be used; a scenario takes at most {MAX_OBJECTS[kind]:,}"
         )
     if looked_at < total:
-        doubts.report_problem(f"only the first {looked_at:,} of {total:,} lines were looked at one by one")
+        line_problems.report_problem(f"only the first {looked_at:,} of {total:,} lines were looked at one by one")
     cost = FileCost(objects, round(objects * KIB[kind] / 1024, 1))
-    return Inspection(kind, total, looked_at, usable, look.columns, look.rows, doubts.told, look.span, cost)
+    return Inspection(kind, total, looked_at, usable, look.columns, look.rows, line_problems.located, look.span, cost)
 
 
 def kind_of(data: bytes) -> str:
@@ -165,24 +165,24 @@ class _FileSample:
         return (self._first, self._last) if self._first <= self._last else None
 
 
-def _inspect_nodes(look: _FileSample, doubts: Doubts) -> None:
-    for _ in openb.read_nodes(look.read_table(), doubts):
+def _inspect_nodes(look: _FileSample, line_problems: LineProblems) -> None:
+    for _ in openb.read_nodes(look.read_table(), line_problems):
         pass
 
 
-def _inspect_pods(look: _FileSample, doubts: Doubts) -> None:
-    look.add_times(pod.at for pod in openb.read_pods(look.read_table(), "default", doubts))
+def _inspect_pods(look: _FileSample, line_problems: LineProblems) -> None:
+    look.add_times(pod.at for pod in openb.read_pods(look.read_table(), "default", line_problems))
 
 
-def _inspect_csv(look: _FileSample, doubts: Doubts) -> None:
-    for line, _ in read_rows(look.read_table(), (), doubts):
-        doubts.count_line(line, 0.0)
-    doubts.conclude()
+def _inspect_csv(look: _FileSample, line_problems: LineProblems) -> None:
+    for line, _ in read_rows(look.read_table(), (), line_problems):
+        line_problems.count_line(line, 0.0)
+    line_problems.conclude()
 
 
-def _inspect_records(look: _FileSample, doubts: Doubts) -> None:
+def _inspect_records(look: _FileSample, line_problems: LineProblems) -> None:
     def record_times() -> Iterator[float]:
-        for record in read_records(look.lines, doubts):
+        for record in read_records(look.lines, line_problems):
             if len(look.rows) < SAMPLE_ROWS:
                 time = datetime.fromtimestamp(record.time, UTC).isoformat()
                 look.rows.append([cell[:WIDTH] for cell in (time, record.event, *record.key)])
@@ -192,7 +192,7 @@ def _inspect_records(look: _FileSample, doubts: Doubts) -> None:
     look.add_times(record_times())
 
 
-def _inspect_recording(look: _FileSample, doubts: Doubts) -> None:
+def _inspect_recording(look: _FileSample, line_problems: LineProblems) -> None:
     recording = UseRecording.from_csv(look.lines)
     percents = recording.percent[:SAMPLE_ROWS, :VALUES].tolist()
     minutes = [f"{place * recording.step / 60:g} min" for place in range(min(VALUES, recording.percent.shape[1]))]
@@ -202,10 +202,10 @@ def _inspect_recording(look: _FileSample, doubts: Doubts) -> None:
         for name, row in zip(recording.names[:SAMPLE_ROWS], percents, strict=False)
     ]
     look.add_times((0.0, recording.seconds))
-    doubts.good = len(recording.names)
+    line_problems.usable_count = len(recording.names)
 
 
-def _inspect_figures(look: _FileSample, doubts: Doubts) -> None:
+def _inspect_figures(look: _FileSample, line_problems: LineProblems) -> None:
     collected = CollectedWatermarks.from_lines(look.lines)
     look.columns = ["figures", "of"]
     for kind, names, figures in (
@@ -215,7 +215,7 @@ def _inspect_figures(look: _FileSample, doubts: Doubts) -> None:
         summary = ", ".join(f"{resource} {key}" for resource, key in figures)
         look.rows.append([summary[:WIDTH], f"{len(names):,} {kind}"])
     look.add_times((collected.times[0], collected.times[-1]))
-    doubts.good = len(collected.names) + len(collected.owners)
+    line_problems.usable_count = len(collected.names) + len(collected.owners)
 
 
 _INSPECTORS = {

@@ -15,7 +15,7 @@ from kschedweb.engine.json_types import Json
 from kschedweb.engine.objects.json_access import get_mapping, get_objects
 from kschedweb.engine.studies.document.raw_pods import FINISHED, unbind_pod
 from kschedweb.engine.studies.traces.records import ADD, DELETE, UPDATE, parse_seconds, read_records
-from kschedweb.engine.studies.traces.table import Doubts, RowError
+from kschedweb.engine.studies.traces.table import LineProblems, RowError
 
 # Kind, namespace and name.
 Key = tuple[str, str, str]
@@ -43,7 +43,7 @@ class Ledger:
     def from_lines(cls, start: float, lines: Iterable[str]) -> Ledger:
         """Return the ledger of a recording that ended with ``lines``. Raise TraceError."""
         ledger = cls(start)
-        for record in read_records(lines, Doubts("", [])):
+        for record in read_records(lines, LineProblems("", [])):
             if record.event == DELETE:
                 ledger._known.pop(record.key, None)
             else:

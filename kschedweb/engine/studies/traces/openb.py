@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from kschedweb.engine.json_types import Json
 from kschedweb.engine.objects.node import HOSTNAME
 from kschedweb.engine.studies.traces.pods import PodSpecs, TracePod, object_name
-from kschedweb.engine.studies.traces.table import Doubts, Row, RowError, read_amount, read_required, read_rows
+from kschedweb.engine.studies.traces.table import LineProblems, Row, RowError, read_amount, read_required, read_rows
 
 GPU, MODEL = "nvidia.com/gpu", "nvidia.com/gpu.product"
 NODE_COLUMNS = ("sn", "cpu_milli", "memory_mib", "gpu", "model")
@@ -23,17 +23,17 @@ POD_COLUMNS = (
 PODS = "110"
 
 
-def read_nodes(lines: Iterable[str], doubts: Doubts) -> Iterator[Json]:
+def read_nodes(lines: Iterable[str], line_problems: LineProblems) -> Iterator[Json]:
     """Yield the nodes, all ready and empty. Raise TraceError."""
-    for line, row in read_rows(lines, NODE_COLUMNS, doubts):
+    for line, row in read_rows(lines, NODE_COLUMNS, line_problems):
         try:
             node = _read_node(row)
         except RowError as problem:
-            doubts.left_out(line, str(problem))
+            line_problems.leave_out(line, str(problem))
             continue
-        doubts.count_line(line, 0.0)
+        line_problems.count_line(line, 0.0)
         yield node
-    doubts.conclude()
+    line_problems.conclude()
 
 
 def _read_node(row: Row) -> Json:
@@ -59,21 +59,21 @@ def _read_node(row: Row) -> Json:
     }
 
 
-def read_pods(lines: Iterable[str], namespace: str, doubts: Doubts) -> Iterator[TracePod]:
+def read_pods(lines: Iterable[str], namespace: str, line_problems: LineProblems) -> Iterator[TracePod]:
     """Yield the pods in the order of the lines. Raise TraceError."""
     specs, shares = PodSpecs(), 0
-    for line, row in read_rows(lines, POD_COLUMNS, doubts):
+    for line, row in read_rows(lines, POD_COLUMNS, line_problems):
         try:
             pod = _read_pod(row, namespace, specs)
             share = _whole_number(row, "gpu_milli") or 0
         except RowError as problem:
-            doubts.left_out(line, str(problem))
+            line_problems.leave_out(line, str(problem))
             continue
         if 0 < share < 1000 and (shares := shares + 1) == 1:
-            doubts.report_problem("pods that asked for a share of a GPU ask for a whole one here")
-        doubts.count_line(line, pod.at)
+            line_problems.report_problem("pods that asked for a share of a GPU ask for a whole one here")
+        line_problems.count_line(line, pod.at)
         yield pod
-    doubts.conclude()
+    line_problems.conclude()
 
 
 def _read_pod(row: Row, namespace: str, specs: PodSpecs) -> TracePod:

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 
 from kschedweb.engine.json_types import Json
 from kschedweb.engine.objects.json_access import ObjectError, get_mapping, get_string
-from kschedweb.engine.studies.traces.table import Doubts, RowError
+from kschedweb.engine.studies.traces.table import LineProblems, RowError
 from kschedweb.engine.values import dataclass
 
 ADD, UPDATE, DELETE = "Add", "Update", "Delete"
@@ -30,7 +30,7 @@ class Record:
     raw: Json
 
 
-def read_records(lines: Iterable[str], doubts: Doubts) -> Iterator[Record]:
+def read_records(lines: Iterable[str], line_problems: LineProblems) -> Iterator[Record]:
     """Yield the records in the order of lines. Raise TraceError."""
     for line, line_text in enumerate(lines, start=1):
         if not line_text.strip():
@@ -38,11 +38,11 @@ def read_records(lines: Iterable[str], doubts: Doubts) -> Iterator[Record]:
         try:
             record = _parse_record(line_text, line)
         except (RowError, ObjectError) as problem:
-            doubts.left_out(line, str(problem))
+            line_problems.leave_out(line, str(problem))
             continue
-        doubts.count_line(line, record.time)
+        line_problems.count_line(line, record.time)
         yield record
-    doubts.conclude()
+    line_problems.conclude()
 
 
 def _parse_record(line_text: str, line: int) -> Record:

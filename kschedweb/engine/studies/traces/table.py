@@ -18,50 +18,58 @@ class RowError(ValueError):
     """A row that cannot be used; the message names the cell and the reason."""
 
 
-class Doubts:
-    """Problems of lines of the file ``name``: the first ones one by one, then the number of others."""
+class LineProblems:
+    """The problems of lines of the file ``name``: the first ones one by one, then the number of others.
+
+    Each is added to ``notes`` as a sentence, and to ``located``.
+    """
 
     def __init__(self, name: str, notes: list[str]) -> None:
-        # Problems go to `notes` as text, and to `told` as line and text, with line 0 for the whole file.
         self.name, self.notes = name, notes
-        self.told: list[tuple[int, str]] = []
-        # Usable lines, unusable ones, and lines whose time is before that of an earlier line.
-        self.good = self.bad = self.backwards = 0
-        self._latest, self._first_backwards = -math.inf, 0
+        # Line and text of each problem; line 0 for the whole file.
+        self.located: list[tuple[int, str]] = []
+        self.usable_count = self.unusable_count = 0
+        # Number of lines whose time is before that of an earlier line, and the first such line.
+        self._backwards_count = self._first_backwards = 0
+        self._latest = -math.inf
 
     def report_problem(self, text: str, line: int = 0) -> None:
-        self.told.append((line, text))
+        self.located.append((line, text))
         self.notes.append(f"{self.name}, line {line}: {text}" if line else f"{self.name}: {text}")
 
-    def left_out(self, line: int, why: str) -> None:
-        self.bad += 1
-        if self.bad <= MOST_NOTES:
+    def leave_out(self, line: int, why: str) -> None:
+        """Count a line that cannot be used; raise TraceError if most lines cannot be used."""
+        self.unusable_count += 1
+        if self.unusable_count <= MOST_NOTES:
             self.report_problem(f"is left out: {why}", line)
         # A file of another kind is given up early, instead of being read to its end.
-        if self.bad > 1000 and self.bad > self.good:
-            raise TraceError(f"line {line}: {self.bad:,} lines cannot be used, and only {self.good:,} can; last: {why}")
+        if self.unusable_count > 1000 and self.unusable_count > self.usable_count:
+            counts = f"{self.unusable_count:,} lines cannot be used, and only {self.usable_count:,} can"
+            raise TraceError(f"line {line}: {counts}; last: {why}")
 
     def count_line(self, line: int, time: float) -> None:
         """Count a usable line with its ``time``."""
-        self.good += 1
+        self.usable_count += 1
         if time < self._latest:
-            self.backwards += 1
+            self._backwards_count += 1
             self._first_backwards = self._first_backwards or line
         self._latest = max(self._latest, time)
 
     def conclude(self) -> None:
         """Report the number of other problems; raise TraceError if no line can be used."""
-        if self.bad > MOST_NOTES:
-            self.report_problem(f"{self.bad - MOST_NOTES:,} more lines are left out")
-        if self.backwards:
+        if self.unusable_count > MOST_NOTES:
+            self.report_problem(f"{self.unusable_count - MOST_NOTES:,} more lines are left out")
+        if self._backwards_count:
             first = self._first_backwards
-            self.report_problem(f"times run backwards {self.backwards:,} times, first in line {first}: put in order")
-        if not self.good:
-            last = f"; {self.notes[-1]}" if self.bad else ""
+            self.report_problem(
+                f"times run backwards {self._backwards_count:,} times, first in line {first}: put in order"
+            )
+        if not self.usable_count:
+            last = f"; {self.notes[-1]}" if self.unusable_count else ""
             raise TraceError(f"there is no line that can be used{last}")
 
 
-def read_rows(lines: Iterable[str], needed: Iterable[str], doubts: Doubts) -> Iterator[tuple[int, Row]]:
+def read_rows(lines: Iterable[str], needed: Iterable[str], line_problems: LineProblems) -> Iterator[tuple[int, Row]]:
     """Yield line and row of each row with a cell for every name; raise TraceError if a needed name is missing."""
     reader = csv.reader(lines)
     try:
@@ -79,7 +87,7 @@ def read_rows(lines: Iterable[str], needed: Iterable[str], doubts: Doubts) -> It
             if len(cells) == len(names):
                 yield reader.line_num, dict(zip(names, cells, strict=True))
             elif cells:
-                doubts.left_out(reader.line_num, f"has {len(cells):,} cells, the first line {len(names):,}")
+                line_problems.leave_out(reader.line_num, f"has {len(cells):,} cells, the first line {len(names):,}")
     except csv.Error as error:
         raise TraceError(f"line {reader.line_num}: {error}") from None
 

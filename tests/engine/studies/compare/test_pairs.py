@@ -13,7 +13,7 @@ from kschedweb.engine.studies.compare.pairs import pair_pods
 from kschedweb.engine.studies.measure.measures import compute_measures
 from kschedweb.engine.studies.play.outcome import RunOutcome
 from kschedweb.engine.studies.play.run import run_scenario
-from kschedweb.engine.studies.play.successors import last_node, latest_rows, scheduled_for
+from kschedweb.engine.studies.play.successors import handled_by_scheduler, last_node, latest_rows
 from kschedweb.engine.studies.prepare.prepared import PreparedScenario
 from tests.engine.builders import node, pod
 from tests.engine.studies.worlds import configuration, crowd
@@ -64,7 +64,7 @@ def test_counts_of_a_comparison_agree_with_the_measures_of_its_runs(seed: int) -
     assert all(len(set(some)) == len(pairs.listed) for some in rows)
     found = compare_runs(before, after, prepared, first, second)
     for outcome in (before, after):
-        assert scheduled_for(outcome)[list(latest_rows(outcome).values())].sum() == found.pods
+        assert handled_by_scheduler(outcome)[list(latest_rows(outcome).values())].sum() == found.pods
     waits = [compute_measures(outcome)["unscheduled"].value or 0 for outcome in (before, after)]
     assert waits[1] - waits[0] == len(found.newly_unscheduled) - len(found.newly_scheduled)
     assert len(found.moved) <= found.pods
@@ -96,4 +96,4 @@ def test_an_older_outcome_is_paired_by_the_names_of_pods() -> None:
         **{**vars(outcome), "first": outcome.first[:0], "workload": outcome.workload[:0], "workloads": []}
     )
     assert len(latest_rows(older)) == len(set(outcome.pods))
-    assert len(pair_pods(older, older).listed) == scheduled_for(outcome)[list(outcome.index.values())].sum()
+    assert len(pair_pods(older, older).listed) == handled_by_scheduler(outcome)[list(outcome.index.values())].sum()

@@ -13,7 +13,7 @@ from kschedweb.engine.json_types import Json
 from kschedweb.engine.simulation import PodArrives
 from kschedweb.engine.studies.traces.ledger import Ledger
 from kschedweb.engine.studies.traces.records import parse_seconds, read_records
-from kschedweb.engine.studies.traces.table import Doubts
+from kschedweb.engine.studies.traces.table import LineProblems
 from tests.engine.builders import node, pod
 from tests.engine.studies.prepare.test_prepared import owned, prepared
 
@@ -32,7 +32,7 @@ def made(raw: Json, created: float = -3600.0, uid: str = "1") -> Json:
 
 def told(lines: list[str]) -> list[tuple[float, str, str]]:
     """What each line says: seconds from the beginning, event, and name."""
-    found = read_records(lines, Doubts("", [])) if lines else ()
+    found = read_records(lines, LineProblems("", [])) if lines else ()
     return [(round(one.time - START, 6), one.event, one.key[2]) for one in found]
 
 

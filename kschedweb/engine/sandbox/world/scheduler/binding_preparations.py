@@ -27,8 +27,8 @@ from kschedweb.engine.sandbox.requests import ApiResponse, Request
 from kschedweb.engine.sandbox.world.scheduler.writes import Write, claim_path, merge_request, pod_path
 from kschedweb.engine.values import dataclass
 
-# Seconds, the default of VolumeBinding's bindTimeoutSeconds.
-SECONDS = 600.0
+# The default of VolumeBinding's bindTimeoutSeconds.
+BIND_TIMEOUT_SECONDS = 600.0
 SELECTED, COMPLETED = "volume.kubernetes.io/selected-node", "pv.kubernetes.io/bind-completed"
 BY_CONTROLLER = "pv.kubernetes.io/bound-by-controller"
 CLAIMS = "/apis/resource.k8s.io/v1/namespaces/{}/resourceclaims"
@@ -44,7 +44,7 @@ class PendingBinding:
     # Seconds of the epoch.
     deadline: float
     # Claims (namespace, name) that are not bound yet.
-    waits: set[tuple[str, str]] = field(default_factory=set)
+    unbound_claims: set[tuple[str, str]] = field(default_factory=set)
     # True once every preparation is written.
     is_written: bool = False
 
@@ -53,7 +53,7 @@ class BindingPreparer:
     """Prepares bindings; calls ``on_done`` with the binding, "" or why it failed, and the time."""
 
     def __init__(self, on_done: Callable[[BindPod, str, float], list[Write]]) -> None:
-        self._done = on_done
+        self._on_done = on_done
         self._under_way: dict[str, PendingBinding] = {}
 
     @property
@@ -61,7 +61,7 @@ class BindingPreparer:
         return min((binding.deadline for binding in self._under_way.values()), default=None)
 
     def begin_preparation(self, bind: BindPod, now: float) -> list[Write]:
-        binding = self._under_way[bind.pod.uid] = PendingBinding(bind, now + SECONDS)
+        binding = self._under_way[bind.pod.uid] = PendingBinding(bind, now + BIND_TIMEOUT_SECONDS)
         return self._write_next(binding, list(bind.preparations), now)
 
     def on_claim(self, claim: Json, now: float) -> list[Write]:
@@ -69,9 +69,9 @@ class BindingPreparer:
         metadata = claim["metadata"]
         key = (metadata["namespace"], metadata["name"])
         writes: list[Write] = []
-        for binding in [binding for binding in self._under_way.values() if key in binding.waits]:
+        for binding in [binding for binding in self._under_way.values() if key in binding.unbound_claims]:
             if claim["spec"].get("volumeName") and COMPLETED in (metadata.get("annotations") or {}):
-                binding.waits.discard(key)
+                binding.unbound_claims.discard(key)
                 writes += self._finish_if_bound(binding, now)
         return writes
 
@@ -80,8 +80,8 @@ class BindingPreparer:
         self._under_way.pop(uid, None)
 
     def expire_bindings(self, now: float) -> list[Write]:
-        late = [binding for binding in self._under_way.values() if binding.deadline <= now]
-        return [write for binding in late for write in self._finish(binding, "context deadline exceeded", now)]
+        expired = [binding for binding in self._under_way.values() if binding.deadline <= now]
+        return [write for binding in expired for write in self._finish(binding, "context deadline exceeded", now)]
 
     def _write_next(self, binding: PendingBinding, remaining: list[Preparation], now: float) -> list[Write]:
         """Write the first of the remaining preparations; the others follow its answer."""
@@ -95,11 +95,11 @@ class BindingPreparer:
         first = remaining[0]
         match first:
             case SelectNode():
-                binding.waits.add((first.namespace, first.claim))
+                binding.unbound_claims.add((first.namespace, first.claim))
                 body = {"metadata": {"uid": first.uid, "annotations": {SELECTED: first.node}}}
                 return [_write_then(merge_request(claim_path(first.namespace, first.claim), body), continue_after)]
             case TakeVolume():
-                binding.waits.add((first.namespace, first.claim))
+                binding.unbound_claims.add((first.namespace, first.claim))
                 return _claim_volume(first, continue_after)
             case ReserveClaim():
                 return _reserve_claim(binding.bind.pod, first.namespace, first.claim, None, continue_after)
@@ -109,12 +109,12 @@ class BindingPreparer:
                 return _create_claim(binding.bind.pod, first, continue_after)
 
     def _finish_if_bound(self, binding: PendingBinding, now: float) -> list[Write]:
-        return self._finish(binding, "", now) if binding.is_written and not binding.waits else []
+        return self._finish(binding, "", now) if binding.is_written and not binding.unbound_claims else []
 
     def _finish(self, binding: PendingBinding, why: str, now: float) -> list[Write]:
         if self._under_way.pop(binding.bind.pod.uid, None) is not binding:
             return []
-        return self._done(binding.bind, _prebind_error(binding.bind, why) if why else "", now)
+        return self._on_done(binding.bind, _prebind_error(binding.bind, why) if why else "", now)
 
 
 def deallocate_claim(pod: PodRef, preparation: FreeClaim) -> list[Write]:
@@ -128,13 +128,13 @@ def deallocate_claim(pod: PodRef, preparation: FreeClaim) -> list[Write]:
         if preparation.is_generated:
             # The finalizer protects claims with devices: without it the deletion can end.
             finalizers = [name for name in answer.body["metadata"].get("finalizers") or () if name != DELETE_PROTECTION]
-            unheld = merge_request(path, {"metadata": {"finalizers": finalizers}})
-            return [Write(unheld), Write(Request("DELETE", path))]
+            remove_finalizer = merge_request(path, {"metadata": {"finalizers": finalizers}})
+            return [Write(remove_finalizer), Write(Request("DELETE", path))]
         if any(user.get("uid") != pod.uid for user in status.get("reservedFor") or ()):
             return []
         version = {"resourceVersion": answer.body["metadata"]["resourceVersion"]}
-        nothing = {"allocation": None, "reservedFor": None, "devices": None}
-        return [Write(merge_request(f"{path}/status", {"metadata": version, "status": nothing}))]
+        deallocated = {"allocation": None, "reservedFor": None, "devices": None}
+        return [Write(merge_request(f"{path}/status", {"metadata": version, "status": deallocated}))]
 
     return [Write(Request("GET", path), on_read)]
 
