@@ -33,25 +33,25 @@ def test_each_invariant_has_its_test() -> None:
 @pytest.mark.parametrize(("document", "folder"), [("site", "kschedweb"), ("engine-rooms", "kschedweb/engine")])
 def test_rooms_hold_the_modules_that_are_named(document: str, folder: str) -> None:
     text = (DOCS / "architecture" / f"{document}.md").read_text(encoding="utf-8")
-    rooms = [(re.findall(r"`([^`]+)`", names), told) for names, told in ROOM.findall(text)]
+    rooms = [(re.findall(r"`([^`]+)`", names), description) for names, description in ROOM.findall(text)]
     assert len(rooms) > 25
-    for names, told in rooms:
+    for names, description in rooms:
         paths = [ROOT / folder / name for name in names]
         assert all(path.exists() for path in paths), names
         folders = [path if path.is_dir() else path.parent for path in paths]
-        for module in re.findall(r"`([\w/]+(?:\.py|/))`", told):
+        for module in re.findall(r"`([\w/]+(?:\.py|/))`", description):
             assert any((place / module).exists() for place in folders), f"{names}: {module}"
 
 
 def test_every_package_is_on_the_map() -> None:
     rows = re.findall(r"^\| (`.*?) \|", CHAPTERS["The map"], re.MULTILINE)
-    named = {name for row in rows for name in re.findall(r"`(\w+)`", row)}
+    mapped_packages = {name for row in rows for name in re.findall(r"`(\w+)`", row)}
     packages = {path.parent.name for path in (ROOT / "kschedweb").glob("*/__init__.py")}
-    assert named == packages
+    assert mapped_packages == packages
 
 
 def test_pages_are_short_and_linked() -> None:
-    linked = {target for target, _ in links(DOCS / "architecture.md")}
-    assert [page.name for page in PAGES if page not in linked] == []
+    link_targets = {target for target, _ in links(DOCS / "architecture.md")}
+    assert [page.name for page in PAGES if page not in link_targets] == []
     long = [page.name for page in PAGES if len(page.read_text(encoding="utf-8").splitlines()) > 150]
     assert long == []

@@ -31,25 +31,29 @@ def test_the_library_launches_a_node_for_a_pod(capsys: pytest.CaptureFixture[str
 
 
 def test_the_instance_type_is_read() -> None:
-    found = InstanceType.from_json(json.loads(BLOCKS["json"]))
-    assert (found.find_price("zone-a", "on-demand"), found.offerings[1].reservation) == (0.2, "r-1")
+    instance_type = InstanceType.from_json(json.loads(BLOCKS["json"]))
+    assert (instance_type.find_price("zone-a", "on-demand"), instance_type.offerings[1].reservation) == (0.2, "r-1")
     assert "15 types" in TEXT
     assert len(ready_types()) == 15
 
 
 def test_every_part_of_an_answer_is_told() -> None:
     pool = {"apiVersion": "karpenter.sh/v1", "kind": "NodePool", "metadata": {"name": "p"}, "spec": {}}
-    told = answer_scenario(
+    answer = answer_scenario(
         {"instanceTypes": "ready", "nodePools": [pool], "disrupt": True, "explain": True}, lambda: 0.0
     )
     for part in ("provisioning", "disruption", "explained"):
-        for key in (part, *told[part]):
+        for key in (part, *answer[part]):
             assert f"`{key}`" in TEXT, key
 
 
 def test_the_document_of_kind_karpenter_is_read() -> None:
-    found = read_karpenter(yaml.safe_load(YAML[0]))
-    assert ([pool.name for pool in found.pools], found.ready, found.settings.spot_to_spot) == (["default"], True, True)
+    karpenter = read_karpenter(yaml.safe_load(YAML[0]))
+    assert ([pool.name for pool in karpenter.pools], karpenter.ready, karpenter.settings.spot_to_spot) == (
+        ["default"],
+        True,
+        True,
+    )
 
 
 @pytest.mark.parametrize("example", YAML[1:])
@@ -59,7 +63,7 @@ def test_each_scenario_brings_nodes_for_all_pods(example: str) -> None:
     outcome = run_scenario(
         prepare_scenario(read_scenario(yaml.safe_load(example)), [], {}, seed=1, now=0.0), configuration
     )
-    assert {what for _, what, *_ in outcome.deeds} >= {"launched"}
+    assert {action for _, action, *_ in outcome.deeds} >= {"launched"}
     assert not len(outcome.pending)
 
 

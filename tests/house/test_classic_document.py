@@ -24,7 +24,7 @@ CODE, SIMULATING, COMPARING = re.findall(r"```python\n(.*?)\n```", TEXT, re.DOTA
 OF_PREDICATES, OF_PRIORITIES, OF_CONVERSION = (
     TEXT.partition(f"## {name}\n")[2].partition("\n## ")[0] for name in ("Predicates", "Priorities", "Conversion")
 )
-ARGUED: dict[str, dict[str, Any]] = {
+ARGUMENTS: dict[str, dict[str, Any]] = {
     "labelsPresence": {},
     "serviceAffinity": {},
     "labelPreference": {},
@@ -43,20 +43,20 @@ def test_the_example_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsy
 def test_the_simulation_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "old-policy.json").write_text(ARTICLE)
     monkeypatch.chdir(tmp_path)
-    told: dict[str, Any] = {"__name__": "__main__", "objects": demo.generate_cluster(), "Path": Path}
-    exec(compile(SIMULATING, "docs/classic.md", "exec"), told)
-    assert len(told["result"].bound) > 0
-    assert len(told["snapshot"]) == told["result"].samples[0].nodes
+    namespace: dict[str, Any] = {"__name__": "__main__", "objects": demo.generate_cluster(), "Path": Path}
+    exec(compile(SIMULATING, "docs/classic.md", "exec"), namespace)
+    assert len(namespace["result"].bound) > 0
+    assert len(namespace["snapshot"]) == namespace["result"].samples[0].nodes
 
 
 def test_the_comparison_runs(capsys: pytest.CaptureFixture[str]) -> None:
     configuration = load("apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration").configuration
-    given = {
+    names = {
         "objects": demo.generate_cluster(),
         "algorithm": Registry().build_algorithm(),
         "configuration": configuration,
     }
-    exec(compile(COMPARING, "docs/classic.md", "exec"), {"__name__": "__main__", **given})
+    exec(compile(COMPARING, "docs/classic.md", "exec"), {"__name__": "__main__", **names})
     assert "'verdicts': {'same': " in capsys.readouterr().out
 
 
@@ -70,16 +70,18 @@ def rows(section: str) -> list[str]:
 
 
 def test_predicates_are_listed_in_their_order() -> None:
-    named = [name.strip() for name in rows(OF_PREDICATES)[1:]]
-    apart = {"MaxCinderVolumeCount", "MaxAzureDiskVolumeCount"}  # told in one row with others
-    assert [name for name in named if name not in apart] == [name for name in ORDER if name not in apart]
-    assert set(named) == set(ORDER)
+    listed_names = [name.strip() for name in rows(OF_PREDICATES)[1:]]
+    sharing_a_row = {"MaxCinderVolumeCount", "MaxAzureDiskVolumeCount"}  # told in one row with others
+    assert [name for name in listed_names if name not in sharing_a_row] == [
+        name for name in ORDER if name not in sharing_a_row
+    ]
+    assert set(listed_names) == set(ORDER)
 
 
 def test_priorities_are_listed_with_their_weights() -> None:
     edition = Edition(gates=GATES)
-    named = {name.strip() for name in rows(OF_PRIORITIES)[1:]}
-    assert set(edition.priorities) <= named
+    listed_names = {name.strip() for name in rows(OF_PRIORITIES)[1:]}
+    assert set(edition.priorities) <= listed_names
     for name, weight in Edition().default_priorities.items():
         assert f"| {name} | {weight:,} |" in OF_PRIORITIES
 
@@ -90,16 +92,17 @@ def test_switches_are_listed() -> None:
 
 def counterpart_rows() -> list[str]:
     """The table of conversion as the engine has it; rules that nothing tells apart share a row."""
-    argued = [(f"by `{kind}`", of_argument(kind, content)) for kind, content in ARGUED.items()]
-    shared: dict[Counterpart, list[str]] = {}
-    for name, one in [*PREDICATES.items(), *argued[:2], *PRIORITIES.items(), *argued[2:]]:
-        shared.setdefault(one, []).append(name)
+    argument_rows = [(f"by `{kind}`", of_argument(kind, content)) for kind, content in ARGUMENTS.items()]
+    names_by_counterpart: dict[Counterpart, list[str]] = {}
+    for name, counterpart in [*PREDICATES.items(), *argument_rows[:2], *PRIORITIES.items(), *argument_rows[2:]]:
+        names_by_counterpart.setdefault(counterpart, []).append(name)
     return [
-        f"| {', '.join(names)} | {', '.join(one.plugins)} | {one.kind} | {one.text} |" for one, names in shared.items()
+        f"| {', '.join(names)} | {', '.join(counterpart.plugins)} | {counterpart.kind} | {counterpart.text} |"
+        for counterpart, names in names_by_counterpart.items()
     ]
 
 
 def test_counterparts_are_those_of_the_engine() -> None:
-    listed = [line for line in OF_CONVERSION.splitlines() if line.startswith("| ")]
-    assert listed[1:] == counterpart_rows()
-    assert sum(f"| {NONE} |" in line for line in listed) == 4
+    table_lines = [line for line in OF_CONVERSION.splitlines() if line.startswith("| ")]
+    assert table_lines[1:] == counterpart_rows()
+    assert sum(f"| {NONE} |" in line for line in table_lines) == 4

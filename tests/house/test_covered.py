@@ -38,36 +38,38 @@ EVERYTHING = {
 }
 
 
-def hangs_on_a_cluster(model: type[models.Model], seen: frozenset[type[models.Model]] = frozenset()) -> bool:
-    if model is Cluster or model is Policy or model in seen:
+def hangs_on_a_cluster(model: type[models.Model], visited: frozenset[type[models.Model]] = frozenset()) -> bool:
+    if model is Cluster or model is Policy or model in visited:
         return model is Cluster
     targets = [field.related_model for field in model._meta.concrete_fields if field.is_relation]
-    return any(isinstance(target, type) and hangs_on_a_cluster(target, seen | {model}) for target in targets)
+    return any(isinstance(target, type) and hangs_on_a_cluster(target, visited | {model}) for target in targets)
 
 
-def covered() -> list[type[models.Model]]:
+def covered_models() -> list[type[models.Model]]:
     return [model for model in apps.get_models() if isinstance(model._default_manager, Covered)]
 
 
-def named(path: Path) -> str:
+def relative_name(path: Path) -> str:
     return str(path.relative_to(ROOT))
 
 
 def test_what_hangs_on_a_cluster_is_covered() -> None:
-    found = [model for model in apps.get_models() if hangs_on_a_cluster(model)]
-    assert len(found) > 35
-    missing = {model._meta.label for model in found} - {model._meta.label for model in covered()} - OF_SITE
+    cluster_models = [model for model in apps.get_models() if hangs_on_a_cluster(model)]
+    assert len(cluster_models) > 35
+    missing = (
+        {model._meta.label for model in cluster_models} - {model._meta.label for model in covered_models()} - OF_SITE
+    )
     assert not missing, f"give them objects = Covered(...): {sorted(missing)}"
 
 
 def test_every_rule_can_be_asked(db: None) -> None:
     reach = Reach(1, frozenset(), frozenset())
-    for model in covered():
+    for model in covered_models():
         assert not model._base_manager.filter(rule_of(model)(reach)).exists()
 
 
 def test_a_covered_model_has_no_other_manager() -> None:
-    for model in covered():
+    for model in covered_models():
         assert [manager.name for manager in model._meta.managers] == ["objects"], model
         assert model._meta.base_manager_name is None, model
 
@@ -75,7 +77,7 @@ def test_a_covered_model_has_no_other_manager() -> None:
 def test_nobody_asks_a_manager_that_knows_no_grants() -> None:
     for path in SITE:
         if {"_base_manager", ".raw("} & {part for part in ("_base_manager", ".raw(") if part in path.read_text()}:
-            assert named(path) in ROUND, path
+            assert relative_name(path) in ROUND, path
     for path in SITE:
         text = path.read_text()
         if "connection.cursor" in text:
@@ -83,10 +85,12 @@ def test_nobody_asks_a_manager_that_knows_no_grants() -> None:
 
 
 def test_whoever_asks_for_everything_has_a_reason() -> None:
-    found = {
-        named(path) for path in SITE if "unrestricted(" in path.read_text() and "accounts.reach" in path.read_text()
+    unrestricted_modules = {
+        relative_name(path)
+        for path in SITE
+        if "unrestricted(" in path.read_text() and "accounts.reach" in path.read_text()
     }
-    assert found | {"kschedweb/accounts/reach.py"} == set(EVERYTHING)
+    assert unrestricted_modules | {"kschedweb/accounts/reach.py"} == set(EVERYTHING)
 
 
 def once(tree: ast.AST) -> Iterator[ast.AST]:
@@ -100,11 +104,11 @@ def once(tree: ast.AST) -> Iterator[ast.AST]:
 
 def test_no_query_set_is_made_before_anybody_asks() -> None:
     """Whoever came first would say what all others see. A manager is none yet, and ``none()`` stays empty."""
-    found, known = [], covered()
+    early_query_sets, covered_list = [], covered_models()
     for path in SITE:
-        module = sys.modules.get(named(path).removesuffix(".py").replace("/", "."))
+        module = sys.modules.get(relative_name(path).removesuffix(".py").replace("/", "."))
         names = (
-            {name for name, value in vars(module).items() if isinstance(value, type) and value in known}
+            {name for name, value in vars(module).items() if isinstance(value, type) and value in covered_list}
             if module
             else set()
         )
@@ -112,9 +116,9 @@ def test_no_query_set_is_made_before_anybody_asks() -> None:
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
                 match node.func.value:
                     case ast.Attribute(ast.Name(name), "objects") if name in names and node.func.attr != "none":
-                        found.append(f"{path}:{node.lineno}")
+                        early_query_sets.append(f"{path}:{node.lineno}")
     for route in routes():
         rows = getattr(getattr(route.view, "cls", None), "queryset", None)
-        if isinstance(rows, models.QuerySet) and rows.model in covered() and not rows.query.is_empty():
-            found.append(f"{route.view.cls.__module__}.{route.view.cls.__name__}.queryset")
-    assert not found, "\n".join(found)
+        if isinstance(rows, models.QuerySet) and rows.model in covered_models() and not rows.query.is_empty():
+            early_query_sets.append(f"{route.view.cls.__module__}.{route.view.cls.__name__}.queryset")
+    assert not early_query_sets, "\n".join(early_query_sets)

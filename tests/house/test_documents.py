@@ -39,8 +39,8 @@ def test_rbac_file_of_annotations_allows_to_patch_what_is_annotated_and_nothing_
     documents = list(yaml.safe_load_all((ROOT / "docs" / "rbac-annotations.yaml").read_text(encoding="utf-8")))
     (role,) = (document for document in documents if document["kind"] == "ClusterRole")
     rules = [(rule["apiGroups"][0], tuple(rule["resources"]), tuple(rule["verbs"])) for rule in role["rules"]]
-    patched = {(group, name) for group, names, verbs in rules for name in names if verbs == ("patch",)}
-    assert patched == {(kind.group, kind.resource) for kind in ANNOTATED}
+    patchable = {(group, name) for group, names, verbs in rules for name in names if verbs == ("patch",)}
+    assert patchable == {(kind.group, kind.resource) for kind in ANNOTATED}
     assert [rule for rule in rules if rule[2] != ("patch",)] == [("", ("events",), ("list",))]
 
 
@@ -63,11 +63,11 @@ def test_the_document_of_watermarks_names_every_preset_figure_and_default() -> N
     assert f"| {source.keep_long_days} days | 2 to 730 days |" in page
 
 
-@pytest.mark.parametrize(("of", "grains"), [("node", NODE_GRAINS), ("workload", WORKLOAD_GRAINS)])
-def test_annotations_in_the_documents_are_as_they_are_written(of: str, grains: dict[str, Grain]) -> None:
+@pytest.mark.parametrize(("kind", "grains"), [("node", NODE_GRAINS), ("workload", WORKLOAD_GRAINS)])
+def test_annotations_in_the_documents_are_as_they_are_written(kind: str, grains: dict[str, Grain]) -> None:
     page = (ROOT / "docs" / "annotations.md").read_text(encoding="utf-8")
-    (written,) = re.findall(rf"<!-- {of} -->\n```json\n(.*)\n```", page)
-    assert AnnotatedUse.from_json(written).round_figures(grains).to_json() == written
+    (documented,) = re.findall(rf"<!-- {kind} -->\n```json\n(.*)\n```", page)
+    assert AnnotatedUse.from_json(documented).round_figures(grains).to_json() == documented
 
 
 def test_every_finding_of_the_linter_is_in_the_documents() -> None:
@@ -88,7 +88,7 @@ def test_every_document_is_in_the_index() -> None:
     assert sorted(path.name for path in DOCS.glob("*.md") if path.name != "README.md" and path not in index) == []
 
 
-COUNTED = re.compile(r"(\d[\d,]*) (nodes|pods|are pending)|(\w+) zones")
+COUNT_PATTERN = re.compile(r"(\d[\d,]*) (nodes|pods|are pending)|(\w+) zones")
 ZONES = {"two": 2, "three": 3, "four": 4}
 
 
@@ -105,24 +105,24 @@ def test_what_is_counted_in_the_demo_is_what_it_has(name: str) -> None:
         "zones": len({node["metadata"]["labels"][ZONE] for node in nodes}),
     }
     text = (ROOT / name).read_text(encoding="utf-8")
-    (said,) = re.findall(r"comes with (?:a demo cluster:|two clusters: the demo,) ([^;\n]+)", text)
-    found = COUNTED.findall(said)
-    told = {kind: int(number.replace(",", "")) for number, kind, _ in found if kind}
-    told |= dict([("zones", ZONES[word]) for _, _, word in found if word])
-    assert told.items() <= has.items()
-    assert {"nodes", "pods"} <= told.keys()
+    (sentence,) = re.findall(r"comes with (?:a demo cluster:|two clusters: the demo,) ([^;\n]+)", text)
+    matches = COUNT_PATTERN.findall(sentence)
+    documented_counts = {kind: int(number.replace(",", "")) for number, kind, _ in matches if kind}
+    documented_counts |= dict([("zones", ZONES[word]) for _, _, word in matches if word])
+    assert documented_counts.items() <= has.items()
+    assert {"nodes", "pods"} <= documented_counts.keys()
 
 
 def test_every_picture_is_made_by_a_script_and_shown() -> None:
     pictures = {path.relative_to(ROOT).as_posix() for path in (ROOT / "docs").glob("*.png")}
     assert pictures == {f"docs/{name}.png" for name in (*screenshots.PICTURES, screenshots.ANIMATION)}
     documents = [ROOT / "README.md", *(ROOT / "docs").glob("*.md")]
-    shown = {
+    shown_pictures = {
         (path.parent / target).resolve().relative_to(ROOT).as_posix()
         for path in documents
         for target in re.findall(r"!\[[^]]+\]\(([^)]+\.png)\)", path.read_text(encoding="utf-8"))
     }
-    assert shown == pictures
+    assert shown_pictures == pictures
 
 
 def test_animation_shows_each_step_of_the_walk() -> None:

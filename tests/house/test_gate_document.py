@@ -48,39 +48,39 @@ def folder(tmp_path: Path) -> Path:
     (tmp_path / "scheduling" / "thresholds.yaml").write_text(YAML[0])
     (tmp_path / "policy.yaml").write_text(PACKED)
     (tmp_path / "cluster.json").write_text(json.dumps({"kind": "List", "items": cluster()}))
-    run("git init --quiet && git add scheduling && git commit --quiet --message start", tmp_path)
+    run_script("git init --quiet && git add scheduling && git commit --quiet --message start", tmp_path)
     return tmp_path
 
 
-def environment(folder: Path, **more: str) -> dict[str, str]:
-    who = dict.fromkeys(("GIT_AUTHOR_NAME", "GIT_COMMITTER_NAME"), "somebody")
-    who |= dict.fromkeys(("GIT_AUTHOR_EMAIL", "GIT_COMMITTER_EMAIL"), "somebody@example.org")
+def environment(folder: Path, **variables: str) -> dict[str, str]:
+    identity = dict.fromkeys(("GIT_AUTHOR_NAME", "GIT_COMMITTER_NAME"), "somebody")
+    identity |= dict.fromkeys(("GIT_AUTHOR_EMAIL", "GIT_COMMITTER_EMAIL"), "somebody@example.org")
     path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
-    return {"PATH": path, "PYTHONPATH": str(ROOT), "HOME": str(folder), "BASE_COMMIT": "HEAD", **who, **more}
+    return {"PATH": path, "PYTHONPATH": str(ROOT), "HOME": str(folder), "BASE_COMMIT": "HEAD", **identity, **variables}
 
 
-def run(script: str, folder: Path, **more: str) -> subprocess.CompletedProcess[str]:
+def run_script(script: str, folder: Path, **variables: str) -> subprocess.CompletedProcess[str]:
     """``script`` as a step of a pipeline runs it."""
     command = ["bash", "-e", "-o", "pipefail", "-c", script]
     return subprocess.run(
-        command, cwd=folder, env=environment(folder, **more), capture_output=True, text=True, timeout=60
+        command, cwd=folder, env=environment(folder, **variables), capture_output=True, text=True, timeout=60
     )
 
 
-def steps(folder: Path) -> tuple[int, str]:
+def run_steps(folder: Path) -> tuple[int, str]:
     """The status with which the first step that fails ends, and what it says; 0 where none does."""
     for step in yaml.safe_load(YAML[1])["steps"]:
-        done = run(step["run"], folder)
-        if done.returncode:
-            return done.returncode, done.stderr
+        process = run_script(step["run"], folder)
+        if process.returncode:
+            return process.returncode, process.stderr
     return 0, ""
 
 
 def test_the_commands_pass_and_write_what_they_say(folder: Path) -> None:
-    first = run(SHELL[0], folder)
+    first = run_script(SHELL[0], folder)
     assert (first.returncode, first.stderr) == (0, "")
     assert json.loads(first.stdout)["verdict"] == "pass"
-    second = run(SHELL[2], folder)
+    second = run_script(SHELL[2], folder)
     assert (second.returncode, second.stdout, second.stderr) == (0, "", "")
     assert len(list(ElementTree.parse(folder / "verdict.xml").iter("testcase"))) == 6
     assert (folder / "verdict.md").read_text().startswith("## ✅")
@@ -88,24 +88,24 @@ def test_the_commands_pass_and_write_what_they_say(folder: Path) -> None:
 
 def test_the_check_passes_a_policy_that_decides_the_same(folder: Path) -> None:
     (folder / "scheduling" / "policy.yaml").write_text(SAME)
-    assert steps(folder) == (0, "")
+    assert run_steps(folder) == (0, "")
     assert (folder / "baseline.yaml").read_text() == DEFAULTS
     assert (folder / "verdict.md").read_text().startswith("## ✅")
 
 
 def test_the_check_fails_a_policy_that_moves_pods_and_leaves_its_reports(folder: Path) -> None:
     (folder / "scheduling" / "policy.yaml").write_text(PACKED)
-    assert steps(folder) == (1, "")
+    assert run_steps(folder) == (1, "")
     assert ElementTree.parse(folder / "verdict.xml").getroot().get("failures") == "3"
     assert (folder / "verdict.md").read_text().startswith("## ❌")
 
 
 def test_the_check_ends_with_2_for_what_is_no_policy(folder: Path) -> None:
     (folder / "scheduling" / "policy.yaml").write_text("kind: KubeSchedulerConfiguration\n")
-    status, said = steps(folder)
+    status, output = run_steps(folder)
     assert status == 2
-    assert said.startswith("kschedweb.engine: --policy scheduling/policy.yaml: ")
-    assert said.count("\n") == 1
+    assert output.startswith("kschedweb.engine: --policy scheduling/policy.yaml: ")
+    assert output.count("\n") == 1
 
 
 # Over REST.
@@ -126,17 +126,17 @@ def site(live_server: Any, editor: User, store_snapshot: Callable[..., Snapshot]
 @pytest.mark.parametrize(("policy", "status"), [(SAME, 0), (PACKED, 1), ("kind: Pod\n", 2)])
 def test_the_call_answers_as_the_command_does(folder: Path, site: dict[str, str], policy: str, status: int) -> None:
     (folder / "scheduling" / "policy.yaml").write_text(policy)
-    done = run(SHELL[3], folder, **site)
-    assert (done.returncode, bool(done.stderr)) == (status, status == 2), done.stderr
+    process = run_script(SHELL[3], folder, **site)
+    assert (process.returncode, bool(process.stderr)) == (status, status == 2), process.stderr
     if status == 2:
-        assert json.loads(done.stderr)["errors"][0]["path"] == "policy"
+        assert json.loads(process.stderr)["errors"][0]["path"] == "policy"
         return
-    found, markdown = json.loads((folder / "verdict.json").read_text()), (folder / "verdict.md").read_text()
-    assert found["about"].startswith("production, ")
+    verdict, markdown = json.loads((folder / "verdict.json").read_text()), (folder / "verdict.md").read_text()
+    assert verdict["about"].startswith("production, ")
     assert markdown.startswith("## ❌" if status else "## ✅")
     assert ElementTree.parse(folder / "verdict.xml").getroot().get("failures") == ("3" if status else "0")
-    again = run(SHELL[3], folder, **site)
-    assert again.returncode == status
+    second_run = run_script(SHELL[3], folder, **site)
+    assert second_run.returncode == status
     assert Gate.objects.count() == 1  # the same commit gets the same answer
 
 
@@ -154,8 +154,8 @@ def test_the_call_waits_for_a_verdict_that_takes_longer(
         assert job is not None
         assert pipeline.poll() is None
         tasks.judge(str(job.pk))
-        _, said = pipeline.communicate(timeout=60)
-    assert (pipeline.returncode, said) == (0, b"")
+        _, output = pipeline.communicate(timeout=60)
+    assert (pipeline.returncode, output) == (0, b"")
     assert json.loads((folder / "verdict.json").read_text())["verdict"] == "pass"
 
 

@@ -18,20 +18,20 @@ ROOM = {"cpu": "1", "memory": "1Gi", "pods": "3"}
 
 
 def event(
-    at: float, verb: str, resource: str, *, answer: Json, code: int = 200, body: Json | None = None, **more: Any
+    at: float, verb: str, resource: str, *, answer: Json, code: int = 200, body: Json | None = None, **fields: Any
 ) -> Json:
     """One line of an audit log; the call took 20 ms and ended at second ``at``."""
     place = {"resource": resource, "namespace": "default", "name": answer.get("metadata", {}).get("name", "")}
     return {
         "auditID": f"call-{next(NUMBERS)}",
         "verb": verb,
-        "objectRef": place | more.pop("place", {}),
+        "objectRef": place | fields.pop("place", {}),
         "requestReceivedTimestamp": stamp(at - 0.02),
         "stageTimestamp": stamp(at),
         "responseStatus": {"code": code},
         "requestObject": body,
         "responseObject": answer,
-        **more,
+        **fields,
     }
 
 
@@ -49,15 +49,15 @@ def status(room: dict[str, str]) -> Json:
 
 def pod_json(name: str, **spec: Any) -> Json:
     container = {"name": "main", "resources": {"requests": {"cpu": "400m", "memory": "100Mi"}}}
-    whole = {"schedulerName": "mine", "containers": [container]} | spec
-    return {"kind": "Pod", "metadata": {"name": name, "namespace": "default", "uid": f"uid-{name}"}, "spec": whole}
+    pod_spec = {"schedulerName": "mine", "containers": [container]} | spec
+    return {"kind": "Pod", "metadata": {"name": name, "namespace": "default", "uid": f"uid-{name}"}, "spec": pod_spec}
 
 
 def pod(at: float, name: str, verb: str = "create", **spec: Any) -> Json:
     return event(at, verb, "pods", answer=pod_json(name, **spec), code=201 if verb == "create" else 200)
 
 
-def gone(at: float, name: str, grace: int = 0) -> Json:
+def delete_event(at: float, name: str, grace: int = 0) -> Json:
     answer = pod_json(name)
     answer["metadata"] |= {"deletionGracePeriodSeconds": grace}
     return event(at, "delete", "pods", answer=answer)
@@ -79,7 +79,7 @@ def asks(pod: PodFacts) -> bool:
     return pod.key.endswith("/held")
 
 
-GRANTED = Request("uid-held", "default/held", "one", "bound", "", 10.0)
+GRANTED_REQUEST = Request("uid-held", "default/held", "one", "bound", "", 10.0)
 GOOD = [
     lease(0, "a"),
     node(1),
@@ -93,31 +93,31 @@ GOOD = [
     bind(11, "held"),
     lease(12, "", 0),
     lease(13, "b", 1),
-    gone(14, "x"),
+    delete_event(14, "x"),
     pod(15, "y"),
     bind(16, "y", by="b"),
 ]
 
 
-def judge(events: list[Json], requests: tuple[Request, ...] = (GRANTED,), **more: Any) -> list[str]:
+def judge(events: list[Json], requests: tuple[Request, ...] = (GRANTED_REQUEST,), **options: Any) -> list[str]:
     history = History.of(events)
-    return violations(history, scheduler="mine", lease="kube-system/mine", requests=requests, asks=asks, **more)
+    return violations(history, scheduler="mine", lease="kube-system/mine", requests=requests, asks=asks, **options)
 
 
 def test_history_in_which_all_was_kept_has_no_violation() -> None:
     assert judge(GOOD) == []
-    assert [found.pod for found in History.of(GOOD).made_binds()] == ["default/x", "default/held", "default/y"]
+    assert [binding.pod for binding in History.of(GOOD).made_binds()] == ["default/x", "default/held", "default/y"]
 
 
 @pytest.mark.parametrize(
-    ("more", "words"),
+    ("extra_events", "words"),
     [
         ([bind(17, "y", "one", by="b")], "default/y (uid-y) was bound 2 times: to one, one."),
         ([pod(17, "z"), bind(18, "z", by="b", uid=False)], "by its name alone"),
         ([bind(18, "never-made", by="b")], "knows no such pod"),
         ([bind(18, "foreign", by="b")], "default/foreign was bound, which is theirs's and not mine's."),
         ([pod(17, "z", schedulingGates=[{"name": "wait"}]), bind(18, "z", by="b")], "while it had scheduling gates"),
-        ([pod(17, "z"), gone(18, "z", grace=30), bind(19, "z", by="b")], "while it was being deleted"),
+        ([pod(17, "z"), delete_event(18, "z", grace=30), bind(19, "z", by="b")], "while it was being deleted"),
         ([pod(17, "z", nodeName="two"), bind(19, "z", by="b")], "was made on two"),
         ([pod(17, "z"), bind(18, "z", by="a")], "default/z was bound by a while b held the lease."),
         ([lease(16.5, "", 1), pod(17, "z"), bind(18, "z", by="b")], "while nobody held the lease"),
@@ -129,31 +129,33 @@ def test_history_in_which_all_was_kept_has_no_violation() -> None:
         ([pod(17, "z", nodeName="one")], "one was given 1.2 of cpu"),
     ],
 )  # fmt: skip
-def test_broken_promise_is_named(more: list[Json], words: str) -> None:
-    found = judge(GOOD + more)
-    assert any(words in sentence for sentence in found), found
+def test_broken_promise_is_named(extra_events: list[Json], words: str) -> None:
+    problems = judge(GOOD + extra_events)
+    assert any(words in sentence for sentence in problems), problems
 
 
 @pytest.mark.parametrize(
     ("request_row", "words"),
     [
         (None, "default/held was bound without an approval."),
-        (replace(GRANTED, granted=None), "default/held was bound without an approval."),
-        (replace(GRANTED, granted=11.5), "was bound before it was approved"),
-        (replace(GRANTED, node="two"), "was bound to one, and approved for two."),
-        (replace(GRANTED, state="binding"), "The request for default/held did not end: it is binding."),
-        (replace(GRANTED, state="failed", reason="gone"), "is on one, and no request of it says bound."),
-        (replace(GRANTED, uid="uid-other", node="two"), "says bound to two; it is on None."),
-        (replace(GRANTED, uid="uid-other", state="denied"), "ended denied without a reason."),
+        (replace(GRANTED_REQUEST, granted=None), "default/held was bound without an approval."),
+        (replace(GRANTED_REQUEST, granted=11.5), "was bound before it was approved"),
+        (replace(GRANTED_REQUEST, node="two"), "was bound to one, and approved for two."),
+        (replace(GRANTED_REQUEST, state="binding"), "The request for default/held did not end: it is binding."),
+        (replace(GRANTED_REQUEST, state="failed", reason="gone"), "is on one, and no request of it says bound."),
+        (replace(GRANTED_REQUEST, uid="uid-other", node="two"), "says bound to two; it is on None."),
+        (replace(GRANTED_REQUEST, uid="uid-other", state="denied"), "ended denied without a reason."),
     ],
 )
 def test_broken_promise_of_approvals_is_named(request_row: Request | None, words: str) -> None:
-    found = judge(GOOD, (request_row,) if request_row else ())
-    assert any(words in sentence for sentence in found), found
+    problems = judge(GOOD, (request_row,) if request_row else ())
+    assert any(words in sentence for sentence in problems), problems
 
 
 def test_what_a_killed_server_could_not_write_down_is_taken_from_the_list() -> None:
-    unwritten = [one for one in GOOD if one["objectRef"] != bind(11, "held")["objectRef"]]
+    unwritten = [
+        event_recorded for event_recorded in GOOD if event_recorded["objectRef"] != bind(11, "held")["objectRef"]
+    ]
     assert judge(unwritten) == ["The request for default/held says bound to one; it is on None."]
     assert judge(unwritten, shown={"uid-held": "one"}) == []
     assert judge(unwritten, shown={"uid-held": "two"}) == [
@@ -175,9 +177,9 @@ def test_bind_while_its_sender_takes_the_lease_is_the_holder_s() -> None:
 
 
 def test_room_of_a_deleted_pod_is_free_and_that_of_one_with_grace_is_not() -> None:
-    more = [pod(17, "z"), bind(20, "z", by="b")]
-    assert judge([*GOOD, gone(19, "y"), *more]) == []
-    assert judge([*GOOD, gone(19, "y", grace=30), *more]) != []
+    extra_events = [pod(17, "z"), bind(20, "z", by="b")]
+    assert judge([*GOOD, delete_event(19, "y"), *extra_events]) == []
+    assert judge([*GOOD, delete_event(19, "y", grace=30), *extra_events]) != []
 
 
 def test_init_containers_count_where_they_ask_for_more() -> None:
@@ -202,9 +204,10 @@ def test_who_leads_is_also_read_from_annotations() -> None:
     record = {"holderIdentity": "a", "leaseDurationSeconds": 15, "leaderTransitions": 4}
     annotations = {"control-plane.alpha.kubernetes.io/leader": json.dumps(record)}
     metadata = {"name": "mine", "namespace": "kube-system"}
-    held, plain = (
-        {"kind": "Endpoints", "metadata": one} for one in (metadata | {"annotations": annotations}, metadata)
+    annotated, plain = (
+        {"kind": "Endpoints", "metadata": object_metadata}
+        for object_metadata in (metadata | {"annotations": annotations}, metadata)
     )
-    events = [event(at, "update", "endpoints", answer=answer) for at, answer in ((1, plain), (2, held))]
+    events = [event(at, "update", "endpoints", answer=answer) for at, answer in ((1, plain), (2, annotated))]
     [write] = History.of(events).leases
     assert (write.lease, write.holder, write.epoch, write.seconds) == ("kube-system/mine", "a", 4, 15)

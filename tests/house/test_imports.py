@@ -57,5 +57,5 @@ def test_the_engine_makes_its_data_classes_itself() -> None:
     """Each one that the standard library makes takes half a millisecond of every start."""
     words = re.compile(r"^(from dataclasses import .*\bdataclass\b|import dataclasses)", re.MULTILINE)
     engine = ROOT / "kschedweb" / "engine"
-    found = [path for path in engine.rglob("*.py") if words.search(path.read_text(encoding="utf-8"))]
-    assert found == [engine / "values.py"]
+    importing_modules = [path for path in engine.rglob("*.py") if words.search(path.read_text(encoding="utf-8"))]
+    assert importing_modules == [engine / "values.py"]

@@ -13,7 +13,7 @@ from tests.support.unmarked import bare_texts
 
 TEMPLATES = ROOT / "frontend" / "templates"
 # The rooms of templates whose every word is marked; docs/languages.md says the same.
-TRANSLATED = (
+TRANSLATED_TEMPLATES = (
     "accounts/login.html", "accounts/password.html", "accounts/settings.html", "advice/moves", "advice/plans",
     "base.html", "dashboard", "decisions",
     "lists", "live/approvals", "parts", "plain.html", "playground/experiments", "playground/gate",
@@ -25,39 +25,51 @@ ENGLISH_YET = {"policies/descheduler", "policies/karpenter"}
 ELSEWHERE = {"reference.html", "reference_fields.html", "reference_try.html"}  # of the REST API, which is in English
 PLACEHOLDER = re.compile(r"%\(\w+\)[sd]|\{\w+\}|%%|</?\w+[^>]*>")
 
-each = pytest.mark.parametrize(
+each_catalogue = pytest.mark.parametrize(
     ("language", "domain"), [(language, domain) for language in catalogues.LANGUAGES for domain in catalogues.DOMAINS]
 )
 
 
-def templates() -> list[Path]:
-    found = [TEMPLATES / name for name in TRANSLATED]
-    return [path for one in found for path in (sorted(one.rglob("*.html")) if one.is_dir() else [one])]
+def list_templates() -> list[Path]:
+    translated_paths = [TEMPLATES / name for name in TRANSLATED_TEMPLATES]
+    return [
+        path
+        for path_translated in translated_paths
+        for path in (sorted(path_translated.rglob("*.html")) if path_translated.is_dir() else [path_translated])
+    ]
 
 
-@each
+@each_catalogue
 def test_a_catalogue_holds_what_the_sources_mark_and_nothing_else(language: str, domain: str) -> None:
-    marked = {message if isinstance(message, str) else message[0] for message in catalogues.collect_messages(domain)}
-    held = {
-        one.id if isinstance(one.id, str) else one.id[0]
-        for one in catalogues.read_catalogue(language, domain)
-        if one.id
+    marked_messages = {
+        message if isinstance(message, str) else message[0] for message in catalogues.collect_messages(domain)
     }
-    assert (sorted(marked - held), sorted(held - marked)) == ([], []), "make messages"
+    catalogue_messages = {
+        message.id if isinstance(message.id, str) else message.id[0]
+        for message in catalogues.read_catalogue(language, domain)
+        if message.id
+    }
+    assert (sorted(marked_messages - catalogue_messages), sorted(catalogue_messages - marked_messages)) == ([], []), (
+        "make messages"
+    )
 
 
-@each
+@each_catalogue
 def test_every_message_is_translated_with_the_placeholders_that_it_has(language: str, domain: str) -> None:
-    wrong = []
+    wrong_messages = []
     for message in catalogues.read_catalogue(language, domain):
         if not message.id:
             continue
-        said = [message.string] if isinstance(message.string, str) else list(message.string or [""])
-        meant = message.id if isinstance(message.id, str) else message.id[1]
-        wanted = set(PLACEHOLDER.findall(meant))
-        if message.fuzzy or not all(said) or any(set(PLACEHOLDER.findall(one)) != wanted for one in said):
-            wrong.append(message.id)
-    assert wrong == []
+        translations = [message.string] if isinstance(message.string, str) else list(message.string or [""])
+        source = message.id if isinstance(message.id, str) else message.id[1]
+        expected_placeholders = set(PLACEHOLDER.findall(source))
+        if (
+            message.fuzzy
+            or not all(translations)
+            or any(set(PLACEHOLDER.findall(translation)) != expected_placeholders for translation in translations)
+        ):
+            wrong_messages.append(message.id)
+    assert wrong_messages == []
 
 
 JAPANESE = "[\u3040-\u30ff\u4e00-\u9fff、。（）「」：]"
@@ -67,16 +79,16 @@ SENTENCE = re.compile(r"^%\(\w+\)s ")  # a sentence that comes first, which may 
 @pytest.mark.parametrize("domain", catalogues.DOMAINS)
 def test_no_blank_stands_between_japanese_and_latin_words(domain: str) -> None:
     blank = re.compile(f"{JAPANESE} [A-Za-z0-9%<]|[A-Za-z0-9>%] {JAPANESE}|\\)s {JAPANESE}")
-    said = [
-        one.string if isinstance(one.string, str) else str((one.string or [""])[0])
-        for one in catalogues.read_catalogue("ja", domain)
+    translations = [
+        message.string if isinstance(message.string, str) else str((message.string or [""])[0])
+        for message in catalogues.read_catalogue("ja", domain)
     ]
-    assert [text for text in said if blank.search(SENTENCE.sub("", text))] == []
+    assert [text for text in translations if blank.search(SENTENCE.sub("", text))] == []
 
 
 def test_the_reader_is_addressed_in_one_way() -> None:
-    said = [str(one.string) for one in catalogues.read_catalogue("zh_Hans", "django")]
-    assert [text for text in said if "您" in text or "登出" in text] == []
+    translations = [str(message.string) for message in catalogues.read_catalogue("zh_Hans", "django")]
+    assert [text for text in translations if "您" in text or "登出" in text] == []
 
 
 def test_what_is_read_of_sources_is_what_they_mark() -> None:
@@ -93,7 +105,7 @@ def test_what_is_read_of_sources_is_what_they_mark() -> None:
 
 def test_no_template_of_what_is_translated_has_words_that_are_not_marked() -> None:
     english = [TEMPLATES / room for room in ENGLISH_YET]
-    paths = [path for path in templates() if path.name not in ELSEWHERE and path.parent not in english]
+    paths = [path for path in list_templates() if path.name not in ELSEWHERE and path.parent not in english]
     assert len(paths) > 150
     assert [f"{path.relative_to(TEMPLATES)}: {text}" for path in paths for text in bare_texts(path.read_text())] == []
 

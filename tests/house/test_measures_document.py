@@ -20,6 +20,6 @@ def row(spec: MeasureSpec) -> str:
 
 def test_the_document_has_every_measure_with_its_definition() -> None:
     lines = DOCUMENT.read_text().splitlines()
-    ordered = sorted(MEASURES, key=lambda spec: GROUPS.index(spec.group))
-    written = [line for line in lines if line.startswith("| `") and line.count("|") == 7]
-    assert written == [row(spec) for spec in ordered]
+    ordered_measures = sorted(MEASURES, key=lambda spec: GROUPS.index(spec.group))
+    documented_rows = [line for line in lines if line.startswith("| `") and line.count("|") == 7]
+    assert documented_rows == [row(spec) for spec in ordered_measures]

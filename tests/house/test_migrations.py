@@ -21,9 +21,11 @@ def states() -> tuple[ProjectState, ProjectState]:
     """The tables as the previous release made them, and as they are now."""
     loader = MigrationLoader(None)
     ours = {config.label for config in apps.get_app_configs() if config.name.startswith("kschedweb.")}
-    known = {key for key in loader.disk_migrations if key[0] not in ours} | previous.migrations()
+    previous_keys = {key for key in loader.disk_migrations if key[0] not in ours} | previous.migrations()
     graph = loader.graph
-    before = [key for key in known if not any(child.key in known for child in graph.node_map[key].children)]
+    before = [
+        key for key in previous_keys if not any(child.key in previous_keys for child in graph.node_map[key].children)
+    ]
     return graph.make_state(before), graph.make_state(graph.leaf_nodes())
 
 
@@ -49,15 +51,15 @@ def test_every_new_column_fills_itself_where_the_previous_release_does_not_know_
 
 
 def test_every_column_of_the_previous_release_is_still_what_it_was(states: tuple[ProjectState, ProjectState]) -> None:
-    changed = []
+    problems = []
     for table, old, new in tables(states):
         for name, field in old.fields.items():
             now = new.fields.get(name)
             if now is None:
-                changed.append(f"{table}.{name} is gone")
-            elif type(now) is not type(field) or (field.null and not now.null) or shorter(now, field):
-                changed.append(f"{table}.{name} is another kind of column, or a narrower one")
-    assert not changed, "add a column beside it, and drop the old one a release later"
+                problems.append(f"{table}.{name} is gone")
+            elif type(now) is not type(field) or (field.null and not now.null) or is_shorter(now, field):
+                problems.append(f"{table}.{name} is another kind of column, or a narrower one")
+    assert not problems, "add a column beside it, and drop the old one a release later"
 
 
 def test_no_new_constraint_stands_on_a_table_of_the_previous_release(states: tuple[ProjectState, ProjectState]) -> None:
@@ -75,6 +77,6 @@ def fields(constraint: models.BaseConstraint) -> tuple[str, ...]:
     return tuple(constraint.fields) if isinstance(constraint, models.UniqueConstraint) else ()
 
 
-def shorter(now: models.Field, before: models.Field) -> bool:  # type: ignore[type-arg]
+def is_shorter(now: models.Field, before: models.Field) -> bool:  # type: ignore[type-arg]
     """Whether what fitted before fits no more."""
     return now.max_length is not None and (before.max_length is None or now.max_length < before.max_length)

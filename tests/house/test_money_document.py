@@ -28,5 +28,7 @@ def test_the_hour_of_the_example_costs_what_is_said() -> None:
 def test_every_key_and_every_measure_is_explained() -> None:
     for field in DOCUMENT.fields:
         assert f"`{field.name}`" in TEXT or field.name in ("apiVersion", "kind"), field.name
-    priced = {spec.name for spec in MEASURES if spec.when is When.PRICED}
-    assert priced == {name for name in re.findall(r"^\| `(\w+)` \|", TEXT, re.MULTILINE) if name in priced}
+    priced_measures = {spec.name for spec in MEASURES if spec.when is When.PRICED}
+    assert priced_measures == {
+        name for name in re.findall(r"^\| `(\w+)` \|", TEXT, re.MULTILINE) if name in priced_measures
+    }

@@ -32,5 +32,5 @@ def test_functions_are_a_verb_and_its_object(tree: TreeNames) -> None:
 
 
 def test_a_class_name_says_which(tree: TreeNames) -> None:
-    shared = {name: sorted(modules) for name, modules in tree.classes.items() if len(modules) > 2}
-    assert {name: modules for name, modules in shared.items() if name not in SHARED_CLASSES} == {}
+    modules_by_class = {name: sorted(modules) for name, modules in tree.classes.items() if len(modules) > 2}
+    assert {name: modules for name, modules in modules_by_class.items() if name not in SHARED_CLASSES} == {}

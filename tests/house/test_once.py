@@ -19,15 +19,15 @@ for _ in range(2):
 def test_a_program_beside_pytest_makes_it_once_and_leaves_nothing() -> None:
     environment = clean_environment()
     environment.pop(VARIABLE)
-    done = subprocess.run([sys.executable, "-c", PROGRAM], cwd=ROOT, env=environment, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    made, folder, again = done.stdout.splitlines()
-    assert (made, folder) == ("made 1", again)
+    process = subprocess.run([sys.executable, "-c", PROGRAM], cwd=ROOT, env=environment, capture_output=True, text=True)
+    assert process.returncode == 0, process.stderr
+    made_line, folder, second_folder = process.stdout.splitlines()
+    assert (made_line, folder) == ("made 1", second_folder)
     assert not Path(folder).parent.exists()
 
 
 def test_processes_of_a_run_share_it() -> None:
-    made: list[Path] = []
-    folders = [made_once("house", made.append) for _ in range(2)]
+    made_folders: list[Path] = []
+    folders = [made_once("house", made_folders.append) for _ in range(2)]
     assert len(set(folders)) == 1
-    assert len(made) <= 1
+    assert len(made_folders) <= 1

@@ -35,17 +35,17 @@ def test_prometheus_takes_the_alerts(tmp_path: Path) -> None:
         missing("install prometheus")
     (tmp_path / "rules.yaml").write_text(RULES)
     command = ["promtool", "check", "rules", "rules.yaml"]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=60)
-    assert done.returncode == 0, done.stderr + done.stdout
+    process = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=60)
+    assert process.returncode == 0, process.stderr + process.stdout
 
 
 def test_every_series_of_the_alerts_is_served_here() -> None:
     assert extender.__name__  # its series are registered where it is imported
-    served = set(re.findall(r"^# TYPE (\w+) ", render_exposition()[0].decode(), re.MULTILINE)) | OF_PROMETHEUS
+    served_series = set(re.findall(r"^# TYPE (\w+) ", render_exposition()[0].decode(), re.MULTILINE)) | OF_PROMETHEUS
     (group,) = yaml.safe_load(RULES)["groups"]
-    named = {name for rule in group["rules"] for name in re.findall(r"(\w+)(?:\{|\[)", rule["expr"])}
-    assert named
-    assert {name.removesuffix("_bucket") for name in named} <= served
+    alert_series = {name for rule in group["rules"] for name in re.findall(r"(\w+)(?:\{|\[)", rule["expr"])}
+    assert alert_series
+    assert {name.removesuffix("_bucket") for name in alert_series} <= served_series
 
 
 def test_document_names_every_rule() -> None:
@@ -55,8 +55,8 @@ def test_document_names_every_rule() -> None:
 
 
 def panel_queries() -> list[str]:
-    found = [target["expr"] for panel in DASHBOARD["panels"] for target in panel["targets"]]
-    return [re.sub(r"\$\w+", ".*", query) for query in found]
+    expressions = [target["expr"] for panel in DASHBOARD["panels"] for target in panel["targets"]]
+    return [re.sub(r"\$\w+", ".*", query) for query in expressions]
 
 
 def alert_queries() -> list[str]:
@@ -65,29 +65,29 @@ def alert_queries() -> list[str]:
     return [re.sub(r"\s(<|>|==)\s[\d.]+\s*$", "", rule["expr"]) for rule in group["rules"]]
 
 
-def happenings(_now: float) -> str:
+def render_all_series(_now: float) -> str:
     """What a process serves to which everything happens between two scrapes that is counted."""
     ours()
-    whose = ("metrics", "metrics")
+    labels = ("metrics", "metrics")
     for verb in VERBS.values():  # a test before this one may have asked any of them, and a rate of none is no number
-        extender.REQUESTS.labels(*whose, verb).inc()
-        extender.ERRORS.labels(*whose, verb).inc()
-        extender.SECONDS.labels(*whose, verb).observe(0.01)
-    VERDICTS.labels(*whose, "agree").inc()
+        extender.REQUESTS.labels(*labels, verb).inc()
+        extender.ERRORS.labels(*labels, verb).inc()
+        extender.SECONDS.labels(*labels, verb).observe(0.01)
+    VERDICTS.labels(*labels, "agree").inc()
     return render_exposition()[0].decode()
 
 
 @pytest.fixture(scope="module")
 def prometheus(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Prometheus]:
     rules = MONITORING / "rules.yaml"
-    with Exporter(happenings).started() as exporter:
-        asked = Prometheus(tmp_path_factory.mktemp("prometheus"), scrape=[exporter.port], job="kschedweb", rules=rules)
-        with asked.started():
-            wait_until(lambda: values(asked, "rate(kschedweb_shadow_verdicts_total[5m])") != [], "two scrapes")
-            yield asked
+    with Exporter(render_all_series).started() as exporter:
+        server = Prometheus(tmp_path_factory.mktemp("prometheus"), scrape=[exporter.port], job="kschedweb", rules=rules)
+        with server.started():
+            wait_until(lambda: query_values(server, "rate(kschedweb_shadow_verdicts_total[5m])") != [], "two scrapes")
+            yield server
 
 
-def values(prometheus: Prometheus, query: str) -> list[float]:
+def query_values(prometheus: Prometheus, query: str) -> list[float]:
     return [float(row["value"][1]) for row in prometheus.ask("query", query=query)["result"]]
 
 
@@ -96,28 +96,28 @@ def test_prometheus_answers_every_query_of_dashboard_and_rules(prometheus: Prome
     queries = [*panel_queries(), *alert_queries()]
     assert len(queries) > 20
     for query in queries:
-        found = values(prometheus, query)
-        assert found, query
-        assert not any(map(math.isnan, found)), query
+        query_result = query_values(prometheus, query)
+        assert query_result, query
+        assert not any(map(math.isnan, query_result)), query
 
 
 @pytest.mark.server
 def test_variables_of_the_dashboard_offer_clusters_and_profiles(prometheus: Prometheus) -> None:
-    asked = [item["query"]["query"] for item in DASHBOARD["templating"]["list"] if item["type"] == "query"]
-    assert len(asked) == 2
-    for query in asked:
-        found = re.fullmatch(r"label_values\((.*), (\w+)\)", query)
-        assert found, query
-        series = re.sub(r"\$\w+", ".*", found[1])
-        assert "metrics" in prometheus.ask(f"label/{found[2]}/values", **{"match[]": series})
+    queries = [item["query"]["query"] for item in DASHBOARD["templating"]["list"] if item["type"] == "query"]
+    assert len(queries) == 2
+    for query in queries:
+        match = re.fullmatch(r"label_values\((.*), (\w+)\)", query)
+        assert match, query
+        series = re.sub(r"\$\w+", ".*", match[1])
+        assert "metrics" in prometheus.ask(f"label/{match[2]}/values", **{"match[]": series})
 
 
 @pytest.mark.server
 def test_prometheus_evaluates_each_rule(prometheus: Prometheus) -> None:
     def rules() -> list[dict[str, str]]:
         (group,) = prometheus.ask("rules")["groups"]
-        found: list[dict[str, str]] = group["rules"]
-        return found
+        rule_states: list[dict[str, str]] = group["rules"]
+        return rule_states
 
     wait_until(lambda: all(rule["health"] != "unknown" for rule in rules()), "each rule was evaluated")
     assert {rule["health"] for rule in rules()} == {"ok"}

@@ -27,8 +27,8 @@ def plain(name: str) -> str:
 
 
 def pins(name: str) -> dict[str, str]:
-    found = PIN.findall((ROOT / name).read_text(encoding="utf-8"))
-    return {plain(package): number for package, number in found}
+    matches = PIN.findall((ROOT / name).read_text(encoding="utf-8"))
+    return {plain(package): number for package, number in matches}
 
 
 @pytest.mark.parametrize("name", ["requirements", "requirements-dev"])
@@ -64,18 +64,20 @@ def test_no_image_names_a_registry() -> None:
 def test_bill_of_materials_names_every_package() -> None:
     command = [sys.executable, "deploy/sbom.py", "frontend/package-lock.json"]
     environment = clean_environment(SOURCE_DATE_EPOCH="0")
-    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=True)
-    found: dict[str, Any] = json.loads(done.stdout)
-    assert (found["spdxVersion"], found["creationInfo"]["created"]) == ("SPDX-2.3", "1970-01-01T00:00:00Z")
-    named = {reference["referenceLocator"] for item in found["packages"] for reference in item["externalRefs"]}
-    assert {f"pkg:pypi/{name}@{number}" for name, number in pins("requirements.txt").items()} <= named
-    wanted = json.loads((ROOT / "frontend/package.json").read_text(encoding="utf-8"))["dependencies"]
-    assert {f"pkg:npm/{name.replace('@', '%40')}@{number}" for name, number in wanted.items()} <= named
-    assert not any(name.startswith("pkg:npm/typescript@") for name in named), "a tool of the build"
-    ids = [item["SPDXID"] for item in found["packages"]]
+    process = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=True)
+    bill: dict[str, Any] = json.loads(process.stdout)
+    assert (bill["spdxVersion"], bill["creationInfo"]["created"]) == ("SPDX-2.3", "1970-01-01T00:00:00Z")
+    package_urls = {reference["referenceLocator"] for item in bill["packages"] for reference in item["externalRefs"]}
+    assert {f"pkg:pypi/{name}@{number}" for name, number in pins("requirements.txt").items()} <= package_urls
+    frontend_packages = json.loads((ROOT / "frontend/package.json").read_text(encoding="utf-8"))["dependencies"]
+    assert {
+        f"pkg:npm/{name.replace('@', '%40')}@{number}" for name, number in frontend_packages.items()
+    } <= package_urls
+    assert not any(name.startswith("pkg:npm/typescript@") for name in package_urls), "a tool of the build"
+    ids = [item["SPDXID"] for item in bill["packages"]]
     assert len(set(ids)) == len(ids)
-    assert all(re.fullmatch(r"SPDXRef-[A-Za-z0-9.-]+", each) for each in ids)
-    assert {item["relatedSpdxElement"] for item in found["relationships"]} == set(ids)
+    assert all(re.fullmatch(r"SPDXRef-[A-Za-z0-9.-]+", identifier) for identifier in ids)
+    assert {item["relatedSpdxElement"] for item in bill["relationships"]} == set(ids)
 
 
 def image(folder: Path) -> None:
@@ -89,14 +91,14 @@ def image(folder: Path) -> None:
         for source in sources:
             if source.startswith("/opt") or target.startswith("/tmp"):
                 continue
-            there = (
+            destination = (
                 folder / target
                 if target.endswith("/") and source.endswith("/")
                 else folder / target / Path(source).name
             )
             copy = shutil.copytree if (ROOT / source).is_dir() else shutil.copy
-            there.parent.mkdir(parents=True, exist_ok=True)
-            copy(ROOT / source, there)
+            destination.parent.mkdir(parents=True, exist_ok=True)
+            copy(ROOT / source, destination)
     environment = clean_environment(KSCHEDWEB_SECRET_KEY="for-this-command-only", PYTHONDONTWRITEBYTECODE="1")
     command = [sys.executable, "manage.py", "collectstatic", "--noinput", "--verbosity", "0"]
     subprocess.run(command, cwd=folder, env=environment, check=True, timeout=120)
@@ -123,7 +125,7 @@ def test_site_runs_from_what_the_image_holds_and_writes_nothing_there(tmp_path: 
         assert site.answers("/login/")
     assert {path: path.stat().st_mtime_ns for path in app.rglob("*")} == before
     doctor = [sys.executable, "manage.py", "doctor"]
-    done = subprocess.run(doctor, cwd=app, env=environment, capture_output=True, text=True, timeout=120)
-    assert done.returncode == 1
-    assert "FAIL beat: Beat, or the worker that does what it asks for, has given no sign of life yet." in done.stdout
-    assert done.stdout.count("FAIL") == 1, done.stdout
+    process = subprocess.run(doctor, cwd=app, env=environment, capture_output=True, text=True, timeout=120)
+    assert process.returncode == 1
+    assert "FAIL beat: Beat, or the worker that does what it asks for, has given no sign of life yet." in process.stdout
+    assert process.stdout.count("FAIL") == 1, process.stdout

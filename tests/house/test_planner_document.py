@@ -16,11 +16,11 @@ BLOCKS = {kind: text for kind, text in re.findall(r"```(\w+)\n(.*?)\n```", TEXT,
 
 
 def test_the_example_is_planned_as_the_page_says() -> None:
-    told = plan_scenario(json.loads(BLOCKS["json"]))
-    ((move,),) = told["waves"]
+    plan = plan_scenario(json.loads(BLOCKS["json"]))
+    ((move,),) = plan["waves"]
     assert (move["pod"], move["from"], move["to"]) == ("default/web-1", "a", "b")
-    assert (told["before"], told["after"], told["bound"]["moves"]) == (75.0, 5.0, 1)
-    for key in told.keys() - {"name", "objective", "engine"}:
+    assert (plan["before"], plan["after"], plan["bound"]["moves"]) == (75.0, 5.0, 1)
+    for key in plan.keys() - {"name", "objective", "engine"}:
         assert f"`{key}`" in TEXT
 
 
@@ -34,5 +34,7 @@ def test_every_objective_and_every_end_is_named() -> None:
         assert f'"{field.name}"' in TEXT or f"`{field.name}`" in TEXT
     for word in (REACHED, BEST, MAX_MOVES, PRICE, BUDGET, NO_PLACE, NO_GAIN):
         assert f"`{word}`" in TEXT
-    listed = re.findall(r'^\| `(\{"\w+": \{.*?\}\})` \|', TEXT, re.MULTILINE)
-    assert [DOCUMENT.read(json.loads(one), "objective", []) is not None for one in listed] == [True] * 4
+    objective_texts = re.findall(r'^\| `(\{"\w+": \{.*?\}\})` \|', TEXT, re.MULTILINE)
+    assert [
+        DOCUMENT.read(json.loads(objective_text), "objective", []) is not None for objective_text in objective_texts
+    ] == [True] * 4

@@ -11,5 +11,5 @@ from tests.conftest import ROOT
 
 def test_figures_are_checked_by_the_plotly_that_draws_them() -> None:
     pins = json.loads((ROOT / "frontend" / "package.json").read_text())["dependencies"]
-    drawn = next(version for name, version in pins.items() if name.startswith("plotly.js"))
-    assert drawn.partition(".")[0] == get_plotlyjs_version().partition(".")[0]
+    plotly_version = next(version for name, version in pins.items() if name.startswith("plotly.js"))
+    assert plotly_version.partition(".")[0] == get_plotlyjs_version().partition(".")[0]

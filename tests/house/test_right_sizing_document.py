@@ -32,8 +32,8 @@ def test_the_history_is_read() -> None:
 def test_the_table_has_every_flag_and_its_default() -> None:
     rows = re.findall(r"^\| ((?:`\w+`(?:, )?)+) \| ([^|]+) \|$", TEXT.partition("| key | default |")[2], re.MULTILINE)
     flags: dict[str, str | float] = {}
-    for keys, said in rows:
-        names, values = re.findall(r"\w+", keys), [part for part in said.split(", ") if "at most" not in part]
+    for keys, flag_values in rows:
+        names, values = re.findall(r"\w+", keys), [part for part in flag_values.split(", ") if "at most" not in part]
         flags |= dict(zip(names, values * (len(names) if len(values) == 1 else 1), strict=True))
     assert len(flags) == 16
     spans = {name: value for name, value in flags.items() if str(value).endswith("h")}

@@ -37,11 +37,11 @@ def evening() -> CollectedWatermarks:
 def test_each_example_runs(example: str) -> None:
     document = read_scenario(yaml.safe_load(example))
     base, history = ([node("n0"), node("n1")], evening()) if document.use.is_collected else ([], None)
-    prepared = prepare_scenario(document, base, {"jobs.csv": JOBS}, seed=1, now=NOW, utilisation=history)
+    prepared_scenario = prepare_scenario(document, base, {"jobs.csv": JOBS}, seed=1, now=NOW, utilisation=history)
     configuration = load(EMPTY).configuration
     assert configuration is not None
-    outcome = run_scenario(prepared, configuration)
-    assert not prepared.notes
+    outcome = run_scenario(prepared_scenario, configuration)
+    assert not prepared_scenario.notes
     assert (outcome.node >= 0).any()
 
 

@@ -62,7 +62,7 @@ def rows() -> tuple[Row, ...]:
     return tuple(Row(heading, *cells) for heading, (head, *lines) in tables() if head == COLUMNS for cells in lines)
 
 
-def quoted(text: str) -> list[str]:
+def code_words(text: str) -> list[str]:
     return re.findall(r"`([^`]+)`", text)
 
 
@@ -75,14 +75,14 @@ def test_each_document_has_its_items() -> None:
 
 
 def test_every_test_exists() -> None:
-    named = [name for row in rows() for name in quoted(row.test)]
-    assert len(named) > 200
-    assert all(re.fullmatch(r"\S+\.py::\w+", name) for name in named)
+    test_names = [name for row in rows() for name in code_words(row.test)]
+    assert len(test_names) > 200
+    assert all(re.fullmatch(r"\S+\.py::\w+", name) for name in test_names)
     assert missing_tests(TEXT) == []
 
 
 def test_every_page_and_call_is_an_address_of_the_site() -> None:
-    addresses = {name for name in quoted(TEXT) if re.fullmatch(r"([A-Z]+ )?/\S*/", name)}
+    addresses = {name for name in code_words(TEXT) if re.fullmatch(r"([A-Z]+ )?/\S*/", name)}
     assert len(addresses) > 15
     for address in addresses:
         path = re.sub(r"\bID\b", str(UUID(int=0)), address.rpartition(" ")[2])
@@ -90,7 +90,7 @@ def test_every_page_and_call_is_an_address_of_the_site() -> None:
 
 
 def test_every_command_has_its_subcommand(capsys: pytest.CaptureFixture[str]) -> None:
-    commands = {name for name in quoted(TEXT) if name.startswith(("python -m ", "manage.py "))}
+    commands = {name for name in code_words(TEXT) if name.startswith(("python -m ", "manage.py "))}
     assert len(commands) > 4
     for command in commands:
         if command.startswith("manage.py "):
@@ -98,23 +98,25 @@ def test_every_command_has_its_subcommand(capsys: pytest.CaptureFixture[str]) ->
             continue
         program, *arguments = command.split()[2:]
         assert program == "kschedweb.engine"
-        with pytest.raises(SystemExit) as ended:
+        with pytest.raises(SystemExit) as exit_info:
             main([*arguments, "--help"] if arguments[0] != "--version" else arguments)
-        assert ended.value.code == 0, command
+        assert exit_info.value.code == 0, command
     capsys.readouterr()
 
 
-def named(text: str) -> set[str]:
+def find_names(text: str) -> set[str]:
     """The words of ``text``; an extension point may be written as its method: PreFilter, preFilter."""
     words = set(re.findall(r"[A-Za-z]\w+", text))
     return words - {*EXTENSION_POINTS} | {word[0].lower() + word[1:] for word in words if not word.islower()}
 
 
 def test_what_the_documents_name_and_the_engine_knows_is_in_the_tables() -> None:
-    known = {*(spec.name for spec in CURRENT.specs), *EDITION.predicates, *EDITION.priorities, *EXTENSION_POINTS}
+    engine_names = {*(spec.name for spec in CURRENT.specs), *EDITION.predicates, *EDITION.priorities, *EXTENSION_POINTS}
     for article, names in ARTICLES.items():
-        told = named(" ".join(f"{row.item} {row.remark}" for row in rows() if row.section.startswith(article)))
-        missing = set(names.split()) & known - told
+        documented_names = find_names(
+            " ".join(f"{row.item} {row.remark}" for row in rows() if row.section.startswith(article))
+        )
+        missing = set(names.split()) & engine_names - documented_names
         assert missing == set(), article
 
 
@@ -122,4 +124,4 @@ def test_what_is_out_of_scope_has_a_reason() -> None:
     ((head, *lines),) = [table for heading, table in tables() if heading == "Out of scope"]
     assert head == ["what", "why"]
     assert len(lines) > 5
-    assert all(what and why.endswith(".") for what, why in lines)
+    assert all(topic and reason.endswith(".") for topic, reason in lines)

@@ -12,32 +12,32 @@ from tests.support.html import elements
 WORDS = 3  # and more are a sentence
 
 
-def asserted(tree: ast.Module) -> Iterator[tuple[str, str, int]]:
+def asserted_sentences(tree: ast.Module) -> Iterator[tuple[str, str, int]]:
     """Each sentence that an assertion looks for, with its test (or another function) and its line."""
     for owner in tree.body:
-        for one in owner.body if isinstance(owner, ast.ClassDef) else [owner]:
-            name = getattr(one, "name", "")
-            for statement in ast.walk(one):
+        for function in owner.body if isinstance(owner, ast.ClassDef) else [owner]:
+            name = getattr(function, "name", "")
+            for statement in ast.walk(function):
                 if isinstance(statement, ast.Assert):
                     for part in ast.walk(statement):
                         if isinstance(part, ast.Compare) and isinstance(part.ops[0], ast.In):
-                            left = part.left
-                            if isinstance(left, ast.Constant) and isinstance(left.value, str):
-                                yield left.value, name, part.lineno
+                            needle = part.left
+                            if isinstance(needle, ast.Constant) and isinstance(needle.value, str):
+                                yield needle.value, name, part.lineno
 
 
 def test_no_sentence_and_no_part_of_one_is_asserted_in_two_tests() -> None:
     places = []
     for path in sorted((ROOT / "tests").rglob("*.py")):
-        where = path.relative_to(ROOT)
-        for words, function, line in asserted(ast.parse(path.read_text())):
+        relative_path = path.relative_to(ROOT)
+        for words, function, line in asserted_sentences(ast.parse(path.read_text())):
             if len(words.split()) >= WORDS:
-                places.append((words, f"{where}::{function}", f"{where}:{line}"))
+                places.append((words, f"{relative_path}::{function}", f"{relative_path}:{line}"))
     assert len(places) > 100
     # One test says how a sentence reads, the others what was decided: see tests/support/html.py.
     assert [
-        f"{words!r} at {place} and at {other}"
-        for (words, test, place), (longer, another, other) in permutations(places, 2)
+        f"{words!r} at {place} and at {other_place}"
+        for (words, test, place), (longer, another, other_place) in permutations(places, 2)
         if words in longer and test != another
     ] == []
 

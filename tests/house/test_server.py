@@ -58,7 +58,7 @@ def site() -> Iterator[tuple[server.Server, Callable[[], socket.socket]]]:
 Running = tuple[server.Server, "Callable[[], socket.socket]"]
 
 
-def whole(connection: socket.socket) -> bytes:
+def receive_all(connection: socket.socket) -> bytes:
     """What comes until the other side closes."""
     return b"".join(iter(lambda: connection.recv(65536), b""))
 
@@ -68,21 +68,21 @@ def test_answers_are_sent_without_waiting_for_more(site: Running) -> None:
     running, connect = site
     connect()
     wait_until(lambda: bool(running.server_state.connections), "the connection is accepted")
-    (accepted,) = running.server_state.connections
-    own: Any = accepted.transport.get_extra_info("socket")
-    assert own.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY) != 0
+    (accepted_connection,) = running.server_state.connections
+    own_socket: Any = accepted_connection.transport.get_extra_info("socket")
+    assert own_socket.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY) != 0
 
 
 def test_a_head_that_does_not_end_is_answered_408(site: Running, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(server, "HEAD_WITHIN", 0.2)
     begun = site[1]()
     begun.sendall(CALL[:30])
-    assert whole(begun).startswith(b"HTTP/1.1 408 Request Timeout\r\n")
+    assert receive_all(begun).startswith(b"HTTP/1.1 408 Request Timeout\r\n")
 
 
 def test_a_connection_on_which_nothing_comes_is_closed(site: Running, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(server, "HEAD_WITHIN", 0.2)
-    assert whole(site[1]()) == b""
+    assert receive_all(site[1]()) == b""
 
 
 def test_a_second_head_that_drips_is_answered_408(site: Running, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -95,18 +95,18 @@ def test_a_second_head_that_drips_is_answered_408(site: Running, monkeypatch: py
         with contextlib.suppress(OSError):
             for letter in CALL[:-1]:
                 connection.sendall(bytes([letter]))
-                if done.wait(0.1):
+                if finished.wait(0.1):
                     return
 
-    done = threading.Event()
+    finished = threading.Event()
     dripping = threading.Thread(target=drip)
     dripping.start()
     try:
         # Who writes to what was closed is answered by a reset, which may come before the end of what is read.
-        answered = b"HTTP/1.1 408 Request Timeout\r\n"
-        wait_until(lambda: answered in connection.recv(65536, socket.MSG_PEEK), "the head is answered 408")
+        status_line = b"HTTP/1.1 408 Request Timeout\r\n"
+        wait_until(lambda: status_line in connection.recv(65536, socket.MSG_PEEK), "the head is answered 408")
     finally:
-        done.set()
+        finished.set()
         dripping.join()
 
 
@@ -116,7 +116,7 @@ def test_a_body_that_does_not_come_is_answered_408_as_problem_details(
     monkeypatch.setattr(handler, "BODY_PAUSE", 0.2)
     begun = site[1]()
     begun.sendall(CALL + b"{")
-    answer = whole(begun)
+    answer = receive_all(begun)
     assert answer.startswith(b"HTTP/1.1 408 Request Timeout\r\n")
     assert b"application/problem+json" in answer
 

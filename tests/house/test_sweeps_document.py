@@ -16,9 +16,9 @@ TEXT = (Path(__file__).parents[2] / "docs" / "sweeps.md").read_text()
 
 
 def test_its_example_is_taken() -> None:
-    found = re.search(r"-d '(\{.*?\})'\n", TEXT, re.S)
-    assert found is not None
-    example = json.loads(found[1])
+    example_match = re.search(r"-d '(\{.*?\})'\n", TEXT, re.S)
+    assert example_match is not None
+    example = json.loads(example_match[1])
     assert read_space(example["space"], EMPTY).size == 22
     assert all(selectors.get_objective(objective["measure"]) for objective in example["objectives"])
     assert example["method"] in Method.values
@@ -29,7 +29,7 @@ def test_it_names_every_key_of_a_dimension() -> None:
 
 
 def test_its_numbers_are_those_of_the_code() -> None:
-    for said in (
+    for sentence in (
         f"renews its claim every {worker.BEAT:g} seconds",
         f"not renewed for {worker.CLAIM.total_seconds():g} seconds",
         f"does trials for {worker.TURN:g} seconds",
@@ -37,7 +37,7 @@ def test_its_numbers_are_those_of_the_code() -> None:
         f"1 to {MOST_DIMENSIONS} dimensions",
         f"(up to {services.MOST_SEEDS})",
     ):
-        assert said in TEXT, said
+        assert sentence in TEXT, sentence
     words = {3: "three", 4: "four", 5: "five", 8: "eight"}
     assert f"ends {words[worker.MAX_ATTEMPTS]} workers" in TEXT
     assert f"One to {words[services.MOST_OBJECTIVES]} measures" in TEXT

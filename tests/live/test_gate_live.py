@@ -10,7 +10,7 @@ import pytest
 
 from tests.engine.builders import node, pod
 from tests.engine.studies.gates import PACKED
-from tests.house.test_gate_document import SHELL, run
+from tests.house.test_gate_document import SHELL, run_script
 from tests.originals.kubectl import kubeconfig_file
 
 if TYPE_CHECKING:
@@ -31,15 +31,15 @@ def test_the_dump_of_a_real_cluster_is_judged_as_it_is(
         control_plane.bind("default", f"p{number}", "n0")
     more = {"KUBECONFIG": str(kubeconfig_file(control_plane, tmp_path / "kube"))}
     (tmp_path / "policy.yaml").write_text(PACKED)
-    dumped = run(f'kubectl() {{ {kubectl_program} "$@"; }}\n{DUMP}', tmp_path, **more)
+    dumped = run_script(f'kubectl() {{ {kubectl_program} "$@"; }}\n{DUMP}', tmp_path, **more)
     assert (dumped.returncode, dumped.stderr) == (0, "")
     kinds = {item["kind"] for item in json.loads((tmp_path / "cluster.json").read_text())["items"]}
     assert {"Node", "Pod", "Namespace", "Service", "PriorityClass"} <= kinds
-    judged = run(JUDGE, tmp_path)
+    judged = run_script(JUDGE, tmp_path)
     assert (judged.returncode, judged.stderr) == (0, "")
     found: dict[str, Any] = json.loads(judged.stdout)
     assert (found["nodes"], found["pods"], found["notes"]) == (3, 6, [])
-    moved = run(f"{JUDGE.strip()} --place pending --max-moved 0", tmp_path)
+    moved = run_script(f"{JUDGE.strip()} --place pending --max-moved 0", tmp_path)
     assert moved.returncode == 1
     told = json.loads(moved.stdout)
     # Of the two that wait, the policy puts both beside the four, and the defaults neither.

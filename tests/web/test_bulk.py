@@ -40,15 +40,15 @@ def snapshot() -> Snapshot:
 
 @pytest.mark.parametrize(("model", "rows"), [(NodeRow, [NODE]), (PodRow, PODS)])
 def test_they_are_as_django_writes_them(snapshot: Snapshot, model: Any, rows: list[dict[str, Any]]) -> None:
-    def stored() -> list[dict[str, Any]]:
+    def stored_rows() -> list[dict[str, Any]]:
         return [{**row, "id": 0} for row in model.objects.filter(snapshot=snapshot).values()]
 
     bulk.insert_rows(model, rows, snapshot_id=snapshot.pk)
-    ours = stored()
+    ours = stored_rows()
     model.objects.all().delete()
     model.objects.bulk_create([model(snapshot=snapshot, **row) for row in rows])
     assert len(ours) == len(rows)
-    assert ours == stored()
+    assert ours == stored_rows()
 
 
 def test_constraints_hold(snapshot: Snapshot) -> None:

@@ -12,8 +12,8 @@ PRIVATE = "private, no-store"
 
 @pytest.mark.parametrize("path", ["/", "/jobs/", "/policies/default/", "/nowhere/", "/audit/?format=csv"])
 def test_pages_are_kept_nowhere(client_as, path):
-    kept = client_as("admin").get(path)["Cache-Control"]
-    assert {"private", "no-store"} <= set(kept.split(", ")), kept
+    cache_control = client_as("admin").get(path)["Cache-Control"]
+    assert {"private", "no-store"} <= set(cache_control.split(", ")), cache_control
 
 
 def test_answers_of_rest_are_kept_nowhere(client_as):

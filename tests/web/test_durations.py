@@ -69,16 +69,18 @@ def test_an_age_has_one_unit(seconds: float, text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("language", "duration", "rough", "ago", "left"),
+    ("language", "duration", "rough", "ago", "time_left"),
     [
         ("en", "1 day 2 h", "30 s to 4 min", "5 min ago", "about 4 min left"),
         ("zh-hans", "1 天 2 小时", "30 秒至 4 分钟", "5 分钟前", "约剩 4 分钟"),
         ("ja", "1日2時間", "30秒～4分", "5分前", "残り約4分"),
     ],
 )
-def test_units_are_in_the_language_of_the_reader(language: str, duration: str, rough: str, ago: str, left: str) -> None:
+def test_units_are_in_the_language_of_the_reader(
+    language: str, duration: str, rough: str, ago: str, time_left: str
+) -> None:
     with translation.override(language):
         assert format_duration(93_600) == duration
         assert format_range(format_rough_duration(30), format_rough_duration(240)) == rough
         assert format_ago(300) == ago
-        assert format_time_left(240) == left
+        assert format_time_left(240) == time_left

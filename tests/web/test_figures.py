@@ -20,8 +20,8 @@ NUMBERS = st.none() | st.integers(-(2**53), 2**53) | st.floats(allow_nan=False, 
 @given(st.lists(NUMBERS), st.lists(st.lists(NUMBERS, min_size=2, max_size=2)))
 def test_what_is_drawn_is_what_was_given(values: list[object], rows: list[list[object]]) -> None:
     layout = go.Layout(height=300, yaxis2={"title": {"text": "points"}}, meta={"links": {"a": "/a/"}})
-    made = make_figure([go.Scatter(y=values), go.Heatmap(z=rows)], layout)
-    assert json.loads(json.dumps(made)) == {
+    figure = make_figure([go.Scatter(y=values), go.Heatmap(z=rows)], layout)
+    assert json.loads(json.dumps(figure)) == {
         "data": [{"type": "scatter", "y": values}, {"type": "heatmap", "z": rows}],
         "layout": {"height": 300, "yaxis2": {"title": {"text": "points"}}, "meta": {"links": {"a": "/a/"}}},
     }
@@ -35,9 +35,9 @@ def test_what_plotly_does_not_know_is_refused(layout: dict[str, object]) -> None
 
 
 def test_an_array_does_not_become_text_that_only_a_browser_reads() -> None:
-    made = make_figure([go.Scatter(y=np.arange(3))], go.Layout())
+    figure = make_figure([go.Scatter(y=np.arange(3))], go.Layout())
     with pytest.raises(TypeError, match="ndarray is not JSON serializable"):
-        json_script(made)
+        json_script(figure)
 
 
 def look(style: dict[str, Any]) -> tuple[object, ...]:
@@ -55,8 +55,8 @@ def test_lines_differ_without_their_colours(lines: int, secondary: int, points: 
 @given(st.integers(0, 60), st.integers(1, 3), st.booleans())
 def test_a_line_of_one_point_is_a_mark(place: int, points: int, secondary: bool) -> None:
     style = line_style(place, points, secondary=secondary, shape="hv")
-    drawn = go.Scatter(y=[1] * points, **style)
-    assert drawn.line.shape == "hv"
-    assert drawn.meta == {"side": place}
-    assert ("markers" in drawn.mode) == (drawn.marker.symbol is not None)
-    assert drawn.mode == "markers" if points == 1 else "lines" in drawn.mode
+    line = go.Scatter(y=[1] * points, **style)
+    assert line.line.shape == "hv"
+    assert line.meta == {"side": place}
+    assert ("markers" in line.mode) == (line.marker.symbol is not None)
+    assert line.mode == "markers" if points == 1 else "lines" in line.mode

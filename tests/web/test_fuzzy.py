@@ -29,9 +29,9 @@ WORDS = st.text(alphabet="abc-", min_size=1, max_size=5)
     ],
 )
 def test_the_kind_of_fit_is_that_of_the_worst_word(words: str, name: str, kind: int) -> None:
-    found = fuzzy.rate_fit(words, name)
-    assert found is not None
-    assert found[0] == kind
+    fit = fuzzy.rate_fit(words, name)
+    assert fit is not None
+    assert fit[0] == kind
 
 
 @pytest.mark.parametrize(("words", "name"), [("pmc", "Compare policies"), ("dark night", "Dark theme"), ("x", "Pods")])
@@ -44,8 +44,8 @@ def test_the_best_come_first_and_keywords_stand_behind_labels() -> None:
     hits = [SearchHit(label, "/", "x") for label in labels] + [
         SearchHit("Empty nodes", "/", "x", keywords="drain evict")
     ]
-    found = [hit.label for hit in fitting_hits("drain", hits)]
-    assert found == ["Drain", "Drain rehearsals", "Undo a drain", "Empty nodes"]
+    labels_found = [hit.label for hit in fitting_hits("drain", hits)]
+    assert labels_found == ["Drain", "Drain rehearsals", "Undo a drain", "Empty nodes"]
 
 
 def test_without_words_everything_keeps_its_order() -> None:
@@ -55,12 +55,12 @@ def test_without_words_everything_keeps_its_order() -> None:
 
 @given(WORDS, NAMES)
 def test_what_a_name_holds_always_fits_better_than_what_only_its_letters_do(word: str, name: str) -> None:
-    found = fuzzy.rate_fit(word, name)
+    fit = fuzzy.rate_fit(word, name)
     if word in name:
-        assert found is not None
-        assert found[0] <= fuzzy.HOLDS
-    elif found is not None:
-        assert found[0] == fuzzy.LETTERS
+        assert fit is not None
+        assert fit[0] <= fuzzy.HOLDS
+    elif fit is not None:
+        assert fit[0] == fuzzy.LETTERS
 
 
 @given(WORDS, NAMES)

@@ -20,30 +20,30 @@ class Circle:
 
 
 @pytest.fixture
-def walks() -> Iterator[list[int]]:
+def collector_walks() -> Iterator[list[int]]:
     """The generation of each walk of the collector under the limits of a process that serves."""
-    found, before = list[int](), gc.get_threshold()
+    generations, before = list[int](), gc.get_threshold()
 
-    def walked(phase: str, info: dict[str, Any]) -> None:
+    def record_walk(phase: str, info: dict[str, Any]) -> None:
         if phase == "start":
-            found.append(info["generation"])
+            generations.append(info["generation"])
 
     garbage.look_seldom()
-    gc.callbacks.append(walked)
-    yield found
-    gc.callbacks.remove(walked)
+    gc.callbacks.append(record_walk)
+    yield generations
+    gc.callbacks.remove(record_walk)
     gc.set_threshold(*before)
 
 
-def test_what_a_cluster_adds_is_not_walked_as_a_whole(walks: list[int]) -> None:
-    kept = [{"pod": [number]} for number in range(500_000)]
-    assert len(kept) == 500_000
-    assert walks
-    assert 2 not in walks
+def test_what_a_cluster_adds_is_not_walked_as_a_whole(collector_walks: list[int]) -> None:
+    objects = [{"pod": [number]} for number in range(500_000)]
+    assert len(objects) == 500_000
+    assert collector_walks
+    assert 2 not in collector_walks
 
 
-def test_circles_are_freed(walks: list[int]) -> None:
-    gone = weakref.ref(Circle())
-    kept = [[number] for number in range(2 * garbage.LIMITS[0])]
-    assert len(kept)
-    assert gone() is None
+def test_circles_are_freed(collector_walks: list[int]) -> None:
+    circle_reference = weakref.ref(Circle())
+    objects = [[number] for number in range(2 * garbage.LIMITS[0])]
+    assert len(objects)
+    assert circle_reference() is None

@@ -134,7 +134,7 @@ def site(settings: DjangoSettings, monkeypatch: pytest.MonkeyPatch) -> Iterator[
     thread.join(10)
 
 
-def held(site: Site, crowd: ThreadPoolExecutor, people: int) -> list[Future[str]]:
+def occupy_heavy_threads(site: Site, crowd: ThreadPoolExecutor, people: int) -> list[Future[str]]:
     """So many people wait for heavy pages; as many pages as have threads are being computed."""
     coming = [crowd.submit(site.get, f"computed/{number}/") for number in range(people)]
     wait_until(lambda: site.connections == people, "all have asked", seconds=PATIENCE)
@@ -144,18 +144,18 @@ def held(site: Site, crowd: ThreadPoolExecutor, people: int) -> list[Future[str]
 
 def test_twenty_heavy_pages_leave_the_others_as_they_are(site: Site) -> None:
     with ThreadPoolExecutor(20) as crowd:
-        coming = held(site, crowd, 20)
+        coming = occupy_heavy_threads(site, crowd, 20)
         for _ in range(settings.REQUEST_THREADS + 1):
             assert site.get("plain/") == "plain"
         assert len(door.came) == settings.HEAVY_THREADS
         door.open()
-        assert {one.result() for one in coming} == {"computed"}
+        assert {page.result() for page in coming} == {"computed"}
     assert sorted(door.came) == list(range(20))
 
 
 def test_a_heavy_page_that_nobody_waits_for_any_more_is_not_computed(site: Site) -> None:
     with ThreadPoolExecutor(settings.HEAVY_THREADS) as crowd:
-        coming = held(site, crowd, settings.HEAVY_THREADS)
+        coming = occupy_heavy_threads(site, crowd, settings.HEAVY_THREADS)
         with socket.create_connection((urlsplit(site.url).hostname, urlsplit(site.url).port)) as leaving:
             leaving.sendall(b"GET /computed/77/ HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
             wait_until(
@@ -165,7 +165,7 @@ def test_a_heavy_page_that_nobody_waits_for_any_more_is_not_computed(site: Site)
             lambda: site.connections == settings.HEAVY_THREADS, "the server knows that it left", seconds=PATIENCE
         )
         door.open()
-        assert [one.result() for one in coming] == ["computed"] * settings.HEAVY_THREADS
+        assert [page.result() for page in coming] == ["computed"] * settings.HEAVY_THREADS
         assert site.get("computed/78/") == "computed"
     assert 77 not in door.came
 
@@ -174,11 +174,11 @@ def test_one_person_s_heavy_pages_leave_a_thread_to_the_others(site: Site) -> No
     with ThreadPoolExecutor(20) as crowd:
         mine = [crowd.submit(site.get, f"computed/{number}/", person="me") for number in range(10)]
         wait_until(lambda: site.connections == 10, "all have asked", seconds=PATIENCE)
-        other = crowd.submit(site.get, "computed/77/", person="other")
+        of_other = crowd.submit(site.get, "computed/77/", person="other")
         wait_until(lambda: len(door.came) == 2, "both are computed", seconds=PATIENCE)
         assert 77 in door.came
         door.open()
-        assert {one.result() for one in [*mine, other]} == {"computed"}
+        assert {page.result() for page in [*mine, of_other]} == {"computed"}
     assert len(door.came) == 11
 
 
@@ -194,7 +194,7 @@ def test_one_person_s_pages_leave_threads_to_the_others(site: Site, sessions: in
         assert site.get("plain/", person="other") == "plain"
         assert len(door.came) == settings.REQUEST_THREADS // 2
         door.open()
-        assert {one.result() for one in coming} == {"slow"}
+        assert {page.result() for page in coming} == {"slow"}
     assert sorted(door.came) == list(range(12))
 
 

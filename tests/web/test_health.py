@@ -56,10 +56,10 @@ def test_missing_migration_is_not_ready(db: None) -> None:
 def test_broken_check_is_logged_and_not_told(
     client: Client, db: None, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    def broken() -> None:
+    def raise_error() -> None:
         raise ConnectionError("redis at an inner address refused")
 
-    monkeypatch.setattr(health, "CHECKS", [health.Check("broker", broken)])
+    monkeypatch.setattr(health, "CHECKS", [health.Check("broker", raise_error)])
     answer = client.get("/readyz")
     assert answer.status_code == 503
     assert b"inner address" not in answer.content

@@ -36,11 +36,11 @@ def test_the_same_command_is_done_once_and_answered_alike(api_as, job):
 def test_a_key_belongs_to_one_request(api_as, job):
     client = api_as("admin")
     cancel(client, job, "k1")
-    other = Job.objects.create(kind="x", title="y")
-    assert cancel(client, other, "k1").status_code == 422
+    other_job = Job.objects.create(kind="x", title="y")
+    assert cancel(client, other_job, "k1").status_code == 422
     assert cancel(client, job, "k1", {"a": 1}).status_code == 422
-    other.refresh_from_db()
-    assert other.state == JobState.QUEUED
+    other_job.refresh_from_db()
+    assert other_job.state == JobState.QUEUED
 
 
 def test_a_key_belongs_to_one_person(api_as, job, editor):
@@ -58,8 +58,8 @@ def test_what_was_refused_may_be_tried_again(api_as, job, editor):
 
 def test_what_failed_may_be_tried_again(api_as, job, monkeypatch):
     client = api_as("admin")
-    with monkeypatch.context() as broken:
-        broken.setattr("kschedweb.jobs.services.job_cancel", lambda **_: 1 / 0)
+    with monkeypatch.context() as patch:
+        patch.setattr("kschedweb.jobs.services.job_cancel", lambda **_: 1 / 0)
         with pytest.raises(ZeroDivisionError):
             cancel(client, job, "k1")
     assert cancel(client, job, "k1").status_code == 202
@@ -81,11 +81,11 @@ def test_while_the_first_is_being_done_the_second_waits(api_as, admin, job, monk
     assert inside == [409]
 
 
-@pytest.mark.parametrize(("age", "taken"), [(timedelta(minutes=1), False), (timedelta(minutes=6), True)])
-def test_a_key_whose_request_died_is_free_after_a_while(admin, age, taken):
+@pytest.mark.parametrize(("age", "is_taken"), [(timedelta(minutes=1), False), (timedelta(minutes=6), True)])
+def test_a_key_whose_request_died_is_free_after_a_while(admin, age, is_taken):
     row, _ = idempotency.key_claim(user=admin.pk, key="k1", digest="a")
     IdempotencyKey.objects.update(created_at=timezone.now() - age)
-    assert idempotency.key_claim(user=admin.pk, key="k1", digest="b")[1] is taken
+    assert idempotency.key_claim(user=admin.pk, key="k1", digest="b")[1] is is_taken
     # The one who lost the key cannot answer for the one who has it.
     idempotency.key_answered(row=row, status=200, body={})
     assert IdempotencyKey.objects.get().status == 0

@@ -13,19 +13,19 @@ PATIENCE = 30.0  # seconds until a test gives up
 
 
 def test_a_value_is_made_once_for_all_who_wait_for_it() -> None:
-    cache, made, go_on = LRU[int](2), list[int](), Event()
+    cache, makings, go_on = LRU[int](2), list[int](), Event()
 
     def make() -> int:
         assert go_on.wait(PATIENCE)
-        made.append(1)
+        makings.append(1)
         return 7
 
     with ThreadPoolExecutor(8) as crowd:
         asking = [crowd.submit(cache.get, "seven", make) for _ in range(8)]
         assert cache.get("eight", lambda: 8) == 8  # nobody waits who asks for another one
         go_on.set()
-        assert [one.result(PATIENCE) for one in asking] == [7] * 8
-    assert made == [1]
+        assert [future.result(PATIENCE) for future in asking] == [7] * 8
+    assert makings == [1]
 
 
 def test_after_an_error_the_next_one_tries_again() -> None:

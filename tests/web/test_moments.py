@@ -22,7 +22,7 @@ NINE = datetime(2026, 11, 20, 9, 0, tzinfo=UTC)
 
 
 @pytest.mark.parametrize(
-    ("said", "zone", "moment"),
+    ("text", "zone", "moment"),
     [
         ("2026-11-20T09:00", "", NINE),
         ("2026-11-20 09:00", "", NINE),
@@ -35,14 +35,14 @@ NINE = datetime(2026, 11, 20, 9, 0, tzinfo=UTC)
     ],
 )
 def test_an_offset_wins_over_the_zone_and_without_either_it_is_utc(
-    said: str, zone: str, moment: datetime | date
+    text: str, zone: str, moment: datetime | date
 ) -> None:
-    assert moments.read_moment(said, zone) == moment
+    assert moments.read_moment(text, zone) == moment
 
 
-@pytest.mark.parametrize("said", ["", "yesterday", "2026-13-01T00:00", "0001-01-01T00:00+23:00", "2026-11-20T25:00"])
-def test_what_is_no_moment_is_none(said: str) -> None:
-    assert moments.read_moment(said) is None
+@pytest.mark.parametrize("text", ["", "yesterday", "2026-13-01T00:00", "0001-01-01T00:00+23:00", "2026-11-20T25:00"])
+def test_what_is_no_moment_is_none(text: str) -> None:
+    assert moments.read_moment(text) is None
 
 
 @pytest.mark.parametrize(
@@ -67,7 +67,7 @@ def test_the_other_day_is_written_too() -> None:
         )
 
 
-class Asked(forms.Form):
+class PeriodForm(forms.Form):
     since = moments.MomentField()
     until = moments.MomentField(is_end=True)
 
@@ -81,16 +81,16 @@ class Asked(forms.Form):
 def test_what_an_input_shows_is_the_moment_that_it_sends(moment: datetime, zone: str) -> None:
     """But for the hour that a clock passes twice, of which the input means the first."""
     with timezone.override(ZoneInfo(zone)):
-        shown = moments.MomentInput().format_value(moment)
-    assert shown is not None
-    form = Asked(QueryDict(f"since={shown}&zone={zone}"))
+        shown_value = moments.MomentInput().format_value(moment)
+    assert shown_value is not None
+    form = PeriodForm(QueryDict(f"since={shown_value}&zone={zone}"))
     assert form.is_valid()
-    there = moment.astimezone(ZoneInfo(zone))
-    assert form.cleaned_data["since"] == moment if not there.fold else form.cleaned_data["since"] < moment
+    local_moment = moment.astimezone(ZoneInfo(zone))
+    assert form.cleaned_data["since"] == moment if not local_moment.fold else form.cleaned_data["since"] < moment
 
 
 def test_a_day_is_its_beginning_or_its_end_in_the_zone() -> None:
-    form = Asked(QueryDict("since=2026-11-20&until=2026-11-20&zone=Asia/Tokyo"))
+    form = PeriodForm(QueryDict("since=2026-11-20&until=2026-11-20&zone=Asia/Tokyo"))
     assert form.is_valid()
     assert form.cleaned_data == {
         "since": datetime(2026, 11, 19, 15, tzinfo=UTC),
@@ -98,9 +98,9 @@ def test_a_day_is_its_beginning_or_its_end_in_the_zone() -> None:
     }
 
 
-@pytest.mark.parametrize("said", ["soon", "2026-11-31", "1999-01-01T00:00", "2100-01-01T00:00"])
-def test_what_is_no_moment_is_said_at_the_field(said: str) -> None:
-    form = Asked(QueryDict(f"since={said}"))
+@pytest.mark.parametrize("text", ["soon", "2026-11-31", "1999-01-01T00:00", "2100-01-01T00:00"])
+def test_what_is_no_moment_is_said_at_the_field(text: str) -> None:
+    form = PeriodForm(QueryDict(f"since={text}"))
     assert list(form.errors) == ["since"]
     assert "since" in str(form["since"])  # and it can be shown again
 

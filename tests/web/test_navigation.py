@@ -40,25 +40,25 @@ def every_action(action: str) -> bool:
     return True
 
 
-def shown(page: Any) -> dict[str, list[str]]:
+def rail_labels(page: Any) -> dict[str, list[str]]:
     return {group.value: [page["label"] for page in pages] for group, pages in page.context["rail"]}
 
 
 def test_the_rail_has_the_pages_in_the_groups_of_what_people_do(client_as: Callable[[str], Client]) -> None:
     page = client_as("admin").get("/jobs/")
-    assert shown(page) == RAIL
+    assert rail_labels(page) == RAIL
     assert [element.text for element in elements(page, ".rail a[aria-current=page]")] == ["Jobs"]
 
 
 def test_a_group_without_a_page_for_the_role_is_not_there(client_as: Callable[[str], Client]) -> None:
-    assert shown(client_as("viewer").get("/jobs/"))["Admin"] == ["Clusters", "Tokens", "Jobs"]
+    assert rail_labels(client_as("viewer").get("/jobs/"))["Admin"] == ["Clusters", "Tokens", "Jobs"]
 
 
 def test_the_sandbox_is_a_page_of_the_cluster_where_the_site_has_one(
     client_as: Callable[[str], Client], settings: Any
 ) -> None:
     settings.SANDBOX_SERVER = "http://127.0.0.1:1"
-    assert shown(client_as("viewer").get("/jobs/"))["Cluster"] == [*RAIL["Cluster"], "Sandbox"]
+    assert rail_labels(client_as("viewer").get("/jobs/"))["Cluster"] == [*RAIL["Cluster"], "Sandbox"]
 
 
 @pytest.mark.parametrize("name", [route.name for route in routes() if route.opened and not route.rest])
@@ -68,7 +68,7 @@ def test_every_page_has_one_place_in_the_navigation(name: str, settings: Any) ->
     # Outside of the frame, and in the menu of the person.
     alone = {"login", "account_login", "account_reauthenticate", "password", "password-forgotten", "password-mailed"}
     alone.add("mfa_index")
-    assert len([one for one in everything if one["open"]]) == (0 if name in alone else 1)
+    assert len([entry_shown for entry_shown in everything if entry_shown["open"]]) == (0 if name in alone else 1)
 
 
 @pytest.mark.parametrize(
@@ -85,9 +85,9 @@ def test_every_page_has_one_place_in_the_navigation(name: str, settings: Any) ->
     ],
 )
 def test_a_page_with_tabs_says_which_of_them_is_open(name: str, labels: list[str], open_tab: str | None) -> None:
-    found = navigation.list_tabs(name, "?cluster=shop")
-    assert [tab["label"] for tab in found] == labels
-    assert next((tab["label"] for tab in found if tab["open"]), None) == open_tab
+    tabs = navigation.list_tabs(name, "?cluster=shop")
+    assert [tab["label"] for tab in tabs] == labels
+    assert next((tab["label"] for tab in tabs if tab["open"]), None) == open_tab
 
 
 def test_tabs_keep_the_cluster_where_they_depend_on_one() -> None:
@@ -97,14 +97,14 @@ def test_tabs_keep_the_cluster_where_they_depend_on_one() -> None:
 
 def test_an_entry_is_open_for_its_family_and_its_stems() -> None:
     entry = Entry("Runs", "", "runs", 1, frozenset({"played"}), ("run",))
-    opened = [name for name in ("runs", "run", "run-new", "played", "rundown", "pods") if entry.contains_page(name)]
-    assert opened == ["runs", "run", "run-new", "played"]
+    open_names = [name for name in ("runs", "run", "run-new", "played", "rundown", "pods") if entry.contains_page(name)]
+    assert open_names == ["runs", "run", "run-new", "played"]
 
 
 def test_every_page_that_declares_what_it_depends_on_is_a_page() -> None:
     names = {route.name for route in routes() if not route.rest}
-    declared = {name for name in names if navigation.choices_of(name)}
-    assert {"overview", "pods", "decision", "load-aware", "capacity-fit"} <= declared
+    declaring_pages = {name for name in names if navigation.choices_of(name)}
+    assert {"overview", "pods", "decision", "load-aware", "capacity-fit"} <= declaring_pages
     assert set(navigation._choices) <= names
     for group in RailGroup:
         for entry in navigation.list_entries(group, every_action, "", ""):

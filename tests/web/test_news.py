@@ -12,12 +12,12 @@ from kschedweb.jobs.models import Job
 from tests.support.html import elements, text
 
 
-def entries(count: int, name: str = "thing") -> None:
+def add_entries(count: int, name: str = "thing") -> None:
     for _ in range(count):
         AuditEntry.objects.create(actor_name="somebody", verb="policy.saved", object_type="policy", object_name=name)
 
 
-def news(client: Client, address: str) -> str:
+def news_address(client: Client, address: str) -> str:
     """Where the list asks for its news."""
     (box,) = elements(client.get(address), ".list-news")
     return address.partition("?")[0] + box["hx-get"]
@@ -25,11 +25,11 @@ def news(client: Client, address: str) -> str:
 
 def test_a_list_says_how_many_rows_are_new_and_leads_to_them(client_as: Callable[[str], Client]) -> None:
     client = client_as("admin")
-    entries(3)
-    asked = news(client, "/audit/")
-    assert client.get(asked).status_code == 204
-    entries(2)
-    bar = client.get(asked)
+    add_entries(3)
+    address = news_address(client, "/audit/")
+    assert client.get(address).status_code == 204
+    add_entries(2)
+    bar = client.get(address)
     assert "<html" not in text(bar)
     (link,) = elements(bar, "a[data-announce]")
     assert (link["data-announce"], link["href"]) == ("2 new", "/audit/?")
@@ -37,12 +37,12 @@ def test_a_list_says_how_many_rows_are_new_and_leads_to_them(client_as: Callable
 
 def test_only_rows_that_the_filter_lets_through_are_new(client_as: Callable[[str], Client]) -> None:
     client = client_as("admin")
-    entries(1, "mine")
-    asked = news(client, "/audit/?object_name=mine")
-    entries(4, "other")
-    assert client.get(asked).status_code == 204
-    entries(1, "mine")
-    (link,) = elements(client.get(asked), "a[data-announce]")
+    add_entries(1, "mine")
+    address = news_address(client, "/audit/?object_name=mine")
+    add_entries(4, "other")
+    assert client.get(address).status_code == 204
+    add_entries(1, "mine")
+    (link,) = elements(client.get(address), "a[data-announce]")
     assert link["href"] == "/audit/?object_name=mine"
 
 
@@ -58,9 +58,9 @@ def test_jobs_that_are_renewed_stay_the_same_ones(client_as: Callable[[str], Cli
     first = Job.objects.create(kind="clusters.refresh", title="the first", created_by=admin)
     (table,) = elements(client.get("/jobs/"), "#job-table")
     Job.objects.create(kind="clusters.refresh", title="the second", created_by=admin)
-    again = client.get(f"/jobs/{table['hx-get']}")
-    assert [job.pk for job in again.context["page"].rows] == [first.pk]
-    (same,) = elements(again, "#job-table")
+    renewed = client.get(f"/jobs/{table['hx-get']}")
+    assert [job.pk for job in renewed.context["page"].rows] == [first.pk]
+    (same,) = elements(renewed, "#job-table")
     assert same["hx-get"] == table["hx-get"]
     assert len(client.get("/jobs/").context["page"].rows) == 2
 
@@ -68,6 +68,6 @@ def test_jobs_that_are_renewed_stay_the_same_ones(client_as: Callable[[str], Cli
 @pytest.mark.parametrize("place", ["x", "W10", "bm9uZQ"])
 def test_a_place_of_another_list_is_not_found(client_as: Callable[[str], Client], place: str) -> None:
     client = client_as("admin")
-    entries(1)
+    add_entries(1)
     for name in ("news", "top"):
         assert client.get("/audit/", {name: place}).status_code == 404

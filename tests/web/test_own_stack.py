@@ -14,8 +14,8 @@ asks = contextvars.ContextVar("asks", default="nobody")
 
 def test_the_answer_comes_from_another_thread_with_the_context_of_this_one() -> None:
     asks.set("ada")
-    said, thread = on_own_stack(lambda name: (f"{name} {asks.get()}", threading.get_ident()), "for")
-    assert said == "for ada"
+    result, thread = on_own_stack(lambda name: (f"{name} {asks.get()}", threading.get_ident()), "for")
+    assert result == "for ada"
     assert thread != threading.get_ident()
 
 

@@ -15,9 +15,9 @@ def test_every_address_of_a_form_leads_to_its_page(client_as) -> None:
         assert client.get(address).status_code == 302, address
     assert client.get("/approvals/decide/").headers["Location"] == "/approvals/"
     assert client.get("/tokens/1/revoke/").headers["Location"] == "/tokens/"
-    refused = []
+    refusing_pages = []
     for route in routes():
         answer = client.get(route.address) if not route.rest else None
         if isinstance(answer, HttpResponseNotAllowed):
-            refused.append(route.address)
-    assert not refused
+            refusing_pages.append(route.address)
+    assert not refusing_pages

@@ -28,9 +28,9 @@ PEM = "-----BEGIN RSA PRIVATE KEY-----\nMIIEow\nIBAAK\n-----END RSA PRIVATE KEY-
     ],
 )
 def test_what_looks_like_a_secret_is_masked(text, secret):
-    masked = redact_text(text)
-    assert secret not in masked
-    assert MASK in masked
+    redacted = redact_text(text)
+    assert secret not in redacted
+    assert MASK in redacted
 
 
 @pytest.mark.parametrize(

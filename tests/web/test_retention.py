@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 pytestmark = [pytest.mark.django_db, pytest.mark.databases]
 OPERATIONS = Path(settings.BASE_DIR, "docs", "operations.md")
 # Rows that people make and delete, that are few, or that go with a row they belong to.
-KEPT = {
+KEPT_MODELS = {
     *("accounts.Grant", "accounts.Token", "accounts.User", "jobs.Pulse"),
     *("approvals.Endpoint", "approvals.EndpointSecret"),
     *("auth.Group", "auth.Permission", "axes.AccessAttemptExpiration", "contenttypes.ContentType"),
@@ -232,10 +232,10 @@ CASES: dict[str, tuple[Callable[[], Model], tuple[Callable[[], Model], ...]]] = 
 
 @pytest.mark.parametrize("table", CASES)
 def test_what_is_old_goes_and_what_is_young_or_open_stays(table: str) -> None:
-    gone, stay = CASES[table]
-    old, kept = gone(), {one().pk for one in stay}
+    make_old, stay = CASES[table]
+    old, kept_keys = make_old(), {make_row().pk for make_row in stay}
     assert retention.rows_delete()[table] == 1
-    assert {row.pk for row in type(old)._default_manager.all()} == kept
+    assert {row.pk for row in type(old)._default_manager.all()} == kept_keys
 
 
 @pytest.mark.parametrize("table", sorted(CASES))
@@ -254,7 +254,7 @@ def test_every_rule_but_those_of_what_people_made_has_a_case() -> None:
 def test_every_table_is_cleaned_up_or_said_to_be_kept() -> None:
     """A new table is thought of."""
     tables = {model._meta.label for model in apps.get_models()}
-    assert tables == set(retention.CLEANINGS) | KEPT | WITH_ANOTHER
+    assert tables == set(retention.CLEANINGS) | KEPT_MODELS | WITH_ANOTHER
 
 
 def test_the_operators_page_names_every_setting_and_default() -> None:
@@ -264,9 +264,9 @@ def test_the_operators_page_names_every_setting_and_default() -> None:
 
 
 def test_beat_asks_for_it_also_by_the_names_of_the_release_before() -> None:
-    asked = {entry["task"] for entry in settings.CELERY_BEAT_SCHEDULE.values()}
+    scheduled_tasks = {entry["task"] for entry in settings.CELERY_BEAT_SCHEDULE.values()}
     app.loader.import_default_modules()
-    assert "kschedweb.retention.clean" in asked & set(app.tasks)
+    assert "kschedweb.retention.clean" in scheduled_tasks & set(app.tasks)
     for name in ("approvals.webhooks", "shadow", "watermarks"):
         assert app.tasks[f"kschedweb.{name}.tasks.forget"].run is clean_up
 
@@ -280,10 +280,16 @@ def test_what_fails_for_one_table_is_done_for_the_others(monkeypatch: pytest.Mon
     assert retention.rows_delete() == {"accounts.AuditEntry": 1}
 
 
-def decisions(live: LiveScheduler, count: int, *, days: float, **fields: Any) -> None:
-    given = {"scheduler": live, "namespace": "n", "uid": "u", "result": Result.BOUND, "ended_at": ago(days)} | fields
+def add_decisions(live: LiveScheduler, count: int, *, days: float, **fields: Any) -> None:
+    common_fields = {
+        "scheduler": live,
+        "namespace": "n",
+        "uid": "u",
+        "result": Result.BOUND,
+        "ended_at": ago(days),
+    } | fields
     LiveDecision.objects.bulk_create(
-        LiveDecision(id=uuid.uuid4(), name=f"p-{number}", at=ago(days) - timedelta(seconds=number), **given)
+        LiveDecision(id=uuid.uuid4(), name=f"p-{number}", at=ago(days) - timedelta(seconds=number), **common_fields)
         for number in range(count)
     )
 
@@ -292,8 +298,8 @@ def test_many_go_in_steps_by_their_keys_and_no_more_than_a_round(monkeypatch: py
     monkeypatch.setattr(deletion, "BATCH", 20)
     monkeypatch.setattr(deletion, "MOST_BATCHES", 3)
     live = scheduler_row()
-    decisions(live, 70, days=31)
-    decisions(live, 1, days=31, result=Result.ON_HOLD, ended_at=None)
+    add_decisions(live, 70, days=31)
+    add_decisions(live, 1, days=31, result=Result.ON_HOLD, ended_at=None)
     with CaptureQueriesContext(
         connection,
     ) as queries:
@@ -307,23 +313,23 @@ def test_many_go_in_steps_by_their_keys_and_no_more_than_a_round(monkeypatch: py
 
 def test_with_nothing_to_delete_each_table_is_looked_at_once() -> None:
     live = scheduler_row()
-    decisions(live, 5, days=1)
+    add_decisions(live, 5, days=1)
     with CaptureQueriesContext(connection) as queries:
         assert retention.rows_delete() == {}
-    said = [query["sql"] for query in queries]
-    assert all(sql.startswith("SELECT") for sql in said)
+    statements = [query["sql"] for query in queries]
+    assert all(sql.startswith("SELECT") for sql in statements)
     for model in (AuditEntry, Job, Delivery, ApprovalRequest, Session, AccessLog):
-        asked = [sql for sql in said if sql.startswith(f'SELECT "{model._meta.db_table}"')]
-        assert len(asked) == 1, model
+        table_statements = [sql for sql in statements if sql.startswith(f'SELECT "{model._meta.db_table}"')]
+        assert len(table_statements) == 1, model
     # Of decisions: those beyond the number, those too old, and columns of bound pods and of others.
-    assert sum(f'FROM "{LiveDecision._meta.db_table}"' in sql for sql in said) == 4
-    assert sum(f'FROM "{ShadowVerdict._meta.db_table}"' in sql for sql in said) == 2
+    assert sum(f'FROM "{LiveDecision._meta.db_table}"' in sql for sql in statements) == 4
+    assert sum(f'FROM "{ShadowVerdict._meta.db_table}"' in sql for sql in statements) == 2
 
 
 @pytest.mark.django_db(transaction=True)
 def test_the_thread_that_writes_records_deletes_nothing() -> None:
     live = scheduler_row()
-    decisions(live, 3, days=400)
+    add_decisions(live, 3, days=400)
     log = DecisionLog(live.pk)
     log.start()
     log.add(LiveDecision(id=uuid.uuid4(), scheduler=live, at=ago(0), namespace="n", name="new", uid="u", result="held"))
@@ -335,14 +341,14 @@ def test_the_plan_of_deleting_by_age_is_an_index_and_no_sort() -> None:
     """Asked of the database itself: with rows or without, it begins at the oldest."""
     if connection.vendor == "postgresql":
         with connection.cursor() as cursor:
-            for what in ("seqscan", "sort", "bitmapscan"):
-                cursor.execute(f"SET LOCAL enable_{what} = off")
+            for method in ("seqscan", "sort", "bitmapscan"):
+                cursor.execute(f"SET LOCAL enable_{method} = off")
     for rule in retention.RULES:
         if rule.by_key or rule.keep == "work":
             continue
         model: Any = apps.get_model(rule.model)
         rows = model.objects.filter(rule.rows, **{f"{rule.time}__lt": timezone.now()}).order_by(rule.time)[:1000]
-        said = rows.explain()
-        assert "USE TEMP B-TREE" not in said, (rule, said)
-        assert "Sort" not in said, (rule, said)
-        assert "INDEX" in said.upper(), (rule, said)
+        plan = rows.explain()
+        assert "USE TEMP B-TREE" not in plan, (rule, plan)
+        assert "Sort" not in plan, (rule, plan)
+        assert "INDEX" in plan.upper(), (rule, plan)

@@ -17,7 +17,7 @@ SQLITE = {"ENGINE": "kschedweb.web.sqlite", "OPTIONS": {"init_command": "PRAGMA 
 WRITE = "import sqlite3, sys; db = sqlite3.connect(sys.argv[1]); db.execute('INSERT INTO it VALUES (2)'); db.commit()"
 
 
-def opened(folder: Path):
+def open_connection(folder: Path):
     """A connection of its own, as the site makes them."""
     return ConnectionHandler({"default": {**SQLITE, "NAME": str(folder / "kschedweb.sqlite3")}})["default"]
 
@@ -27,14 +27,14 @@ def modes(tmp_path: Path, django_db_blocker):
     """Open the database as the site does, write, and look at the modes of its files while it is open."""
 
     def look() -> dict[str, int]:
-        connection = opened(tmp_path)
+        connection = open_connection(tmp_path)
         with django_db_blocker.unblock():
             with connection.cursor() as cursor:
                 cursor.execute("CREATE TABLE IF NOT EXISTS it (id INTEGER)")
                 cursor.execute("INSERT INTO it VALUES (1)")
-            found = {file.name: file.stat().st_mode & 0o777 for file in tmp_path.iterdir()}
+            modes_by_name = {file.name: file.stat().st_mode & 0o777 for file in tmp_path.iterdir()}
             connection.close()
-        return found
+        return modes_by_name
 
     before = os.umask(0o022)  # as a shell has it
     yield look
@@ -42,9 +42,9 @@ def modes(tmp_path: Path, django_db_blocker):
 
 
 def test_a_new_file_and_those_beside_it_are_its_owners_alone(modes):
-    found = modes()
-    assert set(found) == {"kschedweb.sqlite3", "kschedweb.sqlite3-wal", "kschedweb.sqlite3-shm"}
-    assert set(found.values()) == {0o600}
+    modes_by_name = modes()
+    assert set(modes_by_name) == {"kschedweb.sqlite3", "kschedweb.sqlite3-wal", "kschedweb.sqlite3-shm"}
+    assert set(modes_by_name.values()) == {0o600}
 
 
 def test_files_of_an_earlier_release_are_mended(modes, tmp_path):
@@ -57,7 +57,7 @@ def test_files_of_an_earlier_release_are_mended(modes, tmp_path):
 
 def test_another_connection_of_the_process_leaves_the_locks_of_the_first(tmp_path, django_db_blocker):
     """Without its lock the first would not be seen by other processes, and the last of them would end its log."""
-    first, second = opened(tmp_path), opened(tmp_path)
+    first, second = open_connection(tmp_path), open_connection(tmp_path)
     with django_db_blocker.unblock():
         with first.cursor() as cursor:
             cursor.execute("CREATE TABLE it (id INTEGER)")

@@ -61,8 +61,8 @@ def test_bytes_stand_beside_their_unit(value: int, text: str) -> None:
 
 @given(st.integers(1, 2**62))
 def test_a_memory_amount_is_within_a_twentieth_of_its_unit(value: int) -> None:
-    shown = parse_quantity(units.format_memory(value).replace(",", "")) / NANO
-    assert abs(shown - value) <= max(0.05 * value, 1)
+    parsed_back = parse_quantity(units.format_memory(value).replace(",", "")) / NANO
+    assert abs(parsed_back - value) <= max(0.05 * value, 1)
 
 
 @pytest.mark.parametrize(
@@ -91,5 +91,5 @@ def test_counts_agree_with_their_noun(number: int, nouns: str, text: str) -> Non
 )
 def test_a_list_says_how_much_it_shows_only_where_that_is_not_all(count: int, number: int, text: str) -> None:
     page = Paginator(range(count), 3).page(number)
-    shown = render_to_string("parts/pagination.html", {"page": page, "noun": "scenarios"}, RequestFactory().get("/"))
-    assert f">{text}</span>" in compact(shown)
+    rendered = render_to_string("parts/pagination.html", {"page": page, "noun": "scenarios"}, RequestFactory().get("/"))
+    assert f">{text}</span>" in compact(rendered)

@@ -16,8 +16,8 @@ from kschedweb.web.nodemap.grouping import Grouping, Relabelled, make_groupings,
 @given(st.lists(st.one_of(st.none(), st.integers(0, 70_000)), max_size=40))
 def test_a_column_comes_back_as_it_was(numbers: list[int | None]) -> None:
     column = pack_column(np.array([np.nan if number is None else number for number in numbers], dtype=np.float64))
-    known = [number for number in numbers if number is not None]
-    assert column["bytes"] == (2 if max(known, default=0) >= grouping.NARROW else 1)
+    present_numbers = [number for number in numbers if number is not None]
+    assert column["bytes"] == (2 if max(present_numbers, default=0) >= grouping.NARROW else 1)
     absent = grouping.WIDE if column["bytes"] == 2 else grouping.NARROW
     expected = [absent if number is None else min(number, absent - 1) for number in numbers]
     assert unpack_column(column).tolist() == expected
@@ -35,21 +35,21 @@ def test_nodes_are_grouped_by_what_tells_them_apart() -> None:
         for number in range(5)
     ]
     del labels[4]["team"]
-    found = make_groupings(labels)
-    assert [one.label for one in found] == ["zone", "instance type", "team"]
-    team = found[2]
+    groupings = make_groupings(labels)
+    assert [grouping.label for grouping in groupings] == ["zone", "instance type", "team"]
+    team = groupings[2]
     assert [team.group_name(code) for code in team.codes.tolist()] == ["red", "red", "blue", "blue", "no team"]
-    again = Grouping.from_dict(team.to_dict())
-    assert (again.values, again.codes.tolist()) == (team.values, team.codes.tolist())
+    restored = Grouping.from_dict(team.to_dict())
+    assert (restored.values, restored.codes.tolist()) == (team.values, team.codes.tolist())
 
 
 def test_a_label_with_too_many_values_makes_no_groups_and_groupings_are_bounded() -> None:
     labels = [
         {"rack": str(number % 250), **{f"key-{key:02d}": str(number % 3) for key in range(40)}} for number in range(500)
     ]
-    found = make_groupings(labels)
-    assert "rack" not in [one.label for one in found]
-    assert len(found) == grouping.MOST_GROUPINGS
+    groupings = make_groupings(labels)
+    assert "rack" not in [grouping.label for grouping in groupings]
+    assert len(groupings) == grouping.MOST_GROUPINGS
 
 
 @given(
@@ -68,10 +68,10 @@ def test_at_each_time_a_node_is_in_the_group_that_its_labels_say_then(written: l
         Grouping.from_dict(json.loads(json.dumps(grouping.to_dict()))) for grouping in make_groupings(labels, later)
     )
     for time in (-1.0, 0.0, 9.9, 10.0, 35.0, 100.0):
-        now = [own.get("team", "") for own in labels]
-        for one in later:
-            if one.time <= time:
-                now[one.node] = one.labels.get("team", "")
+        now = [node_labels.get("team", "") for node_labels in labels]
+        for change in later:
+            if change.time <= time:
+                now[change.node] = change.labels.get("team", "")
         assert [team.values[code] for code in team.at_time(time).codes.tolist()] == now
 
 
@@ -94,5 +94,5 @@ def test_a_label_that_changes_all_the_time_makes_no_groups(monkeypatch: pytest.M
 
 
 def test_a_grouping_that_was_stored_before_shifts_were_is_read() -> None:
-    stored = {"label": "zone", "values": ["a", "b"], "codes": pack_column(np.array([0, 1, 1]))}
-    assert Grouping.from_dict(stored).at_time(5.0).codes.tolist() == [0, 1, 1]
+    stored_grouping = {"label": "zone", "values": ["a", "b"], "codes": pack_column(np.array([0, 1, 1]))}
+    assert Grouping.from_dict(stored_grouping).at_time(5.0).codes.tolist() == [0, 1, 1]
