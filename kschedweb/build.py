@@ -1,4 +1,4 @@
-"""What is running: the product's version, the commit that it was built from, and a mark of the operator's own."""
+"""The build that runs: the product's version, the commit that it was built from, and a mark of the operator's own."""
 
 from __future__ import annotations
 

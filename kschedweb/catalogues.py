@@ -72,12 +72,12 @@ def _in_files(domain: str) -> Iterator[tuple[str, Iterator[Message]]]:
 
 
 def in_template(source: str) -> Iterator[Message]:
-    """What a template marks, by Django's own reading of it."""
+    """Yield the texts that a template marks, by Django's own reading of it."""
     yield from _called_texts(templatize(source), _IN_TEMPLATES, _STRING, plural="ngettext")
 
 
 def in_module(source: str) -> Iterator[Message]:
-    """What a module of Python marks."""
+    """Yield the texts that a module of Python marks."""
     if "gettext" not in source:
         return
     for node in ast.walk(ast.parse(source)):
@@ -96,7 +96,7 @@ def in_module(source: str) -> Iterator[Message]:
 
 
 def in_ready(source: str) -> Iterator[Message]:
-    """What the page of a ready scenario shows of it."""
+    """Yield the texts of a ready scenario that its page shows."""
     introduction, scenario = yaml.safe_load_all(source)
     yield from (scenario["name"], scenario["description"], introduction["source"], introduction["sentence"])
     yield from (*introduction["story"], *introduction.get("tries", ()))

@@ -1,4 +1,4 @@
-"""What a new data folder begins with: the tables, the demo, and the ready scenarios with their runs.
+"""The content of a new data folder: the tables, the demo, and the ready scenarios with their runs.
 
 Copying all that takes a hundredth of the time that making it does. So the first start of a checkout keeps a copy, and a
 wheel brings one along. It holds no person and no secret.

@@ -100,7 +100,7 @@ def explain_failures(folder: Path) -> Iterator[None]:
 
 
 def _suggest_fix(error: Exception) -> str:
-    """What helps against an error of a file."""
+    """Return what helps against an error of a file."""
     text = str(error)
     if getattr(error, "errno", None) in FULL or "disk is full" in text or "disk I/O" in text:
         return "Make room on its disk, then start again."
@@ -173,7 +173,7 @@ def start_sandbox(sandbox: SandboxHost) -> None:
 
 
 def recorded_use(path: str) -> UseRecording | None:
-    """What was recorded in the file ``path``, as experiments read it; ``None`` for no file."""
+    """Return the recording in the file ``path``, as experiments read it; ``None`` for no file."""
     from kschedweb.engine.simulation.recording import RecordingError, UseRecording
 
     if not path:
@@ -247,7 +247,7 @@ def start_beat() -> Any:
 
 
 def start_host() -> Host:
-    """What hosts live schedulers, as threads."""
+    """Start the host of live schedulers, which run as threads."""
     from kschedweb.live.schedulers.running.host import Host
 
     host = Host()
@@ -256,7 +256,7 @@ def start_host() -> Host:
 
 
 def start_flight() -> FlightHost:
-    """What hosts flight recorders, as threads."""
+    """Start the host of flight recorders, which run as threads."""
     from kschedweb.clusters.flight.host import FlightHost
 
     host = FlightHost()

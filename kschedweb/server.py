@@ -33,7 +33,7 @@ def main() -> None:
 
 
 def listen_address() -> tuple[str, int]:
-    """Where to listen, by the environment."""
+    """Return the host and the port to listen on, by the environment."""
     return variables.HOST.read(), variables.PORT.read()
 
 

@@ -162,7 +162,7 @@ def forget_snapshots() -> Iterator[None]:
     """No module's clusters stay in memory after it: no other one asks about them."""
     yield
     if snapshots := sys.modules.get("kschedweb.decisions.snapshots"):
-        snapshots.forget_answers()
+        snapshots.clear_policy_caches()
 
 
 @pytest.fixture(autouse=True)

@@ -25,7 +25,7 @@ from kschedweb.web.translating import gettext_lazy as _
 
 
 class Density(models.TextChoices):
-    """How much room rows of tables take."""
+    """The room that rows of tables take."""
 
     AS_DESIGNED = "", _("As designed")
     COMFORTABLE = "comfortable", _("Comfortable")
@@ -124,7 +124,7 @@ class User(AbstractUser):
 
 
 class GrantScope(models.TextChoices):
-    """What a grant covers."""
+    """The clusters that a grant covers."""
 
     ALL = "all", _("All clusters")
     CLUSTER = "cluster", _("One cluster")

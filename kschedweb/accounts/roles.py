@@ -27,7 +27,7 @@ class Person(Protocol):
 
 
 class Action(models.TextChoices):
-    """What a page or a REST call does; every one of them names exactly one."""
+    """The action of a page or a REST call; each of them names exactly one."""
 
     VIEW = "view", "read clusters, decisions and policies"
     EDIT = "edit", "change policies, import and refresh clusters"

@@ -20,7 +20,7 @@ class ClustersConfig(AppConfig):
         from kschedweb.clusters.searches import find_clusters
         from kschedweb.clusters.selectors import cluster_grounds
 
-        refuse_what_cannot_work()
+        check_connection_settings()
         navigation.register_entries(RailGroup.ADMIN, Entry(_("Clusters"), "boxes", "clusters", 10, stems=("cluster",)))
         actions.register_actions(
             PaletteAction(
@@ -36,7 +36,7 @@ class ClustersConfig(AppConfig):
         retention.register_cleaning("clusters.Upload", uploads_forget)
 
 
-def refuse_what_cannot_work() -> None:
+def check_connection_settings() -> None:
     """Stop the start if an allowlist or a key is invalid."""
     from kschedweb.clusters.connecting import addresses, credentials
     from kschedweb.web.errors import ApplicationError

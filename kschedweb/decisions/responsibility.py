@@ -45,7 +45,7 @@ class Answerer(StrEnum):
 
 
 class PodStatus(StrEnum):
-    """What is known about a pod. The values are read by REST."""
+    """The state of a pod, as far as it is known. REST shows the values."""
 
     # A decision was made.
     DECIDED = "decided"

@@ -293,13 +293,13 @@ def get_or_compute(snapshot: Snapshot, key: tuple[Hashable, ...], make: Callable
 def clear_caches() -> None:
     """Clear the caches, for tests, in which primary keys repeat."""
     snapshots.clear_caches()
-    forget_answers()
+    clear_answers()
 
 
-def forget_answers() -> None:
+def clear_answers() -> None:
     """Clear what depends on policies, but not the engine's snapshots; for tests that share a snapshot."""
     forget_kept()
-    snapshots.forget_answers()
+    snapshots.clear_policy_caches()
     _outcomes.clear()
 
 

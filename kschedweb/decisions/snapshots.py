@@ -108,7 +108,7 @@ def clear_caches() -> None:
     _caches.clear()
 
 
-def forget_answers() -> None:
+def clear_policy_caches() -> None:
     """Clear what depends on policies, but not the engine's snapshots; for tests that share a snapshot."""
     for cache in _caches.values():
         cache.schedulers.clear()

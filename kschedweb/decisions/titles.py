@@ -9,7 +9,7 @@ from kschedweb.web.translating import gettext_lazy as _
 
 
 class PlacementState(StrEnum):
-    """Where a pod is before it is decided."""
+    """The place of a pod before it is decided."""
 
     PENDING = "pending"
     # In a run, at a time of the run.

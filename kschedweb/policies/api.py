@@ -387,8 +387,8 @@ def _policy_answer(request: ApiRequest, name: str, *, created: bool = False) -> 
     return numbered_answer(request, PolicySerializer(policy).data, policy.newest, address, [name])
 
 
-def _revision_answer(request: ApiRequest, revision: Revision, *, made: bool = False) -> Response:
-    body, address = RevisionDetailSerializer(revision).data, "api:revision" if made else ""
+def _revision_answer(request: ApiRequest, revision: Revision, *, created: bool = False) -> Response:
+    body, address = RevisionDetailSerializer(revision).data, "api:revision" if created else ""
     return numbered_answer(request, body, revision.number, address, [revision.policy.name, revision.number])
 
 

@@ -174,11 +174,11 @@ class Happening:
     message: str
 
     @property
-    def about(self) -> str:
+    def object_title(self) -> str:
         return f"{self.kind} {'/'.join(filter(None, (self.namespace, self.name)))}".strip()
 
     @property
-    def shown(self) -> bool:
+    def has_page(self) -> bool:
         return self.kind in SHOWN_BY_KIND
 
 

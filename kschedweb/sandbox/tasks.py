@@ -14,7 +14,7 @@ logger = structlog.get_logger(__name__)
 
 
 @app.task(name="kschedweb.sandbox.tasks.read", ignore_result=True)  # type: ignore[untyped-decorator]
-def read() -> int:
+def read_sandboxes() -> int:
     """Read each sandbox that runs here into a new snapshot. Returns their number."""
     close_old_connections()
     clusters = list(list_sandboxes())

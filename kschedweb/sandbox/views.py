@@ -56,7 +56,7 @@ def _render_page(request: PageRequest, form: CreateForm, status: int = 200) -> H
 @never_cache
 @require_safe
 @requires(Action.VIEW)
-def sandbox(request: PageRequest) -> HttpResponse:
+def show_sandbox(request: PageRequest) -> HttpResponse:
     return _render_page(request, CreateForm())
 
 
@@ -64,7 +64,7 @@ def sandbox(request: PageRequest) -> HttpResponse:
 @never_cache
 @require_safe
 @requires(Action.VIEW)
-def news(request: PageRequest) -> HttpResponse:
+def show_news(request: PageRequest) -> HttpResponse:
     """Show how many events came since those that a page shows."""
     selectors.sandbox_get()
     since = request.GET.get("since", "")
@@ -75,7 +75,7 @@ def news(request: PageRequest) -> HttpResponse:
 @never_cache
 @require_safe
 @requires(Action.VIEW)
-def details(request: PageRequest, kind: str, namespace: str, name: str) -> HttpResponse:
+def show_object(request: PageRequest, kind: str, namespace: str, name: str) -> HttpResponse:
     """Show a pod or a workload of the sandbox, its pods, and its events."""
     cluster = selectors.sandbox_get()
     details = selectors.get_details(cluster, kind, namespace, name)
@@ -85,7 +85,7 @@ def details(request: PageRequest, kind: str, namespace: str, name: str) -> HttpR
 
 @require_POST
 @requires(Action.EDIT)
-def create(request: PageRequest) -> HttpResponse:
+def create_objects(request: PageRequest) -> HttpResponse:
     form = CreateForm(request.POST)
     if not form.is_valid():
         return _render_page(request, form, 400)
@@ -100,7 +100,7 @@ def create(request: PageRequest) -> HttpResponse:
 
 @require_POST
 @requires(Action.ADMINISTER)
-def anew(request: PageRequest) -> HttpResponse:
+def reset_sandbox(request: PageRequest) -> HttpResponse:
     """Set the sandbox up anew."""
     act = lambda: services.sandbox_set_up_anew(user=request.user)  # noqa: E731
     run_and_notify(request, act, "The sandbox was set up anew.")
@@ -109,7 +109,7 @@ def anew(request: PageRequest) -> HttpResponse:
 
 @require_POST
 @requires(Action.EDIT)
-def pace(request: PageRequest) -> HttpResponse:
+def set_pace(request: PageRequest) -> HttpResponse:
     """Pause the sandbox's time, let it go on, or set its speed."""
     cluster, action = selectors.sandbox_get(), request.POST.get("do", "")
     if action in ("pause", "resume"):
@@ -129,7 +129,7 @@ def pace(request: PageRequest) -> HttpResponse:
 
 @require_POST
 @requires(Action.EDIT)
-def delete(request: PageRequest) -> HttpResponse:
+def delete_object(request: PageRequest) -> HttpResponse:
     """Delete one object of the sandbox."""
     fields = {name: request.POST.get(name, "") for name in ("kind", "api_version", "namespace", "name")}
     cluster = selectors.sandbox_get()

@@ -29,7 +29,7 @@ class SourceKind(models.TextChoices):
 
 
 class Unit(models.TextChoices):
-    """What a node's figure from Prometheus is; it is stored as percent of allocatable."""
+    """The unit of a node's figure from Prometheus; it is stored as percent of allocatable."""
 
     CAPACITY_PERCENT = "capacity-percent", _("Percent of the machine (0-100)")
     CAPACITY_RATIO = "capacity-ratio", _("Ratio of the machine (0-1)")

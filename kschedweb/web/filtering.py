@@ -32,7 +32,7 @@ class BooleanSelect(BooleanWidget):  # type: ignore[misc]
 
 
 class BooleanField(forms.NullBooleanField):
-    """True, False, or nothing. Any other text is an error, which Django's field takes for nothing."""
+    """A field of true, false or nothing. Any other text is an error, which Django's field takes for nothing."""
 
     widget = BooleanSelect
     default_error_messages = {"invalid": _("Must be true or false.")}

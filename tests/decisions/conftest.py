@@ -77,7 +77,7 @@ def stored_demo(rows_of_module: Callable[[], AbstractContextManager[None]]) -> S
 
 @pytest.fixture
 def demo(stored_demo: Snapshot, db: None) -> Snapshot:
-    services.forget_answers()  # each test's policies have the primary keys of the test before
+    services.clear_answers()  # each test's policies have the primary keys of the test before
     return Snapshot.objects.get(pk=stored_demo.pk)
 
 

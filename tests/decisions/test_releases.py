@@ -24,7 +24,7 @@ BALANCE = "NodeResourcesBalancedAllocation"
 
 def as_release(demo: Snapshot, api: APIClient) -> tuple[str, dict[str, int]]:
     """(the release that decided, the balance scores of a pod by node)"""
-    services.forget_answers()
+    services.clear_answers()
     answer: Json = api.get("/api/v1/clusters/demo/pods/ml/notebook/decision/?policy=asked").json()
     return answer["release"], answer["scores"][BALANCE]["raw"]
 
@@ -64,7 +64,7 @@ def test_else_the_clusters_version_decides_or_the_nearest(
 
 def test_the_page_says_which(demo: Snapshot, revision_asked: Revision, client_as: Callable[[str], Client]) -> None:
     set_process(revision_asked, release="1.35")
-    services.forget_answers()
+    services.clear_answers()
     page = client_as("viewer").get("/decision/demo/ml/notebook/?policy=asked").content.decode()
     assert "kube-scheduler 1.35.4" in page
 
@@ -76,7 +76,7 @@ def test_a_version_that_is_not_known_is_told_with_the_nearest_release(
     api_as: Callable[[str], APIClient],
 ) -> None:
     Cluster.objects.filter(pk=demo.cluster_id).update(server_version="v1.33.4")
-    services.forget_answers()
+    services.clear_answers()
     release_warning = "kube-scheduler 1.33 is not known here: 1.34, the nearest release, answers."
     viewer = client_as("viewer")
     assert release_warning in viewer.get("/decision/demo/ml/notebook/?policy=asked").content.decode()
@@ -92,7 +92,7 @@ def test_of_a_known_version_nothing_is_told(
     demo: Snapshot, revision_asked: Revision, api_as: Callable[[str], APIClient]
 ) -> None:
     Cluster.objects.filter(pk=demo.cluster_id).update(server_version="v1.36.3")
-    services.forget_answers()
+    services.clear_answers()
     cluster = api_as("viewer").get("/api/v1/clusters/demo/").json()
     assert (cluster["release"], cluster["release_remark"]) == ("1.36", "")
     set_process(revision_asked, release="1.38")

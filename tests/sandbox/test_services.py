@@ -144,10 +144,10 @@ def test_another_cluster_of_its_name_is_left_alone(db: None, sandbox: Sandbox) -
 
 @pytest.mark.django_db(transaction=True)
 def test_the_task_reads_it_and_does_nothing_where_none_runs(cluster: Cluster, settings: Settings) -> None:
-    assert tasks.read() == 1
+    assert tasks.read_sandboxes() == 1
     assert cluster.snapshots.count() == 1
     told(settings, "")
-    assert tasks.read() == 0
+    assert tasks.read_sandboxes() == 0
     told(settings, "http://127.0.0.1:9")
-    assert tasks.read() == 1
+    assert tasks.read_sandboxes() == 1
     assert cluster.snapshots.count() == 1

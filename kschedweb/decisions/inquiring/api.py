@@ -55,7 +55,7 @@ class DecisionQuestionSerializer(serializers.ModelSerializer[Question]):
 
 
 def _current_status(question: Question) -> Json:
-    """What is true now of the pod or the group that a question is about."""
+    """Return the present state of the pod or the group of a question."""
     read_status = QUESTION_HANDLERS[question.kind].current_status
     if read_status is None or question.snapshot is None or question.revision is None:
         return {}

@@ -1,4 +1,4 @@
-"""How far each score is from its plugin's median, on one scale for all plugins."""
+"""The distance of each score from its plugin's median, on one scale for all plugins."""
 
 from __future__ import annotations
 

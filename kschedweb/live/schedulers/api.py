@@ -104,7 +104,7 @@ class CandidateSerializer(serializers.Serializer[Any]):
 
 
 class StatusSerializer(serializers.Serializer[Any]):
-    """How a live scheduler is now; without a leader there are no numbers."""
+    """The state of a live scheduler; without a leader there are no numbers."""
 
     state = serializers.CharField(help_text="In a word, such as `Scheduling`, `Paused`, `Not hosted`.")
     advice = serializers.CharField(allow_blank=True)

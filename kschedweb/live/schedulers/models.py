@@ -29,7 +29,7 @@ class Mode(models.TextChoices):
 
 
 class Lock(models.TextChoices):
-    """What an election is about, named as in ``--leader-elect-resource-lock``."""
+    """The object of an election, named as in ``--leader-elect-resource-lock``."""
 
     LEASES = "leases", "Lease"
     ENDPOINTS = "endpoints", "Endpoints"
@@ -39,7 +39,7 @@ class Lock(models.TextChoices):
 
 
 class Result(models.TextChoices):
-    """What came of a decision; ``ON_HOLD`` and ``WAITING`` become one of the others."""
+    """The outcome of a decision; ``ON_HOLD`` and ``WAITING`` become one of the others."""
 
     BOUND = "bound", "Bound"
     ON_HOLD = "held", "Held for approval"

@@ -1,4 +1,4 @@
-"""What REST says about rolling a revision out, and is told."""
+"""The REST bodies of rolling a revision out."""
 
 from __future__ import annotations
 

@@ -15,6 +15,6 @@ urlpatterns = [
     path("live/<uuid:live_id>/mode/", views.switch_mode, name="live-mode"),
     path("live/<uuid:live_id>/setup/", views.show_setup, name="live-setup"),
     path("live/<uuid:live_id>/delete/", views.delete_live, name="live-delete"),
-    path("live/<uuid:live_id>/command/<slug:what>/", views.run_command, name="live-command"),
+    path("live/<uuid:live_id>/command/<slug:command>/", views.run_command, name="live-command"),
     path("live/<uuid:live_id>/decisions/<uuid:decision_id>/", decision_views.show_decision, name="live-decision"),
 ]

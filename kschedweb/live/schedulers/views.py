@@ -323,32 +323,32 @@ def show_setup(request: PageRequest, live_id: UUID) -> HttpResponse:
 
 @require_POST
 @requires(Action.EDIT)
-def run_command(request: PageRequest, live_id: UUID, what: str) -> HttpResponse:
+def run_command(request: PageRequest, live_id: UUID, command: str) -> HttpResponse:
     """Run a command: pause, resume, step or reload."""
     live = selectors.live_get(live_id)
     try:
-        messages.success(request, _run_live_command(request, live, what))
+        messages.success(request, _run_live_command(request, live, command))
     except ApplicationError as error:
         messages.error(request, error.detail)
     return redirect("live-scheduler", live.pk)
 
 
-def _run_live_command(request: PageRequest, live: LiveScheduler, what: str) -> str:
-    """Run the command ``what``, and return the sentence that confirms it."""
-    if what == "pause":
+def _run_live_command(request: PageRequest, live: LiveScheduler, command: str) -> str:
+    """Run a command, and return the sentence that confirms it."""
+    if command == "pause":
         services.live_pause(user=request.user, live=live)
         return "Paused: no further pods are tried. Pods that were decided before are still bound."
-    if what == "resume":
+    if command == "resume":
         services.live_resume(user=request.user, live=live)
         return "Resumed."
-    if what == "step":
+    if command == "step":
         form = StepForm(request.POST)
         if not form.is_valid():
             raise ApplicationError(f"Pods: {form.errors['pods'].get_json_data()[0]['message']}")
         pods = form.cleaned_data["pods"]
         services.live_step(user=request.user, live=live, pods=pods)
         return "The next pod is tried." if pods == 1 else f"The next {pods} pods are tried."
-    if what == "reload":
+    if command == "reload":
         services.live_reload(user=request.user, live=live)
         return "The cluster is listed anew."
     raise Http404("There is no such command.")

@@ -34,7 +34,7 @@ STEPS = {"minute": timedelta(minutes=1), "hour": timedelta(hours=1), "day": time
 
 @dataclass(frozen=True)
 class Drift:
-    """How far a policy and another scheduler differ over some time."""
+    """The differences between a policy and another scheduler over some time."""
 
     start: datetime
     # Pods by verdict.

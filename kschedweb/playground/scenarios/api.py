@@ -290,8 +290,8 @@ def _scenario_answer(request: ApiRequest, scenario_id: UUID, *, is_created: bool
     return numbered_answer(request, ScenarioSerializer(scenario).data, scenario.newest, address, [scenario.pk])
 
 
-def _revision_answer(request: ApiRequest, revision: ScenarioRevision, *, made: bool = False) -> Response:
-    body, address = ScenarioRevisionDetailSerializer(revision).data, "api:scenario-revision" if made else ""
+def _revision_answer(request: ApiRequest, revision: ScenarioRevision, *, created: bool = False) -> Response:
+    body, address = ScenarioRevisionDetailSerializer(revision).data, "api:scenario-revision" if created else ""
     return numbered_answer(request, body, revision.number, address, [revision.scenario_id, revision.number])
 
 

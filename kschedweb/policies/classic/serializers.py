@@ -1,4 +1,4 @@
-"""What REST says of classic policies beside what it says of all."""
+"""The REST fields that only classic policies have."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What REST says and takes alike of policies and of scenarios."""
+"""The parts of REST that policies and scenarios share."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class DocumentField(serializers.CharField):
 
 
 class RevisionedSerializer(serializers.Serializer[Any]):
-    """What a list says of a document, whose texts are its revisions."""
+    """An entry of a list of documents. The texts of a document are its revisions."""
 
     revision = serializers.IntegerField(source="newest", read_only=True, help_text="Number of the newest revision.")
     created_by = serializers.CharField(source="created_by.username", default=None, allow_null=True, read_only=True)
@@ -70,13 +70,13 @@ def saved_as(serializer: type[serializers.BaseSerializer[Any]]) -> dict[int, Any
 def saved_answer(
     request: ApiRequest, newest: int, store: Callable[..., Saved], answer: Callable[..., Response]
 ) -> Response:
-    """What came of saving a further revision of what is at revision ``newest``.
+    """Return the answer to saving a further revision of the document at revision ``newest``.
 
-    ``store`` takes ``expected_revision``, the number of the revision that was edited, and gives the newest one then;
-    ``answer`` tells of that, and whether it was ``made``.
+    ``store`` takes ``expected_revision``, the number of the revision that was edited, and returns the newest one then;
+    ``answer`` renders that, and gets whether it is new (``created``).
     """
     revision = store(expected=expected_revision(request, newest))
-    return answer(request, revision, made=revision.number > newest)
+    return answer(request, revision, created=revision.number > newest)
 
 
 def get_compared_revisions(request: ApiRequest, get: Callable[[int | None], Saved]) -> tuple[Saved, Saved]:

@@ -41,11 +41,6 @@ def round_or_none(value: float, digits: int = 1) -> float | None:
     return None if np.isnan(value) else round(float(value), digits)
 
 
-def format_percent(value: float) -> str:
-    """Return a percentage for a sentence: "68 %"."""
-    return "unknown" if np.isnan(value) else f"{value:.0f} %"
-
-
 def round_values(values: Floats, digits: int = 1) -> list[float | None]:
     # NaN is the only value that differs from itself.
     return [None if value != value else round(value, digits) for value in values.tolist()]

@@ -41,7 +41,7 @@ DURATIONS = {"leaseDuration": LEASE_SECONDS, "renewDeadline": RENEW_SECONDS, "re
 
 
 class SettingSource(models.TextChoices):
-    """Who says what is used."""
+    """The source of a setting in use."""
 
     SCHEDULER = "scheduler", "set for this live scheduler"
     SITE = "site", "set for the whole site"
