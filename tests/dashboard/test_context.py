@@ -51,11 +51,11 @@ def test_another_cluster_keeps_the_policy_and_what_is_searched_but_no_filter(vie
         "/pods/", {"cluster": "demo", "policy": "default", "revision": "1", "namespace": "ml", "page": "1"}
     )
     cluster, namespace, policy = page.context["choosers"]
-    assert cluster.kept == [("policy", "default"), ("revision", "1")]
-    assert namespace.kept == [("cluster", "demo"), ("policy", "default"), ("revision", "1")]
-    assert policy.kept == [("cluster", "demo"), ("namespace", "ml")]
+    assert cluster.preserved_parameters == [("policy", "default"), ("revision", "1")]
+    assert namespace.preserved_parameters == [("cluster", "demo"), ("policy", "default"), ("revision", "1")]
+    assert policy.preserved_parameters == [("cluster", "demo"), ("namespace", "ml")]
     [search] = viewer.get("/search/", {"q": "gpu"}).context["choosers"]
-    assert search.kept == [("q", "gpu")]
+    assert search.preserved_parameters == [("q", "gpu")]
 
 
 def test_links_of_the_rail_name_the_cluster_that_the_page_shows(viewer: Client) -> None:
