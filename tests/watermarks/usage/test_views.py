@@ -212,7 +212,7 @@ def test_the_overview_and_the_nodes_show_use_beside_requests(viewer: Client, mea
     [skew] = elements(overview, ".stat[href=/usage/?cluster=metered&statistic=1h] b")
     assert skew.text == "41"
     # 2 cores at 57 %, 4 at 66 % and 4 at 25 %.
-    assert overview.context["zones"][0]["cpu_used"] == pytest.approx(47.8)
+    assert overview.context["zones"][0].cpu.used == pytest.approx(47.8)
     nodes = viewer.get("/nodes/?cluster=metered")
     assert {node.name: cpu for node, cpu, _ in nodes.context["rows"]}["node-b"] == pytest.approx(66)
     assert "66 % used" in text(nodes)
