@@ -175,7 +175,7 @@ def _round_time(value: np.float64) -> float | None:
 
 
 MOVE_HEAD = ("time", "pod", "node", "kind", "text")
-KINDS = {kind: kind.name.lower().replace("_", "-") for kind in MoveKind}
+KINDS = {kind: kind.name.lower().replace("_", "-") for kind in MoveKind} | {MoveKind.ENDED: "left"}
 # Kind of a move for a pod that had to go and is still there, because its node is silent.
 TERMINATING = "terminating"
 
