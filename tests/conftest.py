@@ -106,8 +106,8 @@ def pytest_collection_finish() -> None:
 
 def _transactional(item: pytest.Item) -> bool:
     """Whether what it writes is committed, so that locks and connections count."""
-    found = item.get_closest_marker("django_db")
-    return found is not None and bool(found.kwargs.get("transaction"))
+    marker = item.get_closest_marker("django_db")
+    return marker is not None and bool(marker.kwargs.get("transaction"))
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -177,8 +177,8 @@ def person(role: str) -> User:
     """The one person of this role, named like it, whose password is ``<role>-password``."""
     from kschedweb.accounts.models import User
 
-    found = User.objects.filter(username=role).first()
-    return found or User.objects.create_user(username=role, password=f"{role}-password", role=role)
+    user = User.objects.filter(username=role).first()
+    return user or User.objects.create_user(username=role, password=f"{role}-password", role=role)
 
 
 @pytest.fixture
@@ -238,10 +238,10 @@ def oracle(assets: Path) -> Callable[[str, str], Any]:
         missing("KUBEBUILDER_ASSETS holds no oracle")
 
     def ask(mode: str, text: str) -> Any:
-        done = subprocess.run([assets / "oracle", mode], input=text, capture_output=True, text=True, timeout=300)
-        if done.returncode:
-            raise RuntimeError(f"oracle {mode}: {done.stderr[-2000:]}")
-        answers = [json.loads(line) for line in done.stdout.splitlines() if line.strip()]
+        process = subprocess.run([assets / "oracle", mode], input=text, capture_output=True, text=True, timeout=300)
+        if process.returncode:
+            raise RuntimeError(f"oracle {mode}: {process.stderr[-2000:]}")
+        answers = [json.loads(line) for line in process.stdout.splitlines() if line.strip()]
         return answers if mode in ("explain", "schedule") else answers[0]
 
     return ask

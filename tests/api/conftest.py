@@ -43,7 +43,7 @@ from tests.support import (
 )
 from tests.support.addresses import Places
 from tests.support.routes import Choose, leading_to
-from tests.support.sandbox import TOKEN, told
+from tests.support.sandbox import TOKEN, use_sandbox
 from tests.support.seed import priced, sized
 from tests.support.seed_flight import flown
 from tests.support.seed_repositories import repositories
@@ -74,7 +74,7 @@ class Seed:
     recording: str
     gate: str
     moves: str
-    tried: str
+    tried_change: str
     capacity: str
     evicting: str
     planned: str
@@ -95,7 +95,7 @@ class Seed:
             cluster=self.cluster.name, fitting=f"default/{self.mark}fits", stuck=f"default/{self.mark}pending",
             job=str(self.job.pk), experiment=str(self.experiment.pk), scenario=self.scenario,
             ready=self.ready, groups=self.cluster.name, run=self.run, comparison=self.comparison,
-            gate=self.gate, moves=self.moves, tried=self.tried, fleet=self.fleet, capacity=self.capacity,
+            gate=self.gate, moves=self.moves, tried_change=self.tried_change, fleet=self.fleet, capacity=self.capacity,
             evicting=self.evicting, planned=self.planned, autoscaling=self.autoscaling, decided=self.decided[0],
             effect=self.decided[1], sweep=self.sweep, recording=self.recording, repository="seed",
             node=f"{self.mark}a", snapshot=str(self.snapshot.pk), token=str(self.token.pk),
@@ -138,17 +138,17 @@ def seeded(rows_of_module: Callable[[], AbstractContextManager[None]], sandbox_a
     at_work = {"SANDBOX_SERVER": sandbox_address, "SANDBOX_TOKEN": TOKEN}
     with rows_of_module(), override_settings(CLUSTER_ALLOWLIST=WEBHOOK_HOSTS, **at_work):
         clusters.sandbox_connect()
-        return made()
+        return create_seed()
 
 
 @pytest.fixture
 def seed(seeded: Seed, db: None, settings: Settings, sandbox_address: str) -> Seed:
     settings.CLUSTER_ALLOWLIST = WEBHOOK_HOSTS
-    told(settings, sandbox_address)
+    use_sandbox(settings, sandbox_address)
     return seeded
 
 
-def made(mark: str = "", more: Sequence[dict[str, Any]] = ()) -> Seed:
+def create_seed(mark: str = "", more: Sequence[dict[str, Any]] = ()) -> Seed:
     """A row of everything, for an admin; ``more`` objects are in the imported cluster."""
     admin = person("admin")
     token, key = accounts.token_create(user=admin, name="seed", scope=Action.ADMINISTER, days=1)
@@ -196,7 +196,7 @@ def made(mark: str = "", more: Sequence[dict[str, Any]] = ()) -> Seed:
         seed_recordings.everything(1, admin),
         seed_gates.gates(1, admin, str(snapshot.pk)),
         seed_moves.questions(1, admin, str(snapshot.pk)),
-        seed_trying.tried(1, admin, str(snapshot.pk)),
+        seed_trying.tried_changes(1, admin, str(snapshot.pk)),
         seed_capacity.question(admin, str(snapshot.pk)),
         seed_descheduling.question(admin, str(snapshot.pk)),
         seed_plans.question(admin, str(snapshot.pk)),

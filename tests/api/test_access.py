@@ -46,11 +46,11 @@ PRIVATE = {
 
 
 def pages(choose: Choose) -> list[Route]:
-    return [route for route in routes(choose) if not route.rest and route.name not in PUBLIC]
+    return [route for route in routes(choose) if not route.is_rest and route.name not in PUBLIC]
 
 
 def operations(choose: Choose) -> list[tuple[Route, str]]:
-    return [(route, method) for route in routes(choose) if route.rest for method in route.methods]
+    return [(route, method) for route in routes(choose) if route.is_rest for method in route.methods]
 
 
 def tells(role: str, action: str) -> bool:
@@ -94,7 +94,7 @@ def test_every_view_names_its_action() -> None:
     found = routes()
     assert len(found) > 200
     for route in found:
-        if not route.rest:
+        if not route.is_rest:
             named = route.name in PUBLIC or getattr(route.view, "action_required", None) in Action.values
             assert named, f"{route}: decorate it with @requires(Action.X)"
         elif route.name != SCHEMA:
@@ -111,7 +111,7 @@ def test_everybody_may_look() -> None:
 
 def test_what_changes_something_is_not_for_viewers() -> None:
     for route in routes():
-        if route.rest and route.name not in OWN | QUESTIONS:
+        if route.is_rest and route.name not in OWN | QUESTIONS:
             for method in set(route.methods) - {"get"}:
                 assert action_of(route.view.cls, method.upper()) != Action.VIEW, f"{method} {route}"
 

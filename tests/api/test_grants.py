@@ -26,7 +26,7 @@ from kschedweb.accounts.roles import Action, Role
 from kschedweb.accounts.row_access import Covered, CoveredQuerySet
 from kschedweb.clusters import services as clusters
 from kschedweb.clusters.models import Cluster
-from tests.api.conftest import WEBHOOK_HOSTS, Seed, made
+from tests.api.conftest import WEBHOOK_HOSTS, Seed, create_seed
 from tests.support import addresses, seed
 from tests.support.routes import Choose, routes
 from tests.support.sandbox import TOKEN
@@ -49,7 +49,7 @@ def seeded(rows_of_module: Callable[[], AbstractContextManager[None]], sandbox_a
     at_work = {"SANDBOX_SERVER": sandbox_address, "SANDBOX_TOKEN": TOKEN}
     with rows_of_module(), override_settings(CLUSTER_ALLOWLIST=WEBHOOK_HOSTS, **at_work):
         clusters.sandbox_connect()
-        found = made(MARK)
+        found = create_seed(MARK)
         for cluster in Cluster.objects.exclude(name__startswith=MARK):
             Cluster.objects.filter(pk=cluster.pk).update(name=f"{MARK}{cluster.name}")
         seed.imported(HERE, seed.cluster(3, 10), found.admin)
@@ -133,7 +133,7 @@ def told(seed: Seed) -> dict[str, Any]:
 def ids(seed: Seed) -> set[str]:
     """Of objects beyond."""
     found = [
-        seed.scenario, seed.run, seed.comparison, seed.sweep, seed.recording, seed.gate, seed.moves, seed.tried,
+        seed.scenario, seed.run, seed.comparison, seed.sweep, seed.recording, seed.gate, seed.moves, seed.tried_change,
         seed.capacity, seed.evicting, seed.planned, seed.fleet, seed.autoscaling, *seed.decided, seed.decision.pk,
         seed.decision.scheduler_id, seed.approval.pk, seed.webhook.pk, seed.snapshot.pk, seed.job.pk,
         seed.experiment.pk, seed.grant, seed.cluster.pk,
@@ -153,7 +153,7 @@ def calls(seed: Seed, choose: Choose, *, rest: bool) -> list[Call]:
     """
     marks, body, asked = named_in_paths(seed), told(seed), list[tuple[str, str, dict[str, Any] | None]]()
     for route in routes(choose):
-        if route.rest == rest and route.name != "logout":
+        if route.is_rest == rest and route.name != "logout":
             for method in route.methods if rest else ("get", "post"):
                 bodies = [None] if method == "get" else [body, {}] if NIGHTLY else [body]
                 asked += [(method, route.address, body) for body in bodies]

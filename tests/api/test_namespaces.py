@@ -33,7 +33,7 @@ from kschedweb.watermarks.figures import WORKLOAD, WORKLOAD_STATISTICS, Figure
 from kschedweb.watermarks.inventory import inventory_make
 from kschedweb.watermarks.models import ContainerBook, Resolution
 from kschedweb.watermarks.storage import samples_store
-from tests.api.conftest import WEBHOOK_HOSTS, Seed, made, pod
+from tests.api.conftest import WEBHOOK_HOSTS, Seed, create_seed, pod
 from tests.api.test_grants import Beyond, Call, calls, page_client, sent, text_of, token_client, undone
 from tests.support import addresses, seed_approvals, seed_groups
 from tests.support.addresses import Places
@@ -76,7 +76,7 @@ def seeded(rows_of_module: Callable[[], AbstractContextManager[None]], sandbox_a
     with rows_of_module(), override_settings(CLUSTER_ALLOWLIST=WEBHOOK_HOSTS, **at_work):
         clusters.sandbox_connect()
         more = objects()
-        found = made(MARK, more)
+        found = create_seed(MARK, more)
         used(found.cluster, more)
         LiveDecision.objects.update(name=f"{MARK}held")
         ApprovalRequest.objects.update(name=f"{MARK}held")

@@ -29,7 +29,7 @@ def reads(choose: Choose) -> list[tuple[str, list[dict[str, Any]]]]:
     ]
     found = []
     for route in routes(choose):
-        if route.rest and route.opened:
+        if route.is_rest and route.opened:
             parameters = next(given for pattern, given in templates if pattern.fullmatch(route.address))
             found.append((route.address, [parameter for parameter in parameters if parameter["in"] == "query"]))
     return found

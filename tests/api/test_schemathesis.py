@@ -74,7 +74,7 @@ def api_schema(seed, one_connection, monkeypatch):
         "recordings": {"id": seed.recording},
         "gate": {"id": seed.gate},
         "moves": {"id": seed.moves},
-        "trying": {"id": seed.tried},
+        "trying": {"id": seed.tried_change},
         "capacity": {"id": seed.capacity},
         "autoscaling": {"id": seed.autoscaling},
         "descheduling": {"id": seed.evicting},

@@ -31,7 +31,7 @@ def timed(do: Callable[[], object]) -> float:
     return (time.perf_counter() - begun) * 1000
 
 
-def worked(do: Callable[[], object]) -> float:
+def measure_milliseconds(do: Callable[[], object]) -> float:
     """Milliseconds of this process's time on a core that ``do`` takes, whatever else the machine does beside it."""
     begun = time.process_time()
     do()
@@ -46,7 +46,7 @@ def slowness() -> float:
 
 def measured_slowness() -> float:
     """The slowness as it is now."""
-    return max(1.0, min(worked(_reference) for _ in range(9)) / PACE)
+    return max(1.0, min(measure_milliseconds(_reference) for _ in range(9)) / PACE)
 
 
 @pytest.fixture(autouse=True)
@@ -69,11 +69,11 @@ def report() -> Callable[..., None]:
     """
     slower = slowness()
 
-    def add(what: str, milliseconds: list[float], limit: float = 0, remark: str = "") -> None:
+    def add(label: str, milliseconds: list[float], limit: float = 0, remark: str = "") -> None:
         median = statistics.median(milliseconds)
         limit *= slower if median <= limit * slower else max(slower, measured_slowness())
-        ROWS.append((what, median, limit, remark))
-        assert not limit or median <= limit, f"{what}: {median:.0f} ms, limit {limit:.0f} ms ({milliseconds})"
+        ROWS.append((label, median, limit, remark))
+        assert not limit or median <= limit, f"{label}: {median:.0f} ms, limit {limit:.0f} ms ({milliseconds})"
 
     return add
 
@@ -82,22 +82,26 @@ def report() -> Callable[..., None]:
 def compare() -> Callable[..., None]:
     """``compare("what", ours, theirs, limit)``: two summaries into the table, how many times as fast held to it."""
 
-    def add(what: str, ours: dict[str, float], theirs: dict[str, float], limit: float = 0) -> None:
-        here, there = ours["PodsPerSecond"], theirs["PodsPerSecond"]
+    def add(label: str, ours: dict[str, float], theirs: dict[str, float], limit: float = 0) -> None:
+        ours_rate, theirs_rate = ours["PodsPerSecond"], theirs["PodsPerSecond"]
         assert (ours["Pods"], ours["Scheduled"]) == (theirs["Pods"], theirs["Scheduled"])
-        RATIOS.append((what, here, there, limit))
-        assert here >= limit * there, f"{what}: {here / there:.1f} times as fast, at least {limit:.0f} are wanted"
+        RATIOS.append((label, ours_rate, theirs_rate, limit))
+        assert ours_rate >= limit * theirs_rate, (
+            f"{label}: {ours_rate / theirs_rate:.1f} times as fast, at least {limit:.0f} are wanted"
+        )
 
     return add
 
 
 @pytest.fixture
-def beside() -> Callable[[str, float, float, float], None]:
-    """``beside("what", ours, theirs, limit)``: two processor seconds into the table, their ratio held to the limit."""
+def compare_seconds() -> Callable[[str, float, float, float], None]:
+    """Put two amounts of processor seconds into the table, and hold their ratio to ``limit``."""
 
-    def add(what: str, here: float, there: float, limit: float) -> None:
-        STARTS.append((what, here, there, limit))
-        assert here <= limit * there, f"{what}: {here / there:.2f} times as long, at most {limit:.2f} are wanted"
+    def add(label: str, our_seconds: float, their_seconds: float, limit: float) -> None:
+        STARTS.append((label, our_seconds, their_seconds, limit))
+        assert our_seconds <= limit * their_seconds, (
+            f"{label}: {our_seconds / their_seconds:.2f} times as long, at most {limit:.2f} are wanted"
+        )
 
     return add
 
@@ -131,16 +135,16 @@ def table() -> Iterator[None]:
     yield
     if RATIOS:
         print(f"\n\n{'pods per second':<42}{'engine':>10}{'kube-scheduler':>16}{'times':>9}{'at least':>10}")
-    for what, here, there, limit in RATIOS:
-        print(f"{what:<42}{here:>10,.0f}{there:>16,.0f}{here / there:>9.1f}{f'{limit:.0f}' if limit else '':>10}")
+    for label, ours, theirs, limit in RATIOS:
+        print(f"{label:<42}{ours:>10,.0f}{theirs:>16,.0f}{ours / theirs:>9.1f}{f'{limit:.0f}' if limit else '':>10}")
     if STARTS:
         print(f"\n\n{'processor seconds':<48}{'here':>8}{'kube-scheduler':>16}{'times':>9}{'at most':>10}")
-    for what, here, there, limit in STARTS:
-        print(f"{what:<48}{here:>8.2f}{there:>16.2f}{here / there:>9.2f}{limit:>10.2f}")
+    for label, ours, theirs, limit in STARTS:
+        print(f"{label:<48}{ours:>8.2f}{theirs:>16.2f}{ours / theirs:>9.2f}{limit:>10.2f}")
     if not ROWS:
         return
     lines = [
-        f"{what:<58}{median:>10.1f} ms{f'{limit:>8.0f} ms' if limit else '':>11}   {remark}"
-        for what, median, limit, remark in ROWS
+        f"{label:<58}{median:>10.1f} ms{f'{limit:>8.0f} ms' if limit else '':>11}   {remark}"
+        for label, median, limit, remark in ROWS
     ]
     print("\n\n" + f"{'median':>71}{'limit':>11}\n" + "\n".join(lines))

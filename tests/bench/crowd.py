@@ -26,8 +26,8 @@ from pathlib import Path
 
 import psycopg
 
-from tests.support.crowd import THINK, Approver, Editor, Log, Player, Reader, Told, Watcher, Worker, at_work
-from tests.support.livesite import HELD, PODS, Deployment, LiveSite, live_site
+from tests.support.crowd import THINK, Approver, Editor, Log, Player, Reader, TimedAnswer, Watcher, Worker, at_work
+from tests.support.livesite import APPROVAL_LABELS, PODS, Deployment, LiveSite, live_site
 from tests.support.people import UNANSWERED, Person, Web, percentile
 from tests.support.processes import Server
 
@@ -51,7 +51,7 @@ class Outage:
     begun: float
     ended: float = float("inf")
 
-    def touches(self, row: Told) -> bool:
+    def touches(self, row: TimedAnswer) -> bool:
         return row.begun < self.ended and row.ended > self.begun
 
 
@@ -113,7 +113,7 @@ class Trial:
         outage.ended = time.monotonic() + AFTERWARDS
         print(f"{name} is back after {time.monotonic() - outage.begun:.0f} s", flush=True)
 
-    def during(self, row: Told) -> bool:
+    def during(self, row: TimedAnswer) -> bool:
         return any(outage.touches(row) for outage in self.outages)
 
 
@@ -236,7 +236,7 @@ class Arrivals:
 
     def __call__(self) -> None:
         names = [f"asked-{self.made + number:05d}" for number in range(3)]
-        self.site.pods(names, cpu="10m", labels=HELD)
+        self.site.pods(names, cpu="10m", labels=APPROVAL_LABELS)
         self.made += len(names)
         for number in range(self.made - 303, self.made - 300):
             if number >= 0:
@@ -257,7 +257,7 @@ def hold(trial: Trial, workers: list[Worker], minutes: float, away: float) -> No
 # What came of it.
 
 
-def right(row: Told, during: bool) -> bool:
+def right(row: TimedAnswer, during: bool) -> bool:
     """Whether a person may be told so."""
     if row.status == 503:
         return during and row.retry_after > 0
@@ -268,7 +268,7 @@ def right(row: Told, during: bool) -> bool:
 
 def wrong(trial: Trial) -> list[str]:
     """The broken promises about answers, each with an example."""
-    found: dict[tuple[str, int, bool], list[Told]] = {}
+    found: dict[tuple[str, int, bool], list[TimedAnswer]] = {}
     for row in trial.log.rows:
         if not right(row, during := trial.during(row)):
             found.setdefault((row.kind, row.status, during), []).append(row)
@@ -299,7 +299,7 @@ def slow(trial: Trial, limit: float) -> list[str]:
     return [f"p95 outside the outages is {late:.0f} ms, wanted are {limit:.0f} ms"] if late > limit else []
 
 
-def answered(trial: Trial, rows: Iterable[Told], *, during: bool) -> list[Told]:
+def answered(trial: Trial, rows: Iterable[TimedAnswer], *, during: bool) -> list[TimedAnswer]:
     good = (row for row in rows if 200 <= row.status < 300 and "stream" not in row.kind)
     return [row for row in good if trial.during(row) == during]
 

@@ -18,7 +18,7 @@ from itertools import count
 from pathlib import Path
 
 from tests.support import seed
-from tests.support.livesite import HELD, PODS, LiveSite, live_site
+from tests.support.livesite import APPROVAL_LABELS, PODS, LiveSite, live_site
 
 NODES, KEPT = 60, 1500  # nodes, and pods that are there at a time
 EVERY = 1.0  # seconds between rounds
@@ -58,7 +58,7 @@ class Churn:
         self.rounds += 1
         names = [next(self._names) for _ in range(COME)]
         self.site.pods(names[:-1], cpu="50m")
-        self.site.pods(names[-1:], cpu="50m", labels=HELD)
+        self.site.pods(names[-1:], cpu="50m", labels=APPROVAL_LABELS)
         self._there.extend(names)
         if len(self._there) > KEPT:
             gone = [self._there.popleft() for _ in range(COME)]

@@ -17,7 +17,7 @@ import pytest
 
 from kschedweb.engine.autoscaling.scenario import answer_scenario
 from kschedweb.engine.json_types import Json
-from tests.bench.conftest import worked
+from tests.bench.conftest import measure_milliseconds
 from tests.engine.autoscaling.building import CAPACITY_TYPE, machine, needs, pod, pool, scenario, sold
 from tests.support.needs import missing
 
@@ -58,7 +58,7 @@ def idle(told: Json) -> bool:
 @pytest.mark.nightly
 def test_two_thousand_nodes_are_looked_at(report: Callable[..., None]) -> None:
     whole, told = full(NODES), list[Json]()
-    took = worked(lambda: told.append(answer_scenario(whole, lambda: 0.0, runs=1)))
+    took = measure_milliseconds(lambda: told.append(answer_scenario(whole, lambda: 0.0, runs=1)))
     assert idle(told[0])
     assert len(told[0]["disruption"]["methods"][2]["candidates"]) == NODES
     report(f"consolidation, {NODES:,} full nodes", [took], SECONDS * 1000, "one of a kind each, none can go")
@@ -99,7 +99,7 @@ def test_consolidation_beside_karpenter(report: Callable[..., None], nodes: int)
     """Where Karpenter's core needs more than so many times as long it is not waited for."""
     whole, told = full(nodes), list[Json]()
     program()
-    here = worked(lambda: told.append(answer_scenario(whole, lambda: 0.0, runs=1)))
+    here = measure_milliseconds(lambda: told.append(answer_scenario(whole, lambda: 0.0, runs=1)))
     found, there = theirs(whole, max(MOST_TIMES * here / 1000, LEAST_SECONDS))
     assert idle(told[0])
     if found is not None:

@@ -15,7 +15,7 @@ from kschedweb.engine.releases import load
 from kschedweb.engine.releases.classic import ClassicSnapshot, Registry
 from kschedweb.engine.releases.classic.comparison import compare_pods
 from tests.bench import workloads
-from tests.bench.conftest import worked
+from tests.bench.conftest import measure_milliseconds
 from tests.bench.test_engine import ours
 from tests.support import tiers
 from tests.support.needs import missing
@@ -64,5 +64,5 @@ def test_moves_to_a_profile(report: Callable[..., None]) -> None:
         found = compare_pods(
             classic, snapshot, Registry().build_algorithm(), configuration, map(Pod.from_json, raw["pending"])
         )
-        times = [worked(partial(next, found)) for _ in range(PENDING)]
+        times = [measure_milliseconds(partial(next, found)) for _ in range(PENDING)]
         report(f"classic and profile, {kind}, a pod", times, remark=f"{1000 * PENDING / sum(times):,.0f} pods/s")

@@ -58,24 +58,24 @@ def in_turn(ours: list[str], theirs: list[str], given: Path, runs: int = RUNS) -
 
 
 @pytest.mark.parametrize("command", ["schedule", "explain"])
-def test_one_pod_on_many_nodes(command: str, assets: Path, scenario: Path, beside: Beside) -> None:
+def test_one_pod_on_many_nodes(command: str, assets: Path, scenario: Path, compare_seconds: Beside) -> None:
     here, there = in_turn([*ENGINE, command], [str(assets / "oracle"), command], scenario)
-    beside(f"{command}, one pod on 5,000 nodes", here, there, ANSWER)
+    compare_seconds(f"{command}, one pod on 5,000 nodes", here, there, ANSWER)
 
 
-def test_one_pod_of_a_dump(assets: Path, scenario: Path, snapshot: Path, beside: Beside) -> None:
+def test_one_pod_of_a_dump(assets: Path, scenario: Path, snapshot: Path, compare_seconds: Beside) -> None:
     ours = [*CLI, "explain", "bench/pending-0", "--snapshot", str(snapshot)]
     here, there = in_turn(ours, [str(assets / "oracle"), "explain"], scenario)
-    beside("kschedweb explain --snapshot, the same", here, there, ANSWER)
+    compare_seconds("kschedweb explain --snapshot, the same", here, there, ANSWER)
 
 
-def test_the_version(assets: Path, scenario: Path, beside: Beside) -> None:
+def test_the_version(assets: Path, scenario: Path, compare_seconds: Beside) -> None:
     here, there = in_turn([*CLI, "--version"], [str(assets / "oracle"), "schedule"], scenario)
-    beside("kschedweb --version beside that schedule", here, there, VERSION)
+    compare_seconds("kschedweb --version beside that schedule", here, there, VERSION)
 
 
 @pytest.mark.nightly
-def test_reading_a_large_cluster(assets: Path, tmp_path: Path, beside: Beside) -> None:
+def test_reading_a_large_cluster(assets: Path, tmp_path: Path, compare_seconds: Beside) -> None:
     make = workloads.KINDS["zone spread"]
     objects = [workloads.node(number) for number in range(5000)]
     objects += [workloads.pod(f"pod-{number}", *make(number), node_number=number % 5000) for number in range(50_000)]
@@ -83,4 +83,4 @@ def test_reading_a_large_cluster(assets: Path, tmp_path: Path, beside: Beside) -
     file = tmp_path / "large.json"
     file.write_text(json.dumps({"config": workloads.CONFIG, "objects": objects, "pending": pending}))
     here, there = in_turn([*ENGINE, "schedule"], [str(assets / "oracle"), "schedule"], file, runs=3)
-    beside("schedule, one pod beside 50,000 on 5,000 nodes", here, there, READING)
+    compare_seconds("schedule, one pod beside 50,000 on 5,000 nodes", here, there, READING)

@@ -11,7 +11,7 @@ from kschedweb.engine import Scheduler, Snapshot
 from kschedweb.engine.json_types import Json
 from kschedweb.engine.releases import load
 from tests.bench import workloads
-from tests.bench.conftest import worked
+from tests.bench.conftest import measure_milliseconds
 from tests.bench.test_engine import ours
 
 Oracle = Callable[[str, str], Any]
@@ -89,6 +89,6 @@ def test_devices_are_taken(report: Callable[..., None]) -> None:
     configuration = load(whole["config"]).configuration
     assert configuration is not None
     scheduler = Scheduler(snapshot, configuration)
-    milliseconds = [worked(partial(scheduler.schedule_one, each)) for each in snapshot.pending]
+    milliseconds = [measure_milliseconds(partial(scheduler.schedule_one, each)) for each in snapshot.pending]
     assert len(snapshot.pods.slots) == len(whole["pending"])
     report("a pod with a claim, placed and bound, 1,000 nodes", milliseconds, 3)

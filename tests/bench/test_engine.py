@@ -16,7 +16,7 @@ from kschedweb.engine.config import Configuration, Release
 from kschedweb.engine.json_types import Json
 from kschedweb.engine.releases import load
 from tests.bench import growth, workloads
-from tests.bench.conftest import worked
+from tests.bench.conftest import measure_milliseconds
 from tests.conftest import ROOT
 from tests.support import openb
 
@@ -95,7 +95,7 @@ def test_explanation(report: Callable[..., None]) -> None:
     scenario = workloads.scenario("mixed", pending=20)
     snapshot = Snapshot.from_objects([*scenario["objects"], *scenario["pending"]])
     scheduler = Scheduler(snapshot, configuration())
-    milliseconds = [worked(partial(scheduler.explain, pod)) for pod in snapshot.pending]
+    milliseconds = [measure_milliseconds(partial(scheduler.explain, pod)) for pod in snapshot.pending]
     report("one explanation, 5,000 nodes", milliseconds, 30)
 
 

@@ -11,7 +11,7 @@ from kschedweb.engine.config import Configuration, default_document
 from kschedweb.engine.json_types import Json
 from kschedweb.engine.live import BindPod, LiveLoop
 from kschedweb.engine.releases import load
-from tests.bench.conftest import worked
+from tests.bench.conftest import measure_milliseconds
 
 NODES, PODS, NOW = 1000, 5000, 1_700_000_000.0
 LIMIT = 4.0  # times what it takes to read the pods once and place them
@@ -82,8 +82,8 @@ def test_a_live_loop_costs_little_more_than_scheduling(report: Callable[..., Non
     assert configuration is not None
     lines = [json.dumps(pod(number)).encode() for number in range(PODS)]
     found: dict[str, list[str]] = {}
-    reference = worked(lambda: found.update(alone=alone(configuration, lines)))
-    milliseconds = worked(lambda: found.update(live=live(configuration, lines)))
+    reference = measure_milliseconds(lambda: found.update(alone=alone(configuration, lines)))
+    milliseconds = measure_milliseconds(lambda: found.update(live=live(configuration, lines)))
     assert found["live"] == found["alone"]
     remark = (
         f"{PODS / milliseconds * 1000:,.0f} pods a second with three events each; {milliseconds / reference:.1f} times "

@@ -14,7 +14,7 @@ from kschedweb.engine.releases import CURRENT, load
 from kschedweb.engine.state.columns import ALL
 from kschedweb.engine.state.watermarks.table import Watermarks
 from tests.bench import workloads
-from tests.bench.conftest import worked
+from tests.bench.conftest import measure_milliseconds
 from tests.support import trimaran_by_hand as by_hand
 from tests.support.trimaran_by_hand import Machine
 
@@ -86,10 +86,10 @@ def test_scoring_by_real_use(
     milliseconds = []
     for number in range(PLACED):
         snapshot.place_pod(Pod.from_json(pod(f"placed-{number}")), snapshot.names[number])
-        milliseconds.append(worked(lambda: plugin.score(Cycle(snapshot, wanted), ALL)))
+        milliseconds.append(measure_milliseconds(lambda: plugin.score(Cycle(snapshot, wanted), ALL)))
     remark = ""
     if name in BY_HAND:
-        slow = worked(lambda: [BY_HAND[name](machine, raw) for machine in machines])
+        slow = measure_milliseconds(lambda: [BY_HAND[name](machine, raw) for machine in machines])
         times = slow / float(np.median(milliseconds))
         remark = f"{times:,.0f} times as fast as node by node"
         assert times >= FASTER, remark

@@ -20,7 +20,7 @@ from kschedweb.engine.planning.results import MovePlan
 from kschedweb.engine.planning.scenario import create_deadline
 from kschedweb.engine.planning.skew import Skew
 from kschedweb.engine.state.watermarks.table import Watermarks
-from tests.bench.conftest import worked
+from tests.bench.conftest import measure_milliseconds
 from tests.engine.builders import node
 from tests.engine.planning.building import GPU, budget, pod
 
@@ -72,7 +72,7 @@ def test_a_plan_in_a_large_cluster(cluster: Snapshot, objective: Objective, repo
         load_configuration({**create_profile({"HheWaterLevelBalance": 1}), "percentageOfNodesToScore": 100}),
         list[MovePlan](),
     )
-    took = worked(lambda: found.append(plan_moves(cluster, policy, objective)))
+    took = measure_milliseconds(lambda: found.append(plan_moves(cluster, policy, objective)))
     one = found[0]
     assert one.moves
     assert abs(one.after - one.before) > 0.3 * max(one.before, one.after)
@@ -87,7 +87,7 @@ def test_as_many_nodes_as_can_be_within_a_deadline(cluster: Snapshot, report: Ca
         load_configuration({**create_profile({"HheWaterLevelBalance": 1}), "percentageOfNodesToScore": 100}),
         list[MovePlan](),
     )
-    took = worked(
+    took = measure_milliseconds(
         lambda: found.append(plan_moves(cluster, policy, FreedNodes(), late=create_deadline(SEARCH, monotonic)))
     )
     one = found[0]

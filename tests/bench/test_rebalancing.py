@@ -9,7 +9,7 @@ from kschedweb.engine import Snapshot
 from kschedweb.engine.json_types import Json
 from kschedweb.engine.rebalancing.scenario import DescribedCluster
 from kschedweb.engine.studies.moves.dry_run import LANDS, DescheduledCluster, DryRun, bound_pods
-from tests.bench.conftest import worked
+from tests.bench.conftest import measure_milliseconds
 from tests.engine.rebalancing.building import policy
 from tests.engine.studies.clusters import ZONE, configuration, node, pod
 
@@ -47,9 +47,9 @@ def test_a_dry_run_with_landing_places(report: Callable[..., None]) -> None:
         described, _ = DescribedCluster.from_objects(objects, bound_pods(snapshot))
         made.append(DescheduledCluster(described, snapshot, configuration()))
 
-    reads = worked(read)
+    reads = measure_milliseconds(read)
     rules = policy("balance", "RemovePodsViolatingTopologySpreadConstraint", {})
-    runs = worked(lambda: told.append(made[0].run(rules, NOW)))
+    runs = measure_milliseconds(lambda: told.append(made[0].run(rules, NOW)))
     [found] = told
     assert found.count(LANDS) > 1_000
     assert not found.cycle.outcome.plugin_errors

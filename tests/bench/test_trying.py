@@ -14,7 +14,7 @@ from kschedweb.engine.studies.gate.gate import prepared_of
 from kschedweb.engine.studies.play.run import run_scenario
 from kschedweb.engine.studies.trying.policy_effect import PolicyEffect, play_both
 from tests.bench import workloads
-from tests.bench.conftest import worked
+from tests.bench.conftest import measure_milliseconds
 from tests.engine.studies.gates import PACKED
 
 pytestmark = pytest.mark.nightly
@@ -53,7 +53,7 @@ def measured(objects: list[Json], report: Callable[..., None], what: str, limit:
             found.append(play_both(prepared_of(objects, place=place), now, packed, lambda *_: None))
             found[-1].counts, found[-1].nodes(), found[-1].list_measures(at_end=True)
 
-    alone, whole = worked(runs), worked(answer)
+    alone, whole = measure_milliseconds(runs), measure_milliseconds(answer)
     moved = found[-1].counts["moved"]
     report(what, [whole], limit, f"{moved:,} pods move; {whole / alone:.2f} times as long as the runs ({alone:.0f} ms)")
     assert whole <= MOST_TIMES * alone

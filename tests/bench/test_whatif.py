@@ -22,7 +22,7 @@ from kschedweb.engine.studies.play.outcome import RunOutcome
 from kschedweb.engine.studies.play.rewind import Rewinds, can_rewind
 from kschedweb.engine.studies.play.run import run_scenario
 from kschedweb.engine.studies.prepare.prepared import PreparedScenario, prepare_scenario
-from tests.bench.conftest import worked
+from tests.bench.conftest import measure_milliseconds
 from tests.conformance.record import DEFAULT, PACKING
 from tests.conformance.test_whatif_live import DOCUMENT
 from tests.support import openb
@@ -53,9 +53,9 @@ def beside(
 ) -> tuple[RunOutcome, float, float]:
     """What comes of the run, and the milliseconds of the plain placing and of the run."""
     found: list[RunOutcome] = []
-    before = worked(placing)
-    whole = worked(lambda: found.append(run_scenario(prepared, configuration)))
-    return found[0], (before + worked(placing)) / 2, whole
+    before = measure_milliseconds(placing)
+    whole = measure_milliseconds(lambda: found.append(run_scenario(prepared, configuration)))
+    return found[0], (before + measure_milliseconds(placing)) / 2, whole
 
 
 def test_months_of_waiting(report: Callable[..., None], long: bool) -> None:
@@ -82,7 +82,9 @@ def months(leave: bool, report: Callable[..., None]) -> None:
     late, rewinds = int(np.nanargmax(outcome.tries.time)), Rewinds(prepared, configuration, outcome)
 
     def decision(row: int) -> float:
-        return worked(lambda: explain_try(prepared, configuration, outcome.pods[row], outcome=outcome, rewinds=rewinds))
+        return measure_milliseconds(
+            lambda: explain_try(prepared, configuration, outcome.pods[row], outcome=outcome, rewinds=rewinds)
+        )
 
     first = decision(late)
     report("a decision deep in it", [first], remark=f"{first / whole:.3f} of the run")

@@ -13,7 +13,7 @@ from kschedweb.engine.documents.files import ReadError, read_documents
 from kschedweb.playground.scenarios.validation import check_scenario
 from kschedweb.policies.dialects import check_either
 from kschedweb.web.errors import ApplicationError
-from tests.bench.conftest import worked
+from tests.bench.conftest import measure_milliseconds
 
 SHORT, LONG = 20_000, 80_000  # characters
 MOST_TIMES = 12.0  # as long for four times the text, where the square would be 16
@@ -54,7 +54,7 @@ def read(text: str) -> None:
 )
 def test_yaml_is_read_in_time_by_length(shape: str, report: Callable[..., None]) -> None:
     texts = (SHAPES[shape](size) for size in (SHORT, LONG))
-    short, long = ([worked(partial(read, text)) for _ in range(5)] for text in texts)
+    short, long = ([measure_milliseconds(partial(read, text)) for _ in range(5)] for text in texts)
     ratio = min(long) / min(short)  # others on the machine only make it slower
     report(f"{LONG:,} characters: {shape}", long, 0, f"{ratio:.1f} times as long as {SHORT:,}")
     assert ratio <= MOST_TIMES or min(long) <= LEAST

@@ -33,7 +33,7 @@ from tests.support import (
     seed_sweeps,
 )
 from tests.support.browser import PATIENCE, settled
-from tests.support.sandbox import told
+from tests.support.sandbox import use_sandbox
 from tests.support.scenarios import explained, seeded
 from tests.support.seed import experimented
 from tests.support.seed_classic import classic
@@ -43,7 +43,7 @@ from tests.support.seed_gates import gates
 from tests.support.seed_karpenter import karpenter
 from tests.support.seed_moves import questions
 from tests.support.seed_repositories import repositories
-from tests.support.seed_trying import tried
+from tests.support.seed_trying import tried_changes
 from tests.support.tiers import NIGHTLY, one_of
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ def demo(live_server: Any, admin: User, settings: Any, sandbox_address: str) -> 
     from kschedweb.policies.services import revision_save
 
     cluster = demo_load(user=admin)
-    told(settings, sandbox_address)
+    use_sandbox(settings, sandbox_address)
     sandbox_connect()
     policy = policy_get("default")
     first = revision_get(policy, None)
@@ -104,7 +104,7 @@ def demo(live_server: Any, admin: User, settings: Any, sandbox_address: str) -> 
         comparison=run_keys[1],
         gate=gates(2, admin, str(snapshot.pk)),
         moves=questions(2, admin, str(snapshot.pk)),
-        tried=tried(2, admin, str(snapshot.pk)),
+        tried_change=tried_changes(2, admin, str(snapshot.pk)),
         fleet=seed_fleet.trial(admin, "demo"),
         sized=sizes_of(snapshot.cluster)[2][0].workload,
         capacity=seed_capacity.question(admin, str(snapshot.pk)),

@@ -109,7 +109,7 @@ def upload_file(page: Page, scenario: str, name: str, content: bytes) -> None:
 def send_file(site: Site, scenario: str, name: str, content: bytes) -> requests.Response:
     """Over REST, as a program does."""
     headers = {"Content-Type": "text/csv"}
-    return site.rest("POST", f"scenarios/{scenario}/files/?name={name}", data=content, headers=headers)
+    return site.call_rest("POST", f"scenarios/{scenario}/files/?name={name}", data=content, headers=headers)
 
 
 def play_scenario(site: Site, scenario: str) -> tuple[str, str]:

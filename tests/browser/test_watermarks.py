@@ -85,7 +85,7 @@ def test_from_a_source_to_the_skew_that_it_shows(visitor: Page, run: MadeRun, pr
     page = visitor
     objects = json.dumps({"apiVersion": "v1", "kind": "List", "items": [node(name) for name in SHARES]})
     body = {"data": objects.encode(), "headers": {"Content-Type": "application/json"}}
-    run.site.rest("POST", "clusters/import/?name=shop", **body).raise_for_status()
+    run.site.call_rest("POST", "clusters/import/?name=shop", **body).raise_for_status()
 
     # Without a source the page teaches, and leads to where one is set.
     page.goto("/usage/?cluster=shop")

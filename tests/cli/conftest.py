@@ -54,8 +54,8 @@ def installed() -> Path:
 
 @pytest.fixture(scope="session")
 def wheel(installed: Path) -> Path:
-    (found,) = installed.parents[1].glob("*.whl")
-    return found
+    (path,) = installed.parents[1].glob("*.whl")
+    return path
 
 
 @pytest.fixture
@@ -89,20 +89,20 @@ def site(installed: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
     """A site as ``kschedweb serve`` of the wheel starts it, with its sandbox, and the admin logged in."""
     settings = {"KSCHEDWEB_ADMIN_PASSWORD": PASSWORD}
     command = [str(installed.parents[1] / "site" / "bin" / "kschedweb"), "serve"]
-    with made_run(tmp_path_factory.mktemp("cli-site"), command, **settings) as made:
-        made.site.login("admin", PASSWORD)
-        yield made.site
+    with made_run(tmp_path_factory.mktemp("cli-site"), command, **settings) as running:
+        running.site.login("admin", PASSWORD)
+        yield running.site
 
 
 @pytest.fixture(scope="session")
 def tokens(site: Site) -> Callable[[str], dict[str, str]]:
     """What the environment says of the site and of a token of a scope."""
-    made: dict[str, dict[str, str]] = {}
+    variables: dict[str, dict[str, str]] = {}
 
-    def of(scope: str) -> dict[str, str]:
-        if scope not in made:
+    def variables_of(scope: str) -> dict[str, str]:
+        if scope not in variables:
             key = site.ask("POST", "tokens/", {"name": f"cli {scope}", "scope": scope, "days": 1})["key"]
-            made[scope] = {"KSCHEDWEB_URL": site.url, "KSCHEDWEB_TOKEN": key}
-        return made[scope]
+            variables[scope] = {"KSCHEDWEB_URL": site.url, "KSCHEDWEB_TOKEN": key}
+        return variables[scope]
 
-    return of
+    return variables_of

@@ -64,7 +64,9 @@ def test_of_files_and_of_the_server_the_answer_is_the_same(
     """The engine here and the site's decide alike about an imported dump."""
     dump = (folder / "cluster.json").read_bytes()
     if "files" not in {row["name"] for row in site.ask("GET", "clusters/")["results"]}:
-        answer = site.rest("POST", "clusters/import/", files={"file": ("cluster.json", dump)}, data={"name": "files"})
+        answer = site.call_rest(
+            "POST", "clusters/import/", files={"file": ("cluster.json", dump)}, data={"name": "files"}
+        )
         assert answer.status_code < 300, answer.text
         wait_until(lambda: site.ask("GET", "clusters/files/")["taken_at"], "it is imported")
     here = json.loads(run("explain", "web-1", "--snapshot", "cluster.json", "-o", "json").stdout)

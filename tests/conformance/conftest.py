@@ -17,10 +17,10 @@ from tests.support.needs import missing
 
 @pytest.fixture(scope="session")
 def reference(assets: Path) -> Reference:
-    found = Reference(assets)
-    if not found.command.exists():
+    reference_program = Reference(assets)
+    if not reference_program.command.exists():
         missing("KUBEBUILDER_ASSETS holds no oracle")
-    return found
+    return reference_program
 
 
 @pytest.fixture(scope="session", params=LANGUAGES)
@@ -29,17 +29,17 @@ def cel_reference(assets: Path, request: pytest.FixtureRequest) -> Reference:
     name = request.param
     variable = f"KUBEBUILDER_ASSETS_{name.replace('.', '_')}"
     for folder in (assets, Path(os.environ.get(variable) or assets)):
-        if (folder / "oracle").exists() and (found := Reference(folder)).release.name == name:
-            return found
+        if (folder / "oracle").exists() and (reference_program := Reference(folder)).release.name == name:
+            return reference_program
     missing(f"set {variable} to a folder with the oracle and the kube-scheduler of {name}")
 
 
 @pytest.fixture(scope="session")
 def classic_reference(assets: Path) -> ClassicReference:
-    found = ClassicReference(assets)
-    if not found.command.exists():
+    reference_program = ClassicReference(assets)
+    if not reference_program.command.exists():
         missing("KUBEBUILDER_ASSETS holds no oracle-classic")
-    return found
+    return reference_program
 
 
 @pytest.fixture(scope="session")

@@ -50,13 +50,13 @@ each = pytest.mark.parametrize("one", PODS, ids=lambda one: one.name)
 
 def scenario(one: Manifest, waiting: Json) -> str:
     """The command line's scenario in which the pod ``waiting`` does so."""
-    return json.dumps({"name": one.name, "objects": list(one.there), "pending": [waiting], "mode": "each"})
+    return json.dumps({"name": one.name, "objects": list(one.objects), "pending": [waiting], "mode": "each"})
 
 
 def stored(one: Manifest) -> Json:
     """Its pod as an API server stores it."""
     known = ClusterObjects()
-    for raw in one.there:
+    for raw in one.objects:
         known.add(raw)
     return admit_pod(one.document, known)
 
@@ -112,7 +112,7 @@ def test_the_real_scheduler_says_the_same(
 
 @each
 def test_a_scenario_places_the_pod(one: Manifest) -> None:
-    outcome = played(one.there, comes(one.text))
+    outcome = played(one.objects, comes(one.text))
     place = where(outcome, 60)[f"default/{one.document['metadata']['name']}"]
     assert (place in (one.best or one.fits)) if one.fits else place is None
 

@@ -100,13 +100,17 @@ GOOD = [
 
 
 def judge(events: list[Json], requests: tuple[Request, ...] = (GRANTED_REQUEST,), **options: Any) -> list[str]:
-    history = History.of(events)
+    history = History.from_events(events)
     return violations(history, scheduler="mine", lease="kube-system/mine", requests=requests, asks=asks, **options)
 
 
 def test_history_in_which_all_was_kept_has_no_violation() -> None:
     assert judge(GOOD) == []
-    assert [binding.pod for binding in History.of(GOOD).made_binds()] == ["default/x", "default/held", "default/y"]
+    assert [binding.pod for binding in History.from_events(GOOD).made_binds()] == [
+        "default/x",
+        "default/held",
+        "default/y",
+    ]
 
 
 @pytest.mark.parametrize(
@@ -209,5 +213,5 @@ def test_who_leads_is_also_read_from_annotations() -> None:
         for object_metadata in (metadata | {"annotations": annotations}, metadata)
     )
     events = [event(at, "update", "endpoints", answer=answer) for at, answer in ((1, plain), (2, annotated))]
-    [write] = History.of(events).leases
+    [write] = History.from_events(events).leases
     assert (write.lease, write.holder, write.epoch, write.seconds) == ("kube-system/mine", "a", 4, 15)

@@ -135,8 +135,8 @@ def send(broker: str) -> Callable[[Job], None]:
     """Give the job's message to the tests' Redis."""
 
     def send_job(job: Job) -> None:
-        with Connection(broker) as there:
-            app.send_task(job.kind, [str(job.pk)], connection=there)
+        with Connection(broker) as connection:
+            app.send_task(job.kind, [str(job.pk)], connection=connection)
 
     return send_job
 
@@ -146,7 +146,7 @@ def tick(broker: str) -> Callable[[], None]:
     """What beat does each minute."""
 
     def reconcile() -> None:
-        with Connection(broker) as there:
-            app.send_task("kschedweb.jobs.tasks.reconcile", connection=there)
+        with Connection(broker) as connection:
+            app.send_task("kschedweb.jobs.tasks.reconcile", connection=connection)
 
     return reconcile

@@ -160,7 +160,7 @@ def test_pods_with_claims_go_where_the_engine_says_or_hear_its_words(plane: Cont
         for raw in pending:
             wanting = Pod.from_json(plane.call("POST", PODS, raw))
             best = engine.explain(wanting)
-            found = watch.until(wanting.key, decided, "is neither placed nor refused")
+            found = watch.wait_for(wanting.key, decided, "is neither placed nor refused")
             said = engine.find(wanting, SearchRequest(post_filter=True))
             where = found["spec"].get("nodeName", "")
             if said.node:
@@ -180,7 +180,7 @@ def test_pods_with_claims_go_where_the_engine_says_or_hear_its_words(plane: Cont
             assert known.reserved_for == users
         # What was given back needs devices now, and there are none.
         again = Pod.from_json(plane.call("POST", PODS, pod("nowhere-again", "nowhere")))
-        told = message(watch.until(again.key, decided, "is not refused"))
+        told = message(watch.wait_for(again.key, decided, "is not refused"))
         assert told == engine.find(again, SearchRequest(post_filter=True)).condition
         assert "cannot allocate all claims" in told
 
@@ -193,10 +193,10 @@ def test_a_pod_whose_claim_is_missing_is_not_tried_until_it_is_there(plane: Cont
         early = Pod.from_json(plane.call("POST", PODS, pod("early", "late")))
         assert engine.explain(early).pre_enqueue.reasons == ('could not find ResourceClaim "default/late"',)
         later = Pod.from_json(plane.call("POST", PODS, pod("later", "ours")))
-        watch.until(later.key, decided, "is not placed")
+        watch.wait_for(later.key, decided, "is not placed")
         assert not decided(plane.call("GET", f"{PODS}/early"))
         plane.call("POST", CLAIMS, claim("late", False))
-        assert watch.until(early.key, decided, "is not placed")["spec"]["nodeName"]
+        assert watch.wait_for(early.key, decided, "is not placed")["spec"]["nodeName"]
 
 
 def test_devices_in_the_way_are_given_back_as_kube_scheduler_does(place: Place, plane: ControlPlane) -> None:
@@ -206,7 +206,7 @@ def test_devices_in_the_way_are_given_back_as_kube_scheduler_does(place: Place, 
 
     with kube_scheduler(plane, CONFIG), contextlib.closing(PodWatch(plane)) as watch:
         plane.call("POST", PODS, pod("theirs", "nowhere"))
-        said = message(watch.until("default/theirs", decided, "is not refused"))
+        said = message(watch.wait_for("default/theirs", decided, "is not refused"))
         assert "deallocation of ResourceClaim completed" in said
     theirs = left().get("status")
     plane.call("DELETE", f"{PODS}/theirs")

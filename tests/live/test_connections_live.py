@@ -113,7 +113,7 @@ def test_one_person_has_a_bounded_number_of_streams(tier: WebTier, live: str) ->
             # Longer than anybody waits for a connection: each would have kept one.
             await asyncio.sleep(4)
             await asyncio.to_thread(seconds_of, site)
-            answer = await asyncio.to_thread(site.rest, "GET", f"live/{live}/stream/")
+            answer = await asyncio.to_thread(site.call_rest, "GET", f"live/{live}/stream/")
             assert answer.status_code == 429
             assert answer.headers["Content-Type"] == "application/problem+json"
             assert int(answer.headers["Retry-After"]) > 0
@@ -121,7 +121,7 @@ def test_one_person_has_a_bounded_number_of_streams(tier: WebTier, live: str) ->
             await opened.pop().close()
 
             def taken() -> bool:
-                with site.rest("GET", f"live/{live}/stream/", stream=True) as again:
+                with site.call_rest("GET", f"live/{live}/stream/", stream=True) as again:
                     return again.status_code == 200
 
             await asyncio.to_thread(wait_until, taken, "another stream in the place of the one that ended")

@@ -183,7 +183,7 @@ def test_every_claim_gets_the_devices_that_kube_scheduler_gives_it(plane: Contro
     with kube_scheduler(plane, CONFIG), contextlib.closing(PodWatch(plane)) as watch:
         for raw in pending:
             wanting = Pod.from_json(plane.call("POST", PODS, raw))
-            found = watch.until(wanting.key, decided, "is neither placed nor refused")
+            found = watch.wait_for(wanting.key, decided, "is neither placed nor refused")
             where = found["spec"].get("nodeName", "")
             said = engine.find(wanting, SearchRequest(post_filter=True))
             if not where:
@@ -328,7 +328,7 @@ def test_the_claim_for_extended_resources_is_made_as_kube_scheduler_makes_it(pla
         for raw in users():
             name = raw["metadata"]["name"]
             raw["spec"]["affinity"] = only_on(nodes[name])
-            watch.until(Pod.from_json(plane.call("POST", PODS, raw)).key, decided, "is neither placed nor refused")
+            watch.wait_for(Pod.from_json(plane.call("POST", PODS, raw)).key, decided, "is neither placed nor refused")
             theirs[name] = made_for(plane, name)
     taken_away(plane)
     assert ours == theirs

@@ -104,7 +104,7 @@ class Pasted:
         """As ``place``, for a pod of any kind."""
         self.plane.call("POST", "/api/v1/namespaces/default/pods", raw)
         key = f"default/{raw['metadata']['name']}"
-        return self.watch.until(key, _decided, "is neither placed nor said to be unschedulable")
+        return self.watch.wait_for(key, _decided, "is neither placed nor said to be unschedulable")
 
 
 def _decided(found: Json) -> bool:

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.faults import Delay, DropReply, Fault, Hang, Refuse, Sever, Truncate
-from tests.support.livesite import HELD, LiveSite, live_site
+from tests.support.livesite import APPROVAL_LABELS, LiveSite, live_site
 from tests.support.processes import wait_until
 from tests.support.tiers import NIGHTLY
 
@@ -42,7 +42,7 @@ def names(kind: str, count: int) -> list[str]:
 
 def place_all(site: LiveSite, disturb: Callable[[], object] = lambda: None) -> None:
     """Pods, and some that wait for people, half of them approved before ``disturb`` and half after it."""
-    site.pods(names("held", HELD_COUNT), labels=HELD)
+    site.pods(names("held", HELD_COUNT), labels=APPROVAL_LABELS)
     rows = site.waiting(HELD_COUNT)
     creating = threading.Thread(target=site.pods, args=(names("plain", COUNT),))
     creating.start()
@@ -116,7 +116,7 @@ def test_api_server_or_its_store_killed_and_started_again(site: LiveSite, server
             site.plane.start_apiserver()
 
     # Pods are created before: who creates them need not survive this.
-    site.pods(names("held", HELD_COUNT), labels=HELD)
+    site.pods(names("held", HELD_COUNT), labels=APPROVAL_LABELS)
     rows = site.waiting(HELD_COUNT)
     site.pods(names("plain", COUNT))
     site.approve(rows[: HELD_COUNT // 2])
@@ -130,7 +130,7 @@ def test_api_server_or_its_store_killed_and_started_again(site: LiveSite, server
 def test_redis_and_the_database_gone_one_after_the_other(site: LiveSite) -> None:
     """First Redis alone, then both, then the database alone: only approvals have to wait for the database."""
     plain, late = names("plain", COUNT), names("late", HELD_COUNT)
-    site.pods(names("held", HELD_COUNT), labels=HELD)
+    site.pods(names("held", HELD_COUNT), labels=APPROVAL_LABELS)
     rows = site.waiting(HELD_COUNT)
     (worker,), leader = site.workers, site.leader() or {}
 
@@ -142,7 +142,7 @@ def test_redis_and_the_database_gone_one_after_the_other(site: LiveSite) -> None
 
     site.postgres.kill()
     database_gone = time.monotonic()
-    site.pods(late, labels=HELD)
+    site.pods(late, labels=APPROVAL_LABELS)
     place_until(site, redis_gone + AWAY, plain[COUNT // 3 : COUNT * 4 // 5])
     site.redis.start()
     place_until(site, database_gone + AWAY, plain[COUNT * 4 // 5 :])

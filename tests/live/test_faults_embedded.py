@@ -11,7 +11,7 @@ from tests.support.backstage import Backstage
 from tests.support.controlplane import ControlPlane
 from tests.support.faultproxy import FaultProxy
 from tests.support.history import AUDIT_POLICY
-from tests.support.livesite import HELD, LEASE_SECONDS, Live
+from tests.support.livesite import APPROVAL_LABELS, LEASE_SECONDS, Live
 from tests.support.site import made_run
 
 WAITING, PLAIN = 20, 300
@@ -34,7 +34,7 @@ def test_killed_with_twenty_approvals_waiting_it_loses_none(assets: Path, tmp_pa
         site = Live(plane, proxy, Backstage(run.env, tmp_path / "backstage.log"))
         site.connect()
         site.start("embedded", nodes=12)
-        site.pods([f"held-{number:02d}" for number in range(WAITING)], labels=HELD)
+        site.pods([f"held-{number:02d}" for number in range(WAITING)], labels=APPROVAL_LABELS)
         shown = {row["uid"]: row["node"] for row in site.waiting(WAITING)}
 
         site.pods(f"plain-{number:03d}" for number in range(PLAIN))

@@ -15,7 +15,7 @@ import pytest
 
 from kschedweb.live.schedulers.writing.carrier import LANES
 from tests.support.faults import Hold, HoldReply
-from tests.support.livesite import HELD, LiveSite, live_site
+from tests.support.livesite import APPROVAL_LABELS, LiveSite, live_site
 from tests.support.needs import missing
 from tests.support.processes import Server, wait_until
 from tests.support.tiers import NIGHTLY
@@ -51,7 +51,7 @@ def kill(site: LiveSite, worker: Server) -> None:
 
 def test_killed_at_each_step_of_reserve_permit_and_bind(site: LiveSite) -> None:
     # Reserved, the request for approval is being stored.
-    site.pods(names("held", HELD_COUNT), labels=HELD)
+    site.pods(names("held", HELD_COUNT), labels=APPROVAL_LABELS)
     site.waiting(1)
     kill(site, site.leading_worker())
     shown = {row["pod"]: row["node"] for row in site.waiting(HELD_COUNT)}
@@ -82,7 +82,7 @@ def test_killed_at_each_step_of_reserve_permit_and_bind(site: LiveSite) -> None:
 
 @pytest.mark.nightly
 def test_leader_paused_beyond_its_term_binds_nothing_when_it_wakes(site: LiveSite) -> None:
-    site.pods(names("held", HELD_COUNT), labels=HELD)
+    site.pods(names("held", HELD_COUNT), labels=APPROVAL_LABELS)
     rows = site.waiting(HELD_COUNT)
     old = site.leading_worker()
     epoch = (site.leader() or {})["epoch"]
@@ -101,7 +101,7 @@ def test_leader_paused_beyond_its_term_binds_nothing_when_it_wakes(site: LiveSit
     # What it had sent before it was paused arrived late, and was refused or made. Between asking who leads and
     # sending, a thread can be paused as well: what each of them had in hand then goes out at the wake, and no more.
     sent = {call.audit_id for call in late.seen}
-    taken = min(write.done for write in history.leases if site.name in write.lease and write.epoch > epoch)
+    taken = min(write.completed for write in history.leases if site.name in write.lease and write.epoch > epoch)
     late_binds = [bind for bind in paused if bind.received > taken]
     assert late_binds
     in_hand = [bind for bind in late_binds if bind.audit_id not in sent]
@@ -111,7 +111,7 @@ def test_leader_paused_beyond_its_term_binds_nothing_when_it_wakes(site: LiveSit
 
 @pytest.mark.nightly
 def test_lock_is_changed_step_by_step_while_the_leader_sleeps_and_pods_come(site: LiveSite) -> None:
-    site.pods(names("held", HELD_COUNT), labels=HELD)
+    site.pods(names("held", HELD_COUNT), labels=APPROVAL_LABELS)
     rows = site.waiting(HELD_COUNT)
     old, epoch = site.leading_worker(), (site.leader() or {})["epoch"]
     site.pods(names("plain", COUNT))
@@ -152,7 +152,7 @@ def test_clock_stepped_back_and_forth_by_an_hour_changes_nothing(site: LiveSite,
     )
     assert site.leading_worker() is worker
     epoch = site.candidates()[0]["epoch"]
-    site.pods(names("held", HELD_COUNT), labels=HELD)
+    site.pods(names("held", HELD_COUNT), labels=APPROVAL_LABELS)
     rows = site.waiting(HELD_COUNT)
     assert all(row["asked"] - time.time() > 3000 for row in rows), "its clock is an hour ahead"
     site.pods(names("ahead", COUNT // 3))

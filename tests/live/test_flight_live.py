@@ -65,7 +65,7 @@ class Recorded:
 
     def pods_at(self, moment: datetime) -> set[str] | str:
         """The pods as of then, or why that is not known."""
-        answer = self.web.rest("GET", "clusters/real/pods/", params={"at": moment.isoformat(), "limit": 500})
+        answer = self.web.call_rest("GET", "clusters/real/pods/", params={"at": moment.isoformat(), "limit": 500})
         if answer.status_code == 404:
             return str(answer.json()["detail"])
         assert answer.status_code == 200, answer.text
@@ -84,7 +84,7 @@ def test_a_database_that_is_away_for_a_minute_leaves_no_gap(recorded: Recorded) 
     before = recorded.watched(10)
     recorded.site.postgres.kill()
     meanwhile = recorded.watched(AWAY)
-    assert recorded.web.rest("GET", "clusters/real/flight/").status_code == 503
+    assert recorded.web.call_rest("GET", "clusters/real/flight/").status_code == 503
     recorded.site.postgres.start()
     moments = before | meanwhile | recorded.watched(10)
     recorded.heard_beyond(moments)

@@ -172,7 +172,7 @@ def compare(plane: ControlPlane, watch: PodWatch, engine: Scheduler, made: PodGr
     for place, pod in enumerate(pods):
         ours = [way[place] for way in ways if place < len(way)]
         words = {one.condition for one in ours if not one.node}
-        state = watch.until(pod.key, partial(decided, words), f"is not placed and does not hear {words}")
+        state = watch.wait_for(pod.key, partial(decided, words), f"is not placed and does not hear {words}")
         node = state["spec"].get("nodeName", "")
         ways = [way for way in ways if place < len(way) and way[place].node == node]
         assert ways, f"seed {SEED}: {pod.key} is on {node!r}: {ours}"

@@ -84,8 +84,10 @@ def test_six_questions_of_a_viewer_leave_others_their_pages_and_answers(run: Mad
     editor, looking = session(run, "editor"), session(run, "editor")
     pages = Meanwhile(lambda: looking.session.get(f"{looking.url}/clusters/demo/", timeout=120))
     with pages, ThreadPoolExecutor(6) as asking:
-        answers = list(asking.map(lambda viewer: viewer.rest("POST", "capacity/nodes/", long), viewers))
-        other = editor.rest("POST", "capacity/fit/", {"cluster": "demo", "pod": {"requests": {"cpu": "1"}}, "limit": 5})
+        answers = list(asking.map(lambda viewer: viewer.call_rest("POST", "capacity/nodes/", long), viewers))
+        other = editor.call_rest(
+            "POST", "capacity/fit/", {"cluster": "demo", "pod": {"requests": {"cpu": "1"}}, "limit": 5}
+        )
     assert set(pages.statuses) == {200}
     statuses = sorted(answer.status_code for answer in answers)
     assert statuses == [202] + [409] * 5
@@ -94,7 +96,7 @@ def test_six_questions_of_a_viewer_leave_others_their_pages_and_answers(run: Mad
     job = next(answer.json()["job"] for answer in answers if answer.status_code == 202)
     assert viewers[0].session.get(address, timeout=60).json()["state"] in ("queued", "running", "succeeded", "failed")
     run.site.login("admin", PASSWORD)
-    run.site.rest("POST", f"jobs/{job}/cancel/")
+    run.site.call_rest("POST", f"jobs/{job}/cancel/")
 
 
 @pytest.mark.nightly
@@ -107,12 +109,12 @@ def test_three_large_imports_at_once_fail_nowhere_and_hold_little(run: MadeRun) 
 
     def write() -> requests.Response:
         files = {"file": ("small.json", json.dumps([node(f"node-{next(numbers)}")]))}
-        return writer.rest("POST", "clusters/import/?name=small&replace=true", files=files)
+        return writer.call_rest("POST", "clusters/import/?name=small&replace=true", files=files)
 
     def send(number: int) -> requests.Response:
         headers = {"Content-Type": "application/json"}
         address = f"clusters/import/?name=large-{number}"
-        return editors[number].rest("POST", address, data=body, headers=headers)
+        return editors[number].call_rest("POST", address, data=body, headers=headers)
 
     before = memory(run)
     with Meanwhile(write) as writing, ThreadPoolExecutor(3) as sending:
@@ -137,11 +139,11 @@ def test_documents_that_explode_are_refused_or_answered_while_others_go_on(run: 
     before = memory(run)
     with decision:
         for path, body, statuses in exploding():
-            answer = editor.rest("POST", path, body)
+            answer = editor.call_rest("POST", path, body)
             assert answer.status_code in statuses, (path, answer.text[:500])
             assert len(answer.content) < 16 * MIB, path
             if answer.status_code == 202:
-                editor.rest("POST", f"jobs/{answer.json()['job']}/cancel/")
+                editor.call_rest("POST", f"jobs/{answer.json()['job']}/cancel/")
         sessions = [session(run, "editor") for _ in range(12)]
         with ThreadPoolExecutor(12) as crowd:
             pages = crowd.map(lambda one: one.session.get(f"{one.url}/policies/long/", timeout=600), sessions)

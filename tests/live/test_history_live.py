@@ -48,8 +48,8 @@ def test_what_was_done_is_what_the_history_says(audited: ControlPlane) -> None:
         ("default/bound", "one", 409),
     ]
     # A pod on a node is given its grace, one that waits for a node is gone at once.
-    assert history.pods[uids["bound"]].deleting < history.pods[uids["bound"]].gone == NEVER
-    assert history.pods[uids["removed"]].gone < NEVER
+    assert history.pods[uids["bound"]].deleting < history.pods[uids["bound"]].removed == NEVER
+    assert history.pods[uids["removed"]].removed < NEVER
     assert history.pods[uids["waiting"]].deleting == NEVER
     assert history.pods[foreign].scheduler == "theirs"
     assert history.rooms["one"][-1][1]["cpu"] > 0

@@ -83,7 +83,7 @@ class Live:
         pod = Pod.from_json(self.plane.call("POST", f"{path_of(raw)}?dryRun=All", raw))
         explanation = self.scheduler.explain(pod, preemption=True)
         self.plane.call("POST", path_of(raw), raw)
-        found = self.watch.until(pod.key, decided, "is neither placed nor said to be unschedulable")
+        found = self.watch.wait_for(pod.key, decided, "is neither placed nor said to be unschedulable")
         if found["spec"].get("nodeName"):
             self.placed(found, explanation)
             return
@@ -111,11 +111,11 @@ class Live:
 
     def forced(self, explanation: Explanation) -> None:
         """The pod had others evicted: from a node as good as the engine's, and exactly those; then it is placed."""
-        found = self.watch.until(
+        found = self.watch.wait_for(
             explanation.pod, lambda pod: bool(pod["spec"].get("nodeName")), "is not placed at last"
         )
         snapshot = self.scheduler.snapshot
-        evicted = {key for key in self.watch.gone() if key in snapshot.pods.slots}
+        evicted = {key for key in self.watch.deleted_keys() if key in snapshot.pods.slots}
         candidates = explanation.preemption.candidates
         taken = [one for one in candidates if {victim.key for victim in one.victims} == evicted]
         assert len(taken) == 1, f"seed {SEED}: {explanation.pod}: {evicted} had to go"

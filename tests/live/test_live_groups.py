@@ -29,7 +29,7 @@ from tests.live.test_rbac_live import Account
 from tests.support import tiers
 from tests.support.faults import Refuse
 from tests.support.kubescheduler import kube_scheduler, release_of
-from tests.support.livesite import DOCUMENT, HELD, PODS, LiveSite, live_site
+from tests.support.livesite import APPROVAL_LABELS, DOCUMENT, PODS, LiveSite, live_site
 from tests.support.needs import missing
 from tests.support.processes import wait_until
 
@@ -296,7 +296,7 @@ def test_held_members_are_bound_by_the_next_leader_each_when_it_is_approved(site
     site.nodes(2, cpu="8")
     raws = members("held", 4, "1")
     for raw in raws[1:]:
-        raw["metadata"]["labels"] = dict(HELD)
+        raw["metadata"]["labels"] = dict(APPROVAL_LABELS)
     create(site, group("held", 4), *raws)
     rows = site.waiting(3)
     site.wait_bound(1)

@@ -14,7 +14,7 @@ from kschedweb.engine.json_types import Json
 from tests.live.test_credentials_live import Account
 from tests.support import seed
 from tests.support.kubescheduler import kube_scheduler
-from tests.support.livesite import HELD, PODS, LiveSite, live_site
+from tests.support.livesite import APPROVAL_LABELS, PODS, LiveSite, live_site
 from tests.support.processes import free_port, wait_until
 from tests.support.prometheus import Prometheus
 
@@ -260,7 +260,7 @@ def test_a_denial_answers_a_new_leader_until_the_pod_changes(site: LiveSite) -> 
     """Whatever has the pod tried anew; here a process that knows nothing but the rows."""
     site.begin("denied", workers=1)
     site.nodes(1)
-    site.pods(["asked"], labels=HELD)
+    site.pods(["asked"], labels=APPROVAL_LABELS)
     denied = site.waiting(1)[0]
     assert site.backstage("decide", ids=[denied["id"]], verdict="deny", reason="not today") == []
     wait_until(lambda: not site.requests()[0]["open"], "the pod was told", step=0.1)

@@ -71,7 +71,7 @@ def theirs(control_plane: ControlPlane) -> Iterator[dict[str, Family]]:
         watch = PodWatch(control_plane)
         for raw in (pod(1, "3", "low"), pod(2, "3", "low"), pod(3, "64", "low"), pod(4, "3", "high")):
             control_plane.call("POST", path_of(raw), raw)
-            watch.until(f"default/{raw['metadata']['name']}", decided, "is not decided")
+            watch.wait_for(f"default/{raw['metadata']['name']}", decided, "is not decided")
         watch.close()
         yield families(kube_scheduler_metrics(log))
     control_plane.wipe()

@@ -36,7 +36,7 @@ def live(control_plane: ControlPlane) -> Iterator[Live]:
     waiting["spec"]["nodeSelector"] = {"no": "such-node"}
     with kube_scheduler(control_plane, CONFIG), contextlib.closing(PodWatch(control_plane)) as watch:
         control_plane.call("POST", path_of(waiting), waiting)
-        watch.until("default/pod-1", decided, "is not said to be unschedulable")
+        watch.wait_for("default/pod-1", decided, "is not said to be unschedulable")
         # The scheduler hears of this before it hears of any pod created later.
         control_plane.call("PATCH", f"{path_of(waiting)}/pod-1/status", {"status": {"nominatedNodeName": "node-00"}})
         yield Live(control_plane, watch, Scheduler(read_all(control_plane), loaded.configuration))

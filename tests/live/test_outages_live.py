@@ -107,7 +107,7 @@ def test_without_the_database_all_is_said_soon_and_streams_go_on(
 @pytest.mark.nightly
 def test_a_database_that_says_nothing_any_more_holds_nobody(tier: WebTier, live: str, everything_back: None) -> None:
     site = tier.person("reader")
-    assert site.rest("GET", "live/").status_code == 200
+    assert site.call_rest("GET", "live/").status_code == 200
     tier.postgres.freeze()
     for answer in crowd(tier, site.session.cookies):
         unavailable(answer)
@@ -115,7 +115,7 @@ def test_a_database_that_says_nothing_any_more_holds_nobody(tier: WebTier, live:
     probes(tier, {"database": "failed", "broker": "ok"})
     tier.postgres.thaw()
     tier.wait_ready()
-    wait_until(lambda: site.rest("GET", "live/").status_code == 200, "the site answers again")
+    wait_until(lambda: site.call_rest("GET", "live/").status_code == 200, "the site answers again")
     assert {answer.status_code for answer in crowd(tier, site.session.cookies)} == {200}
 
 
@@ -123,7 +123,7 @@ def test_a_database_that_says_nothing_any_more_holds_nobody(tier: WebTier, live:
 def test_without_redis_pages_rest_and_votes_go_on(tier: WebTier, live: str, everything_back: None, how: str) -> None:
     approver = tier.person("approver", "approver")
     request = tier.backstage("hold", live=live, pod=f"held-while-{how}")
-    assert approver.rest("GET", "approvals/").status_code == 200
+    assert approver.call_rest("GET", "approvals/").status_code == 200
     if how == "gone":
         tier.redis.kill()
     else:
@@ -135,7 +135,7 @@ def test_without_redis_pages_rest_and_votes_go_on(tier: WebTier, live: str, ever
             assert answer.elapsed.total_seconds() < SOON
         # The page gives the token that votes are asked for with.
         approver.session.get(f"{tier.url}/approvals/{request}/", timeout=60)
-        voted = approver.rest("POST", f"approvals/{request}/approve/", {"reason": "looked at"})
+        voted = approver.call_rest("POST", f"approvals/{request}/approve/", {"reason": "looked at"})
         assert voted.status_code == 200, voted.text
         assert voted.json()["state"] == "approved"
         probes(tier, {"database": "ok", "broker": "failed"})

@@ -14,7 +14,7 @@ from tests.support.controlplane import ControlPlane
 from tests.support.crowd import Approver, Editor, Log, Walker, Worker, at_work
 from tests.support.databases import databases
 from tests.support.history import AUDIT_POLICY
-from tests.support.livesite import DOCUMENT, HELD, Deployment, Live, pid_of
+from tests.support.livesite import APPROVAL_LABELS, DOCUMENT, Deployment, Live, pid_of
 from tests.support.people import Led
 from tests.support.processes import free_port, wait_until
 from tests.support.site import PASSWORD, Site
@@ -122,7 +122,7 @@ def test_the_previous_release_goes_the_main_trip_on_the_migrated_database(upgrad
     made = site.ask("POST", "clusters/", {"name": "real", **how, "token": upgrade.plane.tokens["admin"]})
     site.wait_for_job(made["job"]["id"])
     site.ask("POST", "policies/", {"name": "careful", "document": DOCUMENT})
-    again = site.rest("POST", "policies/", {"name": "careful", "document": DOCUMENT})
+    again = site.call_rest("POST", "policies/", {"name": "careful", "document": DOCUMENT})
     assert again.status_code == 409
 
     settings = {"cluster": "real", "scheduler_name": NAME, "policy": "careful", "mode": "scheduling"}
@@ -130,7 +130,7 @@ def test_the_previous_release_goes_the_main_trip_on_the_migrated_database(upgrad
     wait_until(lambda: old.leads(upgrade.live), "the previous release leads", step=0.3)
     upgrade.bound("first", "second")
 
-    upgrade.pods.pods(["held"], labels=HELD)
+    upgrade.pods.pods(["held"], labels=APPROVAL_LABELS)
     wait_until(lambda: bool(waiting(site)), "a request waits", step=0.2)
     site.ask("POST", f"approvals/{waiting(site)[0]['id']}/approve/", {})
     wait_until(lambda: "held" in upgrade.pods.bound(), "the approved pod is bound", step=0.2)
@@ -138,7 +138,7 @@ def test_the_previous_release_goes_the_main_trip_on_the_migrated_database(upgrad
 
 def test_both_releases_share_rows_jobs_and_the_lead(upgrade: Upgrade) -> None:
     old, new = upgrade.old, upgrade.new
-    upgrade.pods.pods(["asked-by-old"], labels=HELD)
+    upgrade.pods.pods(["asked-by-old"], labels=APPROVAL_LABELS)
     wait_until(lambda: bool(waiting(old.site)), "a request waits", step=0.2)
     new.start("web", "scheduler")
     # Jobs of the new web process go to the old worker, and the other way round.
@@ -147,7 +147,7 @@ def test_both_releases_share_rows_jobs_and_the_lead(upgrade: Upgrade) -> None:
     new.start("worker")
     old.site.wait_for_job(old.site.ask("POST", "clusters/real/refresh/")["id"])
     revised = DOCUMENT.replace("10m", "20m")
-    etag = new.site.rest("GET", "policies/careful/").headers["ETag"]
+    etag = new.site.call_rest("GET", "policies/careful/").headers["ETag"]
     new.site.ask("POST", "policies/careful/revisions/", {"document": revised}, headers={"If-Match": etag})
     assert old.site.ask("GET", "policies/careful/revisions/2/")["document"] == revised
 

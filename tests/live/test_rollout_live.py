@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 import yaml
 
-from tests.support.livesite import DOCUMENT, HELD, LiveSite, live_site
+from tests.support.livesite import APPROVAL_LABELS, DOCUMENT, LiveSite, live_site
 from tests.support.processes import wait_until
 
 pytestmark = pytest.mark.live
@@ -81,7 +81,7 @@ def test_a_saved_revision_changes_nothing_and_a_roll_out_does_without_a_restart(
     asking["extenders"] = [{"urlPrefix": address, "filterVerb": "filter", "nodeCacheCapable": True}]
     site.begin("rolled", 1, document=DOCUMENT, nodes=3)
     worker = site.workers[0].pid
-    site.pods(["held-0"], labels=HELD)
+    site.pods(["held-0"], labels=APPROVAL_LABELS)
     (held,) = site.waiting(1)
 
     number = site.backstage("save", live=site.live, document=yaml.safe_dump(asking))

@@ -258,7 +258,7 @@ def test_main_trip_goes_through_all_processes(site: Site, deployment: Deployment
     assert any(before.values())
     assert not all(before.values())
 
-    newest = site.rest("GET", "policies/default/")
+    newest = site.call_rest("GET", "policies/default/")
     etag = newest.headers["ETag"]
     arguments = {"scoringStrategy": {"type": "MostAllocated"}}
     document = yaml.safe_dump(
@@ -272,7 +272,7 @@ def test_main_trip_goes_through_all_processes(site: Site, deployment: Deployment
         "POST", "policies/default/revisions/", {"document": document, "comment": "pack"}, headers={"If-Match": etag}
     )
     assert saved["number"] == 2
-    lost = site.rest("POST", "policies/default/revisions/", {"document": document}, headers={"If-Match": etag})
+    lost = site.call_rest("POST", "policies/default/revisions/", {"document": document}, headers={"If-Match": etag})
     assert lost.status_code == 412
     assert lost.headers["Content-Type"].startswith("application/problem+json")
 
@@ -307,7 +307,7 @@ def test_beat_and_a_worker_collect_watermarks_once_an_interval(
     site: Site, deployment: Deployment, tmp_path: Path
 ) -> None:
     files = {"file": ("nodes.json", json.dumps({"kind": "List", "apiVersion": "v1", "items": [seed.node("node-a")]}))}
-    imported = site.rest("POST", "clusters/import/", data={"name": "metered"}, files=files)
+    imported = site.call_rest("POST", "clusters/import/", data={"name": "metered"}, files=files)
     assert imported.status_code == 201, imported.text
     source = "clusters/metered/watermarks/source/"
     query = 'label_replace(vector(42), "instance", "node-a:9100", "", "")'

@@ -91,13 +91,13 @@ def test_a_roll_out_gives_the_old_lock_back_before_anybody_takes_the_new_one(sit
     # The old one's last word is that nobody holds it, and the new one's first comes later.
     assert old[-1].holder == ""
     assert new[0].holder
-    assert old[-1].done <= new[0].received
+    assert old[-1].completed <= new[0].received
     # One leader at a time: each binding was asked for while its writer held the lock of that time.
     for bind in history.binds:
         writes = new if bind.received >= new[0].received else old
         before = [write.holder for write in writes if write.received <= bind.received]
         assert before[-1] == bind.identity, bind
-    assert {bind.pod.partition("/")[2].partition("-")[0] for bind in history.binds if bind.made} == {
+    assert {bind.pod.partition("/")[2].partition("-")[0] for bind in history.binds if bind.succeeded} == {
         "early",
         "late",
         "last",

@@ -139,7 +139,7 @@ def test_the_engine_takes_the_volumes_that_kube_scheduler_takes(plane: ControlPl
                 return decided(plane.call("GET", f"{PODS}/{name}"))
 
             wait_until(is_decided, "decided", step=0.1)
-            found = watch.until(wanting.key, decided, "is neither placed nor refused")
+            found = watch.wait_for(wanting.key, decided, "is neither placed nor refused")
             where = found["spec"].get("nodeName", "")
             if where:
                 assert engine.snapshot.index[where] in explanation.best, f"seed {SEED}"

@@ -12,7 +12,7 @@ from rest_framework.test import APIClient
 from kschedweb.clusters.models import Cluster
 from kschedweb.sandbox import selectors
 from tests.sandbox.test_services import DEPLOYMENT
-from tests.support.sandbox import pod, told
+from tests.support.sandbox import pod, use_sandbox
 
 pytestmark = pytest.mark.django_db
 
@@ -74,10 +74,10 @@ def test_without_a_sandbox_there_is_nothing_and_a_silent_one_is_a_problem(
     api_as: AsRole, cluster: Cluster, settings: Settings
 ) -> None:
     api = api_as("editor")
-    told(settings, "http://127.0.0.1:9")
+    use_sandbox(settings, "http://127.0.0.1:9")
     silent = api.get(ROOT)
     assert (silent.status_code, silent["Content-Type"]) == (502, "application/problem+json")
-    told(settings, "")
+    use_sandbox(settings, "")
     assert api.get(ROOT).status_code == 404
     assert api.get(ROOT).json()["detail"] == "This site runs without a sandbox."
 

@@ -16,14 +16,14 @@ from kschedweb.sandbox.running.process import Sandbox
 from kschedweb.web.errors import NotFound
 from tests.sandbox.test_services import DEPLOYMENT
 from tests.support.processes import wait_until
-from tests.support.sandbox import pod, told
+from tests.support.sandbox import pod, use_sandbox
 
 pytestmark = pytest.mark.django_db
 
 
 def test_a_site_has_a_sandbox_only_where_one_runs(cluster: Cluster, settings: Settings) -> None:
     assert selectors.sandbox_get() == cluster
-    told(settings, "")
+    use_sandbox(settings, "")
     with pytest.raises(Http404, match="without a sandbox"):
         selectors.sandbox_get()
 

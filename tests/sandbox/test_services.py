@@ -16,7 +16,7 @@ from kschedweb.sandbox import selectors, services, tasks
 from kschedweb.sandbox.running.process import Sandbox
 from kschedweb.watermarks.models import WatermarkSource
 from kschedweb.web.errors import ApplicationError, Conflict, Unprocessable
-from tests.support.sandbox import pod, told
+from tests.support.sandbox import pod, use_sandbox
 
 pytestmark = pytest.mark.django_db
 
@@ -104,10 +104,10 @@ def test_a_name_that_is_taken_is_said_in_the_api_server_s_words(cluster: Cluster
 
 
 def test_without_a_process_it_says_so(cluster: Cluster, editor: User, settings: Settings) -> None:
-    told(settings, "http://127.0.0.1:9")
+    use_sandbox(settings, "http://127.0.0.1:9")
     with pytest.raises(ClusterError, match="refuses connections"):
         services.pace_set(user=editor, cluster=cluster, paused=True)
-    told(settings, "")
+    use_sandbox(settings, "")
     with pytest.raises(ApplicationError, match="KSCHEDWEB_SANDBOX=true"):
         services.pace_set(user=editor, cluster=cluster, paused=True)
 
@@ -146,8 +146,8 @@ def test_another_cluster_of_its_name_is_left_alone(db: None, sandbox: Sandbox) -
 def test_the_task_reads_it_and_does_nothing_where_none_runs(cluster: Cluster, settings: Settings) -> None:
     assert tasks.read_sandboxes() == 1
     assert cluster.snapshots.count() == 1
-    told(settings, "")
+    use_sandbox(settings, "")
     assert tasks.read_sandboxes() == 0
-    told(settings, "http://127.0.0.1:9")
+    use_sandbox(settings, "http://127.0.0.1:9")
     assert tasks.read_sandboxes() == 1
     assert cluster.snapshots.count() == 1

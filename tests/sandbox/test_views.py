@@ -14,7 +14,7 @@ from kschedweb.sandbox import selectors
 from tests.sandbox.test_services import DEPLOYMENT
 from tests.support.html import elements, text
 from tests.support.processes import wait_until
-from tests.support.sandbox import told
+from tests.support.sandbox import use_sandbox
 
 pytestmark = pytest.mark.django_db
 
@@ -84,7 +84,7 @@ def test_new_events_are_told_and_nothing_moves(client_as: AsRole, cluster: Clust
 
 
 def test_a_process_that_does_not_answer_is_named(client_as: AsRole, cluster: Cluster, settings: Settings) -> None:
-    told(settings, "http://127.0.0.1:9")
+    use_sandbox(settings, "http://127.0.0.1:9")
     page = client_as("editor").get("/sandbox/")
     assert page.context["trouble"] in text(page)
     assert client_as("editor").get("/sandbox/objects/Pod/default/seed/").status_code == 502
@@ -93,7 +93,7 @@ def test_a_process_that_does_not_answer_is_named(client_as: AsRole, cluster: Clu
 def test_a_site_without_one_says_so_and_does_not_offer_it(
     client_as: AsRole, cluster: Cluster, settings: Settings
 ) -> None:
-    told(settings, "")
+    use_sandbox(settings, "")
     client = client_as("editor")
     answer = client.get("/sandbox/")
     assert answer.status_code == 404

@@ -26,7 +26,7 @@ class Places:
     comparison: str = ""
     gate: str = ""
     moves: str = ""
-    tried: str = ""
+    tried_change: str = ""
     sized: str = ""  # a workload whose containers' use is known
     fleet: str = ""  # a policy tried on many clusters
     capacity: str = ""
@@ -58,7 +58,7 @@ class Places:
 def pages(at: Places) -> dict[str, str]:
     """Address of every page by the name of its route; a page with two faces has a second name after a colon."""
     c, p, r = at.cluster, at.policy, at.revision
-    found = {
+    addresses = {
         "overview": f"/?cluster={c}",
         "fleet": "/fleet/",
         "fleet-search": "/fleet/search/?q=web",
@@ -160,7 +160,7 @@ def pages(at: Places) -> dict[str, str]:
     }
     if at.classic:
         classic = f"/policies/{at.classic}"
-        found |= {
+        addresses |= {
             "policy-profile": f"{classic}/profile/",
             "policy:classic": f"{classic}/?cluster={c}",
             "policy-effective:classic": f"{classic}/effective/",
@@ -169,60 +169,66 @@ def pages(at: Places) -> dict[str, str]:
             "decision:classic-stuck": f"/decision/{c}/{at.stuck}/?policy={at.classic}&node={at.node}",
         }
     if at.crane:
-        found |= {
+        addresses |= {
             "policy:crane": f"/policies/{at.crane}/",
             "policy:pointing": "/policies/aware/",
             "policy-effective:crane": f"/policies/{at.crane}/effective/",
         }
     if at.karpenter:
-        found |= {
+        addresses |= {
             "policy:karpenter": f"/policies/{at.karpenter}/",
             "policy-effective:karpenter": f"/policies/{at.karpenter}/effective/",
         }
     if at.scenario:
         scenario = f"/scenarios/{at.scenario}"
-        found |= {
+        addresses |= {
             "scenario": f"{scenario}/",
             "scenario-files": f"{scenario}/files/",
             "scenario-revisions": f"{scenario}/revisions/",
             "scenario-diff": f"{scenario}/diff/?from=1&to=2",
             "scenario-delete": f"{scenario}/delete/",
         }
-    found |= {"experiment": f"/experiments/{at.experiment}/"} if at.experiment else {}
-    found |= {"scenario-explained": f"/scenarios/{at.ready}/explained/"} if at.ready else {}
+    addresses |= {"experiment": f"/experiments/{at.experiment}/"} if at.experiment else {}
+    addresses |= {"scenario-explained": f"/scenarios/{at.ready}/explained/"} if at.ready else {}
     if at.groups:
         groups = f"/clusters/{at.groups}/podgroups"
-        found |= {
+        addresses |= {
             "pod-groups": f"{groups}/",
             "pod-group": f"{groups}/default/gang/?gates=on",
             "pod-group:off": f"{groups}/default/gang/",
         }
     if at.run:
-        found |= {"run": f"/runs/{at.run}/", "run:begin": f"/runs/{at.run}/?at=0&state=waiting"}
-        found |= {"run:node": f"/runs/{at.run}/?at=60&show=memory&group=zone-1&focus={at.run_node}"}
-        found |= {"run-decision": f"/runs/{at.run}/pods/{at.run_pod}/"}
-    found |= {"comparison": f"/comparisons/{at.comparison}/"} if at.comparison else {}
-    found |= {"gate-verdict": f"/gate/{at.gate}/"} if at.gate else {}
-    found |= {"migration-answer": f"/migration/{at.moves}/"} if at.moves else {}
-    found |= {"tried": f"/trying/{at.tried}/", "tried:moved": f"/trying/{at.tried}/?what=moved"} if at.tried else {}
-    found |= {"right-sizing-workload": f"/right-sizing/workload/?cluster={c}&workload={at.sized}"} if at.sized else {}
-    found |= {"fleet-trial": f"/fleet/trials/{at.fleet}/"} if at.fleet else {}
-    found |= {"autoscaling-answer": f"/autoscaling/{at.autoscaling}/"} if at.autoscaling else {}
-    found |= {"capacity-answer": f"/capacity/answers/{at.capacity}/"} if at.capacity else {}
-    found |= {"run:descheduled": f"/runs/{at.descheduled}/"} if at.descheduled else {}
-    found |= {"descheduling-answer": f"/descheduling/dry-runs/{at.evicting}/"} if at.evicting else {}
-    found |= {"plans-answer": f"/plans/{at.planned}/"} if at.planned else {}
-    found |= {"decision-answer": f"/decisions/questions/{at.decided}/"} if at.decided else {}
-    found |= {"decision-answer:effect": f"/decisions/questions/{at.effect}/"} if at.effect else {}
-    found |= {"sweep": f"/sweeps/{at.sweep}/"} if at.sweep else {}
-    found |= {"recording": f"/recordings/{at.recording}/"} if at.recording else {}
-    found |= {"approval": f"/approvals/{at.approval}/"} if at.approval else {}
+        addresses |= {"run": f"/runs/{at.run}/", "run:begin": f"/runs/{at.run}/?at=0&state=waiting"}
+        addresses |= {"run:node": f"/runs/{at.run}/?at=60&show=memory&group=zone-1&focus={at.run_node}"}
+        addresses |= {"run-decision": f"/runs/{at.run}/pods/{at.run_pod}/"}
+    addresses |= {"comparison": f"/comparisons/{at.comparison}/"} if at.comparison else {}
+    addresses |= {"gate-verdict": f"/gate/{at.gate}/"} if at.gate else {}
+    addresses |= {"migration-answer": f"/migration/{at.moves}/"} if at.moves else {}
+    addresses |= (
+        {"tried": f"/trying/{at.tried_change}/", "tried:moved": f"/trying/{at.tried_change}/?what=moved"}
+        if at.tried_change
+        else {}
+    )
+    addresses |= (
+        {"right-sizing-workload": f"/right-sizing/workload/?cluster={c}&workload={at.sized}"} if at.sized else {}
+    )
+    addresses |= {"fleet-trial": f"/fleet/trials/{at.fleet}/"} if at.fleet else {}
+    addresses |= {"autoscaling-answer": f"/autoscaling/{at.autoscaling}/"} if at.autoscaling else {}
+    addresses |= {"capacity-answer": f"/capacity/answers/{at.capacity}/"} if at.capacity else {}
+    addresses |= {"run:descheduled": f"/runs/{at.descheduled}/"} if at.descheduled else {}
+    addresses |= {"descheduling-answer": f"/descheduling/dry-runs/{at.evicting}/"} if at.evicting else {}
+    addresses |= {"plans-answer": f"/plans/{at.planned}/"} if at.planned else {}
+    addresses |= {"decision-answer": f"/decisions/questions/{at.decided}/"} if at.decided else {}
+    addresses |= {"decision-answer:effect": f"/decisions/questions/{at.effect}/"} if at.effect else {}
+    addresses |= {"sweep": f"/sweeps/{at.sweep}/"} if at.sweep else {}
+    addresses |= {"recording": f"/recordings/{at.recording}/"} if at.recording else {}
+    addresses |= {"approval": f"/approvals/{at.approval}/"} if at.approval else {}
     if at.webhook:
         webhook = f"/approvals/webhooks/{at.webhook}"
-        found |= {"webhook": f"{webhook}/", "webhook-delete": f"{webhook}/delete/"}
+        addresses |= {"webhook": f"{webhook}/", "webhook-delete": f"{webhook}/delete/"}
     if at.live:
         live = f"/live/{at.live}"
-        found |= {
+        addresses |= {
             "cluster-credentials": "/clusters/watched/credentials/",
             "live-scheduler": f"{live}/",
             "live-change": f"{live}/change/",
@@ -236,22 +242,22 @@ def pages(at: Places) -> dict[str, str]:
             "live-delete": f"{live}/delete/",
         }
     if at.sandbox:
-        found |= {"sandbox": "/sandbox/", "sandbox-object": f"/sandbox/objects/Pod/{at.sandbox}/"}
-    return found | _beside(at)
+        addresses |= {"sandbox": "/sandbox/", "sandbox-object": f"/sandbox/objects/Pod/{at.sandbox}/"}
+    return addresses | job_addresses(at)
 
 
-def _beside(at: Places) -> dict[str, str]:
-    found = {"job": f"/jobs/{at.job}/"} if at.job else {}
+def job_addresses(at: Places) -> dict[str, str]:
+    addresses = {"job": f"/jobs/{at.job}/"} if at.job else {}
     if at.repository:
         repository = f"/policies/repositories/{at.repository}/"
-        found |= {"repository": repository, "repository-delete": f"{repository}delete/"}
-    return found | ({"pod-history": f"/decision/{at.flown}/history/?policy={at.policy}"} if at.flown else {})
+        addresses |= {"repository": repository, "repository-delete": f"{repository}delete/"}
+    return addresses | ({"pod-history": f"/decision/{at.flown}/history/?policy={at.policy}"} if at.flown else {})
 
 
 def resources(at: Places) -> dict[str, str]:
     """Address of everything that REST lets one GET, by the name of its route."""
     cluster, policy = f"/api/v1/clusters/{at.cluster}", f"/api/v1/policies/{at.policy}"
-    found = {
+    addresses = {
         "root": "/api/v1/",
         "fleet": "/api/v1/fleet/",
         "fleet-search": "/api/v1/fleet/search/?q=web",
@@ -319,10 +325,10 @@ def resources(at: Places) -> dict[str, str]:
         "views": "/api/v1/views/",
         "decisions-together": f"{cluster}/decisions/?pod={at.fitting}&pod={at.stuck}",
     }
-    for there, addresses in _of_rows(at):
-        if there:
-            found |= addresses
-    return found
+    for is_seeded, rows in _of_rows(at):
+        if is_seeded:
+            addresses |= rows
+    return addresses
 
 
 def _of_rows(at: Places) -> list[tuple[str | int, dict[str, str]]]:
@@ -391,7 +397,10 @@ def _of_rows(at: Places) -> list[tuple[str | int, dict[str, str]]]:
         (at.gate, {"gate-verdict": f"{api}/gate/{at.gate}/"}),
         (at.moves, {"moves-answer": f"{api}/moves/{at.moves}/", "moves-pods": f"{api}/moves/{at.moves}/pods/"}),
         (at.fleet, {"fleet-trial": f"{api}/fleet/trials/{at.fleet}/"}),
-        (at.tried, {"tried": f"{api}/trying/{at.tried}/", "tried-pods": f"{api}/trying/{at.tried}/pods/"}),
+        (
+            at.tried_change,
+            {"tried": f"{api}/trying/{at.tried_change}/", "tried-pods": f"{api}/trying/{at.tried_change}/pods/"},
+        ),
         (at.autoscaling, {"autoscaling-answer": f"{api}/autoscaling/{at.autoscaling}/"}),
         (at.capacity, {"capacity-answer": f"{api}/capacity/answers/{at.capacity}/"}),
         (at.evicting, {"descheduling-answer": f"{api}/descheduling/dry-runs/{at.evicting}/"}),
@@ -412,5 +421,5 @@ def _of_rows(at: Places) -> list[tuple[str | int, dict[str, str]]]:
     ]
 
 
-def about(at: Places, **changes: object) -> Places:
+def with_changes(at: Places, **changes: object) -> Places:
     return replace(at, **changes)  # type: ignore[arg-type]

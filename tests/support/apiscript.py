@@ -116,7 +116,9 @@ def _plain(key: str, value: Any) -> Any:
         return "version"
     if key == "causes":
         causes = plain(value)
-        return [one for place, one in enumerate(causes) if one not in causes[:place]]  # 1.36 says some of them twice
+        return [
+            cause for place, cause in enumerate(causes) if cause not in causes[:place]
+        ]  # 1.36 says some of them twice
     if key == "continue":
         return "token"
     if key == "message" and isinstance(value, str):
@@ -134,9 +136,9 @@ def script(seed: int, count: int = 200) -> list[Step]:
     """``count`` steps drawn by ``seed``, over few names, so that many meet what others left."""
     drawn = _Script(seed)
     steps = [Step("POST", "/api/v1/namespaces", {"metadata": {"name": drawn.namespace}})]
-    own = drawn.random
+    random = drawn.random
     while len(steps) < count:
-        steps += own.choice(drawn.writers)()
+        steps += random.choice(drawn.writers)()
     return steps[:count]
 
 
@@ -147,28 +149,30 @@ class _Script:
         once = [self.binding, self.config_map, self.lease, self.node, self.deployment, self.event, self.priority_class]
         self.writers = [self.pod, self.pod, self.pod, *once, self.eviction, self.strange]
 
-    def _edits(self, path: str, name: str, made: Json, patch: Json) -> Iterator[Step]:
+    def _edits(self, path: str, name: str, document: Json, patch: Json) -> Iterator[Step]:
         """One of the usual writes of an object."""
-        where = f"{path}/{name}"
+        object_path = f"{path}/{name}"
         version, uid = self.random.choice(["", "", "own", "other"]), self.random.choice(["", "", "", "own", "other"])
         match self.random.randrange(6):
             case 0 | 1:
-                yield Step("POST", path, made)
+                yield Step("POST", path, document)
             case 2:
-                yield Step("PUT", where, made, version=version, uid=uid)
+                yield Step("PUT", object_path, document, version=version, uid=uid)
             case 3:
-                yield Step("PATCH", where, patch, self.random.choice([MERGE, STRATEGIC]), version=version, uid=uid)
+                yield Step(
+                    "PATCH", object_path, patch, self.random.choice([MERGE, STRATEGIC]), version=version, uid=uid
+                )
             case 4:
                 yield Step(
                     "DELETE",
-                    where,
+                    object_path,
                     {},
                     version=self.random.choice(["", "", "other"]),
                     uid=self.random.choice(["", "own", "other"]),
                 )
             case 5:
                 steps = [{"op": "add", "path": "/metadata/labels", "value": {"by": "json"}}]
-                yield Step("PATCH", where, steps, JSON_PATCH)
+                yield Step("PATCH", object_path, steps, JSON_PATCH)
 
     def _labels(self) -> Json:
         return {"labels": {"app": self.random.choice(["web", "db"]), "round": str(self.random.randrange(3))}}
@@ -192,11 +196,11 @@ class _Script:
             spec["tolerations"] = [{"key": "dedicated", "operator": "Exists", "effect": "NoSchedule"}]
         if self.random.random() < 0.1:
             spec["priorityClassName"] = self.random.choice(["missing", "system-node-critical", "c0"])
-        made = {"metadata": {"name": name, **self._labels()}, "spec": spec}
+        document = {"metadata": {"name": name, **self._labels()}, "spec": spec}
         if self.random.random() < 0.25:
             yield self._pod_status(name)
             return
-        yield from self._edits(self.places["pods"], name, made, {"metadata": self._labels()})
+        yield from self._edits(self.places["pods"], name, document, {"metadata": self._labels()})
 
     def _pod_status(self, name: str) -> Step:
         condition = {"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": "0/0 nodes"}
@@ -225,23 +229,23 @@ class _Script:
 
     def config_map(self) -> Iterator[Step]:
         name = f"m{self.random.randrange(3)}"
-        made = {"metadata": {"name": name, **self._labels()}, "data": {"key": str(self.random.randrange(9))}}
-        yield from self._edits(self.places["configmaps"], name, made, {"data": {"more": "yes", "key": None}})
+        document = {"metadata": {"name": name, **self._labels()}, "data": {"key": str(self.random.randrange(9))}}
+        yield from self._edits(self.places["configmaps"], name, document, {"data": {"more": "yes", "key": None}})
 
     def lease(self) -> Iterator[Step]:
         name = f"l{self.random.randrange(3)}"
         times = {"renewTime": "2026-11-24T11:00:00.000000Z", "acquireTime": "2026-11-24T11:00:00.000000Z"}
         spec = {"holderIdentity": self.random.choice("ab"), "leaseDurationSeconds": 15, "leaseTransitions": 0, **times}
-        made = {"metadata": {"name": name}, "spec": spec}
-        yield from self._edits(self.places["leases"], name, made, {"spec": {"holderIdentity": ""}})
+        document = {"metadata": {"name": name}, "spec": spec}
+        yield from self._edits(self.places["leases"], name, document, {"spec": {"holderIdentity": ""}})
 
     def node(self) -> Iterator[Step]:
         name = f"n{self.random.randrange(3)}"
         taints = [{"key": "dedicated", "value": "x", "effect": "NoSchedule"}] if self.random.random() < 0.4 else []
         status = {"capacity": {"cpu": "4", "memory": "8Gi", "pods": "110"}}
-        made: Json = {"metadata": {"name": name, **self._labels()}, "status": status}
+        document: Json = {"metadata": {"name": name, **self._labels()}, "status": status}
         if taints:
-            made["spec"] = {"taints": taints}
+            document["spec"] = {"taints": taints}
         if self.random.random() < 0.3:
             conditions = [
                 {
@@ -253,7 +257,7 @@ class _Script:
             ]
             yield Step("PATCH", f"/api/v1/nodes/{name}/status", {"status": {"conditions": conditions}}, STRATEGIC)
             return
-        yield from self._edits("/api/v1/nodes", name, made, {"spec": {"unschedulable": True}})
+        yield from self._edits("/api/v1/nodes", name, document, {"spec": {"unschedulable": True}})
 
     def deployment(self) -> Iterator[Step]:
         name = f"d{self.random.randrange(3)}"
@@ -264,12 +268,14 @@ class _Script:
             spec["replicas"] = self.random.randrange(4)
         if self.random.random() < 0.1:
             spec["selector"] = {"matchLabels": {"app": "another"}}
-        made = {"metadata": {"name": name}, "spec": spec}
-        yield from self._edits(self.places["deployments"], name, made, {"spec": {"replicas": self.random.randrange(5)}})
+        document = {"metadata": {"name": name}, "spec": spec}
+        yield from self._edits(
+            self.places["deployments"], name, document, {"spec": {"replicas": self.random.randrange(5)}}
+        )
 
     def event(self) -> Iterator[Step]:
         name = f"e{self.random.randrange(3)}"
-        made = {
+        document = {
             "metadata": {"name": name},
             "eventTime": "2026-11-24T11:00:00.000000Z",
             "regarding": {"kind": "Pod", "namespace": self.namespace, "name": "p0"},
@@ -281,12 +287,12 @@ class _Script:
             "reportingInstance": "example",
         }
         series = {"series": {"count": 2, "lastObservedTime": "2026-11-24T11:00:05.000000Z"}}
-        yield from self._edits(self.places["events"], name, made, series)
+        yield from self._edits(self.places["events"], name, document, series)
 
     def priority_class(self) -> Iterator[Step]:
         name = f"c{self.random.randrange(2)}"
-        made = {"metadata": {"name": name}, "value": 100}
-        yield from self._edits(self.places["priorityclasses"], name, made, {"description": "some"})
+        document = {"metadata": {"name": name}, "value": 100}
+        yield from self._edits(self.places["priorityclasses"], name, document, {"description": "some"})
 
     def strange(self) -> Iterator[Step]:
         """What no client should send."""

@@ -86,8 +86,10 @@ def live(cluster: str, scheduler: str, document: str, process: Any = None, **lim
 
     policy = policy_create(name=f"policy-{scheduler}", document=document, author=None, process=process)
     place = Cluster.objects.get(name=cluster)
-    made = live_create(user=None, cluster=place, scheduler_name=scheduler, policy=policy, mode="scheduling", **limits)
-    return str(made.pk)
+    scheduler_row = live_create(
+        user=None, cluster=place, scheduler_name=scheduler, policy=policy, mode="scheduling", **limits
+    )
+    return str(scheduler_row.pk)
 
 
 def mode(live: str, mode: str) -> None:
@@ -116,8 +118,10 @@ def save(live: str, document: str) -> int:
     from kschedweb.live.schedulers.selectors import live_get
     from kschedweb.policies.services import revision_save
 
-    found, editor = live_get(live), User.objects.get(username="editor")
-    return revision_save(policy=found.policy, document=document, author=editor, expected=found.newest).number
+    scheduler_row, editor = live_get(live), User.objects.get(username="editor")
+    return revision_save(
+        policy=scheduler_row.policy, document=document, author=editor, expected=scheduler_row.newest
+    ).number
 
 
 def roll_out(live: str, number: int) -> None:
@@ -126,9 +130,9 @@ def roll_out(live: str, number: int) -> None:
     from kschedweb.live.schedulers.selectors import live_get, revision_in_force
     from kschedweb.live.schedulers.services import live_roll_out
 
-    found, admin = live_get(live), User.objects.get(username="admin")
-    revision = found.policy.revisions.get(number=number)
-    live_roll_out(user=admin, live=found, revision=revision, expected=revision_in_force(found))
+    scheduler_row, admin = live_get(live), User.objects.get(username="admin")
+    revision = scheduler_row.policy.revisions.get(number=number)
+    live_roll_out(user=admin, live=scheduler_row, revision=revision, expected=revision_in_force(scheduler_row))
 
 
 def pause(live: str) -> None:
@@ -158,8 +162,8 @@ def candidates(live: str) -> list[Json]:
 
     from kschedweb.live.schedulers.models import Candidate
 
-    said = ("bound", "rate", "depths", "latency", "error", "watches", "comparison")
-    fields = ("identity", "leading", "synced", "epoch", *said)
+    reported = ("bound", "rate", "depths", "latency", "error", "watches", "comparison")
+    fields = ("identity", "leading", "synced", "epoch", *reported)
     rows = Candidate.objects.filter(scheduler__pk=live).select_related("revision").order_by("-started_at")
     now = timezone.now()
     return [
@@ -209,8 +213,8 @@ def decide(ids: list[str], verdict: str, reason: str = "", person: str = "approv
     from kschedweb.live.approvals.services import requests_decide
 
     user = User.objects.get(username=person)
-    found = requests_decide(user=user, request_ids=ids, verdict=verdict, reason=reason)
-    return [f"{one.pod}: {one.problem}" for one in found if one.problem]
+    outcomes = requests_decide(user=user, request_ids=ids, verdict=verdict, reason=reason)
+    return [f"{outcome.pod}: {outcome.problem}" for outcome in outcomes if outcome.problem]
 
 
 def log_in(person: str, role: str = "viewer") -> str:
@@ -274,7 +278,9 @@ def measured(name: str, nodes: list[str], hours: int) -> None:
 
 
 FUNCTIONS: dict[str, Callable[..., Any]] = {
-    name: found for name, found in list(vars().items()) if inspect.isfunction(found) and found.__module__ == __name__
+    name: function
+    for name, function in list(vars().items())
+    if inspect.isfunction(function) and function.__module__ == __name__
 }
 
 
@@ -286,15 +292,15 @@ def main() -> None:
     from django.db import close_old_connections, connection
 
     for line in sys.stdin:
-        asked = json.loads(line)
+        call = json.loads(line)
         close_old_connections()
         try:
-            said = {"answer": FUNCTIONS[asked["call"]](**asked["with"])}
+            reply = {"answer": FUNCTIONS[call["call"]](**call["with"])}
         except Exception as error:
             traceback.print_exc()
             connection.close()
-            said = {"error": f"{type(error).__name__}: {error}"}
-        sys.stdout.write(json.dumps(said, default=str) + "\n")
+            reply = {"error": f"{type(error).__name__}: {error}"}
+        sys.stdout.write(json.dumps(reply, default=str) + "\n")
         sys.stdout.flush()
 
 

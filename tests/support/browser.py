@@ -72,7 +72,7 @@ def watch(page: Page, origin: str, problems: list[str]) -> None:
         if response.status >= 500 or (response.status >= 400 and "/static/" in response.url):
             problems.append(f"{page.url}: {response.status} from {response.url}")
 
-    def asked(request: Any) -> None:
+    def check_request(request: Any) -> None:
         parts = urlsplit(request.url)
         if parts.scheme in ("http", "https") and f"{parts.scheme}://{parts.netloc}" != origin:
             problems.append(f"{page.url}: a request left for {request.url}")
@@ -81,7 +81,7 @@ def watch(page: Page, origin: str, problems: list[str]) -> None:
     page.on("console", logged)
     page.on("pageerror", lambda error: problems.append(f"{page.url}: uncaught: {error}"))
     page.on("response", answered)
-    page.on("request", asked)
+    page.on("request", check_request)
 
 
 @contextlib.contextmanager
@@ -170,14 +170,14 @@ def axe() -> Callable[..., None]:
             options["runOnly"] = {"type": "rule", "values": ["color-contrast", "link-in-text-block"]}
         if colours is False:
             options["rules"]["color-contrast"] = {"enabled": False}
-        within = {"exclude": [] if NIGHTLY else [FURTHER_ROWS]}
-        found = page.evaluate("([within, options]) => axe.run(within, options)", [within, options])["violations"]
+        context = {"exclude": [] if NIGHTLY else [FURTHER_ROWS]}
+        violations = page.evaluate("([within, options]) => axe.run(within, options)", [context, options])["violations"]
         findings = [
             f"{item['impact']} {item['id']}: {item['help']}\n    "
             + "\n    ".join(
                 f"{' '.join(map(str, node['target']))}: {node.get('failureSummary', '')}" for node in item["nodes"][:5]
             )
-            for item in found
+            for item in violations
         ]
         assert not findings, f"axe on {page.url}:\n" + "\n".join(findings)
         if themes:

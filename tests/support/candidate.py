@@ -57,8 +57,8 @@ class Candidate:
             self.pid = self._theirs.pid
         else:
             secret = Secret(server=plane.url, ca=plane.ca, token=plane.tokens["admin"])
-            asked = (kind, name, identity, secret, str(self.log))
-            self._ours: Any = _processes.Process(target=take_part, args=asked, daemon=True)
+            arguments = (kind, name, identity, secret, str(self.log))
+            self._ours: Any = _processes.Process(target=take_part, args=arguments, daemon=True)
             self._ours.start()
             self.pid = self._ours.pid or 0
 
@@ -98,15 +98,15 @@ class Candidate:
 
         While it was paused it led on if it did before and after in the same term.
         """
-        found: list[tuple[float, float]] = []
+        spans: list[tuple[float, float]] = []
         before: Look | None = None
         for look in self.looks():
             if before is not None and look.goes_on(before):
-                found[-1] = (found[-1][0], look.begin)
+                spans[-1] = (spans[-1][0], look.begin)
             elif look.leading:
-                found.append((look.end, look.begin))
+                spans.append((look.end, look.begin))
             before = look
-        return [span for span in found if span[1] > span[0]]
+        return [span for span in spans if span[1] > span[0]]
 
 
 class Field:
@@ -121,35 +121,39 @@ class Field:
         self.all.append(Candidate(self.plane, self._folder, kind, self.name, identity, client_go))
         return self.all[-1]
 
-    def leader(self, *others: Candidate) -> Candidate:
+    def leader(self, *excluded: Candidate) -> Candidate:
         """Who leads, once somebody does who is none of ``others``."""
-        found: list[Candidate] = []
+        leaders: list[Candidate] = []
 
         def led() -> bool:
-            found[:] = [one for one in self.all if one not in others and one.alive and one.leads]
-            return bool(found)
+            leaders[:] = [
+                candidate for candidate in self.all if candidate not in excluded and candidate.alive and candidate.leads
+            ]
+            return bool(leaders)
 
         wait_until(led, f"somebody leads {self.name}", step=0.05)
-        return found[0]
+        return leaders[0]
 
-    def pause(self, one: Candidate) -> Candidate:
+    def pause(self, candidate: Candidate) -> Candidate:
         """Pause ``one`` until another leads, and wake it again; who leads then. It may try to lead for some time."""
-        one.send(signal.SIGSTOP)
-        other = self.leader(one)
-        one.send(signal.SIGCONT)
+        candidate.send(signal.SIGSTOP)
+        other = self.leader(candidate)
+        candidate.send(signal.SIGCONT)
         woken = clock()
-        wait_until(lambda: any(look.begin > woken + 2 * RETRY for look in one.looks()), "it goes on", step=0.05)
+        wait_until(lambda: any(look.begin > woken + 2 * RETRY for look in candidate.looks()), "it goes on", step=0.05)
         return other
 
     def check(self) -> None:
         """Fails with every two candidates that led at once."""
-        spans = [(span, one.identity) for one in self.all for span in one.spans()]
+        spans = [(span, candidate.identity) for candidate in self.all for span in candidate.spans()]
         assert spans
-        for ((begin, end), one), ((start, stop), other) in combinations(spans, 2):
-            assert one == other or end <= start or stop <= begin, f"{one} and {other} led at once, {begin} {start}"
+        for ((begin, end), holder), ((start, stop), other_holder) in combinations(spans, 2):
+            assert holder == other_holder or end <= start or stop <= begin, (
+                f"{holder} and {other_holder} led at once, {begin} {start}"
+            )
 
     def close(self) -> None:
-        for one in self.all:
-            if one.alive:
-                one.send(signal.SIGCONT)
-                one.end(signal.SIGKILL)
+        for candidate in self.all:
+            if candidate.alive:
+                candidate.send(signal.SIGCONT)
+                candidate.end(signal.SIGKILL)

@@ -22,11 +22,11 @@ def certificate(folder: Path, name: str = "certificate", *, host: str = "127.0.0
     key = ec.generate_private_key(ec.SECP256R1())
     subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)])
     try:
-        named: x509.GeneralName = x509.IPAddress(ip_address(host))
+        alternative_name: x509.GeneralName = x509.IPAddress(ip_address(host))
     except ValueError:
-        named = x509.DNSName(host)
+        alternative_name = x509.DNSName(host)
     now = datetime.now(UTC)
-    made = (
+    signed = (
         x509.CertificateBuilder()
         .subject_name(subject)
         .issuer_name(subject)
@@ -35,12 +35,12 @@ def certificate(folder: Path, name: str = "certificate", *, host: str = "127.0.0
         .not_valid_before(now - timedelta(days=1))
         .not_valid_after(now + timedelta(days=1))
         .add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
-        .add_extension(x509.SubjectAlternativeName([named]), critical=False)
+        .add_extension(x509.SubjectAlternativeName([alternative_name]), critical=False)
         .sign(key, hashes.SHA256())
     )
     (folder / f"{name}.key").write_bytes(_pem(key))
     path = folder / f"{name}.pem"
-    path.write_bytes(made.public_bytes(serialization.Encoding.PEM))
+    path.write_bytes(signed.public_bytes(serialization.Encoding.PEM))
     return path
 
 

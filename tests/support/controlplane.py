@@ -133,8 +133,8 @@ class ControlPlane:
         answer = self.request(method, path, body, user)
         if answer.status >= 300:
             raise RuntimeError(f"{method} {path}: {answer.status} {answer.data[:500]!r}")
-        found: Json = answer.json()
-        return found
+        document: Json = answer.json()
+        return document
 
     def parallel(self, do: Callable[[Any], object], items: Iterable[Any]) -> None:
         """``do`` each of ``items``, eight at a time; the first error is raised."""
@@ -150,9 +150,9 @@ class ControlPlane:
 
         def create(node: Json) -> None:
             path = f"/api/v1/nodes/{node['metadata']['name']}"
-            made = self.call("POST", "/api/v1/nodes", node)
+            created = self.call("POST", "/api/v1/nodes", node)
             taints = node.get("spec", {}).get("taints", [])
-            if made["spec"].get("taints", []) != taints:
+            if created["spec"].get("taints", []) != taints:
                 self.call("PATCH", path, {"spec": {"taints": taints or None}})
             if node.get("status"):
                 self.call("PATCH", f"{path}/status", {"status": node["status"]})

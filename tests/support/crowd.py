@@ -24,7 +24,7 @@ POLICY = "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfigu
 
 
 @dataclass(frozen=True)
-class Told:
+class TimedAnswer:
     """One answer: to what kind of question, and when it was asked and had come, on the monotonic clock."""
 
     kind: str
@@ -43,12 +43,12 @@ class Told:
 class Log:
     """What everybody was told; safe to use from several threads."""
 
-    rows: list[Told] = field(default_factory=list)
+    rows: list[TimedAnswer] = field(default_factory=list)
     events: int = 0  # that streams brought
     stopped: threading.Event = field(default_factory=threading.Event)
 
     def add(self, kind: str, begun: float, answer: Answer) -> None:
-        self.rows.append(Told(kind, begun, time.monotonic(), answer.status, answer.retry_after, _words(answer)))
+        self.rows.append(TimedAnswer(kind, begun, time.monotonic(), answer.status, answer.retry_after, _words(answer)))
 
 
 def _words(answer: Answer) -> str:
@@ -74,33 +74,33 @@ class Worker:
 
     def run(self) -> None:
         with contextlib.suppress(GoesHome):
-            self.rest(self.chance.uniform(0, self.think[1]))
+            self.pause(self.chance.uniform(0, self.think[1]))
             while True:
                 self.turn()
-                self.rest(self.chance.uniform(*self.think))
+                self.pause(self.chance.uniform(*self.think))
         self.person.close()
 
     @abstractmethod
     def turn(self) -> None:
         """What the person does between two thoughts."""
 
-    def rest(self, seconds: float) -> None:
+    def pause(self, seconds: float) -> None:
         """Raises GoesHome at the end, so that not all ask once more at that moment."""
         if self.log.stopped.wait(seconds):
             raise GoesHome
 
     def get(self, kind: str, path: str) -> Answer:
-        return self._asked(kind, lambda: self.person.get(path))
+        return self._time_answer(kind, lambda: self.person.get(path))
 
     def post(self, kind: str, path: str, body: object, **headers: str) -> Answer:
-        return self._asked(kind, lambda: self.person.post(path, body, **headers))
+        return self._time_answer(kind, lambda: self.person.post(path, body, **headers))
 
-    def _asked(self, kind: str, ask: Callable[[], Answer]) -> Answer:
+    def _time_answer(self, kind: str, ask: Callable[[], Answer]) -> Answer:
         begun = time.monotonic()
         answer = ask()
         self.log.add(kind, begun, answer)
         if answer.status in (UNANSWERED, 429, 503):
-            self.rest(min(answer.retry_after or 2.0, REFUSED))
+            self.pause(min(answer.retry_after or 2.0, REFUSED))
         return answer
 
 
@@ -120,7 +120,7 @@ class Watcher(Worker):
     def turn(self) -> None:
         self.get("live page", f"/live/{self.live}/")
         for _ in range(3):
-            self.rest(5.0)
+            self.pause(5.0)
             self.get("live parts", f"/live/{self.live}/now/")
         self.get("live parts", f"/live/{self.live}/figures/")
         self.get("badge", "/approvals/badge/")
@@ -132,7 +132,7 @@ class Watcher(Worker):
     def follow(self) -> None:
         """The stream, again and again: soon after its end, ever later while it is refused."""
         last, pause = "", STREAM_RETRY
-        self.rest(self.chance.uniform(0, THINK[1]))
+        self.pause(self.chance.uniform(0, THINK[1]))
         while True:
             begun, heard = time.monotonic(), False
             answer = Answer(UNANSWERED, 0)
@@ -154,7 +154,7 @@ class Watcher(Worker):
             finally:
                 connection.close()
             pause = STREAM_RETRY if heard else min(2 * pause, STREAM_PATIENCE)
-            self.rest(max(pause, answer.retry_after))
+            self.pause(max(pause, answer.retry_after))
 
     def _events(self, connection: http.client.HTTPConnection, last: str) -> Iterator[tuple[str, str]]:
         headers = self.person.headers | {"Accept": "text/event-stream"} | ({"Last-Event-ID": last} if last else {})
@@ -208,7 +208,7 @@ class Walker(Worker):
             page = self.get(kind, path)
             for part in LOADED.findall(page.body.decode()):
                 self.get(f"part of {kind}", html.unescape(part))
-            self.rest(self.chance.uniform(*self.think))
+            self.pause(self.chance.uniform(*self.think))
 
 
 class Overseer(Worker):
@@ -216,9 +216,9 @@ class Overseer(Worker):
 
     def turn(self) -> None:
         self.get("fleet", "/fleet/")
-        self.rest(self.chance.uniform(*self.think))
+        self.pause(self.chance.uniform(*self.think))
         self.get("clusters", "/clusters/")
-        self.rest(self.chance.uniform(*self.think))
+        self.pause(self.chance.uniform(*self.think))
         self.get("search of all", f"/fleet/search/?q=bound-{self.chance.randrange(1000):05d}")
 
 
@@ -232,12 +232,12 @@ class Editor(Worker):
     def turn(self) -> None:
         document = POLICY.format(next(self._numbers))
         if not self._made:
-            made = self.post("policy saved", "/api/v1/policies/", {"name": self.name, "document": document})
+            response = self.post("policy saved", "/api/v1/policies/", {"name": self.name, "document": document})
             # Where the answer was lost, the policy may be there.
-            self._made = made.status in (201, 409)
+            self._made = response.status in (201, 409)
             return
         self.get("policy", f"/policies/{self.name}/")
-        self.rest(self.chance.uniform(*self.think))
+        self.pause(self.chance.uniform(*self.think))
         self.post("policy checked", "/api/v1/policies/validate/", {"document": document})
         body = {"document": document, "comment": "more at once"}
         self.post("policy saved", f"/api/v1/policies/{self.name}/revisions/", body, **{"If-Match": "*"})
@@ -251,13 +251,13 @@ class Player(Worker):
         self.scenario = scenario
 
     def turn(self) -> None:
-        asked = {"scenario": self.scenario, "policy": "default", "seed": self.chance.randrange(10**6)}
-        run = self.post("run started", "/api/v1/runs/start/", asked)
+        body = {"scenario": self.scenario, "policy": "default", "seed": self.chance.randrange(10**6)}
+        run = self.post("run started", "/api/v1/runs/start/", body)
         if run.status != 202:
             return
         address = f"runs/{run.json()['id']}/"
         for _ in range(20):
-            self.rest(self.chance.uniform(*self.think))
+            self.pause(self.chance.uniform(*self.think))
             self.get("run", f"/{address}")
             state = self.get("run by REST", f"/api/v1/{address}")
             if state.status == 200 and state.json()["state"] in ("succeeded", "failed", "cancelled", "done"):

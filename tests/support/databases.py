@@ -62,10 +62,10 @@ class PostgreSQL(Server):
     """
 
     def __init__(self, folder: Path, origin: Path | None = None) -> None:
-        found = sorted(Path("/usr/lib/postgresql").glob("*/bin"))
-        if not found:
+        folders = sorted(Path("/usr/lib/postgresql").glob("*/bin"))
+        if not folders:
             missing("install postgresql")
-        self.port, self.bin = free_port(), found[-1]
+        self.port, self.bin = free_port(), folders[-1]
         self.url = f"postgres://kschedweb@127.0.0.1:{self.port}/postgres"
         self._data = folder / "data"
         folder.chmod(0o700)

@@ -54,7 +54,7 @@ def rights_files() -> dict[Path, str]:
     def beyond(needs: Needs, less: list[Right]) -> list[Json]:
         return policy_rules([right for right in rights_for(needs) if right not in less and not right.namespace])
 
-    found = {
+    objects_by_name = {
         SHADOW: policy_rules(reading),
         EXTENDER: policy_rules(rights_for(Needs(EXTENDER))),
         "extender-binds": policy_rules(rights_for(Needs(EXTENDER, binds=True))),
@@ -66,21 +66,21 @@ def rights_files() -> dict[Path, str]:
         "metrics": _documented("metrics"),
     }
     head = HEAD.format("the rights that kschedweb asks for")
-    return {CHART / "rights" / f"{name}.yaml": head + _yaml([made]) for name, made in found.items()}
+    return {CHART / "rights" / f"{name}.yaml": head + _yaml([item]) for name, item in objects_by_name.items()}
 
 
 def _documented(name: str) -> list[Json]:
     text = (ROOT / "docs" / f"rbac-{name}.yaml").read_text(encoding="utf-8")
     (role,) = [item for item in yaml.safe_load_all(text) if item["kind"] == "ClusterRole"]
-    found: list[Json] = role["rules"]
-    return found
+    rules: list[Json] = role["rules"]
+    return rules
 
 
 def kustomize_files(helm: Helm) -> dict[Path, str]:
     """The chart's manifests for those who have no helm, by file."""
     head = HEAD.format("the chart")
     base = [item for item in helm.objects() if item["metadata"].get("annotations", {}).get("helm.sh/hook") != "test"]
-    found = {
+    files = {
         KUSTOMIZE / "base" / "kschedweb.yaml": head + _yaml(map(_plain, base)),
         KUSTOMIZE / "base" / "kustomization.yaml": head
         + _yaml([_kustomization("Kustomization", {"resources": ["kschedweb.yaml"]})]),
@@ -91,15 +91,15 @@ def kustomize_files(helm: Helm) -> dict[Path, str]:
         if name.startswith("rbac-"):
             patch = yaml.safe_dump([TOKEN], sort_keys=False)
             content["patches"] = [
-                {"target": {"kind": "Deployment", "name": f"kschedweb-{each}"}, "patch": patch}
-                for each in ("web", "worker", "scheduler")
+                {"target": {"kind": "Deployment", "name": f"kschedweb-{component}"}, "patch": patch}
+                for component in ("web", "worker", "scheduler")
             ]
         if name == "autoscaling":
             drop = yaml.safe_dump([{"op": "remove", "path": "/spec/replicas"}], sort_keys=False)
             content["patches"] = [{"target": {"kind": "Deployment", "name": "kschedweb-web"}, "patch": drop}]
-        found[folder / "kustomization.yaml"] = head + _yaml([_kustomization("Component", content)])
-        found[folder / f"{name}.yaml"] = head + _yaml(map(_plain, helm.objects(values, templates)))
-    return found
+        files[folder / "kustomization.yaml"] = head + _yaml([_kustomization("Component", content)])
+        files[folder / f"{name}.yaml"] = head + _yaml(map(_plain, helm.objects(values, templates)))
+    return files
 
 
 def _kustomization(kind: str, content: Json) -> Json:
@@ -110,12 +110,14 @@ def _kustomization(kind: str, content: Json) -> Json:
 def _plain(item: Json) -> Json:
     """Without what is about helm."""
     metadata = dict(item["metadata"])
-    kept = {key: value for key, value in metadata.pop("annotations", {}).items() if not key.startswith("helm.sh/")}
-    made = {**item, "metadata": _unmanaged(metadata) | ({"annotations": kept} if kept else {})}
+    annotations = {
+        key: value for key, value in metadata.pop("annotations", {}).items() if not key.startswith("helm.sh/")
+    }
+    plain = {**item, "metadata": _unmanaged(metadata) | ({"annotations": annotations} if annotations else {})}
     template = item.get("spec", {}).get("template")
     if template:
-        made["spec"] = item["spec"] | {"template": template | {"metadata": _unmanaged(template["metadata"])}}
-    return made
+        plain["spec"] = item["spec"] | {"template": template | {"metadata": _unmanaged(template["metadata"])}}
+    return plain
 
 
 def _unmanaged(metadata: Json) -> Json:
@@ -129,15 +131,15 @@ def _yaml(items: Iterable[Any]) -> str:
 
 def stale(files: dict[Path, str], folders: Iterable[Path]) -> Iterator[str]:
     """Files that differ from what they are written from, are missing, or are there without a source."""
-    there = {path for folder in folders for path in folder.rglob("*.yaml")}
-    for path in sorted(there | set(files)):
+    present = {path for folder in folders for path in folder.rglob("*.yaml")}
+    for path in sorted(present | set(files)):
         if path not in files or not path.exists() or path.read_text(encoding="utf-8") != files[path]:
             yield str(path.relative_to(ROOT))
 
 
 def main() -> None:
-    made = rights_files()
-    write(made)
+    files = rights_files()
+    write(files)
     build = [str(ROOT / "tests" / "support" / "helm" / "build")]
     folder = subprocess.run(build, capture_output=True, text=True, check=True).stdout.strip()
     write(kustomize_files(Helm(Path(folder))))

@@ -243,17 +243,17 @@ class _Handler(BaseHTTPRequestHandler):
         self.upstream.request(call.method, call.path, call.body or None, headers | {"Audit-ID": call.audit_id})
         upstream = self.upstream.sock
         response = self.upstream.getresponse()
-        kept = {name: value for name, value in response.getheaders() if name.lower() not in HOP_BY_HOP}
+        reply_headers = {name: value for name, value in response.getheaders() if name.lower() not in HOP_BY_HOP}
         if call.watching and response.status == 200:
-            self._stream(call, response, kept, faults, upstream)
+            self._stream(call, response, reply_headers, faults, upstream)
             return
         whole = response.read()
-        sent = whole
+        altered = whole
         for fault in faults:
-            sent = fault.after(call, sent)
+            altered = fault.after(call, altered)
         self.server.proxy.flowing.wait()
-        self._answer(call, response.status, sent, kept, len(whole))
-        if len(sent) < len(whole):
+        self._answer(call, response.status, altered, reply_headers, len(whole))
+        if len(altered) < len(whole):
             raise Cut
 
     def _answer(self, call: Call, code: int, body: bytes, headers: dict[str, str], size: int | None = None) -> None:
@@ -277,14 +277,14 @@ class _Handler(BaseHTTPRequestHandler):
         proxy.streams.add(stream)
         try:
             while data := response.read1(CHUNK):
-                sent = data
+                altered = data
                 for fault in faults:
-                    sent = fault.after(call, sent)
+                    altered = fault.after(call, altered)
                 proxy.flowing.wait()
                 with stream.lock:
-                    self.wfile.write(b"%x\r\n%b\r\n" % (len(sent), sent))
-                    stream.whole = sent.endswith(b"\n")
-                if len(sent) < len(data):
+                    self.wfile.write(b"%x\r\n%b\r\n" % (len(altered), altered))
+                    stream.whole = altered.endswith(b"\n")
+                if len(altered) < len(data):
                     raise Cut
             with stream.lock:
                 self.wfile.write(b"0\r\n\r\n")

@@ -29,10 +29,12 @@ class Work:
     names: list[str] = field(default_factory=list)
 
     def git(self, *arguments: str) -> str:
-        who = {"GIT_AUTHOR_NAME": "Ada", "GIT_AUTHOR_EMAIL": "ada@example.com", "GIT_COMMITTER_NAME": "Ada"}
-        env = {**os.environ, **who, "GIT_COMMITTER_EMAIL": "ada@example.com", "GIT_CONFIG_GLOBAL": "/dev/null"}
-        done = subprocess.run(["git", *arguments], cwd=self.folder, env=env, check=True, capture_output=True, text=True)
-        return done.stdout.strip()
+        identity = {"GIT_AUTHOR_NAME": "Ada", "GIT_AUTHOR_EMAIL": "ada@example.com", "GIT_COMMITTER_NAME": "Ada"}
+        env = {**os.environ, **identity, "GIT_COMMITTER_EMAIL": "ada@example.com", "GIT_CONFIG_GLOBAL": "/dev/null"}
+        process = subprocess.run(
+            ["git", *arguments], cwd=self.folder, env=env, check=True, capture_output=True, text=True
+        )
+        return process.stdout.strip()
 
     def commit(self, subject: str, **files: str | None) -> str:
         """Write, or with ``None`` remove, policies/NAME.yaml, and commit; the commit's full name."""
@@ -45,11 +47,11 @@ class Work:
         return self.git("rev-parse", "HEAD")
 
 
-def work(folder: Path) -> Work:
+def init_work(folder: Path) -> Work:
     folder.mkdir(parents=True)
-    made = Work(folder)
-    made.git("init", "--quiet", "--initial-branch=main")
-    return made
+    work = Work(folder)
+    work.git("init", "--quiet", "--initial-branch=main")
+    return work
 
 
 def look() -> Repository:
@@ -66,7 +68,7 @@ def look() -> Repository:
 @contextmanager
 def served(folder: Path, *, secret: str = "") -> Iterator[tuple[str, list[str]]]:
     """git's http server for what lies in ``folder``: its address, and the paths that it was asked for."""
-    asked: list[str] = []
+    paths: list[str] = []
     expected = "Basic " + base64.b64encode(f"git:{secret}".encode()).decode()
 
     class Handler(BaseHTTPRequestHandler):
@@ -78,7 +80,7 @@ def served(folder: Path, *, secret: str = "") -> Iterator[tuple[str, list[str]]]
 
         def _answer(self, body: bytes) -> None:
             parts = urlsplit(self.path)
-            asked.append(parts.path)
+            paths.append(parts.path)
             if parts.path.startswith("/elsewhere"):
                 self.send_response(302)
                 self.send_header("Location", "http://127.0.0.1:1/repo/info/refs?service=git-upload-pack")
@@ -96,8 +98,8 @@ def served(folder: Path, *, secret: str = "") -> Iterator[tuple[str, list[str]]]
                 "HTTP_CONTENT_ENCODING": self.headers.get("Content-Encoding", ""),
                 "GIT_CONFIG_COUNT": "1", "GIT_CONFIG_KEY_0": "safe.directory", "GIT_CONFIG_VALUE_0": "*",
             }  # fmt: skip
-            done = subprocess.run(["git", "http-backend"], input=body, env=env, capture_output=True, check=False)
-            head, _, content = done.stdout.partition(b"\r\n\r\n")
+            process = subprocess.run(["git", "http-backend"], input=body, env=env, capture_output=True, check=False)
+            head, _, content = process.stdout.partition(b"\r\n\r\n")
             headers = dict(line.split(": ", 1) for line in head.decode().splitlines() if ": " in line)
             self.send_response(int(headers.pop("Status", "200 OK").split()[0]))
             for name, value in headers.items():
@@ -112,7 +114,7 @@ def served(folder: Path, *, secret: str = "") -> Iterator[tuple[str, list[str]]]
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     try:
-        yield f"http://127.0.0.1:{server.server_port}", asked
+        yield f"http://127.0.0.1:{server.server_port}", paths
     finally:
         server.shutdown()
         server.server_close()

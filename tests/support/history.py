@@ -54,12 +54,12 @@ class Bind:
     identity: str  # of the process, from its user agent ``name/version (identity)``
     audit_id: str
     received: float
-    done: float
+    completed: float
     code: int
     message: str
 
     @property
-    def made(self) -> bool:
+    def succeeded(self) -> bool:
         return self.code == 201
 
 
@@ -72,7 +72,7 @@ class LeaseWrite:
     epoch: int
     seconds: float
     received: float
-    done: float
+    completed: float
 
 
 @dataclass
@@ -83,11 +83,11 @@ class PodFacts:
     key: str
     scheduler: str
     requests: Amounts
-    made: float
+    created: float
     node: str = ""  # where it was made with one
     ungated: float = 0.0
     deleting: float = NEVER
-    gone: float = NEVER
+    removed: float = NEVER
     raw: Json = field(default_factory=dict, repr=False)
 
 
@@ -103,28 +103,28 @@ class History:
         """The history in an audit log from byte ``offset`` on."""
         with log.open("rb") as file:
             file.seek(offset)
-            return cls.of(json.loads(line) for line in file if line.endswith(b"\n"))
+            return cls.from_events(json.loads(line) for line in file if line.endswith(b"\n"))
 
     @classmethod
-    def of(cls, events: Iterable[Json]) -> History:
+    def from_events(cls, events: Iterable[Json]) -> History:
         """The history that audit ``events`` tell, in the order of their ends."""
-        made = cls()
+        history = cls()
         for event in sorted(events, key=lambda event: _seconds(event["stageTimestamp"])):
-            made._add(event)
-        return made
+            history._add(event)
+        return history
 
     def _add(self, event: Json) -> None:
         place, code = event["objectRef"], event["responseStatus"].get("code", 0)
-        what = place["resource"] + ("/" + place["subresource"] if place.get("subresource") else "")
-        if what == "pods/binding":
+        resource = place["resource"] + ("/" + place["subresource"] if place.get("subresource") else "")
+        if resource == "pods/binding":
             self.binds.append(_bind(event))
         elif code >= 300:
             return
-        elif what in ("leases", "endpoints", "configmaps") and event["verb"] in ("create", "update", "patch"):
+        elif resource in ("leases", "endpoints", "configmaps") and event["verb"] in ("create", "update", "patch"):
             self.leases += _lease(event)
-        elif what == "pods":
+        elif resource == "pods":
             self._pod(event)
-        elif what in ("nodes", "nodes/status") and event["verb"] != "deletecollection":
+        elif resource in ("nodes", "nodes/status") and event["verb"] != "deletecollection":
             self._node(event)
 
     def _pod(self, event: Json) -> None:
@@ -132,7 +132,7 @@ class History:
         items = answer.get("items", []) if event["verb"] == "deletecollection" else [answer]
         received = _seconds(event["requestReceivedTimestamp"])
         if event["verb"].startswith("delete") and answer.get("kind") == "Status":
-            self.pods[answer["details"]["uid"]].gone = received
+            self.pods[answer["details"]["uid"]].removed = received
             return
         for item in items:
             uid, spec = item["metadata"]["uid"], item["spec"]
@@ -146,7 +146,7 @@ class History:
             if event["verb"].startswith("delete"):
                 pod.deleting = min(pod.deleting, received)
                 if not item["metadata"].get("deletionGracePeriodSeconds"):
-                    pod.gone = min(pod.gone, received)
+                    pod.removed = min(pod.removed, received)
 
     def _node(self, event: Json) -> None:
         answer = event.get("responseObject") or {}
@@ -155,13 +155,15 @@ class History:
             self.rooms[answer["metadata"]["name"]].append((_seconds(event["stageTimestamp"]), room))
 
     def made_binds(self) -> list[Bind]:
-        return [bind for bind in self.binds if bind.made]
+        return [bind for bind in self.binds if bind.succeeded]
 
     def pod_of(self, bind: Bind) -> PodFacts | None:
         """The pod that was bound: of that uid, or of that name at the time."""
         if bind.uid:
             return self.pods.get(bind.uid)
-        alive = [pod for pod in self.pods.values() if pod.key == bind.pod and pod.made <= bind.done < pod.gone]
+        alive = [
+            pod for pod in self.pods.values() if pod.key == bind.pod and pod.created <= bind.completed < pod.removed
+        ]
         return alive[-1] if alive else None
 
 
@@ -188,9 +190,9 @@ def violations(
     lease: str = "",
     requests: Iterable[Request] = (),
     asks: Callable[[PodFacts], bool] = lambda pod: False,
-    sent: Mapping[str, float] | None = None,
+    departures: Mapping[str, float] | None = None,
     ours: Callable[[Bind], bool] = lambda bind: True,
-    shown: Mapping[str, str] | None = None,
+    bound_nodes: Mapping[str, str] | None = None,
 ) -> list[str]:
     """Every promise that was broken, one sentence each; [] where all were kept.
 
@@ -204,132 +206,134 @@ def violations(
     return [
         *_bound_twice(history),
         *_not_to_be_bound(history, judged, scheduler),
-        *(_without_lease(history, judged, lease, sent or {}) if lease else []),
+        *(_without_lease(history, judged, lease, departures or {}) if lease else []),
         *_without_approval(history, judged, rows, asks),
-        *_unended(history, rows, shown or {}),
+        *_unended(history, rows, bound_nodes or {}),
         *_too_full(history),
     ]
 
 
 def _bound_twice(history: History) -> list[str]:
-    found: dict[str, list[Bind]] = defaultdict(list)
+    binds_by_pod: dict[str, list[Bind]] = defaultdict(list)
     for bind in history.made_binds():
         pod = history.pod_of(bind)
-        found[pod.uid if pod else bind.uid or bind.pod].append(bind)
+        binds_by_pod[pod.uid if pod else bind.uid or bind.pod].append(bind)
     return [
         f"{binds[0].pod} ({uid}) was bound {len(binds)} times: to {', '.join(bind.node for bind in binds)}."
-        for uid, binds in found.items()
+        for uid, binds in binds_by_pod.items()
         if len(binds) > 1
     ]
 
 
 def _not_to_be_bound(history: History, judged: list[Bind], scheduler: str) -> list[str]:
-    found = []
+    messages = []
     for bind in judged:
         pod = history.pod_of(bind)
         if not bind.uid:
-            found.append(f"{bind.pod} was bound by its name alone, without a uid.")
+            messages.append(f"{bind.pod} was bound by its name alone, without a uid.")
         if pod is None:
-            found.append(f"{bind.pod} was bound, and the history knows no such pod.")
+            messages.append(f"{bind.pod} was bound, and the history knows no such pod.")
             continue
         if pod.scheduler != scheduler:
-            found.append(f"{bind.pod} was bound, which is {pod.scheduler}'s and not {scheduler}'s.")
-        if bind.done < pod.ungated:
-            found.append(f"{bind.pod} was bound while it had scheduling gates.")
+            messages.append(f"{bind.pod} was bound, which is {pod.scheduler}'s and not {scheduler}'s.")
+        if bind.completed < pod.ungated:
+            messages.append(f"{bind.pod} was bound while it had scheduling gates.")
         if bind.received > pod.deleting:
-            found.append(f"{bind.pod} was bound while it was being deleted.")
+            messages.append(f"{bind.pod} was bound while it was being deleted.")
         if pod.node:
-            found.append(f"{bind.pod} was bound to {bind.node}, and was made on {pod.node}.")
-    return found
+            messages.append(f"{bind.pod} was bound to {bind.node}, and was made on {pod.node}.")
+    return messages
 
 
-def _without_lease(history: History, judged: list[Bind], lease: str, sent: Mapping[str, float]) -> list[str]:
+def _without_lease(history: History, judged: list[Bind], lease: str, departures: Mapping[str, float]) -> list[str]:
     writes = [write for write in history.leases if write.lease == lease]
-    found = []
+    messages = []
     for bind in judged:
-        at = sent.get(bind.audit_id, bind.received)
-        under_way = any(write.holder == bind.identity and write.received <= at <= write.done for write in writes)
-        before = [write for write in writes if write.done <= at]
+        at = departures.get(bind.audit_id, bind.received)
+        under_way = any(write.holder == bind.identity and write.received <= at <= write.completed for write in writes)
+        before = [write for write in writes if write.completed <= at]
         last = before[-1] if before else None
         if under_way:
             continue
         if last is None or last.holder != bind.identity:
             holder = last.holder if last and last.holder else "nobody"
-            found.append(f"{bind.pod} was bound by {bind.identity or 'somebody'} while {holder} held the lease.")
-        elif at > last.done + last.seconds:
-            found.append(f"{bind.pod} was bound by {bind.identity} {at - last.done:.1f} s after it renewed the lease.")
-    return found
+            messages.append(f"{bind.pod} was bound by {bind.identity or 'somebody'} while {holder} held the lease.")
+        elif at > last.completed + last.seconds:
+            messages.append(
+                f"{bind.pod} was bound by {bind.identity} {at - last.completed:.1f} s after it renewed the lease."
+            )
+    return messages
 
 
 def _without_approval(
     history: History, judged: list[Bind], rows: list[Request], asks: Callable[[PodFacts], bool]
 ) -> list[str]:
-    found = []
+    messages = []
     for bind in judged:
         pod = history.pod_of(bind)
         if pod is None or not asks(pod):
             continue
         granted = [row for row in rows if row.uid == pod.uid and row.granted is not None]
         if not granted:
-            found.append(f"{bind.pod} was bound without an approval.")
-        elif not any(row.granted is not None and row.granted <= bind.done for row in granted):
-            found.append(f"{bind.pod} was bound before it was approved.")
+            messages.append(f"{bind.pod} was bound without an approval.")
+        elif not any(row.granted is not None and row.granted <= bind.completed for row in granted):
+            messages.append(f"{bind.pod} was bound before it was approved.")
         elif not any(row.node == bind.node for row in granted):
-            found.append(f"{bind.pod} was bound to {bind.node}, and approved for {granted[-1].node}.")
-    return found
+            messages.append(f"{bind.pod} was bound to {bind.node}, and approved for {granted[-1].node}.")
+    return messages
 
 
-def _unended(history: History, rows: list[Request], shown: Mapping[str, str]) -> list[str]:
-    bound = {**shown, **{pod.uid: bind.node for bind in history.made_binds() if (pod := history.pod_of(bind))}}
-    found = []
+def _unended(history: History, rows: list[Request], bound_nodes: Mapping[str, str]) -> list[str]:
+    bound = {**bound_nodes, **{pod.uid: bind.node for bind in history.made_binds() if (pod := history.pod_of(bind))}}
+    messages = []
     for row in rows:
         if row.state not in ENDED:
-            found.append(f"The request for {row.pod} did not end: it is {row.state}.")
+            messages.append(f"The request for {row.pod} did not end: it is {row.state}.")
         elif row.state == "bound" and bound.get(row.uid) != row.node:
-            found.append(f"The request for {row.pod} says bound to {row.node}; it is on {bound.get(row.uid)}.")
+            messages.append(f"The request for {row.pod} says bound to {row.node}; it is on {bound.get(row.uid)}.")
         elif row.state != "bound" and not row.reason:
-            found.append(f"The request for {row.pod} ended {row.state} without a reason.")
+            messages.append(f"The request for {row.pod} ended {row.state} without a reason.")
     for uid, node in bound.items():
         mine = [row for row in rows if row.uid == uid]
         if mine and not any(row.state == "bound" for row in mine):
-            found.append(f"{mine[-1].pod} is on {node}, and no request of it says bound.")
-    return found
+            messages.append(f"{mine[-1].pod} is on {node}, and no request of it says bound.")
+    return messages
 
 
 def _too_full(history: History) -> list[str]:
     """Nodes given more than they have; a pod leaves as soon as its deletion is asked for, so that none is accused."""
-    arrivals = [(bind.done, bind.node, pod) for bind in history.made_binds() if (pod := history.pod_of(bind))]
-    arrivals += [(pod.made, pod.node, pod) for pod in history.pods.values() if pod.node]
+    arrivals = [(bind.completed, bind.node, pod) for bind in history.made_binds() if (pod := history.pod_of(bind))]
+    arrivals += [(pod.created, pod.node, pod) for pod in history.pods.values() if pod.node]
     on: dict[str, list[PodFacts]] = defaultdict(list)
-    found = []
+    messages = []
     for at, node, pod in sorted(arrivals, key=lambda arrival: arrival[0]):
-        on[node] = [other for other in on[node] if other.gone > at] + [pod]
+        on[node] = [other for other in on[node] if other.removed > at] + [pod]
         rooms = [room for since, room in history.rooms.get(node, []) if since <= at and room]
         if not rooms:
-            found.append(f"{pod.key} came to {node}, and the history knows no such node.")
+            messages.append(f"{pod.key} came to {node}, and the history knows no such node.")
             continue
         for name, room in rooms[-1].items():
             used = sum((other.requests.get(name, Fraction(0)) for other in on[node]), Fraction(0))
             if used > room:
-                found.append(f"{node} was given {float(used):g} of {name} with {pod.key}, and has {float(room):g}.")
-    return found
+                messages.append(f"{node} was given {float(used):g} of {name} with {pod.key}, and has {float(room):g}.")
+    return messages
 
 
 def amount(text: str) -> Fraction:
     """A quantity as a number: cores, bytes, pieces."""
-    found = re.fullmatch(r"(\d+(?:\.\d+)?)([A-Za-z]*)", str(text))
-    if found and found[2] in DECIMAL:
-        return Fraction(found[1]) * Fraction(1000) ** DECIMAL[found[2]]
-    if found and found[2] in BINARY:
-        return Fraction(found[1]) * Fraction(1024) ** BINARY[found[2]]
+    match = re.fullmatch(r"(\d+(?:\.\d+)?)([A-Za-z]*)", str(text))
+    if match and match[2] in DECIMAL:
+        return Fraction(match[1]) * Fraction(1000) ** DECIMAL[match[2]]
+    if match and match[2] in BINARY:
+        return Fraction(match[1]) * Fraction(1024) ** BINARY[match[2]]
     raise ValueError(f"{text!r} is no quantity that the checker reads.")
 
 
-def _pod_facts(raw: Json, made: float) -> PodFacts:
+def _pod_facts(raw: Json, created: float) -> PodFacts:
     metadata, spec = raw["metadata"], raw["spec"]
     key = f"{metadata['namespace']}/{metadata['name']}"
     return PodFacts(
-        metadata["uid"], key, spec.get("schedulerName", ""), _requests(spec), made, spec.get("nodeName", ""), raw=raw
+        metadata["uid"], key, spec.get("schedulerName", ""), _requests(spec), created, spec.get("nodeName", ""), raw=raw
     )
 
 

@@ -21,26 +21,26 @@ NODE_TERM = {
 OWNER = {"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "web", "uid": "u", "controller": True}
 
 
-def thing(version: str, kind: str, name: str, namespace: str = "", **rest: Any) -> Json:
+def thing(version: str, kind: str, name: str, namespace: str = "", **fields: Any) -> Json:
     metadata: Json = {"name": name, "uid": f"uid-{name}", "creationTimestamp": "2026-01-01T00:00:00Z"}
     metadata |= {
         "labels": {"app": "web"},
         "annotations": {"note": "x"},
         **({"namespace": namespace} if namespace else {}),
     }
-    return {"apiVersion": version, "kind": kind, "metadata": metadata, **rest}
+    return {"apiVersion": version, "kind": kind, "metadata": metadata, **fields}
 
 
 def node(name: str, zone: str) -> Json:
     amounts = {"cpu": "4", "memory": "8Gi", "pods": "110", "ephemeral-storage": "10Gi", "example.com/gpu": "2"}
-    found = thing("v1", "Node", name)
-    found["metadata"]["labels"] = {HOST: name, ZONE: zone, "topology.kubernetes.io/region": "r", "size": "5"}
+    document = thing("v1", "Node", name)
+    document["metadata"]["labels"] = {HOST: name, ZONE: zone, "topology.kubernetes.io/region": "r", "size": "5"}
     taints = [{"key": "spot", "value": "yes", "effect": "PreferNoSchedule", "timeAdded": "2026-01-01T00:00:00Z"}]
     images = [{"names": ["registry.example/web:v1"], "sizeBytes": 100_000_000}]
     conditions = [{"type": "Ready", "status": "True", "reason": "KubeletReady", "message": "ready"}]
     status = {"capacity": dict(amounts), "allocatable": amounts, "images": images, "conditions": conditions}
     status["declaredFeatures"] = ["GuaranteedQoSPodCPUResize"]
-    return found | {"spec": {"taints": taints, "unschedulable": False, "podCIDR": "10.0.0.0/24"}, "status": status}
+    return document | {"spec": {"taints": taints, "unschedulable": False, "podCIDR": "10.0.0.0/24"}, "status": status}
 
 
 def pod(name: str, on: str = "") -> Json:
@@ -101,24 +101,24 @@ def pod(name: str, on: str = "") -> Json:
         "conditions": [condition],
     }
     status |= {"containerStatuses": [running], "nominatedNodeName": "", "resourceClaimStatuses": []}
-    found = thing("v1", "Pod", name, "default", spec=spec, status=status)
-    found["metadata"]["ownerReferences"] = [OWNER]
-    return found
+    document = thing("v1", "Pod", name, "default", spec=spec, status=status)
+    document["metadata"]["ownerReferences"] = [OWNER]
+    return document
 
 
 def plain_pod(name: str, on: str = "") -> Json:
     """A pod that can be placed: what it says decides, so a bent one is not rejected before it is looked at."""
-    found = pod(name, on)
+    document = pod(name, on)
     keep = ("containers", "tolerations", "priority", "topologySpreadConstraints", "schedulerName", "nodeName")
-    found["spec"] = {key: value for key, value in found["spec"].items() if key in keep}
-    return found
+    document["spec"] = {key: value for key, value in document["spec"].items() if key in keep}
+    return document
 
 
 def bare_pod(name: str, **spec: Any) -> Json:
     """A pod that only asks for room, and is spread as the scheduler spreads those of one service."""
-    found = plain_pod(name)
-    kept = {key: value for key, value in found["spec"].items() if key != "topologySpreadConstraints"}
-    return found | {"spec": kept | spec}
+    document = plain_pod(name)
+    old_spec = {key: value for key, value in document["spec"].items() if key != "topologySpreadConstraints"}
+    return document | {"spec": old_spec | spec}
 
 
 def cluster() -> list[Json]:
@@ -166,8 +166,8 @@ def storage() -> list[Json]:
     volume |= {"nodeAffinity": {"required": {"nodeSelectorTerms": [NODE_TERM]}}}
     bound = thing("v1", "PersistentVolumeClaim", "data", "default", spec=claim | {"volumeName": "volume"})
     bound["metadata"]["annotations"] = {"pv.kubernetes.io/bind-completed": "yes"}
-    made = thing("v1", "PersistentVolumeClaim", "pending-made", "default", spec=claim)
-    made["metadata"]["ownerReferences"] = [OWNER | {"kind": "Pod", "name": "pending", "uid": "uid-pending"}]
+    pending_claim = thing("v1", "PersistentVolumeClaim", "pending-made", "default", spec=claim)
+    pending_claim["metadata"]["ownerReferences"] = [OWNER | {"kind": "Pod", "name": "pending", "uid": "uid-pending"}]
     in_tree = {key: volume[key] for key in ("capacity", "accessModes")} | {"gcePersistentDisk": {"pdName": "old"}}
     topology: list[Json] = [{"matchLabelExpressions": [{"key": ZONE, "values": ["a"]}]}]
     driver = {"name": "disk.example.com", "nodeID": "1", "allocatable": {"count": 3}, "topologyKeys": [ZONE]}
@@ -182,7 +182,7 @@ def storage() -> list[Json]:
     }
     return [
         bound | {"status": {"phase": "Bound"}},
-        made,
+        pending_claim,
         thing("v1", "PersistentVolume", "volume", spec=volume, status={"phase": "Bound"}),
         thing("v1", "PersistentVolume", "old", spec=in_tree, status={"phase": "Available"}),
         thing(group, "StorageClass", "fast", provisioner="disk.example.com", **wait),
@@ -241,10 +241,10 @@ EXTREMES: list[Any] = [
 def places(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
     """The path of everything inside ``value``."""
     inside = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
-    found = [path] if path else []
+    paths = [path] if path else []
     for key, inner in inside:
-        found += places(inner, (*path, key))
-    return found
+        paths += places(inner, (*path, key))
+    return paths
 
 
 @st.composite

@@ -15,7 +15,7 @@ _INLINE = re.compile(
 )
 _VERBATIM = re.compile(r"<(/?)(pre|script|style|textarea)\b")
 _VOID = {"area", "base", "br", "col", "hr", "img", "input", "link", "meta", "source", "wbr"}
-_WHAT = re.compile(r"([#.]?)([\w-]+)|\[([\w-]+)(?:=([^]]*))?]")  # the parts of a selector
+_SELECTOR_PART = re.compile(r"([#.]?)([\w-]+)|\[([\w-]+)(?:=([^]]*))?]")  # the parts of a selector
 
 
 def compact(html: str) -> str:
@@ -62,7 +62,7 @@ class Element:
 
     tag: str
     attributes: dict[str, str]
-    within: list[Element]
+    ancestors: list[Element]
     pieces: list[str] = field(default_factory=list)
 
     @property
@@ -72,9 +72,9 @@ class Element:
     def __getitem__(self, name: str) -> str:
         return self.attributes[name]
 
-    def fits(self, what: str) -> bool:
+    def fits(self, selector: str) -> bool:
         """Whether it is what a selector without spaces says: ``tag#id.class[name][name=value]``."""
-        for sign, word, name, value in (part.groups() for part in _WHAT.finditer(what)):
+        for sign, word, name, value in (part.groups() for part in _SELECTOR_PART.finditer(selector)):
             if name:
                 fits = name in self.attributes and value in (None, self.attributes[name])
             elif sign == "#":
@@ -95,14 +95,14 @@ class _Elements(HTMLParser):
         self.open: list[Element] = []
 
     def handle_starttag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
-        made = Element(tag, {name: value or "" for name, value in attributes}, list(self.open))
-        self.found.append(made)
+        element = Element(tag, {name: value or "" for name, value in attributes}, list(self.open))
+        self.found.append(element)
         if tag not in _VOID:
-            self.open.append(made)
+            self.open.append(element)
 
     def handle_startendtag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
         self.handle_starttag(tag, attributes)
-        self.open = [one for one in self.open if one is not self.found[-1]]
+        self.open = [element for element in self.open if element is not self.found[-1]]
 
     def handle_endtag(self, tag: str) -> None:
         for at in reversed(range(len(self.open))):
@@ -111,8 +111,8 @@ class _Elements(HTMLParser):
                 break
 
     def handle_data(self, data: str) -> None:
-        for one in self.open:
-            one.pieces.append(data)
+        for element in self.open:
+            element.pieces.append(data)
 
 
 @lru_cache(maxsize=2)  # a test asks a page for several things
@@ -125,19 +125,19 @@ def _read(html: str) -> list[Element]:
 def elements(answer: Any, selector: str) -> list[Element]:
     """The elements of an answer, or of HTML, that ``selector`` names: ``#rows tr.chosen a[href=/pods/]``."""
     *outer, last = re.split(r"\s+(?![^[]*])", selector)
-    found = _read(answer if isinstance(answer, str) else answer.content.decode())
-    return [one for one in found if one.fits(last) and _lies_in(one.within, outer)]
+    candidates = _read(answer if isinstance(answer, str) else answer.content.decode())
+    return [element for element in candidates if element.fits(last) and _lies_in(element.ancestors, outer)]
 
 
-def _lies_in(within: list[Element], outer: list[str]) -> bool:
+def _lies_in(ancestors: list[Element], outer: list[str]) -> bool:
     """Whether the elements ``within`` hold those of ``outer``, in this order."""
-    ancestors = iter(within)
-    return all(any(one.fits(what) for one in ancestors) for what in outer)
+    remaining = iter(ancestors)
+    return all(any(ancestor.fits(selector) for ancestor in remaining) for selector in outer)
 
 
 def templates(answer: Any) -> set[str]:
     """The templates that an answer is made of."""
-    return {one.name for one in answer.templates}
+    return {template.name for template in answer.templates}
 
 
 def levels(answer: Any) -> list[str]:

@@ -83,19 +83,19 @@ class Issuer:
         person = {"preferred_username": "erin", "email": "erin@example.org", "groups": self.groups}
         return self.signed(**(person | claims | self.claims))
 
-    def exchange(self, asked: dict[str, str]) -> tuple[int, dict[str, Any]]:
-        if (asked.get("client_id"), asked.get("client_secret")) != (CLIENT, SECRET):
+    def exchange(self, form: dict[str, str]) -> tuple[int, dict[str, Any]]:
+        if (form.get("client_id"), form.get("client_secret")) != (CLIENT, SECRET):
             return 401, {"error": "invalid_client"}
         refresh = {"refresh_token": "refresh-1"} if self.with_refresh_token else {}
-        if asked["grant_type"] == "refresh_token":
+        if form["grant_type"] == "refresh_token":
             self.refreshes += 1
             if self.refresh_error:
                 return self.refresh_error[0], {"error": self.refresh_error[1]}
             return 200, {"access_token": "a", "token_type": "Bearer", "id_token": self.identity_token(), **refresh}
-        challenge = base64.urlsafe_b64encode(hashlib.sha256(asked.get("code_verifier", "").encode()).digest())
-        if self.challenges.pop(asked["code"], None) != challenge.rstrip(b"=").decode():
+        challenge = base64.urlsafe_b64encode(hashlib.sha256(form.get("code_verifier", "").encode()).digest())
+        if self.challenges.pop(form["code"], None) != challenge.rstrip(b"=").decode():
             return 400, {"error": "invalid_grant"}
-        token = self.identity_token(nonce=self.nonces.pop(asked["code"]))
+        token = self.identity_token(nonce=self.nonces.pop(form["code"]))
         return 200, {"access_token": "a", "token_type": "Bearer", "id_token": token, **refresh}
 
     def leave(self, client: Client, onwards: str = "") -> dict[str, str]:
@@ -106,10 +106,10 @@ class Issuer:
         assert f"{parts.scheme}://{parts.netloc}{parts.path}" == f"{self.url}/authorize"
         return {name: values[0] for name, values in parse_qs(parts.query).items()}
 
-    def come_back(self, client: Client, asked: dict[str, str], **more: str) -> Any:
+    def come_back(self, client: Client, login_parameters: dict[str, str], **more: str) -> Any:
         """What the browser brings back once the person has shown who they are."""
-        self.challenges["code-1"], self.nonces["code-1"] = asked["code_challenge"], asked["nonce"]
-        answer = {"code": "code-1", "state": asked["state"], **more}
+        self.challenges["code-1"], self.nonces["code-1"] = login_parameters["code_challenge"], login_parameters["nonce"]
+        answer = {"code": "code-1", "state": login_parameters["state"], **more}
         return client.get(reverse("provider-callback", args=["company"]), answer)
 
     def sign_in(self, client: Client, onwards: str = "") -> Any:

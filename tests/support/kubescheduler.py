@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 def release_of(assets: Path) -> Release:
     """The release that the kube-scheduler and the oracle in the folder ``assets`` are."""
     command = [str(assets / "kube-scheduler"), "--version"]
-    said = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60).stdout
-    return RELEASES[find_nearest_release(said.split()[1])]
+    output = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60).stdout
+    return RELEASES[find_nearest_release(output.split()[1])]
 
 
 @contextlib.contextmanager
@@ -51,8 +51,8 @@ def kube_scheduler(
     folder.mkdir(exist_ok=True)
     (folder / "kubeconfig").write_text(json.dumps(kubeconfig(plane, user)))
     client = {"kubeconfig": str(folder / "kubeconfig"), "qps": qps, "burst": burst}
-    own = {"clientConnection": client, "leaderElection": {"leaderElect": elects}}
-    (folder / "config.yaml").write_text(json.dumps(document | own))
+    settings = {"clientConnection": client, "leaderElection": {"leaderElect": elects}}
+    (folder / "config.yaml").write_text(json.dumps(document | settings))
     command = [
         str(plane.assets / "kube-scheduler"), "--config", str(folder / "config.yaml"),
         "--bind-address", "127.0.0.1", "--secure-port", str(port), "--cert-dir", str(folder / "certs"),
@@ -121,9 +121,9 @@ class PodWatch:
         self._reader.start()
 
     def _read(self) -> None:
-        rest = b""
+        buffer = b""
         for chunk in self._chunks():
-            *lines, rest = (rest + chunk).split(b"\n")
+            *lines, buffer = (buffer + chunk).split(b"\n")
             for line in lines:
                 event = json.loads(line)
                 metadata = event["object"]["metadata"]
@@ -137,19 +137,19 @@ class PodWatch:
         with contextlib.suppress(urllib3.exceptions.HTTPError):
             yield from self._answer.stream(2**16)
 
-    def until(self, key: str, done: Callable[[dict[str, Any]], bool], what: str) -> dict[str, Any]:
-        """The first state of the pod ``key`` that is ``done``; ``deleted`` says whether the pod is gone."""
+    def wait_for(self, key: str, matches: Callable[[dict[str, Any]], bool], expectation: str) -> dict[str, Any]:
+        """The first state of the pod ``key`` that ``matches`` accepts; ``deleted`` says whether it is gone."""
 
         def state() -> dict[str, Any] | None:
-            return next((pod for pod in self._states[key] if done(pod)), None)
+            return next((pod for pod in self._states[key] if matches(pod)), None)
 
         with self._news:
-            found = self._news.wait_for(state, 20)
-        if found is None:
-            raise TimeoutError(f"{key} {what}; it is {self._states[key][-1:]}")
-        return found
+            pod = self._news.wait_for(state, 20)
+        if pod is None:
+            raise TimeoutError(f"{key} {expectation}; it is {self._states[key][-1:]}")
+        return pod
 
-    def gone(self) -> set[str]:
+    def deleted_keys(self) -> set[str]:
         """The pods seen so far that are there no more."""
         with self._news:
             return {key for key, states in self._states.items() if states and states[-1]["deleted"]}

@@ -29,7 +29,7 @@ NAMESPACE = "default"
 PODS = f"/api/v1/namespaces/{NAMESPACE}/pods"
 EVENTS = f"/apis/events.k8s.io/v1/namespaces/{NAMESPACE}/events"
 LEASE_SECONDS = 6  # instead of 15: all times of an election are in proportion to it, so tests are only shorter
-HELD = {"approval": "asked"}  # labels of pods that wait for people
+APPROVAL_LABELS = {"approval": "asked"}  # labels of pods that wait for people
 DOCUMENT = """\
 apiVersion: kubescheduler.config.k8s.io/v1
 kind: KubeSchedulerConfiguration
@@ -73,20 +73,25 @@ class Deployment:
     def manage(self, *words: str, **more: str) -> None:
         """One command of manage.py, with ``more`` in its environment."""
         command, env = [sys.executable, "manage.py", *words], self.environment(**more)
-        done = subprocess.run(command, cwd=self.root, env=env, capture_output=True, text=True, timeout=300)
-        if done.returncode:
-            raise RuntimeError(done.stderr[-2000:])
+        process = subprocess.run(command, cwd=self.root, env=env, capture_output=True, text=True, timeout=300)
+        if process.returncode:
+            raise RuntimeError(process.stderr[-2000:])
 
     def composed(self, name: str) -> Json:
         """What docker-compose.yml says of a service."""
-        found: Json = yaml.safe_load((self.root / "docker-compose.yml").read_text(encoding="utf-8"))["services"][name]
-        return found
+        service: Json = yaml.safe_load((self.root / "docker-compose.yml").read_text(encoding="utf-8"))["services"][name]
+        return service
 
     def service(self, name: str, label: str, port: int = 0) -> Server:
         """A service of docker-compose.yml, not started yet; ``label`` tells it from others, ``port`` is the site's."""
         command = self.composed(name)["command"]
-        here = {"0.0.0.0": "127.0.0.1", "8000": str(port), "/tmp/": f"{self.folder}/{label}-", "@%h": f"-{label}@%h"}
-        for ours, mine in here.items():
+        replacements = {
+            "0.0.0.0": "127.0.0.1",
+            "8000": str(port),
+            "/tmp/": f"{self.folder}/{label}-",
+            "@%h": f"-{label}@%h",
+        }
+        for ours, mine in replacements.items():
             command = [word.replace(ours, mine) for word in command]
         place = {"KSCHEDWEB_HOST": "127.0.0.1", "KSCHEDWEB_PORT": str(port)} if port else {}
         return Server(command, self.folder / f"{name}-{label}.log", self.environment(**place), self.root)
@@ -195,18 +200,18 @@ class Live:
             self.plane.call("POST", PODS, self.pod(f"knows-{node}", "1m", affinity={"nodeAffinity": required}))
         probes = {f"knows-{node}" for node in nodes}
 
-        def said() -> list[Json]:
+        def probe_events() -> list[Json]:
             listed = self.plane.call("GET", EVENTS)["items"]
-            return [one for one in listed if one["regarding"]["name"] in probes]
+            return [event for event in listed if event["regarding"]["name"] in probes]
 
-        def known() -> bool:
-            return {one["regarding"]["name"] for one in said() if one["reason"] == "Scheduled"} == probes
+        def is_known() -> bool:
+            return {event["regarding"]["name"] for event in probe_events() if event["reason"] == "Scheduled"} == probes
 
-        wait_until(known, f"the scheduler knows {nodes}", step=0.05)
+        wait_until(is_known, f"the scheduler knows {nodes}", step=0.05)
         for name in probes:
             self.plane.call("DELETE", f"{PODS}/{name}?gracePeriodSeconds=0")
-        for one in said():
-            self.plane.call("DELETE", f"{EVENTS}/{one['metadata']['name']}")
+        for event in probe_events():
+            self.plane.call("DELETE", f"{EVENTS}/{event['metadata']['name']}")
 
     def listed(self) -> dict[str, Json]:
         """The pods as they are now, by name."""
@@ -214,8 +219,8 @@ class Live:
 
     def bound(self) -> dict[str, str]:
         """The node of each pod that has one."""
-        found = {name: item["spec"].get("nodeName", "") for name, item in self.listed().items()}
-        return {name: node for name, node in found.items() if node}
+        nodes_by_pod = {name: item["spec"].get("nodeName", "") for name, item in self.listed().items()}
+        return {name: node for name, node in nodes_by_pod.items() if node}
 
     def placed(self) -> dict[str, str]:
         """The same by uid."""
@@ -233,28 +238,32 @@ class Live:
     # The scheduler.
 
     def candidates(self) -> list[Json]:
-        found: list[Json] = self.backstage("candidates", live=self.live)
-        return found
+        candidates: list[Json] = self.backstage("candidates", live=self.live)
+        return candidates
 
     def leader(self) -> Json | None:
         """What the leader says of itself, once it knows the cluster."""
-        leading = [one for one in self.candidates() if one["leading"] and one["synced"] and one["silent"] < 5]
-        return max(leading, key=lambda one: one["epoch"]) if leading else None
+        leading = [
+            candidate
+            for candidate in self.candidates()
+            if candidate["leading"] and candidate["synced"] and candidate["silent"] < 5
+        ]
+        return max(leading, key=lambda candidate: candidate["epoch"]) if leading else None
 
     # People.
 
     def requests(self) -> list[Json]:
-        found: list[Json] = self.backstage("requests", live=self.live)
-        return found
+        rows: list[Json] = self.backstage("requests", live=self.live)
+        return rows
 
     def waiting(self, count: int, seconds: float = 30) -> list[Json]:
         """The requests that wait, once there are at least ``count``."""
 
-        def found() -> list[Json]:
+        def waiting_requests() -> list[Json]:
             return [row for row in self.requests() if row["state"] == "waiting"]
 
-        wait_until(lambda: len(found()) >= count, f"{count} requests wait", seconds=seconds, step=0.1)
-        return found()
+        wait_until(lambda: len(waiting_requests()) >= count, f"{count} requests wait", seconds=seconds, step=0.1)
+        return waiting_requests()
 
     def approve(self, rows: Iterable[Json]) -> None:
         assert self.backstage("decide", ids=[row["id"] for row in rows], verdict="approve") == []
@@ -275,7 +284,7 @@ class Live:
         wait_until(lambda: all(row["state"] in ended for row in self.requests()), "all requests have ended", step=0.2)
         history = self.history()
         fields = ("uid", "pod", "node", "state", "reason", "granted")
-        found = violations(
+        broken_promises = violations(
             history,
             scheduler=self.name,
             lease=f"kube-system/kschedweb-{self.name}",
@@ -284,29 +293,35 @@ class Live:
             sent={call.audit_id: call.at for call in self.proxy.calls},
             shown=self.placed() if server_killed else None,
         )
-        assert not found, "\n".join(found)
+        assert not broken_promises, "\n".join(broken_promises)
         self.compare()
         return history
 
     def compare(self) -> None:
         """Have every process compare what it knows with a fresh list; fails with each difference."""
-        asked: dict[str, Any] = {}
+        earlier_comparisons: dict[str, Any] = {}
 
         def ask_all() -> bool:
             """A process that has only just begun says so in a moment."""
-            for one in self.candidates():
-                if one["synced"] and one["silent"] < 5 and one["identity"] not in asked:
+            for candidate in self.candidates():
+                if candidate["synced"] and candidate["silent"] < 5 and candidate["identity"] not in earlier_comparisons:
                     with contextlib.suppress(ProcessLookupError):
-                        os.kill(pid_of(one), signal.SIGUSR2)
-                        asked[one["identity"]] = one["comparison"]
-            return bool(asked) and self.processes() <= {pid_of({"identity": identity}) for identity in asked}
+                        os.kill(pid_of(candidate), signal.SIGUSR2)
+                        earlier_comparisons[candidate["identity"]] = candidate["comparison"]
+            return bool(earlier_comparisons) and self.processes() <= {
+                pid_of({"identity": identity}) for identity in earlier_comparisons
+            }
 
         def answers() -> list[Json]:
-            found = [one for one in self.candidates() if one["identity"] in asked]
-            return [one["comparison"] for one in found if one["comparison"] != asked[one["identity"]]]
+            candidates = [candidate for candidate in self.candidates() if candidate["identity"] in earlier_comparisons]
+            return [
+                candidate["comparison"]
+                for candidate in candidates
+                if candidate["comparison"] != earlier_comparisons[candidate["identity"]]
+            ]
 
         wait_until(ask_all, "every process knows the cluster", step=0.3)
-        wait_until(lambda: len(answers()) == len(asked), "every process has compared", step=0.3)
+        wait_until(lambda: len(answers()) == len(earlier_comparisons), "every process has compared", step=0.3)
         nodes = len(self.plane.call("GET", "/api/v1/nodes")["items"])
         for answer in answers():
             assert not answer["problem"], answer
@@ -369,18 +384,24 @@ class LiveSite(Live):
 
     def leading_worker(self, seconds: float = 40) -> Server:
         """The process that leads, once one does, by its own word in the lease: ``host_pid_…``."""
-        found: list[Server] = []
+        leaders: list[Server] = []
 
         def led() -> bool:
-            leading = [one for one in self.candidates() if one["leading"] and one["synced"] and one["silent"] < 5]
-            for one in sorted(leading, key=lambda one: -one["epoch"]):
-                found[:] = [worker for worker in self.workers if worker.alive and f"_{worker.pid}_" in one["identity"]]
-                if found:
+            leading = [
+                candidate
+                for candidate in self.candidates()
+                if candidate["leading"] and candidate["synced"] and candidate["silent"] < 5
+            ]
+            for candidate in sorted(leading, key=lambda candidate: -candidate["epoch"]):
+                leaders[:] = [
+                    worker for worker in self.workers if worker.alive and f"_{worker.pid}_" in candidate["identity"]
+                ]
+                if leaders:
                     return True
             return False
 
         wait_until(led, f"somebody leads {self.name}", seconds=seconds, step=0.1)
-        return found[0]
+        return leaders[0]
 
     def close(self) -> None:
         for worker in self.workers:

@@ -8,8 +8,8 @@ from typing import NoReturn
 import pytest
 
 
-def missing(what: str) -> NoReturn:
+def missing(need: str) -> NoReturn:
     """Skip the test that needs ``what``; fail it where ``CI`` is set, since CI brings everything."""
     if os.environ.get("CI"):
-        pytest.fail(f"CI must bring it: {what}", pytrace=False)
-    pytest.skip(what)
+        pytest.fail(f"CI must bring it: {need}", pytrace=False)
+    pytest.skip(need)

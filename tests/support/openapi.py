@@ -15,9 +15,9 @@ QUANTITY = "io.k8s.apimachinery.pkg.api.resource.Quantity"
 
 def schemas_write(document: Json, folder: Path) -> str:
     """One file a kind of ``document`` (``/openapi/v2``) into ``folder``; returns kubeconform's ``-schema-location``."""
-    definitions = {name: _strict(name, found) for name, found in document["definitions"].items()}
-    for name, found in document["definitions"].items():
-        for kind in found.get("x-kubernetes-group-version-kind", ()):
+    definitions = {name: _strict(name, definition) for name, definition in document["definitions"].items()}
+    for name, definition in document["definitions"].items():
+        for kind in definition.get("x-kubernetes-group-version-kind", ()):
             needed: Json = {}
             _gather(name, definitions, needed)
             group = kind["group"].partition(".")[0]
@@ -26,11 +26,11 @@ def schemas_write(document: Json, folder: Path) -> str:
     return str(folder / "{{.ResourceKind}}{{.KindSuffix}}.json")
 
 
-def _gather(name: str, definitions: Json, found: Json) -> None:
-    if name not in found:
-        found[name] = definitions[name]
+def _gather(name: str, definitions: Json, gathered: Json) -> None:
+    if name not in gathered:
+        gathered[name] = definitions[name]
         for part in json.dumps(definitions[name]).split(f'"$ref": "{PREFIX}')[1:]:
-            _gather(part.partition('"')[0], definitions, found)
+            _gather(part.partition('"')[0], definitions, gathered)
 
 
 def _strict(name: str, node: Any) -> Any:
@@ -41,7 +41,7 @@ def _strict(name: str, node: Any) -> Any:
         return node
     if node.get("format") == "int-or-string" or name == QUANTITY:
         return {"anyOf": EITHER}
-    made = {key: _strict("", value) for key, value in node.items() if key != "format"}
+    schema = {key: _strict("", value) for key, value in node.items() if key != "format"}
     if isinstance(node.get("properties"), dict) and "additionalProperties" not in node and "$ref" not in node:
-        made["additionalProperties"] = bool(node.get("x-kubernetes-preserve-unknown-fields"))
-    return made
+        schema["additionalProperties"] = bool(node.get("x-kubernetes-preserve-unknown-fields"))
+    return schema

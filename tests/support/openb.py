@@ -29,7 +29,7 @@ def nodes() -> list[Json]:
 def pods(count: int) -> list[Json]:
     """The first ``count`` pods in their order, unbound, as a cluster would have them: with a uid and an image."""
     recorded = openb.read_pods(read_lines(files()["pods"]), "default", LineProblems("pods", []))
-    return [_stored(one.raw) for one in itertools.islice(recorded, count)]
+    return [_stored(row.raw) for row in itertools.islice(recorded, count)]
 
 
 def _stored(raw: Json) -> Json:

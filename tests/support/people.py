@@ -135,7 +135,7 @@ def at_once(people: Sequence[Person], paths: Callable[[], str], pages: int) -> l
         return [person.get(paths()) for _ in range(pages)]
 
     with ThreadPoolExecutor(len(people)) as threads:
-        return [answer for each in list(threads.map(browse, people)) for answer in each]
+        return [answer for answers in list(threads.map(browse, people)) for answer in answers]
 
 
 def percentile(values: Sequence[float], percent: float) -> float:

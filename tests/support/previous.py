@@ -43,9 +43,9 @@ def packages(folder: Path) -> dict[str, str]:
 
 def install(folder: Path) -> None:
     """Install beside the release in ``folder`` the packages that it pins and ours does not."""
-    if wanted := sorted(pins(folder) - pins(ROOT)):
+    if requirements := sorted(pins(folder) - pins(ROOT)):
         command = [sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
-        subprocess.run([*command, "--target", str(folder / "packages"), *wanted], check=True, timeout=300)
+        subprocess.run([*command, "--target", str(folder / "packages"), *requirements], check=True, timeout=300)
 
 
 def pins(root: Path) -> set[str]:

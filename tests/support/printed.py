@@ -23,8 +23,8 @@ class Printed:
 
     @property
     def document(self) -> dict[str, Any]:
-        found: dict[str, Any] = yaml.safe_load(make_readable(self.text))
-        return found
+        document: dict[str, Any] = yaml.safe_load(make_readable(self.text))
+        return document
 
 
 WATER_LEVEL = f"""\
@@ -124,9 +124,9 @@ PRINTED = (
 )
 
 
-def of_today(one: Printed) -> str:
+def of_today(printed: Printed) -> str:
     """The one that means the same in v1, written by hand; JSON."""
-    return json.dumps({"apiVersion": f"{GROUP}/v1", "kind": "KubeSchedulerConfiguration", **_TODAY[one.name]})
+    return json.dumps({"apiVersion": f"{GROUP}/v1", "kind": "KubeSchedulerConfiguration", **_TODAY[printed.name]})
 
 
 def _weights(**weights: int) -> dict[str, Any]:
@@ -154,9 +154,9 @@ _TODAY: dict[str, dict[str, Any]] = {
         ]
     },
     **{
-        one.name: {"profiles": one.document["profiles"]}
-        for one in PRINTED
-        if one.document["apiVersion"].endswith("/v1beta3")
+        printed.name: {"profiles": printed.document["profiles"]}
+        for printed in PRINTED
+        if printed.document["apiVersion"].endswith("/v1beta3")
     },
     "percentage": {
         "percentageOfNodesToScore": 50,

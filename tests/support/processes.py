@@ -37,12 +37,12 @@ def listens(port: int) -> bool:
 PATIENCE = 120.0  # seconds; what has not come by then on a busy machine does not come
 
 
-def wait_until(true: Callable[[], bool], what: str, *, seconds: float = PATIENCE, step: float = 0.1) -> None:
+def wait_until(true: Callable[[], bool], expectation: str, *, seconds: float = PATIENCE, step: float = 0.1) -> None:
     """Poll until ``true()``; ``TimeoutError`` naming ``what`` after ``seconds``."""
     deadline = time.monotonic() + seconds
     while not true():
         if time.monotonic() > deadline:
-            raise TimeoutError(f"not within {seconds:g} s: {what}")
+            raise TimeoutError(f"not within {seconds:g} s: {expectation}")
         time.sleep(step)
 
 

@@ -90,8 +90,8 @@ class Prometheus:
     def value(self, query: str) -> float | None:
         """The first value that ``query`` gives now."""
         with urllib.request.urlopen(f"{self.url}/api/v1/query?query={query}", timeout=5) as answer:
-            found = json.load(answer)["data"]["result"]
-        return float(found[0]["value"][1]) if found else None
+            samples = json.load(answer)["data"]["result"]
+        return float(samples[0]["value"][1]) if samples else None
 
 
 class Exporter:

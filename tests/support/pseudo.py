@@ -29,9 +29,9 @@ class Pseudo(NullTranslations):
 def pseudo_language() -> Iterator[str]:
     """While it lasts, the language of the code that is given is the marked one."""
     before = trans_real.translation(CODE)
-    kept: dict[str, object] = vars(trans_real)["_translations"]
-    kept[CODE] = Pseudo()
+    catalogues: dict[str, object] = vars(trans_real)["_translations"]
+    catalogues[CODE] = Pseudo()
     try:
         yield CODE
     finally:
-        kept[CODE] = before
+        catalogues[CODE] = before

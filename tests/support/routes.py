@@ -32,7 +32,7 @@ class Route:
     view: Any = field(repr=False)
 
     @property
-    def rest(self) -> bool:
+    def is_rest(self) -> bool:
         return hasattr(self.view, "cls") and self.name != SCHEMA_PAGE
 
     @property
@@ -44,17 +44,17 @@ class Route:
     @property
     def opened(self) -> bool:
         """Whether somebody GETs it for what is there, and not for a part, a file or a stream."""
-        if self.rest:
+        if self.is_rest:
             return "get" in self.methods and self.name != SCHEMA and not hasattr(self.view.cls, "is_part")
         if hasattr(self.view, "is_part") or self.name == SCHEMA_PAGE:
             return False
-        return not isinstance(self.view(_asked(self.address)), HttpResponseNotAllowed)
+        return not isinstance(self.view(_request(self.address)), HttpResponseNotAllowed)
 
     def __str__(self) -> str:
         return self.address
 
 
-def _asked(address: str) -> HttpRequest:
+def _request(address: str) -> HttpRequest:
     """A stranger's GET, which each page answers with the way to the login."""
     request = RequestFactory().get(address)
     request.user = AnonymousUser()
@@ -68,7 +68,7 @@ def nothing(address: str, kind: str, name: str) -> object:
     return {"uuid": "00000000-0000-0000-0000-000000000007", "int": 7}.get(kind, "nothing")
 
 
-def leading_to(at: Places, **named: object) -> Choose:
+def leading_to(at: Places, **values: object) -> Choose:
     """Parameters that lead to what exists: by the part of the address before them, else by their name."""
     namespace, pod = at.stuck.split("/")
     below: dict[str, object] = {
@@ -105,12 +105,12 @@ def leading_to(at: Places, **named: object) -> Choose:
         "sweeps": at.sweep,
         "tokens": at.token,
         "trials": at.fleet,
-        "trying": at.tried,
+        "trying": at.tried_change,
         "users": at.user,
         "views": at.view,
         "webhooks": at.webhook,
     }
-    by_name = {"name": at.cluster, "cluster": at.cluster, "namespace": namespace, "pod": pod, "node": at.node} | named
+    by_name = {"name": at.cluster, "cluster": at.cluster, "namespace": namespace, "pod": pod, "node": at.node} | values
 
     def real(address: str, kind: str, name: str) -> object:
         parts = address.partition("<")[0].strip("/").split("/")
@@ -129,14 +129,14 @@ def routes(choose: Choose = nothing) -> list[Route]:
 
 
 def _below(patterns: list[Any], prefix: str, choose: Choose) -> list[Route]:
-    found: list[Route] = []
+    routes: list[Route] = []
     for pattern in patterns:
         address = _filled(pattern, prefix, choose)
         if isinstance(pattern, URLResolver):
-            found += _below(pattern.url_patterns, address, choose)
+            routes += _below(pattern.url_patterns, address, choose)
         elif isinstance(pattern, URLPattern) and pattern.callback.__module__ != redirects.__name__:
-            found.append(Route(pattern.name or "", address, pattern.callback))
-    return found
+            routes.append(Route(pattern.name or "", address, pattern.callback))
+    return routes
 
 
 def _filled(pattern: URLPattern | URLResolver, prefix: str, choose: Choose) -> str:

@@ -8,7 +8,7 @@ from functools import cache
 from pathlib import Path
 
 REFUSALS = {"ApplicationError", "Unprocessable", "Conflict", "NotFound", "Unavailable", "Lost"}
-ONE = "7"  # stands in a sample for a name, or a number
+PLACEHOLDER = "7"  # stands in a sample for a name, or a number
 
 
 def sampled(path: Path, *, calls: set[str], place: int = 0, keyword: str = "") -> Iterator[str]:
@@ -16,9 +16,9 @@ def sampled(path: Path, *, calls: set[str], place: int = 0, keyword: str = "") -
     for scope in _scopes(path, calls):
         for node in ast.walk(scope):
             if isinstance(node, ast.Call) and _name(node.func) in calls:
-                named = [one.value for one in node.keywords if one.arg == keyword]
-                for one in named if keyword else node.args[place : place + 1]:
-                    yield from _texts(one, scope)
+                arguments = [passed.value for passed in node.keywords if passed.arg == keyword]
+                for argument in arguments if keyword else node.args[place : place + 1]:
+                    yield from _texts(argument, scope)
 
 
 def yielded(path: Path, *, function: str) -> Iterator[str]:
@@ -29,11 +29,11 @@ def yielded(path: Path, *, function: str) -> Iterator[str]:
                 yield from _texts(node.value.elts[-1] if isinstance(node.value, ast.Tuple) else node.value, scope)
 
 
-def refusals(path: Path, *, within: set[str]) -> Iterator[str]:
+def refusals(path: Path, *, parameter_names: set[str]) -> Iterator[str]:
     """A sample of each error that ``path`` raises where a function has a parameter of ``within`` or is about a job."""
     for scope in _scopes(path, REFUSALS):
-        asked = {one.arg for one in (*scope.args.args, *scope.args.kwonlyargs)} & within
-        if not asked and path.name != "tasks.py" and not scope.name.endswith("_of_job"):
+        parameters = {parameter.arg for parameter in (*scope.args.args, *scope.args.kwonlyargs)} & parameter_names
+        if not parameters and path.name != "tasks.py" and not scope.name.endswith("_of_job"):
             continue
         for node in ast.walk(scope):
             raised = node.exc if isinstance(node, ast.Raise) else None
@@ -63,13 +63,13 @@ def _texts(node: ast.expr, scope: ast.FunctionDef) -> Iterator[str]:
     match node:
         case ast.Constant(value=str(text)):
             yield text
-        case ast.JoinedStr(values=parts) if any(isinstance(one, ast.Constant) for one in parts):
-            yield "".join(_piece(one) for one in parts)
+        case ast.JoinedStr(values=parts) if any(isinstance(part, ast.Constant) for part in parts):
+            yield "".join(_piece(part) for part in parts)
         case ast.IfExp(body=first, orelse=second):
             yield from (*_texts(first, scope), *_texts(second, scope))
         case ast.BoolOp(values=values):
-            for one in values:
-                yield from _texts(one, scope)
+            for value in values:
+                yield from _texts(value, scope)
         case ast.Subscript(value=of):
             yield from _texts(of, scope)
         case ast.Name(id=name):
@@ -78,16 +78,16 @@ def _texts(node: ast.expr, scope: ast.FunctionDef) -> Iterator[str]:
 
 
 def _assigned(name: str, scope: ast.FunctionDef) -> Iterator[ast.expr]:
-    for one in ast.walk(scope):
-        if isinstance(one, ast.Assign) and isinstance(one.value, ast.Constant | ast.JoinedStr | ast.IfExp):
-            if any(_name(target) == name for target in one.targets):
-                yield one.value
-        elif isinstance(one, ast.Assign) and isinstance(one.value, ast.Tuple):
-            for target in one.targets:
+    for statement in ast.walk(scope):
+        if isinstance(statement, ast.Assign) and isinstance(statement.value, ast.Constant | ast.JoinedStr | ast.IfExp):
+            if any(_name(target) == name for target in statement.targets):
+                yield statement.value
+        elif isinstance(statement, ast.Assign) and isinstance(statement.value, ast.Tuple):
+            for target in statement.targets:
                 if isinstance(target, ast.Tuple):
-                    pairs = zip(target.elts, one.value.elts, strict=True)
+                    pairs = zip(target.elts, statement.value.elts, strict=True)
                     yield from (value for at, value in pairs if _name(at) == name)
 
 
 def _piece(node: ast.expr) -> str:
-    return str(node.value) if isinstance(node, ast.Constant) else ONE
+    return str(node.value) if isinstance(node, ast.Constant) else PLACEHOLDER

@@ -22,24 +22,24 @@ TOKEN = "token-of-a-sandbox"
 @contextmanager
 def started(path: Path, settings: Settings, site: str = "") -> Iterator[Sandbox]:
     """A sandbox over the objects in the file ``path``, which the site is told of."""
-    with served(path, site) as (made, address):
-        told(settings, address)
-        yield made
+    with served(path, site) as (sandbox, address):
+        use_sandbox(settings, address)
+        yield sandbox
 
 
 @contextmanager
 def served(path: Path, site: str = "") -> Iterator[tuple[Sandbox, str]]:
     """A sandbox over the objects in the file ``path``, and its address."""
     listener = socket.create_server(("127.0.0.1", 0))
-    made = Sandbox(path, listener, TOKEN, site)
-    made.start()
+    sandbox = Sandbox(path, listener, TOKEN, site)
+    sandbox.start()
     try:
-        yield made, f"http://127.0.0.1:{listener.getsockname()[1]}"
+        yield sandbox, f"http://127.0.0.1:{listener.getsockname()[1]}"
     finally:
-        made.stop()
+        sandbox.stop()
 
 
-def told(settings: Any, address: str) -> None:
+def use_sandbox(settings: Any, address: str) -> None:
     """Tell the site of a sandbox at ``address``; "" for none."""
     settings.SANDBOX_SERVER, settings.SANDBOX_TOKEN = address, TOKEN
 
@@ -47,16 +47,16 @@ def told(settings: Any, address: str) -> None:
 @pytest.fixture
 def sandbox(tmp_path: Path, settings: Settings) -> Iterator[Sandbox]:
     """A new sandbox."""
-    with started(tmp_path / "sandbox.sqlite3", settings) as made:
-        yield made
+    with started(tmp_path / "sandbox.sqlite3", settings) as running:
+        yield running
 
 
 @pytest.fixture(scope="session")
 def sandbox_address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """Of one sandbox for many tests, whose time stands still, with the pod default/seed."""
-    with served(tmp_path_factory.mktemp("sandbox") / "sandbox.sqlite3") as (made, address):
-        made.call(Request("PATCH", CLOCK_PATH, {}, {"spec": {"paused": True}}, MERGE))
-        made.call(Request("POST", "/api/v1/namespaces/default/pods", {}, pod("seed"), "application/json"))
+    with served(tmp_path_factory.mktemp("sandbox") / "sandbox.sqlite3") as (running, address):
+        running.call(Request("PATCH", CLOCK_PATH, {}, {"spec": {"paused": True}}, MERGE))
+        running.call(Request("POST", "/api/v1/namespaces/default/pods", {}, pod("seed"), "application/json"))
         yield address
 
 

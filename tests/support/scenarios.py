@@ -39,10 +39,12 @@ def seeded(user: User, snapshot: str, revisions: int = 2, name: str = "Seeded") 
         "run: {until: 4h}\n"
     )
     files = [uploads.read_upload("nodes.csv", NODES.encode(), limit=MIB)]
-    made = services.scenario_create(text=text, author=user, files=files, comment="Beginning")
+    scenario = services.scenario_create(text=text, author=user, files=files, comment="Beginning")
     for number in range(1, revisions):
-        services.scenario_save(scenario=made, text=f"{text}# {number}\n", author=user, expected=number, comment="More")
-    return str(made.pk)
+        services.scenario_save(
+            scenario=scenario, text=f"{text}# {number}\n", author=user, expected=number, comment="More"
+        )
+    return str(scenario.pk)
 
 
 def explained(key: str = "spread-one-constraint") -> str:

@@ -55,10 +55,10 @@ def cluster(nodes: int, pods: int) -> list[Json]:
     """``nodes`` nodes; of ``pods`` pods one fits nowhere, a tenth is pending, the rest is bound in turn."""
     namespace = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "default"}}
     pending = max(pods // 10, 1)
-    made = [node(f"node-{number:05d}") for number in range(nodes)]
+    node_documents = [node(f"node-{number:05d}") for number in range(nodes)]
     bound = [pod(f"bound-{number:05d}", bound_to=f"node-{number % nodes:05d}") for number in range(pods - pending - 1)]
     waiting = [pod(f"pending-{number:05d}") for number in range(pending)]
-    return [namespace, *made, *bound, *waiting, pod("stuck", cpu="1000")]
+    return [namespace, *node_documents, *bound, *waiting, pod("stuck", cpu="1000")]
 
 
 def imported(name: str, objects: Iterable[Json], user: User) -> str:
@@ -92,9 +92,9 @@ def sized(name: str, objects: Iterable[Json]) -> str:
     last = int(timezone.now().timestamp()) // 300 * 300
     used = {("default", pod, "main"): {"cpu": 0.02, "memory": 64.0 * 2**20} for pod in pods}
     rows = [(at, used) for at in range(last - 7200 + 300, last + 1, 300)]
-    found = Cluster.objects.get(name=name)
-    book_add(cluster=found, inventory=inventory, rows=rows, origin="demo", peaks=Resolution.FIVE_MINUTES)
-    return next((one.workload for one in sizes_of(found)[2]), "")
+    cluster_row = Cluster.objects.get(name=name)
+    book_add(cluster=cluster_row, inventory=inventory, rows=rows, origin="demo", peaks=Resolution.FIVE_MINUTES)
+    return next((row.workload for row in sizes_of(cluster_row)[2]), "")
 
 
 def priced(name: str) -> None:
@@ -191,7 +191,7 @@ def everything(rows: int, admin: User, sandbox: str = "") -> Places:
     from tests.support.seed_plans import question as seed_plans
     from tests.support.seed_questions import questions as seed_questions
     from tests.support.seed_repositories import repositories
-    from tests.support.seed_trying import tried as seed_trying
+    from tests.support.seed_trying import tried_changes as seed_trying
 
     owned = pod("owned-7f9c-1", bound_to="node-00000")
     owner = {"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "owned-7f9c", "uid": "owned", "controller": True}
@@ -213,7 +213,7 @@ def everything(rows: int, admin: User, sandbox: str = "") -> Places:
     rushed = seed_runs.everything(rows, admin)
     swept = seed_sweeps.everything(rows, admin)
     compared = [experimented(admin) for _ in range(rows)]
-    asked = [seed_scenarios(admin, snapshot, revisions=2, name=f"Scenario {number}") for number in range(rows)]
+    scenario_ids = [seed_scenarios(admin, snapshot, revisions=2, name=f"Scenario {number}") for number in range(rows)]
     judged = seed_gates(rows, admin, snapshot)
     moving = seed_moves(rows, admin, snapshot)
     changed = seed_trying(rows, admin, snapshot)
@@ -235,14 +235,14 @@ def everything(rows: int, admin: User, sandbox: str = "") -> Places:
         karpenter=karpenter(admin, revisions=rows),
         job=str(Job.objects.latest("created_at").pk),
         experiment=compared[0],
-        scenario=asked[0],
+        scenario=scenario_ids[0],
         ready=explained(),
         groups=seed_groups.everything(rows, admin),
         run=rushed[0],
         comparison=rushed[1],
         gate=judged,
         moves=moving,
-        tried=changed,
+        tried_change=changed,
         fleet=seed_fleet(admin, "seeded"),
         sized=workload,
         capacity=seed_capacity(admin, snapshot),

@@ -42,7 +42,7 @@ def request(live: LiveScheduler, name: str = "web-0", seconds: float = 3600.0, *
         "margin": 4,
         "top": stored.top,
     }
-    made = services.request_open(
+    approval_request = services.request_open(
         scheduler=live,
         namespace="default",
         name=name,
@@ -55,8 +55,8 @@ def request(live: LiveScheduler, name: str = "web-0", seconds: float = 3600.0, *
         seconds=seconds,
         epoch=1,
     )
-    assert made is not None
-    return made
+    assert approval_request is not None
+    return approval_request
 
 
 def everything(rows: int, live: LiveScheduler, user: User) -> tuple[str, str]:
@@ -65,9 +65,9 @@ def everything(rows: int, live: LiveScheduler, user: User) -> tuple[str, str]:
 
     now = timezone.now()
     endpoint = Endpoint.objects.create(name="chat", url="https://192.0.2.9/hooks/approvals", created_by=user)
-    found = []
+    requests = []
     for number in range(rows):
-        found.append(request(live, f"held-{number}", seconds=600.0 * (number + 1)))
+        requests.append(request(live, f"held-{number}", seconds=600.0 * (number + 1)))
         ended = request(live, f"ended-{number}")
         state = (ApprovalState.BOUND, ApprovalState.DENIED, ApprovalState.EXPIRED)[number % 3]
         ApprovalRequest.objects.filter(pk=ended.pk).update(
@@ -80,4 +80,4 @@ def everything(rows: int, live: LiveScheduler, user: User) -> tuple[str, str]:
         )
         Vote.objects.create(request=ended, user=user, username=user.username, role=user.role, verdict="approve", at=now)
     Delivery.objects.filter(endpoint=endpoint).update(next_at=now + timedelta(hours=1), error="It cannot be reached.")
-    return str(found[0].pk), str(endpoint.pk)
+    return str(requests[0].pk), str(endpoint.pk)

@@ -14,7 +14,7 @@ def question(user: User, snapshot: str) -> str:
     from kschedweb.advice.autoscaling.requests import KarpenterRequest
     from kschedweb.clusters.models import Snapshot
 
-    about = Snapshot.objects.select_related("cluster").get(pk=snapshot)
-    made = services.question_ask(user=user, autoscaling_request=KarpenterRequest(about, None, "default"))
-    tasks.answer(str(made.job_id))
-    return str(made.pk)
+    snapshot_row = Snapshot.objects.select_related("cluster").get(pk=snapshot)
+    row = services.question_ask(user=user, autoscaling_request=KarpenterRequest(snapshot_row, None, "default"))
+    tasks.answer(str(row.job_id))
+    return str(row.pk)

@@ -15,9 +15,9 @@ def question(user: User, snapshot: str) -> str:
     from kschedweb.playground.capacity.queries import FitQuery, PodQuery
     from kschedweb.policies.selectors import policy_get, revision_get
 
-    asked = FitQuery(PodQuery(requests=(("cpu", "500m"), ("memory", "1Gi"))), limit=200)
-    about = Snapshot.objects.select_related("cluster").get(pk=snapshot)
+    query = FitQuery(PodQuery(requests=(("cpu", "500m"), ("memory", "1Gi"))), limit=200)
+    snapshot_row = Snapshot.objects.select_related("cluster").get(pk=snapshot)
     revision = revision_get(policy_get("default"))
-    made = services.question_ask(user=user, snapshot=about, revision=revision, query=asked)
-    tasks.answer(str(made.job_id))
-    return str(made.pk)
+    row = services.question_ask(user=user, snapshot=snapshot_row, revision=revision, query=query)
+    tasks.answer(str(row.job_id))
+    return str(row.pk)

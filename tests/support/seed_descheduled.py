@@ -50,8 +50,8 @@ def scenario(name: str, **more: Any) -> Json:
 def _packing() -> Json:
     from kschedweb.engine.documents.marked_documents import parse_document
 
-    found: Json = parse_document(PACK).data
-    return found
+    document: Json = parse_document(PACK).data
+    return document
 
 
 FIGHTING = scenario("fighting", descheduler={"name": "pack@1", "every": "5m", "policy": _packing()})
@@ -65,7 +65,7 @@ def run(user: User) -> str:
     from kschedweb.playground.scenarios.services import scenario_create
     from tests.support.seed_runs import work_off
 
-    made = scenario_create(text=as_yaml(FIGHTING), author=user)
-    found = run_start(user=user, revision=revision_get(made), policy="default")
+    scenario = scenario_create(text=as_yaml(FIGHTING), author=user)
+    started_run = run_start(user=user, revision=revision_get(scenario), policy="default")
     work_off()
-    return str(found.pk)
+    return str(started_run.pk)

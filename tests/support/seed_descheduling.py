@@ -15,10 +15,10 @@ def question(user: User, snapshot: str) -> str:
     from kschedweb.clusters.models import Snapshot
     from kschedweb.policies.selectors import policy_get, revision_get
 
-    about = Snapshot.objects.select_related("cluster").get(pk=snapshot)
+    snapshot_row = Snapshot.objects.select_related("cluster").get(pk=snapshot)
     revision = revision_get(policy_get("default"))
-    made = services.question_ask(
-        user=user, snapshot=about, revision=revision, dry_run_request=starting_request(rounds=2)
+    row = services.question_ask(
+        user=user, snapshot=snapshot_row, revision=revision, dry_run_request=starting_request(rounds=2)
     )
-    tasks.answer(str(made.job_id))
-    return str(made.pk)
+    tasks.answer(str(row.job_id))
+    return str(row.pk)

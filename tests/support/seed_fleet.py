@@ -17,7 +17,7 @@ def trial(user: User, cluster: str) -> str:
 
     base = revision_get(policy_get("default"))
     packed = policy_create(name="fleet-packing", document=PACKED, author=user)
-    asked = services.FleetQuestion(base, revision_get(packed), [cluster])
-    made = services.trial_start(user=user, question=asked)
-    services.trial_answer(trial=made, step=lambda *_: None)
-    return str(made.pk)
+    question = services.FleetQuestion(base, revision_get(packed), [cluster])
+    row = services.trial_start(user=user, question=question)
+    services.trial_answer(trial=row, step=lambda *_: None)
+    return str(row.pk)

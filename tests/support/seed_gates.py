@@ -33,8 +33,8 @@ def gates(rows: int, user: User, snapshot: str) -> str:
     from kschedweb.clusters.models import Snapshot
     from kschedweb.playground.gate.models import Gate
 
-    made = gate(user, Snapshot.objects.select_related("cluster").get(pk=snapshot))
-    first = made.pk
+    verdict = gate(user, Snapshot.objects.select_related("cluster").get(pk=snapshot))
+    first = verdict.pk
     for _ in range(rows - 1):
         copied = Gate.objects.get(pk=first)
         copied.pk = None

@@ -30,8 +30,8 @@ def waiting(number: int) -> str:
 def _node(number: int) -> Json:
     name, pool = f"node-{number:05d}", number % POOLS
     cpu, memory = SIZES[pool % len(SIZES)]
-    made = seed.node(name, cpu=cpu, memory=memory)
-    made["metadata"]["labels"] |= {
+    document = seed.node(name, cpu=cpu, memory=memory)
+    document["metadata"]["labels"] |= {
         "topology.kubernetes.io/zone": f"zone-{number % ZONES}",
         "topology.kubernetes.io/region": "region-1",
         "node.kubernetes.io/instance-type": f"m{cpu}",
@@ -39,8 +39,8 @@ def _node(number: int) -> Json:
         "rack": f"rack-{number % 60:02d}",
     }
     if pool == POOLS - 1:
-        made["spec"] = {"taints": [{"key": "dedicated", "value": "batch", "effect": "NoSchedule"}]}
-    return made
+        document["spec"] = {"taints": [{"key": "dedicated", "value": "batch", "effect": "NoSchedule"}]}
+    return document
 
 
 def _pod(number: int, nodes: int) -> Json:
@@ -49,7 +49,7 @@ def _pod(number: int, nodes: int) -> Json:
     # None of them stands on a tainted node.
     row = number * 7 % nodes
     row -= row % POOLS == POOLS - 1
-    made = seed.pod(
+    document = seed.pod(
         _name(number),
         cpu="100" if waits and not turn % 3 else f"{100 + 50 * (workload % 9)}m",
         memory=f"{256 << workload % 3}Mi",
@@ -57,11 +57,11 @@ def _pod(number: int, nodes: int) -> Json:
     )
     name = f"app-{workload:03d}"
     owner = {"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": f"{name}-7f9c", "uid": name, "controller": True}
-    made["metadata"] |= {"namespace": f"team-{workload % NAMESPACES:02d}", "ownerReferences": [owner]}
-    made["metadata"]["labels"] = {"app": name, "tier": ("front", "back")[workload % 2], "pod-template-hash": "7f9c"}
+    document["metadata"] |= {"namespace": f"team-{workload % NAMESPACES:02d}", "ownerReferences": [owner]}
+    document["metadata"]["labels"] = {"app": name, "tier": ("front", "back")[workload % 2], "pod-template-hash": "7f9c"}
     spread = {"maxSkew": 1, "topologyKey": "topology.kubernetes.io/zone", "whenUnsatisfiable": "ScheduleAnyway"}
-    made["spec"]["topologySpreadConstraints"] = [{**spread, "labelSelector": {"matchLabels": {"app": name}}}]
-    return made
+    document["spec"]["topologySpreadConstraints"] = [{**spread, "labelSelector": {"matchLabels": {"app": name}}}]
+    return document
 
 
 def _name(number: int) -> str:

@@ -26,11 +26,11 @@ def scheduler(user: User, name: str = "kschedweb", *, cluster: str = "watched", 
     from kschedweb.live.schedulers import services
     from kschedweb.policies.models import Policy
 
-    found, _ = Cluster.objects.get_or_create(
+    cluster_row, _ = Cluster.objects.get_or_create(
         name=cluster, defaults={"source": ClusterSource.TOKEN, "server": "https://192.0.2.1:6443"}
     )
     policy = Policy.objects.get(name="default")
-    return services.live_create(user=user, cluster=found, scheduler_name=name, policy=policy, mode=mode)
+    return services.live_create(user=user, cluster=cluster_row, scheduler_name=name, policy=policy, mode=mode)
 
 
 def hosted(live: LiveScheduler, now: datetime | None = None) -> None:
@@ -97,24 +97,26 @@ def explained(live: LiveScheduler, name: str = "pending-00000") -> LiveDecision:
     snapshot = Snapshot.from_objects([*cluster(30, 60), node("small", cpu="50m")])
     pod = snapshot.get_pod(f"default/{name}")
     scheduler = Scheduler(snapshot, load_configuration(revision_get(live.policy)))
-    found = scheduler.explain(pod)
-    order = sorted(range(len(found.feasible)), key=lambda place: -int(found.total[place]))
-    best = [found.nodes[int(found.feasible[place])] for place in order]
-    totals = [int(found.total[place]) for place in order]
+    explanation = scheduler.explain(pod)
+    order = sorted(range(len(explanation.feasible)), key=lambda place: -int(explanation.total[place]))
+    best = [explanation.nodes[int(explanation.feasible[place])] for place in order]
+    totals = [int(explanation.total[place]) for place in order]
     top = [
         {
             "node": name,
-            "total": int(found.total[place]),
-            "scores": {column.plugin: int(column.weighted[place]) for column in found.scores},
+            "total": int(explanation.total[place]),
+            "scores": {column.plugin: int(column.weighted[place]) for column in explanation.scores},
         }
         for name, place in list(zip(best, order, strict=True))[:5]
     ]
     row = decision(
         live, name, "bound" if best else "unschedulable", node=best[0] if best else "", top=top, has_columns=True,
-        margin=totals[0] - totals[1] if best else None, evaluated=len(found.nodes), feasible=len(found.feasible),
+        margin=totals[0] - totals[1] if best else None, evaluated=len(explanation.nodes),
+        feasible=len(explanation.feasible),
     )  # fmt: skip
     LiveColumns.objects.create(
-        decision=row, content=pack_explanation(found, insight.insight_of(JudgedPod(snapshot, pod, scheduler, found)))
+        decision=row,
+        content=pack_explanation(explanation, insight.insight_of(JudgedPod(snapshot, pod, scheduler, explanation))),
     )
     return row
 

@@ -36,8 +36,8 @@ def question(user: User, snapshot: Snapshot, old: Revision) -> Question:
     from kschedweb.playground.migration import services
     from kschedweb.policies.selectors import policy_get, revision_get
 
-    asked = services.MigrationQuery(old, revision_get(policy_get("default")), snapshot, bound=True)
-    return services.question_ask(user=user, query=asked)
+    query = services.MigrationQuery(old, revision_get(policy_get("default")), snapshot, bound=True)
+    return services.question_ask(user=user, query=query)
 
 
 def questions(rows: int, user: User, snapshot: str) -> str:
@@ -45,8 +45,8 @@ def questions(rows: int, user: User, snapshot: str) -> str:
     from kschedweb.clusters.models import Snapshot
     from kschedweb.playground.migration.models import Question
 
-    found = Snapshot.objects.select_related("cluster").get(pk=snapshot)
-    first = question(user, found, classic(user)).pk
+    snapshot_row = Snapshot.objects.select_related("cluster").get(pk=snapshot)
+    first = question(user, snapshot_row, classic(user)).pk
     for _ in range(rows - 1):
         copied = Question.objects.get(pk=first)
         copied.pk = None

@@ -14,9 +14,9 @@ def question(user: User, snapshot: str) -> str:
     from kschedweb.clusters.models import Snapshot
     from kschedweb.policies.selectors import policy_get, revision_get
 
-    about = Snapshot.objects.select_related("cluster").get(pk=snapshot)
+    snapshot_row = Snapshot.objects.select_related("cluster").get(pk=snapshot)
     revision = revision_get(policy_get("default"))
-    made = services.question_new(user, about, revision, {"nodes": {"atLeast": 1}})
-    made.save()
-    services.question_answer(question=made, step=lambda *_: None)
-    return str(made.pk)
+    row = services.question_new(user, snapshot_row, revision, {"nodes": {"atLeast": 1}})
+    row.save()
+    services.question_answer(question=row, step=lambda *_: None)
+    return str(row.pk)

@@ -20,13 +20,13 @@ def questions(user: User, snapshot: str) -> tuple[str, str]:
     from kschedweb.decisions.inquiring import decision_questions, tasks
     from kschedweb.policies.selectors import policy_get, revision_get
 
-    about = Snapshot.objects.select_related("cluster").get(pk=snapshot)
-    pod = PodRow.objects.filter(snapshot=about, pending=True, gated=False).order_by("namespace", "name")[0]
-    asked = {"user": user, "snapshot": about, "revision": revision_get(policy_get("default"))}
-    made = (
-        decision_questions.decision_ask(**asked, pod=f"{pod.namespace}/{pod.name}"),  # type: ignore[arg-type]
-        decision_questions.effect_ask(**asked, document=EDITED, process={}),  # type: ignore[arg-type]
+    snapshot_row = Snapshot.objects.select_related("cluster").get(pk=snapshot)
+    pod = PodRow.objects.filter(snapshot=snapshot_row, pending=True, gated=False).order_by("namespace", "name")[0]
+    common = {"user": user, "snapshot": snapshot_row, "revision": revision_get(policy_get("default"))}
+    rows = (
+        decision_questions.decision_ask(**common, pod=f"{pod.namespace}/{pod.name}"),  # type: ignore[arg-type]
+        decision_questions.effect_ask(**common, document=EDITED, process={}),  # type: ignore[arg-type]
     )
-    for one in made:
-        tasks.answer(str(one.job_id))
-    return str(made[0].pk), str(made[1].pk)
+    for row in rows:
+        tasks.answer(str(row.job_id))
+    return str(rows[0].pk), str(rows[1].pk)

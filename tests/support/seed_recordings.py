@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from kschedweb.clusters.models import Cluster
     from kschedweb.playground.recordings.models import Recording
 
-BEGAN = datetime(2026, 5, 1, 12, tzinfo=UTC)
+BEGUN_AT = datetime(2026, 5, 1, 12, tzinfo=UTC)
 PODS = 6
 
 
@@ -23,14 +23,14 @@ def cluster(name: str = "recorded") -> Cluster:
     )[0]
 
 
-def started(user: User | None, of: Cluster | None = None, seconds: int = 3600) -> Recording:
+def started(user: User | None, cluster_row: Cluster | None = None, seconds: int = 3600) -> Recording:
     """A recording that waits for a worker."""
     from kschedweb.playground.recordings import services
 
-    return services.recording_start(user=user, cluster=of or cluster(), seconds=seconds)
+    return services.recording_start(user=user, cluster=cluster_row or cluster(), seconds=seconds)
 
 
-def recording(user: User | None, of: Cluster | None = None, pods: int = PODS, hours: float = 1) -> Recording:
+def recording(user: User | None, cluster_row: Cluster | None = None, pods: int = PODS, hours: float = 1) -> Recording:
     """One that is done: two nodes and a pod, then ``pods``, one a minute, of which every other one went again."""
     from kschedweb.engine.studies.traces.ledger import Ledger
     from kschedweb.jobs import services as jobs
@@ -38,33 +38,33 @@ def recording(user: User | None, of: Cluster | None = None, pods: int = PODS, ho
     from kschedweb.playground.recordings.services import recording_begin
     from kschedweb.playground.recordings.storage import Writer
 
-    made = started(user, of)
-    job = jobs.job_claim(str(made.job_id))
+    row = started(user, cluster_row)
+    job = jobs.job_claim(str(row.job_id))
     assert job is not None
-    start = recording_begin(recording=made, at=BEGAN).timestamp()
-    ledger, writer = Ledger(start), Writer(made, job)
+    start = recording_begin(recording=row, at=BEGUN_AT).timestamp()
+    ledger, writer = Ledger(start), Writer(row, job)
     lines = ledger.sync_list("Node", [node(f"n{number}") for number in range(2)], start)
     lines += ledger.sync_list("Pod", [pod(99, start - 3600, "n1")], start)
     for number in range(pods):
-        came = start + 60 * number + 0.5
-        lines += ledger.record_change(pod(number, came), came)
-        lines += ledger.record_change(pod(number, came, f"n{number % 2}"), came + 1)
+        arrived = start + 60 * number + 0.5
+        lines += ledger.record_change(pod(number, arrived), arrived)
+        lines += ledger.record_change(pod(number, arrived, f"n{number % 2}"), arrived + 1)
         if number % 2:
-            lines += ledger.record_removal(pod(number, came), came + 31)
+            lines += ledger.record_removal(pod(number, arrived), arrived + 31)
     for line in lines:
         writer.add_line(line)
     writer.store_lines(
-        BEGAN + timedelta(hours=hours), nodes=ledger.nodes, pods=ledger.pods, notes=["storageclasses: missing."]
+        BEGUN_AT + timedelta(hours=hours), nodes=ledger.nodes, pods=ledger.pods, notes=["storageclasses: missing."]
     )
-    jobs.job_succeed(job, {"recording": str(made.pk)})
-    return Recording.objects.select_related("cluster", "job").get(pk=made.pk)
+    jobs.job_succeed(job, {"recording": str(row.pk)})
+    return Recording.objects.select_related("cluster", "job").get(pk=row.pk)
 
 
 def everything(rows: int, user: User) -> str:
     """About ``rows`` recordings, of which one is being made; the id of one that is done."""
-    made = [recording(user) for _ in range(rows)]
+    recordings = [recording(user) for _ in range(rows)]
     started(user)
-    return str(made[0].pk)
+    return str(recordings[0].pk)
 
 
 def node(name: str) -> dict[str, Any]:
@@ -77,10 +77,10 @@ def node(name: str) -> dict[str, Any]:
     }
 
 
-def pod(number: int, came: float, on: str = "") -> dict[str, Any]:
+def pod(number: int, created_at: float, on: str = "") -> dict[str, Any]:
     name = f"web-{number}"
     container = {"name": "main", "resources": {"requests": {"cpu": "500m", "memory": "1Gi"}}}
-    created = datetime.fromtimestamp(int(came), UTC).isoformat()
+    created = datetime.fromtimestamp(int(created_at), UTC).isoformat()
     return {
         "apiVersion": "v1",
         "kind": "Pod",

@@ -35,9 +35,9 @@ def document(nodes: int = 6, pods: int = 20, drawn: bool = False, changes: list[
     """
     from tests.support.seed import node, pod
 
-    made = [node(f"node-{number}", cpu="4", memory="16Gi") for number in range(nodes)]
-    for number, one in enumerate(made):
-        one["metadata"]["labels"]["topology.kubernetes.io/zone"] = f"zone-{number % 3}"
+    node_documents = [node(f"node-{number}", cpu="4", memory="16Gi") for number in range(nodes)]
+    for number, node_document in enumerate(node_documents):
+        node_document["metadata"]["labels"]["topology.kubernetes.io/zone"] = f"zone-{number % 3}"
     high = {"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": {"name": "high"}, "value": 1000}
     important = pod("important", cpu="3")
     important["spec"] |= {"priorityClassName": "high", "terminationGracePeriodSeconds": 5}
@@ -47,14 +47,14 @@ def document(nodes: int = 6, pods: int = 20, drawn: bool = False, changes: list[
         "kind": "Scenario",
         "name": "rush",
         "base": {"empty": True},
-        "objects": [*made, high, *waiting],
+        "objects": [*node_documents, high, *waiting],
         "changes": [{"at": "5m", "addWorkload": {"manifest": important}}] if changes is None else changes,
         "arrivals": [{"generate": {"perHour": 120, "until": "8m", "shapes": [SMALL]}}] if drawn else [],
         "run": {"until": "10m", "sample": "10s"},
     }
 
 
-def outcome(policy: str = "", seed: int = 1, **asked: Any) -> RunOutcome:
+def outcome(policy: str = "", seed: int = 1, **fields: Any) -> RunOutcome:
     """What comes of the ``document`` that is asked for under ``policy`` ("": the default); no database."""
     from kschedweb.engine.config import default_document
     from kschedweb.engine.releases import load
@@ -64,7 +64,7 @@ def outcome(policy: str = "", seed: int = 1, **asked: Any) -> RunOutcome:
 
     configuration = load(policy or default_document()).configuration
     assert configuration is not None
-    return run_scenario(prepare_scenario(read_scenario(document(**asked)), [], {}, seed=seed, now=0.0), configuration)
+    return run_scenario(prepare_scenario(read_scenario(document(**fields)), [], {}, seed=seed, now=0.0), configuration)
 
 
 def scenario(user: User | None, name: str = "rush", shared: bool = True, **size: Any) -> ScenarioRevision:
@@ -72,9 +72,9 @@ def scenario(user: User | None, name: str = "rush", shared: bool = True, **size:
     from kschedweb.playground.scenarios.models import Scenario, ScenarioRevision
 
     slug = f"{name}-{Scenario.objects.count()}"
-    made = Scenario.objects.create(name=name, slug=slug, shared=shared, created_by=user)
+    row = Scenario.objects.create(name=name, slug=slug, shared=shared, created_by=user)
     text = json.dumps(document(**size) | {"name": name}, indent=1)
-    return ScenarioRevision.objects.create(scenario=made, number=1, text=text, author=user)
+    return ScenarioRevision.objects.create(scenario=row, number=1, text=text, author=user)
 
 
 def elastic(user: User | None) -> ScenarioRevision:
@@ -91,9 +91,9 @@ def elastic(user: User | None) -> ScenarioRevision:
         {"addWorkload": {"manifest": manifest, "replicas": 2}},
         {"autoscaleWorkload": scaled},
     ]
-    made = Scenario.objects.create(name="elastic", slug="elastic", shared=True, created_by=user)
+    row = Scenario.objects.create(name="elastic", slug="elastic", shared=True, created_by=user)
     text = json.dumps({"name": "elastic", "changes": changes, "run": {"until": "1h"}}, indent=1)
-    return ScenarioRevision.objects.create(scenario=made, number=1, text=text, author=user)
+    return ScenarioRevision.objects.create(scenario=row, number=1, text=text, author=user)
 
 
 def packed(user: User) -> str:
@@ -111,11 +111,11 @@ def work_off() -> int:
     from kschedweb.jobs.models import Job, JobState
     from kschedweb.playground.runs import tasks
 
-    done = 0
+    messages = 0
     while job := Job.objects.filter(state=JobState.QUEUED, kind__startswith="runs.").order_by("created_at").first():
         {"runs.run": tasks.run, "runs.difference": tasks.difference}[job.kind](str(job.pk))
-        done += 1
-    return done
+        messages += 1
+    return messages
 
 
 def run(user: User, revision: ScenarioRevision | None = None) -> Run:
@@ -123,9 +123,9 @@ def run(user: User, revision: ScenarioRevision | None = None) -> Run:
     from kschedweb.playground.runs import services
     from kschedweb.playground.runs.models import Run
 
-    made = services.run_start(user=user, revision=revision or scenario(user), policy="default")
+    row = services.run_start(user=user, revision=revision or scenario(user), policy="default")
     work_off()
-    return Run.objects.get(pk=made.pk)
+    return Run.objects.get(pk=row.pk)
 
 
 def comparison(user: User, seeds: list[int] | None = None, revision: ScenarioRevision | None = None) -> Comparison:
@@ -134,9 +134,9 @@ def comparison(user: User, seeds: list[int] | None = None, revision: ScenarioRev
 
     policies = ["default", packed(user)]
     revision = revision or scenario(user, drawn=len(seeds or [1]) > 1)
-    made = services.comparison_start(user=user, revision=revision, policies=policies, seeds=seeds or [1])
+    row = services.comparison_start(user=user, revision=revision, policies=policies, seeds=seeds or [1])
     work_off()
-    return made
+    return row
 
 
 def everything(rows: int, user: User) -> tuple[str, str]:

@@ -22,43 +22,43 @@ def started(user: User, revision: ScenarioRevision | None = None, **changes: Any
     """A sweep that waits for workers."""
     from kschedweb.playground.sweeps import services
 
-    asked: dict[str, Any] = {"policy": "default", "space": SPACE, "objectives": OBJECTIVES, "method": "grid"}
-    return services.sweep_start(user=user, revision=revision or seed_runs.scenario(user, pods=10), **asked | changes)
+    fields: dict[str, Any] = {"policy": "default", "space": SPACE, "objectives": OBJECTIVES, "method": "grid"}
+    return services.sweep_start(user=user, revision=revision or seed_runs.scenario(user, pods=10), **fields | changes)
 
 
-def work_off(most: int = 1000) -> int:
+def work_off(limit: int = 1000) -> int:
     """Do the jobs of sweeps that are queued and all that comes of them, at most ``most`` messages; how many."""
     from kschedweb.jobs.models import Job, JobState
     from kschedweb.playground.sweeps import tasks
     from kschedweb.playground.sweeps.models import Sweep
 
-    done = 0
-    while done < most:
+    messages = 0
+    while messages < limit:
         job = Job.objects.filter(state=JobState.QUEUED, kind="sweeps.run").order_by("created_at").first()
         if job is not None:
             tasks.run(str(job.pk))
         else:
             sweep = Sweep.objects.filter(job__state=JobState.RUNNING).first()
             if sweep is None:
-                return done
+                return messages
             tasks.turn.run(str(sweep.pk), sweep.turn)
-        done += 1
-    return done
+        messages += 1
+    return messages
 
 
 def sweep(user: User, revision: ScenarioRevision | None = None, **changes: Any) -> Sweep:
     """A sweep that is done."""
     from kschedweb.playground.sweeps.models import Sweep
 
-    made = started(user, revision, **changes)
+    row = started(user, revision, **changes)
     work_off()
-    return Sweep.objects.get(pk=made.pk)
+    return Sweep.objects.get(pk=row.pk)
 
 
 def everything(rows: int, user: User) -> str:
     """About ``rows`` sweeps, of which one is done; its id."""
     revision = seed_runs.scenario(user, pods=10)
-    done = sweep(user, revision)
+    finished = sweep(user, revision)
     for _ in range(rows - 1):
         started(user, revision)
-    return str(done.pk)
+    return str(finished.pk)

@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from kschedweb.accounts.models import User
 
 
-def tried(rows: int, user: User, snapshot: str) -> str:
+def tried_changes(rows: int, user: User, snapshot: str) -> str:
     """``rows`` times the default policy changed so that it packs, on ``snapshot``; the id of one."""
     from kschedweb.clusters.models import Snapshot
     from kschedweb.playground.trying import services
@@ -17,13 +17,13 @@ def tried(rows: int, user: User, snapshot: str) -> str:
     from kschedweb.policies.selectors import policy_get, revision_get
     from tests.support.seed_runs import PACKED
 
-    found = Snapshot.objects.select_related("cluster").get(pk=snapshot)
+    snapshot_row = Snapshot.objects.select_related("cluster").get(pk=snapshot)
     base = revision_get(policy_get("default"))
-    asked = services.TryRequest(base, Content(PACKED, {}), snapshot=found)
-    made = services.change_try(user=user, request=asked)
-    if made.content is None:
-        services.change_answer(tried_change=made, step=lambda *_: None)
-    first = made.pk
+    request = services.TryRequest(base, Content(PACKED, {}), snapshot=snapshot_row)
+    change = services.change_try(user=user, request=request)
+    if change.content is None:
+        services.change_answer(tried_change=change, step=lambda *_: None)
+    first = change.pk
     for _ in range(rows - 1):
         copied = TriedChange.objects.get(pk=first)
         copied.pk = None

@@ -27,8 +27,8 @@ PASSWORD = "a-password-for-tests-only"
 def clean_environment(**more: str) -> dict[str, str]:
     """This process's environment without any setting of kschedweb, and with ``more``."""
     ours = ("KSCHEDWEB_", "DATABASE_URL", "REDIS_URL", "DJANGO_", "PYTEST_")
-    kept = {name: value for name, value in os.environ.items() if not name.startswith(ours)}
-    return {**kept, "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}", **more}
+    inherited = {name: value for name, value in os.environ.items() if not name.startswith(ours)}
+    return {**inherited, "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}", **more}
 
 
 class Site:
@@ -55,7 +55,7 @@ class Site:
             f"{answer.status_code}: {re.sub(r'<[^>]+>', ' ', answer.text)[:2000]}"
         )
 
-    def rest(self, method: str, path: str, body: object = None, **options: Any) -> requests.Response:
+    def call_rest(self, method: str, path: str, body: object = None, **options: Any) -> requests.Response:
         """One call to ``/api/v1/…``, any status."""
         headers = {
             "X-CSRFToken": self.session.cookies.get("csrftoken", ""),
@@ -68,7 +68,7 @@ class Site:
 
     def ask(self, method: str, path: str, body: object = None, **options: Any) -> Any:
         """One call that must succeed; the answer's JSON."""
-        answer = self.rest(method, path, body, **options)
+        answer = self.call_rest(method, path, body, **options)
         assert answer.status_code < 300, f"{method} {path}: {answer.status_code} {answer.text[:2000]}"
         return answer.json() if answer.content else None
 
@@ -146,9 +146,9 @@ class MadeRun:
 
     def first_login(self) -> tuple[str, str]:
         """The username and password that it printed."""
-        found = re.search(r"^username: (\S+)\npassword: (\S+)$", self.output, re.MULTILINE)
-        assert found, self.output
-        return found[1], found[2]
+        match = re.search(r"^username: (\S+)\npassword: (\S+)$", self.output, re.MULTILINE)
+        assert match, self.output
+        return match[1], match[2]
 
 
 def prepared() -> Path:

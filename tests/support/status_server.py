@@ -32,23 +32,23 @@ class StatusServer(ThreadingHTTPServer):
     def url(self) -> str:
         return f"http://127.0.0.1:{self.server_port}{self.path}"
 
-    def state(self, commit: str, who: str = "kschedweb/platform") -> str:
-        return str(self.taken[commit, who]["state"])
+    def state(self, commit: str, context: str = "kschedweb/platform") -> str:
+        return str(self.taken[commit, context]["state"])
 
-    def judge(self, path: str, token: str, said: dict[str, Any]) -> int:
+    def judge(self, path: str, token: str, status: dict[str, Any]) -> int:
         """The status of the answer."""
-        found = re.fullmatch(re.escape(self.path) + r"/statuses/([0-9a-f]{40})", path)
+        match = re.fullmatch(re.escape(self.path) + r"/statuses/([0-9a-f]{40})", path)
         if token != f"Bearer {TOKEN}":
             return 401
-        if found is None or found[1] in self.unknown:
+        if match is None or match[1] in self.unknown:
             return 404
-        who = said.get(self.who, "default")
-        known = self.taken.get((found[1], who), {})
-        if said.get("state") not in self.states or len(said.get("description", "")) > 140:
+        context = status.get(self.who, "default")
+        earlier_status = self.taken.get((match[1], context), {})
+        if status.get("state") not in self.states or len(status.get("description", "")) > 140:
             return 422
-        if self.who == "name" and known.get("state") == said["state"]:
+        if self.who == "name" and earlier_status.get("state") == status["state"]:
             return 400  # "Cannot transition status": GitLab before 18
-        self.taken[found[1], who] = said
+        self.taken[match[1], context] = status
         return 201
 
 
@@ -56,12 +56,12 @@ class Handler(BaseHTTPRequestHandler):
     server: StatusServer
 
     def do_POST(self) -> None:
-        said = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        sent_status = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
         self.server.asked.append(self.path)
         # GitHub refuses whoever does not say what program it is.
         allowed = self.headers.get("User-Agent") and self.headers.get("Content-Type") == "application/json"
-        status = self.server.judge(self.path, self.headers.get("Authorization", ""), said) if allowed else 403
-        body = json.dumps({"state": said.get("state")} if status == 201 else {"message": "no"}).encode()
+        status = self.server.judge(self.path, self.headers.get("Authorization", ""), sent_status) if allowed else 403
+        body = json.dumps({"state": sent_status.get("state")} if status == 201 else {"message": "no"}).encode()
         self.send_response(status)
         self.send_header("Content-Type", "application/json")
         self.send_header("Content-Length", str(len(body)))

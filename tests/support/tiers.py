@@ -21,8 +21,8 @@ FIXED = 20261123
 
 def seed() -> int:
     """What a hunt of this run draws from; a failing test prints it."""
-    said = os.environ.get("HUNT_SEED", "")
-    return int(said) if said else SystemRandom().randrange(2**31) if NIGHTLY else FIXED
+    setting = os.environ.get("HUNT_SEED", "")
+    return int(setting) if setting else SystemRandom().randrange(2**31) if NIGHTLY else FIXED
 
 
 def count(commit: int, nightly: int) -> int:
@@ -30,10 +30,10 @@ def count(commit: int, nightly: int) -> int:
     return int(os.environ.get("HUNT_COUNT") or (nightly if NIGHTLY else commit))
 
 
-def one_of(first: Any, *others: Any) -> list[ParameterSet]:
+def one_of(first: Any, *nightly_values: Any) -> list[ParameterSet]:
     """Parameters of a test that says nearly the same with each: ``first`` in every run, ``others`` in the full tier."""
 
     def parameter(value: Any, *marks: pytest.MarkDecorator) -> ParameterSet:
         return pytest.param(*(value if isinstance(value, tuple) else (value,)), marks=marks)
 
-    return [parameter(first), *(parameter(value, pytest.mark.nightly) for value in others)]
+    return [parameter(first), *(parameter(value, pytest.mark.nightly) for value in nightly_values)]

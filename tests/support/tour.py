@@ -20,20 +20,20 @@ if TYPE_CHECKING:
     from playwright.sync_api import Locator, Page
 
 _NAME, _TYPED = r"\*\*([^*]+)\*\*", r"`([^`]+)`"
-_KNOWN = r"(the printed address|the printed username|the printed password|the temporary password|the copied link)"
+_REMEMBERED = r"(the printed address|the printed username|the printed password|the temporary password|the copied link)"
 _CLAUSES = {
     verb: re.compile(rf"\b{text}", re.IGNORECASE)
     for verb, text in {
         "under": f"under {_NAME}",
         "type": f"type {_TYPED} into {_NAME}",
-        "type_known": f"type {_KNOWN} into {_NAME}",
+        "type_known": f"type {_REMEMBERED} into {_NAME}",
         "choose": f"choose {_TYPED}(?: for {_NAME})?",
         "tick": f"tick {_NAME}",
         "press": f"press {_NAME}",
         "press_first": f"press the (first link) in the column {_NAME}",
         "unfold": f"unfold {_NAME}",
         "see": "you see “([^”]+)”",
-        "visit": f"open {_KNOWN}",
+        "visit": f"open {_REMEMBERED}",
         "window": "open (a private window)",
         "shell": f"run {_TYPED}",
     }.items()
@@ -54,21 +54,21 @@ class TourError(AssertionError):
 
 @dataclass(frozen=True)
 class Clause:
-    """One thing to do: ``what`` to type, choose, press or see, ``where`` (a field), ``under`` which title ("": any).
+    """One thing to do: ``target`` to type, choose, press or see, ``place`` (a field), ``under`` which title ("": any).
 
     ``chapter`` is the heading of the document above the step.
     """
 
     verb: str
-    what: str
-    where: str = ""
+    target: str
+    place: str = ""
     under: str = ""
     step: str = ""
     chapter: str = ""
 
     def __str__(self) -> str:
         under = f", under {self.under}" if self.under else ""
-        return f"{self.verb} {self.what!r} {self.where}{under}, in: {self.step}"
+        return f"{self.verb} {self.target!r} {self.place}{under}, in: {self.step}"
 
 
 def clauses(text: str) -> list[Clause]:
@@ -85,22 +85,22 @@ def clauses(text: str) -> list[Clause]:
 
 
 def _of_step(step: str, chapter: str = "") -> Iterator[Clause]:
-    found = sorted(
+    matches = sorted(
         ((match, verb) for verb, pattern in _CLAUSES.items() for match in pattern.finditer(step)),
-        key=lambda one: one[0].start(),
+        key=lambda pair: pair[0].start(),
     )
-    left = step
-    for match, _ in found:
-        left = left.replace(match[0], "", 1)
-    if not found or re.search(r"\*\*|[`“”]", left):
-        raise TourError(f"this cannot be followed: {step!r}, in it {left!r}")
+    remainder = step
+    for match, _ in matches:
+        remainder = remainder.replace(match[0], "", 1)
+    if not matches or re.search(r"\*\*|[`“”]", remainder):
+        raise TourError(f"this cannot be followed: {step!r}, in it {remainder!r}")
     under = ""
-    for match, verb in found:
-        what, where = match[1], (match[2] or "") if match.re.groups > 1 else ""
+    for match, verb in matches:
+        target, place = match[1], (match[2] or "") if match.re.groups > 1 else ""
         if verb == "under":
-            under = what
+            under = target
         else:
-            yield Clause(verb, what, where, under, step, chapter)
+            yield Clause(verb, target, place, under, step, chapter)
 
 
 @dataclass
@@ -119,12 +119,12 @@ class Effort:
 
 def efforts(visitor: Visitor, steps: Iterable[Clause]) -> dict[str, Effort]:
     """Follow ``steps``; the effort of each chapter, in order."""
-    found: dict[str, Effort] = defaultdict(Effort)
+    by_chapter: dict[str, Effort] = defaultdict(Effort)
     for clause in steps:
         begun = time.monotonic()
         visitor.follow(clause)
-        found[clause.chapter].add(clause, time.monotonic() - begun)
-    return found
+        by_chapter[clause.chapter].add(clause, time.monotonic() - begun)
+    return by_chapter
 
 
 class Visitor:
@@ -133,16 +133,16 @@ class Visitor:
     def __init__(
         self,
         page: Page,
-        known: Mapping[str, str] | None = None,
+        remembered: Mapping[str, str] | None = None,
         new_page: Callable[[], Page] | None = None,
         *,
         patience: float = PATIENCE,
     ) -> None:
-        self.page, self.known, self.patience, self._new_page = page, dict(known or {}), patience, new_page
+        self.page, self.remembered, self.patience, self._new_page = page, dict(remembered or {}), patience, new_page
 
-    def do(self, *told: str) -> None:
+    def do(self, *steps: str) -> None:
         """Follow steps that are written here."""
-        for clause in (clause for step in told for clause in _of_step(step)):
+        for clause in (clause for step in steps for clause in _of_step(step)):
             self.follow(clause)
 
     def follow(self, clause: Clause) -> None:
@@ -150,13 +150,13 @@ class Visitor:
         try:
             getattr(self, f"_{clause.verb}")(clause)
         except Exception as problem:
-            shown = self.page.locator("body").inner_text()
-            raise TourError(f"{clause}\n{problem}\n\n{self.page.url} shows:\n{shown[:3000]}") from problem
+            page_text = self.page.locator("body").inner_text()
+            raise TourError(f"{clause}\n{problem}\n\n{self.page.url} shows:\n{page_text[:3000]}") from problem
 
     # What can be done.
 
     def _visit(self, clause: Clause) -> None:
-        self.page.goto(self.known[clause.what.lower()])
+        self.page.goto(self.remembered[clause.target.lower()])
 
     def _window(self, clause: Clause) -> None:
         assert self._new_page is not None
@@ -167,34 +167,34 @@ class Visitor:
 
     def _type(self, clause: Clause) -> None:
         field = self._field(clause)
-        field.fill(clause.what)
+        field.fill(clause.target)
         field.blur()
-        self._rest()
+        self._wait_until_settled()
 
     def _type_known(self, clause: Clause) -> None:
-        self._field(clause).fill(self.known[clause.what.lower()])
+        self._field(clause).fill(self.remembered[clause.target.lower()])
 
     def _choose(self, clause: Clause) -> None:
-        option = self.page.locator("option").filter(has_text=re.compile(rf"^\s*{re.escape(clause.what)}"))
-        if clause.where:
+        option = self.page.locator("option").filter(has_text=re.compile(rf"^\s*{re.escape(clause.target)}"))
+        if clause.place:
             field = self._field(clause)
         else:
-            field = self._one(self._place(clause).locator("select").filter(has=option), clause.what)
+            field = self._only_visible(self._place(clause).locator("select").filter(has=option), clause.target)
         # As typing into a list does: the first option that begins so.
         field.select_option(label=field.locator(option).first.inner_text().strip())
-        self._rest()
+        self._wait_until_settled()
 
     def _tick(self, clause: Clause) -> None:
-        self._one(self._place(clause).get_by_label(clause.what, exact=True), clause.what).check()
-        self._rest()
+        self._only_visible(self._place(clause).get_by_label(clause.target, exact=True), clause.target).check()
+        self._wait_until_settled()
 
     def _press(self, clause: Clause) -> None:
         self._click(self._control(clause))
 
     def _press_first(self, clause: Clause) -> None:
-        head = self.page.locator("thead th").filter(has_text=_whole(clause.where))
-        table = self._one(self._place(clause).locator("table").filter(has=head), clause.where)
-        column = self._one(table.locator(head), clause.where).evaluate("head => head.cellIndex")
+        head = self.page.locator("thead th").filter(has_text=_whole(clause.place))
+        table = self._only_visible(self._place(clause).locator("table").filter(has=head), clause.place)
+        column = self._only_visible(table.locator(head), clause.place).evaluate("head => head.cellIndex")
         self._click(table.locator("tbody tr").first.locator("th, td").nth(column).get_by_role("link").first)
 
     def _click(self, control: Locator) -> None:
@@ -204,20 +204,22 @@ class Visitor:
                 control.click()
         else:
             control.click()
-        self._rest()
+        self._wait_until_settled()
         if copies:
             self.page.locator(".copied").wait_for()
-            self.known["the copied link"] = self.page.evaluate("navigator.clipboard.readText()")
+            self.remembered["the copied link"] = self.page.evaluate("navigator.clipboard.readText()")
         if (password := self.page.locator("#temporary-password")).count():
-            self.known["the temporary password"] = password.inner_text()
+            self.remembered["the temporary password"] = password.inner_text()
 
     def _unfold(self, clause: Clause) -> None:
-        summary = self._one(self._place(clause).locator("summary").filter(has_text=_whole(clause.what)), clause.what)
+        summary = self._only_visible(
+            self._place(clause).locator("summary").filter(has_text=_whole(clause.target)), clause.target
+        )
         if not summary.evaluate("one => one.parentElement.open"):
             summary.click()
 
     def _see(self, clause: Clause) -> None:
-        self._place(clause).get_by_text(clause.what).filter(visible=True).first.wait_for(timeout=self.patience)
+        self._place(clause).get_by_text(clause.target).filter(visible=True).first.wait_for(timeout=self.patience)
 
     # Where it is.
 
@@ -225,32 +227,32 @@ class Visitor:
         """The innermost part of the page that has the title which the step names."""
         if not clause.under:
             return self.page.locator("body")
-        title = self._one(self.page.locator(_TITLES).filter(has_text=_whole(clause.under)), clause.under)
+        title = self._only_visible(self.page.locator(_TITLES).filter(has_text=_whole(clause.under)), clause.under)
         return self.page.locator(_PLACES).filter(has=title).last
 
     def _field(self, clause: Clause) -> Locator:
-        label = re.compile(rf"^\s*{re.escape(clause.where)}(\s*\(required\))?\s*$")
-        return self._one(self._place(clause).get_by_label(label), clause.where)
+        label = re.compile(rf"^\s*{re.escape(clause.place)}(\s*\(required\))?\s*$")
+        return self._only_visible(self._place(clause).get_by_label(label), clause.place)
 
     def _control(self, clause: Clause) -> Locator:
         place = self._place(clause)
         # A count may stand behind a name, or words that are only read aloud.
-        name = re.compile(rf"^{re.escape(clause.what)}(\s+[\d,]+|\s*, .+)?$")
-        found = place.get_by_role("button", name=name).or_(place.get_by_role("link", name=name)).filter(visible=True)
-        found.first.wait_for()
-        targets = set(found.evaluate_all("all => all.map(one => one.href || one.outerHTML)"))
+        name = re.compile(rf"^{re.escape(clause.target)}(\s+[\d,]+|\s*, .+)?$")
+        controls = place.get_by_role("button", name=name).or_(place.get_by_role("link", name=name)).filter(visible=True)
+        controls.first.wait_for()
+        targets = set(controls.evaluate_all("all => all.map(one => one.href || one.outerHTML)"))
         if len(targets) > 1:
-            raise TourError(f"{len(targets)} different things are called {clause.what}: say under which title")
-        return found.first
+            raise TourError(f"{len(targets)} different things are called {clause.target}: say under which title")
+        return controls.first
 
-    def _one(self, found: Locator, name: str) -> Locator:
-        shown = found.filter(visible=True)
-        shown.first.wait_for()
-        if shown.count() > 1:
-            raise TourError(f"{shown.count()} things are called {name}: say under which title")
-        return shown
+    def _only_visible(self, locator: Locator, name: str) -> Locator:
+        visible = locator.filter(visible=True)
+        visible.first.wait_for()
+        if visible.count() > 1:
+            raise TourError(f"{visible.count()} things are called {name}: say under which title")
+        return visible
 
-    def _rest(self) -> None:
+    def _wait_until_settled(self) -> None:
         """Wait until the page has taken in what was done, as a person does without noticing."""
         self.page.wait_for_load_state()
         expect(self.page.locator(".htmx-request, .htmx-swapping, .htmx-settling")).to_have_count(

@@ -40,10 +40,10 @@ def amount(resource: str, text: str) -> int:
 
 def of_container(container: Json, kind: str, resource: str) -> int | None:
     resources = container.get("resources", {})
-    told = resources.get(kind, {}).get(resource)
-    if told is None and kind == "requests":
-        told = resources.get("limits", {}).get(resource)  # which the API server fills in
-    return None if told is None else amount(resource, told)
+    quantity = resources.get(kind, {}).get(resource)
+    if quantity is None and kind == "requests":
+        quantity = resources.get("limits", {}).get(resource)  # which the API server fills in
+    return None if quantity is None else amount(resource, quantity)
 
 
 def overhead(pod: Json, resource: str) -> int:
@@ -59,10 +59,10 @@ def packing(machine: Machine, pod: Json, target: float = 40.0, start: float | No
     if use is None:
         return 0.0
     total = use / 100 * machine.has("cpu") + expected_use(pod)
-    for one in machine.pods:
-        time = scheduled(one)
+    for placed in machine.pods:
+        time = scheduled(placed)
         if time is not None and machine.updated is not None and math.floor(machine.updated) - math.floor(time) < 60:
-            total += expected_use(one)
+            total += expected_use(placed)
     share = 100 * total / size if size else 0.0
     if share <= target:
         return (100 - target) * share / target + target
@@ -84,7 +84,7 @@ def scheduled(pod: Json) -> float | None:
     return None
 
 
-def asked(pod: Json, kind: str, resource: str) -> int:
+def asked_amount(pod: Json, kind: str, resource: str) -> int:
     spec = pod["spec"]
     together = sum(of_container(container, kind, resource) or 0 for container in spec["containers"])
     alone = (of_container(container, kind, resource) or 0 for container in spec.get("initContainers", ()))
@@ -101,7 +101,7 @@ def variation(machine: Machine, pod: Json, margin: float = 1.0, sensitivity: flo
         mean, deviation = machine.figure(resource, "15m"), machine.figure(resource, "15m_std")
         if mean is None and deviation is None:
             continue
-        size, request = machine.has(resource), asked(pod, "requests", resource)
+        size, request = machine.has(resource), asked_amount(pod, "requests", resource)
         if not size:
             scores.append(0.0)
             continue
@@ -115,7 +115,7 @@ def variation(machine: Machine, pod: Json, margin: float = 1.0, sensitivity: flo
 def over_commitment(machine: Machine, pod: Json, weight: float = 0.5, window: int = 5) -> float:
     if machine.updated is None and not any(machine.figures.values()):
         return 0.0
-    if not any(asked(pod, kind, resource) for kind in ("requests", "limits") for resource in ("cpu", "memory")):
+    if not any(asked_amount(pod, kind, resource) for kind in ("requests", "limits") for resource in ("cpu", "memory")):
         return 0.0
     return (1 - max(_risk(machine, pod, resource, weight, window) for resource in ("cpu", "memory"))) * 100
 
@@ -130,16 +130,20 @@ def _risk(machine: Machine, pod: Json, resource: str, weight: float, window: int
     mean, deviation = machine.figure(resource, "15m"), machine.figure(resource, "15m_std")
     of_load = 0.0
     if mean is not None or deviation is not None:
-        of_load = 1 - _within(size, requests, limits, mean or 0.0, (deviation or 0.0) * math.sqrt(window))
+        of_load = 1 - probability_within_requests(
+            size, requests, limits, mean or 0.0, (deviation or 0.0) * math.sqrt(window)
+        )
     return clamped(weight * of_limits + (1 - weight) * of_load)
 
 
 def _promised(pods: Iterable[Json], resource: str) -> tuple[int, int]:
-    both = [(asked(pod, "requests", resource), asked(pod, "limits", resource)) for pod in pods]
+    both = [(asked_amount(pod, "requests", resource), asked_amount(pod, "limits", resource)) for pod in pods]
     return sum(request for request, _ in both), sum(max(request, limit) for request, limit in both)
 
 
-def _within(size: int, requests: int, limits: int, percent: float, percent_deviation: float) -> float:
+def probability_within_requests(
+    size: int, requests: int, limits: int, percent: float, percent_deviation: float
+) -> float:
     """The probability that the use is within the requests, given that it is within the limits."""
     if limits == 0 and size > 0:
         return 1.0
@@ -155,9 +159,9 @@ def _within(size: int, requests: int, limits: int, percent: float, percent_devia
         return 0.0
     scale = mean * (1 - mean) / variance - 1
     alpha, beta = mean * scale, (1 - mean) * scale
-    within = incomplete_beta(threshold, alpha, beta)
+    below_threshold = incomplete_beta(threshold, alpha, beta)
     below = incomplete_beta(limits / size, alpha, beta) if limits < size else 1.0
-    return clamped(within / below) if below > 0 else within
+    return clamped(below_threshold / below) if below > 0 else below_threshold
 
 
 def incomplete_beta(x: float, a: float, b: float) -> float:

@@ -47,10 +47,10 @@ class _Reader(HTMLParser):
         return any(quiet for _, quiet in self.open)
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        given = dict(attrs)
-        quiet = tag in OPAQUE or given.get("translate") == "no"
-        if not self.quiet and given.get("translate") != "no":
-            self.found += [given[name] or "" for name in READ if name in given]
+        attributes = dict(attrs)
+        quiet = tag in OPAQUE or attributes.get("translate") == "no"
+        if not self.quiet and attributes.get("translate") != "no":
+            self.found += [attributes[name] or "" for name in READ if name in attributes]
         if tag not in VOID:
             self.open.append((tag, quiet))
 
@@ -74,24 +74,24 @@ def texts(html: str) -> list[str]:
 
 def outside(html: str, begins: str, ends: str) -> list[str]:
     """What a person reads of ``html`` outside of ``begins`` and ``ends``, which may lie in different elements."""
-    depth, found = 0, []
+    depth, outer_texts = 0, []
     for text in texts(html):
-        kept = ""
+        outer_text = ""
         for part in re.split(f"([{begins}{ends}])", text):
             if part == begins:
                 depth += 1
             elif part == ends:
                 depth -= 1
             elif not depth:
-                kept += part
-        found.append(" ".join(kept.split()))
-    return [text for text in found if has_words(text)]
+                outer_text += part
+        outer_texts.append(" ".join(outer_text.split()))
+    return [text for text in outer_texts if has_words(text)]
 
 
 def bare_texts(source: str) -> list[str]:
     """The words of a template's ``source`` that it shows as they are."""
-    found = [text for text in texts(_TOKENS.sub("", source)) if not _OF_MARKUP.search(text)]
+    found_texts = [text for text in texts(_TOKENS.sub("", source)) if not _OF_MARKUP.search(text)]
     tags = _NOT_SHOWN.sub("", source)
     for pattern in _SAID_BY_TAGS:
-        found += [match["text"] for match in pattern.finditer(tags)]
-    return [text for text in found if has_words(text)]
+        found_texts += [match["text"] for match in pattern.finditer(tags)]
+    return [text for text in found_texts if has_words(text)]

@@ -44,15 +44,17 @@ class WebTier:
 
     def connections(self) -> int:
         """How many the web process has to the database."""
-        with psycopg.connect(self.postgres.url) as own:
-            row = own.execute("SELECT count(*) FROM pg_stat_activity WHERE application_name = 'web'").fetchone()
+        with psycopg.connect(self.postgres.url) as connection:
+            row = connection.execute("SELECT count(*) FROM pg_stat_activity WHERE application_name = 'web'").fetchone()
         assert row is not None
         return int(row[0])
 
     def transactions(self) -> int:
         """How many the database has seen."""
-        with psycopg.connect(self.postgres.url) as own:
-            row = own.execute("SELECT xact_commit FROM pg_stat_database WHERE datname = current_database()").fetchone()
+        with psycopg.connect(self.postgres.url) as connection:
+            row = connection.execute(
+                "SELECT xact_commit FROM pg_stat_database WHERE datname = current_database()"
+            ).fetchone()
         assert row is not None
         return int(row[0])
 
@@ -128,11 +130,11 @@ async def streams(port: int, live: str, sessions: list[str]) -> AsyncIterator[li
     """A stream a session, each of which has told the status."""
     opened = [await open_stream(port, live, session) for session in sessions]
     try:
-        for one in opened:
-            one.reading = asyncio.ensure_future(one.read())
-        for one in opened:
-            await one.comes("event: status")
+        for stream in opened:
+            stream.reading = asyncio.ensure_future(stream.read())
+        for stream in opened:
+            await stream.comes("event: status")
         yield opened
     finally:
-        for one in opened:
-            await one.close()
+        for stream in opened:
+            await stream.close()

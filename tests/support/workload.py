@@ -53,7 +53,7 @@ def recorded() -> list[Recorded]:
         for row in rows
         if row["deletion_time"] and row["scheduled_time"]
     ]
-    return [one for one in ended if one.cpu <= 750 * CPU and one.memory <= 768 * MEMORY]
+    return [pod for pod in ended if pod.cpu <= 750 * CPU and pod.memory <= 768 * MEMORY]
 
 
 def nodes(count: int) -> list[Json]:
@@ -108,10 +108,13 @@ def _services(random_: random.Random, pods: int) -> list[SimulationEvent]:
         if number % 3 == 0:
             spread = {"maxSkew": 2, "topologyKey": ZONE, "whenUnsatisfiable": "ScheduleAnyway"}
             spec["topologySpreadConstraints"] = [{**spread, "labelSelector": {"matchLabels": {"app": name}}}]
-        one = template(name, random_.choice([500, 1000, 2000, 4000]), random_.choice([1024, 4096, 8192]), **spec)
+        pod_template = template(
+            name, random_.choice([500, 1000, 2000, 4000]), random_.choice([1024, 4096, 8192]), **spec
+        )
         begin = random_.uniform(0, 600)
         events += [
-            PodArrives(begin + 0.01 * turn, make_replica(one, f"{name}-{turn}"), None, True) for turn in range(size)
+            PodArrives(begin + 0.01 * turn, make_replica(pod_template, f"{name}-{turn}"), None, True)
+            for turn in range(size)
         ]
     return events
 
@@ -127,9 +130,11 @@ def _jobs(random_: random.Random, pods: int, shapes: list[Recorded]) -> list[Sim
             continue
         size = min(max(1, int(random_.expovariate(1 / 8))), pods - len(events))
         shape = random_.choice(shapes)
-        one = template(f"job-{number}", shape.cpu, shape.memory)
+        pod_template = template(f"job-{number}", shape.cpu, shape.memory)
         duration = min(shape.duration, DAY) * random_.uniform(0.8, 1.25)
-        events += [PodArrives(at, make_replica(one, f"job-{number}-{turn}"), duration, True) for turn in range(size)]
+        events += [
+            PodArrives(at, make_replica(pod_template, f"job-{number}-{turn}"), duration, True) for turn in range(size)
+        ]
     return events
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from kschedweb.clusters.services import sandbox_connect
 from tests.support import addresses, seed
-from tests.support.sandbox import told
+from tests.support.sandbox import use_sandbox
 from tests.walk.numbers import Reader, bare
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ NODES, BOUND, PENDING = 1_200, 1_300, 1_100
 def test_what_people_read_has_separators(
     admin: User, client_as: Callable[[str], Client], settings: DjangoSettings, sandbox_address: str
 ) -> None:
-    told(settings, sandbox_address)
+    use_sandbox(settings, sandbox_address)
     sandbox_connect()
     settings.JOBS_WAITING = 10_000
     names = [f"node-{number:05d}" for number in range(NODES)]

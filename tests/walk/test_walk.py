@@ -132,5 +132,5 @@ def test_no_page_and_no_resource_is_forgotten() -> None:
     every = {field.name: "1" for field in dataclasses.fields(addresses.Places) if field.default == ""}
     places = addresses.Places("c", "n/p", "n/p", **every)  # type: ignore[arg-type]
     opened = [route for route in routes() if route.opened]
-    assert {name.partition(":")[0] for name in addresses.pages(places)} == {r.name for r in opened if not r.rest}
-    assert set(addresses.resources(places)) == {route.name for route in opened if route.rest}
+    assert {name.partition(":")[0] for name in addresses.pages(places)} == {r.name for r in opened if not r.is_rest}
+    assert set(addresses.resources(places)) == {route.name for route in opened if route.is_rest}

@@ -61,7 +61,7 @@ def test_the_sandbox_is_a_page_of_the_cluster_where_the_site_has_one(
     assert rail_labels(client_as("viewer").get("/jobs/"))["Cluster"] == [*RAIL["Cluster"], "Sandbox"]
 
 
-@pytest.mark.parametrize("name", [route.name for route in routes() if route.opened and not route.rest])
+@pytest.mark.parametrize("name", [route.name for route in routes() if route.opened and not route.is_rest])
 def test_every_page_has_one_place_in_the_navigation(name: str, settings: Any) -> None:
     settings.SANDBOX_SERVER = "http://127.0.0.1:1"
     everything = [entry for group in RailGroup for entry in navigation.list_entries(group, every_action, name, "")]
@@ -102,7 +102,7 @@ def test_an_entry_is_open_for_its_family_and_its_stems() -> None:
 
 
 def test_every_page_that_declares_what_it_depends_on_is_a_page() -> None:
-    names = {route.name for route in routes() if not route.rest}
+    names = {route.name for route in routes() if not route.is_rest}
     declaring_pages = {name for name in names if navigation.choices_of(name)}
     assert {"overview", "pods", "decision", "load-aware", "capacity-fit"} <= declaring_pages
     assert set(navigation._choices) <= names

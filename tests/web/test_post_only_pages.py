@@ -17,7 +17,7 @@ def test_every_address_of_a_form_leads_to_its_page(client_as) -> None:
     assert client.get("/tokens/1/revoke/").headers["Location"] == "/tokens/"
     refusing_pages = []
     for route in routes():
-        answer = client.get(route.address) if not route.rest else None
+        answer = client.get(route.address) if not route.is_rest else None
         if isinstance(answer, HttpResponseNotAllowed):
             refusing_pages.append(route.address)
     assert not refusing_pages

@@ -57,7 +57,7 @@ def scheduler_row(name: str = "held", scheduler: str = "kschedweb") -> LiveSched
 
 def hold(live: LiveScheduler, name: str = "web-1", **fields: Any) -> ApprovalRequest:
     """A pod that ``live`` holds, as the gate stores it; ``fields`` go to the request or to what is asked."""
-    given = {
+    defaults = {
         "node": "node-1",
         "uid": f"uid-{name}",
         "namespace": "default",
@@ -65,18 +65,18 @@ def hold(live: LiveScheduler, name: str = "web-1", **fields: Any) -> ApprovalReq
         "epoch": 1,
         "decision_id": f"decision-{name}",
     }
-    for key in given:
-        given[key] = fields.pop(key, given[key])
-    found = services.request_open(
+    for key in defaults:
+        defaults[key] = fields.pop(key, defaults[key])
+    request = services.request_open(
         scheduler=live,
         name=name,
         plugin="HumanApproval",
-        decision=deciding(f"{given['namespace']}/{name}", str(given["node"])),
+        decision=deciding(f"{defaults['namespace']}/{name}", str(defaults["node"])),
         ask=asking(**fields),
-        **given,  # type: ignore[arg-type]
+        **defaults,  # type: ignore[arg-type]
     )
-    assert found is not None
-    return found
+    assert request is not None
+    return request
 
 
 @pytest.fixture
@@ -85,7 +85,7 @@ def live(db: None) -> LiveScheduler:
 
 
 @pytest.fixture
-def held(live: LiveScheduler) -> Callable[..., ApprovalRequest]:
+def hold_pod(live: LiveScheduler) -> Callable[..., ApprovalRequest]:
     """``held("web-1", seconds=60)``: a request for a pod of that name."""
     return lambda name="web-1", **fields: hold(live, name, **fields)
 

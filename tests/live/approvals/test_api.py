@@ -18,9 +18,9 @@ Held = Callable[..., ApprovalRequest]
 URL = "/api/v1/approvals/"
 
 
-def test_the_list_is_filtered_and_tells_who_is_missing(held: Held, api_as: Callable[[str], APIClient]) -> None:
-    held("a", approvals=[{"role": "approver", "count": 2}])
-    other = held("b", namespace="kube-system")
+def test_the_list_is_filtered_and_tells_who_is_missing(hold_pod: Held, api_as: Callable[[str], APIClient]) -> None:
+    hold_pod("a", approvals=[{"role": "approver", "count": 2}])
+    other = hold_pod("b", namespace="kube-system")
     found = api_as("viewer").get(f"{URL}?state=waiting&namespace=default").json()["results"]
     assert [(one["name"], one["missing"], one["why"]) for one in found] == [
         ("a", {"approver": 2}, ["it is in namespace default"])
@@ -30,8 +30,8 @@ def test_the_list_is_filtered_and_tells_who_is_missing(held: Held, api_as: Calla
     assert detail["ask"]["node"]["pods"] == [3, 110]
 
 
-def test_a_chat_tool_approves_with_a_token_that_may_do_nothing_else(held: Held, approver: User) -> None:
-    row = held()
+def test_a_chat_tool_approves_with_a_token_that_may_do_nothing_else(hold_pod: Held, approver: User) -> None:
+    row = hold_pod()
     _, key = accounts.token_create(user=approver, name="chat", scope="approve", days=1)
     client = APIClient(headers={"Authorization": f"Bearer {key}", "Idempotency-Key": "message-1"})
     done = client.post(f"{URL}{row.pk}/approve/", {"reason": "seen"}, format="json")
@@ -45,8 +45,10 @@ def test_a_chat_tool_approves_with_a_token_that_may_do_nothing_else(held: Held, 
 
 
 @pytest.mark.parametrize(("role", "status"), [("viewer", 403), ("editor", 403), ("approver", 403), ("admin", 200)])
-def test_who_may_not_decide_is_told_so(held: Held, api_as: Callable[[str], APIClient], role: str, status: int) -> None:
-    row = held(approvals=[{"role": "admin", "count": 1}])
+def test_who_may_not_decide_is_told_so(
+    hold_pod: Held, api_as: Callable[[str], APIClient], role: str, status: int
+) -> None:
+    row = hold_pod(approvals=[{"role": "admin", "count": 1}])
     answer = api_as(role).post(f"{URL}{row.pk}/approve/", {})
     assert answer.status_code == status
     assert row.votes.count() == (0 if status == 403 else 1)
@@ -56,26 +58,26 @@ def test_who_may_not_decide_is_told_so(held: Held, api_as: Callable[[str], APICl
     ("body", "status", "path"), [({}, 400, "reason"), ({"reason": ""}, 400, "reason"), ({"reason": "no"}, 200, "")]
 )
 def test_a_denial_needs_a_reason(
-    held: Held, api_as: Callable[[str], APIClient], body: dict[str, Any], status: int, path: str
+    hold_pod: Held, api_as: Callable[[str], APIClient], body: dict[str, Any], status: int, path: str
 ) -> None:
-    answer = api_as("approver").post(f"{URL}{held().pk}/deny/", body)
+    answer = api_as("approver").post(f"{URL}{hold_pod().pk}/deny/", body)
     assert answer.status_code == status
     assert [error["path"] for error in answer.json().get("errors", [])] == ([path] if path else [])
 
 
 def test_what_was_decided_is_a_conflict_and_what_is_not_there_not_found(
-    held: Held, api_as: Callable[[str], APIClient]
+    hold_pod: Held, api_as: Callable[[str], APIClient]
 ) -> None:
-    row = held()
+    row = hold_pod()
     client = api_as("approver")
     client.post(f"{URL}{row.pk}/deny/", {"reason": "no"})
     assert client.post(f"{URL}{row.pk}/approve/", {}).status_code == 409
     assert client.post(f"{URL}6f9f3a1c-0000-4000-8000-000000000000/approve/", {}).status_code == 404
 
 
-def test_many_are_decided_at_once_and_each_outcome_is_told(held: Held, api_as: Callable[[str], APIClient]) -> None:
-    rows = [held(name) for name in "abc"]
-    held_by_admin = held("d", approvals=[{"role": "admin", "count": 1}])
+def test_many_are_decided_at_once_and_each_outcome_is_told(hold_pod: Held, api_as: Callable[[str], APIClient]) -> None:
+    rows = [hold_pod(name) for name in "abc"]
+    held_by_admin = hold_pod("d", approvals=[{"role": "admin", "count": 1}])
     body = {"requests": [str(row.pk) for row in [*rows, held_by_admin]], "verdict": "approve"}
     found = api_as("approver").post(f"{URL}decide/", body).json()["results"]
     assert [one["state"] for one in found] == ["approved"] * 3 + ["waiting"]

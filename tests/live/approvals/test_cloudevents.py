@@ -50,9 +50,9 @@ def got(receiver: Receiver) -> list[Json]:
 
 
 def test_a_request_is_a_cloud_event_with_the_same_signature(
-    held: Callable[..., ApprovalRequest], receiver: Receiver, endpoint: tuple[Endpoint, str]
+    hold_pod: Callable[..., ApprovalRequest], receiver: Receiver, endpoint: tuple[Endpoint, str]
 ) -> None:
-    row = held()
+    row = hold_pod()
     for pk in webhooks.list_due(now=timezone.now()):
         webhooks.delivery_try(pk)
     ((headers, body),) = receiver.got
@@ -70,9 +70,9 @@ def test_a_request_is_a_cloud_event_with_the_same_signature(
 
 
 def test_a_message_stays_what_it_was_when_the_form_is_changed(
-    held: Callable[..., ApprovalRequest], receiver: Receiver, endpoint: tuple[Endpoint, str]
+    hold_pod: Callable[..., ApprovalRequest], receiver: Receiver, endpoint: tuple[Endpoint, str]
 ) -> None:
-    held()
+    hold_pod()
     Endpoint.objects.update(format="standard")
     for pk in webhooks.list_due(now=timezone.now()):
         webhooks.delivery_try(pk)

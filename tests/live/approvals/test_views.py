@@ -34,9 +34,9 @@ def opened(page: Any) -> str:
     return name
 
 
-def test_the_nearest_deadline_comes_first_and_its_pane_is_open(held: Held, client_as: ClientAs) -> None:
-    held("later")
-    held("sooner", seconds=120, margin=0)
+def test_the_nearest_deadline_comes_first_and_its_pane_is_open(hold_pod: Held, client_as: ClientAs) -> None:
+    hold_pod("later")
+    hold_pod("sooner", seconds=120, margin=0)
     page = client_as("approver").get("/approvals/")
     assert [one.row.name for one in page.context["items"]] == ["sooner", "later"]
     assert [one.text for one in elements(page, "#mail strong")] == ["default/sooner", "default/later"]
@@ -44,14 +44,14 @@ def test_the_nearest_deadline_comes_first_and_its_pane_is_open(held: Held, clien
     assert "default/sooner is to go to node-1: 464, 4 ahead of node-2." in html_of(page)
 
 
-def test_another_one_is_chosen_by_its_address(held: Held, client_as: ClientAs) -> None:
-    held("sooner", seconds=120)
-    later = held("later")
+def test_another_one_is_chosen_by_its_address(hold_pod: Held, client_as: ClientAs) -> None:
+    hold_pod("sooner", seconds=120)
+    later = hold_pod("later")
     assert opened(client_as("approver").get("/approvals/", {"request": str(later.pk)})) == "later"
 
 
-def test_who_may_not_decide_sees_no_buttons(held: Held, client_as: ClientAs) -> None:
-    held(approvals=[{"role": "admin", "count": 1}])
+def test_who_may_not_decide_sees_no_buttons(hold_pod: Held, client_as: ClientAs) -> None:
+    hold_pod(approvals=[{"role": "admin", "count": 1}])
     assert not elements(client_as("viewer").get("/approvals/"), "button[name=verdict]")
     page = client_as("approver").get("/approvals/")
     assert "decide about default/web-1: it waits for one admin." in page.context["item"].refusal
@@ -59,8 +59,8 @@ def test_who_may_not_decide_sees_no_buttons(held: Held, client_as: ClientAs) -> 
     assert not elements(page, "#pane button[name=verdict]")
 
 
-def test_ticked_ones_are_approved_and_the_rest_is_told(held: Held, client_as: ClientAs) -> None:
-    rows = [held(name) for name in ("a", "b")]
+def test_ticked_ones_are_approved_and_the_rest_is_told(hold_pod: Held, client_as: ClientAs) -> None:
+    rows = [hold_pod(name) for name in ("a", "b")]
     client = client_as("approver")
     data = {"requests": [str(row.pk) for row in rows], "verdict": "approve"}
     answer = client.post("/approvals/decide/", data, follow=True)
@@ -68,8 +68,8 @@ def test_ticked_ones_are_approved_and_the_rest_is_told(held: Held, client_as: Cl
     assert set(ApprovalRequest.objects.values_list("state", flat=True)) == {ApprovalState.APPROVED}
 
 
-def test_a_denial_without_a_reason_comes_back_with_the_ticks_kept(held: Held, client_as: ClientAs) -> None:
-    row = held()
+def test_a_denial_without_a_reason_comes_back_with_the_ticks_kept(hold_pod: Held, client_as: ClientAs) -> None:
+    row = hold_pod()
     client = client_as("approver")
     posted = client.post("/approvals/decide/", {"requests": [str(row.pk)], "verdict": "deny"})
     assert (posted.status_code, posted.headers["Location"]) == (302, f"/approvals/?request={row.pk}")
@@ -79,8 +79,8 @@ def test_a_denial_without_a_reason_comes_back_with_the_ticks_kept(held: Held, cl
     assert elements(answer, f"#mail input[name=requests][value={row.pk}][checked]")
 
 
-def test_a_denial_of_the_open_one_without_a_reason_comes_back_at_its_pane(held: Held, client_as: ClientAs) -> None:
-    row, client = held(), client_as("approver")
+def test_a_denial_of_the_open_one_without_a_reason_comes_back_at_its_pane(hold_pod: Held, client_as: ClientAs) -> None:
+    row, client = hold_pod(), client_as("approver")
     data = {"requests": [str(row.pk)], "open": "1", "verdict": "deny"}
     answer = client.post("/approvals/decide/", data, follow=True)
     assert elements(answer, "#pane-reason[aria-invalid=true][aria-describedby=pane-error]")
@@ -88,35 +88,35 @@ def test_a_denial_of_the_open_one_without_a_reason_comes_back_at_its_pane(held: 
     assert not elements(client.get("/approvals/"), "#pane-error")  # told once
 
 
-def test_nothing_ticked_decides_nothing(held: Held, client_as: ClientAs) -> None:
-    row = held()
+def test_nothing_ticked_decides_nothing(hold_pod: Held, client_as: ClientAs) -> None:
+    row = hold_pod()
     answer = client_as("approver").post("/approvals/decide/", {"verdict": "approve"}, follow=True)
     assert "Choose at least one request." in html_of(answer)
     row.refresh_from_db()
     assert row.state == ApprovalState.WAITING
 
 
-def test_news_are_counted_since_the_page_was_shown(held: Held, client_as: ClientAs, approver: User) -> None:
-    row = held("old")
+def test_news_are_counted_since_the_page_was_shown(hold_pod: Held, client_as: ClientAs, approver: User) -> None:
+    row = hold_pod("old")
     client = client_as("approver")
     since = timezone.now().isoformat()
     assert client.get("/approvals/news/", {"since": since}).content.strip() == b""
-    held("new")
+    hold_pod("new")
     client.post("/approvals/decide/", {"requests": [str(row.pk)], "verdict": "approve"})
     assert "1 new, 1 decided" in text(client, "/approvals/news/", since=since)
     assert client.get("/approvals/news/", {"since": "yesterday"}).status_code == 404
 
 
-def test_the_badge_counts_those_that_wait(held: Held, client_as: ClientAs) -> None:
-    held("a")
-    held("b")
+def test_the_badge_counts_those_that_wait(hold_pod: Held, client_as: ClientAs) -> None:
+    hold_pod("a")
+    hold_pod("b")
     client = client_as("viewer")
     for address in ("/approvals/badge/", "/settings/"):
         assert [one.text for one in elements(client.get(address), ".rail-badge .badge.amber")] == ["2 waiting"]
 
 
-def test_who_looks_at_the_inbox_ends_what_has_expired(held: Held, client_as: ClientAs) -> None:
-    row = held()
+def test_who_looks_at_the_inbox_ends_what_has_expired(hold_pod: Held, client_as: ClientAs) -> None:
+    row = hold_pod()
     now = timezone.now()
     ApprovalRequest.objects.filter(pk=row.pk).update(asked_at=now - timedelta(hours=1), expires_at=now)
     assert client_as("viewer").get("/approvals/").context["items"] == []
@@ -124,8 +124,8 @@ def test_who_looks_at_the_inbox_ends_what_has_expired(held: Held, client_as: Cli
     assert row.state == ApprovalState.EXPIRED
 
 
-def test_the_node_is_shown_then_and_now(held: Held, client_as: ClientAs, admin: User) -> None:
-    row = held(node="node-00000")
+def test_the_node_is_shown_then_and_now(hold_pod: Held, client_as: ClientAs, admin: User) -> None:
+    row = hold_pod(node="node-00000")
     cluster = row.scheduler.cluster
     objects = [seed.node("node-00000", cpu="4", memory="8Gi"), seed.pod("r", cpu="2500m", bound_to="node-00000")]
     seed.imported("other", objects, admin)
@@ -136,9 +136,9 @@ def test_the_node_is_shown_then_and_now(held: Held, client_as: ClientAs, admin: 
     assert "61.5 %" in shown
 
 
-def test_the_history_is_filtered_and_downloaded(held: Held, client_as: ClientAs) -> None:
-    held("a")
-    held("b")
+def test_the_history_is_filtered_and_downloaded(hold_pod: Held, client_as: ClientAs) -> None:
+    hold_pod("a")
+    hold_pod("b")
     client = client_as("approver")
     ids = [str(pk) for pk in ApprovalRequest.objects.filter(name="a").values_list("pk", flat=True)]
     client.post("/approvals/decide/", {"requests": ids, "verdict": "deny", "reason": "=cmd"})

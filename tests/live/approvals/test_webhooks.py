@@ -48,10 +48,10 @@ def run_due() -> None:
 
 
 def test_a_request_is_told_with_a_signature_that_the_receiver_can_check(
-    held: Held, receiver: Receiver, endpoint: tuple[Endpoint, str], settings: Settings
+    hold_pod: Held, receiver: Receiver, endpoint: tuple[Endpoint, str], settings: Settings
 ) -> None:
     settings.SITE_URL = "https://kschedweb.example.com"
-    row = held()
+    row = hold_pod()
     run_due()
     ((headers, body),) = receiver.got
     assert headers["webhook-signature"] == signature(endpoint[1], headers, body)
@@ -72,11 +72,11 @@ def test_the_signature_is_that_of_the_specifications_example() -> None:
 
 
 def test_each_thing_is_told_once_to_those_who_want_to_know(
-    held: Held, receiver: Receiver, endpoint: tuple[Endpoint, str], approver: User, admin: User
+    hold_pod: Held, receiver: Receiver, endpoint: tuple[Endpoint, str], approver: User, admin: User
 ) -> None:
     webhooks.endpoint_save(user=admin, name="expiries", url=receiver.url, events=["request.expired"])
     webhooks.endpoint_save(user=admin, name="off", url=receiver.url, events=list(webhooks.EVENTS), active=False)
-    row, late = held("a"), held("b")
+    row, late = hold_pod("a"), hold_pod("b")
     services.request_decide(user=approver, request_id=row.pk, verdict="deny", reason="no")
     ApprovalRequest.objects.filter(pk=late.pk).update(expires_at=timezone.now())
     services.requests_expire()
@@ -95,10 +95,10 @@ def test_each_thing_is_told_once_to_those_who_want_to_know(
 
 
 def test_a_try_that_fails_is_repeated_later_and_later_with_the_same_id_and_then_given_up(
-    held: Held, receiver: Receiver, endpoint: tuple[Endpoint, str]
+    hold_pod: Held, receiver: Receiver, endpoint: tuple[Endpoint, str]
 ) -> None:
     receiver.status = 500
-    held()
+    hold_pod()
     now, pauses = timezone.now(), []
     while (row := Delivery.objects.get()).state == Delivered.PENDING:
         Delivery.objects.update(next_at=now)
@@ -113,8 +113,10 @@ def test_a_try_that_fails_is_repeated_later_and_later_with_the_same_id_and_then_
     assert len({headers["webhook-id"] for headers, _ in receiver.got}) == 1
 
 
-def test_two_who_try_at_once_send_one_message(held: Held, receiver: Receiver, endpoint: tuple[Endpoint, str]) -> None:
-    held()
+def test_two_who_try_at_once_send_one_message(
+    hold_pod: Held, receiver: Receiver, endpoint: tuple[Endpoint, str]
+) -> None:
+    hold_pod()
     row = Delivery.objects.get()
     first = webhooks.delivery_claim(delivery_id=row.pk, now=timezone.now())
     assert first is not None
@@ -126,10 +128,10 @@ def test_two_who_try_at_once_send_one_message(held: Held, receiver: Receiver, en
 
 
 def test_an_endpoint_that_is_gone_is_switched_off(
-    held: Held, receiver: Receiver, endpoint: tuple[Endpoint, str]
+    hold_pod: Held, receiver: Receiver, endpoint: tuple[Endpoint, str]
 ) -> None:
     receiver.status = 410
-    held()
+    hold_pod()
     run_due()
     row = Endpoint.objects.get()
     assert (row.active, row.problem) == (False, "It answered 410 Gone, so it was switched off.")

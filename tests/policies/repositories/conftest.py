@@ -10,7 +10,7 @@ from pytest_django import Settings
 
 from kschedweb.accounts.models import User
 from kschedweb.policies.repositories import services
-from tests.support.git_server import GOOD, Work, look, served, work
+from tests.support.git_server import GOOD, Work, init_work, look, served
 
 
 @pytest.fixture(autouse=True)
@@ -22,7 +22,7 @@ def allowed(settings: Settings, tmp_path: Path) -> None:
 
 @pytest.fixture
 def ours(tmp_path: Path) -> Work:
-    repository = work(tmp_path / "git" / "repo")
+    repository = init_work(tmp_path / "git" / "repo")
     repository.commit("Begin", web=GOOD.format(50))
     return repository
 

@@ -24,7 +24,7 @@ from kschedweb.policies.models import Policy
 from kschedweb.policies.repositories import git, services, sync
 from kschedweb.policies.repositories.models import Repository, RepositorySecret
 from kschedweb.web.errors import ApplicationError, Conflict
-from tests.support.git_server import GOOD, SECRET, Work, look, served, work
+from tests.support.git_server import GOOD, SECRET, Work, init_work, look, served
 
 pytestmark = pytest.mark.django_db
 
@@ -406,7 +406,7 @@ def by_linked_objects(repo: Path, elsewhere: Path) -> None:
 def test_a_folder_that_is_allowed_leads_to_no_other(
     ours: Work, admin: User, tmp_path: Path, leads: Callable[[Path, Path], None]
 ) -> None:
-    private = work(tmp_path / "private")
+    private = init_work(tmp_path / "private")
     private.commit("Private", web=GOOD.format(99))
     leads(ours.folder, private.folder)
     services.repository_save(user=admin, name="platform", url=str(ours.folder), folder="policies")

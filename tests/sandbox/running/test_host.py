@@ -16,7 +16,7 @@ from kschedweb.clusters.models import Cluster, ClusterSource
 from kschedweb.sandbox.running import host
 from kschedweb.sandbox.selectors import open_client
 from tests.support.html import elements, text
-from tests.support.sandbox import TOKEN, told
+from tests.support.sandbox import TOKEN, use_sandbox
 
 pytestmark = pytest.mark.django_db
 AsRole = Callable[[str], Client]
@@ -28,7 +28,7 @@ def made(tmp_path: Path, settings: Settings) -> Iterator[host.SandboxHost]:
     """One over a damaged file."""
     (tmp_path / host.FILE).write_bytes(b"no database " * 2000)
     made = host.SandboxHost(tmp_path, lambda port: server.open_listener("127.0.0.1", port), TOKEN)
-    told(settings, made.address)
+    use_sandbox(settings, made.address)
     host.install_host(made)
     yield made
     host.install_host(None)

@@ -15,21 +15,21 @@ ZONE, HOST = "topology.kubernetes.io/zone", "kubernetes.io/hostname"
 
 @dataclass(frozen=True)
 class Manifest:
-    """``text`` as a person pastes it; ``there`` the cluster; ``fits`` the nodes that may have its pod.
+    """``text`` as a person pastes it; ``objects`` the cluster; ``fits`` the nodes that may have its pod.
 
     ``best`` are those of them with the highest score, all of ``fits`` where it is left out.
     """
 
     name: str
     text: str
-    there: tuple[Json, ...]
+    objects: tuple[Json, ...]
     fits: tuple[str, ...]
     best: tuple[str, ...] = ()
 
     @property
     def document(self) -> Json:
-        found: Json = yaml.safe_load(self.text)
-        return {**found, "metadata": {"namespace": "default", **found["metadata"]}}
+        document: Json = yaml.safe_load(self.text)
+        return {**document, "metadata": {"namespace": "default", **document["metadata"]}}
 
 
 def zoned(key: str, **zones: str) -> tuple[Json, ...]:
@@ -85,7 +85,7 @@ UNREACHABLE = """\
 """
 KEY1, OTHER = "key1=value1:NoSchedule", "key1=value2:NoSchedule"
 FOUR = zoned("zone", node1="zoneA", node2="zoneA", node3="zoneB", node4="zoneB")
-GONE = "node.kubernetes.io/unreachable=:NoExecute"
+UNREACHABLE_TAINT = "node.kubernetes.io/unreachable=:NoExecute"
 
 PODS = (
     Manifest(
@@ -192,6 +192,9 @@ PODS = (
         ("node1",),
     ),
     Manifest(
-        "toleration of silence", tolerant(UNREACHABLE), (tainted("node1", GONE), tainted("node2", KEY1)), ("node1",)
+        "toleration of silence",
+        tolerant(UNREACHABLE),
+        (tainted("node1", UNREACHABLE_TAINT), tainted("node2", KEY1)),
+        ("node1",),
     ),
 )

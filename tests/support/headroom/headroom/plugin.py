@@ -27,7 +27,7 @@ from kschedweb.engine.authoring import (
     unschedulable,
 )
 
-RESOURCES, WINDOW, LEAST = ("cpu", "memory"), "15m", 10.0
+RESOURCES, WINDOW, DEFAULT_LEAST = ("cpu", "memory"), "15m", 10.0
 SHORT = "headroom"
 STATUSES = (SUCCESS, unschedulable("node(s) had too little headroom", fact=SHORT))
 
@@ -37,16 +37,16 @@ class Headroom:
 
     def __init__(self, args: dict[str, Any]) -> None:
         self.resource: str = args.get("resource") or RESOURCES[0]
-        self.least: float = args.get("leastPercent", LEAST)
+        self.least: float = args.get("leastPercent", DEFAULT_LEAST)
 
     def filter(self, cycle: Cycle, rows: Rows) -> Verdicts:
         """Nodes of which nothing is known pass."""
-        return Verdicts((self.left(cycle.snapshot) < self.least).astype(np.int32)[rows], STATUSES)
+        return Verdicts((self.unused_percent(cycle.snapshot) < self.least).astype(np.int32)[rows], STATUSES)
 
     def score(self, cycle: Cycle, rows: Rows) -> Ints:
-        return round_half_away(np.nan_to_num(self.left(cycle.snapshot)))[rows]
+        return round_half_away(np.nan_to_num(self.unused_percent(cycle.snapshot)))[rows]
 
-    def left(self, snapshot: Snapshot) -> Floats:
+    def unused_percent(self, snapshot: Snapshot) -> Floats:
         """Percent of the resource that each node does not use, at least 0, NaN where that is not known. [nodes]."""
         if snapshot.watermarks is None:
             return np.full(len(snapshot), np.nan)
@@ -56,19 +56,21 @@ class Headroom:
 def set_defaults(args: dict[str, Any]) -> None:
     args["resource"] = args["resource"] or RESOURCES[0]
     if args["leastPercent"] is None:
-        args["leastPercent"] = LEAST
+        args["leastPercent"] = DEFAULT_LEAST
 
 
 def problems(args: dict[str, Any], path: str) -> list[Problem]:
-    least = args["leastPercent"]
-    return [] if 0 <= least <= 100 else [invalid(child_path(path, "leastPercent"), least, "must be a percentage")]
+    percent = args["leastPercent"]
+    return [] if 0 <= percent <= 100 else [invalid(child_path(path, "leastPercent"), percent, "must be a percentage")]
 
 
 ARGS = args_struct(
     "HeadroomArgs",
     "Of which resource, and how much of it must be left.",
     StructField("resource", STRING, "Which resource counts.", default=RESOURCES[0], enum=RESOURCES),
-    StructField("leastPercent", FLOAT64, "Nodes with less take no pods.", pointer=True, default=LEAST, usual=(0, 50)),
+    StructField(
+        "leastPercent", FLOAT64, "Nodes with less take no pods.", pointer=True, default=DEFAULT_LEAST, usual=(0, 50)
+    ),
 )
 SPEC = PluginSpec(
     "Headroom",

@@ -26,11 +26,13 @@ class HeadroomPresenter(Presenter):
 
     def work(self, case: Case, node: int, result: Arithmetic) -> None:
         plugin: Headroom = get_plugin(case, self.plugin)
-        found = read_figure(case, node, plugin.resource, WINDOW)
-        result.figures.append(found)
-        left = float(plugin.left(case.snapshot)[node])
-        result.computed = 0 if found.value == "no figure" else away_from_zero(left)
-        result.steps.append(ArithmeticStep("Headroom", f"100 − use = {number(left)} %, rounded", str(result.computed)))
+        use = read_figure(case, node, plugin.resource, WINDOW)
+        result.figures.append(use)
+        free_percent = float(plugin.unused_percent(case.snapshot)[node])
+        result.computed = 0 if use.value == "no figure" else away_from_zero(free_percent)
+        result.steps.append(
+            ArithmeticStep("Headroom", f"100 − use = {number(free_percent)} %, rounded", str(result.computed))
+        )
 
 
 PRESENTER = HeadroomPresenter("Headroom")
