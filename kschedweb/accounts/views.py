@@ -301,7 +301,7 @@ def list_grants(request: PageRequest) -> HttpResponse:
             messages.success(request, gettext("Granted. It applies from the next page on."))
             return redirect("grants")
     stored_grants = [(grant, names.get(grant.cluster, "") if grant.cluster else "") for grant in selectors.grant_list()]
-    context = {"form": form, "given": stored_grants, "ruled": granting.by_rules()}
+    context = {"form": form, "stored_grants": stored_grants, "ruled": granting.by_rules()}
     return render(request, "accounts/grants.html", context, status=400 if form.errors else 200)
 
 

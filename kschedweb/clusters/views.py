@@ -122,7 +122,7 @@ def _render_cluster(
         "snapshot": snapshot,
         "snapshots": list(selectors.snapshot_list(cluster)),
         "counts": counts,
-        "others": {kind: count for kind, count in counts.items() if kind not in ("Node", "Pod", "pending")},
+        "other_counts": {kind: count for kind, count in counts.items() if kind not in ("Node", "Pod", "pending")},
         "problems": problems[:PROBLEMS_SHOWN],
         "problem_count": len(problems),
         "permissions": selectors.permissions_by_resource(cluster),

@@ -190,7 +190,7 @@ def show_reference(request: HttpRequest) -> HttpResponse:
         "groups": {tag: operations for tag, operations in matching.items() if operations},
         "shapes": shapes,
         "search": search,
-        "found": sum(map(len, matching.values())),
+        "match_count": sum(map(len, matching.values())),
         "total": sum(map(len, groups.values())),
     }
     return render(request, "dashboard/reference.html", context)

@@ -93,7 +93,7 @@ def show_overview(request: PageRequest) -> HttpResponse:
         "cost": summarize_cost(scope.snapshot, use),
         "plan": plan,
         "reasons": reasons,
-        "asked": explained,
+        "explained_count": explained,
         "waits": WAITS,
         "jobs": selectors.recent_jobs(request.user),
         "changes": selectors.recent_changes(),
@@ -123,7 +123,7 @@ def show_reasons(request: HttpRequest) -> HttpResponse:
     context = {
         "counts": selectors.count_objects(scope.snapshot),
         "reasons": reasons,
-        "asked": explained,
+        "explained_count": explained,
         "waits": WAITS,
     }
     return render(request, "dashboard/reasons.html", context | {"read": True})
@@ -256,9 +256,9 @@ def list_pods(request: HttpRequest) -> HttpResponseBase:
         "decision_query": scope.decision_query,
         "filter": filters,
         "reason": reason,
-        "asked": explained,
+        "explained_count": explained,
         "page": page,
-        "others": selectors.others_of(scope.snapshot, request.GET.get("node", "")),
+        "other_pods": selectors.others_of(scope.snapshot, request.GET.get("node", "")),
         "rows": selectors.with_outcomes(scope, page.object_list, LIST_SECONDS, decisions.LISTED_AT_ONCE),
     }
     return render(request, "dashboard/pods.html", context)

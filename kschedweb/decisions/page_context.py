@@ -96,7 +96,7 @@ def matrix_context(request: HttpRequest, matrix: Matrix, absent: str, compared: 
             context |= {
                 "verdicts": matrix.verdicts(position),
                 "node_row": matrix.rows([position])[0],
-                "beside": matrix.compare_with_winner(position),
+                "winner_comparison": matrix.compare_with_winner(position),
             }
         else:
             context["node_error"] = f"{absent} {name}."

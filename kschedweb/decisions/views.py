@@ -169,6 +169,6 @@ def _links_context(request: HttpRequest) -> dict[str, object]:
     cells = {name: value for name, value in parameters.items() if name not in ("node", "cell")}
     return {
         "base_query": f"{urlencode(cells)}&" if cells else "",
-        "kept": cells,
-        "kept_for_compare": {name: value for name, value in parameters.items() if name not in ("against", "page")},
+        "hidden_fields": cells,
+        "compare_fields": {name: value for name, value in parameters.items() if name not in ("against", "page")},
     }

@@ -211,7 +211,7 @@ def policy_effective(request: PageRequest, name: str) -> HttpResponse:
         "editor": editor_state,
         **editor_state.effective_context(),
     }
-    context["kept_for_beside"] = {name: value for name, value in request.GET.items() if name != "beside"}
+    context["comparison_fields"] = {name: value for name, value in request.GET.items() if name != "beside"}
     return render(request, f"{policy.dialect.templates}/effective.html", context)
 
 
@@ -332,7 +332,11 @@ def editor_parts(
         **_policy_context(request, policy),
         "editor": editor_state,
         "history": history,
-        "said": gettext("Undone.") if "undo" in request.POST else gettext("Redone.") if "redo" in request.POST else "",
+        "status_message": gettext("Undone.")
+        if "undo" in request.POST
+        else gettext("Redone.")
+        if "redo" in request.POST
+        else "",
         "files": list_pinned_files(editor_state.process),
     }
 
@@ -362,4 +366,4 @@ def _editor_address(request: PageRequest, policy: Policy, editor_state: EditorSt
 def _policy_context(request: PageRequest, policy: Policy) -> dict[str, object]:
     """Return the common context of all pages of a policy."""
     may_change = request.user.everywhere(Action.EDIT) and policy.written_here
-    return {"policy": policy, "kept": policy, "kind": "policy", "key": policy.name, "may_change": may_change}
+    return {"policy": policy, "owner": policy, "kind": "policy", "key": policy.name, "may_change": may_change}

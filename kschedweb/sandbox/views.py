@@ -31,13 +31,13 @@ def _render_page(request: PageRequest, form: CreateForm, status: int = 200) -> H
             # Raises the error that there is no sandbox.
             selectors.sandbox_get()
         trouble = selectors.find_trouble() or "The sandbox was not set up yet."
-        return render(request, "sandbox/sandbox.html", {"trouble": trouble, "again": can_reset})
+        return render(request, "sandbox/sandbox.html", {"trouble": trouble, "can_reset": can_reset})
     context: dict[str, object] = {
         "cluster": cluster,
         "form": form,
         "schedulers": live_list().filter(cluster=cluster),
         "trouble": selectors.find_trouble(),
-        "again": can_reset,
+        "can_reset": can_reset,
     }
     try:
         pace = selectors.get_pace()

@@ -175,9 +175,11 @@ def test_the_page_finds_operations_and_shows_how_each_is_called(schema, client_a
     viewer = client_as("viewer")
     every = viewer.get("/api/v1/docs/")
     operations = sum(len(path) for path in schema["paths"].values())
-    assert every.context["found"] == every.context["total"] == operations == len(elements(every, "[data-operation]"))
+    assert (
+        every.context["match_count"] == every.context["total"] == operations == len(elements(every, "[data-operation]"))
+    )
     found = viewer.get("/api/v1/docs/", {"search": "policies POST"})
-    assert 0 < found.context["found"] < operations
+    assert 0 < found.context["match_count"] < operations
     shown = [one for tag in found.context["groups"].values() for one in tag]
     assert {one.method for one in shown} == {"POST"}
     save = next(one for one in shown if one.id == "policies_revisions_create")

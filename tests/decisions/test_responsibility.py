@@ -113,7 +113,7 @@ def test_lists_and_counts_have_causes_of_their_own(
     causes = [("handled by volcano", 1), ("waits for approval", 1), ("would fit now", 2)]
     overview = client.get("/", {"cluster": "lab"})
     assert sorted(overview.context["reasons"]) == causes
-    assert overview.context["asked"] == 4
+    assert overview.context["explained_count"] == 4
     compute_summary(lab)
     (line,) = fleet.list_lines(fleet.fleet_list().filter(name="lab"))
     assert sorted(line.reasons) == causes

@@ -82,5 +82,5 @@ def test_the_demo_is_loaded_with_its_day_and_the_pages_show_it(client_as: Callab
     assert not np.isnan(table.figures["cpu", "1h"]).any()
     assert Sample.objects.filter(series__cluster=cluster, series__kind="workload").exists()
     page = client_as("viewer").get("/usage/?cluster=demo")
-    assert page.context["now"]["known"] == 60 - len(page.context["seen"].closed) == 42
+    assert page.context["now"]["known"] == 60 - len(page.context["recorded_use"].closed) == 42
     assert "stale" not in page.content.decode()

@@ -125,7 +125,7 @@ def _editor_context(request: PageRequest, base: Revision | None, edited: Edited)
         "may_change": role_allows(request.user.role, Action.EDIT),
         "editor": editor,
         "history": history,
-        "said": next((message for name, message in undone.items() if name in request.POST), ""),
+        "status_message": next((message for name, message in undone.items() if name in request.POST), ""),
         "changes": changes_since(base or _ready_revision(), editor.checked),
     }
 

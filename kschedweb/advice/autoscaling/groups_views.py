@@ -59,8 +59,8 @@ def render_answer(request: PageRequest, document: str, answer: Json, **context: 
     """Render the page with an answer."""
     order = sorted(answer["nodes"], key=lambda node: (words.VERDICTS.index(node["verdict"]), node["utilisation"]))
     context |= {
-        "found": answer,
-        "answer": service.render_sentence(answer),
+        "answer": answer,
+        "sentence": service.render_sentence(answer),
         "reasons": words.count_reasons(answer["nodes"])[:MOST_LISTED],
         "nodes": order[:MOST_LISTED],
     }

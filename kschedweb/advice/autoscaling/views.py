@@ -50,7 +50,7 @@ def show_autoscaling(request: PageRequest) -> HttpResponseBase:
         return render(request, "dashboard/nothing.html", {"noun": "autoscaling"})
     form = AskForm(request.POST if request.method == "POST" else request.GET)
     preserved = _preserved_query(request, snapshot)
-    context: dict[str, object] = {"form": form, "asks_at": request.path, "kept": preserved}
+    context: dict[str, object] = {"form": form, "asks_at": request.path, "scope_fields": preserved}
     if not form.is_valid():
         return render(request, "advice/autoscaling/page.html", context, status=400)
     try:
@@ -99,7 +99,7 @@ def _render_question(request: PageRequest, question: Question, answer: Json) -> 
         "policy": question.policy,
         "asks_at": reverse("autoscaling"),
         "form": form,
-        "kept": snapshot_query,
+        "scope_fields": snapshot_query,
     }
     name = snapshot.cluster.name if snapshot else "autoscaling"
     return _render_answer(request, name, answer, snapshot_query + _list_parameters(form), context)
@@ -137,11 +137,11 @@ def _render_answer(
     if (file := request.GET.get("format")) in FORMATS:
         return export_rows(file, f"{name}-autoscaling", words.NODES_HEAD, map(words.node_row, nodes))
     context |= {
-        "found": answer,
-        "answer": words.render_sentence(answer),
+        "answer": answer,
+        "sentence": words.render_sentence(answer),
         "filters": filters,
         "query": urlencode(parameters),
-        "asked": parameters,
+        "question_fields": parameters,
         "reasons": words.count_reasons(answer["nodes"])[:MOST_LISTED],
         "unowned": sum(node["why"] == words.UNOWNED for node in answer["nodes"]),
         "helpless": list(answer["podErrors"].items())[:MOST_LISTED],
@@ -158,7 +158,7 @@ def _render_progress(request: PageRequest, question: Question) -> HttpResponseBa
     context: dict[str, object] = {"question": question, "job": job, "ended": job is None or job.state in ENDED}
     context["address"] = reverse("autoscaling-answer", args=[question.pk])
     route = "autoscaling-groups" if question.groups else "autoscaling"
-    context["again"] = f"{reverse(route)}?{urlencode(_snapshot_query(question.snapshot))}"
+    context["form_address"] = f"{reverse(route)}?{urlencode(_snapshot_query(question.snapshot))}"
     context["may_cancel"] = job is not None and may_change(request.user, job)
     part = request.htmx and not context["ended"]
     return render(request, "parts/waits.html" if part else "advice/autoscaling/waiting.html", context)

@@ -203,7 +203,7 @@ def _editor_context(
         "expected": sheet.version,
         "may_change": request.user.may(Action.EDIT),
         "lacking": lacking,
-        "without": sum(group.count for group in lacking),
+        "unpriced_nodes": sum(group.count for group in lacking),
         "nodes": len(nodes_of(snapshot).names) if snapshot else 0,
         "shared": urlencode({"cluster": cluster.name}),
     }

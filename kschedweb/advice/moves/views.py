@@ -55,7 +55,7 @@ def show_moves(request: PageRequest) -> HttpResponseBase:
     preserved = {name: request.GET[name] for name in ("policy", "revision", "snapshot") if request.GET.get(name)}
     query = urlencode({"cluster": snapshot.cluster.name, **preserved})
     context: dict[str, object] = {
-        "kept": query,
+        "scope_query": query,
         "policy": translate_words(f"{revision.policy.name}, revision {revision.number}"),
     }
     form = MovesForm(request.POST if request.method == "POST" else request.GET)
@@ -139,12 +139,12 @@ def show_answer(request: PageRequest, question_id: UUID) -> HttpResponseBase:
         "policy": question.policy,
     }
     name = question.snapshot.cluster.name if question.snapshot else ""
-    context["kept"] = urlencode({"cluster": name} if name else {})
+    context["scope_query"] = urlencode({"cluster": name} if name else {})
     answer = selectors.answer_of(question)
     if answer is not None:
         return _render_answer(request, answer, name or "cluster", context)
     job = question.job
-    context |= {"job": job, "ended": job is None or job.state in ENDED, "again": reverse("descheduling")}
+    context |= {"job": job, "ended": job is None or job.state in ENDED, "form_address": reverse("descheduling")}
     context |= {"address": reverse("descheduling-answer", args=[question.pk])}
     context["may_cancel"] = job is not None and may_change(request.user, job)
     part = request.htmx and not context["ended"]
@@ -176,13 +176,13 @@ def _render_answer(
     order = {group.plugin: place for place, group in enumerate(plugins)}
     landings.sort(key=lambda landing: (order[landing["plugin"]], landing["node"]))
     context |= {
-        "found": answer,
-        "answer": words.render_sentence(answer),
+        "answer": answer,
+        "sentence": words.render_sentence(answer),
         "gains": words.list_gains(answer),
         "plugins": plugins,
         "plugin": plugin,
         "may_try": role_allows(request.user.role, Action.EDIT),
-        "tried": {name: request.GET[name] for name in MovesForm.base_fields if request.GET.get(name)},
+        "form_values": {name: request.GET[name] for name in MovesForm.base_fields if request.GET.get(name)},
         "page": Paginator(landings, PAGE_SIZE).get_page(request.GET.get("page")),
     }
     response = render(request, PAGE, context)

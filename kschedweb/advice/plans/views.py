@@ -50,7 +50,7 @@ def plan_moves(request: PageRequest) -> HttpResponseBase:
         raise Http404("There is no such policy or revision.")
     revision = profiles_only(scope.revision)
     preserved = {name: request.GET[name] for name in ("policy", "revision", "snapshot") if request.GET.get(name)}
-    context: dict[str, object] = {"kept": urlencode({"cluster": snapshot.cluster.name, **preserved})}
+    context: dict[str, object] = {"scope_query": urlencode({"cluster": snapshot.cluster.name, **preserved})}
     context["policy"] = messages.translate_words(f"{revision.policy.name}, revision {revision.number}")
     if request.method != "POST":
         initial = {name: request.GET[name] for name in PlanForm.base_fields if request.GET.get(name)}
@@ -82,14 +82,14 @@ def show_plan(request: PageRequest, question_id: UUID) -> HttpResponseBase:
         return _render_file(file, name, answer)
     context = {
         "question": question,
-        "found": answer,
-        "answer": words.render_sentence(answer),
-        "least": words.describe_bound(answer),
+        "answer": answer,
+        "sentence": words.render_sentence(answer),
+        "bound": words.describe_bound(answer),
         "gains": words.list_gains(answer),
-        "wanted": objectives.describe_objective(question.asked),
+        "objective": objectives.describe_objective(question.asked),
         "page": Paginator(list(answers.move_rows(answer)), PAGE_SIZE).get_page(request.GET.get("page")),
         "trials": selectors.list_trials(request.user, question, answer),
-        "again": _form_url(question),
+        "form_address": _form_url(question),
         "may_try": bool(answer["moves"]) and question.snapshot is not None and question.revision is not None,
     }
     response = render(request, "advice/plans/plan.html", context)
@@ -122,12 +122,12 @@ def _render_progress(request: PageRequest, question: Question) -> HttpResponse:
     ended = job is None or job.state in ENDED
     context: dict[str, object] = {
         "question": question,
-        "wanted": objectives.describe_objective(question.asked),
+        "objective": objectives.describe_objective(question.asked),
         "job": job,
         "ended": ended,
     }
     context |= {
-        "again": _form_url(question),
+        "form_address": _form_url(question),
         "address": reverse("plans-answer", args=[question.pk]),
         "unit": gettext("tries"),
     }

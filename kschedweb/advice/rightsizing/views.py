@@ -174,12 +174,12 @@ def preview_changes(request: PageRequest) -> HttpResponseBase:
     )
     context = {
         "error": error,
-        "found": sizes,
+        "sizes": sizes,
         "savings": words.list_savings(sizing.sum_sizes(sizes), rates.unit, 1),
         "money": words.describe_money(rates),
         "method": words.NAMES[form.method_asked],
         "short": short[:MOST_PAST],
-        "left": len(short[MOST_PAST:]),
+        "unlisted_count": len(short[MOST_PAST:]),
         "throttled": sum(past.throttled for past in pasts),
         "kills": sum(past.kills for past in pasts),
         "may_make": request.user.may(Action.EDIT) and not in_part(cluster.pk),

@@ -77,7 +77,7 @@ def _render_page(request: PageRequest, cluster: Cluster, form: RecorderForm, sta
         "gap_count": len(gaps),
         "missing": stretches[-1].missing if stretches else [],
         "stored": selectors.stored_size(cluster),
-        "asked": format_moment_param(moment) if isinstance(moment, datetime) else "",
+        "moment_param": format_moment_param(moment) if isinstance(moment, datetime) else "",
         "at_input": _render_input("at", moment if isinstance(moment, datetime) else last),
         "inputs": [
             ("since", gettext("From"), _render_input("since", last)),

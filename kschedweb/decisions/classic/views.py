@@ -51,7 +51,7 @@ def show_classic_rule(request: HttpRequest, name: str) -> HttpResponse:
         "before": entries[number - 1] if number else None,
         "after": entries[number + 1] if number + 1 < len(entries) else None,
         "reasons": list(zip(rule.reasons, rule.short_reasons, strict=True)),
-        "written": json.dumps({rule.argument: json.loads(rule.shape)}, indent=2) if rule.argument else "",
+        "example_argument": json.dumps({rule.argument: json.loads(rule.shape)}, indent=2) if rule.argument else "",
         "counterpart": rule.counterpart,
         "example": example,
         "decision": example.decision,

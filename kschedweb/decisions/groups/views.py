@@ -79,5 +79,5 @@ def show_group(request: PageRequest, cluster: str, namespace: str, group: str) -
     if isinstance(group_page, Question):
         return redirect("decision-answer", group_page.pk)
     page = Paginator(group_page.members, PAGE_SIZE).get_page(request.GET.get("page"))
-    context |= {"shown": group_page, "answer": group_page.answer, "page": page}
+    context |= {"group_page": group_page, "answer": group_page.answer, "page": page}
     return render(request, "decisions/groups/group.html", context)

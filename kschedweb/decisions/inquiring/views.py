@@ -100,10 +100,10 @@ def progress_context(request: PageRequest, question: Question) -> dict[str, obje
         "cluster": scope.cluster,
         "policy": scope.policy,
     }
-    context["again"] = question.address
+    context["form_address"] = question.address
     if question.kind == QuestionKind.DECISION and snapshot and revision:
         path = reverse("decision", args=[snapshot.cluster.name, namespace, pod])
-        context["again"] = services.page_address(path, snapshot, revision)
+        context["form_address"] = services.page_address(path, snapshot, revision)
     return context
 
 
@@ -114,10 +114,10 @@ def kept_columns(request: HttpRequest, matrix: KeptMatrix, absent: str) -> dict[
         **matrix_context(request, matrix, absent),
         **kept_cell(request, matrix),
         "only_stored": True,
-        "worked": matrix.insight.worked,
+        "nodes_with_arithmetic": matrix.insight.worked,
         "insight": matrix.insight,
         "base_query": f"{urlencode(parameters)}&" if parameters else "",
-        "kept": parameters,
+        "hidden_fields": parameters,
         "names": matrix.explanation.nodes[:MOST_NAMES],
     }
 

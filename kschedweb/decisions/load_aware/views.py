@@ -173,8 +173,8 @@ def _links_context(request: HttpRequest) -> dict[str, object]:
     cells = {name: value for name, value in parameters.items() if name not in ("node", "cell")}
     return {
         "base_query": f"{urlencode(cells)}&" if cells else "",
-        "kept_for_curves": {name: value for name, value in parameters.items() if name not in (*CONDITIONS, "against")},
-        "kept_for_pod": {
+        "curve_fields": {name: value for name, value in parameters.items() if name not in (*CONDITIONS, "against")},
+        "pod_fields": {
             name: value for name, value in cells.items() if name not in ("pod_name", "page", "cluster", "sort")
         },
     }

@@ -32,8 +32,8 @@ def show_together(request: HttpRequest, cluster: str) -> HttpResponse:
         "snapshot": snapshot,
         "revision": revision,
         "cluster_name": cluster,
-        "most": MAX_PODS,
-        "about": services.page_address("", snapshot, revision),
+        "max_pods": MAX_PODS,
+        "decision_query": services.page_address("", snapshot, revision),
     }
     try:
         groups = explain_together(snapshot, revision, keys, SECONDS)

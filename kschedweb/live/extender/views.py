@@ -80,7 +80,7 @@ def _render_extender(
         "release": configuration.release,
         "form": form,
         "endpoint": endpoint,
-        "made": secret,
+        "secret": secret,
         "placeholder": PLACEHOLDER,
         "document": extender_yaml(live, base, secret or PLACEHOLDER),
         "warnings": list_warnings(live, base),

@@ -39,7 +39,7 @@ def show_history(request: PageRequest, cluster: str, namespace: str, pod: str) -
         "cluster": cluster_row,
         "namespace_name": namespace,
         "pod_name": pod,
-        "told": history,
+        "history": history,
         "revision": revision,
     }
     query = {"policy": revision.policy.name, "revision": revision.number} | ({"at": at_text} if at_text else {})

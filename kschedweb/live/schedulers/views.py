@@ -172,7 +172,7 @@ def _now_context(request: HttpRequest, live: LiveScheduler, opened: datetime | N
         "counts": _queue_counts(live, status.depths),
         "new": min(new, MOST_NEW),
         "many": new > MOST_NEW,
-        "kept": filters_query,
+        "filters_query": filters_query,
         "query": f"?{filters_query}" if filters_query else "",
     }
 
@@ -256,7 +256,7 @@ def roll_out_live(request: PageRequest, live_id: UUID) -> HttpResponse:
     if effect := request.GET.get("effect"):
         answer = ask_moves(request.user, live, after, everyone=effect == "all")
         more = "" if effect == "all" else urlencode(query | {"effect": "all"})
-        context |= {"asked": True, "more": more}
+        context |= {"shows_moves": True, "more": more}
         context |= progress_context(request, answer) if isinstance(answer, Question) else {"moves": answer}
     return render(request, "live/schedulers/rollout.html", context, status=status)
 
@@ -290,7 +290,7 @@ def switch_mode(request: PageRequest, live_id: UUID) -> HttpResponse:
         return redirect("live-scheduler", live.pk)
     context = {
         "live": live,
-        "asked": chosen_mode,
+        "chosen_mode": chosen_mode,
         "words": MODE_WORDS[chosen_mode],
         "status": status_of(live),
         "revision": selectors.revision_in_force(live),
@@ -309,7 +309,7 @@ def show_setup(request: PageRequest, live_id: UUID) -> HttpResponse:
     chosen_mode = form.cleaned_data["mode"] if form.is_valid() else usual
     context: dict[str, object] = {
         "live": live,
-        "asked": chosen_mode,
+        "chosen_mode": chosen_mode,
         "modes": [(choice.value, choice.label) for choice in Mode if choice != Mode.OFF],
         "manifest": manifest_text(missing_rights.needs_of(live, chosen_mode)),
     }

@@ -136,7 +136,7 @@ def show_answer(request: PageRequest, question_id: UUID) -> HttpResponseBase:
     if revision is not None:
         scope_params |= {"policy": revision.policy.name, "revision": str(revision.number)}
     context: dict[str, object] = {
-        "kept": urlencode(scope_params),
+        "scope_query": urlencode(scope_params),
         "question": question,
         "engine": question.engine,
         **_page_context(page),
@@ -171,7 +171,7 @@ def _handle_question(request: PageRequest, page: _Page) -> HttpResponseBase:
         raise Http404("There is no such policy or revision.")
     revision = profiles_only(scope.revision) if page is PAGES[CapacityKind.GANGS] else scope.revision
     scope_params = {name: request.GET[name] for name in ("policy", "revision", "snapshot") if request.GET.get(name)}
-    context: dict[str, object] = {"kept": urlencode({"cluster": snapshot.cluster.name, **scope_params})}
+    context: dict[str, object] = {"scope_query": urlencode({"cluster": snapshot.cluster.name, **scope_params})}
     form = page.form(request.POST if request.method == "POST" else request.GET)
     answer, status = None, 200
     if not form.is_submitted:
@@ -185,7 +185,7 @@ def _handle_question(request: PageRequest, page: _Page) -> HttpResponseBase:
             context["cost"] = costs.describe_cost_change(snapshot, query, answer)
             context["engine"] = services.rules_of(snapshot, revision, query)[0].release.engine
             if request.method == "POST":
-                address = f"{request.path}?{context['kept']}&{urlencode(_filled_fields(form))}"
+                address = f"{request.path}?{context['scope_query']}&{urlencode(_filled_fields(form))}"
                 # A quick answer gets an address that can be shared and loaded again.
                 if answer is None or len(address) > LONGEST_ADDRESS:
                     question = services.question_ask(
@@ -253,8 +253,8 @@ def _render_page(
             (reason, [answer.names[node] for node in reason.nodes[:5].tolist()]) for reason in answer.reasons
         ]
     context |= {
-        "found": answer,
-        "answer": sentences.answer_sentence(answer),
+        "answer": answer,
+        "sentence": sentences.answer_sentence(answer),
         "chart": page.chart(answer),
         "page": Paginator(rows, PAGE_SIZE).get_page(request.GET.get("page")),
     }
@@ -272,7 +272,7 @@ def _render_progress(request: PageRequest, question: Question, context: dict[str
     context |= {"question": question, "job": job, "ended": job is None or job.state in ENDED}
     context |= {
         "address": reverse("capacity-answer", args=[question.pk]),
-        "again": f"{context['asks_at']}?{context['kept']}",
+        "form_address": f"{context['asks_at']}?{context['scope_query']}",
     }
     context["may_cancel"] = job is not None and may_change(request.user, job)
     part = request.htmx and not context["ended"]

@@ -80,7 +80,7 @@ def show_gate(request: PageRequest) -> HttpResponse:
     filters = GateFilter(request.GET, queryset=selectors.gate_list(request.user).defer("verdict"))
     context["filters"] = filters
     context["page"] = numbered_page(request, filters.qs)
-    context["asked"] = {name: value for name, value in request.GET.items() if name in form.fields}
+    context["hidden_fields"] = {name: value for name, value in request.GET.items() if name in form.fields}
     status = 400 if form.errors and form.has_params else 200
     return render(request, "playground/gate/gate.html", context, status=status)
 

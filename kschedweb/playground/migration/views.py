@@ -51,7 +51,7 @@ def show_migration(request: PageRequest) -> HttpResponse:
         "missing": missing,
         "filters": filters,
         "page": numbered_page(request, filters.qs),
-        "asked": {name: value for name, value in request.GET.items() if name in form.fields},
+        "hidden_fields": {name: value for name, value in request.GET.items() if name in form.fields},
     }
     refused = form.has_params and not missing and not form.is_valid()
     return render(request, "playground/migration/moves.html", context, status=400 if refused else 200)
@@ -84,7 +84,7 @@ def show_answer(request: PageRequest, question_id: UUID) -> HttpResponseBase:
         "groups": listing.moved_by_rule(question.counts),
         "verdicts": listing.verdict_counts(question.counts),
         "differ": listing.DIFFER,
-        "asked": filters,
+        "filters": filters,
         "page": Paginator(listed, PODS).get_page(request.GET.get("page")),
         "decisions": _decision_links(question),
     }
@@ -112,7 +112,7 @@ def _decision_links(question: Question) -> dict[str, str]:
 def _render_progress(request: PageRequest, question: Question) -> HttpResponse:
     ended = question.job is None or question.job.state in ENDED
     context: dict[str, object] = {"question": question, "job": question.job, "ended": ended, "unit": "pods"}
-    context |= {"address": reverse("migration-answer", args=[question.pk]), "again": reverse("migration")}
+    context |= {"address": reverse("migration-answer", args=[question.pk]), "form_address": reverse("migration")}
     context["pods"] = sentences.pods_of(question)
     if question.job is not None:
         context["may_cancel"] = may_change(request.user, question.job)

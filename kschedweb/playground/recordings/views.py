@@ -64,7 +64,7 @@ def _render_list(request: PageRequest, form: StartForm, status: int = 200) -> Ht
         "filter": filters,
         "filtered": any(request.GET.get(name) for name in filters.filters),
         "form": form,
-        "of": request.GET.get("cluster", ""),
+        "cluster_name": request.GET.get("cluster", ""),
         "can": selectors.list_recordable().exists(),
     }
     return render(request, "playground/recordings/list.html", context, status=status)

@@ -232,7 +232,7 @@ def _descheduler_context(outcome: RunOutcome) -> dict[str, object]:
         "evictions": descheduling.EvictionList(outcome)[:EVENTS_SHOWN],
         "evictions_count": len(outcome.evictions),
         "refused": sum(refused for _, _, refused, _ in outcome.rounds),
-        "said": outcome.rounds[-1][-1],
+        "summary": outcome.rounds[-1][-1],
     }
 
 
@@ -293,12 +293,11 @@ def show_decision(request: PageRequest, run_id: UUID, namespace: str, pod: str) 
         page_context = (
             cell_context(request, presentation) if only_cell else decision_context(request, presentation, ABSENT)
         )
-        return page_context | {"tried": pod_decisions.placement_json(replayed), "classic": presentation.algorithm}
+        return page_context | {"placement": pod_decisions.placement_json(replayed), "classic": presentation.algorithm}
 
     def read_kept(question: Question, content: Json) -> dict[str, Any]:
-        return kept_decision(request, question, content, ABSENT) | {
-            name: content[name] for name in ("tried", "classic")
-        }
+        page_context = kept_decision(request, question, content, ABSENT)
+        return page_context | {"placement": content["tried"], "classic": content["classic"]}
 
     try:
         answer = pod_decisions.decision_sought(

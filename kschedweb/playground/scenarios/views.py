@@ -381,7 +381,7 @@ def _scenario_context(request: PageRequest, scenario: Scenario) -> dict[str, obj
     """Return the context that all pages of a scenario share."""
     return {
         "scenario": scenario,
-        "kept": scenario,
+        "owner": scenario,
         "kind": "scenario",
         "key": scenario.pk,
         "may_copy": request.user.may(Action.EDIT),

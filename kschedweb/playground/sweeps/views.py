@@ -99,7 +99,7 @@ def new_sweep(request: PageRequest) -> HttpResponse:
         "weights": listed[:count],
         "arguments": listed[count:-2],
         # The blank rows stand last; see BLANK_ROWS.
-        "others": listed[-2:],
+        "other_rows": listed[-2:],
         "open": any(row.used or row.errors for row in listed[count:]),
         "choices": chosen,
         "sections": sections,
@@ -178,8 +178,8 @@ def show_sweep(request: PageRequest, sweep_id: UUID) -> HttpResponseBase:
     context: dict[str, object] = {
         "sweep": sweep,
         "ended": ended,
-        "own": may_change(request.user, sweep),
-        "left": _estimate_left(sweep),
+        "may_change": may_change(request.user, sweep),
+        "time_left": _estimate_left(sweep),
     }
     # The page polls its progress, which is the only part that changes.
     if request.htmx and request.htmx.target == "progress":

@@ -62,11 +62,11 @@ def build_context(query: Mapping[str, str], tried_change: TriedChange, answer: J
         "use": use,
         "has_use": bool(real),
         "cost": [*(measure_row(_with_sides(measure)) for measure in cost_measures(answer)), *costs],
-        "others": [measure for measure in other_measures if measure["differs"]],
+        "other_measures": [measure for measure in other_measures if measure["differs"]],
         "same": [measure for measure in other_measures if not measure["differs"]],
         "pending_rows": [change_row(change) for change in list_changes(answer, place=PENDING)][:MOST_PENDING],
-        "told": len(answer["warnings"]) + len(answer["notes"]),
-        "what": outcome,
+        "remark_count": len(answer["warnings"]) + len(answer["notes"]),
+        "outcome": outcome,
         "kinds": [
             (name, label, answer["anew"][name]) for name, label in OUTCOME_LABELS.items() if answer["anew"][name]
         ],

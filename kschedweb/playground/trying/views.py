@@ -174,7 +174,7 @@ def _render_door(
         "scenario": str(target.scenario.scenario_id) if target.scenario else "",
     }
     context = _door_context(request, target, change_forms or _change_forms(target), edited)
-    context["where"] = WhereForm(request.user, chosen, policies=scope.policies, clusters=scope.clusters)
+    context["place_form"] = WhereForm(request.user, chosen, policies=scope.policies, clusters=scope.clusters)
     context |= {"refused": refused, "open_editor": edited is not None}
     return render(request, "playground/trying/door.html", context, status=status)
 
@@ -186,7 +186,7 @@ def _door_context(
     base = target.base
     edited = edited or _open_editor(request, target, base.document, base.process)
     return {
-        "asked": target,
+        "target": target,
         "base": base,
         "offers": list_offers(base, target.version),
         "forms": change_forms,
@@ -212,8 +212,13 @@ def _render_progress(request: PageRequest, tried_change: TriedChange) -> HttpRes
     job, target = tried_change.job, ChangeTarget.from_tried_change(tried_change)
     _set_scope(request, tried_change)
     ended = job is None or job.state in ENDED
-    context = {"tried": tried_change, "job": job, "ended": ended, "address": reverse("tried", args=[tried_change.pk])}
-    context |= {"again": target.address if target else reverse("trying"), "unit": "pods"}
+    context = {
+        "tried_change": tried_change,
+        "job": job,
+        "ended": ended,
+        "address": reverse("tried", args=[tried_change.pk]),
+    }
+    context |= {"form_address": target.address if target else reverse("trying"), "unit": "pods"}
     context["may_cancel"] = job is not None and may_change(request.user, job)
     part_only = request.htmx and not ended
     return render(request, "parts/waits.html" if part_only else "playground/trying/waiting.html", context)
@@ -279,7 +284,7 @@ def _render_answer(
     """Render the answer of a tried change, with the forms for what can be done next."""
     _set_scope(request, tried_change)
     context = {
-        "tried": tried_change,
+        "tried_change": tried_change,
         "answer": answer,
         **answer_context.build_context(request.GET, tried_change, answer),
         "next": next_forms,

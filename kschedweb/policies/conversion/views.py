@@ -78,7 +78,7 @@ def _render_page(request: PageRequest, revision: Revision, form: ProfileForm, st
         "policy": revision.policy,
         "revision": revision,
         "may_change": request.user.everywhere(Action.EDIT),
-        "made": converted,
+        "conversion": converted,
         "described": DESCRIPTIONS,
         "document": conversion.render_document(revision, converted),
         "form": form,

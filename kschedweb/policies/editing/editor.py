@@ -134,7 +134,7 @@ class ProfileEditor(EditorState[CheckedProfiles, Configuration]):
         return {
             "points": effective_points(self),
             "arguments": effective_arguments(self),
-            "beside": compare_profiles_at(self.runs, self.form.index, self.showing.compared_profile),
+            "profile_comparison": compare_profiles_at(self.runs, self.form.index, self.showing.compared_profile),
         }
 
     def effective_context(self) -> dict[str, object]:

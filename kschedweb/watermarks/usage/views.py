@@ -80,14 +80,14 @@ class Page:
         return stale_before(self.cluster, self.freshness.origin, timezone.now())
 
     def render_page(self, template: str, context: dict[str, object]) -> HttpResponse:
-        use = context.get("seen")
+        use = context.get("recorded_use")
         common = {
             "form": self.form,
-            "asked": self.query,
+            "query": self.query,
             "freshness": self.freshness,
             "ranges": RANGE_WORDS,
             "shared": self.shared,
-            "kept": {name: value for name in KEPT_PARAMETERS if (value := self.request.GET.get(name))},
+            "hidden_fields": {name: value for name in KEPT_PARAMETERS if (value := self.request.GET.get(name))},
             "stale": self.stale_before is not None and self.freshness.stale,
             "stale_before": self.stale_before,
             "pins": self.pin_query(use.query) if isinstance(use, RecordedUse) else "",
@@ -126,7 +126,7 @@ def usage_skew(request: HttpRequest) -> HttpResponseBase:
     if (form := request.GET.get("format")) in FORMATS:
         rows = charts.skew_rows(use.names, use.times.tolist(), use.skew)
         return export_rows(form, page.name("skew"), charts.SKEW_HEAD, rows)
-    context: dict[str, object] = {"seen": use, "now": None}
+    context: dict[str, object] = {"recorded_use": use, "now": None}
     if use.compared_last is not None:
         link = page.address_of("usage-distribution")
         hottest, coldest = measures.find_extremes(use.names, use.compared, use.compared_last, MAX_EXTREMES)
@@ -170,7 +170,12 @@ def usage_heatmap(request: HttpRequest) -> HttpResponseBase:
     if form in FORMATS:
         head = ["node", *(charts.format_moment(time) for time in use.times)]
         return export_rows(form, page.name("heatmap"), head, _by_node(use, order[first - 1 : last]))
-    context: dict[str, object] = {"seen": use, "first": first, "last": last, "whole": last - first + 1 == len(order)}
+    context: dict[str, object] = {
+        "recorded_use": use,
+        "first": first,
+        "last": last,
+        "whole": last - first + 1 == len(order),
+    }
     if use.last is not None:
         limit = SINGLE if last - first < SINGLE else GROUPS
         rows = measures.group_rows(use.names, use.values, order, first, last, limit)
@@ -213,7 +218,7 @@ def usage_distribution(request: HttpRequest) -> HttpResponseBase:
         clock = charts.format_moment(use.times[at]) if at is not None else ""
         rows = ((name, value, clock) for name, value in zip(use.names, charts.round_values(now, 2), strict=False))
         return export_rows(form, page.name("distribution"), ("node", "value", "time"), rows)
-    context: dict[str, object] = {"seen": use, "times": []}
+    context: dict[str, object] = {"recorded_use": use, "times": []}
     spread = measures.compute_distribution(now)
     if spread is not None and at is not None:
         context |= {
@@ -264,7 +269,7 @@ def _render_uses(request: HttpRequest, noun: str) -> HttpResponseBase:
         return export_rows(form, page.name(f"requests-{noun}"), USE_HEAD, map(_use_row, uses))
     chart = charts.nodes_chart if noun == "nodes" else charts.workloads_chart
     context = {
-        "what": noun,
+        "noun": noun,
         "listing": f"usage-{noun}",
         "page": Paginator(uses, PAGE_SIZE).get_page(request.GET.get("page")),
         "total": selectors.compute_total(uses),

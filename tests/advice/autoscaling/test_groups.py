@@ -39,7 +39,7 @@ def test_the_page_begins_with_the_groups_of_the_snapshot_and_answers_them(
     assert "not compared with its code" in " ".join(page.content.decode().split())
     sent = client.post(f"{PAGE}?cluster=demo", {"document": page.context["document"]})
     assert (sent.status_code, sent.context.get("problems")) == (200, None)
-    assert {node["group"] for node in sent.context["found"]["nodes"]} == {"m-large"}
+    assert {node["group"] for node in sent.context["answer"]["nodes"]} == {"m-large"}
 
 
 def test_page_and_rest_say_the_same(
@@ -51,7 +51,7 @@ def test_page_and_rest_say_the_same(
     answer = api_as("viewer").post(REST, {"cluster": "demo", "document": DOCUMENT}, format="json")
     assert (page.status_code, answer.status_code) == (200, 200), answer.content
     data = answer.json()
-    assert data["answer"] == page.context["answer"]
+    assert data["answer"] == page.context["sentence"]
     assert data["answer"].startswith("cluster-autoscaler would add 1 node for 1 pod")
     (look,) = data["looks"]
     assert (look["group"], look["price"], look["pods"]) == ("plain", 0.5, [["default/waits"]])
@@ -114,7 +114,7 @@ def test_what_takes_long_is_a_job(
     assert (told["state"], told["found"]) == ("succeeded", None)
     done = client.get(f"/autoscaling/{question.pk}/")
     assert done.context["document"] == DOCUMENT.strip()
-    assert done.context["answer"] == told["groups"]["answer"]
+    assert done.context["sentence"] == told["groups"]["answer"]
     assert [element["data-verdict"] for element in elements(done, "[data-verdict]")] == ["goes", "could go", "stays"]
     assert any(
         element.attributes.get("action", "").startswith(f"{PAGE}?cluster=demo") for element in elements(done, "form")

@@ -44,9 +44,9 @@ def test_the_page_says_what_the_engine_says(
 ) -> None:
     page = client_as("viewer").get(PAGE, {"cluster": "demo", "pool": "default", "order": "node"})
     assert page.status_code == 200
-    found = page.context["found"]
+    found = page.context["answer"]
     assert (found["after"], found["command"]) == (expected["after"], expected["command"])
-    assert page.context["answer"] == words.render_sentence(expected)
+    assert page.context["sentence"] == words.render_sentence(expected)
     shown = elements(page, "[data-verdict]")
     by_name = sorted(expected["nodes"], key=lambda one: str(one["node"]))
     assert [one["data-verdict"] for one in shown] == [one["verdict"] for one in by_name[: len(shown)]]
@@ -57,14 +57,14 @@ def test_nodes_without_a_nodepool_are_told_as_not_karpenters(client_as: Callable
     page = client_as("viewer").get(PAGE, {"cluster": "demo"})
     assert page.context["unowned"] == 60
     assert "Karpenter does not own 60 nodes" in " ".join(page.content.decode().split())
-    assert {node["verdict"] for node in page.context["found"]["nodes"]} == {"stays"}
+    assert {node["verdict"] for node in page.context["answer"]["nodes"]} == {"stays"}
 
 
 def test_nodes_are_filtered_sorted_and_downloaded(client_as: Callable[..., Any], demo: Snapshot) -> None:
     client, asked = client_as("viewer"), {"cluster": "demo", "pool": "default"}
     going = client.get(PAGE, {**asked, "verdict": "goes"})
     names = {one["node"] for one in going.context["page"]}
-    assert names == set(going.context["found"]["command"]["candidates"])
+    assert names == set(going.context["answer"]["command"]["candidates"])
     verdict, why, count = next(reason for reason in going.context["reasons"] if reason[0] == "stays")
     by_reason = client.get(PAGE, {**asked, "verdict": verdict, "why": why})
     assert by_reason.context["page"].paginator.count == count
@@ -97,7 +97,7 @@ def test_a_policy_says_which_nodes_there_may_be(
     assert {node["node_pool"] for node in data["new_nodes"]} == {"general"}
     assert {offer["capacity_type"] for node in data["new_nodes"] for offer in node["offers"]} == {"on-demand"}
     page = client_as("viewer").get(PAGE, {"cluster": "demo", "nodepools": f"{own}@1", "pool": "general"})
-    assert page.context["answer"] == data["answer"]
+    assert page.context["sentence"] == data["answer"]
 
 
 @pytest.mark.parametrize(
@@ -144,7 +144,7 @@ def test_what_takes_long_is_a_job(
     told = api_as("viewer").get(f"{REST}{question.pk}/").json()
     assert (told["state"], told["found"]["before"]["nodes"]) == ("succeeded", 60)
     done = client.get(f"{PAGE}{question.pk}/", {"verdict": "goes"})
-    assert done.context["answer"] == told["found"]["answer"]
+    assert done.context["sentence"] == told["found"]["answer"]
 
 
 def test_a_snapshot_that_was_deleted_is_told(demo: Snapshot, editor: User) -> None:

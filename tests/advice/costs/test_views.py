@@ -67,7 +67,7 @@ def test_example_prices_fill_the_editor_and_are_marked(client_as: Callable[..., 
     table = table_of(demo.cluster)
     assert table is not None
     assert table.note == "Invented example prices"
-    assert answer.context["without"] == 0
+    assert answer.context["unpriced_nodes"] == 0
     page = client.get(PAGE)
     assert "Invented example prices" in page.content.decode()
     assert "EUR an hour" in page.content.decode()
@@ -147,7 +147,7 @@ def test_nodes_without_a_price_are_listed_and_get_a_row(client_as: Callable[...,
     prices_save(user=None, cluster=demo.cluster, text=TEXT, expected=0)
     client = client_as("editor")
     page = client.get(PRICES)
-    assert page.context["without"] == 36
+    assert page.context["unpriced_nodes"] == 36
     assert page.context["lacking"][0].type == "c6i.4xlarge"
     answer = post(client, **fields_of(page), add="c6i.4xlarge ")
     assert parse_document(answer.context["editor"].document).data["prices"][1] == {

@@ -70,7 +70,7 @@ def test_the_page_tells_who_goes_where_they_land_and_who_fights(
 ) -> None:
     client = client_as("viewer")
     page = ask(client, descheduler="spare@1", rounds=3)
-    found = page.context["found"]
+    found = page.context["answer"]
     assert found["evicted"] == len(found["landings"]) > 0
     assert sum(found["counts"].values()) == found["evicted"]
     assert found["answer"].startswith(f"The descheduler would evict {found['evicted']:,} pods: ")
@@ -139,10 +139,10 @@ def test_a_slow_question_is_answered_by_a_job(
     assert refused.status_code == 409
     tasks.answer(str(question.job_id))
     page = client.get(sent.url)
-    assert page.context["found"]["evicted"] > 0
-    assert len(page.context["found"]["rounds"]) == 2
+    assert page.context["answer"]["evicted"] > 0
+    assert len(page.context["answer"]["rounds"]) == 2
     question.refresh_from_db()
-    assert (question.sentence, bool(question.engine)) == (page.context["found"]["answer"], True)
+    assert (question.sentence, bool(question.engine)) == (page.context["answer"]["answer"], True)
     again = ask(client, descheduler="spare@1", rounds=2)
     assert again.context["later"], "what a job found is its own answer"
 
@@ -168,7 +168,7 @@ class TestRest:
         told = api_as("viewer").post(API, asked, format="json")
         assert told.status_code == 200
         page = ask(client_as("viewer"), descheduler="spare@1", rounds=2, minutes=10)
-        assert {name: told.data[name] for name in page.context["found"]} == page.context["found"]
+        assert {name: told.data[name] for name in page.context["answer"]} == page.context["answer"]
         assert (told.data["policy"], told.data["descheduler"]) == ("default", "spare, revision 1")
 
     def test_a_document_that_is_not_saved(self, api_as: Callable[..., Any], demo: Snapshot, spare: str) -> None:
@@ -208,7 +208,7 @@ class TestTrying:
         client = client_as("editor")
         page = ask(client, ask="1", descheduler=f"{spare}@1", rounds=3, minutes=7)
         [address] = trying(page)
-        sent = client.post(address, page.context["tried"])
+        sent = client.post(address, page.context["form_values"])
         run = Run.objects.get(pk=sent.url.split("/")[2])
         document = run.revision.document
         assert document["base"] == {"snapshot": str(demo.pk)}
@@ -217,7 +217,7 @@ class TestTrying:
         seed_runs.work_off()
         run.refresh_from_db()
         evicted = next(measure["value"] for measure in run.summary if measure["name"] == "evictions_descheduler")
-        assert evicted >= page.context["found"]["evicted"] > 0
+        assert evicted >= page.context["answer"]["evicted"] > 0
         assert len(load_outcome(run).rounds) == 3
 
     def test_what_a_job_answered_is_tried_too(self, client_as: Callable[..., Any], demo: Snapshot, admin: User) -> None:

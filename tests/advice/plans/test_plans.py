@@ -45,7 +45,7 @@ def planned(client: Any, **asked: object) -> tuple[Any, dict[str, Any]]:
     sent = send(client, **asked)
     assert sent.status_code == 302, sent.context["form"].errors
     page = client.get(sent.url)
-    return page, page.context["found"]
+    return page, page.context["answer"]
 
 
 def test_the_form_keeps_what_an_address_says(client_as: Callable[..., Any], demo: Snapshot, no_cluster: None) -> None:
@@ -122,8 +122,8 @@ def test_a_slow_plan_is_worked_out_by_a_job(client_as: Callable[..., Any], demo:
     assert send(client, at_least="6").status_code == 409
     tasks.answer(str(question.job_id))
     page = client.get(sent.url)
-    assert page.context["found"]["reached"]
-    assert "objective=nodes&at_least=5" in page.context["again"]
+    assert page.context["answer"]["reached"]
+    assert "objective=nodes&at_least=5" in page.context["form_address"]
 
 
 class TestTrying:

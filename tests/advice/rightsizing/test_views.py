@@ -109,13 +109,13 @@ def test_a_workload_has_its_figures_and_says_how_they_came_about(client_as: Call
 def test_applying_makes_a_scenario_that_an_engine_takes(client_as: Callable[..., Any], used: Snapshot) -> None:
     client = client_as("editor")
     page = client.get(APPLY)
-    assert page.context["found"]
+    assert page.context["sizes"]
     answer = client.post(APPLY, {"run": "1"})
     assert answer.status_code == 302
     assert answer["Location"].startswith("/runs/new/?scenario=")
     scenario = Scenario.objects.get(name__startswith="demo right-sized")
     document = scenario.revisions.get().document
-    assert len(document["changes"]) == len({one.workload for one in page.context["found"]})
+    assert len(document["changes"]) == len({one.workload for one in page.context["sizes"]})
     assert document["base"] == {"snapshot": str(used.pk)}
     assert document["autoscaler"]["clusterAutoscaler"]["nodeGroups"]
     assert client_as("viewer").post(APPLY, {"make": "1"}).status_code == 403
@@ -125,7 +125,7 @@ def test_the_selected_alone_are_applied(client_as: Callable[..., Any], used: Sna
     client = client_as("editor")
     (one, *_) = (one for one in client.get(PAGE).context["page"] if one.changes)
     page = client.get(f"{APPLY}&workload={one.workload}")
-    assert {found.workload for found in page.context["found"]} == {one.workload}
+    assert {found.workload for found in page.context["sizes"]} == {one.workload}
     assert client.post(f"{APPLY}&workload={one.workload}", {"make": "1"}).status_code == 302
     (change,) = Scenario.objects.get(name__startswith="demo right-sized").revisions.get().document["changes"]
     assert change["setRequests"]["containers"][one.container]["cpu"] == f"{one.cpu.target}m"

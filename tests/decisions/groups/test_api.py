@@ -199,7 +199,7 @@ def test_a_job_tries_a_group_that_takes_too_long_for_a_request(
     assert fetch_group(policy="on").json() == quick
     assert api_as("viewer").get(slow["Location"]).json()["answer"] == quick
     opened_page = client_as("viewer").get(waits.redirect_chain[-1][0], follow=True)
-    assert opened_page.context["shown"] == page.context["shown"]
+    assert opened_page.context["group_page"] == page.context["group_page"]
     assert quick["answer"]["room"]["victims"]
 
 

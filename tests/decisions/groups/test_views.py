@@ -52,13 +52,13 @@ def test_the_page_names_the_pod_that_blocks_and_what_came_of_each_domain(
 ) -> None:
     lab(group("gang", 3, topology=RACK), *members(3, requests=THREE), pod("full", on="n0", requests=THREE))
     response = get_page()
-    assert response.context["shown"].blocking.key == "default/gang-1"
-    assert [(row.name, row.placed, row.pod) for row in response.context["shown"].domains] == [
+    assert response.context["group_page"].blocking.key == "default/gang-1"
+    assert [(row.name, row.placed, row.pod) for row in response.context["group_page"].domains] == [
         ("r0", 1, "gang-1"),
         ("r1", 2, "gang-2"),
     ]
     assert member_states(response) == {"gang-0": "given up", "gang-1": "refused", "gang-2": "refused"}
-    assert response.context["shown"].blocking.message == "0/2 nodes are available: 2 Insufficient cpu."
+    assert response.context["group_page"].blocking.message == "0/2 nodes are available: 2 Insufficient cpu."
 
 
 def test_the_page_lists_whom_preemption_would_evict(lab: Lab, get_page: Callable[..., Any]) -> None:
@@ -66,7 +66,7 @@ def test_the_page_lists_whom_preemption_would_evict(lab: Lab, get_page: Callable
     lab(group("gang", priority=0), *members(2, requests=THREE, priority=0), *low)
     response = get_page()
     victims = {row.attributes["data-victim"] for row in elements(response, "[data-victim]")}
-    assert victims == {victim.key for victim in response.context["shown"].room.victims}
+    assert victims == {victim.key for victim in response.context["group_page"].room.victims}
     assert set(member_states(response).values()) == {"waits"}
 
 
@@ -140,7 +140,7 @@ def test_pods_may_name_what_no_group_can_be_called(lab: Lab, on: Revision, clien
     assert group_links(client.get("/search/", {"cluster": "lab", "q": "<i>"})) == [odd]
     assert odd in group_links(client.get(LIST))
     assert [link.partition("?")[0] for link in group_links(client.get("/decision/lab/default/odd/"))] == [odd]
-    assert client.get(odd).context["shown"].state == "missing"
+    assert client.get(odd).context["group_page"].state == "missing"
 
 
 def test_a_cluster_without_groups_says_so(lab: Lab, client_as: Callable[[str], Client]) -> None:

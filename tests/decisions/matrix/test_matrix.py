@@ -142,12 +142,12 @@ def test_a_node_that_fits_is_told_which_plugins_cost_it_how_many_points(viewer: 
             (cost.distance for cost in comparison.costs), reverse=True
         )
     page = viewer.get(NOTEBOOK, {"node": "compute-c-4"})
-    comparison = page.context["beside"]
+    comparison = page.context["winner_comparison"]
     assert comparison.costs[0].plugin == "NodeResourcesFit"
     cost_sentence = f"NodeResourcesFit costs it {comparison.costs[0].distance} points"
     assert cost_sentence in " ".join(elements(page, "#why .costs li")[0].text.split())
     rejected_page = viewer.get(NOTEBOOK, {"node": "memory-a-1"})
-    assert rejected_page.context["beside"] is None
+    assert rejected_page.context["winner_comparison"] is None
 
 
 def test_a_bound_pod_says_where_it_is_and_apart_from_that_where_it_would_go(

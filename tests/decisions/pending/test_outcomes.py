@@ -113,7 +113,7 @@ def test_the_first_pages_of_a_large_cluster_need_not_read_it(
     assert (job.state, job.result["pods"]) == (JobState.SUCCEEDED, large.counts["pending"])
     forbid_reading(monkeypatch)
     overview = client_as("viewer").get("/", {"cluster": "large"})
-    assert overview.context["asked"] == large.counts["pending"] == len(find_summaries(large, revision))
+    assert overview.context["explained_count"] == large.counts["pending"] == len(find_summaries(large, revision))
     pods = client_as("viewer").get("/pods/", {"cluster": "large", "pending": "true"})
     assert all(row.outcome is not None for row in pods.context["rows"])
 
@@ -125,7 +125,7 @@ def test_reasons_that_no_job_knows_come_after_the_page(
     with monkeypatch.context() as first:
         forbid_reading(first)
         page = viewer.get("/", query)
-        assert (page.context["reasons"], page.context["asked"]) == ([], 0)
+        assert (page.context["reasons"], page.context["explained_count"]) == ([], 0)
         (later,) = elements(page, "#reasons [hx-get]")
     htmx = {"HX-Request": "true"}
     part = viewer.get(later.attributes["hx-get"], headers=htmx)

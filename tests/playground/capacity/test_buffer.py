@@ -24,12 +24,12 @@ def get_page(client: Any, **parameters: object) -> Any:
 def test_each_zone_and_the_largest_nodes_are_lost(client_as: Callable[..., Any], demo: Snapshot) -> None:
     client = client_as("viewer")
     page = get_page(client, zones="on", largest=2)
-    buffer = page.context["found"]
+    buffer = page.context["answer"]
     zones = set(NodeRow.objects.filter(snapshot=demo).exclude(zone="").values_list("zone", flat=True))
     assert {loss.name for loss in buffer.losses} == {*zones, ""}
     assert len(buffer.losses[-1].nodes) == 2
     assert len(elements(page, "tr[data-survived]")) == len(buffer.losses)
-    assert buffer.survives == ("does not survive" not in page.context["answer"])
+    assert buffer.survives == ("does not survive" not in page.context["sentence"])
     lines = b"".join(get_page(client, zones="on", largest=2, format="csv").streaming_content).decode().splitlines()
     assert lines[0] == "loss,nodes,pods,placed,evicted,pod,priority,reason,engine"
     assert len(lines) == 1 + sum(max(1, len(loss.stranded)) for loss in buffer.losses)
@@ -38,11 +38,11 @@ def test_each_zone_and_the_largest_nodes_are_lost(client_as: Callable[..., Any],
 def test_fewer_pods_count_from_a_priority_on(client_as: Callable[..., Any], demo: Snapshot) -> None:
     client = client_as("viewer")
     all_pods, high_priority = (
-        get_page(client, zones="on", **parameters).context["found"] for parameters in ({}, {"priority": 1_000_000})
+        get_page(client, zones="on", **parameters).context["answer"] for parameters in ({}, {"priority": 1_000_000})
     )
     assert sum(loss.lower for loss in all_pods.losses) == 0
     assert sum(loss.lower for loss in high_priority.losses) > 0
-    assert get_page(client, largest=1).context["found"].losses[0].kind == "nodes"
+    assert get_page(client, largest=1).context["answer"].losses[0].kind == "nodes"
 
 
 def test_something_has_to_be_lost(client_as: Callable[..., Any], demo: Snapshot) -> None:
@@ -55,7 +55,7 @@ def test_something_has_to_be_lost(client_as: Callable[..., Any], demo: Snapshot)
 def test_rest_answers_the_same(api_as: Callable[..., Any], client_as: Callable[..., Any], demo: Snapshot) -> None:
     response = api_as("viewer").post(API, {"cluster": "demo", "largest": 1, "priority": 0}, format="json")
     assert response.status_code == 200
-    buffer = get_page(client_as("viewer"), zones="on", largest=1, priority=0).context["found"]
+    buffer = get_page(client_as("viewer"), zones="on", largest=1, priority=0).context["answer"]
     assert response.data["survives"] == buffer.survives
     assert [(loss["name"], loss["pods"], loss["placed"], loss["survived"]) for loss in response.data["losses"]] == [
         (loss.name, loss.pods, loss.placed, loss.survived) for loss in buffer.losses
@@ -76,4 +76,4 @@ def test_a_job_answers_what_takes_long(
     assert answer["buffer"]["losses"][-1]["kind"] == "nodes"
     page = client_as("viewer").get(f"/capacity/answers/{question.pk}/")
     assert page.context["form"].initial == {"zones": True, "largest": 1, "priority": None}
-    assert page.context["answer"] + "." == answer["buffer"]["answer"]
+    assert page.context["sentence"] + "." == answer["buffer"]["answer"]

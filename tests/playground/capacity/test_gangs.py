@@ -132,9 +132,9 @@ def test_a_job_without_the_time_for_one_gang_says_so(
 def test_the_page_says_it_in_one_sentence_with_reasons_and_files(client_as: Callable[..., Any], demo: Snapshot) -> None:
     client, parameters = client_as("viewer"), {"cpu": "3", "pods": 8, "topology": ZONE}
     answer = get_page(client, **parameters)
-    gangs = answer.context["found"]
-    assert answer.context["answer"].startswith(f"{gangs.count} more gangs of 8 pods fit; then only ")
-    assert answer.context["answer"].endswith(" pods of the next one find a node in one domain")
+    gangs = answer.context["answer"]
+    assert answer.context["sentence"].startswith(f"{gangs.count} more gangs of 8 pods fit; then only ")
+    assert answer.context["sentence"].endswith(" pods of the next one find a node in one domain")
     assert elements(answer, "[data-figure=gangs-figure]")
     assert len(elements(answer, "section[aria-labelledby=why-title] tbody tr")) == len(gangs.results) > 1
     items = get_page(client, **parameters, format="json").json()["items"]
@@ -160,7 +160,7 @@ def test_wrong_input_is_said_beside_its_field(
 
 def test_no_gang_and_a_limit_are_said(client_as: Callable[..., Any], demo: Snapshot) -> None:
     client = client_as("viewer")
-    no_gang = get_page(client, cpu="9000", pods=2).context["answer"]
+    no_gang = get_page(client, cpu="9000", pods=2).context["sentence"]
     assert no_gang == "No gang of 2 pods fits: no pod of it finds a node"
-    stopped = get_page(client, cpu="10m", pods=2, limit=3).context["answer"]
+    stopped = get_page(client, cpu="10m", pods=2, limit=3).context["sentence"]
     assert stopped == "At least 3 more gangs of 2 pods fit: counting stopped at the limit"

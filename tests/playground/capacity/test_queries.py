@@ -142,7 +142,7 @@ def test_a_link_to_a_slow_question_starts_nothing_and_its_form_does(
     assert elements(answer, "input[name=copies][value=60]")
     assert elements(answer, "input[name=node_cpu][value=8]")
     items = client.get(submission["Location"], {"format": "json"}).json()["items"]
-    assert answer.context["found"].needed == len(items) > 0
+    assert answer.context["answer"].needed == len(items) > 0
     assert {item["engine"] for item in items} == {answer.context["question"].engine}
 
 
@@ -167,7 +167,7 @@ def test_a_quick_question_that_is_sent_has_its_answer_at_an_address(
     submission = client.post("/capacity/nodes/?cluster=demo&policy=default", FORM)
     assert submission.status_code == 302
     assert submission["Location"].startswith("/capacity/nodes/?cluster=demo&policy=default&")
-    assert client.get(submission["Location"]).context["found"].pods == 60
+    assert client.get(submission["Location"]).context["answer"].pods == 60
     assert not Question.objects.exists()
 
 
@@ -178,8 +178,8 @@ def test_an_answer_stays_when_its_snapshot_is_gone(client_as: Callable[..., Any]
     run_jobs()
     demo.cluster.delete()
     answer = client.get(address)
-    assert answer.context["found"].count > 0
-    assert answer.context["answer"] in html_of(answer)
+    assert answer.context["answer"].count > 0
+    assert answer.context["sentence"] in html_of(answer)
     assert f"about {demo.cluster.name}, {demo.taken_at:%Y-%m-%d}" in html_of(answer)
 
 

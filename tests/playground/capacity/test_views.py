@@ -38,8 +38,8 @@ def test_without_a_cluster_nothing_can_be_asked(client_as: Callable[..., Any], n
 def test_how_many_fit_is_said_with_reasons_and_files(client_as: Callable[..., Any], demo: Snapshot) -> None:
     client, parameters = client_as("viewer"), {"cpu": "500m", "memory": "1Gi"}
     answer = get_page(client, "", **parameters)
-    fit = answer.context["found"]
-    assert "more such pods fit; then Insufficient cpu on" in answer.context["answer"]
+    fit = answer.context["answer"]
+    assert "more such pods fit; then Insufficient cpu on" in answer.context["sentence"]
     assert fit.exact
     assert fit.message.startswith("0/60 nodes are available:")
     assert elements(answer, "[data-figure=fit-figure]")
@@ -98,7 +98,7 @@ def test_pending_pods_that_no_node_helps_are_named_with_the_reason(
     like = NodeRow.objects.filter(snapshot=demo, name__startswith="general").first()
     assert like is not None
     answer = get_page(client_as("viewer"), "nodes/", ask="1", pending="on", like=like.name)
-    unfit = {pod: group.message for group in answer.context["found"].unfit for pod in group.pods}
+    unfit = {pod: group.message for group in answer.context["answer"].unfit for pod in group.pods}
     assert unfit["batch/pinned-import"]
     assert "batch/pinned-import" in html_of(answer)
     assert unfit["batch/pinned-import"] in unescape(html_of(answer))
@@ -127,11 +127,11 @@ def test_a_drain_is_rehearsed_step_by_step(client_as: Callable[..., Any], demo: 
     names = list(NodeRow.objects.filter(snapshot=demo, name__startswith="general").values_list("name", flat=True)[:2])
     client = client_as("viewer")
     answer = get_page(client, "drain/", nodes=" ".join(names))
-    assert answer.context["answer"].startswith("All 2 nodes can be emptied")
+    assert answer.context["sentence"].startswith("All 2 nodes can be emptied")
     items = get_page(client, "drain/", nodes=" ".join(names), format="json").json()["items"]
     assert {item["node"] for item in items} == set(names)
     evicted_pods = [item for item in items if item["what"] == "evicted"]
-    assert f"{len(evicted_pods)} pods move" in answer.context["answer"]
+    assert f"{len(evicted_pods)} pods move" in answer.context["sentence"]
     assert all(item["target"] and item["target"] not in names for item in evicted_pods)
 
 
@@ -152,4 +152,4 @@ def test_a_classic_policy_answers(parameters: str, demo: Snapshot, editor: User,
     page = client_as("viewer").get(f"/capacity/{parameters.replace('NODE', node)}&cluster=demo&policy=old")
     assert page.status_code == 200
     assert page.context["engine"].endswith("kube-scheduler 1.13.0")
-    assert page.context["found"] is not None
+    assert page.context["answer"] is not None

@@ -128,7 +128,7 @@ def test_a_decision_is_worked_out_anew_and_is_what_the_run_decided(client_as: Cl
     attempt_count = outcome.attempts[outcome.index["default/important"]]
     assert attempt_count > 1
     first = client.get(f"/runs/{run.pk}/pods/default/important/?attempt=1")
-    assert (first.context["tried"]["attempt"], first.context["tried"]["attempts"]) == (1, attempt_count)
+    assert (first.context["placement"]["attempt"], first.context["placement"]["attempts"]) == (1, attempt_count)
     assert "Insufficient cpu" in first.context["answer"].quote
     assert client.get(f"/runs/{run.pk}/pods/default/none/").status_code == 404
 

@@ -43,7 +43,7 @@ def test_the_door_opens_with_the_policy_and_the_cluster_of_its_address(
 ) -> None:
     client = client_as("editor")
     page = client.get(f"/trying/?cluster=small&policy=packed&pod=default/web-1&snapshot={small.pk}")
-    try_request = page.context["asked"]
+    try_request = page.context["target"]
     assert (try_request.base.policy.name, try_request.snapshot, try_request.pod) == ("packed", small, "default/web-1")
     for form in elements(page, "main form[method=post]"):
         assert form["action"] == try_request.address
@@ -166,7 +166,7 @@ def test_the_door_is_on_the_overview_on_policies_on_decisions_and_in_the_palette
         assert not [
             element for element in elements(viewer.get(page), "main a") if "Try a policy change" in element.text
         ]
-    try_request = client.get(link_on(client, decision)).context["asked"]
+    try_request = client.get(link_on(client, decision)).context["target"]
     assert (try_request.base.policy.name, try_request.base.number, try_request.snapshot) == ("packed", 1, small)
     assert try_request.pod == "default/web-1"
 
@@ -258,9 +258,9 @@ def test_a_scenario_is_chosen_in_place_of_the_cluster(client_as: Client, editor:
     scenario = seed_runs.scenario(editor)
     client = client_as("editor")
     door = f"{DOOR}&scenario={scenario.scenario_id}"
-    assert client.get(door).context["where"]["scenario"].value() == str(scenario.scenario_id)
+    assert client.get(door).context["place_form"]["scenario"].value() == str(scenario.scenario_id)
     page = client.get(submit_packing(client, door))
-    assert page.context["tried"].revision == scenario
+    assert page.context["tried_change"].revision == scenario
     assert not elements(page, "#pending")
 
 
@@ -271,7 +271,7 @@ def test_a_classic_policy_has_its_own_form_and_releases(client_as: Client, admin
     page = client.get(door)
     assert page.context["fields_template"] == "policies/classic/_fields.html"
     place = submit(client, {"do": "release", "release": "1.9"}, door)
-    assert client.get(place).context["tried"].started["version"] == "1.9"
+    assert client.get(place).context["tried_change"].started["version"] == "1.9"
     assert client.post("/trying/preview/filling/", {"document": seed_moves.FILLING}).status_code == 200
 
 

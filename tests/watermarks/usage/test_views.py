@@ -72,7 +72,7 @@ def test_a_copied_link_goes_on_showing_the_same_time(viewer: Client, measured_cl
     first = viewer.get(f"/usage/{path}?cluster=metered&range=1h")
     [button] = elements(first, "button[data-pins]")
     pinned_page = viewer.get(f"/usage/{path}?range=1h&{button['data-pins']}")
-    assert pinned_page.context["asked"].range == "", "no time that ends now"
+    assert pinned_page.context["query"].range == "", "no time that ends now"
     assert heading(pinned_page) == heading(first)
     [second_button] = elements(pinned_page, "button[data-pins]")
     assert second_button["data-pins"] == button["data-pins"]
@@ -124,8 +124,8 @@ def test_where_nothing_is_recent_the_last_figures_are_shown_and_their_age_said(
     monkeypatch.setattr("django.utils.timezone.now", lambda: datetime(2026, 11, 24, 10, tzinfo=UTC))
     response = viewer.get("/usage/", {"cluster": "metered"})
     assert heading(response).startswith("Node skew is 41 points")
-    assert response.context["seen"].late
-    assert not before.context["seen"].late
+    assert response.context["recorded_use"].late
+    assert not before.context["recorded_use"].late
     assert response.context["stale"]
     assert any(element.text.endswith("stale") for element in elements(response, ".badge.amber"))
     assert not any(element.text.endswith("stale") for element in elements(before, ".badge.amber"))

@@ -43,7 +43,7 @@ def show_decision(request: HttpRequest, live_id: UUID, decision_id: UUID) -> Htt
         "live": live,
         "row": row,
         "tone": summaries.TONES[row.result],  # type: ignore[index]
-        "others": other_tries,
+        "other_tries": other_tries,
         "durations": charts.durations_chart(row.durations),
     }
     explanation = selectors.read_explanation(row) if row.has_columns else None
@@ -69,10 +69,10 @@ def _columns_context(request: HttpRequest, matrix: KeptMatrix) -> dict[str, obje
     return {
         **matrix_context(request, matrix, "The cluster then had no node"),
         "only_stored": True,
-        "worked": matrix.insight.worked,
+        "nodes_with_arithmetic": matrix.insight.worked,
         "insight": matrix.insight,
         "base_query": f"{urlencode(query)}&" if query else "",
-        "kept": query,
+        "hidden_fields": query,
         "names": matrix.explanation.nodes[:MOST_NAMES],
         **_cell_context(request, matrix),
     }

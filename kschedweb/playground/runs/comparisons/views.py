@@ -102,7 +102,7 @@ def show_comparison(request: PageRequest, comparison_id: UUID) -> HttpResponseBa
         "sides": sides,
         "engines": measure_rows.list_engines(comparison.runs.all()),
         "ended": ended,
-        "own": may_change(request.user, comparison),
+        "may_change": may_change(request.user, comparison),
         "seconds_left": measure_rows.seconds_left(comparison),
         "may_share": _may_share(request, comparison),
     }
@@ -119,7 +119,7 @@ def show_comparison(request: PageRequest, comparison_id: UUID) -> HttpResponseBa
     if (form := request.GET.get("format")) in FORMATS:
         return _export_file(form, request.GET.get("of", "measures"), comparison, sides, lines, listed)
     context |= {
-        "others": sides[1:],
+        "other_sides": sides[1:],
         "other_labels": ", ".join(side.label for side in sides[1:]),
         "chosen": chosen,
         **_moved_context(request, listed),
