@@ -146,7 +146,7 @@ def heatmap_chart(
 ) -> Chart:
     """Draw nodes over time, a row for each node or group of neighbours. A click on a group shows its nodes."""
     at = [format_moment(time) for time in times]
-    grouped = any(row.last > row.first for row in rows)
+    grouped = any(row.is_group for row in rows)
     links = {row.label: f"{address}&{urlencode(_row_filter(row))}" for row in rows}
     plot = make_figure(
         [
@@ -204,7 +204,7 @@ def heatmap_chart(
 
 def _row_filter(row: HeatmapRow) -> dict[str, str | int]:
     """Return the filter for the nodes of a row."""
-    return {"first": row.first, "last": row.last} if row.last > row.first else {"search": row.label}
+    return {"first": row.first, "last": row.last} if row.is_group else {"search": row.label}
 
 
 def distribution_chart(query: UsageQuery, distribution: Distribution) -> Chart:

@@ -129,6 +129,10 @@ class HeatmapRow:
     low: float
     high: float
 
+    @property
+    def is_group(self) -> bool:
+        return self.last > self.first
+
 
 def order_columns(names: Sequence[str], mean: Floats, by_name: bool = False) -> Ints:
     """Return columns in the order of a heatmap: highest ``mean`` first, unknown ones last; or by name."""

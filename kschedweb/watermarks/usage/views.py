@@ -184,6 +184,7 @@ def usage_heatmap(request: HttpRequest) -> HttpResponseBase:
         context |= {
             "chart": chart,
             "rows": rows,
+            "has_groups": any(row.is_group for row in rows),
             "table": list(zip(chart.rows, rows, strict=True)),
             "top": _mean_of(use, means[order], order, 0),
             "bottom": _mean_of(use, means[order], order, -1) if page.query.order == "use" else None,

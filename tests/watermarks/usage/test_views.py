@@ -156,7 +156,9 @@ def test_a_heatmap_of_many_nodes_is_grouped_and_every_group_opens(viewer: Client
     assert len(rows) == 50
     assert rows[0].label == "places 1 to 9"
     assert any(element["href"].endswith("first=1&last=9") for element in elements(response, "#main a"))
+    assert "Choose a line to see its nodes." in text(response)
     opened_group = viewer.get("/usage/heatmap/?cluster=large&first=1&last=9")
+    assert "Choose a line to see it alone." in text(opened_group)
     assert [row.label for row in opened_group.context["rows"]] == names[:9]
     assert elements(opened_group, "#main a[href=?cluster=large]")
     assert len(lines(viewer.get("/usage/heatmap/?cluster=large&format=csv"))) == 430
