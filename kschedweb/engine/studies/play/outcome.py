@@ -157,7 +157,7 @@ class Tries:
     # Seconds; NaN for pods that were never tried.
     time: Floats
     # Number of moves before the try.
-    moves_before: Codes = stored_as("seen")
+    moves_before: Codes = field(metadata=stored_as("seen"))
     # Position of the node where the search began; -1 if the moves do not suffice to repeat the try.
     start: Codes
 
@@ -171,7 +171,7 @@ class Deletions:
     # Row of the pod.
     pod: Codes
     # Number of moves before.
-    moves_before: Codes = stored_as("seen")
+    moves_before: Codes = field(metadata=stored_as("seen"))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -181,7 +181,7 @@ class Measures:
     # Seconds from the beginning.
     time: Floats
     # Number of moves before.
-    moves_before: Codes = stored_as("seen")
+    moves_before: Codes = field(metadata=stored_as("seen"))
 
 
 # Defaults for runs that were stored before these columns existed.
@@ -211,7 +211,7 @@ class RunOutcome:
     # waiting.
     arrived: Floats
     bound: Floats
-    departed: Floats = stored_as("left")
+    departed: Floats = field(metadata=stored_as("left"))
     # i4[pods]: the last node, -1 for none.
     node: Codes
     # i4[pods]: number of tries; 0 for pods that were on nodes at the beginning.
@@ -246,7 +246,7 @@ class RunOutcome:
     measures: Measures = NO_MEASURES
     # Forced departures, at the time when the deletion begins. Pods leave after their grace period, and never leave a
     # silent node.
-    recorded_forced_moves: PodMoves = stored_as("told", default=NO_MOVES)
+    recorded_forced_moves: PodMoves = field(default=NO_MOVES, metadata=stored_as("told"))
     # Workloads whose number of pods a scaler sets.
     scaled: list[str] = field(default_factory=list)
     # f8[scaled]: its target in percent of requested CPU; NaN for none.

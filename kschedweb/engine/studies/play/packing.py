@@ -6,7 +6,7 @@ import json
 import math
 import zlib
 from collections.abc import Mapping
-from dataclasses import MISSING, Field, field, fields, is_dataclass
+from dataclasses import MISSING, Field, fields, is_dataclass
 from typing import Any, TypeVar
 
 import numpy as np
@@ -24,9 +24,9 @@ class OutcomeError(ValueError):
     """Bytes that are not an outcome of this version; the message says why."""
 
 
-def stored_as(name: str, *, default: Any = MISSING) -> Any:
-    """Return a field that packed records have by another name, which older bytes have already."""
-    return field(default=default, metadata={"stored": name})
+def stored_as(name: str) -> dict[str, str]:
+    """Return the metadata of a field that packed records have by another name, which older bytes have already."""
+    return {"stored": name}
 
 
 def stored_name(column: Field[Any]) -> str:
