@@ -125,12 +125,10 @@ class Setup:
                 raise SetupError(f"{name}: is not known; known are {', '.join(sorted(defaults))}")
             if not _fits_default(value, defaults[name]):
                 raise SetupError(f"{name}: {value!r} does not fit; the default is {defaults[name]!r}")
-        return cls(
-            **{
-                setup_fields[key].name: int(value) if type(defaults[key]) is int else value
-                for key, value in values.items()
-            }
-        )
+        attributes: Json = {
+            setup_fields[key].name: int(value) if type(defaults[key]) is int else value for key, value in values.items()
+        }
+        return cls(**attributes)
 
 
 def _setup_key(setup_field: Field[Any]) -> str:

@@ -81,7 +81,7 @@ def test_a_classic_policy_is_compared_with_a_profile_either_way() -> None:
         found = compare_runs(outcomes[first], outcomes[second], prepared, sides[first], sides[second])
         changes = [*found.moved, *found.newly_scheduled, *found.newly_unscheduled]
         assert changes
-        assert all(one.plugin or one.said for one in changes)
+        assert all(one.plugin or one.message for one in changes)
 
 
 def test_nodes_that_join_have_the_zones_of_then() -> None:

@@ -69,10 +69,10 @@ def test_a_node_that_another_pod_took_is_said_to_be_full() -> None:
     assert {change.pod for change in found.moved} == {"default/big", "default/bigger"}
     by_pod = {change.pod: change for change in found.moved}
     assert by_pod["default/bigger"] == PlacementChange(
-        "default/bigger", "a", "b", "NodeResourcesFit", None, by_pod["default/bigger"].said, follows=True
+        "default/bigger", "a", "b", "NodeResourcesFit", None, by_pod["default/bigger"].message, follows=True
     )
     assert not by_pod["default/big"].follows
-    assert by_pod["default/bigger"].said == "Insufficient cpu"
+    assert by_pod["default/bigger"].message == "Insufficient cpu"
 
 
 def test_pods_that_lose_and_gain_a_node_are_told_with_what_rejects_them() -> None:
@@ -82,7 +82,7 @@ def test_pods_that_lose_and_gain_a_node_are_told_with_what_rejects_them() -> Non
     gains = compared(prepared, configuration(), configuration(PACKING))
     (gained,) = gains.newly_scheduled
     assert (gained.pod, gained.before, gained.plugin) == ("default/whole", "", "NodeResourcesFit")
-    assert gained.said == "Insufficient cpu"
+    assert gained.message == "Insufficient cpu"
     loses = compared(prepared, configuration(PACKING), configuration())
     (lost,) = loses.newly_unscheduled
     assert (lost.pod, lost.before, lost.after, lost.plugin) == ("default/whole", gained.after, "", "NodeResourcesFit")
@@ -111,7 +111,7 @@ def test_every_difference_has_a_reason_that_the_explanation_bears_out(seed: int)
     for change in found.moved:
         assert before.nodes[before.node[before.index[change.before_pod or change.pod]]] == change.before
         assert after.nodes[after.node[after.index[change.after_pod or change.pod]]] == change.after
-        assert change.plugin or change.said
+        assert change.plugin or change.message
     if found.moved and not (found.newly_scheduled or found.newly_unscheduled):
         earliest = min(
             found.moved, key=lambda change: int(after.tries.moves_before[after.index[change.after_pod or change.pod]])

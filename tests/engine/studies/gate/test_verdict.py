@@ -115,7 +115,7 @@ def test_pods_that_lose_their_node_are_newly_unschedulable() -> None:
     found = judged(objects, policy=EMPTY, baseline=PACKED)
     lost = check(found, "newly_unschedulable")
     assert not found.passed
-    assert [(one.pod, one.after, one.plugin, one.said) for one in lost.pods] == [
+    assert [(one.pod, one.after, one.plugin, one.message) for one in lost.pods] == [
         ("default/zz-large", "", "NodeResourcesFit", "Insufficient cpu")
     ]
     assert lost.sentence == "1 pod finds no node but would under the baseline; allowed: none."
@@ -129,7 +129,7 @@ def test_pods_that_no_profile_would_look_at_are_newly_unschedulable() -> None:
     found = judged(cluster(), policy=renamed())
     lost = check(found, "newly_unschedulable")
     assert (found.passed, lost.value) == (False, 6.0)
-    assert {one.said for one in lost.pods} == {NO_PROFILE}
+    assert {one.message for one in lost.pods} == {NO_PROFILE}
     neither = judged(cluster(), policy=renamed("a"), baseline=renamed("b"))
     assert check(neither, "newly_unschedulable").passed  # neither would the baseline
     assert check(neither, "nothing_runs").sentence.endswith(NO_PROFILE)
@@ -140,7 +140,7 @@ def test_what_an_extender_would_have_to_be_asked_is_no_node() -> None:
     found = judged(cluster(), policy={**EMPTY, "extenders": [extender]})
     lost = check(found, "newly_unschedulable")
     assert lost.value == 6.0
-    assert all("http://192.0.2.1" in one.said for one in lost.pods)
+    assert all("http://192.0.2.1" in one.message for one in lost.pods)
 
 
 def test_pods_that_wait_under_both_are_pending_and_not_newly_unschedulable() -> None:
@@ -149,7 +149,7 @@ def test_pods_that_wait_under_both_are_pending_and_not_newly_unschedulable() -> 
     assert check(found, "newly_unschedulable").passed
     waiting = check(found, "pending")
     assert (waiting.passed, waiting.value, waiting.baseline) == (False, 1.0, 1.0)
-    assert waiting.pods[0].said.startswith("0/2 nodes are available: 2 Insufficient cpu.")
+    assert waiting.pods[0].message.startswith("0/2 nodes are available: 2 Insufficient cpu.")
     assert judged(objects, maxPending=1).passed
 
 
@@ -174,7 +174,7 @@ def test_pods_from_a_priority_on_find_a_node_whichever_zone_is_lost() -> None:
     lost = check(found, "zone_loss")
     assert (lost.passed, lost.value, lost.limits) == (False, 2.0, {"max": 0})
     assert lost.sentence == ("2 pods of priority 10 and above find no node after the loss of zone z0; allowed: none.")
-    assert "Insufficient cpu" in lost.pods[0].said
+    assert "Insufficient cpu" in lost.pods[0].message
     assert check(judged(objects, zoneLossPriority=11), "zone_loss").passed
     fewer = check(judged(cluster(nodes=2, pods=8), zoneLossPriority=0), "zone_loss")
     assert fewer.sentence == "Every pod of priority 0 and above finds a node again after the loss of any one zone."
