@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from kschedweb.clusters.flight import selectors, services, storage
 from kschedweb.clusters.flight.models import FlightRecorder, Segment, Stretch
-from kschedweb.clusters.flight.patches import apply_patch, make_patch
 from kschedweb.clusters.flight.stretches import SETTLE, Flight
+from kschedweb.clusters.flight.track import apply_patch, make_patch
 from kschedweb.clusters.following.reflector import Bookmark, Changed, Listed, Message, Removed
 from kschedweb.clusters.models import Cluster, ClusterSource
 from kschedweb.engine.json_types import Json

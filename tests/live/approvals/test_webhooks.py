@@ -16,7 +16,7 @@ from kschedweb.live.approvals import services
 from kschedweb.live.approvals.models import ApprovalRequest, Delivered, Delivery, Endpoint, EndpointSecret
 from kschedweb.live.approvals.webhooks import messages
 from kschedweb.live.approvals.webhooks import services as webhooks
-from kschedweb.live.approvals.webhooks.sending import send_message
+from kschedweb.live.approvals.webhooks.messages import send_message
 from kschedweb.web.errors import ApplicationError
 from tests.support.receiver import Receiver, listening, signature
 

@@ -1,4 +1,4 @@
-"""The content of messages and their signature: headers and HMAC of Standard Webhooks, in both formats.
+"""The content of messages, their signature, and sending one: headers and HMAC of Standard Webhooks, in both formats.
 
 The receiver computes the HMAC-SHA256 of ``<webhook-id>.<webhook-timestamp>.<raw body>`` under the decoded secret, and
 compares it with the part after ``v1,`` in ``webhook-signature``.
@@ -11,14 +11,18 @@ import hashlib
 import hmac
 import json
 import secrets
+import time
 from dataclasses import dataclass
 from datetime import datetime
 
+from kschedweb.clusters.connecting.addresses import Resolver
+from kschedweb.clusters.connecting.messages import JSON, Posted, post_message
 from kschedweb.engine.json_types import Json
 from kschedweb.live.approvals.models import ApprovalRequest, MessageFormat, WebhookEvent
 from kschedweb.web.links import build_link
 
 PREFIX = "whsec_"
+CARRIES = "what the messages say"
 SECRET_BYTES = 32
 # Prefix of event names in CloudEvents, whose types must be unique among all programs.
 TYPES = "dev.kschedweb."
@@ -102,3 +106,16 @@ def test_data() -> Json:
         "message": "This is a test: nothing waits.",
         "events": [str(event) for event in WebhookEvent if event != "test"],
     }
+
+
+def send_message(
+    *, url: str, secret: str, message_id: str, body: str, kind: str = JSON, resolver: Resolver | None = None
+) -> Posted:
+    """Send ``body`` of the media type ``kind`` to ``url``, signed now."""
+    timestamp = int(time.time())
+    headers = {
+        "webhook-id": message_id,
+        "webhook-timestamp": str(timestamp),
+        "webhook-signature": sign_message(secret, message_id, timestamp, body),
+    }
+    return post_message(url, body, headers=headers, carries=CARRIES, kind=kind, resolver=resolver)

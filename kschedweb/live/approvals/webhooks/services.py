@@ -28,8 +28,7 @@ from kschedweb.live.approvals.models import (
     WebhookEvent,
 )
 from kschedweb.live.approvals.webhooks import messages
-from kschedweb.live.approvals.webhooks.messages import WebhookMessage
-from kschedweb.live.approvals.webhooks.sending import CARRIES, send_message
+from kschedweb.live.approvals.webhooks.messages import CARRIES, WebhookMessage, send_message
 from kschedweb.web.conflicts import conflict_where
 from kschedweb.web.errors import ApplicationError, Conflict, FieldProblem
 
