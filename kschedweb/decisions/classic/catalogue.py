@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from django.utils.translation import gettext
 
-from kschedweb.decisions.classic.examples import Example, build_example
+from kschedweb.decisions.case import ClassicCase
+from kschedweb.decisions.classic.clusters import CLUSTERS
+from kschedweb.decisions.classic.decision import ClassicDecision
+from kschedweb.engine import Pod
 from kschedweb.engine.json_types import Json
-from kschedweb.engine.releases.classic import Edition
-from kschedweb.engine.releases.classic.catalogue import ORDER, V1_9, V1_13
+from kschedweb.engine.releases.classic import ClassicScheduler, ClassicSnapshot, Edition, Registry, load_policy
+from kschedweb.engine.releases.classic.catalogue import DEFAULT_PRIORITIES, GATES, ORDER, V1_9, V1_13
 from kschedweb.engine.releases.classic.descriptions import DESCRIPTIONS, PREDICATE, PRIORITY, RuleDescription
+from kschedweb.engine.releases.classic.objects import as_of_then
 from kschedweb.web.translating import gettext_lazy as _
 
 if TYPE_CHECKING:
@@ -69,6 +75,17 @@ class CatalogueEntry:
 
 
 @dataclass(frozen=True)
+class Example:
+    """A small cluster, and the decision in it under one predicate or priority."""
+
+    # A sentence about the cluster.
+    description: str
+    # Raw objects; the last one is the pod.
+    objects: list[Json]
+    decision: ClassicDecision
+
+
+@dataclass(frozen=True)
 class ExampleNode:
     """One node of an example: the verdict of a predicate, or the steps to the score of a priority."""
 
@@ -97,6 +114,36 @@ def explain_example(rule: RuleDescription) -> tuple[Example, list[ExampleNode]]:
             # Without the last step, the total: an example has only one priority.
             lines.append(ExampleNode(row, steps=decision.compute_arithmetic(node, rule.name).steps[:-1]))
     return rule_example, lines
+
+
+@lru_cache(maxsize=64)
+def build_example(name: str) -> Example:
+    """Build the example of the predicate or priority ``name``, whose policy has nothing else."""
+    rule = DESCRIPTIONS[name]
+    description, objects = CLUSTERS[name]
+    snapshot, pod = ClassicSnapshot.from_objects(objects[:-1]), as_of_then(Pod.from_json(objects[-1]))
+    loaded = load_policy(_policy_with_rule(rule))
+    assert loaded.policy is not None, loaded.errors
+    scheduler = ClassicScheduler(snapshot, Registry(_edition_for(rule)).build_algorithm(loaded.policy))
+    case = ClassicCase(snapshot, pod, scheduler, scheduler.explain(pod), "")
+    return Example(description, objects, ClassicDecision(case))
+
+
+def _edition_for(rule: RuleDescription) -> Edition:
+    if rule.name == "PodFitsPorts":
+        return Edition("1.9")
+    return Edition(gates=frozenset({rule.switch}) & GATES)
+
+
+def _policy_with_rule(rule: RuleDescription) -> Json:
+    """Return a policy with only this predicate or priority; mandatory predicates need no entry."""
+    choice: Json = {"name": rule.name}
+    if rule.argument:
+        choice["argument"] = {rule.argument: json.loads(rule.shape)}
+    policy: Json = {"kind": "Policy", "apiVersion": "v1", "predicates": [], "priorities": []}
+    if rule.kind == PREDICATE:
+        return policy if rule.name in _edition_for(rule).mandatory_predicates else {**policy, "predicates": [choice]}
+    return {**policy, "priorities": [{**choice, "weight": DEFAULT_PRIORITIES.get(rule.name, 1)}]}
 
 
 def trim_object(raw: Mapping[str, Any]) -> Json:
