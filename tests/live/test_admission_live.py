@@ -106,13 +106,13 @@ def classes(control_plane: ControlPlane) -> Iterator[ClusterObjects]:
 def test_the_engine_admits_as_the_api_server(control_plane: ControlPlane, classes: ClusterObjects, name: str) -> None:
     raw = pod(name.replace(" ", "-"), **SPECS[name])
     answer = control_plane.request("POST", f"{PODS}?dryRun=All", raw)
-    said = json.loads(answer.data)
+    response = json.loads(answer.data)
     try:
         spec, refusal = admit_pod(raw, classes)["spec"], ""
     except AdmissionError as refused:
         spec, refusal = {}, str(refused).partition(": ")[2]
-    assert answer.status == (403 if refusal else 201), said
+    assert answer.status == (403 if refusal else 201), response
     if refusal:
-        assert said["message"].endswith(refusal)
+        assert response["message"].endswith(refusal)
     else:
-        assert {field: spec.get(field) for field in FIELDS} == {field: said["spec"].get(field) for field in FIELDS}
+        assert {field: spec.get(field) for field in FIELDS} == {field: response["spec"].get(field) for field in FIELDS}

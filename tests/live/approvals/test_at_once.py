@@ -44,8 +44,8 @@ def test_no_more_approvals_are_taken_than_are_asked_for() -> None:
     def approve(user: User) -> Callable[[], Any]:
         return lambda: services.request_decide(user=user, request_id=row.pk, verdict="approve")
 
-    found = at_once([approve(user) for user in people])
-    assert sorted(one.status for one in found if isinstance(one, ApplicationError)) == [409, 409]
+    outcomes = at_once([approve(user) for user in people])
+    assert sorted(outcome.status for outcome in outcomes if isinstance(outcome, ApplicationError)) == [409, 409]
     row.refresh_from_db()
     assert (row.state, row.votes.count()) == (ApprovalState.APPROVED, 2)
 
@@ -59,7 +59,7 @@ def test_an_approval_and_a_denial_never_both_count() -> None:
             partial(services.request_decide, user=user, request_id=row.pk, verdict=verdict, reason="so")
             for user, verdict in zip(people, ("approve", "deny"), strict=True)
         ]
-        refused = [one for one in at_once(calls) if isinstance(one, ApplicationError)]
+        refused = [outcome for outcome in at_once(calls) if isinstance(outcome, ApplicationError)]
         assert len(refused) == 1
         row.refresh_from_db()
         assert row.votes.count() == 1

@@ -40,13 +40,13 @@ def endpoint(receiver: Receiver, admin: User) -> tuple[Endpoint, str]:
     )
 
 
-def got(receiver: Receiver) -> list[Json]:
+def take_events(receiver: Receiver) -> list[Json]:
     """What arrived since the last look, after all that is due was sent."""
     for pk in webhooks.list_due(now=timezone.now()):
         webhooks.delivery_try(pk)
-    found = [json.loads(body) for _, body in receiver.got]
+    events = [json.loads(body) for _, body in receiver.got]
     receiver.got.clear()
-    return found
+    return events
 
 
 def test_a_request_is_a_cloud_event_with_the_same_signature(
@@ -58,15 +58,15 @@ def test_a_request_is_a_cloud_event_with_the_same_signature(
     ((headers, body),) = receiver.got
     assert headers["content-type"] == "application/cloudevents+json; charset=utf-8"
     assert headers["webhook-signature"] == signature(endpoint[1], headers, body)
-    said = json.loads(body)
-    assert said["specversion"] == "1.0"
-    assert said["id"] == headers["webhook-id"] == str(Delivery.objects.get().pk)
-    assert (said["type"], said["subject"]) == ("dev.kschedweb.request.opened", row.pod)
-    assert said["source"] == f"/clusters/{row.scheduler.cluster.name}"
-    assert datetime.fromisoformat(said["time"]).tzinfo is not None
-    assert said["data"]["id"] == str(row.pk)
+    event = json.loads(body)
+    assert event["specversion"] == "1.0"
+    assert event["id"] == headers["webhook-id"] == str(Delivery.objects.get().pk)
+    assert (event["type"], event["subject"]) == ("dev.kschedweb.request.opened", row.pod)
+    assert event["source"] == f"/clusters/{row.scheduler.cluster.name}"
+    assert datetime.fromisoformat(event["time"]).tzinfo is not None
+    assert event["data"]["id"] == str(row.pk)
     # The attributes are what the specification allows: lower-case letters and digits, none of them empty.
-    assert all(name.isalnum() and name.islower() and said[name] for name in said)
+    assert all(name.isalnum() and name.islower() and event[name] for name in event)
 
 
 def test_a_message_stays_what_it_was_when_the_form_is_changed(
@@ -91,16 +91,16 @@ def test_decisions_are_told_in_batches_and_once(
     now = timezone.now()
     assert decision_messages.decisions_tell(now=now) == 0  # the first look begins here
     for number in range(3):
-        made = seed_live.decision(live, f"batch-{number}", "bound" if number else "unschedulable")
-        type(made).objects.filter(pk=made.pk).update(at=now + timedelta(seconds=number))
+        decision_row = seed_live.decision(live, f"batch-{number}", "bound" if number else "unschedulable")
+        type(decision_row).objects.filter(pk=decision_row.pk).update(at=now + timedelta(seconds=number))
     later = now + timedelta(seconds=30)
     assert decision_messages.decisions_tell(now=later) == 1
     assert decision_messages.decisions_tell(now=later) == 0
-    (said,) = [one for one in got(receiver) if one["type"].endswith("decisions.made")]
-    data = said["data"]
-    assert (said["source"], said["subject"]) == (f"/clusters/{live.cluster.name}", live.scheduler_name)
+    (event,) = [event for event in take_events(receiver) if event["type"].endswith("decisions.made")]
+    data = event["data"]
+    assert (event["source"], event["subject"]) == (f"/clusters/{live.cluster.name}", live.scheduler_name)
     assert (data["counts"], data["more"]) == ({"unschedulable": 1, "bound": 2}, 1)
-    assert [one["pod"] for one in data["decisions"]] == ["batch-0", "batch-1"]
+    assert [decision["pod"] for decision in data["decisions"]] == ["batch-0", "batch-1"]
     assert datetime.fromisoformat(data["until"]).astimezone(UTC) == later - decision_messages.LATE
     assert decision_messages.decisions_tell(now=later + timedelta(days=1)) == 0
 
@@ -108,23 +108,23 @@ def test_decisions_are_told_in_batches_and_once(
 def test_a_run_that_is_done_is_told_once(receiver: Receiver, endpoint: tuple[Endpoint, str], editor: User) -> None:
     run = runs.run_start(user=editor, revision=seed_runs.scenario(editor), policy="default")
     runs.run_do(run=run, step=lambda *_: None)
-    (said,) = got(receiver)
-    assert (said["type"], said["subject"]) == ("dev.kschedweb.run.finished", str(run.pk))
-    assert (said["data"]["policy"], said["data"]["seed"]) == (run.label, run.seed)
+    (event,) = take_events(receiver)
+    assert (event["type"], event["subject"]) == ("dev.kschedweb.run.finished", str(run.pk))
+    assert (event["data"]["policy"], event["data"]["seed"]) == (run.label, run.seed)
     run.refresh_from_db()
     runs.run_do(run=run, step=lambda *_: None)
-    assert got(receiver) == []
+    assert take_events(receiver) == []
 
 
 def test_the_form_is_chosen_over_rest(api_as: Callable[[str], APIClient], receiver: Receiver) -> None:
     api = api_as("admin")
-    made = api.post(
+    created = api.post(
         "/api/v1/webhooks/",
         {"name": "bus", "url": receiver.url, "events": ["run.finished", "decisions.made"], "format": "cloudevents"},
         format="json",
     )
-    assert (made.status_code, made.json()["format"]) == (201, "cloudevents")
-    wrong = api.patch(f"/api/v1/webhooks/{made.json()['id']}/", {"format": "xml"}, format="json")
+    assert (created.status_code, created.json()["format"]) == (201, "cloudevents")
+    wrong = api.patch(f"/api/v1/webhooks/{created.json()['id']}/", {"format": "xml"}, format="json")
     assert (wrong.status_code, wrong.json()["errors"][0]["path"]) == (400, "format")
-    changed = api.patch(f"/api/v1/webhooks/{made.json()['id']}/", {"format": "standard"}, format="json")
+    changed = api.patch(f"/api/v1/webhooks/{created.json()['id']}/", {"format": "standard"}, format="json")
     assert changed.json()["format"] == "standard"

@@ -106,7 +106,7 @@ class World:
     def look(self, epoch: int) -> None:
         """As the live run does: answers count for the pod that waits, on the node that it waits for."""
         leader = self.leaders[epoch]
-        nodes = {one.request_id: one.node for one in get_gate().open(self.live)}
+        nodes = {request.request_id: request.node for request in get_gate().open(self.live)}
         for answer in get_gate().decided(self.live):
             if nodes.get(answer.request_id) == leader.held:
                 leader.answer = answer
@@ -136,8 +136,8 @@ class World:
     def restart(self, epoch: int) -> None:
         """What was held is restored from the rows."""
         self.leaders[epoch] = Leader()
-        for one in get_gate().open(self.live):
-            self.leaders[epoch].held = one.node
+        for request in get_gate().open(self.live):
+            self.leaders[epoch].held = request.node
 
     def drop(self, epoch: int) -> None:
         self._ended(epoch, "superseded")

@@ -44,13 +44,15 @@ def test_a_decision_says_that_the_pod_would_wait_for_whom_and_why(
     seed.imported("seeded", seed.cluster(3, 12), admin)
     policy_create(name="held", document=yaml.safe_dump(DOCUMENT), author=admin)
     address = "/decision/seeded/default/pending-00000/?policy=held"
-    shown = " ".join(client_as("viewer").get(address).content.decode().split())
+    page_text = " ".join(client_as("viewer").get(address).content.decode().split())
     assert (
         "Before it is bound, it would be waiting for approval by 2 approvers for 4 h, because it is in namespace "
         "default and its labels match (app=seeded). Without an answer it would be rejected. Production is looked after."
-    ) in shown
-    rest = client_as("viewer").get("/api/v1/clusters/seeded/pods/default/pending-00000/decision/?policy=held").json()
-    assert rest["asks"]["HumanApproval"]["approvals"] == [{"role": "approver", "count": 2}]
+    ) in page_text
+    decision = (
+        client_as("viewer").get("/api/v1/clusters/seeded/pods/default/pending-00000/decision/?policy=held").json()
+    )
+    assert decision["asks"]["HumanApproval"]["approvals"] == [{"role": "approver", "count": 2}]
 
 
 def test_the_form_shows_every_field_of_a_rule_and_gives_it_back() -> None:
@@ -58,9 +60,9 @@ def test_the_form_shows_every_field_of_a_rule_and_gives_it_back() -> None:
     row = next(row for row in form.build_form(DOCUMENT, 0, []).plugins if row.name == "HumanApproval")
     assert row.state == "on"
     assert row.arguments is not None
-    rules = next(one for one in row.arguments.walk() if one.label == "rules")
+    rules = next(argument for argument in row.arguments.walk() if argument.label == "rules")
     assert yaml.safe_load(rules.value) == RULES
-    matching = next(one for one in row.arguments.walk() if one.label == "matching")
+    matching = next(argument for argument in row.arguments.walk() if argument.label == "matching")
     assert (matching.default, matching.choices) == ("First", ["First", "All"])
 
 

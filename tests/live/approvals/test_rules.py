@@ -14,8 +14,8 @@ ROLE = st.sampled_from(("approver", "admin"))
 
 
 def ask(approver: int = 0, admin: int = 0) -> dict:
-    wanted = {"approver": approver, "admin": admin}
-    return {"approvals": [{"role": role, "count": count} for role, count in wanted.items() if count]}
+    counts = {"approver": approver, "admin": admin}
+    return {"approvals": [{"role": role, "count": count} for role, count in counts.items() if count]}
 
 
 @pytest.mark.parametrize(
@@ -31,8 +31,8 @@ def ask(approver: int = 0, admin: int = 0) -> dict:
         (ask(approver=2), ["approver", "viewer"], {"approver": 1}),
     ],
 )
-def test_each_person_counts_once_and_an_admin_also_for_an_approver(asked: dict, given: list, left: dict) -> None:
-    assert rules.missing_approvals(asked, given) == left
+def test_each_person_counts_once_and_an_admin_also_for_an_approver(asked: dict, roles: list, missing: dict) -> None:
+    assert rules.missing_approvals(asked, roles) == missing
 
 
 @given(st.integers(0, 3), st.integers(0, 3), st.lists(ROLE, max_size=6))
@@ -60,10 +60,10 @@ def test_only_those_who_are_asked_may_decide() -> None:
 
 
 def test_a_pod_is_ones_own_by_name_or_email_where_the_rule_forbids_it() -> None:
-    own = {"ownPods": "Forbid", "createdBy": "Alice@example.com"}
-    assert rules.is_own(own, "alice", "alice@EXAMPLE.com")
-    assert not rules.is_own(own, "bob", "")
-    assert not rules.is_own(own | {"ownPods": "Allow"}, "alice", "alice@example.com")
+    rule = {"ownPods": "Forbid", "createdBy": "Alice@example.com"}
+    assert rules.is_own(rule, "alice", "alice@EXAMPLE.com")
+    assert not rules.is_own(rule, "bob", "")
+    assert not rules.is_own(rule | {"ownPods": "Allow"}, "alice", "alice@example.com")
     assert not rules.is_own({"ownPods": "Forbid", "createdBy": ""}, "alice", "")
 
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from kschedweb.accounts.models import User
     from kschedweb.live.schedulers.models import LiveScheduler
 
-Held = Callable[..., ApprovalRequest]
+HoldPod = Callable[..., ApprovalRequest]
 
 
 def audited() -> list[str]:
@@ -41,12 +41,12 @@ def test_the_app_is_the_gate_that_the_scheduler_asks() -> None:
     assert isinstance(get_gate(), ApprovalGate)
 
 
-def test_an_approval_is_reported_and_the_pod_bound_once(hold_pod: Held, live: LiveScheduler, approver: User) -> None:
+def test_an_approval_is_reported_and_the_pod_bound_once(hold_pod: HoldPod, live: LiveScheduler, approver: User) -> None:
     row = hold_pod()
     assert get_gate().decided(live) == []
     assert decide(approver, row).state == ApprovalState.APPROVED
-    (found,) = get_gate().decided(live)
-    assert (found.uid, found.verdict, found.request_id) == (row.uid, "allow", str(row.pk))
+    (decision,) = get_gate().decided(live)
+    assert (decision.uid, decision.verdict, decision.request_id) == (row.uid, "allow", str(row.pk))
     assert get_gate().may_bind(request_id=str(row.pk), epoch=1)
     get_gate().ended(scheduler=live, uid=row.uid, state="bound", reason="", epoch=1)
     assert [*get_gate().decided(live), *get_gate().open(live)] == []
@@ -56,12 +56,14 @@ def test_an_approval_is_reported_and_the_pod_bound_once(hold_pod: Held, live: Li
     assert audited() == ["approval.asked", "approval.approved", "approval.bound"]
 
 
-def test_a_denial_is_kept_until_the_pod_was_told(hold_pod: Held, live: LiveScheduler, approver: User) -> None:
+def test_a_denial_is_kept_until_the_pod_was_told(hold_pod: HoldPod, live: LiveScheduler, approver: User) -> None:
     row = hold_pod()
     decide(approver, row, "deny", " too close to the edge ")
-    (found,) = get_gate().decided(live)
-    assert (found.verdict, found.reason) == ("reject", "denied by approver: too close to the edge")
-    assert [one.uid for one in get_gate().open(live)] == [row.uid]  # a scheduler that starts now can still tell it
+    (decision,) = get_gate().decided(live)
+    assert (decision.verdict, decision.reason) == ("reject", "denied by approver: too close to the edge")
+    assert [request.uid for request in get_gate().open(live)] == [
+        row.uid
+    ]  # a scheduler that starts now can still tell it
     assert not get_gate().may_bind(request_id=str(row.pk), epoch=9)
     get_gate().ended(scheduler=live, uid=row.uid, state="rejected", reason="", epoch=1)
     assert [*get_gate().decided(live), *get_gate().open(live)] == []
@@ -70,7 +72,7 @@ def test_a_denial_is_kept_until_the_pod_was_told(hold_pod: Held, live: LiveSched
 
 
 def test_several_approvals_are_waited_for_and_each_person_speaks_once(
-    hold_pod: Held, approver: User, second: User, admin: User
+    hold_pod: HoldPod, approver: User, second: User, admin: User
 ) -> None:
     row = hold_pod(approvals=[{"role": "approver", "count": 1}, {"role": "admin", "count": 1}])
     assert decide(approver, row).state == ApprovalState.WAITING
@@ -84,7 +86,7 @@ def test_several_approvals_are_waited_for_and_each_person_speaks_once(
 
 @pytest.mark.parametrize("verdict", ["approve", "deny"])
 def test_nobody_decides_what_their_role_does_not_allow(
-    hold_pod: Held, verdict: str, viewer: User, editor: User, approver: User
+    hold_pod: HoldPod, verdict: str, viewer: User, editor: User, approver: User
 ) -> None:
     row = hold_pod(approvals=[{"role": "admin", "count": 1}])
     for user in (viewer, editor, approver):
@@ -95,14 +97,16 @@ def test_nobody_decides_what_their_role_does_not_allow(
 
 
 @pytest.mark.parametrize("verdict", ["approve", "deny"])
-def test_ones_own_pod_is_for_others_to_decide_about(hold_pod: Held, verdict: str, second: User, approver: User) -> None:
+def test_ones_own_pod_is_for_others_to_decide_about(
+    hold_pod: HoldPod, verdict: str, second: User, approver: User
+) -> None:
     row = hold_pod(ownPods="Forbid", createdBy="second@example.com")
     with pytest.raises(ApplicationError, match="a pod of your own"):
         decide(second, row, verdict, "mine")
     assert decide(approver, row).state == ApprovalState.APPROVED
 
 
-def test_a_denial_without_a_reason_is_refused_beside_the_field(hold_pod: Held, approver: User) -> None:
+def test_a_denial_without_a_reason_is_refused_beside_the_field(hold_pod: HoldPod, approver: User) -> None:
     with pytest.raises(ApplicationError) as caught:
         decide(approver, hold_pod(), "deny", "  ")
     assert [error["path"] for error in caught.value.errors] == ["reason"]
@@ -113,11 +117,11 @@ def test_a_denial_without_a_reason_is_refused_beside_the_field(hold_pod: Held, a
     [("Deny", ApprovalState.EXPIRED, "reject"), ("Allow", ApprovalState.APPROVED, "allow")],
 )
 def test_time_decides_by_the_rule_whoever_looks_first_and_only_once(
-    hold_pod: Held, live: LiveScheduler, approver: User, default: str, state: str, verdict: str
+    hold_pod: HoldPod, live: LiveScheduler, approver: User, default: str, state: str, verdict: str
 ) -> None:
     row = hold_pod(onTimeout=default)
     late(row)
-    assert [one.verdict for one in get_gate().decided(live)] == [verdict]
+    assert [decision.verdict for decision in get_gate().decided(live)] == [verdict]
     assert services.requests_expire() == 0
     row.refresh_from_db()
     assert row.state == state
@@ -129,7 +133,7 @@ def test_time_decides_by_the_rule_whoever_looks_first_and_only_once(
         assert row.reason == "rejected due to timeout after waiting 2h0m0s at plugin HumanApproval"
 
 
-def test_who_decides_too_late_finds_it_expired(hold_pod: Held, approver: User) -> None:
+def test_who_decides_too_late_finds_it_expired(hold_pod: HoldPod, approver: User) -> None:
     row = hold_pod()
     late(row)
     with pytest.raises(ApplicationError, match="is expired already"):
@@ -139,28 +143,28 @@ def test_who_decides_too_late_finds_it_expired(hold_pod: Held, approver: User) -
 
 
 def test_an_approval_given_while_no_scheduler_ran_counts_even_after_its_time(
-    hold_pod: Held, live: LiveScheduler, approver: User
+    hold_pod: HoldPod, live: LiveScheduler, approver: User
 ) -> None:
     row = hold_pod()
     decide(approver, row)
     late(row)
     assert services.requests_expire() == 0
-    assert [one.verdict for one in get_gate().decided(live)] == ["allow"]
+    assert [decision.verdict for decision in get_gate().decided(live)] == ["allow"]
     assert get_gate().may_bind(request_id=str(row.pk), epoch=7)
 
 
-def test_the_same_decision_is_stored_once_and_another_one_supersedes_it(hold_pod: Held, live: LiveScheduler) -> None:
+def test_the_same_decision_is_stored_once_and_another_one_supersedes_it(hold_pod: HoldPod, live: LiveScheduler) -> None:
     first = hold_pod()
     assert hold_pod().pk == first.pk
     other = hold_pod(decision_id="another", node="node-2")
     first.refresh_from_db()
     assert (first.state, first.reason) == (ApprovalState.SUPERSEDED, "the pod was decided on anew")
-    assert [one.node for one in get_gate().open(live)] == ["node-2"]
+    assert [request.node for request in get_gate().open(live)] == ["node-2"]
     assert other.pk != first.pk
 
 
 def test_a_leader_that_was_followed_by_another_changes_nothing(
-    hold_pod: Held, live: LiveScheduler, approver: User
+    hold_pod: HoldPod, live: LiveScheduler, approver: User
 ) -> None:
     row = hold_pod(epoch=2)
     stale: dict[str, Any] = {"namespace": "default", "name": "web-1", "uid": row.uid, "plugin": "HumanApproval"}
@@ -173,29 +177,35 @@ def test_a_leader_that_was_followed_by_another_changes_nothing(
     assert not get_gate().may_bind(request_id=str(row.pk), epoch=2)
 
 
-def test_a_new_leader_takes_over_a_binding_that_was_begun(hold_pod: Held, live: LiveScheduler, approver: User) -> None:
+def test_a_new_leader_takes_over_a_binding_that_was_begun(
+    hold_pod: HoldPod, live: LiveScheduler, approver: User
+) -> None:
     row = hold_pod()
     decide(approver, row)
     assert get_gate().may_bind(request_id=str(row.pk), epoch=1)
-    assert [one.verdict for one in get_gate().decided(live)] == ["allow"]
+    assert [decision.verdict for decision in get_gate().decided(live)] == ["allow"]
     assert get_gate().may_bind(request_id=str(row.pk), epoch=2)
     get_gate().ended(scheduler=live, uid=row.uid, state="failed", reason="by the old leader", epoch=1)
-    assert [one.uid for one in get_gate().open(live)] == [row.uid]
+    assert [request.uid for request in get_gate().open(live)] == [row.uid]
 
 
-def test_an_unapproved_request_cannot_end_as_bound(hold_pod: Held, live: LiveScheduler) -> None:
+def test_an_unapproved_request_cannot_end_as_bound(hold_pod: HoldPod, live: LiveScheduler) -> None:
     row = hold_pod()
     get_gate().ended(scheduler=live, uid=row.uid, state="bound", reason="", epoch=5)
     row.refresh_from_db()
     assert row.state == ApprovalState.WAITING
 
 
-def test_many_are_decided_each_for_itself(hold_pod: Held, approver: User) -> None:
+def test_many_are_decided_each_for_itself(hold_pod: HoldPod, approver: User) -> None:
     fine, hard = hold_pod("a"), hold_pod("b", approvals=[{"role": "admin", "count": 1}])
     ids = [fine.pk, hard.pk, "6f9f3a1c-0000-4000-8000-000000000000", fine.pk]
-    done = services.requests_decide(user=approver, request_ids=ids, verdict="deny", reason="no room")
-    assert [(one.pod, one.state) for one in done] == [("default/a", "denied"), ("default/b", "waiting"), ("", "")]
-    assert [bool(one.problem) for one in done] == [False, True, True]
+    outcomes = services.requests_decide(user=approver, request_ids=ids, verdict="deny", reason="no room")
+    assert [(outcome.pod, outcome.state) for outcome in outcomes] == [
+        ("default/a", "denied"),
+        ("default/b", "waiting"),
+        ("", ""),
+    ]
+    assert [bool(outcome.problem) for outcome in outcomes] == [False, True, True]
     with pytest.raises(ApplicationError, match="Say why"):
         services.requests_decide(user=approver, request_ids=ids, verdict="deny")
     with pytest.raises(ApplicationError, match="Choose at least one"):

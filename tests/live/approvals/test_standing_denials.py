@@ -27,7 +27,7 @@ pytestmark = pytest.mark.django_db
 POD = PodRef("default", "web-1", "uid-web-1")
 
 
-def tried(
+def try_pod(
     live: LiveScheduler, number: int = 1, *, node: str = "node-1", revision: int = 1, pod: str = "as made"
 ) -> None:
     """The scheduler tries the pod for the ``number``-th time, and the gate holds it."""
@@ -48,7 +48,7 @@ def tried(
     )
 
 
-def told(live: LiveScheduler) -> list[str]:
+def report_decisions(live: LiveScheduler) -> list[str]:
     """The pod is told what was decided: what the answer was, by request."""
     answers = get_gate().decided(live)
     for answer in answers:
@@ -58,33 +58,35 @@ def told(live: LiveScheduler) -> list[str]:
 
 def denied(live: LiveScheduler) -> ApprovalRequest:
     """A request that an approver denied, and the pod was told."""
-    tried(live)
+    try_pod(live)
     row = ApprovalRequest.objects.get(open=True)
     services.request_decide(user=person("approver"), request_id=row.pk, verdict="deny", reason="not today")
-    assert told(live)
+    assert report_decisions(live)
     return row
 
 
 def test_further_tries_fold_into_the_denied_request(live: LiveScheduler) -> None:
     Endpoint.objects.create(name="chat", url="https://chat.example.com/")
     row = denied(live)
-    audited, sent = AuditEntry.objects.count(), Delivery.objects.count()
+    audited, deliveries = AuditEntry.objects.count(), Delivery.objects.count()
     for number in (2, 3, 4):
-        tried(live, number)
-        tried(live, number)  # as after a crash
-        assert told(live) == [f"reject: {ApprovalRequest.objects.get().reason}"]
+        try_pod(live, number)
+        try_pod(live, number)  # as after a crash
+        assert report_decisions(live) == [f"reject: {ApprovalRequest.objects.get().reason}"]
     row.refresh_from_db()
     assert (row.state, row.open, row.asked_again, row.decision_id) == (ApprovalState.DENIED, False, 3, "decision-4")
     assert row.asked_again_at is not None
     assert row.reason.endswith("not today")
     assert Vote.objects.get().request == row
-    assert (AuditEntry.objects.count(), Delivery.objects.count()) == (audited, sent)
+    assert (AuditEntry.objects.count(), Delivery.objects.count()) == (audited, deliveries)
 
 
 def test_a_restart_restores_what_is_about_to_be_told(live: LiveScheduler) -> None:
     row = denied(live)
-    tried(live, 2)
-    assert [(one.request_id, one.decision_id) for one in get_gate().open(live)] == [(str(row.pk), "decision-2")]
+    try_pod(live, 2)
+    assert [(request.request_id, request.decision_id) for request in get_gate().open(live)] == [
+        (str(row.pk), "decision-2")
+    ]
     assert not get_gate().may_bind(request_id=str(row.pk), epoch=1)
 
 
@@ -93,22 +95,22 @@ def test_people_are_asked_anew_when_the_node_the_revision_or_the_pod_changes(
     live: LiveScheduler, change: dict[str, Any]
 ) -> None:
     before = denied(live)
-    tried(live, 2, **change)
+    try_pod(live, 2, **change)
     anew = ApprovalRequest.objects.get(open=True)
     assert anew.pk != before.pk
     assert anew.state == ApprovalState.WAITING
     services.request_decide(user=person("admin"), request_id=anew.pk, verdict="deny", reason="nor there")
-    told(live)
-    tried(live, 3)  # as at first: what was denied then still is
+    report_decisions(live)
+    try_pod(live, 3)  # as at first: what was denied then still is
     assert ApprovalRequest.objects.get(open=True).pk == before.pk
     assert ApprovalRequest.objects.count() == 2
 
 
 def test_what_expired_is_asked_anew_for_nobody_decided(live: LiveScheduler) -> None:
-    tried(live)
+    try_pod(live)
     ApprovalRequest.objects.update(expires_at="2020-01-01T00:00Z")
-    told(live)
-    tried(live, 2)
+    report_decisions(live)
+    try_pod(live, 2)
     assert [row.state for row in ApprovalRequest.objects.order_by("asked_at")] == [
         ApprovalState.EXPIRED,
         ApprovalState.WAITING,
@@ -123,7 +125,7 @@ def test_a_person_who_is_asked_reopens_it(live: LiveScheduler) -> None:
     assert AuditEntry.objects.filter(verb="approval.reopened", object_id=str(row.pk)).count() == 1
     with pytest.raises(ApplicationError, match="No denial of default/web-1 stands"):
         services.request_reopen(user=person("admin"), request_id=row.pk)
-    tried(live, 2)
+    try_pod(live, 2)
     anew = ApprovalRequest.objects.get(open=True)
     assert anew.pk != row.pk
     services.request_decide(user=person("approver"), request_id=anew.pk, verdict="approve")
@@ -135,8 +137,8 @@ def test_page_and_rest_show_how_often_and_reopen(
     live: LiveScheduler, client_as: Callable[[str], Any], api_as: Callable[[str], Any]
 ) -> None:
     row = denied(live)
-    tried(live, 2)
-    told(live)
+    try_pod(live, 2)
+    report_decisions(live)
     client = client_as("approver")
     page, anew = client.get(f"/approvals/{row.pk}/"), f"form[action=/approvals/{row.pk}/reopen/]"
     assert page.context["item"].stands
@@ -146,17 +148,17 @@ def test_page_and_rest_show_how_often_and_reopen(
     assert not elements(client_as("viewer").get(f"/approvals/{row.pk}/"), anew)
     assert client_as("viewer").post(f"/approvals/{row.pk}/reopen/").status_code == 403
     assert client.post(f"/approvals/{row.pk}/reopen/").status_code == 302
-    again = client.get(f"/approvals/{row.pk}/")
-    assert again.context["item"].row.reopened_by == "approver"
-    assert not again.context["item"].stands
-    assert not elements(again, anew)
+    reopened_page = client.get(f"/approvals/{row.pk}/")
+    assert reopened_page.context["item"].row.reopened_by == "approver"
+    assert not reopened_page.context["item"].stands
+    assert not elements(reopened_page, anew)
     assert api_as("approver").post(f"/api/v1/approvals/{row.pk}/reopen/").status_code == 409
     answer = api_as("viewer").get(f"/api/v1/approvals/{row.pk}/").json()
     assert (answer["asked_again"], answer["reopened_by"]) == (1, person("approver").username)
 
 
 def test_the_digest_changes_with_what_people_decide_about() -> None:
-    def of(**changes: Any) -> str:
+    def digest_of(**changes: Any) -> str:
         raw = seed.pod("web")
         raw["metadata"]["resourceVersion"] = changes.pop("version", "1")
         raw["status"] = changes.pop("status", {})
@@ -164,6 +166,16 @@ def test_the_digest_changes_with_what_people_decide_about() -> None:
         raw["spec"] |= changes
         return pod_digest(Pod.from_json(raw))
 
-    assert of() == of(version="2", status={"conditions": [{"type": "PodScheduled", "status": "False"}]})
-    assert len({of(), of(labels={"tier": "back"}), of(priority=7), of(nodeSelector={"zone": "a"})}) == 4
+    assert digest_of() == digest_of(version="2", status={"conditions": [{"type": "PodScheduled", "status": "False"}]})
+    assert (
+        len(
+            {
+                digest_of(),
+                digest_of(labels={"tier": "back"}),
+                digest_of(priority=7),
+                digest_of(nodeSelector={"zone": "a"}),
+            }
+        )
+        == 4
+    )
     assert rules.digest_subject({}, plugin="HumanApproval", node="n", revision=1) == ""

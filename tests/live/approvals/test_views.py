@@ -16,7 +16,7 @@ from tests.support.html import elements, html_of, levels
 if TYPE_CHECKING:
     from kschedweb.accounts.models import User
 
-Held = Callable[..., ApprovalRequest]
+HoldPod = Callable[..., ApprovalRequest]
 ClientAs = Callable[[str], Client]
 
 
@@ -34,23 +34,23 @@ def opened(page: Any) -> str:
     return name
 
 
-def test_the_nearest_deadline_comes_first_and_its_pane_is_open(hold_pod: Held, client_as: ClientAs) -> None:
+def test_the_nearest_deadline_comes_first_and_its_pane_is_open(hold_pod: HoldPod, client_as: ClientAs) -> None:
     hold_pod("later")
     hold_pod("sooner", seconds=120, margin=0)
     page = client_as("approver").get("/approvals/")
-    assert [one.row.name for one in page.context["items"]] == ["sooner", "later"]
-    assert [one.text for one in elements(page, "#mail strong")] == ["default/sooner", "default/later"]
+    assert [item.row.name for item in page.context["items"]] == ["sooner", "later"]
+    assert [element.text for element in elements(page, "#mail strong")] == ["default/sooner", "default/later"]
     assert opened(page) == "sooner"
     assert "default/sooner is to go to node-1: 464, 4 ahead of node-2." in html_of(page)
 
 
-def test_another_one_is_chosen_by_its_address(hold_pod: Held, client_as: ClientAs) -> None:
+def test_another_one_is_chosen_by_its_address(hold_pod: HoldPod, client_as: ClientAs) -> None:
     hold_pod("sooner", seconds=120)
     later = hold_pod("later")
     assert opened(client_as("approver").get("/approvals/", {"request": str(later.pk)})) == "later"
 
 
-def test_who_may_not_decide_sees_no_buttons(hold_pod: Held, client_as: ClientAs) -> None:
+def test_who_may_not_decide_sees_no_buttons(hold_pod: HoldPod, client_as: ClientAs) -> None:
     hold_pod(approvals=[{"role": "admin", "count": 1}])
     assert not elements(client_as("viewer").get("/approvals/"), "button[name=verdict]")
     page = client_as("approver").get("/approvals/")
@@ -59,7 +59,7 @@ def test_who_may_not_decide_sees_no_buttons(hold_pod: Held, client_as: ClientAs)
     assert not elements(page, "#pane button[name=verdict]")
 
 
-def test_ticked_ones_are_approved_and_the_rest_is_told(hold_pod: Held, client_as: ClientAs) -> None:
+def test_ticked_ones_are_approved_and_the_rest_is_told(hold_pod: HoldPod, client_as: ClientAs) -> None:
     rows = [hold_pod(name) for name in ("a", "b")]
     client = client_as("approver")
     data = {"requests": [str(row.pk) for row in rows], "verdict": "approve"}
@@ -68,7 +68,7 @@ def test_ticked_ones_are_approved_and_the_rest_is_told(hold_pod: Held, client_as
     assert set(ApprovalRequest.objects.values_list("state", flat=True)) == {ApprovalState.APPROVED}
 
 
-def test_a_denial_without_a_reason_comes_back_with_the_ticks_kept(hold_pod: Held, client_as: ClientAs) -> None:
+def test_a_denial_without_a_reason_comes_back_with_the_ticks_kept(hold_pod: HoldPod, client_as: ClientAs) -> None:
     row = hold_pod()
     client = client_as("approver")
     posted = client.post("/approvals/decide/", {"requests": [str(row.pk)], "verdict": "deny"})
@@ -79,7 +79,9 @@ def test_a_denial_without_a_reason_comes_back_with_the_ticks_kept(hold_pod: Held
     assert elements(answer, f"#mail input[name=requests][value={row.pk}][checked]")
 
 
-def test_a_denial_of_the_open_one_without_a_reason_comes_back_at_its_pane(hold_pod: Held, client_as: ClientAs) -> None:
+def test_a_denial_of_the_open_one_without_a_reason_comes_back_at_its_pane(
+    hold_pod: HoldPod, client_as: ClientAs
+) -> None:
     row, client = hold_pod(), client_as("approver")
     data = {"requests": [str(row.pk)], "open": "1", "verdict": "deny"}
     answer = client.post("/approvals/decide/", data, follow=True)
@@ -88,7 +90,7 @@ def test_a_denial_of_the_open_one_without_a_reason_comes_back_at_its_pane(hold_p
     assert not elements(client.get("/approvals/"), "#pane-error")  # told once
 
 
-def test_nothing_ticked_decides_nothing(hold_pod: Held, client_as: ClientAs) -> None:
+def test_nothing_ticked_decides_nothing(hold_pod: HoldPod, client_as: ClientAs) -> None:
     row = hold_pod()
     answer = client_as("approver").post("/approvals/decide/", {"verdict": "approve"}, follow=True)
     assert "Choose at least one request." in html_of(answer)
@@ -96,7 +98,7 @@ def test_nothing_ticked_decides_nothing(hold_pod: Held, client_as: ClientAs) -> 
     assert row.state == ApprovalState.WAITING
 
 
-def test_news_are_counted_since_the_page_was_shown(hold_pod: Held, client_as: ClientAs, approver: User) -> None:
+def test_news_are_counted_since_the_page_was_shown(hold_pod: HoldPod, client_as: ClientAs, approver: User) -> None:
     row = hold_pod("old")
     client = client_as("approver")
     since = timezone.now().isoformat()
@@ -107,15 +109,15 @@ def test_news_are_counted_since_the_page_was_shown(hold_pod: Held, client_as: Cl
     assert client.get("/approvals/news/", {"since": "yesterday"}).status_code == 404
 
 
-def test_the_badge_counts_those_that_wait(hold_pod: Held, client_as: ClientAs) -> None:
+def test_the_badge_counts_those_that_wait(hold_pod: HoldPod, client_as: ClientAs) -> None:
     hold_pod("a")
     hold_pod("b")
     client = client_as("viewer")
     for address in ("/approvals/badge/", "/settings/"):
-        assert [one.text for one in elements(client.get(address), ".rail-badge .badge.amber")] == ["2 waiting"]
+        assert [badge.text for badge in elements(client.get(address), ".rail-badge .badge.amber")] == ["2 waiting"]
 
 
-def test_who_looks_at_the_inbox_ends_what_has_expired(hold_pod: Held, client_as: ClientAs) -> None:
+def test_who_looks_at_the_inbox_ends_what_has_expired(hold_pod: HoldPod, client_as: ClientAs) -> None:
     row = hold_pod()
     now = timezone.now()
     ApprovalRequest.objects.filter(pk=row.pk).update(asked_at=now - timedelta(hours=1), expires_at=now)
@@ -124,27 +126,27 @@ def test_who_looks_at_the_inbox_ends_what_has_expired(hold_pod: Held, client_as:
     assert row.state == ApprovalState.EXPIRED
 
 
-def test_the_node_is_shown_then_and_now(hold_pod: Held, client_as: ClientAs, admin: User) -> None:
+def test_the_node_is_shown_then_and_now(hold_pod: HoldPod, client_as: ClientAs, admin: User) -> None:
     row = hold_pod(node="node-00000")
     cluster = row.scheduler.cluster
     objects = [seed.node("node-00000", cpu="4", memory="8Gi"), seed.pod("r", cpu="2500m", bound_to="node-00000")]
     seed.imported("other", objects, admin)
     cluster.snapshots.model.objects.update(cluster=cluster)
-    shown = text(client_as("viewer"), f"/approvals/{row.pk}/")
-    assert "1.5 of 4 CPU" in shown
-    assert "<strong>2.5 of 4 CPU" in shown
-    assert "61.5 %" in shown
+    page_text = text(client_as("viewer"), f"/approvals/{row.pk}/")
+    assert "1.5 of 4 CPU" in page_text
+    assert "<strong>2.5 of 4 CPU" in page_text
+    assert "61.5 %" in page_text
 
 
-def test_the_history_is_filtered_and_downloaded(hold_pod: Held, client_as: ClientAs) -> None:
+def test_the_history_is_filtered_and_downloaded(hold_pod: HoldPod, client_as: ClientAs) -> None:
     hold_pod("a")
     hold_pod("b")
     client = client_as("approver")
     ids = [str(pk) for pk in ApprovalRequest.objects.filter(name="a").values_list("pk", flat=True)]
     client.post("/approvals/decide/", {"requests": ids, "verdict": "deny", "reason": "=cmd"})
-    shown = text(client, "/approvals/history/", state="denied")
-    assert "default/a" in shown
-    assert "default/b" not in shown
+    page_text = text(client, "/approvals/history/", state="denied")
+    assert "default/a" in page_text
+    assert "default/b" not in page_text
     answer = client.get("/approvals/history/", {"state": "denied", "format": "csv"})
     lines = b"".join(answer.streaming_content).decode().splitlines()  # type: ignore[attr-defined]
     assert lines[0].startswith("asked_at,cluster,namespace,name")

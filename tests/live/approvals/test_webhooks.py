@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from kschedweb.accounts.models import User
 
-Held = Callable[..., ApprovalRequest]
+HoldPod = Callable[..., ApprovalRequest]
 
 
 @pytest.fixture
@@ -48,7 +48,7 @@ def run_due() -> None:
 
 
 def test_a_request_is_told_with_a_signature_that_the_receiver_can_check(
-    hold_pod: Held, receiver: Receiver, endpoint: tuple[Endpoint, str], settings: Settings
+    hold_pod: HoldPod, receiver: Receiver, endpoint: tuple[Endpoint, str], settings: Settings
 ) -> None:
     settings.SITE_URL = "https://kschedweb.example.com"
     row = hold_pod()
@@ -56,10 +56,10 @@ def test_a_request_is_told_with_a_signature_that_the_receiver_can_check(
     ((headers, body),) = receiver.got
     assert headers["webhook-signature"] == signature(endpoint[1], headers, body)
     assert abs(int(headers["webhook-timestamp"]) - timezone.now().timestamp()) < 60
-    said = json.loads(body)
-    assert said["type"] == "request.opened"
-    assert (said["data"]["pod"], said["data"]["node"], said["data"]["state"]) == ("web-1", "node-1", "waiting")
-    assert said["data"]["links"]["approve"] == f"https://kschedweb.example.com/api/v1/approvals/{row.pk}/approve/"
+    message = json.loads(body)
+    assert message["type"] == "request.opened"
+    assert (message["data"]["pod"], message["data"]["node"], message["data"]["state"]) == ("web-1", "node-1", "waiting")
+    assert message["data"]["links"]["approve"] == f"https://kschedweb.example.com/api/v1/approvals/{row.pk}/approve/"
     delivery = Delivery.objects.get()
     assert (delivery.state, delivery.status, delivery.attempts) == (Delivered.DELIVERED, 204, 1)
 
@@ -67,12 +67,12 @@ def test_a_request_is_told_with_a_signature_that_the_receiver_can_check(
 def test_the_signature_is_that_of_the_specifications_example() -> None:
     """From the example that Standard Webhooks publishes with its libraries."""
     secret, body = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw", '{"test": 2432232314}'
-    found = messages.sign_message(secret, "msg_p5jXN8AQM9LWM0D4loKWxJek", 1614265330, body)
-    assert found == "v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE="
+    signature = messages.sign_message(secret, "msg_p5jXN8AQM9LWM0D4loKWxJek", 1614265330, body)
+    assert signature == "v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE="
 
 
 def test_each_thing_is_told_once_to_those_who_want_to_know(
-    hold_pod: Held, receiver: Receiver, endpoint: tuple[Endpoint, str], approver: User, admin: User
+    hold_pod: HoldPod, receiver: Receiver, endpoint: tuple[Endpoint, str], approver: User, admin: User
 ) -> None:
     webhooks.endpoint_save(user=admin, name="expiries", url=receiver.url, events=["request.expired"])
     webhooks.endpoint_save(user=admin, name="off", url=receiver.url, events=list(webhooks.EVENTS), active=False)
@@ -82,8 +82,8 @@ def test_each_thing_is_told_once_to_those_who_want_to_know(
     services.requests_expire()
     services.requests_expire()
     run_due()
-    told = sorted((json.loads(body)["type"], json.loads(body)["data"]["pod"]) for _, body in receiver.got)
-    assert told == [
+    events = sorted((json.loads(body)["type"], json.loads(body)["data"]["pod"]) for _, body in receiver.got)
+    assert events == [
         ("request.decided", "a"),
         ("request.expired", "b"),
         ("request.expired", "b"),
@@ -95,7 +95,7 @@ def test_each_thing_is_told_once_to_those_who_want_to_know(
 
 
 def test_a_try_that_fails_is_repeated_later_and_later_with_the_same_id_and_then_given_up(
-    hold_pod: Held, receiver: Receiver, endpoint: tuple[Endpoint, str]
+    hold_pod: HoldPod, receiver: Receiver, endpoint: tuple[Endpoint, str]
 ) -> None:
     receiver.status = 500
     hold_pod()
@@ -114,7 +114,7 @@ def test_a_try_that_fails_is_repeated_later_and_later_with_the_same_id_and_then_
 
 
 def test_two_who_try_at_once_send_one_message(
-    hold_pod: Held, receiver: Receiver, endpoint: tuple[Endpoint, str]
+    hold_pod: HoldPod, receiver: Receiver, endpoint: tuple[Endpoint, str]
 ) -> None:
     hold_pod()
     row = Delivery.objects.get()
@@ -128,7 +128,7 @@ def test_two_who_try_at_once_send_one_message(
 
 
 def test_an_endpoint_that_is_gone_is_switched_off(
-    hold_pod: Held, receiver: Receiver, endpoint: tuple[Endpoint, str]
+    hold_pod: HoldPod, receiver: Receiver, endpoint: tuple[Endpoint, str]
 ) -> None:
     receiver.status = 410
     hold_pod()
@@ -140,8 +140,8 @@ def test_an_endpoint_that_is_gone_is_switched_off(
 
 def test_nobody_is_sent_elsewhere(receiver: Receiver) -> None:
     receiver.status = 302
-    found = send_message(url=receiver.url, secret=messages.new_secret(), message_id="m", body="{}")
-    assert (found.status, found.error) == (302, "It answered 302 and sends elsewhere, which is not followed.")
+    outcome = send_message(url=receiver.url, secret=messages.new_secret(), message_id="m", body="{}")
+    assert (outcome.status, outcome.error) == (302, "It answered 302 and sends elsewhere, which is not followed.")
     assert len(receiver.got) == 1
 
 
@@ -167,9 +167,9 @@ def test_an_address_that_the_operator_does_not_allow_is_refused_beside_its_field
 
 def test_what_is_no_longer_allowed_is_not_sent_to(settings: Settings, receiver: Receiver) -> None:
     settings.CLUSTER_ALLOWLIST = ["192.0.2.0/24"]
-    found = send_message(url=receiver.url, secret=messages.new_secret(), message_id="m", body="{}")
-    assert found.status is None
-    assert found.error
+    outcome = send_message(url=receiver.url, secret=messages.new_secret(), message_id="m", body="{}")
+    assert outcome.status is None
+    assert outcome.error
     assert not receiver.got
 
 
@@ -208,14 +208,14 @@ def test_a_test_is_sent_from_the_page_also_to_one_that_is_off(
     row = endpoint[0]
     Endpoint.objects.update(active=False)
     client = client_as("admin")
-    with django_capture_on_commit_callbacks() as sent:
+    with django_capture_on_commit_callbacks() as callbacks:
         client.post(f"/approvals/webhooks/{row.pk}/test/")
-    assert len(sent) == 1  # the message goes to the broker once the row is there
+    assert len(callbacks) == 1  # the message goes to the broker once the row is there
     assert webhooks.list_due(now=timezone.now())
     run_due()
     assert json.loads(receiver.got[0][1])["type"] == "test"
-    shown = " ".join(client.get(f"/approvals/webhooks/{row.pk}/").content.decode().split())
-    assert "Delivered" in shown
+    page_text = " ".join(client.get(f"/approvals/webhooks/{row.pk}/").content.decode().split())
+    assert "Delivered" in page_text
     assert webhooks.list_due(now=timezone.now()) == []
 
 

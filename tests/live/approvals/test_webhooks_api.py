@@ -35,20 +35,20 @@ def endpoint(db: None, admin: User) -> Endpoint:
 
 def test_the_secret_is_shown_when_it_is_made_and_never_again(api_as: Api) -> None:
     api = api_as("admin")
-    made = api.post(URL, {"name": "chat", "url": CHAT}, format="json", headers={"Idempotency-Key": "one"})
-    assert made.status_code == 201, made.json()
-    found = made.json()
-    assert text_open(EndpointSecret.objects.get(pk=found["id"])) == found["secret"]
-    assert (found["events"], found["active"]) == (["request.opened", "request.decided", "request.expired"], True)
-    told = str(api.get(URL).json()) + str(api.get(f"{URL}{found['id']}/").json())
-    assert found["secret"] not in told
-    assert "chat" in told
-    again = api.post(URL, {"name": "chat", "url": CHAT}, format="json", headers={"Idempotency-Key": "one"})
-    assert again.status_code == 409, "answers with secrets are not kept, so a repeated call is a new one"
+    created = api.post(URL, {"name": "chat", "url": CHAT}, format="json", headers={"Idempotency-Key": "one"})
+    assert created.status_code == 201, created.json()
+    webhook = created.json()
+    assert text_open(EndpointSecret.objects.get(pk=webhook["id"])) == webhook["secret"]
+    assert (webhook["events"], webhook["active"]) == (["request.opened", "request.decided", "request.expired"], True)
+    listed_text = str(api.get(URL).json()) + str(api.get(f"{URL}{webhook['id']}/").json())
+    assert webhook["secret"] not in listed_text
+    assert "chat" in listed_text
+    repeated = api.post(URL, {"name": "chat", "url": CHAT}, format="json", headers={"Idempotency-Key": "one"})
+    assert repeated.status_code == 409, "answers with secrets are not kept, so a repeated call is a new one"
 
-    renewed = api.post(f"{URL}{found['id']}/secret/")
+    renewed = api.post(f"{URL}{webhook['id']}/secret/")
     assert renewed.status_code == 201
-    assert renewed.json()["secret"] == text_open(EndpointSecret.objects.get(pk=found["id"])) != found["secret"]
+    assert renewed.json()["secret"] == text_open(EndpointSecret.objects.get(pk=webhook["id"])) != webhook["secret"]
     verbs = AuditEntry.objects.filter(verb__startswith="webhook.").values_list("verb", flat=True)
     assert sorted(verbs) == ["webhook.created", "webhook.secret-renewed"]
 
@@ -56,8 +56,8 @@ def test_the_secret_is_shown_when_it_is_made_and_never_again(api_as: Api) -> Non
 def test_an_address_over_http_is_refused_for_what_it_is(api_as: Api) -> None:
     answer = api_as("admin").post(URL, {"name": "chat", "url": CHAT.replace("https", "http")}, format="json")
     assert answer.status_code == 400
-    said = "The server must be an https:// address: over http what the messages say could be read on the way."
-    assert answer.json()["errors"] == [{"path": "url", "message": said}]
+    message = "The server must be an https:// address: over http what the messages say could be read on the way."
+    assert answer.json()["errors"] == [{"path": "url", "message": message}]
 
 
 def test_what_is_not_given_stays(api_as: Api, endpoint: Endpoint) -> None:
@@ -96,11 +96,11 @@ def test_what_is_wrong_is_told_beside_the_field(
 
 def test_a_test_is_a_delivery_that_is_listed(api_as: Api, endpoint: Endpoint) -> None:
     api = api_as("admin")
-    sent = api.post(f"{URL}{endpoint.pk}/test/", headers={"Idempotency-Key": "one"})
-    again = api.post(f"{URL}{endpoint.pk}/test/", headers={"Idempotency-Key": "one"})
-    assert (sent.status_code, again.json()) == (202, sent.json())
+    response = api.post(f"{URL}{endpoint.pk}/test/", headers={"Idempotency-Key": "one"})
+    replayed = api.post(f"{URL}{endpoint.pk}/test/", headers={"Idempotency-Key": "one"})
+    assert (response.status_code, replayed.json()) == (202, response.json())
     (listed,) = api.get(f"{URL}{endpoint.pk}/deliveries/").json()["results"]
-    assert (listed["id"], listed["event"], listed["approval"]) == (sent.json()["id"], "test", None)
+    assert (listed["id"], listed["event"], listed["approval"]) == (response.json()["id"], "test", None)
     assert listed["state"] in Delivered.values
     assert api.get(f"{URL}{endpoint.pk}/deliveries/?limit=1").status_code == 200
 

@@ -47,15 +47,15 @@ def unheard(_: LiveScheduler, view: View) -> Callable[[], None]:
 @pytest.fixture
 def opened(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., Responders]]:
     """Puts responders of a kind at the address."""
-    made: list[Responders] = []
+    pools: list[Responders] = []
 
     def put(connect: Any = full_and_empty, read: Any = read_settings) -> Responders:
-        made.append(Responders(connect, read))
-        monkeypatch.setattr(middleware, "responders", made[-1])
-        return made[-1]
+        pools.append(Responders(connect, read))
+        monkeypatch.setattr(middleware, "responders", pools[-1])
+        return pools[-1]
 
     yield put
-    for responders in made:
+    for responders in pools:
         responders.close()
 
 
@@ -68,9 +68,9 @@ def ask(client: Client, live: LiveScheduler, opened: Callable[..., Responders]) 
     services.endpoint_change(user=None, live=live, plugins=["NodeResourcesFit"], preempts=True)
     secret = services.endpoint_secret_make(user=None, live=live)
 
-    def post(verb: str, body: Any = QUESTION, *, shown: str = secret, **more: Any) -> HttpResponse:
+    def post(verb: str, body: Any = QUESTION, *, presented: str = secret, **more: Any) -> HttpResponse:
         content = body if isinstance(body, bytes) else json.dumps(body)
-        more = {"headers": {"Authorization": header(shown)}, **more}
+        more = {"headers": {"Authorization": header(presented)}, **more}
         return client.post(f"/extender/{live.pk}/{verb}", content, content_type="application/json", **more)  # type: ignore[return-value]
 
     return post
@@ -78,8 +78,8 @@ def ask(client: Client, live: LiveScheduler, opened: Callable[..., Responders]) 
 
 def test_a_scraper_reads_how_many_questions_were_answered_and_how_fast(ask: Ask, live: LiveScheduler) -> None:
     def value(series: str, verb: str) -> float:
-        whose = {"cluster": live.cluster.name, "profile": live.scheduler_name, "verb": verb}
-        return REGISTRY.get_sample_value(series, whose) or 0.0
+        labels = {"cluster": live.cluster.name, "profile": live.scheduler_name, "verb": verb}
+        return REGISTRY.get_sample_value(series, labels) or 0.0
 
     names = ("requests_total", "errors_total", "request_duration_seconds_count")
     before = [value(f"kschedweb_extender_{name}", "filter") for name in names]
@@ -91,11 +91,11 @@ def test_a_scraper_reads_how_many_questions_were_answered_and_how_fast(ask: Ask,
 
 
 def test_filter_prioritize_and_preempt_are_answered(ask: Ask) -> None:
-    found = ask("filter")
-    assert found.json()["NodeNames"] == ["empty"]
-    assert found.json()["FailedNodes"] == {"full": "Insufficient cpu"}
-    assert TROUBLE not in found.headers
-    scores = {one["Host"]: one["Score"] for one in ask("prioritize").json()}
+    response = ask("filter")
+    assert response.json()["NodeNames"] == ["empty"]
+    assert response.json()["FailedNodes"] == {"full": "Insufficient cpu"}
+    assert TROUBLE not in response.headers
+    scores = {host_score["Host"]: host_score["Score"] for host_score in ask("prioritize").json()}
     assert scores["empty"] > scores["full"]
     victims = {name: {"Pods": [], "NumPDBViolations": 0} for name in ("full", "empty")}
     answer = ask("preempt", {"Pod": QUESTION["Pod"], "NodeNameToMetaVictims": victims})
@@ -108,7 +108,7 @@ def test_before_the_cluster_is_read_filter_says_so_and_prioritize_prefers_nothin
     opened(unheard)
     assert ask("filter").json()["Error"] == "kschedweb: the cluster is still being read"
     scores = ask("prioritize")
-    assert [one["Score"] for one in scores.json()] == [0, 0]
+    assert [host_score["Score"] for host_score in scores.json()] == [0, 0]
     assert scores[TROUBLE] == "the cluster is still being read"
 
 
@@ -119,15 +119,15 @@ def test_what_is_switched_off_decides_nothing(ask: Ask, live: LiveScheduler) -> 
     live.mode = Mode.OFF
     live.save()
     wait_until(lambda: "switched off" in ask("filter").json()["Error"], "the mode is taken over")
-    assert [one["Score"] for one in ask("prioritize").json()] == [0, 0]
+    assert [host_score["Score"] for host_score in ask("prioritize").json()] == [0, 0]
 
 
 def test_only_known_pods_of_the_scheduler_are_bound(ask: Ask, live: LiveScheduler) -> None:
     services.endpoint_change(user=None, live=live, binds=True)
-    asked = {"PodName": "x", "PodNamespace": "default", "PodUID": "unheard", "Node": "empty"}
-    assert ask("bind", asked).json() == {"Error": "kschedweb: the pod is not known"}
-    asked |= {"PodName": "a", "PodUID": "default/a"}
-    assert ask("bind", asked).json() == {"Error": "kschedweb: the pod is another scheduler's: default-scheduler"}
+    binding = {"PodName": "x", "PodNamespace": "default", "PodUID": "unheard", "Node": "empty"}
+    assert ask("bind", binding).json() == {"Error": "kschedweb: the pod is not known"}
+    binding |= {"PodName": "a", "PodUID": "default/a"}
+    assert ask("bind", binding).json() == {"Error": "kschedweb: the pod is another scheduler's: default-scheduler"}
 
 
 def test_the_secret_opens_and_nothing_else(ask: Ask, client: Client, live: LiveScheduler, settings: Settings) -> None:
@@ -159,9 +159,9 @@ def test_the_secret_opens_and_nothing_else(ask: Ask, client: Client, live: LiveS
 )
 def test_what_cannot_be_understood_is_an_error_inside_of_status_200(ask: Ask, body: bytes, words: str) -> None:
     """Of other statuses kube-scheduler tells the whole address, secret included."""
-    found = ask("filter", body)
-    assert found.status_code == 200
-    assert words in found.json()["Error"]
+    response = ask("filter", body)
+    assert response.status_code == 200
+    assert words in response.json()["Error"]
     assert ask("prioritize", body).json() == []
     assert ask("preempt", body).json() == {"NodeNameToMetaVictims": {}}
 
@@ -174,11 +174,11 @@ def test_a_body_beyond_the_limit_is_refused(ask: Ask, settings: Settings) -> Non
 def test_questions_are_answered_while_the_database_is_gone(
     ask: Ask, opened: Callable[..., Responders], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    gone, looks = False, 0
+    is_away, looks = False, 0
 
     def read(live_id: Any) -> Any:
         nonlocal looks
-        if gone:
+        if is_away:
             looks += 1
             raise OperationalError("the server closed the connection")
         return read_settings(live_id)
@@ -186,7 +186,7 @@ def test_questions_are_answered_while_the_database_is_gone(
     monkeypatch.setattr(module, "REREAD", 0.0)
     opened(read=read)
     assert ask("filter").json()["Error"] == ""
-    gone = True
+    is_away = True
     wait_until(lambda: looks > 0, "the responder looked at its rows in vain")
     assert ask("filter").json()["NodeNames"] == ["empty"]
     assert ask("filter", shown="kse_wrong").status_code == 503

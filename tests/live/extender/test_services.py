@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from kschedweb.accounts.models import User
     from kschedweb.live.schedulers.models import LiveScheduler
 
-HERE = "https://kschedweb.example"
+SITE_URL = "https://kschedweb.example"
 PACKING = {
     "apiVersion": "kubescheduler.config.k8s.io/v1",
     "kind": "KubeSchedulerConfiguration",
@@ -56,18 +56,18 @@ def test_a_secret_opens_until_the_next_is_made_and_only_its_digest_is_kept(live:
     assert Endpoint.objects.get().digest == compute_digest(first)
     assert shows_secret(endpoint_of(live).digest, header(first))
     second = services.endpoint_secret_make(user=admin, live=live)
-    known = endpoint_of(live).digest
-    assert shows_secret(known, header(second))
-    assert not shows_secret(known, header(first))
-    written = json.dumps(list(AuditEntry.objects.values("verb", "details", "object_name")), default=str)
-    assert "extender.secret-made" in written
-    assert first not in written
+    digest = endpoint_of(live).digest
+    assert shows_secret(digest, header(second))
+    assert not shows_secret(digest, header(first))
+    audit_log = json.dumps(list(AuditEntry.objects.values("verb", "details", "object_name")), default=str)
+    assert "extender.secret-made" in audit_log
+    assert first not in audit_log
     assert first not in redact_text(f"POST https://kschedweb:{first}@host/extender/x and {first}")
 
 
 @pytest.mark.parametrize("shown", ["", "Basic", "Basic !", "Bearer x", "Basic " + "A" * 600, header(""), header("x")])
-def test_nothing_else_opens(shown: str) -> None:
-    assert not shows_secret(compute_digest("kse_right"), shown)
+def test_nothing_else_opens(presented: str) -> None:
+    assert not shows_secret(compute_digest("kse_right"), presented)
     assert not shows_secret("", header(""))
 
 
@@ -80,7 +80,7 @@ def test_without_a_choice_the_plugins_that_kube_scheduler_lacks_decide(packing: 
 def test_the_configuration_to_paste_is_what_kube_scheduler_takes(packing: LiveScheduler, admin: User) -> None:
     secret = services.endpoint_secret_make(user=admin, live=packing)
     services.endpoint_change(user=admin, live=packing, preempts=True, binds=True, timeout=2)
-    text = extender_yaml(packing, HERE, secret)
+    text = extender_yaml(packing, SITE_URL, secret)
     loaded = load(text)
     assert loaded.valid, loaded.errors
     (extender,) = yaml.safe_load(text)["extenders"]
@@ -95,12 +95,12 @@ def test_the_configuration_to_paste_is_what_kube_scheduler_takes(packing: LiveSc
         "nodeCacheCapable": True,
         "ignorable": True,
     }
-    assert list_warnings(packing, HERE) == []
+    assert list_warnings(packing, SITE_URL) == []
 
 
 def test_an_authority_is_pasted_with_it(packing: LiveScheduler, admin: User, authority: str) -> None:
     services.endpoint_change(user=admin, live=packing, authority=authority, whole_nodes=True)
-    document = extender_configuration(packing, HERE)
+    document = extender_configuration(packing, SITE_URL)
     loaded = load(document)
     assert loaded.valid, loaded.errors
     (extender,) = document["extenders"]
@@ -111,9 +111,9 @@ def test_an_authority_is_pasted_with_it(packing: LiveScheduler, admin: User, aut
 
 def test_what_somebody_should_know_is_said(live: LiveScheduler, admin: User) -> None:
     services.endpoint_change(user=admin, live=live, whole_nodes=True, ignorable=False)
-    said = " ".join(list_warnings(live, "http://here"))
+    warnings = " ".join(list_warnings(live, "http://here"))
     for words in ("No secret", "not https", "nothing is decided", "as if no pod", "places no pod"):
-        assert words in said
+        assert words in warnings
 
 
 @pytest.mark.parametrize(

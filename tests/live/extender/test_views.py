@@ -18,10 +18,10 @@ if TYPE_CHECKING:
 
 def test_a_made_secret_is_shown_once(client_as: Callable[[str], Client], live: LiveScheduler) -> None:
     client = client_as("admin")
-    made = client.post(f"/live/{live.pk}/extender/secret/")
-    assert made["Cache-Control"] == "no-store"
-    shown = made.content.decode()
-    secret = shown.partition("kschedweb:")[2].partition("@")[0]
+    response = client.post(f"/live/{live.pk}/extender/secret/")
+    assert response["Cache-Control"] == "no-store"
+    page_text = response.content.decode()
+    secret = page_text.partition("kschedweb:")[2].partition("@")[0]
     assert secret.startswith("kse_")
     assert Endpoint.objects.get().digest == compute_digest(secret)
     later = client.get(f"/live/{live.pk}/extender/").content.decode()
@@ -51,16 +51,16 @@ def test_settings_are_saved_and_errors_stand_beside_their_fields(
 
 def test_rest_changes_it_and_makes_a_secret(api_as: Callable[[str], APIClient], live: LiveScheduler) -> None:
     api, address = api_as("admin"), f"/api/v1/live/{live.pk}/extender/"
-    found = api.patch(address, {"plugins": ["NodeResourcesFit"], "binds": True}, format="json")
-    assert found.status_code == 200, found.json()
-    assert found.json()["plugins_in_force"] == ["NodeResourcesFit"]
-    assert found.json()["engine"] == CURRENT.engine
-    assert found.json()["configuration"]["extenders"][0]["bindVerb"] == "bind"
-    made = api.post(f"{address}secret/")
-    assert made.status_code == 201
-    assert made["Cache-Control"] == "no-store"
-    assert made.json()["secret"] in made.json()["configuration"]["extenders"][0]["urlPrefix"]
-    assert made.json()["secret"] not in api.get(address).content.decode()
+    changed = api.patch(address, {"plugins": ["NodeResourcesFit"], "binds": True}, format="json")
+    assert changed.status_code == 200, changed.json()
+    assert changed.json()["plugins_in_force"] == ["NodeResourcesFit"]
+    assert changed.json()["engine"] == CURRENT.engine
+    assert changed.json()["configuration"]["extenders"][0]["bindVerb"] == "bind"
+    created = api.post(f"{address}secret/")
+    assert created.status_code == 201
+    assert created["Cache-Control"] == "no-store"
+    assert created.json()["secret"] in created.json()["configuration"]["extenders"][0]["urlPrefix"]
+    assert created.json()["secret"] not in api.get(address).content.decode()
     refused = api.patch(address, {"plugins": ["Unheard"]}, format="json")
     assert refused.status_code == 422
     assert refused.json()["errors"][0]["path"] == "plugins"

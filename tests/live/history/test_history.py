@@ -29,7 +29,7 @@ pytestmark = pytest.mark.django_db
 KINDS = ("Node", "Pod")
 
 
-class Told:
+class FlightWriter:
     """Feeds a recorder with what happens at seconds after 03:00."""
 
     def __init__(self) -> None:
@@ -39,12 +39,12 @@ class Told:
 
     def begins(self, *objects: dict[str, Any]) -> None:
         for kind in KINDS:
-            listed = [one for one in objects if one["kind"] == kind]
+            listed = [item for item in objects if item["kind"] == kind]
             self.flight.take_news(BEGAN, Listed(kind, listed, "1", "start"))
         self.flight.store_known(BEGAN + SETTLE)
 
-    def happens(self, second: float, raw: dict[str, Any], *, gone: bool = False) -> None:
-        self.flight.take_news(int(BEGAN + second * SECOND), (Removed if gone else Changed)(raw["kind"], raw))
+    def happens(self, second: float, raw: dict[str, Any], *, is_removed: bool = False) -> None:
+        self.flight.take_news(int(BEGAN + second * SECOND), (Removed if is_removed else Changed)(raw["kind"], raw))
 
     def heard(self, second: float) -> None:
         for kind in KINDS:
@@ -53,19 +53,19 @@ class Told:
 
 
 @pytest.fixture
-def told() -> Told:
+def flight_writer() -> FlightWriter:
     """web comes at 03:10, a node that is too small at 03:11, db goes at 03:12 and web runs."""
-    made = Told()
-    made.begins(node(0), pod("db", "node-0"))
-    made.happens(600, pod("web"))
-    made.happens(605, pod("other"))
-    made.happens(660, node(1, cpu="1"))
-    made.happens(720, pod("db", "node-0"), gone=True)
-    made.happens(720.5, pod("web", "node-0") | {"status": {"phase": "Pending"}})
-    made.happens(723, pod("web", "node-0"))
-    made.heard(1200)
-    snapshot_store(cluster=made.cluster, objects=[node(0), pod("web", "node-0")], problems=[])
-    return made
+    writer = FlightWriter()
+    writer.begins(node(0), pod("db", "node-0"))
+    writer.happens(600, pod("web"))
+    writer.happens(605, pod("other"))
+    writer.happens(660, node(1, cpu="1"))
+    writer.happens(720, pod("db", "node-0"), is_removed=True)
+    writer.happens(720.5, pod("web", "node-0") | {"status": {"phase": "Pending"}})
+    writer.happens(723, pod("web", "node-0"))
+    writer.heard(1200)
+    snapshot_store(cluster=writer.cluster, objects=[node(0), pod("web", "node-0")], problems=[])
+    return writer
 
 
 def at(second: float) -> str:
@@ -75,10 +75,10 @@ def at(second: float) -> str:
 ADDRESS = "/api/v1/clusters/recorded/history/default/web/"
 
 
-def test_the_history_is_exact_to_the_event(told: Told, api_as: Callable[[Role], APIClient]) -> None:
-    found = api_as(Role.VIEWER).get(ADDRESS).json()
-    assert (found["kept"], found["complete"], found["since"], found["until"]) == (False, True, at(600), at(723))
-    first, last = found["tries"]
+def test_the_history_is_exact_to_the_event(flight_writer: FlightWriter, api_as: Callable[[Role], APIClient]) -> None:
+    history = api_as(Role.VIEWER).get(ADDRESS).json()
+    assert (history["kept"], history["complete"], history["since"], history["until"]) == (False, True, at(600), at(723))
+    first, last = history["tries"]
     assert (first["at"], first["node"], first["cause"], first["rejected_by"]) == (
         at(600), "", "PodAdd", ["NodeResourcesFit"],
     )  # fmt: skip
@@ -93,7 +93,7 @@ def test_the_history_is_exact_to_the_event(told: Told, api_as: Callable[[Role], 
             "plugins": ["NodeResourcesFit"],
         }
     ]
-    assert [(one["what"], one["at"], one["detail"]) for one in found["milestones"]] == [
+    assert [(milestone["what"], milestone["at"], milestone["detail"]) for milestone in history["milestones"]] == [
         ("came", at(600), "2026-11-22T03:00:00Z"), ("bound", at(720.5), "node-0"), ("ran", at(723), ""),
     ]  # fmt: skip
 
@@ -102,69 +102,71 @@ def test_a_segment_each_change_tells_the_same(
     monkeypatch: pytest.MonkeyPatch, api_as: Callable[[Role], APIClient]
 ) -> None:
     monkeypatch.setattr(storage, "CHUNK", 1)
-    made = Told()
-    made.begins(node(0), pod("db", "node-0"))
-    made.happens(10, pod("web"))
-    made.happens(20, pod("web"), gone=True)
-    made.happens(30, pod("web"))
-    made.heard(35)
-    made.happens(40, pod("db", "node-0"), gone=True)
-    made.happens(41, pod("web", "node-0"))
-    made.heard(50)
+    writer = FlightWriter()
+    writer.begins(node(0), pod("db", "node-0"))
+    writer.happens(10, pod("web"))
+    writer.happens(20, pod("web"), is_removed=True)
+    writer.happens(30, pod("web"))
+    writer.heard(35)
+    writer.happens(40, pod("db", "node-0"), is_removed=True)
+    writer.happens(41, pod("web", "node-0"))
+    writer.heard(50)
     api = api_as(Role.VIEWER)
-    found = api.get(ADDRESS).json()
-    assert (found["since"], [one["at"] for one in found["tries"]]) == (at(30), [at(30), at(40)])
+    history = api.get(ADDRESS).json()
+    assert (history["since"], [entry["at"] for entry in history["tries"]]) == (at(30), [at(30), at(40)])
     earlier = api.get(ADDRESS, {"at": at(15)}).json()
-    assert [one["what"] for one in earlier["milestones"]] == ["came", "gone"]
-    assert [one["at"] for one in earlier["tries"]] == [at(10)]
+    assert [entry["what"] for entry in earlier["milestones"]] == ["came", "gone"]
+    assert [entry["at"] for entry in earlier["tries"]] == [at(10)]
 
 
 def test_a_gap_is_told_and_nothing_is_made_up_within_it(api_as: Callable[[Role], APIClient]) -> None:
-    made = Told()
-    made.begins(node(0), pod("db", "node-0"))
-    made.happens(10, pod("web"))
-    made.heard(20)
-    made.flight.note_broken(25 * SECOND + BEGAN, "Node", "connection reset")
-    made.heard(60)
-    made.heard(62)
-    made.happens(70, pod("db", "node-0"), gone=True)
-    made.heard(80)
-    found = api_as(Role.VIEWER).get(ADDRESS).json()
-    (gap,) = [one for one in found["milestones"] if one["what"] == "gap"]
+    writer = FlightWriter()
+    writer.begins(node(0), pod("db", "node-0"))
+    writer.happens(10, pod("web"))
+    writer.heard(20)
+    writer.flight.note_broken(25 * SECOND + BEGAN, "Node", "connection reset")
+    writer.heard(60)
+    writer.heard(62)
+    writer.happens(70, pod("db", "node-0"), is_removed=True)
+    writer.heard(80)
+    history = api_as(Role.VIEWER).get(ADDRESS).json()
+    (gap,) = [entry for entry in history["milestones"] if entry["what"] == "gap"]
     assert (gap["at"], gap["until"]) == (at(20), at(62))
     assert "connection reset" in gap["detail"]
-    assert not [one for one in found["tries"] if at(20) < one["at"] < at(62)]
-    assert found["tries"][-1]["node"] == "node-0"
-    assert found["until"] == at(80)
+    assert not [entry for entry in history["tries"] if at(20) < entry["at"] < at(62)]
+    assert history["tries"][-1]["node"] == "node-0"
+    assert history["until"] == at(80)
 
 
-def test_decisions_that_a_live_scheduler_kept_are_the_tries(told: Told, api_as: Callable[[Role], APIClient]) -> None:
+def test_decisions_that_a_live_scheduler_kept_are_the_tries(
+    flight_writer: FlightWriter, api_as: Callable[[Role], APIClient]
+) -> None:
     revision = Policy.objects.get(name="default").revisions.get()
     live = LiveScheduler.objects.create(
-        cluster=told.cluster, scheduler_name="live", policy=revision.policy, revision=revision
+        cluster=flight_writer.cluster, scheduler_name="live", policy=revision.policy, revision=revision
     )
     rows = [
         (601.0, "", "0/1 nodes are available: 1 Insufficient cpu.", ["NodeResourcesFit"], Result.UNSCHEDULABLE),
         (720.2, "node-0", "", [], Result.BOUND),
     ]
-    kept = [
+    decisions = [
         LiveDecision.objects.create(
             id=uuid4(), scheduler=live, at=datetime.fromtimestamp(BEGAN / 1e6 + second, UTC), namespace="default",
-            name="web", uid="web", attempt=number, result=result, node=on, message=said, rejected_by=by,
+            name="web", uid="web", attempt=number, result=result, node=on, message=message, rejected_by=by,
             revision=revision,
         )
-        for number, (second, on, said, by, result) in enumerate(rows, 1)
+        for number, (second, on, message, by, result) in enumerate(rows, 1)
     ]  # fmt: skip
-    found = api_as(Role.VIEWER).get(ADDRESS).json()
-    assert found["kept"]
-    assert [(one["at"], one["decision"]) for one in found["tries"]] == [
-        (at(601), str(kept[0].pk)), (at(720.2), str(kept[1].pk)),
+    history = api_as(Role.VIEWER).get(ADDRESS).json()
+    assert history["kept"]
+    assert [(entry["at"], entry["decision"]) for entry in history["tries"]] == [
+        (at(601), str(decisions[0].pk)), (at(720.2), str(decisions[1].pk)),
     ]  # fmt: skip
-    assert [one["object"] for one in found["tries"][1]["mattered"]] == ["default/db"]
+    assert [entry["object"] for entry in history["tries"][1]["mattered"]] == ["default/db"]
 
 
 def test_what_cannot_be_told_is_said(
-    told: Told, api_as: Callable[[Role], APIClient], monkeypatch: pytest.MonkeyPatch
+    flight_writer: FlightWriter, api_as: Callable[[Role], APIClient], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     api = api_as(Role.VIEWER)
     nobody = api.get("/api/v1/clusters/recorded/history/default/nobody/")
@@ -177,7 +179,7 @@ def test_what_cannot_be_told_is_said(
     assert (cut["complete"], cut["milestones"][-1]["what"]) == (False, "cut")
 
 
-def test_the_page_leads_on_to_each_moment(told: Told, client_as: Callable[[Role], Client]) -> None:
+def test_the_page_leads_on_to_each_moment(flight_writer: FlightWriter, client_as: Callable[[Role], Client]) -> None:
     page = client_as(Role.EDITOR).get("/decision/recorded/default/web/history/?policy=default")
     text = page.content.decode()
     assert page.status_code == 200

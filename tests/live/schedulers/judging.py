@@ -13,5 +13,5 @@ def judged(pod: str, nodes: int = 30, pods: int = 60) -> JudgedPod:
     snapshot = Snapshot.from_objects(seed.cluster(nodes, pods))
     configuration = load("apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n").configuration
     assert configuration is not None
-    scheduler, found = Scheduler(snapshot, configuration), snapshot.get_pod(f"default/{pod}")
-    return JudgedPod(snapshot, found, scheduler, scheduler.explain(found))
+    scheduler, pending_pod = Scheduler(snapshot, configuration), snapshot.get_pod(f"default/{pod}")
+    return JudgedPod(snapshot, pending_pod, scheduler, scheduler.explain(pending_pod))

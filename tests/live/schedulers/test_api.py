@@ -38,11 +38,16 @@ def scheduling(admin: User) -> LiveScheduler:
 @pytest.mark.django_db
 def test_one_is_made_changed_switched_and_deleted(api_as: Callable[[str], APIClient], connected: Cluster) -> None:
     api = api_as("admin")
-    made = api.post(LIVE, {"cluster": "here", "scheduler_name": "batch", "policy": "default", "qps": 0})
-    assert made.status_code == 201, made.data
-    assert (made.data["mode"], made.data["revision"], made.data["qps"], made.data["burst"]) == ("off", 1, 0, 100)
-    address = f"{LIVE}{made.data['id']}/"
-    assert made["Location"].endswith(address)
+    created = api.post(LIVE, {"cluster": "here", "scheduler_name": "batch", "policy": "default", "qps": 0})
+    assert created.status_code == 201, created.data
+    assert (created.data["mode"], created.data["revision"], created.data["qps"], created.data["burst"]) == (
+        "off",
+        1,
+        0,
+        100,
+    )
+    address = f"{LIVE}{created.data['id']}/"
+    assert created["Location"].endswith(address)
     assert api.patch(address, {"keep_columns": 5}).data["keep_columns"] == 5
     assert api.post(f"{address}mode/", {"mode": "scheduling"}).data["mode"] == "scheduling"
     assert api.delete(address).status_code == 409
@@ -56,13 +61,13 @@ def test_by_what_its_leader_is_elected_is_told_and_set(
     api_as: Callable[[str], APIClient], scheduling: LiveScheduler
 ) -> None:
     api, address = api_as("admin"), f"{LIVE}{scheduling.pk}/"
-    told = {one["name"]: one for one in api.get(address).data["leader_election"]}
+    settings = {setting["name"]: setting for setting in api.get(address).data["leader_election"]}
     name = {"name": "resourceName", "value": f"kschedweb-{scheduling.scheduler_name}", "source": "default"}
-    assert told["resourceName"] == {**name, "overruled": ""}
-    assert told["leaderElect"]["source"] == "site"
+    assert settings["resourceName"] == {**name, "overruled": ""}
+    assert settings["leaderElect"]["source"] == "site"
     changed = api.patch(address, {"lease_name": "mine", "lock": "configmaps"}).data
-    told = {one["name"]: (one["value"], one["source"]) for one in changed["leader_election"]}
-    assert (told["resourceName"], told["resourceLock"]) == (("mine", "scheduler"), ("configmaps", "scheduler"))
+    settings = {setting["name"]: (setting["value"], setting["source"]) for setting in changed["leader_election"]}
+    assert (settings["resourceName"], settings["resourceLock"]) == (("mine", "scheduler"), ("configmaps", "scheduler"))
     assert api.patch(address, {"lease_name": "", "lock": ""}).data["lock"] == ""
 
 
@@ -87,8 +92,8 @@ def test_by_what_its_leader_is_elected_is_told_and_set(
 def test_wrong_input_is_a_problem_that_names_its_field(
     api_as: Callable[[str], APIClient], connected: Cluster, changes: dict[str, Any], status: int, path: str
 ) -> None:
-    asked = {"cluster": "here", "scheduler_name": "batch", "policy": "default", **changes}
-    answer = api_as("admin").post(LIVE, asked)
+    body = {"cluster": "here", "scheduler_name": "batch", "policy": "default", **changes}
+    answer = api_as("admin").post(LIVE, body)
     assert answer.status_code == status
     assert answer["Content-Type"] == "application/problem+json"
     assert path in [error["path"] for error in answer.json()["errors"]]
@@ -116,7 +121,7 @@ def test_its_status_and_decisions_are_told(api_as: Callable[[str], APIClient], s
     seed_live.hosted(scheduling)
     status = api.get(address).data["status"]
     assert (status["state"], status["median_ms"], status["depths"]["unschedulable"]) == ("Scheduling", 41.0, 3)
-    assert [(one["identity"], one["leading"]) for one in status["candidates"]] == [
+    assert [(candidate["identity"], candidate["leading"]) for candidate in status["candidates"]] == [
         ("host-1_4711", True),
         ("host-2_4712", False),
     ]
@@ -145,12 +150,12 @@ def test_a_cluster_that_does_not_answer_is_said_when_rights_are_asked_for(
 
 def parsed(text: str) -> Events:
     """The events of a stream: name, data, id."""
-    found: Events = []
+    events: Events = []
     for block in text.split("\n\n"):
         fields = dict(line.split(": ", 1) for line in block.splitlines() if ": " in line)
         if "event" in fields:
-            found.append((fields["event"], json.loads(fields["data"]), fields.get("id", "")))
-    return found
+            events.append((fields["event"], json.loads(fields["data"]), fields.get("id", "")))
+    return events
 
 
 @pytest.mark.django_db
@@ -188,8 +193,8 @@ def test_more_decisions_than_anybody_reads_are_told_as_a_number(
         f"{LIVE}{scheduling.pk}/stream/", headers={"Last-Event-ID": f"{start.isoformat()}/{uuid4()}"}
     )
     events = parsed(b"".join(cast(Any, answer).streaming_content).decode())
-    told = [data["name"] for name, data, _ in events if name == "decision"]
-    assert (len(told), told[-1]) == (100, "web-119")
+    names = [data["name"] for name, data, _ in events if name == "decision"]
+    assert (len(names), names[-1]) == (100, "web-119")
     assert [name for name, _, _ in events if name != "decision"] == ["skipped", "status"]
 
 
@@ -205,11 +210,11 @@ def listened(
         other.cookies = client.cookies
         answer = await other.get(f"{LIVE}{live.pk}/stream/", headers={"Last-Event-ID": after})
         chunks = cast(AsyncIterator[bytes], cast(Any, answer).streaming_content)
-        text, left = "", list(acts)
+        text, remaining = "", list(acts)
         async for chunk in chunks:
             text += chunk.decode()
-            if b"event: status" in chunk and left:
-                await sync_to_async(left.pop(0))()
+            if b"event: status" in chunk and remaining:
+                await sync_to_async(remaining.pop(0))()
             if f'"{last}"' in text:
                 return parsed(text)
         return parsed(text)

@@ -25,11 +25,11 @@ from kschedweb.live.schedulers.rbac import (
 from kschedweb.web.errors import Unprocessable
 
 
-def granted(found: list[dict]) -> set[tuple[str, str, str, str]]:
+def granted(policy_rules: list[dict]) -> set[tuple[str, str, str, str]]:
     """Every (group, resource, verb, name) that rules give."""
     return {
         (group, resource, verb, name)
-        for rule in found
+        for rule in policy_rules
         for group in rule["apiGroups"]
         for resource in rule["resources"]
         for verb in rule["verbs"]
@@ -53,10 +53,10 @@ ALL = [
 def test_manifests_give_exactly_the_rights_of_a_mode(needs: Needs) -> None:
     objects = build_manifests(needs)
     roles = {item["kind"]: item["rules"] for item in objects if item["kind"] in ("ClusterRole", "Role")}
-    for kind, found in roles.items():
-        wanted = [right for right in rights_for(needs) if bool(right.namespace) == (kind == "Role")]
-        assert granted(found) == {(right.group, right.resource, right.verb, right.name) for right in wanted}
-        assert len(wanted) == len(set(wanted))
+    for kind, role_rules in roles.items():
+        expected = [right for right in rights_for(needs) if bool(right.namespace) == (kind == "Role")]
+        assert granted(role_rules) == {(right.group, right.resource, right.verb, right.name) for right in expected}
+        assert len(expected) == len(set(expected))
     assert ("Role" in roles) == any(right.namespace for right in rights_for(needs))
 
 
@@ -87,14 +87,14 @@ def test_only_who_schedules_groups_reports_on_them() -> None:
 
 @pytest.mark.parametrize(("lock", "parts"), PARTS.items())
 def test_an_election_needs_its_lock_by_name_and_no_other(lock: str, parts: tuple[type[ObjectLock], ...]) -> None:
-    found = {right for right in rights_for(Needs(SCHEDULING, lock=lock, lease="water")) if right.namespace}
-    wanted = {
+    rights = {right for right in rights_for(Needs(SCHEDULING, lock=lock, lease="water")) if right.namespace}
+    expected = {
         (part.resource, verb, "" if verb == "create" else "water")
         for part in parts
         for verb in ("create", "get", "update")
     }
-    assert {(right.resource, right.verb, right.name) for right in found} == wanted | {("events", "create", "")}
-    assert {right.namespace for right in found} == {"kube-system"}
+    assert {(right.resource, right.verb, right.name) for right in rights} == expected | {("events", "create", "")}
+    assert {right.namespace for right in rights} == {"kube-system"}
 
 
 def test_pods_are_deleted_only_where_room_may_be_made() -> None:
@@ -114,8 +114,8 @@ def test_no_mode_reads_secrets_or_takes_everything() -> None:
 
 
 def test_rights_with_the_same_verbs_share_a_rule() -> None:
-    wanted = [Right("", "pods", "list"), Right("", "nodes", "list"), Right("apps", "replicasets", "list")]
-    assert policy_rules(wanted) == [
+    rights = [Right("", "pods", "list"), Right("", "nodes", "list"), Right("apps", "replicasets", "list")]
+    assert policy_rules(rights) == [
         {"apiGroups": [""], "resources": ["pods", "nodes"], "verbs": ["list"]},
         {"apiGroups": ["apps"], "resources": ["replicasets"], "verbs": ["list"]},
     ]

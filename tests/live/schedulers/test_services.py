@@ -51,8 +51,8 @@ def test_a_plugin_of_others_that_binds_is_refused_for_scheduling_only(
     loaded = load(document, release=CURRENT.with_plugins(spec)).configuration
     policy = policy_create(name="binds", document=TWO_PROFILES, author=admin)
     monkeypatch.setattr(selectors, "load_configuration", lambda revision, version: loaded)
-    asked: dict[str, Any] = {"user": admin, "cluster": connected, "scheduler_name": "kschedweb", "policy": policy}
-    live = services.live_create(mode=Mode.SHADOW, **asked)
+    fields: dict[str, Any] = {"user": admin, "cluster": connected, "scheduler_name": "kschedweb", "policy": policy}
+    live = services.live_create(mode=Mode.SHADOW, **fields)
     with pytest.raises(ApplicationError) as refused:
         services.live_set_mode(user=admin, live=live, mode=Mode.SCHEDULING)
     assert refused.value.errors[0]["path"] == "policy"
@@ -84,9 +84,9 @@ def test_a_name_is_taken_once_a_cluster(live: LiveScheduler, admin: User) -> Non
 def test_what_cannot_work_is_refused_beside_its_field(
     connected: Cluster, default_policy: Policy, admin: User, field: str, values: dict[str, Any]
 ) -> None:
-    asked: dict[str, Any] = {"scheduler_name": "kschedweb", **values}
+    arguments: dict[str, Any] = {"scheduler_name": "kschedweb", **values}
     with pytest.raises(ApplicationError) as refused:
-        services.live_create(user=admin, cluster=connected, policy=default_policy, **asked)
+        services.live_create(user=admin, cluster=connected, policy=default_policy, **arguments)
     assert [problem["path"] for problem in refused.value.errors] == [field]
     assert not LiveScheduler.objects.exists()
     assert not AuditEntry.objects.filter(verb="live.created").exists()
@@ -151,8 +151,10 @@ def test_the_profile_is_the_one_of_its_name_or_the_only_one(live: LiveScheduler,
     assert [profile.scheduler_name for profile in only.profiles] == ["kschedweb"]
     policy = policy_create(name="two", document=TWO_PROFILES, author=admin)
     busy = services.live_create(user=admin, cluster=live.cluster, scheduler_name="busy", policy=policy)
-    found = selectors.live_configuration(busy, selectors.revision_in_force(busy))
-    assert [(one.scheduler_name, one.percentage_of_nodes_to_score) for one in found.profiles] == [("busy", 40)]
+    configuration = selectors.live_configuration(busy, selectors.revision_in_force(busy))
+    assert [(profile.scheduler_name, profile.percentage_of_nodes_to_score) for profile in configuration.profiles] == [
+        ("busy", 40)
+    ]
     with pytest.raises(Unprocessable, match="calm, busy"):
         services.live_create(user=admin, cluster=live.cluster, scheduler_name="other", policy=policy)
 

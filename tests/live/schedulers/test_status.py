@@ -24,8 +24,8 @@ LEADS = {"leading": True, "synced": True, "epoch": 3}
 
 @pytest.fixture
 def live(admin: User) -> LiveScheduler:
-    made: LiveScheduler = seed_live.scheduler(admin)
-    return made
+    scheduler_row: LiveScheduler = seed_live.scheduler(admin)
+    return scheduler_row
 
 
 def beat(live: LiveScheduler, identity: str = "host-1_4711", **report: Any) -> None:
@@ -43,8 +43,8 @@ def test_a_leader_whose_clock_is_wrong_is_seen_at_work(
     live: LiveScheduler, monkeypatch: pytest.MonkeyPatch, wrong: timedelta
 ) -> None:
     right = timezone.now
-    with monkeypatch.context() as there:
-        there.setattr(timezone, "now", lambda: right() + wrong)
+    with monkeypatch.context() as patch:
+        patch.setattr(timezone, "now", lambda: right() + wrong)
         beat(live)
     status = status_of(live)
     assert (status.state, status.tone) == ("Scheduling", "green")
@@ -88,8 +88,8 @@ def test_a_standby_that_goes_on_hides_nothing(live: LiveScheduler) -> None:
 def test_the_age_of_each_heartbeat_is_told_over_rest(live: LiveScheduler, api_as: Any) -> None:
     beat(live)
     silent_for(live, 6)
-    (one,) = api_as("viewer").get(f"/api/v1/live/{live.pk}/").json()["status"]["candidates"]
-    assert 6 <= one["silent_seconds"] < 60
+    (candidate,) = api_as("viewer").get(f"/api/v1/live/{live.pk}/").json()["status"]["candidates"]
+    assert 6 <= candidate["silent_seconds"] < 60
 
 
 @pytest.mark.parametrize("wrong", [-HOUR, HOUR])
@@ -98,8 +98,8 @@ def test_a_claim_runs_out_by_the_database_s_clock(
 ) -> None:
     right = timezone.now
     assert services.host_claim(live=live, identity="one")
-    with monkeypatch.context() as there:
-        there.setattr(timezone, "now", lambda: right() + wrong)
+    with monkeypatch.context() as patch:
+        patch.setattr(timezone, "now", lambda: right() + wrong)
         assert not services.host_claim(live=live, identity="another")
     LiveScheduler.objects.update(held_until=Now() - timedelta(seconds=1))
     assert services.host_claim(live=live, identity="another")
@@ -109,4 +109,4 @@ def test_rows_of_processes_that_are_long_gone_are_deleted(live: LiveScheduler) -
     beat(live)
     silent_for(live, services.FORGOTTEN.total_seconds() + 1)
     beat(live, "host-2_4712")
-    assert [one.identity for one in Candidate.objects.all()] == ["host-2_4712"]
+    assert [candidate.identity for candidate in Candidate.objects.all()] == ["host-2_4712"]

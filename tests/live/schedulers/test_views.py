@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.django_db
 GATE = {"GenericWorkload": True}
-ASKED = {
+FORM = {
     "cluster": "here", "scheduler_name": "second", "mode": "shadow", "policy": "default", "revision": "",
     "lock": "leases", "lease_namespace": "kube-system", "lease_name": "", "qps": "50", "burst": "100",
     "keep_decisions": "1000", "keep_days": "7", "keep_columns": "10",
@@ -48,12 +48,12 @@ def scheduling(admin: User) -> LiveScheduler:
 
 def test_an_admin_makes_a_live_scheduler(client_as: Callable[[str], Client], connected: Cluster) -> None:
     client = client_as("admin")
-    answer = client.post("/live/new/", ASKED)
+    answer = client.post("/live/new/", FORM)
     live = LiveScheduler.objects.get()
     assert answer.status_code == 302
     assert str(live.pk) in answer["Location"]
     assert (live.mode, live.revision and live.revision.number, live.keep_columns) == (Mode.SHADOW, 1, 10)
-    assert [one.live for one in client.get("/live/").context["statuses"]] == [live]
+    assert [status.live for status in client.get("/live/").context["statuses"]] == [live]
 
 
 @pytest.mark.parametrize(
@@ -71,12 +71,12 @@ def test_an_admin_makes_a_live_scheduler(client_as: Callable[[str], Client], con
     ],
 )
 def test_wrong_input_is_said_beside_its_field(
-    client_as: Callable[[str], Client], connected: Cluster, changes: dict[str, str], said: str
+    client_as: Callable[[str], Client], connected: Cluster, changes: dict[str, str], message: str
 ) -> None:
-    answer = client_as("admin").post("/live/new/", {**ASKED, **changes})
+    answer = client_as("admin").post("/live/new/", {**FORM, **changes})
     assert 400 <= answer.status_code < 500
     [field] = changes
-    assert said in " ".join(answer.context["form"].errors[field])
+    assert message in " ".join(answer.context["form"].errors[field])
     assert len(elements(answer, ".field-error")) == 1
     assert not LiveScheduler.objects.exists()
 
@@ -96,8 +96,8 @@ def test_pages_and_rest_say_which_kube_scheduler_it_decides_as(
             assert title in text(client_as("viewer").get(address)), address
         api = api_as("viewer")
         listed = api.get("/api/v1/live/").json()["results"]
-        shown = [api.get(f"/api/v1/live/{live.pk}/{part}").json() for part in ("", "shadow/drift/")]
-        assert all(one["engine"].endswith(f", {title}") for one in (*listed, *shown))
+        parts = [api.get(f"/api/v1/live/{live.pk}/{part}").json() for part in ("", "shadow/drift/")]
+        assert all(part["engine"].endswith(f", {title}") for part in (*listed, *parts))
     Cluster.objects.filter(pk=connected.pk).update(server_version="v1.33.1")
     live.policy.revisions.update(process={})
     assert get_release("1.33").remark in text(client_as("viewer").get(f"/live/{live.pk}/"))
@@ -114,7 +114,7 @@ def test_who_places_groups_leads_to_what_each_waits_for(
 
 
 def test_a_taken_name_is_said_beside_it(client_as: Callable[[str], Client], live: LiveScheduler) -> None:
-    answer = client_as("admin").post("/live/new/", {**ASKED, "scheduler_name": live.scheduler_name})
+    answer = client_as("admin").post("/live/new/", {**FORM, "scheduler_name": live.scheduler_name})
     assert answer.status_code == 409
     [error] = answer.context["form"].errors["scheduler_name"]
     assert "has a live scheduler named kschedweb already" in error
@@ -123,8 +123,8 @@ def test_a_taken_name_is_said_beside_it(client_as: Callable[[str], Client], live
 def test_settings_change(client_as: Callable[[str], Client], live: LiveScheduler) -> None:
     client = client_as("admin")
     assert elements(client.get(f"/live/{live.pk}/change/"), "input[name=qps][value=50]")
-    asked = {name: value for name, value in ASKED.items() if name not in ("cluster", "scheduler_name", "mode")}
-    assert client.post(f"/live/{live.pk}/change/", {**asked, "qps": "0"}).status_code == 302
+    form = {name: value for name, value in FORM.items() if name not in ("cluster", "scheduler_name", "mode")}
+    assert client.post(f"/live/{live.pk}/change/", {**form, "qps": "0"}).status_code == 302
     live.refresh_from_db()
     assert live.qps == 0
 
@@ -138,11 +138,11 @@ def test_the_page_says_by_what_the_leader_is_elected_and_who_says_so(
     services.live_roll_out(user=admin, live=scheduling, revision=revision, expected=scheduling.revision)
     services.live_change(user=admin, live=scheduling, lease_name="mine")
     rows = elements(client_as("viewer").get(f"/live/{scheduling.pk}/"), "[data-setting]")
-    said = {row["data-setting"]: (row["data-source"], " ".join(row.text.split())) for row in rows}
-    assert said["leaseDuration"] == ("policy", "leaseDuration 30s the policy")
-    assert said["resourceLock"] == ("default", "resourceLock leases the default")
+    settings = {row["data-setting"]: (row["data-source"], " ".join(row.text.split())) for row in rows}
+    assert settings["leaseDuration"] == ("policy", "leaseDuration 30s the policy")
+    assert settings["resourceLock"] == ("default", "resourceLock leases the default")
     name = "resourceName mine set for this live scheduler which wins over the policy's batch"
-    assert said["resourceName"] == ("scheduler", name)
+    assert settings["resourceName"] == ("scheduler", name)
 
 
 def test_a_lock_that_another_would_not_be_kept_out_by_is_refused_beside_it(
@@ -150,18 +150,18 @@ def test_a_lock_that_another_would_not_be_kept_out_by_is_refused_beside_it(
 ) -> None:
     client, address = client_as("admin"), f"/live/{scheduling.pk}/"
     seed_live.hosted(scheduling)
-    asked = {name: value for name, value in ASKED.items() if name not in ("cluster", "scheduler_name", "mode")}
-    answer = client.post(f"{address}change/", {**asked, "lock": "endpoints"})
+    form = {name: value for name, value in FORM.items() if name not in ("cluster", "scheduler_name", "mode")}
+    answer = client.post(f"{address}change/", {**form, "lock": "endpoints"})
     assert answer.status_code == 409
     [error] = elements(answer, "#id_lock-error")
     assert "Go by way of endpointsleases, or switch it off first." in error.text
-    [said] = elements(client.get(address), "[data-lock]")
-    assert said["data-lock"] == "leases"
-    assert "Whoever holds the Lease kube-system/kschedweb-kschedweb leads" in said.text
-    assert client.post(f"{address}change/", {**asked, "lock": "endpointsleases"}).status_code == 302
+    [lock_element] = elements(client.get(address), "[data-lock]")
+    assert lock_element["data-lock"] == "leases"
+    assert "Whoever holds the Lease kube-system/kschedweb-kschedweb leads" in lock_element.text
+    assert client.post(f"{address}change/", {**form, "lock": "endpointsleases"}).status_code == 302
     page = client.get(address)
-    assert [one["data-lock"] for one in elements(page, "[data-lock]")] == ["endpointsleases"]
-    assert {one["data-still-by"] for one in elements(page, "[data-still-by]")} == {
+    assert [element["data-lock"] for element in elements(page, "[data-lock]")] == ["endpointsleases"]
+    assert {element["data-still-by"] for element in elements(page, "[data-still-by]")} == {
         "leases kube-system/kschedweb-kschedweb"
     }
 
@@ -173,7 +173,7 @@ def test_what_keeps_it_from_work_is_said(client_as: Callable[[str], Client], sch
         page = client.get(f"/live/{scheduling.pk}/now/")
         status = page.context["status"]
         assert status.state in html_of(page)
-        assert [one.text for one in elements(page, ".notice div")] == ([status.advice] if status.advice else [])
+        assert [notice.text for notice in elements(page, ".notice div")] == ([status.advice] if status.advice else [])
         return str(status.state)
 
     assert state() == "Not hosted"
@@ -208,7 +208,7 @@ def test_an_extender_says_that_nobody_asks_and_then_what_was_answered(
     page = client.get(address)
     assert page.context["status"].state == "Answering"
     # What only a scheduler has, such as the time to a binding, is left out.
-    assert [one.text for one in elements(page, ".stats .stat")] == ["5 nodes", "7 pods", "42 filter"]
+    assert [stat.text for stat in elements(page, ".stats .stat")] == ["5 nodes", "7 pods", "42 filter"]
 
 
 def test_leader_standbys_depths_and_speed_are_shown(
@@ -219,8 +219,8 @@ def test_leader_standbys_depths_and_speed_are_shown(
     assert page.context["status"].leader.identity == "host-1_4711"
     rows = [(row.identity, row.leading) for row in page.context["candidates"]]
     assert rows == [("host-1_4711", True), ("host-2_4712", False)]
-    assert [one.text for one in elements(page, "#live-now th[scope=row]")] == ["host-1_4711", "host-2_4712"]
-    assert [one.text for one in elements(page, ".stats .stat b")][:3] == ["12.5", "41 ms", "320 ms"]
+    assert [element.text for element in elements(page, "#live-now th[scope=row]")] == ["host-1_4711", "host-2_4712"]
+    assert [element.text for element in elements(page, ".stats .stat b")][:3] == ["12.5", "41 ms", "320 ms"]
     assert elements(page, "[data-figure=depths-figure]")
     assert "Now 12.5 pods" in page.context["speed"].summary
 
@@ -246,8 +246,8 @@ def test_a_mode_is_confirmed_before_it_is_switched(
     client_as: Callable[[str], Client], scheduling: LiveScheduler
 ) -> None:
     client, address = client_as("admin"), f"/live/{scheduling.pk}/mode/"
-    [asked] = elements(client.get(f"{address}?mode=off"), f"form[action={address}] input[name=mode]")
-    assert asked["value"] == "off"
+    [mode_input] = elements(client.get(f"{address}?mode=off"), f"form[action={address}] input[name=mode]")
+    assert mode_input["value"] == "off"
     scheduling.refresh_from_db()
     assert scheduling.mode == Mode.SCHEDULING
     assert client_as("editor").post(address, {"mode": "off"}).status_code == 403
@@ -299,10 +299,10 @@ def test_new_decisions_announce_themselves_and_the_filter_counts(
     address = f"/live/{scheduling.pk}/now/"
     all_of_them = client.get(address, {"opened": opened.isoformat()})
     assert all_of_them.context["new"] == 3
-    assert [one["href"] for one in elements(all_of_them, ".announce a")] == [f"/live/{scheduling.pk}/"]
+    assert [link["href"] for link in elements(all_of_them, ".announce a")] == [f"/live/{scheduling.pk}/"]
     some = client.get(address, {"opened": opened.isoformat(), "result": "unschedulable"})
     assert some.context["new"] == 1
-    assert ["result=unschedulable" in one["href"] for one in elements(some, ".announce a")] == [True]
+    assert ["result=unschedulable" in link["href"] for link in elements(some, ".announce a")] == [True]
     assert not elements(client.get(address, {"opened": timezone.now().isoformat()}), ".announce")
     assert client.get(address, {"opened": "yesterday"}).status_code == 200
 
@@ -316,16 +316,16 @@ def test_a_decision_kept_in_full_shows_funnel_and_matrix(
     assert page.context["title"].startswith(f"{row.name} went to {row.node}: ")
     assert len(page.context["explanation"].feasible) == 30
     assert "30 of 31" in html_of(page)
-    fit = next(one for one in page.context["stages"] if one.key == "NodeResourcesFit")
+    fit = next(stage for stage in page.context["stages"] if stage.key == "NodeResourcesFit")
     assert (fit.lost, fit.note) == (1, "1 Insufficient cpu")
     assert "Filter (1.10 ms)" in page.context["durations"].summary
     small = client.get(address, {"node": "small"})
     assert "small has 50m CPU free of 50m CPU" in small.context["node_row"].reading.text
-    assert "Insufficient cpu" in [one.status.message for one in small.context["verdicts"] if one.status]
-    worked = client.get(address, {"node": row.node, "cell": "NodeResourcesFit"})
-    assert elements(worked, f".arithmetic[data-announce=NodeResourcesFit on {row.node}]")
-    assert "Strategy LeastAllocated" in html_of(worked)
-    assert worked.context["then"]
+    assert "Insufficient cpu" in [verdict.status.message for verdict in small.context["verdicts"] if verdict.status]
+    arithmetic_page = client.get(address, {"node": row.node, "cell": "NodeResourcesFit"})
+    assert elements(arithmetic_page, f".arithmetic[data-announce=NodeResourcesFit on {row.node}]")
+    assert "Strategy LeastAllocated" in html_of(arithmetic_page)
+    assert arithmetic_page.context["then"]
     htmx = {"HX-Request": "true", "HX-Target": "cell"}
     cell = client.get(address, {"node": "small", "cell": "NodeResourcesFit"}, headers=htmx)
     assert "The arithmetic was kept for the 5 best nodes" in cell.context["arithmetic"].error
@@ -359,24 +359,26 @@ def test_a_decision_that_was_drawn_says_among_how_many(
     row.save()
     page = client_as("viewer").get(f"/live/{live.pk}/decisions/{row.pk}/")
     assert "drawn among 3 nodes with the same total" in page.context["title"]
-    assert [one["data-drawn"] for one in elements(page, "[data-drawn]")] == ["3"]
-    told = api_as("viewer").get(f"/api/v1/live/{live.pk}/decisions/{row.pk}/").json()
-    assert (told["drawn"], told["node"], told["explanation"]["chosen"]) == (3, row.node, row.node)
+    assert [element["data-drawn"] for element in elements(page, "[data-drawn]")] == ["3"]
+    body = api_as("viewer").get(f"/api/v1/live/{live.pk}/decisions/{row.pk}/").json()
+    assert (body["drawn"], body["node"], body["explanation"]["chosen"]) == (3, row.node, row.node)
 
 
 def test_a_decision_says_by_which_release_it_was_made_and_an_old_one_nothing(
     client_as: Callable[[str], Client], api_as: Callable[[str], APIClient], scheduling: LiveScheduler
 ) -> None:
-    made = RELEASES["1.36"].engine
-    old, new = seed_live.decision(scheduling), seed_live.decision(scheduling, "web-1", engine=made)
+    engine = RELEASES["1.36"].engine
+    old, new = seed_live.decision(scheduling), seed_live.decision(scheduling, "web-1", engine=engine)
     viewer, address = client_as("viewer"), f"/live/{scheduling.pk}/"
-    told = {one.pk: elements(viewer.get(f"{address}decisions/{one.pk}/"), "[data-engine]") for one in (old, new)}
-    assert [one.text for one in told[new.pk]] == [made]
-    assert not told[old.pk]
+    shown_engines = {
+        item.pk: elements(viewer.get(f"{address}decisions/{item.pk}/"), "[data-engine]") for item in (old, new)
+    }
+    assert [item.text for item in shown_engines[new.pk]] == [engine]
+    assert not shown_engines[old.pk]
     listed = api_as("viewer").get(f"/api/v1/live/{scheduling.pk}/decisions/").json()["results"]
-    assert {one["name"]: one["engine"] for one in listed} == {"web-0": "", "web-1": made}
+    assert {item["name"]: item["engine"] for item in listed} == {"web-0": "", "web-1": engine}
     rows = viewer.get(address, {"format": "json"}).json()["items"]
-    assert {one["name"]: one["engine"] for one in rows} == {"web-0": "", "web-1": made}
+    assert {item["name"]: item["engine"] for item in rows} == {"web-0": "", "web-1": engine}
 
 
 def test_of_another_decision_the_best_nodes_are_shown_and_what_is_not_kept_is_said(
@@ -384,9 +386,9 @@ def test_of_another_decision_the_best_nodes_are_shown_and_what_is_not_kept_is_sa
 ) -> None:
     row = seed_live.decision(scheduling)
     page = client_as("viewer").get(f"/live/{scheduling.pk}/decisions/{row.pk}/")
-    said = "web-0 went to node-00001: total 463, 14 ahead of node-00002; NodeResourcesFit decided"
-    assert page.context["title"] == said
-    assert [one.node for one in page.context["best"]] == ["node-00001", "node-00002"]
+    title = "web-0 went to node-00001: total 463, 14 ahead of node-00002; NodeResourcesFit decided"
+    assert page.context["title"] == title
+    assert [candidate.node for candidate in page.context["best"]] == ["node-00001", "node-00002"]
     assert elements(page, "[data-not-kept]")
     stuck = seed_live.decision(scheduling, "stuck", "unschedulable")
     page = client_as("viewer").get(f"/live/{scheduling.pk}/decisions/{stuck.pk}/")
@@ -396,8 +398,10 @@ def test_of_another_decision_the_best_nodes_are_shown_and_what_is_not_kept_is_sa
     stuck.message = "pod group is unschedulable, minCount (2) cannot be satisfied: 1 scheduled, 0 remaining"
     stuck.save()
     page = client_as("viewer").get(f"/live/{scheduling.pk}/decisions/{stuck.pk}/")
-    said = "stuck waits for its group, which finds no place: minCount (2) cannot be satisfied: 1 scheduled, 0 remaining"
-    assert page.context["title"] == said
+    title = (
+        "stuck waits for its group, which finds no place: minCount (2) cannot be satisfied: 1 scheduled, 0 remaining"
+    )
+    assert page.context["title"] == title
 
 
 def test_a_pods_decisions_are_listed_from_every_live_scheduler_of_its_cluster(
@@ -407,8 +411,8 @@ def test_a_pods_decisions_are_listed_from_every_live_scheduler_of_its_cluster(
     seed_live.decision(seed_live.scheduler(admin, "other"), "web-7")
     seed_live.decision(seed_live.scheduler(admin, "third", cluster="elsewhere"), "web-7")
     client = client_as("viewer")
-    shown = client.get("/live/pod/watched/default/web-7/")
-    assert len(shown.context["page"].rows) == 2
-    assert {row.name for row in shown.context["page"].rows} == {"web-7"}
+    response = client.get("/live/pod/watched/default/web-7/")
+    assert len(response.context["page"].rows) == 2
+    assert {row.name for row in response.context["page"].rows} == {"web-7"}
     assert client.get("/live/pod/watched/default/web-8/").context["page"].rows == []
     assert client.get("/live/pod/nowhere/default/web-7/").status_code == 404

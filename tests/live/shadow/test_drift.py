@@ -45,12 +45,12 @@ def some(live: LiveScheduler) -> LiveScheduler:
 
 
 def test_drift_is_gathered_by_the_hour(some: LiveScheduler) -> None:
-    found = selectors.compute_drift(some, "24h", NOON + timedelta(hours=3))
-    assert [(one.start, one.total, one.agree, one.mean, one.most) for one in found] == [
+    steps = selectors.compute_drift(some, "24h", NOON + timedelta(hours=3))
+    assert [(step.start, step.total, step.agree, step.mean, step.most) for step in steps] == [
         (NOON, 3, pytest.approx(200 / 3), pytest.approx(37 / 3), 37),
         (NOON + timedelta(hours=2), 3, 0.0, 11.0, 11),
     ]
-    assert [one.start.hour for one in selectors.compute_drift(some, "1h", NOON + timedelta(hours=3))] == [14]
+    assert [step.start.hour for step in selectors.compute_drift(some, "1h", NOON + timedelta(hours=3))] == [14]
 
 
 def test_the_whole_and_its_causes(some: LiveScheduler) -> None:
@@ -61,8 +61,10 @@ def test_the_whole_and_its_causes(some: LiveScheduler) -> None:
     assert charts.describe_drift(whole) == (
         "The policy agrees on 33 % of 6 pods; where their nodes pass they are 12.0 points below the best on average."
     )
-    found = {(one.plugin, one.verdict): (one.pods, one.mean) for one in selectors.list_causes(some, "24h", now)}
-    assert found == {
+    causes = {
+        (cause.plugin, cause.verdict): (cause.pods, cause.mean) for cause in selectors.list_causes(some, "24h", now)
+    }
+    assert causes == {
         ("NodeResourcesFit", "differ"): (1, 37.0),
         ("NodeResourcesFit", "infeasible"): (1, None),
         ("ImageLocality", "differ"): (1, 11.0),
@@ -74,7 +76,7 @@ def test_the_chart_shows_what_its_table_says(some: LiveScheduler) -> None:
     now = NOON + timedelta(hours=3)
     chart = charts.drift_chart(selectors.compute_drift(some, "24h", now), selectors.compute_summary(some, "24h", now))
     assert chart is not None
-    by_name = {one["name"]: one["y"] for one in chart.figure["data"]}
+    by_name = {trace["name"]: trace["y"] for trace in chart.figure["data"]}
     assert by_name["agree"] == [2, 0]
     assert by_name["mean difference, points"] == [12.3, 11.0]
     assert [row[:3] for row in chart.rows] == [["2026-03-01 14:00", 3, 0.0], ["2026-03-01 12:00", 3, 66.7]]
@@ -90,14 +92,14 @@ def test_of_a_single_moment_the_chart_shows_hours_and_no_fractions_of_a_second(s
 
 
 def test_a_verdict_that_two_processes_reach_is_kept_once(live: LiveScheduler) -> None:
-    one = ShadowJudgement(Pod.from_json(pod("p")), 1.7e9, Judgement(Agreement.AGREE, "n", ("n", "m"), 2, 1, 0))
-    again = ShadowJudgement(one.pod, 1.7e9 + 1, one.judgement)
+    first = ShadowJudgement(Pod.from_json(pod("p")), 1.7e9, Judgement(Agreement.AGREE, "n", ("n", "m"), 2, 1, 0))
+    repeated = ShadowJudgement(first.pod, 1.7e9 + 1, first.judgement)
     revision = live.policy.revisions.get().pk
-    services.verdicts_store(rows=[verdict_row(live.pk, one, revision, CURRENT.engine)])
-    services.verdicts_store(rows=[verdict_row(live.pk, again, revision, CURRENT.engine)])
-    kept = ShadowVerdict.objects.get()
-    assert (kept.at.timestamp(), kept.ties, kept.best, kept.node) == (1.7e9, 2, ["n", "m"], "n")
-    assert kept.engine == CURRENT.engine
+    services.verdicts_store(rows=[verdict_row(live.pk, first, revision, CURRENT.engine)])
+    services.verdicts_store(rows=[verdict_row(live.pk, repeated, revision, CURRENT.engine)])
+    stored = ShadowVerdict.objects.get()
+    assert (stored.at.timestamp(), stored.ties, stored.best, stored.node) == (1.7e9, 2, ["n", "m"], "n")
+    assert stored.engine == CURRENT.engine
 
 
 def test_of_very_many_verdicts_the_newest_are_told_of(live: LiveScheduler, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -108,7 +110,7 @@ def test_of_very_many_verdicts_the_newest_are_told_of(live: LiveScheduler, monke
         judged(live, f"p-{number}", at=now - timedelta(minutes=number))
     whole = selectors.compute_summary(live, "1h", now)
     assert (whole.total, whole.start) == (5, now - timedelta(minutes=4))
-    assert sum(one.total for one in selectors.compute_drift(live, "1h", now)) == 5
+    assert sum(step.total for step in selectors.compute_drift(live, "1h", now)) == 5
     assert (
         f"of 5 pods, the newest, judged since {now - timedelta(minutes=4):%Y-%m-%d %H:%M} UTC"
         in charts.describe_drift(whole)
@@ -123,8 +125,8 @@ def test_old_and_surplus_verdicts_are_forgotten(live: LiveScheduler) -> None:
         judged(live, f"p-{number}", at=now - timedelta(seconds=number))
     judged(live, "old", at=now - timedelta(days=3))
     assert services.verdicts_clean(now=now) == 6
-    left = set(ShadowVerdict.objects.values_list("name", flat=True))
-    assert left == {f"p-{number}" for number in range(100)}
+    names = set(ShadowVerdict.objects.values_list("name", flat=True))
+    assert names == {f"p-{number}" for number in range(100)}
 
 
 def test_the_page_says_how_far_they_are_apart(client_as: Callable[[str], Client], live: LiveScheduler) -> None:
@@ -146,26 +148,26 @@ def test_the_page_says_how_far_they_are_apart(client_as: Callable[[str], Client]
 def test_a_verdict_says_by_which_release_it_was_given_where_that_is_another_one(
     client_as: Callable[[str], Client], api_as: Callable[[str], APIClient], live: LiveScheduler
 ) -> None:
-    made = RELEASES["1.34"].engine
+    engine = RELEASES["1.34"].engine
     judged(live, "old")
-    judged(live, "before", engine=made)
+    judged(live, "before", engine=engine)
     judged(live, "now", engine=release_in_force(live).engine)
     client, address = client_as("viewer"), f"/live/{live.pk}/shadow/"
-    assert [one.text for one in elements(client.get(address), "[data-engine]")] == [f"by {made}"]
-    exported = {one["name"]: one["engine"] for one in client.get(address, {"format": "json"}).json()["items"]}
-    assert exported == {"old": "", "before": made, "now": release_in_force(live).engine}
-    told = api_as("viewer").get(f"/api/v1/live/{live.pk}/shadow/").json()["results"]
-    assert {one["name"]: one["engine"] for one in told} == exported
+    assert [item.text for item in elements(client.get(address), "[data-engine]")] == [f"by {engine}"]
+    exported = {item["name"]: item["engine"] for item in client.get(address, {"format": "json"}).json()["items"]}
+    assert exported == {"old": "", "before": engine, "now": release_in_force(live).engine}
+    results = api_as("viewer").get(f"/api/v1/live/{live.pk}/shadow/").json()["results"]
+    assert {item["name"]: item["engine"] for item in results} == exported
 
 
 def test_rest_answers_the_same(api_as: Callable[[str], APIClient], some: LiveScheduler) -> None:
     api = api_as("viewer")
     ShadowVerdict.objects.update(at=timezone.now())
-    found = api.get(f"/api/v1/live/{some.pk}/shadow/", {"plugin": "ImageLocality"}).json()["results"]
-    assert [(row["name"], row["difference"]) for row in found] == [("e", 11)]
+    rows = api.get(f"/api/v1/live/{some.pk}/shadow/", {"plugin": "ImageLocality"}).json()["results"]
+    assert [(row["name"], row["difference"]) for row in rows] == [("e", 11)]
     drift = api.get(f"/api/v1/live/{some.pk}/shadow/drift/", {"span": "1h"}).json()
     assert drift["whole"]["pods"] == 6
-    assert sum(one["pods"] for one in drift["steps"]) == 6
+    assert sum(step["pods"] for step in drift["steps"]) == 6
     assert drift["causes"][0]["pods"] == 1
     refused = api.get(f"/api/v1/live/{some.pk}/shadow/drift/", {"span": "1y"})
     assert refused.status_code == 400

@@ -12,7 +12,7 @@ from kschedweb.engine.releases import load
 from kschedweb.live.shadow.watcher import ShadowWatcher
 from tests.engine.builders import CONFIGURATION, node, pod
 
-MOST = {"name": "NodeResourcesFit", "args": {"scoringStrategy": {"type": "MostAllocated"}}}
+MOST_ALLOCATED = {"name": "NodeResourcesFit", "args": {"scoringStrategy": {"type": "MostAllocated"}}}
 NOW = 1.7e9
 
 
@@ -23,87 +23,87 @@ def watcher(name: str = "default-scheduler", **profile: Any) -> ShadowWatcher:
 
 
 def raw(name: str, on: str = "", says: str = "", **fields: Any) -> dict:
-    found = pod(name, on=on, requests=fields.pop("requests", {"cpu": "1", "memory": "1Gi"}), **fields)
-    found["metadata"]["uid"] = f"uid-{name}"
+    document = pod(name, on=on, requests=fields.pop("requests", {"cpu": "1", "memory": "1Gi"}), **fields)
+    document["metadata"]["uid"] = f"uid-{name}"
     reason = {"status": "False", "reason": "Unschedulable", "message": says} if says else {"status": "True"}
-    found["status"] = {"conditions": [{"type": "PodScheduled", **reason}]} if says or on else {}
-    return found
+    document["status"] = {"conditions": [{"type": "PodScheduled", **reason}]} if says or on else {}
+    return document
 
 
-def begun(found: ShadowWatcher, *pods: dict) -> ShadowWatcher:
-    found.replace("Node", [node("a"), node("b")], NOW)
-    assert found.replace("Pod", list(pods), NOW) == []
-    return found
+def begun(shadow: ShadowWatcher, *pods: dict) -> ShadowWatcher:
+    shadow.replace("Node", [node("a"), node("b")], NOW)
+    assert shadow.replace("Pod", list(pods), NOW) == []
+    return shadow
 
 
 def test_a_placement_is_judged_as_of_just_before() -> None:
-    found = begun(watcher())
-    assert found.apply("Pod", raw("p"), NOW) == []
-    (first,) = found.apply("Pod", raw("p", on="a"), NOW + 1)
+    shadow = begun(watcher())
+    assert shadow.apply("Pod", raw("p"), NOW) == []
+    (first,) = shadow.apply("Pod", raw("p", on="a"), NOW + 1)
     assert (first.judgement.verdict, first.judgement.best, first.time) == (Agreement.AGREE, ("a", "b"), NOW + 1)
-    found.apply("Pod", raw("q"), NOW)
-    (second,) = found.apply("Pod", raw("q", on="a"), NOW)
+    shadow.apply("Pod", raw("q"), NOW)
+    (second,) = shadow.apply("Pod", raw("q", on="a"), NOW)
     assert (second.judgement.verdict, second.judgement.best) == (Agreement.DIFFER, ("b",))
-    assert found.apply("Pod", raw("q", on="a"), NOW) == []
+    assert shadow.apply("Pod", raw("q", on="a"), NOW) == []
 
 
 def test_what_was_bound_before_anybody_looked_is_not_judged() -> None:
-    found = begun(watcher(), raw("p", on="a"))
-    assert found.apply("Pod", raw("q", on="a"), NOW) == []
-    assert found.size == (2, 2)
+    shadow = begun(watcher(), raw("p", on="a"))
+    assert shadow.apply("Pod", raw("q", on="a"), NOW) == []
+    assert shadow.size == (2, 2)
 
 
 def test_pods_of_other_schedulers_only_take_room() -> None:
-    found = begun(watcher("mine"))
-    found.apply("Pod", raw("p"), NOW)
-    assert found.apply("Pod", raw("p", on="a"), NOW) == []
-    found.apply("Pod", raw("q", schedulerName="mine"), NOW)
-    (judged,) = found.apply("Pod", raw("q", on="a", schedulerName="mine"), NOW)
+    shadow = begun(watcher("mine"))
+    shadow.apply("Pod", raw("p"), NOW)
+    assert shadow.apply("Pod", raw("p", on="a"), NOW) == []
+    shadow.apply("Pod", raw("q", schedulerName="mine"), NOW)
+    (judged,) = shadow.apply("Pod", raw("q", on="a", schedulerName="mine"), NOW)
     assert judged.judgement.best == ("b",)
 
 
 def test_each_reason_for_finding_no_node_is_judged_once() -> None:
-    found = begun(watcher())
+    shadow = begun(watcher())
     big: dict[str, Any] = {"requests": {"cpu": "9"}}
-    found.apply("Pod", raw("p", **big), NOW)
-    (judged,) = found.apply("Pod", raw("p", says="0/2 nodes are available", **big), NOW)
+    shadow.apply("Pod", raw("p", **big), NOW)
+    (judged,) = shadow.apply("Pod", raw("p", says="0/2 nodes are available", **big), NOW)
     assert judged.judgement.verdict is Agreement.AGREE
     assert judged.reported_message == "0/2 nodes are available"
     assert judged.judgement.message == "0/2 nodes are available: 2 Insufficient cpu."
-    assert found.apply("Pod", raw("p", says="0/2 nodes are available", **big), NOW) == []
-    assert len(found.apply("Pod", raw("p", says="another", **big), NOW)) == 1
-    found.apply("Pod", raw("q"), NOW)
-    (judged,) = found.apply("Pod", raw("q", says="no room"), NOW)
+    assert shadow.apply("Pod", raw("p", says="0/2 nodes are available", **big), NOW) == []
+    assert len(shadow.apply("Pod", raw("p", says="another", **big), NOW)) == 1
+    shadow.apply("Pod", raw("q"), NOW)
+    (judged,) = shadow.apply("Pod", raw("q", says="no room"), NOW)
     assert judged.judgement.verdict is Agreement.WOULD_PLACE
 
 
 def test_what_happened_while_nobody_looked_is_judged_late() -> None:
-    found = begun(watcher(), raw("p"), raw("q"))
-    late = found.replace("Pod", [raw("p", on="a"), raw("q")], NOW)
+    shadow = begun(watcher(), raw("p"), raw("q"))
+    late = shadow.replace("Pod", [raw("p", on="a"), raw("q")], NOW)
     assert [(judged.pod.name, judged.late, judged.judgement.verdict) for judged in late] == [
         ("p", True, Agreement.AGREE)
     ]
 
 
 def test_a_pod_of_the_same_name_with_another_uid_is_another_pod() -> None:
-    found = begun(watcher(), raw("p"))
-    found.delete("Pod", raw("p"), NOW)
-    again = raw("p")
-    again["metadata"]["uid"] = "another"
-    assert found.apply("Pod", again, NOW) == []
+    shadow = begun(watcher(), raw("p"))
+    shadow.delete("Pod", raw("p"), NOW)
+    recreated = raw("p")
+    recreated["metadata"]["uid"] = "another"
+    assert shadow.apply("Pod", recreated, NOW) == []
     bound = raw("p", on="a")
     bound["metadata"]["uid"] = "another"
-    assert len(found.apply("Pod", bound, NOW)) == 1
+    assert len(shadow.apply("Pod", bound, NOW)) == 1
 
 
 def test_room_that_is_kept_for_a_nominated_pod_is_not_taken() -> None:
-    found = begun(watcher())
+    shadow = begun(watcher())
     big = raw("big", requests={"cpu": "4"}, priority=10, says="0/2 nodes are available")
     big["status"]["nominatedNodeName"] = "b"
-    found.apply("Pod", raw("big", requests={"cpu": "4"}, priority=10), NOW)
-    found.apply("Pod", big, NOW)
-    found.apply("Pod", raw("p"), NOW)
-    (judged,) = found.apply("Pod", raw("p", on="b"), NOW)
+    shadow.apply("Pod", raw("big", requests={"cpu": "4"}, priority=10), NOW)
+    shadow.apply("Pod", big, NOW)
+    shadow.apply("Pod", raw("p"), NOW)
+    (judged,) = shadow.apply("Pod", raw("p", on="b"), NOW)
     assert judged.judgement.verdict is Agreement.INFEASIBLE
     assert judged.judgement.best == ("a",)
 
@@ -114,13 +114,13 @@ def test_two_opposite_policies_never_both_differ_where_nodes_are_unequal(placed:
     only = [{"name": name} for name in ("PrioritySort", "DefaultBinder", "NodeResourcesFit")]
     alone = {"multiPoint": {"disabled": [{"name": "*"}], "enabled": only}}
     spreading = begun(watcher(plugins=alone))
-    packing = begun(watcher(plugins=alone, pluginConfig=[MOST]))
-    for number, (cpu, where) in enumerate(placed):
+    packing = begun(watcher(plugins=alone, pluginConfig=[MOST_ALLOCATED]))
+    for number, (cpu, node_name) in enumerate(placed):
         asks: dict[str, Any] = {"requests": {"cpu": f"{cpu}m", "memory": f"{2 * cpu}Mi"}}
         verdicts = set()
-        for found in (spreading, packing):
-            found.apply("Pod", raw(f"p{number}", **asks), NOW)
-            (judged,) = found.apply("Pod", raw(f"p{number}", on=where, **asks), NOW)
+        for shadow in (spreading, packing):
+            shadow.apply("Pod", raw(f"p{number}", **asks), NOW)
+            (judged,) = shadow.apply("Pod", raw(f"p{number}", on=node_name, **asks), NOW)
             verdicts.add(judged.judgement.verdict)
         if Agreement.INFEASIBLE not in verdicts:
             assert Agreement.AGREE in verdicts

@@ -32,8 +32,8 @@ class Server:
     record: Record | None = None
     version: int = 0
 
-    def write(self, record: Record, seen: int) -> int:
-        if seen != self.version:
+    def write(self, record: Record, read_version: int) -> int:
+        if read_version != self.version:
             raise Conflict
         self.record, self.version = record, self.version + 1
         return self.version
@@ -133,8 +133,8 @@ class SteppedLock:
         self.exists = True
 
     def update(self, record: Record) -> None:
-        seen = self.seen
-        self.seen = self.line.call(lambda: self.server.write(record, seen))
+        read_version = self.seen
+        self.seen = self.line.call(lambda: self.server.write(record, read_version))
 
     def tell(self, action: str) -> None:
         """Events change nothing."""
@@ -227,12 +227,12 @@ class Elections(RuleBasedStateMachine):
 
     @invariant()
     def one_leads(self) -> None:
-        leading = [each.elector for each in self.all if each.elector.leading]
+        leading = [contender.elector for contender in self.all if contender.elector.leading]
         assert len(leading) <= 1
-        for one in leading:
-            assert self.terms.setdefault(one.epoch, one.identity) == one.identity
-            assert one.epoch == max(self.terms)
+        for elector in leading:
+            assert self.terms.setdefault(elector.epoch, elector.identity) == elector.identity
+            assert elector.epoch == max(self.terms)
 
     def teardown(self) -> None:
-        for each in self.all:
-            each.end()
+        for contender in self.all:
+            contender.end()

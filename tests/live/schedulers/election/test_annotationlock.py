@@ -76,8 +76,8 @@ def test_what_is_missing_counts_as_nothing(text: str, record: Record) -> None:
         ('{"acquireTime":12}', "acquireTime is no time"),
     ],
 )
-def test_what_is_no_record_is_an_error_that_names_the_object(text: str, said: str) -> None:
-    with pytest.raises(ClusterError, match=said) as refused:
+def test_what_is_no_record_is_an_error_that_names_the_object(text: str, message: str) -> None:
+    with pytest.raises(ClusterError, match=message) as refused:
         lock().record_of({"metadata": {"annotations": {KEY: text}}})
     assert f"the annotation {KEY} of Endpoints kube-system/water" in refused.value.detail
     assert "Remove the annotation" in refused.value.detail
@@ -92,7 +92,7 @@ def test_all_else_of_the_object_stays_as_it_is() -> None:
     annotations = {"other": "x", KEY: "{}"}
     metadata = {"name": "water", "resourceVersion": "7", "annotations": annotations, "labels": {"a": "b"}}
     subsets = [{"addresses": [{"ip": "10.0.0.1"}]}]
-    found: dict[str, Any] = {"kind": "Endpoints", "apiVersion": "v1", "metadata": metadata, "subsets": subsets}
-    held = lock().with_record(found, parse_record(THEIRS))
-    assert held == {**found, "metadata": {**metadata, "annotations": {**annotations, KEY: THEIRS}}}
+    endpoints: dict[str, Any] = {"kind": "Endpoints", "apiVersion": "v1", "metadata": metadata, "subsets": subsets}
+    updated = lock().with_record(endpoints, parse_record(THEIRS))
+    assert updated == {**endpoints, "metadata": {**metadata, "annotations": {**annotations, KEY: THEIRS}}}
     assert annotations[KEY] == "{}"

@@ -40,20 +40,22 @@ def test_a_leader_that_cannot_renew_leads_for_ten_seconds_from_its_last_good_cal
     clock, server = Time(), Server()
     lock = DirectLock(server)
     heard: list[str] = []
-    one = elector(lock, "a", clock, started=lambda epoch: heard.append(f"+{epoch}"), stopped=lambda: heard.append("-"))
-    one.attempt()
+    leader = elector(
+        lock, "a", clock, started=lambda epoch: heard.append(f"+{epoch}"), stopped=lambda: heard.append("-")
+    )
+    leader.attempt()
     lock.away = True
     clock.now += 9.9
-    one.attempt()
-    assert one.leading
-    assert one.error == "OSError"
+    leader.attempt()
+    assert leader.leading
+    assert leader.error == "OSError"
     clock.now += 0.1
-    assert not one.leading
-    one.attempt()
+    assert not leader.leading
+    leader.attempt()
     assert heard == ["+0", "-"]
     lock.away = False
-    one.attempt()
-    assert one.leading
+    leader.attempt()
+    assert leader.leading
     assert heard == ["+0", "-", "+1"]
     assert lock.told == ["became leader", "stopped leading", "became leader"]
 
@@ -82,32 +84,32 @@ def test_giving_back_lets_the_next_lead_at_once_and_ends_the_work_first() -> Non
 
 def test_a_renewal_keeps_the_time_of_the_first_and_the_number_of_transitions() -> None:
     clock, server = Time(), Server()
-    one = elector(DirectLock(server), "a", clock)
-    one.attempt()
+    leader = elector(DirectLock(server), "a", clock)
+    leader.attempt()
     clock.now += 2.0
-    one.attempt()
+    leader.attempt()
     assert server.record == Record("a", 15, 1000.0, 1002.0, 0)
 
 
 def test_epochs_go_on_after_those_of_another_lock() -> None:
     clock = Time()
     for server in (Server(), Server(Record("", 1, 0.0, 0.0, 2), 1)):
-        one = Elector(DirectLock(server), "a", clock=clock, wall=clock, after=7)
-        one.attempt()
-        assert (one.leading, one.epoch) == (True, 8)
+        candidate = Elector(DirectLock(server), "a", clock=clock, wall=clock, after=7)
+        candidate.attempt()
+        assert (candidate.leading, candidate.epoch) == (True, 8)
 
 
 def test_the_lease_of_another_counts_as_long_as_it_says() -> None:
     clock, server = Time(), Server(Record("else", 60, 0.0, 0.0, 4), 1)
-    one = elector(DirectLock(server), "a", clock)
-    one.attempt()
+    candidate = elector(DirectLock(server), "a", clock)
+    candidate.attempt()
     clock.now += 59.0
-    one.attempt()
-    assert not one.leading
+    candidate.attempt()
+    assert not candidate.leading
     clock.now += 1.0
-    one.attempt()
-    assert one.leading
-    assert one.epoch == 5
+    candidate.attempt()
+    assert candidate.leading
+    assert candidate.epoch == 5
 
 
 @pytest.mark.parametrize("times", [(15, 15, 2), (15, 14.5, 2), (15, 10, 9), (0.5, 0.4, 0.1), (15, 10, 0)])
@@ -117,7 +119,7 @@ def test_times_that_could_let_two_lead_are_refused(times: tuple[float, float, fl
         Elector(DirectLock(Server()), "a", lease=lease, renew=renew, retry=retry)
 
 
-WHO = st.sampled_from([0, 1, 0, 1, 2])
+CANDIDATES = st.sampled_from([0, 1, 0, 1, 2])
 
 
 class Election(Elections):
@@ -131,13 +133,13 @@ class Election(Elections):
             for name, ahead in zip("abc", (0, 777, -500), strict=True)
         ]
 
-    @rule(who=WHO, steps=st.integers(1, 4))
+    @rule(who=CANDIDATES, steps=st.integers(1, 4))
     def go_on(self, who: int, steps: int) -> None:
         for _ in range(steps):
             self.all[who].advance()
             self.one_leads()
 
-    @rule(seconds=SECONDS, who=WHO)
+    @rule(seconds=SECONDS, who=CANDIDATES)
     def try_to_the_end(self, seconds: float, who: int) -> None:
         self.clock.now += seconds
         for _ in range(8):
@@ -146,7 +148,7 @@ class Election(Elections):
             if not self.all[who].busy:
                 break
 
-    @rule(who=WHO)
+    @rule(who=CANDIDATES)
     def lose_a_call(self, who: int) -> None:
         self.all[who].lose()
 
@@ -159,7 +161,7 @@ class Election(Elections):
     @precondition(lambda self: self.server.record is not None)
     @rule()
     def somebody_gives_back_what_nobody_uses(self) -> None:
-        idle = not any(each.busy or each.elector.leading for each in self.all)
+        idle = not any(contender.busy or contender.elector.leading for contender in self.all)
         if idle and self.server.record is not None:
             self.server.record = replace(self.server.record, holder="")
             self.server.version += 1

@@ -29,8 +29,8 @@ def test_the_way_between_two_is_the_shortest(one: str, other: str, way: list[str
 
 
 def test_on_every_way_each_keeps_the_next_out() -> None:
-    for one, other in product(PARTS, PARTS):
-        for kind, following in pairwise([one, *migration_steps(one, other), other]):
+    for first, other in product(PARTS, PARTS):
+        for kind, following in pairwise([first, *migration_steps(first, other), other]):
             assert exclude_each_other(kind, following)
     assert not exclude_each_other("endpoints", "leases")
     assert not exclude_each_other("configmaps", "endpointsleases")

@@ -43,14 +43,14 @@ class Locks:
 
 def test_who_leads_by_a_pair_holds_both() -> None:
     locks = Locks()
-    one = locks.pair("a")
-    one.attempt()
-    assert one.leading
+    candidate = locks.pair("a")
+    candidate.attempt()
+    assert candidate.leading
     assert locks.endpoints.record == locks.lease.record == Record("a", 15, 1000.0, 1000.0, 0)
     locks.clock.now += 2
-    one.attempt()
+    candidate.attempt()
     assert locks.endpoints.record == locks.lease.record == Record("a", 15, 1000.0, 1002.0, 0)
-    one.resign()
+    candidate.resign()
     assert [server.record and server.record.holder for server in (locks.endpoints, locks.lease)] == ["", ""]
     other = locks.pair("b")
     other.attempt()
@@ -60,17 +60,17 @@ def test_who_leads_by_a_pair_holds_both() -> None:
 @pytest.mark.parametrize("half", ["endpoints", "lease"])
 def test_a_pair_waits_for_who_holds_one_half(half: str) -> None:
     locks = Locks(**{half: OLD})
-    one = locks.pair("a")
-    one.attempt()
-    assert (one.leading, one.holder) == (False, "old")
+    candidate = locks.pair("a")
+    candidate.attempt()
+    assert (candidate.leading, candidate.holder) == (False, "old")
     locks.clock.now += 10
     server: Server = getattr(locks, half)
     server.write(replace(OLD, renewed=1010.0), server.version)
     for wait, leads in ((6, False), (14.9, False), (0.1, True)):
         locks.clock.now += wait
-        one.attempt()
-        assert one.leading == leads
-    assert one.epoch == OLD.transitions + 1
+        candidate.attempt()
+        assert candidate.leading == leads
+    assert candidate.epoch == OLD.transitions + 1
     assert locks.endpoints.record == locks.lease.record
 
 
@@ -78,55 +78,55 @@ def test_a_pair_waits_for_who_holds_one_half(half: str) -> None:
 def test_halves_of_different_holders_are_nobodys_until_neither_is_renewed(half: str) -> None:
     """Also where one was given back: what that one says of its length does not count for the other."""
     locks = Locks(**{"endpoints": OLD, "lease": OLD, half: replace(OLD, holder="", seconds=1, transitions=9)})
-    one = locks.pair("a")
+    candidate = locks.pair("a")
     for seconds in (0, 14.9):
         locks.clock.now += seconds
-        one.attempt()
-        assert (one.leading, one.holder) == (False, UNKNOWN)
+        candidate.attempt()
+        assert (candidate.leading, candidate.holder) == (False, UNKNOWN)
     locks.clock.now += 0.2
-    one.attempt()
-    assert (one.leading, one.epoch) == (True, 10)
+    candidate.attempt()
+    assert (candidate.leading, candidate.epoch) == (True, 10)
 
 
 def test_half_an_acquisition_leads_nobody_and_is_taken_up_again(monkeypatch: pytest.MonkeyPatch) -> None:
     locks = Locks()
     endpoints, lease = locks.halves()
-    one = locks.elector("a", MultiLock(endpoints, lease, "a"))
+    candidate = locks.elector("a", MultiLock(endpoints, lease, "a"))
 
     def broken(record: Record) -> None:
         raise OSError
 
     with monkeypatch.context() as broke:
         broke.setattr(lease, "create", broken)
-        one.attempt()
-    assert (one.leading, one.error) == (False, "OSError")
+        candidate.attempt()
+    assert (candidate.leading, candidate.error) == (False, "OSError")
     assert locks.endpoints.record is not None
     locks.clock.now += 2
-    one.attempt()
-    assert (one.leading, one.epoch) == (True, 1)
+    candidate.attempt()
+    assert (candidate.leading, candidate.epoch) == (True, 1)
 
 
 @pytest.mark.parametrize("half", ["endpoints", "lease"])
 def test_a_half_that_is_deleted_begins_a_new_term(half: str) -> None:
     locks = Locks()
-    one = locks.pair("a")
-    one.attempt()
+    candidate = locks.pair("a")
+    candidate.attempt()
     server: Server = getattr(locks, half)
     server.record, server.version = None, server.version + 1
     locks.clock.now += 2
-    one.attempt()
-    assert (one.leading, one.epoch) == (True, 1)
+    candidate.attempt()
+    assert (candidate.leading, candidate.epoch) == (True, 1)
     assert locks.endpoints.record == locks.lease.record
 
 
 def test_a_half_that_is_stolen_ends_the_term() -> None:
     locks = Locks()
-    one = locks.pair("a")
-    one.attempt()
+    candidate = locks.pair("a")
+    candidate.attempt()
     locks.lease.write(replace(OLD, holder="thief"), locks.lease.version)
     locks.clock.now += 2
-    one.attempt()
-    assert (one.leading, one.holder) == (False, UNKNOWN)
+    candidate.attempt()
+    assert (candidate.leading, candidate.holder) == (False, UNKNOWN)
 
 
 def test_events_are_told_about_both() -> None:
@@ -161,23 +161,23 @@ def test_who_takes_the_second_half_between_reading_and_writing_leads_alone(
         other.attempt()
 
     monkeypatch.setattr(endpoints, "update", slow)
-    one = locks.elector("a", kind(endpoints, lease, "a"))
-    one.attempt()
+    candidate = locks.elector("a", kind(endpoints, lease, "a"))
+    candidate.attempt()
     assert other.leading
-    assert one.leading == both
+    assert candidate.leading == both
 
 
 def test_endpoints_and_leases_alone_do_not_keep_each_other_out() -> None:
     """Why a migration goes by way of the pair."""
     locks = Locks()
-    one, other = locks.on_endpoints("a"), locks.on_lease("b")
-    one.attempt()
+    candidate, other = locks.on_endpoints("a"), locks.on_lease("b")
+    candidate.attempt()
     other.attempt()
-    assert one.leading
+    assert candidate.leading
     assert other.leading
 
 
-WHO = st.sampled_from([0, 1, 2])
+CANDIDATES = st.sampled_from([0, 1, 2])
 FORTH = st.sampled_from([1, 1, -1])
 
 
@@ -205,13 +205,13 @@ class Migration(Elections):
             self.servers[self.stages[who]], f"{'abc'[who]}{next(self.names)}", self.clock, (0, 777, -500)[who]
         )
 
-    @rule(who=WHO, steps=st.integers(1, 5))
+    @rule(who=CANDIDATES, steps=st.integers(1, 5))
     def go_on(self, who: int, steps: int) -> None:
         for _ in range(steps):
             self.all[who].advance()
             self.one_leads()
 
-    @rule(seconds=SECONDS, whos=st.lists(WHO, min_size=1, max_size=4))
+    @rule(seconds=SECONDS, whos=st.lists(CANDIDATES, min_size=1, max_size=4))
     def try_to_the_end(self, seconds: float, whos: list[int]) -> None:
         self.clock.now += seconds
         for who in whos:
@@ -226,18 +226,18 @@ class Migration(Elections):
             if not self.all[who].busy:
                 break
 
-    @rule(who=WHO)
+    @rule(who=CANDIDATES)
     def lose_a_call(self, who: int) -> None:
         self.keep(self.all[who].lose())
 
-    @rule(who=WHO, whole=st.booleans())
+    @rule(who=CANDIDATES, whole=st.booleans())
     def give_back(self, who: int, whole: bool) -> None:
         if not self.all[who].busy:
             self.all[who].resigns = True
             if whole:
                 self.finish(who)
 
-    @rule(who=WHO, by=FORTH)
+    @rule(who=CANDIDATES, by=FORTH)
     def be_killed_and_begin_with_another_lock(self, who: int, by: int) -> None:
         stages, newest = [*self.stages], max(self.terms, default=0)
         stages[who] += by

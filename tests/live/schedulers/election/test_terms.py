@@ -50,8 +50,8 @@ def policy(admin: User) -> Callable[..., Policy]:
     return make
 
 
-def shown(live: LiveScheduler) -> dict[str, tuple[str, str, str]]:
-    return {one.name: (one.value, one.source, one.overruled) for one in terms_of(live).settings}
+def list_settings(live: LiveScheduler) -> dict[str, tuple[str, str, str]]:
+    return {setting.name: (setting.value, setting.source, setting.overruled) for setting in terms_of(live).settings}
 
 
 def roll_out(live: LiveScheduler, admin: User, to: Policy) -> LiveScheduler:
@@ -60,18 +60,18 @@ def roll_out(live: LiveScheduler, admin: User, to: Policy) -> LiveScheduler:
 
 
 def test_a_policy_that_says_nothing_leaves_the_cluster_its_own_lock(live: LiveScheduler) -> None:
-    assert {name: value for name, (value, _, _) in shown(live).items()} == DEFAULTS
-    sources = {source for _, source, _ in shown(live).values()}
+    assert {name: value for name, (value, _, _) in list_settings(live).items()} == DEFAULTS
+    sources = {source for _, source, _ in list_settings(live).values()}
     assert sources == {SettingSource.SITE, SettingSource.DEFAULT}  # the site alone says that a leader is elected
 
 
 def test_what_the_policy_says_is_used(live: LiveScheduler, admin: User, policy: Callable[..., Policy]) -> None:
     live = roll_out(live, admin, policy(**LOCK, **TIMES, leaderElect=False))
-    found = shown(live)
-    assert {name: found[name][:2] for name in {**LOCK, **TIMES}} == {
+    settings = list_settings(live)
+    assert {name: settings[name][:2] for name in {**LOCK, **TIMES}} == {
         name: (value, SettingSource.POLICY) for name, value in {**LOCK, **TIMES, "leaseDuration": "1m0s"}.items()
     }
-    assert found["leaderElect"] == ("true", SettingSource.SITE, "false")
+    assert settings["leaderElect"] == ("true", SettingSource.SITE, "false")
     terms = terms_of(live)
     assert (terms.title, terms.lease, terms.renew, terms.retry) == ("leases schedulers/batch", 60, 40, 5)
 
@@ -89,13 +89,13 @@ def test_settings_of_the_live_scheduler_and_of_the_site_win_and_say_over_what(
     live = roll_out(live, admin, policy(**LOCK, **TIMES))
     live = services.live_change(user=admin, live=live, lock="configmapsleases", lease_name="mine")
     settings.LEASE_SECONDS = 6
-    found = shown(live)
-    assert found["resourceLock"] == ("configmapsleases", SettingSource.SCHEDULER, "")
-    assert found["resourceName"] == ("mine", SettingSource.SCHEDULER, "batch")
-    assert found["resourceNamespace"] == ("schedulers", SettingSource.POLICY, "")
-    assert found["leaseDuration"] == ("6s", SettingSource.SITE, "1m0s")
-    assert found["renewDeadline"] == ("4s", SettingSource.SITE, "40s")
-    assert found["retryPeriod"] == ("0.8s", SettingSource.SITE, "5s")
+    settings_by_name = list_settings(live)
+    assert settings_by_name["resourceLock"] == ("configmapsleases", SettingSource.SCHEDULER, "")
+    assert settings_by_name["resourceName"] == ("mine", SettingSource.SCHEDULER, "batch")
+    assert settings_by_name["resourceNamespace"] == ("schedulers", SettingSource.POLICY, "")
+    assert settings_by_name["leaseDuration"] == ("6s", SettingSource.SITE, "1m0s")
+    assert settings_by_name["renewDeadline"] == ("4s", SettingSource.SITE, "40s")
+    assert settings_by_name["retryPeriod"] == ("0.8s", SettingSource.SITE, "5s")
 
 
 @pytest.mark.parametrize(
@@ -122,7 +122,7 @@ def test_who_takes_part_by_the_old_lock_is_waited_for(
 ) -> None:
     started = timezone.now()
     before = services.live_set_mode(user=admin, live=live, mode=Mode.SCHEDULING)
-    assert all(services.candidate_join(live=before, identity=one, started_at=started) for one in ("a", "b"))
+    assert all(services.candidate_join(live=before, identity=identity, started_at=started) for identity in ("a", "b"))
     after = roll_out(live, admin, policy(**LOCK))
     # Who has not read the row yet does not begin by the old lock, who has read it not by the new one.
     assert not services.candidate_join(live=before, identity="c", started_at=started)

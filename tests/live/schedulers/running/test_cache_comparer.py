@@ -49,9 +49,9 @@ class Cluster:
 def compared(loop: LiveLoop, cluster: Cluster, catches_up: Any = lambda: None) -> tuple[Json, list[Any]]:
     """What a comparison comes to; ``catches_up`` is called after each list."""
 
-    def put(asked: object) -> None:
-        assert isinstance(asked, CompareRequest)
-        asked.answer.put(loop.compare_with(asked.fresh))
+    def put(request: object) -> None:
+        assert isinstance(request, CompareRequest)
+        request.answer.put(loop.compare_with(request.fresh))
         catches_up()
 
     with capture_logs() as logs:
@@ -107,17 +107,17 @@ def test_a_server_that_is_away_for_a_moment_is_asked_again_and_one_that_stays_aw
 
 
 def test_one_comparison_is_under_way_at_a_time() -> None:
-    release, asked = threading.Event(), list[object]()
+    release, requests = threading.Event(), list[object]()
 
-    def put(one: object) -> None:
-        asked.append(one)
+    def put(request: object) -> None:
+        requests.append(request)
         release.wait(10)
-        assert isinstance(one, CompareRequest)
-        one.answer.put(knowing().compare_with(one.fresh))
+        assert isinstance(request, CompareRequest)
+        request.answer.put(knowing().compare_with(request.fresh))
 
     comparer = Comparer("batch", lambda: cast("Client", Cluster()), put)
     comparer.start_comparison()
     comparer.start_comparison()
     release.set()
     comparer._thread.join(10)
-    assert len(asked) == 1
+    assert len(requests) == 1

@@ -40,14 +40,14 @@ def extender(prefix: str = "https://gate.example.com/scheduler", **more: Any) ->
 
 def resolving(monkeypatch: pytest.MonkeyPatch, *answers: str) -> list[str]:
     """Every name leads to ``answers``; the names that were asked for."""
-    asked: list[str] = []
+    names: list[str] = []
 
     def resolve(host: str, _port: int) -> list[str]:
-        asked.append(host)
+        names.append(host)
         return list(answers)
 
     monkeypatch.setattr(addresses, "resolve_host", resolve)
-    return asked
+    return names
 
 
 @pytest.fixture(autouse=True)
@@ -65,9 +65,9 @@ def refused(*extenders: dict[str, Any]) -> dict[str, str]:
 
 
 def test_what_the_operator_lists_may_be_asked(monkeypatch: pytest.MonkeyPatch) -> None:
-    asked = resolving(monkeypatch, "93.184.216.34")
+    names = resolving(monkeypatch, "93.184.216.34")
     make_transport([extender()])
-    assert asked == ["gate.example.com"]
+    assert names == ["gate.example.com"]
     resolving(monkeypatch, "10.9.3.4")
     make_transport([extender("https://anything.internal:8443/a/b/", prioritizeVerb="v1/prioritize")])
 
@@ -89,9 +89,9 @@ def test_what_the_operator_lists_may_be_asked(monkeypatch: pytest.MonkeyPatch) -
 def test_an_address_is_refused_before_anything_is_looked_up(
     monkeypatch: pytest.MonkeyPatch, prefix: str, said: str
 ) -> None:
-    asked = resolving(monkeypatch, "93.184.216.34")
+    names = resolving(monkeypatch, "93.184.216.34")
     assert said in refused(extender(prefix))[URL]
-    assert not asked
+    assert not names
 
 
 @pytest.mark.parametrize(
@@ -117,16 +117,16 @@ def test_the_list_of_clusters_says_nothing_about_extenders(settings: Settings) -
 
 def test_every_extender_is_named_with_all_that_is_wrong() -> None:
     tls = {"insecure": True, "caFile": "/etc/ca.pem"}
-    found = refused(
+    problems = refused(
         extender("https://10.9.0.1"),
         extender("https://10.9.0.1", filterVerb="filter?to=elsewhere", bindVerb="../../admin", tlsConfig=tls),
     )
-    assert sorted(found) == [
+    assert sorted(problems) == [
         f"extenders[1].{field}" for field in ("bindVerb", "filterVerb", "tlsConfig.caFile", "tlsConfig.insecure")
     ]
 
 
-class Asked(BaseHTTPRequestHandler):
+class ExtenderHandler(BaseHTTPRequestHandler):
     """Notes who was meant, and sends to another place."""
 
     hosts: list[str]
@@ -147,7 +147,7 @@ class Asked(BaseHTTPRequestHandler):
 def server() -> Iterator[tuple[int, list[str]]]:
     """The port of a server on this machine, and the hosts it was asked as."""
     hosts: list[str] = []
-    listening = ThreadingHTTPServer(("127.0.0.1", 0), type("Noting", (Asked,), {"hosts": hosts}))
+    listening = ThreadingHTTPServer(("127.0.0.1", 0), type("Noting", (ExtenderHandler,), {"hosts": hosts}))
     threading.Thread(target=listening.serve_forever, daemon=True).start()
     yield listening.server_address[1], hosts
     listening.shutdown()
@@ -159,13 +159,13 @@ def test_the_connection_goes_to_the_checked_address_whatever_the_name_says_later
 ) -> None:
     port, hosts = server
     settings.EXTENDER_ALLOWLIST, settings.EXTENDER_ALLOW_INSECURE = ["127.0.0.1"], True
-    asked = resolving(monkeypatch, "127.0.0.1")
+    names = resolving(monkeypatch, "127.0.0.1")
     post = make_transport([extender(f"http://gate.example.com:{port}/scheduler")])
     resolving(monkeypatch, "169.254.169.254")
     assert post(f"http://gate.example.com:{port}/scheduler/filter", b"{}", 10)[0] == 200
     # A redirect is an answer that is no answer: nobody goes there.
     assert post(f"http://gate.example.com:{port}/scheduler/away", b"{}", 10)[0] == 302
-    assert asked == ["gate.example.com"]
+    assert names == ["gate.example.com"]
     assert hosts == [f"gate.example.com:{port}"] * 2
     with pytest.raises(TransportError, match="belongs to no extender"):
         post("https://elsewhere.example.com/scheduler/filter", b"{}", 10)
@@ -192,11 +192,11 @@ def elsewhere(editor: User) -> Revision:
 def test_nothing_that_may_not_be_asked_is_put_to_work(
     connected: Cluster, listed: Policy, elsewhere: Revision, admin: User, settings: Settings
 ) -> None:
-    asked: dict[str, Any] = {"user": admin, "cluster": connected}
+    fields: dict[str, Any] = {"user": admin, "cluster": connected}
     with pytest.raises(Unprocessable) as caught:
-        services.live_create(scheduler_name="batch", policy=elsewhere.policy, **asked)
+        services.live_create(scheduler_name="batch", policy=elsewhere.policy, **fields)
     assert {problem["path"] for problem in caught.value.errors} == {URL}
-    live = services.live_create(scheduler_name="batch", policy=listed, mode=Mode.SHADOW, **asked)
+    live = services.live_create(scheduler_name="batch", policy=listed, mode=Mode.SHADOW, **fields)
     assert live.revision is not None
     with pytest.raises(Unprocessable):
         services.live_roll_out(user=admin, live=live, revision=elsewhere, expected=live.revision)
@@ -220,11 +220,11 @@ def test_the_refusal_stands_beside_the_policy_and_at_its_path(
     client_as: Callable[[str], Client],
     api_as: Callable[[str], APIClient],
 ) -> None:
-    asked = {"cluster": "here", "scheduler_name": "batch", "policy": "elsewhere"}
-    answer = api_as("admin").post("/api/v1/live/", asked)
+    body = {"cluster": "here", "scheduler_name": "batch", "policy": "elsewhere"}
+    answer = api_as("admin").post("/api/v1/live/", body)
     assert answer.status_code == 422
     assert [error["path"] for error in answer.json()["errors"]] == [URL]
-    form = asked | {
+    form = body | {
         "mode": "off", "lock": "leases", "lease_namespace": "kube-system", "qps": "50", "burst": "100",
         "keep_decisions": "1000", "keep_days": "7", "keep_columns": "10",
     }  # fmt: skip
@@ -232,8 +232,8 @@ def test_the_refusal_stands_beside_the_policy_and_at_its_path(
     assert page.status_code == 422
     assert 'class="field-error" id="id_policy-error"' in page.content.decode()
     assert f"{URL}: 10.8.0.1 is not among the addresses" in page.content.decode()
-    made = api_as("admin").post("/api/v1/live/", asked | {"policy": "listed"}).data
-    review = client_as("admin").get(f"/live/{made['id']}/rollout/?policy=elsewhere").content.decode()
+    created = api_as("admin").post("/api/v1/live/", body | {"policy": "listed"}).data
+    review = client_as("admin").get(f"/live/{created['id']}/rollout/?policy=elsewhere").content.decode()
     assert "This revision cannot be rolled out." in review
     assert f"<code>{URL}</code>: 10.8.0.1 is not among" in review
 

@@ -15,7 +15,7 @@ from kschedweb.live.schedulers.writing.writer import BOUND, WriteCode, WriteResu
 
 POD = PodRef("default", "web", "uid-web")
 BUSY = WriteResult(WriteCode.REFUSED, "The server is busy.")
-TAKEN = WriteResult(WriteCode.CONFLICT, "The pod is already assigned to node two.")
+ALREADY_ASSIGNED = WriteResult(WriteCode.CONFLICT, "The pod is already assigned to node two.")
 
 
 class Scripted:
@@ -48,9 +48,9 @@ class Run:
 
 @pytest.fixture
 def runs() -> Iterator[list[Run]]:
-    made: list[Run] = []
-    yield made
-    for run in made:
+    started: list[Run] = []
+    yield started
+    for run in started:
         run.carrier.stop(5)
 
 
@@ -73,6 +73,6 @@ def test_patience_ends(runs: list[Run]) -> None:
 
 
 def test_pod_that_another_one_bound_is_not_tried_again(runs: list[Run]) -> None:
-    runs.append(run := Run(TAKEN, BOUND))
+    runs.append(run := Run(ALREADY_ASSIGNED, BOUND))
     assert run.bind(patience=60).outcome == "refused"
     assert len(run.writer.outcomes) == 1

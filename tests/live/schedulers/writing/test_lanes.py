@@ -15,7 +15,7 @@ from kschedweb.live.schedulers.writing.lanes import Lanes
 @given(st.lists(st.sampled_from("abcde"), max_size=60), st.integers(1, 4))
 def test_all_of_a_key_is_done_once_in_its_order_and_never_at_the_same_time(keys: list[str], count: int) -> None:
     lanes = Lanes(count, "test")
-    done: dict[str, list[int]] = defaultdict(list)
+    numbers_by_key: dict[str, list[int]] = defaultdict(list)
     at_work: set[str] = set()
     clashes: list[str] = []
     ended = threading.Semaphore(0)
@@ -24,7 +24,7 @@ def test_all_of_a_key_is_done_once_in_its_order_and_never_at_the_same_time(keys:
         if key in at_work:
             clashes.append(key)
         at_work.add(key)
-        done[key].append(number)
+        numbers_by_key[key].append(number)
         at_work.discard(key)
         ended.release()
 
@@ -36,12 +36,12 @@ def test_all_of_a_key_is_done_once_in_its_order_and_never_at_the_same_time(keys:
     expected: dict[str, list[int]] = defaultdict(list)
     for number, key in enumerate(keys):
         expected[key].append(number)
-    assert done == expected
+    assert numbers_by_key == expected
     assert clashes == []
 
 
 def test_one_pod_that_takes_long_holds_up_no_other() -> None:
-    lanes, go_on, others = Lanes(2, "test"), threading.Event(), threading.Semaphore(0)
+    lanes, go_on, finished = Lanes(2, "test"), threading.Event(), threading.Semaphore(0)
     lanes.start()
 
     def slow() -> None:
@@ -49,22 +49,22 @@ def test_one_pod_that_takes_long_holds_up_no_other() -> None:
 
     lanes.put("slow", slow)
     for number in range(20):
-        lanes.put(f"pod-{number}", others.release)
-    assert all(others.acquire(timeout=120) for _ in range(20))
+        lanes.put(f"pod-{number}", finished.release)
+    assert all(finished.acquire(timeout=120) for _ in range(20))
     go_on.set()
     lanes.stop(10)
 
 
 def test_what_fails_does_not_end_its_thread() -> None:
-    lanes, done = Lanes(1, "test"), threading.Event()
+    lanes, finished = Lanes(1, "test"), threading.Event()
 
     def fail() -> None:
         raise ValueError("this one failed")
 
     lanes.start()
     lanes.put("a", fail)
-    lanes.put("a", done.set)
-    assert done.wait(10)
+    lanes.put("a", finished.set)
+    assert finished.wait(10)
     lanes.stop(10)
 
 
@@ -77,7 +77,7 @@ def test_work_that_hangs_in_every_thread_is_waited_for_once() -> None:
 
     for number in range(20):
         lanes.put(str(number), hang)
-    began = time.monotonic()
+    start = time.monotonic()
     lanes.stop(0.3)
-    assert time.monotonic() - began < 3, "20 threads, one after the other, would be 6 s"
+    assert time.monotonic() - start < 3, "20 threads, one after the other, would be 6 s"
     go_on.set()
