@@ -12,7 +12,7 @@ __all__ = ["demo", "demo_objects", "no_cluster", "store_snapshot", "stored_demo"
 
 
 @pytest.fixture(autouse=True)
-def forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
+def clear_caches(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing is known, and a busy machine makes no job of a quick question."""
     services.clear_cache()
     karpenters.clear_cache()

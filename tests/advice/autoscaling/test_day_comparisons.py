@@ -29,7 +29,7 @@ def burst(editor: User) -> Scenario:
     return scenario_create(text=BURST, author=editor)
 
 
-def posted(day: str, document: str, **fields: str) -> dict[str, str]:
+def comparison_form(day: str, document: str, **fields: str) -> dict[str, str]:
     return {"do": "compare", "day": day, "scheduler": "default@1", "pool": "", "document": document, **fields}
 
 
@@ -42,59 +42,68 @@ def test_a_change_in_the_form_is_compared_over_a_scenario(
     assert f"scenario:{burst.pk}" in [element["value"] for element in elements(page, "#id_day option")]
     # What the form says is written into the YAML, as in the editor of the policy.
     fields = {"base": ROOMY, "pool.0.spec.disruption.consolidationPolicy": "WhenEmpty"}
-    answer = client.post(ADDRESS, posted(f"scenario:{burst.pk}", ROOMY, **fields))
-    made = Comparison.objects.get()
-    assert answer["Location"] == f"/comparisons/{made.pk}/"
-    before, after = made.runs.order_by("position")
+    answer = client.post(ADDRESS, comparison_form(f"scenario:{burst.pk}", ROOMY, **fields))
+    comparison = Comparison.objects.get()
+    assert answer["Location"] == f"/comparisons/{comparison.pk}/"
+    before, after = comparison.runs.order_by("position")
     assert (before.label, after.label) == ("default@1+nodepools@1", "default@1+nodepools@1 changed")
     assert before.autoscaler == DOCUMENT
     assert "consolidationPolicy: WhenEmpty\n" in after.autoscaler
     seed_runs.work_off()
-    shown = client.get(answer["Location"])
-    rows = [element["data-scaled"] for element in elements(shown, "[data-scaled]")]
+    comparison_page = client.get(answer["Location"])
+    rows = [element["data-scaled"] for element in elements(comparison_page, "[data-scaled]")]
     assert rows == ["nodes", "cost", "evictions", "launched", "removed"]
-    nodes, cost, *_ = shown.context["scaled"]
+    nodes, cost, *_ = comparison_page.context["scaled"]
     for run, mean, money in zip((before, after), nodes.values, cost.values, strict=True):
         run.refresh_from_db()
         assert run.virtual_seconds
-        kept = {measure["name"]: measure["value"] for measure in run.summary}
-        assert mean == pytest.approx(kept["node_hours"] / (run.virtual_seconds / 3600))
-        assert money == pytest.approx(kept["node_cost"] / (run.virtual_seconds / 3600))
+        measured_values = {measure["name"]: measure["value"] for measure in run.summary}
+        assert mean == pytest.approx(measured_values["node_hours"] / (run.virtual_seconds / 3600))
+        assert money == pytest.approx(measured_values["node_cost"] / (run.virtual_seconds / 3600))
 
 
 def test_a_comparison_with_what_is_not_saved_is_run_again(
     burst: Scenario, client_as: Callable[..., Any], api_as: Callable[..., Any], editor: User
 ) -> None:
     client = client_as("editor")
-    client.post(ADDRESS, posted(f"scenario:{burst.pk}", ROOMY))
+    client.post(ADDRESS, comparison_form(f"scenario:{burst.pk}", ROOMY))
     seed_runs.work_off()
     first = Comparison.objects.get()
     page = client.get(f"/comparisons/{first.pk}/")
     (address,) = {element["action"] for element in elements(page, "form.sentence")}
     labels = ["default@1+nodepools@1", "default@1+nodepools@1 changed"]
-    asked = {"scenario": str(first.revision_id), "reference": labels[0], "policies": labels[1:], "seeds": "1"}
-    answer = client.post(address, asked)
+    comparison_form_sent = {
+        "scenario": str(first.revision_id),
+        "reference": labels[0],
+        "policies": labels[1:],
+        "seeds": "1",
+    }
+    answer = client.post(address, comparison_form_sent)
     assert answer.status_code == 302, elements(answer, ".field-error")
-    again = Comparison.objects.exclude(pk=first.pk).get()
-    kept = [list(one.runs.order_by("position").values_list("label", "autoscaler")) for one in (first, again)]
-    assert kept[0] == kept[1] == [(labels[0], DOCUMENT), (labels[1], ROOMY)]
+    second = Comparison.objects.exclude(pk=first.pk).get()
+    runs_of_both = [
+        list(comparison.runs.order_by("position").values_list("label", "autoscaler")) for comparison in (first, second)
+    ]
+    assert runs_of_both[0] == runs_of_both[1] == [(labels[0], DOCUMENT), (labels[1], ROOMY)]
     # Without the comparison nobody knows what was changed: nothing else is played in its stead.
-    lost = client.post("/comparisons/new/", asked)
-    assert (lost.status_code, list(lost.context["form"].errors)) == (400, ["policies"])
+    rejection = client.post("/comparisons/new/", comparison_form_sent)
+    assert (rejection.status_code, list(rejection.context["form"].errors)) == (400, ["policies"])
 
-    changed = first.runs.get(position=1)
-    Run.objects.filter(pk=changed.pk).update(ended_at=None)  # as a run that did not finish, which has the link
+    changed_run = first.runs.get(position=1)
+    Run.objects.filter(pk=changed_run.pk).update(ended_at=None)  # as a run that did not finish, which has the link
     (link,) = [
-        element["href"] for element in elements(client.get(f"/runs/{changed.pk}/"), "a") if "like=" in element["href"]
+        element["href"]
+        for element in elements(client.get(f"/runs/{changed_run.pk}/"), "a")
+        if "like=" in element["href"]
     ]
     form = client.get(link).context["form"]
     run = {"scenario": str(first.revision_id), "policy": form.initial["policy"], "seed": "1"}
     assert client.post(link, run).status_code == 302
     assert Run.objects.get(comparison=None).autoscaler == ROOMY
 
-    rest = {"scenario": str(burst.pk), "policies": labels, "like": str(first.pk)}
-    assert api_as("editor").post("/api/v1/comparisons/start/", rest, format="json").status_code == 202
-    alone = {"scenario": str(burst.pk), "policy": labels[1], "like": str(changed.pk)}
+    body = {"scenario": str(burst.pk), "policies": labels, "like": str(first.pk)}
+    assert api_as("editor").post("/api/v1/comparisons/start/", body, format="json").status_code == 202
+    alone = {"scenario": str(burst.pk), "policy": labels[1], "like": str(changed_run.pk)}
     assert api_as("editor").post("/api/v1/runs/start/", alone, format="json").status_code == 202
     for like in (str(burst.pk), "none"):
         assert client.get(f"/runs/new/?like={like}").status_code == (404 if like == "none" else 200)
@@ -104,19 +113,19 @@ def test_a_comparison_with_what_is_not_saved_is_run_again(
 def test_a_recording_is_played_with_its_nodes_as_of_a_nodepool(client_as: Callable[..., Any], editor: User) -> None:
     karpenter(editor)
     recording = seed_recordings.recording(editor)
-    day, changed = f"recording:{recording.pk}", ROOMY.replace("20%", "100%")
-    answer = client_as("editor").post(ADDRESS, posted(day, changed, pool="general"))
+    day, changed_document = f"recording:{recording.pk}", ROOMY.replace("20%", "100%")
+    answer = client_as("editor").post(ADDRESS, comparison_form(day, changed_document, pool="general"))
     assert answer.status_code == 302
     revision = ScenarioRevision.objects.get()
     assert "adopt: general" in revision.text
     seed_runs.work_off()
-    shown = client_as("editor").get(answer["Location"])
-    removed = {one.name: one.values for one in shown.context["scaled"]}["removed"]
-    assert removed[0] > 0, "a recorded node is of the NodePool, and goes"
+    page = client_as("editor").get(answer["Location"])
+    removed_counts = {scaled.name: scaled.values for scaled in page.context["scaled"]}["removed"]
+    assert removed_counts[0] > 0, "a recorded node is of the NodePool, and goes"
 
 
 @pytest.mark.parametrize(
-    ("fields", "status", "where"),
+    ("fields", "status", "error_place"),
     [
         ({"document": ROOMY.replace("cpu: 1000", "cpu: many")}, 422, "refused"),
         ({"document": ROOMY.replace("karpenter.sh/v1\n", "karpenter.sh/v1beta1\n")}, 422, "refused"),
@@ -133,20 +142,20 @@ def test_a_recording_is_played_with_its_nodes_as_of_a_nodepool(client_as: Callab
     ],
 )
 def test_what_was_typed_is_kept_and_the_problem_is_at_its_place(
-    burst: Scenario, client_as: Callable[..., Any], editor: User, fields: dict[str, str], status: int, where: str
+    burst: Scenario, client_as: Callable[..., Any], editor: User, fields: dict[str, str], status: int, error_place: str
 ) -> None:
     day = f"scenario:{burst.pk}"
     if fields.get("recorded"):
         day = f"recording:{seed_recordings.recording(editor).pk}"
-    sent = {**posted(day, ROOMY), **fields}
-    answer = client_as("editor").post(ADDRESS, sent)
+    form = {**comparison_form(day, ROOMY), **fields}
+    answer = client_as("editor").post(ADDRESS, form)
     assert answer.status_code == status
-    assert elements(answer, "#document")[0].text.split() == sent["document"].split()
-    assert answer.context["form"].data["day"] == sent["day"]
-    if where == "refused":
+    assert elements(answer, "#document")[0].text.split() == form["document"].split()
+    assert answer.context["form"].data["day"] == form["day"]
+    if error_place == "refused":
         assert answer.context["refused"].errors
     else:
-        assert where in answer.context["form"].errors
+        assert error_place in answer.context["form"].errors
     assert not Comparison.objects.exists()
 
 
@@ -160,8 +169,10 @@ def test_what_the_editor_of_a_policy_posts_is_taken_over(client_as: Callable[...
 
 
 def test_the_ready_nodepool_is_changed_without_a_policy(burst: Scenario, client_as: Callable[..., Any]) -> None:
-    changed = day_comparisons.document_of(None).replace("spec: {}", "spec: {disruption: {consolidateAfter: Never}}")
-    answer = client_as("editor").post("/autoscaling/change/", posted(f"scenario:{burst.pk}", changed))
+    changed_document = day_comparisons.document_of(None).replace(
+        "spec: {}", "spec: {disruption: {consolidateAfter: Never}}"
+    )
+    answer = client_as("editor").post("/autoscaling/change/", comparison_form(f"scenario:{burst.pk}", changed_document))
     assert answer.status_code == 302
     assert [run.label for run in Comparison.objects.get().runs.order_by("position")] == [
         "default@1+ready",
@@ -171,14 +182,14 @@ def test_the_ready_nodepool_is_changed_without_a_policy(burst: Scenario, client_
 
 def test_a_viewer_looks_and_an_editor_compares(burst: Scenario, client_as: Callable[..., Any]) -> None:
     assert client_as("viewer").get(ADDRESS).status_code == 200
-    assert client_as("viewer").post(ADDRESS, posted(f"scenario:{burst.pk}", ROOMY)).status_code == 403
+    assert client_as("viewer").post(ADDRESS, comparison_form(f"scenario:{burst.pk}", ROOMY)).status_code == 403
 
 
 def test_the_same_over_rest(burst: Scenario, api_as: Callable[..., Any]) -> None:
-    asked = {"policy": "nodepools@1", "document": ROOMY, "scenario": str(burst.pk)}
-    made = api_as("editor").post("/api/v1/autoscaling/change/", asked, format="json")
-    assert made.status_code == 202
-    assert made.json()["id"] == str(Comparison.objects.get().pk)
+    body = {"policy": "nodepools@1", "document": ROOMY, "scenario": str(burst.pk)}
+    response = api_as("editor").post("/api/v1/autoscaling/change/", body, format="json")
+    assert response.status_code == 202
+    assert response.json()["id"] == str(Comparison.objects.get().pk)
 
 
 @pytest.mark.parametrize(
@@ -195,6 +206,6 @@ def test_the_same_over_rest(burst: Scenario, api_as: Callable[..., Any]) -> None
 def test_rest_says_where_a_problem_is(
     burst: Scenario, api_as: Callable[..., Any], fields: dict[str, str], status: int, path: str
 ) -> None:
-    asked = {"policy": "nodepools@1", "document": ROOMY, "scenario": str(burst.pk), **fields}
-    answer = api_as("editor").post("/api/v1/autoscaling/change/", asked, format="json")
+    body = {"policy": "nodepools@1", "document": ROOMY, "scenario": str(burst.pk), **fields}
+    answer = api_as("editor").post("/api/v1/autoscaling/change/", body, format="json")
     assert (answer.status_code, answer.json()["errors"][0]["path"]) == (status, path)

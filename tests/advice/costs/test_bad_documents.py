@@ -28,9 +28,9 @@ from tests.support.html import elements
 from tests.support.seed_karpenter import DOCUMENT
 
 pytestmark = pytest.mark.django_db
-Told = Callable[..., str]
+RefusedCommand = Callable[..., str]
 SOLD = "zone: a, capacityType: on-demand, price: "
-OWN = f"""instanceTypes:
+INSTANCE_TYPES = f"""instanceTypes:
   - name: m-2
     capacity: {{cpu: "2", memory: 8Gi, pods: "20"}}
     offerings: [{{{SOLD}0.1}}]"""
@@ -39,8 +39,16 @@ BOUNDS = """values: [on-demand]
             - {key: karpenter.sh/cpu, operator: Lt, values: ["8"]}"""
 POOL = "nodePools[0].spec.template.spec.requirements"
 KARPENTER = {
-    "negative price": ("instanceTypes: ready", OWN.replace("0.1", "-0.1"), "instanceTypes[0].offerings[0].price"),
-    "no offerings": ("instanceTypes: ready", OWN.replace(f"{{{SOLD}0.1}}", ""), "instanceTypes[0].offerings"),
+    "negative price": (
+        "instanceTypes: ready",
+        INSTANCE_TYPES.replace("0.1", "-0.1"),
+        "instanceTypes[0].offerings[0].price",
+    ),
+    "no offerings": (
+        "instanceTypes: ready",
+        INSTANCE_TYPES.replace(f"{{{SOLD}0.1}}", ""),
+        "instanceTypes[0].offerings",
+    ),
     "no instance types": ("instanceTypes: ready", "instanceTypes: []", "instanceTypes"),
     "bounds that exclude one another": ("values: [on-demand]", BOUNDS, f"{POOL}[2]"),
     "older version": ("karpenter.sh/v1\n", "karpenter.sh/v1beta1\n", "nodePools[0].apiVersion"),
@@ -121,30 +129,30 @@ PARTS = {
 }  # fmt: skip
 
 
-def changed(text: str, old: str, new: str) -> str:
+def replace_once(text: str, old: str, new: str) -> str:
     assert old in text
     return text.replace(old, new, 1)
 
 
 @pytest.fixture
-def told(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Told:
-    """``told("autoscale", stdin=…)`` ends with status 2, writes nothing, and says one line."""
+def refusal_of(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> RefusedCommand:
+    """``refusal_of("autoscale", stdin=…)`` ends with status 2, writes nothing, and says one line."""
 
-    def ask(*arguments: str, stdin: str = "") -> str:
+    def run(*arguments: str, stdin: str = "") -> str:
         monkeypatch.setattr("sys.stdin", io.StringIO(stdin))
         assert main(list(arguments)) == 2
-        out, said = capsys.readouterr()
-        assert (out, said.count("\n")) == ("", 1)
-        return said
+        out, message = capsys.readouterr()
+        assert (out, message.count("\n")) == ("", 1)
+        return message
 
-    return ask
+    return run
 
 
 def upload(text: str) -> SimpleUploadedFile:
     return SimpleUploadedFile("document.yaml", text.encode())
 
 
-def paths(answer: Any) -> list[str]:
+def error_paths(answer: Any) -> list[str]:
     assert answer["Content-Type"] == "application/problem+json"
     return [problem["path"] for problem in answer.json()["errors"]]
 
@@ -160,39 +168,50 @@ def policies_refuse(text: str, path: str, name: str, client: Any, api: Any) -> N
     new = client.post("/policies/new/", {"name": "other", "description": "mine", "document": text})
     assert new.status_code in (400, 422)
     assert (new.context["form"].data["document"], new.context["form"].data["description"]) == (text, "mine")
-    sent = client.post("/policies/new/", {"name": "other", "description": "mine", "file": upload(text)})
-    assert sent.status_code == 422
-    assert (sent.context["form"]["document"].value(), sent.context["form"].data["description"]) == (text, "mine")
-    assert path in {problem["path"] for problem in sent.context["problems"]}
-    refused = api.post("/api/v1/policies/", {"name": "other", "document": text})
-    assert refused.status_code == 422
-    assert path in paths(refused)
-    found = api.post("/api/v1/policies/validate/", {"document": text}).json()
-    assert (found["valid"], path in {error["path"] for error in found["errors"]}) == (False, True)
+    upload_page = client.post("/policies/new/", {"name": "other", "description": "mine", "file": upload(text)})
+    assert upload_page.status_code == 422
+    assert (upload_page.context["form"]["document"].value(), upload_page.context["form"].data["description"]) == (
+        text,
+        "mine",
+    )
+    assert path in {problem["path"] for problem in upload_page.context["problems"]}
+    rejection = api.post("/api/v1/policies/", {"name": "other", "document": text})
+    assert rejection.status_code == 422
+    assert path in error_paths(rejection)
+    verdict = api.post("/api/v1/policies/validate/", {"document": text}).json()
+    assert (verdict["valid"], path in {error["path"] for error in verdict["errors"]}) == (False, True)
 
 
 @pytest.mark.parametrize(("old", "new", "path"), KARPENTER.values(), ids=KARPENTER)
 def test_nodepools(
-    editor: User, client_as: Callable[..., Any], api_as: Callable[..., Any], told: Told, old: str, new: str, path: str
+    editor: User,
+    client_as: Callable[..., Any],
+    api_as: Callable[..., Any],
+    refused_command: RefusedCommand,
+    old: str,
+    new: str,
+    path: str,
 ) -> None:
     policy_create(name="nodepools", document=DOCUMENT, author=editor)
-    text = changed(DOCUMENT, old, new)
+    text = replace_once(DOCUMENT, old, new)
     policies_refuse(text, path, "nodepools", client_as("editor"), api_as("editor"))
     data = parse_document(text).data
     scenario = {"name": "s", "objects": [], "instanceTypes": data["instanceTypes"], "nodePools": data["nodePools"]}
-    said = told("autoscale", stdin=json.dumps(scenario))
-    assert path.partition("[")[0] in said or "nodePools[0] (NodePool general): no instance type is offered" in said
+    message = refused_command("autoscale", stdin=json.dumps(scenario))
+    assert (
+        path.partition("[")[0] in message or "nodePools[0] (NodePool general): no instance type is offered" in message
+    )
 
 
 def test_requirements_that_no_instance_type_meets_are_a_warning_as_karpenter_takes_them(
     editor: User, client_as: Callable[..., Any], api_as: Callable[..., Any]
 ) -> None:
-    text = changed(changed(DOCUMENT, "[on-demand]", "[reserved]"), "instanceTypes: ready", OWN)
+    text = replace_once(replace_once(DOCUMENT, "[on-demand]", "[reserved]"), "instanceTypes: ready", INSTANCE_TYPES)
     policy_create(name="nodepools", document=text, author=editor)
-    said = "NodePool requirements filtered out all compatible available instance types"
-    assert said in client_as("editor").get("/policies/nodepools/").content.decode()
+    message = "NodePool requirements filtered out all compatible available instance types"
+    assert message in client_as("editor").get("/policies/nodepools/").content.decode()
     warnings = api_as("editor").post("/api/v1/policies/validate/", {"document": text}).json()["warnings"]
-    assert [said in warning["message"] for warning in warnings] == [True]
+    assert [message in warning["message"] for warning in warnings] == [True]
     assert warnings[0]["path"].startswith("nodePools[0]")
 
 
@@ -208,54 +227,58 @@ def test_policies_of_the_descheduler(
     path: str,
 ) -> None:
     policy_create(name="spare", document=POLICY, author=editor)
-    text = changed(POLICY, old, new)
+    text = replace_once(POLICY, old, new)
     policies_refuse(text, path, "spare", client_as("editor"), api_as("editor"))
     # The command answers as the descheduler does, which says what it cannot read.
     monkeypatch.setattr(
         "sys.stdin", io.StringIO(json.dumps({"name": "s", "objects": [], "policy": parse_document(text).data}))
     )
     assert main(["deschedule"]) == 0
-    found = json.loads(capsys.readouterr().out)
-    assert new.rpartition(" ")[2] in found["error"]
-    assert found["evicted"] == []
+    result = json.loads(capsys.readouterr().out)
+    assert new.rpartition(" ")[2] in result["error"]
+    assert result["evicted"] == []
 
 
 @pytest.fixture
 def scenarios_refuse(
-    editor: User, client_as: Callable[..., Any], api_as: Callable[..., Any], told: Told, tmp_path: Path
+    editor: User,
+    client_as: Callable[..., Any],
+    api_as: Callable[..., Any],
+    refused_command: RefusedCommand,
+    tmp_path: Path,
 ) -> Callable[[str, str], None]:
     """The editor, an upload, REST and the gate, each of which keeps the text and says where it is wrong."""
 
     def refuse(text: str, path: str) -> None:
-        made = scenario_create(text=GROUPS, author=editor)
-        typed = {"document": text, "save": "1", "expected": "1", "comment": "because"}
-        page = client_as("editor").post(f"/scenarios/{made.pk}/", typed)
+        scenario = scenario_create(text=GROUPS, author=editor)
+        form = {"document": text, "save": "1", "expected": "1", "comment": "because"}
+        page = client_as("editor").post(f"/scenarios/{scenario.pk}/", form)
         assert page.status_code == 422
         assert page.context["editor"].document == text
         assert path in {problem.path for problem in page.context["editor"].checked.problems}
         assert ScenarioRevision.objects.count() == 1
-        sent = client_as("editor").post("/scenarios/import/", {"file": upload(text)})
-        assert (sent.status_code, sent.context["form"]["text"].value()) == (422, text)
-        assert path in {problem["path"] for problem in sent.context["problems"]}
-        refused = api_as("editor").post("/api/v1/scenarios/", {"document": text})
-        assert refused.status_code == 422
-        assert path in paths(refused)
+        import_page = client_as("editor").post("/scenarios/import/", {"file": upload(text)})
+        assert (import_page.status_code, import_page.context["form"]["text"].value()) == (422, text)
+        assert path in {problem["path"] for problem in import_page.context["problems"]}
+        rejection = api_as("editor").post("/api/v1/scenarios/", {"document": text})
+        assert rejection.status_code == 422
+        assert path in error_paths(rejection)
         file = tmp_path / "scenario.yaml"
         file.write_text(text, encoding="utf-8")
-        assert path in gate(told, tmp_path, "--scenario", str(file))
+        assert path in run_gate(refused_command, tmp_path, "--scenario", str(file))
 
     return refuse
 
 
 @pytest.mark.parametrize(("old", "new", "path"), CLUSTER_AUTOSCALER.values(), ids=CLUSTER_AUTOSCALER)
 def test_node_groups(scenarios_refuse: Callable[[str, str], None], old: str, new: str, path: str) -> None:
-    scenarios_refuse(changed(GROUPS, old, new), path)
+    scenarios_refuse(replace_once(GROUPS, old, new), path)
 
 
 @pytest.mark.parametrize(("old", "new", "path"), KARPENTER.values(), ids=KARPENTER)
 def test_nodepools_of_a_scenario(scenarios_refuse: Callable[[str, str], None], old: str, new: str, path: str) -> None:
-    told = parse_document(changed(DOCUMENT, old, new)).data
-    karpenter = {name: told[name] for name in ("nodePools", "instanceTypes")}
+    document = parse_document(replace_once(DOCUMENT, old, new)).data
+    karpenter = {name: document[name] for name in ("nodePools", "instanceTypes")}
     text = as_yaml({**parse_document(GROUPS).data, "autoscaler": {"karpenter": karpenter}})
     scenarios_refuse(text, f"autoscaler.karpenter.{path}")
 
@@ -273,45 +296,45 @@ def test_other_parts_of_a_scenario(
 def test_a_single_field_of_node_groups(
     client_as: Callable[..., Any], api_as: Callable[..., Any], demo: Snapshot, old: str, new: str, path: str
 ) -> None:
-    text = changed(GROUPS, old, new)
-    refused = api_as("editor").post("/api/v1/scenarios/validate/", {"document": text}).json()["errors"]
-    assert [one["path"] for one in refused] == [f"autoscaler.clusterAutoscaler.{path}"]
-    asked = as_yaml(parse_document(text).data["autoscaler"]["clusterAutoscaler"])
-    page = client_as("viewer").post("/autoscaling/groups/?cluster=demo", {"document": asked})
-    assert (page.status_code, page.context["document"]) == (422, asked)
+    text = replace_once(GROUPS, old, new)
+    errors = api_as("editor").post("/api/v1/scenarios/validate/", {"document": text}).json()["errors"]
+    assert [error["path"] for error in errors] == [f"autoscaler.clusterAutoscaler.{path}"]
+    groups_text = as_yaml(parse_document(text).data["autoscaler"]["clusterAutoscaler"])
+    page = client_as("viewer").post("/autoscaling/groups/?cluster=demo", {"document": groups_text})
+    assert (page.status_code, page.context["document"]) == (422, groups_text)
     assert [problem.path for problem in page.context["problems"]] == [path]
-    answer = api_as("viewer").post("/api/v1/autoscaling/groups/", {"cluster": "demo", "document": asked})
-    assert (answer.status_code, paths(answer)) == (422, [path])
+    answer = api_as("viewer").post("/api/v1/autoscaling/groups/", {"cluster": "demo", "document": groups_text})
+    assert (answer.status_code, error_paths(answer)) == (422, [path])
 
 
 @pytest.mark.parametrize(("old", "new", "path"), TABLE.values(), ids=TABLE)
 def test_price_tables(
     client_as: Callable[..., Any],
     api_as: Callable[..., Any],
-    told: Told,
+    refused_command: RefusedCommand,
     demo: Snapshot,
     tmp_path: Path,
     old: str,
     new: str,
     path: str,
 ) -> None:
-    text = changed(TEXT, old, new)
-    sent = {"version": "0", **editor_fields(FORM.open_editor(text)), "save": "1"}
-    page = client_as("editor").post(PRICES, sent)
+    text = replace_once(TEXT, old, new)
+    form = {"version": "0", **editor_fields(FORM.open_editor(text)), "save": "1"}
+    page = client_as("editor").post(PRICES, form)
     assert page.status_code == 422
     assert page.context["editor"].document == text
     assert path in {problem.path for problem in page.context["editor"].problems}
-    loaded = client_as("editor").post(PRICES, {"version": "0", "upload": "1", "file": upload(text)})
-    assert loaded.context["editor"].document == text
-    assert path in {problem.path for problem in loaded.context["editor"].problems}
+    uploaded_page = client_as("editor").post(PRICES, {"version": "0", "upload": "1", "file": upload(text)})
+    assert uploaded_page.context["editor"].document == text
+    assert path in {problem.path for problem in uploaded_page.context["editor"].problems}
     put = api_as("editor").put("/api/v1/clusters/demo/prices/", {"document": text}, HTTP_IF_MATCH='"0"')
     assert put.status_code == 422, put.json()
-    assert path in paths(put)
+    assert path in error_paths(put)
     assert sheet_get(demo.cluster).version == 0
     prices, snapshot = tmp_path / "prices.yaml", tmp_path / "snapshot.json"
     prices.write_text(text, encoding="utf-8")
     snapshot.write_text(json.dumps({"kind": "List", "items": []}), encoding="utf-8")
-    assert path in gate(told, tmp_path, "--snapshot", str(snapshot), "--prices", str(prices))
+    assert path in run_gate(refused_command, tmp_path, "--snapshot", str(snapshot), "--prices", str(prices))
 
 
 CONTRADICTION = """- {key: kubernetes.io/arch, operator: In, values: [amd64]}
@@ -339,18 +362,18 @@ def test_a_single_field_of_a_policy(
     text = {"nodepools": DOCUMENT, "spare": POLICY}[name]
     policy_create(name=name, document=text, author=editor)
     client = client_as("editor")
-    sent = fields(client.get(f"/policies/{name}/").content.decode(), "policy-form")
-    assert field in sent
-    page = client.post(f"/policies/{name}/", sent | {field: value, "comment": "because", "save": "1"})
+    form = fields(client.get(f"/policies/{name}/").content.decode(), "policy-form")
+    assert field in form
+    page = client.post(f"/policies/{name}/", form | {field: value, "comment": "because", "save": "1"})
     assert page.status_code == 422
-    shown = {one.name: one for top in page.context["editor"].fields for one in top.walk()}
-    at = next((part for part in (field, field.partition(".args")[0]) if shown[part].problems), "")
+    fields_by_name = {field.name: field for top in page.context["editor"].fields for field in top.walk()}
+    at = next((part for part in (field, field.partition(".args")[0]) if fields_by_name[part].problems), "")
     assert at, page.context["editor"].problems
     assert (
-        "".join(shown[field].value.split()) == "".join(value.split())
-        or parse_document(shown[field].value).data == parse_document(value).data
+        "".join(fields_by_name[field].value.split()) == "".join(value.split())
+        or parse_document(fields_by_name[field].value).data == parse_document(value).data
     )
-    assert elements(page, f"#{shown[at].id}-error")
+    assert elements(page, f"#{fields_by_name[at].id}-error")
     assert page.context["save"].data["comment"] == "because"
     assert Revision.objects.filter(policy__name=name).count() == 1
 
@@ -371,17 +394,19 @@ def test_a_single_field_of_a_policy(
 )
 def test_a_single_field_of_a_price_table(client_as: Callable[..., Any], demo: Snapshot, field: str, value: str) -> None:
     client = client_as("editor")
-    sent = {"version": "0", **editor_fields(FORM.open_editor(TEXT)), field: value, "save": "1"}
-    page = client.post(PRICES, sent)
+    form = {"version": "0", **editor_fields(FORM.open_editor(TEXT)), field: value, "save": "1"}
+    page = client.post(PRICES, form)
     assert page.status_code == 422
-    shown = {one.name: one for top in page.context["editor"].fields for one in top.walk()}
-    assert (shown[field].value, bool(shown[field].problems)) == (value, True), page.context["editor"].problems
+    fields_by_name = {field.name: field for top in page.context["editor"].fields for field in top.walk()}
+    assert (fields_by_name[field].value, bool(fields_by_name[field].problems)) == (value, True), page.context[
+        "editor"
+    ].problems
     assert sheet_get(demo.cluster).version == 0
 
 
-def gate(told: Told, folder: Path, *arguments: str) -> str:
+def run_gate(refused_command: RefusedCommand, folder: Path, *arguments: str) -> str:
     policy = folder / "policy.yaml"
     policy.write_text(
         "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n", encoding="utf-8"
     )
-    return told("gate", "--policy", str(policy), "--baseline", str(policy), *arguments)
+    return refused_command("gate", "--policy", str(policy), "--baseline", str(policy), *arguments)

@@ -21,32 +21,32 @@ TABLE = read_price_table({**HEAD, "prices": [{"instanceType": "m", "price": 4}, 
 GIB = float(1 << 30)
 
 
-def nodes(types: list[str], requested: tuple[float, float] = (0.0, 0.0)) -> NodeColumns:
+def nodes(types: list[str], requested_amounts: tuple[float, float] = (0.0, 0.0)) -> NodeColumns:
     count = len(types)
     return NodeColumns(
         [f"node-{place}" for place in range(count)],
         [{INSTANCE_TYPE: kind} if kind else {} for kind in types],
         types,
         {CPU: np.full(count, 4000.0), MEMORY: np.full(count, 8 * GIB)},
-        {CPU: np.full(count, requested[0]), MEMORY: np.full(count, requested[1])},
+        {CPU: np.full(count, requested_amounts[0]), MEMORY: np.full(count, requested_amounts[1])},
     )
 
 
-def billed(table: PriceTable | None, of: NodeColumns, on: PodColumns, used: UsageShares) -> Bill:
-    return compute_bill(table, hourly_of(table, of), of, on, used)
+def bill_of(table: PriceTable | None, node_columns: NodeColumns, on: PodColumns, shares: UsageShares) -> Bill:
+    return compute_bill(table, hourly_of(table, node_columns), node_columns, on, shares)
 
 
-def pods(places: list[int], cpu: list[float], memory: list[float]) -> PodColumns:
+def pod_columns(places: list[int], cpu: list[float], memory: list[float]) -> PodColumns:
     names = [f"a/Deployment/w{place % 3}" for place in range(len(places))]
     distinct = list(dict.fromkeys(names))
     codes = np.array([distinct.index(name) for name in names], dtype=np.int32)
     spaces = ["a"] if places else []
-    where = np.array(places, dtype=np.int32)
+    node_positions = np.array(places, dtype=np.int32)
     requests = {CPU: np.array(cpu, dtype=np.float64), MEMORY: np.array(memory, dtype=np.float64)}
-    return PodColumns(where, spaces, np.zeros(len(places), dtype=np.int32), distinct, codes, requests)
+    return PodColumns(node_positions, spaces, np.zeros(len(places), dtype=np.int32), distinct, codes, requests)
 
 
-def uses(count: int, share: float, workloads: list[tuple[float, float]]) -> UsageShares:
+def usage_shares(count: int, share: float, workloads: list[tuple[float, float]]) -> UsageShares:
     of_nodes = {name: np.full(count, share) for name in (CPU, MEMORY)}
     amounts = np.array(workloads, dtype=np.float64).reshape(len(workloads), 2).T
     return UsageShares(of_nodes, {CPU: amounts[0], MEMORY: amounts[1]})
@@ -54,13 +54,15 @@ def uses(count: int, share: float, workloads: list[tuple[float, float]]) -> Usag
 
 def test_use_and_idle_are_parts_of_what_nodes_and_pods_cost() -> None:
     # One pod requests half of the CPU and a quarter of the memory, and uses half of that.
-    found = billed(TABLE, nodes(["m", "s", ""]), pods([0], [2000.0], [2 * GIB]), uses(3, 0.25, [(1000.0, GIB)]))
-    total = found.total
-    assert (found.unit, total.hour, total.month, total.unpriced) == ("EUR", 5.0, 3650.0, 1)
+    bill = bill_of(
+        TABLE, nodes(["m", "s", ""]), pod_columns([0], [2000.0], [2 * GIB]), usage_shares(3, 0.25, [(1000.0, GIB)])
+    )
+    total = bill.total
+    assert (bill.unit, total.hour, total.month, total.unpriced) == ("EUR", 5.0, 3650.0, 1)
     assert (total.requested, total.used, total.idle, total.idle_share) == (1.5, 1.25, 3.75, 75.0)
-    [line] = found.workloads
+    [line] = bill.workloads
     assert (line.name, line.count, line.hour, line.used, line.idle) == ("a/Deployment/w0", 1, 1.5, 0.75, 0.75)
-    assert [(kind.name, kind.hour, kind.has_price) for kind in found.types] == [
+    assert [(kind.name, kind.hour, kind.has_price) for kind in bill.types] == [
         ("m", 4.0, True),
         ("s", 1.0, True),
         ("", 0.0, False),
@@ -68,8 +70,8 @@ def test_use_and_idle_are_parts_of_what_nodes_and_pods_cost() -> None:
 
 
 def test_without_a_table_each_node_counts_one_node_hour() -> None:
-    found = billed(None, nodes(["m", "s"]), pods([], [], []), uses(2, float("nan"), []))
-    assert (found.unit, found.total.hour, found.total.has_use, found.namespaces) == (NODE_HOURS, 2.0, False, [])
+    bill = bill_of(None, nodes(["m", "s"]), pod_columns([], [], []), usage_shares(2, float("nan"), []))
+    assert (bill.unit, bill.total.hour, bill.total.has_use, bill.namespaces) == (NODE_HOURS, 2.0, False, [])
 
 
 SHARES = st.lists(
@@ -78,22 +80,26 @@ SHARES = st.lists(
 )
 
 
-def _bill(types: list[str], drawn: list[tuple[Any, ...]], share: float) -> Bill:
-    of_pods = pods([one[0] for one in drawn], [one[1] for one in drawn], [one[2] for one in drawn])
-    used = [(drawn[place][3], drawn[place][4]) for place in range(len(of_pods.workloads))]
-    return billed(TABLE, nodes(types), of_pods, uses(len(types), share, used))
+def _bill(types: list[str], drawn_pods: list[tuple[Any, ...]], share: float) -> Bill:
+    of_pods = pod_columns(
+        [pod[0] for pod in drawn_pods], [pod[1] for pod in drawn_pods], [pod[2] for pod in drawn_pods]
+    )
+    used_amounts = [(drawn_pods[place][3], drawn_pods[place][4]) for place in range(len(of_pods.workloads))]
+    return bill_of(TABLE, nodes(types), of_pods, usage_shares(len(types), share, used_amounts))
 
 
 @given(st.lists(st.sampled_from(["m", "s", "x"]), min_size=4, max_size=4), SHARES, st.floats(0, 1.5))
 def test_parts_sum_to_the_whole(types: list[str], drawn: list[tuple[Any, ...]], share: float) -> None:
-    found = _bill(types, drawn, share)
-    assert sum(kind.hour for kind in found.types) == pytest.approx(found.total.hour)
-    assert sum(pool.hour for pool in found.pools) == pytest.approx(found.total.hour)
-    for lines in (found.namespaces, found.workloads):
-        assert sum(line.hour for line in lines) == pytest.approx(found.total.requested)
-    for one in (*found.types, *found.workloads):
-        assert not one.has_use or one.used + one.idle == pytest.approx(one.hour_with_use)
-        assert -1e-9 <= one.free <= one.hour + 1e-9
+    bill = _bill(types, drawn, share)
+    assert sum(kind.hour for kind in bill.types) == pytest.approx(bill.total.hour)
+    assert sum(pool.hour for pool in bill.pools) == pytest.approx(bill.total.hour)
+    for lines in (bill.namespaces, bill.workloads):
+        assert sum(line.hour for line in lines) == pytest.approx(bill.total.requested)
+    for line_of_type in (*bill.types, *bill.workloads):
+        assert not line_of_type.has_use or line_of_type.used + line_of_type.idle == pytest.approx(
+            line_of_type.hour_with_use
+        )
+        assert -1e-9 <= line_of_type.free <= line_of_type.hour + 1e-9
 
 
 @given(st.lists(st.sampled_from(["m", "s", "x"]), min_size=4, max_size=4), SHARES, st.floats(0, 1.5))
@@ -106,21 +112,21 @@ def test_a_node_without_a_price_changes_no_amount(types: list[str], drawn: list[
 
 def test_the_summary_says_what_the_bill_says() -> None:
     of_nodes = nodes(["m", "s", ""], (2000.0, 2 * GIB))
-    of_pods = pods([0, 1, 2], [2000.0] * 3, [2 * GIB] * 3)
-    whole = billed(TABLE, of_nodes, of_pods, uses(3, 0.25, [(1.0, 1.0)] * 3)).total
+    of_pods = pod_columns([0, 1, 2], [2000.0] * 3, [2 * GIB] * 3)
+    total = bill_of(TABLE, of_nodes, of_pods, usage_shares(3, 0.25, [(1.0, 1.0)] * 3)).total
     assert (
         compute_total(TABLE, hourly_of(TABLE, of_nodes), of_nodes, {CPU: np.full(3, 0.25), MEMORY: np.full(3, 0.25)})
-        == whole
+        == total
     )
 
 
 def test_example_prices_are_a_table_for_every_node_with_an_instance_type() -> None:
-    found = nodes(["m", "s", "s", ""])
-    found.labels[2] = {INSTANCE_TYPE: "s", CAPACITY_TYPE: "spot"}
-    table = check_prices(build_example_table(found)).table
+    columns = nodes(["m", "s", "s", ""])
+    columns.labels[2] = {INSTANCE_TYPE: "s", CAPACITY_TYPE: "spot"}
+    table = check_prices(build_example_table(columns)).table
     assert table is not None
     assert table.note == NOTE
-    assert [table.find_entry(labels) is None for labels in found.labels] == [False, False, False, True]
+    assert [table.find_entry(labels) is None for labels in columns.labels] == [False, False, False, True]
     assert [(price.match.capacity_type, price.price) for price in table.prices] == [
         ("spot", 0.08),
         ("", 0.2),

@@ -36,14 +36,14 @@ def fields_of(answer: Any) -> dict[str, str]:
     return {"version": str(answer.context["expected"]), **editor_fields(answer.context["editor"])}
 
 
-def editor_fields(shown: PricesEditor) -> dict[str, str]:
+def editor_fields(view: PricesEditor) -> dict[str, str]:
     cells = {
-        cell.name: cell.value for field in shown.fields for cell in field.walk() if cell.kind not in ("group", "table")
+        cell.name: cell.value for field in view.fields for cell in field.walk() if cell.kind not in ("group", "table")
     }
-    return {"document": shown.document, "base": shown.base, **cells}
+    return {"document": view.document, "base": view.base, **cells}
 
 
-def typed(version: int) -> dict[str, str]:
+def unsaved_form(version: int) -> dict[str, str]:
     """The editor with TEXT in it, which nobody has saved."""
     return {"version": str(version), **editor_fields(FORM.open_editor(TEXT))}
 
@@ -62,8 +62,8 @@ def test_example_prices_fill_the_editor_and_are_marked(client_as: Callable[..., 
     answer = post(client, **fields_of(client.get(PRICES)), example="1")
     assert table_of(demo.cluster) is None
     assert "Invented, round example prices" in answer.context["editor"].document
-    saved = post(client, **fields_of(answer), save="1")
-    assert saved.status_code == 302
+    response = post(client, **fields_of(answer), save="1")
+    assert response.status_code == 302
     table = table_of(demo.cluster)
     assert table is not None
     assert table.note == "Invented example prices"
@@ -80,8 +80,8 @@ def test_parts_sum_to_the_whole_and_unpriced_nodes_count_in_none(client_as: Call
         lines, total = bill.lines_by(by), bill.total
         assert total.hour == 24 * 0.5
         assert total.unpriced == 36
-        whole = total.hour if by in ("type", "pool") else total.requested
-        assert sum(line.hour for line in lines) == pytest.approx(whole)
+        expected_sum = total.hour if by in ("type", "pool") else total.requested
+        assert sum(line.hour for line in lines) == pytest.approx(expected_sum)
     assert "36 nodes without a price count in no amount" in client_as("viewer").get(PAGE).content.decode()
 
 
@@ -117,7 +117,7 @@ def test_the_form_changes_one_price_and_leaves_the_rest_of_the_text(
 
 
 @pytest.mark.parametrize(
-    ("cells", "name", "said"),
+    ("cells", "name", "message"),
     [
         ({"prices.prices.0.price": "-1"}, "prices.prices.0.price", "Must be at least 0, is -1"),
         ({"prices.prices.1.instanceType": "m6i.2xlarge", "prices.prices.1.price": "1"}, "prices.prices", "same nodes"),
@@ -125,7 +125,7 @@ def test_the_form_changes_one_price_and_leaves_the_rest_of_the_text(
     ],
 )
 def test_what_is_wrong_is_told_at_its_cell_and_nothing_is_lost(
-    client_as: Callable[..., Any], demo: Snapshot, cells: dict[str, str], name: str, said: str
+    client_as: Callable[..., Any], demo: Snapshot, cells: dict[str, str], name: str, message: str
 ) -> None:
     prices_save(user=None, cluster=demo.cluster, text=TEXT, expected=0)
     client = client_as("editor")
@@ -137,9 +137,9 @@ def test_what_is_wrong_is_told_at_its_cell_and_nothing_is_lost(
         for cell in fields
         if cell.problems
     }
-    assert said in wrong[name]
-    kept = {cell.name: cell.value for cell in fields}
-    assert {key: kept[key] for key in cells} == cells
+    assert message in wrong[name]
+    kept_cells = {cell.name: cell.value for cell in fields}
+    assert {key: kept_cells[key] for key in cells} == cells
     assert sheet_get(demo.cluster).version == 1
 
 
@@ -162,21 +162,27 @@ def test_a_file_fills_the_editor_and_a_bad_one_keeps_what_was_typed(
 ) -> None:
     client = client_as("editor")
     good = post(
-        client, **typed(0), upload="1", file=SimpleUploadedFile("prices.yaml", TEXT.replace("CHF", "USD").encode())
+        client,
+        **unsaved_form(0),
+        upload="1",
+        file=SimpleUploadedFile("prices.yaml", TEXT.replace("CHF", "USD").encode()),
     )
     assert "currency: USD" in good.context["editor"].document
-    for file, said in ((None, "Choose a file first."), (SimpleUploadedFile("a", b"\xff\xfe\x00"), "not text in UTF-8")):
-        given = {"file": file} if file else {}
-        answer = post(client, **typed(0), upload="1", **given)
+    for file, message in (
+        (None, "Choose a file first."),
+        (SimpleUploadedFile("a", b"\xff\xfe\x00"), "not text in UTF-8"),
+    ):
+        form = {"file": file} if file else {}
+        answer = post(client, **unsaved_form(0), upload="1", **form)
         assert answer.status_code == 400
-        assert said in unescape(answer.content.decode())
+        assert message in unescape(answer.content.decode())
         assert "currency: CHF" in answer.context["editor"].document
 
 
 def test_a_table_that_another_saved_meanwhile_is_shown_beside(client_as: Callable[..., Any], demo: Snapshot) -> None:
     client = client_as("editor")
     prices_save(user=None, cluster=demo.cluster, text=TEXT.replace("0.5", "9"), expected=0)
-    answer = post(client, **typed(0), save="1")
+    answer = post(client, **unsaved_form(0), save="1")
     assert answer.status_code == 412
     assert "Version 1 of the prices was saved in the meantime" in answer.content.decode()
     assert answer.context["editor"].document == TEXT
@@ -212,4 +218,4 @@ def test_rest_says_the_same(client_as: Callable[..., Any], api_as: Callable[...,
     assert client.get("/api/v1/clusters/demo/cost/?unit=node-hours").json()["total"]["hour"] == 60
     assert client.get("/api/v1/clusters/demo/cost/?by=none").status_code == 400
     lacking = client.get("/api/v1/clusters/demo/cost/unpriced/").json()["groups"]
-    assert sum(one["count"] for one in lacking) == 36
+    assert sum(group["count"] for group in lacking) == 36

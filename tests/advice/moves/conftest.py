@@ -11,7 +11,7 @@ __all__ = ["demo", "demo_objects", "no_cluster", "policy", "revision", "store_sn
 
 
 @pytest.fixture(autouse=True)
-def forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
+def clear_caches(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing is known, and a busy machine makes no job of a quick question."""
     services.clear_cache()
     monkeypatch.setattr(services, "AT_ONCE_SECONDS", 600.0)

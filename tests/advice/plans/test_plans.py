@@ -36,15 +36,15 @@ prices:
 """
 
 
-def send(client: Any, **asked: object) -> Any:
-    return client.post("/plans/?cluster=demo", {"objective": "nodes", "at_least": "5", **asked})
+def submit(client: Any, **fields: object) -> Any:
+    return client.post("/plans/?cluster=demo", {"objective": "nodes", "at_least": "5", **fields})
 
 
-def planned(client: Any, **asked: object) -> tuple[Any, dict[str, Any]]:
+def get_plan(client: Any, **fields: object) -> tuple[Any, dict[str, Any]]:
     """The page of a plan, and the plan."""
-    sent = send(client, **asked)
-    assert sent.status_code == 302, sent.context["form"].errors
-    page = client.get(sent.url)
+    submission = submit(client, **fields)
+    assert submission.status_code == 302, submission.context["form"].errors
+    page = client.get(submission.url)
     return page, page.context["answer"]
 
 
@@ -53,42 +53,42 @@ def test_the_form_keeps_what_an_address_says(client_as: Callable[..., Any], demo
 
 
 def test_where_nothing_has_to_move_no_bound_is_told(client_as: Callable[..., Any], demo: Snapshot) -> None:
-    page, found = planned(client_as("viewer"), at_least="1")
-    assert (found["moves"], found["least"]) == (0, "")
+    page, plan = get_plan(client_as("viewer"), at_least="1")
+    assert (plan["moves"], plan["least"]) == (0, "")
     assert "data-bound" not in html_of(page)
 
 
 def test_a_plan_is_told_with_its_bound_and_what_it_changes(client_as: Callable[..., Any], demo: Snapshot) -> None:
-    page, found = planned(client_as("viewer"))
-    assert (found["reached"], found["after"] >= 5) == (True, True)
-    assert found["moves"] >= found["bound"]["moves"] > 0
-    assert found["least"] in html_of(page)
-    assert f"this plan has {found['moves']:,}" in found["least"]
-    gains = {what: (before, after) for what, _, before, after, _ in page.context["gains"]}
+    page, plan = get_plan(client_as("viewer"))
+    assert (plan["reached"], plan["after"] >= 5) == (True, True)
+    assert plan["moves"] >= plan["bound"]["moves"] > 0
+    assert plan["least"] in html_of(page)
+    assert f"this plan has {plan['moves']:,}" in plan["least"]
+    gains = {measure_name: (before, after) for measure_name, _, before, after, _ in page.context["gains"]}
     before, after = gains["Nodes in use"]
-    assert before - after == found["after"] - found["before"]
+    assert before - after == plan["after"] - plan["before"]
     assert "Node-hours a day" not in gains, "nodes go"
-    assert len(elements(page, "tr[data-wave]")) == min(found["moves"], 100)
+    assert len(elements(page, "tr[data-wave]")) == min(plan["moves"], 100)
 
 
 def test_files_of_a_plan(client_as: Callable[..., Any], demo: Snapshot) -> None:
     client = client_as("viewer")
-    page, found = planned(client)
+    page, plan = get_plan(client)
     address = page.wsgi_request.path
-    assert json.loads(client.get(f"{address}?format=json").content) == found
+    assert json.loads(client.get(f"{address}?format=json").content) == plan
     evictions = json.loads(client.get(f"{address}?format=evictions").content)
-    assert [eviction["kind"] for eviction in evictions] == ["Eviction"] * found["moves"]
+    assert [eviction["kind"] for eviction in evictions] == ["Eviction"] * plan["moves"]
     lines = b"".join(client.get(f"{address}?format=csv").streaming_content).decode().splitlines()
     assert lines[0] == "wave,pod,from,to,reason,gain,budget"
-    assert len(lines) == 1 + found["moves"]
+    assert len(lines) == 1 + plan["moves"]
     script = client.get(f"{address}?format=kubectl").content.decode()
     assert subprocess.run(["sh", "-n"], input=script, text=True, check=True).returncode == 0
-    assert script.count("/eviction -f -") == found["moves"]
+    assert script.count("/eviction -f -") == plan["moves"]
     assert client.get(f"{address}?format=exe").status_code == 404
 
 
 @pytest.mark.parametrize(
-    ("asked", "field"),
+    ("fields", "field"),
     [
         ({"objective": "skew", "skew_at_most": "-1"}, "skew_at_most"),
         ({"objective": "skew", "skew_at_most": ""}, "skew_at_most"),
@@ -104,29 +104,29 @@ def test_files_of_a_plan(client_as: Callable[..., Any], demo: Snapshot) -> None:
     ids=str,
 )
 def test_bad_input_is_told_beside_its_field(
-    client_as: Callable[..., Any], demo: Snapshot, asked: dict[str, str], field: str
+    client_as: Callable[..., Any], demo: Snapshot, fields: dict[str, str], field: str
 ) -> None:
-    page = send(client_as("viewer"), **asked)
+    page = submit(client_as("viewer"), **fields)
     assert page.status_code == 400
     assert list(page.context["form"].errors) == [field]
-    assert page.context["form"].data["objective"] == asked["objective"], "nothing is lost"
+    assert page.context["form"].data["objective"] == fields["objective"], "nothing is lost"
     assert not Question.objects.filter(offers=False).exists()
 
 
 def test_a_slow_plan_is_worked_out_by_a_job(client_as: Callable[..., Any], demo: Snapshot, slow: None) -> None:
     client = client_as("viewer")
-    sent = send(client)
+    submission = submit(client)
     question = Question.objects.get(offers=False)
-    assert sent.url == f"/plans/{question.pk}/"
-    assert client.get(sent.url).context["ended"] is False
-    assert send(client, at_least="6").status_code == 409
+    assert submission.url == f"/plans/{question.pk}/"
+    assert client.get(submission.url).context["ended"] is False
+    assert submit(client, at_least="6").status_code == 409
     tasks.answer(str(question.job_id))
-    page = client.get(sent.url)
+    page = client.get(submission.url)
     assert page.context["answer"]["reached"]
     assert "objective=nodes&at_least=5" in page.context["form_address"]
 
 
-class TestTrying:
+class TestTryingPlans:
     @pytest.fixture
     def question(self, demo: Snapshot, editor: User, revision: Revision) -> Question:
         return services.question_ask(user=editor, snapshot=demo, revision=revision, objective={"nodes": {"atLeast": 5}})
@@ -136,36 +136,36 @@ class TestTrying:
     ) -> None:
         client = client_as("editor")
         assert client.post(f"/plans/{question.pk}/try/").url == f"/plans/{question.pk}/#tried"
-        found = selectors.answer_of(question)
-        assert found is not None
-        ((scenario, (waiting,)),) = selectors.list_trials(editor, question, found)
+        plan = selectors.answer_of(question)
+        assert plan is not None
+        ((scenario, (waiting,)),) = selectors.list_trials(editor, question, plan)
         assert (waiting.has_ended, scenario.name) == (False, "Plan for demo")
         runs.run(str(waiting.run.job_id))
-        ((_, (landed,)),) = selectors.list_trials(editor, question, found)
-        assert landed.has_ended
-        assert landed.moves == found["moves"]
-        assert landed.misplaced == ()
+        ((_, (landed_trial,)),) = selectors.list_trials(editor, question, plan)
+        assert landed_trial.has_ended
+        assert landed_trial.moves == plan["moves"]
+        assert landed_trial.misplaced == ()
         page = client.get(f"/plans/{question.pk}/")
         assert elements(page, "[data-landed]"), html_of(page)[:20_000]
-        assert f"all {found['moves']} pods land where the plan says" in html_of(page)
+        assert f"all {plan['moves']} pods land where the plan says" in html_of(page)
 
     def test_it_is_run_by_the_release_that_planned(self, demo: Snapshot, editor: User, revision: Revision) -> None:
         Cluster.objects.filter(pk=demo.cluster_id).update(server_version="v1.36.3")
         demo.cluster.refresh_from_db()
-        asked = {"nodes": {"atLeast": 5}}
-        question = services.question_ask(user=editor, snapshot=demo, revision=revision, objective=asked)
+        objective = {"nodes": {"atLeast": 5}}
+        question = services.question_ask(user=editor, snapshot=demo, revision=revision, objective=objective)
         run = scenario_trials.plan_try(question=question, user=editor)
         assert runs_of.load_configuration(run).release.engine == question.engine == get_release("1.36").engine
 
     def test_where_a_pod_lands_elsewhere_is_told(self, question: Question, editor: User) -> None:
         run = scenario_trials.plan_try(question=question, user=editor)
         runs.run(str(run.job_id))
-        found = selectors.answer_of(question)
-        assert found is not None
-        move = found["waves"][0][0]
+        plan = selectors.answer_of(question)
+        assert plan is not None
+        move = plan["waves"][0][0]
         real, move["to"] = move["to"], "elsewhere"
         run.refresh_from_db()
-        assert selectors.compare_with_plan(run, found).misplaced == ((move["pod"], "elsewhere", real),)
+        assert selectors.compare_with_plan(run, plan).misplaced == ((move["pod"], "elsewhere", real),)
 
     def test_viewers_make_no_scenario_and_an_empty_plan_none_either(
         self, client_as: Callable[..., Any], question: Question, editor: User
@@ -201,7 +201,10 @@ class TestOffer:
         page = html_of(client.get("/?cluster=demo"))
         assert f"{question.offer['nodes']} nodes could go" in page
         assert "node-hours a day" in page
-        gains = {what: (before, after) for what, _, before, after, _ in plan_page(client, question).context["gains"]}
+        gains = {
+            measure_name: (before, after)
+            for measure_name, _, before, after, _ in plan_page(client, question).context["gains"]
+        }
         before, after = gains["Node-hours of the nodes that stay"]
         assert before - after == question.offer["saves"], "the plan saves what Overview says"
         assert f'href="/plans/{question.pk}/"' in page
@@ -217,7 +220,7 @@ class TestOffer:
         assert question.offer is not None
         assert (question.offer["saves"] > 0, question.offer["unit"]) == (True, "EUR")
         assert "EUR a day" in html_of(client_as("viewer").get("/?cluster=demo"))
-        gains = {what: row for what, *row in plan_page(client_as("viewer"), question).context["gains"]}
+        gains = {measure_name: row for measure_name, *row in plan_page(client_as("viewer"), question).context["gains"]}
         unit, before, after, _ = gains["Cost of the nodes that stay"]
         assert (unit, 24 * (before - after)) == ("EUR an hour", pytest.approx(question.offer["saves"]))
 
@@ -231,36 +234,36 @@ class TestOffer:
         assert selectors.offer_of(demo) == before
         prices_save(user=None, cluster=demo.cluster, text=PRICES, expected=0)
         assert not elements(client_as("viewer").get("/?cluster=demo"), "[data-plan]"), "it was without prices"
-        asked = Question.objects.exclude(pk=before.pk).get()
-        assert asked.asked == {"money": {"hours": 24}}
-        tasks.offer(str(asked.job_id))
-        assert selectors.offer_of(demo) == asked
+        priced_question = Question.objects.exclude(pk=before.pk).get()
+        assert priced_question.asked == {"money": {"hours": 24}}
+        tasks.offer(str(priced_question.job_id))
+        assert selectors.offer_of(demo) == priced_question
 
     def test_nothing_is_said_where_no_node_could_go(self, demo: Snapshot, policy: Any) -> None:
-        found = {"freed": 0, "objective": "nodes"}
-        assert services.offer_in(found) is None
+        answer = {"freed": 0, "objective": "nodes"}
+        assert services.offer_in(answer) is None
         assert selectors.offer_of(demo) is None
 
 
-class TestRest:
+class TestPlansOverRest:
     def test_a_plan_and_its_trial(self, api_as: Callable[..., Any], demo: Snapshot) -> None:
-        asked = {"cluster": "demo", "objective": {"nodes": {"atLeast": 5}, "mostMoves": 50}}
-        told = api_as("editor").post(API, asked, format="json")
-        assert told.status_code == 200
-        assert told.data["plan"]["reached"]
-        assert told.data["asked"] == asked["objective"]
-        trial = api_as("editor").post(f"{API}{told.data['id']}/try/", format="json")
+        body = {"cluster": "demo", "objective": {"nodes": {"atLeast": 5}, "mostMoves": 50}}
+        response = api_as("editor").post(API, body, format="json")
+        assert response.status_code == 200
+        assert response.data["plan"]["reached"]
+        assert response.data["asked"] == body["objective"]
+        trial = api_as("editor").post(f"{API}{response.data['id']}/try/", format="json")
         assert trial.status_code == 202
         assert str(Scenario.objects.get().pk) == str(trial.data["scenario"])
 
     def test_a_job_answers_what_takes_long(self, api_as: Callable[..., Any], demo: Snapshot, slow: None) -> None:
         api = api_as("viewer")
-        told = api.post(API, {"cluster": "demo", "objective": {"nodes": {"atLeast": 5}}}, format="json")
-        assert told.status_code == 202
-        assert api.get(told["Location"]).data["plan"] is None
+        response = api.post(API, {"cluster": "demo", "objective": {"nodes": {"atLeast": 5}}}, format="json")
+        assert response.status_code == 202
+        assert api.get(response["Location"]).data["plan"] is None
         tasks.answer(str(Job.objects.get(kind=services.KIND).pk))
-        answered = api.get(told["Location"]).data
-        assert (answered["state"], answered["plan"]["reached"]) == ("succeeded", True)
+        answer = api.get(response["Location"]).data
+        assert (answer["state"], answer["plan"]["reached"]) == ("succeeded", True)
 
     @pytest.mark.parametrize(
         ("objective", "path"),
@@ -278,6 +281,6 @@ class TestRest:
     def test_errors_name_their_place(
         self, api_as: Callable[..., Any], demo: Snapshot, objective: object, path: str
     ) -> None:
-        refused = api_as("viewer").post(API, {"cluster": "demo", "objective": objective}, format="json")
-        assert refused.status_code == 400
-        assert refused.data["errors"][0]["path"] == path
+        rejection = api_as("viewer").post(API, {"cluster": "demo", "objective": objective}, format="json")
+        assert rejection.status_code == 400
+        assert rejection.data["errors"][0]["path"] == path

@@ -21,7 +21,7 @@ END = datetime(2026, 11, 21, 10, tzinfo=UTC).timestamp()
 
 
 @pytest.fixture
-def used(demo: Snapshot, demo_objects: list[dict[str, object]]) -> Snapshot:
+def used_demo(demo: Snapshot, demo_objects: list[dict[str, object]]) -> Snapshot:
     inventory = inventory_make(demo_objects)
     rows = list(recorded.containers_used(demo_objects, END))[::12]  # one an hour
     book_add(cluster=demo.cluster, inventory=inventory, rows=rows, origin="demo", peaks=Resolution.FIVE_MINUTES)
