@@ -133,7 +133,7 @@ def pod(
 
 
 @pytest.fixture(scope="module")
-def seeded(rows_of_module: Callable[[], AbstractContextManager[None]], sandbox_address: str) -> Seed:
+def seeded_rows(rows_of_module: Callable[[], AbstractContextManager[None]], sandbox_address: str) -> Seed:
     """Made once a module, whose tests each undo what they change."""
     at_work = {"SANDBOX_SERVER": sandbox_address, "SANDBOX_TOKEN": TOKEN}
     with rows_of_module(), override_settings(CLUSTER_ALLOWLIST=WEBHOOK_HOSTS, **at_work):
@@ -142,10 +142,10 @@ def seeded(rows_of_module: Callable[[], AbstractContextManager[None]], sandbox_a
 
 
 @pytest.fixture
-def seed(seeded: Seed, db: None, settings: Settings, sandbox_address: str) -> Seed:
+def seed(seeded_rows: Seed, db: None, settings: Settings, sandbox_address: str) -> Seed:
     settings.CLUSTER_ALLOWLIST = WEBHOOK_HOSTS
     use_sandbox(settings, sandbox_address)
-    return seeded
+    return seeded_rows
 
 
 def create_seed(mark: str = "", more: Sequence[dict[str, Any]] = ()) -> Seed:

@@ -36,7 +36,7 @@ QUESTIONS = {
     "policies-validate", "policy-convert", "policy-validate", "scenario-validate",
 }  # fmt: skip
 # A viewer makes and revokes tokens of their own, and says how pages look to them.
-OWN = {"tokens", "token", "display", "list", "views", "view"}
+OWN_ROUTES = {"tokens", "token", "display", "list", "views", "view"}
 # Rows of others are not there; or a page is about a question in its address.
 PRIVATE = {
     *("token", "token-revoke", "approvals-news", "pod-message", "overview-reasons", "resolved", "descheduling-try"),
@@ -53,7 +53,7 @@ def operations(choose: Choose) -> list[tuple[Route, str]]:
     return [(route, method) for route in routes(choose) if route.is_rest for method in route.methods]
 
 
-def tells(role: str, action: str) -> bool:
+def should_tell(role: str, action: str) -> bool:
     """Whether this role's visit says something: what several may do is done by the least of them, in every run."""
     may = [value for value in Role.values if action in ALLOWED[value]]
     return NIGHTLY or role not in may or role == may[0]
@@ -77,32 +77,34 @@ def call(client: Client, address: str) -> Any:
     return answer
 
 
-def refused(answer: HttpResponse) -> bool:
+def is_refused(answer: HttpResponse) -> bool:
     """Whether the role was refused, and not what the row says of who may change it."""
     return answer.status_code == 403 and b"Your role does not allow you to " in answer.content
 
 
-def wrong(answer: HttpResponse, route: Route, allowed: bool) -> bool:
+def is_wrong(answer: HttpResponse, route: Route, allowed: bool) -> bool:
     """Who is allowed finds what is there, and who is not is told so."""
     if not allowed:
-        return not refused(answer)
-    lost = answer.status_code == 404 and route.name not in PRIVATE
-    return lost or refused(answer) or answer.status_code == 401 or answer.status_code >= 500
+        return not is_refused(answer)
+    is_lost = answer.status_code == 404 and route.name not in PRIVATE
+    return is_lost or is_refused(answer) or answer.status_code == 401 or answer.status_code >= 500
 
 
 def test_every_view_names_its_action() -> None:
-    found = routes()
-    assert len(found) > 200
-    for route in found:
+    all_routes = routes()
+    assert len(all_routes) > 200
+    for route in all_routes:
         if not route.is_rest:
-            named = route.name in PUBLIC or getattr(route.view, "action_required", None) in Action.values
-            assert named, f"{route}: decorate it with @requires(Action.X)"
+            names_action = route.name in PUBLIC or getattr(route.view, "action_required", None) in Action.values
+            assert names_action, f"{route}: decorate it with @requires(Action.X)"
         elif route.name != SCHEMA:
             required = getattr(route.view.cls, "action_required", None)
             assert required, f"{route}: name it in action_required"
             if isinstance(required, dict):
-                of = {method.upper(): required.get(method.upper()) for method in METHODS}
-                assert all(of[m.upper()] in Action.values for m in METHODS if hasattr(route.view.cls, m)), route
+                action_by_method = {method.upper(): required.get(method.upper()) for method in METHODS}
+                assert all(
+                    action_by_method[m.upper()] in Action.values for m in METHODS if hasattr(route.view.cls, m)
+                ), route
 
 
 def test_everybody_may_look() -> None:
@@ -111,7 +113,7 @@ def test_everybody_may_look() -> None:
 
 def test_what_changes_something_is_not_for_viewers() -> None:
     for route in routes():
-        if route.is_rest and route.name not in OWN | QUESTIONS:
+        if route.is_rest and route.name not in OWN_ROUTES | QUESTIONS:
             for method in set(route.methods) - {"get"}:
                 assert action_of(route.view.cls, method.upper()) != Action.VIEW, f"{method} {route}"
 
@@ -134,29 +136,29 @@ def test_strangers_are_sent_to_the_login_and_rest_is_closed_to_them(choose: Choo
 def test_a_page_opens_for_the_roles_of_its_action_only(
     client_as: Callable[[str], Client], choose: Choose, role: str
 ) -> None:
-    found, client = [], client_as(role)
+    problems, client = [], client_as(role)
     for route in pages(choose):
         action = route.view.action_required
-        if not tells(role, action):
+        if not should_tell(role, action):
             continue
         with undone():
             answer = call(client, route.address)
-            if wrong(answer, route, action in ALLOWED[role]):
-                found.append(f"{route} {answer.status_code}")
-    assert not found, "\n".join(found)
+            if is_wrong(answer, route, action in ALLOWED[role]):
+                problems.append(f"{route} {answer.status_code}")
+    assert not problems, "\n".join(problems)
 
 
 @pytest.mark.parametrize("role", Role.values)
 def test_a_rest_operation_is_open_to_the_roles_of_its_action_only(
     api_as: Callable[[str], APIClient], choose: Choose, role: str
 ) -> None:
-    found, client = [], api_as(role)
+    problems, client = [], api_as(role)
     for route, method in operations(choose):
         action = action_of(route.view.cls, method.upper())
-        if not tells(role, action):
+        if not should_tell(role, action):
             continue
         with undone():
             answer = client.generic(method.upper(), route.address)
-            if wrong(answer, route, action in ALLOWED[role]):
-                found.append(f"{method} {route} {answer.status_code}")
-    assert not found, "\n".join(found)
+            if is_wrong(answer, route, action in ALLOWED[role]):
+                problems.append(f"{method} {route} {answer.status_code}")
+    assert not problems, "\n".join(problems)

@@ -32,15 +32,15 @@ PACKAGE = "kschedweb_client"
 
 
 @pytest.fixture(scope="module")
-def generated(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ModuleType]:
+def generated_package(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ModuleType]:
     """The package, made anew of the document; only uploads of YAML files are beyond the generator."""
     if importlib.util.find_spec("openapi_python_client") is None:
         missing("install openapi-python-client")
     folder = tmp_path_factory.mktemp("client")
     command = ["make", "client", f"OUT={folder / PACKAGE}", "DEV_STAMP=", f"BIN={Path(sys.executable).parent}"]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=300, check=False)
-    assert done.returncode == 0, done.stdout + done.stderr
-    left_out = [line for line in done.stdout.splitlines() if "Endpoint will not be generated" in line]
+    process = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=300, check=False)
+    assert process.returncode == 0, process.stdout + process.stderr
+    left_out = [line for line in process.stdout.splitlines() if "Endpoint will not be generated" in line]
     assert [line.split()[3] for line in left_out] in ([], ["/api/v1/clusters/import/", "/api/v1/scenarios/import/"])
     sys.path.insert(0, str(folder))
     yield importlib.import_module(PACKAGE)
@@ -55,10 +55,10 @@ class Api:
         self._client = package.AuthenticatedClient(base_url=address, token=token)
         self._models = importlib.import_module(f"{PACKAGE}.models")
 
-    def __call__(self, group: str, operation: str, *where: Any, **given: Any) -> Any:
+    def __call__(self, group: str, operation: str, *path_arguments: Any, **arguments: Any) -> Any:
         """What ``operation`` answers: its status, and the body as the model that the document promises."""
         function = importlib.import_module(f"{PACKAGE}.api.{group}.{operation}")
-        return function.sync_detailed(*where, client=self._client, **given)
+        return function.sync_detailed(*path_arguments, client=self._client, **arguments)
 
     def example(self, model: str, operation: str) -> Any:
         """The document's example of the body of ``operation``."""
@@ -69,16 +69,16 @@ class Api:
 
 
 @pytest.fixture
-def api(generated: ModuleType, live_server: LiveServer, admin: User) -> Api:
+def api(generated_package: ModuleType, live_server: LiveServer, admin: User) -> Api:
     demo_load()
     _, key = accounts.token_create(user=admin, name="client", scope="edit", days=1)
-    return Api(generated, live_server.url, key)
+    return Api(generated_package, live_server.url, key)
 
 
 def test_lists_are_typed_and_go_on(api: Api) -> None:
-    found = api("clusters", "clusters_list")
-    assert (found.status_code, [row.name for row in found.parsed.results]) == (200, ["demo"])
-    assert found.parsed.results[0].counts["Node"] == 60
+    response = api("clusters", "clusters_list")
+    assert (response.status_code, [row.name for row in response.parsed.results]) == (200, ["demo"])
+    assert response.parsed.results[0].counts["Node"] == 60
     keys, cursor = set(), None
     while True:
         page = api("clusters", "clusters_pods_list", "demo", **({"cursor": cursor} if cursor else {})).parsed
@@ -90,19 +90,19 @@ def test_lists_are_typed_and_go_on(api: Api) -> None:
 
 
 def test_a_decision_is_an_object(api: Api) -> None:
-    found = api("clusters", "decision_retrieve", "demo", "ml", "notebook")
-    assert found.status_code == 200
-    assert found.parsed.chosen in found.parsed.feasible
-    assert found.parsed.bound_to == ""
-    assert found.parsed.total[found.parsed.chosen] == max(found.parsed.total.additional_properties.values())
+    response = api("clusters", "decision_retrieve", "demo", "ml", "notebook")
+    assert response.status_code == 200
+    assert response.parsed.chosen in response.parsed.feasible
+    assert response.parsed.bound_to == ""
+    assert response.parsed.total[response.parsed.chosen] == max(response.parsed.total.additional_properties.values())
 
 
 def test_a_policy_is_made_edited_and_never_overwritten_unseen(api: Api) -> None:
-    made = api("policies", "policies_create", body=api.example("PolicyCreateRequest", "policies_create"))
-    assert (made.status_code, made.parsed.name) == (201, "packing")
+    creation = api("policies", "policies_create", body=api.example("PolicyCreateRequest", "policies_create"))
+    assert (creation.status_code, creation.parsed.name) == (201, "packing")
     body = api.example("RevisionCreateRequest", "policies_revisions_create")
-    saved = api("policies", "policies_revisions_create", "packing", body=body, if_match='"1"')
-    assert (saved.status_code, saved.parsed.number) == (201, 2)
+    revision = api("policies", "policies_revisions_create", "packing", body=body, if_match='"1"')
+    assert (revision.status_code, revision.parsed.number) == (201, 2)
     stale = api("policies", "policies_revisions_create", "packing", body=body, if_match='"1"')
     assert (stale.status_code, type(stale.parsed)) == (412, api.model("Problem"))
     unsaid = api("policies", "policies_revisions_create", "packing", body=body, if_match="")
@@ -111,7 +111,7 @@ def test_a_policy_is_made_edited_and_never_overwritten_unseen(api: Api) -> None:
 
 
 @pytest.mark.parametrize(
-    ("operation", "model", "says"),
+    ("operation", "model", "attribute"),
     [
         ("capacity_fit", "FitRequestRequest", "count"),
         ("capacity_gangs", "GangsRequestRequest", "count"),
@@ -119,17 +119,17 @@ def test_a_policy_is_made_edited_and_never_overwritten_unseen(api: Api) -> None:
         ("capacity_drain", "DrainRequestRequest", "emptied"),
     ],
 )
-def test_the_examples_are_answered(api: Api, operation: str, model: str, says: str) -> None:
-    found = api("capacity", operation, body=api.example(model, operation))
-    assert found.status_code in (200, 202), found.content
-    assert found.status_code == 202 or hasattr(found.parsed, says)
+def test_the_examples_are_answered(api: Api, operation: str, model: str, attribute: str) -> None:
+    response = api("capacity", operation, body=api.example(model, operation))
+    assert response.status_code in (200, 202), response.content
+    assert response.status_code == 202 or hasattr(response.parsed, attribute)
 
 
 def test_wrong_input_is_a_problem_that_says_where(api: Api) -> None:
     body = api.model("FitRequestRequest").from_dict({"cluster": "demo", "pod": {"requests": {"cpu": "much"}}})
-    found = api("capacity", "capacity_fit", body=body)
-    assert (found.status_code, type(found.parsed)) == (400, api.model("Problem"))
-    assert [error.path for error in found.parsed.errors] == ["requests.cpu"]
+    response = api("capacity", "capacity_fit", body=body)
+    assert (response.status_code, type(response.parsed)) == (400, api.model("Problem"))
+    assert [error.path for error in response.parsed.errors] == ["requests.cpu"]
 
 
 def test_the_documents_program_runs(api: Api, capsys: pytest.CaptureFixture[str], monkeypatch: Any) -> None:
@@ -138,5 +138,5 @@ def test_the_documents_program_runs(api: Api, capsys: pytest.CaptureFixture[str]
     monkeypatch.setenv("KSCHEDWEB_URL", api.address)
     monkeypatch.setenv("KSCHEDWEB_TOKEN", api.token)
     exec(compile(program, "automating.md", "exec"), {})
-    said = capsys.readouterr().out.splitlines()
-    assert len(said) == PodRow.objects.filter(pending=True).count() > 0
+    output_lines = capsys.readouterr().out.splitlines()
+    assert len(output_lines) == PodRow.objects.filter(pending=True).count() > 0

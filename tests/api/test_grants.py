@@ -39,30 +39,30 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.django_db
 
 MARK = "zinnober-"  # of all that lies beyond
-HERE = "hier"
+HERE_CLUSTER = "hier"
 WRITE = re.compile(r"(?:INSERT(?: OR \w+)? INTO|UPDATE|DELETE FROM) \"(\w+)\"")
 
 
 @pytest.fixture(scope="module")
-def seeded(rows_of_module: Callable[[], AbstractContextManager[None]], sandbox_address: str) -> Iterator[Seed]:
+def seeded_rows(rows_of_module: Callable[[], AbstractContextManager[None]], sandbox_address: str) -> Iterator[Seed]:
     """Everything there is, in clusters beyond; and a cluster here."""
     at_work = {"SANDBOX_SERVER": sandbox_address, "SANDBOX_TOKEN": TOKEN}
     with rows_of_module(), override_settings(CLUSTER_ALLOWLIST=WEBHOOK_HOSTS, **at_work):
         clusters.sandbox_connect()
-        found = create_seed(MARK)
+        seed_rows = create_seed(MARK)
         for cluster in Cluster.objects.exclude(name__startswith=MARK):
             Cluster.objects.filter(pk=cluster.pk).update(name=f"{MARK}{cluster.name}")
-        seed.imported(HERE, seed.cluster(3, 10), found.admin)
-        yield found
+        seed.imported(HERE_CLUSTER, seed.cluster(3, 10), seed_rows.admin)
+        yield seed_rows
 
 
-def granted(role: str) -> User:
+def get_granted_user(role: str) -> User:
     """Somebody with ``role`` in the cluster here, and nothing else."""
-    found, new = User.objects.get_or_create(username=f"{role}-here", defaults={"role": Role.NONE})
+    user, new = User.objects.get_or_create(username=f"{role}-here", defaults={"role": Role.NONE})
     if new:
-        cluster = Cluster.objects.get(name=HERE)
-        Grant.objects.create(user=found, role=role, scope=GrantScope.CLUSTER, cluster=cluster.pk)
-    return found
+        cluster = Cluster.objects.get(name=HERE_CLUSTER)
+        Grant.objects.create(user=user, role=role, scope=GrantScope.CLUSTER, cluster=cluster.pk)
+    return user
 
 
 def page_client(user: User) -> Client:
@@ -72,7 +72,7 @@ def page_client(user: User) -> Client:
 
 
 def token_client(user: User) -> APIClient:
-    scope = max((one for one in Action if user.may(one)), key=list(Action).index)
+    scope = max((action for action in Action if user.may(action)), key=list(Action).index)
     _, key = accounts.token_create(user=user, name="walk", scope=scope, days=1)
     client = APIClient(raise_request_exception=False)
     client.default_format = "json"
@@ -84,14 +84,14 @@ def token_client(user: User) -> APIClient:
 class Call:
     method: str
     address: str
-    about: bool  # whether the address is of an object beyond
+    is_beyond: bool  # whether the address is of an object beyond
     body: dict[str, Any] | None = None
 
     def __str__(self) -> str:
         return f"{self.method} {self.address}"
 
 
-def told(seed: Seed) -> dict[str, Any]:
+def body_about(seed: Seed) -> dict[str, Any]:
     """A body that names what lies beyond in every way that some call or form asks for."""
     revision = {"policy": "default", "revision": 1}
     return {
@@ -130,37 +130,40 @@ def told(seed: Seed) -> dict[str, Any]:
     }
 
 
-def ids(seed: Seed) -> set[str]:
+def ids_beyond(seed: Seed) -> set[str]:
     """Of objects beyond."""
-    found = [
+    keys = [
         seed.scenario, seed.run, seed.comparison, seed.sweep, seed.recording, seed.gate, seed.moves, seed.tried_change,
         seed.capacity, seed.evicting, seed.planned, seed.fleet, seed.autoscaling, *seed.decided, seed.decision.pk,
         seed.decision.scheduler_id, seed.approval.pk, seed.webhook.pk, seed.snapshot.pk, seed.job.pk,
         seed.experiment.pk, seed.grant, seed.cluster.pk,
     ]  # fmt: skip
-    return set(map(str, found))
+    return set(map(str, keys))
 
 
 def named_in_paths(seed: Seed) -> set[str]:
     """What tells an address of an object beyond."""
-    return {MARK, "/sandbox/"} | ids(seed)
+    return {MARK, "/sandbox/"} | ids_beyond(seed)
 
 
-def calls(seed: Seed, choose: Choose, *, rest: bool) -> list[Call]:
+def list_calls(seed: Seed, choose: Choose, *, over_rest: bool) -> list[Call]:
     """Every route, with every method that it has; and the pages and resources with queries.
 
     A body names what lies beyond, in every run, and nothing, in the nightly one.
     """
-    marks, body, asked = named_in_paths(seed), told(seed), list[tuple[str, str, dict[str, Any] | None]]()
+    marks, body, requests_asked = named_in_paths(seed), body_about(seed), list[tuple[str, str, dict[str, Any] | None]]()
     for route in routes(choose):
-        if route.is_rest == rest and route.name != "logout":
-            for method in route.methods if rest else ("get", "post"):
+        if route.is_rest == over_rest and route.name != "logout":
+            for method in route.methods if over_rest else ("get", "post"):
                 bodies = [None] if method == "get" else [body, {}] if NIGHTLY else [body]
-                asked += [(method, route.address, body) for body in bodies]
-    known = {address for method, address, _ in asked if method == "get"}
-    more = (addresses.resources(seed.places) if rest else addresses.pages(seed.places)).values()
-    asked += [("get", address, None) for address in more if address not in known]
-    return [Call(method, address, any(mark in address for mark in marks), one) for method, address, one in asked]
+                requests_asked += [(method, route.address, body) for body in bodies]
+    known_addresses = {address for method, address, _ in requests_asked if method == "get"}
+    further_addresses = (addresses.resources(seed.places) if over_rest else addresses.pages(seed.places)).values()
+    requests_asked += [("get", address, None) for address in further_addresses if address not in known_addresses]
+    return [
+        Call(method, address, any(mark in address for mark in marks), request_body)
+        for method, address, request_body in requests_asked
+    ]
 
 
 @contextmanager
@@ -171,7 +174,7 @@ def undone() -> Iterator[None]:
         transaction.set_rollback(True)
 
 
-def sent(client: Any, call: Call) -> HttpResponse:
+def send_call(client: Any, call: Call) -> HttpResponse:
     cookies = copy(client.cookies)
     if isinstance(client, APIClient):
         answer = client.generic(
@@ -180,8 +183,8 @@ def sent(client: Any, call: Call) -> HttpResponse:
     else:
         answer = client.get(call.address) if call.method == "get" else client.post(call.address, call.body or {})
     client.cookies = cookies
-    found: HttpResponse = answer
-    return found
+    response: HttpResponse = answer
+    return response
 
 
 def text_of(answer: Any) -> str:
@@ -194,82 +197,84 @@ def text_of(answer: Any) -> str:
 Models = frozenset["type[Model]"]
 
 
-def covered() -> Models:
+def covered_models() -> Models:
     return frozenset(model for model in apps.get_models() if isinstance(model._default_manager, Covered))
 
 
-class Beyond:
+class UnreachableRows:
     """How many rows of each covered model a person does not reach."""
 
     def __init__(self, person: User) -> None:
         self.person = person
-        self.before = self.counted(covered())
+        self.before = self.count_by_model(covered_models())
 
-    def counted(self, models: Models) -> dict[type[Model], int]:
+    def count_by_model(self, models: Models) -> dict[type[Model], int]:
         with unrestricted():
             reach = User.objects.get(pk=self.person.pk).reach(Action.VIEW)
             assert reach is not None
-            found = {}
+            counts = {}
             for model in models:
                 rows = model._default_manager.get_queryset()
                 assert isinstance(rows, CoveredQuerySet)
-                found[model] = rows.count() - rows.restrict_to(reach).count()
-            return found
+                counts[model] = rows.count() - rows.restrict_to(reach).count()
+            return counts
 
     def changed_by(self, call: Callable[[], HttpResponse]) -> tuple[HttpResponse, bool]:
         """The answer of ``call``, and whether it changed these numbers; only tables that it wrote are counted anew."""
         tables: set[str] = set()
 
-        def note(execute: Any, sql: str, *more: Any) -> Any:
+        def note(execute: Any, sql: str, *arguments: Any) -> Any:
             tables.update(WRITE.findall(sql))
-            return execute(sql, *more)
+            return execute(sql, *arguments)
 
         with connection.execute_wrapper(note):
             answer = call()
-        written = frozenset(model for model in self.before if model._meta.db_table in tables)
-        return answer, bool(written) and any(self.before[model] != now for model, now in self.counted(written).items())
+        written_models = frozenset(model for model in self.before if model._meta.db_table in tables)
+        return answer, bool(written_models) and any(
+            self.before[model] != now for model, now in self.count_by_model(written_models).items()
+        )
 
 
-def wrong(call: Call, answer: Any, beyond: set[str]) -> str:
+def find_leak(call: Call, answer: Any, beyond: set[str]) -> str:
     """What this answer tells or does beyond the person's grants; "" for nothing."""
-    given = unquote(call.address) + json.dumps(call.body or {})
+    sent_text = unquote(call.address) + json.dumps(call.body or {})
     if answer.status_code >= 500:
         return f"{answer.status_code}"
     text = text_of(answer)
-    said = {word.strip("\"'<>.,;:()[]{}&|\\/") for word in text.replace("&quot;", " ").split() if MARK in word}
+    marked_words = {word.strip("\"'<>.,;:()[]{}&|\\/") for word in text.replace("&quot;", " ").split() if MARK in word}
     names = [MARK + name for name in ("a", "b", "bound", "pending", "fits", "seed", "watched", "recorded", "sandbox")]
-    leaks = [name for name in names if any(name in word for word in said) and name not in given]
+    leaks = [name for name in names if any(name in word for word in marked_words) and name not in sent_text]
     if leaks:
-        return f"{answer.status_code} names {leaks} in {sorted(said)[:3]}"
-    if told := [one for one in beyond if one in text and one not in given]:
-        return f"{answer.status_code} has the ids {told}"
-    if call.about and answer.status_code < 400 and "?" not in call.address:
+        return f"{answer.status_code} names {leaks} in {sorted(marked_words)[:3]}"
+    if leaked_ids := [key for key in beyond if key in text and key not in sent_text]:
+        return f"{answer.status_code} has the ids {leaked_ids}"
+    if call.is_beyond and answer.status_code < 400 and "?" not in call.address:
         return f"{answer.status_code}"
-    refused = re.search(r"Your role does not allow you to |The scope of this token does not allow", text)
-    hidden = answer.status_code in (404, 405) or refused
-    if call.about and call.method == "get" and "?" not in call.address and not hidden:
+    refusal = re.search(r"Your role does not allow you to |The scope of this token does not allow", text)
+    hidden = answer.status_code in (404, 405) or refusal
+    if call.is_beyond and call.method == "get" and "?" not in call.address and not hidden:
         return f"{answer.status_code}, not 404"
     return ""
 
 
-@pytest.mark.parametrize("rest", [False, True], ids=["pages", "rest"])
+@pytest.mark.parametrize("over_rest", [False, True], ids=["pages", "rest"])
 # What an admin is refused is refused for want of a grant.
 @pytest.mark.parametrize("role", one_of(Role.ADMIN, Role.VIEWER, Role.EDITOR, Role.APPROVER))
-def test_people_of_one_cluster_find_nothing_of_another(seed: Seed, choose: Choose, role: str, rest: bool) -> None:
-    user, found = granted(role), []
-    client = token_client(user) if rest else page_client(user)
-    asked, others = calls(seed, choose, rest=rest), ids(seed)
-    beyond = Beyond(user)
-    for call in asked:
+def test_people_of_one_cluster_find_nothing_of_another(seed: Seed, choose: Choose, role: str, over_rest: bool) -> None:
+    user, problems = get_granted_user(role), []
+    client = token_client(user) if over_rest else page_client(user)
+    calls_asked, foreign_ids = list_calls(seed, choose, over_rest=over_rest), ids_beyond(seed)
+    beyond = UnreachableRows(user)
+    for call in calls_asked:
         with undone():
-            answer, changed = beyond.changed_by(partial(sent, client, call))
-            if problem := wrong(call, answer, others):
-                found.append(f"{call}: {problem}")
-            if changed and call.method != "get":
-                found.append(f"{call}: changes what lies beyond")
-    print(f"\n{len(asked)} requests as {role}")
-    assert len(asked) > 200
-    assert not found, "\n".join(found)
+            answer, has_changed = beyond.changed_by(partial(send_call, client, call))
+            if problem := find_leak(call, answer, foreign_ids):
+                problems.append(f"{call}: {problem}")
+            if has_changed and call.method != "get":
+                problems.append(f"{call}: changes what lies beyond")
+    print(f"\n{len(calls_asked)} requests as {role}")
+    assert len(calls_asked) > 200
+    assert not problems, "\n".join(problems)
 
 
 def test_whoever_has_a_role_in_all_clusters_finds_what_others_do_not(seed: Seed, choose: Choose) -> None:
@@ -278,13 +283,13 @@ def test_whoever_has_a_role_in_all_clusters_finds_what_others_do_not(seed: Seed,
     That pages do is what test_access.py says.
     """
     user = User.objects.create_user(username="everywhere", password="everywhere-password", role=Role.ADMIN)
-    looked, found, named, client = 0, 0, 0, token_client(user)
-    for call in calls(seed, choose, rest=True):
-        if call.about and call.method == "get":
+    looked_at, answered, naming, client = 0, 0, 0, token_client(user)
+    for call in list_calls(seed, choose, over_rest=True):
+        if call.is_beyond and call.method == "get":
             with undone():
-                answer = sent(client, call)
-                looked += 1
-                found += answer.status_code == 200
-                named += MARK in text_of(answer)
-    assert found > 0.9 * looked > 80
-    assert named > 30
+                answer = send_call(client, call)
+                looked_at += 1
+                answered += answer.status_code == 200
+                naming += MARK in text_of(answer)
+    assert answered > 0.9 * looked_at > 80
+    assert naming > 30

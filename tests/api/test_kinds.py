@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.django_db
 
 PATH = "priorities[LeastRequestedPriority].weight"
-TAKEN: dict[str, tuple[str, Any]] = {
+ACCEPTED: dict[str, tuple[str, Any]] = {
     "run": ("/api/v1/runs/start/", {"scenario": "SCENARIO", "policy": "old"}),
     "run of a document": ("/api/v1/runs/start/", {"scenario": "SCENARIO", "document": "kind: Policy"}),
     "comparison": (
@@ -48,7 +48,7 @@ TAKEN: dict[str, tuple[str, Any]] = {
     ),
     "drain": ("/api/v1/capacity/drain/", {"cluster": "seed", "policy": "old", "nodes": ["NODE"]}),
 }
-REFUSED: dict[str, tuple[str, str, Any]] = {
+REJECTED: dict[str, tuple[str, str, Any]] = {
     "gangs": (
         "/api/v1/capacity/gangs/",
         "policy",
@@ -59,7 +59,7 @@ REFUSED: dict[str, tuple[str, str, Any]] = {
     "curves": ("/api/v1/load-aware/curves/?policy=old", "policy", None),
     "contest": ("/api/v1/clusters/seed/load-aware/?policy=old&pod=default/fits", "policy", None),
 }
-OFFERED = ["/runs/new/", "/comparisons/new/", "/sweeps/new/", "/gate/"]
+OFFERING_PAGES = ["/runs/new/", "/comparisons/new/", "/sweeps/new/", "/gate/"]
 
 
 @pytest.fixture
@@ -68,28 +68,28 @@ def old(seed: Seed) -> Seed:
     return seed
 
 
-def filled(value: Any, old: Seed) -> Any:
+def fill_in(value: Any, old: Seed) -> Any:
     if isinstance(value, dict):
-        return {key: filled(inner, old) for key, inner in value.items()}
+        return {key: fill_in(inner, old) for key, inner in value.items()}
     if isinstance(value, list):
-        return [filled(inner, old) for inner in value]
+        return [fill_in(inner, old) for inner in value]
     return {"SCENARIO": old.scenario, "NODE": "a"}.get(value, value) if isinstance(value, str) else value
 
 
-def asked(address: str, body: Any, old: Seed) -> Any:
+def request_with(address: str, body: Any, old: Seed) -> Any:
     client = APIClient(headers={"Authorization": f"Bearer {old.key}"})
-    return client.get(address) if body is None else client.post(address, filled(body, old), format="json")
+    return client.get(address) if body is None else client.post(address, fill_in(body, old), format="json")
 
 
-@pytest.mark.parametrize("what", TAKEN)
-def test_rest_takes_a_classic_policy(what: str, old: Seed) -> None:
-    answer = asked(*TAKEN[what], old)
+@pytest.mark.parametrize("kind", ACCEPTED)
+def test_rest_takes_a_classic_policy(kind: str, old: Seed) -> None:
+    answer = request_with(*ACCEPTED[kind], old)
     assert answer.status_code in (200, 201, 202), answer.content
 
 
 def test_a_classic_policy_is_run_by_no_other_release(old: Seed) -> None:
     question = {"policy": {"name": "old", "release": "1.36"}, "snapshot": {"cluster": "seed"}}
-    answer = asked("/api/v1/gate/", question, old)
+    answer = request_with("/api/v1/gate/", question, old)
     assert answer.status_code == 400
     assert answer.json()["errors"] == [
         {"path": "policy.release", "message": 'release: must be "1.13" or "1.9", is "1.36"'}
@@ -105,33 +105,33 @@ def crane(seed: Seed) -> Seed:
 FIELDS = {"comparison": "policies", "gate": "policy.name", "gate's baseline": "baseline.name"}
 
 
-@pytest.mark.parametrize("what", [one for one in (*TAKEN, *REFUSED) if "document" not in one])
-def test_rest_refuses_a_policy_file_at_its_field(what: str, crane: Seed) -> None:
-    address, body = TAKEN[what] if what in TAKEN else REFUSED[what][::2]
-    field = REFUSED[what][1] if what in REFUSED else FIELDS.get(what, "policy")
-    answer = asked(address, body, crane)
+@pytest.mark.parametrize("kind", [kind for kind in (*ACCEPTED, *REJECTED) if "document" not in kind])
+def test_rest_refuses_a_policy_file_at_its_field(kind: str, crane: Seed) -> None:
+    address, body = ACCEPTED[kind] if kind in ACCEPTED else REJECTED[kind][::2]
+    field = REJECTED[kind][1] if kind in REJECTED else FIELDS.get(kind, "policy")
+    answer = request_with(address, body, crane)
     assert answer.status_code == 422, answer.content
     assert answer.json()["detail"].startswith("old holds a DynamicSchedulerPolicy")
     assert [problem["path"] for problem in answer.json()["errors"]] == [field]
 
 
-@pytest.mark.parametrize("what", REFUSED)
-def test_rest_refuses_a_classic_policy_at_its_field(what: str, old: Seed) -> None:
-    address, field, body = REFUSED[what]
+@pytest.mark.parametrize("kind", REJECTED)
+def test_rest_refuses_a_classic_policy_at_its_field(kind: str, old: Seed) -> None:
+    address, field, body = REJECTED[kind]
     before = Job.objects.count(), LiveScheduler.objects.count()
-    answer = asked(address, body, old)
+    answer = request_with(address, body, old)
     assert answer.status_code == 422, answer.content
     assert answer.json()["detail"].startswith("old is a classic policy")
     assert [problem["path"] for problem in answer.json()["errors"]] == [field]
     assert (Job.objects.count(), LiveScheduler.objects.count()) == before
 
 
-@pytest.mark.parametrize("address", [*OFFERED, "/experiments/new/", "/live/new/"])
+@pytest.mark.parametrize("address", [*OFFERING_PAGES, "/experiments/new/", "/live/new/"])
 def test_forms_offer_what_they_take(address: str, old: Seed, client: Any) -> None:
     client.force_login(old.admin)
     page = client.get(address).content.decode().partition("<main")[2]
     assert "default" in page
-    assert ('value="old' in page) is (address in OFFERED)
+    assert ('value="old' in page) is (address in OFFERING_PAGES)
 
 
 @pytest.mark.parametrize("address", ["/capacity/", "/capacity/nodes/", "/capacity/drain/"])
@@ -146,9 +146,9 @@ def test_pages_of_capacity_take_a_classic_policy(address: str, old: Seed, client
 def test_pages_of_profiles_neither_offer_nor_take_a_classic_policy(address: str, old: Seed, client: Any) -> None:
     client.force_login(old.admin)
     assert client.get("/pods/?cluster=seed&policy=old").status_code == 200
-    remembered = client.get(address)
-    assert remembered.status_code == 200
-    assert '<option value="old"' not in remembered.content.decode()
-    refused = client.get(f"{address}?policy=old")
-    assert refused.status_code == 422
-    assert "convert it" in refused.content.decode()
+    page = client.get(address)
+    assert page.status_code == 200
+    assert '<option value="old"' not in page.content.decode()
+    rejection = client.get(f"{address}?policy=old")
+    assert rejection.status_code == 422
+    assert "convert it" in rejection.content.decode()

@@ -34,7 +34,16 @@ from kschedweb.watermarks.inventory import inventory_make
 from kschedweb.watermarks.models import ContainerBook, Resolution
 from kschedweb.watermarks.storage import samples_store
 from tests.api.conftest import WEBHOOK_HOSTS, Seed, create_seed, pod
-from tests.api.test_grants import Beyond, Call, calls, page_client, sent, text_of, token_client, undone
+from tests.api.test_grants import (
+    Call,
+    UnreachableRows,
+    list_calls,
+    page_client,
+    send_call,
+    text_of,
+    token_client,
+    undone,
+)
 from tests.support import addresses, seed_approvals, seed_groups
 from tests.support.addresses import Places
 from tests.support.routes import Choose
@@ -53,40 +62,40 @@ OURS = "unsere"  # their namespace, and the beginning of the names of its pods
 FOREIGN = tuple(MARK + name for name in ("bound", "pending", "fits", "held", "web", "gang"))
 
 
-def objects() -> list[dict[str, Any]]:
+def pods_of_both() -> list[dict[str, Any]]:
     """Pods of theirs, and more of others: owned, in a group, and such as would be evicted for one of theirs."""
     ours: dict[str, Any] = {"namespace": OURS}
-    others: dict[str, Any] = {"namespace": "fremd"}
+    foreign: dict[str, Any] = {"namespace": "fremd"}
     return [
         pod(f"{OURS}-bound-0", "500m", f"{MARK}a", owner=f"{OURS}-bound", **ours),
         pod(f"{OURS}-pending", "100", **ours),
         pod(f"{OURS}-urgent", "3", priority=1000, **ours),
         pod(f"{OURS}-fits", "100m", group=f"{OURS}-gang", **ours),
         seed_groups.group(f"{OURS}-gang", 1, **ours),
-        pod(f"{MARK}web-0", "1", f"{MARK}a", owner=f"{MARK}web", **others),
-        pod(f"{MARK}web-1", "100m", group=f"{MARK}gang", **others),
-        seed_groups.group(f"{MARK}gang", 1, **others),
-        pod(f"{MARK}web-2", "lots", **others),  # cannot be read, and is a problem of the snapshot
+        pod(f"{MARK}web-0", "1", f"{MARK}a", owner=f"{MARK}web", **foreign),
+        pod(f"{MARK}web-1", "100m", group=f"{MARK}gang", **foreign),
+        seed_groups.group(f"{MARK}gang", 1, **foreign),
+        pod(f"{MARK}web-2", "lots", **foreign),  # cannot be read, and is a problem of the snapshot
     ]
 
 
 @pytest.fixture(scope="module")
-def seeded(rows_of_module: Callable[[], AbstractContextManager[None]], sandbox_address: str) -> Iterator[Seed]:
+def seeded_rows(rows_of_module: Callable[[], AbstractContextManager[None]], sandbox_address: str) -> Iterator[Seed]:
     at_work = {"SANDBOX_SERVER": sandbox_address, "SANDBOX_TOKEN": TOKEN}
     with rows_of_module(), override_settings(CLUSTER_ALLOWLIST=WEBHOOK_HOSTS, **at_work):
         clusters.sandbox_connect()
-        more = objects()
-        found = create_seed(MARK, more)
-        used(found.cluster, more)
+        objects_added = pods_of_both()
+        seed_rows = create_seed(MARK, objects_added)
+        store_use(seed_rows.cluster, objects_added)
         LiveDecision.objects.update(name=f"{MARK}held")
         ApprovalRequest.objects.update(name=f"{MARK}held")
-        theirs = seed_approvals.request(found.decision.scheduler, f"{OURS}-held")
+        theirs = seed_approvals.request(seed_rows.decision.scheduler, f"{OURS}-held")
         ApprovalRequest.objects.filter(pk=theirs.pk).update(namespace=OURS)
         LiveDecision.objects.filter(name=f"{OURS}-held").update(namespace=OURS)
-        yield found
+        yield seed_rows
 
 
-def used(cluster: Cluster, listed: list[dict[str, Any]]) -> None:
+def store_use(cluster: Cluster, objects_used: list[dict[str, Any]]) -> None:
     """Two hours of what containers and workloads of both used."""
     last = int(timezone.now().timestamp()) // 300 * 300 - 300  # A book of the same time would be taken for known.
     amounts = {"cpu": 0.02, "memory": 64.0 * 2**20}
@@ -95,7 +104,7 @@ def used(cluster: Cluster, listed: list[dict[str, Any]]) -> None:
     times = range(last - 7200 + 300, last + 1, 300)
     book_add(
         cluster=cluster,
-        inventory=inventory_make(listed),
+        inventory=inventory_make(objects_used),
         rows=[(at, rows) for at in times],
         origin="demo",
         peaks=Resolution.FIVE_MINUTES,
@@ -110,7 +119,7 @@ def used(cluster: Cluster, listed: list[dict[str, Any]]) -> None:
     measured(cluster.name, [f"{MARK}a", f"{MARK}b"], 2)
 
 
-def theirs(seed: Seed) -> Places:
+def their_places(seed: Seed) -> Places:
     """What is about pods of their namespace."""
     approval = ApprovalRequest.objects.get(namespace=OURS)
     return replace(
@@ -123,18 +132,18 @@ def theirs(seed: Seed) -> Places:
     )
 
 
-def asked_for(seed: Seed, *, rest: bool) -> dict[str, str]:
+def addresses_asked(seed: Seed, *, over_rest: bool) -> dict[str, str]:
     """Addresses about their pods, by name."""
-    at = theirs(seed)
+    at = their_places(seed)
     name = seed.cluster.name
-    if rest:
+    if over_rest:
         return addresses.resources(at) | {
             "podgroup:theirs": f"/api/v1/clusters/{name}/podgroups/{OURS}/{OURS}-gang/",
             "podgroups": f"/api/v1/clusters/{name}/podgroups/",
             "snapshot:theirs": f"/api/v1/clusters/{name}/snapshots/{seed.snapshot.pk}/",
             "pods:then": f"/api/v1/clusters/{name}/pods/?snapshot={seed.snapshot.pk}&limit=500",
         }
-    found = addresses.pages(at) | {
+    by_name = addresses.pages(at) | {
         "search": "/search/?q=unsere",
         "search:others": f"/search/?q={MARK}",
         "search:pods": f"/search/?q={MARK}&kind=pods",
@@ -147,9 +156,9 @@ def asked_for(seed: Seed, *, rest: bool) -> dict[str, str]:
         "capacity-fit:theirs": f"/capacity/?cluster={name}&workload={OURS}/StatefulSet/{OURS}-bound&limit=10",
         "capacity-fit:others": f"/capacity/?cluster={name}&workload=fremd/StatefulSet/{MARK}web&limit=10",
     }
-    files = {f"{key}:{form}": f"{one}{'&' if '?' in one else '?'}format={form}"
-             for key, one in found.items() if gives_files(one) for form in ("csv", "json")}  # fmt: skip
-    return found | files
+    files = {f"{key}:{form}": f"{address}{'&' if '?' in address else '?'}format={form}"
+             for key, address in by_name.items() if gives_files(address) for form in ("csv", "json")}  # fmt: skip
+    return by_name | files
 
 
 def gives_files(address: str) -> bool:
@@ -158,61 +167,67 @@ def gives_files(address: str) -> bool:
     return '.get("format"' in inspect.getsource(module)
 
 
-def granted(role: str) -> User:
+def get_granted_user(role: str) -> User:
     """Somebody with ``role`` in their namespace of all clusters, and nothing else."""
-    found, new = User.objects.get_or_create(username=f"{role}-of-one", defaults={"role": Role.NONE})
+    user, new = User.objects.get_or_create(username=f"{role}-of-one", defaults={"role": Role.NONE})
     if new:
-        Grant.objects.create(user=found, role=role, scope=GrantScope.ALL, namespaces=[OURS])
-    return found
+        Grant.objects.create(user=user, role=role, scope=GrantScope.ALL, namespaces=[OURS])
+    return user
 
 
-def wrong(call: Call, answer: HttpResponse) -> str:
+def find_leak(call: Call, answer: HttpResponse) -> str:
     """What this answer tells or does beyond the person's namespace; "" for nothing."""
     if answer.status_code >= 500:
         return f"{answer.status_code}"
-    given, text = unquote(call.address) + json.dumps(call.body or {}), unquote(text_of(answer))
-    if leaks := [name for name in FOREIGN if name in text and name not in given]:
+    sent_text, text = unquote(call.address) + json.dumps(call.body or {}), unquote(text_of(answer))
+    if leaks := [name for name in FOREIGN if name in text and name not in sent_text]:
         at = text.index(leaks[0])
         return f"{answer.status_code} names {leaks}: {text[max(at - 80, 0) : at + 60]!r}"
-    asked = [name for name in FOREIGN if name in unquote(call.address).partition("?")[0]]
-    if asked and answer.status_code < 400:
-        return f"{answer.status_code} about {asked}"
+    foreign_names = [name for name in FOREIGN if name in unquote(call.address).partition("?")[0]]
+    if foreign_names and answer.status_code < 400:
+        return f"{answer.status_code} about {foreign_names}"
     return ""
 
 
 # An editor or approver does less than an admin, and reads the same.
-@pytest.mark.parametrize("rest", [False, True], ids=["pages", "rest"])
+@pytest.mark.parametrize("over_rest", [False, True], ids=["pages", "rest"])
 @pytest.mark.parametrize("role", one_of(Role.ADMIN, Role.VIEWER))
-def test_nobody_learns_of_pods_of_another_namespace(seed: Seed, choose: Choose, role: str, rest: bool) -> None:
-    user, found = granted(role), []
-    client = token_client(user) if rest else page_client(user)
-    asked = [call for call in calls(seed, choose, rest=rest) if role == Role.ADMIN or call.method == "get"]
-    known = {one.address for one in asked if one.method == "get"}
-    asked += [Call("get", one, False) for one in asked_for(seed, rest=rest).values() if one not in known]
-    beyond = Beyond(user)
-    for call in asked:
+def test_nobody_learns_of_pods_of_another_namespace(seed: Seed, choose: Choose, role: str, over_rest: bool) -> None:
+    user, problems = get_granted_user(role), []
+    client = token_client(user) if over_rest else page_client(user)
+    calls_asked = [
+        call for call in list_calls(seed, choose, over_rest=over_rest) if role == Role.ADMIN or call.method == "get"
+    ]
+    known_addresses = {asked_call.address for asked_call in calls_asked if asked_call.method == "get"}
+    calls_asked += [
+        Call("get", asked_call, False)
+        for asked_call in addresses_asked(seed, over_rest=over_rest).values()
+        if asked_call not in known_addresses
+    ]
+    beyond = UnreachableRows(user)
+    for call in calls_asked:
         with undone():
-            answer, changed = beyond.changed_by(partial(sent, client, call))
-            if problem := wrong(call, answer):
-                found.append(f"{call}: {problem}")
-            if changed and call.method != "get":
-                found.append(f"{call}: changes what lies beyond")
-    print(f"\n{len(asked)} requests as {role}")
-    assert not found, "\n".join(found)
+            answer, has_changed = beyond.changed_by(partial(send_call, client, call))
+            if problem := find_leak(call, answer):
+                problems.append(f"{call}: {problem}")
+            if has_changed and call.method != "get":
+                problems.append(f"{call}: changes what lies beyond")
+    print(f"\n{len(calls_asked)} requests as {role}")
+    assert not problems, "\n".join(problems)
 
 
 def test_it_is_a_long_walk(seed: Seed, choose: Choose) -> None:
-    asked = [len(calls(seed, choose, rest=rest)) for rest in (False, True)]
-    of_theirs = [len(asked_for(seed, rest=rest)) for rest in (False, True)]
-    assert sum(asked) + sum(of_theirs) > 1_200
+    call_counts = [len(list_calls(seed, choose, over_rest=over_rest)) for over_rest in (False, True)]
+    of_theirs = [len(addresses_asked(seed, over_rest=over_rest)) for over_rest in (False, True)]
+    assert sum(call_counts) + sum(of_theirs) > 1_200
 
 
 def test_what_they_do_with_pods_of_theirs_is_done(seed: Seed) -> None:
-    client, name = token_client(granted(Role.ADMIN)), seed.cluster.name
-    mine, others = ApprovalRequest.objects.get(namespace=OURS), seed.approval
+    client, name = token_client(get_granted_user(Role.ADMIN)), seed.cluster.name
+    mine, foreign_request = ApprovalRequest.objects.get(namespace=OURS), seed.approval
     for address, body, status in (
         (f"/api/v1/approvals/{mine.pk}/approve/", {}, 200),
-        (f"/api/v1/approvals/{others.pk}/approve/", {}, 404),
+        (f"/api/v1/approvals/{foreign_request.pk}/approve/", {}, 404),
         ("/api/v1/capacity/fit/", {"cluster": name, "pod": {"workload": f"{OURS}/StatefulSet/{OURS}-bound"}}, 200),
         ("/api/v1/capacity/fit/", {"cluster": name, "pod": {"workload": f"fremd/StatefulSet/{MARK}web"}}, 404),
         ("/api/v1/capacity/nodes/", {"cluster": name, "pending": True, "node": {"like": f"{MARK}a"}}, 403),
@@ -246,22 +261,26 @@ REST_PLAIN = {
     "watermark-skew", "watermark-nodes", "cost-unpriced", "live", "live-scheduler", "policies",
 }  # fmt: skip
 # These show whole clusters.
-REFUSED = {"autoscaling-groups", "capacity-drain", "descheduling", "usage-source", "plans", "cluster-flight"}
+REJECTED = {"autoscaling-groups", "capacity-drain", "descheduling", "usage-source", "plans", "cluster-flight"}
 
 
-@pytest.mark.parametrize("rest", [False, True], ids=["pages", "rest"])
-def test_what_they_work_with_answers(seed: Seed, choose: Choose, rest: bool) -> None:
-    user = granted(Role.VIEWER)
-    client, addressed, wrong = token_client(user) if rest else page_client(user), asked_for(seed, rest=rest), []
-    for name in sorted((REST_WORKS | REST_PLAIN) if rest else (WORKS | PLAIN)):
+@pytest.mark.parametrize("over_rest", [False, True], ids=["pages", "rest"])
+def test_what_they_work_with_answers(seed: Seed, choose: Choose, over_rest: bool) -> None:
+    user = get_granted_user(Role.VIEWER)
+    client, addresses_by_name, wrong = (
+        token_client(user) if over_rest else page_client(user),
+        addresses_asked(seed, over_rest=over_rest),
+        [],
+    )
+    for name in sorted((REST_WORKS | REST_PLAIN) if over_rest else (WORKS | PLAIN)):
         with undone():
-            answer = sent(client, Call("get", addressed[name], False))
+            answer = send_call(client, Call("get", addresses_by_name[name], False))
             text = text_of(answer)
-        if answer.status_code != 200 or (f"{OURS}-" not in text and name in (REST_WORKS if rest else WORKS)):
-            wrong.append(f"{name}: {addressed[name]} {answer.status_code}")
-    for name in () if rest else REFUSED:
+        if answer.status_code != 200 or (f"{OURS}-" not in text and name in (REST_WORKS if over_rest else WORKS)):
+            wrong.append(f"{name}: {addresses_by_name[name]} {answer.status_code}")
+    for name in () if over_rest else REJECTED:
         with undone():
-            answer = sent(client, Call("get", addressed[name], False))
+            answer = send_call(client, Call("get", addresses_by_name[name], False))
             if answer.status_code == 200 and "data-left-out" not in text_of(answer):
-                wrong.append(f"{name}: {addressed[name]} {answer.status_code} shows")
+                wrong.append(f"{name}: {addresses_by_name[name]} {answer.status_code} shows")
     assert not wrong, "\n".join(wrong)

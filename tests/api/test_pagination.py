@@ -42,21 +42,21 @@ def test_walking_forth_and_back_sees_every_row_once_in_order(rows, order, limit)
     queryset = Job.objects.order_by(*order)
     expected = list(Job.objects.order_by(*(key.order() for key in keys_of(queryset))))
 
-    seen, address, pages = [], "/", []
+    rows_seen, address, pages = [], "/", []
     while address:
         part, address, _ = page(queryset, address, limit)
         assert len(part) <= limit
         pages.append(part)
-        seen += part
-    assert seen == expected
+        rows_seen += part
+    assert rows_seen == expected
 
     _, _, back = page(queryset, "/", 500)
     assert back is None
-    address, walked = last_previous(queryset, limit), []
+    address, rows_back = last_previous(queryset, limit), []
     while address:
         part, _, address = page(queryset, address, limit)
-        walked = part + walked
-    assert walked + (pages[-1] if len(pages) > 1 else []) == (expected if len(pages) > 1 else [])
+        rows_back = part + rows_back
+    assert rows_back + (pages[-1] if len(pages) > 1 else []) == (expected if len(pages) > 1 else [])
 
 
 def last_previous(queryset, limit: int) -> str | None:
@@ -71,12 +71,12 @@ def test_many_rows_that_share_the_first_field_end(db):
     Job.objects.bulk_create(Job(kind="x", title="same") for _ in range(1100))
     queryset = Job.objects.order_by("title")
     address: str | None = "/"
-    seen: set[uuid.UUID] = set()
+    seen_keys: set[uuid.UUID] = set()
     while address:
         rows, address, _ = page(queryset, address, 500)
-        assert seen.isdisjoint(row.pk for row in rows)
-        seen |= {row.pk for row in rows}
-    assert len(seen) == 1100
+        assert seen_keys.isdisjoint(row.pk for row in rows)
+        seen_keys |= {row.pk for row in rows}
+    assert len(seen_keys) == 1100
 
 
 def test_a_previous_page_whose_rows_are_gone_is_the_first_page(db):

@@ -77,7 +77,7 @@ def test_another_format_is_406_and_415(client):
     check(post(client, "<a/>", "application/xml"), 415)
 
 
-MALFORMED = {
+MALFORMED_BODIES = {
     "cut off": '{"name": "x"',
     "no JSON": "name=x",
     "nothing": "",
@@ -91,9 +91,9 @@ MALFORMED = {
 }
 
 
-@pytest.mark.parametrize("name", MALFORMED)
+@pytest.mark.parametrize("name", MALFORMED_BODIES)
 def test_a_malformed_body_is_400_and_changes_nothing(client, name):
-    check(post(client, MALFORMED[name]), 400)
+    check(post(client, MALFORMED_BODIES[name]), 400)
     assert not Token.objects.exists()
 
 

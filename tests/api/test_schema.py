@@ -11,7 +11,7 @@ from jsonschema import Draft202012Validator
 from tests.conftest import ROOT
 from tests.support.html import elements
 
-COMMITTED = ROOT / "docs" / "openapi.yaml"
+COMMITTED_SCHEMA = ROOT / "docs" / "openapi.yaml"
 
 
 @pytest.fixture(scope="module")
@@ -23,7 +23,7 @@ def schema(tmp_path_factory) -> dict:
 
 
 def test_the_committed_schema_is_the_present_one(schema):
-    assert yaml.load(COMMITTED.read_bytes(), yaml.CSafeLoader) == schema, (
+    assert yaml.load(COMMITTED_SCHEMA.read_bytes(), yaml.CSafeLoader) == schema, (
         "run `make schema` and commit docs/openapi.yaml"
     )
 
@@ -38,7 +38,7 @@ def test_every_operation_says_what_it_does_and_how_it_fails(schema):
             assert any(status.startswith("2") for status in operation["responses"]), name
 
 
-def bodies(schema):
+def iterate_bodies(schema):
     """(operationId, media type, what the schema says of it) of everything that is sent."""
     for operations in schema["paths"].values():
         for operation in operations.values():
@@ -48,15 +48,15 @@ def bodies(schema):
 
 def test_every_body_has_an_example_as_the_schema_says(schema):
     """Nothing in the file of examples is about anything else."""
-    shown = set()
-    for name, kind, media in bodies(schema):
+    exampled = set()
+    for name, kind, media in iterate_bodies(schema):
         if "example" in media:
-            shown.add(name)
-            whole = {**media["schema"], "components": schema["components"]}
-            found = [error.message for error in Draft202012Validator(whole).iter_errors(media["example"])]
-            assert not found, f"{name}, {kind}"
-    assert shown == {name for name, _, _ in bodies(schema)}
-    assert shown == yaml.safe_load((ROOT / "kschedweb" / "examples.yaml").read_text()).keys()
+            exampled.add(name)
+            full_schema = {**media["schema"], "components": schema["components"]}
+            errors = [error.message for error in Draft202012Validator(full_schema).iter_errors(media["example"])]
+            assert not errors, f"{name}, {kind}"
+    assert exampled == {name for name, _, _ in iterate_bodies(schema)}
+    assert exampled == yaml.safe_load((ROOT / "kschedweb" / "examples.yaml").read_text()).keys()
 
 
 HUMP = re.compile("[a-z][A-Z]")
@@ -64,28 +64,33 @@ HUMP = re.compile("[a-z][A-Z]")
 DOCUMENTS = {"maxNewlyUnschedulable", "maxMoved", "maxPending", "maxSkewIncrease", "maxChange", "zoneLossPriority"}
 
 
-def properties(part):
+def iterate_properties(part):
     """The names of all properties within a part of the schema."""
     if isinstance(part, dict):
         for name, value in part.items():
             yield from value if name == "properties" and isinstance(value, dict) else ()
-            yield from properties(value)
+            yield from iterate_properties(value)
     elif isinstance(part, list):
-        for one in part:
-            yield from properties(one)
+        for element in part:
+            yield from iterate_properties(element)
 
 
 def test_properties_are_written_in_one_way(schema):
-    asked = [p["name"] for path in schema["paths"].values() for one in path.values() for p in one.get("parameters", ())
-             if p["in"] != "header"]  # fmt: skip
-    names = {*properties(schema["components"]), *properties(schema["paths"]), *asked}
+    parameter_names = [
+        parameter["name"]
+        for path in schema["paths"].values()
+        for operation in path.values()
+        for parameter in operation.get("parameters", ())
+        if parameter["in"] != "header"
+    ]
+    names = {*iterate_properties(schema["components"]), *iterate_properties(schema["paths"]), *parameter_names}
     assert len(names) > 300
     assert {name for name in names if HUMP.search(name)} == DOCUMENTS
     assert not [name for name in names if "-" in name]
 
 
 # Names of numbers that mean nothing without a unit, and what says the unit, in the name or in the description.
-MEASURED = re.compile(
+MEASURED_NAME = re.compile(
     r"(cpu|memory|share|seconds|latency|interval|timeout|age|size|waited|skew|deviation|hottest|coldest|mean|qps|rate|"
     r"days|hours|mib|oldest|youngest|lasted|renew|resolution)(_|$)|^(time|margin|difference|burst|low|high)$"
 )
@@ -96,26 +101,26 @@ UNIT = re.compile(
 
 
 def test_numbers_say_what_they_are_counted_in(schema):
-    measured = {
-        f"{component}.{name}": f"{name} {field.get('description', '')} {whole.get('description', '')}"
-        for component, whole in schema["components"]["schemas"].items()
-        for name, field in whole.get("properties", {}).items()
-        if field.get("type") in ("integer", "number") and MEASURED.search(name)
+    measured_fields = {
+        f"{component}.{name}": f"{name} {field.get('description', '')} {component_schema.get('description', '')}"
+        for component, component_schema in schema["components"]["schemas"].items()
+        for name, field in component_schema.get("properties", {}).items()
+        if field.get("type") in ("integer", "number") and MEASURED_NAME.search(name)
     }
-    assert len(measured) > 40
-    assert {name: words for name, words in measured.items() if not UNIT.search(words)} == {}
+    assert len(measured_fields) > 40
+    assert {name: words for name, words in measured_fields.items() if not UNIT.search(words)} == {}
 
 
 def test_who_must_say_which_revision_was_edited_is_told_so(schema):
     """By the parameter and by 428; renaming a scenario asks for it, sharing one does not."""
-    asked = {}
+    operations_asking = {}
     for path, operations in schema["paths"].items():
         for method, operation in operations.items():
             for parameter in operation.get("parameters", ()):
                 if parameter["name"] == "If-Match":
-                    asked[f"{method} {path.removeprefix('/api/v1')}"] = parameter.get("required", False)
+                    operations_asking[f"{method} {path.removeprefix('/api/v1')}"] = parameter.get("required", False)
                     assert {"412", "428"} <= operation["responses"].keys(), path
-    assert asked == {
+    assert operations_asking == {
         "put /clusters/{name}/prices/": True,
         "delete /clusters/{name}/prices/": True,
         "post /policies/{name}/revisions/": True,
@@ -173,16 +178,19 @@ def test_the_page_shows_every_operation_and_every_link_leads_somewhere(schema, c
 @pytest.mark.django_db
 def test_the_page_finds_operations_and_shows_how_each_is_called(schema, client_as):
     viewer = client_as("viewer")
-    every = viewer.get("/api/v1/docs/")
+    full_page = viewer.get("/api/v1/docs/")
     operations = sum(len(path) for path in schema["paths"].values())
     assert (
-        every.context["match_count"] == every.context["total"] == operations == len(elements(every, "[data-operation]"))
+        full_page.context["match_count"]
+        == full_page.context["total"]
+        == operations
+        == len(elements(full_page, "[data-operation]"))
     )
-    found = viewer.get("/api/v1/docs/", {"search": "policies POST"})
-    assert 0 < found.context["match_count"] < operations
-    shown = [one for tag in found.context["groups"].values() for one in tag]
-    assert {one.method for one in shown} == {"POST"}
-    save = next(one for one in shown if one.id == "policies_revisions_create")
+    search_page = viewer.get("/api/v1/docs/", {"search": "policies POST"})
+    assert 0 < search_page.context["match_count"] < operations
+    operations_shown = [operation for tag in search_page.context["groups"].values() for operation in tag]
+    assert {operation.method for operation in operations_shown} == {"POST"}
+    save = next(operation for operation in operations_shown if operation.id == "policies_revisions_create")
     assert save.command.startswith("curl -H \"Authorization: Bearer $TOKEN\" -X POST -H 'If-Match: …'")
     assert json.loads(save.example) == bodies_by_name(schema)[save.id]
     assert not elements(viewer.get("/api/v1/docs/", {"search": "no such thing"}), "[data-operation]")
@@ -190,4 +198,4 @@ def test_the_page_finds_operations_and_shows_how_each_is_called(schema, client_a
 
 
 def bodies_by_name(schema):
-    return {name: media["example"] for name, _, media in bodies(schema) if "example" in media}
+    return {name: media["example"] for name, _, media in iterate_bodies(schema) if "example" in media}

@@ -51,7 +51,7 @@ def api_schema(seed, one_connection, monkeypatch):
     # As many requests as a run makes are no attack here.
     for throttle in ("CallerThrottle", "StrangerThrottle"):
         monkeypatch.setattr(f"kschedweb.accounts.authentication.{throttle}.rate", "1000000/min", raising=False)
-    loaded = schemathesis.openapi.from_wsgi(
+    schema = schemathesis.openapi.from_wsgi(
         "/api/v1/schema/",
         get_wsgi_application(),
         config=SchemathesisConfig.from_dict(CONFIG),
@@ -94,7 +94,7 @@ def api_schema(seed, one_connection, monkeypatch):
         "sandbox": {"kind": "Node", "namespace": "-", "name": "general-a-1"},
     }
 
-    @loaded.hook
+    @schema.hook
     def map_path_parameters(context: Any, path_parameters: dict[str, Any]) -> dict[str, Any]:
         """Half of the reads go to what exists; what changes something meets it by other tests."""
         operation = context.operation
@@ -102,7 +102,7 @@ def api_schema(seed, one_connection, monkeypatch):
             return path_parameters
         return path_parameters | {k: v for k, v in real[operation.path.split("/")[3]].items() if k in path_parameters}
 
-    return loaded
+    return schema
 
 
 @schema.parametrize()

@@ -16,18 +16,18 @@ PEM = f"-----BEGIN PRIVATE KEY-----\n{SECRET}\n-----END PRIVATE KEY-----"
 
 
 @pytest.fixture
-def kept(seed) -> None:
+def stored_credentials(seed) -> None:
     """The credentials of a cluster."""
     Cluster.objects.filter(pk=seed.cluster.pk).update(source=ClusterSource.TOKEN, server="https://k8s.example")
     secret = credentials.Secret(server="https://k8s.example", token=SECRET, client_key=PEM, password=SECRET)
     credentials.credential_save(cluster=seed.cluster, secret=secret)
 
 
-def content(answer) -> str:
+def answer_text(answer) -> str:
     return (b"".join(answer.streaming_content) if answer.streaming else answer.content).decode(errors="replace")
 
 
-REFUSED = [
+REJECTED_CONNECTIONS = [
     {"source": "token", "server": "http://169.254.169.254/", "token": SECRET},
     {"source": "token", "server": f"https://user:{SECRET}@k8s.example/", "token": SECRET},
     {"source": "token", "server": "https://127.0.0.1:1/", "token": SECRET, "ca": PEM},
@@ -49,17 +49,17 @@ REFUSED = [
 ]
 
 
-@pytest.mark.parametrize("body", REFUSED, ids=[str(number) for number in range(len(REFUSED))])
+@pytest.mark.parametrize("body", REJECTED_CONNECTIONS, ids=[str(number) for number in range(len(REJECTED_CONNECTIONS))])
 def test_a_refusal_does_not_repeat_one(api_as, caplog, body):
     before = Cluster.objects.count()
     answer = api_as("admin").post("/api/v1/clusters/", {"name": "new", **body})
     assert 400 <= answer.status_code < 500, answer.content
-    assert SECRET not in content(answer)
+    assert SECRET not in answer_text(answer)
     assert SECRET not in caplog.text
     assert Cluster.objects.count() == before
 
 
-def test_the_database_holds_none_in_the_clear(seed, kept):
+def test_the_database_holds_none_in_the_clear(seed, stored_credentials):
     names = connection.introspection.table_names()
     with connection.cursor() as cursor:
         for name in names:

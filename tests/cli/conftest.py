@@ -17,7 +17,7 @@ from tests.engine.studies.gates import PACKED, cluster
 from tests.support.once import made_once
 from tests.support.site import PASSWORD, Site, made_run
 
-NEEDED = ("numpy", "numpy.libs", "yaml", "_yaml")  # all that the wheel may need
+NEEDED_PACKAGES = ("numpy", "numpy.libs", "yaml", "_yaml")  # all that the wheel may need
 Command = Callable[..., subprocess.CompletedProcess[str]]
 
 
@@ -35,7 +35,7 @@ def _install(folder: Path) -> None:
         if name == "site":
             (site / "packages.pth").write_text(f"{packages}\n")
         else:
-            for package in NEEDED:
+            for package in NEEDED_PACKAGES:
                 if (packages / package).exists():
                     (site / package).symlink_to(packages / package)
         into = [sys.executable, "-m", "pip", "--python", str(environment / "bin" / "python"), "install"]
@@ -47,14 +47,14 @@ def _install(folder: Path) -> None:
 
 
 @pytest.fixture(scope="session")
-def installed() -> Path:
+def bin_folder() -> Path:
     """The folder of the installed commands."""
     return made_once("wheel", _install) / "venv" / "bin"
 
 
 @pytest.fixture(scope="session")
-def wheel(installed: Path) -> Path:
-    (path,) = installed.parents[1].glob("*.whl")
+def wheel(bin_folder: Path) -> Path:
+    (path,) = bin_folder.parents[1].glob("*.whl")
     return path
 
 
@@ -67,28 +67,33 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def surroundings(installed: Path, home: Path, **more: str) -> dict[str, str]:
+def clean_variables(bin_folder: Path, home: Path, **variables: str) -> dict[str, str]:
     """Nothing of this process but where programs are: no PYTHONPATH, no setting."""
-    return {"PATH": f"{installed}{os.pathsep}{os.environ['PATH']}", "HOME": str(home), "LC_ALL": "C.UTF-8", **more}
+    return {
+        "PATH": f"{bin_folder}{os.pathsep}{os.environ['PATH']}",
+        "HOME": str(home),
+        "LC_ALL": "C.UTF-8",
+        **variables,
+    }
 
 
 @pytest.fixture
-def run(installed: Path, folder: Path) -> Command:
+def run(bin_folder: Path, folder: Path) -> Command:
     """Run one of the installed commands in ``folder``."""
 
-    def call(*words: str, program: str = "kschedweb", **more: str) -> subprocess.CompletedProcess[str]:
-        command = [str(installed / program), *words]
-        environment = surroundings(installed, folder, **more)
+    def call(*words: str, program: str = "kschedweb", **variables: str) -> subprocess.CompletedProcess[str]:
+        command = [str(bin_folder / program), *words]
+        environment = clean_variables(bin_folder, folder, **variables)
         return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=300)
 
     return call
 
 
 @pytest.fixture(scope="session")
-def site(installed: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+def site(bin_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     """A site as ``kschedweb serve`` of the wheel starts it, with its sandbox, and the admin logged in."""
     settings = {"KSCHEDWEB_ADMIN_PASSWORD": PASSWORD}
-    command = [str(installed.parents[1] / "site" / "bin" / "kschedweb"), "serve"]
+    command = [str(bin_folder.parents[1] / "site" / "bin" / "kschedweb"), "serve"]
     with made_run(tmp_path_factory.mktemp("cli-site"), command, **settings) as running:
         running.site.login("admin", PASSWORD)
         yield running.site

@@ -14,7 +14,7 @@ from xml.etree import ElementTree
 import pytest
 import yaml
 
-from tests.cli.conftest import Command, surroundings
+from tests.cli.conftest import Command, clean_variables
 from tests.conftest import ROOT
 from tests.support.needs import missing
 
@@ -22,28 +22,30 @@ SHELL = re.findall(r"```sh\n(.*?)```", (ROOT / "docs" / "automating.md").read_te
 
 
 def test_the_wheel_needs_numpy_and_yaml_and_for_the_site_what_is_pinned(wheel: Path) -> None:
-    with zipfile.ZipFile(wheel) as opened:
-        (metadata,) = (name for name in opened.namelist() if name.endswith("/METADATA"))
-        lines = opened.read(metadata).decode().splitlines()
-    needed = [line.removeprefix("Requires-Dist: ") for line in lines if line.startswith("Requires-Dist: ")]
-    assert sorted(line.partition(">")[0].lower() for line in needed if ";" not in line) == ["numpy", "pyyaml"]
-    site = {line.partition(";")[0].lower() for line in needed if line.endswith("; extra == 'site'")}
-    pinned = [line.split()[0].lower() for line in (ROOT / "requirements.txt").read_text().splitlines() if "==" in line]
-    assert {re.sub(r"\[.*\]", "", line) for line in site} == {re.sub(r"\[.*\]", "", line) for line in pinned}
+    with zipfile.ZipFile(wheel) as archive:
+        (metadata,) = (name for name in archive.namelist() if name.endswith("/METADATA"))
+        lines = archive.read(metadata).decode().splitlines()
+    requirements = [line.removeprefix("Requires-Dist: ") for line in lines if line.startswith("Requires-Dist: ")]
+    assert sorted(line.partition(">")[0].lower() for line in requirements if ";" not in line) == ["numpy", "pyyaml"]
+    site = {line.partition(";")[0].lower() for line in requirements if line.endswith("; extra == 'site'")}
+    pinned_packages = [
+        line.split()[0].lower() for line in (ROOT / "requirements.txt").read_text().splitlines() if "==" in line
+    ]
+    assert {re.sub(r"\[.*\]", "", line) for line in site} == {re.sub(r"\[.*\]", "", line) for line in pinned_packages}
 
 
 def test_serve_without_the_packages_of_the_site_says_what_to_install(run: Command) -> None:
-    done = run("serve")
-    assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr == "kschedweb: the site needs more packages: pip install 'kschedweb[site]'\n"
+    process = run("serve")
+    assert (process.returncode, process.stdout) == (2, "")
+    assert process.stderr == "kschedweb: the site needs more packages: pip install 'kschedweb[site]'\n"
 
 
-def test_there_is_no_django(installed: Path, folder: Path) -> None:
-    done = subprocess.run(
-        [installed / "python", "-c", "import django"], env=surroundings(installed, folder), capture_output=True
+def test_there_is_no_django(bin_folder: Path, folder: Path) -> None:
+    process = subprocess.run(
+        [bin_folder / "python", "-c", "import django"], env=clean_variables(bin_folder, folder), capture_output=True
     )
-    assert done.returncode == 1
-    assert b"No module named 'django'" in done.stderr
+    assert process.returncode == 1
+    assert b"No module named 'django'" in process.stderr
 
 
 def test_a_pod_of_another_scheduler_is_no_error(run: Command, folder: Path) -> None:
@@ -51,15 +53,15 @@ def test_a_pod_of_another_scheduler_is_no_error(run: Command, folder: Path) -> N
         "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n"
         "profiles: [{schedulerName: batch}]\n"
     )
-    done = run("explain", "pod/web-1", "--snapshot", "cluster.json", "--policy", "batch.yaml")
-    assert (done.returncode, done.stderr) == (0, "")
-    assert re.search(r"Status: +Handled by default-scheduler", done.stdout)
+    process = run("explain", "pod/web-1", "--snapshot", "cluster.json", "--policy", "batch.yaml")
+    assert (process.returncode, process.stderr) == (0, "")
+    assert re.search(r"Status: +Handled by default-scheduler", process.stdout)
 
 
 def test_explain_answers_as_the_engine_does(run: Command, folder: Path) -> None:
-    done = run("explain", "pod/web-1", "--snapshot", "cluster.json", "-o", "json")
-    assert (done.returncode, done.stderr) == (0, "")
-    found = json.loads(done.stdout)
+    process = run("explain", "pod/web-1", "--snapshot", "cluster.json", "-o", "json")
+    assert (process.returncode, process.stderr) == (0, "")
+    answer = json.loads(process.stdout)
     objects = json.loads((folder / "cluster.json").read_text())["items"]
     pod = next(item for item in objects if item["metadata"]["name"] == "web-1")
     pending = {**pod, "spec": {key: value for key, value in pod["spec"].items() if key != "nodeName"}}
@@ -73,67 +75,67 @@ def test_explain_answers_as_the_engine_does(run: Command, folder: Path) -> None:
         check=True,
     )
     expected = json.loads(engine.stdout)["pods"][0]
-    assert (found["chosen"], found["total"], found["filters"]) == (
+    assert (answer["chosen"], answer["total"], answer["filters"]) == (
         expected["chosen"],
         expected["total"],
         expected["filters"],
     )
-    assert found["bound_to"] == "node-0"
+    assert answer["bound_to"] == "node-0"
 
 
 def test_a_pod_that_fits_nowhere_is_a_no(run: Command, folder: Path) -> None:
-    listed = json.loads((folder / "cluster.json").read_text())["items"]
-    listed[-1]["spec"]["nodeSelector"] = {"disk": "none"}
-    listed[-1]["spec"].pop("nodeName")
-    (folder / "cluster.json").write_text(json.dumps({"kind": "List", "items": listed}))
-    done = run("explain", "default/web-5", "--snapshot", "cluster.json")
-    assert done.returncode == 1
-    assert "NodeAffinity" in done.stdout
-    assert "Node:" in done.stdout
+    objects = json.loads((folder / "cluster.json").read_text())["items"]
+    objects[-1]["spec"]["nodeSelector"] = {"disk": "none"}
+    objects[-1]["spec"].pop("nodeName")
+    (folder / "cluster.json").write_text(json.dumps({"kind": "List", "items": objects}))
+    process = run("explain", "default/web-5", "--snapshot", "cluster.json")
+    assert process.returncode == 1
+    assert "NodeAffinity" in process.stdout
+    assert "Node:" in process.stdout
 
 
 def test_a_gated_pod_is_a_no(run: Command, folder: Path) -> None:
-    listed = json.loads((folder / "cluster.json").read_text())["items"]
-    listed[-1]["spec"]["schedulingGates"] = [{"name": "example.com/hold"}]
-    listed[-1]["spec"].pop("nodeName")
-    (folder / "cluster.json").write_text(json.dumps({"kind": "List", "items": listed}))
-    done = run("explain", "default/web-5", "--snapshot", "cluster.json")
-    assert done.returncode == 1
-    assert re.search(r"Node: +none\nNot tried: +SchedulingGates: waiting .*hold]\nWould go to: +node-", done.stdout)
+    objects = json.loads((folder / "cluster.json").read_text())["items"]
+    objects[-1]["spec"]["schedulingGates"] = [{"name": "example.com/hold"}]
+    objects[-1]["spec"].pop("nodeName")
+    (folder / "cluster.json").write_text(json.dumps({"kind": "List", "items": objects}))
+    process = run("explain", "default/web-5", "--snapshot", "cluster.json")
+    assert process.returncode == 1
+    assert re.search(r"Node: +none\nNot tried: +SchedulingGates: waiting .*hold]\nWould go to: +node-", process.stdout)
 
 
 def test_a_classic_policy_is_run_by_the_classic_scheduler(run: Command, folder: Path) -> None:
     policy = {"kind": "Policy", "apiVersion": "v1", "predicates": [{"name": "PodFitsResources"}], "priorities": []}
     (folder / "classic.json").write_text(json.dumps(policy))
-    done = run("explain", "web-1", "--snapshot", "cluster.json", "--policy", "./classic.json", "-o", "yaml")
-    assert done.returncode == 0, done.stderr
-    assert "kube-scheduler 1.13" in yaml.safe_load(done.stdout)["engine"]
+    process = run("explain", "web-1", "--snapshot", "cluster.json", "--policy", "./classic.json", "-o", "yaml")
+    assert process.returncode == 0, process.stderr
+    assert "kube-scheduler 1.13" in yaml.safe_load(process.stdout)["engine"]
 
 
 def test_the_gate_says_no_by_its_exit_status_and_writes_reports(run: Command, folder: Path) -> None:
-    asked = ["gate", "--policy", "packed.yaml", "--snapshot", "cluster.json", "--max-moved", "0"]
-    done = run(*asked, "--report", "verdict.xml", "--report", "verdict.md")
-    assert (done.returncode, done.stderr) == (1, "")
-    assert done.stdout.splitlines()[0].split() == ["Verdict:", "fail"]
+    command = ["gate", "--policy", "packed.yaml", "--snapshot", "cluster.json", "--max-moved", "0"]
+    process = run(*command, "--report", "verdict.xml", "--report", "verdict.md")
+    assert (process.returncode, process.stderr) == (1, "")
+    assert process.stdout.splitlines()[0].split() == ["Verdict:", "fail"]
     assert ElementTree.parse(folder / "verdict.xml").getroot().get("failures") == "1"
     assert (folder / "verdict.md").read_text().startswith("## ❌")
-    asked[-1] = "any"
-    assert run(*asked).returncode == 0
+    command[-1] = "any"
+    assert run(*command).returncode == 0
 
 
 def test_compare_has_every_measure_of_both(run: Command) -> None:
-    done = run("compare", "defaults.yaml", "packed.yaml", "--snapshot", "cluster.json", "-o", "json")
-    assert done.returncode == 0, done.stderr
-    found = json.loads(done.stdout)
-    assert found["counts"]["moved"] == 4
-    skew = next(measure for measure in found["measures"] if measure["name"] == "skew_cpu_end")
+    process = run("compare", "defaults.yaml", "packed.yaml", "--snapshot", "cluster.json", "-o", "json")
+    assert process.returncode == 0, process.stderr
+    answer = json.loads(process.stdout)
+    assert answer["counts"]["moved"] == 4
+    skew = next(measure for measure in answer["measures"] if measure["name"] == "skew_cpu_end")
     assert skew["policy"] > skew["baseline"]
     table = run("compare", "defaults.yaml", "packed.yaml", "--snapshot", "cluster.json").stdout
     assert "Moved pods:  4" in table
 
 
 @pytest.mark.parametrize(
-    ("words", "says"),
+    ("words", "message"),
     [
         (["explain", "web-9", "--snapshot", "cluster.json"], "holds no pod default/web-9"),
         (["explain", "a/b/c", "--snapshot", "cluster.json"], "must be a pod"),
@@ -147,16 +149,16 @@ def test_compare_has_every_measure_of_both(run: Command) -> None:
         (["clusters"], "KSCHEDWEB_URL"),
     ],
 )
-def test_wrong_input_is_one_line_and_a_2(run: Command, words: list[str], says: str) -> None:
-    done = run(*words)
-    assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr.startswith("kschedweb: ")
-    assert done.stderr.count("\n") == 1
-    assert says in done.stderr
+def test_wrong_input_is_one_line_and_a_2(run: Command, words: list[str], message: str) -> None:
+    process = run(*words)
+    assert (process.returncode, process.stdout) == (2, "")
+    assert process.stderr.startswith("kschedweb: ")
+    assert process.stderr.count("\n") == 1
+    assert message in process.stderr
 
 
 @pytest.mark.parametrize(
-    ("words", "says"),
+    ("words", "message"),
     [
         ([], "kschedweb: the following arguments are required: COMMAND"),
         (["nonsense"], "kschedweb: argument COMMAND: invalid choice: 'nonsense'"),
@@ -164,10 +166,10 @@ def test_wrong_input_is_one_line_and_a_2(run: Command, words: list[str], says: s
         (["runs", "show"], "kschedweb runs show: the following arguments are required: ID"),
     ],
 )
-def test_wrong_options_are_one_line_and_a_2(run: Command, words: list[str], says: str) -> None:
-    done = run(*words)
-    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
-    assert done.stderr.startswith(says)
+def test_wrong_options_are_one_line_and_a_2(run: Command, words: list[str], message: str) -> None:
+    process = run(*words)
+    assert (process.returncode, process.stdout, process.stderr.count("\n")) == (2, "", 1)
+    assert process.stderr.startswith(message)
 
 
 def test_a_token_that_others_can_read_is_refused(run: Command, folder: Path) -> None:
@@ -175,10 +177,10 @@ def test_a_token_that_others_can_read_is_refused(run: Command, folder: Path) -> 
     file.parent.mkdir(parents=True)
     file.write_text("server: https://kschedweb.example.com\ntoken: abc\n")
     file.chmod(0o644)
-    done = run("clusters")
-    assert done.returncode == 3
-    assert "chmod 600" in done.stderr
-    assert "abc" not in done.stderr
+    process = run("clusters")
+    assert process.returncode == 3
+    assert "chmod 600" in process.stderr
+    assert "abc" not in process.stderr
 
 
 @pytest.mark.parametrize(
@@ -190,7 +192,7 @@ def test_where_the_token_must_not_go_it_does_not(run: Command, address: str, sta
 
 
 @pytest.mark.parametrize(
-    ("words", "found"),
+    ("words", "completions"),
     [
         ("ga", ["gate"]),
         ("gate --pl", ["--place"]),
@@ -200,7 +202,7 @@ def test_where_the_token_must_not_go_it_does_not(run: Command, address: str, sta
         ("gate --policy ", []),
     ],
 )
-def test_bash_completes(run: Command, installed: Path, folder: Path, words: str, found: list[str]) -> None:
+def test_bash_completes(run: Command, bin_folder: Path, folder: Path, words: str, completions: list[str]) -> None:
     """A bash that has read the script is asked as it asks itself after a tab."""
     if shutil.which("bash") is None:
         missing("install bash")
@@ -208,15 +210,15 @@ def test_bash_completes(run: Command, installed: Path, folder: Path, words: str,
     split = ["kschedweb", *words.split(" ")]
     asking = f"source completion; COMP_WORDS=({' '.join(repr(part) for part in split)}); COMP_CWORD={len(split) - 1}; "
     asking += '_kschedweb; printf "%s\\n" "${COMPREPLY[@]}"'
-    done = subprocess.run(
+    process = subprocess.run(
         ["bash", "-c", asking],
         cwd=folder,
-        env=surroundings(installed, folder),
+        env=clean_variables(bin_folder, folder),
         capture_output=True,
         text=True,
         check=True,
     )
-    assert done.stdout.split() == found
+    assert process.stdout.split() == completions
 
 
 def test_kubectl_is_told_what_completes(run: Command) -> None:
@@ -231,19 +233,21 @@ def test_as_a_plugin_it_reads_kubectls_context(run: Command, folder: Path) -> No
         "users": [{"name": "u", "user": {"exec": {"command": str(folder / "never-run")}}}],
     }
     (folder / "kubeconfig").write_text(yaml.safe_dump(kubeconfig))
-    asked = ["explain", "web-1", "--snapshot", "cluster.json"]
-    done = run(*asked, program="kubectl-ksched", KUBECONFIG="kubeconfig")
-    assert done.returncode == 2
-    assert done.stderr == "kubectl ksched: --snapshot cluster.json: holds no pod shop/web-1; there is default/web-1\n"
-    assert run(*asked, KUBECONFIG="kubeconfig").returncode == 0
-    assert run(*asked, program="kubectl-ksched", KUBECONFIG="none").returncode == 2
+    command = ["explain", "web-1", "--snapshot", "cluster.json"]
+    process = run(*command, program="kubectl-ksched", KUBECONFIG="kubeconfig")
+    assert process.returncode == 2
+    assert (
+        process.stderr == "kubectl ksched: --snapshot cluster.json: holds no pod shop/web-1; there is default/web-1\n"
+    )
+    assert run(*command, KUBECONFIG="kubeconfig").returncode == 0
+    assert run(*command, program="kubectl-ksched", KUBECONFIG="none").returncode == 2
 
 
-def test_the_documents_commands_on_files_answer(installed: Path, folder: Path) -> None:
+def test_the_documents_commands_on_files_answer(bin_folder: Path, folder: Path) -> None:
     (folder / "policy.yaml").write_text((folder / "defaults.yaml").read_text())
     script = SHELL[0]
-    done = subprocess.run(
-        ["bash", "-ec", script], cwd=folder, env=surroundings(installed, folder), capture_output=True, text=True
+    process = subprocess.run(
+        ["bash", "-ec", script], cwd=folder, env=clean_variables(bin_folder, folder), capture_output=True, text=True
     )
-    assert (done.returncode, done.stderr) == (0, "")
-    assert "Verdict:   pass" in done.stdout
+    assert (process.returncode, process.stderr) == (0, "")
+    assert "Verdict:   pass" in process.stdout

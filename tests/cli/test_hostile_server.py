@@ -55,14 +55,14 @@ class Hostile(BaseHTTPRequestHandler):
 
 @pytest.fixture
 def hostile(monkeypatch: pytest.MonkeyPatch) -> Iterator[type[Hostile]]:
-    class One(Hostile):
+    class HostileOfTest(Hostile):
         pass
 
-    server = ThreadingHTTPServer(("127.0.0.1", 0), One)
+    server = ThreadingHTTPServer(("127.0.0.1", 0), HostileOfTest)
     Thread(target=server.serve_forever, daemon=True).start()
     monkeypatch.setenv("KSCHEDWEB_URL", f"http://127.0.0.1:{server.server_port}")
     monkeypatch.setenv("KSCHEDWEB_TOKEN", "ksw_token")
-    yield One
+    yield HostileOfTest
     server.shutdown()
     server.server_close()
 
@@ -72,7 +72,7 @@ def ends_with_a_line(command: list[str], capsys: pytest.CaptureFixture[str]) -> 
     out, err = capsys.readouterr()
     assert status in set(Exit), (command, status)
     assert err.count("\n") <= 1
-    assert all(one.isprintable() or one == "\n" for one in out + err)
+    assert all(character.isprintable() or character == "\n" for character in out + err)
     return err
 
 
@@ -92,8 +92,8 @@ def test_it_says_that_the_server_is_another_one(hostile: type[Hostile], capsys: 
 
 def test_names_steer_no_terminal(hostile: type[Hostile], capsys: pytest.CaptureFixture[str]) -> None:
     name = "\x1b]0;x\x07\x9b2J\u202e\u2028"
-    found = {"name": name, "source": name, "server": name, "release": name, "counts": None, "taken_at": None}
-    hostile.body = json.dumps(found)
+    cluster = {"name": name, "source": name, "server": name, "release": name, "counts": None, "taken_at": None}
+    hostile.body = json.dumps(cluster)
     for form in ("table", "json", "yaml"):
         ends_with_a_line(["clusters", "show", "x", "-o", form], capsys)
     hostile.status, hostile.body = 500, json.dumps({"detail": name * 10_000})
@@ -103,13 +103,15 @@ def test_names_steer_no_terminal(hostile: type[Hostile], capsys: pytest.CaptureF
 @pytest.mark.parametrize("body", ANSWERS, ids=range(len(ANSWERS)))
 def test_the_mcp_server_goes_on(hostile: type[Hostile], body: str) -> None:
     hostile.body = body
-    asked = [
-        {"id": number, "method": "tools/call", "params": {"name": name, "arguments": given}}
-        for number, (name, given) in enumerate(TOOLS.items())
+    requests = [
+        {"id": number, "method": "tools/call", "params": {"name": name, "arguments": arguments}}
+        for number, (name, arguments) in enumerate(TOOLS.items())
     ]
-    told = io.StringIO()
-    mcp.serve_messages(CliSession(os.environ), io.StringIO("".join(f"{json.dumps(one)}\n" for one in asked)), told)
-    answers = [json.loads(line) for line in told.getvalue().split("\n") if line]
+    output = io.StringIO()
+    mcp.serve_messages(
+        CliSession(os.environ), io.StringIO("".join(f"{json.dumps(request)}\n" for request in requests)), output
+    )
+    answers = [json.loads(line) for line in output.getvalue().split("\n") if line]
     assert [answer["id"] for answer in answers] == list(range(len(TOOLS)))
 
 

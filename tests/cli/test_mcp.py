@@ -11,17 +11,17 @@ from typing import Any
 import pytest
 from mcp import ClientSession, StdioServerParameters, stdio_client
 
-from tests.cli.conftest import surroundings
+from tests.cli.conftest import clean_variables
 from tests.support.site import Site
 
 pytestmark = [pytest.mark.server, pytest.mark.xdist_group("cli")]
 
 
 @pytest.fixture
-def ask(installed: Path, tokens: Callable[[str], dict[str, str]], tmp_path: Path) -> Callable[..., Any]:
+def run_session(bin_folder: Path, tokens: Callable[[str], dict[str, str]], tmp_path: Path) -> Callable[..., Any]:
     """Run ``work`` with a session of the client."""
-    environment = surroundings(installed, tmp_path, **tokens("view"))
-    server = StdioServerParameters(command=str(installed / "kschedweb"), args=["mcp"], env=environment)
+    environment = clean_variables(bin_folder, tmp_path, **tokens("view"))
+    server = StdioServerParameters(command=str(bin_folder / "kschedweb"), args=["mcp"], env=environment)
 
     def run(work: Callable[[ClientSession], Awaitable[Any]]) -> Any:
         async def talk() -> Any:
@@ -34,14 +34,14 @@ def ask(installed: Path, tokens: Callable[[str], dict[str, str]], tmp_path: Path
     return run
 
 
-def told(answer: Any) -> Any:
+def read_answer(answer: Any) -> Any:
     assert not answer.is_error, answer.content[0].text
     return json.loads(answer.content[0].text)
 
 
-def test_the_tools_only_read(ask: Callable[..., Any]) -> None:
-    listed = ask(lambda session: session.list_tools()).tools
-    assert {one.name for one in listed} == {
+def test_the_tools_only_read(run_session: Callable[..., Any]) -> None:
+    tools = run_session(lambda session: session.list_tools()).tools
+    assert {tool.name for tool in tools} == {
         "list_clusters",
         "list_pending",
         "explain_pod",
@@ -49,12 +49,12 @@ def test_the_tools_only_read(ask: Callable[..., Any]) -> None:
         "capacity",
         "list_approvals",
     }
-    assert all(one.annotations.read_only_hint for one in listed)
+    assert all(tool.annotations.read_only_hint for tool in tools)
 
 
-def test_each_tool_answers(ask: Callable[..., Any], site: Site) -> None:
+def test_each_tool_answers(run_session: Callable[..., Any], site: Site) -> None:
     async def work(session: ClientSession) -> dict[str, Any]:
-        asked: dict[str, dict[str, Any]] = {
+        calls: dict[str, dict[str, Any]] = {
             "list_clusters": {},
             "list_pending": {"cluster": "demo"},
             "explain_pod": {"cluster": "demo", "pod": "ml/notebook"},
@@ -62,27 +62,29 @@ def test_each_tool_answers(ask: Callable[..., Any], site: Site) -> None:
             "capacity": {"cluster": "demo", "requests": {"cpu": "500m", "memory": "1Gi"}},
             "list_approvals": {},
         }
-        found = {name: told(await session.call_tool(name, given)) for name, given in asked.items()}
+        answers = {name: read_answer(await session.call_tool(name, arguments)) for name, arguments in calls.items()}
         together = {"cluster": "demo", "baseline": "default", "policy": "default"}
-        return found | {"together": told(await session.call_tool("compare_policies", together))}
+        return answers | {"together": read_answer(await session.call_tool("compare_policies", together))}
 
-    found = ask(work)
+    tool_answers = run_session(work)
     decision = site.ask("GET", "clusters/demo/pods/ml/notebook/decision/")
-    assert "demo" in [cluster["name"] for cluster in found["list_clusters"]]
-    assert found["explain_pod"]["chosen"] == decision["chosen"]
-    assert found["explain_pod"]["best_nodes"][decision["chosen"]] == max(decision["total"].values())
-    assert sum(found["explain_pod"]["scores_of_chosen"].values()) == decision["total"][decision["chosen"]]
-    assert found["compare_policies"]["baseline"]["chosen"] == found["compare_policies"]["policy"]["chosen"]
-    assert found["together"]["baseline"]["groups"] == found["together"]["policy"]["groups"]
+    assert "demo" in [cluster["name"] for cluster in tool_answers["list_clusters"]]
+    assert tool_answers["explain_pod"]["chosen"] == decision["chosen"]
+    assert tool_answers["explain_pod"]["best_nodes"][decision["chosen"]] == max(decision["total"].values())
+    assert sum(tool_answers["explain_pod"]["scores_of_chosen"].values()) == decision["total"][decision["chosen"]]
+    assert (
+        tool_answers["compare_policies"]["baseline"]["chosen"] == tool_answers["compare_policies"]["policy"]["chosen"]
+    )
+    assert tool_answers["together"]["baseline"]["groups"] == tool_answers["together"]["policy"]["groups"]
     body = {"cluster": "demo", "pod": {"requests": {"cpu": "500m", "memory": "1Gi"}}}
-    assert found["capacity"]["count"] == site.ask("POST", "capacity/fit/", body)["count"]
-    pending = {f"{one['namespace']}/{one['name']}" for one in found["list_pending"]}
-    known = site.ask("GET", "clusters/demo/pods/?pending=true&limit=100")["results"]
-    assert pending == {f"{one['namespace']}/{one['name']}" for one in known}
+    assert tool_answers["capacity"]["count"] == site.ask("POST", "capacity/fit/", body)["count"]
+    pending = {f"{pod['namespace']}/{pod['name']}" for pod in tool_answers["list_pending"]}
+    pending_pods = site.ask("GET", "clusters/demo/pods/?pending=true&limit=100")["results"]
+    assert pending == {f"{pod['namespace']}/{pod['name']}" for pod in pending_pods}
 
 
 @pytest.mark.parametrize(
-    ("name", "given", "says"),
+    ("name", "arguments", "message"),
     [
         ("explain_pod", {"cluster": "demo"}, "pod: is missing"),
         ("explain_pod", {"cluster": "demo", "pod": "ml/none"}, "404"),
@@ -92,8 +94,8 @@ def test_each_tool_answers(ask: Callable[..., Any], site: Site) -> None:
     ],
 )
 def test_what_is_wrong_is_an_answer_that_says_so(
-    ask: Callable[..., Any], name: str, given: dict[str, Any], says: str
+    run_session: Callable[..., Any], name: str, arguments: dict[str, Any], message: str
 ) -> None:
-    answer = ask(lambda session: session.call_tool(name, given))
+    answer = run_session(lambda session: session.call_tool(name, arguments))
     assert answer.is_error
-    assert says in answer.content[0].text
+    assert message in answer.content[0].text

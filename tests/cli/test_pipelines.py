@@ -13,7 +13,7 @@ from xml.etree import ElementTree
 import pytest
 import yaml
 
-from tests.cli.conftest import surroundings
+from tests.cli.conftest import clean_variables
 from tests.conftest import ROOT
 from tests.engine.studies.gates import PACKED
 
@@ -25,59 +25,62 @@ Step = Callable[..., subprocess.CompletedProcess[str]]
 
 
 @pytest.fixture
-def repository(folder: Path, installed: Path) -> Path:
+def repository(folder: Path, bin_folder: Path) -> Path:
     """Its first commit has kube-scheduler's defaults as the policy in force."""
     (folder / "scheduling").mkdir()
     (folder / "scheduling" / "policy.yaml").write_text(DEFAULTS)
     (folder / "scheduling" / "thresholds.yaml").write_text("maxMoved: 0\n")
-    said = "git init --quiet && git add scheduling && git -c user.name=a -c user.email=a@b.c commit --quiet -m start"
-    subprocess.run(["bash", "-ec", said], cwd=folder, env=surroundings(installed, folder), check=True)
+    command = "git init --quiet && git add scheduling && git -c user.name=a -c user.email=a@b.c commit --quiet -m start"
+    subprocess.run(["bash", "-ec", command], cwd=folder, env=clean_variables(bin_folder, folder), check=True)
     return folder
 
 
-def github(given: dict[str, str]) -> tuple[str, dict[str, str]]:
+def github_step(inputs: dict[str, str]) -> tuple[str, dict[str, str]]:
     """(the script of the step that judges, its variables)."""
     step = ACTION["runs"]["steps"][1]
     defaults = {name: field.get("default", "") for name, field in ACTION["inputs"].items()}
-    known = {f"inputs.{name}": value for name, value in (defaults | {"base": "HEAD"} | given).items()}
-    known["github.action_path"] = str(ROOT)
+    expressions = {f"inputs.{name}": value for name, value in (defaults | {"base": "HEAD"} | inputs).items()}
+    expressions["github.action_path"] = str(ROOT)
     variables = {
-        name: re.sub(r"\$\{\{ (\S+) \}\}", lambda found: known[found[1]], value) for name, value in step["env"].items()
+        name: re.sub(r"\$\{\{ (\S+) \}\}", lambda match: expressions[match[1]], value)
+        for name, value in step["env"].items()
     }
     return step["run"], variables
 
 
-def gitlab(given: dict[str, str]) -> tuple[str, dict[str, str]]:
-    variables = TEMPLATE["variables"] | {"BASE": "HEAD"} | given
+def gitlab_step(inputs: dict[str, str]) -> tuple[str, dict[str, str]]:
+    variables = TEMPLATE["variables"] | {"BASE": "HEAD"} | inputs
     return "\n".join(TEMPLATE["script"]), variables
 
 
-def judged(repository: Path, installed: Path, asked: tuple[str, dict[str, str]]) -> subprocess.CompletedProcess[str]:
-    script, variables = asked
-    more = {"GITHUB_STEP_SUMMARY": "summary.md", "GITHUB_OUTPUT": "outputs"} if "SCRIPT" in variables else {}
-    environment = surroundings(installed, repository, **variables, **more)
+def run_judging_step(
+    repository: Path, bin_folder: Path, step: tuple[str, dict[str, str]]
+) -> subprocess.CompletedProcess[str]:
+    script, variables = step
+    outputs = {"GITHUB_STEP_SUMMARY": "summary.md", "GITHUB_OUTPUT": "outputs"} if "SCRIPT" in variables else {}
+    environment = clean_variables(bin_folder, repository, **variables, **outputs)
     command = ["bash", "-e", "-o", "pipefail", "-c", script]
     return subprocess.run(command, cwd=repository, env=environment, capture_output=True, text=True, timeout=120)
 
 
-def examples() -> list[tuple[str, dict[str, str]]]:
+def example_steps() -> list[tuple[str, dict[str, str]]]:
     """What the document's examples ask."""
     workflow, pipeline = (yaml.safe_load(text) for text in EXAMPLES)
     return [
-        github(workflow["jobs"]["policy"]["steps"][1]["with"]),
-        gitlab(pipeline["policy"]["variables"]),
+        github_step(workflow["jobs"]["policy"]["steps"][1]["with"]),
+        gitlab_step(pipeline["policy"]["variables"]),
     ]
 
 
-@pytest.mark.parametrize("asked", examples(), ids=["github", "gitlab"])
+@pytest.mark.parametrize("step", example_steps(), ids=["github", "gitlab"])
 @pytest.mark.parametrize(("policy", "status"), [(DEFAULTS + "parallelism: 8\n", 0), (PACKED, 1), ("kind: Pod\n", 2)])
-def test_a_change_is_judged(repository: Path, installed: Path, asked: Any, policy: str, status: int) -> None:
+def test_a_change_is_judged(repository: Path, bin_folder: Path, step: Any, policy: str, status: int) -> None:
     (repository / "scheduling" / "policy.yaml").write_text(policy)
-    done = judged(repository, installed, asked)
-    assert done.returncode == status, done.stdout + done.stderr
+    process = run_judging_step(repository, bin_folder, step)
+    assert process.returncode == status, process.stdout + process.stderr
     summary = repository / "summary.md"
     if status == 2:
-        assert "--policy scheduling/policy.yaml" in done.stderr
+        assert "--policy scheduling/policy.yaml" in process.stderr
         assert not (repository / "verdict.md").exists()
         assert not summary.exists() or "exit status 2" in summary.read_text()
         return
@@ -89,17 +92,17 @@ def test_a_change_is_judged(repository: Path, installed: Path, asked: Any, polic
         assert (repository / "outputs").read_text() == f"status={status}\n"
 
 
-def test_a_new_policy_is_held_against_the_defaults(repository: Path, installed: Path) -> None:
+def test_a_new_policy_is_held_against_the_defaults(repository: Path, bin_folder: Path) -> None:
     (repository / "new.yaml").write_text(PACKED)
-    script, variables = examples()[0]
-    done = judged(repository, installed, (script, variables | {"POLICY": "new.yaml"}))
-    assert done.returncode == 1
-    assert "kube-scheduler's defaults" in done.stdout
+    script, variables = example_steps()[0]
+    process = run_judging_step(repository, bin_folder, (script, variables | {"POLICY": "new.yaml"}))
+    assert process.returncode == 1
+    assert "kube-scheduler's defaults" in process.stdout
 
 
-def test_names_never_become_commands(repository: Path, installed: Path) -> None:
-    script, variables = examples()[0]
-    judged(repository, installed, (script, variables | {"POLICY": "$(touch made)", "BASE": "`touch made`"}))
+def test_names_never_become_commands(repository: Path, bin_folder: Path) -> None:
+    script, variables = example_steps()[0]
+    run_judging_step(repository, bin_folder, (script, variables | {"POLICY": "$(touch made)", "BASE": "`touch made`"}))
     assert not (repository / "made").exists()
     assert "${{" not in script
 

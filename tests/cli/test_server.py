@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from tests.cli.conftest import Command, surroundings
+from tests.cli.conftest import Command, clean_variables
 from tests.conftest import ROOT
 from tests.support.processes import wait_until
 from tests.support.sandbox import pod
@@ -40,22 +40,22 @@ def test_the_wheel_has_built_pages_and_catalogues(site: Site) -> None:
 
 
 def test_clusters_are_listed(run: Command, tokens: Tokens, site: Site) -> None:
-    done = run("clusters", "-o", "json", **tokens("view"))
-    assert (done.returncode, done.stderr) == (0, "")
-    assert [load["name"] for load in json.loads(done.stdout)] == ["demo", "sandbox"]
+    process = run("clusters", "-o", "json", **tokens("view"))
+    assert (process.returncode, process.stderr) == (0, "")
+    assert [load["name"] for load in json.loads(process.stdout)] == ["demo", "sandbox"]
     head, *rows = run("clusters", **tokens("view")).stdout.splitlines()
     assert head.split()[0] == "NAME"
     assert [row.split()[0] for row in rows] == ["demo", "sandbox"]
-    shown = run("clusters", "show", "demo", "-o", "yaml", **tokens("view"))
-    assert yaml.safe_load(shown.stdout)["counts"]["Node"] == 60
+    show_process = run("clusters", "show", "demo", "-o", "yaml", **tokens("view"))
+    assert yaml.safe_load(show_process.stdout)["counts"]["Node"] == 60
 
 
 def test_explain_answers_as_rest_does(run: Command, tokens: Tokens, site: Site) -> None:
-    done = run("explain", "ml/notebook", "--cluster", "demo", "-o", "json", **tokens("view"))
-    assert done.returncode == 0, done.stderr
-    assert json.loads(done.stdout) == site.ask("GET", "clusters/demo/pods/ml/notebook/decision/")
+    process = run("explain", "ml/notebook", "--cluster", "demo", "-o", "json", **tokens("view"))
+    assert process.returncode == 0, process.stderr
+    assert json.loads(process.stdout) == site.ask("GET", "clusters/demo/pods/ml/notebook/decision/")
     table = run("explain", "notebook", "-n", "ml", "--cluster", "demo", **tokens("view")).stdout
-    assert f"Node:    {json.loads(done.stdout)['chosen']}\n" in table
+    assert f"Node:    {json.loads(process.stdout)['chosen']}\n" in table
 
 
 def test_of_files_and_of_the_server_the_answer_is_the_same(
@@ -69,56 +69,60 @@ def test_of_files_and_of_the_server_the_answer_is_the_same(
         )
         assert answer.status_code < 300, answer.text
         wait_until(lambda: site.ask("GET", "clusters/files/")["taken_at"], "it is imported")
-    here = json.loads(run("explain", "web-1", "--snapshot", "cluster.json", "-o", "json").stdout)
-    there = json.loads(run("explain", "web-1", "--cluster", "files", "-o", "json", **tokens("view")).stdout)
+    local_answer = json.loads(run("explain", "web-1", "--snapshot", "cluster.json", "-o", "json").stdout)
+    server_answer = json.loads(run("explain", "web-1", "--cluster", "files", "-o", "json", **tokens("view")).stdout)
     alike = ("chosen", "total", "filters", "scores", "rejected", "bound_to", "best")
-    assert {key: here.get(key) for key in alike} == {key: there.get(key) for key in alike}
+    assert {key: local_answer.get(key) for key in alike} == {key: server_answer.get(key) for key in alike}
 
 
 def test_kubectls_context_names_the_cluster(run: Command, tokens: Tokens, site: Site, folder: Path) -> None:
     server = site.ask("GET", "clusters/sandbox/")["server"]
-    found = site.ask("GET", "clusters/sandbox/pods/?limit=1&pending=false&scheduler=default-scheduler")["results"][0]
+    pod = site.ask("GET", "clusters/sandbox/pods/?limit=1&pending=false&scheduler=default-scheduler")["results"][0]
     kubeconfig = {
         "current-context": "mine",
-        "contexts": [{"name": "mine", "context": {"cluster": "sandbox", "namespace": found["namespace"]}}],
+        "contexts": [{"name": "mine", "context": {"cluster": "sandbox", "namespace": pod["namespace"]}}],
         "clusters": [{"name": "sandbox", "cluster": {"server": server or "https://elsewhere.example.com"}}],
     }
     (folder / "kubeconfig").write_text(yaml.safe_dump(kubeconfig))
-    asked = {**tokens("view"), "KUBECONFIG": str(folder / "kubeconfig")}
-    done = run("explain", f"pod/{found['name']}", "-o", "json", program="kubectl-ksched", **asked)
-    assert done.returncode in (0, 1), done.stderr
-    assert json.loads(done.stdout)["pod"] == f"{found['namespace']}/{found['name']}"
+    variables = {**tokens("view"), "KUBECONFIG": str(folder / "kubeconfig")}
+    process = run("explain", f"pod/{pod['name']}", "-o", "json", program="kubectl-ksched", **variables)
+    assert process.returncode in (0, 1), process.stderr
+    assert json.loads(process.stdout)["pod"] == f"{pod['namespace']}/{pod['name']}"
 
 
 def test_the_gate_is_asked_of_a_cluster(run: Command, tokens: Tokens, folder: Path) -> None:
-    asked = ["gate", "--policy", "packed.yaml", "--cluster", "demo", "--max-moved"]
-    done = run(*asked, "0", "--report", "verdict.md", **tokens("edit"))
-    assert done.returncode == 1, done.stderr
-    assert done.stdout.startswith("Verdict:   fail\n")
+    command = ["gate", "--policy", "packed.yaml", "--cluster", "demo", "--max-moved"]
+    process = run(*command, "0", "--report", "verdict.md", **tokens("edit"))
+    assert process.returncode == 1, process.stderr
+    assert process.stdout.startswith("Verdict:   fail\n")
     assert (folder / "verdict.md").read_text().startswith("## ❌")
-    assert run(*asked, "any", "--max-newly-unschedulable", "any", **tokens("edit")).returncode == 0
-    refused = run(*asked, "0", **tokens("view"))
-    assert (refused.returncode, refused.stdout) == (3, "")
-    assert "403" in refused.stderr
+    assert run(*command, "any", "--max-newly-unschedulable", "any", **tokens("edit")).returncode == 0
+    rejection = run(*command, "0", **tokens("view"))
+    assert (rejection.returncode, rejection.stdout) == (3, "")
+    assert "403" in rejection.stderr
 
 
 def test_policies_are_compared_and_runs_are_there(run: Command, tokens: Tokens, site: Site) -> None:
-    done = run("compare", "default", "default", "--cluster", "demo", **tokens("edit"))
-    assert done.returncode == 0, done.stderr
-    assert "Moved pods:  0\n" in done.stdout
+    process = run("compare", "default", "default", "--cluster", "demo", **tokens("edit"))
+    assert process.returncode == 0, process.stderr
+    assert "Moved pods:  0\n" in process.stdout
     scenario = next(row for row in site.ask("GET", "scenarios/")["results"] if "demo" in row["name"].lower())
-    played = run("runs", "start", "--scenario", scenario["id"], "--policy", "default", "-o", "json", **tokens("edit"))
-    assert played.returncode == 0, played.stderr
-    made = json.loads(played.stdout)
-    assert (made["state"], bool(made["measures"])) == ("succeeded", True)
-    assert made["id"] in run("runs", **tokens("view")).stdout
-    shown = run("runs", "show", made["id"], **tokens("view"))
-    assert "State:     succeeded\n" in shown.stdout
-    other = next(row["name"] for row in site.ask("GET", "policies/?limit=100")["results"] if row["name"] != "default")
-    asked = ["compare", "default", other, "--scenario", scenario["id"], "-o", "json"]
-    compared = run(*asked, **tokens("edit"))
-    assert compared.returncode == 0, compared.stderr
-    assert len(json.loads(compared.stdout)["runs"]) == 2
+    run_process = run(
+        "runs", "start", "--scenario", scenario["id"], "--policy", "default", "-o", "json", **tokens("edit")
+    )
+    assert run_process.returncode == 0, run_process.stderr
+    run_started = json.loads(run_process.stdout)
+    assert (run_started["state"], bool(run_started["measures"])) == ("succeeded", True)
+    assert run_started["id"] in run("runs", **tokens("view")).stdout
+    show_process = run("runs", "show", run_started["id"], **tokens("view"))
+    assert "State:     succeeded\n" in show_process.stdout
+    other_policy = next(
+        row["name"] for row in site.ask("GET", "policies/?limit=100")["results"] if row["name"] != "default"
+    )
+    command = ["compare", "default", other_policy, "--scenario", scenario["id"], "-o", "json"]
+    compare_process = run(*command, **tokens("edit"))
+    assert compare_process.returncode == 0, compare_process.stderr
+    assert len(json.loads(compare_process.stdout)["runs"]) == 2
 
 
 def test_a_waiting_pod_is_approved_and_another_denied(run: Command, tokens: Tokens, site: Site) -> None:
@@ -126,25 +130,25 @@ def test_a_waiting_pod_is_approved_and_another_denied(run: Command, tokens: Toke
         site.ask("POST", "sandbox/objects/", {"text": json.dumps(pod(name, "payments", "guarded"))})
 
     def waiting() -> list[str]:
-        found = json.loads(run("approvals", "-n", "payments", "-o", "json", **tokens("view")).stdout)
-        return [one["name"] for one in found if one["name"].startswith("cli-")]
+        approvals = json.loads(run("approvals", "-n", "payments", "-o", "json", **tokens("view")).stdout)
+        return [approval["name"] for approval in approvals if approval["name"].startswith("cli-")]
 
     wait_until(lambda: len(waiting()) == 2, "both wait", step=1)
-    refused = run("approvals", "approve", "payments/cli-yes", **tokens("view"))
-    assert refused.returncode == 3
-    done = run("approvals", "approve", "payments/cli-yes", "--reason", "fine", "-o", "json", **tokens("approve"))
-    assert done.returncode == 0, done.stderr
-    (vote,) = json.loads(done.stdout)["votes"]
+    rejection = run("approvals", "approve", "payments/cli-yes", **tokens("view"))
+    assert rejection.returncode == 3
+    approval = run("approvals", "approve", "payments/cli-yes", "--reason", "fine", "-o", "json", **tokens("approve"))
+    assert approval.returncode == 0, approval.stderr
+    (vote,) = json.loads(approval.stdout)["votes"]
     assert (vote["verdict"], vote["reason"]) == ("approve", "fine")
-    denied = run("approvals", "deny", "payments/cli-no", "--reason", "not today", **tokens("approve"))
-    assert denied.returncode == 0, denied.stderr
-    assert "denied" in denied.stdout
-    again = run("approvals", "deny", "payments/cli-no", "--reason", "not today", **tokens("approve"))
-    assert again.returncode == 2
+    denial = run("approvals", "deny", "payments/cli-no", "--reason", "not today", **tokens("approve"))
+    assert denial.returncode == 0, denial.stderr
+    assert "denied" in denial.stdout
+    second_denial = run("approvals", "deny", "payments/cli-no", "--reason", "not today", **tokens("approve"))
+    assert second_denial.returncode == 2
 
 
 @pytest.mark.parametrize(
-    ("words", "status", "says"),
+    ("words", "status", "message"),
     [
         (["explain", "ml/none", "--cluster", "demo"], 2, "404"),
         (["explain", "ml/notebook", "--cluster", "nowhere"], 2, "404"),
@@ -154,17 +158,17 @@ def test_a_waiting_pod_is_approved_and_another_denied(run: Command, tokens: Toke
     ],
 )
 def test_what_the_server_does_not_know_is_told(
-    run: Command, tokens: Tokens, words: list[str], status: int, says: str
+    run: Command, tokens: Tokens, words: list[str], status: int, message: str
 ) -> None:
-    done = run(*words, **tokens("view"))
-    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (status, "", 1)
-    assert says in done.stderr
+    process = run(*words, **tokens("view"))
+    assert (process.returncode, process.stdout, process.stderr.count("\n")) == (status, "", 1)
+    assert message in process.stderr
 
 
 def test_a_wrong_token_is_refused_and_not_repeated(run: Command, site: Site) -> None:
-    done = run("clusters", KSCHEDWEB_URL=site.url, KSCHEDWEB_TOKEN="ksw_wrong")
-    assert done.returncode == 3
-    assert "ksw_wrong" not in done.stderr + done.stdout
+    process = run("clusters", KSCHEDWEB_URL=site.url, KSCHEDWEB_TOKEN="ksw_wrong")
+    assert process.returncode == 3
+    assert "ksw_wrong" not in process.stderr + process.stdout
 
 
 def test_a_configuration_file_says_it_all(run: Command, tokens: Tokens, folder: Path) -> None:
@@ -174,11 +178,11 @@ def test_a_configuration_file_says_it_all(run: Command, tokens: Tokens, folder: 
     file.write_text(f"server: {tokens('view')['KSCHEDWEB_URL']}\ntoken_file: ~/token\ncluster: demo\n")
     # The file's "~" is the person's home.
     file.write_text(file.read_text().replace("~", str(folder)))
-    done = run("explain", "ml/notebook")
-    assert done.returncode == 0, done.stderr
+    process = run("explain", "ml/notebook")
+    assert process.returncode == 0, process.stderr
 
 
-def test_the_documents_commands_are_answered(installed: Path, folder: Path, tokens: Tokens) -> None:
-    environment = surroundings(installed, folder, **tokens("edit"))
-    done = subprocess.run(["bash", "-ec", SHELL[1]], cwd=folder, env=environment, capture_output=True, text=True)
-    assert (done.returncode, done.stderr) == (0, "")
+def test_the_documents_commands_are_answered(bin_folder: Path, folder: Path, tokens: Tokens) -> None:
+    environment = clean_variables(bin_folder, folder, **tokens("edit"))
+    process = subprocess.run(["bash", "-ec", SHELL[1]], cwd=folder, env=environment, capture_output=True, text=True)
+    assert (process.returncode, process.stderr) == (0, "")

@@ -11,7 +11,7 @@ from tests.support.html import elements
 
 
 @pytest.mark.parametrize(
-    ("address", "told"),
+    ("address", "phrase"),
     [
         ("/nodes/?ready=banana", "The filter ready=banana was left out. Must be true or false."),
         ("/nodes/?raedy=true", "has no filter “raedy”, so it was left out. It has: search, zone, instance_type, ready"),
@@ -21,11 +21,11 @@ from tests.support.html import elements
         ("/nodes/?ready=true&zone=zone-a&show=cpu&page=2&view=1&cluster=demo", ""),
     ],
 )
-def test_a_page_falls_back_and_says_what_it_left_out(client_as, demo, address: str, told: str) -> None:
+def test_a_page_falls_back_and_says_what_it_left_out(client_as, demo, address: str, phrase: str) -> None:
     page = client_as("viewer").get(address)
     assert page.status_code == 200
     notices = [notice.text for notice in elements(page, "[data-ignored]")]
-    assert [told in notice for notice in notices] == ([True] if told else [])
+    assert [phrase in notice for notice in notices] == ([True] if phrase else [])
 
 
 def test_a_namespace_that_is_not_there_stays_chosen(client_as, demo) -> None:
@@ -39,8 +39,8 @@ def test_many_namespaces_are_suggested_by_the_server(client_as, demo) -> None:
     page = viewer.get("/pods/")
     assert len(elements(page, "option")) < 50
     assert len(elements(page, "input[name=namespace][list]")) == 2
-    found = viewer.get("/namespaces/?cluster=demo&namespace=team-999")
-    assert [element["value"] for element in elements(found, "option")] == [
+    suggestions = viewer.get("/namespaces/?cluster=demo&namespace=team-999")
+    assert [element["value"] for element in elements(suggestions, "option")] == [
         "team-999",
         *(f"team-999{n}" for n in range(10)),
     ]

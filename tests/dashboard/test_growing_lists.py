@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from kschedweb.accounts.models import User
 
 pytestmark = [pytest.mark.django_db, pytest.mark.databases]
-LOOKED = 10  # rows that a page looks at here
+ROWS_LOOKED_AT = 10  # rows that a page looks at here
 NOW = timezone.now()
 
 
@@ -53,9 +53,9 @@ def live() -> LiveScheduler:
 
 
 @pytest.fixture
-def decided(live: LiveScheduler, monkeypatch: pytest.MonkeyPatch) -> LiveScheduler:
+def live_with_decisions(live: LiveScheduler, monkeypatch: pytest.MonkeyPatch) -> LiveScheduler:
     """40 decisions, a second apart; the oldest three name ``rare`` in their message."""
-    monkeypatch.setattr(pagination, "MOST_LOOKED_AT", LOOKED)
+    monkeypatch.setattr(pagination, "MOST_LOOKED_AT", ROWS_LOOKED_AT)
     LiveDecision.objects.bulk_create(
         LiveDecision(
             id=uuid.UUID(int=number + 1),
@@ -73,16 +73,16 @@ def decided(live: LiveScheduler, monkeypatch: pytest.MonkeyPatch) -> LiveSchedul
     return live
 
 
-def plan(rows: models.QuerySet[Any]) -> str:
+def explain_rows(rows: models.QuerySet[Any]) -> str:
     """How the database finds ``rows``: never in need of sorting or of the whole table, however few there are here."""
     if connection.vendor == "postgresql":
         with connection.cursor() as cursor:
-            for what in ("seqscan", "sort", "incremental_sort", "bitmapscan"):
-                cursor.execute(f"SET LOCAL enable_{what} = off")
+            for method in ("seqscan", "sort", "incremental_sort", "bitmapscan"):
+                cursor.execute(f"SET LOCAL enable_{method} = off")
     return str(rows.explain())
 
 
-def ordered(rows: models.QuerySet[Any]) -> models.QuerySet[Any]:
+def order_rows(rows: models.QuerySet[Any]) -> models.QuerySet[Any]:
     return rows.order_by(*(key.order() for key in keys_of(rows)))[:51]
 
 
@@ -124,11 +124,11 @@ def test_an_index_finds_the_rows_of_each_filter(
         rows = request_list()
     request = rf.get("/")
     request.user = viewer
-    found = filterset(QueryDict(query), queryset=rows, request=request)
-    assert found.is_valid(), found.errors
-    said = plan(ordered(found.indexed_rows if found.indexed_rows is not None else found.qs))
+    filtered = filterset(QueryDict(query), queryset=rows, request=request)
+    assert filtered.is_valid(), filtered.errors
+    plan_text = explain_rows(order_rows(filtered.indexed_rows if filtered.indexed_rows is not None else filtered.qs))
     # Of two that would do, the database takes the one that its statistics speak for.
-    assert any(name in said for name in index.split("|")), said
+    assert any(name in plan_text for name in index.split("|")), plan_text
 
 
 @pytest.mark.parametrize(
@@ -145,7 +145,7 @@ def test_an_index_finds_the_rows_of_each_filter(
 def test_an_index_finds_what_else_pages_and_schedulers_look_for(
     live: LiveScheduler, rows: Callable[[LiveScheduler], models.QuerySet[Any]], index: str
 ) -> None:
-    assert index in (said := plan(rows(live)[:51])), said
+    assert index in (plan_text := explain_rows(rows(live)[:51])), plan_text
 
 
 def test_a_deep_page_begins_in_the_index_where_the_last_one_ended(live: LiveScheduler) -> None:
@@ -153,62 +153,64 @@ def test_a_deep_page_begins_in_the_index_where_the_last_one_ended(live: LiveSche
     rows = LiveDecision.objects.filter(scheduler=live)
     keys = keys_of(rows)
     place = [NOW.isoformat(), str(uuid.uuid4())]
-    said = plan(ordered(rows.filter(rows_beyond(keys, place))))
+    plan_text = explain_rows(order_rows(rows.filter(rows_beyond(keys, place))))
     begins = "at<?" if connection.vendor == "sqlite" else "Index Cond: ((scheduler_id ="
-    assert "decision_newest" in said, said
-    assert begins in said, said
-    assert connection.vendor == "sqlite" or "(at <=" in said, said
+    assert "decision_newest" in plan_text, plan_text
+    assert begins in plan_text, plan_text
+    assert connection.vendor == "sqlite" or "(at <=" in plan_text, plan_text
 
 
-def test_a_search_looks_at_so_many_rows_and_leads_on_from_there(decided: LiveScheduler, client_as: Any) -> None:
+def test_a_search_looks_at_so_many_rows_and_leads_on_from_there(
+    live_with_decisions: LiveScheduler, client_as: Any
+) -> None:
     client: Client = client_as("viewer")
-    address, pages = f"/live/{decided.pk}/?search=rare", []
+    address, pages = f"/live/{live_with_decisions.pk}/?search=rare", []
     cursor = ""
     while True:
         page = client.get(address, {"search": "rare", "cursor": cursor}).context["page"]
         pages.append([row.name for row in page.rows])
         if page.following is None:
             break
-        assert page.reached == NOW - timedelta(seconds=LOOKED * len(pages) - 1)
+        assert page.reached == NOW - timedelta(seconds=ROWS_LOOKED_AT * len(pages) - 1)
         cursor = page.following
     assert pages[:4] == [[], [], [], ["pod-37", "pod-38", "pod-39"]]
     assert not any(pages[4:])  # the 40th row was the last that it looked at: one more page finds the end
     page = client.get(address)
-    said = text(page)
-    reached = NOW - timedelta(seconds=LOOKED - 1)
-    assert "Nothing matches among the decisions back to" in said
-    assert f">{reached:%Y-%m-%d %H:%M:%S} UTC</time>." in said
+    page_words = text(page)
+    oldest_looked_at = NOW - timedelta(seconds=ROWS_LOOKED_AT - 1)
+    assert "Nothing matches among the decisions back to" in page_words
+    assert f">{oldest_looked_at:%Y-%m-%d %H:%M:%S} UTC</time>." in page_words
     assert elements(page, "nav.pagination a[rel=next]")
 
 
-def test_over_rest_the_next_link_leads_on(decided: LiveScheduler, api_as: Any) -> None:
+def test_over_rest_the_next_link_leads_on(live_with_decisions: LiveScheduler, api_as: Any) -> None:
     api: APIClient = api_as("viewer")
-    address, found, asked = f"/api/v1/live/{decided.pk}/decisions/?search=rare", [], 0
+    address, names, requests = f"/api/v1/live/{live_with_decisions.pk}/decisions/?search=rare", [], 0
     while address:
         answer = api.get(address).json()
-        found += [row["name"] for row in answer["results"]]
-        address, asked = answer["next"], asked + 1
-    assert found == ["pod-37", "pod-38", "pod-39"]
-    assert asked in (4, 5)
+        names += [row["name"] for row in answer["results"]]
+        address, requests = answer["next"], requests + 1
+    assert names == ["pod-37", "pod-38", "pod-39"]
+    assert requests in (4, 5)
 
 
-def test_an_index_reaches_everything_at_once(decided: LiveScheduler, client_as: Any) -> None:
-    page = client_as("viewer").get(f"/live/{decided.pk}/?node=node-1").context["page"]
+def test_an_index_reaches_everything_at_once(live_with_decisions: LiveScheduler, client_as: Any) -> None:
+    page = client_as("viewer").get(f"/live/{live_with_decisions.pk}/?node=node-1").context["page"]
     assert [row.name for row in page.rows] == [f"pod-{number}" for number in range(1, 40, 4)]
     assert page.reached is None
 
 
-def test_what_is_searched_for_is_found_once_wherever_pages_end(decided: LiveScheduler) -> None:
-    rows = LiveDecision.objects.filter(scheduler=decided)
-    matching, seen, cursor = rows.filter(node__in=("node-1", "node-3")), [], ""
+def test_what_is_searched_for_is_found_once_wherever_pages_end(live_with_decisions: LiveScheduler) -> None:
+    rows = LiveDecision.objects.filter(scheduler=live_with_decisions)
+    matching, rows_seen, cursor = rows.filter(node__in=("node-1", "node-3")), [], ""
     while True:
         page = cursor_page(matching, cursor, 3, indexed_rows=rows)
         assert len(page.rows) <= 3
-        seen += page.rows
+        rows_seen += page.rows
         if page.following is None:
             break
         cursor = page.following
-    assert seen == list(matching)
+    assert rows_seen == list(matching)
 
 
 def test_rows_of_one_time_are_not_lost_where_a_page_stops_looking(
@@ -218,38 +220,38 @@ def test_rows_of_one_time_are_not_lost_where_a_page_stops_looking(
     Job.objects.bulk_create(Job(kind="x", title="same") for _ in range(11))
     Job.objects.update(created_at=NOW)
     rows = Job.objects.all()
-    assert [one for (one,) in in_pieces(rows.filter(title="same"), ["pk"], 100, indexed_rows=rows)] == [
+    assert [key for (key,) in in_pieces(rows.filter(title="same"), ["pk"], 100, indexed_rows=rows)] == [
         job.pk for job in rows
     ]
 
 
 def test_how_many_came_since_is_counted_among_the_newest(
-    decided: LiveScheduler, client_as: Any, monkeypatch: Any
+    live_with_decisions: LiveScheduler, client_as: Any, monkeypatch: Any
 ) -> None:
-    monkeypatch.setattr("kschedweb.live.schedulers.views.MOST_LOOKED_AT", LOOKED)
-    opened = (NOW - timedelta(days=1)).isoformat()
-    shown = client_as("viewer").get(f"/live/{decided.pk}/now/", {"search": "pod", "opened": opened})
-    assert shown.context["new"] == LOOKED
+    monkeypatch.setattr("kschedweb.live.schedulers.views.MOST_LOOKED_AT", ROWS_LOOKED_AT)
+    opened_at = (NOW - timedelta(days=1)).isoformat()
+    fragment = client_as("viewer").get(f"/live/{live_with_decisions.pk}/now/", {"search": "pod", "opened": opened_at})
+    assert fragment.context["new"] == ROWS_LOOKED_AT
 
 
-def lines(response: HttpResponseBase) -> list[list[str]]:
+def csv_lines(response: HttpResponseBase) -> list[list[str]]:
     return list(csv.reader("".join(part.decode() for part in response).splitlines()))  # type: ignore[attr-defined]
 
 
 def test_a_file_is_read_in_pieces_without_models(
-    decided: LiveScheduler, client_as: Any, monkeypatch: pytest.MonkeyPatch
+    live_with_decisions: LiveScheduler, client_as: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(pagination, "PIECE", 15)
     client = client_as("viewer")
-    response = client.get(f"/live/{decided.pk}/?format=csv")
+    response = client.get(f"/live/{live_with_decisions.pk}/?format=csv")
     with CaptureQueriesContext(connection) as queries:
-        found = lines(response)
-    assert [line[2] for line in found] == ["name", *(f"pod-{number}" for number in range(40))]
+        rows_exported = csv_lines(response)
+    assert [line[2] for line in rows_exported] == ["name", *(f"pod-{number}" for number in range(40))]
     read = [query["sql"] for query in queries if "scheduling_livedecision" in query["sql"]]
     assert len(read) == 3
     assert not any('"top"' in sql for sql in read)
-    searched = lines(client.get(f"/live/{decided.pk}/?format=csv&search=rare"))
-    assert [line[2] for line in searched] == ["name", "pod-37", "pod-38", "pod-39"]
+    rows_searched = csv_lines(client.get(f"/live/{live_with_decisions.pk}/?format=csv&search=rare"))
+    assert [line[2] for line in rows_searched] == ["name", "pod-37", "pod-38", "pod-39"]
 
 
 def test_a_file_is_sent_while_it_is_read() -> None:
@@ -278,6 +280,6 @@ def test_audit_is_found_without_regard_to_case(client_as: Any, admin: Any) -> No
         "verb=POLI",
         "search=night",
     ):
-        found = client.get(f"/audit/?{query}").context["page"].rows
-        assert [entry.verb for entry in found] == ["policy.saved"], query
-    assert place_of(found[0], keys_of(AuditEntry.objects.all()))[0]
+        entries = client.get(f"/audit/?{query}").context["page"].rows
+        assert [entry.verb for entry in entries] == ["policy.saved"], query
+    assert place_of(entries[0], keys_of(AuditEntry.objects.all()))[0]

@@ -19,7 +19,7 @@ def viewer_client(demo: Snapshot, client_as: Callable[[str], Client]) -> Client:
     return client_as("viewer")
 
 
-def found(client: Client, words: str) -> list[str]:
+def search_results(client: Client, words: str) -> list[str]:
     """Where the results lead, the first one first."""
     page = client.get("/search/", {"q": words}, headers={"HX-Request": "true"})
     return [str(element["href"]) for element in elements(page, "a.hit")]
@@ -39,21 +39,21 @@ def found(client: Client, words: str) -> list[str]:
 def test_the_palette_offers_what_can_be_done_first(
     demo: Snapshot, client_as: Callable[[str], Client], words: str, address: str
 ) -> None:
-    assert found(client_as("editor"), words)[0].partition("?")[0] == address
+    assert search_results(client_as("editor"), words)[0].partition("?")[0] == address
 
 
 def test_nobody_is_offered_what_they_may_not_do(viewer_client: Client, client_as: Callable[[str], Client]) -> None:
-    assert "/comparisons/new/" not in found(viewer_client, "compare policies")
-    assert "/clusters/connect/" not in found(client_as("editor"), "connect a cluster")
-    assert "/clusters/connect/" in found(client_as("admin"), "connect a cluster")
+    assert "/comparisons/new/" not in search_results(viewer_client, "compare policies")
+    assert "/clusters/connect/" not in search_results(client_as("editor"), "connect a cluster")
+    assert "/clusters/connect/" in search_results(client_as("admin"), "connect a cluster")
 
 
 def test_every_page_of_the_menu_is_found_by_its_name(viewer_client: Client) -> None:
-    listed = elements(viewer_client.get("/search/?q=&kind=pages"), "#main a.hit")
-    known = {str(one["href"]).partition("?")[0] for one in listed}
+    hits = elements(viewer_client.get("/search/?q=&kind=pages"), "#main a.hit")
+    paths = {str(hit["href"]).partition("?")[0] for hit in hits}
     menu = {str(element["href"]).partition("?")[0] for element in elements(viewer_client.get("/"), "nav.rail li a")}
     assert len(menu) > 8
-    assert menu <= known
+    assert menu <= paths
 
 
 def test_the_theme_changes_from_the_search_without_javascript(viewer_client: Client) -> None:
@@ -62,16 +62,16 @@ def test_the_theme_changes_from_the_search_without_javascript(viewer_client: Cli
 
 
 def test_explain_pod_leads_to_decisions(viewer_client: Client) -> None:
-    links = found(viewer_client, "explain pod web-prev")
+    links = search_results(viewer_client, "explain pod web-prev")
     assert links[0] == "/decision/demo/shop/web-preview/"
-    assert found(viewer_client, "why web-prev")[0] == links[0]
+    assert search_results(viewer_client, "why web-prev")[0] == links[0]
     assert elements(viewer_client.get("/search/?q=explain"), "a[data-fills]")
 
 
 def test_letters_in_their_order_find_a_pod_that_no_name_holds(viewer_client: Client) -> None:
-    assert found(viewer_client, "wbprvw") == ["/decision/demo/shop/web-preview/"]
-    assert found(viewer_client, "wb prvw") == ["/decision/demo/shop/web-preview/"]
-    assert "search=general-a-1" in found(viewer_client, "gen a 1")[0]
+    assert search_results(viewer_client, "wbprvw") == ["/decision/demo/shop/web-preview/"]
+    assert search_results(viewer_client, "wb prvw") == ["/decision/demo/shop/web-preview/"]
+    assert "search=general-a-1" in search_results(viewer_client, "gen a 1")[0]
 
 
 @pytest.mark.parametrize("words", ["a" * 100, "%", "_", "[", "\\", "(a+)+$", "' or 1=1", "а́"])
@@ -81,15 +81,15 @@ def test_no_odd_words_break_the_search(viewer_client: Client, words: str) -> Non
 
 
 def test_the_search_says_how_many_of_a_kind_there_are_and_leads_to_all(viewer_client: Client, demo: Snapshot) -> None:
-    whole = PodRow.objects.filter(snapshot=demo, name__icontains="web").count()
-    assert whole > 50
+    total = PodRow.objects.filter(snapshot=demo, name__icontains="web").count()
+    assert total > 50
     page = viewer_client.get("/search/?q=web")
-    assert f"8 of {whole}" in text(page)
-    (more,) = elements(page, "a.more")
-    listed = viewer_client.get(more["href"])
-    assert len(elements(listed, "#main .hit")) == 50
-    assert elements(listed, "nav.pagination a[rel=next]")
-    assert f"{whole} pods" in text(listed)
+    assert f"8 of {total}" in text(page)
+    (more_link,) = elements(page, "a.more")
+    list_page = viewer_client.get(more_link["href"])
+    assert len(elements(list_page, "#main .hit")) == 50
+    assert elements(list_page, "nav.pagination a[rel=next]")
+    assert f"{total} pods" in text(list_page)
 
 
 def test_a_reason_of_the_overview_leads_to_its_pods(viewer_client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -100,8 +100,8 @@ def test_a_reason_of_the_overview_leads_to_its_pods(viewer_client: Client, monke
     links = [element["href"] for element in elements(page, "#reasons td a")]
     assert len(links) == len(reasons)
     for link, (reason, count) in zip(links, reasons.items(), strict=True):
-        listed = viewer_client.get(link)
-        assert listed.context["page"].paginator.count == count, reason
+        pods_page = viewer_client.get(link)
+        assert pods_page.context["page"].paginator.count == count, reason
     assert viewer_client.get("/pods/?reason=never+said").context["page"].paginator.count == 0
 
 
@@ -120,19 +120,19 @@ def test_selected_nodes_are_rehearsed_and_cordoned_in_a_draft(
     client = client_as("editor")
     page = client.get("/nodes/?cluster=demo")
     names = [box["value"] for box in elements(page, "input[form=selection][name=nodes]")][:3]
-    drained = client.get("/capacity/drain/", {"cluster": "demo", "nodes": names[:2]})
-    assert "2 nodes" in text(drained)
+    drain_page = client.get("/capacity/drain/", {"cluster": "demo", "nodes": names[:2]})
+    assert "2 nodes" in text(drain_page)
     (snapshot,) = elements(page, "form#selection input[name=snapshot]")
     draft = client.get("/scenarios/new/", {"cordon": "on", "nodes": names, "snapshot": snapshot["value"]})
     (name,) = elements(draft, "#id_name")
     assert name["value"] == f"{names[0]} and 2 more cordoned"
     assert not Scenario.objects.filter(built_in=False).exists()
-    made = client.post(
+    response = client.post(
         "/scenarios/new/", {"name": name["value"], "start": snapshot["value"], "cordon": " ".join(names)}
     )
-    assert made.status_code == 302, text(made)
-    saved = Scenario.objects.get(built_in=False)
-    document = saved.revisions.get().text
+    assert response.status_code == 302, text(response)
+    scenario = Scenario.objects.get(built_in=False)
+    document = scenario.revisions.get().text
     assert "cordonNodes" in document
     assert all(name in document for name in names)
 
@@ -145,14 +145,14 @@ def test_a_newer_snapshot_announces_itself(
     demo: Snapshot, demo_objects: list[dict[str, Any]], viewer_client: Client
 ) -> None:
     (box,) = elements(viewer_client.get("/pods/?cluster=demo"), ".list-news")
-    asked = f"/pods/{box['hx-get']}"
-    assert viewer_client.get(asked).status_code == 204
+    news_address = f"/pods/{box['hx-get']}"
+    assert viewer_client.get(news_address).status_code == 204
     pods = [item for item in demo_objects if item["kind"] == "Pod"]
-    rest = [item for item in demo_objects if item is not pods[0] and item is not pods[1]]
+    other_objects = [item for item in demo_objects if item is not pods[0] and item is not pods[1]]
     fresh = {**pods[2], "metadata": {**pods[2]["metadata"], "name": "fresh"}}
-    snapshot_store(cluster=demo.cluster, objects=[*rest, fresh], problems=[])
-    bar = viewer_client.get(asked)
+    snapshot_store(cluster=demo.cluster, objects=[*other_objects, fresh], problems=[])
+    bar = viewer_client.get(news_address)
     assert "1 new, 2 gone, show" in text(bar)
     snapshot_store(cluster=demo.cluster, objects=[*demo_objects, fresh], problems=[])
-    (link,) = elements(viewer_client.get(asked), "a")
+    (link,) = elements(viewer_client.get(news_address), "a")
     assert link["data-announce"] == "1 new"

@@ -81,7 +81,7 @@ def test_numbers_look_the_same_in_every_language(client_as: Callable[[str], Clie
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "reading"),
     [
         ("Insufficient cpu", "空闲的 cpu 不足"),
         ("3 Insufficient example.com/gpu", "空闲的 example.com/gpu 不足"),
@@ -91,28 +91,28 @@ def test_numbers_look_the_same_in_every_language(client_as: Callable[[str], Clie
         ("whatever a plugin says", ""),
     ],
 )
-def test_the_schedulers_words_have_a_reading_in_other_languages(words: str, said: str) -> None:
+def test_the_schedulers_words_have_a_reading_in_other_languages(words: str, reading: str) -> None:
     assert translate_reason(words) == ""
     with translation.override("zh-hans"):
-        assert translate_reason(words) == said
+        assert translate_reason(words) == reading
 
 
 @pytest.mark.parametrize(
-    ("said", "in_chinese"),
+    ("help_text", "in_chinese"),
     [
         ("How many nodes are looked at at the same time. Default: 16. At least 1.", "默认值：16。至少 1。"),
         ("CPU used, in percent. Default: 80. Range: 0 to 100.", "默认值：80。范围：0 到 100。"),
     ],
 )
-def test_each_remark_that_ends_a_help_text_is_translated(said: str, in_chinese: str) -> None:
+def test_each_remark_that_ends_a_help_text_is_translated(help_text: str, in_chinese: str) -> None:
     with translation.override("zh-hans"):
-        assert translate_help(said).endswith(in_chinese)
+        assert translate_help(help_text).endswith(in_chinese)
 
 
 @pytest.mark.parametrize(
-    ("language", "said", "sentence"),
+    ("language", "words", "sentence"),
     [("en", "raise maxSkew", "Raise maxSkew."), ("ja", "maxSkewを上げる", "maxSkewを上げる。")],
 )
-def test_a_sentence_begins_and_ends_as_its_language_does(language: str, said: str, sentence: str) -> None:
+def test_a_sentence_begins_and_ends_as_its_language_does(language: str, words: str, sentence: str) -> None:
     with translation.override(language):
-        assert ui.sentence(said) == sentence
+        assert ui.sentence(words) == sentence

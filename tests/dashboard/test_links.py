@@ -16,7 +16,7 @@ from kschedweb.policies.services import revision_save
 from tests.support import seed
 from tests.support.html import elements, html_of
 
-PINNED = [
+PINNED_PAGES = [
     "/decision/demo/ml/notebook/?policy=default",
     "/load-aware/?cluster=demo&policy=default",
     "/capacity/?cluster=demo&policy=default&cpu=500m&memory=1Gi",
@@ -34,12 +34,12 @@ def viewer(demo: Snapshot, client_as: Callable[[str], Client]) -> Client:
     return client_as("viewer")
 
 
-def said(page: Any) -> str:
+def resolved_line(page: Any) -> str:
     [line] = elements(page, "p.resolved")
     return line.text
 
 
-def copied(page: Any, address: str) -> str:
+def copied_link(page: Any, address: str) -> str:
     """What "Copy link" copies, as ``pinned.ts`` joins it."""
     [button] = elements(page, "button[data-pins]")
     parts = urlsplit(address)
@@ -48,31 +48,31 @@ def copied(page: Any, address: str) -> str:
     return f"{parts.path}?" + "&".join(f"{name}={value}" for name, value in (query | pins).items())
 
 
-@pytest.mark.parametrize("address", PINNED)
+@pytest.mark.parametrize("address", PINNED_PAGES)
 def test_a_page_says_what_its_address_led_to(viewer: Client, demo: Snapshot, address: str) -> None:
     moment = f"{demo.taken_at:%Y-%m-%d %H:%M} UTC"
-    assert said(viewer.get(address)) == f"Policy default, revision 1 (latest) · snapshot of {moment} (latest)"
+    assert resolved_line(viewer.get(address)) == f"Policy default, revision 1 (latest) · snapshot of {moment} (latest)"
 
 
-@pytest.mark.parametrize("address", PINNED)
+@pytest.mark.parametrize("address", PINNED_PAGES)
 def test_a_copied_link_shows_the_same_when_there_is_something_newer(
     viewer: Client, demo: Snapshot, demo_objects: list[dict[str, Any]], address: str
 ) -> None:
-    link = copied(viewer.get(address), address)
+    link = copied_link(viewer.get(address), address)
     later = snapshot_store(cluster=demo.cluster, objects=demo_objects, problems=[])
     revision_save(policy=policy_get("default"), document=seed.POLICY.format(3), author=None, expected=1)
     page = viewer.get(link)
     scope = page.context["scope"]
     assert (scope.snapshot, scope.revision.number) == (demo, 1)
-    assert said(page).startswith("Policy default, revision 1 · snapshot of ")
-    assert "(latest)" not in said(page)
-    assert copied(page, link) == link
+    assert resolved_line(page).startswith("Policy default, revision 1 · snapshot of ")
+    assert "(latest)" not in resolved_line(page)
+    assert copied_link(page, link) == link
     [latest] = elements(page, "p.resolved a")
     scope = viewer.get(urlsplit(address).path + latest["href"]).context["scope"]
     assert (scope.snapshot, scope.revision.number) == (later, 2)
 
 
-@pytest.mark.parametrize("address", PINNED)
+@pytest.mark.parametrize("address", PINNED_PAGES)
 @pytest.mark.parametrize("unknown", ["nonsense", "00000000-0000-4000-8000-000000000000"])
 def test_a_snapshot_that_is_gone_is_said(viewer: Client, address: str, unknown: str) -> None:
     answer = viewer.get(f"{address}&snapshot={unknown}")
@@ -93,21 +93,21 @@ def test_links_of_a_pinned_page_keep_its_snapshot(viewer: Client, demo: Snapshot
 def test_a_copied_link_to_nodes_shows_its_snapshot(
     viewer: Client, demo: Snapshot, demo_objects: list[dict[str, Any]]
 ) -> None:
-    link = copied(viewer.get("/nodes/?cluster=demo"), "/nodes/?cluster=demo")
+    link = copied_link(viewer.get("/nodes/?cluster=demo"), "/nodes/?cluster=demo")
     snapshot_store(cluster=demo.cluster, objects=demo_objects, problems=[])
     page = viewer.get(link)
     assert page.context["scope"].snapshot == demo
     side = page.context["map"].sides[0]
     assert all(f"snapshot={demo.pk}" in address for address in (side.columns, side.frames, side.pods, side.nodes))
     assert page.context["use"] is None, "what is used now is not of that snapshot"
-    kept = [field["value"] for field in elements(page, "form.filters input[name=snapshot]")]
-    assert kept == [str(demo.pk)] * 2, "the filter and the map keep it"
+    snapshots = [field["value"] for field in elements(page, "form.filters input[name=snapshot]")]
+    assert snapshots == [str(demo.pk)] * 2, "the filter and the map keep it"
 
 
 def test_a_copied_link_to_costs_shows_its_snapshot(
     viewer: Client, demo: Snapshot, demo_objects: list[dict[str, Any]]
 ) -> None:
-    link = copied(viewer.get("/costs/?cluster=demo&by=workload"), "/costs/?cluster=demo&by=workload")
+    link = copied_link(viewer.get("/costs/?cluster=demo&by=workload"), "/costs/?cluster=demo&by=workload")
     snapshot_store(cluster=demo.cluster, objects=demo_objects, problems=[])
     assert viewer.get(link).context["scope"].snapshot == demo
 

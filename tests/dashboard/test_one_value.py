@@ -38,7 +38,7 @@ from tests.support.seed_runs import work_off
 Values = Mapping[str, float | None]
 ZONE, OS = "topology.kubernetes.io/zone", "kubernetes.io/os"
 SMALL = {"cpu": "500m", "memory": "1Gi"}
-ABOUT = {"cluster": "small"}
+CLUSTER_QUERY = {"cluster": "small"}
 DESCHEDULER = """\
 apiVersion: descheduler/v1alpha2
 kind: DeschedulerPolicy
@@ -57,16 +57,16 @@ prices:
 - labels: {kubernetes.io/os: linux}
   price: 0.5
 """
-MORE = {"kind": "Deployment", "metadata": {"name": "more"}, "spec": {"template": {"spec": {"containers": [
+MORE_PODS = {"kind": "Deployment", "metadata": {"name": "more"}, "spec": {"template": {"spec": {"containers": [
     {"name": "main", "image": "more", "resources": {"requests": SMALL}}]}}}}  # fmt: skip
-BOTH = "baseline", "policy"  # sides of a gate
+GATE_SIDES = "baseline", "policy"  # sides of a gate
 OF_TRYING = {"nodes_used", "node_hours_day"}
 SIDES = {"current": "baseline", "changed": "policy"}  # of a tried change, as a gate calls them
 
 pytestmark = pytest.mark.django_db
 
 
-def objects() -> list[Json]:
+def small_cluster() -> list[Json]:
     """Six nodes, of which one is cordoned, one tainted and one without a price; pods on all, two that wait."""
     zones = [{ZONE: f"z{place % 2}", **({} if place == 3 else {OS: "linux"})} for place in range(6)]
     nodes = [
@@ -77,15 +77,15 @@ def objects() -> list[Json]:
     names = [f"node-{place}" for place in (0, 0, 0, 0, 0, 1, 1, 1, 2, 2, 3, 4, 4, 4, 4, 4, 4, 5)]
     pods = [pod(f"web-{place}", on=name, labels={"app": "web"}, requests=SMALL) for place, name in enumerate(names)]
     agents = [pod(f"agent-{place}", on=f"node-{place}", labels={"app": "agent"}, requests=SMALL) for place in range(6)]
-    for controller, kind, owned in (("web", "ReplicaSet", pods), ("agent", "DaemonSet", agents)):
-        for raw in owned:
+    for controller, kind, owned_pods in (("web", "ReplicaSet", pods), ("agent", "DaemonSet", agents)):
+        for raw in owned_pods:
             owner = {"apiVersion": "apps/v1", "kind": kind, "name": controller, "uid": controller, "controller": True}
             raw["metadata"]["ownerReferences"] = [owner]
     waiting = [pod("huge", requests={"cpu": "64"}), pod("gated", requests=SMALL, schedulingGates=[{"name": "later"}])]
-    listed = [*nodes, *pods, *agents, *waiting]
-    for place, raw in enumerate(listed):
+    all_objects = [*nodes, *pods, *agents, *waiting]
+    for place, raw in enumerate(all_objects):
         raw["metadata"] |= {"creationTimestamp": f"2026-01-01T00:00:{place:02d}Z", "uid": f"uid-{place}"}
-    return listed
+    return all_objects
 
 
 @pytest.fixture(scope="module")
@@ -95,8 +95,8 @@ def snapshot(rows_of_module: Callable[[], AbstractContextManager[None]]) -> Snap
         editor = person("editor")
         for name, document in (("spare", DESCHEDULER), ("packed", PACKED)):
             policies.policy_create(name=name, document=document, author=editor)
-        snapshot: Snapshot = store(objects(), "small")
-        demo_record(cluster=snapshot.cluster, objects=objects())
+        snapshot: Snapshot = store(small_cluster(), "small")
+        demo_record(cluster=snapshot.cluster, objects=small_cluster())
         prices_save(user=editor, cluster=snapshot.cluster, text=PRICES, expected=0)
         summaries.compute_summary(snapshot)
     return snapshot
@@ -128,10 +128,10 @@ def command(
     return run
 
 
-def differing(told: Iterator[tuple[str, Values]]) -> dict[str, dict[str, float | None]]:
+def find_differing(values_by_place: Iterator[tuple[str, Values]]) -> dict[str, dict[str, float | None]]:
     """The measures with more than one value, by where they are told."""
     places: dict[str, dict[str, float | None]] = defaultdict(dict)
-    for place, values in told:
+    for place, values in values_by_place:
         for name, value in values.items():
             places[name][place] = value
     alone = {name: by_place for name, by_place in places.items() if len(by_place) == 1}
@@ -147,12 +147,12 @@ def is_one(values: list[float | None]) -> bool:
 # The cluster as it stands.
 
 
-def named(gains: list[tuple[str, str, float, float, Any]]) -> Values:
+def name_gains(gains: list[tuple[str, str, float, float, Any]]) -> Values:
     """The measures of a table of gains before anything moves, by their names; they are those of one moment."""
     names = {spec.label: spec.name for spec in specs_of((CPU, MEMORY))}
-    found = {names.get(label, label): before for label, _, before, *_ in gains}
-    assert all(get_spec(name).is_standing for name in found if name in names.values())
-    return found
+    values = {names.get(label, label): before for label, _, before, *_ in gains}
+    assert all(get_spec(name).is_standing for name in values if name in names.values())
+    return values
 
 
 def of_standing(standing: Mapping[str, Any]) -> Values:
@@ -167,7 +167,7 @@ def of_standing(standing: Mapping[str, Any]) -> Values:
 
 
 def told_of_now(viewer: Any, api: Any) -> Iterator[tuple[str, Values]]:
-    overview = viewer.get("/", ABOUT).context
+    overview = viewer.get("/", CLUSTER_QUERY).context
     counts, (_, bill) = overview["counts"], overview["cost"]
     yield (
         "Overview",
@@ -179,53 +179,58 @@ def told_of_now(viewer: Any, api: Any) -> Iterator[tuple[str, Values]]:
             "pending": counts["waiting"],
         },
     )
-    yield "Usage", {"use_skew_cpu_end": viewer.get("/usage/", {**ABOUT, "statistic": "1h"}).context["now"]["points"]}
+    yield (
+        "Usage",
+        {"use_skew_cpu_end": viewer.get("/usage/", {**CLUSTER_QUERY, "statistic": "1h"}).context["now"]["points"]},
+    )
     (line,) = viewer.get("/fleet/").context["page"]
     yield "Fleet", {"use_skew_cpu_end": line.skew, "cost": line.hour, "nodes": line.nodes, "pods": line.pods}
     (line,) = api.get("/api/v1/fleet/").json()["clusters"]
     yield "REST: fleet", {"use_skew_cpu_end": line["skew_points"], "nodes": line["nodes"], "pending": line["pending"]}
-    total = viewer.get("/costs/", ABOUT).context["bill"].total
+    total = viewer.get("/costs/", CLUSTER_QUERY).context["bill"].total
     yield "Costs", {"cost": total.hour, "idle": total.idle_share, "nodes": total.count}
     total = api.get("/api/v1/clusters/small/cost/").json()["total"]
     yield "REST: costs", {"cost": total["hour"], "idle": total["idle_share"], "nodes": total["count"]}
-    asked = {"objective": "skew", "skew_at_most": "100", "resource": "cpu"}
-    plan = viewer.get(viewer.post("/plans/?cluster=small", asked).url).context
-    yield "Plan moves", named(plan["gains"])
+    form = {"objective": "skew", "skew_at_most": "100", "resource": "cpu"}
+    plan = viewer.get(viewer.post("/plans/?cluster=small", form).url).context
+    yield "Plan moves", name_gains(plan["gains"])
     yield "Plan moves: objective", {"use_skew_cpu_end": plan["found"]["before"]}
-    body = {**ABOUT, "objective": {"skew": {"atMost": 100}}}
-    found = api.post("/api/v1/plans/", body).json()["plan"]
-    yield "REST: plan", of_standing(found["standing"]["before"])
-    yield "REST: plan, objective", {"use_skew_cpu_end": found["before"]}
-    staying = found["staying"]["before"]
+    body = {**CLUSTER_QUERY, "objective": {"skew": {"atMost": 100}}}
+    answer = api.post("/api/v1/plans/", body).json()["plan"]
+    yield "REST: plan", of_standing(answer["standing"]["before"])
+    yield "REST: plan, objective", {"use_skew_cpu_end": answer["before"]}
+    staying = answer["staying"]["before"]
     yield "REST: plan, nodes that stay", {"nodes": staying["nodes"], "cost": staying["cost"]}
-    page = viewer.get("/descheduling/", {**ABOUT, "descheduler": "spare@1", "rounds": 1}).context
-    yield "Moves", named(page["gains"])
-    found = api.post("/api/v1/descheduling/", {**ABOUT, "descheduler": "spare", "rounds": 1}).json()
-    yield "REST: moves", of_standing(found["before"])
+    page = viewer.get("/descheduling/", {**CLUSTER_QUERY, "descheduler": "spare@1", "rounds": 1}).context
+    yield "Moves", name_gains(page["gains"])
+    answer = api.post("/api/v1/descheduling/", {**CLUSTER_QUERY, "descheduler": "spare", "rounds": 1}).json()
+    yield "REST: moves", of_standing(answer["before"])
 
 
-def planned(snapshot: Snapshot, command: Callable[..., Any]) -> float:
+def planned_skew(snapshot: Snapshot, command: Callable[..., Any]) -> float:
     """The skew of CPU use that ``plan`` begins with."""
     marks = current_watermarks(snapshot.cluster, snapshot.taken_at.timestamp())
     assert marks is not None
     nodes = {name: {"cpu": {"1h": level}} for name, level in zip(marks.names, marks.column("cpu", "1h"), strict=True)}
     objects = [raw for raw in snapshot_objects(snapshot) if raw["kind"] != "Pod" or raw["spec"].get("nodeName")]
-    asked = {"objects": objects, "watermarks": {"nodes": nodes}, "objective": {"skew": {"atMost": 100}}}
-    before: float = command("plan", text=json.dumps(asked))["before"]
+    request = {"objects": objects, "watermarks": {"nodes": nodes}, "objective": {"skew": {"atMost": 100}}}
+    before: float = command("plan", text=json.dumps(request))["before"]
     return before
 
 
 def test_the_cluster_as_it_stands(
     client_as: Callable[..., Any], api_as: Callable[..., Any], snapshot: Snapshot, command: Callable[..., Any]
 ) -> None:
-    def told() -> Iterator[tuple[str, Values]]:
+    def all_values() -> Iterator[tuple[str, Values]]:
         yield from told_of_now(client_as("viewer"), api_as("viewer"))
-        yield "command line: plan", {"use_skew_cpu_end": planned(snapshot, command)}
+        yield "command line: plan", {"use_skew_cpu_end": planned_skew(snapshot, command)}
 
-    assert differing(told()) == {}
+    assert find_differing(all_values()) == {}
     points = api_as("viewer").get("/api/v1/clusters/small/watermarks/skew/?statistic=1h").json()["points"]
     newest = next(point["skew"] for point in reversed(points) if point["skew"] is not None)
-    assert newest == round(client_as("viewer").get("/", ABOUT).context["skew"], 1), "points of a chart have one digit"
+    assert newest == round(client_as("viewer").get("/", CLUSTER_QUERY).context["skew"], 1), (
+        "points of a chart have one digit"
+    )
 
 
 # The cluster placed anew under a policy and a baseline.
@@ -236,28 +241,28 @@ def of_sides(measures: list[dict[str, Any]], sides: Mapping[str, str]) -> Values
 
 
 def told_of_placing(editor: Any, api: Any, command: Callable[..., Any]) -> Iterator[tuple[str, Values]]:
-    gate = dict(zip(BOTH, BOTH, strict=True))
-    asked = {"policy": "packed@1", "on": "cluster:small", "place": "all", "newly": "any"}
-    page = editor.get(editor.post("/gate/?cluster=small", asked).url).context
+    gate = dict(zip(GATE_SIDES, GATE_SIDES, strict=True))
+    form = {"policy": "packed@1", "on": "cluster:small", "place": "all", "newly": "any"}
+    page = editor.get(editor.post("/gate/?cluster=small", form).url).context
     yield "gate: page", of_sides([*page["changed"], *page["same"]], gate)
-    body: Json = {"policy": {"name": "packed"}, "snapshot": ABOUT}
+    body: Json = {"policy": {"name": "packed"}, "snapshot": CLUSTER_QUERY}
     yield "gate: REST", of_sides(api.post("/api/v1/gate/", body).json()["measures"], gate)
     body = {"policy": {"name": "packed"}, "snapshot": {"objects": json.loads(Path("cluster.json").read_text())}}
     yield "gate: REST, objects", of_sides(api.post("/api/v1/gate/", body).json()["measures"], gate)
     options = "--policy", "packed.yaml", "--snapshot", "cluster.json", "--prices", "prices.yaml"
     yield "gate: command line", of_sides(command("gate", *options)["measures"], gate)
-    body = {"policy": {"name": "default"}, "change": {"policy": {"name": "packed"}}, "snapshot": ABOUT}
-    found = api.post("/api/v1/trying/", body).json()
-    yield "Try: REST", of_sides(found["answer"]["measures"], SIDES)
-    page = editor.get(f"/trying/{found['id']}/").context
-    shown = of_sides([*page["use"], *page["cost"], *page["others"], *page["same"]], SIDES)
-    yield "Try: page", {name: value for name, value in shown.items() if name.split()[1] not in OF_TRYING}
+    body = {"policy": {"name": "default"}, "change": {"policy": {"name": "packed"}}, "snapshot": CLUSTER_QUERY}
+    answer = api.post("/api/v1/trying/", body).json()
+    yield "Try: REST", of_sides(answer["answer"]["measures"], SIDES)
+    page = editor.get(f"/trying/{answer['id']}/").context
+    page_values = of_sides([*page["use"], *page["cost"], *page["others"], *page["same"]], SIDES)
+    yield "Try: page", {name: value for name, value in page_values.items() if name.split()[1] not in OF_TRYING}
 
 
 def test_the_cluster_placed_anew(
     client_as: Callable[..., Any], api_as: Callable[..., Any], snapshot: Snapshot, command: Callable[..., Any]
 ) -> None:
-    assert differing(told_of_placing(client_as("editor"), api_as("editor"), command)) == {}
+    assert find_differing(told_of_placing(client_as("editor"), api_as("editor"), command)) == {}
 
 
 # A scenario under two policies.
@@ -271,30 +276,35 @@ def of_rows(response: Any) -> list[dict[str, str]]:
     return list(csv.DictReader(io.StringIO(b"".join(response).decode())))
 
 
-def number(text: str) -> float | None:
+def read_number(text: str) -> float | None:
     return float(text) if text else None
 
 
 def told_of_a_run(editor: Any, api: Any, run: str) -> Iterator[tuple[str, Values]]:
     page = editor.get(f"/runs/{run}/").context
-    shown = {one.name: one.value for of, _ in page["measured"] for one in (*of.leading, *of.near)}
-    yield "run: page", of_side("policy", shown)
-    found = api.get(f"/api/v1/runs/{run}/").json()
-    yield "run: REST", of_side("policy", {measure["name"]: measure["value"] for measure in found["measures"]})
+    page_values = {
+        measure.name: measure.value for group, _ in page["measured"] for measure in (*group.leading, *group.near)
+    }
+    yield "run: page", of_side("policy", page_values)
+    run_answer = api.get(f"/api/v1/runs/{run}/").json()
+    yield "run: REST", of_side("policy", {measure["name"]: measure["value"] for measure in run_answer["measures"]})
     rows = of_rows(editor.get(f"/runs/{run}/?format=csv&of=measures"))
-    yield "run: CSV", of_side("policy", {row["measure"]: number(row["value"]) for row in rows})
+    yield "run: CSV", of_side("policy", {row["measure"]: read_number(row["value"]) for row in rows})
 
 
 def told_of_a_comparison(editor: Any, api: Any, comparison: str) -> Iterator[tuple[str, Values]]:
     lines = editor.get(f"/comparisons/{comparison}/").context["lines"]
-    for place, side in enumerate(BOTH):
+    for place, side in enumerate(GATE_SIDES):
         page = {line.measure.name: line.values[place].get(1) for line in lines}
         yield "comparison: page", of_side(side, page)
-        found = api.get(f"/api/v1/comparisons/{comparison}/").json()["measures"]
-        yield "comparison: REST", of_side(side, {one["name"]: one["values"][place].get("1") for one in found})
+        measures = api.get(f"/api/v1/comparisons/{comparison}/").json()["measures"]
+        yield (
+            "comparison: REST",
+            of_side(side, {measure["name"]: measure["values"][place].get("1") for measure in measures}),
+        )
     rows = of_rows(editor.get(f"/comparisons/{comparison}/?format=csv&of=measures"))
-    for label, side in zip(("default@1", "packed@1"), BOTH, strict=True):
-        values = {row["measure"]: number(row["value"]) for row in rows if row["policy"] == label}
+    for label, side in zip(("default@1", "packed@1"), GATE_SIDES, strict=True):
+        values = {row["measure"]: read_number(row["value"]) for row in rows if row["policy"] == label}
         yield "comparison: CSV", of_side(side, values)
 
 
@@ -303,29 +313,29 @@ def test_a_scenario_under_two_policies(
 ) -> None:
     editor, api = client_as("editor"), api_as("editor")
     parts = {
-        "changes": [{"addWorkload": {"replicas": 8, "manifest": MORE}}],
+        "changes": [{"addWorkload": {"replicas": 8, "manifest": MORE_PODS}}],
         "run": {"place": "pending", "until": "30m"},
     }
-    made = scenario_on(snapshot, name="more pods", description="", parts=parts, author=person("editor"))
-    asked = {"scenario": str(made.pk)}
-    run = api.post("/api/v1/runs/start/", {**asked, "policy": "packed"}).json()["id"]
-    both = {**asked, "policies": ["default", "packed"], "seeds": [1]}
-    comparison = api.post("/api/v1/comparisons/start/", both).json()["id"]
+    scenario = scenario_on(snapshot, name="more pods", description="", parts=parts, author=person("editor"))
+    body = {"scenario": str(scenario.pk)}
+    run = api.post("/api/v1/runs/start/", {**body, "policy": "packed"}).json()["id"]
+    comparison_body = {**body, "policies": ["default", "packed"], "seeds": [1]}
+    comparison = api.post("/api/v1/comparisons/start/", comparison_body).json()["id"]
     work_off()
-    gate = {"policy": {"name": "packed"}, "scenario": {"id": str(made.pk)}}
+    gate = {"policy": {"name": "packed"}, "scenario": {"id": str(scenario.pk)}}
     verdict = api.post("/api/v1/gate/", gate).json()
-    exported = api.get(f"/api/v1/scenarios/{made.pk}/revisions/1/export/")
-    Path("scenario.json.gz").write_bytes(b"".join(exported))
+    export = api.get(f"/api/v1/scenarios/{scenario.pk}/revisions/1/export/")
+    Path("scenario.json.gz").write_bytes(b"".join(export))
     answer = command("gate", "--policy", "packed.yaml", "--scenario", "scenario.json.gz")
 
-    def told() -> Iterator[tuple[str, Values]]:
+    def all_values() -> Iterator[tuple[str, Values]]:
         yield from told_of_a_run(editor, api, run)
         yield from told_of_a_comparison(editor, api, comparison)
-        sides = dict(zip(BOTH, BOTH, strict=True))
+        sides = dict(zip(GATE_SIDES, GATE_SIDES, strict=True))
         yield "gate: REST", of_sides(verdict["measures"], sides)
         yield "gate: command line", of_sides(answer["measures"], sides)
 
-    assert differing(told()) == {}
+    assert find_differing(all_values()) == {}
     engines = {run["engine"] for run in api.get(f"/api/v1/comparisons/{comparison}/").json()["runs"]}
     assert {api.get(f"/api/v1/runs/{run}/").json()["engine"], verdict["engine"], answer["engine"]} == engines
     assert len(engines) == 1, "one release answers a question"
@@ -340,7 +350,9 @@ def test_thresholds_have_one_default(
     editor = client_as("editor")
     form = editor.get("/gate/?cluster=small").context["form"]
     page = editor.get(editor.post("/gate/?cluster=small", {**form.data, "policy": "packed@1"}).url).context["verdict"]
-    found = api_as("editor").post("/api/v1/gate/", {"policy": {"name": "packed"}, "snapshot": ABOUT}).json()
+    rest_verdict = (
+        api_as("editor").post("/api/v1/gate/", {"policy": {"name": "packed"}, "snapshot": CLUSTER_QUERY}).json()
+    )
     answer = command("gate", "--policy", "packed.yaml", "--snapshot", "cluster.json")
-    assert page["thresholds"] == found["thresholds"] == answer["thresholds"]
-    assert page["verdict"] == found["verdict"] == answer["verdict"]
+    assert page["thresholds"] == rest_verdict["thresholds"] == answer["thresholds"]
+    assert page["verdict"] == rest_verdict["verdict"] == answer["verdict"]

@@ -23,7 +23,7 @@ def viewer_client(demo: Snapshot, client_as: Callable[[str], Client]) -> Client:
     return client_as("viewer")
 
 
-def lines(response: Any) -> list[dict[str, str]]:
+def csv_rows(response: Any) -> list[dict[str, str]]:
     assert response["Content-Type"].startswith("text/csv")
     return list(csv.DictReader(StringIO(b"".join(response.streaming_content).decode())))
 
@@ -60,17 +60,17 @@ def test_headroom_is_what_the_open_nodes_have_left(demo: Snapshot) -> None:
 
 def test_nodes_filter_sort_and_page_on_the_server(viewer_client: Client, demo: Snapshot) -> None:
     response = viewer_client.get("/nodes/", {"zone": "eu-west-1a", "ordering": "-cpu", "tainted": "false"})
-    shown = list(response.context["page"])
-    assert {node.zone for node in shown} == {"eu-west-1a"}
-    assert not any(node.taints for node in shown)
-    assert [node.cpu_share for node in shown] == sorted((node.cpu_share for node in shown), reverse=True)
+    rows = list(response.context["page"])
+    assert {node.zone for node in rows} == {"eu-west-1a"}
+    assert not any(node.taints for node in rows)
+    assert [node.cpu_share for node in rows] == sorted((node.cpu_share for node in rows), reverse=True)
     assert len(viewer_client.get("/nodes/", {"page": 2}).context["page"]) == NodeRow.objects.count() - 50
 
 
 def test_an_export_holds_the_whole_filter(viewer_client: Client, demo: Snapshot) -> None:
-    wanted = NodeRow.objects.filter(snapshot=demo, zone="eu-west-1b").count()
-    assert len(lines(viewer_client.get("/nodes/", {"zone": "eu-west-1b", "format": "csv"}))) == wanted
-    assert viewer_client.get("/nodes/", {"zone": "eu-west-1b", "format": "json"}).json()["count"] == wanted
+    expected_count = NodeRow.objects.filter(snapshot=demo, zone="eu-west-1b").count()
+    assert len(csv_rows(viewer_client.get("/nodes/", {"zone": "eu-west-1b", "format": "csv"}))) == expected_count
+    assert viewer_client.get("/nodes/", {"zone": "eu-west-1b", "format": "json"}).json()["count"] == expected_count
 
 
 @pytest.mark.parametrize("show", ["cpu", "memory", "pods", "state"])
@@ -89,9 +89,9 @@ def test_pending_pods_come_first_with_the_schedulers_message(
     page = text(response)
     keys = [f"{item.row.namespace}/{item.row.name}" for item in response.context["rows"]]
     for key, outcome in services.summarize_pods(demo, revision, refs(demo, keys)).items():
-        said = outcome.message or f"would go to {outcome.node}"
+        message = outcome.message or f"would go to {outcome.node}"
         if any(item.outcome for item in response.context["rows"] if f"{item.row.namespace}/{item.row.name}" == key):
-            assert said in page
+            assert message in page
     first = viewer_client.get("/pods/").context["page"].object_list[0]
     assert first.pending
 
@@ -114,7 +114,7 @@ def test_the_clusters_own_message_is_shown_where_it_differs(demo: Snapshot, revi
 
 def test_pods_export_with_their_decision_and_no_formula(viewer_client: Client, demo: Snapshot) -> None:
     PodRow.objects.filter(snapshot=demo, name="cube-builder").update(owner="=cmd()")
-    rows = {row["name"]: row for row in lines(viewer_client.get("/pods/", {"format": "csv", "pending": "true"}))}
+    rows = {row["name"]: row for row in csv_rows(viewer_client.get("/pods/", {"format": "csv", "pending": "true"}))}
     assert rows["cube-builder"]["owner"] == "'=cmd()"
     assert "45 Insufficient cpu" in rows["cube-builder"]["decision"]
     assert rows["notebook"]["decision"] == "fits gpu-a-2"
@@ -140,8 +140,8 @@ def test_search_finds_pages_pods_nodes_and_policies(viewer_client: Client) -> No
         ("ml/note", "/decision/demo/ml/notebook/"),
         ("defau", "/policies/default/"),
     ):
-        found = viewer_client.get("/search/", {"q": words})
-        assert any(element["href"].startswith(address) for element in elements(found, "#main a")), words
+        results = viewer_client.get("/search/", {"q": words})
+        assert any(element["href"].startswith(address) for element in elements(results, "#main a")), words
     fragment = viewer_client.get("/search/", {"q": "pods"}, headers={"HX-Request": "true"})
     assert "<html" not in text(fragment)
     assert "<script>" not in text(viewer_client.get("/search/", {"q": "<nothing>"}))

@@ -26,8 +26,8 @@ def test_a_number_that_is_not_known_is_a_dash() -> None:
 def test_scores_lead_to_their_arithmetic() -> None:
     cells = (Cell(f"Fit{HOSTILE}", 7, 70, 2, 140, -2),)
     row = NodeRow(f"node{HOSTILE}", Place(2, 9, 90, 200), -10, cells=cells)
-    shown = placed(row, "stage=best&", True, "")
-    assert shown == (
+    html = placed(row, "stage=best&", True, "")
+    assert html == (
         '<td class="number">2</td><td class="number"><strong>90</strong></td><td class="number">−10</td>'
         '<td class="score"><a class="below-2" href="?stage=best&amp;node=node%3Cb%3E%22%26&amp;'
         f'cell=Fit{SAFE}#cell">140<span class="parts">7 → 70 × 2</span></a></td>'
@@ -36,10 +36,10 @@ def test_scores_lead_to_their_arithmetic() -> None:
 
 
 def test_the_place_under_the_other_policy_stands_beside() -> None:
-    def beside(other: Place | None) -> str:
-        row = NodeRow("node", Place(1, 9, 90, 200), other=other)
+    def cells_beside(other_place: Place | None) -> str:
+        row = NodeRow("node", Place(1, 9, 90, 200), other=other_place)
         return placed(row, "", True, "most@1").partition('<td class="number">0</td>')[2]
 
     share = '<td class="number">45.0 %</td>'
-    assert beside(Place(3, 8, 1, 8)) == f'{share}<td class="number">3</td><td class="number">12.5 %</td>'
-    assert beside(None).startswith(f'{share}<td class="number"><span class="soft">rejected</span></td>')
+    assert cells_beside(Place(3, 8, 1, 8)) == f'{share}<td class="number">3</td><td class="number">12.5 %</td>'
+    assert cells_beside(None).startswith(f'{share}<td class="number"><span class="soft">rejected</span></td>')

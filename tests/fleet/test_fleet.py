@@ -29,36 +29,36 @@ pytestmark = pytest.mark.django_db
 PENDING = "Insufficient cpu"
 
 
-def cluster(name: str, nodes: int = 2, waiting: int = 0, version: str = "v1.36.1") -> Cluster:
+def make_cluster(name: str, nodes: int = 2, waiting: int = 0, version: str = "v1.36.1") -> Cluster:
     """One with nodes of 4 CPU, a small pod, and pods that fit nowhere."""
-    made = Cluster.objects.create(
+    cluster_row = Cluster.objects.create(
         name=name, source=ClusterSource.IMPORT, server_version=version, refreshed_at=timezone.now()
     )
     objects = [node(f"{name}-{number}") for number in range(nodes)]
     objects += [pod(f"large-{number}", requests={"cpu": "64"}) for number in range(waiting)]
     objects.append(pod("small", requests={"cpu": "1"}, on=f"{name}-0"))
-    snapshot_store(cluster=made, objects=objects, problems=[])
-    return made
+    snapshot_store(cluster=cluster_row, objects=objects, problems=[])
+    return cluster_row
 
 
 @pytest.fixture
 def clusters(no_cluster: None) -> list[Cluster]:
-    return [cluster("alpha", 3, 2), cluster("beta", 2, 1, "v1.37.0"), cluster("gamma", 1, 0, "")]
+    return [make_cluster("alpha", 3, 2), make_cluster("beta", 2, 1, "v1.37.0"), make_cluster("gamma", 1, 0, "")]
 
 
-def lines(**asked: Any) -> list[selectors.ClusterLine]:
-    return selectors.list_lines(selectors.fleet_list(), **asked)
+def list_lines(**filters: Any) -> list[selectors.ClusterLine]:
+    return selectors.list_lines(selectors.fleet_list(), **filters)
 
 
 def test_each_cluster_stands_as_its_own_pages_say(clusters: list[Cluster]) -> None:
-    assert [line.has_summary for line in lines()] == [False] * 3
+    assert [line.has_summary for line in list_lines()] == [False] * 3
     assert summaries.refresh_stale(60, force=True) == 3
-    found = {line.name: line for line in lines()}
-    alpha = found["alpha"]
+    lines_by_name = {line.name: line for line in list_lines()}
+    alpha = lines_by_name["alpha"]
     assert (alpha.nodes, alpha.pods, alpha.pending, alpha.reasons) == (3, 3, 2, [(PENDING, 2)])
     assert alpha.requested == pytest.approx(100 / 12)
     assert (alpha.used, alpha.skew, alpha.hour) == (None, None, None)
-    assert found["gamma"].pending == 0
+    assert lines_by_name["gamma"].pending == 0
 
 
 def test_figures_stay_with_their_age_until_there_are_new_ones(
@@ -67,27 +67,27 @@ def test_figures_stay_with_their_age_until_there_are_new_ones(
     summaries.refresh_stale(60, force=True)
     later = [node("alpha-0"), pod("large-0", requests={"cpu": "64"})]
     newest = snapshot_store(cluster=clusters[0], objects=later, problems=[])
-    alpha = next(line for line in lines() if line.name == "alpha")
+    alpha = next(line for line in list_lines() if line.name == "alpha")
     assert (alpha.has_summary, alpha.stale, alpha.nodes, alpha.reasons) == (True, True, 3, [(PENDING, 2)])
     assert alpha.figures_at is not None
     assert alpha.figures_at < newest.taken_at == alpha.taken_at
     page = client_as("viewer").get("/fleet/")
     assert (page.context["totals"].unknown, page.context["totals"].stale) == (0, 1)
-    (told,) = [
+    (entry_of_alpha,) = [
         entry for entry in api_as("viewer").get("/api/v1/fleet/").json()["clusters"] if entry["cluster"] == "alpha"
     ]
-    assert told["figures_at"] < told["taken_at"]
+    assert entry_of_alpha["figures_at"] < entry_of_alpha["taken_at"]
     assert summaries.refresh_stale(60, force=True) == 1
-    alpha = next(line for line in lines() if line.name == "alpha")
+    alpha = next(line for line in list_lines() if line.name == "alpha")
     assert (alpha.stale, alpha.nodes, alpha.reasons) == (False, 1, [(PENDING, 1)])
 
 
 def test_the_demo_stands_as_its_overview_says(client_as: Callable[[str], Any], demo: Snapshot) -> None:
     summaries.refresh_stale(60, force=True)
-    (line,) = lines()
-    shown = client_as("viewer").get("/?cluster=demo").context
-    assert (line.nodes, line.pending) == (shown["counts"]["nodes"], shown["counts"]["waiting"])
-    assert dict(line.reasons) == dict(shown["reasons"][:8])
+    (line,) = list_lines()
+    overview = client_as("viewer").get("/?cluster=demo").context
+    assert (line.nodes, line.pending) == (overview["counts"]["nodes"], overview["counts"]["waiting"])
+    assert dict(line.reasons) == dict(overview["reasons"][:8])
 
 
 def test_nothing_is_worked_out_while_nobody_looks(clusters: list[Cluster]) -> None:
@@ -100,37 +100,37 @@ def test_nothing_is_worked_out_while_nobody_looks(clusters: list[Cluster]) -> No
 def test_a_cluster_that_cannot_be_read_is_told_by_its_counts_and_stops_nobody(
     clusters: list[Cluster], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    whole = summaries.compute_summary
+    compute_summary = summaries.compute_summary
 
-    def broken(snapshot: Snapshot) -> Standing:
+    def compute_or_fail(snapshot: Snapshot) -> Standing:
         if snapshot.cluster.name == "alpha":
             raise ValueError("damaged")
-        return whole(snapshot)
+        return compute_summary(snapshot)
 
-    monkeypatch.setattr(summaries, "compute_summary", broken)
+    monkeypatch.setattr(summaries, "compute_summary", compute_or_fail)
     assert summaries.refresh_stale(60, force=True) == 3
-    alpha = next(line for line in lines() if line.name == "alpha")
+    alpha = next(line for line in list_lines() if line.name == "alpha")
     assert (alpha.nodes, alpha.reasons) == (3, [])
     assert summaries.refresh_stale(60, force=True) == 0
 
 
 def test_sums_reasons_releases_and_orders(clusters: list[Cluster]) -> None:
     summaries.refresh_stale(60, force=True)
-    found = lines()
-    assert [line.name for line in found] == ["alpha", "beta", "gamma"]
-    assert [line.name for line in lines(ordering="nodes")] == ["gamma", "beta", "alpha"]
-    assert [line.name for line in lines(reason=PENDING)] == ["alpha", "beta"]
-    assert [line.name for line in lines(ordering="-release")] == ["beta", "alpha", "gamma"]
-    totals = selectors.compute_totals(found)
+    fleet_lines = list_lines()
+    assert [line.name for line in fleet_lines] == ["alpha", "beta", "gamma"]
+    assert [line.name for line in list_lines(ordering="nodes")] == ["gamma", "beta", "alpha"]
+    assert [line.name for line in list_lines(reason=PENDING)] == ["alpha", "beta"]
+    assert [line.name for line in list_lines(ordering="-release")] == ["beta", "alpha", "gamma"]
+    totals = selectors.compute_totals(fleet_lines)
     assert (totals.clusters, totals.nodes, totals.pods, totals.pending, totals.unknown) == (3, 6, 6, 3, 0)
-    assert selectors.count_reasons(found) == [selectors.Reason(PENDING, 3, 2)]
-    assert selectors.count_releases(found) == [("1.37", 1), ("1.36", 1), ("unknown", 1)]
+    assert selectors.count_reasons(fleet_lines) == [selectors.Reason(PENDING, 3, 2)]
+    assert selectors.count_releases(fleet_lines) == [("1.37", 1), ("1.36", 1), ("unknown", 1)]
 
 
 def test_pods_and_nodes_are_found_in_every_cluster_as_read_last(clusters: list[Cluster]) -> None:
     snapshot_store(cluster=clusters[2], objects=[node("gamma-9")], problems=[])
-    found = [(row.snapshot.cluster.name, row.name) for row in selectors.pods_everywhere("default/large")]
-    assert found == [("alpha", "large-0"), ("alpha", "large-1"), ("beta", "large-0")]
+    pods = [(row.snapshot.cluster.name, row.name) for row in selectors.pods_everywhere("default/large")]
+    assert pods == [("alpha", "large-0"), ("alpha", "large-1"), ("beta", "large-0")]
     assert [row.name for row in selectors.nodes_everywhere("gamma")] == ["gamma-9"]
 
 
@@ -142,49 +142,49 @@ def packing(policy: Callable[..., Revision]) -> Revision:
 def test_a_policy_is_tried_on_many_clusters_as_on_each_alone(
     clusters: list[Cluster], revision: Revision, packing: Revision, editor: User
 ) -> None:
-    asked = services.FleetQuestion(revision, packing, ["beta", "alpha"])
-    made = services.trial_start(user=editor, question=asked)
-    assert (made.clusters, made.state) == (["alpha", "beta"], "queued")
-    services.trial_answer(trial=made, step=lambda *_: None)
-    found = FleetTrial.objects.get(pk=made.pk)
-    assert [answer["cluster"] for answer in found.answers] == ["alpha", "beta"]
-    for one, nodes in zip(found.answers, (3, 2), strict=True):
-        tried = TriedChange.objects.get(pk=one["tried"])
-        answer = answer_of(tried)
+    question = services.FleetQuestion(revision, packing, ["beta", "alpha"])
+    trial = services.trial_start(user=editor, question=question)
+    assert (trial.clusters, trial.state) == (["alpha", "beta"], "queued")
+    services.trial_answer(trial=trial, step=lambda *_: None)
+    answered = FleetTrial.objects.get(pk=trial.pk)
+    assert [answer["cluster"] for answer in answered.answers] == ["alpha", "beta"]
+    for cluster_answer, nodes in zip(answered.answers, (3, 2), strict=True):
+        tried_change = TriedChange.objects.get(pk=cluster_answer["tried"])
+        answer = answer_of(tried_change)
         assert answer is not None
-        assert (one["moved"], one["nodes"]) == (answer["anew"]["moved"], answer["nodes"])
-        assert tried.snapshot is not None
-        assert tried.snapshot.counts["Node"] == nodes
-    assert found.ended_at is not None
+        assert (cluster_answer["moved"], cluster_answer["nodes"]) == (answer["anew"]["moved"], answer["nodes"])
+        assert tried_change.snapshot is not None
+        assert tried_change.snapshot.counts["Node"] == nodes
+    assert answered.ended_at is not None
 
 
 def test_what_was_answered_before_a_worker_died_is_not_tried_again(
     clusters: list[Cluster], revision: Revision, packing: Revision, editor: User
 ) -> None:
-    made = services.trial_start(user=editor, question=services.FleetQuestion(revision, packing))
+    trial = services.trial_start(user=editor, question=services.FleetQuestion(revision, packing))
 
-    def dies(text: str, done: int, total: int) -> None:
-        if done == 2:
+    def dies(text: str, completed: int, total: int) -> None:
+        if completed == 2:
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        services.trial_answer(trial=made, step=dies)
-    again = FleetTrial.objects.get(pk=made.pk)
-    first = [answer["tried"] for answer in again.answers]
+        services.trial_answer(trial=trial, step=dies)
+    resumed = FleetTrial.objects.get(pk=trial.pk)
+    first = [answer["tried"] for answer in resumed.answers]
     assert len(first) == 2
-    services.trial_answer(trial=again, step=lambda *_: None)
-    assert [answer["tried"] for answer in again.answers][:2] == first
-    assert len(again.answers) == 3
+    services.trial_answer(trial=resumed, step=lambda *_: None)
+    assert [answer["tried"] for answer in resumed.answers][:2] == first
+    assert len(resumed.answers) == 3
 
 
 def test_a_cluster_that_was_deleted_meanwhile_is_told(
     clusters: list[Cluster], revision: Revision, packing: Revision, editor: User
 ) -> None:
-    made = services.trial_start(user=editor, question=services.FleetQuestion(revision, packing))
+    trial = services.trial_start(user=editor, question=services.FleetQuestion(revision, packing))
     clusters[1].delete()
-    services.trial_answer(trial=made, step=lambda *_: None)
-    assert made.answers[1] == {"cluster": "beta", "error": "The cluster was deleted."}
-    assert "tried" in made.answers[2]
+    services.trial_answer(trial=trial, step=lambda *_: None)
+    assert trial.answers[1] == {"cluster": "beta", "error": "The cluster was deleted."}
+    assert "tried" in trial.answers[2]
 
 
 @pytest.mark.parametrize(
@@ -199,10 +199,10 @@ def test_what_cannot_be_tried_is_refused_at_its_field(
     same: bool,
     path: str,
 ) -> None:
-    asked = services.FleetQuestion(revision, revision if same else packing, names)
-    with pytest.raises(ApplicationError) as refused:
-        services.trial_start(user=None, question=asked)
-    assert [error["path"] for error in refused.value.errors] == [path]
+    question = services.FleetQuestion(revision, revision if same else packing, names)
+    with pytest.raises(ApplicationError) as caught:
+        services.trial_start(user=None, question=question)
+    assert [error["path"] for error in caught.value.errors] == [path]
     assert not FleetTrial.objects.exists()
 
 
@@ -213,14 +213,14 @@ def test_pages_tell_the_same_and_find_by_reason(
     answer = client.get("/fleet/")
     assert [line.name for line in answer.context["page"]] == ["alpha", "beta", "gamma"]
     assert [line.name for line in client.get("/fleet/", {"release": "1.37"}).context["page"]] == ["beta"]
-    found = client.get("/fleet/search/", {"q": "large"})
-    assert [hit.note for hit in found.context["hits"]] == ["alpha", "alpha", "beta"]
+    search_page = client.get("/fleet/search/", {"q": "large"})
+    assert [hit.note for hit in search_page.context["hits"]] == ["alpha", "alpha", "beta"]
     same = {"policy": "default@1", "instead": "default@1"}
-    refused = client.post("/fleet/trials/", same)
-    assert refused.status_code == 400
-    assert refused.context["form"].errors["instead"]
-    sent = client.post("/fleet/trials/", {**same, "instead": "packing@1", "clusters": ["beta"]})
-    page = client.get(sent["Location"])
+    rejection = client.post("/fleet/trials/", same)
+    assert rejection.status_code == 400
+    assert rejection.context["form"].errors["instead"]
+    submission = client.post("/fleet/trials/", {**same, "instead": "packing@1", "clusters": ["beta"]})
+    page = client.get(submission["Location"])
     assert page.context["trial"].clusters == ["beta"]
     assert page.context["trial"].job.title == "packing@1 in place of default@1 on 1 cluster"
     assert client.get("/fleet/?format=csv").getvalue().decode().splitlines()[1].startswith("alpha,1.36,3,3,2,")
@@ -238,13 +238,13 @@ def test_rest_tells_what_pages_tell(
     assert api.get("/api/v1/fleet/?ordering=colour").status_code == 400
     assert api.get("/api/v1/fleet/search/?q=large").data["total"] == 3
     assert api.get("/api/v1/fleet/search/").status_code == 400
-    made = api.post("/api/v1/fleet/trials/", {"policy": "default", "instead": "packing@1"})
-    assert made.status_code == 202
-    assert api.get(made["Location"]).data["clusters"] == ["alpha", "beta", "gamma"]
+    response = api.post("/api/v1/fleet/trials/", {"policy": "default", "instead": "packing@1"})
+    assert response.status_code == 202
+    assert api.get(response["Location"]).data["clusters"] == ["alpha", "beta", "gamma"]
     assert api.post("/api/v1/fleet/trials/", {"policy": "default", "instead": "none@1"}).status_code in (400, 404)
 
 
-def connected(name: str, minutes: int, **fields: Any) -> Cluster:
+def connect_cluster(name: str, minutes: int, **fields: Any) -> Cluster:
     return Cluster.objects.create(name=name, source=ClusterSource.TOKEN, refresh_minutes=minutes, **fields)
 
 
@@ -253,20 +253,22 @@ def test_each_cluster_is_due_once_in_its_minutes_at_a_moment_of_its_own() -> Non
     for minutes in (1, 7, 60):
         moments = set()
         for number in range(20):
-            one = connected(f"c-{minutes}-{number}", minutes, refreshed_at=now)
-            seconds = [second for second in range(minutes * 60 + 1) if is_due(one, now + timedelta(seconds=second))]
+            cluster_row = connect_cluster(f"c-{minutes}-{number}", minutes, refreshed_at=now)
+            seconds = [
+                second for second in range(minutes * 60 + 1) if is_due(cluster_row, now + timedelta(seconds=second))
+            ]
             assert seconds[-1] == minutes * 60
             assert seconds == list(range(seconds[0], minutes * 60 + 1))
             moments.add(seconds[0])
         assert len(moments) > 10
-    assert not is_due(connected("by-hand", 0), now)
+    assert not is_due(connect_cluster("by-hand", 0), now)
 
 
 def test_few_clusters_are_read_at_once_the_longest_waiting_first() -> None:
     now = timezone.now()
     for number in range(10):
-        asked = now - timedelta(hours=2, seconds=number) if number else None
-        connected(f"c-{number}", 5, refresh_asked_at=asked)
+        asked_at = now - timedelta(hours=2, seconds=number) if number else None
+        connect_cluster(f"c-{number}", 5, refresh_asked_at=asked_at)
     refresh_due(now=now)
     read = set(Job.objects.filter(kind="clusters.refresh").values_list("title", flat=True))
     assert read == {"Read cluster c-0", "Read cluster c-9", "Read cluster c-8", "Read cluster c-7"}
@@ -277,7 +279,7 @@ def test_few_clusters_are_read_at_once_the_longest_waiting_first() -> None:
 def test_a_schedule_is_set_on_the_page_and_over_rest(
     client_as: Callable[[str], Any], api_as: Callable[[str], Any]
 ) -> None:
-    connected("eu", 0)
+    connect_cluster("eu", 0)
     wrong = client_as("editor").post("/clusters/eu/schedule/", {"refresh_minutes": "-5"})
     assert wrong.status_code == 400
     assert wrong.context["schedule"].errors["refresh_minutes"]

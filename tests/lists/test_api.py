@@ -15,13 +15,13 @@ VIEW = {"list": "pods", "name": "pending", "filters": {"pending": "true", "order
 
 def test_lists_tell_their_columns_and_take_what_is_hidden(api_as: Callable[[str], APIClient]) -> None:
     api = api_as("viewer")
-    names = {one["name"] for one in api.get("/api/v1/lists/").json()}
+    names = {listing["name"] for listing in api.get("/api/v1/lists/").json()}
     assert {"pods", "nodes", "jobs", "audit", "decisions"} <= names
     pods = api.get("/api/v1/lists/pods/").json()
     assert (pods["hidden"], "pending" in pods["filters"], "cluster" in pods["filters"]) == ([], True, False)
-    changed = api.put("/api/v1/lists/pods/", {"hidden": ["age", "node"]}, format="json").json()
-    assert changed["hidden"] == ["node", "age"]  # in the order of the list
-    assert api.get("/api/v1/lists/pods/").json() == changed
+    settings_changed = api.put("/api/v1/lists/pods/", {"hidden": ["age", "node"]}, format="json").json()
+    assert settings_changed["hidden"] == ["node", "age"]  # in the order of the list
+    assert api.get("/api/v1/lists/pods/").json() == settings_changed
     assert api_as("editor").get("/api/v1/lists/pods/").json()["hidden"] == []
 
 
@@ -35,13 +35,13 @@ def test_a_column_that_cannot_be_hidden_is_named(api_as: Callable[[str], APIClie
 
 def test_a_view_is_saved_read_changed_and_deleted(api_as: Callable[[str], APIClient]) -> None:
     api = api_as("viewer")
-    made = api.post("/api/v1/views/", VIEW, format="json")
-    assert made.status_code == 201
-    view = made.json()
+    response = api.post("/api/v1/views/", VIEW, format="json")
+    assert response.status_code == 201
+    view = response.json()
     assert view["address"] == f"/pods/?pending=true&ordering=-cpu&view={view['id']}"
     assert api.get("/api/v1/views/").json()["results"] == [view]
-    changed = api.patch(f"/api/v1/views/{view['id']}/", {"name": "waiting", "hidden": []}, format="json").json()
-    assert (changed["name"], changed["hidden"], changed["filters"]) == ("waiting", [], VIEW["filters"])
+    view_changed = api.patch(f"/api/v1/views/{view['id']}/", {"name": "waiting", "hidden": []}, format="json").json()
+    assert (view_changed["name"], view_changed["hidden"], view_changed["filters"]) == ("waiting", [], VIEW["filters"])
     assert api_as("editor").get(f"/api/v1/views/{view['id']}/").status_code == 404
     assert api.delete(f"/api/v1/views/{view['id']}/").status_code == 204
     assert not SavedView.objects.exists()
@@ -50,8 +50,8 @@ def test_a_view_is_saved_read_changed_and_deleted(api_as: Callable[[str], APICli
 def test_a_name_is_taken_once_a_list(api_as: Callable[[str], APIClient]) -> None:
     api = api_as("viewer")
     assert api.post("/api/v1/views/", VIEW, format="json").status_code == 201
-    again = api.post("/api/v1/views/", VIEW, format="json")
-    assert (again.status_code, again.json()["errors"][0]["path"]) == (409, "name")
+    conflict = api.post("/api/v1/views/", VIEW, format="json")
+    assert (conflict.status_code, conflict.json()["errors"][0]["path"]) == (409, "name")
     assert api.post("/api/v1/views/", {"list": "nodes", "name": "pending"}, format="json").status_code == 201
 
 
@@ -77,11 +77,11 @@ def test_what_is_wrong_is_said_at_its_path(
 def test_the_display_is_read_and_changed(api_as: Callable[[str], APIClient]) -> None:
     api = api_as("viewer")
     assert api.get("/api/v1/display/").json() == {"time_zone": "", "language": "", "density": ""}
-    changed = api.patch("/api/v1/display/", {"time_zone": "Asia/Tokyo"}, format="json")
-    assert changed.json() == {"time_zone": "Asia/Tokyo", "language": "", "density": ""}
+    response = api.patch("/api/v1/display/", {"time_zone": "Asia/Tokyo"}, format="json")
+    assert response.json() == {"time_zone": "Asia/Tokyo", "language": "", "density": ""}
     for field, value in (("time_zone", "Asia/Nowhere"), ("language", "xx"), ("density", "tiny")):
-        refused = api.patch("/api/v1/display/", {field: value}, format="json")
-        assert (refused.status_code, refused.json()["errors"][0]["path"]) == (400, field)
+        rejection = api.patch("/api/v1/display/", {field: value}, format="json")
+        assert (rejection.status_code, rejection.json()["errors"][0]["path"]) == (400, field)
 
 
 def test_settings_change_the_display_without_javascript(client_as: Callable[[str], APIClient]) -> None:

@@ -33,7 +33,7 @@ class Links:
     """Looks for what the session chose."""
 
     def __init__(self) -> None:
-        self.left = {
+        self.unvisited = {
             *(("cluster", name) for name in ("overview", "decision", "capacity-fit", "load-aware", "cluster")),
             *(("policy", name) for name in ("decision", "policy", "policy-revisions", "load-aware")),
         }
@@ -44,36 +44,36 @@ class Links:
             return
         scope = visit.answer.context["scope"]
         if clusters:
-            self.left.discard(("cluster", visit.name))
+            self.unvisited.discard(("cluster", visit.name))
             page = html_of(visit.answer)
             yield from (f"shows {name}" for name in (NODE, POD) if name in page)
-            yield from led(visit.answer, "cluster", CLUSTER)
+            yield from links_to(visit.answer, "cluster", CLUSTER)
             if scope.cluster.name not in clusters:
                 yield f"is about {scope.cluster.name}"
         if policies:
-            self.left.discard(("policy", visit.name))
-            yield from led(visit.answer, "policy", POLICY)
+            self.unvisited.discard(("policy", visit.name))
+            yield from links_to(visit.answer, "policy", POLICY)
             if scope.policy is not None and scope.policy.name not in policies:
                 yield f"is about {scope.policy.name}"
 
     def end(self) -> list[str]:
-        return [f"{name} names no {choice}" for choice, name in self.left]
+        return [f"{name} names no {choice}" for choice, name in self.unvisited]
 
 
 def named_in(address: str, choice: str) -> set[str]:
     """The clusters, or policies, that an address names in its path or as the parameter ``choice``."""
     parts = urlsplit(address)
-    found = {value.partition("@")[0] for value in parse_qs(parts.query).get(choice, [])}
+    names = {value.partition("@")[0] for value in parse_qs(parts.query).get(choice, [])}
     path = parts.path.strip("/").split("/")
     folders = {"cluster": ("clusters", "decision"), "policy": ("policies",)}[choice]
     if len(path) > 1 and path[0] in folders and path[1] not in ("new", "connect", "import", "repositories"):
-        found.add(path[1])
-    return found
+        names.add(path[1])
+    return names
 
 
-def led(page: Any, choice: str, name: str) -> list[str]:
+def links_to(page: Any, choice: str, name: str) -> list[str]:
     """Links, forms and requests of a page to the cluster or policy ``name``."""
-    sent = [
+    targets = [
         element[kind] for kind in ("href", "action", "hx-get", "hx-post") for element in elements(page, f"[{kind}]")
     ]
-    return [address for address in sent if name in named_in(address, choice)]
+    return [address for address in targets if name in named_in(address, choice)]

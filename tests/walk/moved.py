@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from tests.walk.visits import Visit, Walk
 
 
-class Moved:
+class MovedAddresses:
     """At the end of the walk, opens the addresses that pages once had: they lead to what was visited."""
 
     def __init__(self, walk: Walk) -> None:
@@ -20,18 +20,18 @@ class Moved:
         return []
 
     def end(self) -> list[str]:
-        return [wrong for address in former.addresses(self.walk.places) if (wrong := self.lost(address))]
+        return [wrong for address in former.addresses(self.walk.places) if (wrong := self.find_loss(address))]
 
-    def lost(self, address: str) -> str:
+    def find_loss(self, address: str) -> str:
         if self.status(address) == 200:
             return ""
         answer, _ = self.walk.get(self.walk.admin, address)
         location = answer.get("Location", "")
         path, _, query = location.partition("?")
-        former_path, _, asked = address.partition("?")
-        kept = set(filter(None, asked.split("&"))) <= set(query.split("&"))
-        moved = answer.status_code == 308 and path != former_path and kept and self.status(location) == 200
-        return "" if moved else f"{address} leads to {answer.status_code} {location}"
+        former_path, _, former_query = address.partition("?")
+        keeps_query = set(filter(None, former_query.split("&"))) <= set(query.split("&"))
+        has_moved = answer.status_code == 308 and path != former_path and keeps_query and self.status(location) == 200
+        return "" if has_moved else f"{address} leads to {answer.status_code} {location}"
 
     def status(self, address: str) -> int:
         if address not in self.walk.visited:

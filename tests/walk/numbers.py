@@ -12,13 +12,23 @@ if TYPE_CHECKING:
 
 # Attributes that people read, or hear read aloud.
 READ = {"title", "alt", "placeholder", "content", "data-announce", "data-label"}
-SEPARATED = re.compile(r"\d,\d")
+SEPARATED_NUMBER = re.compile(r"\d,\d")
 # A number that needs a separator: no part of a name, a date, a fraction, a version or an address.
 BARE = re.compile(r"(?<![\w.,:/@%+\-–#…])\d{4,}(?![\w:/@\-]|\.\d)")
 # What kube-scheduler says is quoted as it says it.
-SAID = re.compile(r"\d+/\d+ nodes are available|^\d+ Insufficient")
+SCHEDULER_SENTENCE = re.compile(r"\d+/\d+ nodes are available|^\d+ Insufficient")
 YEAR = re.compile(r"(19|20)\d\d")
-QUOTED = {"code", "pre", "script", "style", "textarea", "time", "option", "kbd", "title"}  # not the page's own words
+QUOTED_ELEMENTS = {
+    "code",
+    "pre",
+    "script",
+    "style",
+    "textarea",
+    "time",
+    "option",
+    "kbd",
+    "title",
+}  # not the page's own words
 
 
 class Reader(HTMLParser):
@@ -32,7 +42,7 @@ class Reader(HTMLParser):
         self.feed(page)
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self._quoted += tag in QUOTED
+        self._quoted += tag in QUOTED_ELEMENTS
         self.attributes += [
             f'{tag} {name}="{value}"'
             for name, value in attrs
@@ -40,7 +50,7 @@ class Reader(HTMLParser):
         ]
 
     def handle_endtag(self, tag: str) -> None:
-        self._quoted -= tag in QUOTED
+        self._quoted -= tag in QUOTED_ELEMENTS
 
     def handle_data(self, data: str) -> None:
         if not self._quoted and data.strip():
@@ -52,17 +62,17 @@ class Numbers:
 
     def judge(self, visit: Visit) -> Iterator[str]:
         if visit.kind == "page":
-            yield from (attribute for attribute in Reader(visit.text).attributes if SEPARATED.search(attribute))
+            yield from (attribute for attribute in Reader(visit.text).attributes if SEPARATED_NUMBER.search(attribute))
 
     def end(self) -> list[str]:
         return []
 
 
-def bare(page: str) -> list[str]:
+def bare_numbers(page: str) -> list[str]:
     """What people read of ``page`` that holds a number without the separators that it needs."""
     return [
         word
         for word in Reader(page).words
-        for found in BARE.findall(word)
-        if not YEAR.fullmatch(found) and not SAID.search(word)
+        for number in BARE.findall(word)
+        if not YEAR.fullmatch(number) and not SCHEDULER_SENTENCE.search(word)
     ]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from tests.walk.visits import Visit
 
-REST, PAGE = 8, 14
+REST_QUERIES, PAGE_QUERIES = 8, 14
 # What draws on more, each with room for one query more than it asks today.
 LARGER = {
     "REST cluster-map": 12, "REST cluster-map-frames": 12, "REST comparison-report": 10, "REST decisions-together": 12,
@@ -35,20 +35,20 @@ LARGER = {
 
 
 def bound(name: str) -> int:
-    return LARGER.get(name, REST if name.startswith("REST ") else PAGE)
+    return LARGER.get(name, REST_QUERIES if name.startswith("REST ") else PAGE_QUERIES)
 
 
 class Queries:
     """Counts; what exceeds its bound is visited again, since what is kept in memory is there now."""
 
     def __init__(self) -> None:
-        self.seen: set[str] = set()
+        self.visited: set[str] = set()
 
     def judge(self, visit: Visit) -> Iterator[str]:
-        self.seen.add(str(visit))
-        most = bound(str(visit))
-        if visit.kind != "part" and visit.queries > most and (queries := visit.queries_again()) > most:
-            yield f"{queries} queries, and {most} at most"
+        self.visited.add(str(visit))
+        limit = bound(str(visit))
+        if visit.kind != "part" and visit.queries > limit and (queries := visit.queries_again()) > limit:
+            yield f"{queries} queries, and {limit} at most"
 
     def end(self) -> list[str]:
-        return [f"{name} is no address" for name in LARGER if name not in self.seen]
+        return [f"{name} is no address" for name in LARGER if name not in self.visited]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from kschedweb.clusters.services import sandbox_connect
 from tests.support import addresses, seed
 from tests.support.sandbox import use_sandbox
-from tests.walk.numbers import Reader, bare
+from tests.walk.numbers import Reader, bare_numbers
 
 if TYPE_CHECKING:
     from django.test import Client
@@ -31,14 +31,14 @@ def test_what_people_read_has_separators(
     seed.imported("large", [*map(seed.node, names), *bound, *pending, seed.pod("stuck", cpu="1000")], admin)
     seed.measured("large", names, hours=1)
     places = addresses.Places(cluster="large", fitting="default/pending-00000", stuck="default/stuck")
-    client, found, overview = client_as("admin"), {}, ""
+    client, numbers_by_page, overview = client_as("admin"), {}, ""
     for name, path in addresses.pages(places).items():
         if name == "live-pod":
             continue
         answer = client.get(path, follow=True)
         assert answer.status_code == 200, path
         page = answer.content.decode()
-        found[name] = bare(page)
+        numbers_by_page[name] = bare_numbers(page)
         overview = page if name == "overview" else overview
-    assert {name: wrong for name, wrong in found.items() if wrong} == {}
+    assert {name: wrong for name, wrong in numbers_by_page.items() if wrong} == {}
     assert "1,200" in " ".join(Reader(overview).words)

@@ -29,7 +29,7 @@ from tests.support.routes import routes
 from tests.support.sandbox import TOKEN
 from tests.walk import links
 from tests.walk.links import Links
-from tests.walk.moved import Moved
+from tests.walk.moved import MovedAddresses
 from tests.walk.numbers import Numbers
 from tests.walk.queries import Queries
 from tests.walk.secrets import Secrets
@@ -62,11 +62,11 @@ def other_choices(admin: User) -> None:
 def secrets(admin: User) -> list[str]:
     """What must not be in any answer: credentials of a cluster, keys of tokens and webhooks, digests."""
     secret = credentials.Secret(server="https://192.0.2.1:6443", token=SECRET, client_key=PEM, password=SECRET)
-    stored = credentials.credential_save(cluster=Cluster.objects.get(name="watched"), secret=secret)
+    stored_credential = credentials.credential_save(cluster=Cluster.objects.get(name="watched"), secret=secret)
     _, key = accounts.token_create(user=admin, name="walk", scope=Action.VIEW, days=1)
-    renewed = secret_renew(user=admin, endpoint=Endpoint.objects.get(name="chat"))
+    webhook_key = secret_renew(user=admin, endpoint=Endpoint.objects.get(name="chat"))
     digests = Token.objects.values_list("digest", flat=True)
-    return [SECRET, key, renewed, admin.password, bytes(stored.ciphertext).hex(), *digests]
+    return [SECRET, key, webhook_key, admin.password, bytes(stored_credential.ciphertext).hex(), *digests]
 
 
 def same_everywhere(patch: pytest.MonkeyPatch) -> None:
@@ -81,7 +81,9 @@ def same_everywhere(patch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture(scope="module")
-def wrong(rows_of_module: Callable[[], AbstractContextManager[None]], sandbox_address: str) -> dict[type, list[str]]:
+def problems_by_judge(
+    rows_of_module: Callable[[], AbstractContextManager[None]], sandbox_address: str
+) -> dict[type, list[str]]:
     """What each judge found on the walk."""
     with ExitStack() as around:
         around.enter_context(rows_of_module())
@@ -99,38 +101,42 @@ def wrong(rows_of_module: Callable[[], AbstractContextManager[None]], sandbox_ad
         client.force_login(admin, backend="django.contrib.auth.backends.ModelBackend")
         with pseudo_language() as language:
             walk = Walk(places, client, language)
-            judges: list[Judge] = [Queries(), Numbers(), Words(), Links(), Secrets(forbidden), Moved(walk)]
-            found = walk.judged(judges)
-    return found
+            judges: list[Judge] = [Queries(), Numbers(), Words(), Links(), Secrets(forbidden), MovedAddresses(walk)]
+            problems = walk.judge_all(judges)
+    return problems
 
 
-def test_no_address_costs_more_queries_than_its_bound(wrong: dict[type, list[str]]) -> None:
-    assert wrong[Queries] == []
+def test_no_address_costs_more_queries_than_its_bound(problems_by_judge: dict[type, list[str]]) -> None:
+    assert problems_by_judge[Queries] == []
 
 
-def test_what_programs_read_has_no_separators(wrong: dict[type, list[str]]) -> None:
-    assert wrong[Numbers] == []
+def test_what_programs_read_has_no_separators(problems_by_judge: dict[type, list[str]]) -> None:
+    assert problems_by_judge[Numbers] == []
 
 
-def test_no_page_has_words_that_nobody_marked(wrong: dict[type, list[str]]) -> None:
-    assert wrong[Words] == []
+def test_no_page_has_words_that_nobody_marked(problems_by_judge: dict[type, list[str]]) -> None:
+    assert problems_by_judge[Words] == []
 
 
-def test_what_the_session_chose_shows_on_no_page_of_another_cluster_or_policy(wrong: dict[type, list[str]]) -> None:
-    assert wrong[Links] == []
+def test_what_the_session_chose_shows_on_no_page_of_another_cluster_or_policy(
+    problems_by_judge: dict[type, list[str]],
+) -> None:
+    assert problems_by_judge[Links] == []
 
 
-def test_no_page_and_no_answer_shows_a_secret(wrong: dict[type, list[str]]) -> None:
-    assert wrong[Secrets] == []
+def test_no_page_and_no_answer_shows_a_secret(problems_by_judge: dict[type, list[str]]) -> None:
+    assert problems_by_judge[Secrets] == []
 
 
-def test_every_address_that_ever_was_leads_to_a_page(wrong: dict[type, list[str]]) -> None:
-    assert wrong[Moved] == []
+def test_every_address_that_ever_was_leads_to_a_page(problems_by_judge: dict[type, list[str]]) -> None:
+    assert problems_by_judge[MovedAddresses] == []
 
 
 def test_no_page_and_no_resource_is_forgotten() -> None:
-    every = {field.name: "1" for field in dataclasses.fields(addresses.Places) if field.default == ""}
-    places = addresses.Places("c", "n/p", "n/p", **every)  # type: ignore[arg-type]
-    opened = [route for route in routes() if route.opened]
-    assert {name.partition(":")[0] for name in addresses.pages(places)} == {r.name for r in opened if not r.is_rest}
-    assert set(addresses.resources(places)) == {route.name for route in opened if route.is_rest}
+    all_places = {field.name: "1" for field in dataclasses.fields(addresses.Places) if field.default == ""}
+    places = addresses.Places("c", "n/p", "n/p", **all_places)  # type: ignore[arg-type]
+    opened_routes = [route for route in routes() if route.opened]
+    assert {name.partition(":")[0] for name in addresses.pages(places)} == {
+        r.name for r in opened_routes if not r.is_rest
+    }
+    assert set(addresses.resources(places)) == {route.name for route in opened_routes if route.is_rest}

@@ -76,8 +76,8 @@ class Walk:
     def visits(self) -> Iterator[Visit]:
         """Every page and resource, which must be there, then every other route."""
         pages, resources = addresses.pages(self.places), addresses.resources(self.places)
-        for kind, found in (("page", pages), ("REST", resources)):
-            for name, address in found.items():
+        for kind, addresses_of_kind in (("page", pages), ("REST", resources)):
+            for name, address in addresses_of_kind.items():
                 visit = self.visit(kind, name, address)
                 assert visit.answer.status_code == 200, f"{address}: {visit.answer.status_code} {visit.text[:500]}"
                 yield visit
@@ -85,12 +85,12 @@ class Walk:
             if route.name != "logout" and not route.opened:
                 yield self.visit("part", route.name, route.address)
 
-    def judged(self, judges: Iterable[Judge]) -> dict[type, list[str]]:
+    def judge_all(self, judges: Iterable[Judge]) -> dict[type, list[str]]:
         """What each judge found."""
-        found: dict[type, list[str]] = {type(judge): [] for judge in judges}
+        problems: dict[type, list[str]] = {type(judge): [] for judge in judges}
         for visit in self.visits():
             for judge in judges:
-                found[type(judge)] += [f"{visit}: {wrong}" for wrong in judge.judge(visit)]
+                problems[type(judge)] += [f"{visit}: {wrong}" for wrong in judge.judge(visit)]
         for judge in judges:
-            found[type(judge)] += judge.end()
-        return found
+            problems[type(judge)] += judge.end()
+        return problems

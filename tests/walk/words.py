@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from tests.walk.visits import Visit
 
 # Pages whose every word is marked, or data, or kube-scheduler's own.
-WHOLE = (
+TRANSLATED_PAGES = (
     "overview", "pods", "nodes", "policies", "policy-delete", "policy-revisions", "policy-new", "policy",
     "policy:classic", "policy:crane", "policy:karpenter", "policy-effective",
     "policy-diff", "decision:classic", "decision-answer",
@@ -37,7 +37,7 @@ WHOLE = (
     "repositories", "repository-delete", "run-decision", "run:begin", "run:node", "tried:moved", "webhook-delete",
 )  # fmt: skip
 # What kube-scheduler and the product say of themselves, and names with blanks that the seed gives.
-OWN = re.compile(
+OWN_WORDS = re.compile(
     r"""
       ^kschedweb\ \d | (^|:\ )\d+/\d+\ nodes\ are\ available | ^(\d+\ )?Insufficient\  | ^preemption:\ | ^Preemption\ is
       | ^(Autoscaling|Job|Moves|token|view|Scenario|person|Record|Capacity|Effect|Decision|Drain|Run|Compare|Sweep)\b
@@ -55,7 +55,7 @@ OWN = re.compile(
 
 MESSAGES = LOCALE / "ja" / "LC_MESSAGES" / "django.mo"
 # Pages in English yet, whose durations are in the language of the reader.
-TIMED = ("live", "live-decision", "live-scheduler", "live-shadow")
+TIMED_PAGES = ("live", "live-decision", "live-scheduler", "live-shadow")
 DURATION = re.compile(r"(?<![\w.:])\d[\d.,]* (ms|s|min|h|d|days?)\b")
 CAMEL = re.compile(r"\w*[a-z][A-Z]\w*")  # names of plugins
 # Names that the seed gives, names and values of fields, and how names of plugins begin.
@@ -89,19 +89,23 @@ class Words:
 
     def __init__(self) -> None:
         with MESSAGES.open("rb") as file:
-            marked = vars(GNUTranslations(file))["_catalog"]
-        self.known = {one.lower() for one in marked if one and isinstance(one, str) and " " not in one}
-        self.left = {*WHOLE, *TIMED}
+            catalogue = vars(GNUTranslations(file))["_catalog"]
+        self.known_words = {
+            message.lower() for message in catalogue if message and isinstance(message, str) and " " not in message
+        }
+        self.unvisited = {*TRANSLATED_PAGES, *TIMED_PAGES}
 
     def judge(self, visit: Visit) -> Iterator[str]:
-        if visit.kind == "page" and visit.name in self.left:
-            self.left.remove(visit.name)
+        if visit.kind == "page" and visit.name in self.unvisited:
+            self.unvisited.remove(visit.name)
             for text in outside(visit.text, BEGINS, ENDS):
                 text = CAMEL.sub("", text.removesuffix("· kschedweb").strip(" ·,.:;()→"))
                 is_sentence = len(re.findall(r"(?<![\w./-])[A-Za-z]{2,}(?![\w/-])", text)) > 1
-                is_word = is_sentence or (text.lower() in self.known and text not in DATA)
-                if (DURATION.search(text) or (visit.name in WHOLE and is_word)) and not OWN.search(text):
+                is_word = is_sentence or (text.lower() in self.known_words and text not in DATA)
+                if (DURATION.search(text) or (visit.name in TRANSLATED_PAGES and is_word)) and not OWN_WORDS.search(
+                    text
+                ):
                     yield text
 
     def end(self) -> list[str]:
-        return [f"{name} is no page" for name in self.left]
+        return [f"{name} is no page" for name in self.unvisited]
