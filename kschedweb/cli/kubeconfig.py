@@ -13,7 +13,7 @@ from kschedweb.engine.json_types import Json
 
 
 @dataclass(frozen=True)
-class Context:
+class KubeContext:
     """A context of a kubeconfig."""
 
     name: str
@@ -23,7 +23,7 @@ class Context:
     namespace: str = ""
 
 
-def load_context(environment: Mapping[str, str], name: str = "") -> Context:
+def load_context(environment: Mapping[str, str], name: str = "") -> KubeContext:
     """Return the context ``name``, else the current one. Raise CommandError if there is none."""
     files = _list_files(environment)
     read = [_read_file(file) for file in files if file.is_file()]
@@ -35,7 +35,7 @@ def load_context(environment: Mapping[str, str], name: str = "") -> Context:
         raise CommandError(f"kubeconfig: has no context {chosen}")
     cluster = _get_text(entry, "cluster")
     server = _get_text(_find_entry(read, "clusters", cluster, "cluster") or {}, "server")
-    return Context(chosen, cluster, server, _get_text(entry, "namespace"))
+    return KubeContext(chosen, cluster, server, _get_text(entry, "namespace"))
 
 
 def _list_files(environment: Mapping[str, str]) -> list[Path]:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from kschedweb.cli.exits import CommandError, Exit
-from kschedweb.cli.kubeconfig import Context, load_context
+from kschedweb.cli.kubeconfig import KubeContext, load_context
 from kschedweb.cli.settings import CliSettings, load_settings
 from kschedweb.engine.json_types import Json
 
@@ -60,7 +60,7 @@ class CliSession:
                 raise
             raise CommandError(NOT_UNDERSTOOD, Exit.UNREACHABLE) from error
 
-    def find_kube_context(self, options: argparse.Namespace) -> Context | None:
+    def find_kube_context(self, options: argparse.Namespace) -> KubeContext | None:
         """Return kubectl's context, None if it does not count."""
         name = getattr(options, "context", "")
         return load_context(self.environment, name) if self.plugin or name else None
@@ -75,7 +75,7 @@ class CliSession:
             return self.settings.cluster
         raise CommandError("no cluster: name one with --cluster, or set KSCHEDWEB_CLUSTER")
 
-    def _find_cluster_of_context(self, kube_context: Context) -> str:
+    def _find_cluster_of_context(self, kube_context: KubeContext) -> str:
         """Find the cluster by the address of the API server, else by the name of the context or of its cluster."""
         clusters = self.server.get_list("clusters", max_results=MOST_CLUSTERS)
         for cluster in clusters:

@@ -23,7 +23,7 @@ from kschedweb.engine.framework.events import (
 from kschedweb.engine.json_types import Json
 from kschedweb.engine.live.intents import Intent
 from kschedweb.engine.live.pod_feed import PodFeed
-from kschedweb.engine.live.scheduling_work import Work
+from kschedweb.engine.live.scheduling_work import SchedulingWork
 from kschedweb.engine.objects.json_access import ObjectError, describe_object, get_mapping
 from kschedweb.engine.objects.node import Node
 from kschedweb.engine.objects.podgroup import POD_GROUP
@@ -55,7 +55,7 @@ NODE_GONE = "the node is gone"
 class ClusterFeed:
     """Takes in objects of all kinds. Unreadable objects are left out and listed in ``problems``."""
 
-    def __init__(self, work: Work) -> None:
+    def __init__(self, work: SchedulingWork) -> None:
         self._work, self._world, self._queue = work, work.world, work.queue
         self.pods = PodFeed(work)
         # kind -> key -> (uid, resource version)

@@ -11,7 +11,7 @@ from kschedweb.engine.framework.decision import Stopwatch
 from kschedweb.engine.json_types import Json
 from kschedweb.engine.live.intents import CLUSTER, GroupRef, Intent, ReportGroup
 from kschedweb.engine.live.reservations import Reservation
-from kschedweb.engine.live.scheduling_work import Work
+from kschedweb.engine.live.scheduling_work import SchedulingWork
 from kschedweb.engine.objects.json_access import get_integer, get_mapping, get_objects
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.objects.podgroup import SCHEDULED, PodGroup
@@ -57,8 +57,8 @@ class GroupTry:
         return scheduler_copy
 
 
-class GroupWork(Work):
-    """Like ``Work``, but the placements of a group's pods are carried out together when its cycle ends.
+class GroupWork(SchedulingWork):
+    """Like ``SchedulingWork``, but the placements of a group's pods are carried out together when its cycle ends.
 
     Each pod reserves its node and asks Permit by itself, as in kube-scheduler: GangScheduling lets the waiting pods go
     on together, and another plugin may hold some of them back.

@@ -17,7 +17,7 @@ from kschedweb.engine.live.cluster_feed import ClusterFeed
 from kschedweb.engine.live.group_work import GroupWork
 from kschedweb.engine.live.intents import Intent, PodRef, Superseded
 from kschedweb.engine.live.reservations import Stage
-from kschedweb.engine.live.scheduling_work import Work
+from kschedweb.engine.live.scheduling_work import SchedulingWork
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.queue import create_scheduling_queue
 from kschedweb.engine.state.nominator import Nominator
@@ -90,7 +90,7 @@ class LiveLoop:
         # By ``namespace/name``, as the cluster last showed them; the feed writes it, the work reads it.
         self._pods: dict[str, Pod] = {}
         request = SearchRequest(post_filter=True, ranks=RANKS, draw=draw, elsewhere=True)
-        work_of = GroupWork if configuration.release.has_group_scheduling else Work
+        work_of = GroupWork if configuration.release.has_group_scheduling else SchedulingWork
         self._work = work_of(self._scheduler, self._queue, self._world, self._pods, holds, request, clock)
         self._feed = ClusterFeed(self._work)
 

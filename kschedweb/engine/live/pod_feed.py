@@ -11,7 +11,7 @@ from kschedweb.engine.framework.events import (
 from kschedweb.engine.json_types import Json
 from kschedweb.engine.live.intents import Intent
 from kschedweb.engine.live.reservations import Reservation, Stage
-from kschedweb.engine.live.scheduling_work import Work
+from kschedweb.engine.live.scheduling_work import SchedulingWork
 from kschedweb.engine.objects.json_access import get_mapping
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.queue import GroupQueue
@@ -24,7 +24,7 @@ CHANGED, ELSEWHERE = "the pod was changed", 'the pod was bound to node "{}" by a
 class PodFeed:
     """Takes in pods. Finished pods count as gone; pods of other schedulers count once they are on a node."""
 
-    def __init__(self, work: Work) -> None:
+    def __init__(self, work: SchedulingWork) -> None:
         self._work, self._world, self._queue, self._pods = work, work.world, work.queue, work.pods
         self._groups = work.world.cluster.groups
         # uid -> key

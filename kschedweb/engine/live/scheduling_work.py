@@ -43,7 +43,7 @@ SKIPPED = "skip schedule deleting pod: {}"
 SCHEDULED = "PodScheduled"
 
 
-class Work:
+class SchedulingWork:
     """The scheduling cycles and binding cycles of a live loop."""
 
     def __init__(

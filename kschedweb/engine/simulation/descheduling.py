@@ -17,7 +17,7 @@ from kschedweb.engine.rebalancing.scenario import DescribedCluster
 from kschedweb.engine.simulation.agenda import Agenda
 from kschedweb.engine.simulation.autoscaling.context import BY_API, LiveBudget
 from kschedweb.engine.simulation.observer import DescheduledPod, DeschedulerRound
-from kschedweb.engine.simulation.pod_life import Life
+from kschedweb.engine.simulation.pod_life import PodLife
 from kschedweb.engine.simulation.pods import Pods
 from kschedweb.engine.values import dataclass
 
@@ -71,7 +71,7 @@ class Descheduling:
     _last: tuple[float, int] = (-1.0, 0)
     # Number of rounds after ``after``.
     _beyond: int = 0
-    _views: dict[Life, tuple[_State, PodView]] = field(default_factory=dict)
+    _views: dict[PodLife, tuple[_State, PodView]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.agenda.schedule_action(self.setup.interval, self._run_round, looks=True)
@@ -110,7 +110,7 @@ class Descheduling:
             metrics = ClusterUsage(world.snapshot).to_metrics(pod_view.pod for pod_view in views)
         return run_cycle(policy, cluster, now, metrics)
 
-    def _pod_view(self, life: Life) -> PodView:
+    def _pod_view(self, life: PodLife) -> PodView:
         """Return the pod as the API server shows it, on the clock of the simulation."""
         state = life.bound is not None, life.leaves is not None, life.pod.node_name
         cached = self._views.get(life)
@@ -121,7 +121,7 @@ class Descheduling:
         return cached[1]
 
 
-def _raw_pod_at(life: Life) -> Json:
+def _raw_pod_at(life: PodLife) -> Json:
     """Return the pod's object: as it was at the beginning, or running since it got its node."""
     raw = life.pod.raw
     if life.bound != 0.0 or not get_mapping(raw, "status").get("phase"):
@@ -133,7 +133,7 @@ def _raw_pod_at(life: Life) -> Json:
     return {**raw, "metadata": {**get_mapping(raw, "metadata"), "deletionTimestamp": deleted}}
 
 
-def _with_current_health(read: DisruptionBudget, live: LiveBudget, lives: Iterable[Life]) -> DisruptionBudget:
+def _with_current_health(read: DisruptionBudget, live: LiveBudget, lives: Iterable[PodLife]) -> DisruptionBudget:
     healthy, desired = live.count_healthy(lives)
     budget = replace(read.budget, allowed=max(healthy - desired, 0), disrupted=frozenset())
     return replace(read, budget=budget, healthy=healthy >= desired > 0)

@@ -6,7 +6,7 @@ from kschedweb.engine.controllers.kubelet import KubeletRefusal, admit_to_node, 
 from kschedweb.engine.controllers.podgc import PERIOD, PodCollection
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.simulation.nodes import SimulatedNodes
-from kschedweb.engine.simulation.pod_life import Departure, Life
+from kschedweb.engine.simulation.pod_life import Departure, PodLife
 from kschedweb.engine.simulation.pods import Pods
 
 NOT_THERE, COLLECTED = "node {} is not there", "PodGC: node no longer exists"
@@ -24,12 +24,12 @@ class Kubelets:
         self.pods, self.nodes = pods, nodes
         self._comparing, self._controlled = comparing, controlled
         # Pods of missing nodes, by node.
-        self._orphans: dict[str, list[Life]] = {}
+        self._orphans: dict[str, list[PodLife]] = {}
         # Pods that wait for their silent kubelet, by node.
-        self._unasked: dict[str, list[Life]] = {}
+        self._unasked: dict[str, list[PodLife]] = {}
         self._collection = PodCollection()
 
-    def on_pod_arrival(self, life: Life, now: float) -> None:
+    def on_pod_arrival(self, life: PodLife, now: float) -> None:
         """Take in a pod that names its node."""
         node = life.pod.node_name
         if node in self.pods.world.nodes:
@@ -53,7 +53,7 @@ class Kubelets:
             if self.pods.is_alive(life):
                 self._ask_kubelet(life, now)
 
-    def _ask_kubelet(self, life: Life, now: float) -> None:
+    def _ask_kubelet(self, life: PodLife, now: float) -> None:
         """Let the pod's kubelet decide whether it runs; a pod that ran before has passed this."""
         pod, name = life.pod, life.pod.node_name
         if is_acknowledged(pod):

@@ -9,7 +9,7 @@ from kschedweb.engine.cycle.search_request import WITH_POST_FILTER, SearchReques
 from kschedweb.engine.objects.node import Node
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.objects.podgroup import PodGroup
-from kschedweb.engine.simulation.pod_life import Departure, Life
+from kschedweb.engine.simulation.pod_life import Departure, PodLife
 from kschedweb.engine.state.watermarks.table import Watermarks
 from kschedweb.engine.values import dataclass
 
@@ -37,7 +37,7 @@ LAUNCHED, REMOVED = "launched", "removed"
 
 
 @dataclass(frozen=True, slots=True)
-class Deed:
+class AutoscalerAction:
     """An autoscaler's action on a node."""
 
     # ``LAUNCHED`` or ``REMOVED``.
@@ -51,7 +51,7 @@ class Deed:
 class DescheduledPod:
     """A pod that a plugin of one of the descheduler's profiles evicts."""
 
-    life: Life
+    life: PodLife
     plugin: str
     profile: str
 
@@ -78,13 +78,13 @@ class Observer:
     def passed(self, now: float) -> None:
         """Hear that everything due by ``now`` is done."""
 
-    def arrived(self, life: Life, now: float) -> None:
+    def arrived(self, life: PodLife, now: float) -> None:
         """Hear that a pod exists, perhaps on its node already."""
 
-    def changed(self, life: Life, now: float) -> None:
+    def changed(self, life: PodLife, now: float) -> None:
         """Hear that the pod's object changed: it is terminating, say, or was nominated for a node."""
 
-    def tries(self, life: Life, attempt: int, start: int, now: float) -> None:
+    def tries(self, life: PodLife, attempt: int, start: int, now: float) -> None:
         """Hear that the scheduler takes the pod for its ``attempt``-th try, and has not decided yet.
 
         ``start`` is the position of the node where its search for feasible nodes begins.
@@ -102,25 +102,25 @@ class Observer:
         """True if it can work out later the details of a try that is known to fail."""
         return False
 
-    def skipped(self, life: Life, now: float) -> None:
+    def skipped(self, life: PodLife, now: float) -> None:
         """Hear that a try was left out because it is known to fail; its message is not known."""
 
     def decided(self, pod: Pod, placement: Placement, now: float) -> None:
         """Hear the scheduler's decision, before anything of it happens."""
 
-    def failed(self, life: Life, now: float) -> None:
+    def failed(self, life: PodLife, now: float) -> None:
         """Hear that the try failed: ``life`` has the number of tries and the last message."""
 
-    def bound(self, life: Life, now: float) -> None:
+    def bound(self, life: PodLife, now: float) -> None:
         """Hear that the pod is on the node that ``life.pod`` names."""
 
-    def evicted(self, life: Life, reason: str, now: float) -> None:
+    def evicted(self, life: PodLife, reason: str, now: float) -> None:
         """Hear that the pod must leave its node at ``life.leaves``."""
 
-    def departed(self, life: Life, why: Departure, text: str, now: float) -> None:
+    def departed(self, life: PodLife, why: Departure, text: str, now: float) -> None:
         """Hear that the pod has left its node; ``text`` says who made it leave, "" if nobody did."""
 
-    def withdrawn(self, life: Life, now: float) -> None:
+    def withdrawn(self, life: PodLife, now: float) -> None:
         """Hear that a pod without a node was deleted."""
 
     def node_set(self, node: Node, now: float) -> None:
@@ -132,7 +132,7 @@ class Observer:
     def scaled(self, look: ScalingObservation, now: float) -> None:
         """Hear of a look at a scaled workload, which may have changed its number of pods."""
 
-    def autoscaled(self, deed: Deed, now: float) -> None:
+    def autoscaled(self, action: AutoscalerAction, now: float) -> None:
         """Hear that an autoscaler asked for a node, or deleted one."""
 
     def descheduled(self, cycle: DeschedulerRound, now: float) -> None:

@@ -24,7 +24,7 @@ class Departure(IntEnum):
 
 
 @dataclass(slots=True, eq=False)
-class Life:
+class PodLife:
     """A pod in time. Times are seconds."""
 
     # The pod as it arrived.

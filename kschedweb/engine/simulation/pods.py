@@ -23,7 +23,7 @@ from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.queue import GroupQueue, SchedulingQueue
 from kschedweb.engine.simulation.agenda import Agenda
 from kschedweb.engine.simulation.observer import Observer
-from kschedweb.engine.simulation.pod_life import Departure, Life
+from kschedweb.engine.simulation.pod_life import Departure, PodLife
 from kschedweb.engine.simulation.quota_gate import QuotaGate
 from kschedweb.engine.simulation.result import Bound, Evicted, Failed, Result
 from kschedweb.engine.simulation.scaling.scalers import Scalers
@@ -76,24 +76,24 @@ class Pods:
         self.gate = gate
         self.world, self.queue, self.agenda, self.result = world, queue, agenda, result
         self.eviction = TaintEviction()
-        self.lives: dict[str, Life] = {}
+        self.lives: dict[str, PodLife] = {}
         # Takes back a pod that is on its way to a node; returns true if it was.
         self.dismiss: Callable[[str, float], bool] = lambda key, now: False
         self.observer = observer or Observer()
         self.use = use
         self.scalers = Scalers(self.lives, world.cluster, agenda, self.observer, use, self.delete_pod)
         # Called with pods that were tried in vain.
-        self.unplaced: Callable[[Life, float], None] = _ignore_life
+        self.unplaced: Callable[[PodLife, float], None] = _ignore_life
         # Called with pods that came to a node, or begin to leave it.
-        self.moved: Callable[[Life, float], None] = _ignore_life
+        self.moved: Callable[[PodLife, float], None] = _ignore_life
         self._schedulers, self._reachable = schedulers, reachable
         self._groups = isinstance(queue, GroupQueue)
         # Pods that should have ended on nodes whose kubelet is silent, by node.
-        self._stuck: dict[str, list[Life]] = {}
+        self._stuck: dict[str, list[PodLife]] = {}
         # key of a pod -> key of the pod that a controller put in its place last
         self._heirs: dict[str, str] = {}
 
-    def add_pod(self, life: Life, now: float) -> None:
+    def add_pod(self, life: PodLife, now: float) -> None:
         """Add a pod: on its node already, or to be scheduled."""
         self.wait(life, now)
         pod = life.pod
@@ -109,7 +109,7 @@ class Pods:
             self.world.cluster.groups.remove_member(pod)
             self.result.ignored.append(pod.key)
 
-    def wait(self, life: Life, now: float) -> None:
+    def wait(self, life: PodLife, now: float) -> None:
         """Add a pod with its claims that nobody takes care of yet."""
         life.pod, problems = self._create_claims(life.pod, now)
         life.message = next(iter(problems), life.message)
@@ -117,7 +117,7 @@ class Pods:
         self.scalers.add_life(life)
         self.observer.arrived(life, now)
 
-    def put_on_node(self, life: Life, now: float) -> None:
+    def put_on_node(self, life: PodLife, now: float) -> None:
         """Add a pod to the node that it names."""
         self.world.cluster.groups.add_member(life.pod)
         self.world.add_pod(life.pod)
@@ -170,14 +170,14 @@ class Pods:
         if pod.nominated_node != node:
             self.change_pod(replace(pod, nominated_node=node), now)
 
-    def on_bound(self, life: Life, pod: Pod, attempts: int, now: float) -> None:
+    def on_bound(self, life: PodLife, pod: Pod, attempts: int, now: float) -> None:
         """Take in that the pod is bound; the snapshot has it on its node already."""
         life.pod, life.attempts = pod, attempts
         self.result.bound.append(Bound(now, pod.key, pod.node_name, now - life.arrived, attempts))
         self._on_settled(life, now)
         self.queue.move_all_to_active_or_backoff(ASSIGNED_POD_ADD, None, pod, now)
 
-    def _on_settled(self, life: Life, now: float) -> None:
+    def _on_settled(self, life: PodLife, now: float) -> None:
         life.bound = now
         self.observer.bound(life, now)
         self.moved(life, now)
@@ -186,7 +186,7 @@ class Pods:
         if life.duration is not None:
             self.agenda.schedule_action(now + life.duration, lambda time: self._complete_pod(life, time))
 
-    def _start_use(self, life: Life, now: float) -> None:
+    def _start_use(self, life: PodLife, now: float) -> None:
         """Begin to count the pod's use once it is ready."""
         startup = self.scalers.startup_seconds(life)
         if startup:
@@ -195,21 +195,21 @@ class Pods:
         elif self.use is not None:
             self.use.add_pod(life.pod, now)
 
-    def _on_ready(self, life: Life, now: float) -> None:
+    def _on_ready(self, life: PodLife, now: float) -> None:
         if self.use is not None and self.is_alive(life) and life.leaves is None:
             self.use.add_pod(life.pod, now)
 
-    def _complete_pod(self, life: Life, now: float) -> None:
+    def _complete_pod(self, life: PodLife, now: float) -> None:
         if self.is_alive(life):
             self.result.completed += 1
             self.moved(life, now)
             self.remove_pod(life, now)
 
-    def is_alive(self, life: Life) -> bool:
+    def is_alive(self, life: PodLife) -> bool:
         """Return true if the pod still exists."""
         return self.lives.get(life.pod.key) is life
 
-    def evict_pod(self, life: Life, reason: str, now: float, condition: str = "") -> None:
+    def evict_pod(self, life: PodLife, reason: str, now: float, condition: str = "") -> None:
         """Evict the pod: it leaves within its grace period, and a controller may replace it."""
         if life.leaves is None and self.is_alive(life):
             life.why = Departure.PREEMPTED if condition == PREEMPTION else Departure.EVICTED
@@ -220,7 +220,7 @@ class Pods:
             self.observer.evicted(life, reason, now)
             self._replace_pod(life, now)
 
-    def delete_pod(self, life: Life, now: float, condition: str = "") -> None:
+    def delete_pod(self, life: PodLife, now: float, condition: str = "") -> None:
         """Delete the pod: on a node it has its grace period, else it is gone at once."""
         if life.bound is None:
             self.remove_pod(life, now)
@@ -233,7 +233,7 @@ class Pods:
             self._changed_on_node(old, life.pod, now)
             self.agenda.schedule_action(life.leaves, lambda time: self._end_pod(life, time))
 
-    def _end_pod(self, life: Life, now: float) -> None:
+    def _end_pod(self, life: PodLife, now: float) -> None:
         if not self.is_alive(life):
             return
         if self._reachable(life.pod.node_name):
@@ -265,7 +265,7 @@ class Pods:
                 self.observer.evicted(life, NODE_LEFT, now)
                 self._replace_pod(life, now)
 
-    def fail_pod(self, life: Life, refusal: KubeletRefusal, now: float) -> None:
+    def fail_pod(self, life: PodLife, refusal: KubeletRefusal, now: float) -> None:
         """Let the kubelet end the pod at once as failed; a controller may replace it."""
         life.why, life.because, life.message = Departure.FAILED, str(refusal), str(refusal)
         pod = life.pod
@@ -273,7 +273,7 @@ class Pods:
         self.remove_pod(life, now)
         self._replace_pod(life, now)
 
-    def remove_pod(self, life: Life, now: float) -> None:
+    def remove_pod(self, life: PodLife, now: float) -> None:
         """Remove a pod that does not exist any more."""
         if life.bound is not None:
             self.world.remove_pod(life.pod)
@@ -292,7 +292,7 @@ class Pods:
             self._release_nomination(life.pod, now)
         self._release_claims(life.pod, now)
 
-    def _remove_from_node(self, life: Life, now: float) -> None:
+    def _remove_from_node(self, life: PodLife, now: float) -> None:
         del self.lives[life.pod.key]
         self.scalers.remove_life(life)
         self.world.cluster.groups.remove_member(life.pod)
@@ -321,7 +321,7 @@ class Pods:
         """Return the key of the pod that last took the place of the pod ``key``; else ``key`` itself."""
         return self._heirs.get(key, key)
 
-    def _replace_pod(self, life: Life, now: float) -> None:
+    def _replace_pod(self, life: PodLife, now: float) -> None:
         if life.replaced:
             base = life.template.name.rpartition("-again")[0] if life.heirs else life.template.name
             heir = make_replica(life.template, f"{base}-again{life.heirs + 1}")
@@ -329,12 +329,12 @@ class Pods:
             remaining, heirs = life.remaining_seconds, life.heirs + 1
 
             def on_admitted(time: float) -> None:
-                self.add_pod(Life(heir, heir, time, remaining, True, heirs=heirs), time)
+                self.add_pod(PodLife(heir, heir, time, remaining, True, heirs=heirs), time)
 
             self.gate.admit_pod(heir, on_admitted, now)
 
 
-def _ignore_life(life: Life, now: float) -> None:
+def _ignore_life(life: PodLife, now: float) -> None:
     """Do nothing."""
 
 

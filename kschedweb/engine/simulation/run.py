@@ -28,7 +28,7 @@ from kschedweb.engine.simulation.hopeless_tries import HopelessTries
 from kschedweb.engine.simulation.kubelets import Kubelets
 from kschedweb.engine.simulation.nodes import EVICTED, EVICTION_API, SimulatedNodes
 from kschedweb.engine.simulation.observer import Observer
-from kschedweb.engine.simulation.pod_life import Life
+from kschedweb.engine.simulation.pod_life import PodLife
 from kschedweb.engine.simulation.pods import Pods
 from kschedweb.engine.simulation.quota_gate import QuotaGate
 from kschedweb.engine.simulation.result import ClusterSample, Pending, Result
@@ -152,7 +152,7 @@ class Simulation:
         self.pods.create_missing_claims()
         for pod in self.world.all_pods():
             replaced = self.settings.replaced and pod.controller is not None and not of_daemon_set(pod)
-            life = self.pods.lives[pod.key] = Life(pod, pod, 0.0, bound=0.0, replaced=replaced)
+            life = self.pods.lives[pod.key] = PodLife(pod, pod, 0.0, bound=0.0, replaced=replaced)
             self.gate.charge_pod(pod)
             self.pods.observer.arrived(life, 0.0)
             self.pods.observer.bound(life, 0.0)
@@ -357,7 +357,7 @@ class Simulation:
         return on_arrival
 
     def _admit_pod(self, pod: Pod, event: happen.PodArrives, now: float) -> None:
-        life = Life(pod, pod, now, event.duration, event.replaced)
+        life = PodLife(pod, pod, now, event.duration, event.replaced)
         if pod.node_name:
             self.kubelets.on_pod_arrival(life, now)
         else:
@@ -397,7 +397,7 @@ class Simulation:
         if isinstance(self.queue, GroupQueue):
             self.queue.follow_group(group, None, now)
 
-    def _get_life(self, key: str) -> Life:
+    def _get_life(self, key: str) -> PodLife:
         if key not in self.pods.lives:
             raise SimulationError(f"Pod {key}: is not there")
         return self.pods.lives[key]

@@ -13,7 +13,7 @@ from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.queue import QueuedPod
 from kschedweb.engine.queue.queued_pods import Queued
 from kschedweb.engine.simulation.hopeless_tries import HopelessTries
-from kschedweb.engine.simulation.pod_life import Life
+from kschedweb.engine.simulation.pod_life import PodLife
 from kschedweb.engine.simulation.pods import PREEMPTION, Pods, with_start_time
 from kschedweb.engine.simulation.result import Rejected
 from kschedweb.engine.state.snapshot import Snapshot
@@ -60,7 +60,7 @@ class SchedulingLoop:
         self.busy = True
         self.pods.agenda.schedule_action(now + self.seconds, end_cycle)
 
-    def _try_pod(self, queued: QueuedPod, life: Life, now: float) -> Placement:
+    def _try_pod(self, queued: QueuedPod, life: PodLife, now: float) -> Placement:
         """Return the scheduler's decision; a decision that is known is not worked out again."""
         observer, hopeless, pod = self.pods.observer, self.hopeless, queued.pod
         failed_try = hopeless.recall_try(pod) if hopeless is not None else None
@@ -112,7 +112,7 @@ class SchedulingLoop:
         self.scheduler.use_snapshot(snapshot)
         return snapshot
 
-    def _find_life(self, queued: QueuedPod) -> Life | None:
+    def _find_life(self, queued: QueuedPod) -> PodLife | None:
         """Return the life of the pod; ``None`` if it is gone."""
         life = self.pods.lives.get(queued.key)
         return life if life is not None and life.pod.uid == queued.pod.uid else None
@@ -132,7 +132,7 @@ class SchedulingLoop:
 
     # A node was found.
 
-    def _assume_pod(self, queued: QueuedPod, life: Life, placement: Placement, now: float) -> None:
+    def _assume_pod(self, queued: QueuedPod, life: PodLife, placement: Placement, now: float) -> None:
         snapshot = self._refresh_snapshot(now)
         self.pods.queue.nominator.delete_nominated_pod(queued.key)
         pod = with_start_time(life.pod, now)

@@ -24,7 +24,7 @@ from kschedweb.engine.simulation.autoscaling.cluster_look import (
     read_budgets,
     requested_and_allocatable,
 )
-from kschedweb.engine.simulation.pod_life import Life
+from kschedweb.engine.simulation.pod_life import PodLife
 from kschedweb.engine.state.owners import stays_at_drain
 from kschedweb.engine.state.snapshot import Snapshot
 
@@ -42,10 +42,10 @@ def make_static_look(
     check: Callable[[], object] = lambda: None,
 ) -> ClusterLook:
     """Return a look at a cluster that stands still."""
-    lives, at = dict[str, Life](), defaultdict[str, list[Life]](list)
+    lives, at = dict[str, PodLife](), defaultdict[str, list[PodLife]](list)
     for pod in [*(entry for entry in snapshot.pods.pods if entry is not None), *snapshot.pending]:
         bound, leaves = 0.0 if pod.node_name else None, 0.0 if pod.terminating else None
-        lives[pod.key] = life = Life(pod, pod, 0.0, bound=bound, leaves=leaves)
+        lives[pod.key] = life = PodLife(pod, pod, 0.0, bound=bound, leaves=leaves)
         if bound is not None and leaves is None and not stays_at_drain(pod):
             at[pod.node_name].append(life)
     raw_objects = [raw for kind in ("DaemonSet", "PodDisruptionBudget") for raw in snapshot.objects.all(kind)]

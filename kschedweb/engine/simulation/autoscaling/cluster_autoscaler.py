@@ -23,7 +23,7 @@ from kschedweb.engine.simulation.autoscaling.cluster_look import (
     read_budgets,
 )
 from kschedweb.engine.simulation.autoscaling.context import AutoscalerContext, AutoscalerSetup
-from kschedweb.engine.simulation.observer import LAUNCHED, REMOVED, Deed
+from kschedweb.engine.simulation.observer import LAUNCHED, REMOVED, AutoscalerAction
 from kschedweb.engine.values import dataclass
 
 # Seconds between looks, and between rounds of evictions from a node that goes.
@@ -104,7 +104,9 @@ class _AutoscalerLoop:
         self._added, self._nodes[name], self._coming[name] = now, group, group.template_node(name)
         self.context.schedule_action(now + self.setup.node_groups.launch, lambda time: self._join_node(name, time))
         price = "" if group.price is None else f", {group.price:g} an hour"
-        self.context.report_deed(Deed(LAUNCHED, name, f"of node group {group.name}{price}, {purpose}"), now)
+        self.context.report_action(
+            AutoscalerAction(LAUNCHED, name, f"of node group {group.name}{price}, {purpose}"), now
+        )
 
     def _join_node(self, name: str, now: float) -> None:
         self.context.add_node(self._coming.pop(name), self._sets, now)
@@ -144,4 +146,4 @@ class _AutoscalerLoop:
         del self._nodes[name]
         self._going.discard(name)
         self.context.delete_node(name, now)
-        self.context.report_deed(Deed(REMOVED, name, "unneeded"), now)
+        self.context.report_action(AutoscalerAction(REMOVED, name, "unneeded"), now)

@@ -25,7 +25,7 @@ from kschedweb.engine.objects.node import HOSTNAME, ZONE, Node
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.objects.resources import CPU, MEMORY
 from kschedweb.engine.simulation.autoscaling.context import LiveBudget, daemon_pod, raw_node
-from kschedweb.engine.simulation.pod_life import Life
+from kschedweb.engine.simulation.pod_life import PodLife
 from kschedweb.engine.simulation.pods import make_replica
 from kschedweb.engine.state.owners import stays_at_drain
 from kschedweb.engine.state.scheduler_cache import SchedulerCache
@@ -164,8 +164,8 @@ class ClusterLook:
     nodes: Mapping[str, NodeGroup]
     sets: Sequence[Json]
     budgets: Sequence[LiveBudget]
-    lives: Callable[[], Iterable[Life]]
-    on: Callable[[str], list[Life]]
+    lives: Callable[[], Iterable[PodLife]]
+    on: Callable[[str], list[PodLife]]
     going: Collection[str] = ()
     check: Callable[[], object] = lambda: None
 
@@ -276,7 +276,7 @@ class ClusterLook:
             sum(node_group is group for name, node_group in self.nodes.items() if name not in excluded) > group.min_size
         )
 
-    def _why_pod_stays(self, life: Life) -> str:
+    def _why_pod_stays(self, life: PodLife) -> str:
         """Return why the pod may not leave its node; "" if it may.
 
         It stays without a controller, with local data, or if it may not be evicted.
@@ -302,7 +302,7 @@ class ClusterLook:
         """A scheduler over a copy of the cluster, on which one node at a time is emptied and filled again."""
         return Scheduler.from_configuration(self.snapshot.copy(), self.configuration)
 
-    def _place_elsewhere(self, name: str, lives: Sequence[Life]) -> ScaleDownVerdict:
+    def _place_elsewhere(self, name: str, lives: Sequence[PodLife]) -> ScaleDownVerdict:
         """Find places for the node's pods on other nodes.
 
         The emptied node stays in the snapshot, as it does while it is drained, and counts for the spread of pods.

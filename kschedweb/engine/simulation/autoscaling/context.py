@@ -17,8 +17,8 @@ from kschedweb.engine.objects.labels import NOTHING, Selector, SelectorError, la
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.simulation.events import NodeChanges
 from kschedweb.engine.simulation.nodes import SimulatedNodes
-from kschedweb.engine.simulation.observer import Deed
-from kschedweb.engine.simulation.pod_life import Life
+from kschedweb.engine.simulation.observer import AutoscalerAction
+from kschedweb.engine.simulation.pod_life import PodLife
 from kschedweb.engine.simulation.pods import Pods
 from kschedweb.engine.state.owners import stays_at_drain
 from kschedweb.engine.values import dataclass
@@ -55,22 +55,22 @@ class AutoscalerContext:
     # Called when a pod was tried in vain.
     on_unschedulable: AT = lambda now: None
     # Called when a pod came to a node, or began to leave it.
-    on_pod_moved: Callable[[Life, float], None] = lambda life, now: None
+    on_pod_moved: Callable[[PodLife, float], None] = lambda life, now: None
     # Pods that were tried in vain, by key.
-    waiting: dict[str, Life] = field(default_factory=dict)
+    waiting: dict[str, PodLife] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.pods.unplaced, self.pods.moved = self._on_unplaced, self._on_moved
 
-    def _on_unplaced(self, life: Life, now: float) -> None:
+    def _on_unplaced(self, life: PodLife, now: float) -> None:
         self.waiting[life.pod.key] = life
         self.on_unschedulable(now)
 
-    def _on_moved(self, life: Life, now: float) -> None:
+    def _on_moved(self, life: PodLife, now: float) -> None:
         self.waiting.pop(life.pod.key, None)
         self.on_pod_moved(life, now)
 
-    def pending_pods(self) -> list[Life]:
+    def pending_pods(self) -> list[PodLife]:
         """Return the pods that were tried in vain and still wait, in the order of their first try."""
         for key, life in list(self.waiting.items()):
             if life.bound is not None or not self.pods.is_alive(life):
@@ -104,7 +104,7 @@ class AutoscalerContext:
         """Change the node's object."""
         self.nodes.change_node(NodeChanges(now, name, **changes), now)  # type: ignore[arg-type]
 
-    def pods_to_move(self, node: str) -> list[Life]:
+    def pods_to_move(self, node: str) -> list[PodLife]:
         """Return the node's pods that have to go elsewhere, without those that are leaving already."""
         return [life for life in self._drainable_pods(node) if life.leaves is None]
 
@@ -112,15 +112,15 @@ class AutoscalerContext:
         """Return true if no pod keeps the node from being deleted."""
         return not self._drainable_pods(node)
 
-    def _drainable_pods(self, node: str) -> list[Life]:
+    def _drainable_pods(self, node: str) -> list[PodLife]:
         lives = (self.pods.lives.get(pod.key) for pod in self.pods.world.pods_on(node))
         return [life for life in lives if life is not None and not stays_at_drain(life.pod)]
 
-    def evict_pod(self, life: Life, because: str, now: float) -> None:
+    def evict_pod(self, life: PodLife, because: str, now: float) -> None:
         self.pods.evict_pod(life, because, now, BY_API)
 
-    def report_deed(self, deed: Deed, now: float) -> None:
-        self.pods.observer.autoscaled(deed, now)
+    def report_action(self, action: AutoscalerAction, now: float) -> None:
+        self.pods.observer.autoscaled(action, now)
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,12 +145,12 @@ class LiveBudget:
     def covers_pod(self, pod: Pod) -> bool:
         return pod.namespace == self.namespace and not self.selector.is_empty and self.selector.matches(pod.labels)
 
-    def disruptions_allowed(self, lives: Iterable[Life]) -> int:
+    def disruptions_allowed(self, lives: Iterable[PodLife]) -> int:
         """Return how many of its pods may be evicted now."""
         healthy, desired = self.count_healthy(lives)
         return max(healthy - desired, 0)
 
-    def count_healthy(self, lives: Iterable[Life]) -> tuple[int, int]:
+    def count_healthy(self, lives: Iterable[PodLife]) -> tuple[int, int]:
         """Return how many of its pods are healthy, and how many should be."""
         meant = [life for life in lives if life.leaves is None and self.covers_pod(life.pod)]
         healthy = sum(life.bound is not None for life in meant)

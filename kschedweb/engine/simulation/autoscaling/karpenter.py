@@ -38,8 +38,8 @@ from kschedweb.engine.controllers.nodelifecycle import CONTROLLED
 from kschedweb.engine.json_types import Json
 from kschedweb.engine.objects.node import HOSTNAME, ZONE, Node
 from kschedweb.engine.simulation.autoscaling.context import AutoscalerContext, AutoscalerSetup, LiveBudget, raw_node
-from kschedweb.engine.simulation.observer import LAUNCHED, REMOVED, Deed
-from kschedweb.engine.simulation.pod_life import Life
+from kschedweb.engine.simulation.observer import LAUNCHED, REMOVED, AutoscalerAction
+from kschedweb.engine.simulation.pod_life import PodLife
 from kschedweb.engine.values import dataclass
 
 # Seconds without a new pod after which a batch ends, and the longest duration of a batch: the defaults of Karpenter's
@@ -105,7 +105,7 @@ class _KarpenterLoops:
     _machines: dict[str, _Machine] = field(default_factory=dict)
     # Caches: pods are read once for each template, and views of pods and nodes are kept.
     _askings: dict[int, PodData] = field(default_factory=dict)
-    _views: dict[Life, PodView] = field(default_factory=dict)
+    _views: dict[PodLife, PodView] = field(default_factory=dict)
     _nodes: dict[str, tuple[Node, NodeView]] = field(default_factory=dict)
     _static: KarpenterObjects = field(default_factory=KarpenterObjects)
     # When the batch began, and when its last pod came.
@@ -153,7 +153,7 @@ class _KarpenterLoops:
         self._batch = None
         self._provision_nodes(now)
 
-    def _on_pod_moved(self, life: Life, now: float) -> None:
+    def _on_pod_moved(self, life: PodLife, now: float) -> None:
         """Note that a pod came to its node, or leaves it."""
         self._changes += 1
         machine = self._machines.get(life.pod.node_name)
@@ -218,7 +218,7 @@ class _KarpenterLoops:
         self._machines[name] = _Machine(claim, node, now)
         self.context.schedule_action(now + self.setup.launch, lambda time: self._join_node(name, time))
         offering_text = f"{sold.name} in {offering.zone}, {offering.capacity_type}, {offering.price:g} an hour"
-        self.context.report_deed(Deed(LAUNCHED, name, f"{offering_text}, {purpose}"), now)
+        self.context.report_action(AutoscalerAction(LAUNCHED, name, f"{offering_text}, {purpose}"), now)
         return name
 
     def _join_node(self, name: str, now: float) -> None:
@@ -300,7 +300,7 @@ class _KarpenterLoops:
         del self._machines[name]
         self._changes += 1
         self.context.delete_node(name, now)
-        self.context.report_deed(Deed(REMOVED, name, machine.going), now)
+        self.context.report_action(AutoscalerAction(REMOVED, name, machine.going), now)
 
     # The cluster as Karpenter sees it.
 
@@ -339,12 +339,12 @@ class _KarpenterLoops:
             cached = self._nodes[node.name] = node, replace(NodeView.from_json(node.raw), taints=node.taints)
         return cached[1]
 
-    def _pod_view(self, life: Life) -> PodView:
+    def _pod_view(self, life: PodLife) -> PodView:
         if life not in self._views:
             self._views[life] = read_pod(life.template.raw, self._askings)
         return self._views[life]
 
-    def _placed_pod_view(self, life: Life, waits: bool) -> PodView:
+    def _placed_pod_view(self, life: PodLife, waits: bool) -> PodView:
         bound = life.bound is not None
         return replace(
             self._pod_view(life),

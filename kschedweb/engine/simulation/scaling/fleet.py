@@ -12,7 +12,7 @@ from kschedweb.engine.controllers.naming import draw_letters, parse_ordinal
 from kschedweb.engine.json_types import Json
 from kschedweb.engine.objects.json_access import get_mapping, get_objects, get_string, get_string_map
 from kschedweb.engine.objects.pod import Pod
-from kschedweb.engine.simulation.pod_life import Life
+from kschedweb.engine.simulation.pod_life import PodLife
 from kschedweb.engine.values import dataclass
 
 
@@ -39,16 +39,16 @@ class Fleet:
     # Number of pods that are asked for.
     replicas: int
     # By key, in the order in which they came.
-    lives: dict[str, Life] = field(default_factory=dict)
+    lives: dict[str, PodLife] = field(default_factory=dict)
     # Number of names that were tried so far, so that random ones do not repeat.
     created_count: int = 0
 
     @property
-    def active(self) -> list[Life]:
+    def active(self) -> list[PodLife]:
         """The pods that are not on their way out."""
         return [life for life in self.lives.values() if life.leaves is None]
 
-    def ready_lives(self, now: float) -> list[Life]:
+    def ready_lives(self, now: float) -> list[PodLife]:
         """Return the pods that are ready, and so take a part of the load."""
         return [life for life in self.active if life.bound is not None and ready_since(life) <= now]
 
@@ -56,7 +56,7 @@ class Fleet:
         """Return the pods as a controller sees them."""
         return [_observe_pod(life, now) for life in self.lives.values()]
 
-    def list_surplus(self, now: float) -> list[Life]:
+    def list_surplus(self, now: float) -> list[PodLife]:
         """Return the pods that their controller deletes, in order."""
         active = self.active
         more = len(active) - self.replicas
@@ -96,13 +96,13 @@ class Fleet:
         return {"labels": {**labels, **number}}
 
 
-def ready_since(life: Life) -> float:
+def ready_since(life: PodLife) -> float:
     """Return when the pod became ready, or will."""
     assert life.bound is not None
     return life.bound if life.ready is None else life.ready
 
 
-def _observe_pod(life: Life, now: float) -> ObservedPod:
+def _observe_pod(life: PodLife, now: float) -> ObservedPod:
     pod = life.pod
     if life.bound is None:
         return ObservedPod(
@@ -120,7 +120,7 @@ def _observe_pod(life: Life, now: float) -> ObservedPod:
     )
 
 
-def _deletion_candidate(life: Life, now: float) -> DeletionCandidate:
+def _deletion_candidate(life: PodLife, now: float) -> DeletionCandidate:
     """Return what the order of deletion looks at.
 
     Times are whole seconds, as the API server keeps them; a pod of the beginning is as old as its object says.

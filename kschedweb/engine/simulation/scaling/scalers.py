@@ -14,7 +14,7 @@ from kschedweb.engine.json_types import Json
 from kschedweb.engine.objects.resources import CPU
 from kschedweb.engine.simulation.agenda import Agenda
 from kschedweb.engine.simulation.observer import Observer, ScalingObservation
-from kschedweb.engine.simulation.pod_life import Life
+from kschedweb.engine.simulation.pod_life import PodLife
 from kschedweb.engine.simulation.scaling.fleet import Fleet, WorkloadTemplate
 from kschedweb.engine.simulation.scaling.load import Load, Share
 from kschedweb.engine.simulation.use import SharedUse, UseModel
@@ -53,13 +53,13 @@ class Scalers:
     """The scaled workloads of a simulation."""
 
     # All pods of the simulation.
-    lives: Mapping[str, Life]
+    lives: Mapping[str, PodLife]
     objects: ClusterObjects
     agenda: Agenda
     observer: Observer
     use: UseModel | None
     # How a pod is deleted, and how a raw one is created.
-    delete: Callable[[Life, float], None]
+    delete: Callable[[PodLife, float], None]
     create: Callable[[Json, float], None] = lambda raw, now: None
     _watched: dict[str, _ScaledWorkload] = field(default_factory=dict)
 
@@ -68,22 +68,22 @@ class Scalers:
 
     # What the simulation tells of its pods.
 
-    def add_life(self, life: Life) -> None:
+    def add_life(self, life: PodLife) -> None:
         """Add a pod to its workload."""
         if self._watched and (watched := self._find_watched(life)) is not None:
             watched.fleet.lives[life.pod.key] = life
 
-    def remove_life(self, life: Life) -> None:
+    def remove_life(self, life: PodLife) -> None:
         """Remove a pod from its workload."""
         if self._watched and (watched := self._find_watched(life)) is not None:
             watched.fleet.lives.pop(life.pod.key, None)
 
-    def startup_seconds(self, life: Life) -> float:
+    def startup_seconds(self, life: PodLife) -> float:
         """Return how long the pod, which is on its node now, takes to be ready."""
         watched = self._find_watched(life) if self._watched else None
         return 0.0 if watched is None else watched.fleet.kind.startup
 
-    def _find_watched(self, life: Life) -> _ScaledWorkload | None:
+    def _find_watched(self, life: PodLife) -> _ScaledWorkload | None:
         return self._watched.get(workload_of(life.pod, self.objects) or "")
 
     # What happens to workloads.

@@ -27,7 +27,7 @@ from kschedweb.engine.studies.prepare.prepared import PreparedScenario
 from kschedweb.engine.values import dataclass
 
 if TYPE_CHECKING:
-    from kschedweb.engine.simulation.pod_life import Life
+    from kschedweb.engine.simulation.pod_life import PodLife
 
 NOT_SCORED = "The scheduler did not score the node the pod went to before: it had found enough others."
 ROOM_MADE = "Room had been made for the pod on its new node, so no scores were needed."
@@ -178,7 +178,7 @@ class _ChangeExplainer(Observer):
         # Changes by row of pods that were tried, and the rows of those that are not explained yet.
         self._wanted = {row: change for row, change in rows.items() if outcome.attempts[row]}
         self._unexplained = set(self._wanted)
-        self._rows: dict[Life, int] = {}
+        self._rows: dict[PodLife, int] = {}
         self._explained: dict[str, PlacementChange] = {}
         # The change that the next decision explains, and the verdict on its old node.
         self._current: tuple[PlacementChange, Status] | None = None
@@ -233,7 +233,7 @@ class _ChangeExplainer(Observer):
 
     # Events of a replayed run.
 
-    def arrived(self, life: Life, now: float) -> None:
+    def arrived(self, life: PodLife, now: float) -> None:
         self._rows[life] = len(self._rows)
 
     def passed(self, now: float) -> None:
@@ -241,7 +241,7 @@ class _ChangeExplainer(Observer):
         if not self._unexplained:
             raise _AllExplainedError
 
-    def tries(self, life: Life, attempt: int, start: int, now: float) -> None:
+    def tries(self, life: PodLife, attempt: int, start: int, now: float) -> None:
         row = self._rows[life]
         if row in self._unexplained and attempt == self._outcome.attempts[row]:
             self._start = start

@@ -26,7 +26,7 @@ from kschedweb.engine.studies.prepare.prepared import PreparedScenario
 from kschedweb.engine.values import dataclass
 
 if TYPE_CHECKING:
-    from kschedweb.engine.simulation.pod_life import Life
+    from kschedweb.engine.simulation.pod_life import PodLife
 
 # Number that stands for a pod's last try.
 LAST = -1
@@ -150,11 +150,11 @@ class _TryCounter(Observer):
     def __init__(self, key: str, progress: RewindProgress) -> None:
         self.key, self.lives, self.attempts, self._progress = key, 0, 0, progress
 
-    def arrived(self, life: Life, now: float) -> None:
+    def arrived(self, life: PodLife, now: float) -> None:
         if life.pod.key == self.key:
             self.lives, self.attempts = self.lives + 1, 0
 
-    def tries(self, life: Life, attempt: int, start: int, now: float) -> None:
+    def tries(self, life: PodLife, attempt: int, start: int, now: float) -> None:
         self._progress(now)
         if life.pod.key == self.key:
             self.attempts = attempt
@@ -172,7 +172,7 @@ class _StopAtTry(_TryCounter):
     def tries_group(self, group: PodGroup, pods: Sequence[Pod], now: float) -> None:
         self._group, self._members = group, pods
 
-    def tries(self, life: Life, attempt: int, start: int, now: float) -> None:
+    def tries(self, life: PodLife, attempt: int, start: int, now: float) -> None:
         self._progress(now)
         if life.pod.key == self.key and attempt == self._attempt and self._life in (0, self.lives):
             group = self._group if any(pod.key == self.key for pod in self._members) else None

@@ -17,8 +17,8 @@ from kschedweb.engine.objects.selecting_objects import PodDisruptionBudget
 from kschedweb.engine.pricing.node_kinds import NodeKinds
 from kschedweb.engine.pricing.price_table import Labels, PriceTable
 from kschedweb.engine.simulation import Departure, Observer, Result
-from kschedweb.engine.simulation.observer import Deed, DeschedulerRound, ScalingObservation
-from kschedweb.engine.simulation.pod_life import Life
+from kschedweb.engine.simulation.observer import AutoscalerAction, DeschedulerRound, ScalingObservation
+from kschedweb.engine.simulation.pod_life import PodLife
 from kschedweb.engine.state.columns import Codes
 from kschedweb.engine.state.watermarks.table import Watermarks
 from kschedweb.engine.studies.play.descheduling import DeschedulingRecorder
@@ -45,7 +45,7 @@ Progress = Callable[[float, int, int], None]
 # Returns the price of an hour of a node with these labels; None if it is unknown.
 Pricing = Callable[[Mapping[str, str]], float | None]
 # Actions of the autoscaler that are recorded.
-MOST_DEEDS = 20_000
+MAX_AUTOSCALER_ACTIONS = 20_000
 # Steps of the simulation between two reports of progress.
 STEPS = 256
 # The shortest of these windows that was measured gives the use.
@@ -72,11 +72,11 @@ class RunRecorder(Observer):
         price: Pricing | None = None,
     ) -> None:
         self._budgets, self._progress, self._price = budgets, progress, price
-        self._deeds: list[tuple[float, str, str, str]] = []
+        self._autoscaler_actions: list[tuple[float, str, str, str]] = []
         self._known_pods, self._steps = known_pods, 0
         self._decided: set[str] = set()
         # The row of each life, and the seconds at which rows left.
-        self._rows: dict[Life, int] = {}
+        self._rows: dict[PodLife, int] = {}
         self._left_at: dict[int, float] = {}
         # The position of each node, and its latest state.
         self._nodes: dict[str, int] = {}
@@ -122,7 +122,7 @@ class RunRecorder(Observer):
         """
         self._begun, self._complete = True, not replayed
 
-    def arrived(self, life: Life, now: float) -> None:
+    def arrived(self, life: PodLife, now: float) -> None:
         row = self._rows[life] = len(self._rows)
         self._tries.append((math.nan, 0, UNTOLD))
         key = first_of(life)
@@ -135,13 +135,13 @@ class RunRecorder(Observer):
         self._known_pods += life.heirs > 0
         self._shapes.add_pod(life.pod)
 
-    def changed(self, life: Life, now: float) -> None:
+    def changed(self, life: PodLife, now: float) -> None:
         if life.leaves is not None and life.why is Departure.ENDED:
             self._deletions.append((now, self._rows[life], len(self._moves)))
         else:
             self._complete = False
 
-    def tries(self, life: Life, attempt: int, start: int, now: float) -> None:
+    def tries(self, life: PodLife, attempt: int, start: int, now: float) -> None:
         self._row, self._skips, self._trying = self._rows[life], False, first_of(life)
         self._tries[self._row] = now, len(self._moves), start if self._complete else UNTOLD
         self._decided.add(life.pod.key)
@@ -153,15 +153,15 @@ class RunRecorder(Observer):
     def works_out(self) -> bool:
         return self._complete
 
-    def skipped(self, life: Life, now: float) -> None:
+    def skipped(self, life: PodLife, now: float) -> None:
         self._skips = True
         self._owed[self._row] = now, len(self._moves)
 
-    def failed(self, life: Life, now: float) -> None:
+    def failed(self, life: PodLife, now: float) -> None:
         if not self._skips:
             self._owed.pop(self._rows[life], None)
 
-    def bound(self, life: Life, now: float) -> None:
+    def bound(self, life: PodLife, now: float) -> None:
         # Binding changes their claims, which moves do not record.
         if self._begun and (life.pod.volumes or life.pod.resource_claims):
             self._complete = False
@@ -170,7 +170,7 @@ class RunRecorder(Observer):
             for down in self._down:
                 down.discard(first_of(life))
 
-    def evicted(self, life: Life, reason: str, now: float) -> None:
+    def evicted(self, life: PodLife, reason: str, now: float) -> None:
         row, node = self._rows[life], self._nodes.get(life.pod.node_name, NOWHERE)
         self._forced.append((now, row, node, int(life.why), self._text_code(reason)))
         for place, (_, budget) in enumerate(self._budgets):
@@ -180,7 +180,7 @@ class RunRecorder(Observer):
                 beyond = len(self._down[place]) > budget.allowed
                 self._guards.append((now, row, place, beyond))
 
-    def departed(self, life: Life, why: Departure, text: str, now: float) -> None:
+    def departed(self, life: PodLife, why: Departure, text: str, now: float) -> None:
         row = self._rows[life]
         self._left_at[row] = now
         frees = bool(life.pod.volumes or life.pod.resource_claims)
@@ -189,7 +189,7 @@ class RunRecorder(Observer):
         if why is Departure.FAILED:
             self._forced.append(self._moves[-1])
 
-    def withdrawn(self, life: Life, now: float) -> None:
+    def withdrawn(self, life: PodLife, now: float) -> None:
         row = self._rows[life]
         self._left_at[row] = now
         if life.why is Departure.COLLECTED:
@@ -218,9 +218,9 @@ class RunRecorder(Observer):
     def scaled(self, look: ScalingObservation, now: float) -> None:
         self._scaling.add_look(look, now)
 
-    def autoscaled(self, deed: Deed, now: float) -> None:
-        if len(self._deeds) < MOST_DEEDS:
-            self._deeds.append((now, deed.action, deed.node, deed.text))
+    def autoscaled(self, action: AutoscalerAction, now: float) -> None:
+        if len(self._autoscaler_actions) < MAX_AUTOSCALER_ACTIONS:
+            self._autoscaler_actions.append((now, action.action, action.node, action.text))
 
     def decided(self, pod: Pod, placement: Placement, now: float) -> None:
         if self.descheduling.rounds:
@@ -306,7 +306,7 @@ class RunRecorder(Observer):
             workload=_to_codes(workload),
             first=_to_codes(self._first),
             prices=self._node_prices(),
-            deeds=list(self._deeds),
+            deeds=list(self._autoscaler_actions),
             **self._scaling.build_columns(),
             **self.descheduling.build_columns(self._nodes),
             kinds=kinds,
@@ -356,13 +356,13 @@ class RunRecorder(Observer):
         return UseLog(_to_floats(time for time, _ in self._measured), columns[CPU], columns[MEMORY])
 
 
-def first_of(life: Life) -> str:
+def first_of(life: PodLife) -> str:
     """Return the key that a pod and its replacements share: the name of the first of them."""
     name = life.template.name
     return f"{life.pod.namespace}/{name.rpartition('-again')[0] if life.heirs else name}"
 
 
-def _workload_name(life: Life) -> str:
+def _workload_name(life: PodLife) -> str:
     """Return the pod's controller as "namespace/Kind/name", "" for none."""
     owner = life.template.controller
     return f"{life.pod.namespace}/{owner[1]}/{owner[2]}" if owner else ""
@@ -408,7 +408,7 @@ def _sample_columns(result: Result) -> Samples:
     return Samples(time=_to_floats(sample.time for sample in result.samples), **columns)
 
 
-def _request_columns(lives: list[Life], resources: list[str]) -> Any:
+def _request_columns(lives: list[PodLife], resources: list[str]) -> Any:
     """Return the requests of each pod: i8[resources, pods]."""
     # Pods of one template share their requests, so each template is read once.
     row_by_id: dict[int, int] = {}
