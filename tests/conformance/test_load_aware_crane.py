@@ -108,7 +108,7 @@ def test_dynamic_answers_as_crane_does(row: dict[str, Any]) -> None:
         raw["metadata"]["ownerReferences"] = [{"kind": "DaemonSet", "name": "agent"}]
     status, score = answer(plugin, snapshot, raw)
     assert base_scores(plugin.parts(snapshot), 1)[0] == int(expected["base"])
-    hot = float(plugin.hot(snapshot)[0])
+    hot = float(plugin.hot_values(snapshot)[0])
     assert hot == float(expected["hot"]) or (math.isnan(hot) and expected["hot"] == "NaN")
     assert str(status.code) == expected["filterCode"]
     rejected_by = expected["rejectedBy"]

@@ -15,7 +15,12 @@ from kschedweb.engine.releases import load
 from kschedweb.engine.releases.classic import Registry
 from kschedweb.engine.releases.classic.catalogue import GATES, ORDER, Edition
 from kschedweb.engine.releases.classic.comparison import MoveVerdict
-from kschedweb.engine.releases.classic.counterparts import PREDICATES, PRIORITIES, Counterpart, of_argument
+from kschedweb.engine.releases.classic.counterparts import (
+    PREDICATES,
+    PRIORITIES,
+    Counterpart,
+    find_argument_counterpart,
+)
 from tests.conftest import ROOT
 from tests.engine.releases.classic.test_policy import ARTICLE
 
@@ -92,7 +97,7 @@ def test_switches_are_listed() -> None:
 
 def counterpart_rows() -> list[str]:
     """The table of conversion as the engine has it; rules that nothing tells apart share a row."""
-    argument_rows = [(f"by `{kind}`", of_argument(kind, content)) for kind, content in ARGUMENTS.items()]
+    argument_rows = [(f"by `{kind}`", find_argument_counterpart(kind, content)) for kind, content in ARGUMENTS.items()]
     names_by_counterpart: dict[Counterpart, list[str]] = {}
     for name, counterpart in [*PREDICATES.items(), *argument_rows[:2], *PRIORITIES.items(), *argument_rows[2:]]:
         names_by_counterpart.setdefault(counterpart, []).append(name)

@@ -54,10 +54,10 @@ class ClassicEntrySerializer(serializers.Serializer[Any]):
     )
 
     def get_rejects(self, entry: catalogue.CatalogueEntry) -> str:
-        return entry.rule.plainly if entry.rule.kind == PREDICATE else ""
+        return entry.rule.plain_text if entry.rule.kind == PREDICATE else ""
 
     def get_formula(self, entry: catalogue.CatalogueEntry) -> str:
-        return entry.rule.plainly if entry.rule.kind == PRIORITY else ""
+        return entry.rule.plain_text if entry.rule.kind == PRIORITY else ""
 
 
 class ClassicCatalogueSerializer(serializers.Serializer[Any]):

@@ -99,7 +99,7 @@ class _ProgressStopwatch(Stopwatch):
         super().__init__()
         self._step, self._tried = step, 0
 
-    def another(self) -> Stopwatch:
+    def with_same_clock(self) -> Stopwatch:
         return self
 
     def start(self) -> None:

@@ -113,7 +113,7 @@ def _metric_figure(case: Case, plugin: Dynamic, part: MetricPart, node: int) -> 
 
 
 def _explain_heat(result: Arithmetic, case: Case, plugin: Dynamic, node: int, base: int) -> None:
-    heat = plugin.hot(case.snapshot)[[node]]
+    heat = plugin.hot_values(case.snapshot)[[node]]
     points = int(truncate_int64(heat * float(FACTOR))[0])
     rules = [
         gettext("1 for each %(pods)s pods bound in %(lasting)s")

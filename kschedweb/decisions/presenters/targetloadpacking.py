@@ -34,7 +34,7 @@ class LoadPackingPresenter(Presenter):
             result.notes.append(f"{UNKNOWN_CPU}, so it scores 0.")
             result.computed = 0
             return
-        predicted, newer = plugin.predicted(case.pod), float(plugin.missing_use(case.snapshot)[node])
+        predicted, newer = plugin.predict_pod_use(case.pod), float(plugin.missing_use(case.snapshot)[node])
         rule = f"limits, else requests × {number(plugin.multiplier)}, else {amount(CPU, plugin.default)} a container"
         overhead = round_to_unit(CPU, case.pod.resources.overhead.get(CPU, 0))
         containers = (str(plugin.predicted_of(container)) for container in case.pod.resources.containers)

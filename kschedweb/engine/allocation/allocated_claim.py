@@ -38,11 +38,13 @@ class AllocatedClaim:
             _to_result(chosen_device, share, spec) for chosen_device, share in zip(self.chosen, shares, strict=True)
         ]
         devices: Json = {"results": results}
-        if config := [*self._of_classes(classes), *self._of_claim(spec)]:
-            devices["config"] = [self._of_all(entry) for entry in config] if features.revised_allocator else config
+        if config := [*self._list_class_configs(classes), *self._list_claim_configs(spec)]:
+            devices["config"] = (
+                [self._without_requests(entry) for entry in config] if features.revised_allocator else config
+            )
         return {"devices": devices} | ({} if self.selector is None else {"nodeSelector": self.selector})
 
-    def _of_all(self, config: Json) -> Json:
+    def _without_requests(self, config: Json) -> Json:
         """Return the configuration without its requests, if these are all requests of the claim."""
         request_names = set(get_strings(config, "requests"))
         of_all = all(name in request_names or full in request_names for name, full, _ in self._list_choices())
@@ -58,7 +60,7 @@ class AllocatedClaim:
             if request.full_name(choice) in chosen
         ]
 
-    def _of_classes(self, classes: Mapping[str, Json]) -> list[Json]:
+    def _list_class_configs(self, classes: Mapping[str, Json]) -> list[Json]:
         requests: dict[str, list[str]] = {}
         for _, full, name in self._list_choices():
             requests.setdefault(name, []).append(full)
@@ -68,7 +70,7 @@ class AllocatedClaim:
             for config in get_objects(get_mapping(classes.get(name, {}), "spec"), "config", "spec.")
         ]
 
-    def _of_claim(self, spec: Json) -> list[Json]:
+    def _list_claim_configs(self, spec: Json) -> list[Json]:
         answers, configs = self._list_choices(), []
         for config in get_objects(spec, "config", "spec.devices."):
             request_names = get_strings(config, "requests")

@@ -102,7 +102,7 @@ class DeviceVerdict:
         return self.is_accepted and not self.objections
 
     @property
-    def suits(self) -> bool:
+    def is_suitable(self) -> bool:
         """True if it counts as one of all devices."""
         return self.is_accepted and not {objection.why for objection in self.objections} & {
             ObjectionReason.ELSEWHERE,
@@ -130,7 +130,7 @@ class ChoiceInspection:
     @property
     def required_count(self) -> int:
         """The number of devices that it takes."""
-        return sum(device.suits for device in self.devices) if self.count is None else self.count
+        return sum(device.is_suitable for device in self.devices) if self.count is None else self.count
 
     @property
     def passing(self) -> int:
@@ -140,7 +140,7 @@ class ChoiceInspection:
     def is_short(self) -> bool:
         """True if it finds too few devices even if nothing else is requested."""
         if self.count is None:
-            return not self.required_count or any(device.suits and not device.passes for device in self.devices)
+            return not self.required_count or any(device.is_suitable and not device.passes for device in self.devices)
         return self.passing < self.count
 
 
@@ -310,7 +310,7 @@ class _DeviceInspector:
             yield Objection(ObjectionReason.NOT_OFFERED, ("bindingConditions",))
         if device.consumes and not features.partitionable:
             yield Objection(ObjectionReason.NOT_OFFERED, ("consumesCounters",))
-        if not choice.admin and taking.in_use(candidate.id):
+        if not choice.admin and taking.is_in_use(candidate.id):
             yield Objection(ObjectionReason.IN_USE)
         if taking.needs_counters(candidate) and (overdrawn := taking.find_overdrawn(pool, candidate)):
             yield Objection(ObjectionReason.COUNTERS, lacks=tuple(overdrawn))

@@ -48,7 +48,7 @@ class TakenDevices:
         self._remaining: dict[Hashable, Counters] = {}
         self._consumed: dict[Hashable, Counters] = {}
 
-    def in_use(self, device: DeviceId) -> bool:
+    def is_in_use(self, device: DeviceId) -> bool:
         """Return whether someone has the device exclusively."""
         if self._use.is_exclusive(device) or device in self._holders:
             return True
@@ -89,7 +89,7 @@ class TakenDevices:
         if choice.admin:
             if not self.is_shareable(candidate) and self.held_for(candidate.id, claim):
                 return False
-        elif self.in_use(candidate.id):
+        elif self.is_in_use(candidate.id):
             return False
         return self._features.partitionable or not candidate.device.consumes
 

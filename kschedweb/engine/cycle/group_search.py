@@ -231,7 +231,7 @@ class GroupSearch:
         assumed: list[BindingCycle] = []
         try:
             for pod in () if status.code is Code.ERROR else self.pods:
-                watch = self.request.watch.another()
+                watch = self.request.watch.with_same_clock()
                 found_placement = self.scheduler.find(pod, replace(request, watch=watch))
                 placement = replace(self._assume_pod(found_placement, pod, assumed), watch=watch)
                 placements.append(placement)
@@ -349,7 +349,7 @@ class AssumedGroupPods:
         self._undo_bindings(binding for binding, _, _ in reversed(self._assumed))
         self._local = all(handle.looks_at_nodes_alone(binding.cycle.pod) for binding, handle, _ in self._assumed)
 
-    def moved(self, pod: Pod, node: int, *, add: bool) -> None:
+    def notify_move(self, pod: Pod, node: int, *, add: bool) -> None:
         for binding, handle, pod_node in self._assumed:
             if pod_node == node or not self._local:
                 handle.move_pod(binding.cycle, pod, node, add=add)

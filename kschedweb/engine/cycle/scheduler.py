@@ -308,7 +308,7 @@ class Scheduler:
 
     def _find_placement(self, pod: Pod, request: SearchRequest) -> Placement:
         try:
-            placement = self._place(pod, request)
+            placement = self._schedule_pod(pod, request)
             if isinstance(placement, FitFailure):
                 placement = self._make_room(placement, request)
         except OutsideError as unknown:
@@ -332,7 +332,7 @@ class Scheduler:
             self.nominator.clear_below(pod.priority, result.nominated or "")
             # The message must say why the pod did not fit, not what failed after the evictions.
             with suppress(CycleError):
-                retried_placement = self._place(pod, replace(request, start=None))
+                retried_placement = self._schedule_pod(pod, replace(request, start=None))
                 if isinstance(retried_placement, Placement) and retried_placement.node:
                     return replace(retried_placement, victims=victims)
             victims = ()
@@ -391,7 +391,7 @@ class Scheduler:
         passed = self.extenders.filter(cycle, np.array([position], dtype=np.intp))
         return SUCCESS if passed.rows.size else passed.statuses.get(node, NO_REASON)
 
-    def _place(self, pod: Pod, request: SearchRequest) -> Placement | FitFailure:
+    def _schedule_pod(self, pod: Pod, request: SearchRequest) -> Placement | FitFailure:
         framework, snapshot = self.framework(pod), self.snapshot
         if not len(snapshot):
             return Placement(pod.key, message=NO_NODES)

@@ -144,7 +144,7 @@ class SignaturePlan:
         self._scopes = {plugin.name: framework.plugin_scope(plugin, pod) for plugin in framework.instances}
         self._pre_filters: dict[str, tuple[PreFilterResult, CycleState]] = {}
         for plugin in framework.points.pre_filter:
-            if self._is_near(plugin):
+            if self._is_node_scoped(plugin):
                 probe = self.create_cycle(pod)
                 self._pre_filters[plugin.name] = framework.ask_pre_filter(plugin, probe), probe.state
         self._known_pre_filters = CachedPreFilters(framework.points.pre_filter, self._pre_filters)
@@ -157,7 +157,7 @@ class SignaturePlan:
         self._walked: Ints | None = None
         self._turns: list[int] = []
 
-    def _is_near(self, plugin: Plugin) -> bool:
+    def _is_node_scoped(self, plugin: Plugin) -> bool:
         return self._scopes[plugin.name] < PluginScope.CLUSTER
 
     def create_cycle(self, pod: Pod) -> Cycle:
@@ -263,7 +263,7 @@ class SignaturePlan:
         self._first: Codes = self._fixed_first
         for position, plugin in enumerate(self.framework.points.filter):
             column = FilterColumn.for_skipped_filter(plugin.name, size)
-            if not self._is_near(plugin):
+            if not self._is_node_scoped(plugin):
                 self._far_filters.append((position, plugin))
             elif plugin.name not in skipped:
                 column = self.framework.ask_filter(plugin, cycle, ALL)
@@ -280,7 +280,7 @@ class SignaturePlan:
     def _build_scores(self, cycle: Cycle) -> None:
         pre_scores: dict[str, tuple[Status, CycleState]] = {}
         for pre_score_plugin in self.framework.points.pre_score:
-            if self._is_near(pre_score_plugin):
+            if self._is_node_scoped(pre_score_plugin):
                 probe = Cycle(self._snapshot, self._pod, dict(cycle.state), self._memo)
                 pre_scores[pre_score_plugin.name] = (
                     self.framework.ask_pre_score(pre_score_plugin, probe, ALL),

@@ -101,7 +101,7 @@ class Stopwatch:
         # Status codes of the points that did not end with Success.
         self.codes: dict[str, str] = {}
 
-    def another(self) -> Stopwatch:
+    def with_same_clock(self) -> Stopwatch:
         """Return a new stopwatch with the same clock."""
         return Stopwatch(self._clock)
 

@@ -107,7 +107,7 @@ class GroupRoom:
 class AssignedPods(Protocol):
     """The pods of a group on their assigned nodes, while other pods come and go."""
 
-    def moved(self, pod: Pod, node: int, *, add: bool) -> None:
+    def notify_move(self, pod: Pod, node: int, *, add: bool) -> None:
         """Tell the plugins that ``pod`` came to the node at a position of the snapshot, or left it."""
 
     def fit(self, nodes: Collection[int]) -> bool:

@@ -47,7 +47,7 @@ class CycleHandle:
         # As `RunFilterPluginsWithNominatedPods` does: with the nominated pods first, then without them. The pods may be
         # nominated and never arrive, and then a pod that needs them by affinity must not rely on them.
         status = SUCCESS
-        yielding = to_yield_to(cycle, self.nominator, node)
+        yielding = list_nominated_pods(cycle, self.nominator, node)
         if yielding:
             status = self._fits_beside(cycle, node, yielding)
         if status.ok:
@@ -67,7 +67,7 @@ class CycleHandle:
         evaluated = False
         for name in self.nominator.nominated_nodes():
             node = cycle.snapshot.index.get(name)
-            if node is not None and (yielding := to_yield_to(cycle, self.nominator, node)):
+            if node is not None and (yielding := list_nominated_pods(cycle, self.nominator, node)):
                 evaluated = True
                 status = self._fits_beside(cycle, node, yielding)
                 if not status.ok:
@@ -78,7 +78,9 @@ class CycleHandle:
     def find_crowded_nodes(self, cycle: Cycle) -> frozenset[int]:
         """Return the positions of nodes that have nominated pods for which the cycle's pod must leave room."""
         nodes = (cycle.snapshot.index.get(name) for name in self.nominator.nominated_nodes())
-        return frozenset(node for node in nodes if node is not None and to_yield_to(cycle, self.nominator, node))
+        return frozenset(
+            node for node in nodes if node is not None and list_nominated_pods(cycle, self.nominator, node)
+        )
 
     def filters_beyond_room(self, pod: Pod) -> list[FilterPlugin]:
         """Return the filters for ``pod`` whose scope is wider than ``PluginScope.ROOM``."""
@@ -152,7 +154,7 @@ class CycleHandle:
         self.framework.move_pod(cycle, self.skipped, pod, node, add=add)
 
 
-def to_yield_to(cycle: Cycle, nominator: Nominator, node: int) -> list[Pod]:
+def list_nominated_pods(cycle: Cycle, nominator: Nominator, node: int) -> list[Pod]:
     """Return the pods nominated to the node at a position whose priority is at least that of the cycle's pod.
 
     As `addGENominatedPods` selects them.

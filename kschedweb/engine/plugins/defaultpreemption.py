@@ -75,8 +75,8 @@ class DefaultPreemption:
         # Extenders and explanations need every candidate; a plain decision needs only the best one, which is far
         # cheaper.
         if not (handle.explains or search.preempting_extenders()):
-            best = search.best(candidates)
-            return PostFilterResult(self._success_status(best), best.node, best.victims)
+            candidate = search.select_candidate(candidates)
+            return PostFilterResult(self._success_status(candidate), candidate.node, candidate.victims)
         try:
             remaining = search.ask_extenders(search.list_candidates(candidates))
         except CycleError as problem:

@@ -61,7 +61,7 @@ class TargetLoadPacking:
         """Return CPU use with the pod in percent of capacity, NaN where unknown. Shape [nodes]."""
         size = node_capacity(snapshot, CPU).astype(np.float64)
         used = capacity_percent(snapshot, CPU, MEAN) / 100 * size
-        total = 100 * (used + float(self.predicted(pod)) + self.missing_use(snapshot))
+        total = 100 * (used + float(self.predict_pod_use(pod)) + self.missing_use(snapshot))
         of_nothing = np.where(np.isnan(used), math.nan, 0.0)
         expected: Floats = np.divide(total, size, out=of_nothing, where=size != 0)
         return expected
@@ -76,7 +76,7 @@ class TargetLoadPacking:
             # Whole seconds. NaN, an unknown time of the pod or the figures, makes this false.
             second = math.floor(time) if math.isfinite(time) else time
             counts = watermarks.updated[node] - second < REPORTING_INTERVAL
-            return PodContribution([float(self.predicted(pod))]) if counts else None
+            return PodContribution([float(self.predict_pod_use(pod))]) if counts else None
 
         def expiry_times(pods: PodTimes) -> Floats:
             counts = watermarks.updated[pods.node] - np.floor(pods.scheduled) < REPORTING_INTERVAL
@@ -85,7 +85,7 @@ class TargetLoadPacking:
         missing: Floats = snapshot.recent_sums(self, 1, estimate, EstimateColumns(expiry_times))[0]
         return missing
 
-    def predicted(self, pod: Pod) -> int:
+    def predict_pod_use(self, pod: Pod) -> int:
         """Return the milli-CPU that a pod is expected to use: its containers, without init containers, and its
         overhead.
         """

@@ -124,12 +124,12 @@ class PreemptionEvaluator:
         """
         self._nodes = nodes
         # The counts of refusals are cached; they belong to the nodes of the last call.
-        self.__dict__.pop("_refused", None)
+        self.__dict__.pop("_refusal_counts", None)
         while (due := self._trials.find_due_nodes(nodes, num_candidates, self._barred)).size:
-            self._try(due)
+            self._dry_run_nodes(due)
         return self._trials.find_candidates(nodes, num_candidates, self._barred)
 
-    def best(self, nodes: Rows) -> PreemptionCandidate:
+    def select_candidate(self, nodes: Rows) -> PreemptionCandidate:
         """Return the candidate among ``nodes`` whose evictions disturb least."""
         return self._build_candidate(self._trials.select_best_node(nodes))
 
@@ -140,7 +140,7 @@ class PreemptionEvaluator:
         outcome = self._trials.get_result(node)
         return PreemptionCandidate(self._cycle.snapshot.names[node], outcome.victims, outcome.violations)
 
-    def _try(self, nodes: Rows) -> None:
+    def _dry_run_nodes(self, nodes: Rows) -> None:
         pods = pods_on_each(self._cycle.snapshot.pods, nodes)
         victims = [self._lower_priority_pods(node_pods) for node_pods in pods]
         # Only nodes on which nothing but room matters can be tried together, as columns.
@@ -197,7 +197,9 @@ class PreemptionEvaluator:
         for node, node_victims, (violating, non_violating), evicted in zip(
             remaining_nodes, lists, parts, evicted_by_node, strict=True
         ):
-            self._trials.store_result(node, self._outcome(node, node_victims, violating, non_violating, evicted))
+            self._trials.store_result(
+                node, self._build_trial_result(node, node_victims, violating, non_violating, evicted)
+            )
 
     def _lower_priority_pods(self, pods: list[Pod]) -> list[Pod]:
         priority = self._cycle.pod.priority
@@ -208,7 +210,7 @@ class PreemptionEvaluator:
             by_importance(victims, victims, self._by_clock), list_budgets(self._cycle.snapshot)
         )
 
-    def _outcome(
+    def _build_trial_result(
         self, node: int, listed: list[Pod], violating: list[Pod], non_violating: list[Pod], evicted: list[Pod]
     ) -> TrialResult:
         if not evicted:
@@ -245,7 +247,7 @@ class PreemptionEvaluator:
                 if not self._handle.fits(trial, node).ok:
                     self._move_pod(trial, victim, node, add=False)
                     evicted.append(victim)
-            return self._outcome(node, victims, violating, non_violating, evicted)
+            return self._build_trial_result(node, victims, violating, non_violating, evicted)
         finally:
             _restore_pods(snapshot, node, original)
 
@@ -302,20 +304,20 @@ class PreemptionEvaluator:
 
     def error_message(self) -> str:
         """Return the errors on the nodes that were tried, "" if there were none."""
-        messages = [status.message for status, _ in self._refused if status.code is Code.ERROR]
+        messages = [status.message for status, _ in self._refusal_counts if status.code is Code.ERROR]
         return messages[0] if len(messages) == 1 else f"[{', '.join(messages)}]" if messages else ""
 
     def build_message(self) -> str:
         """Return why evictions help on no node."""
         size = len(self._cycle.snapshot)
         histogram = Counter({NOT_HELPFUL: size - len(self._nodes)})
-        for status, number in self._refused:
+        for status, number in self._refusal_counts:
             for reason in status.reasons:
                 histogram[reason] += number
         return fit_error(size, histogram.items())
 
     @cached_property
-    def _refused(self) -> list[tuple[Status, int]]:
+    def _refusal_counts(self) -> list[tuple[Status, int]]:
         """The reasons why evictions do not help, each with its number of nodes."""
         barred = self._nodes[self._barred[self._nodes]]
         if not barred.size:

@@ -55,7 +55,7 @@ class Reprieve:
                 self._snapshot.add_pod(pod, node)
             else:
                 self._snapshot.remove_pod(pod.key)
-            self._assumed_pods.moved(pod, node, add=add)
+            self._assumed_pods.notify_move(pod, node, add=add)
 
 
 def _reprieve_victims(

@@ -69,7 +69,7 @@ class QueuedGroup:
         return frozenset()
 
     @property
-    def wakers(self) -> tuple[str, frozenset[str]]:
+    def hint_scope(self) -> tuple[str, frozenset[str]]:
         return self.members[0].pod.scheduler_name, frozenset()
 
     @property

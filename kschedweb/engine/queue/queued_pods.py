@@ -47,7 +47,7 @@ class Queued(Protocol):
     def rejectors(self) -> frozenset[str]: ...
 
     @property
-    def wakers(self) -> tuple[str, frozenset[str]]:
+    def hint_scope(self) -> tuple[str, frozenset[str]]:
         """The scheduler name, and the plugins whose events concern it; none if every event does."""
 
 
@@ -91,7 +91,7 @@ class QueuedPod:
         return self.rejected_by | self.pending
 
     @property
-    def wakers(self) -> tuple[str, frozenset[str]]:
+    def hint_scope(self) -> tuple[str, frozenset[str]]:
         return self.pod.scheduler_name, self.rejectors
 
 
@@ -130,7 +130,7 @@ class UnschedulablePods:
     def add(self, queued: Queued) -> None:
         """Put a pod in. Call it again when its rejecting plugins changed."""
         self.remove(queued.key)
-        group = queued.wakers
+        group = queued.hint_scope
         self._pods[queued.key] = queued
         if queued.gating:
             self._gated.add(queued.key)

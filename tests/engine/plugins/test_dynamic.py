@@ -140,22 +140,22 @@ def test_without_that_annotation_it_is_hot_by_the_pods_bound_lately_in_whole_num
     rules = [{"timeRange": "5m", "count": 5}, {"timeRange": "1m", "count": 2}]
     pods = [bound(f"old{at}", "n", 200) for at in range(3)] + [bound(f"new{at}", "n", 10) for at in range(3)]
     snapshot = cluster(annotated("n", {CPU: 0.1}), annotated("cool", {CPU: 0.1}), *pods, bound("gone", "cool", 301))
-    assert Dynamic({"policy": {**ONE, "hotValue": rules}}).hot(snapshot).tolist() == [2.0, 0.0]
+    assert Dynamic({"policy": {**ONE, "hotValue": rules}}).hot_values(snapshot).tolist() == [2.0, 0.0]
     assert scores(snapshot, policy={**ONE, "hotValue": rules}) == {"n": 70, "cool": 90}
 
 
 def test_a_node_cools_down_as_time_passes_and_heats_up_with_each_pod() -> None:
     plugin = Dynamic({"policy": {**ONE, "hotValue": [{"timeRange": "1m", "count": 1}]}})
     snapshot = cluster(annotated("n"), bound("p", "n", 10))
-    assert plugin.hot(snapshot).tolist() == [1.0]
+    assert plugin.hot_values(snapshot).tolist() == [1.0]
     snapshot.place_pod(Pod.from_json(pod("another")), "n")
-    assert plugin.hot(snapshot).tolist() == [2.0]
+    assert plugin.hot_values(snapshot).tolist() == [2.0]
     snapshot.now = NOW + 49.9
-    assert plugin.hot(snapshot).tolist() == [2.0]
+    assert plugin.hot_values(snapshot).tolist() == [2.0]
     snapshot.now = NOW + 50
-    assert plugin.hot(snapshot).tolist() == [1.0]
+    assert plugin.hot_values(snapshot).tolist() == [1.0]
     snapshot.now = NOW + 60
-    assert plugin.hot(snapshot).tolist() == [0.0]
+    assert plugin.hot_values(snapshot).tolist() == [0.0]
 
 
 def test_only_the_latest_bindings_of_all_nodes_are_remembered() -> None:
@@ -165,12 +165,12 @@ def test_only_the_latest_bindings_of_all_nodes_are_remembered() -> None:
         snapshot.add_pod(Pod.from_json(bound(f"early{position}", "first", 200)), 0)
     for position in range(crane.HEAP_SIZE - 4):
         snapshot.add_pod(Pod.from_json(bound(f"late{position}", "second", 100)), 1)
-    assert plugin.hot(snapshot).tolist() == [4.0, crane.HEAP_SIZE - 4]
+    assert plugin.hot_values(snapshot).tolist() == [4.0, crane.HEAP_SIZE - 4]
 
 
 def test_a_heat_below_zero_is_none() -> None:
     plugin = Dynamic({"policy": {**ONE, "hotValue": [{"timeRange": "5m", "count": -1}]}})
-    assert plugin.hot(cluster(annotated("n"), bound("p", "n", 10))).tolist() == [0.0]
+    assert plugin.hot_values(cluster(annotated("n"), bound("p", "n", 10))).tolist() == [0.0]
 
 
 def loaded(**args: Any) -> Any:
@@ -244,4 +244,4 @@ def test_the_heat_is_what_crane_s_records_would_give(
         return
     expected = [crane.hot_value(records.binding_times(name), snapshot.now, plugin.hot_rules) for name in "ab"]
     with patch.object(crane, "HEAP_SIZE", size):
-        assert plugin.hot(snapshot).tolist() == expected
+        assert plugin.hot_values(snapshot).tolist() == expected

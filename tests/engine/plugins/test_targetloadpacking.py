@@ -148,9 +148,9 @@ def test_what_a_container_is_expected_to_use(resources: dict, expected: int) -> 
     snapshot = observed(levels(a=0))
     plugin = alone(PLUGIN, snapshot).framework(Pod.from_json(pod("p"))).plugin(PLUGIN)
     raw = containers(resources, {"limits": {"cpu": "1m"}})
-    assert plugin.predicted(Pod.from_json(raw)) == expected + 1
+    assert plugin.predict_pod_use(Pod.from_json(raw)) == expected + 1
     raw["spec"]["overhead"] = {"cpu": "7m"}
-    assert plugin.predicted(Pod.from_json(raw)) == expected + 8
+    assert plugin.predict_pod_use(Pod.from_json(raw)) == expected + 8
 
 
 def test_a_target_above_100_makes_scores_that_the_framework_refuses() -> None:

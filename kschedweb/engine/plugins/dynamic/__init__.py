@@ -110,7 +110,7 @@ class Dynamic:
         100.
         """
         base = base_scores(self.parts(cycle.snapshot), len(cycle.snapshot))
-        heat = truncate_int64(self.hot(cycle.snapshot) * float(FACTOR))
+        heat = truncate_int64(self.hot_values(cycle.snapshot) * float(FACTOR))
         scores: Ints = np.clip(base - heat, 0, MAX_NODE_SCORE)
         return scores[rows]
 
@@ -140,7 +140,7 @@ class Dynamic:
             parts.append(MetricPart(metric, weight, use, part))
         return parts
 
-    def hot(self, snapshot: Snapshot) -> Floats:
+    def hot_values(self, snapshot: Snapshot) -> Floats:
         """Return the heat of each node: from its annotation while valid, else from recent bindings. Shape [nodes]."""
         value, time, annotated = _read_annotations(snapshot, crane.HOT_VALUE, self.zone)
         annotated_heat = np.where(snapshot.now < time + crane.HOT_ACTIVE, value, 0.0)

@@ -46,7 +46,12 @@ from kschedweb.engine.objects.json_access import get_mapping
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.objects.resourceclaim import ResourceClaim
 from kschedweb.engine.plugins.dynamicresources.arguments import ARGS, args_spec
-from kschedweb.engine.plugins.dynamicresources.reserving import choose_devices, give_back, to_prepare, write_claims
+from kschedweb.engine.plugins.dynamicresources.reserving import (
+    choose_devices,
+    give_back,
+    list_preparations,
+    write_claims,
+)
 from kschedweb.engine.plugins.dynamicresources.verdicts import NO_ACCESS as NO_ACCESS
 from kschedweb.engine.plugins.dynamicresources.verdicts import UNAVAILABLE, Judged, judge_nodes, usable_nodes
 from kschedweb.engine.state.cluster_objects import ClusterObjects
@@ -153,7 +158,7 @@ class DynamicResources:
     def frees_for(self, cycle: Cycle, diagnosis: Diagnosis) -> tuple[FreeClaim, ...]:
         """Return the claim to give back, at most one: no other pod uses it, and it keeps the pod off a node."""
         needs: DeviceNeeds = cycle.state.get(self.name) or DeviceNeeds()
-        for claim in _in_the_way(cycle.snapshot, needs, self._unavailable_nodes(diagnosis), self.features):
+        for claim in _list_unusable_claims(cycle.snapshot, needs, self._unavailable_nodes(diagnosis), self.features):
             chosen = cycle.snapshot.resource_claims.in_flight(claim.namespace, claim.name)
             if chosen is None and set(claim.reserved_for) <= {cycle.pod.uid}:
                 return (FreeClaim(claim.namespace, claim.name),)
@@ -204,7 +209,7 @@ class DynamicResources:
         give_back(cycle)
 
     def preparations(self, cycle: Cycle, node: str) -> list[Preparation]:
-        return to_prepare(cycle, self.features)
+        return list_preparations(cycle, self.features)
 
     def pre_bind(self, cycle: Cycle, node: str) -> Status:
         """Write devices and reservations. Devices that must be prepared are assumed to become ready."""
@@ -282,7 +287,9 @@ def _refused_request(
     return None
 
 
-def _in_the_way(snapshot: Snapshot, needs: DeviceNeeds, nodes: Mask, features: Features) -> list[ResourceClaim]:
+def _list_unusable_claims(
+    snapshot: Snapshot, needs: DeviceNeeds, nodes: Mask, features: Features
+) -> list[ResourceClaim]:
     """Return the claims that cannot be used on some node of ``nodes``."""
     return [
         claim

@@ -121,7 +121,7 @@ def _write_extended(cycle: Cycle) -> Status:
     return SUCCESS
 
 
-def to_prepare(cycle: Cycle, features: Features) -> list[Preparation]:
+def list_preparations(cycle: Cycle, features: Features) -> list[Preparation]:
     """Return the same changes as preparations, where others write to the cluster. Raises CycleError."""
     objects = cycle.snapshot.objects
     chosen: dict[str, AllocatedClaim] = cycle.state.get(CHOSEN, {})
@@ -140,11 +140,14 @@ def to_prepare(cycle: Cycle, features: Features) -> list[Preparation]:
     return (
         preparations
         if extended_claim is None
-        else [*preparations, _to_make(cycle, extended_claim, chosen[extended_claim.name], classes, features)]
+        else [
+            *preparations,
+            _create_claim_preparation(cycle, extended_claim, chosen[extended_claim.name], classes, features),
+        ]
     )
 
 
-def _to_make(
+def _create_claim_preparation(
     cycle: Cycle, extended_claim: ResourceClaim, chosen: AllocatedClaim, classes: Mapping[str, Json], features: Features
 ) -> MakeClaim:
     """Return the preparation that creates the claim for extended resources. Raises CycleError."""

@@ -144,7 +144,9 @@ class LoadAwareScheduling:
             if not self.expired_pass:
                 codes[nodes & expired] = 1
             first = 2 + (len(self.resources) if aggregate is not None else 0)
-            full = self.find_exceeded(snapshot, self.used(snapshot, prod, aggregate) + self._of_pod(cycle), limits)
+            full = self.find_exceeded(
+                snapshot, self.used(snapshot, prod, aggregate) + self._expected_pod_use(cycle), limits
+            )
             for row, exceeded in enumerate(full):
                 # The first resource above its limit gives the reason.
                 codes[nodes & measured & exceeded & (codes == 0)] = first + row
@@ -156,7 +158,7 @@ class LoadAwareScheduling:
         if snapshot.watermarks is None:
             return np.zeros(cycle.num_rows(rows), dtype=np.int64)
         prod = self.score_prod and koordinator.priority_class(cycle.pod) == PROD
-        used = self.used(snapshot, prod, None if prod else self.scored_aggregate) + self._of_pod(cycle)
+        used = self.used(snapshot, prod, None if prod else self.scored_aggregate) + self._expected_pod_use(cycle)
         free_percent = left_over(used, self.allocatable(snapshot))
         counts = self.has_figures(snapshot) & self.measured(snapshot) & ~self.is_expired(snapshot)
         return np.where(counts, weighted_mean(free_percent, self.weights, self.dominant_weight), 0)[rows]
@@ -293,7 +295,7 @@ class LoadAwareScheduling:
         ]
         return np.array(amounts, dtype=np.int64)
 
-    def _of_pod(self, cycle: Cycle) -> Ints:
+    def _expected_pod_use(self, cycle: Cycle) -> Ints:
         if self.name not in cycle.state:
             cycle.state[self.name] = self.expected(cycle.pod)
         expected_use: Ints = cycle.state[self.name][:, None]
@@ -305,11 +307,13 @@ class LoadAwareScheduling:
         size = len(self.resources)
 
         def estimate(pod: Pod, node: int, time: float) -> PodContribution | None:
-            return self._of_bound(pod, watermarks.pods, self._is_visible(pod, node, time, watermarks))
+            return self._estimate_bound_pod(pod, watermarks.pods, self._is_visible(pod, node, time, watermarks))
 
         return snapshot.recent_sums(self, PARTS * size, estimate).astype(np.int64)
 
-    def _of_bound(self, pod: Pod, uses: Mapping[str, PodUse] | None, is_visible: bool) -> PodContribution | None:
+    def _estimate_bound_pod(
+        self, pod: Pod, uses: Mapping[str, PodUse] | None, is_visible: bool
+    ) -> PodContribution | None:
         """Return the contribution of a bound pod: the parts in order, each with all resources.
 
         If the source has no figures of single pods (``uses`` is ``None``), the node's figures are assumed to show the

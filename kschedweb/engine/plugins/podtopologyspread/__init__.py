@@ -189,7 +189,7 @@ class PodTopologySpread:
     def filter(self, cycle: Cycle, rows: Rows) -> Verdicts:
         constraints: list[Constraint] | None = cycle.state.get(self.name)
         if constraints is None:
-            constraints = self._unprepared(cycle)
+            constraints = self._build_unprepared_constraints(cycle)
         if constraints is None:
             return Verdicts.uniform(cycle.num_rows(rows), MISSING)
         codes = np.zeros(len(cycle.snapshot), dtype=np.int32)
@@ -200,7 +200,7 @@ class PodTopologySpread:
             codes[~constraint.column.present] = 1
         return Verdicts(codes[rows], (SUCCESS, UNLABELLED, SKEWED))
 
-    def _unprepared(self, cycle: Cycle) -> list[Constraint] | None:
+    def _build_unprepared_constraints(self, cycle: Cycle) -> list[Constraint] | None:
         """Return the hard constraints if PreFilter did not run; ``None`` if the filter needs PreFilter."""
         return None
 
@@ -307,7 +307,7 @@ class HkePodTopologySpread(PodTopologySpread):
 
     name = "HkePodTopologySpread"
 
-    def _unprepared(self, cycle: Cycle) -> list[Constraint]:
+    def _build_unprepared_constraints(self, cycle: Cycle) -> list[Constraint]:
         return self._build_constraints(cycle, hard=True)
 
 

@@ -199,7 +199,7 @@ def _convert_predicates(chosen: tuple[PolicyRule, ...] | None, edition: Edition)
 def _argued_filter(rule: _Rule, part: _Part, selecting: bool) -> Counterpart:
     """Return the counterpart of a predicate with an argument; ``selecting``: pods' node selectors are matched, too."""
     kind, content = rule.argument
-    counterpart = counterparts.of_argument(kind, content)
+    counterpart = counterparts.find_argument_counterpart(kind, content)
     if kind != "labelsPresence":
         return counterpart
     impossible = [label for label in content["labels"] if name_complaints(label)]
@@ -262,7 +262,7 @@ def _convert_priority(rule: _Rule, part: _Part) -> Counterpart:
         )
     elif not kind and rule.name in CARRIED:
         part.carried.append(PolicyRule(rule.name, weight))
-    return counterparts.of_argument(kind, content) if kind else counterparts.PRIORITIES[rule.name]
+    return counterparts.find_argument_counterpart(kind, content) if kind else counterparts.PRIORITIES[rule.name]
 
 
 def _find_superseded(rules: list[_Rule]) -> dict[str, str]:

@@ -133,7 +133,7 @@ PRIORITIES: dict[str, Counterpart] = {
 PRIORITIES["ServiceSpreadingPriority"] = PRIORITIES["SelectorSpreadPriority"]
 
 
-def of_argument(kind: str, content: Json) -> Counterpart:
+def find_argument_counterpart(kind: str, content: Json) -> Counterpart:
     """Return the counterpart of a predicate or priority with an argument of ``kind``."""
     if kind == "serviceAffinity":
         return Counterpart(

@@ -17,7 +17,7 @@ from kschedweb.engine.releases.classic.catalogue import (
     TAINT_NODES_BY_CONDITION,
     Edition,
 )
-from kschedweb.engine.releases.classic.counterparts import Counterpart, of_argument
+from kschedweb.engine.releases.classic.counterparts import Counterpart, find_argument_counterpart
 from kschedweb.engine.values import dataclass
 
 PREDICATE, PRIORITY = "predicate", "priority"
@@ -50,7 +50,7 @@ class RuleDescription:
     prefers: str = ""
 
     @property
-    def plainly(self) -> str:
+    def plain_text(self) -> str:
         """``does`` without code marks."""
         return self.does.replace("`", "")
 
@@ -64,7 +64,7 @@ class RuleDescription:
         """The counterpart in today's scheduler."""
         if self.name in (by_name := counterparts.PREDICATES if self.kind == PREDICATE else counterparts.PRIORITIES):
             return by_name[self.name]
-        return of_argument(self.argument, json.loads(self.shape))
+        return find_argument_counterpart(self.argument, json.loads(self.shape))
 
     @property
     def switch(self) -> str:

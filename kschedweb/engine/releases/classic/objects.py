@@ -168,10 +168,10 @@ def _compute_requests(pod: Pod) -> PodRequests:
         get_objects_and_paths(spec, "containers", "spec."), [], get_boolean(spec, "hostNetwork", "spec.")
     )
     return PodRequests(
-        requests=_at_least(occupied, (container.requests for container in inits)),
+        requests=_raise_to_parts(occupied, (container.requests for container in inits)),
         occupied=occupied,
         nonzero=_nonzero_requests(containers),
-        limits=_at_least(
+        limits=_raise_to_parts(
             _sum_amounts(container.limits for container in containers), (container.limits for container in inits)
         ),
         best_effort=not any(
@@ -193,7 +193,7 @@ def _sum_amounts(parts: Iterable[Amounts]) -> Amounts:
     return total
 
 
-def _at_least(total: Amounts, parts: Iterable[Amounts]) -> Amounts:
+def _raise_to_parts(total: Amounts, parts: Iterable[Amounts]) -> Amounts:
     raised = dict(total)
     for other in parts:
         for name, amount in other.items():

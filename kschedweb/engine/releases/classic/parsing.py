@@ -47,18 +47,18 @@ def find_selector_fault(selector: Json) -> str:
 def _find_fault(key: str, operator: str, values: Sequence[str]) -> str:
     """Return the first fault that ``labels.NewRequirement`` of 1.13 finds."""
     if complaints := name_complaints(key):
-        return f"invalid label key {quote(key)}: {_of_then(complaints)}"
+        return f"invalid label key {quote(key)}: {_join_complaints_of_1_13(complaints)}"
     if detail := count_complaint(operator, len(values)):
         return detail
     if operator in ("Gt", "Lt") and parse_int(values[0]) is None:
         return "for 'Gt', 'Lt' operators, the value must be an integer"
     for value in values:
         if complaints := value_complaints(value):
-            return f"invalid label value: {quote(value)}: {_of_then(complaints)}"
+            return f"invalid label value: {quote(value)}: {_join_complaints_of_1_13(complaints)}"
     return ""
 
 
-def _of_then(complaints: Sequence[str]) -> str:
+def _join_complaints_of_1_13(complaints: Sequence[str]) -> str:
     text = "; ".join(complaints)
     for today, then in WORDS:
         text = text.replace(today, then)

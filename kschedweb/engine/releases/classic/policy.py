@@ -332,7 +332,7 @@ def _check_extenders(extenders: Sequence[Json], notes: _Notes) -> None:
             notes.add_problem(f"{at}weight", message)
         for place, item in enumerate(extender["managedResources"]):
             path, name = f"{at}managedResources[{place}].name", item["name"]
-            complaints = [_of_then(complaint) for complaint in name_complaints(name)]
+            complaints = [_reword_for_1_13(complaint) for complaint in name_complaints(name)]
             if not complaints and not is_extended(name):
                 complaints = [f"{name} is an invalid extended resource name"]
             for complaint in complaints:
@@ -346,7 +346,7 @@ def _check_extenders(extenders: Sequence[Json], notes: _Notes) -> None:
         notes.add_problem(f"extenders[{binders[1]}].bindVerb", message)
 
 
-def _of_then(complaint: str) -> str:
+def _reword_for_1_13(complaint: str) -> str:
     """Return a complaint about a name in the words of 1.13."""
     for now, then in WORDS_OF_THEN.items():
         complaint = complaint.replace(now, then)

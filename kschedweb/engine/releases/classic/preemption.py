@@ -64,7 +64,7 @@ class ClassicPreemption:
         search = ClassicSearch(handle, cycle, diagnosis)
         candidates = search.find_candidates(nodes, len(nodes))
         if candidates.size and not (search.free or handle.explains or search.preempting_extenders()):
-            best = search.best(candidates)
+            best = search.select_candidate(candidates)
             return PostFilterResult(SUCCESS, best.node, best.victims)
         return _select_candidate(search, [*search.without_victims(), *search.list_candidates(candidates)])
 
@@ -115,7 +115,7 @@ class ClassicSearch(PreemptionEvaluator):
         """Return the candidates without victims."""
         return [PreemptionCandidate(self._cycle.snapshot.names[node], (), 0) for node in sorted(self.free)]
 
-    def best(self, nodes: Rows) -> PreemptionCandidate:
+    def select_candidate(self, nodes: Rows) -> PreemptionCandidate:
         return self._build_candidate(self._trials.select_best_node(nodes, by_start=False))
 
     def ask_extenders(self, candidates: list[PreemptionCandidate]) -> list[PreemptionCandidate]:
@@ -137,13 +137,13 @@ class ClassicSearch(PreemptionEvaluator):
             ]
         return remaining
 
-    def _try(self, nodes: Rows) -> None:
+    def _dry_run_nodes(self, nodes: Rows) -> None:
         freed = [node for node in nodes.tolist() if node in self._open]
         for node in freed:
             self._barred[node] = False
             self._trials.store_result(node, self._dry_run(node), fleeting=True)
         if len(freed) < len(nodes):
-            super()._try(np.setdiff1d(nodes, freed))
+            super()._dry_run_nodes(np.setdiff1d(nodes, freed))
 
     def _dry_run(self, node: int) -> TrialResult:
         result = super()._dry_run(node)
@@ -158,14 +158,14 @@ class ClassicSearch(PreemptionEvaluator):
         violating = [pod for pod in ordered if _violates_budget(pod, active_budgets)]
         return violating, [pod for pod in ordered if pod not in violating] if violating else ordered
 
-    def _outcome(
+    def _build_trial_result(
         self, node: int, listed: list[Pod], violating: list[Pod], non_violating: list[Pod], evicted: list[Pod]
     ) -> TrialResult:
         if evicted:
             return TrialResult(tuple(evicted), sum(pod in violating for pod in evicted))
         if node in self._open:
             self.free.append(node)
-        return super()._outcome(node, listed, violating, non_violating, evicted)
+        return super()._build_trial_result(node, listed, violating, non_violating, evicted)
 
 
 def disruption_key(candidate: PreemptionCandidate) -> tuple[int, ...]:

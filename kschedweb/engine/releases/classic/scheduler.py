@@ -205,7 +205,7 @@ class ClassicScheduler(Scheduler):
         if not len(self.snapshot):
             raise CycleError(NO_NODES)
 
-    def _place(self, pod: Pod, request: SearchRequest) -> Placement | FitFailure:
+    def _schedule_pod(self, pod: Pod, request: SearchRequest) -> Placement | FitFailure:
         self._check_pod(pod)
         plan = self._plans.get(self.framework(pod), pod)
         cycle = plan.create_cycle(pod)

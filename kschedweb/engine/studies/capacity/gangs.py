@@ -137,7 +137,7 @@ class _CheckedStopwatch(Stopwatch):
         super().__init__()
         self._check, self.gangs, self._tried = check, 0, 0
 
-    def another(self) -> Stopwatch:
+    def with_same_clock(self) -> Stopwatch:
         return self
 
     def start(self) -> None:
