@@ -150,7 +150,9 @@ def real_answers(command: Path, asked: list[Json]) -> list[Json]:
 def engine_answer(question: Json) -> Json:
     """What the engine says, in the same form. Taints and tolerations compare as they do without any gate."""
     pods = [Pod.from_json(raw) for raw in question["pods"]]
-    found = admit_to_node(Pod.from_json(question["pod"]), Node.from_json(question["node"]), pods, comparing=False)
+    found = admit_to_node(
+        Pod.from_json(question["pod"]), Node.from_json(question["node"]), pods, comparison_operators=False
+    )
     answer: Json = {"name": question["name"], "admit": found.refusal is None}
     if found.refusal is not None:
         answer |= {"reason": found.refusal.reason, "message": found.refusal.message.removeprefix(REJECTED)}

@@ -23,7 +23,9 @@ from kschedweb.engine.state.cluster_objects import ClusterObjects
 from tests.engine.queue.queues import frameworks
 
 HINTS = {
-    name: QueueingHints(frameworks(release=release), taints_wake=release.behaviour.taint_update_as_node_add)
+    name: QueueingHints(
+        frameworks(release=release), taint_update_as_node_add=release.behaviour.taint_update_as_node_add
+    )
     for name, release in RELEASES.items()
 }
 NOTHING = ClusterObjects()

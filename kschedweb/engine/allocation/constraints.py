@@ -132,14 +132,16 @@ class AllDistinct(_OnAttribute):
         return frozenset(self._values)
 
 
-def create_constraint(constraint: DeviceConstraint, *, remembers: bool = False, by_device: bool = False) -> Constraint:
+def create_constraint(
+    constraint: DeviceConstraint, *, count_all_devices: bool = False, compare_devices: bool = False
+) -> Constraint:
     """Create the constraint of a claim, without devices.
 
-    With ``remembers``, a constraint on distinct values counts every device. With ``by_device``, it compares devices
-    instead of values.
+    With ``count_all_devices``, a constraint on distinct values counts every device. With ``compare_devices``, it
+    compares devices instead of values.
     """
     if not constraint.distinct:
         return MatchAttribute(constraint)
-    if by_device:
+    if compare_devices:
         return DistinctDevices(constraint)
-    return AllDistinct(constraint) if remembers else DistinctAttribute(constraint)
+    return AllDistinct(constraint) if count_all_devices else DistinctAttribute(constraint)

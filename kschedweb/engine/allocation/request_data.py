@@ -108,7 +108,10 @@ class RequestValidator:
             if constraint.attribute is None or unknown:
                 problem = f"constraint #{place}: empty constraint (unsupported constraint type?)"
                 raise AllocationError(f"claim {claim.key}, {problem}")
-        options = {"remembers": self._features.revised_allocator, "by_device": self._features.node_local_pools}
+        options = {
+            "count_all_devices": self._features.revised_allocator,
+            "compare_devices": self._features.node_local_pools,
+        }
         constraints = [create_constraint(constraint, **options) for constraint in claim.constraints]
         return ClaimRequests(claim, requests, [request.exact for request in claim.requests], constraints)
 
@@ -130,7 +133,7 @@ class RequestValidator:
             if expression is None:
                 problem = f"selector #{place}: CEL expression empty (unsupported selector type?)"
                 raise AllocationError(f"{prefix}, {problem}")
-        if choice.says_admin and not self._features.admin:
+        if choice.sets_admin_access and not self._features.admin:
             raise AllocationError(f"{prefix}: admin access is requested, but the feature is disabled")
         of_class = self._get_class(choice.device_class, prefix)
         capacity = NO_CAPACITY if choice.capacity is None else dict(choice.capacity)

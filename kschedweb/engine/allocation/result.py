@@ -25,7 +25,7 @@ def build_allocation(claim: ResourceClaim, node: str, chosen: Sequence[ChosenDev
     allocation = Allocation(
         terms=None if selector is None else parse_terms(selector, "nodeSelectorTerms"),
         devices=tuple(_to_allocated_device(chosen_device) for chosen_device in chosen),
-        dated=True,
+        has_timestamp=True,
     )
     return AllocatedClaim(claim, chosen, allocation, selector)
 

@@ -74,8 +74,8 @@ def conditional(condition: Run, accepted: tuple[Run, bool], rejected: tuple[Run,
     return run
 
 
-def _make_branch(run: Run, stays: bool) -> Run:
-    return run if stays else lambda frame: repack_optional(run(frame))
+def _make_branch(run: Run, as_is: bool) -> Run:
+    return run if as_is else lambda frame: repack_optional(run(frame))
 
 
 def equality(lhs: Run, rhs: Run, constant: Value, *, negative: bool) -> Run:

@@ -56,15 +56,18 @@ def is_acknowledged(pod: Pod) -> bool:
     return status.get("startTime") is not None or status.get("phase") == "Running"
 
 
-def admit_to_node(pod: Pod, node: Node, other_pods: Sequence[Pod], comparing: bool = True) -> Admission:
+def admit_to_node(pod: Pod, node: Node, other_pods: Sequence[Pod], comparison_operators: bool = True) -> Admission:
     """Decide what the kubelet of ``node``, where ``other_pods`` run, does with ``pod``.
 
-    ``comparing``: tolerations with the operators Gt and Lt count. If several resources are short beside pods, CPU,
-    memory and ephemeral storage, the original names any of them; here it is the first by name.
+    ``comparison_operators``: tolerations with the operators Gt and Lt count. If several resources are short
+    beside pods, CPU, memory and ephemeral storage, the original names any of them; here it is the first by name.
     """
     if refusal := find_unsuited(pod, node):
         return Admission(refusal)
-    short, failures = find_shortages(pod, node, other_pods), _failed_predicates(pod, node, other_pods, comparing)
+    short, failures = (
+        find_shortages(pod, node, other_pods),
+        _failed_predicates(pod, node, other_pods, comparison_operators),
+    )
     # Room is made only if nothing but room is missing.
     if is_critical(pod) and not failures:
         return _admit_with_room(pod, other_pods, short)
@@ -127,7 +130,9 @@ def find_shortages(pod: Pod, node: Node, other_pods: Sequence[Pod]) -> list[Shor
     return shortages
 
 
-def _failed_predicates(pod: Pod, node: Node, other_pods: Sequence[Pod], comparing: bool) -> list[tuple[str, str]]:
+def _failed_predicates(
+    pod: Pod, node: Node, other_pods: Sequence[Pod], comparison_operators: bool
+) -> list[tuple[str, str]]:
     """Return the filters other than room that reject the pod, with their reasons, in the kubelet's order."""
     failures = []
     if not _matches_node_affinity(pod, node):
@@ -139,7 +144,7 @@ def _failed_predicates(pod: Pod, node: Node, other_pods: Sequence[Pod], comparin
     ):
         failures.append(("NodePorts", "node(s) didn't have free ports for the requested pod ports"))
     taints = (taint for taint in node.taints if taint.effect == NO_EXECUTE)
-    if not is_static(pod) and not all(is_tolerated(taint, pod.tolerations, comparing) for taint in taints):
+    if not is_static(pod) and not all(is_tolerated(taint, pod.tolerations, comparison_operators) for taint in taints):
         failures.append(("TaintToleration", "node(s) had taints that the pod didn't tolerate"))
     return failures
 

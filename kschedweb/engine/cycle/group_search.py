@@ -159,7 +159,7 @@ class GroupSearch:
         for placement in (
             placement for domain_try in (result.final, *result.tries) for placement in domain_try.placements
         ):
-            if not placement.outright and placement.message != NO_NODES:
+            if not placement.rejected_by_prefilter and placement.message != NO_NODES:
                 return frozenset(names)
             refused = [names.index(name) for name in placement.rejected_by if name in names]
             asked_names.update(names[: max(refused) + 1] if refused else ())

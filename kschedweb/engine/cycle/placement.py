@@ -47,7 +47,7 @@ class Placement:
     # The pod was not placed because its group was not; no plugin rejected it.
     with_group: bool = False
     # PreFilter rejected the pod, so that no filter ran.
-    outright: bool = False
+    rejected_by_prefilter: bool = False
     # Measured the cycle, if it is one of a group's.
     watch: Stopwatch = field(default=UNTIMED, compare=False, repr=False)
 
@@ -119,9 +119,13 @@ class FitFailure:
     def placement(self) -> Placement:
         rejected_by = self.diagnosis.unschedulable_plugins.union(self.narrowed_by)
         message, looked_at = self.diagnosis.message(), self.diagnosis.explicit_count
-        outright = bool(self.diagnosis.pre_filter)
+        rejected_by_prefilter = bool(self.diagnosis.pre_filter)
         return Placement(
-            self.cycle.pod.key, evaluated=looked_at, message=message, rejected_by=rejected_by, outright=outright
+            self.cycle.pod.key,
+            evaluated=looked_at,
+            message=message,
+            rejected_by=rejected_by,
+            rejected_by_prefilter=rejected_by_prefilter,
         )
 
     def post_filter(self) -> PostFilterResult:

@@ -197,15 +197,15 @@ class Scheduler:
         return pod
 
     @contextmanager
-    def without_pod(self, key: str, *, keep_made_claims: bool = False) -> Iterator[Pod]:
+    def without_pod(self, key: str, *, keep_generated_claims: bool = False) -> Iterator[Pod]:
         """Remove a bound pod for the duration of a context, as ``evict_pod`` does; yield it without a node.
 
-        Its claims, with their volumes and devices, are restored afterwards. With ``keep_made_claims`` the claims that
-        controllers generated for the pod are released but kept.
+        Its claims, with their volumes and devices, are restored afterwards. With ``keep_generated_claims`` the claims
+        that controllers generated for the pod are released but kept.
         """
         restore_claims = self.snapshot.save_claims(self.snapshot.get_pod(key))
         with self.snapshot.pod_removed(key) as pod:
-            if keep_made_claims:
+            if keep_generated_claims:
                 release_claims(self.snapshot.resource_claims, pod)
             else:
                 self._release_claims(pod)

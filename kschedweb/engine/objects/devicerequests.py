@@ -32,7 +32,7 @@ class DeviceChoice:
     count: int = 1
     admin: bool = False
     # True if `adminAccess` is set, to either value.
-    says_admin: bool = False
+    sets_admin_access: bool = False
     tolerations: tuple[Toleration, ...] = ()
     # (name, nano-units) that it takes of a device that can be shared; None if not stated.
     capacity: tuple[tuple[str, int], ...] | None = None
@@ -49,7 +49,7 @@ class DeviceChoice:
             mode=mode,
             count=count or (1 if mode == EXACT_COUNT else 0),
             admin=get_boolean(raw, "adminAccess", path),
-            says_admin=raw.get("adminAccess") is not None,
+            sets_admin_access=raw.get("adminAccess") is not None,
             tolerations=read_tolerations(raw, "tolerations", path),
             capacity=None if raw.get("capacity") is None else _read_capacity(raw, path),
         )

@@ -99,7 +99,7 @@ class Allocation:
     devices: tuple[AllocatedDevice, ...] = ()
     binding: BindingState = BindingState.READY
     # True if the time of the allocation is known: then WAITING has a time limit.
-    dated: bool = False
+    has_timestamp: bool = False
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -239,7 +239,7 @@ def _read_allocation(status: Json) -> Allocation:
         problem="" if selector is None else selector_problem(selector),
         devices=tuple(_read_device(item, at) for item, at in results),
         binding=_binding_state(results, get_objects_and_paths(status, "devices", "status.")),
-        dated=raw.get("allocationTimestamp") is not None,
+        has_timestamp=raw.get("allocationTimestamp") is not None,
     )
 
 

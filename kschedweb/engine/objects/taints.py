@@ -41,10 +41,10 @@ class Toleration:
     # How long a NoExecute taint is tolerated; None for ever. The scheduler ignores it.
     seconds: int | None = None
 
-    def tolerates(self, taint: Taint, comparing: bool = False) -> bool:
+    def tolerates(self, taint: Taint, comparison_operators: bool = False) -> bool:
         """Return True if it tolerates ``taint``.
 
-        ``comparing`` enables the operators Gt and Lt, on integers of 64 bits.
+        ``comparison_operators`` enables the operators Gt and Lt, on integers of 64 bits.
         """
         if self.effect and self.effect != taint.effect:
             return False
@@ -52,7 +52,7 @@ class Toleration:
             return False
         if self.operator in ("", "Equal"):
             return self.value == taint.value
-        if comparing and self.operator in ("Gt", "Lt"):
+        if comparison_operators and self.operator in ("Gt", "Lt"):
             bound, value = _parse_int64(self.value), _parse_int64(taint.value)
             return (
                 bound is not None and value is not None and (value > bound if self.operator == "Gt" else value < bound)
@@ -60,24 +60,26 @@ class Toleration:
         return self.operator == EXISTS
 
 
-def is_tolerated(taint: Taint, tolerations: tuple[Toleration, ...], comparing: bool = False) -> bool:
-    return any(toleration.tolerates(taint, comparing) for toleration in tolerations)
+def is_tolerated(taint: Taint, tolerations: tuple[Toleration, ...], comparison_operators: bool = False) -> bool:
+    return any(toleration.tolerates(taint, comparison_operators) for toleration in tolerations)
 
 
-def has_no_untolerated(taints: tuple[Taint, ...], tolerations: tuple[Toleration, ...], comparing: bool = False) -> bool:
+def has_no_untolerated(
+    taints: tuple[Taint, ...], tolerations: tuple[Toleration, ...], comparison_operators: bool = False
+) -> bool:
     """Return True if none of ``taints`` keeps a pod off the node."""
-    return not any(_is_untolerated(taint, tolerations, comparing) for taint in taints)
+    return not any(_is_untolerated(taint, tolerations, comparison_operators) for taint in taints)
 
 
 def find_untolerated(
-    taints: tuple[Taint, ...], tolerations: tuple[Toleration, ...], comparing: bool = False
+    taints: tuple[Taint, ...], tolerations: tuple[Toleration, ...], comparison_operators: bool = False
 ) -> tuple[Taint, ...]:
     """Return the ``taints`` that keep a pod off the node."""
-    return tuple(taint for taint in taints if _is_untolerated(taint, tolerations, comparing))
+    return tuple(taint for taint in taints if _is_untolerated(taint, tolerations, comparison_operators))
 
 
-def _is_untolerated(taint: Taint, tolerations: tuple[Toleration, ...], comparing: bool) -> bool:
-    return taint.effect in (NO_SCHEDULE, NO_EXECUTE) and not is_tolerated(taint, tolerations, comparing)
+def _is_untolerated(taint: Taint, tolerations: tuple[Toleration, ...], comparison_operators: bool) -> bool:
+    return taint.effect in (NO_SCHEDULE, NO_EXECUTE) and not is_tolerated(taint, tolerations, comparison_operators)
 
 
 def read_taints(raw: Json, key: str, path: str = "") -> tuple[Taint, ...]:

@@ -29,14 +29,15 @@ Registered = tuple[ClusterEvent, str, Hint | None]
 class QueueingHints:
     """The events that the plugins of each profile (by scheduler name) registered.
 
-    With ``taints_wake`` a changed taint wakes the pods that wait for new nodes (up to 1.36).
+    With ``taint_update_as_node_add`` a changed taint wakes the pods that wait for new nodes (up to 1.36).
     """
 
     def __init__(
-        self, frameworks: Mapping[str, Framework], *, extenders: bool = False, taints_wake: bool = False
+        self, frameworks: Mapping[str, Framework], *, extenders: bool = False, taint_update_as_node_add: bool = False
     ) -> None:
         self._registered = {
-            name: _register_events(framework, extenders, taints_wake) for name, framework in frameworks.items()
+            name: _register_events(framework, extenders, taint_update_as_node_add)
+            for name, framework in frameworks.items()
         }
         # Matching is worked out once for each event, since the same few events come all the time.
         self._matching: dict[tuple[str, ClusterEvent], dict[str, list[Hint | None]]] = {}
@@ -107,7 +108,7 @@ def _may_help(hint: Hint | None, pod: Pod, change: ObjectChange) -> bool:
         return True
 
 
-def _register_events(framework: Framework, extenders: bool, taints_wake: bool) -> list[Registered]:
+def _register_events(framework: Framework, extenders: bool, taint_update_as_node_add: bool) -> list[Registered]:
     registered: list[Registered] = []
     # Extenders do not tell what they wait for: any event may help.
     if extenders:
@@ -117,7 +118,7 @@ def _register_events(framework: Framework, extenders: bool, taints_wake: bool) -
         registered += [(item.event, plugin.name, item.hint) for item in listed]
         # The event that adds a node may be dropped because of the node's taints, so that the plugin has to hear when
         # they change, as in `buildQueueingHintMap`.
-        about_nodes = [item.event.action for item in listed if taints_wake and item.event.resource == NODE]
+        about_nodes = [item.event.action for item in listed if taint_update_as_node_add and item.event.resource == NODE]
         if any(action & Action.ADD for action in about_nodes) and not any(
             action & Action.NODE_TAINT for action in about_nodes
         ):

@@ -55,7 +55,9 @@ class SchedulingQueue:
         self._nominates_late = not behaviour.nomination_on_pod_add
         self._looks_again = behaviour.gated_pods_flushed
         self._timing = timing or QueueTiming()
-        self._hints = QueueingHints(frameworks, extenders=extenders, taints_wake=behaviour.taint_update_as_node_add)
+        self._hints = QueueingHints(
+            frameworks, extenders=extenders, taint_update_as_node_add=behaviour.taint_update_as_node_add
+        )
         self.cluster = cluster
         # kube-scheduler requires the same QueueSort in all profiles, as there is one queue.
         self.nominator = Nominator() if nominator is None else nominator

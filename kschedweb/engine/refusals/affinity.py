@@ -33,7 +33,7 @@ def affinity_problems(affinity: FieldValue, labels: Mapping[str, str]) -> Iterat
         yield from node_selector_problems(nodes[REQUIRED])
     for preferred in nodes[PREFERRED].items:
         yield from _weight_problems(preferred)
-        yield from node_term_problems(preferred["preference"], loose=True)
+        yield from node_term_problems(preferred["preference"], any_value=True)
     for kind in ("podAffinity", "podAntiAffinity"):
         for term in affinity[kind][REQUIRED].items:
             yield from _term_problems(complete_label_keys(term, labels))

@@ -57,24 +57,24 @@ def selector_problems(selector: FieldValue) -> Iterator[Problem]:
         yield from listed_value_problems(requirement["values"])
 
 
-def node_selector_problems(selector: FieldValue, *, loose: bool = False) -> Iterator[Problem]:
+def node_selector_problems(selector: FieldValue, *, any_value: bool = False) -> Iterator[Problem]:
     """Yield the problems of required node affinity, of a pod or of a volume."""
     terms = selector["nodeSelectorTerms"]
     if not terms.items:
         yield required(terms.path, "must have at least one node selector term")
     for term in terms.items:
-        yield from node_term_problems(term, loose=loose)
+        yield from node_term_problems(term, any_value=any_value)
 
 
-def node_term_problems(term: FieldValue, *, loose: bool) -> Iterator[Problem]:
+def node_term_problems(term: FieldValue, *, any_value: bool) -> Iterator[Problem]:
     """Yield the problems of one term of node affinity.
 
-    With ``loose``, label values may be anything, as in preferred terms.
+    With ``any_value``, label values may be anything, as in preferred terms.
     """
     for requirement in term["matchExpressions"].items:
         yield from _count_problems(requirement, ("Gt", "Lt"))
         yield from key_problems(requirement.path_to("key"), requirement["key"].text)
-        if not loose:
+        if not any_value:
             yield from listed_value_problems(requirement["values"])
     for requirement in term["matchFields"].items:
         yield from _field_problems(requirement)

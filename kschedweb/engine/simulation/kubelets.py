@@ -16,13 +16,13 @@ ENDED = KubeletRefusal("Preempting", "Preempted in order to admit critical pod")
 class Kubelets:
     """Lets kubelets admit pods.
 
-    ``comparing``: tolerations may compare values. ``controlled``: controllers work, so that pods of missing nodes are
-    collected.
+    ``comparison_operators``: tolerations may compare values. ``controlled``: controllers work, so that pods of
+    missing nodes are collected.
     """
 
-    def __init__(self, pods: Pods, nodes: SimulatedNodes, *, comparing: bool, controlled: bool) -> None:
+    def __init__(self, pods: Pods, nodes: SimulatedNodes, *, comparison_operators: bool, controlled: bool) -> None:
         self.pods, self.nodes = pods, nodes
-        self._comparing, self._controlled = comparing, controlled
+        self._comparison_operators, self._controlled = comparison_operators, controlled
         # Pods of missing nodes, by node.
         self._orphans: dict[str, list[PodLife]] = {}
         # Pods that wait for their silent kubelet, by node.
@@ -64,7 +64,7 @@ class Kubelets:
         other_pods = [
             other for other in self.pods.world.pods_on(name) if other.key != pod.key and not self._is_unknown(other)
         ]
-        admission_result = admit_to_node(pod, self.pods.world.nodes[name], other_pods, self._comparing)
+        admission_result = admit_to_node(pod, self.pods.world.nodes[name], other_pods, self._comparison_operators)
         for other in admission_result.ended:
             self.pods.fail_pod(self.pods.lives[other.key], ENDED, now)
         if admission_result.refusal is not None:

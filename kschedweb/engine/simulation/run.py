@@ -146,9 +146,11 @@ class Simulation:
         self.loop = loop_of(scheduler, self.pods, self.settings.cycle, hopeless)
         self._limit = self._last_event = 0.0
         controlled = self.settings.controllers
-        comparing = configuration.release.is_enabled("TaintTolerationComparisonOperators")
+        comparison_operators = configuration.release.is_enabled("TaintTolerationComparisonOperators")
         self.nodes = SimulatedNodes(self.pods, self.settings.lifecycle if controlled else None)
-        self.kubelets = Kubelets(self.pods, self.nodes, comparing=comparing, controlled=controlled)
+        self.kubelets = Kubelets(
+            self.pods, self.nodes, comparison_operators=comparison_operators, controlled=controlled
+        )
         self.pods.create_missing_claims()
         for pod in self.world.all_pods():
             replaced = self.settings.replaced and pod.controller is not None and not of_daemon_set(pod)

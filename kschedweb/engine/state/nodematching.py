@@ -50,18 +50,18 @@ def matches_required(snapshot: Snapshot, pod: Pod) -> Mask:
     return mask
 
 
-def match_tolerations(snapshot: Snapshot, pod: Pod, comparing: bool = False) -> Mask:
+def match_tolerations(snapshot: Snapshot, pod: Pod, comparison_operators: bool = False) -> Mask:
     """Return the mask of the nodes whose NoSchedule and NoExecute taints the pod tolerates.
 
-    ``comparing`` is as in ``Toleration.tolerates``.
+    ``comparison_operators`` is as in ``Toleration.tolerates``.
     """
     # Nodes share few distinct lists of taints, so each list is judged once.
     codes, sets = snapshot.taint_sets()
     if not any(sets):
         return np.ones(len(snapshot), dtype=np.bool_)
-    mask: Mask = np.array([has_no_untolerated(taints, pod.tolerations, comparing) for taints in sets], dtype=np.bool_)[
-        codes
-    ]
+    mask: Mask = np.array(
+        [has_no_untolerated(taints, pod.tolerations, comparison_operators) for taints in sets], dtype=np.bool_
+    )[codes]
     return mask
 
 

@@ -49,7 +49,7 @@ NUMBERS = st.integers(-3, 3).map(str) | st.sampled_from(["", "-0", "01", "+1", "
 @given(st.sampled_from(["Gt", "Lt"]), NUMBERS, NUMBERS)
 def test_a_toleration_that_compares_wants_two_plain_integers(operator: str, bound: str, value: str) -> None:
     toleration = Toleration(key="k", operator=operator, value=bound)
-    tolerates = toleration.tolerates(Taint("k", value, "NoSchedule"), comparing=True)
+    tolerates = toleration.tolerates(Taint("k", value, "NoSchedule"), comparison_operators=True)
     numbers = {str(number): number for number in range(-3, 4)}
     if bound in numbers and value in numbers:
         larger, smaller = (value, bound) if operator == "Gt" else (bound, value)

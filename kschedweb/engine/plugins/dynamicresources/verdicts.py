@@ -114,7 +114,7 @@ def _add_allocated(codes: Codes, snapshot: Snapshot, claim: ResourceClaim, featu
     """Reject the nodes where an allocated claim cannot be used, whatever the state of the other claims."""
     if claim.allocation is not None:
         waiting = features.binding_conditions and claim.allocation.binding is BindingState.WAITING
-        if waiting and claim.allocation.dated:
+        if waiting and claim.allocation.has_timestamp:
             codes[codes == AVAILABLE_CODE] = CLOCK_CODE
         codes[~usable_nodes(snapshot, claim.allocation, features)] = UNAVAILABLE_CODE
 

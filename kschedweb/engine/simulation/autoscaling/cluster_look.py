@@ -316,7 +316,7 @@ class ClusterLook:
         # Everything is taken back in reverse order when the block ends: the copy serves for all nodes.
         with ExitStack() as back:
             for pod in snapshot.pods.pods_on(snapshot.index[name]):
-                back.enter_context(scheduler.without_pod(pod.key, keep_made_claims=True))
+                back.enter_context(scheduler.without_pod(pod.key, keep_generated_claims=True))
             for life in lives:
                 self.check()
                 back.callback(snapshot.save_claims(life.pod))
