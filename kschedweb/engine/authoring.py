@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kschedweb.engine.config.args import args_struct
-from kschedweb.engine.config.specs import ArgsSpec, PluginSpec, PluginTrial
+from kschedweb.engine.config.specs import ArgsSpec, PluginArgs, PluginSpec, PluginTrial
 from kschedweb.engine.config.types import BOOL, DURATION, FLOAT64, INT32, INT64, STRING, ListType, MapType, StructField
 from kschedweb.engine.framework.diagnosis import Diagnosis
 from kschedweb.engine.framework.groups import Assignment, Domain, GroupCycle, GroupHandle, GroupRoom
@@ -42,6 +42,7 @@ __all__ = [
     "ListType",
     "MapType",
     "Mask",
+    "PluginArgs",
     "PluginScope",
     "PluginSpec",
     "PluginTrial",

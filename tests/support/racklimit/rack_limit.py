@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from kschedweb.engine.authoring import (
@@ -13,6 +11,7 @@ from kschedweb.engine.authoring import (
     ArgsSpec,
     Cycle,
     Ints,
+    PluginArgs,
     PluginSpec,
     Problem,
     Rows,
@@ -34,7 +33,7 @@ FULL, NOWHERE = 1, 2
 class RackLimit:
     name = "RackLimit"
 
-    def __init__(self, args: dict[str, Any]) -> None:
+    def __init__(self, args: PluginArgs) -> None:
         self.label = args.get("label", LABEL)
         self.max_pods = args.get("maxPods", MAX_PODS)
 
@@ -57,13 +56,13 @@ class RackLimit:
         return counts[racks.codes]
 
 
-def set_defaults(args: dict[str, Any]) -> None:
+def set_defaults(args: PluginArgs) -> None:
     args["label"] = args["label"] or LABEL
     if args["maxPods"] is None:
         args["maxPods"] = MAX_PODS
 
 
-def problems(args: dict[str, Any], path: str) -> list[Problem]:
+def problems(args: PluginArgs, path: str) -> list[Problem]:
     limit = args["maxPods"]
     return [] if limit > 0 else [invalid(child_path(path, "maxPods"), limit, "must be greater than 0")]
 

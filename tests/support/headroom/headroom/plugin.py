@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from kschedweb.engine.authoring import (
@@ -14,6 +12,7 @@ from kschedweb.engine.authoring import (
     Cycle,
     Floats,
     Ints,
+    PluginArgs,
     PluginSpec,
     Problem,
     Rows,
@@ -35,7 +34,7 @@ STATUSES = (SUCCESS, unschedulable("node(s) had too little headroom", fact=SHORT
 class Headroom:
     name = "Headroom"
 
-    def __init__(self, args: dict[str, Any]) -> None:
+    def __init__(self, args: PluginArgs) -> None:
         self.resource: str = args.get("resource") or RESOURCES[0]
         self.least: float = args.get("leastPercent", DEFAULT_LEAST)
 
@@ -53,13 +52,13 @@ class Headroom:
         return np.maximum(100.0 - snapshot.watermarks.column(self.resource, WINDOW), 0.0)
 
 
-def set_defaults(args: dict[str, Any]) -> None:
+def set_defaults(args: PluginArgs) -> None:
     args["resource"] = args["resource"] or RESOURCES[0]
     if args["leastPercent"] is None:
         args["leastPercent"] = DEFAULT_LEAST
 
 
-def problems(args: dict[str, Any], path: str) -> list[Problem]:
+def problems(args: PluginArgs, path: str) -> list[Problem]:
     percent = args["leastPercent"]
     return [] if 0 <= percent <= 100 else [invalid(child_path(path, "leastPercent"), percent, "must be a percentage")]
 
