@@ -206,7 +206,7 @@ class AllocationSearch:
             if pool.is_usable or self._features.node_local_pools:
                 for position in range(number if place == first else 0, len(pool.devices)):
                     candidate = pool.devices[position]
-                    if taking.held_for(candidate.id, claim) if admin else taking.in_use(candidate.id):
+                    if taking.held_for(candidate.id, claim) if admin else taking.is_in_use(candidate.id):
                         continue
                     if self._reading.is_selectable(request_data, candidate):
                         yield pool, candidate, (place, position + 1)
