@@ -107,12 +107,12 @@ def plane(control_plane: ControlPlane, settings: Settings) -> Iterator[ControlPl
     db = control_plane.call("POST", f"{APPS}/statefulsets", workload("StatefulSet", "db"))
     clones = {"apiVersion": "apps.kruise.io/v1alpha1", "kind": "CloneSet", "metadata": {"name": "clones"}}
     clones = control_plane.call("POST", collection, clones)
-    for name, kind, made in (
+    for name, kind, owner_name in (
         ("web-1", "ReplicaSet", replicas),
         ("db-0", "StatefulSet", db),
         ("c-1", "CloneSet", clones),
     ):
-        control_plane.call("POST", "/api/v1/namespaces/default/pods", owned_pod(name, kind, made))
+        control_plane.call("POST", "/api/v1/namespaces/default/pods", owned_pod(name, kind, owner_name))
     yield control_plane
     control_plane.wipe()
     for path in (f"{APPS}/deployments", f"{APPS}/replicasets", f"{APPS}/statefulsets", collection):
@@ -131,7 +131,7 @@ def connected(plane: ControlPlane, user: str = "limited") -> Cluster:
 
 
 def read_again(cluster: Cluster) -> Snapshot:
-    stored = clusters.snapshot_read(cluster=cluster, step=lambda *said: None)
+    stored = clusters.snapshot_read(cluster=cluster, step=lambda *progress: None)
     assert stored.problems == []
     return Snapshot.from_objects(snapshot_objects(stored))
 
@@ -149,14 +149,14 @@ def store(cluster: Cluster, at: float, **changed: float) -> Watermarks:
     rows: list[Any] = [(NODE, tuple(cpu), nodes), (WORKLOAD, (WEB, DB, CLONES), workloads)]
     for kind, names, values in rows:
         storage.samples_store(cluster=cluster, kind=kind, names=names, rows=[(int(at), values)], origin="prometheus")
-    found = current_watermarks(cluster)
-    assert found is not None
-    return found
+    watermarks = current_watermarks(cluster)
+    assert watermarks is not None
+    return watermarks
 
 
-def written(plane: ControlPlane) -> dict[str, dict[str, str]]:
+def read_annotations(plane: ControlPlane) -> dict[str, dict[str, str]]:
     """The annotations on the API server by object, without those that others write."""
-    found = {}
+    texts_by_object = {}
     for path in ("/api/v1/nodes", f"{APPS}/deployments", f"{APPS}/statefulsets", f"{KRUISE}/clonesets"):
         for item in plane.call("GET", path)["items"]:
             listed = item["metadata"].get("annotations", {})
@@ -164,8 +164,8 @@ def written(plane: ControlPlane) -> dict[str, dict[str, str]]:
                 key: text for key, text in listed.items() if key == KEY or key in METRICS or key == "node_hot_value"
             }
             if ours:
-                found[f"{path.rpartition('/')[2]}/{item['metadata']['name']}"] = ours
-    return found
+                texts_by_object[f"{path.rpartition('/')[2]}/{item['metadata']['name']}"] = ours
+    return texts_by_object
 
 
 def versions(plane: ControlPlane) -> dict[str, str]:
@@ -195,15 +195,15 @@ def decisions(snapshot: Snapshot, now: float, plugin: str = "HheWaterLevelBalanc
 
 
 def switch(cluster: Cluster, **forms: Any) -> Any:
-    given = {"own": False, "crane": False, **SETTINGS, **forms}
-    return services.annotating_save(user=None, cluster=cluster, **given)
+    fields = {"own": False, "crane": False, **SETTINGS, **forms}
+    return services.annotating_save(user=None, cluster=cluster, **fields)
 
 
 def update(cluster: Cluster, seconds: float = 60.0) -> Json:
-    found = services.annotations_update(cluster=cluster, seconds=seconds)
-    assert found is not None
-    assert found.error == ""
-    return found.outcome
+    state = services.annotations_update(cluster=cluster, seconds=seconds)
+    assert state is not None
+    assert state.error == ""
+    return state.outcome
 
 
 def test_what_is_written_is_read_back_and_decides_as_the_figures_themselves(plane: ControlPlane) -> None:
@@ -214,7 +214,7 @@ def test_what_is_written_is_read_back_and_decides_as_the_figures_themselves(plan
     switch(cluster, own=True)
     outcome = update(cluster)
     assert (outcome["patched"], outcome["unchanged"], outcome["gone"], outcome["failures"]) == (6, 0, 0, 0)
-    assert set(written(plane)) == {
+    assert set(read_annotations(plane)) == {
         "nodes/node-a", "nodes/node-b", "nodes/node-c", "deployments/web", "statefulsets/db", "clonesets/clones"
     }  # fmt: skip
 
@@ -268,7 +268,7 @@ def test_only_what_changed_is_patched(plane: ControlPlane) -> None:
     assert (outcome["patched"], outcome["unchanged"]) == (1, 5)
     changed = {name for name, version in versions(plane).items() if version != first[name]}
     assert changed == {"nodes/node-b"}
-    use = AnnotatedUse.from_json(written(plane)["nodes/node-b"][KEY])
+    use = AnnotatedUse.from_json(read_annotations(plane)["nodes/node-b"][KEY])
     assert use.figures["cpu"]["15m"] == 33.0
     assert use.updated == int(now + 90)
 
@@ -285,7 +285,7 @@ def test_what_grew_old_is_renewed_and_what_somebody_changed_is_put_right(plane: 
     store(cluster, now + 320)
     outcome = update(cluster)
     assert (outcome["patched"], outcome["unchanged"]) == (2, 4)
-    assert {AnnotatedUse.from_json(texts[KEY]).updated for texts in written(plane).values()} == {
+    assert {AnnotatedUse.from_json(texts[KEY]).updated for texts in read_annotations(plane).values()} == {
         int(now + 310),
         int(now + 320),
     }
@@ -312,10 +312,10 @@ def test_without_the_right_to_patch_there_is_a_clear_message_and_all_else_works(
     snapshot = read_again(cluster)
     snapshot.watermarks = figures
     assert set(decisions(snapshot, time.time())) == {"web-1", "db-0", "c-1"}
-    found = lint_get(cluster, "UTC")
-    assert found is not None
-    assert found.findings == ()
-    assert written(plane) == {}
+    lint = lint_get(cluster, "UTC")
+    assert lint is not None
+    assert lint.findings == ()
+    assert read_annotations(plane) == {}
 
 
 def test_rights_that_are_lost_later_are_told_and_do_not_stop_what_is_still_allowed(plane: ControlPlane) -> None:
@@ -353,7 +353,7 @@ def test_cranes_texts_are_written_as_crane_reads_them(plane: ControlPlane) -> No
     switch(cluster, crane=True)
     outcome = update(cluster)
     assert (outcome["patched"], outcome["failures"]) == (3, 0)
-    texts = written(plane)
+    texts = read_annotations(plane)
     assert set(texts) == {"nodes/node-a", "nodes/node-b", "nodes/node-c"}
     zone = ZoneInfo("Asia/Shanghai")
     # node-a: 74 % of 4 of 8 cores are 37 % of the machine; node-c can give all that it has.
@@ -385,13 +385,13 @@ def test_switching_off_takes_away_what_was_written_and_nothing_else(plane: Contr
     assert job is not None
     assert job.params == {"cluster": str(cluster.pk), "own": True, "crane": False}
     assert services.annotations_remove(cluster=cluster, own_form=True, crane=False)["patched"] == 6
-    left = written(plane)
-    assert set(left) == {"nodes/node-a", "nodes/node-b", "nodes/node-c"}
-    assert all(KEY not in texts for texts in left.values())
+    remaining = read_annotations(plane)
+    assert set(remaining) == {"nodes/node-a", "nodes/node-b", "nodes/node-c"}
+    assert all(KEY not in texts for texts in remaining.values())
     assert services.annotations_remove(cluster=cluster, own_form=False, crane=True)["patched"] == 3
-    assert written(plane) == {}
-    kept = plane.call("GET", "/api/v1/nodes/node-a")["metadata"]["annotations"]
-    assert kept["example.com/kept"] == "yes"
+    assert read_annotations(plane) == {}
+    annotations = plane.call("GET", "/api/v1/nodes/node-a")["metadata"]["annotations"]
+    assert annotations["example.com/kept"] == "yes"
 
 
 def test_pods_of_a_real_snapshot_belong_to_their_workloads(plane: ControlPlane) -> None:

@@ -33,10 +33,10 @@ esac
 
 def shell(commands: str, folder: Path, **variables: str) -> None:
     env = {**os.environ, "BACKUP": str(folder / "backup"), **variables}
-    done = subprocess.run(
+    process = subprocess.run(
         ["sh", "-eu", "-c", commands], cwd=folder, env=env, capture_output=True, text=True, timeout=120
     )
-    assert done.returncode == 0, done.stderr
+    assert process.returncode == 0, process.stderr
 
 
 def names(site: Site) -> set[str]:
@@ -71,8 +71,8 @@ def test_make_run_is_again_what_it_was_when_the_backup_was_made(run: MadeRun, tm
     run.start()
     # The session that was open then goes on: the key that signs it is the same.
     assert {"before", "after"} & names(run.site) == {"before"}
-    kept = {file.name: file.stat().st_mode & 0o777 for file in (tmp_path / "backup").iterdir()}
-    assert kept == dict.fromkeys(("kschedweb.sqlite3", "secret_key", "encryption_keys"), 0o600)
+    modes = {file.name: file.stat().st_mode & 0o777 for file in (tmp_path / "backup").iterdir()}
+    assert modes == dict.fromkeys(("kschedweb.sqlite3", "secret_key", "encryption_keys"), 0o600)
 
 
 @pytest.mark.nightly
@@ -89,15 +89,20 @@ def test_compose_is_again_what_it_was_when_the_backup_was_made(tmp_path: Path) -
         for name in ("secret_key", "encryption_keys", "postgres_password", "database_url"):
             (secrets / name).write_text(f"the {name}")
         path = os.pathsep.join((str(tmp_path / "bin"), str(postgres.bin), os.environ["PATH"]))
-        there = {"PGHOST": "127.0.0.1", "PGPORT": str(postgres.port), "CALLS": str(tmp_path / "calls"), "PATH": path}
+        variables = {
+            "PGHOST": "127.0.0.1",
+            "PGPORT": str(postgres.port),
+            "CALLS": str(tmp_path / "calls"),
+            "PATH": path,
+        }
         with deployment.site() as site:
             changed(site, "before")
-            shell(COMPOSE, tmp_path, **there)
+            shell(COMPOSE, tmp_path, **variables)
             changed(site, "after")
             for file in secrets.iterdir():
                 file.unlink()
             secrets.rmdir()
-        shell(COMPOSE_BACK, tmp_path, **there)
+        shell(COMPOSE_BACK, tmp_path, **variables)
         assert (secrets / "encryption_keys").read_text() == "the encryption_keys"
         with deployment.site() as site:
             assert {"before", "after"} & names(site) == {"before"}

@@ -51,14 +51,16 @@ KINDS = {
 @pytest.fixture(scope="module")
 def cluster(control_plane: ControlPlane, helm: Helm) -> Iterator[ControlPlane]:
     """The API server with the kinds of others that the chart can make, and a namespace of the strictest kind."""
-    found = [item for item in yaml.safe_load_all(helm.crds.read_text()) if item]
-    for item in found:
+    definitions = [item for item in yaml.safe_load_all(helm.crds.read_text()) if item]
+    for item in definitions:
         control_plane.call("POST", CRDS, item)
 
     def established() -> bool:
         listed = control_plane.call("GET", CRDS)["items"]
-        conditions = [each for item in listed for each in item["status"]["conditions"] or ()]
-        return sum(each["type"] == "Established" and each["status"] == "True" for each in conditions) == len(found)
+        conditions = [condition for item in listed for condition in item["status"]["conditions"] or ()]
+        return sum(
+            condition["type"] == "Established" and condition["status"] == "True" for condition in conditions
+        ) == len(definitions)
 
     wait_until(established, "the new kinds are served")
     labels = {"pod-security.kubernetes.io/enforce": "restricted", "pod-security.kubernetes.io/warn": "restricted"}
@@ -66,22 +68,22 @@ def cluster(control_plane: ControlPlane, helm: Helm) -> Iterator[ControlPlane]:
     control_plane.call("PATCH", "/api/v1/namespaces/kschedweb", {"metadata": {"labels": labels}})
     yield control_plane
     control_plane.call("PATCH", "/api/v1/namespaces/kschedweb", {"metadata": {"labels": dict.fromkeys(labels)}})
-    for item in found:
+    for item in definitions:
         control_plane.call("DELETE", f"{CRDS}/{item['metadata']['name']}")
 
 
 @pytest.fixture(scope="module")
 def schemas(cluster: ControlPlane, tmp_path_factory: pytest.TempPathFactory) -> str:
     kinds = {"httproute-gateway-v1.json", "servicemonitor-monitoring-v1.json"}
-    found: list[str] = []
+    folders: list[str] = []
 
     def complete() -> bool:
         folder = tmp_path_factory.mktemp("schemas")
-        found.append(schemas_write(cluster.call("GET", "/openapi/v2"), folder))
+        folders.append(schemas_write(cluster.call("GET", "/openapi/v2"), folder))
         return kinds <= {path.name for path in folder.iterdir()}
 
     wait_until(complete, "the API server describes the new kinds", step=1)
-    return found[-1]
+    return folders[-1]
 
 
 def conform(helm: Helm, schemas: str, text: str) -> subprocess.CompletedProcess[str]:
@@ -169,13 +171,13 @@ def test_migrations_may_reach_the_database_before_they_begin(helm: Helm) -> None
 
 
 def test_chart_passes_helm_s_own_check(helm: Helm) -> None:
-    done = helm.run("lint", "--strict", str(CHART))
-    assert done.returncode == 0, done.stdout + done.stderr
+    process = helm.run("lint", "--strict", str(CHART))
+    assert process.returncode == 0, process.stdout + process.stderr
 
 
 # Rights: what is given is what the product asks for.
 
-ASKED = [
+VALUES_AND_NEEDS = [
     ({"rbac.mode": SHADOW}, Needs(SHADOW)),
     ({"rbac.mode": EXTENDER}, Needs(EXTENDER)),
     ({"rbac.mode": EXTENDER, "rbac.binds": "true"}, Needs(EXTENDER, binds=True)),
@@ -196,7 +198,7 @@ ASKED = [
 ]
 
 
-@pytest.mark.parametrize(("values", "needs"), ASKED)
+@pytest.mark.parametrize(("values", "needs"), VALUES_AND_NEEDS)
 def test_chart_gives_exactly_the_rights_of_its_mode(helm: Helm, values: dict[str, str], needs: Needs) -> None:
     assert rules_of(helm.objects(values, ["rbac"])) == rules_of(build_manifests(needs))
     pods = [item["spec"]["template"] for item in helm.objects(values) if item["kind"] == "Deployment"]
@@ -231,9 +233,9 @@ def test_files_are_those_that_chart_and_code_make(helm: Helm) -> None:
 
 
 def kustomize(program: Path, folder: Path) -> list[Json]:
-    done = subprocess.run([program, "kustomize", folder], capture_output=True, text=True, timeout=60)
-    assert done.returncode == 0, done.stderr
-    return [item for item in yaml.safe_load_all(done.stdout) if item]
+    process = subprocess.run([program, "kustomize", folder], capture_output=True, text=True, timeout=60)
+    assert process.returncode == 0, process.stderr
+    return [item for item in yaml.safe_load_all(process.stdout) if item]
 
 
 @pytest.mark.parametrize("name", ["none", *COMPONENTS])

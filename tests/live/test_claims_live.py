@@ -43,7 +43,7 @@ CLASS: Json = {
     "spec": {"extendedResourceName": GPU},
 }
 # name: zone of the devices, pods that the claim is reserved for, whether it asks for a device at all
-WANTED = {
+CLAIMS_BY_NAME = {
     "ours": ("one", [], True),
     "shared": ("", [], True),
     "full": ("", [f"uid-{number}" for number in range(256)], True),
@@ -72,8 +72,8 @@ def claim(name: str, asks: bool) -> Json:
 
 
 def pod(name: str, *claims: str, requests: dict[str, str] | None = None) -> Json:
-    asked = requests or {}
-    container = {"name": "main", "image": "i", "resources": {"requests": asked, "limits": asked}}
+    resources = requests or {}
+    container = {"name": "main", "image": "i", "resources": {"requests": resources, "limits": resources}}
     listed = [{"name": f"d{number}", "resourceClaimName": item} for number, item in enumerate(claims)]
     spec = {"containers": [container], "resourceClaims": listed}
     return {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name, "namespace": "default"}, "spec": spec}
@@ -81,15 +81,15 @@ def pod(name: str, *claims: str, requests: dict[str, str] | None = None) -> Json
 
 def allocate(plane: ControlPlane, name: str, zone: str, reserved: list[str]) -> None:
     """Write into the claim's status what a scheduler would have written."""
-    made = plane.call("GET", f"{CLAIMS}/{name}")
+    claim = plane.call("GET", f"{CLAIMS}/{name}")
     result = {"request": "r", "driver": "d.example.com", "pool": "p", "device": f"dev-{name}"}
     allocation: Json = {"devices": {"results": [result]}, "allocationTimestamp": "2026-01-01T00:00:00Z"}
     if zone:
         expression = {"key": ZONE, "operator": "In", "values": [zone]}
         allocation["nodeSelector"] = {"nodeSelectorTerms": [{"matchExpressions": [expression]}]}
     users = [{"resource": "pods", "name": uid, "uid": uid} for uid in reserved]
-    made["status"] = {"allocation": allocation, "reservedFor": users}
-    plane.call("PUT", f"{CLAIMS}/{name}/status", made)
+    claim["status"] = {"allocation": allocation, "reservedFor": users}
+    plane.call("PUT", f"{CLAIMS}/{name}/status", claim)
 
 
 @pytest.fixture
@@ -97,7 +97,7 @@ def plane(control_plane: ControlPlane) -> Iterator[ControlPlane]:
     """Two nodes whose device plugin has two devices each, and the claims of ``WANTED``."""
     control_plane.create_nodes([node("a", "one"), node("b", "two")])
     control_plane.call("POST", CLASSES, CLASS)
-    for name, (zone, reserved, asks) in WANTED.items():
+    for name, (zone, reserved, asks) in CLAIMS_BY_NAME.items():
         control_plane.call("POST", CLAIMS, claim(name, asks))
         if zone is not None:
             allocate(control_plane, name, zone, reserved)
@@ -122,8 +122,15 @@ def read(plane: ControlPlane) -> Snapshot:
 
 def message(raw: Json) -> str:
     """What the scheduler says of a pod that it could not place or bind."""
-    said = raw["status"].get("conditions", [])
-    return next((one["message"] for one in said if one["type"] == "PodScheduled" and one["status"] == "False"), "")
+    conditions = raw["status"].get("conditions", [])
+    return next(
+        (
+            condition["message"]
+            for condition in conditions
+            if condition["type"] == "PodScheduled" and condition["status"] == "False"
+        ),
+        "",
+    )
 
 
 def decided(raw: Json) -> bool:
@@ -160,29 +167,29 @@ def test_pods_with_claims_go_where_the_engine_says_or_hear_its_words(plane: Cont
         for raw in pending:
             wanting = Pod.from_json(plane.call("POST", PODS, raw))
             best = engine.explain(wanting)
-            found = watch.wait_for(wanting.key, decided, "is neither placed nor refused")
-            said = engine.find(wanting, SearchRequest(post_filter=True))
-            where = found["spec"].get("nodeName", "")
-            if said.node:
-                binding = engine.create_binding(wanting, where or said.node)
+            decided_pod = watch.wait_for(wanting.key, decided, "is neither placed nor refused")
+            outcome = engine.find(wanting, SearchRequest(post_filter=True))
+            node_name = decided_pod["spec"].get("nodeName", "")
+            if outcome.node:
+                binding = engine.create_binding(wanting, node_name or outcome.node)
                 refusal = binding.reserve_and_permit() or binding.run_binding()
-                assert message(found) == ("" if refusal is None else refusal.message)
-                assert not where or engine.snapshot.index[where] in best.best
+                assert message(decided_pod) == ("" if refusal is None else refusal.message)
+                assert not node_name or engine.snapshot.index[node_name] in best.best
                 placed += refusal is None
             else:
-                assert message(found) == said.condition
-            if not where:
+                assert message(decided_pod) == outcome.condition
+            if not node_name:
                 plane.call("DELETE", f"{PODS}/{raw['metadata']['name']}")
         assert placed == len(["ours", "shared", "bare", "plugin"])
         for name, users in reservations(plane).items():
-            known = engine.snapshot.resource_claims.get("default", name)
-            assert known is not None
-            assert known.reserved_for == users
+            claim = engine.snapshot.resource_claims.get("default", name)
+            assert claim is not None
+            assert claim.reserved_for == users
         # What was given back needs devices now, and there are none.
-        again = Pod.from_json(plane.call("POST", PODS, pod("nowhere-again", "nowhere")))
-        told = message(watch.wait_for(again.key, decided, "is not refused"))
-        assert told == engine.find(again, SearchRequest(post_filter=True)).condition
-        assert "cannot allocate all claims" in told
+        second_pod = Pod.from_json(plane.call("POST", PODS, pod("nowhere-again", "nowhere")))
+        refusal_text = message(watch.wait_for(second_pod.key, decided, "is not refused"))
+        assert refusal_text == engine.find(second_pod, SearchRequest(post_filter=True)).condition
+        assert "cannot allocate all claims" in refusal_text
 
 
 def test_a_pod_whose_claim_is_missing_is_not_tried_until_it_is_there(plane: ControlPlane) -> None:
@@ -200,15 +207,15 @@ def test_a_pod_whose_claim_is_missing_is_not_tried_until_it_is_there(plane: Cont
 
 
 def test_devices_in_the_way_are_given_back_as_kube_scheduler_does(place: Place, plane: ControlPlane) -> None:
-    def left() -> Json:
-        found: Json = plane.call("GET", f"{CLAIMS}/nowhere")
-        return found
+    def read_claim() -> Json:
+        claim: Json = plane.call("GET", f"{CLAIMS}/nowhere")
+        return claim
 
     with kube_scheduler(plane, CONFIG), contextlib.closing(PodWatch(plane)) as watch:
         plane.call("POST", PODS, pod("theirs", "nowhere"))
-        said = message(watch.wait_for("default/theirs", decided, "is not refused"))
-        assert "deallocation of ResourceClaim completed" in said
-    theirs = left().get("status")
+        refusal_text = message(watch.wait_for("default/theirs", decided, "is not refused"))
+        assert "deallocation of ResourceClaim completed" in refusal_text
+    theirs = read_claim().get("status")
     plane.call("DELETE", f"{PODS}/theirs")
     allocate(plane, "nowhere", "three", [])
     wanting = plane.call("POST", PODS, pod("ours", "nowhere"))
@@ -221,12 +228,12 @@ def test_devices_in_the_way_are_given_back_as_kube_scheduler_does(place: Place, 
     free, report = loop.step(now)
     assert isinstance(free, FreeDevices)
     assert isinstance(report, ReportPod)
-    assert report.message == said
+    assert report.message == refusal_text
     preparer = Preparer(place.writer, place.leads.is_set, threading.Event())
     assert preparer.free(free.pod, free.claim).is_done
-    assert left().get("status") == theirs
+    assert read_claim().get("status") == theirs
     # The cluster shows it, which is what the pod waits for.
-    loop.apply_object("ResourceClaim", left(), now)
+    loop.apply_object("ResourceClaim", read_claim(), now)
     assert loop.depths.backoff + loop.depths.active == 1
     # Nothing is taken from anybody else, nor by one who leads no more.
     allocate(plane, "nowhere", "three", ["uid-of-another"])
@@ -234,4 +241,4 @@ def test_devices_in_the_way_are_given_back_as_kube_scheduler_does(place: Place, 
     allocate(plane, "nowhere", "three", [])
     place.leads.clear()
     assert preparer.free(free.pod, free.claim).result is WriteCode.WITHHELD
-    assert left()["status"]["allocation"]
+    assert read_claim()["status"]["allocation"]

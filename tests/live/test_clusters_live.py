@@ -67,8 +67,8 @@ def plane(control_plane: ControlPlane) -> Iterator[ControlPlane]:
 
 
 def by_token(plane: ControlPlane, user: str = "reader", **more: str) -> tuple[Cluster, Job]:
-    given = {"name": "live", "source": "token", "server": plane.url, "token": plane.tokens[user], "ca": plane.ca}
-    return services.cluster_connect(user=None, **(given | more))
+    fields = {"name": "live", "source": "token", "server": plane.url, "token": plane.tokens[user], "ca": plane.ca}
+    return services.cluster_connect(user=None, **(fields | more))
 
 
 def secret(plane: ControlPlane, user: str = "reader") -> Secret:
@@ -89,7 +89,7 @@ def test_connecting_by_token_reads_the_cluster(plane: ControlPlane) -> None:
     assert plane.tokens["reader"] not in str(job.params)
 
     heard: list[tuple[str, int, int]] = []
-    snapshot = services.snapshot_read(cluster=cluster, step=lambda *said: heard.append(said))
+    snapshot = services.snapshot_read(cluster=cluster, step=lambda *progress: heard.append(progress))
     assert snapshot.counts["Node"] == 3
     assert snapshot.counts["Pod"] == 3
     assert snapshot.counts["pending"] == 2
@@ -160,13 +160,13 @@ def test_the_job_that_reads_a_cluster_reports_and_ends(plane: ControlPlane) -> N
     assert (job.state, job.error) == ("succeeded", "")
     assert job.result["counts"]["Node"] == 3
     assert job.result["cluster"] == "live"
-    again = services.cluster_refresh(user=None, cluster=cluster)
-    assert again.pk != job.pk
+    second_job = services.cluster_refresh(user=None, cluster=cluster)
+    assert second_job.pk != job.pk
     Credential.objects.all().delete()
-    tasks.refresh.run(str(again.pk))
-    again.refresh_from_db()
-    assert again.state == "failed"
-    assert again.error.startswith(f"Cluster {cluster.name} has no")
+    tasks.refresh.run(str(second_job.pk))
+    second_job.refresh_from_db()
+    assert second_job.state == "failed"
+    assert second_job.error.startswith(f"Cluster {cluster.name} has no")
 
 
 def test_a_token_with_few_rights_shows_what_is_missing_and_what_it_costs(plane: ControlPlane) -> None:
@@ -236,8 +236,11 @@ def test_a_certificate_for_another_name_is_refused(plane: ControlPlane) -> None:
 
 
 def test_a_client_certificate_reaches_the_server(plane: ControlPlane, tmp_path: Path) -> None:
-    made = certificate(tmp_path)
-    pair = {"client_certificate": made.read_text(), "client_key": made.with_suffix(".key").read_text()}
+    certificate_path = certificate(tmp_path)
+    pair = {
+        "client_certificate": certificate_path.read_text(),
+        "client_key": certificate_path.with_suffix(".key").read_text(),
+    }
     with Client.open(Secret(server=plane.url, token=plane.tokens["reader"], ca=plane.ca, **pair)) as client:
         assert client.fetch_version().startswith("v1.")
     with pytest.raises(ApplicationError, match="matching pair"):
@@ -250,8 +253,8 @@ def test_a_client_certificate_reaches_the_server(plane: ControlPlane, tmp_path: 
 def test_a_refresh_without_changes_keeps_the_snapshot(plane: ControlPlane) -> None:
     cluster, _ = by_token(plane)
     first = services.snapshot_read(cluster=cluster, step=silent)
-    again = services.snapshot_read(cluster=cluster, step=silent)
-    assert again.pk == first.pk
+    reread = services.snapshot_read(cluster=cluster, step=silent)
+    assert reread.pk == first.pk
     assert Snapshot.objects.count() == 1
     plane.create_all("/api/v1/namespaces/default/pods", [pod("late")])
     third = services.snapshot_read(cluster=cluster, step=silent)
@@ -319,9 +322,9 @@ def test_a_forgotten_place_is_listed_anew(plane: ControlPlane, monkeypatch: pyte
             wait_until(lambda: ready(client), "the second API server", step=0.5)
             with pytest.raises(ResourceExpired):
                 reader.kind_watch(client, PODS, before)
-            again = reader.kind_read(client, PODS, before)
-    assert not again.watched
-    assert set(again.objects) == {"default/pod-0", "default/pod-2", "default/later"}
+            reading = reader.kind_read(client, PODS, before)
+    assert not reading.watched
+    assert set(reading.objects) == {"default/pod-0", "default/pod-2", "default/later"}
 
 
 def ready(client: Client) -> bool:

@@ -36,12 +36,12 @@ def sessions(tier: WebTier, people: int) -> list[str]:
 
 def seconds_of(site: Site) -> list[float]:
     """What each page takes, all answered."""
-    found = []
+    seconds = []
     for path in PAGES * 3:
         answer = site.session.get(site.url + path, timeout=60)
         assert answer.status_code == 200, f"{path}: {answer.status_code}"
-        found.append(answer.elapsed.total_seconds())
-    return found
+        seconds.append(answer.elapsed.total_seconds())
+    return seconds
 
 
 @pytest.mark.nightly
@@ -57,11 +57,11 @@ def test_two_hundred_streams_cost_as_many_queries_as_one(tier: WebTier, live: st
             await asyncio.sleep(5)
             # A look is 4 statements and happens twice a second: 40 of them; each stream on its own made 8,000.
             assert tier.transactions() - before < 400
-            beside = statistics.median(await asyncio.to_thread(seconds_of, site))
-            assert beside < 10 * alone + 2, f"{beside:.3f} s instead of {alone:.3f} s"
+            with_streams = statistics.median(await asyncio.to_thread(seconds_of, site))
+            assert with_streams < 10 * alone + 2, f"{with_streams:.3f} s instead of {alone:.3f} s"
             await asyncio.to_thread(tier.backstage, "record", live=live, pod="told-to-all")
-            for one in opened:
-                await one.comes('"told-to-all"')
+            for stream in opened:
+                await stream.comes('"told-to-all"')
             assert tier.connections() <= POOL + 1
 
     loops.run(listen())
@@ -69,18 +69,18 @@ def test_two_hundred_streams_cost_as_many_queries_as_one(tier: WebTier, live: st
 
 @pytest.mark.nightly
 def test_streams_that_are_left_give_back_all_they_took(tier: WebTier, live: str) -> None:
-    site, who = tier.person("reader"), sessions(tier, 20)
+    site, session_ids = tier.person("reader"), sessions(tier, 20)
 
     async def come_and_go(number: int) -> None:
-        one = await open_stream(tier.port, live, who[number % len(who)])
+        stream = await open_stream(tier.port, live, session_ids[number % len(session_ids)])
         if number % 3:  # the others leave before the first byte
-            await one.reader.read(1)
+            await stream.reader.read(1)
         if number % 3 == 2:
-            await one.reader.readuntil(b"event: status")
-        one.writer.transport.abort()
+            await stream.reader.readuntil(b"event: status")
+        stream.writer.transport.abort()
 
     async def fifty(number: int) -> None:
-        await asyncio.gather(*(come_and_go(50 * number + one) for one in range(50)))
+        await asyncio.gather(*(come_and_go(50 * number + offset) for offset in range(50)))
 
     loops.run(fifty(0))
     seconds_of(site)
@@ -91,7 +91,7 @@ def test_streams_that_are_left_give_back_all_they_took(tier: WebTier, live: str)
     wait_until(lambda: tier.connections() == before, f"{before} connections, as before")
 
     async def listen() -> None:
-        async with streams(tier.port, live, who[:3] * A_PERSON):
+        async with streams(tier.port, live, session_ids[:3] * A_PERSON):
             pass
 
     def all_may_listen() -> bool:
@@ -120,11 +120,11 @@ def test_one_person_has_a_bounded_number_of_streams(tier: WebTier, live: str) ->
             assert f"You have {A_PERSON} streams" in answer.json()["detail"]
             await opened.pop().close()
 
-            def taken() -> bool:
-                with site.call_rest("GET", f"live/{live}/stream/", stream=True) as again:
-                    return again.status_code == 200
+            def is_taken() -> bool:
+                with site.call_rest("GET", f"live/{live}/stream/", stream=True) as response:
+                    return response.status_code == 200
 
-            await asyncio.to_thread(wait_until, taken, "another stream in the place of the one that ended")
+            await asyncio.to_thread(wait_until, is_taken, "another stream in the place of the one that ended")
 
     loops.run(listen())
 
@@ -138,14 +138,14 @@ def test_who_comes_again_is_told_what_they_missed(tier: WebTier, live: str) -> N
             for pod in ("missed-1", "missed-2"):
                 await asyncio.to_thread(tier.backstage, "record", live=live, pod=pod)
             await first.comes('"missed-2"')
-            again = await open_stream(tier.port, live, session, last)
-            again.reading = asyncio.ensure_future(again.read())
-            await again.comes("event: status")
+            resumed = await open_stream(tier.port, live, session, last)
+            resumed.reading = asyncio.ensure_future(resumed.read())
+            await resumed.comes("event: status")
             await asyncio.to_thread(tier.backstage, "record", live=live, pod="afterwards")
-            for one in (first, again):
+            for one in (first, resumed):
                 await one.comes('"afterwards"')
-                told = [one.text.count(f'"{pod}"') for pod in ("missed-1", "missed-2", "afterwards")]
-                assert told == [1, 1, 1], one.text
-            await again.close()
+                counts = [one.text.count(f'"{pod}"') for pod in ("missed-1", "missed-2", "afterwards")]
+                assert counts == [1, 1, 1], one.text
+            await resumed.close()
 
     loops.run(listen())

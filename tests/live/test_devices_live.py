@@ -55,26 +55,26 @@ def device(name: str, model: str, socket: int, **fields: Any) -> Json:
 
 def slices() -> list[Json]:
     """Plain devices on two nodes, parts of one device on the first, one that is shared by all who can see it."""
-    found = []
+    documents = []
     for name in ("a", "b"):
         devices = [device(f"gpu{number}", "xy"[number % 2], number // 2) for number in range(4)]
         devices[3]["taints"] = [{"key": "example.com/worn", "effect": "NoSchedule"}]
         spec: Json = {"driver": DRIVER, "nodeName": name, "devices": devices}
-        found.append(resource("ResourceSlice", f"gpus-{name}", spec | {"pool": pool(name, 1)}))
+        documents.append(resource("ResourceSlice", f"gpus-{name}", spec | {"pool": pool(name, 1)}))
     counters = [{"name": "card", "counters": {"memory": {"value": "8Gi"}}}]
     parts = [
         device(name, "part", 0, consumesCounters=[{"counterSet": "card", "counters": {"memory": {"value": amount}}}])
         for name, amount in (("whole", "8Gi"), ("half0", "4Gi"), ("half1", "4Gi"))
     ]
     of_node: Json = {"driver": "part.example.com", "nodeName": "a", "pool": pool("parts", 2)}
-    found.append(resource("ResourceSlice", "parts-0", of_node | {"sharedCounters": counters}))
-    found.append(resource("ResourceSlice", "parts-1", of_node | {"devices": parts}))
+    documents.append(resource("ResourceSlice", "parts-0", of_node | {"sharedCounters": counters}))
+    documents.append(resource("ResourceSlice", "parts-1", of_node | {"devices": parts}))
     policy = {"default": "1Gi", "validRange": {"min": "1Gi", "step": "1Gi"}}
     card = device("card", "net", 0, allowMultipleAllocations=True)
     card["capacity"] = {"bandwidth": {"value": "10Gi", "requestPolicy": policy}}
     shared: Json = {"driver": "net.example.com", "allNodes": True, "devices": [card]}
-    found.append(resource("ResourceSlice", "net", shared | {"pool": pool("net", 1)}))
-    return found
+    documents.append(resource("ResourceSlice", "net", shared | {"pool": pool("net", 1)}))
+    return documents
 
 
 def pool(name: str, count: int) -> Json:
@@ -83,12 +83,12 @@ def pool(name: str, count: int) -> Json:
 
 def classes() -> list[Json]:
     config = [{"opaque": {"driver": DRIVER, "parameters": {"mode": "fast"}}}]
-    found = []
+    documents = []
     for name in ("gpu", "part", "net"):
         selectors = [{"cel": {"expression": f'device.driver == "{name}.example.com"'}}]
-        found.append(resource("DeviceClass", name, {"selectors": selectors}))
-    found[0]["spec"] |= {"extendedResourceName": GPU, "config": config}
-    return found
+        documents.append(resource("DeviceClass", name, {"selectors": selectors}))
+    documents[0]["spec"] |= {"extendedResourceName": GPU, "config": config}
+    return documents
 
 
 def exactly(device_class: str, **fields: Any) -> Json:
@@ -99,7 +99,7 @@ def model(name: str) -> list[Json]:
     return [{"cel": {"expression": f'device.attributes["{DRIVER}"].model == "{name}"'}}]
 
 
-def wanted() -> dict[str, Json]:
+def device_claims() -> dict[str, Json]:
     """What each claim asks for, in the order of the pods that use them."""
     same = [{"matchAttribute": "example.com/socket"}]
     worn = [{"key": "example.com/worn", "operator": "Exists"}]
@@ -132,16 +132,16 @@ def plane(control_plane: ControlPlane) -> Iterator[ControlPlane]:
     for path, items in ((CLASSES, classes()), (SLICES, slices())):
         for item in items:
             control_plane.call("POST", path, item)
-    for name, devices in wanted().items():
+    for name, devices in device_claims().items():
         control_plane.call("POST", CLAIMS, resource("ResourceClaim", name, {"devices": devices}))
     yield control_plane
     control_plane.wipe()
     for path in (CLAIMS, SLICES, CLASSES):
         for item in control_plane.call("GET", path)["items"]:
-            one = f"{path}/{item['metadata']['name']}"
+            object_path = f"{path}/{item['metadata']['name']}"
             if path == CLAIMS:
-                control_plane.call("PATCH", one, {"metadata": {"finalizers": None}})
-            control_plane.call("DELETE", one)
+                control_plane.call("PATCH", object_path, {"metadata": {"finalizers": None}})
+            control_plane.call("DELETE", object_path)
 
 
 def snapshot(plane: ControlPlane) -> Snapshot:
@@ -149,9 +149,9 @@ def snapshot(plane: ControlPlane) -> Snapshot:
     for kind, path in LOOKING.items():
         listed = plane.call("GET", path)
         objects += [item | {"kind": kind, "apiVersion": listed["apiVersion"]} for item in listed["items"]]
-    found = Snapshot.from_objects(objects, counting=plane.release.counting)
-    assert found.problems == []
-    return found
+    loaded = Snapshot.from_objects(objects, counting=plane.release.counting)
+    assert loaded.problems == []
+    return loaded
 
 
 def without_chance(allocation: Json) -> Json:
@@ -167,37 +167,37 @@ def without_chance(allocation: Json) -> Json:
 def in_use(claims: list[ResourceClaim]) -> list[tuple[str, ...]]:
     """The requests and devices of claims for extended resources, whose names are made up."""
     return sorted(
-        (one.request, *one.device)
+        (result.request, *result.device)
         for claim in claims
         if claim.for_extended_resources and claim.allocation
-        for one in claim.allocation.devices
+        for result in claim.allocation.devices
     )
 
 
 def test_every_claim_gets_the_devices_that_kube_scheduler_gives_it(plane: ControlPlane) -> None:
     engine = Scheduler(snapshot(plane), configured(plane.release))
-    pending = [pod(f"p-{name}", name) for name in wanted()]
+    pending = [pod(f"p-{name}", name) for name in device_claims()]
     pending.insert(2, pod("p-extended", requests={GPU: "2"}))
     pending.append(pod("p-many", requests={GPU: "9"}))
     refused = set()
     with kube_scheduler(plane, CONFIG), contextlib.closing(PodWatch(plane)) as watch:
         for raw in pending:
             wanting = Pod.from_json(plane.call("POST", PODS, raw))
-            found = watch.wait_for(wanting.key, decided, "is neither placed nor refused")
-            where = found["spec"].get("nodeName", "")
-            said = engine.find(wanting, SearchRequest(post_filter=True))
-            if not where:
-                assert message(found) == said.condition
+            decided_pod = watch.wait_for(wanting.key, decided, "is neither placed nor refused")
+            node_name = decided_pod["spec"].get("nodeName", "")
+            outcome = engine.find(wanting, SearchRequest(post_filter=True))
+            if not node_name:
+                assert message(decided_pod) == outcome.condition
                 refused.add(wanting.name)
                 plane.call("DELETE", f"{PODS}/{wanting.name}")
                 continue
             best = engine.explain(wanting)
-            assert engine.snapshot.index[where] in best.best, best.message
-            binding = engine.create_binding(wanting, where)
+            assert engine.snapshot.index[node_name] in best.best, best.message
+            binding = engine.create_binding(wanting, node_name)
             assert binding.reserve_and_permit() is None
             if wanting.resource_claims:
                 name = wanting.resource_claims[0].claim
-                (prepared,) = binding.framework.collect_preparations(binding.cycle, where)
+                (prepared,) = binding.framework.collect_preparations(binding.cycle, node_name)
                 assert isinstance(prepared, AllocateClaim)
                 real = plane.call("GET", f"{CLAIMS}/{name}")["status"]["allocation"]
                 assert without_chance(prepared.allocation) == without_chance(real)
@@ -215,13 +215,13 @@ def test_the_loop_writes_the_devices_that_it_chose(place: Place, plane: ControlP
     assert isinstance(bind, BindPod)
     preparer = Preparer(place.writer, place.leads.is_set, threading.Event())
     assert preparer.prepare(bind.pod, bind.preparations).is_done
-    written = plane.call("GET", f"{CLAIMS}/pair")
-    assert written["metadata"]["finalizers"] == ["resource.kubernetes.io/delete-protection"]
-    assert [user["uid"] for user in written["status"]["reservedFor"]] == [bind.pod.uid]
-    devices = [(one["pool"], one["device"]) for one in written["status"]["allocation"]["devices"]["results"]]
+    claim = plane.call("GET", f"{CLAIMS}/pair")
+    assert claim["metadata"]["finalizers"] == ["resource.kubernetes.io/delete-protection"]
+    assert [user["uid"] for user in claim["status"]["reservedFor"]] == [bind.pod.uid]
+    devices = [(result["pool"], result["device"]) for result in claim["status"]["allocation"]["devices"]["results"]]
     assert devices == [(bind.node, "gpu0"), (bind.node, "gpu1")]
     # Once the cluster shows it, it counts as what the cluster says.
-    loop.apply_object("ResourceClaim", written, now)
+    loop.apply_object("ResourceClaim", claim, now)
     assert loop.snapshot.resource_claims.in_flight("default", "pair") is None
     assert loop.snapshot.resource_claims.device_use.is_exclusive((DRIVER, bind.node, "gpu1"))
     # Who comes second does not take it away.
@@ -240,17 +240,17 @@ def users() -> list[Json]:
         ("init", [two], [asks]),
         ("implicit", [], [{"requests": implicit, "limits": implicit}]),
     ]
-    found = []
-    for name, inits, others in containers:
-        made = pod(name)
-        made["spec"]["initContainers"] = [
-            {"name": f"i{place}", "image": "i", "resources": one} for place, one in enumerate(inits)
+    documents = []
+    for name, inits, mains in containers:
+        document = pod(name)
+        document["spec"]["initContainers"] = [
+            {"name": f"i{place}", "image": "i", "resources": resources} for place, resources in enumerate(inits)
         ]
-        made["spec"]["containers"] = [
-            {"name": f"c{place}", "image": "i", "resources": one} for place, one in enumerate(others)
+        document["spec"]["containers"] = [
+            {"name": f"c{place}", "image": "i", "resources": resources} for place, resources in enumerate(mains)
         ]
-        found.append(made)
-    return found
+        documents.append(document)
+    return documents
 
 
 def only_on(name: str) -> Json:
@@ -260,25 +260,28 @@ def only_on(name: str) -> Json:
 
 def made_for(plane: ControlPlane, name: str) -> Json:
     """The pod, and the claim that was made for it, without what differs from one to the next."""
-    found = plane.call("GET", f"{PODS}/{name}")
+    placed = plane.call("GET", f"{PODS}/{name}")
     (claim,) = [
         item
         for item in plane.call("GET", CLAIMS)["items"]
         if EXTENDED in item["metadata"].get("annotations", {})
-        and item["metadata"]["ownerReferences"][0]["uid"] == found["metadata"]["uid"]
+        and item["metadata"]["ownerReferences"][0]["uid"] == placed["metadata"]["uid"]
     ]
-    metadata, named = claim["metadata"], found["status"]["extendedResourceClaimStatus"]
+    metadata, status = claim["metadata"], placed["status"]["extendedResourceClaimStatus"]
     assert metadata["name"].startswith(metadata["generateName"])
-    assert named.pop("resourceClaimName") == metadata["name"]
-    assert claim["status"]["reservedFor"] == [{"resource": "pods", "name": name, "uid": found["metadata"]["uid"]}]
+    assert status.pop("resourceClaimName") == metadata["name"]
+    assert claim["status"]["reservedFor"] == [{"resource": "pods", "name": name, "uid": placed["metadata"]["uid"]}]
     assert "allocationTimestamp" in claim["status"]["allocation"]
     return {
         "metadata": {key: metadata.get(key) for key in ("generateName", "annotations", "finalizers")},
-        "owners": [{key: value for key, value in one.items() if key != "uid"} for one in metadata["ownerReferences"]],
+        "owners": [
+            {key: value for key, value in reference.items() if key != "uid"}
+            for reference in metadata["ownerReferences"]
+        ],
         "spec": claim["spec"],
         "allocation": without_chance(claim["status"]["allocation"]),
         "status": set(claim["status"]),
-        "named": named,
+        "named": status,
     }
 
 
@@ -342,16 +345,16 @@ def test_a_claim_of_an_earlier_try_goes_before_the_next(place: Place, plane: Con
     assert isinstance(bind, BindPod)
     assert preparer.prepare(bind.pod, bind.preparations).is_done
     # The scheduler stopped before it bound the pod: the next one finds the claim.
-    again = live_loop(plane, now, RELEASES["1.37"])
-    again.apply_object("Pod", plane.call("GET", f"{PODS}/one"), now)
-    freeing = [intent for intent in again.step(now) if isinstance(intent, FreeDevices)]
+    second_loop = live_loop(plane, now, RELEASES["1.37"])
+    second_loop.apply_object("Pod", plane.call("GET", f"{PODS}/one"), now)
+    freeing = [intent for intent in second_loop.step(now) if isinstance(intent, FreeDevices)]
     assert [intent.claim.is_generated for intent in freeing] == [True]
-    made = plane.call("GET", f"{CLAIMS}/{freeing[0].claim.claim}")
+    claim = plane.call("GET", f"{CLAIMS}/{freeing[0].claim.claim}")
     assert preparer.free(freeing[0].pod, freeing[0].claim).is_done
-    left = {item["metadata"]["name"] for item in plane.call("GET", CLAIMS)["items"]}
-    assert left == set(wanted())
-    again.delete_object("ResourceClaim", made, now)
-    assert [type(intent) for intent in again.step(now + 30)] == [BindPod]
+    claim_names = {item["metadata"]["name"] for item in plane.call("GET", CLAIMS)["items"]}
+    assert claim_names == set(device_claims())
+    second_loop.delete_object("ResourceClaim", claim, now)
+    assert [type(intent) for intent in second_loop.step(now + 30)] == [BindPod]
 
 
 def test_a_claim_that_cannot_be_completed_is_deleted(place: Place, plane: ControlPlane) -> None:
@@ -360,11 +363,11 @@ def test_a_claim_that_cannot_be_completed_is_deleted(place: Place, plane: Contro
     loop.apply_object("Pod", plane.call("POST", PODS, users()[0]), now)
     (bind,) = loop.step(now)
     assert isinstance(bind, BindPod)
-    (one,) = bind.preparations
-    assert isinstance(one, MakeClaim)
-    wrong = replace(one, mappings=({"containerName": "c0", "resourceName": GPU, "requestName": "none"},))
+    (preparation,) = bind.preparations
+    assert isinstance(preparation, MakeClaim)
+    wrong = replace(preparation, mappings=({"containerName": "c0", "resourceName": GPU, "requestName": "none"},))
     outcome = preparer.prepare(PodRef("default", "one", "uid-of-another"), [wrong])
     assert not outcome.is_done
     assert outcome.text.startswith('running PreBind plugin "DynamicResources": ')
-    left = {item["metadata"]["name"] for item in plane.call("GET", CLAIMS)["items"]}
-    assert left == set(wanted())
+    claim_names = {item["metadata"]["name"] for item in plane.call("GET", CLAIMS)["items"]}
+    assert claim_names == set(device_claims())

@@ -55,15 +55,15 @@ class Candidate:
 def candidate(control_plane: ControlPlane, settings: Settings) -> Iterator[Callable[[], Candidate]]:
     settings.CLUSTER_ALLOWLIST = ["127.0.0.1"]
     control_plane.request("DELETE", LEASE)
-    made: list[Candidate] = []
+    candidates: list[Candidate] = []
 
     def make() -> Candidate:
-        made.append(Candidate(control_plane))
-        return made[-1]
+        candidates.append(Candidate(control_plane))
+        return candidates[-1]
 
     yield make
-    for each in made:
-        each.end()
+    for started in candidates:
+        started.end()
     control_plane.request("DELETE", LEASE)
     control_plane.call("DELETE", EVENTS)
 
@@ -83,10 +83,10 @@ def test_the_lease_is_given_back_and_taken_over_at_once(
     second.leads()
     assert control_plane.call("GET", LEASE)["spec"]["leaseTransitions"] == second.elector.epoch
     assert second.elector.epoch > first.elector.epoch
-    said = [event["message"] for event in control_plane.call("GET", EVENTS)["items"]]
+    messages = [event["message"] for event in control_plane.call("GET", EVENTS)["items"]]
     wait_until(lambda: ("started", second.elector.epoch) in second.heard, "the second was told")
-    assert f"{first.identity} became leader" in said
-    assert f"{first.identity} stopped leading" in said
+    assert f"{first.identity} became leader" in messages
+    assert f"{first.identity} stopped leading" in messages
 
 
 def test_who_falls_silent_is_succeeded(control_plane: ControlPlane, candidate: Callable[[], Candidate]) -> None:
@@ -110,7 +110,9 @@ def test_a_stolen_lease_ends_the_term(control_plane: ControlPlane, candidate: Ca
     first.leads()  # the thief never renews
     assert first.elector.epoch == 8
     # Who leads knows it a moment before it is told.
-    wait_until(lambda: [what for what, _ in first.heard] == ["started", "stopped", "started"], "it is told", step=0.01)
+    wait_until(
+        lambda: [event for event, _ in first.heard] == ["started", "stopped", "started"], "it is told", step=0.01
+    )
 
 
 def test_a_lease_that_is_deleted_does_not_turn_the_epochs_back(
@@ -122,4 +124,4 @@ def test_a_lease_that_is_deleted_does_not_turn_the_epochs_back(
     wait_until(lambda: control_plane.request("GET", LEASE).status == 200, "it is made anew", step=0.02)
     wait_until(lambda: ("started", 1) in first.heard, "a new epoch", step=0.02)
     assert first.elector.leading
-    assert [what for what, _ in first.heard] == ["started", "stopped", "started"]
+    assert [event for event, _ in first.heard] == ["started", "stopped", "started"]

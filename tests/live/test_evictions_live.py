@@ -70,25 +70,27 @@ def test_budgets_refuse_whom_the_eviction_api_refuses(control_plane: ControlPlan
             conditions = [{"type": "Ready", "status": "True" if ready else "False"}]
             call("PATCH", f"{path}/{name}/status", {"status": {"phase": "Running", "conditions": conditions}})
         for document, status in budgets:
-            made = call("POST", BUDGETS.format(space), document)
-            address = f"{BUDGETS.format(space)}/{made['metadata']['name']}/status"
+            created_budget = call("POST", BUDGETS.format(space), document)
+            address = f"{BUDGETS.format(space)}/{created_budget['metadata']['name']}/status"
             call("PATCH", address, {"status": status})
         cluster = ClusterObjects()
         for item in call("GET", BUDGETS.format(space))["items"]:
             cluster.add({"apiVersion": "policy/v1", "kind": "PodDisruptionBudget", **item})
-        known = EvictionBudgets(cluster)
+        eviction_budgets = EvictionBudgets(cluster)
         read = Pod.from_json(call("GET", f"{path}/{name}"))
-        said = known.explain_refusal(read)
+        refusal_text = eviction_budgets.explain_refusal(read)
         eviction = {"apiVersion": "policy/v1", "kind": "Eviction", "metadata": {"name": name, "namespace": space}}
         answer = control_plane.request("POST", f"{path}/{name}/eviction", eviction)
-        assert (answer.status == 201) is (said == ""), answer.data
-        if said:
+        assert (answer.status == 201) is (refusal_text == ""), answer.data
+        if refusal_text:
             body = answer.json()
             causes = " ".join(cause["message"] for cause in (body.get("details") or {}).get("causes") or [])
-            assert said in f"{body['message']} {causes}".strip()
+            assert refusal_text in f"{body['message']} {causes}".strip()
         else:
-            known.evict_pod(read)
-            left = [item["status"]["disruptionsAllowed"] for item in call("GET", BUDGETS.format(space))["items"]]
-            assert [one.allowed for one in known.find_budgets(read)] == left
+            eviction_budgets.evict_pod(read)
+            disruptions_allowed = [
+                item["status"]["disruptionsAllowed"] for item in call("GET", BUDGETS.format(space))["items"]
+            ]
+            assert [one.allowed for one in eviction_budgets.find_budgets(read)] == disruptions_allowed
     finally:
         control_plane.wipe()

@@ -56,9 +56,9 @@ PROFILE = {
 def node(number: int) -> Json:
     """A node whose use stands in the annotation of crane's annotator."""
     name = f"node-{number}"
-    written = {METRIC: crane.write_usage(USE[number], time.time(), crane.time_zone("UTC"))}
+    annotations = {METRIC: crane.write_usage(USE[number], time.time(), crane.time_zone("UTC"))}
     allocatable = {"cpu": "4", "memory": "8Gi", "pods": "110"}
-    metadata = {"name": name, "labels": {"kubernetes.io/hostname": name}, "annotations": written}
+    metadata = {"name": name, "labels": {"kubernetes.io/hostname": name}, "annotations": annotations}
     return {"apiVersion": "v1", "kind": "Node", "metadata": metadata, "status": {"allocatable": allocatable}}
 
 
@@ -107,13 +107,13 @@ class Pasted:
         return self.watch.wait_for(key, _decided, "is neither placed nor said to be unschedulable")
 
 
-def _decided(found: Json) -> bool:
-    return bool(found["spec"].get("nodeName") or found["status"].get("conditions"))
+def _decided(document: Json) -> bool:
+    return bool(document["spec"].get("nodeName") or document["status"].get("conditions"))
 
 
-def said(found: Json) -> tuple[str, str]:
+def read_condition(document: Json) -> tuple[str, str]:
     """Reason and message of the pod's condition."""
-    (condition,) = found["status"]["conditions"]
+    (condition,) = document["status"]["conditions"]
     return condition["reason"], condition["message"]
 
 
@@ -146,12 +146,12 @@ class Asking:
     def wait_until_read(self) -> None:
         """Wait until the cluster is known here; the first question has it read."""
 
-        def known() -> bool:
+        def is_known() -> bool:
             answer = self.about_no_node()
             assert answer.status == 200, answer.data
             return TROUBLE not in answer.headers
 
-        wait_until(known, "the extender has read the cluster")
+        wait_until(is_known, "the extender has read the cluster")
 
 
 @contextlib.contextmanager
@@ -174,8 +174,8 @@ def test_kube_scheduler_places_pods_by_use(
         with Asking(live, tmp_path, address, secret) as asking:
             asking.wait_until_read()
         placed = [stock.place(f"pod-{number}") for number in range(5)]
-        assert {found["spec"].get("nodeName") for found in placed} == {"node-4"}
-        reason, message = said(stock.place("stuck", on="node-0"))
+        assert {document["spec"].get("nodeName") for document in placed} == {"node-4"}
+        reason, message = read_condition(stock.place("stuck", on="node-0"))
         assert reason == "Unschedulable"
         assert message.startswith(
             "0/6 nodes are available: 1 Load[cpu_usage_avg_5m] of node[node-0] is too high, "
@@ -204,10 +204,10 @@ def test_a_pod_is_bound_here_where_that_is_switched_on(
         other["spec"]["schedulerName"] = "somebody-else"
         plane.call("POST", "/api/v1/namespaces/default/pods", other)
         uid = plane.call("GET", "/api/v1/namespaces/default/pods/other")["metadata"]["uid"]
-        asked = {"PodName": "other", "PodNamespace": "default", "PodUID": uid, "Node": "node-0"}
+        binding = {"PodName": "other", "PodNamespace": "default", "PodUID": uid, "Node": "node-0"}
 
         def refusal() -> str:
-            return str(asking.ask("bind", asked).json()["Error"])
+            return str(asking.ask("bind", binding).json()["Error"])
 
         wait_until(lambda: Candidate.objects.filter(scheduler=live, synced=True).exists(), "the heartbeat")
         assert Candidate.objects.get(scheduler=live).depths["nodes"] == len(USE)
@@ -227,7 +227,7 @@ def test_while_it_is_down_pods_are_placed_without_it_or_wait_and_nobody_reads_th
         assert stock.place("placed")["spec"]["nodeName"]
     extender.endpoint_change(user=None, live=live, ignorable=False)
     with pasted(plane, live, nowhere, secret) as stock:
-        reason, message = said(stock.place("waiting"))
+        reason, message = read_condition(stock.place("waiting"))
     assert reason == "SchedulerError"
     assert "connect: connection refused" in message
     assert "kschedweb:***@127.0.0.1" in message

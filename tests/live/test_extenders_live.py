@@ -141,8 +141,8 @@ def live(control_plane: ControlPlane, warden: str) -> Iterator[Live]:
             raw = pod(1000 + number, "2", "low", f"node-{number % NODES:02}")
             control_plane.call("POST", path_of(raw), raw)
             start(control_plane, raw)
-    asked = Extenders(configuration.extenders, create_post(configuration.extenders))
-    engine = Scheduler(read_all(control_plane), configuration, extenders=asked)
+    engine_extenders = Extenders(configuration.extenders, create_post(configuration.extenders))
+    engine = Scheduler(read_all(control_plane), configuration, extenders=engine_extenders)
     process = kube_scheduler(control_plane, CONFIG | {"extenders": extenders})
     with process, contextlib.closing(PodWatch(control_plane)) as watch:
         yield Live(control_plane, watch, engine)

@@ -54,8 +54,8 @@ def node_of(plane: ControlPlane, name: str) -> str:
 
 
 def test_what_passes_is_what_the_server_says(ask: Ask, proxy: FaultProxy) -> None:
-    made = ask("POST", PODS, pod("a"))
-    assert made.status == 201
+    created = ask("POST", PODS, pod("a"))
+    assert created.status == 201
     assert ask("GET", f"{PODS}/a").json() == proxy.plane.call("GET", f"{PODS}/a")
     assert ask("GET", f"{PODS}/none").status == 404
     assert [(call.method, call.status) for call in proxy.calls] == [("POST", 201), ("GET", 200), ("GET", 404)]
@@ -95,10 +95,10 @@ def test_refusals_come_from_the_proxy_as_often_as_asked(ask: Ask, proxy: FaultPr
 
 def test_held_binding_reaches_the_server_once_released_though_its_sender_gave_up(ask: Ask, proxy: FaultProxy) -> None:
     ask("POST", PODS, pod("a"))
-    with proxy.fault("POST", "/binding$", Hold()) as held:
+    with proxy.fault("POST", "/binding$", Hold()) as hold:
         with pytest.raises(urllib3.exceptions.ReadTimeoutError):
             ask("POST", f"{PODS}/a/binding", binding("a"), timeout=0.3)
-        held.wait()
+        hold.wait()
         assert node_of(proxy.plane, "a") == ""
     wait_until(lambda: node_of(proxy.plane, "a") == "one", "the binding arrives")
 

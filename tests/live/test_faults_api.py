@@ -156,18 +156,18 @@ def test_redis_and_the_database_gone_one_after_the_other(site: LiveSite) -> None
     assert worker.alive
     assert (site.leader() or {})["epoch"] == leader["epoch"], "nobody else had to take over"
 
-    def kept() -> set[str]:
+    def stored_pods() -> set[str]:
         return {row["name"] for row in site.backstage("decisions", live=site.live) if row["result"] == "bound"}
 
-    wait_until(lambda: kept() == set(site.bound()), "every decision is kept", step=0.3)
+    wait_until(lambda: stored_pods() == set(site.bound()), "every decision is kept", step=0.3)
 
 
 def place_until(site: LiveSite, end: float, pods: list[str]) -> None:
     """Pods come ten at a time, spread over the time until ``end``, and each ten are bound before the next come."""
     bound, tens = len(site.bound()), [pods[at : at + 10] for at in range(0, len(pods), 10)]
-    every = (end - time.monotonic()) / len(tens)
+    interval = (end - time.monotonic()) / len(tens)
     for number, ten in enumerate(tens, start=1):
-        due = end - every * (len(tens) - number)
+        due = end - interval * (len(tens) - number)
         site.pods(ten)
         bound += len(ten)
         site.wait_bound(bound)

@@ -35,7 +35,7 @@ def test_killed_with_twenty_approvals_waiting_it_loses_none(assets: Path, tmp_pa
         site.connect()
         site.start("embedded", nodes=12)
         site.pods([f"held-{number:02d}" for number in range(WAITING)], labels=APPROVAL_LABELS)
-        shown = {row["uid"]: row["node"] for row in site.waiting(WAITING)}
+        nodes_by_uid = {row["uid"]: row["node"] for row in site.waiting(WAITING)}
 
         site.pods(f"plain-{number:03d}" for number in range(PLAIN))
         run.kill()
@@ -43,7 +43,7 @@ def test_killed_with_twenty_approvals_waiting_it_loses_none(assets: Path, tmp_pa
         rows = site.waiting(WAITING)
         site.approve(rows[:5])
         run.start()
-        assert {row["uid"]: row["node"] for row in site.requests()} == shown
+        assert {row["uid"]: row["node"] for row in site.requests()} == nodes_by_uid
         site.approve(rows[5:])
         site.wait_bound(WAITING + PLAIN, 90)
         site.check()

@@ -54,18 +54,18 @@ def test_killed_at_each_step_of_reserve_permit_and_bind(site: LiveSite) -> None:
     site.pods(names("held", HELD_COUNT), labels=APPROVAL_LABELS)
     site.waiting(1)
     kill(site, site.leading_worker())
-    shown = {row["pod"]: row["node"] for row in site.waiting(HELD_COUNT)}
+    nodes_by_pod = {row["pod"]: row["node"] for row in site.waiting(HELD_COUNT)}
 
     # Permitted, while nobody leads, and while the binding is on its way.
     rows = site.waiting(HELD_COUNT)
-    with site.proxy.fault("POST", BINDING, Hold()) as held:
+    with site.proxy.fault("POST", BINDING, Hold()) as hold:
         leader = site.leading_worker()
         site.approve(rows[: HELD_COUNT // 2])
-        held.wait()
+        hold.wait()
         kill(site, leader)
         site.approve(rows[HELD_COUNT // 2 :])
     site.wait_bound(HELD_COUNT)
-    assert {f"default/{name}": node for name, node in site.bound().items()} == shown
+    assert {f"default/{name}": node for name, node in site.bound().items()} == nodes_by_pod
 
     # Bound, and the answer has not arrived; then in the middle of it all.
     with site.proxy.fault("POST", BINDING, HoldReply()) as unanswered:
@@ -100,11 +100,11 @@ def test_leader_paused_beyond_its_term_binds_nothing_when_it_wakes(site: LiveSit
     paused = [bind for bind in history.binds if f"_{old.pid}_" in bind.identity]
     # What it had sent before it was paused arrived late, and was refused or made. Between asking who leads and
     # sending, a thread can be paused as well: what each of them had in hand then goes out at the wake, and no more.
-    sent = {call.audit_id for call in late.seen}
-    taken = min(write.completed for write in history.leases if site.name in write.lease and write.epoch > epoch)
-    late_binds = [bind for bind in paused if bind.received > taken]
+    audit_ids = {call.audit_id for call in late.seen}
+    taken_over = min(write.completed for write in history.leases if site.name in write.lease and write.epoch > epoch)
+    late_binds = [bind for bind in paused if bind.received > taken_over]
     assert late_binds
-    in_hand = [bind for bind in late_binds if bind.audit_id not in sent]
+    in_hand = [bind for bind in late_binds if bind.audit_id not in audit_ids]
     assert len(in_hand) <= LANES - DELAYED
     assert all(bind.received < woken + 2 for bind in in_hand)
 

@@ -83,12 +83,12 @@ def imported(site: Site, recorded: ControlPlane) -> str:
 
 def objects_of(plane: ControlPlane) -> list[Json]:
     """What the scheduler would read, in the API server's order."""
-    found = []
+    documents = []
     for path in LISTS:
         listed = plane.call("GET", path)
         kind = listed["kind"].removesuffix("List")
-        found += [{"apiVersion": listed["apiVersion"], "kind": kind, **item} for item in listed["items"]]
-    return found
+        documents += [{"apiVersion": listed["apiVersion"], "kind": kind, **item} for item in listed["items"]]
+    return documents
 
 
 def compare(site: Site, cluster: str, plane: ControlPlane, oracle: Callable[[str, str], Any], config: Json) -> None:
@@ -98,9 +98,11 @@ def compare(site: Site, cluster: str, plane: ControlPlane, oracle: Callable[[str
     waiting = [pod for pod in pods if not pod["spec"].get("nodeName")]
     assert len(waiting) >= COMPARED
     # Spread over all that wait, so that large and small ones are among them.
-    asked = waiting[:: len(waiting) // COMPARED][:COMPARED]
-    rest = [item for item in objects if item["kind"] != "Pod"] + [pod for pod in pods if pod["spec"].get("nodeName")]
-    scenario = {"name": "openb", "config": config, "objects": rest, "pending": asked, "mode": "each"}
+    pending = waiting[:: len(waiting) // COMPARED][:COMPARED]
+    remaining = [item for item in objects if item["kind"] != "Pod"] + [
+        pod for pod in pods if pod["spec"].get("nodeName")
+    ]
+    scenario = {"name": "openb", "config": config, "objects": remaining, "pending": pending, "mode": "each"}
     (answer,) = oracle("explain", json.dumps(scenario))
     assert len(answer["pods"]) == COMPARED
     for expected in answer["pods"]:

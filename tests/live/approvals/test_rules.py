@@ -19,7 +19,7 @@ def ask(approver: int = 0, admin: int = 0) -> dict:
 
 
 @pytest.mark.parametrize(
-    ("asked", "given", "left"),
+    ("asked", "roles", "missing"),
     [
         (ask(approver=1), [], {"approver": 1}),
         (ask(approver=1), ["approver"], {}),

@@ -65,7 +65,9 @@ def test_a_secret_opens_until_the_next_is_made_and_only_its_digest_is_kept(live:
     assert first not in redact_text(f"POST https://kschedweb:{first}@host/extender/x and {first}")
 
 
-@pytest.mark.parametrize("shown", ["", "Basic", "Basic !", "Bearer x", "Basic " + "A" * 600, header(""), header("x")])
+@pytest.mark.parametrize(
+    "presented", ["", "Basic", "Basic !", "Bearer x", "Basic " + "A" * 600, header(""), header("x")]
+)
 def test_nothing_else_opens(presented: str) -> None:
     assert not shows_secret(compute_digest("kse_right"), presented)
     assert not shows_secret("", header(""))

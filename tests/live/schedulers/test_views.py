@@ -57,7 +57,7 @@ def test_an_admin_makes_a_live_scheduler(client_as: Callable[[str], Client], con
 
 
 @pytest.mark.parametrize(
-    ("changes", "said"),
+    ("changes", "message"),
     [
         ({"cluster": "nowhere"}, "Select a valid choice"),
         ({"scheduler_name": "Second"}, "Lower-case letters, digits, hyphens and dots"),

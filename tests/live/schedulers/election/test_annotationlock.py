@@ -64,7 +64,7 @@ def test_what_is_missing_counts_as_nothing(text: str, record: Record) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         ("", "Expecting value"),
         ("[]", "no JSON object"),
