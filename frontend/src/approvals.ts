@@ -9,7 +9,7 @@ startClock();
 startKeys();
 
 /** "59 min 3 s left", as the server words it. */
-function left(seconds: number): string {
+function timeLeft(seconds: number): string {
   return seconds < 1 ? t("no time left") : t("%(lasting)s left", { lasting: formatDuration(Math.floor(seconds)) });
 }
 
@@ -17,16 +17,16 @@ function startClock(): void {
   const tick = (): void => {
     const now = Date.now() / 1000;
     for (const ring of document.querySelectorAll<SVGElement>("[data-ring]")) {
-      const asked = Number(ring.dataset.asked);
+      const requested = Number(ring.dataset.asked);
       const expires = Number(ring.dataset.expires);
       const seconds = Math.max(expires - now, 0);
-      const share = expires > asked ? Math.min(seconds / (expires - asked), 1) : 0;
+      const share = expires > requested ? Math.min(seconds / (expires - requested), 1) : 0;
       ring.querySelector("circle:last-child")?.setAttribute("stroke-dasharray", `${Math.round(share * 1000)} 1000`);
       const urgent = share < 0.1 || seconds < 300;
       ring.classList.toggle("urgent", urgent);
       const text = ring.parentElement?.querySelector<HTMLElement>("[data-left]");
       if (text) {
-        text.textContent = left(seconds);
+        text.textContent = timeLeft(seconds);
         text.classList.toggle("urgent", urgent);
       }
     }
@@ -75,7 +75,7 @@ function startKeys(): void {
   const ticked = (): HTMLInputElement[] =>
     rows()
       .map(box)
-      .filter((one): one is HTMLInputElement => !!one?.checked);
+      .filter((box): box is HTMLInputElement => !!box?.checked);
   const count = (): void => {
     const element = document.getElementById("decide-count");
     const number = ticked().length;
@@ -88,17 +88,17 @@ function startKeys(): void {
   // The form of the selected requests, or else that of the open one, which stands in its pane.
   const meant = (): HTMLFormElement | null =>
     ticked().length ? form : document.querySelector<HTMLFormElement>("#pane form.decide");
-  const reasonOf = (of: HTMLFormElement | null): HTMLInputElement | null =>
-    of?.querySelector<HTMLInputElement>("input[name=reason]") ?? null;
-  const submit = (of: HTMLFormElement | null, verdict: string): void =>
-    of?.querySelector<HTMLButtonElement>(`button[value=${verdict}]`)?.click();
+  const reasonOf = (decideForm: HTMLFormElement | null): HTMLInputElement | null =>
+    decideForm?.querySelector<HTMLInputElement>("input[name=reason]") ?? null;
+  const submit = (decideForm: HTMLFormElement | null, verdict: string): void =>
+    decideForm?.querySelector<HTMLButtonElement>(`button[value=${verdict}]`)?.click();
   document.addEventListener("keydown", (event) => {
     const input = event.target as HTMLInputElement;
-    const of = input.name === "reason" ? input.closest<HTMLFormElement>("form.decide") : null;
-    if (!of) return;
+    const decideForm = input.name === "reason" ? input.closest<HTMLFormElement>("form.decide") : null;
+    if (!decideForm) return;
     if (event.key === "Enter") {
       event.preventDefault();
-      if (input.value.trim()) submit(of, "deny");
+      if (input.value.trim()) submit(decideForm, "deny");
     } else if (event.key === "Escape") {
       current()?.querySelector("a")?.focus();
     }

@@ -122,16 +122,16 @@ function figures(root: ParentNode): HTMLElement[] {
 }
 
 function drawNear(root: ParentNode = document): void {
-  const found = figures(root);
+  const placeholders = figures(root);
   // Each keeps its place free, so that nothing moves when it is drawn.
-  for (const element of found) {
+  for (const element of placeholders) {
     const height = element.dataset.bound ? undefined : figureOf(element)?.layout.height;
     if (typeof height === "number") element.style.height = `${height}px`;
   }
-  const shown = found.filter((element) => element.clientWidth > 0);
-  const first = shown.filter(near);
-  for (const element of found) waiting.observe(element);
-  for (const element of shown) far.add(element);
+  const visible = placeholders.filter((element) => element.clientWidth > 0);
+  const first = visible.filter(near);
+  for (const element of placeholders) waiting.observe(element);
+  for (const element of visible) far.add(element);
   for (const element of first) draw(element);
   whenIdle(drawFar);
 }

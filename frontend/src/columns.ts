@@ -5,7 +5,7 @@ export type Column = { bytes: 1 | 2; values: string };
 export type Numbers = { data: Uint8Array | Uint16Array; absent: number };
 
 export function unpack(column: Column): Numbers {
-  const raw = Uint8Array.from(atob(column.values), (one) => one.charCodeAt(0));
+  const raw = Uint8Array.from(atob(column.values), (character) => character.charCodeAt(0));
   if (column.bytes === 1) return { data: raw, absent: 255 };
   const view = new DataView(raw.buffer);
   return {
@@ -35,10 +35,10 @@ export function element<Name extends keyof HTMLElementTagNameMap>(
   className = "",
   text = "",
 ): HTMLElementTagNameMap[Name] {
-  const made = document.createElement(name);
-  if (className) made.className = className;
-  if (text) made.textContent = text;
-  return made;
+  const created = document.createElement(name);
+  if (className) created.className = className;
+  if (text) created.textContent = text;
+  return created;
 }
 
 /** The colour that the theme gives to `.probe-<name>`: light-dark() is only resolved in a used value. */

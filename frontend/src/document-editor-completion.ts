@@ -39,9 +39,9 @@ interface Line {
 
 function read(text: string): Line | null {
   if (/^\s*(#|$)/.test(text)) return null;
-  const found = LINE.exec(text);
-  if (!found) return null;
-  const [, space = "", dashes = "", , key = "", value = ""] = found;
+  const match = LINE.exec(text);
+  if (!match) return null;
+  const [, space = "", dashes = "", , key = "", value = ""] = match;
   return {
     indent: space.length + dashes.length,
     key,
@@ -141,12 +141,12 @@ function keyOption(root: Schema, key: string, property: Schema): Completion {
 
 function values(root: Schema, schema: Schema | undefined, key: string): Completion[] {
   const target = resolve(root, schema?.properties?.[key]);
-  const named = (target?.anyOf ?? []).filter((one) => one.const !== undefined);
-  if (named.length) {
-    return named.map((one) => ({
-      label: one.const === "*" ? '"*"' : words(one.const),
+  const constants = (target?.anyOf ?? []).filter((constant) => constant.const !== undefined);
+  if (constants.length) {
+    return constants.map((constant) => ({
+      label: constant.const === "*" ? '"*"' : words(constant.const),
       type: "class",
-      info: one.description ?? "",
+      info: constant.description ?? "",
     }));
   }
   const listed = target?.enum ?? (target?.type === "boolean" ? [true, false] : (target?.examples ?? []));
@@ -161,17 +161,17 @@ function complete(context: CompletionContext, root: Schema): CompletionResult | 
   const startsItem = Boolean(dashes?.[2]);
   const { path, siblings } = placeOf(context.state.doc, line.number, indent, startsItem);
   const schema = schemaAt(root, path, pluginOf(context.state.doc, line.number));
-  const rest = before.slice(indent);
-  const value = /^(["']?)([\w./-]+)\1\s*:\s+(["']?)([\w./*-]*)$/.exec(rest);
+  const content = before.slice(indent);
+  const value = /^(["']?)([\w./-]+)\1\s*:\s+(["']?)([\w./*-]*)$/.exec(content);
   if (value) {
     const options = values(root, schema, value[2] ?? "");
     return options.length ? { from: context.pos - (value[4] ?? "").length, options, validFor: /^[\w./*-]*$/ } : null;
   }
-  if (!/^[\w-]*$/.test(rest) || (!rest && !context.explicit)) return null;
+  if (!/^[\w-]*$/.test(content) || (!content && !context.explicit)) return null;
   const options = Object.entries(schema?.properties ?? {})
     .filter(([key]) => !siblings.has(key))
     .map(([key, property]) => keyOption(root, key, property));
-  return options.length ? { from: context.pos - rest.length, options, validFor: /^[\w-]*$/ } : null;
+  return options.length ? { from: context.pos - content.length, options, validFor: /^[\w-]*$/ } : null;
 }
 
 /** Completion from the schema that `load` fetches when it is first needed. */

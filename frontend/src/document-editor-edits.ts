@@ -11,11 +11,11 @@ export interface Finding {
 /** The least that makes `text` of `old`, so that the cursor and the history stay where they are. */
 export function difference(old: string, text: string): { from: number; to: number; insert: string } | undefined {
   if (old === text) return undefined;
-  const most = Math.min(old.length, text.length);
+  const shorter = Math.min(old.length, text.length);
   let start = 0;
-  while (start < most && old[start] === text[start]) start++;
+  while (start < shorter && old[start] === text[start]) start++;
   let end = 0;
-  while (end < most - start && old[old.length - 1 - end] === text[text.length - 1 - end]) end++;
+  while (end < shorter - start && old[old.length - 1 - end] === text[text.length - 1 - end]) end++;
   return { from: start, to: old.length - end, insert: text.slice(start, text.length - end) };
 }
 
@@ -29,9 +29,9 @@ export function position(doc: Text, line: number, column: number): number {
 export function schemaAddress(address: string, release: string | undefined): string {
   if (release === undefined) return address;
   const [path = "", query = ""] = address.split("?");
-  const asked = new URLSearchParams(query);
-  asked.set("release", release);
-  return `${path}?${asked}`;
+  const parameters = new URLSearchParams(query);
+  parameters.set("release", release);
+  return `${path}?${parameters}`;
 }
 
 /** What of the text is marked for a finding: its columns, or the rest of its line. */

@@ -137,12 +137,12 @@ class DocumentEditor {
     area.hidden = true;
     place.classList.add("is-ready");
     this.listen();
-    const shown = document.getElementById(this.fields);
-    if (shown) {
-      startForm(shown, (button) => this.press(button));
-      startOrdering(shown, (text) => {
-        const said = document.getElementById(`${form.dataset.document ?? ""}-said`);
-        if (said) said.textContent = text;
+    const fields = document.getElementById(this.fields);
+    if (fields) {
+      startForm(fields, (button) => this.press(button));
+      startOrdering(fields, (text) => {
+        const status = document.getElementById(`${form.dataset.document ?? ""}-said`);
+        if (status) status.textContent = text;
       });
     }
     this.show(this.state());
@@ -150,15 +150,15 @@ class DocumentEditor {
 
   /** The schema of the release that the form names now. */
   private schema(address: string): Promise<Schema> {
-    const asked = schemaAddress(address, this.state().release);
-    const known = this.schemas.get(asked);
-    if (known) return known;
-    const loaded = fetch(asked).then((answer) => {
-      if (!answer.ok) throw new Error(`${asked}: ${answer.status}`);
+    const schemaUrl = schemaAddress(address, this.state().release);
+    const cached = this.schemas.get(schemaUrl);
+    if (cached) return cached;
+    const loaded = fetch(schemaUrl).then((answer) => {
+      if (!answer.ok) throw new Error(`${schemaUrl}: ${answer.status}`);
       return answer.json() as Promise<Schema>;
     });
-    loaded.catch(() => this.schemas.delete(asked)); // it is asked for again
-    this.schemas.set(asked, loaded);
+    loaded.catch(() => this.schemas.delete(schemaUrl)); // it is asked for again
+    this.schemas.set(schemaUrl, loaded);
     return loaded;
   }
 

@@ -3,15 +3,15 @@ import type { Grid } from "./nodemap-layout";
 
 const SVG = "http://www.w3.org/2000/svg";
 const APART = 9; // pixels between two lines
-let made = 0;
+let patternCount = 0;
 
 /** The frame in which each node is there for the first time, the number of frames for never. */
 export function firstFrames(states: ArrayLike<number>, absent: number, nodes: number): Int32Array {
   const frames = nodes ? states.length / nodes : 0;
-  const found = new Int32Array(nodes).fill(frames);
+  const lastFrames = new Int32Array(nodes).fill(frames);
   for (let frame = frames - 1; frame >= 0; frame -= 1)
-    for (let node = 0; node < nodes; node += 1) if (states[frame * nodes + node] !== absent) found[node] = frame;
-  return found;
+    for (let node = 0; node < nodes; node += 1) if (states[frame * nodes + node] !== absent) lastFrames[node] = frame;
+  return lastFrames;
 }
 
 /** The outline of the cells of the nodes in `gone`, as the path of an SVG. */
@@ -31,8 +31,8 @@ export class Hatch {
   private readonly path: SVGElement;
 
   constructor(holder: HTMLElement) {
-    made += 1;
-    const id = `hatch-${made}`;
+    patternCount += 1;
+    const id = `hatch-${patternCount}`;
     this.root = part(holder, "svg", { class: "nodemap-hatch", "aria-hidden": "true" });
     const pattern = part(part(this.root, "defs"), "pattern", {
       id,
@@ -54,8 +54,8 @@ export class Hatch {
 }
 
 function part(parent: Element, name: string, attributes: Record<string, string | number> = {}): SVGElement {
-  const found = document.createElementNS(SVG, name);
-  for (const [key, value] of Object.entries(attributes)) found.setAttribute(key, String(value));
-  parent.append(found);
-  return found;
+  const created = document.createElementNS(SVG, name);
+  for (const [key, value] of Object.entries(attributes)) created.setAttribute(key, String(value));
+  parent.append(created);
+  return created;
 }

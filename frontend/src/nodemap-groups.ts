@@ -12,7 +12,7 @@ export type GroupingColumns = {
 const COLLATOR = new Intl.Collator("en", { numeric: true });
 
 /** 2 before 10. */
-export const byName = (one: string, other: string) => COLLATOR.compare(one, other);
+export const byName = (first: string, second: string) => COLLATOR.compare(first, second);
 
 /** The nodes of one map by one label. */
 export class Grouping {
@@ -46,12 +46,14 @@ export class Grouping {
 
 /** The nodes in `order` by what the first map says that knows a group of them. */
 export function groupsOf(maps: string[][], by: string, order: number[]): Group[] {
-  const found = new Map<string, number[]>();
+  const nodesByLabel = new Map<string, number[]>();
   for (const node of order) {
     const value = maps.map((map) => map[node]).find(Boolean) ?? "";
     const label = value || (by ? `no ${by}` : "all nodes");
-    if (!found.has(label)) found.set(label, []);
-    found.get(label)!.push(node);
+    if (!nodesByLabel.has(label)) nodesByLabel.set(label, []);
+    nodesByLabel.get(label)!.push(node);
   }
-  return [...found].map(([label, nodes]) => ({ label, nodes })).sort((one, other) => byName(one.label, other.label));
+  return [...nodesByLabel]
+    .map(([label, nodes]) => ({ label, nodes }))
+    .sort((first, second) => byName(first.label, second.label));
 }

@@ -35,16 +35,16 @@ export function arrange(groups: Group[], names: string[], width: number, most: n
     const longest = Math.max(4, ...groups.flatMap((group) => group.nodes.map((node) => names[node]?.length ?? 0)));
     const wide = longest * LETTER + 12;
     if (wide <= Math.min(NAMED.widest, width)) {
-      const made = packed(groups, { width: wide, height: NAMED.height }, width, true);
-      if (made.rows * made.cellHeight <= most) return made;
+      const grid = packed(groups, { width: wide, height: NAMED.height }, width, true);
+      if (grid.rows * grid.cellHeight <= most) return grid;
     }
   }
-  let made: Grid | undefined;
+  let grid: Grid | undefined;
   for (const size of SIZES) {
-    made = packed(groups, { width: size, height: size }, width, false);
-    if (made.rows * size <= most) return made;
+    grid = packed(groups, { width: size, height: size }, width, false);
+    if (grid.rows * size <= most) return grid;
   }
-  return made!;
+  return grid!;
 }
 
 function packed(groups: Group[], cell: Cell, width: number, named: boolean): Grid {
@@ -149,8 +149,8 @@ export function neighbour(grid: Grid, cell: number, right: number, down: number)
       if (row < 0 || row >= grid.rows) return cell;
     }
     if (down) {
-      const found = nearest(grid, row, column);
-      if (found >= 0) return found;
+      const node = nearest(grid, row, column);
+      if (node >= 0) return node;
     } else if ((grid.cells[row * grid.columns + column] ?? -1) >= 0) return row * grid.columns + column;
   }
 }
@@ -179,6 +179,6 @@ export function placeAt(grid: Grid, x: number, y: number): Place {
 /** The group whose label is at a place: it stands above the group's block. */
 export function labelAt(grid: Grid, { column, row }: Place): string | undefined {
   const above = (block: Block) => row < block.row && row >= block.row - 4;
-  const within = (block: Block) => column >= block.column && column < block.column + block.width;
-  return grid.blocks.find((block) => above(block) && within(block))?.label;
+  const spansColumn = (block: Block) => column >= block.column && column < block.column + block.width;
+  return grid.blocks.find((block) => above(block) && spansColumn(block))?.label;
 }

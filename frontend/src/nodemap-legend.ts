@@ -33,19 +33,19 @@ function ramp(show: Show, most: number, more: boolean): HTMLElement[] {
 }
 
 function entry(colour: string, words: string): HTMLElement {
-  const made = element("span", "entry");
-  made.append(swatch(colour), words);
-  return made;
+  const entry = element("span", "entry");
+  entry.append(swatch(colour), words);
+  return entry;
 }
 
 function hatched(): HTMLElement {
-  const made = element("span", "entry");
-  made.append(element("span", "swatch hatched"), t("gone or not ready"));
-  return made;
+  const entry = element("span", "entry");
+  entry.append(element("span", "swatch hatched"), t("gone or not ready"));
+  return entry;
 }
 
 function swatch(colour: string): HTMLElement {
-  const made = element("span", "swatch");
-  made.style.background = colour;
-  return made;
+  const square = element("span", "swatch");
+  square.style.background = colour;
+  return square;
 }

@@ -71,10 +71,13 @@ export class NodeTables {
 
   private nodes({ show, states, found, groups, group, names }: Shown): HTMLTableRowElement[] {
     const listed = groups
-      .filter((one) => !group || one.label === group)
-      .flatMap((one) => one.nodes.map((node) => ({ node, label: one.label })))
+      .filter((candidate) => !group || candidate.label === group)
+      .flatMap((candidate) => candidate.nodes.map((node) => ({ node, label: candidate.label })))
       .filter(({ node }) => !Number.isNaN(found.values[node]))
-      .sort((one, other) => (found.values[other.node] ?? 0) - (found.values[one.node] ?? 0) || one.node - other.node);
+      .sort(
+        (first, second) =>
+          (found.values[second.node] ?? 0) - (found.values[first.node] ?? 0) || first.node - second.node,
+      );
     return listed.slice(0, MOST_ROWS).map(({ node, label }) => {
       const value = found.values[node] ?? 0;
       const middle = show.unit === "pods" ? [] : [show.unit ? grouped(value) : (states[value] ?? "")];
@@ -89,19 +92,19 @@ export class NodeTables {
 }
 
 function link(text: string, kind: "toGroup" | "toNode", value: string): HTMLAnchorElement {
-  const made = element("a", "", text);
+  const anchor = element("a", "", text);
   const address = new URL(location.href);
   address.searchParams.set(kind === "toGroup" ? "group" : "focus", value);
-  made.href = `${address.pathname}${address.search}`;
-  made.dataset[kind] = value;
-  return made;
+  anchor.href = `${address.pathname}${address.search}`;
+  anchor.dataset[kind] = value;
+  return anchor;
 }
 
 function row(first: HTMLElement, cells: string[]): HTMLTableRowElement {
-  const made = element("tr");
+  const line = element("tr");
   const head = element("th");
   head.scope = "row";
   head.append(first);
-  made.append(head, ...cells.map((text) => element("td", "number", text)));
-  return made;
+  line.append(head, ...cells.map((text) => element("td", "number", text)));
+  return line;
 }

@@ -35,7 +35,7 @@ class NodeMap {
 
   constructor(private readonly root: HTMLElement) {
     const data = root.dataset;
-    this.sides = [...root.querySelectorAll<HTMLElement>("[data-columns]")].map((one) => new Side(one));
+    this.sides = [...root.querySelectorAll<HTMLElement>("[data-columns]")].map((element) => new Side(element));
     this.timed = data.at !== undefined;
     this.time = Number(data.at ?? 0);
     this.by = data.by ?? "";
@@ -79,8 +79,8 @@ class NodeMap {
   }
 
   private output(selector: string, text: string): void {
-    const found = this.root.querySelector<HTMLElement>(selector);
-    if (found) found.textContent = text;
+    const output = this.root.querySelector<HTMLElement>(selector);
+    if (output) output.textContent = text;
   }
 
   /** Gives all maps the same nodes, so that one node has the same place in each. */
@@ -88,13 +88,13 @@ class NodeMap {
     const index = new Map<string, number>();
     for (const side of this.sides) for (const name of side.names) if (!index.has(name)) index.set(name, index.size);
     this.names = [...index.keys()];
-    this.order = [...this.names.keys()].sort((one, other) => byName(this.names[one]!, this.names[other]!));
+    this.order = [...this.names.keys()].sort((first, second) => byName(this.names[first]!, this.names[second]!));
     for (const side of this.sides) side.among(index);
   }
 
   private get show(): Show {
-    const known = this.sides[0]!.shows;
-    return known.find((one) => one.name === this.key) ?? known[0]!;
+    const shows = this.sides[0]!.shows;
+    return shows.find((show) => show.name === this.key) ?? shows[0]!;
   }
 
   private async fetch(): Promise<void> {
@@ -108,7 +108,7 @@ class NodeMap {
     const { root } = this;
     const select = (name: string) => root.querySelector<HTMLSelectElement>(`select[name="${name}"]`);
     const by = select("by");
-    const labels = [...new Set(this.sides.flatMap((side) => side.groupings.map((one) => one.label)))];
+    const labels = [...new Set(this.sides.flatMap((side) => side.groupings.map((grouping) => grouping.label)))];
     if (by) {
       by.replaceChildren(...labels.map((label) => new Option(grouping(label), label, false, label === this.by)));
       if (!labels.includes(this.by)) this.by = labels[0] ?? "";
@@ -191,12 +191,12 @@ class NodeMap {
   }
 
   private arrange(): void {
-    const began = performance.now();
+    const start = performance.now();
     const most = this.width < 500 ? HIGHEST_NARROW : HIGHEST;
     this.grid = arrange(this.visible, this.names, this.width, most);
     if (this.find) this.match();
     this.draw(true);
-    performance.measure("nodemap", { start: began, end: performance.now() });
+    performance.measure("nodemap", { start, end: performance.now() });
   }
 
   // Drawing.
@@ -267,7 +267,7 @@ class NodeMap {
   private match(): void {
     const words = this.find.toLowerCase();
     this.kept = words ? Uint8Array.from(this.names, (name) => Number(name.toLowerCase().includes(words))) : undefined;
-    const count = this.kept ? this.kept.reduce((sum, one) => sum + one, 0) : 0;
+    const count = this.kept ? this.kept.reduce((sum, flag) => sum + flag, 0) : 0;
     this.output("[data-found]", this.kept ? `${grouped(count)} of ${grouped(this.names.length)} nodes` : "");
   }
 
@@ -282,9 +282,9 @@ class NodeMap {
   private next(): void {
     const { grid, kept } = this;
     if (!grid || !kept) return;
-    const found = [...grid.cells].filter((node) => node >= 0 && kept[node]);
-    if (!found.length) return;
-    const node = found[(found.indexOf(this.cursor) + 1) % found.length]!;
+    const matches = [...grid.cells].filter((node) => node >= 0 && kept[node]);
+    if (!matches.length) return;
+    const node = matches[(matches.indexOf(this.cursor) + 1) % matches.length]!;
     this.point(node, this.sides[0]!, true);
     void this.open(node);
   }
@@ -340,16 +340,16 @@ class NodeMap {
     this.mark();
     if (node < 0) return;
     const group = this.groupOf(node);
-    const said = this.sides.map((one) => {
-      const { values, pods } = one.at(this.key, this.time);
+    const descriptions = this.sides.map((side) => {
+      const { values, pods } = side.at(this.key, this.time);
       const count =
         this.show.unit === "pods" || Number.isNaN(pods[node])
           ? ""
           : `, ${t("%(number)s pods", { number: grouped(pods[node]!) })}`;
-      const gone = this.show.unit && one.gone(this.time)[node] ? `, ${t("gone or not ready")}` : "";
-      return `${this.title(one)}${amount(this.show, one.states, values[node]!)}${count}${gone}`;
+      const gone = this.show.unit && side.gone(this.time)[node] ? `, ${t("gone or not ready")}` : "";
+      return `${this.title(side)}${amount(this.show, side.states, values[node]!)}${count}${gone}`;
     });
-    const text = `${this.names[node]}${group ? `, ${this.by} ${group}` : ""}: ${said.join("; ")}`;
+    const text = `${this.names[node]}${group ? `, ${this.by} ${group}` : ""}: ${descriptions.join("; ")}`;
     this.output("[data-readout]", text);
     if (spoken) this.output("[data-spoken]", text);
     if (side.holder.title) side.holder.removeAttribute("title");

@@ -6,22 +6,22 @@ const EXACT = 1e-6;
 
 export type Command = { do: "toggle" } | { do: "step" | "faster"; by: number };
 
-export function within(time: number, end: number): number {
+export function clamp(time: number, end: number): number {
   return Math.min(Math.max(time, 0), end);
 }
 
 /** `by` changes on, or back; from between two changes one back is the one before. By hundredths without changes. */
 export function stepped(changes: number[], time: number, end: number, by: number): number {
-  if (!changes.length) return within(time + (by * end) / 100, end);
+  if (!changes.length) return clamp(time + (by * end) / 100, end);
   const place = last(changes, time);
   if (by > 0 && place === changes.length - 1) return end;
   const between = changes[place]! < time - EXACT;
-  return changes[within(place + by + (between && by < 0 ? 1 : 0), changes.length - 1)]!;
+  return changes[clamp(place + by + (between && by < 0 ? 1 : 0), changes.length - 1)]!;
 }
 
 /** After a frame of `passed` ms, where the whole run takes `whole` seconds to play. */
 export function played(time: number, end: number, passed: number, whole: number): number {
-  return within(time + Math.min(passed / 1000, LONGEST_FRAME) * (end / whole), end);
+  return clamp(time + Math.min(passed / 1000, LONGEST_FRAME) * (end / whole), end);
 }
 
 type Key = Pick<KeyboardEvent, "key" | "shiftKey" | "ctrlKey" | "metaKey" | "altKey">;

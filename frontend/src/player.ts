@@ -2,7 +2,7 @@
 import Plotly from "plotly.js-cartesian-dist-min";
 import { inAddress } from "./columns";
 import { formatDuration } from "./durations";
-import { command, played, stepped, within } from "./player-time";
+import { clamp, command, played, stepped } from "./player-time";
 import { t } from "./words";
 
 type Drawn = HTMLElement & { on?: (name: string, handler: (event: unknown) => void) => void };
@@ -64,18 +64,18 @@ class Player {
   }
 
   private pressed(event: KeyboardEvent): void {
-    const asked = command(event, event.target === this.seek);
-    if (!asked) return;
+    const action = command(event, event.target === this.seek);
+    if (!action) return;
     event.preventDefault();
-    if (asked.do === "toggle") this.toggle();
-    else if (asked.do === "step") this.step(asked.by);
-    else this.faster(asked.by);
+    if (action.do === "toggle") this.toggle();
+    else if (action.do === "step") this.step(action.by);
+    else this.faster(action.by);
   }
 
   private faster(by: number): void {
     const { speed } = this;
     if (!speed) return;
-    speed.selectedIndex = within(speed.selectedIndex + by, speed.options.length - 1);
+    speed.selectedIndex = clamp(speed.selectedIndex + by, speed.options.length - 1);
     inAddress({ speed: speed.value });
   }
 
@@ -91,7 +91,7 @@ class Player {
   }
 
   private go(time: number): void {
-    this.seek.value = String(within(time, this.end));
+    this.seek.value = String(clamp(time, this.end));
     this.show();
   }
 

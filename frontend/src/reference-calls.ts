@@ -2,18 +2,18 @@
 
 /** Whether `text` holds all words of `search`, whatever their case. */
 export function holds(text: string, search: string): boolean {
-  const within = text.toLowerCase();
+  const haystack = text.toLowerCase();
   return search
     .toLowerCase()
     .split(/\s+/)
-    .every((word) => within.includes(word));
+    .every((word) => haystack.includes(word));
 }
 
 /** The address of a call: `path` with its places filled in, and what is asked. Places and questions left empty go. */
-export function address(path: string, places: [string, string][], asked: [string, string][]): string {
+export function address(path: string, places: [string, string][], parameters: [string, string][]): string {
   let filled = path;
   for (const [name, value] of places) filled = filled.replace(`{${name}}`, () => encodeURIComponent(value));
-  const query = new URLSearchParams(asked.filter(([, value]) => value)).toString();
+  const query = new URLSearchParams(parameters.filter(([, value]) => value)).toString();
   return query ? `${filled}?${query}` : filled;
 }
 

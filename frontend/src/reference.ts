@@ -5,18 +5,18 @@ const LONGEST = 100_000; // letters of an answer that are shown
 
 function filter(form: HTMLFormElement): void {
   const input = form.querySelector<HTMLInputElement>("input")!;
-  const shown = form.querySelector("[data-found]");
+  const output = form.querySelector("[data-found]");
   const search = (): void => {
-    let found = 0;
+    let matchCount = 0;
     const operations = document.querySelectorAll<HTMLElement>("[data-operation]");
-    for (const one of operations) {
-      one.hidden = !holds(one.querySelector("summary")?.textContent ?? "", input.value.trim());
-      if (!one.hidden) found += 1;
+    for (const operation of operations) {
+      operation.hidden = !holds(operation.querySelector("summary")?.textContent ?? "", input.value.trim());
+      if (!operation.hidden) matchCount += 1;
     }
     for (const section of document.querySelectorAll<HTMLElement>("[data-operations]")) {
       section.hidden = !section.querySelector("[data-operation]:not([hidden])");
     }
-    if (shown) shown.textContent = `${found} of ${operations.length} operations`;
+    if (output) output.textContent = `${matchCount} of ${operations.length} operations`;
   };
   input.addEventListener("input", search);
 }
@@ -38,9 +38,9 @@ async function send(form: HTMLFormElement): Promise<void> {
   const body = sends ? (values(form, "body")[0]?.[1] ?? "") : null;
   status.textContent = "Sending …";
   try {
-    const found = await fetch(address(path, values(form, "path"), values(form, "query")), { method, headers, body });
-    const text = await found.text();
-    status.textContent = `${found.status} ${found.statusText}`;
+    const response = await fetch(address(path, values(form, "path"), values(form, "query")), { method, headers, body });
+    const text = await response.text();
+    status.textContent = `${response.status} ${response.statusText}`;
     answer.textContent = laidOut(text).slice(0, LONGEST);
     answer.hidden = !text;
   } catch (error) {
@@ -51,8 +51,8 @@ async function send(form: HTMLFormElement): Promise<void> {
 const finding = document.querySelector<HTMLFormElement>("[data-reference-filter]");
 if (finding) filter(finding);
 document.addEventListener("submit", (event) => {
-  const tried = (event.target as HTMLElement).closest<HTMLFormElement>("form[data-try]");
-  if (!tried) return;
+  const tryForm = (event.target as HTMLElement).closest<HTMLFormElement>("form[data-try]");
+  if (!tryForm) return;
   event.preventDefault();
-  void send(tried);
+  void send(tryForm);
 });

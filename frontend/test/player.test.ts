@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { command, played, stepped, within } from "../src/player-time";
+import { clamp, command, played, stepped } from "../src/player-time";
 
 const CHANGES = [0, 10, 25, 60];
 const END = 100;
@@ -44,7 +44,7 @@ test("a frame moves on by its share of the time that the whole run takes", () =>
   assert.equal(played(0, 1000, 50, 20), 2.5);
   assert.equal(played(999, 1000, 50, 20), 1000, "the end is not passed");
   assert.equal(played(0, 1000, 60_000, 20), 5, "a page that was hidden goes on where it stood");
-  assert.equal(within(-3, 10), 0);
+  assert.equal(clamp(-3, 10), 0);
 });
 
 test("keys: arrows and space on the scrubber, < and > anywhere, none with Ctrl, Alt or ⌘", () => {

@@ -41,10 +41,10 @@ function warn(part: HTMLElement): void {
   const when = document.createElement("span");
   when.dataset.age = String(Math.floor(passed(part)));
   when.textContent = formatAgo(passed(part), false);
-  const said = t("The server does not answer. This was last updated %(when)s and may be out of date.", {
+  const warning = t("The server does not answer. This was last updated %(when)s and may be out of date.", {
     when: "\u0000",
   });
-  const [before = "", after = ""] = said.split("\u0000");
+  const [before = "", after = ""] = warning.split("\u0000");
   note.append(before, when, after);
   part.prepend(note);
 }

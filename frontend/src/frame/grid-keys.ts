@@ -46,9 +46,9 @@ function start(row: number[], cell: number): number {
 /** The cell of a row that covers a column, or its last one. */
 function covering(row: number[], column: number): number {
   let end = 0;
-  const found = row.findIndex((span) => {
+  const position = row.findIndex((span) => {
     end += span;
     return column < end;
   });
-  return found < 0 ? Math.max(row.length - 1, 0) : found;
+  return position < 0 ? Math.max(row.length - 1, 0) : position;
 }

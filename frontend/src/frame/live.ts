@@ -18,8 +18,8 @@ export function startLive(): void {
   document.body.addEventListener("htmx:afterSettle", (event) => {
     const element = target(event);
     element?.removeAttribute("aria-busy");
-    const said = element?.querySelector<HTMLElement>("[data-announce]")?.dataset.announce;
-    if (announce && said) announce.textContent = said;
+    const announcement = element?.querySelector<HTMLElement>("[data-announce]")?.dataset.announce;
+    if (announce && announcement) announce.textContent = announcement;
   });
   for (const failure of ["htmx:responseError", "htmx:sendError", "htmx:timeout"]) {
     document.body.addEventListener(failure, (event) => {

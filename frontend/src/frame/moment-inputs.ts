@@ -1,5 +1,5 @@
 /** Inputs of moments say UTC beside, and take what is pasted in ISO 8601. The browser's zone is told to the server. */
-import { moment, pasted, said } from "./zones";
+import { formatMoment, moment, pasted } from "./zones";
 
 const YEAR = 31536000; // seconds
 
@@ -32,5 +32,5 @@ function show(input: HTMLElement): void {
   if (!box || !output || !(input instanceof HTMLInputElement)) return;
   const zone = box.dataset.zone ?? "UTC";
   const at = moment(input.value, zone);
-  output.textContent = at === undefined || zone === "UTC" ? zone : `${said(at, "UTC").replace("T", " ")} UTC`;
+  output.textContent = at === undefined || zone === "UTC" ? zone : `${formatMoment(at, "UTC").replace("T", " ")} UTC`;
 }

@@ -17,23 +17,23 @@ async function credential(kind: string, publicKey: Json): Promise<Credential | n
 }
 
 async function use(form: HTMLFormElement): Promise<void> {
-  const told = form.querySelector<HTMLElement>("[role=alert][hidden], .field-error[role=alert]");
+  const alert = form.querySelector<HTMLElement>("[role=alert][hidden], .field-error[role=alert]");
   const options = form.querySelector("#passkey-options");
   const field = form.querySelector<HTMLInputElement>("input[name=credential]");
   if (!options || !field) return;
   try {
     const { publicKey } = JSON.parse(options.textContent ?? "") as { publicKey: Json };
-    const found = await credential(form.dataset.passkey ?? "", publicKey);
-    field.value = JSON.stringify(found);
+    const answer = await credential(form.dataset.passkey ?? "", publicKey);
+    field.value = JSON.stringify(answer);
     form.submit();
   } catch (error) {
-    if (!told) return;
+    if (!alert) return;
     const name = error instanceof Error ? error.name : "";
-    told.textContent =
+    alert.textContent =
       name === "InvalidStateError"
         ? t("This passkey is added already.")
         : t("The browser did not use a passkey. Try again.");
-    told.hidden = false;
+    alert.hidden = false;
   }
 }
 

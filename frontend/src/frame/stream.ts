@@ -42,12 +42,12 @@ class Following {
   /** The server ends each stream after a while; one that does not begin again is told on the page. */
   private ended(source: EventSource): void {
     source.close();
-    const most = Math.min(LONGEST_REST, FIRST_REST * 2 ** this.failures);
-    const rest = most * (0.5 + Math.random() / 2);
+    const longest = Math.min(LONGEST_REST, FIRST_REST * 2 ** this.failures);
+    const pause = longest * (0.5 + Math.random() / 2);
     this.failures += 1;
     if (this.failures > 1)
-      this.say(t("Live updates are interrupted. Next attempt in %(seconds)s s.", { seconds: Math.ceil(rest / 1000) }));
-    window.setTimeout(() => this.open(), rest);
+      this.say(t("Live updates are interrupted. Next attempt in %(seconds)s s.", { seconds: Math.ceil(pause / 1000) }));
+    window.setTimeout(() => this.open(), pause);
   }
 
   private changed(): void {

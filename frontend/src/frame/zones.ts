@@ -12,9 +12,9 @@ function offset(zone: string, moment: number): number {
     minute: "2-digit",
     second: "2-digit",
   }).formatToParts(moment);
-  const part = (type: string): number => Number(parts.find((one) => one.type === type)?.value);
-  const there = Date.UTC(part("year"), part("month") - 1, part("day"), part("hour"), part("minute"), part("second"));
-  return there - Math.floor(moment / 1000) * 1000;
+  const part = (type: string): number => Number(parts.find((candidate) => candidate.type === type)?.value);
+  const local = Date.UTC(part("year"), part("month") - 1, part("day"), part("hour"), part("minute"), part("second"));
+  return local - Math.floor(moment / 1000) * 1000;
 }
 
 /** Milliseconds of what an input says ("2026-11-20T18:00") in `zone`; `undefined` where it says nothing. */
@@ -26,17 +26,17 @@ export function moment(text: string, zone: string): number | undefined {
 }
 
 /** What an input says of `moment` in `zone`. */
-export function said(moment: number, zone: string): string {
+export function formatMoment(moment: number, zone: string): string {
   return new Date(moment + offset(zone, moment)).toISOString().slice(0, 16);
 }
 
 /** What somebody pasted, in the words of an input in `zone`: ISO 8601, in `zone` where it has no offset. */
 export function pasted(text: string, zone: string): string | undefined {
-  const found = /^(\d{4}-\d\d-\d\d)(?:[T ](\d\d:\d\d)(:\d\d(?:[.,]\d+)?)?\s*(Z|[+-]\d\d:?\d\d)?)?$/i.exec(text.trim());
-  if (!found) return undefined;
-  const [, day, time = "00:00", seconds = "", zoned] = found;
+  const match = /^(\d{4}-\d\d-\d\d)(?:[T ](\d\d:\d\d)(:\d\d(?:[.,]\d+)?)?\s*(Z|[+-]\d\d:?\d\d)?)?$/i.exec(text.trim());
+  if (!match) return undefined;
+  const [, day, time = "00:00", seconds = "", zoned] = match;
   if (!zoned) return `${day}T${time}`;
   const colon = zoned.length === 5 ? `${zoned.slice(0, 3)}:${zoned.slice(3)}` : zoned.toUpperCase();
   const at = Date.parse(`${day}T${time}${seconds.replace(",", ".")}${colon}`);
-  return Number.isNaN(at) ? undefined : said(at, zone);
+  return Number.isNaN(at) ? undefined : formatMoment(at, zone);
 }
