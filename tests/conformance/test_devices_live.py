@@ -13,7 +13,7 @@ from kschedweb.engine.scenario.scenario import Scenario
 from tests.conformance.hunting import differing, report, same
 from tests.conformance.making.devices import DeviceMaker
 from tests.conformance.reference import Reference
-from tests.engine.allocation.written import written
+from tests.engine.allocation.written import write_claim
 from tests.support import tiers
 
 pytestmark = pytest.mark.live
@@ -43,7 +43,9 @@ def after(scenario: dict) -> list[dict]:
     for pod in scenario["pending"]:
         claims = ready.snapshot.resource_claims
         objects = [
-            written(item, claims.get("default", item["metadata"]["name"])) if item["kind"] == "ResourceClaim" else item
+            write_claim(item, claims.get("default", item["metadata"]["name"]))
+            if item["kind"] == "ResourceClaim"
+            else item
             for item in scenario["objects"]
         ]
         bound = [one.raw | {"spec": one.raw["spec"] | {"nodeName": one.node_name}} for one in bound_pods(ready)]

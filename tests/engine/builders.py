@@ -50,10 +50,10 @@ def explain(raw: dict, *objects: dict, **profile: Any) -> dict:
     return scheduler(*objects, **profile).explain(Pod.from_json(raw)).to_dict()
 
 
-def refused(answer: dict, plugin: str) -> dict[str, tuple[str, ...]]:
+def list_refusals(answer: dict, plugin: str) -> dict[str, tuple[str, ...]]:
     """Node -> the code and the reasons that the plugin's filter gave."""
-    found = answer["filters"].get(plugin, {})
-    return {name: (verdict["code"], *verdict["reasons"]) for name, verdict in found.items()}
+    verdicts = answer["filters"].get(plugin, {})
+    return {name: (verdict["code"], *verdict["reasons"]) for name, verdict in verdicts.items()}
 
 
 def raw_scores(answer: dict, plugin: str) -> list[int]:

@@ -13,7 +13,7 @@ from tests.engine.builders import CONFIGURATION, pod
 
 ON = {"GenericWorkload": True}
 BY_TOPOLOGY = {**ON, "TopologyAwareWorkloadScheduling": True}
-ONE, THREE = {"cpu": "1"}, {"cpu": "3"}  # a quarter of a node, and three
+ONE_CPU, THREE_CPUS = {"cpu": "1"}, {"cpu": "3"}  # a quarter of a node, and three
 
 
 def group(name: str, at_least: int | None = 2, *, topology: str = "", whole: bool = False, **spec: Any) -> dict:
@@ -32,12 +32,12 @@ def group(name: str, at_least: int | None = 2, *, topology: str = "", whole: boo
     }
 
 
-def member(name: str, of: str = "gang", **fields: Any) -> dict:
-    return pod(name, schedulingGroup={"podGroupName": of}, **{"requests": ONE, **fields})
+def member(name: str, group_name: str = "gang", **fields: Any) -> dict:
+    return pod(name, schedulingGroup={"podGroupName": group_name}, **{"requests": ONE_CPU, **fields})
 
 
-def members(count: int, of: str = "gang", **fields: Any) -> list[dict]:
-    return [member(f"{of}-{number}", of, **fields) for number in range(count)]
+def members(count: int, group_name: str = "gang", **fields: Any) -> list[dict]:
+    return [member(f"{group_name}-{number}", group_name, **fields) for number in range(count)]
 
 
 def read_group(*args: Any, **fields: Any) -> PodGroup:
@@ -56,18 +56,18 @@ def scheduler(*objects: dict, gates: dict[str, bool] | None = None, **profile: A
     return Scheduler(Snapshot.from_objects(objects), configured(gates, **profile))
 
 
-def find(over: Scheduler, pods: list[dict], name: str = "gang") -> GroupPlacement:
+def find_group_placement(over: Scheduler, pods: list[dict], name: str = "gang") -> GroupPlacement:
     """What a cycle of the group comes to; the snapshot must be as before."""
-    known = over.snapshot.objects.groups.get(f"default/{name}")
-    assert known is not None
+    pod_group = over.snapshot.objects.groups.get(f"default/{name}")
+    assert pod_group is not None
     before = dict(over.snapshot.pods.slots)
-    found = over.find_group(known, [Pod.from_json(one) for one in pods])
+    placement = over.find_group(pod_group, [Pod.from_json(raw) for raw in pods])
     assert over.snapshot.pods.slots.keys() == before.keys()
-    return found
+    return placement
 
 
-def nodes(found: GroupPlacement) -> list[str]:
-    return [placement.node for placement in found.placements]
+def list_nodes(placement: GroupPlacement) -> list[str]:
+    return [placement.node for placement in placement.placements]
 
 
 # Devices: two on each node, and claims that have one of them already.
@@ -75,15 +75,15 @@ def nodes(found: GroupPlacement) -> list[str]:
 
 def gpus(*names: str) -> list[dict]:
     """A DeviceClass, and on each node two devices of it."""
-    found: list[dict] = [
+    objects: list[dict] = [
         {"apiVersion": "resource.k8s.io/v1", "kind": "DeviceClass", "metadata": {"name": "gpu"}, "spec": {}}
     ]
     for name in names:
         pool = {"name": name, "generation": 1, "resourceSliceCount": 1}
         devices = [{"name": f"gpu-{number}"} for number in range(2)]
         spec = {"driver": "gpu.example.com", "nodeName": name, "pool": pool, "devices": devices}
-        found.append({"kind": "ResourceSlice", "metadata": {"name": name}, "spec": spec})
-    return found
+        objects.append({"kind": "ResourceSlice", "metadata": {"name": name}, "spec": spec})
+    return objects
 
 
 def gpu_claim(name: str, on: str, number: int, *, user: str = "") -> dict:

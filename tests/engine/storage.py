@@ -14,13 +14,13 @@ NO_ACCESS = "node(s) didn't match PersistentVolume's node affinity"
 COMPLETED = {"pv.kubernetes.io/bind-completed": "yes"}
 
 
-def made(kind: str, name: str, *, version: str = "v1", metadata: dict | None = None, **fields: Any) -> dict:
+def make_object(kind: str, name: str, *, version: str = "v1", metadata: dict | None = None, **fields: Any) -> dict:
     return {"apiVersion": version, "kind": kind, "metadata": {"name": name, **(metadata or {})}, **fields}
 
 
 def storage_class(name: str = "local", provisioner: str = "kubernetes.io/no-provisioner", **fields: Any) -> dict:
     fields = {"provisioner": provisioner, "volumeBindingMode": "WaitForFirstConsumer", **fields}
-    return made("StorageClass", name, version="storage.k8s.io/v1", **fields)
+    return make_object("StorageClass", name, version="storage.k8s.io/v1", **fields)
 
 
 def claim(name: str, size: str = "1Gi", *, volume: str = "", metadata: dict | None = None, **spec: Any) -> dict:
@@ -30,12 +30,12 @@ def claim(name: str, size: str = "1Gi", *, volume: str = "", metadata: dict | No
         spec["volumeName"] = volume
     resources = {"requests": {"storage": size}}
     spec = {"accessModes": ["ReadWriteOnce"], "storageClassName": "local", "resources": resources, **spec}
-    return made("PersistentVolumeClaim", name, metadata=metadata, spec=spec)
+    return make_object("PersistentVolumeClaim", name, metadata=metadata, spec=spec)
 
 
 def volume(name: str, size: str = "1Gi", *, metadata: dict | None = None, **spec: Any) -> dict:
     spec = {"capacity": {"storage": size}, "accessModes": ["ReadWriteOnce"], "storageClassName": "local", **spec}
-    return made("PersistentVolume", name, metadata=metadata, spec=spec, status={"phase": "Available"})
+    return make_object("PersistentVolume", name, metadata=metadata, spec=spec, status={"phase": "Available"})
 
 
 def csi_node(name: str, annotations: dict | None = None, **limits: int) -> dict:
@@ -44,7 +44,7 @@ def csi_node(name: str, annotations: dict | None = None, **limits: int) -> dict:
         for driver, count in limits.items()
     ]
     metadata = {"annotations": annotations or {}}
-    return made("CSINode", name, version="storage.k8s.io/v1", metadata=metadata, spec={"drivers": drivers})
+    return make_object("CSINode", name, version="storage.k8s.io/v1", metadata=metadata, spec={"drivers": drivers})
 
 
 def user(name: str, *claims: str, on: str = "") -> dict:

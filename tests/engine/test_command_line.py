@@ -9,7 +9,7 @@ from kschedweb import __version__
 from kschedweb.engine.__main__ import main
 from kschedweb.engine.releases import CURRENT, RELEASES
 from tests.engine.builders import CONFIGURATION, node, pod
-from tests.engine.gangs import ON, THREE, group, member, members
+from tests.engine.gangs import ON, THREE_CPUS, group, member, members
 
 SCENARIO = {"name": "two", "objects": [node("a"), node("b")], "pending": [pod("p", requests={"cpu": "3"}), pod("q")]}
 
@@ -157,7 +157,7 @@ GANG = {
     "release": "1.37",
     "featureGates": ON,
     "objects": [node("a"), group("gang", 2), group("big", 2)],
-    "pending": [member("p"), pod("alone", requests={"cpu": "2"}), *members(2, "big", requests=THREE), member("q")],
+    "pending": [member("p"), pod("alone", requests={"cpu": "2"}), *members(2, "big", requests=THREE_CPUS), member("q")],
 }
 
 
@@ -172,7 +172,9 @@ def test_schedule_places_a_group_as_one_where_the_first_of_its_pods_stands(run) 
 
 
 def test_explain_says_of_a_group_whether_it_would_fit_and_what_keeps_it_waiting(run) -> None:
-    answer = run(["explain"], json.dumps({**GANG, "pending": [member("p"), *members(2, "big", requests=THREE)]}))[1][0]
+    answer = run(["explain"], json.dumps({**GANG, "pending": [member("p"), *members(2, "big", requests=THREE_CPUS)]}))[
+        1
+    ][0]
     gang, big = answer["groups"]
     assert gang["held"] == "waiting for minCount pods from a gang to appear in scheduling queue"
     assert (big["held"], big["placed"], big["blocking"]) == ("", False, "default/big-1")
@@ -189,7 +191,7 @@ def test_explain_in_sequence_asks_about_a_group_before_any_of_its_pods_is_bound(
 
 
 def test_explain_in_sequence_takes_back_the_pods_of_a_group_that_is_not_placed(run) -> None:
-    pending = [*members(2, "big", requests=THREE), pod("after", requests={"cpu": "2"})]
+    pending = [*members(2, "big", requests=THREE_CPUS), pod("after", requests={"cpu": "2"})]
     answer = run(["explain", "--mode", "sequence"], json.dumps({**GANG, "pending": pending}))[1][0]
     assert [(one["placed"], one["blocking"]) for one in answer["groups"]] == [(False, "default/big-1")]
     assert [one.get("chosen") for one in answer["pods"]] == ["a", None, "a"]  # as the group's cycle sees them
@@ -214,7 +216,7 @@ def test_condition_says_the_node_or_the_whole_message_and_the_node_nominated(run
 
 
 def test_condition_of_a_pod_in_a_group_is_what_the_cycle_of_the_group_says(run) -> None:
-    pending = [*members(2, "big", requests=THREE), pod("alone", requests=THREE), member("p")]
+    pending = [*members(2, "big", requests=THREE_CPUS), pod("alone", requests=THREE_CPUS), member("p")]
     (answer,) = run(["condition"], json.dumps({**GANG, "pending": pending}))[1]
     first, _, alone, held = answer["pods"]
     assert first["message"].startswith("pod group is unschedulable, minCount (2) cannot be satisfied")

@@ -39,28 +39,28 @@ def wakes(plugin: str, raw: Json, event: ClusterEvent, old: Any, new: Any, relea
     )
 
 
-def comes(plugin: str, raw: Json, new: Json, release: str = CURRENT.name) -> bool:
+def wakes_on_pod_add(plugin: str, raw: Json, new: Json, release: str = CURRENT.name) -> bool:
     """Whether a pod that got a node does."""
     return wakes(plugin, raw, ASSIGNED_POD_ADD, None, Pod.from_json(new), release)
 
 
-def goes(plugin: str, raw: Json, old: Json, release: str = CURRENT.name) -> bool:
+def wakes_on_pod_delete(plugin: str, raw: Json, old: Json, release: str = CURRENT.name) -> bool:
     """Whether a pod that left does."""
     return wakes(plugin, raw, ASSIGNED_POD_DELETE, Pod.from_json(old), None, release)
 
 
-def joins(plugin: str, raw: Json, new: Json) -> bool:
+def wakes_on_node_add(plugin: str, raw: Json, new: Json) -> bool:
     """Whether a node that came does."""
     return wakes(plugin, raw, NODE_ADD, None, Node.from_json(new))
 
 
-def turns(plugin: str, raw: Json, old: Json, new: Json, release: str = CURRENT.name) -> bool:
+def wakes_on_node_update(plugin: str, raw: Json, old: Json, new: Json, release: str = CURRENT.name) -> bool:
     """Whether the change of a node does, by any of the events it amounts to."""
     before, after = Node.from_json(old), Node.from_json(new)
     return any(wakes(plugin, raw, event, before, after, release) for event in node_changes(before, after))
 
 
-def becomes(plugin: str, raw: Json, old: Json, new: Json) -> bool:
+def wakes_on_pod_update(plugin: str, raw: Json, old: Json, new: Json) -> bool:
     """Whether the change of a pod does, by any of the events it amounts to."""
     before, after = Pod.from_json(old), Pod.from_json(new)
     return any(wakes(plugin, raw, event, before, after) for event in pod_changes(before, after))

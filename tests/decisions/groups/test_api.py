@@ -21,7 +21,7 @@ from kschedweb.policies.models import Revision
 from tests.conformance.groups import GOLDEN
 from tests.conformance.record import read
 from tests.engine.builders import node, pod
-from tests.engine.gangs import THREE, gpu_claim, gpus, group, member, members, with_gpu
+from tests.engine.gangs import THREE_CPUS, gpu_claim, gpus, group, member, members, with_gpu
 
 from .conftest import RACK
 
@@ -66,7 +66,7 @@ def test_the_list_says_how_each_group_stands(lab: Lab, api_as: Callable[[str], A
 
 
 def test_a_group_that_fits_has_a_node_for_each_pod(lab: Lab, fetch_group: Callable[..., Any]) -> None:
-    lab(group("gang", 4), *members(4, requests=THREE))
+    lab(group("gang", 4), *members(4, requests=THREE_CPUS))
     answer = fetch_group().json()
     assert answer["title"] == "gang fits: all 4 pods go to 4 nodes"
     assert sorted(pod["node"] for pod in answer["answer"]["pods"]) == ["n0", "n1", "n2", "n3"]
@@ -75,7 +75,7 @@ def test_a_group_that_fits_has_a_node_for_each_pod(lab: Lab, fetch_group: Callab
 
 
 def test_the_pod_that_blocks_is_named_with_its_reason(lab: Lab, fetch_group: Callable[..., Any]) -> None:
-    lab(group("gang", 5), *members(5, requests=THREE))
+    lab(group("gang", 5), *members(5, requests=THREE_CPUS))
     response = fetch_group().json()
     assert response["title"] == "gang does not fit: gang-4 finds no node beside the 4 pods before it"
     assert response["blocked"] == "gang-4 is pending: no node has 3 CPU free"
@@ -88,23 +88,23 @@ def test_the_pod_that_blocks_is_named_with_its_reason(lab: Lab, fetch_group: Cal
 
 
 def test_of_racks_the_one_with_room_is_taken(lab: Lab, fetch_group: Callable[..., Any]) -> None:
-    full = pod("full", on="n0", requests=THREE)
-    lab(group("gang", topology=RACK), *members(2, requests=THREE), full)
+    full = pod("full", on="n0", requests=THREE_CPUS)
+    lab(group("gang", topology=RACK), *members(2, requests=THREE_CPUS), full)
     response = fetch_group().json()
     assert response["title"] == "gang fits: all 2 pods go to 2 nodes in r1"
     assert {domain["domain"]: domain["status"]["code"] for domain in response["answer"]["domains"]} == {
         "r0": "Unschedulable",
         "r1": "Success",
     }
-    lab(group("gang", topology=RACK), *members(2, requests=THREE), full, pod("more", on="n3", requests=THREE))
+    lab(group("gang", topology=RACK), *members(2, requests=THREE_CPUS), full, pod("more", on="n3", requests=THREE_CPUS))
     response = fetch_group().json()
     assert response["title"] == "gang does not fit: none of 2 domains has room for it"
     assert response["details"] == ["In r0: gang-1 is pending: no node has 3 CPU free."]
 
 
 def test_whom_preemption_would_evict(lab: Lab, fetch_group: Callable[..., Any]) -> None:
-    low = [pod(f"low-{number}", on=f"n{number}", requests=THREE, priority=-1) for number in range(4)]
-    lab(group("gang", priority=0), *members(2, requests=THREE, priority=0), *low)
+    low = [pod(f"low-{number}", on=f"n{number}", requests=THREE_CPUS, priority=-1) for number in range(4)]
+    lab(group("gang", priority=0), *members(2, requests=THREE_CPUS, priority=0), *low)
     response = fetch_group().json()
     assert response["title"] == "gang fits only once 2 pods have gone"
     room = response["answer"]["room"]
@@ -118,7 +118,7 @@ def test_which_claims_would_be_given_back(
 ) -> None:
     services.clear_caches()
     claims = [gpu_claim("one", "a", 0), gpu_claim("two", "a", 1)]
-    pods = [with_gpu(f"gang-{name}", name, requests=THREE) for name in ("one", "two")]
+    pods = [with_gpu(f"gang-{name}", name, requests=THREE_CPUS) for name in ("one", "two")]
     store_snapshot([node("a"), node("b"), *gpus("a", "b"), *claims, group("gang", 2), *pods], "lab")
     response = fetch_group().json()
     assert response["answer"]["placed"] is False
@@ -143,7 +143,7 @@ def test_what_a_group_waits_for(lab: Lab, fetch_group: Callable[..., Any]) -> No
 def test_with_the_gate_off_it_is_not_a_group_and_can_be_asked_about_all_the_same(
     lab: Lab, fetch_group: Callable[..., Any], policy: Callable[..., Revision]
 ) -> None:
-    lab(group("gang", 4), *members(4, requests=THREE))
+    lab(group("gang", 4), *members(4, requests=THREE_CPUS))
     policy("newest", default_document(), {"release": "1.37"})
     off = fetch_group(policy="newest").json()
     assert off["title"] == "gang is not scheduled as a group: the feature gate GenericWorkload is off"
@@ -182,8 +182,8 @@ def test_a_job_tries_a_group_that_takes_too_long_for_a_request(
     client_as: Callable[[str], Any],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    low = [pod(f"low-{number}", on=f"n{number}", requests=THREE, priority=-1) for number in range(4)]
-    lab(group("gang", 2, topology=RACK, priority=0), *members(2, requests=THREE, priority=0), *low)
+    low = [pod(f"low-{number}", on=f"n{number}", requests=THREE_CPUS, priority=-1) for number in range(4)]
+    lab(group("gang", 2, topology=RACK, priority=0), *members(2, requests=THREE_CPUS, priority=0), *low)
     quick, page = fetch_group(policy="on").json(), client_as("viewer").get(PAGE, {"policy": "on"})
     services.clear_caches()
     monkeypatch.setattr(groups, "deadline_step", lambda: deadline_step(-1.0))

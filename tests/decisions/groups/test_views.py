@@ -11,7 +11,7 @@ from django.test import Client
 from kschedweb.clusters.models import Snapshot
 from kschedweb.policies.models import Revision
 from tests.engine.builders import pod
-from tests.engine.gangs import THREE, group, member, members
+from tests.engine.gangs import THREE_CPUS, group, member, members
 from tests.support.html import elements
 
 from .conftest import RACK
@@ -41,7 +41,7 @@ def member_states(response: Any) -> dict[str, str]:
 
 
 def test_the_page_says_where_each_pod_would_go(lab: Lab, get_page: Callable[..., Any]) -> None:
-    lab(group("gang"), *members(2, requests=THREE), member("on-0", on="n0", requests=THREE))
+    lab(group("gang"), *members(2, requests=THREE_CPUS), member("on-0", on="n0", requests=THREE_CPUS))
     response = get_page()
     assert response.context["answer"].title == "gang fits: the 2 pods without a node go to 2 nodes"
     assert member_states(response) == {"on-0": "bound", "gang-0": "fits", "gang-1": "fits"}
@@ -50,7 +50,7 @@ def test_the_page_says_where_each_pod_would_go(lab: Lab, get_page: Callable[...,
 def test_the_page_names_the_pod_that_blocks_and_what_came_of_each_domain(
     lab: Lab, get_page: Callable[..., Any]
 ) -> None:
-    lab(group("gang", 3, topology=RACK), *members(3, requests=THREE), pod("full", on="n0", requests=THREE))
+    lab(group("gang", 3, topology=RACK), *members(3, requests=THREE_CPUS), pod("full", on="n0", requests=THREE_CPUS))
     response = get_page()
     assert response.context["group_page"].blocking.key == "default/gang-1"
     assert [(row.name, row.placed, row.pod) for row in response.context["group_page"].domains] == [
@@ -62,8 +62,8 @@ def test_the_page_names_the_pod_that_blocks_and_what_came_of_each_domain(
 
 
 def test_the_page_lists_whom_preemption_would_evict(lab: Lab, get_page: Callable[..., Any]) -> None:
-    low = [pod(f"low-{number}", on=f"n{number}", requests=THREE, priority=-1) for number in range(4)]
-    lab(group("gang", priority=0), *members(2, requests=THREE, priority=0), *low)
+    low = [pod(f"low-{number}", on=f"n{number}", requests=THREE_CPUS, priority=-1) for number in range(4)]
+    lab(group("gang", priority=0), *members(2, requests=THREE_CPUS, priority=0), *low)
     response = get_page()
     victims = {row.attributes["data-victim"] for row in elements(response, "[data-victim]")}
     assert victims == {victim.key for victim in response.context["group_page"].room.victims}

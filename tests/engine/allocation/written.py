@@ -8,11 +8,11 @@ from kschedweb.engine.objects.quantity import NANO
 from kschedweb.engine.objects.resourceclaim import AllocatedDevice, ResourceClaim
 
 
-def written(raw: dict, claim: ResourceClaim | None) -> dict:
+def write_claim(raw: dict, claim: ResourceClaim | None) -> dict:
     """``raw`` with the devices and users of ``claim``; where the devices can be used is left out."""
     if claim is None or claim.allocation is None:
         return raw
-    results = [result(one) for one in claim.allocation.devices]
+    results = [write_result(allocated) for allocated in claim.allocation.devices]
     status: dict[str, Any] = {"allocation": {"devices": {"results": results}}}
     names = [condition.values[0] for term in claim.allocation.terms or () for condition in term.fields]
     if names:
@@ -22,13 +22,13 @@ def written(raw: dict, claim: ResourceClaim | None) -> dict:
     return raw | {"status": status}
 
 
-def result(one: AllocatedDevice) -> dict:
-    driver, pool, device = one.device
-    found: dict[str, Any] = {"request": one.request, "driver": driver, "pool": pool, "device": device}
-    if one.admin:
-        found["adminAccess"] = True
-    if one.share:
-        found["shareID"] = one.share
-    if one.consumed is not None:
-        found["consumedCapacity"] = {name: str(amount // NANO) for name, amount in one.consumed}
-    return found
+def write_result(device_result: AllocatedDevice) -> dict:
+    driver, pool, device = device_result.device
+    fields: dict[str, Any] = {"request": device_result.request, "driver": driver, "pool": pool, "device": device}
+    if device_result.admin:
+        fields["adminAccess"] = True
+    if device_result.share:
+        fields["shareID"] = device_result.share
+    if device_result.consumed is not None:
+        fields["consumedCapacity"] = {name: str(amount // NANO) for name, amount in device_result.consumed}
+    return fields

@@ -19,7 +19,7 @@ def sold(
         "name": name,
         "capacity": {"cpu": str(cpu), "memory": f"{cpu * 4}Gi", "pods": "20"},
         "offerings": [
-            {"zone": zone, "capacityType": kind, "price": each} for zone in zones for kind, each in kinds.items()
+            {"zone": zone, "capacityType": kind, "price": price} for zone in zones for kind, price in kinds.items()
         ],
         **more,
     }
@@ -38,22 +38,22 @@ def pod(name: str, on: str = "", cpu: str = "500m", labels: Json | None = None, 
     container = {"name": "c", "image": "web:1", "resources": {"requests": {"cpu": cpu, "memory": "64Mi"}}}
     metadata: Json = {"name": name, "namespace": "default", "uid": name, "labels": labels or {"app": "web"}}
     metadata |= {"ownerReferences": [owner], "creationTimestamp": "2026-01-15T11:00:00Z"}
-    found: Json = {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": {"containers": [container], **spec}}
+    raw: Json = {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": {"containers": [container], **spec}}
     if on:
-        found["spec"]["nodeName"] = on
-        found["status"] = {"phase": "Running", "startTime": "2026-01-15T11:00:00Z"}
-    return found
+        raw["spec"]["nodeName"] = on
+        raw["status"] = {"phase": "Running", "startTime": "2026-01-15T11:00:00Z"}
+    return raw
 
 
 def machine(
-    name: str, of: Json, zone: str = "a", kind: str = "on-demand", pool: str = "pool", **labels: str
+    name: str, instance_type: Json, zone: str = "a", kind: str = "on-demand", pool: str = "pool", **labels: str
 ) -> list[Json]:
     """A node of an instance type with its NodeClaim."""
-    known = {
+    labels_of_node = {
         "kubernetes.io/hostname": name,
         "kubernetes.io/arch": "amd64",
         "kubernetes.io/os": "linux",
-        "node.kubernetes.io/instance-type": of["name"],
+        "node.kubernetes.io/instance-type": instance_type["name"],
         ZONE: zone,
         CAPACITY_TYPE: kind,
         "karpenter.sh/nodepool": pool,
@@ -61,23 +61,29 @@ def machine(
         "karpenter.sh/initialized": "true",
         **labels,
     }
-    told = {"capacity": of["capacity"], "allocatable": of["capacity"]}
+    amounts = {"capacity": instance_type["capacity"], "allocatable": instance_type["capacity"]}
     since = {"reason": "r", "message": "", "lastTransitionTime": "2026-01-15T10:00:00Z"}
-    held = [{"type": one, "status": "True", **since} for one in ("Registered", "Initialized", "Consolidatable")]
+    conditions = [
+        {"type": condition, "status": "True", **since} for condition in ("Registered", "Initialized", "Consolidatable")
+    ]
     return [
         {
             "apiVersion": "v1",
             "kind": "Node",
-            "metadata": {"name": name, "labels": known},
+            "metadata": {"name": name, "labels": labels_of_node},
             "spec": {"providerID": f"kwok://{name}"},
-            "status": {**told, "conditions": [{"type": "Ready", "status": "True"}]},
+            "status": {**amounts, "conditions": [{"type": "Ready", "status": "True"}]},
         },
         {
             "apiVersion": "karpenter.sh/v1",
             "kind": "NodeClaim",
-            "metadata": {"name": f"claim-{name}", "labels": known, "creationTimestamp": "2026-01-15T10:00:00Z"},
+            "metadata": {
+                "name": f"claim-{name}",
+                "labels": labels_of_node,
+                "creationTimestamp": "2026-01-15T10:00:00Z",
+            },
             "spec": {"requirements": []},
-            "status": {"providerID": f"kwok://{name}", "nodeName": name, **told, "conditions": held},
+            "status": {"providerID": f"kwok://{name}", "nodeName": name, **amounts, "conditions": conditions},
         },
     ]
 
@@ -93,7 +99,10 @@ def needs(key: str, operator: str, *values: str, **more: Any) -> Json:
 def wanting(*terms: Json, preferred: bool = False) -> Json:
     """Node affinity to one of some requirements, or a preference of each, the first the heaviest."""
     if preferred:
-        listed = [{"weight": 90 - place, "preference": {"matchExpressions": [one]}} for place, one in enumerate(terms)]
+        listed = [
+            {"weight": 90 - place, "preference": {"matchExpressions": [requirement]}}
+            for place, requirement in enumerate(terms)
+        ]
         return {"nodeAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": listed}}
-    required = {"nodeSelectorTerms": [{"matchExpressions": [one]} for one in terms]}
+    required = {"nodeSelectorTerms": [{"matchExpressions": [requirement]} for requirement in terms]}
     return {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": required}}

@@ -66,21 +66,21 @@ _LATER: Final = "1.37: "
 
 
 def _cases(release: str) -> Cases:
-    found: Cases = {}
+    cases_by_section: Cases = {}
     expression = ""
     for line in Path(__file__).with_suffix(".txt").read_text(encoding="utf-8").splitlines()[4:]:
         if line.startswith("# "):
-            cases = found.setdefault(line[2:], [])
+            cases = cases_by_section.setdefault(line[2:], [])
         elif line.startswith("    "):
-            said = line[4:].removeprefix(_LATER)
-            if said != line[4:]:
+            outcome = line[4:].removeprefix(_LATER)
+            if outcome != line[4:]:
                 if release != "1.37":
                     continue
                 cases.pop()
-            cases.append((expanded(expression), said[2:] if said.startswith("! ") else _WORDS[said]))
+            cases.append((expanded(expression), outcome[2:] if outcome.startswith("! ") else _WORDS[outcome]))
         else:
             expression = line
-    return found
+    return cases_by_section
 
 
 CASES: Final = {release: _cases(release) for release in LANGUAGES}

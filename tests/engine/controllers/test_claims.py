@@ -16,7 +16,7 @@ from kschedweb.engine.controllers.claims import (
     set_default_class,
 )
 from tests.engine.builders import node, pod
-from tests.engine.storage import claim, made, storage_class
+from tests.engine.storage import claim, make_object, storage_class
 
 OWNER = {"apiVersion": "v1", "kind": "Pod", "name": "p", "uid": "uid-p", "controller": True}
 
@@ -37,7 +37,7 @@ class Nothing:
 def template(name: str = "gpu", **metadata: Any) -> dict:
     request = {"name": "gpu", "exactly": {"deviceClassName": "gpu.example.com"}}
     spec = {"metadata": metadata, "spec": {"devices": {"requests": [request]}}}
-    return made(
+    return make_object(
         "ResourceClaimTemplate", name, version="resource.k8s.io/v1", metadata={"namespace": "default"}, spec=spec
     )
 
@@ -147,7 +147,7 @@ def test_a_claim_that_was_deleted_is_made_again() -> None:
 def test_a_stateful_set_names_and_labels_the_claims_of_its_pods() -> None:
     templates = [{"metadata": {"name": "data", "labels": {"tier": "db"}}, "spec": {"accessModes": ["ReadWriteOnce"]}}]
     spec = {"selector": {"matchLabels": {"app": "db"}}, "volumeClaimTemplates": templates}
-    owner = made("StatefulSet", "db", version="apps/v1", spec=spec)
+    owner = make_object("StatefulSet", "db", version="apps/v1", spec=spec)
     (raw,) = make_stateful_claims(owner, "db-0")
     assert raw["metadata"] == {"name": "data-db-0", "namespace": "default", "labels": {"tier": "db", "app": "db"}}
     volumes = [{"name": "data", "emptyDir": {}}, {"name": "tmp", "emptyDir": {}}]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from kschedweb.engine import Pod, Scheduler
 from tests.engine.builders import node
-from tests.engine.gangs import find, group, member, nodes, scheduler
+from tests.engine.gangs import find_group_placement, group, list_nodes, member, scheduler
 
 CLASS = {"apiVersion": "resource.k8s.io/v1", "kind": "DeviceClass", "metadata": {"name": "gpu"}, "spec": {}}
 USES = [{"name": "gpu", "resourceClaimName": "shared"}]
@@ -43,7 +43,7 @@ def users(count: int) -> list[dict]:
 
 def test_pods_of_a_group_share_devices_that_were_chosen_for_one_of_them() -> None:
     over = there()
-    assert nodes(find(over, users(3))) == ["b", "b", "b"]
+    assert list_nodes(find_group_placement(over, users(3))) == ["b", "b", "b"]
     assert over.snapshot.resource_claims.in_flight("default", "shared") is None, "the search gave them back"
 
 

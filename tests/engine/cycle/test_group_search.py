@@ -10,14 +10,14 @@ from kschedweb.engine.cycle.search_request import NODE_ONLY, SearchRequest
 from tests.engine.builders import node, pod
 from tests.engine.gangs import (
     BY_TOPOLOGY,
-    THREE,
-    find,
+    THREE_CPUS,
+    find_group_placement,
     gpu_claim,
     gpus,
     group,
+    list_nodes,
     member,
     members,
-    nodes,
     scheduler,
     with_gpu,
 )
@@ -26,8 +26,8 @@ NO_ROOM = "pod group preemption: No preemption victims found for incoming preemp
 
 
 def test_a_gang_that_fits_gets_a_node_for_each_pod() -> None:
-    found = find(scheduler(node("a"), node("b"), group("gang", 4)), members(4))
-    assert nodes(found) == ["a", "b", "a", "b"]
+    found = find_group_placement(scheduler(node("a"), node("b"), group("gang", 4)), members(4))
+    assert list_nodes(found) == ["a", "b", "a", "b"]
     assert found.condition == {
         "type": "PodGroupInitiallyScheduled",
         "status": "True",
@@ -37,10 +37,10 @@ def test_a_gang_that_fits_gets_a_node_for_each_pod() -> None:
 
 
 def test_a_gang_of_which_too_few_fit_gets_none_and_each_pod_is_told() -> None:
-    found = find(scheduler(node("a"), node("b"), group("gang", 3)), members(4, requests=THREE))
+    found = find_group_placement(scheduler(node("a"), node("b"), group("gang", 3)), members(4, requests=THREE_CPUS))
     counted = "minCount (3) cannot be satisfied: 2 scheduled, 0 remaining"
     assert found.condition["message"] == f"{counted}, {NO_ROOM}"
-    assert nodes(found) == [""] * 4
+    assert list_nodes(found) == [""] * 4
     said = [placement.message for placement in found.placements]
     assert said[0] == said[1] == f"pod group is unschedulable, {counted}, {NO_ROOM}"
     assert said[2] == said[3] == "0/2 nodes are available: 2 Insufficient cpu."
@@ -49,37 +49,37 @@ def test_a_gang_of_which_too_few_fit_gets_none_and_each_pod_is_told() -> None:
 
 
 def test_pods_beyond_the_number_may_stay_behind() -> None:
-    found = find(scheduler(node("a"), node("b"), group("gang", 2)), members(3, requests=THREE))
-    assert nodes(found) == ["a", "b", ""]
+    found = find_group_placement(scheduler(node("a"), node("b"), group("gang", 2)), members(3, requests=THREE_CPUS))
+    assert list_nodes(found) == ["a", "b", ""]
     assert found.placed
     assert found.placements[2].message == "0/2 nodes are available: 2 Insufficient cpu."
 
 
 def test_the_search_ends_with_the_pod_that_settles_it() -> None:
-    found = find(scheduler(node("a"), group("gang", 3)), members(3, requests=THREE))
+    found = find_group_placement(scheduler(node("a"), group("gang", 3)), members(3, requests=THREE_CPUS))
     assert len(found.tries[0].placements) == 2
     assert found.placements[2].message == "minCount (3) cannot be satisfied: 1 scheduled, 1 remaining"
     assert found.placements[2].with_group
 
 
 def test_pods_that_have_a_node_count() -> None:
-    there = scheduler(node("a"), node("b"), group("gang", 2), member("first", on="a", requests=THREE))
-    assert nodes(find(there, [member("second", requests=THREE)])) == ["b"]
+    there = scheduler(node("a"), node("b"), group("gang", 2), member("first", on="a", requests=THREE_CPUS))
+    assert list_nodes(find_group_placement(there, [member("second", requests=THREE_CPUS)])) == ["b"]
 
 
 def test_a_group_that_has_its_number_is_not_placed_where_no_pod_more_fits() -> None:
-    there = scheduler(node("a"), group("gang", 1), member("first", on="a", requests=THREE))
-    found = find(there, [member("second", requests=THREE)])
+    there = scheduler(node("a"), group("gang", 1), member("first", on="a", requests=THREE_CPUS))
+    found = find_group_placement(there, [member("second", requests=THREE_CPUS)])
     assert found.condition["message"] == f"pod group is unschedulable, {NO_ROOM}"
 
 
 def test_a_group_that_is_no_gang_takes_what_it_gets() -> None:
-    found = find(scheduler(node("a"), group("gang", None)), members(2, requests=THREE))
-    assert (nodes(found), found.placed) == (["a", ""], True)
+    found = find_group_placement(scheduler(node("a"), group("gang", None)), members(2, requests=THREE_CPUS))
+    assert (list_nodes(found), found.placed) == (["a", ""], True)
 
 
 def test_where_too_few_are_left_no_pod_is_tried_and_no_plugin_prepared() -> None:
-    found = find(scheduler(node("a"), group("gang", 3)), members(2))
+    found = find_group_placement(scheduler(node("a"), group("gang", 3)), members(2))
     assert found.condition["reason"] == "SchedulerError"
     assert found.condition["message"] == 'error in "DynamicResources" PodGroupPostFilter plugins: not found'
     assert not found.tries[0].placements
@@ -104,13 +104,13 @@ def test_where_too_few_are_left_no_pod_is_tried_and_no_plugin_prepared() -> None
     ],
 )
 def test_pods_that_do_not_go_together_are_an_error(odd: dict, said: str) -> None:
-    found = find(scheduler(node("a"), group("gang")), [member("p"), member("q", **odd)])
+    found = find_group_placement(scheduler(node("a"), group("gang")), [member("p"), member("q", **odd)])
     assert (found.condition["reason"], found.condition["message"]) == ("SchedulerError", said)
     assert all(placement.is_error and placement.message == said for placement in found.placements)
 
 
 def test_a_pod_that_has_a_node_must_go_with_the_others_too() -> None:
-    found = find(scheduler(node("a"), group("gang"), member("old", on="a", priority=3)), members(2))
+    found = find_group_placement(scheduler(node("a"), group("gang"), member("old", on="a", priority=3)), members(2))
     assert "got 3 and 0" in found.condition["message"]
 
 
@@ -123,14 +123,18 @@ def test_each_pod_sees_those_before_it() -> None:
         }
     }
     pods = members(3, labels={"of": "gang"}, affinity=apart)
-    found = find(scheduler(node("a"), node("b"), group("gang", 3)), pods)
+    found = find_group_placement(scheduler(node("a"), node("b"), group("gang", 3)), pods)
     assert found.placements[2].message == "0/2 nodes are available: 2 node(s) didn't match pod anti-affinity rules."
-    assert nodes(find(scheduler(node("a"), node("b"), node("c"), group("gang", 3)), pods)) == ["a", "b", "c"]
+    assert list_nodes(find_group_placement(scheduler(node("a"), node("b"), node("c"), group("gang", 3)), pods)) == [
+        "a",
+        "b",
+        "c",
+    ]
 
 
 def test_the_next_search_begins_where_the_last_pod_left_off() -> None:
     there = scheduler(*(node(f"n{number}") for number in range(3)), group("gang"))
-    find(there, members(2))
+    find_group_placement(there, members(2))
     assert there.start == 0
     start, version = there.start, there.snapshot.pods.version
     known = there.snapshot.objects.groups.get("default/gang")
@@ -148,7 +152,7 @@ def test_a_nominated_pod_of_the_group_keeps_no_room_from_the_others() -> None:
     known = there.snapshot.objects.groups.get("default/gang")
     assert known is not None
     found = there.find_group(known, pods, NODE_ONLY)
-    assert nodes(found) == ["a", "a"]
+    assert list_nodes(found) == ["a", "a"]
     assert set(there.nominator.nominated_pods_for_node("a")) == set(pods)
 
 
@@ -159,21 +163,21 @@ ZONES = [node("a", labels={"zone": "x"}), node("b", labels={"zone": "y"}), node(
 
 def test_a_group_is_placed_in_one_domain() -> None:
     there = scheduler(*ZONES, group("gang", 3, topology="zone"), gates=BY_TOPOLOGY)
-    found = find(there, members(3, requests={"cpu": "2"}))
-    assert (found.domain, sorted(nodes(found))) == ("y", ["b", "b", "c"])
+    found = find_group_placement(there, members(3, requests={"cpu": "2"}))
+    assert (found.domain, sorted(list_nodes(found))) == ("y", ["b", "b", "c"])
     assert [(one.domain.name, one.status.code) for one in found.tries] == [("x", "Unschedulable"), ("y", "Success")]
 
 
 def test_the_domain_where_more_pods_find_a_place_is_preferred() -> None:
     there = scheduler(*ZONES, group("gang", 1, topology="zone"), gates=BY_TOPOLOGY)
-    found = find(there, members(3, requests={"cpu": "2"}))
+    found = find_group_placement(there, members(3, requests={"cpu": "2"}))
     assert found.domain == "y"
     assert [(one.domain.name, one.scores["PodGroupPodsCount"]) for one in found.scores] == [("x", 66), ("y", 100)]
 
 
 def test_the_message_counts_domains_and_tells_of_the_first() -> None:
     there = scheduler(*ZONES, group("gang", 3, topology="zone"), gates=BY_TOPOLOGY)
-    found = find(there, members(3, requests=THREE))
+    found = find_group_placement(there, members(3, requests=THREE_CPUS))
     first = "minCount (3) cannot be satisfied: 1 scheduled, 1 remaining"
     assert found.condition["message"] == (
         f"pod group is unschedulable, 0/2 placements are available, first placement status: {first}, {NO_ROOM}"
@@ -183,17 +187,17 @@ def test_the_message_counts_domains_and_tells_of_the_first() -> None:
 
 def test_a_group_without_topology_is_tried_on_all_nodes() -> None:
     there = scheduler(*ZONES, group("gang", 3), gates=BY_TOPOLOGY)
-    assert nodes(find(there, members(3, requests=THREE))) == ["a", "b", "c"]
+    assert list_nodes(find_group_placement(there, members(3, requests=THREE_CPUS))) == ["a", "b", "c"]
 
 
 def test_a_pod_that_has_a_node_decides_the_domain() -> None:
     there = scheduler(*ZONES, group("gang", 2, topology="zone"), member("old", on="a"), gates=BY_TOPOLOGY)
-    found = find(there, members(2))
-    assert (found.domain, nodes(found)) == ("x", ["a", "a"])
+    found = find_group_placement(there, members(2))
+    assert (found.domain, list_nodes(found)) == ("x", ["a", "a"])
 
 
 def test_without_a_domain_there_is_no_place() -> None:
-    found = find(scheduler(node("a"), group("gang", 2, topology="rack"), gates=BY_TOPOLOGY), members(2))
+    found = find_group_placement(scheduler(node("a"), group("gang", 2, topology="rack"), gates=BY_TOPOLOGY), members(2))
     assert found.condition["message"] == f"no feasible placements found, {NO_ROOM}"
 
 
@@ -201,7 +205,7 @@ def test_without_a_domain_there_is_no_place() -> None:
 
 
 def test_an_explanation_says_of_each_pod_where_it_goes_or_why_not() -> None:
-    plain = find(scheduler(node("a"), group("gang", 2)), members(2, requests=THREE)).to_dict()
+    plain = find_group_placement(scheduler(node("a"), group("gang", 2)), members(2, requests=THREE_CPUS)).to_dict()
     assert (plain["placed"], plain["blocking"]) == (False, "default/gang-1")
     assert plain["pods"][1] == {
         "pod": "default/gang-1",
@@ -220,19 +224,19 @@ def test_a_pod_that_fails_ends_the_cycle_with_an_error() -> None:
     affinity = {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": broken}}
     there = scheduler(node("a"), group("gang", 2))
     placement = there.find(Pod.from_json(pod("p", affinity=affinity)))
-    found = find(there, [member("p", affinity=affinity), member("q", affinity=affinity)])
+    found = find_group_placement(there, [member("p", affinity=affinity), member("q", affinity=affinity)])
     assert placement.is_error == (found.condition["reason"] == "SchedulerError")
 
 
 def test_a_pod_for_which_pre_filter_names_no_node_that_exists_has_been_asked_about_by_all() -> None:
     term = {"matchFields": [{"key": "metadata.name", "operator": "In", "values": ["nowhere"]}]}
     affinity = {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [term]}}}
-    found = find(scheduler(node("a"), group("gang", 1)), members(1, affinity=affinity))
+    found = find_group_placement(scheduler(node("a"), group("gang", 1)), members(1, affinity=affinity))
     assert found.condition["reason"] == "Unschedulable"
 
 
 def test_scheduled_pods_are_on_their_nodes_and_victims_are_gone() -> None:
-    there = scheduler(node("a"), pod("low", on="a", requests=THREE), group("gang", 2, priority=5))
+    there = scheduler(node("a"), pod("low", on="a", requests=THREE_CPUS), group("gang", 2, priority=5))
     known = there.snapshot.objects.groups.get("default/gang")
     assert known is not None
     pods = [Pod.from_json(one) for one in members(2, requests={"cpu": "2"}, priority=5)]
@@ -245,7 +249,7 @@ def test_scheduled_pods_are_on_their_nodes_and_victims_are_gone() -> None:
 # Devices that pods of the group have from before.
 
 STUCK = [node("a"), node("b"), *gpus("a", "b"), gpu_claim("one", "a", 0), gpu_claim("two", "a", 1), group("gang", 2)]
-PAIR = [with_gpu("gang-0", "one", requests=THREE), with_gpu("gang-1", "two", requests=THREE)]
+PAIR = [with_gpu("gang-0", "one", requests=THREE_CPUS), with_gpu("gang-1", "two", requests=THREE_CPUS)]
 
 
 def frees(found: GroupPlacement) -> list[str]:
@@ -254,18 +258,18 @@ def frees(found: GroupPlacement) -> list[str]:
 
 def test_devices_that_keep_a_group_out_are_given_back_and_found_elsewhere_the_next_time() -> None:
     there = scheduler(*STUCK)
-    found = find(there, PAIR)
+    found = find_group_placement(there, PAIR)
     assert found.placements[1].message == (
         "0/2 nodes are available: 1 Insufficient cpu, 1 resourceclaim not available on the node."
     )
     # Also those of the pod that found a node, where they are no obstacle.
     assert frees(found) == ["one", "two"]
-    assert nodes(find(there, PAIR)) == ["a", "b"]
+    assert list_nodes(find_group_placement(there, PAIR)) == ["a", "b"]
 
 
 def test_devices_that_somebody_else_uses_stay() -> None:
     taken = gpu_claim("two", "a", 1, user="somebody")
-    found = find(scheduler(*STUCK[:-2], taken, STUCK[-1]), PAIR)
+    found = find_group_placement(scheduler(*STUCK[:-2], taken, STUCK[-1]), PAIR)
     assert frees(found) == ["one"]
 
 
@@ -276,12 +280,12 @@ def test_whoever_asks_only_or_does_it_elsewhere_finds_the_devices_as_they_are() 
     pods = [Pod.from_json(one) for one in PAIR]
     explained = there.explain_group(known, pods)
     elsewhere = there.find_group(known, pods, SearchRequest(post_filter=True, elsewhere=True))
-    assert frees(explained) == frees(elsewhere) == frees(find(there, PAIR)) == ["one", "two"]
+    assert frees(explained) == frees(elsewhere) == frees(find_group_placement(there, PAIR)) == ["one", "two"]
     assert frees(scheduler(*STUCK).find_group(known, pods, NODE_ONLY)) == []
 
 
 def test_a_group_with_a_topology_keeps_its_devices() -> None:
     by_host = group("gang", 2, topology="kubernetes.io/hostname")
-    found = find(scheduler(*STUCK[:-1], by_host, gates=BY_TOPOLOGY), PAIR)
+    found = find_group_placement(scheduler(*STUCK[:-1], by_host, gates=BY_TOPOLOGY), PAIR)
     assert not found.placed
     assert frees(found) == []

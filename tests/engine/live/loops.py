@@ -56,7 +56,7 @@ def configuration(release: Release = CURRENT, **profile: Any) -> Configuration:
 CONFIGURATION, WITH_GROUPS = configuration(), configuration(get_release("1.37", ON))
 
 
-def made(configured: Configuration = CONFIGURATION) -> dict[str, Any]:
+def make_registry(configured: Configuration = CONFIGURATION) -> dict[str, Any]:
     return {**configured.release.factories, **{name: partial(_plugin, name) for name in PLUGINS}}
 
 
@@ -65,7 +65,7 @@ def _plugin(name: str, args: Json) -> Waits:
 
 
 def live(configured: Configuration = CONFIGURATION, **how: Any) -> LiveLoop:
-    return LiveLoop(configured, registry=made(configured), holds=frozenset({HOLDER}), **how)
+    return LiveLoop(configured, registry=make_registry(configured), holds=frozenset({HOLDER}), **how)
 
 
 def versioned(raw: Json, version: int = 1, uid: str = "") -> Json:
@@ -77,17 +77,17 @@ def drain(loop: LiveLoop, now: float) -> list[Intent]:
     """Try every pod that is there to be tried; each binding is taken to be accepted."""
     intents: list[Intent] = []
     while loop.is_ready:
-        found = loop.step(now)
-        for one in found:
-            if isinstance(one, BindPod):
-                loop.on_bound(one.pod.uid, now)
-        intents += found
+        intents_of_step = loop.step(now)
+        for intent in intents_of_step:
+            if isinstance(intent, BindPod):
+                loop.on_bound(intent.pod.uid, now)
+        intents += intents_of_step
     return intents
 
 
 def contents(snapshot: Snapshot) -> Json:
     """Everything in the columns of a snapshot, by name of the node."""
-    found: Json = {}
+    tables: Json = {}
     for position, name in enumerate(snapshot.names):
         amounts = {
             resource: (int(snapshot.allocatable[row, position]), int(snapshot.requested[row, position]))
@@ -95,7 +95,7 @@ def contents(snapshot: Snapshot) -> Json:
             if snapshot.allocatable[row, position] or snapshot.requested[row, position]
         }
         codes, taints = snapshot.taint_sets()
-        found[name] = {
+        tables[name] = {
             "amounts": amounts,
             "nonzero": snapshot.nonzero[:, position].tolist(),
             "pods": (int(snapshot.pod_count[position]), int(snapshot.pod_limit[position])),
@@ -115,19 +115,19 @@ def contents(snapshot: Snapshot) -> Json:
             "attached": int(snapshot.volume_use.attached_counts("csi.example")[position]),
             "errors": snapshot.volume_use.errors_by_node().get(position, ""),
         }
-    return found
+    return tables
 
 
 def judgements(snapshot: Snapshot, probes: Iterable[Json]) -> list[Json]:
     """What a scheduler on a snapshot says of pods that are not in it, by name of the node."""
-    scheduler = Scheduler(snapshot, CONFIGURATION, made())
-    found = []
+    scheduler = Scheduler(snapshot, CONFIGURATION, make_registry())
+    results = []
     for raw in probes:
         answer = scheduler.explain(Pod.from_json(raw))
         names = [answer.nodes[row] for row in answer.feasible]
-        verdicts = {name: said.reasons if (said := answer.verdict(name)) else () for name in sorted(answer.nodes)}
+        verdicts = {name: verdict.reasons if (verdict := answer.verdict(name)) else () for name in sorted(answer.nodes)}
         scores = {
             column.plugin: dict(sorted(zip(names, column.weighted.tolist(), strict=True))) for column in answer.scores
         }
-        found.append({"verdicts": verdicts, "scores": scores, "message": answer.message})
-    return found
+        results.append({"verdicts": verdicts, "scores": scores, "message": answer.message})
+    return results

@@ -35,9 +35,9 @@ class Store:
     def put(self, raw: Json) -> Json:
         """Create the object, or write it."""
         raw = self._stamp(raw)
-        known = self.objects.setdefault(raw["kind"], {})
-        change = "MODIFIED" if key(raw) in known else "ADDED"
-        known[key(raw)] = raw
+        objects_of_kind = self.objects.setdefault(raw["kind"], {})
+        change = "MODIFIED" if key(raw) in objects_of_kind else "ADDED"
+        objects_of_kind[key(raw)] = raw
         self._tell(raw["kind"], change, raw)
         return raw
 
@@ -55,7 +55,7 @@ class Store:
     def everything(self) -> list[Json]:
         return [raw for kind in self.objects for raw in self.all(kind)]
 
-    def named(self, uid: str) -> Json | None:
+    def get_pod_by_uid(self, uid: str) -> Json | None:
         return next((raw for raw in self.objects.get("Pod", {}).values() if raw["metadata"]["uid"] == uid), None)
 
     # What schedulers write.
@@ -104,8 +104,8 @@ class Store:
     def _report_group(self, intent: ReportGroup) -> None:
         raw = self.objects.get("PodGroup", {}).get(intent.group.key)
         if raw is not None and raw["metadata"]["uid"] == intent.group.uid:
-            told = {"status": intent.status, "reason": intent.reason, "message": intent.message}
-            condition = {"type": "PodGroupInitiallyScheduled", **told, "observedGeneration": intent.generation}
+            status = {"status": intent.status, "reason": intent.reason, "message": intent.message}
+            condition = {"type": "PodGroupInitiallyScheduled", **status, "observedGeneration": intent.generation}
             self.change("PodGroup", intent.group.key, lambda raw: raw.update(status={"conditions": [condition]}))
 
     # What is heard of it.
@@ -120,7 +120,7 @@ class Store:
         self.streams.pop(kind, None)
         return loop.replace_objects(kind, self.all(kind), now)
 
-    def told(self) -> list[str]:
+    def list_pending_kinds(self) -> list[str]:
         """The kinds with events that are still to be delivered."""
         return [kind for kind, stream in self.streams.items() if stream]
 

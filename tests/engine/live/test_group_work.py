@@ -20,8 +20,8 @@ from kschedweb.engine.live import (
     WaitAtPermit,
 )
 from tests.engine.builders import node, pod
-from tests.engine.gangs import ONE, THREE, gpu_claim, gpus, group, member, members, with_gpu
-from tests.engine.live.loops import HOLDER, HOUR, WAITER, WITH_GROUPS, live, made, versioned
+from tests.engine.gangs import ONE_CPU, THREE_CPUS, gpu_claim, gpus, group, member, members, with_gpu
+from tests.engine.live.loops import HOLDER, HOUR, WAITER, WITH_GROUPS, live, make_registry, versioned
 
 NOW = 1_700_000_000.0
 TOO_FEW = (
@@ -62,9 +62,9 @@ def told(intents: list[Intent]) -> tuple[str, str, str]:
 
 def test_a_gang_waits_for_its_pods_and_goes_as_one() -> None:
     loop = started("a", "b")
-    create(loop, member("gang-0", requests=THREE))
+    create(loop, member("gang-0", requests=THREE_CPUS))
     assert (loop.step(NOW), loop.depths.gated) == ([], 1)
-    create(loop, member("gang-1", requests=THREE))
+    create(loop, member("gang-1", requests=THREE_CPUS))
     assert loop.depths.active == 2
     intents = loop.step(NOW)
     assert [type(one) for one in intents] == [BindPod, BindPod, ReportGroup]
@@ -85,7 +85,7 @@ def test_pods_wait_for_a_group_that_is_not_there() -> None:
 
 def test_a_gang_that_finds_no_place_is_taken_back_and_all_are_told() -> None:
     loop = started("a")
-    create(loop, *members(2, requests=THREE))
+    create(loop, *members(2, requests=THREE_CPUS))
     intents = loop.step(NOW)
     fits, fits_not = of(intents, ReportPod)
     assert of(intents, BindPod) == []
@@ -110,7 +110,7 @@ def test_a_gang_that_finds_no_place_is_taken_back_and_all_are_told() -> None:
 
 def test_each_decision_is_of_its_own_pod_and_explained_beside_those_before_it() -> None:
     loop = started("a")
-    create(loop, *members(2, requests=THREE))
+    create(loop, *members(2, requests=THREE_CPUS))
     first, second = [one.decision for one in of(loop.step(NOW), ReportPod)]
     assert (first.uid, second.uid) == ("uid of gang-0", "uid of gang-1")
     assert loop.explain_pod(first.uid, NOW).explanation.best == [0]
@@ -227,7 +227,9 @@ class Once:
 
 def refusing(gang: dict) -> LiveLoop:
     once = Once()
-    loop = LiveLoop(WITH_GROUPS, registry={**made(WITH_GROUPS), WAITER: lambda args: once}, holds=frozenset({HOLDER}))
+    loop = LiveLoop(
+        WITH_GROUPS, registry={**make_registry(WITH_GROUPS), WAITER: lambda args: once}, holds=frozenset({HOLDER})
+    )
     loop.replace_objects("Node", [versioned(node("a"))], NOW)
     show_group(loop, gang)
     return loop
@@ -262,8 +264,8 @@ def test_a_group_makes_room_on_all_nodes_together() -> None:
     gang = group("gang", priority=100)
     loop = started("a", "b", gang=gang)
     for name, on in (("low-0", "a"), ("low-1", "b")):
-        loop.apply_object("Pod", versioned(pod(name, on=on, requests=THREE)), NOW)
-    create(loop, *members(2, requests=THREE, priority=100))
+        loop.apply_object("Pod", versioned(pod(name, on=on, requests=THREE_CPUS)), NOW)
+    create(loop, *members(2, requests=THREE_CPUS, priority=100))
     intents = loop.step(NOW)
     assert names(intents, EvictPod) == ["low-0", "low-1"]
     for evict in of(intents, EvictPod):
@@ -283,7 +285,7 @@ def test_devices_that_keep_a_group_out_are_to_be_given_back_by_the_pods_that_hav
     loop = started("a", "b", gang=group("gang", 2))
     for raw in [*gpus("a", "b"), gpu_claim("one", "a", 0), gpu_claim("two", "a", 1)]:
         loop.apply_object(raw["kind"], versioned(raw), NOW)
-    create(loop, with_gpu("gang-0", "one", requests=THREE), with_gpu("gang-1", "two", requests=THREE))
+    create(loop, with_gpu("gang-0", "one", requests=THREE_CPUS), with_gpu("gang-1", "two", requests=THREE_CPUS))
     freed = of(loop.step(NOW), FreeDevices)
     assert [(one.pod.name, one.claim.claim) for one in freed] == [("gang-0", "one"), ("gang-1", "two")]
     assert of(loop.step(NOW + 60.0), BindPod) == []  # nothing is given back before the cluster shows it
@@ -291,7 +293,7 @@ def test_devices_that_keep_a_group_out_are_to_be_given_back_by_the_pods_that_hav
 
 def test_a_pod_that_waits_at_permit_gives_way_to_a_group() -> None:
     loop = started("a", gang=group("gang", priority=100))
-    create(loop, pod("low", requests=THREE, labels={HOLDER: "x"}))
+    create(loop, pod("low", requests=THREE_CPUS, labels={HOLDER: "x"}))
     assert names(loop.step(NOW), HoldPod) == ["low"]
     create(loop, *members(2, requests={"cpu": "2"}, priority=100))
     intents = loop.step(NOW)
@@ -342,7 +344,7 @@ def test_leadership_lost_and_won_tries_the_group_anew() -> None:
 
 def test_a_lost_node_takes_back_who_waits_for_it() -> None:
     loop = started("a", "b")
-    create(loop, *members(2, requests=THREE, labels={HOLDER: "x"}))
+    create(loop, *members(2, requests=THREE_CPUS, labels={HOLDER: "x"}))
     where = {one.pod.name: one.node for one in of(loop.step(NOW), HoldPod)}
     intents = loop.delete_object("Node", versioned(node(where["gang-1"])), NOW)
     assert names(intents, Superseded) == ["gang-1"]
@@ -363,7 +365,7 @@ def test_a_terminating_pod_is_left_out() -> None:
 
 def test_pods_without_a_group_go_as_ever() -> None:
     loop = started("a")
-    create(loop, pod("alone", requests=ONE))
+    create(loop, pod("alone", requests=ONE_CPU))
     assert [type(one) for one in loop.step(NOW)] == [BindPod]
 
 

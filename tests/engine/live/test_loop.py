@@ -23,7 +23,7 @@ from kschedweb.engine.releases import RELEASES, load
 from kschedweb.engine.state.watermarks.table import Watermarks
 from tests.engine.builders import CONFIGURATION as PLAIN
 from tests.engine.builders import node, pod
-from tests.engine.live.loops import CONFIGURATION, HOLDER, HOUR, WAITER, drain, live, made, versioned
+from tests.engine.live.loops import CONFIGURATION, HOLDER, HOUR, WAITER, drain, live, make_registry, versioned
 from tests.engine.live.test_machine import claim, others, volume
 
 NOW = 1_700_000_000.0
@@ -147,7 +147,7 @@ def test_a_decision_tells_what_an_explanation_shows() -> None:
     raw = pod("web", requests={"cpu": "700m", "memory": "1Gi"})
     for name in ("first", "second"):  # without a plan, and with one
         snapshot = loop.snapshot.copy()
-        explanation = Scheduler(snapshot, CONFIGURATION, made()).explain(Pod.from_json(raw))
+        explanation = Scheduler(snapshot, CONFIGURATION, make_registry()).explain(Pod.from_json(raw))
         decision = only(create(loop, name, requests={"cpu": "700m", "memory": "1Gi"}), BindPod).decision
         totals = dict(zip([explanation.nodes[row] for row in explanation.feasible], explanation.total, strict=True))
         best = sorted(totals.values(), reverse=True)
@@ -440,7 +440,7 @@ def test_who_belongs_together_is_asked_anew_when_services_come() -> None:
     for version, selector in enumerate(({"app": "web"}, {"app": "other"}), start=1):
         loop.apply_object("Service", versioned({**raw, "spec": {"selector": selector}}, version), NOW)
         snapshot = loop.snapshot.copy()
-        explanation = Scheduler(snapshot, CONFIGURATION, made()).explain(
+        explanation = Scheduler(snapshot, CONFIGURATION, make_registry()).explain(
             Pod.from_json(pod("next", labels={"app": "web"}))
         )
         decision = only(create(loop, f"next{version}", labels={"app": "web"}), BindPod).decision

@@ -209,11 +209,11 @@ class Live(RuleBasedStateMachine):
     def relist(self, kind: str) -> None:
         self.take(self.store.relist(self.loop, kind, self.now))
 
-    @precondition(lambda self: self.store.told())
+    @precondition(lambda self: self.store.list_pending_kinds())
     @rule()
     def hear_again(self) -> None:
         """An event is delivered twice."""
-        kind = self.store.told()[0]
+        kind = self.store.list_pending_kinds()[0]
         self.store.streams[kind].appendleft(self.store.streams[kind][0])
         self.hear(kind, 2)
 
@@ -313,7 +313,7 @@ class Live(RuleBasedStateMachine):
     def teardown(self) -> None:
         """Let everything be heard and answered; then the loop knows what the server knows."""
         for _ in range(60):
-            for kind in self.store.told():
+            for kind in self.store.list_pending_kinds():
                 while self.store.streams[kind]:
                     self.take(self.store.deliver(self.loop, kind, self.now))
             while self.writes:
@@ -326,7 +326,13 @@ class Live(RuleBasedStateMachine):
             self.now += 20.0
             for _ in range(40):
                 self.take(self.loop.step(self.now))
-            if not (self.store.told() or self.writes or self.asked or self.loop.depths.waiting or self.loop.is_ready):
+            if not (
+                self.store.list_pending_kinds()
+                or self.writes
+                or self.asked
+                or self.loop.depths.waiting
+                or self.loop.is_ready
+            ):
                 break
         else:
             raise AssertionError(f"it never came to rest: {self.loop.depths}")

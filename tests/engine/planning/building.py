@@ -74,10 +74,10 @@ def budget(app: str, allowed: int, healthy: int = 5) -> Json:
 
 def snapshot(objects: list[Json], use: dict[str, float]) -> Snapshot:
     """The cluster, with what pods use in cores by name."""
-    found = Snapshot.from_objects(copy.deepcopy(objects))
+    cluster = Snapshot.from_objects(copy.deepcopy(objects))
     pods = {f"default/{name}": {"cpu": cores} for name, cores in use.items()}
-    found.watermarks = Watermarks.from_json({"pods": pods}, found.names)
-    return found
+    cluster.watermarks = Watermarks.from_json({"pods": pods}, cluster.names)
+    return cluster
 
 
 @st.composite
@@ -98,35 +98,35 @@ def clusters(draw: st.DrawFn, *, plain: bool = False) -> tuple[list[Json], dict[
     return objects, use
 
 
-def carried_out(start: Snapshot, policy: Configuration, plan: MovePlan) -> Snapshot:
+def carry_out_plan(start: Snapshot, policy: Configuration, plan: MovePlan) -> Snapshot:
     """The cluster after the plan, each evicted pod placed by a scheduler that knows nothing of plans.
 
     Asserts that it goes where the plan says, and that no wave evicts more pods than their budgets allow.
     """
     cluster = start.copy().with_nodes([cordon_node(start.nodes[start.index[name]]) for name in plan.cordons])
     scheduler = Scheduler(cluster, policy)
-    budgets = [(one["spec"]["selector"]["matchLabels"], one["status"]) for one in _budgets(start)]
+    budgets = [(budget["spec"]["selector"]["matchLabels"], budget["status"]) for budget in _budgets(start)]
     for wave in plan.waves:
-        gone: list[str] = []
+        terminating: list[str] = []
         for labels, status in budgets:
             meant = [move for move in wave if cluster.get_pod(move.pod).labels == labels]
             assert len(meant) <= status["disruptionsAllowed"]
         for move in wave:
-            left = cluster.remove_pod(move.pod)
-            heir = copy.deepcopy(left.raw)
+            evicted = cluster.remove_pod(move.pod)
+            heir = copy.deepcopy(evicted.raw)
             heir["spec"].pop("nodeName")
             heir.pop("status")
-            assert left.controller is not None
-            if left.controller[1] != "StatefulSet":
-                leaving = copy.deepcopy(left.raw)
+            assert evicted.controller is not None
+            if evicted.controller[1] != "StatefulSet":
+                leaving = copy.deepcopy(evicted.raw)
                 leaving["metadata"]["deletionTimestamp"] = "2026-11-24T00:00:00Z"
-                cluster.add_pod(Pod.from_json(leaving), cluster.index[left.node_name])
-                heir["metadata"] |= {"name": f"{left.name}-new", "uid": f"{left.name}-new"}
-                gone.append(move.pod)
+                cluster.add_pod(Pod.from_json(leaving), cluster.index[evicted.node_name])
+                heir["metadata"] |= {"name": f"{evicted.name}-new", "uid": f"{evicted.name}-new"}
+                terminating.append(move.pod)
             read = Pod.from_json(heir)
             assert scheduler.find(read).node == move.target != move.source
             scheduler.bind_pod(read, move.target)
-        for key in gone:
+        for key in terminating:
             cluster.remove_pod(key)
     return cluster
 
@@ -140,11 +140,11 @@ def original(key: str) -> str:
     return key.removeprefix("default/").removesuffix("-new")
 
 
-def levels(cluster: Snapshot, use: dict[str, float]) -> np.ndarray:
+def compute_levels(cluster: Snapshot, use: dict[str, float]) -> np.ndarray:
     """Percent of CPU that the pods of each node use."""
     sums = np.zeros(len(cluster))
     for slot in cluster.pods.slots.values():
-        found = cluster.pods.pods[slot]
-        assert found is not None
-        sums[cluster.index[found.node_name]] += use[original(found.key)]
+        pod = cluster.pods.pods[slot]
+        assert pod is not None
+        sums[cluster.index[pod.node_name]] += use[original(pod.key)]
     return 100_000.0 * sums / cluster.resource_row(cluster.allocatable, "cpu")

@@ -24,9 +24,9 @@ from tests.engine.planning.building import (
     GPU,
     WATER_LEVEL,
     budget,
-    carried_out,
+    carry_out_plan,
     clusters,
-    levels,
+    compute_levels,
     original,
     pod,
     snapshot,
@@ -75,7 +75,7 @@ def check_value(
     """What the plan says of its objective is so, by another count, and it is no worse than before."""
     match objective:
         case Skew():
-            spans = [float(np.ptp(levels(cluster, use))) for cluster in (before, after)]
+            spans = [float(np.ptp(compute_levels(cluster, use))) for cluster in (before, after)]
             assert [found.before, found.after] == pytest.approx(spans, abs=1e-6)
             assert found.after <= found.before + 1e-9
         case FreedNodes():
@@ -101,7 +101,7 @@ def test_a_plan_can_be_carried_out_as_it_stands(
     found = plan_moves(cluster, policy, objective, price=price)
     assert {one.key: one.node_name for one in filter(None, cluster.pods.pods)} == before, "nothing is done"
 
-    after = carried_out(cluster, policy, found)
+    after = carry_out_plan(cluster, policy, found)
     kinds = {one["metadata"]["name"]: one for one in objects if one["kind"] == "Pod"}
     moved = [move.pod for move in found.moves]
     assert len(set(moved)) == len(moved)
@@ -133,7 +133,7 @@ def test_so_can_a_plan_for_many_nodes(
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(node_freeing, "FEW", 0)
         found = plan_moves(cluster, DEFAULT, objective)
-    check_value(objective, found, cluster, carried_out(cluster, DEFAULT, found), use)
+    check_value(objective, found, cluster, carry_out_plan(cluster, DEFAULT, found), use)
 
 
 @pytest.mark.parametrize("kind", BOUND)

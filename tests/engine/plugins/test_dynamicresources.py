@@ -20,7 +20,7 @@ from kschedweb.engine.framework.interface import Cycle
 from kschedweb.engine.framework.preparation import FreeClaim
 from kschedweb.engine.releases import get_release, load
 from kschedweb.engine.state.snapshot import Snapshot
-from tests.engine.builders import CONFIGURATION, NEVER, explain, node, pod, raw_scores, refused, scheduler
+from tests.engine.builders import CONFIGURATION, NEVER, explain, list_refusals, node, pod, raw_scores, scheduler
 
 ZONE = "topology.kubernetes.io/zone"
 UNAVAILABLE = "resourceclaim not available on the node"
@@ -263,7 +263,7 @@ def test_an_extended_resource_that_a_class_stands_for_is_left_to_devices_where_n
     assert explain(wanting, *extended_nodes())["feasible"] == ["plugin"]
     answer = explain(wanting, *extended_nodes(), device_class("gpu", GPU))
     assert answer["feasible"] == ["plugin"]
-    assert refused(answer, "DynamicResources") == {name: (NEVER, NONE_FOUND) for name in ("empty", "none")}
+    assert list_refusals(answer, "DynamicResources") == {name: (NEVER, NONE_FOUND) for name in ("empty", "none")}
     answer = explain(wanting, *extended_nodes(), device_class("gpu", GPU), devices("none", 1))
     assert answer["feasible"] == ["plugin", "none"]
     assert explain(wanting, *extended_nodes()[:1], device_class("gpu", GPU))["feasible"] == ["plugin"]

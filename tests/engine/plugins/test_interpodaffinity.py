@@ -9,8 +9,14 @@ import pytest
 from kschedweb.engine.framework.status import CycleError
 from kschedweb.engine.objects.node import HOSTNAME, ZONE
 from kschedweb.engine.releases import RELEASES
-from tests.engine.builders import NEVER, NOT_NOW, explain, node, pod, refused
-from tests.engine.waking import becomes, comes, goes, joins, turns
+from tests.engine.builders import NEVER, NOT_NOW, explain, list_refusals, node, pod
+from tests.engine.waking import (
+    wakes_on_node_add,
+    wakes_on_node_update,
+    wakes_on_pod_add,
+    wakes_on_pod_delete,
+    wakes_on_pod_update,
+)
 
 NAME = "InterPodAffinity"
 AFFINITY = (NEVER, "node(s) didn't match pod affinity rules")
@@ -42,7 +48,7 @@ def web(name: str = "web", on: str = "", **spec: Any) -> dict:
 
 
 def refusals(incoming: dict, *placed: dict) -> dict[str, tuple[str, ...]]:
-    return refused(explain(incoming, *NODES, *placed), NAME)
+    return list_refusals(explain(incoming, *NODES, *placed), NAME)
 
 
 def test_a_pod_goes_where_the_topology_has_a_pod_it_wants_near() -> None:
@@ -174,47 +180,49 @@ STRANGER = pod("web", on="a")
 
 
 def test_a_friend_that_comes_wakes() -> None:
-    assert comes(NAME, FRIENDLY, web(on="a"))
-    assert not comes(NAME, FRIENDLY, STRANGER)
-    assert not comes(NAME, FRIENDLY, web()), "it waits, too"
-    assert becomes(NAME, FRIENDLY, STRANGER, web(on="a"))
-    assert not goes(NAME, FRIENDLY, web(on="a"))
+    assert wakes_on_pod_add(NAME, FRIENDLY, web(on="a"))
+    assert not wakes_on_pod_add(NAME, FRIENDLY, STRANGER)
+    assert not wakes_on_pod_add(NAME, FRIENDLY, web()), "it waits, too"
+    assert wakes_on_pod_update(NAME, FRIENDLY, STRANGER, web(on="a"))
+    assert not wakes_on_pod_delete(NAME, FRIENDLY, web(on="a"))
 
 
 def test_a_foe_that_goes_wakes() -> None:
-    assert goes(NAME, HOSTILE, web(on="a"))
-    assert not goes(NAME, HOSTILE, STRANGER)
-    assert becomes(NAME, HOSTILE, web(on="a"), STRANGER)
-    assert not becomes(NAME, HOSTILE, STRANGER, web(on="a"))
-    assert goes(NAME, web("p"), pod("hermit", on="a", affinity=apart()))
-    assert not comes(NAME, HOSTILE, web(on="a"))
+    assert wakes_on_pod_delete(NAME, HOSTILE, web(on="a"))
+    assert not wakes_on_pod_delete(NAME, HOSTILE, STRANGER)
+    assert wakes_on_pod_update(NAME, HOSTILE, web(on="a"), STRANGER)
+    assert not wakes_on_pod_update(NAME, HOSTILE, STRANGER, web(on="a"))
+    assert wakes_on_pod_delete(NAME, web("p"), pod("hermit", on="a", affinity=apart()))
+    assert not wakes_on_pod_add(NAME, HOSTILE, web(on="a"))
 
 
 @pytest.mark.parametrize("release", RELEASES)
 def test_which_foes_wake_differs_from_release_to_release(release: str) -> None:
     choosy = pod("p", affinity=apart(term(), term(labelSelector={"matchLabels": {"app": "db"}})))
     of_both = pod("hermit", on="a", affinity=apart(term(), term(labelSelector={"matchLabels": {"app": "db"}})))
-    assert goes(NAME, HOSTILE, web(on="a"), release)
-    assert goes(NAME, choosy, web(on="a"), release) is (release == "1.37")
-    assert goes(NAME, web("p"), pod("hermit", on="a", affinity=apart()), release) is (release in ("1.36", "1.37"))
-    assert goes(NAME, web("p"), of_both, release) is (release == "1.37")
+    assert wakes_on_pod_delete(NAME, HOSTILE, web(on="a"), release)
+    assert wakes_on_pod_delete(NAME, choosy, web(on="a"), release) is (release == "1.37")
+    assert wakes_on_pod_delete(NAME, web("p"), pod("hermit", on="a", affinity=apart()), release) is (
+        release in ("1.36", "1.37")
+    )
+    assert wakes_on_pod_delete(NAME, web("p"), of_both, release) is (release == "1.37")
 
 
 def test_since_1_36_pods_that_are_promised_a_node_wake_too() -> None:
     promised = web() | {"status": {"nominatedNodeName": "a"}}
-    assert [name for name in RELEASES if comes(NAME, FRIENDLY, promised, name)] == ["1.36", "1.37"]
-    assert all(comes(NAME, FRIENDLY, web(on="a"), name) for name in RELEASES)
+    assert [name for name in RELEASES if wakes_on_pod_add(NAME, FRIENDLY, promised, name)] == ["1.36", "1.37"]
+    assert all(wakes_on_pod_add(NAME, FRIENDLY, web(on="a"), name) for name in RELEASES)
 
 
 def test_a_node_in_the_topology_wakes() -> None:
     zoned, moved, bare = node("n", labels={ZONE: "z"}), node("n", labels={ZONE: "y"}), node("n")
-    assert joins(NAME, FRIENDLY, zoned)
-    assert not joins(NAME, FRIENDLY, bare)
-    assert joins(NAME, HOSTILE, bare)
-    assert turns(NAME, FRIENDLY, zoned, moved)
-    assert not turns(NAME, FRIENDLY, zoned, bare)
-    assert turns(NAME, HOSTILE, zoned, bare)
-    assert not turns(NAME, HOSTILE, bare, zoned)
+    assert wakes_on_node_add(NAME, FRIENDLY, zoned)
+    assert not wakes_on_node_add(NAME, FRIENDLY, bare)
+    assert wakes_on_node_add(NAME, HOSTILE, bare)
+    assert wakes_on_node_update(NAME, FRIENDLY, zoned, moved)
+    assert not wakes_on_node_update(NAME, FRIENDLY, zoned, bare)
+    assert wakes_on_node_update(NAME, HOSTILE, zoned, bare)
+    assert not wakes_on_node_update(NAME, HOSTILE, bare, zoned)
 
 
 @pytest.mark.parametrize("key", [HOSTNAME, ZONE])

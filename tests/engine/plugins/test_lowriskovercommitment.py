@@ -19,7 +19,7 @@ from kschedweb.engine.plugins.lowriskovercommitment import (
 )
 from kschedweb.engine.state.columns import ALL
 from tests.engine.builders import node, pod
-from tests.engine.state.watermarks.observed import Figures, alone, levels, observed, scores
+from tests.engine.state.watermarks.observed import Figures, alone, levels, make_snapshot, scores
 
 PLUGIN = "LowRiskOverCommitment"
 
@@ -37,62 +37,62 @@ SMALL = asking("new", "1", "1")
 
 
 def test_a_best_effort_pod_gets_nothing_anywhere() -> None:
-    assert scores(PLUGIN, observed(levels(a=0)), pod("new")) == {"a": 0}
-    assert scores(PLUGIN, observed(levels(a=0)), SMALL) == {"a": 100}
+    assert scores(PLUGIN, make_snapshot(levels(a=0)), pod("new")) == {"a": 0}
+    assert scores(PLUGIN, make_snapshot(levels(a=0)), SMALL) == {"a": 100}
 
 
 def test_a_node_without_metrics_gets_nothing() -> None:
     nodes = {**levels(known=0, unknown=None), "others": {"cpu": {"1h": 10.0}}}
     # A node of which only other figures are known is measured, for its limits alone.
-    assert scores(PLUGIN, observed(nodes), SMALL) == {"known": 100, "unknown": 0, "others": 100}
+    assert scores(PLUGIN, make_snapshot(nodes), SMALL) == {"known": 100, "unknown": 0, "others": 100}
     assert scores(PLUGIN, Snapshot.from_objects([node("a")]), SMALL) == {"a": 0}
 
 
 def test_limits_above_the_node_are_a_risk_as_far_as_requests_do_not_cover_them() -> None:
     there = asking("there", "4", "12", on="a")
     # Limits of 13 on 10 CPUs, requests of 5: 3 of the 8 between are not there; half of that risk counts.
-    assert scores(PLUGIN, observed(levels(a=0), there), SMALL) == {"a": 81}  # 1 - 3 / 16
-    assert scores(PLUGIN, observed(levels(a=0), there), SMALL, riskLimitWeights={"cpu": 0}) == {"a": 100}
-    assert scores(PLUGIN, observed(levels(a=0), there), SMALL, riskLimitWeights={"cpu": 1}) == {"a": 63}  # 62.5
+    assert scores(PLUGIN, make_snapshot(levels(a=0), there), SMALL) == {"a": 81}  # 1 - 3 / 16
+    assert scores(PLUGIN, make_snapshot(levels(a=0), there), SMALL, riskLimitWeights={"cpu": 0}) == {"a": 100}
+    assert scores(PLUGIN, make_snapshot(levels(a=0), there), SMALL, riskLimitWeights={"cpu": 1}) == {"a": 63}  # 62.5
 
 
 def test_halves_are_rounded_away_from_zero() -> None:
     there = asking("there", "4", "12", on="a")
-    assert scores(PLUGIN, observed(levels(a=0), there), SMALL, riskLimitWeights={"cpu": 1.0}) == {"a": 63}
+    assert scores(PLUGIN, make_snapshot(levels(a=0), there), SMALL, riskLimitWeights={"cpu": 1.0}) == {"a": 63}
 
 
 def test_use_above_the_requests_is_a_risk() -> None:
     there = asking("there", "4", "12", on="a")
     weights = {"cpu": 0.0}
-    assert scores(PLUGIN, observed({"a": steady(40)}, there), SMALL, riskLimitWeights=weights) == {"a": 100}
-    assert scores(PLUGIN, observed({"a": steady(40.1)}, there), SMALL, riskLimitWeights=weights) == {"a": 0}
+    assert scores(PLUGIN, make_snapshot({"a": steady(40)}, there), SMALL, riskLimitWeights=weights) == {"a": 100}
+    assert scores(PLUGIN, make_snapshot({"a": steady(40.1)}, there), SMALL, riskLimitWeights=weights) == {"a": 0}
 
 
 def test_what_is_above_the_limits_is_ruled_out() -> None:
     figures = {"a": {"cpu": {"15m": 40.0, "15m_std": 5.0}}}
     loose, tight = asking("there", "4", "12", on="a"), asking("there", "4", "5", on="a")
     weights = {"cpu": 0.0}
-    free = scores(PLUGIN, observed(figures, loose), SMALL, riskLimitWeights=weights)["a"]
-    bounded = scores(PLUGIN, observed(figures, tight), SMALL, riskLimitWeights=weights)["a"]
+    free = scores(PLUGIN, make_snapshot(figures, loose), SMALL, riskLimitWeights=weights)["a"]
+    bounded = scores(PLUGIN, make_snapshot(figures, tight), SMALL, riskLimitWeights=weights)["a"]
     assert 50 <= free < bounded < 100
 
 
 def test_an_empty_node_is_no_risk() -> None:
     """Nothing may be used there, so what is used does not count: 0 of 0."""
-    assert scores(PLUGIN, observed({"a": steady(50)}), SMALL) == {"a": 100}
+    assert scores(PLUGIN, make_snapshot({"a": steady(50)}), SMALL) == {"a": 100}
 
 
 def test_allocatable_counts_and_not_capacity() -> None:
     raw = node("a", allocatable={"cpu": "2"})
     raw["status"]["capacity"] = {"cpu": "10"}
     snapshot = Snapshot.from_objects([raw])
-    snapshot.watermarks = observed(levels(a=0)).watermarks
+    snapshot.watermarks = make_snapshot(levels(a=0)).watermarks
     assert scores(PLUGIN, snapshot, asking("new", "1", "4"), riskLimitWeights={"cpu": 1}) == {"a": 33}
 
 
 def test_requests_count_up_to_what_the_node_has() -> None:
     plugin = LowRiskOverCommitment({})
-    snapshot = observed(levels(a=0), asking("there", "15", "20", on="a"))
+    snapshot = make_snapshot(levels(a=0), asking("there", "15", "20", on="a"))
     promises = plugin.promises(snapshot, (1000, 0, 2000, 0), "cpu")
     assert (promises.request[0], promises.request_before[0]) == (10000, 10000)
     assert (promises.limit[0], promises.limit_before[0]) == (22000, 20000)
@@ -107,14 +107,14 @@ def test_weights_outside_0_to_1_count_as_a_half_and_others_stay() -> None:
 
 
 def alone_with(**args: Any) -> LowRiskOverCommitment:
-    plugin = alone(PLUGIN, observed(levels(a=0)), **args).framework(Pod.from_json(SMALL)).plugin(PLUGIN)
+    plugin = alone(PLUGIN, make_snapshot(levels(a=0)), **args).framework(Pod.from_json(SMALL)).plugin(PLUGIN)
     assert isinstance(plugin, LowRiskOverCommitment)
     return plugin
 
 
 def test_promises_follow_the_pods() -> None:
     plugin, own = LowRiskOverCommitment({}), (0, 0, 0, 0)
-    snapshot = observed(levels(a=0, b=0), asking("first", "1", "2", on="a"))
+    snapshot = make_snapshot(levels(a=0, b=0), asking("first", "1", "2", on="a"))
 
     def limits() -> list[int]:
         found: list[int] = plugin.promises(snapshot, own, "cpu").limit.tolist()
@@ -132,7 +132,7 @@ def test_promises_follow_the_pods() -> None:
 def test_what_is_kept_of_the_risk_of_load_follows_pods_nodes_and_figures() -> None:
     plugin = LowRiskOverCommitment({"riskLimitWeights": {"cpu": 0.0}})
     nodes = {name: {"cpu": {"15m": 40.0, "15m_std": 5.0}} for name in ("a", "b", "c")}
-    snapshot = observed(nodes, asking("first", "4", "12", on="a"))
+    snapshot = make_snapshot(nodes, asking("first", "4", "12", on="a"))
 
     def kept_and_fresh(snapshot: Snapshot) -> list[int]:
         cycle = Cycle(snapshot, Pod.from_json(SMALL))
@@ -150,7 +150,7 @@ def test_what_is_kept_of_the_risk_of_load_follows_pods_nodes_and_figures() -> No
     crowded = kept_and_fresh(other)
     changed = other.with_nodes([Node.from_json(node("b", allocatable={"cpu": "5", "memory": "10Gi"}))])
     assert kept_and_fresh(changed)[1] != crowded[1]
-    snapshot.watermarks = observed({name: steady(1) for name in nodes}).watermarks
+    snapshot.watermarks = make_snapshot({name: steady(1) for name in nodes}).watermarks
     assert kept_and_fresh(snapshot) == [100, 100, 100]
 
 
@@ -192,7 +192,7 @@ def test_scores_stay_in_range_and_do_not_depend_on_the_order_of_nodes(
     raw = asking("new", "0", str(cpus))
 
     def given_scores(figures: dict) -> dict[str, int]:
-        snapshot = observed(figures, *pods)
+        snapshot = make_snapshot(figures, *pods)
         found = LowRiskOverCommitment({}).score(Cycle(snapshot, Pod.from_json(raw)), ALL)
         return dict(zip(snapshot.names, found.tolist(), strict=True))
 

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from kschedweb.engine import Pod
 from kschedweb.engine.framework.status import CycleError
-from tests.engine.builders import NEVER, explain, node, normalized_scores, pod, raw_scores, refused, scheduler
-from tests.engine.waking import joins, turns
+from tests.engine.builders import NEVER, explain, list_refusals, node, normalized_scores, pod, raw_scores, scheduler
+from tests.engine.waking import wakes_on_node_add, wakes_on_node_update
 
 NAME = "NodeAffinity"
 OWN = (NEVER, "node(s) didn't match Pod's node affinity/selector")
@@ -69,22 +69,22 @@ def added(**affinity: Any) -> dict:
 )
 def test_a_term_is_matched_by_label_or_name(term: dict, matches: bool) -> None:
     answer = explain(wanting(term), node("n", labels={"n": "7", "word": "x"}))
-    assert refused(answer, NAME) == ({} if matches else {"n": OWN})
+    assert list_refusals(answer, NAME) == ({} if matches else {"n": OWN})
 
 
 def test_one_term_is_enough_and_the_selector_holds_beside() -> None:
     nodes = [node("a", labels={"disk": "ssd"}), node("b", labels={"n": "1"}), node("c")]
-    assert refused(explain(wanting(SSD, expression("n", "Exists")), *nodes), NAME) == {"c": OWN}
+    assert list_refusals(explain(wanting(SSD, expression("n", "Exists")), *nodes), NAME) == {"c": OWN}
     both = wanting(SSD, expression("n", "Exists"), nodeSelector={"disk": "ssd"})
-    assert refused(explain(both, *nodes), NAME) == {"b": OWN, "c": OWN}
+    assert list_refusals(explain(both, *nodes), NAME) == {"b": OWN, "c": OWN}
 
 
 def test_what_the_profile_adds_is_told_first() -> None:
     nodes = [node("a", labels={"disk": "ssd"}), node("b"), node("c", labels={"x": "y", "disk": "ssd"})]
     profile = added(**{MUST: {"nodeSelectorTerms": [SSD]}})
     answer = explain(pod("p", nodeSelector={"x": "y"}), *nodes, **profile)
-    assert refused(answer, NAME) == {"a": OWN, "b": ENFORCED}
-    assert refused(explain(pod("p"), *nodes, **profile), NAME) == {"b": ENFORCED}
+    assert list_refusals(answer, NAME) == {"a": OWN, "b": ENFORCED}
+    assert list_refusals(explain(pod("p"), *nodes, **profile), NAME) == {"b": ENFORCED}
 
 
 def test_terms_that_all_name_nodes_leave_only_those_to_be_looked_at() -> None:
@@ -121,11 +121,11 @@ def test_preferences_of_the_profile_count_too() -> None:
 
 def test_a_node_that_matches_now_wakes() -> None:
     choosy, labelled = pod("p", nodeSelector={"x": "y"}), node("n", labels={"x": "y"})
-    assert joins(NAME, choosy, labelled)
-    assert not joins(NAME, choosy, node("n"))
-    assert turns(NAME, choosy, node("n"), labelled)
-    assert not turns(NAME, choosy, labelled, node("n", labels={"x": "y", "z": "z"}))
-    assert turns(NAME, wanting(SSD), node("n"), node("n", labels={"disk": "ssd"}))
+    assert wakes_on_node_add(NAME, choosy, labelled)
+    assert not wakes_on_node_add(NAME, choosy, node("n"))
+    assert wakes_on_node_update(NAME, choosy, node("n"), labelled)
+    assert not wakes_on_node_update(NAME, choosy, labelled, node("n", labels={"x": "y", "z": "z"}))
+    assert wakes_on_node_update(NAME, wanting(SSD), node("n"), node("n", labels={"disk": "ssd"}))
 
 
 TERMS = st.builds(

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.engine.builders import NEVER, explain, node, pod, refused
-from tests.engine.waking import becomes, joins, turns
+from tests.engine.builders import NEVER, explain, list_refusals, node, pod
+from tests.engine.waking import wakes_on_node_add, wakes_on_node_update, wakes_on_pod_update
 
 NAME = "NodeDeclaredFeatures"
 RESTART, USERS = "RestartAllContainersOnContainerExits", "UserNamespacesHostNetworkSupport"
@@ -33,7 +33,7 @@ def test_a_node_must_declare_all_that_is_needed(needed: tuple[str, ...]) -> None
     nodes = [declaring(name="none"), declaring(RESTART, name="restart"), declaring(USERS, name="users")]
     both = declaring(RESTART, USERS, name="both")
     has: dict[str, set[str]] = {"none": set(), "restart": {RESTART}, "users": {USERS}, "both": {RESTART, USERS}}
-    assert refused(explain(PODS[needed], *nodes, both), NAME) == {
+    assert list_refusals(explain(PODS[needed], *nodes, both), NAME) == {
         name: (NEVER, "node(s) didn't match Pod's required features")
         for name, features in has.items()
         if not set(needed) <= features
@@ -59,14 +59,14 @@ def test_init_containers_count() -> None:
 
 
 def test_a_node_that_declares_other_features_wakes() -> None:
-    assert joins(NAME, pod("p"), node("n"))
-    assert turns(NAME, PODS[(USERS,)], node("n"), declaring(USERS))
-    assert not turns(NAME, PODS[(USERS,)], node("n"), node("n", labels={"x": "y"}))
+    assert wakes_on_node_add(NAME, pod("p"), node("n"))
+    assert wakes_on_node_update(NAME, PODS[(USERS,)], node("n"), declaring(USERS))
+    assert not wakes_on_node_update(NAME, PODS[(USERS,)], node("n"), node("n", labels={"x": "y"}))
 
 
 def test_to_need_other_features_wakes() -> None:
-    assert becomes(NAME, pod("p"), PODS[(USERS,)], pod("p"))
-    assert not becomes(NAME, pod("p"), pod("p"), pod("p", labels={"x": "y"}))
+    assert wakes_on_pod_update(NAME, pod("p"), PODS[(USERS,)], pod("p"))
+    assert not wakes_on_pod_update(NAME, pod("p"), pod("p"), pod("p", labels={"x": "y"}))
 
 
 @settings(max_examples=40)

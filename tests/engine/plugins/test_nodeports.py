@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.engine.builders import NOT_NOW, explain, node, pod, refused
-from tests.engine.waking import goes, joins
+from tests.engine.builders import NOT_NOW, explain, list_refusals, node, pod
+from tests.engine.waking import wakes_on_node_add, wakes_on_pod_delete
 
 NAME = "NodePorts"
 REFUSED = {"n": (NOT_NOW, "node(s) didn't have free ports for the requested pod ports")}
@@ -37,7 +37,7 @@ def conflict(used: dict, wanted: dict) -> bool:
 )
 def test_host_ports_collide_on_the_same_address_or_any(used: dict, wanted: dict, free: bool) -> None:
     answer = explain(listening("p", **wanted), node("n"), listening("q", "n", **used))
-    assert refused(answer, NAME) == ({} if free else REFUSED)
+    assert list_refusals(answer, NAME) == ({} if free else REFUSED)
 
 
 def test_ports_count_of_sidecars_and_not_of_containers_that_end() -> None:
@@ -45,7 +45,7 @@ def test_ports_count_of_sidecars_and_not_of_containers_that_end() -> None:
     for policy, free in (("Always", False), (None, True)):
         init = {"name": "i", "image": "i", "ports": [{"containerPort": 1, "hostPort": 80}], "restartPolicy": policy}
         answer = explain(pod("p", initContainers=[init]), node("n"), used)
-        assert refused(answer, NAME) == ({} if free else REFUSED)
+        assert list_refusals(answer, NAME) == ({} if free else REFUSED)
 
 
 def test_a_filter_without_its_pre_filter_is_an_error() -> None:
@@ -55,16 +55,16 @@ def test_a_filter_without_its_pre_filter_is_an_error() -> None:
 
 
 def test_who_had_the_port_wakes_by_leaving() -> None:
-    assert goes(NAME, listening("p"), listening("q", "n"))
-    assert goes(NAME, listening("p", hostIP="10.0.0.1"), listening("q", "n"))
-    assert not goes(NAME, listening("p"), listening("q", "n", hostPort=81))
-    assert not goes(NAME, listening("p"), listening("q")), "it waits, too"
-    assert not goes(NAME, listening("p"), listening("q", "n", protocol="UDP"))
-    assert not goes(NAME, listening("p", hostIP="10.0.0.1"), listening("q", "n", hostIP="10.0.0.2"))
+    assert wakes_on_pod_delete(NAME, listening("p"), listening("q", "n"))
+    assert wakes_on_pod_delete(NAME, listening("p", hostIP="10.0.0.1"), listening("q", "n"))
+    assert not wakes_on_pod_delete(NAME, listening("p"), listening("q", "n", hostPort=81))
+    assert not wakes_on_pod_delete(NAME, listening("p"), listening("q")), "it waits, too"
+    assert not wakes_on_pod_delete(NAME, listening("p"), listening("q", "n", protocol="UDP"))
+    assert not wakes_on_pod_delete(NAME, listening("p", hostIP="10.0.0.1"), listening("q", "n", hostIP="10.0.0.2"))
 
 
 def test_a_node_that_comes_wakes() -> None:
-    assert joins(NAME, listening("p"), node("n"))
+    assert wakes_on_node_add(NAME, listening("p"), node("n"))
 
 
 PORTS = st.fixed_dictionaries(
@@ -82,4 +82,4 @@ def test_a_conflict_is_one_whoever_came_first(one: dict, other: dict) -> None:
     found = conflict(one, other)
     assert conflict(other, one) == found
     # The other's leaving helps exactly where it was in the way.
-    assert goes(NAME, listening("p", **one), listening("q", "n", **other)) == found
+    assert wakes_on_pod_delete(NAME, listening("p", **one), listening("q", "n", **other)) == found

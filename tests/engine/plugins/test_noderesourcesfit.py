@@ -12,8 +12,16 @@ from hypothesis import strategies as st
 from kschedweb.engine.framework.events import DEVICE_CLASS, Action, ClusterEvent
 from kschedweb.engine.framework.scoring import broken_line
 from kschedweb.engine.releases import RELEASES
-from tests.engine.builders import NEVER, NOT_NOW, explain, node, pod, raw_scores, refused
-from tests.engine.waking import becomes, comes, goes, joins, raw_object, turns, wakes
+from tests.engine.builders import NEVER, NOT_NOW, explain, list_refusals, node, pod, raw_scores
+from tests.engine.waking import (
+    raw_object,
+    wakes,
+    wakes_on_node_add,
+    wakes_on_node_update,
+    wakes_on_pod_add,
+    wakes_on_pod_delete,
+    wakes_on_pod_update,
+)
 
 NAME = "NodeResourcesFit"
 SHAPE = [{"utilization": 0, "score": 0}, {"utilization": 70, "score": 10}, {"utilization": 100, "score": 3}]
@@ -79,9 +87,9 @@ def test_any_number_of_resources_can_be_short() -> None:
 
 def test_a_shortage_that_evictions_could_mend_is_only_unschedulable() -> None:
     answer = explain(pod("p", requests={"cpu": "3"}), node("n"), pod("q", on="n", requests={"cpu": "2"}))
-    assert refused(answer, NAME) == {"n": (NOT_NOW, "Insufficient cpu")}
+    assert list_refusals(answer, NAME) == {"n": (NOT_NOW, "Insufficient cpu")}
     full = node("n", allocatable={"pods": "1"})
-    assert refused(explain(pod("p"), full, pod("q", on="n")), NAME) == {"n": (NOT_NOW, "Too many pods")}
+    assert list_refusals(explain(pod("p"), full, pod("q", on="n")), NAME) == {"n": (NOT_NOW, "Too many pods")}
 
 
 def test_ignored_resources_are_not_checked() -> None:
@@ -124,27 +132,27 @@ def other(**requests: str) -> dict:
 
 
 def test_a_pod_that_leaves_its_node_or_asks_for_less_wakes() -> None:
-    assert goes(NAME, WANTING, other())
-    assert not goes(NAME, WANTING, pod("other"))
-    assert not comes(NAME, WANTING, other())
-    assert becomes(NAME, WANTING, other(cpu="2"), other(cpu="1"))
-    assert not becomes(NAME, WANTING, other(memory="2"), other(memory="1"))
-    assert becomes(NAME, pod("p"), WANTING, pod("p", requests=SMALL))
+    assert wakes_on_pod_delete(NAME, WANTING, other())
+    assert not wakes_on_pod_delete(NAME, WANTING, pod("other"))
+    assert not wakes_on_pod_add(NAME, WANTING, other())
+    assert wakes_on_pod_update(NAME, WANTING, other(cpu="2"), other(cpu="1"))
+    assert not wakes_on_pod_update(NAME, WANTING, other(memory="2"), other(memory="1"))
+    assert wakes_on_pod_update(NAME, pod("p"), WANTING, pod("p", requests=SMALL))
 
 
 def test_a_node_with_room_wakes() -> None:
-    assert joins(NAME, WANTING, node("n"))
-    assert not joins(NAME, WANTING, node("n", allocatable=SMALL))
-    assert not joins(NAME, pod("p"), node("n", allocatable={"pods": "0"}))
-    assert turns(NAME, WANTING, node("n", allocatable=SMALL), node("n", allocatable=BIG))
-    assert not turns(NAME, WANTING, node("n"), node("n", allocatable={"memory": "9Gi"}))
-    assert turns(NAME, pod("p"), node("n"), node("n", allocatable={"pods": "111"}))
+    assert wakes_on_node_add(NAME, WANTING, node("n"))
+    assert not wakes_on_node_add(NAME, WANTING, node("n", allocatable=SMALL))
+    assert not wakes_on_node_add(NAME, pod("p"), node("n", allocatable={"pods": "0"}))
+    assert wakes_on_node_update(NAME, WANTING, node("n", allocatable=SMALL), node("n", allocatable=BIG))
+    assert not wakes_on_node_update(NAME, WANTING, node("n"), node("n", allocatable={"memory": "9Gi"}))
+    assert wakes_on_node_update(NAME, pod("p"), node("n"), node("n", allocatable={"pods": "111"}))
 
 
 def test_up_to_1_36_a_changed_taint_wakes_where_the_allocatable_did_not_change() -> None:
     """kube-scheduler may have missed what the node has, while TaintToleration kept it from looking."""
     huge, tainted = pod("p", requests={"cpu": "9"}), node("n", taints=[{"key": "k", "effect": "NoSchedule"}])
-    woken = [name for name in RELEASES if turns(NAME, huge, node("n"), tainted, name)]
+    woken = [name for name in RELEASES if wakes_on_node_update(NAME, huge, node("n"), tainted, name)]
     assert woken == ["1.34", "1.35", "1.36"]
 
 
@@ -165,7 +173,7 @@ def test_a_node_fits_exactly_what_is_left(has: int, used: int, wanted: int) -> N
     )
     short = wanted > 0 and used + wanted > has
     code = NEVER if wanted > has else NOT_NOW
-    assert refused(answer, NAME) == ({"n": (code, "Insufficient cpu")} if short else {})
+    assert list_refusals(answer, NAME) == ({"n": (code, "Insufficient cpu")} if short else {})
 
 
 @settings(max_examples=40)

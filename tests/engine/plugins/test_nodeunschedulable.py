@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tests.engine.builders import NEVER, explain, node, pod, refused
-from tests.engine.waking import becomes, joins, turns
+from tests.engine.builders import NEVER, explain, list_refusals, node, pod
+from tests.engine.waking import wakes_on_node_add, wakes_on_node_update, wakes_on_pod_update
 
 NAME = "NodeUnschedulable"
 CORDON = "node.kubernetes.io/unschedulable"
@@ -16,7 +16,7 @@ ELSEWHERE = pod("p", tolerations=[{"key": "k", "operator": "Exists"}])
 
 def test_a_cordoned_node_is_refused() -> None:
     answer = explain(pod("p"), CORDONED, node("m"))
-    assert refused(answer, NAME) == {"n": (NEVER, "node(s) were unschedulable")}
+    assert list_refusals(answer, NAME) == {"n": (NEVER, "node(s) were unschedulable")}
 
 
 @pytest.mark.parametrize(
@@ -35,12 +35,12 @@ def test_it_is_tolerated_as_a_taint_without_a_value(toleration: dict, fits: bool
 
 
 def test_a_node_that_is_not_cordoned_wakes() -> None:
-    assert joins(NAME, pod("p"), node("n"))
-    assert not joins(NAME, pod("p"), CORDONED)
-    assert turns(NAME, pod("p"), CORDONED, node("n"))
-    assert not turns(NAME, pod("p"), node("n"), node("n", taints=[{"key": "k", "effect": "NoSchedule"}]))
+    assert wakes_on_node_add(NAME, pod("p"), node("n"))
+    assert not wakes_on_node_add(NAME, pod("p"), CORDONED)
+    assert wakes_on_node_update(NAME, pod("p"), CORDONED, node("n"))
+    assert not wakes_on_node_update(NAME, pod("p"), node("n"), node("n", taints=[{"key": "k", "effect": "NoSchedule"}]))
 
 
 def test_to_tolerate_the_cordon_wakes() -> None:
-    assert becomes(NAME, pod("p"), pod("p"), TOLERANT)
-    assert not becomes(NAME, pod("p"), pod("p"), ELSEWHERE)
+    assert wakes_on_pod_update(NAME, pod("p"), pod("p"), TOLERANT)
+    assert not wakes_on_pod_update(NAME, pod("p"), pod("p"), ELSEWHERE)

@@ -15,19 +15,19 @@ from kschedweb.engine.framework.events import (
     Action,
     ClusterEvent,
 )
-from tests.engine.builders import NOT_NOW, explain, node, pod, refused, scheduler
+from tests.engine.builders import NOT_NOW, explain, list_refusals, node, pod, scheduler
 from tests.engine.storage import (
     DRIVER,
     EBS,
     claim,
     csi,
     csi_node,
-    made,
+    make_object,
     storage_class,
     user,
     volume,
 )
-from tests.engine.waking import goes, raw_object, wakes
+from tests.engine.waking import raw_object, wakes, wakes_on_pod_delete
 
 NAME = "NodeVolumeLimits"
 TOO_MANY = "node(s) exceed max volume count"
@@ -41,25 +41,27 @@ def bound(*names: str, driver: str = DRIVER) -> list[dict]:
 
 def test_a_node_takes_as_many_volumes_as_its_driver_attaches() -> None:
     objects = [node("a"), FREE, LIMITED, *bound("u", "v", "w")]
-    assert refused(explain(user("p", "c-u", "c-v"), *objects), NAME) == {}
-    assert refused(explain(user("p", "c-u", "c-v", "c-w"), *objects), NAME) == {"a": (NOT_NOW, TOO_MANY)}
+    assert list_refusals(explain(user("p", "c-u", "c-v"), *objects), NAME) == {}
+    assert list_refusals(explain(user("p", "c-u", "c-v", "c-w"), *objects), NAME) == {"a": (NOT_NOW, TOO_MANY)}
     placed = user("q", "c-u", "c-v", on="a")
-    assert refused(explain(user("p", "c-w"), *objects, placed), NAME) == {"a": (NOT_NOW, TOO_MANY)}
+    assert list_refusals(explain(user("p", "c-w"), *objects, placed), NAME) == {"a": (NOT_NOW, TOO_MANY)}
     # Pods share the volumes they have in common.
-    assert refused(explain(user("p", "c-u", "c-v"), *objects, placed), NAME) == {}
+    assert list_refusals(explain(user("p", "c-u", "c-v"), *objects, placed), NAME) == {}
 
 
 def test_each_driver_has_its_own_limit() -> None:
     objects = [node("a"), LIMITED, *bound("u", "v"), *bound("x", driver="other.example.com")]
-    assert refused(explain(user("p", "c-x"), *objects, user("q", "c-u", "c-v", on="a")), NAME) == {}
-    assert refused(explain(user("p", "c-x", "c-v"), *objects, user("q", "c-u", on="a")), NAME) == {}
+    assert list_refusals(explain(user("p", "c-x"), *objects, user("q", "c-u", "c-v", on="a")), NAME) == {}
+    assert list_refusals(explain(user("p", "c-x", "c-v"), *objects, user("q", "c-u", on="a")), NAME) == {}
 
 
 def test_a_volume_still_to_be_made_counts_for_its_class() -> None:
     one = csi_node("a", csi_example_com=1)
     objects = [node("a"), one, storage_class(provisioner=DRIVER), claim("c"), *bound("u")]
-    assert refused(explain(user("p", "c"), *objects), NAME) == {}
-    assert refused(explain(user("p", "c"), *objects, user("q", "c-u", on="a")), NAME) == {"a": (NOT_NOW, TOO_MANY)}
+    assert list_refusals(explain(user("p", "c"), *objects), NAME) == {}
+    assert list_refusals(explain(user("p", "c"), *objects, user("q", "c-u", on="a")), NAME) == {
+        "a": (NOT_NOW, TOO_MANY)
+    }
 
 
 def test_an_old_disk_counts_for_the_driver_that_took_it_over() -> None:
@@ -70,8 +72,8 @@ def test_an_old_disk_counts_for_the_driver_that_took_it_over() -> None:
         return pod(name, on=on, volumes=[{"name": "v", "awsElasticBlockStore": {"volumeID": identity}}])
 
     objects = [node("a"), one, mounting("q", "vol-1", on="a")]
-    assert refused(explain(mounting("p", "vol-2"), *objects), NAME) == {"a": (NOT_NOW, TOO_MANY)}
-    assert refused(explain(mounting("p", "vol-2"), node("a"), objects[2]), NAME) == {}
+    assert list_refusals(explain(mounting("p", "vol-2"), *objects), NAME) == {"a": (NOT_NOW, TOO_MANY)}
+    assert list_refusals(explain(mounting("p", "vol-2"), node("a"), objects[2]), NAME) == {}
 
 
 def test_an_attachment_of_a_volume_in_use_is_not_counted_twice() -> None:
@@ -79,11 +81,11 @@ def test_an_attachment_of_a_volume_in_use_is_not_counted_twice() -> None:
     for name in ("v", "w"):
         objects += [volume(name, csi=csi(name)), claim(f"c-{name}", volume=name)]
     spec = {"attacher": DRIVER, "nodeName": "a", "source": {"persistentVolumeName": "v"}}
-    objects += [made("VolumeAttachment", "x", version="storage.k8s.io/v1", spec=spec), user("q", "c-v", on="a")]
+    objects += [make_object("VolumeAttachment", "x", version="storage.k8s.io/v1", spec=spec), user("q", "c-v", on="a")]
     assert explain(user("p", "c-w"), *objects)["feasible"] == ["a"]
     assert explain(user("p", "c-v", "c-w"), *objects)["feasible"] == ["a"]
     # Without a pod that uses it, the attachment counts beside the same volume of the new pod.
-    assert refused(explain(user("p", "c-v", "c-w"), *objects[:-1]), NAME) == {"a": (NOT_NOW, TOO_MANY)}
+    assert list_refusals(explain(user("p", "c-v", "c-w"), *objects[:-1]), NAME) == {"a": (NOT_NOW, TOO_MANY)}
 
 
 def test_limits_and_claims_for_one_pod_count_pods_as_they_come_and_go() -> None:
@@ -114,8 +116,8 @@ def test_a_higher_limit_wakes() -> None:
 
 
 def test_a_volume_that_leaves_wakes() -> None:
-    assert goes(NAME, user("p", "c"), user("q", "d", on="a"))
-    assert not goes(NAME, user("p", "c"), pod("q", on="a"))
+    assert wakes_on_pod_delete(NAME, user("p", "c"), user("q", "d", on="a"))
+    assert not wakes_on_pod_delete(NAME, user("p", "c"), pod("q", on="a"))
     gone = ClusterEvent(ATTACHMENT, Action.DELETE)
     assert wakes(NAME, user("p", "c"), gone, detached(DRIVER), None)
     disk = pod("p", volumes=[{"name": "v", "awsElasticBlockStore": {"volumeID": "x"}}])
@@ -136,4 +138,4 @@ def test_a_node_is_full_where_distinct_volumes_exceed_its_limit(limit: int, used
     placed = user("q", *(f"c-{name}" for name in sorted(used)), on="a")
     answer = explain(user("p", *(f"c-{name}" for name in sorted(wanted))), *objects, placed)
     full = bool(wanted - used) and len(used | wanted) > limit
-    assert refused(answer, NAME) == ({"a": (NOT_NOW, TOO_MANY)} if full else {})
+    assert list_refusals(answer, NAME) == ({"a": (NOT_NOW, TOO_MANY)} if full else {})

@@ -11,7 +11,7 @@ from kschedweb.engine import Pod, Snapshot
 from kschedweb.engine.plugins.peaks import OUT_OF_RANGE, cheapest_first, cpu_request, power_rise, to_femtowatts
 from kschedweb.engine.state.watermarks.table import Watermarks
 from tests.engine.builders import node, pod
-from tests.engine.state.watermarks.observed import NOW, levels, observed, scores
+from tests.engine.state.watermarks.observed import NOW, levels, make_snapshot, scores
 
 PLUGIN = "Peaks"
 LOW, HIGH = {"k0": 100.0, "k1": 20.0, "k2": 0.02}, {"k0": 300.0, "k1": 50.0, "k2": 0.03}
@@ -21,42 +21,42 @@ CORE = pod("new", requests={"cpu": "1"})
 def test_the_smallest_rise_is_the_best() -> None:
     models = {"a": LOW, "b": LOW, "c": HIGH}
     # Rises of 20 e^0.4 (e^0.2 - 1), 20 e^0.8 (e^0.2 - 1) and 50 e^0.6 (e^0.3 - 1) watts: 6.61, 9.85, 31.9.
-    found = scores(PLUGIN, observed(levels(a=20, b=40, c=20)), CORE, nodePowerModel=models)
+    found = scores(PLUGIN, make_snapshot(levels(a=20, b=40, c=20)), CORE, nodePowerModel=models)
     assert found == {"a": 100, "b": 88, "c": 0}
 
 
 def test_k0_has_no_effect() -> None:
     models = {"a": LOW, "b": LOW | {"k0": 9000.0}}
-    assert set(scores(PLUGIN, observed(levels(a=20, b=20)), CORE, nodePowerModel=models).values()) == {100}
+    assert set(scores(PLUGIN, make_snapshot(levels(a=20, b=20)), CORE, nodePowerModel=models).values()) == {100}
 
 
 @pytest.mark.parametrize("spelling", ["nodePowerModel", "NodePowerModel"])
 def test_both_spellings_of_the_models_are_read(spelling: str) -> None:
     models = {"a": LOW, "b": HIGH}
-    assert scores(PLUGIN, observed(levels(a=20, b=20)), CORE, **{spelling: models}) == {"a": 100, "b": 0}
+    assert scores(PLUGIN, make_snapshot(levels(a=20, b=20)), CORE, **{spelling: models}) == {"a": 100, "b": 0}
 
 
 def test_raw_0_is_the_best() -> None:
     """Without metrics, without a model, or overloaded by the pod: nothing is known to cost anything."""
     models = {"known": LOW, "dearer": HIGH, "silent": HIGH, "overloaded": HIGH}
     nodes = levels(known=20, dearer=20, silent=None, unmodelled=20, overloaded=95)
-    found = scores(PLUGIN, observed(nodes), CORE, nodePowerModel=models)
+    found = scores(PLUGIN, make_snapshot(nodes), CORE, nodePowerModel=models)
     assert found == {"known": 80, "dearer": 0, "silent": 100, "unmodelled": 100, "overloaded": 100}
 
 
 def test_a_node_that_the_pod_fills_to_the_last_percent_is_not_overloaded() -> None:
-    found = scores(PLUGIN, observed(levels(full=90, half=40)), CORE, nodePowerModel={"full": LOW, "half": LOW})
+    found = scores(PLUGIN, make_snapshot(levels(full=90, half=40)), CORE, nodePowerModel={"full": LOW, "half": LOW})
     assert found == {"full": 0, "half": 100}
 
 
 def test_where_all_raw_scores_are_0_they_stay_0() -> None:
-    assert scores(PLUGIN, observed(levels(a=20, b=None)), CORE) == {"a": 0, "b": 0}
+    assert scores(PLUGIN, make_snapshot(levels(a=20, b=None)), CORE) == {"a": 0, "b": 0}
     assert scores(PLUGIN, Snapshot.from_objects([node("a")]), CORE, nodePowerModel={"a": LOW}) == {"a": 0}
 
 
 def test_a_negative_rise_beats_raw_0() -> None:
     models = {"sinking": {"k0": 0.0, "k1": -1.0, "k2": 0.01}}
-    found = scores(PLUGIN, observed(levels(sinking=20, unknown=None)), CORE, nodePowerModel=models)
+    found = scores(PLUGIN, make_snapshot(levels(sinking=20, unknown=None)), CORE, nodePowerModel=models)
     assert found == {"sinking": 100, "unknown": 0}
 
 

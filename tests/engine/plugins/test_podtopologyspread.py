@@ -12,8 +12,8 @@ from kschedweb.engine.framework.events import NODE_DELETE
 from kschedweb.engine.framework.status import CycleError
 from kschedweb.engine.objects.node import HOSTNAME, ZONE, Node
 from kschedweb.engine.releases import RELEASES
-from tests.engine.builders import NEVER, NOT_NOW, explain, node, normalized_scores, pod, raw_scores, refused
-from tests.engine.waking import becomes, comes, goes, turns, wakes
+from tests.engine.builders import NEVER, NOT_NOW, explain, list_refusals, node, normalized_scores, pod, raw_scores
+from tests.engine.waking import wakes, wakes_on_node_update, wakes_on_pod_add, wakes_on_pod_delete, wakes_on_pod_update
 
 NAME = "PodTopologySpread"
 SKEWED = (NOT_NOW, "node(s) didn't match pod topology spread constraints")
@@ -49,7 +49,7 @@ A, B, C = (zoned(name) for name in "abc")
 
 
 def refusals(raw: dict, *objects: dict) -> dict[str, tuple[str, ...]]:
-    return refused(explain(raw, *objects), NAME)
+    return list_refusals(explain(raw, *objects), NAME)
 
 
 def test_a_node_is_refused_where_the_skew_would_be_too_large() -> None:
@@ -134,7 +134,7 @@ def test_soft_constraints_score_and_refuse_nobody() -> None:
     soft = incoming(spread(whenUnsatisfiable="ScheduleAnyway"))
     objects = [A, B, C, node("n"), web("a"), web("a", "more"), web("b")]
     answer = explain(soft, *objects)
-    assert refused(answer, NAME) == {}
+    assert list_refusals(answer, NAME) == {}
     assert raw_scores(answer, NAME) == [3, 2, 0, 0]
     # A node without the label is not scored; it stands last.
     assert normalized_scores(answer, NAME) == [0, 33, 100, 0]
@@ -155,9 +155,9 @@ def test_a_profile_has_constraints_for_pods_without_their_own() -> None:
     args = {"defaultingType": "List", "defaultConstraints": [rule]}
     profile = {"pluginConfig": [{"name": NAME, "args": args}]}
     answer = explain(pod("p", labels=WEB), A, B, web("a"), SERVICE, **profile)
-    assert refused(answer, NAME) == {"a": SKEWED}
+    assert list_refusals(answer, NAME) == {"a": SKEWED}
     own = incoming(spread(maxSkew=5))
-    assert refused(explain(own, A, B, web("a"), SERVICE, **profile), NAME) == {}
+    assert list_refusals(explain(own, A, B, web("a"), SERVICE, **profile), NAME) == {}
 
 
 def test_filter_and_score_need_what_was_found_before() -> None:
@@ -173,35 +173,35 @@ TOLERANT: dict[str, Any] = {"tolerations": [{"key": "k", "operator": "Exists"}]}
 
 
 def test_a_pod_that_counts_wakes_by_coming_and_going() -> None:
-    assert comes(NAME, HARD, web("a"))
-    assert not comes(NAME, HARD, STRANGER)
-    assert goes(NAME, HARD, web("a"))
-    assert becomes(NAME, HARD, web("a"), STRANGER)
-    assert not becomes(NAME, HARD, web("a"), pod("on-a", on="a", labels={**WEB, "x": "y"}))
+    assert wakes_on_pod_add(NAME, HARD, web("a"))
+    assert not wakes_on_pod_add(NAME, HARD, STRANGER)
+    assert wakes_on_pod_delete(NAME, HARD, web("a"))
+    assert wakes_on_pod_update(NAME, HARD, web("a"), STRANGER)
+    assert not wakes_on_pod_update(NAME, HARD, web("a"), pod("on-a", on="a", labels={**WEB, "x": "y"}))
     soft = incoming(spread(whenUnsatisfiable="ScheduleAnyway"))
-    assert not comes(NAME, soft, web("a"))
+    assert not wakes_on_pod_add(NAME, soft, web("a"))
 
 
 def test_since_1_36_a_pod_that_is_promised_a_node_counts_too() -> None:
     promised = web("") | {"status": {"nominatedNodeName": "a"}}
-    assert [name for name in RELEASES if comes(NAME, HARD, promised, name)] == ["1.36", "1.37"]
+    assert [name for name in RELEASES if wakes_on_pod_add(NAME, HARD, promised, name)] == ["1.36", "1.37"]
 
 
 def test_its_own_tolerations_wake_it_where_taints_count() -> None:
     more = incoming(spread(), **TOLERANT)
     honors = incoming(spread(nodeTaintsPolicy="Honor"))
-    assert becomes(NAME, honors, HARD, more)
-    assert not becomes(NAME, HARD, HARD, more)
-    assert not becomes(NAME, honors, web("a"), web("a", **TOLERANT))
+    assert wakes_on_pod_update(NAME, honors, HARD, more)
+    assert not wakes_on_pod_update(NAME, HARD, HARD, more)
+    assert not wakes_on_pod_update(NAME, honors, web("a"), web("a", **TOLERANT))
 
 
 def test_a_domain_that_comes_or_goes_wakes() -> None:
     assert wakes(NAME, HARD, NODE_DELETE, Node.from_json(A), None)
     assert not wakes(NAME, HARD, NODE_DELETE, Node.from_json(node("n")), None)
-    assert turns(NAME, HARD, node("n"), zoned("n"))
-    assert turns(NAME, HARD, zoned("n", "y"), zoned("n", "z"))
-    assert turns(NAME, HARD, zoned("n"), zoned("n", taints=[TAINT]))
-    assert not turns(NAME, HARD, zoned("n"), node("n", labels={ZONE: "n", "x": "y"}))
+    assert wakes_on_node_update(NAME, HARD, node("n"), zoned("n"))
+    assert wakes_on_node_update(NAME, HARD, zoned("n", "y"), zoned("n", "z"))
+    assert wakes_on_node_update(NAME, HARD, zoned("n"), zoned("n", taints=[TAINT]))
+    assert not wakes_on_node_update(NAME, HARD, zoned("n"), node("n", labels={ZONE: "n", "x": "y"}))
 
 
 @settings(max_examples=40)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from kschedweb.engine import Pod
 from kschedweb.engine.framework.status import Code, Status
 from tests.engine.builders import node, pod, scheduler
-from tests.engine.waking import becomes
+from tests.engine.waking import wakes_on_pod_update
 
 NAME = "SchedulingGates"
 
@@ -26,6 +26,6 @@ def test_gates_keep_a_pod_out_of_the_queue() -> None:
 
 
 def test_the_last_gate_of_its_own_wakes() -> None:
-    assert becomes(NAME, gated("a"), gated("a"), gated())
-    assert not becomes(NAME, gated("a", "b"), gated("a", "b"), gated("a"))
-    assert not becomes(NAME, gated("a"), gated("a", name="other"), gated(name="other"))
+    assert wakes_on_pod_update(NAME, gated("a"), gated("a"), gated())
+    assert not wakes_on_pod_update(NAME, gated("a", "b"), gated("a", "b"), gated("a"))
+    assert not wakes_on_pod_update(NAME, gated("a"), gated("a", name="other"), gated(name="other"))

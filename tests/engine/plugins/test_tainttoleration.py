@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from kschedweb.engine.framework.status import CycleError
 from kschedweb.engine.objects.taints import Taint, Toleration
-from tests.engine.builders import NEVER, explain, node, normalized_scores, pod, raw_scores, refused
-from tests.engine.waking import becomes, joins, turns
+from tests.engine.builders import NEVER, explain, list_refusals, node, normalized_scores, pod, raw_scores
+from tests.engine.waking import wakes_on_node_add, wakes_on_node_update, wakes_on_pod_update
 
 NAME = "TaintToleration"
 REFUSED = {"n": (NEVER, "node(s) had untolerated taint(s)")}
@@ -40,7 +40,7 @@ def soft(*keys: str) -> list[dict]:
 )
 def test_a_toleration_matches_by_effect_key_and_value(toleration: dict, tolerates: bool) -> None:
     answer = explain(pod("p", tolerations=[toleration]), node("n", taints=[GPU]))
-    assert refused(answer, NAME) == ({} if tolerates else REFUSED)
+    assert list_refusals(answer, NAME) == ({} if tolerates else REFUSED)
 
 
 NUMBERS = st.integers(-3, 3).map(str) | st.sampled_from(["", "-0", "01", "+1", "1.0", "a", "9223372036854775808"])
@@ -64,11 +64,11 @@ def test_a_toleration_that_compares_wants_two_plain_integers(operator: str, boun
 )
 def test_a_taint_refuses_by_its_effect(effect: str, refuses: bool) -> None:
     answer = explain(pod("p"), node("n", taints=[{"key": "k", "effect": effect}]))
-    assert refused(answer, NAME) == (REFUSED if refuses else {})
+    assert list_refusals(answer, NAME) == (REFUSED if refuses else {})
 
 
 def test_every_taint_must_be_tolerated() -> None:
-    assert refused(explain(TOLERANT, node("n", taints=[TAINT, OTHER])), NAME) == REFUSED
+    assert list_refusals(explain(TOLERANT, node("n", taints=[TAINT, OTHER])), NAME) == REFUSED
 
 
 def test_of_soft_taints_the_fewest_are_best() -> None:
@@ -90,18 +90,18 @@ def test_its_score_needs_its_pre_score() -> None:
 
 
 def test_a_node_that_lets_the_pod_in_wakes_it() -> None:
-    assert joins(NAME, pod("p"), node("n"))
-    assert not joins(NAME, pod("p"), node("n", taints=[TAINT]))
-    assert joins(NAME, TOLERANT, node("n", taints=[TAINT]))
-    assert turns(NAME, pod("p"), node("n", taints=[TAINT]), node("n"))
-    assert turns(NAME, pod("p"), node("n", taints=[TAINT]), node("n", taints=soft("k")))
-    assert not turns(NAME, pod("p"), node("n", taints=[TAINT, OTHER]), node("n", taints=[TAINT]))
-    assert not turns(NAME, TOLERANT, node("n", taints=[TAINT]), node("n"))
+    assert wakes_on_node_add(NAME, pod("p"), node("n"))
+    assert not wakes_on_node_add(NAME, pod("p"), node("n", taints=[TAINT]))
+    assert wakes_on_node_add(NAME, TOLERANT, node("n", taints=[TAINT]))
+    assert wakes_on_node_update(NAME, pod("p"), node("n", taints=[TAINT]), node("n"))
+    assert wakes_on_node_update(NAME, pod("p"), node("n", taints=[TAINT]), node("n", taints=soft("k")))
+    assert not wakes_on_node_update(NAME, pod("p"), node("n", taints=[TAINT, OTHER]), node("n", taints=[TAINT]))
+    assert not wakes_on_node_update(NAME, TOLERANT, node("n", taints=[TAINT]), node("n"))
 
 
 def test_its_own_tolerations_wake_it() -> None:
-    assert becomes(NAME, pod("p"), pod("p"), TOLERANT)
-    assert not becomes(NAME, pod("p"), pod("other", on="n"), pod("other", on="n", tolerations=[EXISTS]))
+    assert wakes_on_pod_update(NAME, pod("p"), pod("p"), TOLERANT)
+    assert not wakes_on_pod_update(NAME, pod("p"), pod("other", on="n"), pod("other", on="n", tolerations=[EXISTS]))
 
 
 EFFECTS = ("NoSchedule", "NoExecute", "PreferNoSchedule")

@@ -17,7 +17,7 @@ from kschedweb.engine.plugins.targetloadpacking import FIXED_50, packing_scores
 from kschedweb.engine.state.watermarks.capacity import capacity_percent, node_capacity
 from kschedweb.engine.state.watermarks.table import Watermarks
 from tests.engine.builders import node, pod
-from tests.engine.state.watermarks.observed import NOW, alone, levels, observed, placed, scores, using
+from tests.engine.state.watermarks.observed import NOW, alone, levels, make_snapshot, mark_scheduled, scores, using
 
 PLUGIN = "TargetLoadPacking"
 
@@ -28,11 +28,11 @@ def at(seconds: float) -> str:
 
 def test_the_published_curve() -> None:
     nodes = levels(a=0, b=32.5, c=40, d=45, e=87.5, f=101)
-    assert scores(PLUGIN, observed(nodes)) == {"a": 40, "b": 89, "c": 100, "d": 37, "e": 8, "f": 0}
+    assert scores(PLUGIN, make_snapshot(nodes)) == {"a": 40, "b": 89, "c": 100, "d": 37, "e": 8, "f": 0}
 
 
 def test_the_pod_s_use_is_added_in_percent_of_the_node() -> None:
-    assert scores(PLUGIN, observed(levels(a=30)), using("new", "1")) == {"a": 100}
+    assert scores(PLUGIN, make_snapshot(levels(a=30)), using("new", "1")) == {"a": 100}
 
 
 def test_the_score_drops_at_the_target() -> None:
@@ -44,7 +44,7 @@ def test_the_score_drops_at_the_target() -> None:
 
 def test_halves_are_rounded_away_from_zero() -> None:
     # 1.5 × 3 + 40 = 44.5, which Python would round to 44.
-    assert scores(PLUGIN, observed(levels(a=3))) == {"a": 45}
+    assert scores(PLUGIN, make_snapshot(levels(a=3))) == {"a": 45}
 
 
 def full_and_allocatable(full: str | None, allocatable: str, percent: float, key: str = "15m") -> Snapshot:
@@ -84,39 +84,39 @@ def test_a_node_without_metrics_gets_nothing() -> None:
     another_window = {"cpu": {"1h": 10.0}}
     nodes = {**levels(known=10, unknown=None), "m": only_memory, "s": only_deviation, "w": another_window}
     expected = {"known": 55, "unknown": 0, "m": 0, "s": 0, "w": 0}
-    assert scores(PLUGIN, observed(nodes)) == expected
+    assert scores(PLUGIN, make_snapshot(nodes)) == expected
     unmeasured = Snapshot.from_objects([node("a")])
     assert scores(PLUGIN, unmeasured) == {"a": 0}
 
 
 def test_metrics_never_expire() -> None:
-    assert scores(PLUGIN, observed(levels(a=10), updated=0.0)) == {"a": 55}
+    assert scores(PLUGIN, make_snapshot(levels(a=10), updated=0.0)) == {"a": 55}
 
 
 @pytest.mark.parametrize(
     ("bound", "counts"), [(-3600, False), (-60, False), (-59, True), (-1, True), (0, True), (1, True), (3600, True)]
 )
 def test_a_pod_counts_that_was_placed_within_a_minute_of_the_figures_or_later(bound: float, counts: bool) -> None:
-    there = placed(using("there", "1", on="a"), at(bound))
-    assert scores(PLUGIN, observed(levels(a=10), there)) == {"a": 70 if counts else 55}
+    there = mark_scheduled(using("there", "1", on="a"), at(bound))
+    assert scores(PLUGIN, make_snapshot(levels(a=10), there)) == {"a": 70 if counts else 55}
 
 
 def test_seconds_are_whole_where_times_are_compared() -> None:
-    there = placed(using("there", "1", on="a"), at(-60))
-    assert scores(PLUGIN, observed(levels(a=10), there, updated=NOW + 0.9)) == {"a": 55}
-    assert scores(PLUGIN, observed(levels(a=10), there, updated=NOW - 0.1)) == {"a": 70}
-    snapshot = observed(levels(a=10))
+    there = mark_scheduled(using("there", "1", on="a"), at(-60))
+    assert scores(PLUGIN, make_snapshot(levels(a=10), there, updated=NOW + 0.9)) == {"a": 55}
+    assert scores(PLUGIN, make_snapshot(levels(a=10), there, updated=NOW - 0.1)) == {"a": 70}
+    snapshot = make_snapshot(levels(a=10))
     snapshot.now = NOW - 59.1
     snapshot.place_pod(Pod.from_json(using("just now", "1")), "a")
     assert scores(PLUGIN, snapshot) == {"a": 55}
 
 
 def test_a_pod_of_which_nobody_knows_when_it_was_placed_is_in_the_figures() -> None:
-    assert scores(PLUGIN, observed(levels(a=10), using("there", "1", on="a"))) == {"a": 55}
+    assert scores(PLUGIN, make_snapshot(levels(a=10), using("there", "1", on="a"))) == {"a": 55}
 
 
 def test_each_placed_pod_counts_for_the_next_one() -> None:
-    snapshot = observed(levels(a=35, b=0))
+    snapshot = make_snapshot(levels(a=35, b=0))
     scheduler = alone(PLUGIN, snapshot)
     pods = [Pod.from_json(using(f"p{turn}", "1")) for turn in range(3)]
     # On a the first pod would be above the target; b then fills up to it.
@@ -145,7 +145,7 @@ def containers(*resources: dict) -> dict:
     ],
 )
 def test_what_a_container_is_expected_to_use(resources: dict, expected: int) -> None:
-    snapshot = observed(levels(a=0))
+    snapshot = make_snapshot(levels(a=0))
     plugin = alone(PLUGIN, snapshot).framework(Pod.from_json(pod("p"))).plugin(PLUGIN)
     raw = containers(resources, {"limits": {"cpu": "1m"}})
     assert plugin.predict_pod_use(Pod.from_json(raw)) == expected + 1
@@ -154,14 +154,14 @@ def test_what_a_container_is_expected_to_use(resources: dict, expected: int) -> 
 
 
 def test_a_target_above_100_makes_scores_that_the_framework_refuses() -> None:
-    scheduler = alone(PLUGIN, observed(levels(a=50, b=60)), targetUtilization=120)
+    scheduler = alone(PLUGIN, make_snapshot(levels(a=50, b=60)), targetUtilization=120)
     with pytest.raises(CycleError, match=r'plugin "TargetLoadPacking" returns an invalid score 112, it should'):
         scheduler.explain(Pod.from_json(using("new", "0")))
     assert "invalid score 112" in scheduler.schedule_one(Pod.from_json(using("new", "0"))).message
 
 
 def test_with_a_target_of_100_nothing_is_above_it() -> None:
-    assert scores(PLUGIN, observed(levels(a=0, b=99, c=100, d=101)), targetUtilization=100) == {
+    assert scores(PLUGIN, make_snapshot(levels(a=0, b=99, c=100, d=101)), targetUtilization=100) == {
         "a": 100,
         "b": 100,
         "c": 100,
@@ -172,9 +172,9 @@ def test_with_a_target_of_100_nothing_is_above_it() -> None:
 def test_the_first_releases_start_from_50_above_the_target() -> None:
     """Why the founding article calls the constant wrong: with a low target a node above it beats one below."""
     nodes = levels(empty=0, full=10, above=12)
-    assert scores(PLUGIN, observed(nodes), targetUtilization=10) == {"empty": 10, "full": 100, "above": 10}
+    assert scores(PLUGIN, make_snapshot(nodes), targetUtilization=10) == {"empty": 10, "full": 100, "above": 10}
     fixed = {"empty": 10, "full": 100, "above": 49}
-    assert scores(PLUGIN, observed(nodes), targetUtilization=10, penalty="Fixed50") == fixed
+    assert scores(PLUGIN, make_snapshot(nodes), targetUtilization=10, penalty="Fixed50") == fixed
     use = np.arange(0.0, 101.0)
     old, published = packing_scores(use, 10.0, FIXED_50), packing_scores(use, 10.0)
     assert (old[use > 10].max(), published[use > 10].max()) == (pytest.approx(445 / 9), pytest.approx(89 / 9))
@@ -203,4 +203,6 @@ def test_the_order_of_nodes_does_not_matter(uses: list[float], random: Random, m
     shuffled = list(named.items())
     random.shuffle(shuffled)
     raw = using("new", f"{milli}m")
-    assert scores(PLUGIN, observed(levels(**named)), raw) == scores(PLUGIN, observed(levels(**dict(shuffled))), raw)
+    assert scores(PLUGIN, make_snapshot(levels(**named)), raw) == scores(
+        PLUGIN, make_snapshot(levels(**dict(shuffled))), raw
+    )

@@ -17,7 +17,7 @@ from kschedweb.engine.framework.events import (
     ClusterEvent,
 )
 from kschedweb.engine.framework.status import CycleError
-from tests.engine.builders import NEVER, explain, node, pod, raw_scores, refused, scheduler
+from tests.engine.builders import NEVER, explain, list_refusals, node, pod, raw_scores, scheduler
 from tests.engine.storage import (
     BETA_REGION,
     BETA_ZONE,
@@ -29,13 +29,13 @@ from tests.engine.storage import (
     ZONE,
     claim,
     csi_node,
-    made,
+    make_object,
     on_nodes,
     storage_class,
     user,
     volume,
 )
-from tests.engine.waking import joins, raw_object, turns, wakes
+from tests.engine.waking import raw_object, wakes, wakes_on_node_add, wakes_on_node_update
 
 NAME = "VolumeBinding"
 NO_SPACE = "node(s) did not have enough free storage"
@@ -70,23 +70,23 @@ def test_a_claim_that_should_be_bound_by_now_refuses_the_pod() -> None:
 def test_a_bound_volume_is_where_its_affinity_says() -> None:
     bound = [claim("c", volume="v"), volume("v", nodeAffinity=on_nodes("disk", "ssd"))]
     answer = explain(user("p", "c"), node("a"), node("b", labels={"disk": "ssd"}), *bound)
-    assert refused(answer, NAME) == {"a": (NEVER, NO_ACCESS)}
+    assert list_refusals(answer, NAME) == {"a": (NEVER, NO_ACCESS)}
 
 
 def test_a_volume_is_made_where_its_class_allows_and_on_the_node_the_claim_names() -> None:
     zone = [{"matchLabelExpressions": [{"key": ZONE, "values": ["one", "two"]}]}]
     made_here = storage_class(provisioner=DRIVER, allowedTopologies=zone)
     nodes = [node("a", labels={ZONE: "one"}), node("b", labels={ZONE: "two"}), node("c", labels={ZONE: "three"})]
-    assert refused(explain(user("p", "c"), *nodes, made_here, claim("c")), NAME) == {"c": (NEVER, NO_VOLUME)}
+    assert list_refusals(explain(user("p", "c"), *nodes, made_here, claim("c")), NAME) == {"c": (NEVER, NO_VOLUME)}
     chosen = claim("c", metadata={"annotations": {"volume.kubernetes.io/selected-node": "b"}})
     answer = explain(user("p", "c"), *nodes, made_here, chosen)
-    assert refused(answer, NAME) == {"a": (NEVER, NO_VOLUME), "c": (NEVER, NO_VOLUME)}
+    assert list_refusals(answer, NAME) == {"a": (NEVER, NO_VOLUME), "c": (NEVER, NO_VOLUME)}
 
 
 def test_each_claim_takes_the_smallest_volume_that_suits_it() -> None:
     objects = [node("a"), storage_class(), volume("big", "10Gi"), volume("small", "2Gi"), claim("c")]
     assert explain(user("p", "d", "c"), *objects, claim("d", "5Gi"))["feasible"] == ["a"]
-    assert refused(explain(user("p", "d", "c"), *objects, claim("d", "20Gi")), NAME) == {"a": (NEVER, NO_VOLUME)}
+    assert list_refusals(explain(user("p", "d", "c"), *objects, claim("d", "20Gi")), NAME) == {"a": (NEVER, NO_VOLUME)}
 
 
 @pytest.mark.parametrize(
@@ -104,20 +104,20 @@ def test_each_claim_takes_the_smallest_volume_that_suits_it() -> None:
 )
 def test_an_unfit_volume_is_not_taken(unfit: dict) -> None:
     answer = explain(user("p", "c"), node("a"), storage_class(), claim("c"), volume("v", **unfit))
-    assert refused(answer, NAME) == {"a": (NEVER, NO_VOLUME)}
+    assert list_refusals(answer, NAME) == {"a": (NEVER, NO_VOLUME)}
 
 
 def test_a_volume_reserved_for_the_claim_decides_even_where_it_cannot_be_reached() -> None:
     reference = {"namespace": "default", "name": "c"}
     reserved = volume("r", claimRef=reference, nodeAffinity=on_nodes("kubernetes.io/hostname", "a"))
     objects = [node("a"), node("b"), storage_class(), claim("c"), volume("free"), reserved]
-    assert refused(explain(user("p", "c"), *objects), NAME) == {"b": (NEVER, NO_VOLUME)}
+    assert list_refusals(explain(user("p", "c"), *objects), NAME) == {"b": (NEVER, NO_VOLUME)}
 
 
 def test_a_claim_used_twice_takes_two_volumes() -> None:
     objects = [node("a"), storage_class(), claim("c")]
     reserved = volume("r", claimRef={"namespace": "default", "name": "c"})
-    assert refused(explain(user("p", "c", "c"), *objects, reserved), NAME) == {"a": (NEVER, NO_VOLUME)}
+    assert list_refusals(explain(user("p", "c", "c"), *objects, reserved), NAME) == {"a": (NEVER, NO_VOLUME)}
     assert explain(user("p", "c", "c"), *objects, reserved, volume("free"))["feasible"] == ["a"]
 
 
@@ -129,37 +129,41 @@ def test_conditions_on_fields_in_a_volumes_affinity_always_hold() -> None:
 
 
 def test_the_largest_volume_counts_before_the_capacity_left_and_bytes_are_rounded_up() -> None:
-    driver = made("CSIDriver", DRIVER, version="storage.k8s.io/v1", spec={"storageCapacity": True})
+    driver = make_object("CSIDriver", DRIVER, version="storage.k8s.io/v1", spec={"storageCapacity": True})
     capacity = {"storageClassName": "local", "nodeTopology": {}, "capacity": "10Gi", "maximumVolumeSize": "0.5"}
-    said = made("CSIStorageCapacity", "s", version="storage.k8s.io/v1", metadata={"namespace": "default"}, **capacity)
+    said = make_object(
+        "CSIStorageCapacity", "s", version="storage.k8s.io/v1", metadata={"namespace": "default"}, **capacity
+    )
     objects = [node("a"), storage_class(provisioner=DRIVER), driver, said]
     assert explain(user("p", "c"), *objects, claim("c", "1"))["feasible"] == ["a"]
-    assert refused(explain(user("p", "c"), *objects, claim("c", "2")), NAME) == {"a": (NEVER, NO_SPACE)}
+    assert list_refusals(explain(user("p", "c"), *objects, claim("c", "2")), NAME) == {"a": (NEVER, NO_SPACE)}
 
 
 def test_a_capacity_that_is_not_said_ends_kube_scheduler_where_it_would_be_scored() -> None:
-    driver = made("CSIDriver", DRIVER, version="storage.k8s.io/v1", spec={"storageCapacity": True})
+    driver = make_object("CSIDriver", DRIVER, version="storage.k8s.io/v1", spec={"storageCapacity": True})
     capacity = {"storageClassName": "local", "nodeTopology": {}, "maximumVolumeSize": "5Gi"}
-    said = made("CSIStorageCapacity", "s", version="storage.k8s.io/v1", metadata={"namespace": "default"}, **capacity)
+    said = make_object(
+        "CSIStorageCapacity", "s", version="storage.k8s.io/v1", metadata={"namespace": "default"}, **capacity
+    )
     objects = [node("a"), storage_class(provisioner=DRIVER), driver, said]
     with pytest.raises(CycleError, match="has a maximumVolumeSize and no capacity"):
         explain(user("p", "c"), *objects, claim("c", "1"))
-    assert refused(explain(user("p", "c"), *objects, claim("c", "6Gi")), NAME) == {"a": (NEVER, NO_SPACE)}
+    assert list_refusals(explain(user("p", "c"), *objects, claim("c", "6Gi")), NAME) == {"a": (NEVER, NO_SPACE)}
 
 
 def test_the_first_claim_that_gets_no_volume_ends_the_search() -> None:
-    driver = made("CSIDriver", DRIVER, version="storage.k8s.io/v1", spec={"storageCapacity": True})
+    driver = make_object("CSIDriver", DRIVER, version="storage.k8s.io/v1", spec={"storageCapacity": True})
     objects = [node("a"), storage_class(), storage_class("made", DRIVER), driver]
     objects += [claim("c", "1Gi"), claim("d", "2Gi", storageClassName="made")]
-    assert refused(explain(user("p", "d", "c"), *objects), NAME) == {"a": (NEVER, NO_VOLUME)}
+    assert list_refusals(explain(user("p", "d", "c"), *objects), NAME) == {"a": (NEVER, NO_VOLUME)}
     objects[-1] = claim("d", "500Mi", storageClassName="made")
-    assert refused(explain(user("p", "d", "c"), *objects), NAME) == {"a": (NEVER, NO_SPACE)}
+    assert list_refusals(explain(user("p", "d", "c"), *objects), NAME) == {"a": (NEVER, NO_SPACE)}
 
 
 def test_reasons_about_bound_and_unbound_claims_come_together() -> None:
     bound = [claim("c", volume="v"), volume("v", nodeAffinity=on_nodes("disk", "ssd"))]
     answer = explain(user("p", "c", "d"), node("a"), storage_class(), *bound, claim("d"))
-    assert refused(answer, NAME) == {"a": (NEVER, NO_ACCESS, NO_VOLUME)}
+    assert list_refusals(answer, NAME) == {"a": (NEVER, NO_ACCESS, NO_VOLUME)}
 
 
 def test_a_volume_its_driver_cannot_take_over_fails_the_filter_unless_another_one_rejects_first() -> None:
@@ -168,8 +172,8 @@ def test_a_volume_its_driver_cannot_take_over_fails_the_filter_unless_another_on
     elsewhere = volume("w", nodeAffinity=on_nodes("disk", "ssd"))
     objects = [node("a"), csi_node("a", migrated), disk, elsewhere, claim("c", volume="v"), claim("d", volume="w")]
     failed = ("Error", "could not translate pv: kind(Dedicated) is not supported in csi migration")
-    assert refused(explain(user("p", "c", "d"), *objects), NAME) == {"a": failed}
-    assert refused(explain(user("p", "d", "c"), *objects), NAME) == {"a": (NEVER, NO_ACCESS)}
+    assert list_refusals(explain(user("p", "c", "d"), *objects), NAME) == {"a": failed}
+    assert list_refusals(explain(user("p", "d", "c"), *objects), NAME) == {"a": (NEVER, NO_ACCESS)}
 
 
 def test_a_drivers_zone_label_takes_the_place_of_the_old_ones() -> None:
@@ -185,7 +189,7 @@ def test_a_drivers_zone_label_takes_the_place_of_the_old_ones() -> None:
     answer = explain(user("p", "c"), new, old, csi_node("new", migrated), *bound)
     assert answer["feasible"] == ["new", "old"]
     swapped = explain(user("p", "c"), new, old, csi_node("old", migrated), *bound)
-    assert refused(swapped, NAME) == {"new": (NEVER, NO_ACCESS), "old": (NEVER, NO_ACCESS)}
+    assert list_refusals(swapped, NAME) == {"new": (NEVER, NO_ACCESS), "old": (NEVER, NO_ACCESS)}
 
 
 def test_a_storage_class_that_does_not_say_when_it_binds_ends_the_cycle() -> None:
@@ -203,7 +207,7 @@ def test_a_claim_that_cannot_be_understood_is_a_problem_not_a_failure() -> None:
 
 def test_a_filter_without_its_pre_filter_is_an_error() -> None:
     profile = {"plugins": {"preFilter": {"disabled": [{"name": NAME}]}}}
-    assert refused(explain(pod("p"), node("a"), **profile), NAME) == {"a": ("Error", "not found")}
+    assert list_refusals(explain(pod("p"), node("a"), **profile), NAME) == {"a": ("Error", "not found")}
 
 
 CLAIMED, EPHEMERAL = user("p", "c"), pod("p", volumes=[{"name": "v", "ephemeral": {}}])
@@ -228,9 +232,9 @@ def test_a_claim_of_its_own_wakes() -> None:
 
 def test_volumes_classes_and_nodes_wake() -> None:
     assert wakes(NAME, CLAIMED, ClusterEvent(VOLUME, Action.UPDATE), raw_object(), raw_object())
-    assert joins(NAME, CLAIMED, node("n"))
-    assert turns(NAME, CLAIMED, node("n"), node("n", labels={"x": "y"}))
-    assert not turns(NAME, CLAIMED, node("n"), node("n", allocatable={"cpu": "9"}))
+    assert wakes_on_node_add(NAME, CLAIMED, node("n"))
+    assert wakes_on_node_update(NAME, CLAIMED, node("n"), node("n", labels={"x": "y"}))
+    assert not wakes_on_node_update(NAME, CLAIMED, node("n"), node("n", allocatable={"cpu": "9"}))
     updated = ClusterEvent(STORAGE_CLASS, Action.UPDATE)
     assert wakes(NAME, CLAIMED, ClusterEvent(STORAGE_CLASS, Action.ADD), None, raw_object())
     assert wakes(NAME, CLAIMED, updated, raw_object(), raw_object(allowedTopologies=[{}]))
@@ -269,13 +273,15 @@ def test_claims_fit_exactly_where_each_can_have_a_volume_of_its_own(volumes: lis
     enough = len(largest) == len(claims) and all(
         has >= wants for has, wants in zip(largest, sorted(claims, reverse=True), strict=True)
     )
-    assert refused(answer, NAME) == ({} if enough else {"a": (NEVER, NO_VOLUME)})
+    assert list_refusals(answer, NAME) == ({} if enough else {"a": (NEVER, NO_VOLUME)})
 
 
 def test_claims_are_scored_by_the_class_of_their_spec_and_find_room_by_that_of_their_annotation() -> None:
-    driver = made("CSIDriver", DRIVER, version="storage.k8s.io/v1", spec={"storageCapacity": True})
+    driver = make_object("CSIDriver", DRIVER, version="storage.k8s.io/v1", spec={"storageCapacity": True})
     capacity = {"storageClassName": "local", "nodeTopology": {}, "capacity": "20Gi"}
-    said = made("CSIStorageCapacity", "s", version="storage.k8s.io/v1", metadata={"namespace": "default"}, **capacity)
+    said = make_object(
+        "CSIStorageCapacity", "s", version="storage.k8s.io/v1", metadata={"namespace": "default"}, **capacity
+    )
     objects = [node("a"), storage_class(provisioner=DRIVER), driver, said, claim("c", "1")]
     other = claim("d", "5Gi", storageClassName="made")
     other["metadata"]["annotations"] = {"volume.beta.kubernetes.io/storage-class": "local"}
@@ -294,9 +300,11 @@ def test_volumes_are_scored_by_the_class_of_their_spec_and_found_by_that_of_thei
 
 
 def test_a_class_that_an_annotation_alone_names_ends_kube_scheduler_where_it_would_be_scored() -> None:
-    driver = made("CSIDriver", DRIVER, version="storage.k8s.io/v1", spec={"storageCapacity": True})
+    driver = make_object("CSIDriver", DRIVER, version="storage.k8s.io/v1", spec={"storageCapacity": True})
     capacity = {"storageClassName": "local", "nodeTopology": {}, "capacity": "20Gi"}
-    said = made("CSIStorageCapacity", "s", version="storage.k8s.io/v1", metadata={"namespace": "default"}, **capacity)
+    said = make_object(
+        "CSIStorageCapacity", "s", version="storage.k8s.io/v1", metadata={"namespace": "default"}, **capacity
+    )
     named = claim("c", "1", storageClassName=None)
     named["metadata"]["annotations"] = {"volume.beta.kubernetes.io/storage-class": "local"}
     objects = [node("a"), storage_class(provisioner=DRIVER), said, named]

@@ -11,13 +11,13 @@ from kschedweb.engine.framework.events import (
     Action,
     ClusterEvent,
 )
-from tests.engine.builders import NEVER, NOT_NOW, explain, node, pod, refused
+from tests.engine.builders import NEVER, NOT_NOW, explain, list_refusals, node, pod
 from tests.engine.storage import (
     claim,
     user,
     volume,
 )
-from tests.engine.waking import goes, joins, raw_object, wakes
+from tests.engine.waking import raw_object, wakes, wakes_on_node_add, wakes_on_pod_delete
 
 NAME = "VolumeRestrictions"
 DISK = (NOT_NOW, "node(s) had no available disk")
@@ -67,21 +67,21 @@ def iscsi(iqn: str, read_only: bool = False) -> dict:
 )
 def test_a_disk_is_one_pods_unless_all_of_them_only_read(mine: dict, theirs: dict, shared: bool) -> None:
     answer = explain(mounting("p", **mine), node("a"), node("b"), mounting("q", "a", **theirs))
-    assert refused(answer, NAME) == ({} if shared else {"a": DISK})
+    assert list_refusals(answer, NAME) == ({} if shared else {"a": DISK})
     # It wakes by leaving where it was in the way.
-    assert goes(NAME, mounting("p", **mine), mounting("q", "a", **theirs)) is not shared
+    assert wakes_on_pod_delete(NAME, mounting("p", **mine), mounting("q", "a", **theirs)) is not shared
 
 
 def test_a_claim_for_one_pod_is_taken_on_every_node() -> None:
     once: dict[str, Any] = {"accessModes": ["ReadWriteOncePod"]}
     objects = [node("a"), node("b"), volume("v", **once), claim("c", volume="v", **once)]
-    assert refused(explain(user("p", "c"), *objects), NAME) == {}
-    assert refused(explain(user("p", "c"), *objects, user("q", "c", on="a")), NAME) == {"a": CLAIM, "b": CLAIM}
+    assert list_refusals(explain(user("p", "c"), *objects), NAME) == {}
+    assert list_refusals(explain(user("p", "c"), *objects, user("q", "c", on="a")), NAME) == {"a": CLAIM, "b": CLAIM}
     elsewhere = user("q", "c", on="a")
     elsewhere["metadata"]["namespace"] = "other"
-    assert refused(explain(user("p", "c"), *objects, elsewhere), NAME) == {}
+    assert list_refusals(explain(user("p", "c"), *objects, elsewhere), NAME) == {}
     shared = [*objects[:2], volume("v"), claim("c", volume="v")]
-    assert refused(explain(user("p", "c"), *shared, user("q", "c", on="a")), NAME) == {}
+    assert list_refusals(explain(user("p", "c"), *shared, user("q", "c", on="a")), NAME) == {}
 
 
 def test_a_claim_that_does_not_exist_refuses_the_pod() -> None:
@@ -98,6 +98,6 @@ def test_its_claims_wake_by_coming_or_by_being_left() -> None:
     assert wakes(NAME, user("p", "c"), added, None, raw_object("c"))
     assert not wakes(NAME, user("p", "c"), added, None, raw_object("d"))
     assert not wakes(NAME, user("p", "c"), added, None, raw_object("c", "elsewhere"))
-    assert goes(NAME, user("p", "c"), user("q", "c", on="a"))
-    assert not goes(NAME, user("p", "c"), user("q", "d", on="a"))
-    assert joins(NAME, user("p", "c"), node("n"))
+    assert wakes_on_pod_delete(NAME, user("p", "c"), user("q", "c", on="a"))
+    assert not wakes_on_pod_delete(NAME, user("p", "c"), user("q", "d", on="a"))
+    assert wakes_on_node_add(NAME, user("p", "c"), node("n"))

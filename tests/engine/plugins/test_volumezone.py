@@ -12,7 +12,7 @@ from kschedweb.engine.framework.events import (
     Action,
     ClusterEvent,
 )
-from tests.engine.builders import NEVER, explain, node, pod, refused
+from tests.engine.builders import NEVER, explain, list_refusals, node, pod
 from tests.engine.storage import (
     BETA_REGION,
     BETA_ZONE,
@@ -23,7 +23,7 @@ from tests.engine.storage import (
     user,
     volume,
 )
-from tests.engine.waking import joins, raw_object, turns, wakes
+from tests.engine.waking import raw_object, wakes, wakes_on_node_add, wakes_on_node_update
 
 NAME = "VolumeZone"
 REFUSED = (NEVER, "node(s) had no available volume zone")
@@ -37,7 +37,7 @@ def bound(**labels: str) -> list[dict]:
 
 
 def refusals(nodes: list[dict], *objects: dict) -> dict[str, tuple[str, ...]]:
-    return refused(explain(user("p", "c"), *nodes, *objects), NAME)
+    return list_refusals(explain(user("p", "c"), *nodes, *objects), NAME)
 
 
 NODES = [node("a", labels={ZONE: "za", REGION: "r"}), node("b", labels={ZONE: "zb", REGION: "r"}), node("none")]
@@ -60,7 +60,7 @@ def test_an_old_zone_label_of_a_node_counts_before_its_new_one() -> None:
     bound = [claim("c", volume="v"), volume("v", metadata={"labels": {BETA_ZONE: "za__zb"}})]
     nodes = [node("a", labels={BETA_ZONE: "zc", ZONE: "za"}), node("b", labels={ZONE: "zb"}), node("none")]
     answer = explain(user("p", "c"), *nodes, *bound)
-    assert refused(answer, NAME) == {"a": REFUSED}
+    assert list_refusals(answer, NAME) == {"a": REFUSED}
 
 
 def test_a_volume_that_cannot_be_told_refuses_the_pod() -> None:
@@ -83,9 +83,9 @@ CLAIMED, EPHEMERAL = user("p", "c"), pod("p", volumes=[{"name": "v", "ephemeral"
 
 
 def test_a_node_wakes_and_so_does_its_label() -> None:
-    assert joins(NAME, CLAIMED, node("n"))
-    assert turns(NAME, CLAIMED, node("n"), node("n", labels={ZONE: "za"}))
-    assert not turns(NAME, CLAIMED, node("n"), node("n", allocatable={"cpu": "9"}))
+    assert wakes_on_node_add(NAME, CLAIMED, node("n"))
+    assert wakes_on_node_update(NAME, CLAIMED, node("n"), node("n", labels={ZONE: "za"}))
+    assert not wakes_on_node_update(NAME, CLAIMED, node("n"), node("n", allocatable={"cpu": "9"}))
 
 
 def test_its_claims_volumes_and_classes_that_wait_wake() -> None:

@@ -7,48 +7,63 @@ from typing import Any
 from kschedweb.engine import Pod
 from kschedweb.engine.cycle.search_request import WITH_POST_FILTER
 from tests.engine.builders import node, pod
-from tests.engine.gangs import BY_TOPOLOGY, ONE, THREE, find, group, member, members, nodes, scheduler
+from tests.engine.gangs import (
+    BY_TOPOLOGY,
+    ONE_CPU,
+    THREE_CPUS,
+    find_group_placement,
+    group,
+    list_nodes,
+    member,
+    members,
+    scheduler,
+)
 
 TWO = {"cpu": "2"}
 
 
 def low(name: str, on: str, **fields: Any) -> dict:
-    return pod(name, on=on, requests=THREE, **fields)
+    return pod(name, on=on, requests=THREE_CPUS, **fields)
 
 
 def test_room_is_made_on_all_nodes_that_the_group_needs() -> None:
     there = scheduler(node("a"), node("b"), low("x", "a"), low("y", "b"), group("gang", 2, priority=9))
-    found = find(there, members(2, requests=THREE, priority=9))
+    found = find_group_placement(there, members(2, requests=THREE_CPUS, priority=9))
     assert sorted(found.victims) == ["default/x", "default/y"]
     assert found.waits_for_room
     assert [placement.nominated for placement in found.placements] == ["a", "b"]
     assert found.condition["message"].endswith(
         "pod group preemption: found a placement for podgroup, preempting 2 victims"
     )
-    assert nodes(found) == ["", ""]
+    assert list_nodes(found) == ["", ""]
 
 
 def test_victims_that_leave_room_stay() -> None:
-    there = scheduler(node("a"), node("b"), low("x", "a"), pod("y", on="b", requests=ONE), group("gang", 2, priority=9))
-    assert find(there, members(2, requests=THREE, priority=9)).victims == ("default/x",)
+    there = scheduler(
+        node("a"), node("b"), low("x", "a"), pod("y", on="b", requests=ONE_CPU), group("gang", 2, priority=9)
+    )
+    assert find_group_placement(there, members(2, requests=THREE_CPUS, priority=9)).victims == ("default/x",)
 
 
 def test_a_group_that_is_disrupted_as_one_goes_as_one() -> None:
-    lows = [member(f"v{at}", "low", on=at, requests=THREE) for at in "ab"]
+    lows = [member(f"v{at}", "low", on=at, requests=THREE_CPUS) for at in "ab"]
     there = scheduler(node("a"), node("b"), *lows, group("low", None, whole=True), group("gang", 1, priority=9))
-    assert sorted(find(there, members(1, requests=THREE, priority=9)).victims) == ["default/va", "default/vb"]
+    assert sorted(find_group_placement(there, members(1, requests=THREE_CPUS, priority=9)).victims) == [
+        "default/va",
+        "default/vb",
+    ]
 
 
 def test_pods_of_other_groups_go_one_by_one() -> None:
-    lows = [member(f"v{at}", "low", on=at, requests=THREE) for at in "ab"]
+    lows = [member(f"v{at}", "low", on=at, requests=THREE_CPUS) for at in "ab"]
     there = scheduler(node("a"), node("b"), *lows, group("low", None), group("gang", 1, priority=9))
-    assert len(find(there, members(1, requests=THREE, priority=9)).victims) == 1
+    assert len(find_group_placement(there, members(1, requests=THREE_CPUS, priority=9)).victims) == 1
 
 
 def test_the_priority_of_its_group_protects_a_pod() -> None:
-    kept = member("v", "kept", on="a", requests=THREE)
+    kept = member("v", "kept", on="a", requests=THREE_CPUS)
     there = scheduler(node("a"), kept, group("kept", None, priority=20), group("gang", 1, priority=9))
-    assert find(there, members(1, requests=THREE, priority=9)).victims == ()
+    assert find_group_placement(there, members(1, requests=THREE_CPUS, priority=9)).victims == ()
 
 
 def test_those_that_a_budget_would_keep_are_let_back_in_first() -> None:
@@ -62,14 +77,14 @@ def test_those_that_a_budget_would_keep_are_let_back_in_first() -> None:
     lows = [pod("x", on="a", requests=TWO, priority=1), pod("y", on="a", requests=TWO, labels={"app": "kept"})]
     gang = group("gang", 1, priority=9)
     one = members(1, requests=TWO, priority=9)
-    assert find(scheduler(node("a"), *lows, gang), one).victims == ("default/y",)
-    found = find(scheduler(node("a"), *lows, budget, gang), one)
+    assert find_group_placement(scheduler(node("a"), *lows, gang), one).victims == ("default/y",)
+    found = find_group_placement(scheduler(node("a"), *lows, budget, gang), one)
     assert (found.victims, found.room and found.room.violations) == (("default/x",), 0)
 
 
 def test_who_never_preempts_says_so() -> None:
     there = scheduler(node("a"), low("x", "a"), group("gang", 1, priority=9))
-    found = find(there, members(1, requests=THREE, priority=9, preemptionPolicy="Never"))
+    found = find_group_placement(there, members(1, requests=THREE_CPUS, priority=9, preemptionPolicy="Never"))
     assert found.condition["message"].endswith("not eligible due to preemptionPolicy=Never.")
 
 
@@ -79,8 +94,8 @@ def test_while_victims_leave_no_others_have_to() -> None:
     target = {"type": "DisruptionTarget", "status": "True", "reason": "PreemptionByScheduler"}
     leaving["status"] = {"conditions": [target]}
     there = scheduler(node("a"), node("b"), leaving, low("y", "b"), group("gang", 1, priority=9))
-    one = {**member("p", requests=THREE, priority=9), "status": {"nominatedNodeName": "a"}}
-    found = find(there, [one])
+    one = {**member("p", requests=THREE_CPUS, priority=9), "status": {"nominatedNodeName": "a"}}
+    found = find_group_placement(there, [one])
     assert found.waits_for_room
     assert found.victims == ()
     assert found.condition["message"].endswith("pod group preemption: ongoing preemption on nominated nodes")
@@ -89,7 +104,7 @@ def test_while_victims_leave_no_others_have_to() -> None:
 
 def test_without_a_place_even_then_nobody_goes() -> None:
     there = scheduler(node("a"), low("x", "a"), group("gang", 2, priority=9))
-    found = find(there, members(2, requests=THREE, priority=9))
+    found = find_group_placement(there, members(2, requests=THREE_CPUS, priority=9))
     assert found.victims == ()
     counted = "minCount (2) cannot be satisfied: 1 scheduled, 0 remaining"
     devices = "deallocation and deletion of ResourceClaims completed"
@@ -101,27 +116,27 @@ def test_room_is_made_in_a_domain() -> None:
     zones = [node("a", labels={"zone": "x"}), node("b", labels={"zone": "y"}), node("c", labels={"zone": "y"})]
     lows = [low("x", "a"), low("y", "b"), low("z", "c")]
     there = scheduler(*zones, *lows, group("gang", 2, topology="zone", priority=9), gates=BY_TOPOLOGY)
-    found = find(there, members(2, requests=THREE, priority=9))
+    found = find_group_placement(there, members(2, requests=THREE_CPUS, priority=9))
     assert found.victims == ("default/y", "default/z")
 
 
 def test_a_single_pod_takes_a_group_as_one_from_all_its_nodes() -> None:
-    lows = [member(f"v{at}", "low", on=at, requests=THREE) for at in "ab"]
+    lows = [member(f"v{at}", "low", on=at, requests=THREE_CPUS) for at in "ab"]
     there = scheduler(node("a"), node("b"), *lows, group("low", None, whole=True))
-    found = there.find(Pod.from_json(pod("p", requests=THREE, priority=9)), WITH_POST_FILTER)
+    found = there.find(Pod.from_json(pod("p", requests=THREE_CPUS, priority=9)), WITH_POST_FILTER)
     assert (found.nominated, sorted(found.victims)) == ("a", ["default/va", "default/vb"])
 
 
 def test_a_single_pod_rather_takes_a_node_without_a_pod_of_a_group() -> None:
-    lows = [member("v", "low", on="a", requests=THREE), low("w", "b")]
+    lows = [member("v", "low", on="a", requests=THREE_CPUS), low("w", "b")]
     there = scheduler(node("a"), node("b"), *lows, group("low", None, priority=3))
-    found = there.find(Pod.from_json(pod("p", requests=THREE, priority=2)), WITH_POST_FILTER)
+    found = there.find(Pod.from_json(pod("p", requests=THREE_CPUS, priority=2)), WITH_POST_FILTER)
     assert found.victims == ("default/w",)
 
 
 def test_images_do_not_count_while_room_is_looked_for() -> None:
     image = [{"names": ["registry.example/app:v1"], "sizeBytes": 10**9}]
     there = scheduler(node("a"), node("b", images=image), low("x", "a"), low("y", "b"), group("gang", 1, priority=9))
-    assert find(there, members(1, requests=THREE, priority=9)).victims == ("default/x",)
-    found = find(scheduler(node("a"), node("b", images=image), group("gang", 1)), members(1))
-    assert nodes(found) == ["b"]
+    assert find_group_placement(there, members(1, requests=THREE_CPUS, priority=9)).victims == ("default/x",)
+    found = find_group_placement(scheduler(node("a"), node("b", images=image), group("gang", 1)), members(1))
+    assert list_nodes(found) == ["b"]

@@ -24,8 +24,8 @@ def frameworks(
     loaded = load(document, release)
     assert loaded.configuration is not None, loaded.errors
     return {
-        one.scheduler_name: Framework(one, {**release.factories, **(more or {})})
-        for one in loaded.configuration.profiles
+        profile.scheduler_name: Framework(profile, {**release.factories, **(more or {})})
+        for profile in loaded.configuration.profiles
     }
 
 
@@ -36,26 +36,26 @@ def queue(
     more: dict[str, PluginFactory] | None = None,
     **profile: Any,
 ) -> SchedulingQueue:
-    made = frameworks(more, release, **profile)
-    return SchedulingQueue(made, cluster or ClusterObjects(), timing, behaviour=release.behaviour)
+    profile_frameworks = frameworks(more, release, **profile)
+    return SchedulingQueue(profile_frameworks, cluster or ClusterObjects(), timing, behaviour=release.behaviour)
 
 
-def waiting(name: str, **fields: Any) -> Pod:
+def make_pod(name: str, **fields: Any) -> Pod:
     return Pod.from_json(pod(name, **fields))
 
 
-def popped(waiting_in: SchedulingQueue) -> QueuedPod:
+def pop_pod(waiting_in: SchedulingQueue) -> QueuedPod:
     """The next pod, which must be there."""
     queued = waiting_in.pop()
     assert queued is not None
     return queued
 
 
-def rejected(waiting_in: SchedulingQueue, pod_or_name: Pod | str, now: float = 0.0, by: str = FIT) -> QueuedPod:
+def reject_pod(waiting_in: SchedulingQueue, pod_or_name: Pod | str, now: float = 0.0, by: str = FIT) -> QueuedPod:
     """A pod that came, was tried and was rejected, all at ``now``."""
-    one = waiting(pod_or_name) if isinstance(pod_or_name, str) else pod_or_name
-    waiting_in.add(one, now)
-    queued = popped(waiting_in)
-    assert queued.key == one.key
+    pod = make_pod(pod_or_name) if isinstance(pod_or_name, str) else pod_or_name
+    waiting_in.add(pod, now)
+    queued = pop_pod(waiting_in)
+    assert queued.key == pod.key
     waiting_in.put_back(queued, now, {by})
     return queued

@@ -13,11 +13,11 @@ from kschedweb.engine.queue import QueuedPod
 from kschedweb.engine.queue.backoff_queue import WINDOW
 from kschedweb.engine.queue.queued_pods import Queued
 from tests.engine.builders import node
-from tests.engine.queue.queues import FIT, queue, waiting
+from tests.engine.queue.queues import FIT, make_pod, queue
 from tests.support import tiers
 
 PLUGINS = (FIT, "InterPodAffinity", "TaintToleration", "NodeAffinity")
-BOUND, NODE = waiting("bound", on="one"), Node.from_json(node("one"))
+BOUND, NODE = make_pod("bound", on="one"), Node.from_json(node("one"))
 GATES = [{"name": "gate"}]
 
 
@@ -35,7 +35,7 @@ class QueueMachine(RuleBasedStateMachine):
     @rule(priority=st.integers(0, 2), gated=st.booleans())
     def add(self, priority: int, gated: bool) -> None:
         self.made += 1
-        one = waiting(f"p{self.made}", priority=priority, schedulingGates=GATES if gated else [])
+        one = make_pod(f"p{self.made}", priority=priority, schedulingGates=GATES if gated else [])
         self.known[one.key] = one
         self.queue.add(one, self.now)
 
@@ -88,7 +88,7 @@ class QueueMachine(RuleBasedStateMachine):
         if idle:
             old = data.draw(st.sampled_from(idle))
             gates = old.raw["spec"]["schedulingGates"] if gated else []  # gates can only go
-            new = waiting(old.name, priority=old.priority, schedulingGates=gates, labels={"at": str(self.now)})
+            new = make_pod(old.name, priority=old.priority, schedulingGates=gates, labels={"at": str(self.now)})
             self.known[old.key] = new
             self.queue.update(old, new, self.now)
 

@@ -14,7 +14,7 @@ from kschedweb.engine.queue import SchedulingQueue
 from kschedweb.engine.releases import RELEASES
 from kschedweb.engine.state.cluster_objects import ClusterObjects
 from tests.engine.builders import node, pod
-from tests.engine.queue.queues import FIT, popped, queue, rejected, waiting
+from tests.engine.queue.queues import FIT, make_pod, pop_pod, queue, reject_pod
 
 GATED = {**pod("gated", schedulingGates=[{"name": "g"}]), "status": {"nominatedNodeName": "one"}}
 KEY = "default/gated"
@@ -46,7 +46,7 @@ def with_door(release: Release, door: Door) -> SchedulingQueue:
 def test_time_opens_gates_since_1_37(name: str) -> None:
     door = Door()
     one = with_door(RELEASES[name], door)
-    one.add(waiting("pod"), 0.0)
+    one.add(make_pod("pod"), 0.0)
     for now in range(30, 631, 30):
         one.flush(float(now))
     again = 2 if RELEASES[name].behaviour.gated_pods_flushed else 0  # at 330 and 660 seconds
@@ -64,7 +64,7 @@ def test_time_opens_gates_since_1_37(name: str) -> None:
 def test_what_gated_pods_wait_for_is_looked_at_before_tries_are_made_at_once(name: str) -> None:
     door = Door()
     one = with_door(RELEASES[name], door)
-    one.add(waiting("pod"), 0.0)
+    one.add(make_pod("pod"), 0.0)
     assert one.list_leftover_pods(330.0) == []
     door.open = True
     listed = [queued.key for queued in one.list_leftover_pods(330.0)]
@@ -80,19 +80,19 @@ def test_the_nomination_of_a_gated_pod_counts_at_once_since_1_37(name: str) -> N
     freed = Pod.from_json({**pod("gated"), "status": {"nominatedNodeName": "one"}})
     one.update(gated, freed, 1.0)
     assert one.nominator.nominated_node(KEY) == "one"
-    assert popped(one).pod is freed
+    assert pop_pod(one).pod is freed
 
 
 @pytest.mark.parametrize("name", RELEASES)
 def test_who_rejected_a_pod_before_an_error_wakes_it_in_no_release(name: str) -> None:
     one = queue(release=RELEASES[name])
-    queued = rejected(one, "pod", now=0.0)
+    queued = reject_pod(one, "pod", now=0.0)
     joined = Node.from_json(node("n"))
     one.move_all_to_active_or_backoff(NODE_ADD, None, joined, 5.0)
-    assert popped(one) is queued
+    assert pop_pod(one) is queued
     one.put_back(queued, 6.0)
     assert queued.rejectors == frozenset()
     assert queued.key in one.backoff
     one.flush(8.0)
-    one.put_back(popped(one), 8.0, {"NodePorts"})
+    one.put_back(pop_pod(one), 8.0, {"NodePorts"})
     assert queued.rejectors == {"NodePorts"} != {FIT}

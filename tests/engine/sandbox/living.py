@@ -68,8 +68,10 @@ class Living:
 
     def restart(self) -> None:
         """All but the stored objects is lost."""
-        kept, self.store = self.store, Store(self.store.version)
-        self.store.load_objects([(one, raw) for one in RESOURCES if not one.store for raw in kept.all(one)])
+        old_store, self.store = self.store, Store(self.store.version)
+        self.store.load_objects(
+            [(resource, raw) for resource in RESOURCES if not resource.store for raw in old_store.all(resource)]
+        )
         self._live()
 
     def create(self, resource: Resource, raw: Json, namespace: str = "default") -> Json:
@@ -104,26 +106,26 @@ class Living:
             if due <= self.now:
                 self.world.advance(self.now)
                 continue
-            wanted = None if self.scheduler is None else self.scheduler.next_time(self.now)
-            if self.scheduler is None or wanted is None or wanted > self.now:
+            scheduler_due = None if self.scheduler is None else self.scheduler.next_time(self.now)
+            if self.scheduler is None or scheduler_due is None or scheduler_due > self.now:
                 return
             self.scheduler.run(self.call, self.now)
 
-    def next_time(self, until: float) -> float:
-        wanted = None if self.scheduler is None else self.scheduler.next_time(self.now)
-        return min(until, self.world.next_time(self.now), until if wanted is None else wanted)
+    def next_time(self, limit: float) -> float:
+        scheduler_due = None if self.scheduler is None else self.scheduler.next_time(self.now)
+        return min(limit, self.world.next_time(self.now), limit if scheduler_due is None else scheduler_due)
 
     def live(self, seconds: float) -> None:
         """Let so many real seconds pass."""
-        until = self.now + seconds
+        deadline = self.now + seconds
         self.turn()
-        while self.now < until:
-            self.now = max(self.next_time(until), self.now + 0.001)
+        while self.now < deadline:
+            self.now = max(self.next_time(deadline), self.now + 0.001)
             self.turn()
 
-    def until(self, holds: Callable[[], bool], most: float = 600.0) -> None:
+    def wait_until(self, holds: Callable[[], bool], timeout: float = 600.0) -> None:
         """Let time pass until ``holds``; fails after ``most`` real seconds."""
-        end = self.now + most
+        end = self.now + timeout
         self.turn()
         while not holds():
             assert self.now < end, "it never came to be"
@@ -132,16 +134,16 @@ class Living:
 
     def reasons(self, resource: Resource, name: str) -> list[str]:
         """The reasons of the events about an object."""
-        found = self.all(EVENT)
-        about = [
+        events = self.all(EVENT)
+        object_events = [
             raw
-            for raw in found
+            for raw in events
             if (raw["involvedObject"]["kind"], raw["involvedObject"]["name"]) == (resource.kind, name)
         ]
-        return [raw["reason"] for raw in sorted(about, key=lambda raw: int(raw["metadata"]["resourceVersion"]))]
+        return [raw["reason"] for raw in sorted(object_events, key=lambda raw: int(raw["metadata"]["resourceVersion"]))]
 
 
-EVENT = next(one for one in RESOURCES if one.kind == "Event")
+EVENT = next(resource for resource in RESOURCES if resource.kind == "Event")
 
 
 def pod(name: str, cpu: str = "100m", **spec: object) -> Json:

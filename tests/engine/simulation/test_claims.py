@@ -19,7 +19,7 @@ from kschedweb.engine.simulation import (
     StartState,
 )
 from tests.engine.builders import CONFIGURATION, node, pod
-from tests.engine.storage import EBS, ZONE, claim, made, storage_class
+from tests.engine.storage import EBS, ZONE, claim, make_object, storage_class
 
 ALLOCATED = {
     "apiVersion": "resource.k8s.io/v1",
@@ -81,7 +81,7 @@ VOLUMES_FULL = "3 node(s) exceed max volume count"
 def ebs_node(name: str, zone: str) -> list[dict]:
     """A node in a zone that takes two EBS volumes."""
     keys = {"name": EBS, "nodeID": name, "topologyKeys": [ZONE], "allocatable": {"count": 2}}
-    limits = made("CSINode", name, version="storage.k8s.io/v1", spec={"drivers": [keys]})
+    limits = make_object("CSINode", name, version="storage.k8s.io/v1", spec={"drivers": [keys]})
     return [node(name, labels={ZONE: zone}), limits]
 
 
@@ -98,7 +98,7 @@ def gpus(on: str, count: int) -> dict:
     pool = {"name": on, "generation": 1, "resourceSliceCount": 1}
     devices = [{"name": f"g{number}"} for number in range(count)]
     spec = {"driver": "drv.example", "nodeName": on, "pool": pool, "devices": devices}
-    return made("ResourceSlice", f"{on}-gpus", version="resource.k8s.io/v1", spec=spec)
+    return make_object("ResourceSlice", f"{on}-gpus", version="resource.k8s.io/v1", spec=spec)
 
 
 def run(objects: list[dict], *events: SimulationEvent, until: float = 400.0, **settings: Any) -> Result:
@@ -114,7 +114,7 @@ def run(objects: list[dict], *events: SimulationEvent, until: float = 400.0, **s
 
 STORAGE = [*ebs_node("a", "1"), *ebs_node("b", "2"), *ebs_node("c", "3"), storage_class("gp3", EBS)]
 TEMPLATE_SPEC = {"devices": {"requests": [{"name": "gpu", "exactly": {"deviceClassName": "gpu"}}]}}
-TEMPLATE = made(
+TEMPLATE = make_object(
     "ResourceClaimTemplate",
     "single",
     version="resource.k8s.io/v1",

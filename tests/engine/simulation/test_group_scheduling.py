@@ -27,7 +27,18 @@ from kschedweb.engine.simulation import (
     SimulationSettings,
 )
 from tests.engine.builders import node, pod
-from tests.engine.gangs import BY_TOPOLOGY, ON, THREE, configured, gpu_claim, gpus, group, member, members, with_gpu
+from tests.engine.gangs import (
+    BY_TOPOLOGY,
+    ON,
+    THREE_CPUS,
+    configured,
+    gpu_claim,
+    gpus,
+    group,
+    member,
+    members,
+    with_gpu,
+)
 from tests.engine.simulation.test_run import HIGH
 from tests.support import tiers
 
@@ -52,7 +63,7 @@ def bound(result: Result) -> list[tuple[float, str, str]]:
 
 def test_a_gang_starts_at_one_time_once_its_last_pod_is_there() -> None:
     objects = [node("a"), node("b"), group("gang", 2)]
-    events = [*arrive(1.0, member("one", requests=THREE)), *arrive(5.0, member("two", requests=THREE))]
+    events = [*arrive(1.0, member("one", requests=THREE_CPUS)), *arrive(5.0, member("two", requests=THREE_CPUS))]
     result = simulate(objects, events, cycle=0.5)
     assert bound(result) == [(5.5, "one", "a"), (5.5, "two", "b")]
     assert [(one.time, one.group, one.placed, one.reason) for one in result.groups] == [
@@ -62,7 +73,7 @@ def test_a_gang_starts_at_one_time_once_its_last_pod_is_there() -> None:
 
 def test_a_gang_whose_devices_keep_it_out_starts_once_they_were_given_back() -> None:
     claims = [gpu_claim("one", "a", 0), gpu_claim("two", "a", 1)]
-    pair = [with_gpu("gang-0", "one", requests=THREE), with_gpu("gang-1", "two", requests=THREE)]
+    pair = [with_gpu("gang-0", "one", requests=THREE_CPUS), with_gpu("gang-1", "two", requests=THREE_CPUS)]
     result = simulate([node("a"), node("b"), *gpus("a", "b"), *claims, group("gang", 2)], arrive(1.0, *pair))
     assert [one.placed for one in result.groups] == [False, True]
     assert [(pod, on) for _, pod, on in bound(result)] == [("gang-0", "a"), ("gang-1", "b")]
@@ -70,7 +81,9 @@ def test_a_gang_whose_devices_keep_it_out_starts_once_they_were_given_back() -> 
 
 def test_a_gang_for_which_there_is_too_little_room_takes_none_of_it() -> None:
     objects = [node("a"), group("gang", 2)]
-    result = simulate(objects, [*arrive(0.0, *members(2, requests=THREE)), *arrive(1.0, pod("alone", requests=THREE))])
+    result = simulate(
+        objects, [*arrive(0.0, *members(2, requests=THREE_CPUS)), *arrive(1.0, pod("alone", requests=THREE_CPUS))]
+    )
     assert bound(result) == [(1.001, "alone", "a")]
     assert {one.pod for one in result.pending} == {"default/gang-0", "default/gang-1"}
     counted = "minCount (2) cannot be satisfied: 1 scheduled, 0 remaining"
@@ -80,7 +93,7 @@ def test_a_gang_for_which_there_is_too_little_room_takes_none_of_it() -> None:
 
 def test_a_gang_is_tried_again_after_its_backoff_and_not_before() -> None:
     objects = [node("a"), group("gang", 2)]
-    events = [*arrive(0.0, *members(2, requests=THREE)), NodeJoins(4.0, node("b"))]
+    events = [*arrive(0.0, *members(2, requests=THREE_CPUS)), NodeJoins(4.0, node("b"))]
     result = simulate(objects, events)
     # Backoff of 1, 2, 4 seconds, each to the end of its window.
     assert [round(one.time) for one in result.groups] == [0, 2, 5]
@@ -91,8 +104,8 @@ def test_a_gang_is_tried_again_after_its_backoff_and_not_before() -> None:
 def test_a_pod_that_ends_makes_room_for_the_gang() -> None:
     objects = [node("a"), node("b"), group("gang", 2)]
     events = [
-        *arrive(0.0, pod("before", requests=THREE), duration=10.0),
-        *arrive(1.0, *members(2, requests=THREE)),
+        *arrive(0.0, pod("before", requests=THREE_CPUS), duration=10.0),
+        *arrive(1.0, *members(2, requests=THREE_CPUS)),
     ]
     assert [one.pod for one in simulate(objects, events).bound] == [
         "default/before",
@@ -103,7 +116,7 @@ def test_a_pod_that_ends_makes_room_for_the_gang() -> None:
 
 def test_pods_beyond_the_number_follow() -> None:
     objects = [node("a"), group("gang", 1)]
-    events = [*arrive(0.0, *members(2, requests=THREE)), NodeJoins(3.5, node("b"))]
+    events = [*arrive(0.0, *members(2, requests=THREE_CPUS)), NodeJoins(3.5, node("b"))]
     result = simulate(objects, events)
     assert [(one.pod, one.node) for one in result.bound] == [("default/gang-0", "a"), ("default/gang-1", "b")]
     assert [(one.placed, one.condition_changed) for one in result.groups][:2] == [(True, True), (False, False)]
@@ -111,8 +124,8 @@ def test_pods_beyond_the_number_follow() -> None:
 
 def test_victims_go_together_and_the_gang_follows_when_they_are_gone() -> None:
     objects = [node("a"), node("b"), HIGH, group("low", None, whole=True), group("gang", 2, priority=1000)]
-    objects += [member(f"v{at}", "low", on=at, requests=THREE, terminationGracePeriodSeconds=10) for at in "ab"]
-    events = arrive(1.0, *members(2, requests=THREE, priorityClassName="high"))
+    objects += [member(f"v{at}", "low", on=at, requests=THREE_CPUS, terminationGracePeriodSeconds=10) for at in "ab"]
+    events = arrive(1.0, *members(2, requests=THREE_CPUS, priorityClassName="high"))
     result = simulate(objects, events)
     assert [(one.pod, one.reason, round(one.leaves)) for one in result.evicted] == [
         ("default/va", "preempted by pod group default/gang", 11),
@@ -157,14 +170,14 @@ def test_a_gang_that_is_due_and_loses_a_pod_is_tried_once_more() -> None:
 def test_a_group_goes_to_one_domain() -> None:
     zones = [node("a", labels={"zone": "x"}), node("b", labels={"zone": "y"}), node("c", labels={"zone": "y"})]
     objects = [*zones, group("gang", 2, topology="zone")]
-    result = simulate(objects, arrive(0.0, *members(2, requests=THREE)), gates=BY_TOPOLOGY)
+    result = simulate(objects, arrive(0.0, *members(2, requests=THREE_CPUS)), gates=BY_TOPOLOGY)
     assert [one.node for one in result.bound] == ["b", "c"]
     assert result.groups[0].domain == "y"
 
 
 def test_with_the_gate_off_each_pod_goes_its_own_way() -> None:
     objects = [node("a"), group("gang", 2)]
-    result = simulate(objects, arrive(0.0, *members(2, requests=THREE)), gates={})
+    result = simulate(objects, arrive(0.0, *members(2, requests=THREE_CPUS)), gates={})
     assert [one.pod for one in result.bound] == ["default/gang-0"]
     assert not result.groups
 
@@ -241,7 +254,7 @@ def test_a_group_that_waits_for_long_costs_little(monkeypatch: pytest.MonkeyPatc
 
     monkeypatch.setattr(Scheduler, "find_group", counted)
     objects = [node("a"), group("gang", 2), group("other", 2)]
-    events = arrive(0.0, *members(2, requests=THREE), *members(2, "other", requests=THREE))
+    events = arrive(0.0, *members(2, requests=THREE_CPUS), *members(2, "other", requests=THREE_CPUS))
     result = Simulation(objects, configured(), events, quick=True).run(3600.0)
     assert len(made) == 2
     assert min(one.attempts for one in result.pending) > 100

@@ -14,9 +14,9 @@ ZONE, HOSTNAME = "topology.kubernetes.io/zone", "kubernetes.io/hostname"
 
 
 def configuration() -> Configuration:
-    found = load(default_document()).configuration
-    assert found is not None
-    return found
+    loaded = load(default_document()).configuration
+    assert loaded is not None
+    return loaded
 
 
 def node(name: str, zone: str = "", *, cpu: str = "4", memory: str = "16Gi", pods: str = "110", **spec: Any) -> Json:
@@ -68,7 +68,7 @@ def budget(
 
 
 def snapshot(*objects: Json | Sequence[Json]) -> Snapshot:
-    flat = [one for some in objects for one in ([some] if isinstance(some, dict) else some)]
-    made = Snapshot.from_objects(flat)
-    assert not made.problems
-    return made
+    flat = [raw for some in objects for raw in ([some] if isinstance(some, dict) else some)]
+    cluster = Snapshot.from_objects(flat)
+    assert not cluster.problems
+    return cluster

@@ -21,7 +21,7 @@ from kschedweb.engine.studies.play.explained_tries import explain_try
 from kschedweb.engine.studies.play.run import run_scenario
 from kschedweb.engine.studies.prepare.prepared import PreparedScenario
 from tests.engine.builders import node, pod
-from tests.engine.studies.worlds import CLASSES, configuration, crowd
+from tests.engine.studies.worlds import CLASSES, configuration, make_crowded_scenario
 
 ZONE = "topology.kubernetes.io/zone"
 PACKING = {"priorities": [{"name": "MostRequestedPriority", "weight": 1}]}
@@ -41,7 +41,7 @@ def arrivals(*pods: Json) -> list[SimulationEvent]:
 
 @pytest.mark.parametrize("seed", range(6))
 def test_every_last_try_of_a_run_is_explained_as_it_went(seed: int) -> None:
-    prepared, rules = crowd(seed), classic(PACKING if seed % 2 else None)
+    prepared, rules = make_crowded_scenario(seed), classic(PACKING if seed % 2 else None)
     outcome = run_scenario(prepared, rules)
     assert run_scenario(prepared, rules).encode() == outcome.encode()
     for row in range(0, len(outcome.pods), 5):
@@ -74,7 +74,7 @@ def test_pods_make_room_in_a_run_as_of_1_13_and_not_as_of_1_9() -> None:
 
 
 def test_a_classic_policy_is_compared_with_a_profile_either_way() -> None:
-    prepared = crowd(3)
+    prepared = make_crowded_scenario(3)
     sides = classic(), configuration()
     outcomes = [run_scenario(prepared, one) for one in sides]
     for first, second in ((0, 1), (1, 0)):

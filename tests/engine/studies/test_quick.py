@@ -15,7 +15,15 @@ from kschedweb.engine.simulation import PodArrives, PodLeaves, SimulationEvent, 
 from kschedweb.engine.studies.play.run import run_scenario
 from kschedweb.engine.studies.prepare.prepared import PreparedScenario
 from tests.engine.builders import node, pod
-from tests.engine.studies.worlds import CLASSES, GPU, ZONE, configuration, crowd, kept_out, queue
+from tests.engine.studies.worlds import (
+    CLASSES,
+    GPU,
+    ZONE,
+    configuration,
+    make_crowded_scenario,
+    make_queue_scenario,
+    make_refused_pods_scenario,
+)
 from tests.support import tiers
 
 EXPLICIT = [Phase.explicit, Phase.reuse, Phase.generate]
@@ -70,7 +78,7 @@ def jam(seed: int) -> PreparedScenario:
 @settings(max_examples=tiers.count(4, 100), deadline=None, phases=EXPLICIT)
 @given(
     seed=st.integers(0, 100_000),
-    world=st.sampled_from([jam, jam, queue, crowd, kept_out]),
+    world=st.sampled_from([jam, jam, make_queue_scenario, make_crowded_scenario, make_refused_pods_scenario]),
     strategy=st.sampled_from(["", "MostAllocated"]),
 )
 def test_the_outcome_is_the_same_to_the_last_byte(

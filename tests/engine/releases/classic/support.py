@@ -27,7 +27,7 @@ def scheduler(
     return ClassicScheduler(ClassicSnapshot.from_objects(objects), algorithm, extenders=extenders)
 
 
-def explained(raw: dict, *objects: dict, **how: Any) -> dict:
+def explain_pod(raw: dict, *objects: dict, **how: Any) -> dict:
     """What is said of one pod."""
     return scheduler(*objects, **how).explain(Pod.from_json(raw), as_run=False).to_dict()
 
@@ -35,25 +35,27 @@ def explained(raw: dict, *objects: dict, **how: Any) -> dict:
 def verdicts(predicate: str, raw: dict, *objects: dict, argument: dict | None = None, **how: Any) -> dict:
     """The reasons of one predicate by node."""
     choice = {"name": predicate, **({"argument": argument} if argument else {})}
-    found: dict = explained(raw, *objects, policy={"predicates": [choice], "priorities": []}, **how)
-    assert "error" not in found, found
-    return dict(found["predicates"].get(predicate, {}))
+    answer: dict = explain_pod(raw, *objects, policy={"predicates": [choice], "priorities": []}, **how)
+    assert "error" not in answer, answer
+    return dict(answer["predicates"].get(predicate, {}))
 
 
 def failure(predicate: str, raw: dict, *objects: dict) -> str:
     """Why asking one predicate fails."""
-    found = explained(raw, *objects, policy={"predicates": [{"name": predicate}], "priorities": []})
-    return str(found["error"])
+    answer = explain_pod(raw, *objects, policy={"predicates": [{"name": predicate}], "priorities": []})
+    return str(answer["error"])
 
 
 def scores(priority: str, raw: dict, *objects: dict, argument: dict | None = None, **how: Any) -> tuple[list, list]:
     """(mapped, reduced) scores of one priority in the order of the nodes."""
     choice = {"name": priority, "weight": 1, **({"argument": argument} if argument else {})}
-    found = explained(raw, *objects, policy={"predicates": [], "priorities": [choice]}, **how)
-    told = found["priorities"][priority]
-    return list(told.get("mapped", {}).values()), list(told["reduced"].values())
+    answer = explain_pod(raw, *objects, policy={"predicates": [], "priorities": [choice]}, **how)
+    priority_scores = answer["priorities"][priority]
+    return list(priority_scores.get("mapped", {}).values()), list(priority_scores["reduced"].values())
 
 
 def place(raws: list[dict], *objects: dict, **how: Any) -> list[str]:
     """Where pods go, one after the other."""
-    return [one.node for one in scheduler(*objects, **how).schedule_pods(Pod.from_json(raw) for raw in raws)]
+    return [
+        placement.node for placement in scheduler(*objects, **how).schedule_pods(Pod.from_json(raw) for raw in raws)
+    ]

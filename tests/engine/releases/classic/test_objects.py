@@ -6,7 +6,7 @@ from kschedweb.engine import Pod
 from kschedweb.engine.releases.classic import in_zones_of_then
 from kschedweb.engine.releases.classic.objects import as_of_then, get_requests
 from tests.engine.builders import node, pod
-from tests.engine.releases.classic.support import REGION, ZONE, explained, place
+from tests.engine.releases.classic.support import REGION, ZONE, explain_pod, place
 
 TODAY, REGION_TODAY = "topology.kubernetes.io/zone", "topology.kubernetes.io/region"
 
@@ -59,7 +59,7 @@ def test_fields_that_nobody_reads_today_may_hold_anything() -> None:
         "spec": {"volumeName": "v"},
     }
     claiming = pod("c", on="a", volumes=[{"name": "v", "persistentVolumeClaim": {"claimName": "c"}}])
-    assert explained(pod("p", volumes=volumes), node("a"), odd, volume, claim, claiming)["feasible"] == ["a"]
+    assert explain_pod(pod("p", volumes=volumes), node("a"), odd, volume, claim, claiming)["feasible"] == ["a"]
 
 
 def test_what_cannot_be_read_is_left_as_it_is() -> None:

@@ -24,7 +24,7 @@ from kschedweb.engine.releases.classic import (
 from tests.conformance.making.classic import ClassicMaker
 from tests.engine.builders import node, pod
 from tests.engine.extenders.test_extender import Answers
-from tests.engine.releases.classic.support import POLICY, ZONE, explained, place, scheduler
+from tests.engine.releases.classic.support import POLICY, ZONE, explain_pod, place, scheduler
 
 EQUAL = {"predicates": [{"name": "PodFitsResources"}], "priorities": [{"name": "EqualPriority", "weight": 1}]}
 
@@ -73,7 +73,7 @@ def test_the_first_rejection_of_each_node_makes_the_message() -> None:
         "2 node(s) didn't match node selector."
     )
     assert scheduler(*nodes).find(Pod.from_json(raw)).message == said
-    assert explained(raw, *nodes)["message"] == said
+    assert explain_pod(raw, *nodes)["message"] == said
 
 
 def test_every_rejection_counts_where_all_predicates_are_checked() -> None:
@@ -153,7 +153,7 @@ def test_a_bound_pod_is_explained_as_if_it_had_no_node() -> None:
 
 
 def test_without_priorities_all_nodes_have_one() -> None:
-    found = explained(pod("p"), *map(node, "ab"), policy={"priorities": []})
+    found = explain_pod(pod("p"), *map(node, "ab"), policy={"priorities": []})
     assert found["total"] == {"a": 1, "b": 1}
     assert "priorities" not in found
 

@@ -46,7 +46,7 @@ def test_ephemeral_volumes_are_made_for_each_pod_and_go_with_it() -> None:
     raw = workload("web", 2)
     raw["spec"]["template"]["spec"]["volumes"] = [{"name": "e", "ephemeral": {"volumeClaimTemplate": {"spec": spec}}}]
     living.create(DEPLOYMENT, raw)
-    living.until(lambda: len(living.all(POD)) == 2 and all(is_pod_ready(one) for one in living.all(POD)))
+    living.wait_until(lambda: len(living.all(POD)) == 2 and all(is_pod_ready(one) for one in living.all(POD)))
     assert {one["metadata"]["name"] for one in living.all(CLAIM)} == {
         f"{one['metadata']['name']}-e" for one in living.all(POD)
     }
@@ -68,7 +68,7 @@ def test_a_claim_that_is_somebody_elses_is_told_and_waited_for() -> None:
     assert "not owner" in condition["message"]
     assert "FailedBinding" in living.reasons(POD, "p")
     living.delete(CLAIM, "p-e")
-    living.until(lambda: is_pod_ready(living.get(POD, "p")))
+    living.wait_until(lambda: is_pod_ready(living.get(POD, "p")))
 
 
 def test_resource_claims_are_made_from_templates_and_free_their_devices_with_the_pod() -> None:
@@ -77,7 +77,7 @@ def test_resource_claims_are_made_from_templates_and_free_their_devices_with_the
     living.live(2.0)
     assert living.reasons(POD, "first") == ["FailedResourceClaimCreation"]
     living.create(CLAIM_TEMPLATE, TEMPLATE)
-    living.until(lambda: is_pod_ready(living.get(POD, "first")))
+    living.wait_until(lambda: is_pod_ready(living.get(POD, "first")))
     (claim,) = living.all(RESOURCE_CLAIM)
     assert claim["metadata"]["name"].startswith("first-gpu-")
     assert claim["metadata"]["annotations"] == {"resource.kubernetes.io/pod-claim-name": "gpu"}
@@ -87,7 +87,7 @@ def test_resource_claims_are_made_from_templates_and_free_their_devices_with_the
     living.live(5.0)
     assert not living.get(POD, "second")["spec"].get("nodeName")
     living.delete(POD, "first")
-    living.until(lambda: is_pod_ready(living.get(POD, "second")))
+    living.wait_until(lambda: is_pod_ready(living.get(POD, "second")))
     (claim,) = living.all(RESOURCE_CLAIM)
     assert claim["status"]["reservedFor"][0]["name"] == "second"
 
@@ -100,6 +100,6 @@ def test_devices_of_a_pod_that_has_ended_are_free_although_it_is_there_still() -
     living.create(POD, first)
     living.create(POD, with_device("second"))
     living.restart()  # nothing is known that the stored objects do not say
-    living.until(lambda: is_pod_ready(living.get(POD, "second")))
+    living.wait_until(lambda: is_pod_ready(living.get(POD, "second")))
     assert living.get(POD, "first")["status"]["phase"] == "Succeeded"
     assert len(living.all(RESOURCE_CLAIM)) == 1

@@ -63,7 +63,7 @@ def done(living: Living, name: str) -> bool:
 def test_a_deployment_gets_its_pods_through_a_replica_set() -> None:
     living = with_nodes()
     living.create(DEPLOYMENT, workload("web", 3))
-    living.until(lambda: done(living, "web"), 5.0)
+    living.wait_until(lambda: done(living, "web"), 5.0)
     (owner,) = living.all(REPLICA_SET)
     hashed = owner["metadata"]["labels"]["pod-template-hash"]
     assert owner["metadata"]["name"] == f"web-{hashed}"
@@ -71,7 +71,7 @@ def test_a_deployment_gets_its_pods_through_a_replica_set() -> None:
     assert living.get(DEPLOYMENT, "web")["metadata"]["annotations"]["deployment.kubernetes.io/revision"] == "1"
     assert living.reasons(DEPLOYMENT, "web") == ["ScalingReplicaSet"]
     living.merge(DEPLOYMENT, "web", {"spec": {"replicas": 1}})
-    living.until(lambda: done(living, "web"), 5.0)
+    living.wait_until(lambda: done(living, "web"), 5.0)
     living.delete(DEPLOYMENT, "web")
     living.live(5.0)
     assert not living.all(REPLICA_SET)
@@ -90,7 +90,7 @@ def test_a_roll_out_stays_within_its_limits(
     living = with_nodes()
     strategy = {"rollingUpdate": {"maxSurge": surge, "maxUnavailable": unavailable}}
     living.create(DEPLOYMENT, workload("web", replicas, strategy=strategy))
-    living.until(lambda: done(living, "web"), 60.0)
+    living.wait_until(lambda: done(living, "web"), 60.0)
     extra = surge if isinstance(surge, int) else -(-int(surge[:-1]) * replicas // 100)
     missing = unavailable if isinstance(unavailable, int) else int(unavailable[:-1]) * replicas // 100
     missing = missing if extra or missing else 1
@@ -106,7 +106,7 @@ def test_a_roll_out_stays_within_its_limits(
         living.merge(DEPLOYMENT, "web", {"spec": {"replicas": wanted}})
         roll(living, "web", f"example.com/main:{image}.0")
         living.live(0.7)
-    living.until(lambda: done(living, "web"), 200.0)
+    living.wait_until(lambda: done(living, "web"), 200.0)
     wanted, image = steps[-1] if steps else (replicas, 2)
     assert images(living, "web") == Counter({f"example.com/main:{image}.0": wanted} if wanted else {})
 
@@ -114,7 +114,7 @@ def test_a_roll_out_stays_within_its_limits(
 def test_recreate_lets_the_old_pods_end_first() -> None:
     living = with_nodes()
     living.create(DEPLOYMENT, workload("web", 3, strategy={"type": "Recreate"}))
-    living.until(lambda: done(living, "web"), 10.0)
+    living.wait_until(lambda: done(living, "web"), 10.0)
     roll(living, "web", "example.com/main:2.0")
     while not done(living, "web"):
         assert len(images(living, "web")) <= 1
@@ -257,7 +257,7 @@ def test_no_death_loses_or_doubles_anything(deaths: list[int], completions: int,
         with contextlib.suppress(Death):
             living.live(25.0)
         living.restart()
-    living.until(lambda: complete(living, "sums") and done(living, "web"), 400.0)
+    living.wait_until(lambda: complete(living, "sums") and done(living, "web"), 400.0)
     living.live(10.0)
     assert living.get(JOB, "sums")["status"]["succeeded"] == completions
     assert sum(raw["status"]["phase"] == "Succeeded" for raw in pods(living, "sums")) == completions

@@ -14,13 +14,13 @@ NOW = 1_790_000_000.0
 Figures = dict[str, Any]  # resource -> key -> percent
 
 
-def observed(figures: Mapping[str, Figures], *objects: dict, updated: float = NOW, **allocatable: str) -> Snapshot:
+def make_snapshot(figures: Mapping[str, Figures], *objects: dict, updated: float = NOW, **allocatable: str) -> Snapshot:
     """Nodes of 10 CPU and 10 GiB, bound pods and other ``objects``; ``figures``: by node, resource and key."""
     room = {"cpu": "10", "memory": "10Gi", **allocatable}
     snapshot = Snapshot.from_objects([*(node(name, allocatable=room) for name in figures), *objects])
     assert snapshot.problems == []
-    told = {name: {"updated": updated, **of_node} for name, of_node in figures.items() if of_node}
-    snapshot.watermarks = Watermarks.from_json({"nodes": told}, snapshot.names)
+    node_figures = {name: {"updated": updated, **of_node} for name, of_node in figures.items() if of_node}
+    snapshot.watermarks = Watermarks.from_json({"nodes": node_figures}, snapshot.names)
     snapshot.now = NOW
     return snapshot
 
@@ -44,9 +44,9 @@ def alone(plugin: str, snapshot: Snapshot, **args: Any) -> Scheduler:
 
 def scores(plugin: str, snapshot: Snapshot, raw: dict | None = None, **args: Any) -> dict[str, int]:
     """What the plugin gives to each node, normalised."""
-    found = alone(plugin, snapshot, **args).explain(Pod.from_json(raw or using("new", "0"))).to_dict()
-    given: dict[str, int] = found["scores"][plugin]["normalized"]
-    return given
+    answer = alone(plugin, snapshot, **args).explain(Pod.from_json(raw or using("new", "0"))).to_dict()
+    node_scores: dict[str, int] = answer["scores"][plugin]["normalized"]
+    return node_scores
 
 
 def using(name: str, cpu: str, **fields: Any) -> dict:
@@ -54,7 +54,7 @@ def using(name: str, cpu: str, **fields: Any) -> dict:
     return pod(name, container={"resources": {"limits": {"cpu": cpu}, "requests": {"cpu": "0"}}}, **fields)
 
 
-def placed(raw: dict, time: str) -> dict:
+def mark_scheduled(raw: dict, time: str) -> dict:
     """The pod, said to have been scheduled at ``time`` (RFC 3339)."""
     condition = {"type": "PodScheduled", "status": "True", "lastTransitionTime": time}
     return {**raw, "status": {"conditions": [condition]}}

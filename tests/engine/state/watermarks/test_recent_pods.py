@@ -14,7 +14,7 @@ from kschedweb.engine import Pod, Snapshot
 from kschedweb.engine.state.columns import Floats
 from kschedweb.engine.state.watermarks.recent_pods import EstimateColumns, PodContribution, RecentPods
 from tests.engine.builders import node, pod
-from tests.engine.state.watermarks.observed import alone, levels, observed
+from tests.engine.state.watermarks.observed import alone, levels, make_snapshot
 
 NOW = 1_790_000_000.0
 SPAN = 300.0
@@ -66,7 +66,9 @@ def test_columns_count_what_the_estimate_does(
     monkeypatch: pytest.MonkeyPatch, plugin: str, drawn: list[Any], gone: set[int], later: float
 ) -> None:
     """All pods at once and each by itself, of pods that are there, are placed, and leave, now and later."""
-    snapshot = observed(levels(a=20.0, b=None), *(drawn_pod(at, *one) for at, one in enumerate(drawn)), updated=NOW)
+    snapshot = make_snapshot(
+        levels(a=20.0, b=None), *(drawn_pod(at, *one) for at, one in enumerate(drawn)), updated=NOW
+    )
     compared: list[bool] = []
 
     def recent(_: Snapshot, __: Any, width: int, estimate: Any, columns: EstimateColumns) -> Floats:

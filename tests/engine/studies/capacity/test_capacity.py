@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from kschedweb.engine.json_types import Json
 from kschedweb.engine.studies.capacity.capacity import fit_clones
 from kschedweb.engine.studies.capacity.shapes import ShapeError, pod_shape, replica_shape, workload_shape
-from tests.engine.storage import DRIVER, EBS, claim, csi, csi_node, made, storage_class, volume
+from tests.engine.storage import DRIVER, EBS, claim, csi, csi_node, make_object, storage_class, volume
 from tests.engine.studies.clusters import ZONE, configuration, node, pod, snapshot
 
 
@@ -50,7 +50,7 @@ def test_the_first_pod_decides_where_the_volume_is_that_all_share() -> None:
     """Three zones of a driver that provisions where the first pod goes."""
     driver = {**csi_node("n", ebs_csi_aws_com=2)["spec"]["drivers"][0], "name": EBS, "topologyKeys": [ZONE]}
     nodes = [node(name, name) for name in "abc"]
-    listed = [made("CSINode", name, version="storage.k8s.io/v1", spec={"drivers": [driver]}) for name in "abc"]
+    listed = [make_object("CSINode", name, version="storage.k8s.io/v1", spec={"drivers": [driver]}) for name in "abc"]
     uses = {"volumes": [{"name": "v", "persistentVolumeClaim": {"claimName": "wait"}}]}
     cluster = snapshot(nodes, listed, storage_class("gp3", EBS), claim("wait", storageClassName="gp3"))
     found = fit_clones(cluster, configuration(), pod_shape(pod("x", spec=uses), cluster))
@@ -121,7 +121,7 @@ def test_the_volumes_of_further_replicas_of_a_stateful_set_are_counted(known_by:
     """A node attaches two of them, and one is there."""
     template = {"metadata": {"name": "data"}, "spec": claim("any", storageClassName="disk")["spec"]}
     spec: Json = {"template": {"metadata": {"labels": {"app": "web"}}, "spec": pod("x", owner="")["spec"]}}
-    owner = made("StatefulSet", "db", version="apps/v1", metadata={"namespace": "default"}, spec=spec)
+    owner = make_object("StatefulSet", "db", version="apps/v1", metadata={"namespace": "default"}, spec=spec)
     spec["volumeClaimTemplates"] = [template]
     attached = claim("data-db-0", volume="v", storageClassName="disk")
     uses = {"volumes": [{"name": "data", "persistentVolumeClaim": {"claimName": "data-db-0"}}]}

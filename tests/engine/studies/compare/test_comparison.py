@@ -19,7 +19,7 @@ from kschedweb.engine.studies.play.explained_tries import explain_try
 from kschedweb.engine.studies.play.run import run_scenario
 from kschedweb.engine.studies.prepare.prepared import PreparedScenario
 from tests.engine.builders import node, pod
-from tests.engine.studies.worlds import configuration, crowd
+from tests.engine.studies.worlds import configuration, make_crowded_scenario
 from tests.support import tiers
 
 PACKING = "MostAllocated"
@@ -34,7 +34,7 @@ def arrivals(*pods: dict) -> list[SimulationEvent]:
 
 
 def test_a_run_beside_itself_moves_nothing() -> None:
-    found = compared(crowd(4), configuration(), configuration())
+    found = compared(make_crowded_scenario(4), configuration(), configuration())
     assert found.counts() | {"pods": 0} == {
         "pods": 0,
         "moved": 0,
@@ -104,7 +104,7 @@ def test_where_no_plugin_prefers_the_new_node_that_is_said() -> None:
 @settings(max_examples=tiers.count(3, 30), deadline=None)
 @given(seed=st.integers(0, 10_000))
 def test_every_difference_has_a_reason_that_the_explanation_bears_out(seed: int) -> None:
-    prepared = crowd(seed, pods=25)
+    prepared = make_crowded_scenario(seed, pods=25)
     first, second = configuration(), configuration(PACKING)
     before, after = run_scenario(prepared, first), run_scenario(prepared, second)
     found = compare_runs(before, after, prepared, first, second)
@@ -129,7 +129,7 @@ def test_every_difference_has_a_reason_that_the_explanation_bears_out(seed: int)
 
 
 def test_counts_and_lists_agree() -> None:
-    found = compared(crowd(21), configuration(), configuration(PACKING))
+    found = compared(make_crowded_scenario(21), configuration(), configuration(PACKING))
     counts, lists = found.counts(), found.to_dict()
     assert {name: len(lists[name]) for name in lists} == {name: counts[name] for name in lists}
     assert sum(counts["byPlugin"].values()) == counts["moved"] > 0
@@ -145,7 +145,7 @@ def test_a_comparison_can_be_ended() -> None:
     def progress(seconds: float, explained: int, all_of_them: int) -> None:
         raise EnoughError
 
-    prepared = crowd(21, pods=60)
+    prepared = make_crowded_scenario(21, pods=60)
     first, second = configuration(), configuration(PACKING)
     before, after = run_scenario(prepared, first), run_scenario(prepared, second)
     with pytest.raises(EnoughError):

@@ -16,7 +16,7 @@ from kschedweb.engine.studies.play.run import run_scenario
 from kschedweb.engine.studies.play.successors import handled_by_scheduler, last_node, latest_rows
 from kschedweb.engine.studies.prepare.prepared import PreparedScenario
 from tests.engine.builders import node, pod
-from tests.engine.studies.worlds import configuration, crowd
+from tests.engine.studies.worlds import configuration, make_crowded_scenario
 from tests.support import tiers
 
 PACKING = "MostAllocated"
@@ -56,7 +56,7 @@ def test_a_pod_that_is_replaced_in_one_run_alone_is_held_against_its_replacement
 @settings(max_examples=tiers.count(12, 80), deadline=None)
 @given(seed=st.integers(0, 10_000))
 def test_counts_of_a_comparison_agree_with_the_measures_of_its_runs(seed: int) -> None:
-    prepared = crowd(seed, pods=30)
+    prepared = make_crowded_scenario(seed, pods=30)
     first, second = configuration(), configuration(PACKING)
     before, after = run_scenario(prepared, first), run_scenario(prepared, second)
     pairs = pair_pods(before, after)
@@ -91,7 +91,7 @@ def test_pods_that_a_workload_has_more_of_are_told_apart() -> None:
 
 
 def test_an_older_outcome_is_paired_by_the_names_of_pods() -> None:
-    outcome = run_scenario(crowd(3, pods=12), configuration())
+    outcome = run_scenario(make_crowded_scenario(3, pods=12), configuration())
     older = RunOutcome(
         **{**vars(outcome), "first": outcome.first[:0], "workload": outcome.workload[:0], "workloads": []}
     )

@@ -43,7 +43,7 @@ from kschedweb.engine.studies.play.run import run_scenario
 from kschedweb.engine.studies.play.successors import latest_rows
 from tests.engine.builders import node, pod
 from tests.engine.studies.gates import PACKED, cluster, renamed
-from tests.engine.studies.worlds import configuration, crowd
+from tests.engine.studies.worlds import configuration, make_crowded_scenario
 from tests.support import tiers
 from tests.support.hostile import bent, originals
 
@@ -198,7 +198,7 @@ def test_skew_may_grow_by_so_many_points() -> None:
 
 
 def test_a_percentage_changes_by_points_and_may_change_by_a_share_of_itself() -> None:
-    prepared, before, after = crowd(11), configuration(), configuration("MostAllocated")
+    prepared, before, after = make_crowded_scenario(11), configuration(), configuration("MostAllocated")
     first, second = run_scenario(prepared, before), run_scenario(prepared, after)
     compared = compare_runs(first, second, prepared, before, after)
     pair = RunPair(first, second, compute_measures(first), compute_measures(second), compared)
@@ -340,7 +340,7 @@ def test_progress_hears_of_both_runs_and_may_end_them() -> None:
 @given(st.integers(0, 10_000))
 def test_a_verdict_says_of_every_pod_what_the_runs_say(seed: int) -> None:
     """Whatever happens in a run: drains, failures, preemption."""
-    prepared, before, after = crowd(seed), configuration(), configuration("MostAllocated")
+    prepared, before, after = make_crowded_scenario(seed), configuration(), configuration("MostAllocated")
     first, second = run_scenario(prepared, before), run_scenario(prepared, after)
     compared = compare_runs(first, second, prepared, before, after)
     pair = RunPair(first, second, compute_measures(first), compute_measures(second), compared)

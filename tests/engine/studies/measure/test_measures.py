@@ -13,7 +13,7 @@ from kschedweb.engine.studies.play.outcome import MoveKind, RunOutcome
 from kschedweb.engine.studies.play.run import run_scenario
 from kschedweb.engine.studies.prepare.prepared import PreparedScenario
 from tests.engine.builders import node, pod
-from tests.engine.studies.worlds import BUDGET, GPU, configuration, crowd
+from tests.engine.studies.worlds import BUDGET, GPU, configuration, make_crowded_scenario
 
 HIGH = {"kind": "PriorityClass", "metadata": {"name": "high"}, "value": 1000}
 
@@ -153,7 +153,7 @@ def test_a_run_is_measured_with_the_nodes_that_its_pods_may_go_to() -> None:
 
 
 def test_measures_have_units_and_survive_plain_data() -> None:
-    found = compute_measures(run_scenario(crowd(11), configuration()))
+    found = compute_measures(run_scenario(make_crowded_scenario(11), configuration()))
     assert Measures.from_dict(found.to_dict()) == found
     names = [one.name for one in found]
     assert len(set(names)) == len(names)

@@ -16,7 +16,7 @@ from kschedweb.engine.studies.play.outcome import RunOutcome
 from kschedweb.engine.studies.play.run import run_scenario
 from kschedweb.engine.studies.prepare.prepared import PreparedScenario
 from tests.engine.builders import node, pod
-from tests.engine.studies.worlds import configuration, crowd
+from tests.engine.studies.worlds import configuration, make_crowded_scenario
 from tests.support import tiers
 
 
@@ -63,7 +63,7 @@ def test_without_nodes_there_is_nothing() -> None:
 @settings(max_examples=tiers.count(8, 60), deadline=None)
 @given(seed=st.integers(0, 10_000))
 def test_hours_are_the_sum_of_what_is_seen_at_every_moment(seed: int) -> None:
-    outcome: RunOutcome = run_scenario(crowd(seed, pods=25), configuration())
+    outcome: RunOutcome = run_scenario(make_crowded_scenario(seed, pods=25), configuration())
     edges = np.unique(
         np.concatenate([[0.0, outcome.end], outcome.moves.time, outcome.node_log.time]).clip(0, outcome.end)
     )

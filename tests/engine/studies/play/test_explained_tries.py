@@ -34,7 +34,12 @@ from kschedweb.engine.studies.prepare.history import UseReplay
 from kschedweb.engine.studies.prepare.prepared import PreparedScenario
 from tests.engine.builders import node, pod
 from tests.engine.gangs import configured, group, members
-from tests.engine.studies.worlds import configuration, crowd, kept_out, queue
+from tests.engine.studies.worlds import (
+    configuration,
+    make_crowded_scenario,
+    make_queue_scenario,
+    make_refused_pods_scenario,
+)
 from tests.support import tiers
 
 PACKING = "MostAllocated"
@@ -43,7 +48,7 @@ PACKING = "MostAllocated"
 @settings(max_examples=tiers.count(8, 100), deadline=None)
 @given(seed=st.integers(0, 10_000), chosen=st.integers(0, 10_000), strategy=st.sampled_from(["", "MostAllocated"]))
 def test_the_last_try_of_a_pod_comes_to_what_it_came_to_in_the_run(seed: int, chosen: int, strategy: str) -> None:
-    prepared = crowd(seed)
+    prepared = make_crowded_scenario(seed)
     outcome = run_scenario(prepared, configuration(strategy))
     tried = np.flatnonzero(outcome.attempts > 0)
     row = int(tried[chosen % len(tried)])
@@ -63,7 +68,7 @@ def test_the_last_try_of_a_pod_comes_to_what_it_came_to_in_the_run(seed: int, ch
 @settings(max_examples=tiers.count(2, 30), deadline=None, phases=[Phase.explicit, Phase.generate])
 @given(
     seed=st.integers(0, 10_000),
-    world=st.sampled_from([crowd, queue, kept_out]),
+    world=st.sampled_from([make_crowded_scenario, make_queue_scenario, make_refused_pods_scenario]),
     strategy=st.sampled_from(["", PACKING]),
 )
 def test_the_log_shows_a_try_as_a_replay_does(
@@ -73,7 +78,7 @@ def test_the_log_shows_a_try_as_a_replay_does(
     outcome = run_scenario(prepared, config)
     told = [row for row in range(len(outcome.pods)) if can_rewind(outcome, row)]
     assert told
-    if world is queue:
+    if world is make_queue_scenario:
         assert len(told) == len(outcome.pods)
     for row in told[:: max(1, len(told) // 8)]:
         pod_name, attempts = outcome.pods[row], int(outcome.attempts[row])
@@ -93,7 +98,7 @@ def test_the_log_shows_a_try_as_a_replay_does(
 @settings(max_examples=tiers.count(3, 30), deadline=None, phases=[Phase.explicit, Phase.generate])
 @given(seed=st.integers(0, 10_000), use=st.sampled_from(["", "recorded", "estimated", "history"]), order=st.randoms())
 def test_decisions_in_any_order_show_what_each_shows_alone(seed: int, use: str, order: random.Random) -> None:
-    prepared, config = queue(seed), configuration(PACKING)
+    prepared, config = make_queue_scenario(seed), configuration(PACKING)
     if use:
         prepared = with_use(prepared, [10.0, 60.0, 30.0]) if use == "recorded" else with_estimate(prepared, use)
     outcome = run_scenario(prepared, config)
@@ -127,7 +132,7 @@ def there(snapshot: Snapshot, node: int) -> list[tuple[str, float, float]]:
 
 
 def test_the_log_follows_what_is_measured() -> None:
-    prepared = with_use(queue(3), [10.0, 60.0, 30.0])
+    prepared = with_use(make_queue_scenario(3), [10.0, 60.0, 30.0])
     config = configuration()
     outcome = run_scenario(prepared, config)
     row = int(np.nanargmax(outcome.tries.time))
@@ -180,7 +185,7 @@ def with_estimate(prepared: PreparedScenario, use: str) -> PreparedScenario:
 @settings(max_examples=tiers.count(2, 30), deadline=None)
 @given(seed=st.integers(0, 10_000))
 def test_a_try_is_found_without_the_outcome_too(seed: int) -> None:
-    prepared = crowd(seed)
+    prepared = make_crowded_scenario(seed)
     outcome = run_scenario(prepared, configuration())
     row = int(np.argmax(outcome.attempts))
     decided = explain_try(prepared, configuration(), outcome.pods[row])

@@ -17,7 +17,7 @@ from kschedweb.engine.studies.play.outcome import MoveKind, OutcomeError, RunOut
 from kschedweb.engine.studies.play.run import run_scenario
 from kschedweb.engine.studies.prepare.prepared import PreparedScenario
 from tests.engine.builders import node, pod
-from tests.engine.studies.worlds import configuration, crowd
+from tests.engine.studies.worlds import configuration, make_crowded_scenario
 from tests.support import tiers
 
 CPU = "cpu"
@@ -36,7 +36,7 @@ def walked(outcome: RunOutcome, time: float) -> list[int]:
 
 
 def test_notes_tell_what_was_refused_once_and_how_many_others_there_are() -> None:
-    outcome = run_scenario(crowd(1), configuration())
+    outcome = run_scenario(make_crowded_scenario(1), configuration())
     outcome.notes, outcome.refused = ["left out"], [(0.0, "Pod a: no"), (5.0, "Pod a: no"), (6.0, "Pod b: no")]
     assert outcome.list_notes(3) == ["left out", "Pod a: no", "Pod b: no"]
     assert outcome.list_notes(2) == ["left out", "Pod a: no", "and 1 further note"]
@@ -45,7 +45,7 @@ def test_notes_tell_what_was_refused_once_and_how_many_others_there_are() -> Non
 @settings(max_examples=tiers.count(4, 100), deadline=None)
 @given(seed=SEEDS)
 def test_bytes_and_back_are_the_same(seed: int) -> None:
-    outcome = run_scenario(crowd(seed), configuration())
+    outcome = run_scenario(make_crowded_scenario(seed), configuration())
     again = RunOutcome.decode(outcome.encode())
     assert again.encode() == outcome.encode()
     assert (again.pods, again.nodes, again.texts, again.refused) == (
@@ -61,7 +61,7 @@ def test_bytes_and_back_are_the_same(seed: int) -> None:
 @settings(max_examples=tiers.count(4, 100), deadline=None)
 @given(seed=SEEDS)
 def test_the_same_scenario_gives_the_same_outcome(seed: int) -> None:
-    prepared = crowd(seed)
+    prepared = make_crowded_scenario(seed)
     first = run_scenario(prepared, configuration()).encode()
     run_scenario(prepared, configuration("MostAllocated"))
     again, alone = (run_scenario(one, configuration()).encode() for one in (prepared, replace(prepared)))
@@ -71,7 +71,7 @@ def test_the_same_scenario_gives_the_same_outcome(seed: int) -> None:
 @settings(max_examples=tiers.count(4, 100), deadline=None)
 @given(seed=SEEDS, times=st.lists(st.floats(-1, 2100), min_size=1, max_size=8), keyframe=st.sampled_from([3, 7, 4096]))
 def test_a_seek_finds_what_a_walk_through_all_moves_finds(seed: int, times: list[float], keyframe: int) -> None:
-    outcome = run_scenario(crowd(seed), configuration())
+    outcome = run_scenario(make_crowded_scenario(seed), configuration())
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(outcomes, "KEYFRAME", keyframe)
         for time in times:
@@ -81,7 +81,7 @@ def test_a_seek_finds_what_a_walk_through_all_moves_finds(seed: int, times: list
 @settings(max_examples=tiers.count(4, 100), deadline=None)
 @given(seed=SEEDS)
 def test_loads_are_the_sums_over_the_pods_that_are_there(seed: int) -> None:
-    outcome = run_scenario(crowd(seed), configuration())
+    outcome = run_scenario(make_crowded_scenario(seed), configuration())
     times = np.linspace(0.0, outcome.end, 13)
     asked = outcome.requested(times, CPU)
     for row, time in enumerate(times):
@@ -142,9 +142,11 @@ def test_without_an_end_the_run_lasts_until_nothing_more_happens() -> None:
 
 
 def test_a_node_that_fails_is_waited_for() -> None:
-    outcome = run_scenario(crowd(3), configuration())
+    outcome = run_scenario(make_crowded_scenario(3), configuration())
     assert outcome.end == 2000.0
-    quiet = run_scenario(PreparedScenario(crowd(3).objects, crowd(3).events, None), configuration())
+    quiet = run_scenario(
+        PreparedScenario(make_crowded_scenario(3).objects, make_crowded_scenario(3).events, None), configuration()
+    )
     assert quiet.end < math.inf
     assert set(outcome.pods) >= {f"default/p{number:03d}" for number in range(40)}
 
@@ -161,7 +163,7 @@ def test_progress_is_told_and_may_end_the_run() -> None:
             raise EnoughError
 
     with pytest.raises(EnoughError):
-        run_scenario(crowd(1, pods=400), configuration(), progress=progress)
+        run_scenario(make_crowded_scenario(1, pods=400), configuration(), progress=progress)
     assert told[0][0] < told[1][0]
     assert told[0][1] < told[1][1]
     assert told[0][2] >= 401
@@ -183,7 +185,7 @@ def test_bytes_that_are_no_outcome_are_refused(damaged: bytes, said: str) -> Non
 
 
 def test_bytes_that_were_cut_off_are_refused() -> None:
-    data = run_scenario(crowd(1, pods=3), configuration()).encode()
+    data = run_scenario(make_crowded_scenario(1, pods=3), configuration()).encode()
     with pytest.raises(OutcomeError):
         RunOutcome.decode(data[:-20])
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tests.engine.builders import node, pod
-from tests.engine.storage import EBS, ZONE, claim, made, on_nodes, storage_class, volume
+from tests.engine.storage import EBS, ZONE, claim, make_object, on_nodes, storage_class, volume
 from tests.engine.studies.prepare.test_prepared import prepared, run
 
 API = "resource.k8s.io/v1"
@@ -26,7 +26,7 @@ def cluster(*, template: bool) -> list[dict[str, Any]]:
     metadata = {"namespace": "default", "ownerReferences": owner, "annotations": annotations}
     status = {"allocation": {"devices": {"results": [result]}}, "reservedFor": reserved}
     slices = [
-        made(
+        make_object(
             "ResourceSlice",
             name,
             version=API,
@@ -48,14 +48,14 @@ def cluster(*, template: bool) -> list[dict[str, Any]]:
         *(node(name, labels={ZONE: name}) for name in ("a", "b")),
         *slices,
         storage_class("gp3", EBS),
-        made("DeviceClass", "gpu", version=API),
+        make_object("DeviceClass", "gpu", version=API),
         claim("p-e", volume="v", metadata={"ownerReferences": owner}, storageClassName="gp3"),
         volume("v", storageClassName="gp3", nodeAffinity=on_nodes(ZONE, "a"), **persistent),
-        made("VolumeAttachment", "at", version="storage.k8s.io/v1", spec=source),
-        made("ResourceClaim", "p-gpu-x", version=API, metadata=metadata, spec=SPEC, status=status),
+        make_object("VolumeAttachment", "at", version="storage.k8s.io/v1", spec=source),
+        make_object("ResourceClaim", "p-gpu-x", version=API, metadata=metadata, spec=SPEC, status=status),
         *(
             [
-                made(
+                make_object(
                     "ResourceClaimTemplate",
                     "single",
                     version=API,

@@ -5,7 +5,7 @@ import pytest
 from kschedweb.engine.releases.classic import Edition
 from kschedweb.engine.releases.classic.catalogue import NO_EXECUTE, TAINT_NODES_BY_CONDITION
 from tests.engine.builders import node, pod
-from tests.engine.releases.classic.support import explained, verdicts
+from tests.engine.releases.classic.support import explain_pod, verdicts
 
 
 def with_conditions(name: str, **statuses: str) -> dict:
@@ -76,8 +76,8 @@ def test_where_conditions_become_taints_a_cordoned_node_is_told_by_a_toleration(
     cordoned = node("a", unschedulable=True)
     edition = Edition(gates=frozenset({TAINT_NODES_BY_CONDITION}))
     tolerating = pod("p", tolerations=[{"key": "node.kubernetes.io/unschedulable", "operator": "Exists"}])
-    assert explained(pod("p"), cordoned, edition=edition)["predicates"] == {
+    assert explain_pod(pod("p"), cordoned, edition=edition)["predicates"] == {
         "CheckNodeUnschedulable": {"a": ["node(s) were unschedulable"]}
     }
-    assert explained(tolerating, cordoned, edition=edition)["feasible"] == ["a"]
-    assert explained(tolerating, cordoned)["feasible"] is None
+    assert explain_pod(tolerating, cordoned, edition=edition)["feasible"] == ["a"]
+    assert explain_pod(tolerating, cordoned)["feasible"] is None

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.engine.builders import node, pod
-from tests.engine.releases.classic.support import explained, verdicts
+from tests.engine.releases.classic.support import explain_pod, verdicts
 
 
 def test_whoever_asks_for_anything_is_kept_off_an_overcommitted_node() -> None:
@@ -43,8 +43,8 @@ def test_resources_that_an_extender_manages_alone_are_not_looked_at() -> None:
     extender = {"urlPrefix": "http://e", "managedResources": [{"name": "example.com/gpu", "ignoredByScheduler": True}]}
     wanting = pod("p", requests={"example.com/gpu": "1"})
     policy = {"predicates": [{"name": "PodFitsResources"}], "priorities": []}
-    assert explained(wanting, node("a"), policy=policy)["feasible"] is None
-    assert explained(wanting, node("a"), policy={**policy, "extenders": [extender]})["feasible"] == ["a"]
+    assert explain_pod(wanting, node("a"), policy=policy)["feasible"] is None
+    assert explain_pod(wanting, node("a"), policy={**policy, "extenders": [extender]})["feasible"] == ["a"]
 
 
 def test_general_predicates_tell_all_reasons_in_their_order() -> None:

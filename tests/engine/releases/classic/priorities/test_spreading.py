@@ -8,7 +8,7 @@ from kschedweb.engine import Pod
 from kschedweb.engine.framework.status import CycleError
 from kschedweb.engine.releases.classic import Edition
 from tests.engine.builders import node, pod
-from tests.engine.releases.classic.support import REGION, ZONE, explained, scheduler, scores
+from tests.engine.releases.classic.support import REGION, ZONE, explain_pod, scheduler, scores
 
 WEB = {"app": "web"}
 NODES = [node("a", labels={ZONE: "x"}), node("b", labels={ZONE: "x"}), node("c", labels={ZONE: "y"}), node("d")]
@@ -102,7 +102,7 @@ def test_the_hard_weight_counts_what_pods_placed_require() -> None:
     for weight, expected in ((0, [0, 0, 10, 0]), (20, [5, 5, 10, 0]), (80, [10, 10, 5, 0])):
         priorities = [{"name": "InterPodAffinityPriority", "weight": 1}]
         policy = {"predicates": [], "priorities": priorities, "hardPodAffinitySymmetricWeight": weight}
-        found = explained(pod("p", labels=WEB), *objects, policy=policy)
+        found = explain_pod(pod("p", labels=WEB), *objects, policy=policy)
         assert list(found["priorities"]["InterPodAffinityPriority"]["reduced"].values()) == expected
 
 
@@ -116,7 +116,7 @@ def test_in_1_9_pods_elsewhere_and_ending_ones_are_to_be_kept_apart_too() -> Non
     raw = pod("p", labels=WEB, nodeSelector={ZONE: "x"})
     objects = [*NODES, service(app="web"), *bound("a", "c"), ending]
     found = {
-        version: explained(raw, *objects, policy=policy, edition=Edition(version))["priorities"]["Apart"]["reduced"]
+        version: explain_pod(raw, *objects, policy=policy, edition=Edition(version))["priorities"]["Apart"]["reduced"]
         for version in ("1.13", "1.9")
     }
     assert found == {"1.13": {"a": 0, "b": 0}, "1.9": {"a": 3, "b": 3}}
