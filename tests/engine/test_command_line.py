@@ -37,28 +37,28 @@ def test_explain_answers_each_scenario_on_a_line(run) -> None:
 
 
 def test_of_a_release_that_is_not_known_the_nearest_answers_with_a_warning(run) -> None:
-    said = "kube-scheduler 1.33 is not known here: 1.34, the nearest release, answers."
+    warning = "kube-scheduler 1.33 is not known here: 1.34, the nearest release, answers."
     for arguments, scenario in (
         (["schedule", "--release", "1.33"], SCENARIO),
         (["schedule"], {**SCENARIO, "release": "1.33"}),
     ):
         status, answers, err = run(arguments, json.dumps(scenario))
         assert (status, len(answers)) == (0, 1)
-        assert said in err
-    assert said in run(["validate", "--release", "1.33"], "")[1][0]["warnings"]
+        assert warning in err
+    assert warning in run(["validate", "--release", "1.33"], "")[1][0]["warnings"]
     assert run(["schedule", "--release", "soon"], json.dumps(SCENARIO))[0] == 2
 
 
 @pytest.mark.parametrize("command", [["explain"], ["schedule"], ["schedule", "--summary"]])
 def test_an_answer_says_which_kube_scheduler_it_is_as(run, command: list[str]) -> None:
     gates = {"GenericWorkload": True}
-    asked: list[tuple[dict, str]] = [
+    process_and_engine: list[tuple[dict, str]] = [
         ({}, CURRENT.engine),
         ({"release": "1.36", "featureGates": gates}, RELEASES["1.36"].with_gates(gates).engine),
         ({"classic": True}, f"kschedweb {__version__}, kube-scheduler 1.13.0"),
     ]
-    text = "\n".join(json.dumps({**SCENARIO, **process}) for process, _ in asked)
-    assert [answer["engine"] for answer in run(command, text)[1]] == [engine for _, engine in asked]
+    text = "\n".join(json.dumps({**SCENARIO, **process}) for process, _ in process_and_engine)
+    assert [answer["engine"] for answer in run(command, text)[1]] == [engine for _, engine in process_and_engine]
 
 
 def test_the_mode_may_be_given_on_the_command_line(run) -> None:
@@ -87,7 +87,7 @@ def test_validate_gives_the_defaulted_configuration_or_the_errors(run) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "expected_error"),
     [
         ("{", "line 1: is not JSON"),
         ("[]", "line 1: must be a JSON object"),
@@ -111,11 +111,11 @@ def test_validate_gives_the_defaulted_configuration_or_the_errors(run) -> None:
         ('{"config": {"kind": "Nope"}}', "config: "),
     ],
 )
-def test_bad_input_is_one_line_that_says_where(run, text: str, said: str) -> None:
+def test_bad_input_is_one_line_that_says_where(run, text: str, expected_error: str) -> None:
     status, answers, err = run(["explain"], text)
     assert status == 2
     assert answers == []
-    assert said in err
+    assert expected_error in err
     assert err.count("\n") == 1
 
 
@@ -137,7 +137,7 @@ def test_convert_takes_no_policy_for_the_default_provider_of_the_version(run) ->
 
 
 @pytest.mark.parametrize(
-    ("arguments", "text", "said"),
+    ("arguments", "text", "expected_error"),
     [
         ([], "{", "JSON"),
         ([], "[]", "must be an object of kind Policy"),
@@ -147,10 +147,12 @@ def test_convert_takes_no_policy_for_the_default_provider_of_the_version(run) ->
         (["--classic", '{"version": "1.8"}'], "", 'classic.version: must be "1.13" or "1.9"'),
     ],
 )
-def test_what_cannot_be_converted_is_one_line_that_says_why(run, arguments: list[str], text: str, said: str) -> None:
+def test_what_cannot_be_converted_is_one_line_that_says_why(
+    run, arguments: list[str], text: str, expected_error: str
+) -> None:
     status, answers, err = run(["convert", *arguments], text)
     assert (status, answers, err.count("\n")) == (2, [], 1)
-    assert said in err
+    assert expected_error in err
 
 
 GANG = {
@@ -164,7 +166,7 @@ GANG = {
 def test_schedule_places_a_group_as_one_where_the_first_of_its_pods_stands(run) -> None:
     answer = run(["schedule"], json.dumps(GANG))[1][0]
     assert [placement.get("node") for placement in answer["placements"]] == ["a", "a", None, None, "a"]
-    assert [(one["group"], one["placed"]) for one in answer["groups"]] == [
+    assert [(group_answer["group"], group_answer["placed"]) for group_answer in answer["groups"]] == [
         ("default/gang", True),
         ("default/big", False),
     ]
@@ -186,15 +188,21 @@ def test_explain_in_sequence_asks_about_a_group_before_any_of_its_pods_is_bound(
     answer = run(["explain", "--mode", "sequence"], json.dumps({**GANG, "pending": pending}))[1][0]
     (gang,) = answer["groups"]
     assert (gang["placed"], gang["blocking"], gang["condition"]["status"]) == (True, "", "True")
-    assert [one["node"] for one in gang["pods"]] == ["a", "a"]
-    assert [one.get("chosen") for one in answer["pods"]] == ["a", "a", "a"]
+    assert [pod_answer["node"] for pod_answer in gang["pods"]] == ["a", "a"]
+    assert [pod_answer.get("chosen") for pod_answer in answer["pods"]] == ["a", "a", "a"]
 
 
 def test_explain_in_sequence_takes_back_the_pods_of_a_group_that_is_not_placed(run) -> None:
     pending = [*members(2, "big", requests=THREE_CPUS), pod("after", requests={"cpu": "2"})]
     answer = run(["explain", "--mode", "sequence"], json.dumps({**GANG, "pending": pending}))[1][0]
-    assert [(one["placed"], one["blocking"]) for one in answer["groups"]] == [(False, "default/big-1")]
-    assert [one.get("chosen") for one in answer["pods"]] == ["a", None, "a"]  # as the group's cycle sees them
+    assert [(group_answer["placed"], group_answer["blocking"]) for group_answer in answer["groups"]] == [
+        (False, "default/big-1")
+    ]
+    assert [pod_answer.get("chosen") for pod_answer in answer["pods"]] == [
+        "a",
+        None,
+        "a",
+    ]  # as the group's cycle sees them
 
 
 def test_condition_says_the_node_or_the_whole_message_and_the_node_nominated(run) -> None:
@@ -204,24 +212,24 @@ def test_condition_says_the_node_or_the_whole_message_and_the_node_nominated(run
     status, (answer,), err = run(["condition"], json.dumps(scenario))
     assert (status, err, answer["engine"]) == (0, "", CURRENT.engine)
     short = "0/1 nodes are available: 1 Insufficient cpu. preemption: "
-    made = "found a potential placement for pod on node a, preempting 1 victims"
+    preemption_message = "found a potential placement for pod on node a, preempting 1 victims"
     none = "0/1 nodes are available: 1 No preemption victims found for incoming pod."
     assert answer["pods"] == [
-        {"pod": "default/high", "message": short + made, "nominated": "a"},
+        {"pod": "default/high", "message": short + preemption_message, "nominated": "a"},
         {"pod": "default/p", "message": short + none},
         {"pod": "default/q", "node": "a"},
     ]
     (classic,) = run(["condition"], json.dumps({**scenario, "classic": True}))[1]
-    assert [one.get("nominated") for one in classic["pods"]] == ["a", None, None]
+    assert [pod_answer.get("nominated") for pod_answer in classic["pods"]] == ["a", None, None]
 
 
 def test_condition_of_a_pod_in_a_group_is_what_the_cycle_of_the_group_says(run) -> None:
     pending = [*members(2, "big", requests=THREE_CPUS), pod("alone", requests=THREE_CPUS), member("p")]
     (answer,) = run(["condition"], json.dumps({**GANG, "pending": pending}))[1]
-    first, _, alone, held = answer["pods"]
+    first, _, alone, waiting = answer["pods"]
     assert first["message"].startswith("pod group is unschedulable, minCount (2) cannot be satisfied")
     assert alone["node"] == "a"
-    assert held["message"] == "waiting for minCount pods from a gang to appear in scheduling queue"
+    assert waiting["message"] == "waiting for minCount pods from a gang to appear in scheduling queue"
 
 
 def test_with_the_gate_off_there_are_no_groups(run) -> None:
@@ -282,13 +290,15 @@ def test_files_that_arguments_point_at_are_passed_in(run, tmp_path) -> None:
     option = ["--file", f"/etc/policy.yaml={place}"]
     status, [answer], _ = run(["validate", *option], json.dumps(FILED))
     assert (status, answer["valid"]) == (0, True)
-    [args] = [one["args"] for one in answer["defaulted"]["profiles"][0]["pluginConfig"] if one["name"] == "Dynamic"]
+    [args] = [
+        entry["args"] for entry in answer["defaulted"]["profiles"][0]["pluginConfig"] if entry["name"] == "Dynamic"
+    ]
     assert args["policy"]["predicate"] == [{"name": "cpu_usage_avg_5m", "maxLimitPecent": 0.5}]
     busy = node("a")
     busy["metadata"]["annotations"] = {"cpu_usage_avg_5m": "0.60000,2099-01-01T20:00:00Z"}
     scenario = {**SCENARIO, "objects": [busy, node("b")], "config": FILED}
-    for asked, raw in ((option, scenario), ([], {**scenario, "files": {"/etc/policy.yaml": POLICY_FILE}})):
-        _, [placed], _ = run(["explain", *asked], json.dumps(raw))
+    for arguments, raw in ((option, scenario), ([], {**scenario, "files": {"/etc/policy.yaml": POLICY_FILE}})):
+        _, [placed], _ = run(["explain", *arguments], json.dumps(raw))
         assert placed["pods"][0]["chosen"] == "b", placed
     # The shipped policy lets up to 65 % pass.
     assert run(["explain"], json.dumps(scenario))[1][0]["pods"][1]["feasible"] == ["a", "b"]

@@ -51,16 +51,16 @@ def decide(objects: list[Any]) -> Snapshot:
     return snapshot
 
 
-def beside(items: list[Json]) -> list[Any]:
+def with_originals(items: list[Json]) -> list[Any]:
     """``items`` in the place of what they were made from, among all the others."""
-    taken = {describe_object(item) for item in items}
-    return [item for item in originals() if describe_object(item) not in taken] + items
+    bent_objects = {describe_object(item) for item in items}
+    return [item for item in originals() if describe_object(item) not in bent_objects] + items
 
 
 @settings(thorough, max_examples=tiers.count(80, 5000))
 @given(st.lists(bent(), min_size=5, max_size=5))
 def test_no_bent_object_breaks_the_engine(items: list[Json]) -> None:
-    snapshot = decide(beside(items))
+    snapshot = decide(with_originals(items))
     for name, reason in snapshot.problems:
         assert REASON.fullmatch(reason), f"{name}: {reason}"
 
@@ -70,7 +70,7 @@ def test_no_bent_object_breaks_the_engine(items: list[Json]) -> None:
 def test_no_bent_object_breaks_a_simulation(items: list[Json]) -> None:
     """Neither there from the beginning nor coming in later."""
     assert DEFAULTS is not None
-    objects = beside(items)
+    objects = with_originals(items)
     arrivals: list[SimulationEvent] = [PodArrives(1.0, item) for item in items if item.get("kind") == "Pod"]
     joining: list[SimulationEvent] = [NodeJoins(2.0, item | {"metadata": {"name": "late"}}) for item in items]
     for listed, events in ((objects, []), (cluster(), arrivals), (cluster(), joining)):
@@ -85,14 +85,18 @@ def run(command: str, scenario: Json) -> tuple[int, str, str]:
         patch.setattr("sys.stdin", io.StringIO(json.dumps(scenario)))
         with contextlib.redirect_stdout(out), contextlib.redirect_stderr(error):
             status = main([command])
-    said, complained = (stream.buffer.getvalue().decode() for stream in (out, error))  # type: ignore[attr-defined]
-    return status, said, complained
+    output, complained = (stream.buffer.getvalue().decode() for stream in (out, error))  # type: ignore[attr-defined]
+    return status, output, complained
 
 
 def scenario_of(item: Json) -> Json:
     """``item`` among all others: under ``pending`` where it is a pod without a node."""
-    waiting = [one for one in beside([item]) if one.get("kind") == "Pod" and not bound(one)]
-    return {"name": "bent", "objects": [one for one in beside([item]) if one not in waiting], "pending": waiting}
+    waiting = [raw for raw in with_originals([item]) if raw.get("kind") == "Pod" and not bound(raw)]
+    return {
+        "name": "bent",
+        "objects": [raw for raw in with_originals([item]) if raw not in waiting],
+        "pending": waiting,
+    }
 
 
 def bound(pod: Json) -> bool:
@@ -114,29 +118,29 @@ def test_the_command_line_answers_or_names_the_object_in_one_line(item: Json, co
     assert (status, out) == (2, "")
     assert error.startswith("kschedweb.engine: line 1: bent: ")
     assert len(error.splitlines()) == 1
-    named = " ".join(describe_object(item).splitlines()).encode("utf-8", "backslashreplace").decode()
+    description = " ".join(describe_object(item).splitlines()).encode("utf-8", "backslashreplace").decode()
     # A cycle may also fail for another pod, because of what it refers to.
-    assert named in error or "Pod default/" in error
+    assert description in error or "Pod default/" in error
 
 
 @pytest.mark.parametrize(
-    ("change", "said"),
+    ("change", "expected_error"),
     [
         ({"requests": {"cpu": "-1"}}, "spec.containers[0].resources.requests.cpu: must not be negative, is -1"),
         ({"limits": {"memory": "much"}}, "spec.containers[0].resources.limits.memory: 'much' is not a quantity"),
         ({"requests": []}, "spec.containers[0].resources.requests: must be an object, is a list"),
     ],
 )
-def test_a_quantity_is_named_by_object_field_and_reason(change: Json, said: str) -> None:
+def test_a_quantity_is_named_by_object_field_and_reason(change: Json, expected_error: str) -> None:
     broken = bare_pod("broken")
     broken["spec"]["containers"][0]["resources"] = change
     status, _, error = run("explain", {"name": "x", "objects": [node("node-1", "a")], "pending": [broken]})
     assert status == 2
-    assert error.startswith(f"kschedweb.engine: line 1: x: pending[0]: Pod default/broken: {said}")
+    assert error.startswith(f"kschedweb.engine: line 1: x: pending[0]: Pod default/broken: {expected_error}")
 
 
 @pytest.mark.parametrize(
-    ("kind", "name", "change", "said"),
+    ("kind", "name", "change", "expected_error"),
     [
         ("Service", "web", {"selector": []}, "spec.selector: must be an object, is a list"),
         ("ReplicationController", "web", {"selector": {"a": 1}}, "spec.selector['a']: must be a string, is a number"),
@@ -154,10 +158,10 @@ def test_a_quantity_is_named_by_object_field_and_reason(change: Json, said: str)
         ),
     ],
 )
-def test_what_selects_pods_is_refused_when_it_comes_in(kind: str, name: str, change: Json, said: str) -> None:
+def test_what_selects_pods_is_refused_when_it_comes_in(kind: str, name: str, change: Json, expected_error: str) -> None:
     broken = thing("v1", kind, name, "default", spec=change)
     status, _, error = run("explain", {"name": "x", "objects": [node("node-1", "a"), broken], "pending": []})
-    assert (status, error) == (2, f"kschedweb.engine: line 1: x: objects: {kind} default/{name}: {said}\n")
+    assert (status, error) == (2, f"kschedweb.engine: line 1: x: objects: {kind} default/{name}: {expected_error}\n")
 
 
 def test_what_an_api_server_would_refuse_is_named_and_means_what_it_means_to_the_scheduler() -> None:
@@ -165,12 +169,12 @@ def test_what_an_api_server_would_refuse_is_named_and_means_what_it_means_to_the
     term = {"matchExpressions": [{"key": "size", "operator": "Like", "values": ["5"]}]}
     odd["spec"]["affinity"] = {"nodeAffinity": {REQUIRED: {"nodeSelectorTerms": [term]}}}
     status, out, error = run("explain", {"name": "x", "objects": [node("node-1", "a")], "pending": [odd]})
-    where = f"spec.affinity.nodeAffinity.{REQUIRED}.nodeSelectorTerms[0].matchExpressions[0].operator"
+    operator_path = f"spec.affinity.nodeAffinity.{REQUIRED}.nodeSelectorTerms[0].matchExpressions[0].operator"
     unsupported = 'Unsupported value: "Sometimes": supported values: "Equal", "Exists"'
     assert error.splitlines() == [
-        f'kschedweb.engine: line 1: x: Pod "odd" is invalid: {said}'
-        for said in (
-            f'{where}: Invalid value: "Like": not a valid selector operator',
+        f'kschedweb.engine: line 1: x: Pod "odd" is invalid: {refusal}'
+        for refusal in (
+            f'{operator_path}: Invalid value: "Like": not a valid selector operator',
             f"spec.tolerations[0].operator: {unsupported}",
         )
     ]
@@ -206,8 +210,8 @@ def test_text_that_cannot_be_written_is_escaped() -> None:
 
 def test_amounts_beyond_64_bits_wrap_around_without_a_word() -> None:
     """As they do in kube-scheduler, rather than as warnings beside the answer."""
-    most = {"name": "main", "image": "i", "resources": {"requests": {"cpu": "1", "memory": str(2**63 - 1)}}}
-    full = [bare_pod(f"full-{number}", nodeName="node-1", containers=[most]) for number in range(3)]
+    largest = {"name": "main", "image": "i", "resources": {"requests": {"cpu": "1", "memory": str(2**63 - 1)}}}
+    full = [bare_pod(f"full-{number}", nodeName="node-1", containers=[largest]) for number in range(3)]
     scenario = {"name": "x", "objects": [node("node-1", "a"), *full], "pending": [bare_pod("waiting")]}
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -244,9 +248,9 @@ def test_references_that_go_in_circles_end() -> None:
         {"apiVersion": "v1", "kind": "Pod", "name": "circle", "uid": "uid-circle", "controller": True}
     ]
     sets = [thing("apps/v1", "ReplicaSet", name, "default", spec={"selector": {}}) for name in ("one", "two")]
-    for one, other in (sets, sets[::-1]):
+    for first, other in (sets, sets[::-1]):
         reference_to = {"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": other["metadata"]["name"], "uid": "u"}
-        one["metadata"]["ownerReferences"] = [reference_to | {"controller": True}]
+        first["metadata"]["ownerReferences"] = [reference_to | {"controller": True}]
     objects = copy.deepcopy(cluster())
     claim = next(item for item in objects if item["kind"] == "PersistentVolumeClaim")
     claim["metadata"]["ownerReferences"] = waiting["metadata"]["ownerReferences"]

@@ -37,16 +37,16 @@ def condition(engine: Scheduler, **spec: Any) -> str:
     ],
 )
 def test_the_words_of_all_plugins_follow_those_of_the_filters(release: str, further: str) -> None:
-    said = condition(scheduler(node("a"), placed("x", "a", "4"), release=release), preemptionPolicy="Never")
-    assert said == f"0/1 nodes are available: 1 Insufficient cpu. {further}"
+    message = condition(scheduler(node("a"), placed("x", "a", "4"), release=release), preemptionPolicy="Never")
+    assert message == f"0/1 nodes are available: 1 Insufficient cpu. {further}"
 
 
 def test_nothing_is_known_of_claims_where_an_earlier_prefilter_gave_up() -> None:
     fields = [{"key": "metadata.name", "operator": "In", "values": [name]} for name in ("a", "b")]
     term = {"nodeSelectorTerms": [{"matchFields": fields}]}
     affinity = {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": term}}
-    said = condition(scheduler(node("a")), affinity=affinity)
-    assert said == "0/1 nodes are available: pod affinity terms conflict. not found"
+    message = condition(scheduler(node("a")), affinity=affinity)
+    assert message == "0/1 nodes are available: pod affinity terms conflict. not found"
 
 
 @pytest.mark.parametrize(
@@ -60,8 +60,8 @@ def test_where_room_can_be_made_it_is_said_since_1_37(release: str, further: str
     engine = scheduler(node("a"), node("b", unschedulable=True), placed("x", "a", "3"), release=release)
     incoming = Pod.from_json(pod("p", requests={"cpu": "2"}, priority=100))
     placement = engine.schedule_one(incoming, SearchRequest(post_filter=True))
-    said = "0/2 nodes are available: 1 Insufficient cpu, 1 node(s) were unschedulable."
-    assert placement.condition == said + further
+    filter_message = "0/2 nodes are available: 1 Insufficient cpu, 1 node(s) were unschedulable."
+    assert placement.condition == filter_message + further
     assert (placement.node, placement.nominated, placement.victims) == ("", "a", ("default/x",))
     assert "default/x" in engine.snapshot.pods.slots
 
@@ -82,15 +82,15 @@ def test_room_made_for_another_is_left_to_it() -> None:
 
 
 def test_a_nominated_pod_keeps_away_whom_it_does_not_want() -> None:
-    apart = {"topologyKey": "zone", "labelSelector": {"matchLabels": {"app": "p"}}}
-    affinity = {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [apart]}}
+    anti_affinity_term = {"topologyKey": "zone", "labelSelector": {"matchLabels": {"app": "p"}}}
+    affinity = {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [anti_affinity_term]}}
     nominator = Nominator()
     nominator.add_nominated_pod(Pod.from_json(pod("first", priority=50, affinity=affinity)), "a")
     like_it = pod("bound", on="b", affinity=affinity)  # without any such pod bound, InterPodAffinity does not look
     engine = scheduler(node("a", labels={"zone": "1"}), node("b", labels={"zone": "2"}), like_it)
     engine.nominator = nominator
-    said = engine.schedule_one(Pod.from_json(pod("p", labels={"app": "p"}))).message
-    assert said == "0/2 nodes are available: 2 node(s) didn't satisfy existing pods anti-affinity rules."
+    message = engine.schedule_one(Pod.from_json(pod("p", labels={"app": "p"}))).message
+    assert message == "0/2 nodes are available: 2 node(s) didn't satisfy existing pods anti-affinity rules."
 
 
 def test_a_pod_that_needs_a_nominated_neighbour_does_not_count_on_it() -> None:
@@ -100,8 +100,8 @@ def test_a_pod_that_needs_a_nominated_neighbour_does_not_count_on_it() -> None:
     nominator.add_nominated_pod(Pod.from_json(pod("first", labels={"app": "first"}, priority=50)), "a")
     engine = scheduler(node("a", labels={"zone": "1"}))
     engine.nominator = nominator
-    said = engine.schedule_one(Pod.from_json(pod("p", affinity=affinity))).message
-    assert said == "0/1 nodes are available: 1 node(s) didn't match pod affinity rules."
+    message = engine.schedule_one(Pod.from_json(pod("p", affinity=affinity))).message
+    assert message == "0/1 nodes are available: 1 node(s) didn't match pod affinity rules."
 
 
 class Helper:
@@ -138,7 +138,7 @@ def test_a_plugin_of_ones_own_makes_room() -> None:
 
 
 @pytest.mark.parametrize(
-    ("results", "said", "nominated"),
+    ("results", "expected_message", "nominated"),
     [
         ([PostFilterResult(unschedulable("no")), PostFilterResult(unschedulable("neither", "nor"))],
          "no, neither, nor", None),
@@ -148,10 +148,10 @@ def test_a_plugin_of_ones_own_makes_room() -> None:
         ([PostFilterResult(unschedulable("no")), PostFilterResult(Status(), "a")], "", "a"),
     ],
 )  # fmt: skip
-def test_answers_are_joined(results: list[PostFilterResult], said: str, nominated: str | None) -> None:
+def test_answers_are_joined(results: list[PostFilterResult], expected_message: str, nominated: str | None) -> None:
     engine, _ = with_helpers(*results)
     placement = engine.schedule_one(Pod.from_json(pod("p", requests={"cpu": "2"})), SearchRequest(post_filter=True))
-    assert (placement.post_filter, placement.nominated) == (said, nominated)
+    assert (placement.post_filter, placement.nominated) == (expected_message, nominated)
 
 
 class Closed:
@@ -189,9 +189,9 @@ def test_where_prefilter_refuses_for_now_evictions_are_tried_everywhere() -> Non
 
 def test_a_node_where_nobody_needs_to_go_is_an_error() -> None:
     engine = closed(node("a"), placed("x", "a", "1"))
-    said = engine.schedule_one(
+    placement = engine.schedule_one(
         Pod.from_json(pod("p", requests={"cpu": "1"}, priority=100)), SearchRequest(post_filter=True)
     )
-    assert said.post_filter == 'preemption: expected at least one victim pod on node "a"'
-    assert said.nominated is None
-    assert not said.is_error
+    assert placement.post_filter == 'preemption: expected at least one victim pod on node "a"'
+    assert placement.nominated is None
+    assert not placement.is_error

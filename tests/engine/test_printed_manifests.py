@@ -45,20 +45,20 @@ apiVersion: apps/v1
 metadata: {name: agent}
 spec: {template: {spec: {containers: [{name: main}]}}}
 """
-each = pytest.mark.parametrize("one", PODS, ids=lambda one: one.name)
+each_pod = pytest.mark.parametrize("manifest", PODS, ids=lambda manifest: manifest.name)
 
 
-def scenario(one: Manifest, waiting: Json) -> str:
+def scenario(manifest: Manifest, waiting: Json) -> str:
     """The command line's scenario in which the pod ``waiting`` does so."""
-    return json.dumps({"name": one.name, "objects": list(one.objects), "pending": [waiting], "mode": "each"})
+    return json.dumps({"name": manifest.name, "objects": list(manifest.objects), "pending": [waiting], "mode": "each"})
 
 
-def stored(one: Manifest) -> Json:
+def stored(manifest: Manifest) -> Json:
     """Its pod as an API server stores it."""
-    known = ClusterObjects()
-    for raw in one.objects:
-        known.add(raw)
-    return admit_pod(one.document, known)
+    objects = ClusterObjects()
+    for raw in manifest.objects:
+        objects.add(raw)
+    return admit_pod(manifest.document, objects)
 
 
 def comes(text: str, **more: Any) -> Json:
@@ -69,71 +69,71 @@ def tainted(*taints: Json, at: str) -> Json:
     return {"at": at, "taintNodes": {"nodes": ["node1"], "taints": list(taints)}}
 
 
-def played(objects: tuple[Json, ...], *changes: Json, until: str = "1m") -> RunOutcome:
-    document = {"objects": list(objects), "changes": list(changes), "run": {"place": "pending", "until": until}}
+def played(objects: tuple[Json, ...], *changes: Json, run_until: str = "1m") -> RunOutcome:
+    document = {"objects": list(objects), "changes": list(changes), "run": {"place": "pending", "until": run_until}}
     prepared = prepare_scenario(read_scenario({"name": "printed", **document}), [], {}, seed=1, now=0.0)
     assert not prepared.notes
     return run_scenario(prepared, configuration())
 
 
-def where(outcome: RunOutcome, time: float) -> dict[str, str | None]:
+def node_by_pod(outcome: RunOutcome, time: float) -> dict[str, str | None]:
     """Pod -> its node at ``time``."""
     places = outcome.placed(time).tolist()
     return {key: outcome.nodes[at] if at >= 0 else None for key, at in zip(outcome.pods, places, strict=True)}
 
 
-@each
+@each_pod
 def test_explain_says_which_nodes_fit(
-    one: Manifest, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    manifest: Manifest, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(sys, "stdin", io.StringIO(scenario(one, one.document)))
+    monkeypatch.setattr(sys, "stdin", io.StringIO(scenario(manifest, manifest.document)))
     assert main(["explain"]) == 0
-    (told,) = json.loads(capsys.readouterr().out)["pods"]
-    assert set(told.get("feasible") or ()) == set(one.fits)
-    assert set(told.get("best") or ()) == set(one.best or one.fits)
+    (answer,) = json.loads(capsys.readouterr().out)["pods"]
+    assert set(answer.get("feasible") or ()) == set(manifest.fits)
+    assert set(answer.get("best") or ()) == set(manifest.best or manifest.fits)
 
 
-@each
+@each_pod
 def test_the_real_scheduler_says_the_same(
-    one: Manifest,
+    manifest: Manifest,
     oracle: Callable[[str, str], Any],
     real_release: Release,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    asked = scenario(one, stored(one))
-    monkeypatch.setattr(sys, "stdin", io.StringIO(asked))
+    scenario_text = scenario(manifest, stored(manifest))
+    monkeypatch.setattr(sys, "stdin", io.StringIO(scenario_text))
     assert main(["explain", "--release", real_release.name]) == 0
     (ours,) = json.loads(capsys.readouterr().out)["pods"]
-    (theirs,) = oracle("explain", asked)[0]["pods"]
+    (theirs,) = oracle("explain", scenario_text)[0]["pods"]
     for part in ("feasible", "rejected", "total", "best", "message"):
         assert ours.get(part) == theirs.get(part), part
 
 
-@each
-def test_a_scenario_places_the_pod(one: Manifest) -> None:
-    outcome = played(one.objects, comes(one.text))
-    place = where(outcome, 60)[f"default/{one.document['metadata']['name']}"]
-    assert (place in (one.best or one.fits)) if one.fits else place is None
+@each_pod
+def test_a_scenario_places_the_pod(manifest: Manifest) -> None:
+    outcome = played(manifest.objects, comes(manifest.text))
+    place = node_by_pod(outcome, 60)[f"default/{manifest.document['metadata']['name']}"]
+    assert (place in (manifest.best or manifest.fits)) if manifest.fits else place is None
 
 
-@pytest.mark.parametrize("text", [*(one.text for one in PODS), CACHE, WEB, RUNTIME_CLASS])
+@pytest.mark.parametrize("text", [*(manifest.text for manifest in PODS), CACHE, WEB, RUNTIME_CLASS])
 def test_an_api_server_would_take_it(text: str) -> None:
     assert [*find_refusals(yaml.safe_load(text))] == []
 
 
 def test_each_web_server_stands_beside_a_cache_of_its_own() -> None:
-    placed = where(played(THREE, comes(CACHE), comes(WEB)), 60)
+    placed = node_by_pod(played(THREE, comes(CACHE), comes(WEB)), 60)
     for workload in ("redis-cache", "web-server"):
-        found = [place for name, place in placed.items() if name.startswith(f"default/{workload}-")]
-        assert sorted(map(str, found)) == ["node-1", "node-2", "node-3"]
+        cache_places = [place for name, place in placed.items() if name.startswith(f"default/{workload}-")]
+        assert sorted(map(str, cache_places)) == ["node-1", "node-2", "node-3"]
 
 
 def test_a_fourth_cache_waits_for_a_fourth_node() -> None:
     scaled = {"at": "10s", "scaleWorkload": {"workload": "default/Deployment/redis-cache", "replicas": 4}}
     outcome = played(THREE, comes(CACHE), scaled, {"at": "30s", "addNodes": {"like": "node-1"}})
-    assert list(where(outcome, 20).values()).count(None) == 1
-    assert sorted(map(str, where(outcome, 60).values()))[:2] == ["node-1", "node-1-new-1"]
+    assert list(node_by_pod(outcome, 20).values()).count(None) == 1
+    assert sorted(map(str, node_by_pod(outcome, 60).values()))[:2] == ["node-1", "node-1-new-1"]
 
 
 @pytest.mark.parametrize(
@@ -143,24 +143,26 @@ def test_a_fourth_cache_waits_for_a_fourth_node() -> None:
 )
 def test_a_taint_that_evicts_leaves_pods_their_time(tolerations: str, hour: str | None, later: str | None) -> None:
     evicting = tainted({**KEY1, "effect": "NoExecute"}, at="10m")
-    outcome = played((node("node1"),), comes(tolerant(tolerations)), evicting, until="3h")
-    assert where(outcome, 599)["default/tolerant"] == "node1"
-    assert where(outcome, 600 + 3590)["default/tolerant"] == hour
-    assert where(outcome, 600 + 3660)["default/tolerant"] == later
+    outcome = played((node("node1"),), comes(tolerant(tolerations)), evicting, run_until="3h")
+    assert node_by_pod(outcome, 599)["default/tolerant"] == "node1"
+    assert node_by_pod(outcome, 600 + 3590)["default/tolerant"] == hour
+    assert node_by_pod(outcome, 600 + 3660)["default/tolerant"] == later
 
 
 def test_a_pod_whose_taint_goes_in_time_stays() -> None:
-    gone = {"at": "30m", "taintNodes": {"nodes": ["node1"], "remove": ["key1"]}}
+    untaint = {"at": "30m", "taintNodes": {"nodes": ["node1"], "remove": ["key1"]}}
     evicting = tainted({**KEY1, "effect": "NoExecute"}, at="10m")
-    outcome = played((node("node1"),), comes(tolerant(AN_HOUR)), evicting, gone, until="3h")
-    assert where(outcome, 10_000)["default/tolerant"] == "node1"
+    outcome = played((node("node1"),), comes(tolerant(AN_HOUR)), evicting, untaint, run_until="3h")
+    assert node_by_pod(outcome, 10_000)["default/tolerant"] == "node1"
 
 
 def test_a_pod_that_runs_does_not_mind_a_taint_against_new_ones() -> None:
     taints = [{**KEY1, "effect": "NoSchedule"}, {**KEY1, "effect": "NoExecute"}]
     third = {"key": "key2", "value": "value2", "effect": "NoSchedule"}
-    outcome = played((node("node1"),), comes(tolerant(EQUAL + STAYS)), tainted(*taints, third, at="10m"), until="3h")
-    assert where(outcome, 10_000)["default/tolerant"] == "node1"
+    outcome = played(
+        (node("node1"),), comes(tolerant(EQUAL + STAYS)), tainted(*taints, third, at="10m"), run_until="3h"
+    )
+    assert node_by_pod(outcome, 10_000)["default/tolerant"] == "node1"
 
 
 def test_pods_are_told_to_leave_a_silent_node_after_their_time_and_those_of_daemon_sets_never() -> None:
@@ -211,5 +213,5 @@ def test_daemon_sets_tolerate_what_their_controller_adds(key: str, host_network:
     closed = node("closed", taints=[{"key": f"node.kubernetes.io/{key}", "effect": "NoSchedule"}])
     agent = yaml.safe_load(AGENT)
     agent["spec"]["template"]["spec"]["hostNetwork"] = host_network
-    placed = where(played((closed, node("open")), {"addWorkload": {"manifest": agent}}), 60)
+    placed = node_by_pod(played((closed, node("open")), {"addWorkload": {"manifest": agent}}), 60)
     assert sorted(map(str, placed.values())) == (["closed", "open"] if comes_there else ["open"])

@@ -83,8 +83,8 @@ def test_every_point_runs_in_its_order() -> None:
     ],
 )
 def test_whoever_refuses_takes_the_pod_off_again(answers: dict, message: str) -> None:
-    engine, said, calls = settle(**answers)
-    assert said == message
+    engine, refusal, calls = settle(**answers)
+    assert refusal == message
     assert [call for call in calls if call.endswith("unreserve")] == ["B.unreserve", "A.unreserve"]
     assert "A.postBind" not in calls
     assert engine.snapshot.requested[0, 0] == 0

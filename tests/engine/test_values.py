@@ -41,40 +41,50 @@ def pair(request: pytest.FixtureRequest) -> tuple[type, type]:
     return example(dataclass(**options)), example(dataclasses.dataclass(**options))
 
 
-def told(made: Any) -> list[Any]:
-    one, other = made("a", parts=[1]), made("a", 1, [2], secret="s")
-    third = replace(one, size=3, secret="t")
-    hashes = [] if made.__hash__ is None else [hash(one), hash(third)]
-    shown = [repr(each).rpartition(".")[2] for each in (one, third)]
-    equal = [one == other, one == third, one != third, one == "a", copy.copy(one) == one, copy.deepcopy(third) == third]
-    names = [each.name for each in dataclasses.fields(made)]
-    return [shown, equal, hashes, names, dataclasses.asdict(third), made.known, made.__match_args__]
+def describe_class(example_class: Any) -> list[Any]:
+    first, other = example_class("a", parts=[1]), example_class("a", 1, [2], secret="s")
+    third = replace(first, size=3, secret="t")
+    hashes = [] if example_class.__hash__ is None else [hash(first), hash(third)]
+    reprs = [repr(instance).rpartition(".")[2] for instance in (first, third)]
+    equal = [
+        first == other,
+        first == third,
+        first != third,
+        first == "a",
+        copy.copy(first) == first,
+        copy.deepcopy(third) == third,
+    ]
+    names = [field_info.name for field_info in dataclasses.fields(example_class)]
+    return [reprs, equal, hashes, names, dataclasses.asdict(third), example_class.known, example_class.__match_args__]
 
 
 def test_what_they_are_and_say_is_the_same(pair: tuple[type, type]) -> None:
-    ours, theirs = map(told, pair)
+    ours, theirs = map(describe_class, pair)
     assert ours == theirs
 
 
 def test_arguments_are_the_same(pair: tuple[type, type]) -> None:
-    ours, theirs = ([(one.name, one.kind) for one in inspect.signature(made).parameters.values()] for made in pair)
+    ours, theirs = (
+        [(parameter.name, parameter.kind) for parameter in inspect.signature(class_of_pair).parameters.values()]
+        for class_of_pair in pair
+    )
     assert ours == theirs
-    for made in pair:
+    for example_class in pair:
         with pytest.raises(TypeError):
-            made()
+            example_class()
 
 
 @pytest.mark.parametrize("kind", MAKERS)
 def test_what_is_frozen_stays(kind: str) -> None:
-    one = example(dataclass(**MAKERS[kind]))("a")  # type: ignore[call-overload]
+    instance = example(dataclass(**MAKERS[kind]))("a")  # type: ignore[call-overload]
     if "frozen" not in MAKERS[kind]:
-        one.size = 2
-        assert one.size == 2
+        instance.size = 2
+        assert instance.size == 2
         return
     with pytest.raises(dataclasses.FrozenInstanceError, match="cannot assign to field 'size'"):
-        one.size = 2
+        instance.size = 2
     with pytest.raises(dataclasses.FrozenInstanceError, match="cannot delete field 'size'"):
-        del one.size
+        del instance.size
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -98,6 +108,6 @@ def test_a_method_of_the_class_itself_stays_and_order_is_that_of_fields() -> Non
 
 
 def test_what_holds_itself_is_shown() -> None:
-    one = example(dataclass())("a")
-    one.parts.append(one)
-    assert "..." in repr(one)
+    instance = example(dataclass())("a")
+    instance.parts.append(instance)
+    assert "..." in repr(instance)

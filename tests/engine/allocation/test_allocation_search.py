@@ -23,9 +23,9 @@ def resource(kind: str, name: str, spec: dict) -> dict:
     return {"apiVersion": "resource.k8s.io/v1", "kind": kind, "metadata": metadata, "spec": spec}
 
 
-def pool(name: str, devices: list[dict], *, count: int = 1, **where: Any) -> dict:
+def pool(name: str, devices: list[dict], *, count: int = 1, **fields: Any) -> dict:
     of_pool = {"name": name, "generation": 1, "resourceSliceCount": count}
-    return resource("ResourceSlice", f"slice-{name}", {"driver": DRIVER, "pool": of_pool, "devices": devices, **where})
+    return resource("ResourceSlice", f"slice-{name}", {"driver": DRIVER, "pool": of_pool, "devices": devices, **fields})
 
 
 def plain(number: int, **fields: Any) -> list[dict]:
@@ -46,12 +46,15 @@ def chosen(claims: list[dict], *slices: dict, features: Features = DEFAULTS) -> 
     listed = [resource("ResourceClaim", f"c{number}", {"devices": spec}) for number, spec in enumerate(claims)]
     snapshot = Snapshot.from_objects([node("a"), node("b"), resource("DeviceClass", "any", {}), *slices, *listed])
     assert snapshot.problems == []
-    found = [snapshot.resource_claims.get("default", item["metadata"]["name"]) for item in listed]
-    wanted = [claim for claim in found if claim is not None]
-    results = Allocator(snapshot, features).allocate_claims(wanted, snapshot.index["a"])
+    claims_or_none = [snapshot.resource_claims.get("default", item["metadata"]["name"]) for item in listed]
+    pending_claims = [claim for claim in claims_or_none if claim is not None]
+    results = Allocator(snapshot, features).allocate_claims(pending_claims, snapshot.index["a"])
     if results is None:
         return None
-    return [[f"{one.request} {'/'.join(one.device[1:])}" for one in each.allocation.devices] for each in results]
+    return [
+        [f"{device.request} {'/'.join(device.device[1:])}" for device in result.allocation.devices]
+        for result in results
+    ]
 
 
 def test_pools_are_tried_by_name_and_those_that_have_to_be_made_ready_last() -> None:
@@ -71,8 +74,8 @@ def test_an_earlier_choice_is_given_up_for_a_later_request() -> None:
     devices[1]["attributes"] = {"example.com/x": {"int": 1}}
     same = [{"requests": ["s"], "matchAttribute": "example.com/x"}]
     requests = [exactly("r"), exactly("s")]
-    found = chosen([{"requests": requests, "constraints": same}], pool("a", devices, nodeName="a"))
-    assert found == [["r a/dev00", "s a/dev01"]]
+    allocation = chosen([{"requests": requests, "constraints": same}], pool("a", devices, nodeName="a"))
+    assert allocation == [["r a/dev00", "s a/dev01"]]
     assert chosen([{"requests": requests[::-1], "constraints": same}], pool("a", devices, nodeName="a")) == [
         ["s a/dev01", "r a/dev00"]
     ]
@@ -84,8 +87,8 @@ def test_a_claim_has_32_devices_at_most() -> None:
     with pytest.raises(AllocationError, match="number of requested devices 33 exceeds the claim limit of 32"):
         chosen([too_many], large)
     # The alternative that leaves room for the next request is taken.
-    (found,) = chosen([{"requests": [first_of("r", 20, 12), exactly("s", count=20)]}], large) or [[]]
-    assert [sum(one.startswith(name) for one in found) for name in ("r/s12 ", "s ")] == [12, 20]
+    (devices,) = chosen([{"requests": [first_of("r", 20, 12), exactly("s", count=20)]}], large) or [[]]
+    assert [sum(device.startswith(name) for device in devices) for name in ("r/s12 ", "s ")] == [12, 20]
 
 
 def test_all_devices_are_those_of_complete_pools() -> None:
@@ -134,16 +137,16 @@ def test_what_cannot_be_asked_for_fails(claim: dict, off: str, problem: str) -> 
 
 
 def test_features_that_are_off_leave_devices_out() -> None:
-    wanted = [{"requests": [exactly()]}]
+    requested_claims = [{"requests": [exactly()]}]
     binding = pool("a", plain(1, bindingConditions=["Ready"]), nodeName="a")
     tainted = pool("a", plain(1, taints=[{"key": "k", "effect": "NoExecute"}]), nodeName="a")
-    assert chosen(wanted, binding)
-    assert chosen(wanted, binding, features=Features(binding_conditions=False)) is None
-    assert chosen(wanted, tainted) is None
-    assert chosen(wanted, tainted, features=Features(taints=False))
+    assert chosen(requested_claims, binding)
+    assert chosen(requested_claims, binding, features=Features(binding_conditions=False)) is None
+    assert chosen(requested_claims, tainted) is None
+    assert chosen(requested_claims, tainted, features=Features(taints=False))
     shared = pool("a", plain(1, allowMultipleAllocations=True), nodeName="a")
-    assert chosen(wanted * 2, shared) == [["r a/dev00"]] * 2
-    assert chosen(wanted * 2, shared, features=Features(consumable=False)) is None
+    assert chosen(requested_claims * 2, shared) == [["r a/dev00"]] * 2
+    assert chosen(requested_claims * 2, shared, features=Features(consumable=False)) is None
 
 
 REVISED = Features(revised_allocator=True)
@@ -154,8 +157,10 @@ def test_what_the_revision_of_1_37_says_and_chooses() -> None:
     with pytest.raises(AllocationError, match="adding 13 devices exceeds the claim limit of 32, with 20 already"):
         chosen([{"requests": requests}], pool("a", plain(1), nodeName="a"), features=REVISED)
     failing = [{"requests": [exactly(selectors=[{"cel": {"expression": f'device.attributes["{DRIVER}"].x == 1'}}])]}]
-    said = f"selector #0 on device {DRIVER}/a/dev00: CEL runtime error: no such key: x. consider using CEL optional"
-    with pytest.raises(AllocationError, match=said):
+    expected_error = (
+        f"selector #0 on device {DRIVER}/a/dev00: CEL runtime error: no such key: x. consider using CEL optional"
+    )
+    with pytest.raises(AllocationError, match=expected_error):
         chosen(failing, pool("a", plain(1), nodeName="a"), features=REVISED)
 
 
@@ -164,10 +169,10 @@ def test_counters_of_other_nodes_keep_no_pool_from_a_node_since_1_37() -> None:
     elsewhere = pool("p", [], count=2, nodeName="b")
     elsewhere["spec"] |= counters
     everything = [{"requests": [exactly(allocationMode="All")]}]
-    own = pool("own", plain(1), nodeName="a")
+    own_pool = pool("own", plain(1), nodeName="a")
     with pytest.raises(AllocationError, match="is currently being updated"):
-        chosen(everything, own, elsewhere)
-    assert chosen(everything, own, elsewhere, features=REVISED) == [["r own/dev00"]]
+        chosen(everything, own_pool, elsewhere)
+    assert chosen(everything, own_pool, elsewhere, features=REVISED) == [["r own/dev00"]]
 
 
 def test_what_the_search_of_1_35_does_not_know() -> None:
@@ -192,11 +197,11 @@ def test_what_the_search_of_1_35_does_not_know() -> None:
 
 def test_an_alternative_is_refused_capacity_by_its_request_in_1_34() -> None:
     asks = {"name": "s", "deviceClassName": "any", "capacity": {"requests": {"m": "1"}}}
-    wanted = [{"requests": [{"name": "r", "firstAvailable": [asks]}]}]
-    for plainly, said in ((True, "request r: has capacity"), (False, "subrequest s: has capacity")):
-        with pytest.raises(AllocationError, match=f", {said}"):
+    requested_claims = [{"requests": [{"name": "r", "firstAvailable": [asks]}]}]
+    for plainly, expected_error in ((True, "request r: has capacity"), (False, "subrequest s: has capacity")):
+        with pytest.raises(AllocationError, match=f", {expected_error}"):
             chosen(
-                wanted,
+                requested_claims,
                 pool("a", plain(1), nodeName="a"),
                 features=Features(capacity_error_by_request=plainly, consumable=False),
             )
@@ -215,30 +220,30 @@ def test_a_pool_of_1_34_is_what_a_node_sees_of_it() -> None:
 
 
 def test_1_34_ends_at_a_pool_with_two_devices_of_one_name() -> None:
-    own, twice = pool("own", plain(1), nodeName="a"), pool("p", [*plain(2), *plain(1)], nodeName="a")
-    assert chosen([{"requests": [exactly()]}], own, twice, features=LOCAL) == [["r own/dev00"]]
+    own_pool, twice = pool("own", plain(1), nodeName="a"), pool("p", [*plain(2), *plain(1)], nodeName="a")
+    assert chosen([{"requests": [exactly()]}], own_pool, twice, features=LOCAL) == [["r own/dev00"]]
     with pytest.raises(AllocationError, match=r"^pool p is invalid: duplicate device name dev00$"):
-        chosen([{"requests": [exactly(count=2)]}], own, twice, features=LOCAL)
-    assert chosen([{"requests": [exactly(count=2)]}], own, twice) is None
+        chosen([{"requests": [exactly(count=2)]}], own_pool, twice, features=LOCAL)
+    assert chosen([{"requests": [exactly(count=2)]}], own_pool, twice) is None
 
 
 def test_counters_of_1_34_are_those_of_a_slice() -> None:
     uses = [{"counterSet": "s", "counters": {"m": {"value": "2"}}}]
-    devices = [one | {"consumesCounters": uses} for one in plain(3)]
-    one = pool("p", devices, nodeName="a")
-    one["spec"]["sharedCounters"] = [{"name": "s", "counters": {"m": {"value": "4"}}}]
-    assert chosen([{"requests": [exactly(count=2)]}], one, features=LOCAL) == [["r p/dev00", "r p/dev01"]]
-    assert chosen([{"requests": [exactly(count=3)]}], one, features=LOCAL) is None
-    assert chosen([{"requests": [exactly()]}], one) is None  # later on a slice has either counters or devices
+    devices = [device | {"consumesCounters": uses} for device in plain(3)]
+    device_pool = pool("p", devices, nodeName="a")
+    device_pool["spec"]["sharedCounters"] = [{"name": "s", "counters": {"m": {"value": "4"}}}]
+    assert chosen([{"requests": [exactly(count=2)]}], device_pool, features=LOCAL) == [["r p/dev00", "r p/dev01"]]
+    assert chosen([{"requests": [exactly(count=3)]}], device_pool, features=LOCAL) is None
+    assert chosen([{"requests": [exactly()]}], device_pool) is None  # later on a slice has either counters or devices
 
 
 def test_distinct_values_of_1_34_are_those_of_two_devices() -> None:
     same = pool("p", plain(2, attributes={"x": {"string": "y"}}), nodeName="a")
     requests = [exactly("one"), exactly("two")]
-    wanted = [{"requests": requests, "constraints": [{"distinctAttribute": f"{DRIVER}/x"}]}]
-    assert chosen(wanted, same, features=LOCAL) == [["one p/dev00", "two p/dev01"]]
-    assert chosen(wanted, same) is None
-    assert chosen(wanted, pool("p", plain(2), nodeName="a"), features=LOCAL) is None
+    requested_claims = [{"requests": requests, "constraints": [{"distinctAttribute": f"{DRIVER}/x"}]}]
+    assert chosen(requested_claims, same, features=LOCAL) == [["one p/dev00", "two p/dev01"]]
+    assert chosen(requested_claims, same) is None
+    assert chosen(requested_claims, pool("p", plain(2), nodeName="a"), features=LOCAL) is None
 
 
 def test_any_taint_keeps_claims_off_in_1_34() -> None:

@@ -13,7 +13,7 @@ LIST = CapacityRequestPolicy(default=NANO, values=(NANO, 2 * NANO, 4 * NANO), sp
 
 
 @pytest.mark.parametrize(
-    ("wanted", "policy", "taken"),
+    ("requested", "policy", "consumed"),
     [
         (None, None, 10),  # a request that does not say takes all of it
         (None, SPAN, 1),
@@ -26,11 +26,11 @@ LIST = CapacityRequestPolicy(default=NANO, values=(NANO, 2 * NANO, 4 * NANO), sp
     ],
 )
 def test_a_request_is_rounded_up_to_what_the_policy_allows(
-    wanted: int | None, policy: CapacityRequestPolicy | None, taken: int
+    requested: int | None, policy: CapacityRequestPolicy | None, consumed: int
 ) -> None:
     assert (
-        calculate_consumed_capacity(None if wanted is None else wanted * NANO, Capacity(10 * NANO, policy))
-        == taken * NANO
+        calculate_consumed_capacity(None if requested is None else requested * NANO, Capacity(10 * NANO, policy))
+        == consumed * NANO
     )
 
 
@@ -43,10 +43,10 @@ def card(policy: CapacityRequestPolicy | None) -> Device:
 
 
 def test_what_is_taken_and_being_taken_leaves_less_room() -> None:
-    wanted = {"m": 4 * NANO}
-    assert has_room(card(None), wanted, {"m": 3 * NANO}, {"m": 3 * NANO})
-    assert not has_room(card(None), wanted, {"m": 3 * NANO}, {"m": 4 * NANO})
-    assert all_consumed(card(None), wanted) == wanted
+    requested = {"m": 4 * NANO}
+    assert has_room(card(None), requested, {"m": 3 * NANO}, {"m": 3 * NANO})
+    assert not has_room(card(None), requested, {"m": 3 * NANO}, {"m": 4 * NANO})
+    assert all_consumed(card(None), requested) == requested
 
 
 def test_what_a_device_has_not_or_does_not_allow_finds_no_room() -> None:

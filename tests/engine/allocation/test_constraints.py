@@ -17,8 +17,8 @@ def device(**attributes: Any) -> Device:
 
 def test_the_first_device_decides_which_value_the_others_need() -> None:
     same = create_constraint(DeviceConstraint(frozenset(), f"{DRIVER}/model"))
-    one, other = device(model={"string": "x"}), device(model={"string": "y"})
-    assert same.add("r", "r", one, DRIVER)
+    first_device, other = device(model={"string": "x"}), device(model={"string": "y"})
+    assert same.add("r", "r", first_device, DRIVER)
     assert not same.add("r", "r", other, DRIVER)
     same.remove("r", "r")
     assert same.add("r", "r", other, DRIVER)

@@ -51,20 +51,20 @@ def drawn(count: int) -> Any:
 
 
 def test_what_is_told_agrees_with_the_search() -> None:
-    seen = set[str]()
+    refusal_kinds = set[str]()
     for claims, allocator, row, snapshot in drawn(COUNT):
         code, outcomes = allocator.find_outcomes(claims, snapshot_mask(snapshot, row))
         outcome = outcomes[code[row]]
-        told = inspect_node(allocator, claims, row, snapshot.resource_claims.claims_by_device())
-        assert told.has_devices == outcome.ok
-        assert (told.failed, told.unknown) == (outcome.failed, outcome.unknown)
-        assert bool(told.refusals) == bool(outcome.rejected)
-        seen.update([str(one.why) for one in told.refusals])
-        if told.has_devices:
-            chosen_devices_pass(told, allocator, claims, row)
-        for refusal in told.refusals:
-            holds(refusal, told, allocator, claims, row)
-    assert seen == {"short", "constraint", "together"}
+        inspection = inspect_node(allocator, claims, row, snapshot.resource_claims.claims_by_device())
+        assert inspection.has_devices == outcome.ok
+        assert (inspection.failed, inspection.unknown) == (outcome.failed, outcome.unknown)
+        assert bool(inspection.refusals) == bool(outcome.rejected)
+        refusal_kinds.update([str(refusal.why) for refusal in inspection.refusals])
+        if inspection.has_devices:
+            chosen_devices_pass(inspection, allocator, claims, row)
+        for refusal in inspection.refusals:
+            holds(refusal, inspection, allocator, claims, row)
+    assert refusal_kinds == {"short", "constraint", "together"}
 
 
 def snapshot_mask(snapshot: Snapshot, row: int) -> Any:
@@ -73,35 +73,42 @@ def snapshot_mask(snapshot: Snapshot, row: int) -> Any:
     return mask
 
 
-def chosen_devices_pass(told: Inspection, allocator: Allocator, claims: Sequence[ResourceClaim], row: int) -> None:
+def chosen_devices_pass(
+    inspection: Inspection, allocator: Allocator, claims: Sequence[ResourceClaim], row: int
+) -> None:
     results = allocator.allocate_claims(claims, row)
     assert results is not None
-    expected = sorted((one.claim.key, each.request, each.device) for one in results for each in one.allocation.devices)
+    expected = sorted(
+        (result.claim.key, device.request, device.device) for result in results for device in result.allocation.devices
+    )
     chosen = sorted(
-        (choice.claim, choice.name, one.device) for choice in told.choices for one in choice.devices if one.chosen
+        (choice.claim, choice.name, device.device)
+        for choice in inspection.choices
+        for device in choice.devices
+        if device.chosen
     )
     assert chosen == expected
-    assert all(one.passes for choice in told.choices for one in choice.devices if one.chosen)
+    assert all(device.passes for choice in inspection.choices for device in choice.devices if device.chosen)
 
 
 def holds(
-    refusal: AllocationRefusal, told: Inspection, allocator: Allocator, claims: Sequence[ResourceClaim], row: int
+    refusal: AllocationRefusal, inspection: Inspection, allocator: Allocator, claims: Sequence[ResourceClaim], row: int
 ) -> None:
     """The search itself agrees with what a refusal says."""
 
-    def enough(asked: Sequence[ResourceClaim]) -> bool:
+    def enough(requested_claims: Sequence[ResourceClaim]) -> bool:
         try:
-            return allocator.allocate_claims(asked, row) is not None
+            return allocator.allocate_claims(requested_claims, row) is not None
         except AllocationError:
             return True  # the search got further, to a selector that has no value
 
-    (claim,) = [one for one in claims if one.key == refusal.claim]
+    (claim,) = [candidate for candidate in claims if candidate.key == refusal.claim]
     if refusal.why is RefusalReason.CONSTRAINT:
         assert refusal.constraint in claim.constraints
-        assert enough([replace(one, constraints=()) for one in claims])
+        assert enough([replace(candidate, constraints=()) for candidate in claims])
         return
-    place, number = claims.index(claim), [one.name for one in claim.requests].index(refusal.request)
-    free = [replace(one, constraints=()) for one in claims]
+    place, number = claims.index(claim), [request.name for request in claim.requests].index(refusal.request)
+    free = [replace(candidate, constraints=()) for candidate in claims]
     if refusal.why is RefusalReason.TOGETHER:
         assert enough([*free[:place], replace(free[place], requests=claim.requests[:number])])
         assert not enough([*free[:place], replace(free[place], requests=claim.requests[: number + 1])])
@@ -109,19 +116,24 @@ def holds(
     alone = replace(claim, requests=(claim.requests[number],))
     with suppress(AllocationError):
         assert allocator.allocate_claims([alone], row) is None
-    of_request = [one for one in told.choices if (one.claim, one.request) == (claim.key, refusal.request)]
-    assert all(one.passing < max(one.required_count, 1) for one in of_request)
+    of_request = [
+        choice for choice in inspection.choices if (choice.claim, choice.request) == (claim.key, refusal.request)
+    ]
+    assert all(choice.passing < max(choice.required_count, 1) for choice in of_request)
 
 
-def told(claims: list[dict], *slices: dict, **of_class: Any) -> Inspection:
+def inspect_claims(claims: list[dict], *slices: dict, **of_class: Any) -> Inspection:
     """What is told of the node ``a``."""
     listed = [resource("ResourceClaim", f"c{number}", {"devices": spec}) for number, spec in enumerate(claims)]
     objects = [node("a"), node("b"), resource("DeviceClass", "any", of_class), *slices, *listed]
     snapshot = Snapshot.from_objects(objects)
-    found = [snapshot.resource_claims.get("default", item["metadata"]["name"]) for item in listed]
-    wanted = [claim for claim in found if claim is not None]
+    claims_or_none = [snapshot.resource_claims.get("default", item["metadata"]["name"]) for item in listed]
+    requested_claims = [claim for claim in claims_or_none if claim is not None]
     return inspect_node(
-        Allocator(snapshot, DEFAULTS), wanted, snapshot.index["a"], snapshot.resource_claims.claims_by_device()
+        Allocator(snapshot, DEFAULTS),
+        requested_claims,
+        snapshot.index["a"],
+        snapshot.resource_claims.claims_by_device(),
     )
 
 
@@ -130,25 +142,29 @@ def cel(expression: str) -> dict:
 
 
 def test_each_expression_is_told_with_its_answer_or_its_error() -> None:
-    said = [
+    expressions = [
         cel(f'device.driver == "{DRIVER}"'),
         cel(f'device.attributes["{DRIVER}"].model == "a"'),
         cel("duration('1s') == duration('1s')"),
     ]
     devices = plain(2)
     devices[1]["attributes"] = {"model": {"string": "b"}}
-    found = told([{"requests": [exactly(selectors=said[1:])]}], pool("p", devices, nodeName="a"), selectors=said[:1])
-    first, second = (device.selectors for device in found.choices[0].devices)
-    assert [one.owner for one in first] == [
+    inspection = inspect_claims(
+        [{"requests": [exactly(selectors=expressions[1:])]}],
+        pool("p", devices, nodeName="a"),
+        selectors=expressions[:1],
+    )
+    first, second = (device.selectors for device in inspection.choices[0].devices)
+    assert [selector.owner for selector in first] == [
         "class any: selector #0",
         "claim default/c0: selector #0",
         "claim default/c0: selector #1",
     ]
-    assert [one.accepts for one in first] == [True, None, None]
+    assert [selector.accepts for selector in first] == [True, None, None]
     assert first[1].problem == "CEL runtime error: no such key: model"
-    assert [one.outside for one in first] == [False, False, True]
+    assert [selector.outside for selector in first] == [False, False, True]
     assert second[1].accepts is False
-    assert found.failed == "claim default/c0: selector #0: CEL runtime error: no such key: model"
+    assert inspection.failed == "claim default/c0: selector #0: CEL runtime error: no such key: model"
 
 
 @pytest.mark.parametrize(
@@ -159,14 +175,14 @@ def test_each_expression_is_told_with_its_answer_or_its_error() -> None:
     ],
 )
 def test_what_keeps_a_device_from_a_request_is_named(fields: dict, asks: dict, why: ObjectionReason) -> None:
-    found = told([{"requests": [exactly(**asks)]}], pool("p", plain(1, **fields), nodeName="a"))
-    ((objection,),) = (device.objections for device in found.choices[0].devices)
+    inspection = inspect_claims([{"requests": [exactly(**asks)]}], pool("p", plain(1, **fields), nodeName="a"))
+    ((objection,),) = (device.objections for device in inspection.choices[0].devices)
     assert objection.why is why
     assert objection.names == (("k=v:NoSchedule",) if why is ObjectionReason.TAINTED else ())
-    assert [(one.name, one.requested > one.available) for one in objection.lacks] == (
+    assert [(shortage.name, shortage.requested > shortage.available) for shortage in objection.lacks] == (
         [] if objection.names else [("m", True)]
     )
-    assert [one.why for one in found.refusals] == [RefusalReason.SHORT]
+    assert [refusal.why for refusal in inspection.refusals] == [RefusalReason.SHORT]
 
 
 def test_counters_that_do_not_suffice_are_named() -> None:
@@ -182,12 +198,14 @@ def test_counters_that_do_not_suffice_are_named() -> None:
     )
     wants = {"consumesCounters": [{"counterSet": "s", "counters": {"slices": {"value": "4"}}}]}
     parts = pool("p", plain(2, **wants), nodeName="a", count=2)
-    two = told([{"requests": [exactly(count=2)]}], parts, sets)
+    two = inspect_claims([{"requests": [exactly(count=2)]}], parts, sets)
     assert two.choices[0].passing == 2
-    assert [one.why for one in two.refusals] == [RefusalReason.TOGETHER]
-    (large,) = told([{"requests": [exactly()]}], pool("p", plain(1, **as_many(8)), nodeName="a", count=2), sets).choices
+    assert [refusal.why for refusal in two.refusals] == [RefusalReason.TOGETHER]
+    (large,) = inspect_claims(
+        [{"requests": [exactly()]}], pool("p", plain(1, **as_many(8)), nodeName="a", count=2), sets
+    ).choices
     ((objection,),) = (device.objections for device in large.devices)
-    assert (objection.why, [one.name for one in objection.lacks]) == (ObjectionReason.COUNTERS, ["s/slices"])
+    assert (objection.why, [shortage.name for shortage in objection.lacks]) == (ObjectionReason.COUNTERS, ["s/slices"])
 
 
 def as_many(slices: int) -> dict:
@@ -199,13 +217,15 @@ def test_alternatives_are_told_one_by_one_and_the_constraint_that_forbids_is_nam
     for number, device in enumerate(devices):
         device["attributes"] = {"example.com/socket": {"int": number}}
     same = [{"matchAttribute": "example.com/socket"}]
-    found = told([{"requests": [first_of("r", 3, 2)], "constraints": same}], pool("p", devices, nodeName="a"))
-    assert [(one.name, one.is_short) for one in found.choices] == [("r/s3", True), ("r/s2", False)]
-    assert [device.compared for device in found.choices[1].devices] == [
+    inspection = inspect_claims(
+        [{"requests": [first_of("r", 3, 2)], "constraints": same}], pool("p", devices, nodeName="a")
+    )
+    assert [(choice.name, choice.is_short) for choice in inspection.choices] == [("r/s3", True), ("r/s2", False)]
+    assert [device.compared for device in inspection.choices[1].devices] == [
         (("example.com/socket", "0"),),
         (("example.com/socket", "1"),),
     ]
-    ((refusal,)) = found.refusals
+    ((refusal,)) = inspection.refusals
     assert (refusal.why, refusal.constraint and refusal.constraint.attribute) == (
         RefusalReason.CONSTRAINT,
         "example.com/socket",
@@ -234,11 +254,13 @@ def test_a_device_in_use_is_told_with_the_claim_that_has_it() -> None:
         },
     }
     snapshot = Snapshot.from_objects([*listed, pod])
-    found = inspect_pod(snapshot, snapshot.get_pod("default/p"), "a", DEFAULTS)
-    assert [(one.claim, one.usable, len(one.devices)) for one in found.held] == [("default/has", True, 1)]
-    assert found.searched is not None
-    first, second = found.searched.choices[0].devices
-    assert (first.holders, [one.why for one in first.objections], first.chosen) == (
+    inspection = inspect_pod(snapshot, snapshot.get_pod("default/p"), "a", DEFAULTS)
+    assert [(holder.claim, holder.usable, len(holder.devices)) for holder in inspection.held] == [
+        ("default/has", True, 1)
+    ]
+    assert inspection.searched is not None
+    first, second = inspection.searched.choices[0].devices
+    assert (first.holders, [objection.why for objection in first.objections], first.chosen) == (
         ("default/has",),
         [ObjectionReason.IN_USE],
         False,

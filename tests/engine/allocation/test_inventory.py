@@ -14,14 +14,17 @@ NODES = [node(name, labels={"disk": disk}) for name, disk in (("a", "ssd"), ("b"
 SSD = {"nodeSelectorTerms": [{"matchExpressions": [{"key": "disk", "operator": "In", "values": ["ssd"]}]}]}
 
 
-def seen(*slices: dict, features: Features = DEFAULTS) -> list[list[str]]:
+def list_pools(*slices: dict, features: Features = DEFAULTS) -> list[list[str]]:
     """The pools that each node sees, with ! where they are invalid and ? where they are incomplete."""
     snapshot = Snapshot.from_objects([*NODES, *slices])
     assert snapshot.problems == []
-    found = Inventory(snapshot, features)
+    inventory = Inventory(snapshot, features)
     signs = {(False, False): "", (True, False): "?", (False, True): "!"}
     return [
-        [f"{one.id[1]}{signs[one.incomplete, one.invalid]}" for one in found.places[found.place_of[row]]]
+        [
+            f"{device_pool.id[1]}{signs[device_pool.incomplete, device_pool.invalid]}"
+            for device_pool in inventory.places[inventory.place_of[row]]
+        ]
         for row in range(len(snapshot))
     ]
 
@@ -35,36 +38,36 @@ def part(raw: dict, number: int, **pool_fields: int) -> dict:
 def test_a_pool_is_for_one_node_for_all_or_for_those_that_match() -> None:
     slices = [pool("own", plain(1), nodeName="c"), pool("all", plain(1), allNodes=True)]
     slices.append(pool("ssd", plain(1), nodeSelector=SSD))
-    assert seen(*slices) == [["all", "ssd"], ["all", "ssd"], ["all", "own"]]
+    assert list_pools(*slices) == [["all", "ssd"], ["all", "ssd"], ["all", "own"]]
 
 
 def test_devices_can_have_nodes_of_their_own() -> None:
     devices: list[dict] = [{"name": "x", "nodeName": "a"}, {"name": "y", "nodeSelector": SSD}]
     slices = [pool("p", devices, perDeviceNodeSelection=True)]
-    assert seen(*slices) == [["p"], ["p"], []]
-    assert seen(*slices, features=Features(partitionable=False)) == [[], [], []]
+    assert list_pools(*slices) == [["p"], ["p"], []]
+    assert list_pools(*slices, features=Features(partitionable=False)) == [[], [], []]
 
 
 def test_the_newest_generation_counts() -> None:
     old, new = pool("p", plain(1), nodeName="a"), pool("p", plain(1), nodeName="b")
-    assert seen(old, part(new, 2, generation=2)) == [["p"], ["p"], []]  # each is complete by itself
-    assert seen(old, part(old, 2, generation=2)) == [["p"], [], []]
+    assert list_pools(old, part(new, 2, generation=2)) == [["p"], ["p"], []]  # each is complete by itself
+    assert list_pools(old, part(old, 2, generation=2)) == [["p"], [], []]
     # Where slices are missing, a newer generation elsewhere makes the older one void.
-    assert seen(part(old, 1, resourceSliceCount=2), part(new, 2, generation=2)) == [[], ["p"], []]
+    assert list_pools(part(old, 1, resourceSliceCount=2), part(new, 2, generation=2)) == [[], ["p"], []]
 
 
 def test_pools_that_lack_slices_or_contradict_themselves_are_marked() -> None:
-    assert seen(pool("p", plain(1), nodeName="a", count=2)) == [["p?"], [], []]
-    assert seen(pool("p", plain(1) * 2, nodeName="a")) == [["p!"], [], []]
+    assert list_pools(pool("p", plain(1), nodeName="a", count=2)) == [["p?"], [], []]
+    assert list_pools(pool("p", plain(1) * 2, nodeName="a")) == [["p!"], [], []]
     uncounted = plain(1, consumesCounters=[{"counterSet": "none", "counters": {"m": {"value": "1"}}}])
-    assert seen(pool("p", uncounted, nodeName="a")) == [["p!"], [], []]
+    assert list_pools(pool("p", uncounted, nodeName="a")) == [["p!"], [], []]
 
 
 def test_shared_counters_make_no_pool_where_there_is_no_device() -> None:
     counters = pool("p", [], nodeName="a", count=2)
     counters["spec"]["sharedCounters"] = [{"name": "s", "counters": {"m": {"value": "1"}}}]
     counted = plain(1, consumesCounters=[{"counterSet": "s", "counters": {"m": {"value": "1"}}}])
-    assert seen(counters, part(pool("p", counted, nodeName="a", count=2), 1)) == [["p"], [], []]
+    assert list_pools(counters, part(pool("p", counted, nodeName="a", count=2), 1)) == [["p"], [], []]
 
 
 def test_a_selector_that_cannot_be_parsed_is_named() -> None:
@@ -87,10 +90,10 @@ def test_nodes_are_alike_while_the_same_of_them_is_in_use() -> None:
     use = snapshot.resource_claims.device_use
     contents = Contents(get_inventory(snapshot, DEFAULTS), use)
     assert len(set(contents.codes.tolist())) == 1
-    taken = Allocation(devices=(AllocatedDevice("r", (DRIVER, "a", "dev01")),))
-    use.add_allocation(taken)
+    allocation = Allocation(devices=(AllocatedDevice("r", (DRIVER, "a", "dev01")),))
+    use.add_allocation(allocation)
     contents.follow(use)
     assert contents.codes[0] != contents.codes[1] == contents.codes[2]
-    use.remove_allocation(taken)
+    use.remove_allocation(allocation)
     contents.follow(use)
     assert len(set(contents.codes.tolist())) == 1

@@ -34,7 +34,7 @@ def offerings(draw: st.DrawFn) -> dict[str, Any]:
 
 @st.composite
 def types(draw: st.DrawFn) -> list[InstanceType]:
-    found = []
+    instance_types = []
     for number in range(draw(st.integers(1, 4))):
         cpu = draw(st.sampled_from(["1", "2", "8"]))
         raw = {
@@ -42,49 +42,56 @@ def types(draw: st.DrawFn) -> list[InstanceType]:
             "capacity": {"cpu": cpu},
             "overhead": {"cpu": draw(st.sampled_from(["0", "1500m"]))},
         }
-        found.append(InstanceType.from_json({**raw, "offerings": draw(st.lists(offerings(), min_size=1, max_size=4))}))
-    return found
+        instance_types.append(
+            InstanceType.from_json({**raw, "offerings": draw(st.lists(offerings(), min_size=1, max_size=4))})
+        )
+    return instance_types
 
 
 @st.composite
-def wanted(draw: st.DrawFn) -> Requirements:
-    found = Requirements()
+def requirement_sets(draw: st.DrawFn) -> Requirements:
+    requirement_set = Requirements()
     for key, values in ((ZONE, ZONES), (CAPACITY_TYPE, KINDS)):
         operator = draw(st.sampled_from(["In", "NotIn", "Exists", ""]))
         if operator:
             listed = draw(st.lists(st.sampled_from(values), min_size=1)) if operator != "Exists" else []
-            found.add([new_requirement(key, operator, listed)])
-    return found
+            requirement_set.add([new_requirement(key, operator, listed)])
+    return requirement_set
 
 
-@given(types(), wanted(), st.sampled_from([0, 900, 5000]))
-def test_columns_say_what_each_type_says(sold: list[InstanceType], asked: Requirements, cpu: int) -> None:
+@given(types(), requirement_sets(), st.sampled_from([0, 900, 5000]))
+def test_columns_say_what_each_type_says(sold: list[InstanceType], wanted_requirements: Requirements, cpu: int) -> None:
     catalogue = Catalogue(sold)
     meeting, offered, fitting = (
-        catalogue.filter_compatible(asked),
-        catalogue.filter_offered(asked),
+        catalogue.filter_compatible(wanted_requirements),
+        catalogue.filter_offered(wanted_requirements),
         catalogue.filter_fitting({"cpu": cpu}),
     )
-    cheapest, worst = catalogue.find_cheapest(asked), catalogue.worst_launch_prices(asked)
-    for place, one in enumerate(sold):
-        usable = [each for each in one.offerings if asked.intersects(each.requirements)]
-        launchable = [each for each in usable if each.is_launchable]
-        assert meeting[place] == one.requirements.intersects(asked)
-        assert offered[place] == any(each.available for each in usable)
-        assert fitting[place] == (min(one.allocatable.values()) >= 0 and one.allocatable["cpu"] >= cpu)
-        assert cheapest[place] == min((each.price for each in launchable), default=inf)
+    cheapest, worst = catalogue.find_cheapest(wanted_requirements), catalogue.worst_launch_prices(wanted_requirements)
+    for place, instance_type in enumerate(sold):
+        usable = [
+            offering for offering in instance_type.offerings if wanted_requirements.intersects(offering.requirements)
+        ]
+        launchable = [offering for offering in usable if offering.is_launchable]
+        assert meeting[place] == instance_type.requirements.intersects(wanted_requirements)
+        assert offered[place] == any(offering.available for offering in usable)
+        assert fitting[place] == (
+            min(instance_type.allocatable.values()) >= 0 and instance_type.allocatable["cpu"] >= cpu
+        )
+        assert cheapest[place] == min((offering.price for offering in launchable), default=inf)
         of_kind = [
-            [each.price for each in launchable if each.capacity_type == kind] for kind in reversed(sorted(KINDS))
+            [offering.price for offering in launchable if offering.capacity_type == kind]
+            for kind in reversed(sorted(KINDS))
         ]
         first = next((prices for prices in (of_kind[1], of_kind[0], of_kind[2]) if prices), None)
         assert worst[place] == (NEVER if first is None else max(first))
 
 
-@given(types(), wanted())
-def test_types_come_by_their_price(sold: list[InstanceType], asked: Requirements) -> None:
+@given(types(), requirement_sets())
+def test_types_come_by_their_price(sold: list[InstanceType], wanted_requirements: Requirements) -> None:
     catalogue = Catalogue(sold)
-    prices = catalogue.find_cheapest(asked)
-    listed = [prices[place] for place in catalogue.by_price(catalogue.everything, asked)]
+    prices = catalogue.find_cheapest(wanted_requirements)
+    listed = [prices[place] for place in catalogue.by_price(catalogue.everything, wanted_requirements)]
     assert listed == sorted(listed)
 
 
@@ -96,6 +103,6 @@ def test_values_are_counted_only_as_far_as_they_are_allowed() -> None:
         for name, zone in (("s", "a"), ("t", "b"), ("u", "c"))
     ]
     catalogue = Catalogue(sold)
-    asked = Requirements.from_requirements([new_requirement(ZONE, "NotIn", ["c"], 2)])
-    assert find_shortfall(catalogue, [0, 1, 2], asked) == (2, {}), "after two types there are two zones"
-    assert find_shortfall(catalogue, [0, 2], asked) == (2, {ZONE: 1})
+    wanted_requirements = Requirements.from_requirements([new_requirement(ZONE, "NotIn", ["c"], 2)])
+    assert find_shortfall(catalogue, [0, 1, 2], wanted_requirements) == (2, {}), "after two types there are two zones"
+    assert find_shortfall(catalogue, [0, 2], wanted_requirements) == (2, {ZONE: 1})

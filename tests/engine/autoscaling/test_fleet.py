@@ -23,19 +23,19 @@ def world(*objects: dict[str, Any]) -> ClusterState:
 
 
 def machines() -> list[dict[str, Any]]:
-    return [one for name, of in NODES.items() for one in machine(name, of)]
+    return [raw for name, instance_type in NODES.items() for raw in machine(name, instance_type)]
 
 
 @given(st.lists(st.tuples(st.sampled_from([*NODES, ""]), CPU), max_size=10))
 def test_pods_that_a_try_puts_on_nodes_take_the_room_that_bound_ones_take(placed: list[tuple[str, str]]) -> None:
     objects = [pod(f"p{number}", on, cpu) for number, (on, cpu) in enumerate(placed)]
-    found = world(*machines(), *objects)
-    ground = SchedulingContext(found)
-    solution = Solver(ground, ground.pending_pods).solve()
-    put = {one.key: name for name, pods in solution.placed.by_name().items() for one in pods}
+    cluster = world(*machines(), *objects)
+    context = SchedulingContext(cluster)
+    solution = Solver(context, context.pending_pods).solve()
+    put = {placed_pod.key: name for name, pods in solution.placed.by_name().items() for placed_pod in pods}
     bound = [
-        {**one, "spec": {**one["spec"], "nodeName": put.get(f"default/p{number}", on)}}
-        for number, ((on, _), one) in enumerate(zip(placed, objects, strict=True))
+        {**raw, "spec": {**raw["spec"], "nodeName": put.get(f"default/p{number}", on)}}
+        for number, ((on, _), raw) in enumerate(zip(placed, objects, strict=True))
     ]
     anew = SchedulingContext(world(*machines(), *bound))
     for name in ("cpu", "memory", "pods"):
@@ -49,12 +49,12 @@ def column(solution: Solution, name: str) -> Any:
 def test_a_pod_goes_to_the_first_node_by_name_and_initialized_ones_come_first() -> None:
     late = machine("a", LARGE)
     del late[0]["metadata"]["labels"]["karpenter.sh/initialized"]
-    found = world(
+    cluster = world(
         *late, *machine("b", SMALL), *machine("c", SMALL), pod("p", cpu="1"), pod("q", cpu="1"), pod("r", cpu="1")
     )
-    ground = SchedulingContext(found)
-    solution = Solver(ground, ground.pending_pods).solve()
-    assert {name: [one.name for one in pods] for name, pods in solution.placed.by_name().items()} == {
+    context = SchedulingContext(cluster)
+    solution = Solver(context, context.pending_pods).solve()
+    assert {name: [placed_pod.name for placed_pod in pods] for name, pods in solution.placed.by_name().items()} == {
         "b": ["p", "q"],
         "c": ["r"],
     }
@@ -63,8 +63,8 @@ def test_a_pod_goes_to_the_first_node_by_name_and_initialized_ones_come_first() 
 def test_a_node_that_a_daemon_will_come_to_keeps_room_for_it() -> None:
     spec = {"containers": [{"name": "c", "image": "x", "resources": {"limits": {"cpu": "1"}}}]}
     daemon = {"kind": "DaemonSet", "metadata": {"name": "d", "uid": "d"}, "spec": {"template": {"spec": spec}}}
-    ground = SchedulingContext(world(*machine("b", SMALL), daemon))
-    assert ground.fleet.free_column("cpu").tolist() == [1000], "limits stand for requests that are not there"
+    context = SchedulingContext(world(*machine("b", SMALL), daemon))
+    assert context.fleet.free_column("cpu").tolist() == [1000], "limits stand for requests that are not there"
     running = pod("d-1", "b", "1")
     running["metadata"]["ownerReferences"][0] |= {"kind": "DaemonSet", "uid": "d"}
     assert SchedulingContext(world(*machine("b", SMALL), daemon, running)).fleet.free_column("cpu").tolist() == [1000]

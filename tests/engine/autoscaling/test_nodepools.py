@@ -39,16 +39,16 @@ def test_budgets_allow_the_least_of_those_that_are_active(
 
 
 def test_what_the_definition_of_a_nodepool_defaults_is_defaulted() -> None:
-    found = NodePool.from_json(
+    nodepool = NodePool.from_json(
         {"apiVersion": "karpenter.sh/v1", "kind": "NodePool", "metadata": {"name": "p"}, "spec": {}}
     )
-    assert (found.policy, found.consolidate_after) == ("WhenEmptyOrUnderutilized", 0.0)
-    assert found.allowed_disruptions(11, "Empty", NOON) == 2
-    assert found.all_labels == {"karpenter.sh/nodepool": "p", "karpenter.kwok.sh/kwoknodeclass": "default"}
+    assert (nodepool.policy, nodepool.consolidate_after) == ("WhenEmptyOrUnderutilized", 0.0)
+    assert nodepool.allowed_disruptions(11, "Empty", NOON) == 2
+    assert nodepool.all_labels == {"karpenter.sh/nodepool": "p", "karpenter.kwok.sh/kwoknodeclass": "default"}
 
 
 @pytest.mark.parametrize(
-    ("raw", "said"),
+    ("raw", "expected_error"),
     [
         ({"apiVersion": "karpenter.sh/v1beta1"}, "apiVersion: must be karpenter.sh/v1, is 'karpenter.sh/v1beta1'"),
         ({"apiVersion": None}, "apiVersion: must be karpenter.sh/v1"),
@@ -79,14 +79,14 @@ def test_what_the_definition_of_a_nodepool_defaults_is_defaulted() -> None:
         ),
     ],
 )
-def test_a_nodepool_that_cannot_be_is_refused_at_its_place(raw: dict[str, Any], said: str) -> None:
+def test_a_nodepool_that_cannot_be_is_refused_at_its_place(raw: dict[str, Any], expected_error: str) -> None:
     with pytest.raises(ObjectError) as refused:
         NodePool.from_json({**pool(), **raw})
-    assert said in str(refused.value)
+    assert expected_error in str(refused.value)
 
 
 @pytest.mark.parametrize(
-    ("raw", "said"),
+    ("raw", "expected_complaint"),
     [
         (pool(), ""),
         (pool("p", needs("karpenter.sh/nodepool", "In", "p")), 'invalid key: "karpenter.sh/nodepool" in requirements'),
@@ -107,6 +107,8 @@ def test_a_nodepool_that_cannot_be_is_refused_at_its_place(raw: dict[str, Any], 
         (pool(inner={"startupTaints": [{"key": "t", "effect": "Near"}]}), 'invalid value: "Near" in startupTaints'),
     ],
 )
-def test_a_nodepool_is_not_ready_for_what_karpenter_checks_while_it_runs(raw: dict[str, Any], said: str) -> None:
-    found = find_complaint(NodePool.from_json(raw), WELL_KNOWN)
-    assert found.startswith(said) if not said else said in found
+def test_a_nodepool_is_not_ready_for_what_karpenter_checks_while_it_runs(
+    raw: dict[str, Any], expected_complaint: str
+) -> None:
+    complaint = find_complaint(NodePool.from_json(raw), WELL_KNOWN)
+    assert complaint.startswith(expected_complaint) if not expected_complaint else expected_complaint in complaint

@@ -11,13 +11,16 @@ SMALL, LARGE = sold("small", 2, 0.1), sold("large", 8, 0.4)
 
 def launched(raw: Json) -> list[tuple[str, list[str], list[str]]]:
     """NodePool, pods and instance types of each new node."""
-    told = answer_scenario(raw, lambda: 0.0, runs=1)["provisioning"]
-    return [(one["nodePool"], one["pods"], one["instanceTypes"]) for one in told["newNodeClaims"]]
+    provisioning = answer_scenario(raw, lambda: 0.0, runs=1)["provisioning"]
+    return [
+        (node_claim["nodePool"], node_claim["pods"], node_claim["instanceTypes"])
+        for node_claim in provisioning["newNodeClaims"]
+    ]
 
 
 def errors(raw: Json) -> dict[str, str]:
-    found: dict[str, str] = answer_scenario(raw, lambda: 0.0, runs=1)["provisioning"]["podErrors"]
-    return found
+    pod_errors: dict[str, str] = answer_scenario(raw, lambda: 0.0, runs=1)["provisioning"]["podErrors"]
+    return pod_errors
 
 
 def test_pods_are_packed_and_the_cheapest_type_comes_first() -> None:
@@ -34,14 +37,14 @@ def test_the_heaviest_nodepool_is_asked_first_and_then_by_name_from_z_on() -> No
 
 
 def test_limits_count_the_largest_type_that_a_new_node_could_be() -> None:
-    apart = {
+    anti_affinity = {
         "podAntiAffinity": {
             "requiredDuringSchedulingIgnoredDuringExecution": [
                 {"topologyKey": "kubernetes.io/hostname", "labelSelector": {"matchLabels": {"app": "web"}}}
             ]
         }
     }
-    pods = [pod(f"p{number}", affinity=apart) for number in range(3)]
+    pods = [pod(f"p{number}", affinity=anti_affinity) for number in range(3)]
     raw = scenario([LARGE, SMALL], [pool(limits={"cpu": "11"})], *pods)
     assert [types for _, _, types in launched(raw)] == [["small", "large"], ["small"]]
     assert errors(raw) == {"default/p2": "all available instance types exceed limits for nodepool (NodePool=pool)"}
@@ -78,59 +81,61 @@ def test_a_preference_is_given_up_where_it_cannot_be_met_unless_preferences_are_
     [claim] = answer_scenario(raw | {"options": {"preferencePolicy": "Ignore"}}, lambda: 0.0, runs=1)["provisioning"][
         "newNodeClaims"
     ]
-    assert all(one["key"] != ZONE for one in claim["requirements"])
+    assert all(requirement["key"] != ZONE for requirement in claim["requirements"])
 
 
 @pytest.mark.parametrize(("policy", "fewest"), [("Strict", None), ("BestEffort", 2)])
 def test_too_few_values_are_an_error_or_lower_what_is_wanted(policy: str, fewest: int | None) -> None:
     flexible = needs("node.kubernetes.io/instance-type", "Exists", minValues=3)
     raw = scenario([LARGE, SMALL], [pool("p", flexible)], pod("p"), options={"minValuesPolicy": policy})
-    told = answer_scenario(raw, lambda: 0.0, runs=1)["provisioning"]
+    provisioning = answer_scenario(raw, lambda: 0.0, runs=1)["provisioning"]
     if fewest is None:
-        assert told["podErrors"] == {"default/p": "nodepool requirements filtered out all available instance types"}
+        assert provisioning["podErrors"] == {
+            "default/p": "nodepool requirements filtered out all available instance types"
+        }
     else:
-        [claim] = told["newNodeClaims"]
-        [wanted] = [one for one in claim["requirements"] if "minValues" in one]
-        assert wanted["minValues"] == fewest
+        [claim] = provisioning["newNodeClaims"]
+        [lowered] = [requirement for requirement in claim["requirements"] if "minValues" in requirement]
+        assert lowered["minValues"] == fewest
 
 
 def test_what_is_wanted_is_lowered_for_one_node_alone() -> None:
     flexible = needs("node.kubernetes.io/instance-type", "Exists", minValues=2)
     pods = [pod("huge", cpu="99"), pod("big", cpu="7"), pod("little", cpu="1900m")]
     raw = scenario([LARGE, SMALL], [pool("p", flexible)], *pods, options={"minValuesPolicy": "BestEffort"})
-    told = answer_scenario(raw, lambda: 0.0, runs=1)["provisioning"]
-    wanted = {
-        one["pods"][0]: [part["minValues"] for part in one["requirements"] if "minValues" in part]
-        for one in told["newNodeClaims"]
+    provisioning = answer_scenario(raw, lambda: 0.0, runs=1)["provisioning"]
+    min_values = {
+        node_claim["pods"][0]: [part["minValues"] for part in node_claim["requirements"] if "minValues" in part]
+        for node_claim in provisioning["newNodeClaims"]
     }
-    assert wanted == {"default/big": [1], "default/little": [2]}
-    assert "minValues 2" in told["podErrors"]["default/huge"]
+    assert min_values == {"default/big": [1], "default/little": [2]}
+    assert "minValues 2" in provisioning["podErrors"]["default/huge"]
 
 
 def test_spread_pods_get_a_zone_each_and_chance_decides_which() -> None:
     spread = {"topologyKey": ZONE, "maxSkew": 1, "whenUnsatisfiable": "DoNotSchedule"}
     spread |= {"labelSelector": {"matchLabels": {"app": "web"}}}
     pods = [pod(f"p{number}", cpu="1", topologySpreadConstraints=[spread]) for number in range(2)]
-    told = answer_scenario(scenario([SMALL], [pool()], *pods), lambda: 0.0, runs=12)
+    answer = answer_scenario(scenario([SMALL], [pool()], *pods), lambda: 0.0, runs=12)
     zones = [
-        one["values"]
-        for claim in told["provisioning"]["newNodeClaims"]
-        for one in claim["requirements"]
-        if one["key"] == ZONE
+        requirement["values"]
+        for claim in answer["provisioning"]["newNodeClaims"]
+        for requirement in claim["requirements"]
+        if requirement["key"] == ZONE
     ]
     assert sorted(zones) == [["a"], ["b"]]
-    assert told["alternatives"], "the first pod could have been in the other zone"
+    assert answer["alternatives"], "the first pod could have been in the other zone"
 
 
 def test_a_pod_waits_for_a_reservation_that_another_may_not_take() -> None:
     offering = {"zone": "a", "capacityType": "reserved", "price": 0.001, "reservationID": "r", "reservationCapacity": 1}
-    held = sold("held", 2, 0.1, zones=("a",))
-    held["offerings"].append(offering)
-    raw = scenario([held], [pool()], pod("p", cpu="2"), pod("q", cpu="2"))
-    told = answer_scenario(raw, lambda: 0.0, runs=1)["provisioning"]
-    [claim] = told["newNodeClaims"]
+    reserved_type = sold("held", 2, 0.1, zones=("a",))
+    reserved_type["offerings"].append(offering)
+    raw = scenario([reserved_type], [pool()], pod("p", cpu="2"), pod("q", cpu="2"))
+    provisioning = answer_scenario(raw, lambda: 0.0, runs=1)["provisioning"]
+    [claim] = provisioning["newNodeClaims"]
     assert {"key": "karpenter.sh/capacity-type", "operator": "In", "values": ["reserved"]} in claim["requirements"]
-    assert list(told["podErrors"].values()) == [
+    assert list(provisioning["podErrors"].values()) == [
         "one or more instance types with compatible reserved offerings are available, but could not be reserved"
     ]
     offering["reservationCapacity"] = 0
@@ -153,21 +158,23 @@ def test_a_volume_binds_its_pod_to_its_zone() -> None:
     claim = {"kind": "PersistentVolumeClaim", "metadata": meta, "spec": {"volumeName": "v"}}
     volumes = [{"name": "data", "persistentVolumeClaim": {"claimName": "data"}}]
     raw = scenario([SMALL], [pool()], volume, claim, pod("p", volumes=volumes))
-    [told] = answer_scenario(raw, lambda: 0.0, runs=1)["provisioning"]["newNodeClaims"]
-    assert {"key": ZONE, "operator": "In", "values": ["b"]} in told["requirements"]
+    [node_claim] = answer_scenario(raw, lambda: 0.0, runs=1)["provisioning"]["newNodeClaims"]
+    assert {"key": ZONE, "operator": "In", "values": ["b"]} in node_claim["requirements"]
     raw["objects"].remove(claim)
     assert answer_scenario(raw, lambda: 0.0, runs=1)["provisioning"]["notProvisionable"] == ["default/p"]
 
 
 def test_the_file_of_kwok_s_provider_can_be_read() -> None:
-    wanted = [needs(ZONE, "In", "a"), needs("karpenter.sh/capacity-type", "In", "spot")]
+    offer_requirements = [needs(ZONE, "In", "a"), needs("karpenter.sh/capacity-type", "In", "spot")]
     raw: Json = {"name": "c-4x-amd64-linux", "architecture": "amd64", "operatingSystems": ["linux"]}
     raw |= {
         "resources": {"cpu": "4", "memory": "8Gi"},
-        "offerings": [{"Price": 0.1, "Available": True, "Requirements": wanted}],
+        "offerings": [{"Price": 0.1, "Available": True, "Requirements": offer_requirements}],
     }
-    told = answer_scenario(scenario([raw], [pool()], pod("p", cpu="3900m")), lambda: 0.0, runs=1)["provisioning"]
-    [claim] = told["newNodeClaims"]
+    provisioning = answer_scenario(scenario([raw], [pool()], pod("p", cpu="3900m")), lambda: 0.0, runs=1)[
+        "provisioning"
+    ]
+    [claim] = provisioning["newNodeClaims"]
     assert (claim["instanceTypes"], claim["cheapestPrice"]) == (["c-4x-amd64-linux"], 0.1)
     assert (
         "no instance type has enough resources" in errors(scenario([raw], [pool()], pod("p", cpu="3901m")))["default/p"]
@@ -175,8 +182,8 @@ def test_the_file_of_kwok_s_provider_can_be_read() -> None:
 
 
 def test_nothing_is_placed_without_a_nodepool() -> None:
-    told = answer_scenario(scenario([SMALL], [], pod("p")), lambda: 0.0, runs=1)["provisioning"]
-    assert told == {"newNodeClaims": [], "existing": {}, "podErrors": {}, "notProvisionable": ["default/p"]}
+    provisioning = answer_scenario(scenario([SMALL], [], pod("p")), lambda: 0.0, runs=1)["provisioning"]
+    assert provisioning == {"newNodeClaims": [], "existing": {}, "podErrors": {}, "notProvisionable": ["default/p"]}
 
 
 def test_the_ready_catalogue_stands_in_for_instance_types() -> None:
@@ -188,8 +195,10 @@ def test_the_ready_catalogue_stands_in_for_instance_types() -> None:
 
 def test_what_a_new_node_could_be_and_why_a_nodepool_has_none_is_told() -> None:
     pools = [pool("a"), pool("b", needs("kubernetes.io/arch", "In", "arm64"), weight=9)]
-    told = answer_scenario(scenario([SMALL, LARGE], pools, pod("p"), explain=True), lambda: 0.0, runs=1)["explained"]
-    assert told["nodePools"] == [
+    explanation = answer_scenario(scenario([SMALL, LARGE], pools, pod("p"), explain=True), lambda: 0.0, runs=1)[
+        "explained"
+    ]
+    assert explanation["nodePools"] == [
         {"nodePool": "a", "weight": 0, "instanceTypes": ["small", "large"]},
         {
             "nodePool": "b",
@@ -198,8 +207,8 @@ def test_what_a_new_node_could_be_and_why_a_nodepool_has_none_is_told() -> None:
             "why": "NodePool requirements filtered out all compatible available instance types",
         },
     ]
-    [node] = told["newNodes"]
-    assert [(one["instanceType"], one["zone"], one["price"]) for one in node["offers"]] == [
+    [node] = explanation["newNodes"]
+    assert [(offer["instanceType"], offer["zone"], offer["price"]) for offer in node["offers"]] == [
         ("small", "a", 0.1),
         ("small", "b", 0.1),
         ("large", "a", 0.4),

@@ -21,21 +21,21 @@ def requirements(draw: st.DrawFn, key: str = "k") -> Requirement:
 
 
 @given(requirements(), requirements())
-def test_an_intersection_allows_what_both_allow(one: Requirement, other: Requirement) -> None:
-    both = one.intersection(other)
+def test_an_intersection_allows_what_both_allow(first: Requirement, other: Requirement) -> None:
+    both = first.intersection(other)
     for value in UNIVERSE:
-        assert both.has(value) == (one.has(value) and other.has(value))
-    known = [bound for bound in (one.min_values, other.min_values) if bound is not None]
-    assert both.min_values == max(known, default=None)
+        assert both.has(value) == (first.has(value) and other.has(value))
+    min_values = [bound for bound in (first.min_values, other.min_values) if bound is not None]
+    assert both.min_values == max(min_values, default=None)
 
 
 @given(requirements(), requirements())
-def test_two_meet_where_a_value_is_allowed_by_both(one: Requirement, other: Requirement) -> None:
-    assert one.has_intersection(other) == other.has_intersection(one)
-    if any(one.has(value) and other.has(value) for value in UNIVERSE):
-        assert one.has_intersection(other)
-    if one.has_intersection(other) and not (one.complement and other.complement):
-        assert one.intersection(other).values
+def test_two_meet_where_a_value_is_allowed_by_both(first: Requirement, other: Requirement) -> None:
+    assert first.has_intersection(other) == other.has_intersection(first)
+    if any(first.has(value) and other.has(value) for value in UNIVERSE):
+        assert first.has_intersection(other)
+    if first.has_intersection(other) and not (first.complement and other.complement):
+        assert first.intersection(other).values
 
 
 @given(st.lists(requirements(), min_size=2, max_size=4))
@@ -46,15 +46,15 @@ def test_the_order_in_which_requirements_are_added_does_not_matter(several: list
 
 
 @given(requirements(), requirements())
-def test_a_conflict_is_told_just_where_requirements_are_incompatible(one: Requirement, other: Requirement) -> None:
-    mine, wanted = Requirements({"k": one}), Requirements({"k": other})
-    assert mine.is_compatible(wanted) == (not mine.find_conflict(wanted))
-    assert mine.intersects(wanted) == (not mine.find_disjoint(wanted))
-    assert Requirements().is_compatible(wanted) == (not Requirements().find_conflict(wanted))
+def test_a_conflict_is_told_just_where_requirements_are_incompatible(first: Requirement, other: Requirement) -> None:
+    mine, needed = Requirements({"k": first}), Requirements({"k": other})
+    assert mine.is_compatible(needed) == (not mine.find_conflict(needed))
+    assert mine.intersects(needed) == (not mine.find_disjoint(needed))
+    assert Requirements().is_compatible(needed) == (not Requirements().find_conflict(needed))
 
 
 @pytest.mark.parametrize(
-    ("one", "text"),
+    ("requirement", "text"),
     [
         (new_requirement("k", "In", ["b", "a"]), "k In [a b]"),
         (new_requirement("k", "NotIn", "abcdefg"), "k NotIn [a b c d e and 2 others]"),
@@ -64,8 +64,8 @@ def test_a_conflict_is_told_just_where_requirements_are_incompatible(one: Requir
         (new_requirement("beta.kubernetes.io/arch", "In", ["arm64"]), "kubernetes.io/arch In [arm64]"),
     ],
 )
-def test_requirements_are_written_as_karpenter_writes_them(one: Requirement, text: str) -> None:
-    assert str(one) == text
+def test_requirements_are_written_as_karpenter_writes_them(requirement: Requirement, text: str) -> None:
+    assert str(requirement) == text
 
 
 def test_a_requirement_with_two_bounds_is_written_as_two() -> None:
@@ -77,7 +77,7 @@ def test_a_requirement_with_two_bounds_is_written_as_two() -> None:
 
 
 def test_a_key_that_is_not_known_is_refused_with_a_hint() -> None:
-    own = Requirements.of_labels({"karpenter.sh/nodepool": "p"})
-    said = own.find_conflict(Requirements.of_labels({"nodepool": "p"}))
-    assert said == 'label "nodepool" does not have known values (typo of "karpenter.sh/nodepool"?)'
-    assert not own.find_conflict(Requirements.from_requirements([new_requirement("nodepool", "NotIn", ["q"])]))
+    node_labels = Requirements.of_labels({"karpenter.sh/nodepool": "p"})
+    conflict = node_labels.find_conflict(Requirements.of_labels({"nodepool": "p"}))
+    assert conflict == 'label "nodepool" does not have known values (typo of "karpenter.sh/nodepool"?)'
+    assert not node_labels.find_conflict(Requirements.from_requirements([new_requirement("nodepool", "NotIn", ["q"])]))

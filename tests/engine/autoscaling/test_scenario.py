@@ -26,8 +26,8 @@ def test_the_command_line_answers_a_line_each(
     second = scenario([SMALL], [pool()], *machine("a", SMALL), disrupt=True)
     monkeypatch.setattr("sys.stdin", io.StringIO(f"{json.dumps(first)}\n\n{json.dumps(second)}\n"))
     assert main(["autoscale", "--runs", "2"]) == 0
-    one, two = map(json.loads, capsys.readouterr().out.splitlines())
-    assert one["provisioning"]["newNodeClaims"][0]["cheapestPrice"] == 0.03
+    first_answer, two = map(json.loads, capsys.readouterr().out.splitlines())
+    assert first_answer["provisioning"]["newNodeClaims"][0]["cheapestPrice"] == 0.03
     assert two["disruption"]["command"]["candidates"] == ["a"]
 
 
@@ -52,18 +52,18 @@ def of_provider(status: str | None) -> Json:
 
 @pytest.mark.parametrize("status", [None, "True"])
 def test_a_node_class_of_any_provider_counts_as_ready(status: str | None) -> None:
-    found = answer_scenario(of_provider(status), lambda: 0.0, runs=1)
-    (claim,) = found["provisioning"]["newNodeClaims"]
+    answer = answer_scenario(of_provider(status), lambda: 0.0, runs=1)
+    (claim,) = answer["provisioning"]["newNodeClaims"]
     assert claim["instanceTypes"] == ["small"]
     assert {"key": "karpenter.k8s.aws/ec2nodeclass", "operator": "In", "values": ["default"]} in claim["requirements"]
 
 
 @pytest.mark.parametrize("status", ["False", "Unknown"])
 def test_a_node_class_that_says_it_is_not_ready_brings_no_nodes(status: str) -> None:
-    found = answer_scenario(of_provider(status), lambda: 0.0, runs=1)
-    assert found["provisioning"]["newNodeClaims"] == []
-    (told,) = found["explained"]["nodePools"]
-    assert told["why"] == "Its EC2NodeClass default is not ready: AMIs are not found"
+    answer = answer_scenario(of_provider(status), lambda: 0.0, runs=1)
+    assert answer["provisioning"]["newNodeClaims"] == []
+    (nodepool,) = answer["explained"]["nodePools"]
+    assert nodepool["why"] == "Its EC2NodeClass default is not ready: AMIs are not found"
 
 
 def price(value: Any) -> Json:
@@ -71,7 +71,7 @@ def price(value: Any) -> Json:
 
 
 @pytest.mark.parametrize(
-    ("raw", "said"),
+    ("raw", "expected_error"),
     [
         ({"name": 3}, "line 1: name: must be a string"),
         ({"now": "noon"}, "line 1: now: must be a time"),
@@ -105,13 +105,13 @@ def price(value: Any) -> Json:
     ],
 )
 def test_bad_input_ends_with_one_line_that_says_where(
-    raw: Json, said: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    raw: Json, expected_error: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr("sys.stdin", io.StringIO(json.dumps(raw)))
     assert main(["autoscale"]) == 2
     out, err = capsys.readouterr()
     assert (out, len(err.splitlines())) == ("", 1)
-    assert said in err
+    assert expected_error in err
 
 
 SPREAD = {"topologyKey": ZONE, "maxSkew": 1, "whenUnsatisfiable": "ScheduleAnyway"}
@@ -150,9 +150,9 @@ def places(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
 
 
 def test_the_scenario_that_is_damaged_has_a_command_while_it_is_whole() -> None:
-    told = answer_scenario(WHOLE, lambda: 0.0, runs=1)
-    assert told["disruption"]["command"]["decision"] == "replace"
-    [claim] = told["provisioning"]["newNodeClaims"]
+    answer = answer_scenario(WHOLE, lambda: 0.0, runs=1)
+    assert answer["disruption"]["command"]["decision"] == "replace"
+    [claim] = answer["provisioning"]["newNodeClaims"]
     assert claim["pods"] == ["default/r"], "zone a has two of its kind"
 
 

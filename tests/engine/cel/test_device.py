@@ -31,9 +31,9 @@ def test_a_name_without_a_domain_is_in_the_drivers() -> None:
 
 def test_attributes_are_read_from_a_resource_slice() -> None:
     assert [parse_attribute(raw) for raw in ({"int": 5}, {"bool": False}, {"string": "x"})] == [5, False, "x"]
-    found, wanted = parse_attribute({"version": "1.2.3-a+b"}), parse_version("1.2.3-a+c")
-    assert type(found) is type(wanted)
-    assert found.compare(wanted) == 0
+    version, expected = parse_attribute({"version": "1.2.3-a+b"}), parse_version("1.2.3-a+c")
+    assert type(version) is type(expected)
+    assert version.compare(expected) == 0
 
 
 @pytest.mark.parametrize(

@@ -16,8 +16,8 @@ SAMPLE = read(DEVICE)
 
 
 def says(expression: str) -> None:
-    said = answer(expression, SAMPLE)
-    assert said is None or isinstance(said, bool | str)
+    outcome = answer(expression, SAMPLE)
+    assert outcome is None or isinstance(outcome, bool | str)
 
 
 @given(st.text(max_size=200))

@@ -27,8 +27,8 @@ DOCUMENTS = recorded(GOLDENS / "documents.jsonl.gz")
 
 def without_warnings(answer: dict[str, Any]) -> dict[str, Any]:
     """Leave out what kube-scheduler does not say; errors over several extension points come in any order there."""
-    kept = {name: value for name, value in answer.items() if name not in ("warnings", "converted")}
-    return kept | ({"errors": sorted(kept["errors"])} if "errors" in kept else {})
+    comparable = {name: value for name, value in answer.items() if name not in ("warnings", "converted")}
+    return comparable | ({"errors": sorted(comparable["errors"])} if "errors" in comparable else {})
 
 
 @pytest.mark.parametrize("golden", CONFIGURATIONS, ids=[golden["name"] for golden in CONFIGURATIONS])
@@ -67,9 +67,9 @@ def test_a_defaulted_configuration_is_valid_and_its_own_default() -> None:
         loaded = load(golden["config"] if "config" in golden else golden["text"] or None, RELEASE)
         if loaded.configuration is None:
             continue
-        again = load(loaded.configuration.document, RELEASE)
-        assert again.defaulted == loaded.defaulted
-        assert again.configuration == loaded.configuration
+        reloaded = load(loaded.configuration.document, RELEASE)
+        assert reloaded.defaulted == loaded.defaulted
+        assert reloaded.configuration == loaded.configuration
         checked += 1
     assert checked > 150
 
@@ -77,6 +77,6 @@ def test_a_defaulted_configuration_is_valid_and_its_own_default() -> None:
 def test_every_error_is_found_among_its_problems() -> None:
     for golden in DOCUMENTS:
         loaded = load(golden["text"] or None, RELEASE)
-        said = "\n".join(loaded.errors)
-        assert all(problem.text in said for problem in loaded.problems)
+        all_errors = "\n".join(loaded.errors)
+        assert all(problem.text in all_errors for problem in loaded.problems)
         assert bool(loaded.problems) is bool(loaded.errors) is not loaded.valid

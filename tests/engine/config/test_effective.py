@@ -156,11 +156,13 @@ def test_resources_that_an_extender_manages_alone_replace_the_ignored_ones() -> 
         profiles=[{"schedulerName": "a", "pluginConfig": [fit]}, {"schedulerName": "b"}],
         extenders=[{"urlPrefix": "http://127.0.0.1:1", "filterVerb": "f", "managedResources": managed}],
     )
-    assert [one.args["NodeResourcesFit"]["ignoredResources"] for one in ready.profiles] == [["example.com/gpu"]] * 2
+    assert [profile.args["NodeResourcesFit"]["ignoredResources"] for profile in ready.profiles] == [
+        ["example.com/gpu"]
+    ] * 2
     assert ready.extenders[0]["httpTimeout"] == "5s"
     # The document that is downloaded keeps what was written.
-    written = ready.document["profiles"][0]["pluginConfig"][0]["args"]
-    assert written["ignoredResources"] == ["example.com/old"]
+    plugin_args = ready.document["profiles"][0]["pluginConfig"][0]["args"]
+    assert plugin_args["ignoredResources"] == ["example.com/old"]
 
 
 def test_every_plugin_is_described() -> None:
@@ -196,5 +198,5 @@ def test_the_effective_plugins_obey_the_sets(plugins: dict[str, Any]) -> None:
         assert all(point in CURRENT.in_tree_plugins.specs[name].points for name in running)
         assert set(explicit) <= set(running)
         assert set(running) - set(explicit) <= (set() if "*" in off else set(CURRENT.in_tree_plugins.specs) - off)
-    again = load(loaded.configuration.document)
-    assert again.configuration == loaded.configuration
+    reloaded = load(loaded.configuration.document)
+    assert reloaded.configuration == loaded.configuration

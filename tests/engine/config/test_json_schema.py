@@ -36,9 +36,9 @@ def test_every_field_has_help() -> None:
     ids=lambda golden: golden["name"],
 )
 def test_what_kube_scheduler_takes_fits_the_schema(golden: dict[str, Any]) -> None:
-    written, loaded = golden["config"], load(golden["config"])
+    document, loaded = golden["config"], load(golden["config"])
     assert loaded.configuration is not None
-    assert [error.message for error in VALIDATOR.iter_errors(written)] == []
+    assert [error.message for error in VALIDATOR.iter_errors(document)] == []
     assert [error.message for error in VALIDATOR.iter_errors(loaded.configuration.document)] == []
 
 

@@ -35,7 +35,7 @@ TIDE = PluginSpec(
     "Keeps nodes below a mark.",
     ArgsSpec(TIDE_ARGS, tide_defaults, tide_problems),
 )
-KNOWN = CURRENT.with_plugins(TIDE)
+WITH_TIDE = CURRENT.with_plugins(TIDE)
 
 
 def document(args: dict[str, Any] | None = None) -> dict[str, Any]:
@@ -46,7 +46,7 @@ def document(args: dict[str, Any] | None = None) -> dict[str, Any]:
 
 
 def test_a_plugin_from_elsewhere_is_enabled_with_its_defaults() -> None:
-    loaded = load(document(), KNOWN)
+    loaded = load(document(), WITH_TIDE)
     assert loaded.configuration is not None
     profile = loaded.configuration.profiles[0]
     assert profile.points["score"][-1] == PluginRef("Tide", 4)
@@ -68,8 +68,8 @@ def test_a_64_bit_float_comes_back_to_the_last_bit(mark: float) -> None:
     assert loaded.configuration is not None
     assert loaded.configuration.profiles[0].args["Tide"]["mark"] == mark
     assert loaded.defaulted is not None
-    [written] = [item["args"] for item in loaded.defaulted["profiles"][0]["pluginConfig"] if item["name"] == "Tide"]
-    assert written.get("mark", 0.0) == mark
+    [plugin_args] = [item["args"] for item in loaded.defaulted["profiles"][0]["pluginConfig"] if item["name"] == "Tide"]
+    assert plugin_args.get("mark", 0.0) == mark
 
 
 @pytest.mark.parametrize("mark", ["1e400", "9" * 400])
@@ -81,19 +81,21 @@ def test_a_float_out_of_range_is_refused(mark: str) -> None:
 
 
 def test_its_arguments_are_decoded_strictly_and_validated() -> None:
-    assert load(document({"mark": 101}), KNOWN).errors == [
+    assert load(document({"mark": 101}), WITH_TIDE).errors == [
         "profiles[0].pluginConfig[0].args.mark: Invalid value: 101: must be a percentage"
     ]
-    assert "unknown field" in load(document({"marc": 1}), KNOWN).errors[0]
+    assert "unknown field" in load(document({"marc": 1}), WITH_TIDE).errors[0]
 
 
 def test_it_is_in_the_schema() -> None:
-    assert "TideArgs" in json_schema(KNOWN)["$defs"]
+    assert "TideArgs" in json_schema(WITH_TIDE)["$defs"]
 
 
 def test_without_its_package_the_plugin_does_not_exist() -> None:
-    said = 'initializing profiles: creating profile for scheduler name default-scheduler: PreFilterPlugin "Tide" does'
-    assert load(document(), CURRENT).errors == [f"{said} not exist"]
+    error_start = (
+        'initializing profiles: creating profile for scheduler name default-scheduler: PreFilterPlugin "Tide" does'
+    )
+    assert load(document(), CURRENT).errors == [f"{error_start} not exist"]
 
 
 def test_profiles_with_different_queue_sort_plugins_are_refused() -> None:
@@ -108,7 +110,7 @@ def test_profiles_with_different_queue_sort_plugins_are_refused() -> None:
 
 def test_two_plugins_of_one_name_are_refused() -> None:
     with pytest.raises(ValueError, match="two plugins are called 'Tide'"):
-        _ = KNOWN.with_plugins(TIDE).registry.specs
+        _ = WITH_TIDE.with_plugins(TIDE).registry.specs
 
 
 def test_an_unknown_extension_point_is_refused() -> None:

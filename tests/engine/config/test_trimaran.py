@@ -27,16 +27,16 @@ def loaded(plugin: str, args: dict[str, Any] | None) -> Loaded:
 
 
 def arguments(plugin: str, args: dict[str, Any] | None) -> dict[str, Any]:
-    found = loaded(plugin, args)
-    assert found.configuration is not None, found.errors
-    made = dict(found.configuration.profiles[0].args[plugin])
-    assert made.pop("kind") == f"{plugin}Args"
-    del made["apiVersion"]
-    return made
+    result = loaded(plugin, args)
+    assert result.configuration is not None, result.errors
+    plugin_args = dict(result.configuration.profiles[0].args[plugin])
+    assert plugin_args.pop("kind") == f"{plugin}Args"
+    del plugin_args["apiVersion"]
+    return plugin_args
 
 
 def warnings(plugin: str, args: dict[str, Any]) -> list[str]:
-    return [said.removeprefix(f"{AT}.") for said in loaded(plugin, args).warnings if said.startswith(AT)]
+    return [warning.removeprefix(f"{AT}.") for warning in loaded(plugin, args).warnings if warning.startswith(AT)]
 
 
 WATCHER = {"metricProvider": {"type": "KubernetesMetricsServer"}}
@@ -62,9 +62,9 @@ def test_defaults_are_those_of_scheduler_plugins(args: dict | None) -> None:
 
 def test_the_watcher_s_defaults_follow_from_what_is_said_of_it() -> None:
     assert arguments("TargetLoadPacking", {"watcherAddress": "http://w:2020"})["metricProvider"] == {}
-    asked = {"metricProvider": {"type": "Prometheus"}}
+    watcher_args = {"metricProvider": {"type": "Prometheus"}}
     prometheus = {"type": "Prometheus", "insecureSkipVerify": True}
-    assert arguments("TargetLoadPacking", asked)["metricProvider"] == prometheus
+    assert arguments("TargetLoadPacking", watcher_args)["metricProvider"] == prometheus
 
 
 @pytest.mark.parametrize("plugin", PLUGINS)
@@ -76,9 +76,9 @@ def test_each_is_known_to_come_from_elsewhere(plugin: str) -> None:
 
 @pytest.mark.parametrize("plugin", PLUGINS[:3])
 def test_what_only_the_watcher_heeds_is_said(plugin: str) -> None:
-    said = "is not heeded: kschedweb collects utilisation itself"
-    assert warnings(plugin, {"watcherAddress": "http://w:2020"}) == [f"watcherAddress: {said}"]
-    assert warnings(plugin, {"metricProvider": {"type": "SignalFx"}}) == [f"metricProvider: {said}"]
+    ignored = "is not heeded: kschedweb collects utilisation itself"
+    assert warnings(plugin, {"watcherAddress": "http://w:2020"}) == [f"watcherAddress: {ignored}"]
+    assert warnings(plugin, {"metricProvider": {"type": "SignalFx"}}) == [f"metricProvider: {ignored}"]
     assert warnings(plugin, {}) == []
 
 
@@ -122,7 +122,7 @@ def test_a_number_where_upstream_wants_text_is_refused_as_upstream_does() -> Non
 
 
 @pytest.mark.parametrize(
-    ("args", "said"),
+    ("args", "expected_warning"),
     [
         (
             {"targetUtilization": 120},
@@ -134,20 +134,23 @@ def test_a_number_where_upstream_wants_text_is_refused_as_upstream_does() -> Non
         ),
     ],
 )
-def test_what_is_run_but_surprises_is_said(args: dict, said: str) -> None:
-    assert warnings("TargetLoadPacking", args) == [said]
+def test_what_is_run_but_surprises_is_said(args: dict, expected_warning: str) -> None:
+    assert warnings("TargetLoadPacking", args) == [expected_warning]
 
 
-@pytest.mark.parametrize(("written", "counts"), [(0, 40), (-5, 40), (1, 1), (100, 100), (101, 101)])
-def test_a_target_of_0_or_less_counts_as_40(written: int, counts: int) -> None:
-    assert arguments("TargetLoadPacking", {"targetUtilization": written})["targetUtilization"] == counts
+@pytest.mark.parametrize(("configured", "counts"), [(0, 40), (-5, 40), (1, 1), (100, 100), (101, 101)])
+def test_a_target_of_0_or_less_counts_as_40(configured: int, counts: int) -> None:
+    assert arguments("TargetLoadPacking", {"targetUtilization": configured})["targetUtilization"] == counts
 
 
 @pytest.mark.parametrize(
-    ("written", "milli"), [({"cpu": "250m"}, 250), ({"cpu": 2}, 2000), ({"cpu": 0.5}, 500), ({}, 0), ({"memory": 1}, 0)]
+    ("default_requests", "milli"),
+    [({"cpu": "250m"}, 250), ({"cpu": 2}, 2000), ({"cpu": 0.5}, 500), ({}, 0), ({"memory": 1}, 0)],
 )
-def test_default_requests_that_do_not_name_cpu_count_as_0(written: dict, milli: int) -> None:
-    plugin: Any = CURRENT.factories["TargetLoadPacking"](arguments("TargetLoadPacking", {"defaultRequests": written}))
+def test_default_requests_that_do_not_name_cpu_count_as_0(default_requests: dict, milli: int) -> None:
+    plugin: Any = CURRENT.factories["TargetLoadPacking"](
+        arguments("TargetLoadPacking", {"defaultRequests": default_requests})
+    )
     assert plugin.default == milli
 
 

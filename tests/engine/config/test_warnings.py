@@ -109,7 +109,7 @@ def test_what_is_not_heeded_is_said(fields: dict[str, Any], warning: str) -> Non
     loaded = load(HEAD | fields)
     assert loaded.errors == []
     if warning:
-        assert [said for said in loaded.warnings if said.startswith(warning)] == loaded.warnings != []
+        assert [text for text in loaded.warnings if text.startswith(warning)] == loaded.warnings != []
     else:
         assert loaded.warnings == []
 

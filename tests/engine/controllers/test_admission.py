@@ -21,10 +21,10 @@ DEFAULTS = [
 
 
 def cluster(*objects: dict) -> ClusterObjects:
-    known = ClusterObjects()
+    cluster_objects = ClusterObjects()
     for raw in objects:
-        known.add(raw)
-    return known
+        cluster_objects.add(raw)
+    return cluster_objects
 
 
 def priority_class(name: str, value: int, **fields: Any) -> dict:
@@ -109,8 +109,13 @@ def test_overhead_written_otherwise_but_the_same_is_no_contradiction() -> None:
 
 
 def test_a_toleration_of_ones_own_replaces_the_default() -> None:
-    own = {"key": "node.kubernetes.io/not-ready", "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": 5}
-    assert admitted(pod("a", tolerations=[own]))["tolerations"] == [own, DEFAULTS[1]]
+    toleration = {
+        "key": "node.kubernetes.io/not-ready",
+        "operator": "Exists",
+        "effect": "NoExecute",
+        "tolerationSeconds": 5,
+    }
+    assert admitted(pod("a", tolerations=[toleration]))["tolerations"] == [toleration, DEFAULTS[1]]
 
 
 def test_a_toleration_of_everything_makes_the_defaults_needless() -> None:
@@ -133,7 +138,7 @@ TOLERATIONS = st.lists(
 @given(TOLERATIONS)
 def test_merging_tolerations_changes_nothing_that_is_tolerated(tolerations: list[dict]) -> None:
     merged = merge_tolerations(tolerations)
-    assert all(one in tolerations for one in merged)
+    assert all(toleration in tolerations for toleration in merged)
     for key in "abc":
         for value in ("", "x", "y"):
             for effect in ("NoSchedule", "NoExecute", "PreferNoSchedule"):
@@ -159,7 +164,7 @@ def test_memory_pressure_is_tolerated_by_all_but_best_effort_pods_where_the_plug
 
 def test_extended_resources_are_tolerated_in_the_order_of_their_names() -> None:
     raw = pod("a", requests={"example.com/b": "1", "example.com/a": "1", "cpu": "1"})
-    keys = [one["key"] for one in with_plugin("ExtendedResourceToleration", raw)]
+    keys = [toleration["key"] for toleration in with_plugin("ExtendedResourceToleration", raw)]
     assert keys == ["example.com/a", "example.com/b"]
 
 

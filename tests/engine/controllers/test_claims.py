@@ -58,8 +58,10 @@ def claims_of(pod: Pod) -> list[str]:
 
 
 def test_an_ephemeral_volume_gets_the_claim_that_its_controller_makes() -> None:
-    one = user(volumes=[ephemeral(metadata={"labels": {"a": "b"}, "annotations": {"c": "d"}}, storageClassName="gp3")])
-    (raw,) = make_claims_for_pod(one, Nothing()).volume_claims
+    pod_with_volume = user(
+        volumes=[ephemeral(metadata={"labels": {"a": "b"}, "annotations": {"c": "d"}}, storageClassName="gp3")]
+    )
+    (raw,) = make_claims_for_pod(pod_with_volume, Nothing()).volume_claims
     assert raw == {
         "apiVersion": "v1",
         "kind": "PersistentVolumeClaim",
@@ -79,8 +81,8 @@ def test_an_ephemeral_volume_gets_the_claim_that_its_controller_makes() -> None:
 
 
 def test_a_claim_template_gets_the_claim_that_its_controller_makes() -> None:
-    one = user(resourceClaims=[{"name": "gpu", "resourceClaimTemplateName": "gpu"}])
-    raw = make_claims_for_pod(one, Nothing()).resource_claims["gpu"]
+    pod_with_claim = user(resourceClaims=[{"name": "gpu", "resourceClaimTemplateName": "gpu"}])
+    raw = make_claims_for_pod(pod_with_claim, Nothing()).resource_claims["gpu"]
     assert raw["metadata"] == {
         "generateName": "p-gpu-",
         "namespace": "default",
@@ -91,33 +93,33 @@ def test_a_claim_template_gets_the_claim_that_its_controller_makes() -> None:
 
 
 def test_long_names_are_shortened_as_the_controller_does() -> None:
-    one = user("p" * 63, resourceClaims=[{"name": "c" * 20, "resourceClaimTemplateName": "gpu"}])
-    raw = make_claims_for_pod(one, Nothing()).resource_claims["c" * 20]
+    long_named_pod = user("p" * 63, resourceClaims=[{"name": "c" * 20, "resourceClaimTemplateName": "gpu"}])
+    raw = make_claims_for_pod(long_named_pod, Nothing()).resource_claims["c" * 20]
     assert raw["metadata"]["generateName"] == "p" * (63 * 57 // 85) + "-" + "c" * (20 * 57 // 85)
 
 
 def test_claims_come_into_a_simulated_cluster_and_go_with_their_pod() -> None:
     snapshot = Snapshot.from_objects([node("n"), storage_class("gp3", "ebs.csi.aws.com"), template()])
     original, world = snapshot, snapshot.copy()
-    wanted = user(
+    new_pod = user(
         volumes=[ephemeral(storageClassName="gp3")], resourceClaims=[{"name": "g", "resourceClaimTemplateName": "gpu"}]
     )
-    one, problems = create_claims(wanted, world.objects, world.resource_claims)
-    (name,) = claims_of(one)
+    created_pod, problems = create_claims(new_pod, world.objects, world.resource_claims)
+    (name,) = claims_of(created_pod)
     assert problems == []
-    assert one.raw["status"] == {"resourceClaimStatuses": [{"name": "g", "resourceClaimName": name}]}
+    assert created_pod.raw["status"] == {"resourceClaimStatuses": [{"name": "g", "resourceClaimName": name}]}
     claim = world.resource_claims.get("default", name)
     assert claim is not None
     assert claim.made_for("uid-p")
     first = world.objects.storage.get_claim("default", "p-data")
     assert (first.controller_uid, first.storage_class, first.phase) == ("uid-p", "gp3", "Pending")
-    assert create_claims(one, world.objects, world.resource_claims) == (one, [])  # they are there
-    delete_claims(one, world.objects, world.resource_claims)
+    assert create_claims(created_pod, world.objects, world.resource_claims) == (created_pod, [])  # they are there
+    delete_claims(created_pod, world.objects, world.resource_claims)
     assert ("default", "p-data") not in world.objects.storage.claims
     assert world.resource_claims.get("default", name) is None
-    create_claims(wanted, world.objects, world.resource_claims)
-    again = world.objects.storage.get_claim("default", "p-data")
-    assert again.uid != first.uid  # the first one's volume is not for it
+    create_claims(new_pod, world.objects, world.resource_claims)
+    recreated = world.objects.storage.get_claim("default", "p-data")
+    assert recreated.uid != first.uid  # the first one's volume is not for it
     assert not original.objects.storage.claims
     assert not list(original.resource_claims)
 
@@ -125,10 +127,10 @@ def test_claims_come_into_a_simulated_cluster_and_go_with_their_pod() -> None:
 def test_what_cannot_be_made_is_told_as_the_controllers_do() -> None:
     snapshot = Snapshot.from_objects([node("n"), claim("p-data")])
     volumes, claims = [ephemeral()], [{"name": "g", "resourceClaimTemplateName": "gpu"}]
-    one, problems = create_claims(
+    created_pod, problems = create_claims(
         user(volumes=volumes, resourceClaims=claims), snapshot.objects, snapshot.resource_claims
     )
-    assert claims_of(one) == [""]
+    assert claims_of(created_pod) == [""]
     assert problems == [
         "ephemeral volume data: PVC default/p-data was not created for pod default/p (pod is not owner)",
         'PodResourceClaim g: resource claim template "gpu": resourceclaimtemplate.resource.k8s.io "gpu" not found',
@@ -139,9 +141,9 @@ def test_a_claim_that_was_deleted_is_made_again() -> None:
     snapshot = Snapshot.from_objects([template()])
     raw = user(resourceClaims=[{"name": "g", "resourceClaimTemplateName": "gpu"}]).raw
     status = {"resourceClaimStatuses": [{"name": "g", "resourceClaimName": "p-g-lost"}]}
-    one, _ = create_claims(Pod.from_json({**raw, "status": status}), snapshot.objects, snapshot.resource_claims)
-    assert claims_of(one) != ["p-g-lost"]
-    assert snapshot.resource_claims.get("default", *claims_of(one)) is not None
+    created_pod, _ = create_claims(Pod.from_json({**raw, "status": status}), snapshot.objects, snapshot.resource_claims)
+    assert claims_of(created_pod) != ["p-g-lost"]
+    assert snapshot.resource_claims.get("default", *claims_of(created_pod)) is not None
 
 
 def test_a_stateful_set_names_and_labels_the_claims_of_its_pods() -> None:
@@ -166,8 +168,8 @@ def test_a_claim_without_a_class_gets_the_newest_default_class() -> None:
     ]
     (raw,) = make_claims_for_pod(user(volumes=[ephemeral()]), Nothing()).volume_claims
     assert set_default_class(raw, classes)["spec"]["storageClassName"] == "new"
-    named = {**raw, "spec": {**raw["spec"], "storageClassName": ""}}
-    assert set_default_class(named, classes) == named
+    classless = {**raw, "spec": {**raw["spec"], "storageClassName": ""}}
+    assert set_default_class(classless, classes) == classless
 
 
 @pytest.mark.parametrize(("field", "kind"), [("annotations", "an object"), ("creationTimestamp", "a string")])

@@ -10,7 +10,7 @@ OLD, NEW = 0.0, 900.0
 
 
 def order(*candidates: DeletionCandidate) -> list[str]:
-    return [one.key for one in rank_for_deletion(candidates, [one.node for one in candidates], 1000.0)]
+    return [pod.key for pod in rank_for_deletion(candidates, [pod.node for pod in candidates], 1000.0)]
 
 
 def test_each_rule_counts_before_the_next() -> None:

@@ -28,11 +28,11 @@ def test_a_node_that_came_meanwhile_keeps_its_pods() -> None:
 @given(st.lists(st.booleans(), min_size=8, max_size=30))
 def test_pods_go_only_after_their_node_was_missed_for_a_quarantine(missing: list[bool]) -> None:
     collection, first = PodCollection(), None
-    for turn, gone in enumerate(missing):
+    for turn, is_missing in enumerate(missing):
         now = turn * PERIOD
-        collected = collection.collect_nodes({"x"} if gone else set(), now)
-        first = (now if first is None else first) if gone or first is not None else None
+        collected = collection.collect_nodes({"x"} if is_missing else set(), now)
+        first = (now if first is None else first) if is_missing or first is not None else None
         if collected:
-            assert gone
+            assert is_missing
             assert first is not None
             assert now - first >= QUARANTINE

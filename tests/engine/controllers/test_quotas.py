@@ -22,42 +22,42 @@ def quotas(**specs: dict[str, Any]) -> Quotas:
     return Quotas(cluster)
 
 
-def refusal(known: Quotas, raw: dict) -> str:
+def refusal(all_quotas: Quotas, raw: dict) -> str:
     with pytest.raises(AdmissionError) as problem:
-        known.check_pod(Pod.from_json(raw))
+        all_quotas.check_pod(Pod.from_json(raw))
     return str(problem.value)
 
 
 def test_the_words_are_the_api_servers() -> None:
-    known = quotas(team={"hard": {"requests.cpu": "2", "pods": "9", "requests.memory": "4Gi"}})
-    known.charge_pod(Pod.from_json(pod("a", requests={"cpu": "1500m", "memory": "1024Mi"})))
-    assert refusal(known, pod("b", requests={"cpu": "1", "memory": "1Gi"})) == (
+    team_quota = quotas(team={"hard": {"requests.cpu": "2", "pods": "9", "requests.memory": "4Gi"}})
+    team_quota.charge_pod(Pod.from_json(pod("a", requests={"cpu": "1500m", "memory": "1024Mi"})))
+    assert refusal(team_quota, pod("b", requests={"cpu": "1", "memory": "1Gi"})) == (
         "exceeded quota: team, requested: requests.cpu=1, used: requests.cpu=1500m, limited: requests.cpu=2"
     )
-    assert refusal(known, pod("c", requests={"cpu": "100m"})) == (
+    assert refusal(team_quota, pod("c", requests={"cpu": "100m"})) == (
         "failed quota: team: must specify requests.memory for: main"
     )
 
 
 def test_what_is_gone_is_free_again() -> None:
-    known = quotas(one={"hard": {"pods": "1"}})
-    known.charge_pod(Pod.from_json(pod("a")))
-    assert "exceeded quota: one" in refusal(known, pod("b"))
-    assert known.free_pod("default/a")
-    known.check_pod(Pod.from_json(pod("b")))
-    assert not known.free_pod("default/a")
+    pod_quota = quotas(one={"hard": {"pods": "1"}})
+    pod_quota.charge_pod(Pod.from_json(pod("a")))
+    assert "exceeded quota: one" in refusal(pod_quota, pod("b"))
+    assert pod_quota.free_pod("default/a")
+    pod_quota.check_pod(Pod.from_json(pod("b")))
+    assert not pod_quota.free_pod("default/a")
 
 
 def test_a_scope_narrows_a_quota() -> None:
-    known = quotas(few={"hard": {"pods": "0"}, "scopes": ["BestEffort"]})
-    assert refusal(known, pod("a"))
-    known.check_pod(Pod.from_json(pod("a", requests={"cpu": "1"})))
+    best_effort_quota = quotas(few={"hard": {"pods": "0"}, "scopes": ["BestEffort"]})
+    assert refusal(best_effort_quota, pod("a"))
+    best_effort_quota.check_pod(Pod.from_json(pod("a", requests={"cpu": "1"})))
 
 
 def test_a_quota_that_cannot_be_read_is_told_and_limits_nothing() -> None:
-    known = quotas(bad={"hard": {"pods": "many"}})
-    known.check_pod(Pod.from_json(pod("a")))
-    assert known.problems[0].startswith("ResourceQuota default/bad: limits nothing: spec.hard.pods: ")
+    unreadable_quota = quotas(bad={"hard": {"pods": "many"}})
+    unreadable_quota.check_pod(Pod.from_json(pod("a")))
+    assert unreadable_quota.problems[0].startswith("ResourceQuota default/bad: limits nothing: spec.hard.pods: ")
 
 
 def test_overhead_and_init_containers_count() -> None:
@@ -75,15 +75,15 @@ def test_overhead_and_init_containers_count() -> None:
 
 @given(st.lists(st.tuples(st.integers(0, 5), st.sampled_from(["100m", "1", "1500m"])), max_size=30))
 def test_what_is_used_is_the_sum_of_what_is_there(turns: list[tuple[int, str]]) -> None:
-    known, there = quotas(q={"hard": {"requests.cpu": "100", "pods": "100"}}), {}  # type: ignore[var-annotated]
+    cluster_quotas, charged_pods = quotas(q={"hard": {"requests.cpu": "100", "pods": "100"}}), {}  # type: ignore[var-annotated]
     for number, cpu in turns:
         key = f"default/p{number}"
-        if key in there:
-            known.free_pod(key)
-            del there[key]
+        if key in charged_pods:
+            cluster_quotas.free_pod(key)
+            del charged_pods[key]
         else:
-            there[key] = Pod.from_json(pod(f"p{number}", requests={"cpu": cpu}))
-            known.charge_pod(there[key])
-    (quota,) = known.list_quotas("default")
+            charged_pods[key] = Pod.from_json(pod(f"p{number}", requests={"cpu": cpu}))
+            cluster_quotas.charge_pod(charged_pods[key])
+    (quota,) = cluster_quotas.list_quotas("default")
     used = quota.used["requests.cpu"].nano if quota.used else 0
-    assert used == sum(one.requests["cpu"] for one in there.values()) * 10**6
+    assert used == sum(charged_pod.requests["cpu"] for charged_pod in charged_pods.values()) * 10**6

@@ -51,25 +51,25 @@ def test_a_pod_leaves_when_its_time_is_up() -> None:
 
 def test_a_pod_may_stay_when_the_taint_goes_in_time() -> None:
     eviction = TaintEviction()
-    one = tolerating(("a", 300))
-    eviction.node_changed("one", [A], [one], 0.0)
-    eviction.node_changed("one", [], [one], 299.0)
+    pod = tolerating(("a", 300))
+    eviction.node_changed("one", [A], [pod], 0.0)
+    eviction.node_changed("one", [], [pod], 299.0)
     assert eviction.next_due() is None
 
 
 def test_a_second_taint_does_not_put_off_or_hasten_what_was_decided() -> None:
     eviction = TaintEviction()
-    one = tolerating(("a", 300), ("b", 10))
-    eviction.node_changed("one", [A], [one], 0.0)
-    eviction.node_changed("one", [A, B], [one], 50.0)
+    pod = tolerating(("a", 300), ("b", 10))
+    eviction.node_changed("one", [A], [pod], 0.0)
+    eviction.node_changed("one", [A, B], [pod], 50.0)
     assert eviction.next_due() == 300.0
 
 
 def test_a_taint_that_is_not_tolerated_ends_the_stay_at_once() -> None:
     eviction = TaintEviction()
-    one = tolerating(("a", 300))
-    eviction.node_changed("one", [A], [one], 0.0)
-    eviction.node_changed("one", [A, B], [one], 50.0)
+    pod = tolerating(("a", 300))
+    eviction.node_changed("one", [A], [pod], 0.0)
+    eviction.node_changed("one", [A, B], [pod], 50.0)
     assert eviction.take_due(50.0) == ["default/pod"]
 
 

@@ -24,7 +24,7 @@ from kschedweb.engine.extenders.extender import Extenders
 from kschedweb.engine.releases import load
 from tests.engine.builders import CONFIGURATION, node, pod
 
-MOST = {"name": "NodeResourcesFit", "args": {"scoringStrategy": {"type": "MostAllocated"}}}
+MOST_ALLOCATED = {"name": "NodeResourcesFit", "args": {"scoringStrategy": {"type": "MostAllocated"}}}
 FITS = "NodeResourcesFit"
 FIT = frozenset({FITS})
 
@@ -36,7 +36,7 @@ def configuration(**fields: Any) -> Configuration:
 
 
 def packing() -> ExtenderHandler:
-    return ExtenderHandler(configuration(pluginConfig=[MOST]), FIT)
+    return ExtenderHandler(configuration(pluginConfig=[MOST_ALLOCATED]), FIT)
 
 
 def cluster() -> Snapshot:
@@ -65,10 +65,10 @@ def test_names_that_pass_come_back_and_the_others_with_their_reasons() -> None:
 
 def test_whole_nodes_come_back_whole_and_those_that_are_not_known_pass() -> None:
     items = [node("new"), node("full"), node("half", labels={"seen": "by kube-scheduler"})]
-    found = packing().filter(cluster(), ExtenderArgs.from_body(body(items=items)))
-    assert found["NodeNames"] is None
-    assert found["Nodes"] == {"metadata": {}, "items": [items[0], items[2]]}
-    assert found["FailedNodes"] == {"full": "Insufficient cpu"}
+    answer = packing().filter(cluster(), ExtenderArgs.from_body(body(items=items)))
+    assert answer["NodeNames"] is None
+    assert answer["Nodes"] == {"metadata": {}, "items": [items[0], items[2]]}
+    assert answer["FailedNodes"] == {"full": "Insufficient cpu"}
 
 
 def test_scores_are_the_totals_brought_to_ten_and_unknown_nodes_score_nothing() -> None:
@@ -94,18 +94,18 @@ def test_a_node_is_agreed_to_where_the_pod_fits_without_the_victims() -> None:
         "tiny": {"Pods": [], "NumPDBViolations": 0},
         "new": {"Pods": [{"UID": "x"}], "NumPDBViolations": 0},
     }
-    asked = {"Pod": pod("p", requests={"cpu": "3"}), "NodeNameToVictims": None, "NodeNameToMetaVictims": victims}
+    body_json = {"Pod": pod("p", requests={"cpu": "3"}), "NodeNameToVictims": None, "NodeNameToMetaVictims": victims}
     before = snapshot.requested.copy()
-    found = packing().process_preemption(snapshot, ExtenderPreemptionArgs.from_body(json.dumps(asked).encode()))
-    assert found == {"NodeNameToMetaVictims": {name: victims[name] for name in ("full", "new")}}
+    answer = packing().process_preemption(snapshot, ExtenderPreemptionArgs.from_body(json.dumps(body_json).encode()))
+    assert answer == {"NodeNameToMetaVictims": {name: victims[name] for name in ("full", "new")}}
     assert (snapshot.requested == before).all()
 
 
 def test_whole_victims_are_known_by_their_uids() -> None:
     victim = pod("a", on="full", requests={"cpu": "3"})
     victim["metadata"]["uid"] = "u-1"
-    asked = {"Pod": pod("p"), "NodeNameToVictims": {"full": {"Pods": [victim], "NumPDBViolations": 2}}}
-    assert ExtenderPreemptionArgs.from_body(json.dumps(asked).encode()).nodes == {"full": (("u-1",), 2)}
+    body_json = {"Pod": pod("p"), "NodeNameToVictims": {"full": {"Pods": [victim], "NumPDBViolations": 2}}}
+    assert ExtenderPreemptionArgs.from_body(json.dumps(body_json).encode()).nodes == {"full": (("u-1",), 2)}
 
 
 @pytest.mark.parametrize(
@@ -131,10 +131,10 @@ def test_endless_nesting_is_refused() -> None:
 
 
 def test_a_binding_needs_all_four_names() -> None:
-    asked = {"PodName": "p", "PodNamespace": "n", "PodUID": "u", "Node": "a"}
-    assert ExtenderBindingArgs.from_body(json.dumps(asked).encode()) == ExtenderBindingArgs("n", "p", "u", "a")
+    body_json = {"PodName": "p", "PodNamespace": "n", "PodUID": "u", "Node": "a"}
+    assert ExtenderBindingArgs.from_body(json.dumps(body_json).encode()) == ExtenderBindingArgs("n", "p", "u", "a")
     with pytest.raises(ExtenderArgsError, match="uid to bind with is missing"):
-        ExtenderBindingArgs.from_body(json.dumps(asked | {"PodUID": ""}).encode())
+        ExtenderBindingArgs.from_body(json.dumps(body_json | {"PodUID": ""}).encode())
 
 
 def test_without_a_choice_the_plugins_are_those_that_kube_scheduler_lacks() -> None:
@@ -156,19 +156,19 @@ def test_with_its_weight_it_adds_the_plugins_total_to_half_a_step(used: list[int
     snapshot = Snapshot.from_objects([*map(node, names), *filled])
     enabled = [{"name": "PrioritySort"}, {"name": "DefaultBinder"}, {"name": FITS, "weight": plugin_weight}]
     plugins = {"multiPoint": {"disabled": [{"name": "*"}], "enabled": enabled}}
-    policy = configuration(pluginConfig=[MOST], plugins=plugins)
+    policy = configuration(pluginConfig=[MOST_ALLOCATED], plugins=plugins)
     answers = ExtenderHandler(policy, FIT)
 
-    def post(url: str, sent: bytes, _: float) -> tuple[int, bytes]:
-        question = ExtenderArgs.from_body(sent)
+    def post(url: str, sent_body: bytes, _: float) -> tuple[int, bytes]:
+        question = ExtenderArgs.from_body(sent_body)
         answer: object = getattr(answers, url.rpartition("/")[2])(snapshot, question)
         return 200, json.dumps(answer).encode()
 
     verbs = {"filterVerb": "filter", "prioritizeVerb": "prioritize", "weight": compute_weight(policy, FIT)}
     extender = {"urlPrefix": "http://x.example", "nodeCacheCapable": True, **verbs}
     asking = Scheduler(snapshot, configuration(), extenders=Extenders([extender], post))
-    one = Pod.from_json(pod("p", requests={"cpu": "0", "memory": "1Mi"}))
-    expected, found = Scheduler(snapshot, policy).explain(one), asking.explain(one)
-    assert found.feasible.tolist() == expected.feasible.tolist()
-    added = next(column for column in found.scores if column.plugin == "Extender").raw
+    pod_to_place = Pod.from_json(pod("p", requests={"cpu": "0", "memory": "1Mi"}))
+    expected, explanation = Scheduler(snapshot, policy).explain(pod_to_place), asking.explain(pod_to_place)
+    assert explanation.feasible.tolist() == expected.feasible.tolist()
+    added = next(column for column in explanation.scores if column.plugin == "Extender").raw
     assert (abs(added - expected.total) <= 5 * plugin_weight).all()

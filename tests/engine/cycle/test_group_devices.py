@@ -10,15 +10,15 @@ CLASS = {"apiVersion": "resource.k8s.io/v1", "kind": "DeviceClass", "metadata": 
 USES = [{"name": "gpu", "resourceClaimName": "shared"}]
 
 
-def devices(of: str, count: int) -> dict:
+def devices(node_name: str, count: int) -> dict:
     """As many devices on a node."""
-    pool = {"name": of, "generation": 1, "resourceSliceCount": 1}
+    pool = {"name": node_name, "generation": 1, "resourceSliceCount": 1}
     listed = [{"name": f"d{number}"} for number in range(count)]
     return {
         "apiVersion": "resource.k8s.io/v1",
         "kind": "ResourceSlice",
-        "metadata": {"name": f"slice-{of}"},
-        "spec": {"driver": "d.example.com", "nodeName": of, "pool": pool, "devices": listed},
+        "metadata": {"name": f"slice-{node_name}"},
+        "spec": {"driver": "d.example.com", "nodeName": node_name, "pool": pool, "devices": listed},
     }
 
 
@@ -32,7 +32,7 @@ def claim() -> dict:
     }
 
 
-def there(at_least: int = 2) -> Scheduler:
+def make_scheduler(at_least: int = 2) -> Scheduler:
     objects = [node("a"), node("b"), CLASS, devices("b", 1), claim(), group("gang", at_least)]
     return scheduler(*objects)
 
@@ -42,17 +42,17 @@ def users(count: int) -> list[dict]:
 
 
 def test_pods_of_a_group_share_devices_that_were_chosen_for_one_of_them() -> None:
-    over = there()
+    over = make_scheduler()
     assert list_nodes(find_group_placement(over, users(3))) == ["b", "b", "b"]
     assert over.snapshot.resource_claims.in_flight("default", "shared") is None, "the search gave them back"
 
 
 def test_devices_are_given_back_by_the_last_pod_and_written_by_the_first() -> None:
-    over = there()
-    pods = [Pod.from_json(one) for one in users(2)]
-    known = over.snapshot.objects.groups.get("default/gang")
-    assert known is not None
-    over.find_group(known, pods)
+    over = make_scheduler()
+    pods = [Pod.from_json(raw) for raw in users(2)]
+    gang = over.snapshot.objects.groups.get("default/gang")
+    assert gang is not None
+    over.find_group(gang, pods)
     claims = over.snapshot.resource_claims
     first, second = (over.create_binding(pod, "b") for pod in pods)
     assert (first.reserve_and_permit(), second.reserve_and_permit()) == (None, None)
@@ -64,19 +64,19 @@ def test_devices_are_given_back_by_the_last_pod_and_written_by_the_first() -> No
     for plugin in list(second.waits):
         second.allow(plugin)
     assert second.run_binding() is None
-    written = claims.get("default", "shared")
-    assert written is not None
-    assert written.allocation is not None
-    assert written.reserved_for == (pods[1].uid,)
+    shared_claim = claims.get("default", "shared")
+    assert shared_claim is not None
+    assert shared_claim.allocation is not None
+    assert shared_claim.reserved_for == (pods[1].uid,)
     assert claims.in_flight("default", "shared") is None
 
 
 def test_what_another_try_has_in_flight_is_not_shared() -> None:
-    over = there(1)
-    known = over.snapshot.objects.groups.get("default/gang")
-    assert known is not None
-    early, late = (Pod.from_json(one) for one in users(2))
-    over.find_group(known, [early])
+    over = make_scheduler(1)
+    gang = over.snapshot.objects.groups.get("default/gang")
+    assert gang is not None
+    early, late = (Pod.from_json(raw) for raw in users(2))
+    over.find_group(gang, [early])
     assert over.create_binding(early, "b").reserve_and_permit() is None
-    found = over.find_group(known, [late])
-    assert "resource claim default/shared is in the process of being allocated" in found.placements[0].message
+    placement = over.find_group(gang, [late])
+    assert "resource claim default/shared is in the process of being allocated" in placement.placements[0].message

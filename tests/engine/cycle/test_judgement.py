@@ -11,42 +11,47 @@ from kschedweb.engine import Pod
 from kschedweb.engine.cycle.judgement import Agreement, Judgement, JudgementReason, judge_placement, why_moved
 from tests.engine.builders import node, pod, scheduler
 
-MOST = {"name": "NodeResourcesFit", "args": {"scoringStrategy": {"type": "MostAllocated"}}}
+MOST_ALLOCATED = {"name": "NodeResourcesFit", "args": {"scoringStrategy": {"type": "MostAllocated"}}}
 FILLED = pod("filled", on="half", requests={"cpu": "2", "memory": "4Gi"})
 ASKING = {"cpu": "1", "memory": "2Gi"}
 
 
-def judged(where: str, *objects: dict, raw: dict | None = None, **profile: Any) -> Judgement:
+def judged(node_name: str, *objects: dict, raw: dict | None = None, **profile: Any) -> Judgement:
     engine = scheduler(*(objects or (node("half"), node("empty"), FILLED)), **profile)
-    return judge_placement(engine, Pod.from_json(raw or pod("p", requests=ASKING)), where)
+    return judge_placement(engine, Pod.from_json(raw or pod("p", requests=ASKING)), node_name)
 
 
 def test_the_best_node_is_agreed_to() -> None:
-    found = judged("empty")
-    assert (found.verdict, found.best, found.rank, found.difference) == (Agreement.AGREE, ("empty",), 1, 0)
+    judgement = judged("empty")
+    assert (judgement.verdict, judgement.best, judgement.rank, judgement.difference) == (
+        Agreement.AGREE,
+        ("empty",),
+        1,
+        0,
+    )
 
 
 def test_any_of_the_best_is_agreed_to() -> None:
-    found = judged("b", node("a"), node("b"))
-    assert found.agrees
-    assert found.best == ("a", "b")
+    judgement = judged("b", node("a"), node("b"))
+    assert judgement.agrees
+    assert judgement.best == ("a", "b")
 
 
 def test_another_strategy_differs_and_is_named() -> None:
-    found = judged("empty", pluginConfig=[MOST])
-    assert (found.verdict, found.best, found.rank) == (Agreement.DIFFER, ("half",), 2)
-    assert found.plugin == "NodeResourcesFit"
-    assert found.difference == sum(found.differences.values()) == 50
+    judgement = judged("empty", pluginConfig=[MOST_ALLOCATED])
+    assert (judgement.verdict, judgement.best, judgement.rank) == (Agreement.DIFFER, ("half",), 2)
+    assert judgement.plugin == "NodeResourcesFit"
+    assert judgement.difference == sum(judgement.differences.values()) == 50
 
 
 def test_a_node_without_room_is_infeasible_in_the_filters_words() -> None:
-    found = judged("half", raw=pod("p", requests={"cpu": "3"}))
-    assert (found.verdict, found.plugin, found.message) == (
+    judgement = judged("half", raw=pod("p", requests={"cpu": "3"}))
+    assert (judgement.verdict, judgement.plugin, judgement.message) == (
         Agreement.INFEASIBLE,
         "NodeResourcesFit",
         "Insufficient cpu",
     )
-    assert (found.rank, found.difference, found.best) == (None, None, ("empty",))
+    assert (judgement.rank, judgement.difference, judgement.best) == (None, None, ("empty",))
 
 
 def test_a_node_that_is_gone_is_infeasible() -> None:
@@ -56,26 +61,26 @@ def test_a_node_that_is_gone_is_infeasible() -> None:
 def test_a_node_that_pre_filter_leaves_out_is_infeasible() -> None:
     terms = [{"matchFields": [{"key": "metadata.name", "operator": "In", "values": ["empty"]}]}]
     required = {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": terms}}
-    found = judged("half", raw=pod("p", requests=ASKING, affinity={"nodeAffinity": required}))
-    assert found.verdict is Agreement.INFEASIBLE
-    assert found.message
+    judgement = judged("half", raw=pod("p", requests=ASKING, affinity={"nodeAffinity": required}))
+    assert judgement.verdict is Agreement.INFEASIBLE
+    assert judgement.message
 
 
 def test_both_finding_nothing_is_agreement() -> None:
-    found = judged("", raw=pod("p", requests={"cpu": "9"}))
-    assert found.agrees
-    assert found.message == "0/2 nodes are available: 2 Insufficient cpu."
+    judgement = judged("", raw=pod("p", requests={"cpu": "9"}))
+    assert judgement.agrees
+    assert judgement.message == "0/2 nodes are available: 2 Insufficient cpu."
 
 
 def test_finding_a_node_where_the_other_found_none_is_told() -> None:
-    found = judged("")
-    assert (found.verdict, found.best, found.feasible) == (Agreement.WOULD_PLACE, ("empty",), 2)
+    judgement = judged("")
+    assert (judgement.verdict, judgement.best, judgement.feasible) == (Agreement.WOULD_PLACE, ("empty",), 2)
 
 
 def test_a_pod_that_has_its_node_already_is_judged_without_it() -> None:
     bound = pod("p", on="half", requests=ASKING)
-    found = judged("half", node("half"), node("empty"), FILLED, bound, raw=bound)
-    assert (found.verdict, found.best) == (Agreement.DIFFER, ("empty",))
+    judgement = judged("half", node("half"), node("empty"), FILLED, bound, raw=bound)
+    assert (judgement.verdict, judgement.best) == (Agreement.DIFFER, ("empty",))
 
 
 def test_a_pod_of_another_schedulers_name_is_judged_by_the_first_profile() -> None:
@@ -87,15 +92,15 @@ def test_a_node_is_agreed_to_exactly_where_nothing_scores_higher(used: list[int]
     names = [f"n{number}" for number in range(len(used))]
     filled = [pod(f"f{at}", on=names[at], requests={"cpu": f"{cpu}m"}) for at, cpu in enumerate(used)]
     engine = scheduler(*map(node, names), *filled)
-    one = Pod.from_json(pod("p", requests={"cpu": "500m"}))
-    explained = engine.explain(one)
+    small_pod = Pod.from_json(pod("p", requests={"cpu": "500m"}))
+    explained = engine.explain(small_pod)
     totals = dict(zip((explained.nodes[row] for row in explained.feasible), explained.total.tolist(), strict=True))
-    where = data.draw(st.sampled_from(names))
-    found = judge_placement(engine, one, where)
-    assert found.agrees == (totals[where] == max(totals.values()))
-    assert found.difference == max(totals.values()) - totals[where]
-    assert found.rank == 1 + sum(total > totals[where] for total in totals.values())
-    assert sum(found.differences.values()) == found.difference
+    chosen_node = data.draw(st.sampled_from(names))
+    judgement = judge_placement(engine, small_pod, chosen_node)
+    assert judgement.agrees == (totals[chosen_node] == max(totals.values()))
+    assert judgement.difference == max(totals.values()) - totals[chosen_node]
+    assert judgement.rank == 1 + sum(total > totals[chosen_node] for total in totals.values())
+    assert sum(judgement.differences.values()) == judgement.difference
 
 
 def reason(
@@ -107,22 +112,22 @@ def reason(
     return why_moved(old, new)
 
 
-def without(*plugins: str) -> dict[str, Any]:
+def without_plugins(*plugins: str) -> dict[str, Any]:
     return {"plugins": {"multiPoint": {"disabled": [{"name": plugin} for plugin in plugins]}}}
 
 
 def test_the_plugin_that_prefers_the_new_node_moves_a_pod() -> None:
-    found = reason(pod("p", requests=ASKING), after={"pluginConfig": [MOST]})
-    assert found is not None
-    assert (found.plugin, found.message) == ("NodeResourcesFit", "")
-    assert found.lead == 50
+    reason_found = reason(pod("p", requests=ASKING), after={"pluginConfig": [MOST_ALLOCATED]})
+    assert reason_found is not None
+    assert (reason_found.plugin, reason_found.message) == ("NodeResourcesFit", "")
+    assert reason_found.lead == 50
 
 
 def test_the_filter_that_rejects_its_node_moves_a_pod() -> None:
     """Without room on either node, or with it: who lets it through puts it somewhere."""
     large = pod("p", requests={"cpu": "9"})
-    lost = reason(large, before=without("NodeResourcesFit"))
-    gained = reason(large, after=without("NodeResourcesFit"))
+    lost = reason(large, before=without_plugins("NodeResourcesFit"))
+    gained = reason(large, after=without_plugins("NodeResourcesFit"))
     assert lost == gained == JudgementReason("NodeResourcesFit", None, "Insufficient cpu")
 
 

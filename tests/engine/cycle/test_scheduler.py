@@ -45,8 +45,8 @@ def test_equal_pods_on_equal_nodes_take_the_recorded_places() -> None:
 def test_one_of_the_equally_good_nodes_is_drawn_where_a_draw_is_given() -> None:
     engine = scheduler(*(node(name) for name in "abc"), pod("other", on="d", requests={"cpu": "2"}), node("d"))
     waiting = Pod.from_json(pod("p", requests={"cpu": "1"}))
-    found = engine.find(waiting)
-    assert (found.node, found.drawn) == ("a", 0), "without a draw it is the heap's order"
+    placement = engine.find(waiting)
+    assert (placement.node, placement.drawn) == ("a", 0), "without a draw it is the heap's order"
     request = SearchRequest(draw=random.Random(7).randrange)
     drawn = [engine.find(waiting, request) for _ in range(60)]
     assert {placement.drawn for placement in drawn} == {3}
@@ -58,9 +58,12 @@ def test_each_call_of_a_plugin_is_measured_where_that_is_asked_for() -> None:
     engine = scheduler(node("a"), node("b"))
     watch = Stopwatch(lambda: float(next(ticks)), by_plugin=True)
     placement = engine.find(Pod.from_json(pod("p", requests={"cpu": "1"})), SearchRequest(watch=watch))
-    found = {(call.plugin, call.point): call.code for call in watch.calls}
-    assert (found["NodeResourcesFit", "Filter"], found["NodeResourcesFit", "Score"]) == ("Success", "Success")
-    assert found["NodePorts", "PreFilter"] == "Skip"
+    code_by_call = {(call.plugin, call.point): call.code for call in watch.calls}
+    assert (code_by_call["NodeResourcesFit", "Filter"], code_by_call["NodeResourcesFit", "Score"]) == (
+        "Success",
+        "Success",
+    )
+    assert code_by_call["NodePorts", "PreFilter"] == "Skip"
     assert all(call.seconds == 1 for call in watch.calls)  # no call of the clock lies between
     number = len(watch.calls)
     engine.find(Pod.from_json(pod("q")), SearchRequest())
@@ -86,16 +89,16 @@ def test_a_plugin_that_fails_is_measured_as_an_error() -> None:
 def test_every_node_scores_1_where_nothing_scores_nodes() -> None:
     """The recorded form has the sum of score plugins in ``total``, which is 0."""
     engine = scheduler(node("a"), node("b"), plugins={"score": {"disabled": [{"name": "*"}]}})
-    found = engine.explain(Pod.from_json(pod("p")))
-    assert (found.to_full_dict()["total"], found.is_unscored) == ({"a": 1, "b": 1}, True)
-    assert (found.to_dict()["total"], found.to_dict()["scoreWithoutPlugins"]) == ({"a": 0, "b": 0}, 1)
+    explanation = engine.explain(Pod.from_json(pod("p")))
+    assert (explanation.to_full_dict()["total"], explanation.is_unscored) == ({"a": 1, "b": 1}, True)
+    assert (explanation.to_dict()["total"], explanation.to_dict()["scoreWithoutPlugins"]) == ({"a": 0, "b": 0}, 1)
 
 
 def test_plugins_that_skip_the_pod_leave_every_node_at_0() -> None:
     only = {"disabled": [{"name": "*"}], "enabled": [{"name": "NodeAffinity"}]}
     engine = scheduler(node("a"), node("b"), plugins={"score": only})
-    found = engine.explain(Pod.from_json(pod("p")))
-    assert (found.to_full_dict()["total"], found.is_unscored, found.skipped) == (
+    explanation = engine.explain(Pod.from_json(pod("p")))
+    assert (explanation.to_full_dict()["total"], explanation.is_unscored, explanation.skipped) == (
         {"a": 0, "b": 0},
         False,
         ["NodeAffinity"],

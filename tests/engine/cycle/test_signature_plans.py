@@ -25,7 +25,7 @@ def spread(when: str, key: str, **more: Any) -> dict[str, Any]:
 
 def affinity(kind: str, *terms: dict[str, Any], weight: int = 0) -> dict[str, Any]:
     if weight:
-        wished = [{"weight": weight, "podAffinityTerm": one} for one in terms]
+        wished = [{"weight": weight, "podAffinityTerm": pod_term} for pod_term in terms]
         return {"affinity": {kind: {"preferredDuringSchedulingIgnoredDuringExecution": wished}}}
     return {"affinity": {kind: {"requiredDuringSchedulingIgnoredDuringExecution": list(terms)}}}
 
@@ -72,25 +72,25 @@ STEPS = st.lists(
 def test_a_scheduler_that_remembers_decides_as_one_that_does_not(
     steps: list[tuple[int, int, str]], service: bool
 ) -> None:
-    others = [{**SERVICE, "spec": {"selector": {"app": "a"}}}] if service else []
-    remembering = scheduler(*NODES, *others)
+    services = [{**SERVICE, "spec": {"selector": {"app": "a"}}}] if service else []
+    remembering = scheduler(*NODES, *services)
     bound: list[str] = []
     for number, (comes, kind, app) in enumerate(steps):
         if not comes and bound:
             remembering.snapshot.remove_pod(bound.pop(kind % len(bound)))
             continue
-        one = Pod.from_json(pod(f"p{number}", labels={"app": app}, **KINDS[kind]))
+        next_pod = Pod.from_json(pod(f"p{number}", labels={"app": app}, **KINDS[kind]))
         forgetful = Scheduler(remembering.snapshot.copy(), remembering.configuration)
-        expected = forgetful.schedule_one(one, SearchRequest(start=remembering.start))
-        placement = remembering.schedule_one(one)
+        expected = forgetful.schedule_one(next_pod, SearchRequest(start=remembering.start))
+        placement = remembering.schedule_one(next_pod)
         assert placement == expected
         if placement.node:
-            bound.append(one.key)
+            bound.append(next_pod.key)
 
 
 def test_a_full_node_takes_pods_again_once_one_is_gone() -> None:
     engine = scheduler(node("a"))
     pods = [Pod.from_json(pod(f"p{number}", requests={"cpu": "2"})) for number in range(4)]
-    assert [bool(engine.schedule_one(one).node) for one in pods[:3]] == [True, True, False]
+    assert [bool(engine.schedule_one(waiting).node) for waiting in pods[:3]] == [True, True, False]
     engine.snapshot.remove_pod("default/p0")
     assert engine.schedule_one(pods[3]).node == "a"

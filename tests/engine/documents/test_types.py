@@ -42,9 +42,9 @@ BAD = {
 }
 
 
-def read(of: Struct, raw: Any) -> tuple[Any, Problems]:
+def read(struct: Struct, raw: Any) -> tuple[Any, Problems]:
     problems: Problems = []
-    return of.read(raw, "", problems), problems
+    return struct.read(raw, "", problems), problems
 
 
 def test_one_table_is_read_in_two_ways() -> None:
@@ -72,11 +72,11 @@ def test_the_schema_refuses_what_the_reader_refuses() -> None:
 
 
 @pytest.mark.parametrize(
-    "of", [CONFIGURATION, *(one.args.struct for one in CURRENT.registry.specs.values() if one.args)]
+    "struct", [CONFIGURATION, *(spec.args.struct for spec in CURRENT.registry.specs.values() if spec.args)]
 )
-def test_names_in_go_are_those_of_the_tables(of: Struct) -> None:
-    assert all(go_name(field.type) for field in of.fields)
-    assert read(of, {"nonsense": 1})[1][0].path == "nonsense"
+def test_names_in_go_are_those_of_the_tables(struct: Struct) -> None:
+    assert all(go_name(field.type) for field in struct.fields)
+    assert read(struct, {"nonsense": 1})[1][0].path == "nonsense"
 
 
 def test_the_default_configuration_fits_its_table() -> None:

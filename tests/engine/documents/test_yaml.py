@@ -41,8 +41,8 @@ def test_every_reader_answers_any_text(text: str) -> None:
     readers: list[tuple[Callable[[str], object], type[Exception]]] = [
         (read_yaml, UnreadableError),
         (parse_document, TextError),
-        (lambda one: documents_read(one, LIMITS), UntrustedTextError),
-        (lambda one: read_documents(one.encode("utf-8", "replace")), ReadError),
+        (lambda document: documents_read(document, LIMITS), UntrustedTextError),
+        (lambda document: read_documents(document.encode("utf-8", "replace")), ReadError),
     ]
     for reader, refusal in readers:
         with contextlib.suppress(refusal):
@@ -53,11 +53,11 @@ def test_every_reader_answers_any_text(text: str) -> None:
 @given(TEXTS)
 def test_the_editor_sees_the_values_that_the_engine_sees(text: str) -> None:
     try:
-        shown, taken = parse_document(text).data, read_yaml(text).value
+        parsed, expected = parse_document(text).data, read_yaml(text).value
     except (TextError, UnreadableError):
         return
-    if isinstance(shown, str | int | float | None) and "!" not in text:
-        assert shown == taken or (isinstance(shown, float) and float(taken) == shown)
+    if isinstance(parsed, str | int | float | None) and "!" not in text:
+        assert parsed == expected or (isinstance(parsed, float) and float(expected) == parsed)
 
 
 @pytest.mark.parametrize(
@@ -82,13 +82,16 @@ def test_the_editor_sees_the_values_that_the_engine_sees(text: str) -> None:
     ],
 )
 def test_a_plain_scalar_means_what_it_means_to_go_yaml(text: str, value: Any) -> None:
-    found = resolve_scalar(text)
-    assert (type(found), found) == (type(value), value)
+    scalar = resolve_scalar(text)
+    assert (type(scalar), scalar) == (type(value), value)
 
 
 @pytest.mark.parametrize("text", ["y", "No", "1e3", "0o17", "1_0", "~", "", "0x1f", "1:30", "<<", "2026-01-01", "a"])
 def test_text_that_is_written_is_read_as_text(text: str) -> None:
-    for reader in (lambda one: parse_document(one).data, lambda one: documents_read(one, LIMITS)[0]):
+    for reader in (
+        lambda document: parse_document(document).data,
+        lambda document: documents_read(document, LIMITS)[0],
+    ):
         assert reader(dump_yaml({text: text})) == {text: text}
 
 
@@ -121,15 +124,15 @@ def test_aliases_and_merge_keys_are_followed_as_kubectl_does() -> None:
     """``kubectl label --local -o json`` gives the same values."""
     labels = {"a": "1", "b": "2"}
     data = {**labels, "x": "first", "c": "third", "z": "last", "w": ["last", labels]}
-    found = documents_read(MERGED, LIMITS)[0]
-    assert found == read_documents(MERGED.encode())[0] == read_yaml(MERGED).value == parse_document(MERGED).data
-    assert found == {"labels": labels, "annotations": {"a": "late", "b": "2"}, "data": data}
-    found["labels"]["a"] = "changed"
-    assert found["data"]["w"][1] == labels  # a copy of its own
+    document = documents_read(MERGED, LIMITS)[0]
+    assert document == read_documents(MERGED.encode())[0] == read_yaml(MERGED).value == parse_document(MERGED).data
+    assert document == {"labels": labels, "annotations": {"a": "late", "b": "2"}, "data": data}
+    document["labels"]["a"] = "changed"
+    assert document["data"]["w"][1] == labels  # a copy of its own
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "expected_error"),
     [
         ("a: &a [*a]", "the alias .a stands for no complete value before it"),
         ("a: &a 1\n---\nb: *a", "the alias .a stands for no complete value before it"),
@@ -139,8 +142,8 @@ def test_aliases_and_merge_keys_are_followed_as_kubectl_does() -> None:
         (f"a: &a {'x' * 400_000}\nb: [*a, *a, *a]", "repeat more than 1,048,576 characters"),
     ],
 )
-def test_what_aliases_bring_is_within_the_bounds(text: str, said: str) -> None:
-    with pytest.raises(RefusedError, match=said):
+def test_what_aliases_bring_is_within_the_bounds(text: str, expected_error: str) -> None:
+    with pytest.raises(RefusedError, match=expected_error):
         values(text, Bounds(4, 12))
 
 
@@ -168,7 +171,7 @@ LAUGHS = "a: &a [x, x, x, x, x, x, x, x, x]\n" + "".join(
 
 
 @pytest.mark.parametrize(
-    ("text", "said", "line"),
+    ("text", "expected_error", "line"),
     [
         (LAUGHS, "There are more than 50,000 values.", 5),
         (LAUGHS.replace("[", "{<<: [").replace("]", "]}").replace("x, ", ""), "A merge key (<<) takes a mapping", 1),
@@ -179,10 +182,10 @@ LAUGHS = "a: &a [x, x, x, x, x, x, x, x, x]\n" + "".join(
         ("a: &a [1]\n*a : 1", "A key must be plain text.", 2),
     ],
 )
-def test_the_editor_refuses_what_aliases_bring_too_much_of(text: str, said: str, line: int) -> None:
+def test_the_editor_refuses_what_aliases_bring_too_much_of(text: str, expected_error: str, line: int) -> None:
     with pytest.raises(TextError) as caught:
         parse_document(text)
-    assert caught.value.problem.message.startswith(said)
+    assert caught.value.problem.message.startswith(expected_error)
     assert caught.value.problem.line == line
 
 

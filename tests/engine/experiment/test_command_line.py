@@ -27,8 +27,8 @@ def day(tmp_path: Path) -> str:
 
 def test_policies_are_run_side_by_side(day: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     table = tmp_path / "skew.csv"
-    asked = ["run", day, "--seeds", "1", "2", "--setup", SETUP, "--csv", str(table), "--policies"]
-    assert main([*asked, "default", "water-level", "future"]) == 0
+    arguments = ["run", day, "--seeds", "1", "2", "--setup", SETUP, "--csv", str(table), "--policies"]
+    assert main([*arguments, "default", "water-level", "future"]) == 0
     answer = json.loads(capsys.readouterr().out)
     assert list(answer["policies"]) == ["default", "water-level", "future"]
     assert answer["engine"] == CURRENT.engine
@@ -39,12 +39,12 @@ def test_policies_are_run_side_by_side(day: str, tmp_path: Path, capsys: pytest.
 
 def test_the_day_before_runs_first_and_is_not_measured(day: str, capsys: pytest.CaptureFixture[str]) -> None:
     setup = json.dumps({key: value for key, value in json.loads(SETUP).items() if key != "since"})
-    asked = ["run", day, "--seeds", "1", "--setup", setup, "--policies", "water-level", "tidal"]
-    assert main([*asked, "--before", day]) == 0
+    arguments = ["run", day, "--seeds", "1", "--setup", setup, "--policies", "water-level", "tidal"]
+    assert main([*arguments, "--before", day]) == 0
     answer = json.loads(capsys.readouterr().out)
     assert answer["setup"]["since"] == 2 * 3600  # as long as the day that was recorded
     assert [run["policy"] for run in answer["runs"]] == ["water-level", "tidal"]
-    assert main([*asked, "--before", "missing.csv"]) == 2
+    assert main([*arguments, "--before", "missing.csv"]) == 2
     assert "missing.csv: No such file" in capsys.readouterr().err
 
 
@@ -52,8 +52,8 @@ def test_the_day_before_runs_first_and_is_not_measured(day: str, capsys: pytest.
 def test_moves_are_made_by_the_policies_but_not_by_those_they_are_compared_with(
     day: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    asked = ["run", day, "--seeds", "1", "--setup", SETUP, "--policies", "default", "water-level"]
-    assert main([*asked, "--moves-an-hour", "0", "10"]) == 0
+    arguments = ["run", day, "--seeds", "1", "--setup", SETUP, "--policies", "default", "water-level"]
+    assert main([*arguments, "--moves-an-hour", "0", "10"]) == 0
     text = capsys.readouterr().out
     answer = json.loads(text)
     assert list(answer["policies"]) == ["default", "water-level", "water-level, 10 % moved an hour"]
@@ -71,18 +71,18 @@ def test_a_search_writes_a_journal_and_goes_on_from_it(
     day: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     journal = tmp_path / "journal.jsonl"
-    asked = ["search", day, "--seeds", "1", "--setup", SETUP, "--size", "4", "--journal", str(journal)]
-    assert main([*asked, "--generations", "1"]) == 0
+    arguments = ["search", day, "--seeds", "1", "--setup", SETUP, "--size", "4", "--journal", str(journal)]
+    assert main([*arguments, "--generations", "1"]) == 0
     first = json.loads(capsys.readouterr().out)
-    known = journal.read_text()
-    assert main([*asked, "--generations", "1"]) == 0
+    journal_text = journal.read_text()
+    assert main([*arguments, "--generations", "1"]) == 0
     assert json.loads(capsys.readouterr().out) == first
-    assert journal.read_text() == known
+    assert journal.read_text() == journal_text
     assert first["best"]["document"]["profiles"]
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "expected_error"),
     [
         (["run", "missing.csv"], "missing.csv: No such file"),
         (["run", "DAY", "--setup", SETUP, "--policies", "best"], "--policies: best is not known"),
@@ -98,10 +98,10 @@ def test_a_search_writes_a_journal_and_goes_on_from_it(
     ],
 )
 def test_bad_input_ends_with_status_2_and_a_reason(
-    day: str, arguments: list[str], said: str, capsys: pytest.CaptureFixture[str]
+    day: str, arguments: list[str], expected_error: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert main([day if one == "DAY" else one for one in arguments]) == 2
-    written = capsys.readouterr()
-    assert said in written.err
-    assert written.out == ""
-    assert len(written.err.splitlines()) == 1
+    assert main([day if argument == "DAY" else argument for argument in arguments]) == 2
+    output = capsys.readouterr()
+    assert expected_error in output.err
+    assert output.out == ""
+    assert len(output.err.splitlines()) == 1

@@ -15,7 +15,7 @@ from tests.conftest import ROOT
 
 RECORDING = UseRecording.generate(np.random.default_rng(7), 120, 72)  # six hours
 SMALL = Setup(nodes=10, deployments=120, pace=30.0, since=2 * 3600.0)
-WRITTEN = ROOT / "docs" / "experiment"
+RESULTS = ROOT / "docs" / "experiment"
 
 
 @pytest.fixture(scope="module")
@@ -41,11 +41,16 @@ def test_moves_make_nodes_more_even(still: ReplayResult, moved: ReplayResult) ->
 def test_no_hour_has_more_moves_than_it_may(workload: ExperimentWorkload, moved: ReplayResult) -> None:
     assert moved.moves
     times = np.array(moved.moves)
-    came = np.array([one.time for one in workload.arrivals])
+    arrival_times = np.array([arrival.time for arrival in workload.arrivals])
     for time in times:
-        running = int(((came <= time) & (came + np.array([one.life for one in workload.arrivals]) > time)).sum())
-        within = int(((times > time - 3600.0) & (times <= time)).sum())
-        assert within <= 0.03 * (running + 1)  # a pod may be bound a moment later than it came
+        running = int(
+            (
+                (arrival_times <= time)
+                & (arrival_times + np.array([arrival.life for arrival in workload.arrivals]) > time)
+            ).sum()
+        )
+        moves_in_hour = int(((times > time - 3600.0) & (times <= time)).sum())
+        assert moves_in_hour <= 0.03 * (running + 1)  # a pod may be bound a moment later than it came
 
 
 def test_each_moved_pod_is_replaced(still: ReplayResult, moved: ReplayResult) -> None:
@@ -61,7 +66,7 @@ def test_no_moves_are_no_change(workload: ExperimentWorkload, still: ReplayResul
 
 
 @pytest.mark.parametrize(
-    ("moving", "said"),
+    ("moving", "expected_error"),
     [
         (Moving(-1.0), "--moves-an-hour: must be from 0"),
         (Moving(101.0), "--moves-an-hour: must be from 0"),
@@ -69,20 +74,20 @@ def test_no_moves_are_no_change(workload: ExperimentWorkload, still: ReplayResul
         (Moving(1.0, interval=450.0), "--moves-every"),
     ],
 )
-def test_moves_that_cannot_be_made_are_refused(moving: Moving, said: str) -> None:
-    with pytest.raises(MovingError, match=said):
+def test_moves_that_cannot_be_made_are_refused(moving: Moving, expected_error: str) -> None:
+    with pytest.raises(MovingError, match=expected_error):
         moving.check_interval(300.0)
 
 
 def test_the_figure_is_that_of_the_written_runs() -> None:
     days = ("20110303", "20110322")
-    curves = [SkewCurve.from_answer(day, json.loads((WRITTEN / f"moves-{day}.json").read_text())) for day in days]
-    assert render_curves(curves) == (WRITTEN / "moves.svg").read_text()
+    curves = [SkewCurve.from_answer(day, json.loads((RESULTS / f"moves-{day}.json").read_text())) for day in days]
+    assert render_curves(curves) == (RESULTS / "moves.svg").read_text()
     for curve in curves:
         shares = {percent: share for percent, share, _ in curve.points}
         assert sorted(shares) == [0.0, 0.25, 0.5, 1.0, 2.0, 4.0]
         assert shares[2.0] <= 0.30
-        assert max(each for percent, _, of in curve.points if percent == 2.0 for each in of) <= 0.30
+        assert max(spread for percent, _, spreads in curve.points if percent == 2.0 for spread in spreads) <= 0.30
 
 
 @pytest.mark.parametrize("answer", [[], {}, {"runs": []}, {"runs": [{"policy": "default", "seed": 1, "skew": 0.0}]}])

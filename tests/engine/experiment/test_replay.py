@@ -43,8 +43,8 @@ def test_who_knows_the_future_places_better_than_by_requests(
 
 
 def test_a_run_can_be_repeated_and_pods_used_again(workload: ExperimentWorkload, default: ReplayResult) -> None:
-    again = replay_workload(ExperimentWorkload(RECORDING, 1, SMALL), load_configuration(None))
-    assert again.levels.tolist() == default.levels.tolist()
+    repeated = replay_workload(ExperimentWorkload(RECORDING, 1, SMALL), load_configuration(None))
+    assert repeated.levels.tolist() == default.levels.tolist()
     assert replay_workload(workload, load_configuration(None)).to_dict() == default.to_dict()
 
 

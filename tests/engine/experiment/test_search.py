@@ -16,35 +16,35 @@ def cost(candidate: Json) -> float:
     """Least where much of the weight is on one hour and the plugin weighs 7."""
     profile = candidate["profiles"][0]
     args = profile["pluginConfig"][0]["args"]
-    weight = next(one["weight"] for one in profile["plugins"]["multiPoint"]["enabled"] if one["name"] == HHE)
+    weight = next(entry["weight"] for entry in profile["plugins"]["multiPoint"]["enabled"] if entry["name"] == HHE)
     return abs(weight - 7.0) + sum(args["windowWeights"].values()) - 2.0 * args["windowWeights"].get("1h", 0.0)
 
 
 def evaluate(candidates: Sequence[Json]) -> list[float]:
-    return [cost(one) for one in candidates]
+    return [cost(candidate) for candidate in candidates]
 
 
 def test_the_search_is_deterministic_and_finds_something_better() -> None:
-    first, again = (search_weights(evaluate, seed=3, generations=10) for _ in range(2))
-    assert first == again
-    begin = next(one for one in first if one.generation == 0 and one.genes["weight"] == 1)
+    first, repeated = (search_weights(evaluate, seed=3, generations=10) for _ in range(2))
+    assert first == repeated
+    begin = next(trial for trial in first if trial.generation == 0 and trial.genes["weight"] == 1)
     assert first[0].cost < begin.cost - 5.0
-    assert [one.cost for one in first] == sorted(one.cost for one in first)
+    assert [trial.cost for trial in first] == sorted(trial.cost for trial in first)
 
 
 def test_a_search_goes_on_where_it_was_stopped() -> None:
-    asked: list[Json] = []
+    asked_documents: list[Json] = []
 
     def remember(candidates: Sequence[Json]) -> list[float]:
-        asked.extend(candidates)
+        asked_documents.extend(candidates)
         return evaluate(candidates)
 
     whole = search_weights(remember, seed=5, generations=4)
-    known = [(one, cost(one)) for one in asked[:20]]
-    count = len(asked)
-    asked.clear()
-    assert search_weights(remember, seed=5, generations=4, known_costs=known) == whole
-    assert len(asked) == count - 20
+    known_costs = [(candidate, cost(candidate)) for candidate in asked_documents[:20]]
+    count = len(asked_documents)
+    asked_documents.clear()
+    assert search_weights(remember, seed=5, generations=4, known_costs=known_costs) == whole
+    assert len(asked_documents) == count - 20
 
 
 @given(st.fixed_dictionaries({gene.name: st.floats(gene.lowest, gene.highest).map(gene.round_value) for gene in GENES}))

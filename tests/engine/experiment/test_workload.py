@@ -16,26 +16,28 @@ SMALL = Setup(nodes=4, deployments=20)
 
 
 def test_the_same_seed_gives_the_same_pods_and_another_seed_others() -> None:
-    first, again, other = (ExperimentWorkload(RECORDING, seed, SMALL) for seed in (1, 1, 2))
-    assert first.arrivals == again.arrivals
+    first, repeated, other = (ExperimentWorkload(RECORDING, seed, SMALL) for seed in (1, 1, 2))
+    assert first.arrivals == repeated.arrivals
     assert first.arrivals != other.arrivals
 
 
 def test_pods_come_as_long_as_less_than_the_share_is_requested_and_at_the_pace() -> None:
     workload = ExperimentWorkload(RECORDING, 1, SMALL)
-    wanted = SMALL.requested * SMALL.nodes * SMALL.cores
-    times = np.array([one.time for one in workload.arrivals])
+    requested_cores = SMALL.requested * SMALL.nodes * SMALL.cores
+    times = np.array([arrival.time for arrival in workload.arrivals])
     assert (np.diff(times) >= SMALL.pace - 1e-9).all()
     for arrival in workload.arrivals:
-        alive = [one for one in workload.arrivals if one.time < arrival.time < one.time + one.life]
-        assert sum(workload.requests[one.deployment] for one in alive) < wanted
-    last = [one for one in workload.arrivals if one.time <= 6 * HOUR < one.time + one.life]
-    assert wanted - 2.0 <= sum(workload.requests[one.deployment] for one in last) < wanted + 2.0
+        alive = [earlier for earlier in workload.arrivals if earlier.time < arrival.time < earlier.time + earlier.life]
+        assert sum(workload.requests[earlier.deployment] for earlier in alive) < requested_cores
+    last = [arrival for arrival in workload.arrivals if arrival.time <= 6 * HOUR < arrival.time + arrival.life]
+    assert (
+        requested_cores - 2.0 <= sum(workload.requests[arrival.deployment] for arrival in last) < requested_cores + 2.0
+    )
 
 
 def test_pods_live_and_request_within_the_limits() -> None:
     workload = ExperimentWorkload(RECORDING, 3, SMALL)
-    lives = np.array([one.life for one in workload.arrivals])
+    lives = np.array([arrival.life for arrival in workload.arrivals])
     assert (lives >= 3 * HOUR).all()
     assert (lives <= 24 * HOUR).all()
     assert ((workload.requests >= 0.5) & (workload.requests <= 2.0)).all()
@@ -54,7 +56,7 @@ def test_sizes_are_drawn_evenly_or_evenly_on_a_logarithmic_scale(how: str, middl
 
 @pytest.mark.parametrize(("how", "middle"), [("even", 13.5 * HOUR), ("log", 72.0**0.5 * HOUR)])
 def test_lives_are_drawn_evenly_or_evenly_on_a_logarithmic_scale(how: str, middle: float) -> None:
-    lives = [one.life for one in ExperimentWorkload(RECORDING, 1, Setup(lives=how)).arrivals[:900]]
+    lives = [arrival.life for arrival in ExperimentWorkload(RECORDING, 1, Setup(lives=how)).arrivals[:900]]
     assert np.median(lives) == pytest.approx(middle, rel=0.08)
 
 
@@ -66,13 +68,13 @@ def test_deployments_follow_machines_of_their_own_as_long_as_there_are_any() -> 
 @pytest.mark.parametrize("share", [0.3, 0.6, 0.9])
 def test_busy_machines_have_as_many_pods_as_it_takes_for_nodes_to_be_used(share: float) -> None:
     workload = ExperimentWorkload(RECORDING, 1, Setup(nodes=40, deployments=30, used=share))
-    owners = [one.deployment for one in workload.arrivals]
+    owners = [arrival.deployment for arrival in workload.arrivals]
     requests, use = workload.requests[owners], RECORDING.percent[workload.machines[owners]].mean(axis=1) / 100.0
     assert 0.85 * (requests * 4.0 * use).sum() / requests.sum() == pytest.approx(share, rel=0.1)
 
 
 @pytest.mark.parametrize(
-    ("values", "said"),
+    ("values", "expected_error"),
     [
         ({"nods": 3}, "nods: is not known"),
         ({"nodes": "many"}, "nodes: 'many' does not fit"),
@@ -91,7 +93,7 @@ def test_busy_machines_have_as_many_pods_as_it_takes_for_nodes_to_be_used(share:
         ({"interval": 7}, "interval: must divide the 24 h"),
     ],
 )
-def test_a_set_up_that_cannot_be_run_is_refused_with_a_reason(values: dict[str, Any], said: str) -> None:
+def test_a_set_up_that_cannot_be_run_is_refused_with_a_reason(values: dict[str, Any], expected_error: str) -> None:
     with pytest.raises(SetupError) as caught:
         ExperimentWorkload(RECORDING, 1, Setup.from_values(values))
-    assert said in str(caught.value)
+    assert expected_error in str(caught.value)

@@ -40,7 +40,9 @@ def cycle(**spec: Any) -> Cycle:
 
 
 def extenders(post: Any, *configurations: dict) -> Extenders:
-    return Extenders([{"urlPrefix": URL, "httpTimeout": "1.5s", **one} for one in configurations], post)
+    return Extenders(
+        [{"urlPrefix": URL, "httpTimeout": "1.5s", **configuration} for configuration in configurations], post
+    )
 
 
 def filtered(post: Any, *configurations: dict, world: Cycle | None = None) -> tuple[list[str], dict]:
@@ -95,7 +97,7 @@ def test_an_answer_without_nodes_leaves_none(answer: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    ("answer", "said"),
+    ("answer", "expected_error"),
     [
         (500, "failed filter with extender at URL http://extender.example/scheduler/filter, code 500"),
         ({"Error": "out of order"}, "out of order"),
@@ -114,11 +116,11 @@ def test_an_answer_without_nodes_leaves_none(answer: Any) -> None:
         ),
     ],
 )
-def test_a_failure_ends_the_cycle_unless_it_may_be_ignored(answer: Any, said: str) -> None:
+def test_a_failure_ends_the_cycle_unless_it_may_be_ignored(answer: Any, expected_error: str) -> None:
     post = Answers(filter=answer)
     with pytest.raises(ExtenderError) as failure:
         filtered(post, BY_NAME)
-    assert str(failure.value) == said
+    assert str(failure.value) == expected_error
     assert filtered(post, {**BY_NAME, "ignorable": True}) == (NAMES, {})
 
 
@@ -155,16 +157,19 @@ def test_scores_are_weighted_and_added() -> None:
         two=[{"Host": "a", "Score": 1}],
         broken=500,
     )
-    one, two = {"prioritizeVerb": "one", "weight": 2}, {"prioritizeVerb": "two", "weight": 1, "nodeCacheCapable": True}
-    known = extenders(post, one, two, {"prioritizeVerb": "broken", "weight": 1})
-    added, spoken = known.prioritize(cycle(), known.filter(cycle(), np.arange(3)))
+    doubled, two = (
+        {"prioritizeVerb": "one", "weight": 2},
+        {"prioritizeVerb": "two", "weight": 1, "nodeCacheCapable": True},
+    )
+    all_extenders = extenders(post, doubled, two, {"prioritizeVerb": "broken", "weight": 1})
+    added, spoken = all_extenders.prioritize(cycle(), all_extenders.filter(cycle(), np.arange(3)))
     assert added.tolist() == [3 * 2 * 10 + 1 * 10, 10 * 2 * 10, 0]
     assert spoken.tolist() == [True, True, False]
 
 
 def test_an_extender_that_only_filters_still_speaks_about_every_node() -> None:
-    known = extenders(Answers(), {"bindVerb": "bind"})
-    added, spoken = known.prioritize(cycle(), known.filter(cycle(), np.arange(3)))
+    all_extenders = extenders(Answers(), {"bindVerb": "bind"})
+    added, spoken = all_extenders.prioritize(cycle(), all_extenders.filter(cycle(), np.arange(3)))
     assert (added.tolist(), spoken.tolist()) == ([0, 0, 0], [True, True, True])
 
 
@@ -184,8 +189,8 @@ def test_binding_is_left_to_the_first_that_binds() -> None:
 
 
 def test_an_extender_that_may_not_be_asked_is_never_taken_to_agree() -> None:
-    known = extenders(None, {**BY_NAME, "ignorable": True})
-    assert known.unasked_urls(cycle().pod, "filter") == [URL]
-    assert known.unasked_urls(cycle().pod, "preempt", "prioritize") == []
+    all_extenders = extenders(None, {**BY_NAME, "ignorable": True})
+    assert all_extenders.unasked_urls(cycle().pod, "filter") == [URL]
+    assert all_extenders.unasked_urls(cycle().pod, "preempt", "prioritize") == []
     with pytest.raises(NotAskedError, match="outside the simulation: extender"):
-        known.filter(cycle(), np.arange(3))
+        all_extenders.filter(cycle(), np.arange(3))

@@ -118,12 +118,12 @@ def test_without_being_asked_to_nothing_is_made_up(run, address: str) -> None:
 
 
 def test_an_extender_that_is_not_there_ends_the_cycle(run) -> None:
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        where = f"127.0.0.1:{taken.getsockname()[1]}"
-        _, answer, _ = run(scenario(f"http://{where}/x/"), "schedule", "--extenders")
-    said = f'Post "http://{where}/x/filter": dial tcp {where}: connect: connection refused'
-    assert answer["placements"][0]["message"] == said
+    with socket.socket() as closed_socket:
+        closed_socket.bind(("127.0.0.1", 0))
+        address = f"127.0.0.1:{closed_socket.getsockname()[1]}"
+        _, answer, _ = run(scenario(f"http://{address}/x/"), "schedule", "--extenders")
+    expected_error = f'Post "http://{address}/x/filter": dial tcp {address}: connect: connection refused'
+    assert answer["placements"][0]["message"] == expected_error
 
 
 def test_nobody_waits_longer_than_configured(address: str) -> None:
@@ -171,8 +171,8 @@ def secure(pair: Path) -> Iterator[str]:
 def ask(url: str, pair: Path, *, https: bool = False, **tls: str) -> int:
     """The status of one question, asked with the client certificate and these settings."""
     text = base64.b64encode(pair.read_bytes()).decode()
-    known = {"urlPrefix": url, "enableHTTPS": https, "tlsConfig": {"certData": text, "keyData": text, **tls}}
-    return create_post([known])(f"{url}/filter", b'{"NodeNames": ["a", "b"]}', 30.0)[0]
+    extender = {"urlPrefix": url, "enableHTTPS": https, "tlsConfig": {"certData": text, "keyData": text, **tls}}
+    return create_post([extender])(f"{url}/filter", b'{"NodeNames": ["a", "b"]}', 30.0)[0]
 
 
 def test_certificates_are_checked_as_configured(secure: str, pair: Path) -> None:

@@ -50,11 +50,11 @@ def test_a_plugin_stands_at_the_points_whose_methods_it_has_in_the_order_of_the_
 
 
 def test_what_only_some_plugins_can_be_asked_is_kept_by_name() -> None:
-    one, other = Everything(), Filters()
-    points = Points.from_plugins({"preFilter": [one], "filter": [one, other], "score": [one]})
-    assert points.extensions == [one]
-    assert points.normalizing == {"Everything": one}
-    assert points.scoped == {"Everything": one}
+    everything, other = Everything(), Filters()
+    points = Points.from_plugins({"preFilter": [everything], "filter": [everything, other], "score": [everything]})
+    assert points.extensions == [everything]
+    assert points.normalizing == {"Everything": everything}
+    assert points.scoped == {"Everything": everything}
     assert not points.asking
     assert not points.preparing
 

@@ -31,8 +31,8 @@ def differences(loop: LiveLoop, nodes: list[Json], pods: list[Json]) -> list[str
 
 def test_what_is_known_as_it_is_differs_in_nothing() -> None:
     loop = knowing(*cluster())
-    found = loop.compare_with(FreshListing.from_lists(*cluster()))
-    assert (found.nodes, found.pods, found.assumed, found.differences) == (2, 2, 0, {})
+    comparison = loop.compare_with(FreshListing.from_lists(*cluster()))
+    assert (comparison.nodes, comparison.pods, comparison.assumed, comparison.differences) == (2, 2, 0, {})
 
 
 def test_what_the_scheduler_leaves_out_is_no_difference() -> None:
@@ -46,28 +46,30 @@ def test_what_the_scheduler_leaves_out_is_no_difference() -> None:
     assert differences(loop, nodes, [*pods, ended, nonsense]) == []
 
 
-@pytest.mark.parametrize("shown", [False, True], ids=["not shown yet", "shown"])
-def test_assumed_pods_count_apart_whether_the_cluster_shows_them_or_not(shown: bool) -> None:
+@pytest.mark.parametrize("is_listed", [False, True], ids=["not shown yet", "shown"])
+def test_assumed_pods_count_apart_whether_the_cluster_shows_them_or_not(is_listed: bool) -> None:
     nodes, pods = cluster()
     loop = knowing(nodes, pods)
-    held = versioned(pod("held", labels={HOLDER: "yes"}, requests={"cpu": "1"}))
-    loop.apply_object("Pod", held, NOW)
+    held_pod = versioned(pod("held", labels={HOLDER: "yes"}, requests={"cpu": "1"}))
+    loop.apply_object("Pod", held_pod, NOW)
     loop.step(NOW)
-    ((_, where, _),) = loop.list_waiting()
-    listed = versioned(pod("held", on=where if shown else "", labels={HOLDER: "yes"}, requests={"cpu": "1"}))
-    found = loop.compare_with(FreshListing.from_lists(nodes, [*pods, listed]))
-    assert (found.pods, found.assumed) == (3, 1)
+    ((_, reserved_node, _),) = loop.list_waiting()
+    listed = versioned(
+        pod("held", on=reserved_node if is_listed else "", labels={HOLDER: "yes"}, requests={"cpu": "1"})
+    )
+    comparison = loop.compare_with(FreshListing.from_lists(nodes, [*pods, listed]))
+    assert (comparison.pods, comparison.assumed) == (3, 1)
     # By the list it is bound already; that it is known as waiting passes when the watch shows it.
-    assert {what for _, what in found.differences} == ({"object"} if shown else set())
+    assert {kind for _, kind in comparison.differences} == ({"object"} if is_listed else set())
 
 
 def test_each_difference_of_pods_is_told() -> None:
     nodes, (first, second, other) = cluster()
     loop = knowing(nodes, [first, second, other])
     moved = versioned(pod("first", on="b", requests={"cpu": "1"}))
-    again = versioned(pod("second", on="b"), uid="another second")
+    renewed_pod = versioned(pod("second", on="b"), uid="another second")
     labelled = versioned(pod("other", schedulerName="another", labels={"new": "label"}))
-    assert differences(loop, nodes, [moved, again, labelled]) == [
+    assert differences(loop, nodes, [moved, renewed_pod, labelled]) == [
         "Node a has 1 of pods requested here, 0 in the cluster.",
         "Node a has 1000 of cpu requested here, 0 in the cluster.",
         "Node b has 0 of cpu requested here, 1000 in the cluster.",

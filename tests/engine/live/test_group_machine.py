@@ -26,13 +26,13 @@ class LiveGroups(Live):
     configured = WITH_GROUPS
 
     @rule(name=GROUP_NAMES, least=st.sampled_from([None, 1, 2, 3]), anew=st.booleans())
-    def group_is_written(self, name: str, least: int | None, anew: bool) -> None:
-        known = self.store.objects.get("PodGroup", {}).get(f"default/{name}")
-        raw = group(name, least, priority=GROUPS[name], whole=name == "low")
-        if known is not None and not anew:
-            raw["metadata"]["uid"] = known["metadata"]["uid"]
-            raw["status"] = known.get("status", {})
-        elif known is not None:
+    def group_is_written(self, name: str, min_count: int | None, anew: bool) -> None:
+        stored = self.store.objects.get("PodGroup", {}).get(f"default/{name}")
+        raw = group(name, min_count, priority=GROUPS[name], whole=name == "low")
+        if stored is not None and not anew:
+            raw["metadata"]["uid"] = stored["metadata"]["uid"]
+            raw["status"] = stored.get("status", {})
+        elif stored is not None:
             self.store.delete("PodGroup", f"default/{name}")
         self.store.put(raw)
 
@@ -47,11 +47,13 @@ class LiveGroups(Live):
         requests=REQUESTS,
         labels=st.sampled_from([{}, {}, {HOLDER: "x"}, {WAITER: "x"}]),
     )
-    def members_are_created(self, names: list[str], of: str, requests: dict, labels: dict) -> None:
+    def members_are_created(self, names: list[str], group_name: str, requests: dict, labels: dict) -> None:
         for name in names:
             if f"default/{name}" in self.store.objects.get("Pod", {}):
                 self.store.delete("Pod", f"default/{name}")
-            self.store.put(member(name, of, requests=requests, labels=dict(labels), priority=GROUPS[of]))
+            self.store.put(
+                member(name, group_name, requests=requests, labels=dict(labels), priority=GROUPS[group_name])
+            )
 
     @rule(number=st.integers(1, 3))
     def hear_of_groups(self, number: int) -> None:
@@ -92,28 +94,28 @@ def arrivals(draw: st.DrawFn) -> list[dict]:
 @given(arrivals(), st.lists(st.integers(0, 3), min_size=20, max_size=20))
 def test_a_gang_begins_with_as_many_as_it_needs(raws: list[dict], come: list[int]) -> None:
     loop, now, bound = live(WITH_GROUPS), NOW, Counter[str]()
-    known = {f"default/{raw['metadata']['name']}": raw for raw in raws}
-    least = {name: known[f"default/{name}"]["spec"]["schedulingPolicy"]["gang"]["minCount"] for name in "xyz"}
-    done: set[str] = set()
+    raw_by_key = {f"default/{raw['metadata']['name']}": raw for raw in raws}
+    min_counts = {name: raw_by_key[f"default/{name}"]["spec"]["schedulingPolicy"]["gang"]["minCount"] for name in "xyz"}
+    bound_uids: set[str] = set()
     for count in [*come, len(raws), *[0] * 30]:
         arriving, raws = raws[:count], raws[count:]
         for raw in arriving:
             loop.apply_object(raw["kind"], versioned(raw), now)
         intents = loop.step(now)
-        for evict in (one for one in intents if isinstance(one, EvictPod)):
-            loop.delete_object("Pod", known[evict.pod.key], now)
-            bound[_group(known[evict.pod.key])] -= 1
+        for evict in (intent for intent in intents if isinstance(intent, EvictPod)):
+            loop.delete_object("Pod", raw_by_key[evict.pod.key], now)
+            bound[_group(raw_by_key[evict.pod.key])] -= 1
         fresh = Counter[str]()
-        for bind in (one for one in intents if isinstance(one, BindPod)):
-            assert bind.pod.uid not in done, "bound twice"
-            done.add(bind.pod.uid)
-            raw = known[bind.pod.key]
+        for bind in (intent for intent in intents if isinstance(intent, BindPod)):
+            assert bind.pod.uid not in bound_uids, "bound twice"
+            bound_uids.add(bind.pod.uid)
+            raw = raw_by_key[bind.pod.key]
             fresh[_group(raw)] += 1
             raw["spec"]["nodeName"] = bind.node
             loop.on_bound(bind.pod.uid, now)
             loop.apply_object("Pod", versioned(raw, 2), now)
         for name in fresh.keys() - {""}:
-            assert bound[name] + fresh[name] >= least[name], (name, intents)
+            assert bound[name] + fresh[name] >= min_counts[name], (name, intents)
         bound += fresh
         now += 1.0
     assert (loop.depths.waiting, loop.depths.binding) == (0, 0)

@@ -47,16 +47,16 @@ def create(loop: LiveLoop, *raws: dict) -> None:
         assert loop.apply_object("Pod", versioned(raw), NOW) == []
 
 
-def of(intents: list[Intent], kind: type) -> list[Any]:
-    return [one for one in intents if isinstance(one, kind)]
+def filter_intents(intents: list[Intent], kind: type) -> list[Any]:
+    return [intent for intent in intents if isinstance(intent, kind)]
 
 
 def names(intents: list[Intent], kind: type) -> list[str]:
-    return [one.pod.name for one in of(intents, kind)]
+    return [intent.pod.name for intent in filter_intents(intents, kind)]
 
 
-def told(intents: list[Intent]) -> tuple[str, str, str]:
-    (report,) = of(intents, ReportGroup)
+def read_report(intents: list[Intent]) -> tuple[str, str, str]:
+    (report,) = filter_intents(intents, ReportGroup)
     return report.status, report.reason, report.message
 
 
@@ -67,10 +67,10 @@ def test_a_gang_waits_for_its_pods_and_goes_as_one() -> None:
     create(loop, member("gang-1", requests=THREE_CPUS))
     assert loop.depths.active == 2
     intents = loop.step(NOW)
-    assert [type(one) for one in intents] == [BindPod, BindPod, ReportGroup]
-    assert {one.node for one in of(intents, BindPod)} == {"a", "b"}
-    assert told(intents) == ("True", "Scheduled", "")
-    assert of(intents, ReportGroup)[0].group == GroupRef("default", "gang", "uid of gang")
+    assert [type(intent) for intent in intents] == [BindPod, BindPod, ReportGroup]
+    assert {intent.node for intent in filter_intents(intents, BindPod)} == {"a", "b"}
+    assert read_report(intents) == ("True", "Scheduled", "")
+    assert filter_intents(intents, ReportGroup)[0].group == GroupRef("default", "gang", "uid of gang")
     assert (loop.depths.binding, loop.depths.waiting, loop.is_ready) == (2, 0, False)
 
 
@@ -87,31 +87,31 @@ def test_a_gang_that_finds_no_place_is_taken_back_and_all_are_told() -> None:
     loop = started("a")
     create(loop, *members(2, requests=THREE_CPUS))
     intents = loop.step(NOW)
-    fits, fits_not = of(intents, ReportPod)
-    assert of(intents, BindPod) == []
+    fits, fits_not = filter_intents(intents, ReportPod)
+    assert filter_intents(intents, BindPod) == []
     assert (fits.pod.name, fits.reason) == ("gang-0", "Unschedulable")
     assert fits.message == f"pod group is unschedulable, {TOO_FEW}"
     assert fits_not.message.startswith("0/1 nodes are available: 1 Insufficient cpu.")
-    assert told(intents) == ("False", "Unschedulable", TOO_FEW)
+    assert read_report(intents) == ("False", "Unschedulable", TOO_FEW)
     assert loop.snapshot.pods.slots == {}
     assert loop.depths.backoff == 2
     # What the cluster shows already is not written again.
     raw = group("gang")
     raw["metadata"]["generation"] = 1
-    known = {"type": "PodGroupInitiallyScheduled", "status": "False", "reason": "Unschedulable", "message": TOO_FEW}
-    shown = raw | {"status": {"conditions": [known | {"observedGeneration": 1, "lastTransitionTime": "then"}]}}
-    show_group(loop, shown, 2)
-    assert of(loop.step(NOW + 20), ReportGroup) == []
-    shown["metadata"]["generation"] = 2
-    show_group(loop, shown, 3)
-    (report,) = of(loop.step(NOW + 60), ReportGroup)
+    condition = {"type": "PodGroupInitiallyScheduled", "status": "False", "reason": "Unschedulable", "message": TOO_FEW}
+    raw_group = raw | {"status": {"conditions": [condition | {"observedGeneration": 1, "lastTransitionTime": "then"}]}}
+    show_group(loop, raw_group, 2)
+    assert filter_intents(loop.step(NOW + 20), ReportGroup) == []
+    raw_group["metadata"]["generation"] = 2
+    show_group(loop, raw_group, 3)
+    (report,) = filter_intents(loop.step(NOW + 60), ReportGroup)
     assert (report.generation, report.since) == (2, "then")
 
 
 def test_each_decision_is_of_its_own_pod_and_explained_beside_those_before_it() -> None:
     loop = started("a")
     create(loop, *members(2, requests=THREE_CPUS))
-    first, second = [one.decision for one in of(loop.step(NOW), ReportPod)]
+    first, second = [report.decision for report in filter_intents(loop.step(NOW), ReportPod)]
     assert (first.uid, second.uid) == ("uid of gang-0", "uid of gang-1")
     assert loop.explain_pod(first.uid, NOW).explanation.best == [0]
     judged = loop.explain_pod(second.uid, NOW)
@@ -136,10 +136,10 @@ def test_durations_are_those_of_each_pod() -> None:
     loop.replace_objects("Node", [versioned(node("a"))], NOW)
     show_group(loop, group("gang"))
     create(loop, *members(2))
-    one, other = [bind.decision.durations for bind in of(loop.step(NOW), BindPod)]
-    assert one is not other
-    assert one.keys() == other.keys() >= {"PreFilter", "Filter", "Reserve", "Permit"}
-    assert (one["Reserve"], one["Permit"]) == (1.0, 1.0)
+    first, other = [bind.decision.durations for bind in filter_intents(loop.step(NOW), BindPod)]
+    assert first is not other
+    assert first.keys() == other.keys() >= {"PreFilter", "Filter", "Reserve", "Permit"}
+    assert (first["Reserve"], first["Permit"]) == (1.0, 1.0)
 
 
 def test_late_pods_of_a_placed_group_are_tried_at_once_and_the_group_stays_placed() -> None:
@@ -149,11 +149,11 @@ def test_late_pods_of_a_placed_group_are_tried_at_once_and_the_group_stays_place
     create(loop, member("gang-2", requests={"cpu": "9"}))
     intents = loop.step(NOW)
     assert names(intents, ReportPod) == ["gang-2"]
-    assert of(intents, ReportGroup) == []
+    assert filter_intents(intents, ReportGroup) == []
     # Nor does an object that is older than the condition change that.
     show_group(loop, group("gang"), 2)
     create(loop, member("gang-3", requests={"cpu": "9"}))
-    assert of(loop.step(NOW + 20), ReportGroup) == []
+    assert filter_intents(loop.step(NOW + 20), ReportGroup) == []
 
 
 def test_a_failed_binding_of_one_pod_leaves_the_others() -> None:
@@ -161,13 +161,13 @@ def test_a_failed_binding_of_one_pod_leaves_the_others() -> None:
     create(loop, *members(2))
     loop.step(NOW)
     loop.on_bound("uid of gang-0", NOW)
-    (report,) = of(loop.bind_failed("uid of gang-1", "refused", NOW), ReportPod)
+    (report,) = filter_intents(loop.bind_failed("uid of gang-1", "refused", NOW), ReportPod)
     assert (report.reason, report.message) == ("SchedulerError", "refused")
-    shown = {"type": "PodGroupInitiallyScheduled", "status": "True", "reason": "Scheduled", "message": ""}
-    show_group(loop, group("gang") | {"status": {"conditions": [shown]}}, 2)
-    again = loop.step(NOW)
-    assert names(again, BindPod) == ["gang-1"]
-    assert of(again, ReportGroup) == []
+    condition = {"type": "PodGroupInitiallyScheduled", "status": "True", "reason": "Scheduled", "message": ""}
+    show_group(loop, group("gang") | {"status": {"conditions": [condition]}}, 2)
+    next_intents = loop.step(NOW)
+    assert names(next_intents, BindPod) == ["gang-1"]
+    assert filter_intents(next_intents, ReportGroup) == []
 
 
 def test_held_pods_wait_each_for_its_own_answer() -> None:
@@ -175,9 +175,9 @@ def test_held_pods_wait_each_for_its_own_answer() -> None:
     create(loop, member("gang-0"), *(member(f"gang-{number}", labels={HOLDER: "x"}) for number in (1, 2)))
     intents = loop.step(NOW)
     assert (names(intents, BindPod), names(intents, HoldPod)) == (["gang-0"], ["gang-1", "gang-2"])
-    assert of(intents, WaitAtPermit) == []
+    assert filter_intents(intents, WaitAtPermit) == []
     assert names(loop.allow_pod("uid of gang-2", HOLDER, NOW), BindPod) == ["gang-2"]
-    (report,) = of(loop.reject_pod("uid of gang-1", HOLDER, "not today", NOW), ReportPod)
+    (report,) = filter_intents(loop.reject_pod("uid of gang-1", HOLDER, "not today", NOW), ReportPod)
     assert report.message == "0/1 nodes are available: 1 not today."
     assert loop.depths.waiting == 0
 
@@ -207,7 +207,7 @@ def test_one_that_permit_refuses_lets_the_others_wait_for_it() -> None:
     # The third one makes up the number: the others need not wait for the plugin that keeps it.
     intents = loop.step(NOW)
     assert (names(intents, BindPod), names(intents, WaitAtPermit)) == (["gang-0", "gang-1"], ["gang-2"])
-    assert of(intents, WaitAtPermit)[0].plugins == (WAITER,)
+    assert filter_intents(intents, WaitAtPermit)[0].plugins == (WAITER,)
 
 
 class Once:
@@ -244,7 +244,7 @@ def test_too_few_after_permit_wait_for_the_one_that_was_refused() -> None:
         ["gang-0", "gang-1"],
         ["gang-2"],
     )
-    assert {one.plugins for one in of(intents, WaitAtPermit)} == {("GangScheduling",)}
+    assert {intent.plugins for intent in filter_intents(intents, WaitAtPermit)} == {("GangScheduling",)}
     # It is tried again at once beside those that wait, and all go.
     assert sorted(names(loop.step(NOW), BindPod)) == ["gang-0", "gang-1", "gang-2"]
 
@@ -255,7 +255,7 @@ def test_those_that_wait_for_the_others_in_vain_go_back_after_five_minutes() -> 
     assert names(loop.step(NOW), WaitAtPermit) == ["gang-0"]
     loop.delete_object("Pod", versioned(member("gang-1")), NOW)
     assert loop.step(NOW + 299) == []
-    (report,) = of(loop.pass_time(NOW + 301), ReportPod)
+    (report,) = filter_intents(loop.pass_time(NOW + 301), ReportPod)
     assert report.message.endswith("rejected due to timeout after waiting 5m0s at plugin GangScheduling.")
     assert (loop.depths.waiting, loop.depths.gated) == (0, 1)
 
@@ -268,11 +268,11 @@ def test_a_group_makes_room_on_all_nodes_together() -> None:
     create(loop, *members(2, requests=THREE_CPUS, priority=100))
     intents = loop.step(NOW)
     assert names(intents, EvictPod) == ["low-0", "low-1"]
-    for evict in of(intents, EvictPod):
+    for evict in filter_intents(intents, EvictPod):
         assert (evict.preemptor, evict.preemptor.kind) == (GroupRef("default", "gang", "uid of gang"), "podgroup")
         assert (evict.node, evict.scheduler) == ("cluster", "default-scheduler")
-    assert {report.nominated for report in of(intents, ReportPod)} == {"a", "b"}
-    assert told(intents)[:2] == ("False", "Unschedulable")
+    assert {report.nominated for report in filter_intents(intents, ReportPod)} == {"a", "b"}
+    assert read_report(intents)[:2] == ("False", "Unschedulable")
     # An eviction that fails lets the group be tried at once.
     loop.activate_pod("uid of gang", NOW)
     assert loop.depths.active == 2
@@ -286,9 +286,12 @@ def test_devices_that_keep_a_group_out_are_to_be_given_back_by_the_pods_that_hav
     for raw in [*gpus("a", "b"), gpu_claim("one", "a", 0), gpu_claim("two", "a", 1)]:
         loop.apply_object(raw["kind"], versioned(raw), NOW)
     create(loop, with_gpu("gang-0", "one", requests=THREE_CPUS), with_gpu("gang-1", "two", requests=THREE_CPUS))
-    freed = of(loop.step(NOW), FreeDevices)
-    assert [(one.pod.name, one.claim.claim) for one in freed] == [("gang-0", "one"), ("gang-1", "two")]
-    assert of(loop.step(NOW + 60.0), BindPod) == []  # nothing is given back before the cluster shows it
+    freed = filter_intents(loop.step(NOW), FreeDevices)
+    assert [(release_intent.pod.name, release_intent.claim.claim) for release_intent in freed] == [
+        ("gang-0", "one"),
+        ("gang-1", "two"),
+    ]
+    assert filter_intents(loop.step(NOW + 60.0), BindPod) == []  # nothing is given back before the cluster shows it
 
 
 def test_a_pod_that_waits_at_permit_gives_way_to_a_group() -> None:
@@ -297,7 +300,7 @@ def test_a_pod_that_waits_at_permit_gives_way_to_a_group() -> None:
     assert names(loop.step(NOW), HoldPod) == ["low"]
     create(loop, *members(2, requests={"cpu": "2"}, priority=100))
     intents = loop.step(NOW)
-    assert (names(intents, Superseded), of(intents, EvictPod)) == (["low"], [])
+    assert (names(intents, Superseded), filter_intents(intents, EvictPod)) == (["low"], [])
     assert names(loop.step(NOW + 20), BindPod) == ["gang-0", "gang-1"]
 
 
@@ -322,7 +325,7 @@ def test_deleted_pods_and_groups() -> None:
 def test_a_deleted_member_frees_its_node_while_others_are_held() -> None:
     loop = started("a")
     create(loop, *members(2, requests={"cpu": "2"}, labels={HOLDER: "x"}))
-    assert len(of(loop.step(NOW), HoldPod)) == 2
+    assert len(filter_intents(loop.step(NOW), HoldPod)) == 2
     assert names(loop.delete_object("Pod", versioned(member("gang-1")), NOW), Superseded) == ["gang-1"]
     assert loop.snapshot.pods.slots.keys() == {"default/gang-0"}
     assert names(loop.allow_pod("uid of gang-0", HOLDER, NOW), BindPod) == ["gang-0"]
@@ -331,7 +334,7 @@ def test_a_deleted_member_frees_its_node_while_others_are_held() -> None:
 def test_leadership_lost_and_won_tries_the_group_anew() -> None:
     loop = started("a")
     create(loop, *members(3, labels={HOLDER: "x"}))
-    assert len(of(loop.step(NOW), HoldPod)) == 3
+    assert len(filter_intents(loop.step(NOW), HoldPod)) == 3
     loop.forget_reservations(NOW)
     assert (loop.depths.waiting, loop.depths.active, loop.snapshot.pods.slots) == (0, 3, {})
     assert loop.restore_reservation("uid of gang-1", "a", HOLDER, NOW + HOUR, NOW) == []
@@ -345,8 +348,8 @@ def test_leadership_lost_and_won_tries_the_group_anew() -> None:
 def test_a_lost_node_takes_back_who_waits_for_it() -> None:
     loop = started("a", "b")
     create(loop, *members(2, requests=THREE_CPUS, labels={HOLDER: "x"}))
-    where = {one.pod.name: one.node for one in of(loop.step(NOW), HoldPod)}
-    intents = loop.delete_object("Node", versioned(node(where["gang-1"])), NOW)
+    held_nodes = {intent.pod.name: intent.node for intent in filter_intents(loop.step(NOW), HoldPod)}
+    intents = loop.delete_object("Node", versioned(node(held_nodes["gang-1"])), NOW)
     assert names(intents, Superseded) == ["gang-1"]
     assert names(loop.step(NOW), ReportPod) == ["gang-1"]
     assert loop.depths.waiting == 1
@@ -358,7 +361,7 @@ def test_a_terminating_pod_is_left_out() -> None:
     raws[1]["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z"
     create(loop, *raws)
     intents = loop.step(NOW)
-    (skipped,) = of(intents, ReportPod)
+    (skipped,) = filter_intents(intents, ReportPod)
     assert (skipped.reason, skipped.message) == ("", "skip schedule deleting pod: default/gang-1")
     assert names(intents, BindPod) == ["gang-0", "gang-2"]
 
@@ -366,7 +369,7 @@ def test_a_terminating_pod_is_left_out() -> None:
 def test_pods_without_a_group_go_as_ever() -> None:
     loop = started("a")
     create(loop, pod("alone", requests=ONE_CPU))
-    assert [type(one) for one in loop.step(NOW)] == [BindPod]
+    assert [type(intent) for intent in loop.step(NOW)] == [BindPod]
 
 
 def test_a_group_that_cannot_be_read_is_told_of() -> None:

@@ -24,7 +24,7 @@ from kschedweb.engine.state.watermarks.table import Watermarks
 from tests.engine.builders import CONFIGURATION as PLAIN
 from tests.engine.builders import node, pod
 from tests.engine.live.loops import CONFIGURATION, HOLDER, HOUR, WAITER, drain, live, make_registry, versioned
-from tests.engine.live.test_machine import claim, others, volume
+from tests.engine.live.test_machine import claim, make_other_object, volume
 
 NOW = 1_700_000_000.0
 ZONE = "topology.kubernetes.io/zone"
@@ -49,7 +49,7 @@ def show(loop: LiveLoop, name: str, on: str = "", version: int = 2, **how: Any) 
 
 
 def only(intents: list[Intent], kind: type) -> Any:
-    assert [type(one) for one in intents] == [kind]
+    assert [type(intent) for intent in intents] == [kind]
     return intents[0]
 
 
@@ -151,13 +151,13 @@ def test_a_decision_tells_what_an_explanation_shows() -> None:
         decision = only(create(loop, name, requests={"cpu": "700m", "memory": "1Gi"}), BindPod).decision
         totals = dict(zip([explanation.nodes[row] for row in explanation.feasible], explanation.total, strict=True))
         best = sorted(totals.values(), reverse=True)
-        assert [one.total for one in decision.top] == best[:5]
+        assert [candidate.total for candidate in decision.top] == best[:5]
         assert decision.margin == best[0] - best[1]
         for ranked in decision.top:
             place = list(totals).index(ranked.node)
-            shown = {column.plugin: int(column.weighted[place]) for column in explanation.scores}
+            scores_by_plugin = {column.plugin: int(column.weighted[place]) for column in explanation.scores}
             assert {name: score for name, score in ranked.scores.items() if score} == {
-                name: score for name, score in shown.items() if score
+                name: score for name, score in scores_by_plugin.items() if score
             }
             assert ranked.total == totals[ranked.node]
 
@@ -195,14 +195,14 @@ def test_durations_are_measured_by_the_clock_that_is_passed_in() -> None:
 # Waiting.
 
 
-def held(loop: LiveLoop, **how: Any) -> HoldPod:
+def hold_pod(loop: LiveLoop, **how: Any) -> HoldPod:
     hold: HoldPod = only(create(loop, "held", labels={HOLDER: "x"}, requests={"cpu": "3"}, **how), HoldPod)
     return hold
 
 
 def test_a_held_pod_keeps_its_node_until_it_is_allowed() -> None:
     loop = started("a")
-    hold = held(loop)
+    hold = hold_pod(loop)
     assert (hold.node, hold.plugin, hold.seconds) == ("a", HOLDER, HOUR)
     assert hold.ask == {"node": "a", "margin": None}
     assert only(create(loop, "other", requests={"cpu": "3"}), ReportPod).reason == "Unschedulable"
@@ -214,7 +214,7 @@ def test_a_held_pod_keeps_its_node_until_it_is_allowed() -> None:
 
 def test_a_denied_pod_gives_its_node_back_and_is_not_asked_about_at_once() -> None:
     loop = started("a")
-    hold = held(loop)
+    hold = hold_pod(loop)
     report = only(loop.reject_pod(hold.pod.uid, HOLDER, "not on a Friday", NOW), ReportPod)
     assert report.message == "0/1 nodes are available: 1 not on a Friday."
     assert report.reason == "Unschedulable"
@@ -226,7 +226,7 @@ def test_a_denied_pod_gives_its_node_back_and_is_not_asked_about_at_once() -> No
 @pytest.mark.parametrize("how", ["deleted", "terminating", "relabelled", "cordoned", "node gone", "bound elsewhere"])
 def test_a_request_ends_when_what_it_was_made_for_is_gone(how: str) -> None:
     loop = started("a")
-    hold = held(loop)
+    hold = hold_pod(loop)
     raw = versioned(pod("held", labels={HOLDER: "x"}, requests={"cpu": "3"}), 2)
     match how:
         case "deleted":
@@ -265,13 +265,13 @@ def test_a_pod_that_is_being_deleted_gives_up_its_node_while_it_is_bound(name: s
     early = RELEASES[name].behaviour.terminating_pods_release_node
     assert (loop.depths.binding, loop.depths.unschedulable) == ((0, 0) if early else (1, 1))
     loop.bind_failed("uid of web", "pod web is being deleted, cannot be assigned to a host", NOW)
-    found = [one for one in drain(loop, NOW + 5.0) if isinstance(one, BindPod)]
-    assert [one.pod.name for one in found] == ["next"]
+    bindings = [intent for intent in drain(loop, NOW + 5.0) if isinstance(intent, BindPod)]
+    assert [binding.pod.name for binding in bindings] == ["next"]
 
 
 def test_an_annotation_does_not_end_a_request() -> None:
     loop = started("a")
-    held(loop)
+    hold_pod(loop)
     raw = versioned(pod("held", labels={HOLDER: "x"}, requests={"cpu": "3"}), 2)
     raw["metadata"]["annotations"] = {"note": "x"}
     assert loop.apply_object("Pod", raw, NOW) == []
@@ -280,7 +280,7 @@ def test_an_annotation_does_not_end_a_request() -> None:
 
 def test_an_allowed_pod_whose_node_fits_no_more_is_asked_about_again() -> None:
     loop = started("a", "b")
-    hold = held(loop)
+    hold = hold_pod(loop)
     create(loop, "foreign", schedulerName="another", requests={"cpu": "2"})
     show(loop, "foreign", on=hold.node, schedulerName="another", requests={"cpu": "2"})
     assert "Insufficient cpu" in loop.recheck_pod(hold.pod.uid, NOW)
@@ -291,7 +291,7 @@ def test_an_allowed_pod_whose_node_fits_no_more_is_asked_about_again() -> None:
 
 def test_a_held_pod_gets_its_reservation_back_after_a_restart() -> None:
     loop = started("a")
-    hold = held(loop)
+    hold = hold_pod(loop)
     loop = started("a")
     loop.replace_objects("Pod", [versioned(pod("held", labels={HOLDER: "x"}, requests={"cpu": "3"}))], NOW)
     assert loop.restore_reservation(hold.pod.uid, "a", HOLDER, NOW + 60.0, NOW) == []
@@ -304,7 +304,7 @@ def test_a_held_pod_gets_its_reservation_back_after_a_restart() -> None:
 def test_a_reservation_that_cannot_be_given_back_ends_the_request(how: str) -> None:
     loop = started("a")
     raw = versioned(pod("held", labels={HOLDER: "x"}, requests={"cpu": "3"}))
-    uid, where = raw["metadata"]["uid"], "a"
+    uid, node_name = raw["metadata"]["uid"], "a"
     match how:
         case "another":
             raw["metadata"]["uid"] = "another uid"
@@ -313,10 +313,10 @@ def test_a_reservation_that_cannot_be_given_back_ends_the_request(how: str) -> N
         case "full":
             loop.apply_object("Pod", versioned(pod("other", on="a", requests={"cpu": "2"})), NOW)
         case "no node":
-            where = "b"
+            node_name = "b"
     if how != "gone":
         loop.apply_object("Pod", raw, NOW)
-    assert only(loop.restore_reservation(uid, where, HOLDER, NOW + 60.0, NOW), Superseded).pod.uid == uid
+    assert only(loop.restore_reservation(uid, node_name, HOLDER, NOW + 60.0, NOW), Superseded).pod.uid == uid
     assert loop.depths.awaiting_approval == 0
     assert loop.is_ready == (how in ("another", "full", "no node"))
 
@@ -333,11 +333,11 @@ def test_a_wait_ends_when_its_time_is_up() -> None:
 
 def test_leadership_lost_gives_reservations_back_without_a_word() -> None:
     loop = started("a")
-    held(loop)
+    hold_pod(loop)
     create(loop, "web")
     loop.forget_reservations(NOW)
     assert len(loop.snapshot.pods.slots) == 0
-    assert {type(one) for one in drain(loop, NOW)} == {HoldPod, BindPod}
+    assert {type(intent) for intent in drain(loop, NOW)} == {HoldPod, BindPod}
 
 
 # Preemption.
@@ -352,17 +352,19 @@ def test_room_is_made_by_eviction_and_weaker_nominations_end() -> None:
     loop.apply_object("Pod", middle, NOW)
     loop.step(NOW)
     intents = create(loop, "high", requests={"cpu": "4"}, priority=100)
-    assert {one.pod.name for one in intents if isinstance(one, EvictPod)} == {"low", "lower"}
-    assert [(one.pod.name, one.node) for one in intents if isinstance(one, NominateNode)] == [("middle", "")]
-    report = next(one for one in intents if isinstance(one, ReportPod))
+    assert {intent.pod.name for intent in intents if isinstance(intent, EvictPod)} == {"low", "lower"}
+    assert [(intent.pod.name, intent.node) for intent in intents if isinstance(intent, NominateNode)] == [
+        ("middle", "")
+    ]
+    report = next(intent for intent in intents if isinstance(intent, ReportPod))
     assert report.nominated == "a"
 
 
 def test_a_waiting_victim_gives_way_at_once() -> None:
     loop = started("a")
-    hold = held(loop, priority=0)
+    hold = hold_pod(loop, priority=0)
     intents = create(loop, "high", requests={"cpu": "4"}, priority=100)
-    assert [type(one) for one in intents] == [Superseded, ReportPod, ReportPod]
+    assert [type(intent) for intent in intents] == [Superseded, ReportPod, ReportPod]
     assert isinstance(intents[0], Superseded)
     assert intents[0].pod == hold.pod
     assert loop.depths.waiting == 0
@@ -373,7 +375,7 @@ def test_a_waiting_victim_gives_way_at_once() -> None:
 
 def test_a_pod_waits_for_its_claim_and_says_what_has_to_be_written() -> None:
     loop = started("a", labels={"zone": "east"})
-    loop.apply_object("StorageClass", versioned(others("StorageClass", "")), NOW)
+    loop.apply_object("StorageClass", versioned(make_other_object("StorageClass", "")), NOW)
     volumes = [{"name": "data", "persistentVolumeClaim": {"claimName": "data"}}]
     assert 'persistentvolumeclaim "data" not found' in only(create(loop, "web", volumes=volumes), ReportPod).message
     loop.apply_object("PersistentVolumeClaim", versioned(claim("")), NOW)
@@ -383,7 +385,7 @@ def test_a_pod_waits_for_its_claim_and_says_what_has_to_be_written() -> None:
 
 def test_a_volume_that_is_there_is_taken() -> None:
     loop = started("a", labels={"zone": "east"})
-    for raw in (others("StorageClass", ""), claim(""), volume("east")):
+    for raw in (make_other_object("StorageClass", ""), claim(""), volume("east")):
         loop.apply_object(raw["kind"], versioned(raw), NOW)
     volumes = [{"name": "data", "persistentVolumeClaim": {"claimName": "data"}}]
     bind = only(create(loop, "web", volumes=volumes), BindPod)
@@ -395,7 +397,7 @@ def test_a_volume_that_is_there_is_taken() -> None:
 
 def test_a_pod_that_found_no_volume_gets_the_one_that_comes() -> None:
     loop = started("a", labels={"zone": "east"})
-    local = {**others("StorageClass", ""), "provisioner": "kubernetes.io/no-provisioner"}
+    local = {**make_other_object("StorageClass", ""), "provisioner": "kubernetes.io/no-provisioner"}
     for raw in (local, claim("")):
         loop.apply_object(raw["kind"], versioned(raw), NOW)
     volumes = [{"name": "data", "persistentVolumeClaim": {"claimName": "data"}}]
@@ -418,7 +420,7 @@ def test_what_pods_have_attached_follows_their_claims() -> None:
         return loop.snapshot.volume_use.attached_counts("csi.example").tolist()
 
     assert attached() == [0]  # nobody knows whose claim it is
-    loop.apply_object("StorageClass", versioned(others("StorageClass", "")), NOW)
+    loop.apply_object("StorageClass", versioned(make_other_object("StorageClass", "")), NOW)
     loop.apply_object("PersistentVolumeClaim", versioned(claim("")), NOW)
     assert attached() == [1]
     loop.apply_object("PersistentVolume", versioned(volume("")), NOW)
@@ -436,7 +438,7 @@ def test_who_belongs_together_is_asked_anew_when_services_come() -> None:
     loop.replace_objects("Node", [versioned(node(name, labels={ZONE: zone})) for name, zone in zones.items()], NOW)
     for name in ("first", "second"):  # now there is a plan for such pods
         create(loop, name, labels={"app": "web"})
-    raw = others("Service", "web")
+    raw = make_other_object("Service", "web")
     for version, selector in enumerate(({"app": "web"}, {"app": "other"}), start=1):
         loop.apply_object("Service", versioned({**raw, "spec": {"selector": selector}}, version), NOW)
         snapshot = loop.snapshot.copy()
@@ -472,8 +474,8 @@ def test_heartbeats_leave_the_snapshot_as_it_is() -> None:
 def test_figures_are_those_measured_or_else_those_of_annotations() -> None:
     loop = live()
     raw = versioned(node("a"))
-    said = '{"updated":"2026-11-21T13:00:00Z","cpu":{"15m":41.5}}'
-    raw["metadata"]["annotations"] = {"watermarks.kschedweb.dev/use": said}
+    annotation = '{"updated":"2026-11-21T13:00:00Z","cpu":{"15m":41.5}}'
+    raw["metadata"]["annotations"] = {"watermarks.kschedweb.dev/use": annotation}
     loop.replace_objects("Node", [raw, versioned(node("b"))], NOW)
 
     def cpu() -> float:
@@ -530,8 +532,8 @@ def test_what_is_kept_of_kinds_of_pods_does_not_grow_for_ever() -> None:
         raw = versioned(pod(f"job-{number}", on="a", labels={"job": str(number)}), number + 1)
         loop.apply_object("Pod", raw, NOW)
         if number >= 10:
-            gone = versioned(pod(f"job-{number - 10}", on="a"), number + 7000)
-            loop.delete_object("Pod", gone, NOW)
+            deleted_pod = versioned(pod(f"job-{number - 10}", on="a"), number + 7000)
+            loop.delete_object("Pod", deleted_pod, NOW)
         if number % 500 == 0:
             assert len(loop.snapshot.pods.groups) < 5000
     assert len(loop.snapshot.pods.slots) == 10

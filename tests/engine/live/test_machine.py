@@ -34,7 +34,7 @@ SPREAD = [
         "labelSelector": {"matchLabels": WEB},
     }
 ]
-APART = {
+ANTI_AFFINITY = {
     "podAntiAffinity": {
         "requiredDuringSchedulingIgnoredDuringExecution": [
             {"topologyKey": "kubernetes.io/hostname", "labelSelector": {"matchLabels": WEB}}
@@ -45,7 +45,7 @@ EXTRAS: list[dict[str, Any]] = [
     {},
     {"priority": 100},
     {"topologySpreadConstraints": SPREAD},
-    {"affinity": APART},
+    {"affinity": ANTI_AFFINITY},
     {"container": {"ports": [{"hostPort": 80, "containerPort": 80}]}},
     {"schedulingGates": [{"name": "closed"}]},
     {"volumes": [{"name": "data", "persistentVolumeClaim": {"claimName": "data"}}]},
@@ -54,7 +54,7 @@ EXTRAS: list[dict[str, Any]] = [
 PROBES = [
     pod("probe", requests={"cpu": "1"}),
     pod("probe", labels=WEB, topologySpreadConstraints=SPREAD),
-    pod("probe", labels=WEB, affinity=APART),
+    pod("probe", labels=WEB, affinity=ANTI_AFFINITY),
     pod("probe", container={"ports": [{"hostPort": 80, "containerPort": 80}]}),
     pod("probe", volumes=[{"name": "data", "persistentVolumeClaim": {"claimName": "data"}}]),
 ]
@@ -86,7 +86,7 @@ def volume(zone: str) -> dict[str, Any]:
     }
 
 
-def others(kind: str, variant: str) -> dict[str, Any]:
+def make_other_object(kind: str, variant: str) -> dict[str, Any]:
     """An object of ``kind`` that differs by ``variant``, one of the zones."""
     match kind:
         case "PersistentVolumeClaim":
@@ -124,7 +124,7 @@ class Live(RuleBasedStateMachine):
         for intent in intents:
             match intent:
                 case BindPod():
-                    assert intent.pod.uid not in {one.pod.uid for one in self.writes}, "bound twice at once"
+                    assert intent.pod.uid not in {write.pod.uid for write in self.writes}, "bound twice at once"
                     assert intent.pod.uid not in self.asked or intent.pod.uid in self.approved, "bound unapproved"
                     self.asked.pop(intent.pod.uid, None)
                     self.writes.append(intent)
@@ -184,8 +184,8 @@ class Live(RuleBasedStateMachine):
         for intent in self.writes:  # those of the dead process may still arrive
             self.store.bind(intent)
         self.writes = []
-        for uid, held in list(self.asked.items()):
-            self.take(self.loop.restore_reservation(uid, held.node, HOLDER, self.now + HOUR, self.now))
+        for uid, held_pod in list(self.asked.items()):
+            self.take(self.loop.restore_reservation(uid, held_pod.node, HOLDER, self.now + HOUR, self.now))
             if uid in self.approved and uid in self.asked:
                 self._answer(uid, yes=True)
 
@@ -227,9 +227,9 @@ class Live(RuleBasedStateMachine):
     @rule(name=NODE_NAMES, zone=ZONES, taints=TAINTS, cordoned=st.booleans(), cpu=st.sampled_from(["4", "2"]))
     def node_is_written(self, name: str, zone: str, taints: list, cordoned: bool, cpu: str) -> None:
         raw = node(name, labels={"zone": zone}, taints=taints, unschedulable=cordoned, allocatable={"cpu": cpu})
-        known = self.store.objects["Node"].get(f"/{name}")
-        if known is not None:
-            raw["metadata"]["uid"] = known["metadata"]["uid"]
+        stored = self.store.objects["Node"].get(f"/{name}")
+        if stored is not None:
+            raw["metadata"]["uid"] = stored["metadata"]["uid"]
         self.store.put(raw)
 
     @rule(name=NODE_NAMES)
@@ -262,12 +262,12 @@ class Live(RuleBasedStateMachine):
             self.store.change("Pod", f"default/{name}", lambda raw: raw["spec"].update(nodeName=on))
 
     @rule(name=POD_NAMES, what=st.sampled_from(["runs", "ends", "labels", "gates", "deleted", "terminating"]))
-    def pod_changes(self, name: str, what: str) -> None:
+    def pod_changes(self, name: str, change: str) -> None:
         key = f"default/{name}"
         raw = self.store.objects.get("Pod", {}).get(key)
         if raw is None:
             return
-        match what:
+        match change:
             case "runs":
                 self.store.change("Pod", key, lambda raw: raw.setdefault("status", {}).update(phase="Running"))
             case "ends" if raw["spec"].get("nodeName"):
@@ -290,10 +290,10 @@ class Live(RuleBasedStateMachine):
         variant=ZONES,
         there=st.booleans(),
     )
-    def other_object(self, kind: str, variant: str, there: bool) -> None:
-        raw = others(kind, variant)
+    def other_object(self, kind: str, variant: str, is_present: bool) -> None:
+        raw = make_other_object(kind, variant)
         name = f"{raw['metadata'].get('namespace') or ''}/{raw['metadata']['name']}"
-        if there:
+        if is_present:
             self.store.put(raw)
         elif name in self.store.objects.get(kind, {}):
             self.store.delete(kind, name)
@@ -307,7 +307,7 @@ class Live(RuleBasedStateMachine):
 
     @invariant()
     def who_is_held_is_known(self) -> None:
-        waiting = {one.uid: plugins for one, _, plugins in self.loop.list_waiting()}
+        waiting = {waiting_pod.uid: plugins for waiting_pod, _, plugins in self.loop.list_waiting()}
         assert {uid for uid, plugins in waiting.items() if HOLDER in plugins} == set(self.asked) - self.approved
 
     def teardown(self) -> None:
@@ -320,9 +320,9 @@ class Live(RuleBasedStateMachine):
                 self.write(0, heard=True)
             for uid in list(self.asked):
                 self._answer(uid, yes=uid not in self.approved)
-            for one, _, plugins in self.loop.list_waiting():
+            for waiting_pod, _, plugins in self.loop.list_waiting():
                 if WAITER in plugins:
-                    self.take(self.loop.allow_pod(one.uid, WAITER, self.now))
+                    self.take(self.loop.allow_pod(waiting_pod.uid, WAITER, self.now))
             self.now += 20.0
             for _ in range(40):
                 self.take(self.loop.step(self.now))
@@ -340,9 +340,9 @@ class Live(RuleBasedStateMachine):
         assert not self.loop.problems
         self._all_are_known()
         fresh = Snapshot.from_objects(self.store.everything())
-        kept = self.loop.snapshot
-        assert contents(kept) == contents(fresh)
-        assert judgements(kept, PROBES) == judgements(fresh, PROBES)
+        live_snapshot = self.loop.snapshot
+        assert contents(live_snapshot) == contents(fresh)
+        assert judgements(live_snapshot, PROBES) == judgements(fresh, PROBES)
 
     def _all_are_known(self) -> None:
         """The queue has all pods that wait for a node, and none else."""
@@ -359,7 +359,7 @@ class Live(RuleBasedStateMachine):
     def _queued(self) -> set[str]:
         queue = self.loop._queue
         parts = (queue.active, queue.backoff, queue.unschedulable)
-        return {member.key for part in parts for one in part for member in one.members}
+        return {member.key for part in parts for entity in part for member in entity.members}
 
 
 SETTINGS = settings(

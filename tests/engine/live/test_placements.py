@@ -34,15 +34,15 @@ def comparable(scenario: dict) -> bool:
     """Whether the live loop does with the scenario's pods as the reference, which binds nothing, does."""
     config = scenario.get("config") or {}
     pods = scenario.get("pending") or []
-    finished = [one for one in scenario.get("objects") or [] if (one.get("status") or {}).get("phase")]
+    finished = [raw for raw in scenario.get("objects") or [] if (raw.get("status") or {}).get("phase")]
     special = ("volumes", "resourceClaims", "schedulingGates")
     return not (
         any(scenario.get(key) for key in SIMPLE)
         or config.get("extenders")
         or finished
-        or any(one["spec"].get(key) for one in pods for key in special)
-        or any((one.get("status") or {}).get("nominatedNodeName") for one in pods)
-        or any(one["metadata"].get("deletionTimestamp") for one in pods)
+        or any(raw["spec"].get(key) for raw in pods for key in special)
+        or any((raw.get("status") or {}).get("nominatedNodeName") for raw in pods)
+        or any(raw["metadata"].get("deletionTimestamp") for raw in pods)
     )
 
 
@@ -53,24 +53,24 @@ def placements(scenario: dict, release: str) -> list[tuple[str, str, str]]:
     loop = LiveLoop(loaded.configuration)
     for raw in scenario.get("objects") or []:
         loop.apply_object(raw["kind"], raw, NOW)
-    found = []
+    decisions = []
     for raw in scenario.get("pending") or []:
         loop.apply_object("Pod", raw, NOW)
         key = f"{raw['metadata'].get('namespace') or 'default'}/{raw['metadata']['name']}"
-        intents = [one for one in loop.step(NOW) if isinstance(one, BindPod | ReportPod)]
-        assert [one.pod.key for one in intents] == [key]
+        intents = [intent for intent in loop.step(NOW) if isinstance(intent, BindPod | ReportPod)]
+        assert [intent.pod.key for intent in intents] == [key]
         if isinstance(intents[0], BindPod):
-            found.append((key, intents[0].node, ""))
+            decisions.append((key, intents[0].node, ""))
             continue
         decision = intents[0].decision
         assert decision is not None
         message = (
             decision.message.removesuffix(f" {decision.post_filter}") if decision.post_filter else decision.message
         )
-        found.append((key, "", message))
+        decisions.append((key, "", message))
         if decision.nominated:
             break
-    return found
+    return decisions
 
 
 def test_pods_are_placed_as_the_real_scheduler_placed_them() -> None:
@@ -79,12 +79,13 @@ def test_pods_are_placed_as_the_real_scheduler_placed_them() -> None:
         scenario = line["scenario"]
         if line["ask"] != "schedule" or "error" in line["expected"] or not comparable(scenario):
             continue
-        found = placements(scenario, release_of_line(line))
+        placed = placements(scenario, release_of_line(line))
         expected = [
-            (one["pod"], one.get("node", ""), one.get("message", "")) for one in line["expected"]["placements"] or ()
+            (placement["pod"], placement.get("node", ""), placement.get("message", ""))
+            for placement in line["expected"]["placements"] or ()
         ]
-        assert found == expected[: len(found)], scenario["name"]
-        compared += len(found)
+        assert placed == expected[: len(placed)], scenario["name"]
+        compared += len(placed)
     assert compared > 500
 
 
@@ -192,18 +193,18 @@ class Played:
 @settings(max_examples=tiers.count(25, 200), deadline=None)
 @given(arrivals(), CHANGES)
 def test_a_simulation_of_the_same_events_comes_to_the_same(
-    pods: list[SimulationEvent], others: list[SimulationEvent]
+    pods: list[SimulationEvent], other_events: list[SimulationEvent]
 ) -> None:
     configuration = load(default_document()).configuration
     assert configuration is not None
-    events = sorted(pods + others, key=lambda event: event.time)
+    events = sorted(pods + other_events, key=lambda event: event.time)
     simulation = Simulation(
         [node(name) for name in "abc"],
         configuration,
         events,
         SimulationSettings(cycle=0.0, sample=END, controllers=False),
     )
-    simulated = [(one.time, one.pod, one.node) for one in simulation.run(END).bound]
+    simulated = [(binding.time, binding.pod, binding.node) for binding in simulation.run(END).bound]
     assert Played(events, configuration, simulation).bound == simulated
 
 

@@ -35,8 +35,8 @@ def test_a_workload_without_selector_has_the_labels_of_its_pods(kind: str, versi
     for version in versions:
         read = upgraded(kind, version, spec={"template": TEMPLATE})
         assert read == ("apps/v1", {"spec": {"template": TEMPLATE, "selector": selector}})
-        own = {"template": TEMPLATE, "selector": {"matchLabels": {"c": "d"}}}
-        assert upgraded(kind, version, spec=own)[1] == {"spec": own}
+        spec = {"template": TEMPLATE, "selector": {"matchLabels": {"c": "d"}}}
+        assert upgraded(kind, version, spec=spec)[1] == {"spec": spec}
     assert upgraded(kind, "apps/v1beta2", spec={"template": TEMPLATE})[0] == "apps/v1"
 
 
@@ -44,8 +44,8 @@ def test_an_empty_selector_of_a_beta_budget_selects_no_pod() -> None:
     marker = {"key": "pdb.kubernetes.io/deprecated-v1beta1-empty-selector-match"}
     none = {"matchExpressions": [{**marker, "operator": "Exists"}]}
     everything = {"matchExpressions": [{**marker, "operator": "DoesNotExist"}]}
-    for written, read in (({}, none), (everything, {}), ({"matchLabels": {"a": "b"}}, {"matchLabels": {"a": "b"}})):
-        version, parts = upgraded("PodDisruptionBudget", "policy/v1beta1", spec={"selector": written})
+    for selector, read in (({}, none), (everything, {}), ({"matchLabels": {"a": "b"}}, {"matchLabels": {"a": "b"}})):
+        version, parts = upgraded("PodDisruptionBudget", "policy/v1beta1", spec={"selector": selector})
         assert (version, parts["spec"]["selector"]) == ("policy/v1", read)
     assert upgraded("PodDisruptionBudget", "policy/v1", spec={"selector": {}})[1] == {"spec": {"selector": {}}}
 
@@ -79,8 +79,8 @@ def test_devices_of_the_first_beta_are_those_of_v1() -> None:
 
 def test_a_runtime_class_of_the_alpha_stands_under_its_spec() -> None:
     overhead = {"podFixed": {"cpu": "250m"}}
-    written = {"runtimeHandler": "kata", "overhead": overhead}
-    read = upgraded("RuntimeClass", "node.k8s.io/v1alpha1", spec=written)
+    alpha_spec = {"runtimeHandler": "kata", "overhead": overhead}
+    read = upgraded("RuntimeClass", "node.k8s.io/v1alpha1", spec=alpha_spec)
     assert read == ("node.k8s.io/v1", {"handler": "kata", "overhead": overhead})
 
 

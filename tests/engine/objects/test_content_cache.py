@@ -4,8 +4,8 @@ from kschedweb.engine.objects.content_cache import ContentCache
 
 
 def test_all_are_forgotten_once_there_are_as_many_as_may_be_kept() -> None:
-    known: ContentCache[str] = ContentCache(2)
-    assert [known.store(content, content.decode()) for content in (b"a", b"b")] == ["a", "b"]
-    assert known == {b"a": "a", b"b": "b"}
-    assert known.store(b"c", "c") == "c"
-    assert known == {b"c": "c"}
+    cache: ContentCache[str] = ContentCache(2)
+    assert [cache.store(content, content.decode()) for content in (b"a", b"b")] == ["a", "b"]
+    assert cache == {b"a": "a", b"b": "b"}
+    assert cache.store(b"c", "c") == "c"
+    assert cache == {b"c": "c"}

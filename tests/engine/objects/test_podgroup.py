@@ -45,17 +45,17 @@ def test_what_is_not_simulated_is_refused_by_name(field: str, gate: str) -> None
 
 
 @pytest.mark.parametrize(
-    ("kind", "api", "said"),
+    ("kind", "api", "expected_error"),
     [
         ("PodGroup", "scheduling.k8s.io/v1alpha2", "is of scheduling.k8s.io/v1alpha2, which is not simulated"),
         ("Workload", "scheduling.k8s.io/v1alpha1", "is of scheduling.k8s.io/v1alpha1, which is not simulated"),
         ("CompositePodGroup", "scheduling.k8s.io/v1alpha3", "groups of groups are not simulated"),
     ],
 )
-def test_earlier_forms_and_groups_of_groups_are_refused_by_name(kind: str, api: str, said: str) -> None:
+def test_earlier_forms_and_groups_of_groups_are_refused_by_name(kind: str, api: str, expected_error: str) -> None:
     snapshot = Snapshot.from_objects([{**group("gang"), "kind": kind, "apiVersion": api}])
     assert [name for name, _ in snapshot.problems] == [f"{kind} default/gang"]
-    assert snapshot.problems[0][1].startswith(said)
+    assert snapshot.problems[0][1].startswith(expected_error)
     assert snapshot.objects.groups.get("default/gang") is None
 
 
@@ -73,13 +73,17 @@ def test_a_workload_of_the_same_form_is_taken_in_and_not_read() -> None:
 
 
 def test_a_pod_names_its_group_and_may_differ_from_its_like_in_that_alone() -> None:
-    one, other, alone = Pod.from_json(member("p", "one")), Pod.from_json(member("p", "other")), Pod.from_json(pod("p"))
-    assert (one.scheduling_group, other.scheduling_group, alone.scheduling_group) == (
+    first, other, alone = (
+        Pod.from_json(member("p", "one")),
+        Pod.from_json(member("p", "other")),
+        Pod.from_json(pod("p")),
+    )
+    assert (first.scheduling_group, other.scheduling_group, alone.scheduling_group) == (
         "default/one",
         "default/other",
         "",
     )
-    assert one.template == other.template
+    assert first.template == other.template
 
 
 def test_the_cluster_knows_the_pods_of_a_group_and_forgets_the_group() -> None:
@@ -95,7 +99,7 @@ def test_the_cluster_knows_the_pods_of_a_group_and_forgets_the_group() -> None:
 
 
 @pytest.mark.parametrize(
-    ("spec", "said"),
+    ("spec", "expected_error"),
     [
         ({"schedulingPolicy": {"gang": 3}}, "spec.schedulingPolicy.gang: must be an object, is a number"),
         ({"schedulingPolicy": {"gang": {"minCount": "3"}}}, "spec.schedulingPolicy.gang.minCount: must be "),
@@ -104,8 +108,8 @@ def test_the_cluster_knows_the_pods_of_a_group_and_forgets_the_group() -> None:
         ({"priority": 1.5}, "spec.priority: must be "),
     ],
 )
-def test_what_cannot_be_read_is_an_error_at_its_field(spec: dict, said: str) -> None:
-    with pytest.raises(ObjectError, match=said):
+def test_what_cannot_be_read_is_an_error_at_its_field(spec: dict, expected_error: str) -> None:
+    with pytest.raises(ObjectError, match=expected_error):
         read_group("gang", **spec)
 
 

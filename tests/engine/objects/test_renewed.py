@@ -78,12 +78,12 @@ def test_it_does_not_matter_what_was_known_before(
 def test_pods_share_only_what_is_the_same(first: list[tuple[str, Json]], second: list[tuple[str, Json]]) -> None:
     TEMPLATES.clear()
     Pod.from_json(patched(WHOLE, first))
-    beside = Pod.from_json(patched(WHOLE, second))
+    shared = Pod.from_json(patched(WHOLE, second))
     TEMPLATES.clear()
     alone = Pod.from_json(patched(WHOLE, second))
     for field in fields(Pod):
         if field.name != "template":
-            assert getattr(beside, field.name) == getattr(alone, field.name), field.name
+            assert getattr(shared, field.name) == getattr(alone, field.name), field.name
 
 
 def test_what_cannot_be_understood_is_an_error_all_the_same() -> None:

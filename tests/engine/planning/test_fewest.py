@@ -27,7 +27,7 @@ def fewest(cluster: Snapshot, at_most: float, deepest: int) -> int | None:
 
     Every sequence is tried, and after each move whether a wave ends.
     """
-    ground, use = TrialCluster(cluster, WATER_LEVEL), compute_expected_use(cluster, "cpu")
+    trial, use = TrialCluster(cluster, WATER_LEVEL), compute_expected_use(cluster, "cpu")
     rows = {pod.key: row for row, pod in enumerate(use.pods)}
     node = use.node.copy()
     amounts = 100.0 * use.amount
@@ -39,19 +39,19 @@ def fewest(cluster: Snapshot, at_most: float, deepest: int) -> int | None:
     def reached(depth: int) -> bool:
         if skew() <= at_most + 1e-9:
             return True
-        gone = {one.pod for one in ground.moved}
-        for key, pod in ground.movable.items() if depth else ():
-            mark, before = ground.mark(), int(node[rows[key]])
-            if key in gone or not (tried := ground.move_pod(pod)).node:
+        moved_pods = {move.pod for move in trial.moved}
+        for key, pod in trial.movable.items() if depth else ():
+            mark, before = trial.mark(), int(node[rows[key]])
+            if key in moved_pods or not (target := trial.move_pod(pod)).node:
                 continue
-            node[rows[key]] = cluster.index[tried.node]
-            done = reached(depth - 1)
-            if not done and depth > 1:
-                ground.end_wave()
-                done = reached(depth - 1)
+            node[rows[key]] = cluster.index[target.node]
+            is_reached = reached(depth - 1)
+            if not is_reached and depth > 1:
+                trial.end_wave()
+                is_reached = reached(depth - 1)
             node[rows[key]] = before
-            ground.rollback(mark)
-            if done:
+            trial.rollback(mark)
+            if is_reached:
                 return True
         return False
 
@@ -70,14 +70,14 @@ def test_no_plan_takes_fewer_moves_than_its_bound_says(
 ) -> None:
     cluster = snapshot(*drawn)
     best = fewest(cluster, at_most, 2)
-    found = plan_moves(cluster, WATER_LEVEL, Skew(at_most))
+    plan = plan_moves(cluster, WATER_LEVEL, Skew(at_most))
     use = compute_expected_use(cluster, "cpu")
     bound = fewest_moves(Band(at_most, use.compute_levels(), use.allocatable, use.counted, use.node, use.amount))
     if best is not None:
         assert best >= bound
-    if found.reached:
-        assert len(found.moves) >= bound
-        assert best is None or len(found.moves) >= best
+    if plan.reached:
+        assert len(plan.moves) >= bound
+        assert best is None or len(plan.moves) >= best
 
 
 @settings(max_examples=count(15, 300))
@@ -85,16 +85,21 @@ def test_no_plan_takes_fewer_moves_than_its_bound_says(
 def test_as_many_nodes_go_as_any_order_frees(drawn: tuple[list[Json], dict[str, float]]) -> None:
     """Each set of nodes is tried: no larger one than the plan's can be emptied."""
     cluster = snapshot(*drawn)
-    found = plan_moves(cluster, WATER_LEVEL, FreedNodes())
+    plan = plan_moves(cluster, WATER_LEVEL, FreedNodes())
     freeing = Freeing(TrialCluster(cluster, WATER_LEVEL))
     names = freeing.candidates
-    most = max(
-        (size for size in range(len(names) + 1) for one in combinations(names, size) if _all_go(freeing, list(one))),
+    most_freed = max(
+        (
+            size
+            for size in range(len(names) + 1)
+            for chosen_nodes in combinations(names, size)
+            if _all_go(freeing, list(chosen_nodes))
+        ),
         default=0,
     )
-    assert found.after <= most
-    assert most <= (found.bound.value or 0)
-    assert found.after >= most - 1
+    assert plan.after <= most_freed
+    assert most_freed <= (plan.bound.value or 0)
+    assert plan.after >= most_freed - 1
 
 
 def _all_go(freeing: Freeing, chosen: list[str]) -> bool:

@@ -57,11 +57,11 @@ OBJECTIVES = st.one_of(
 
 def empty(cluster: Snapshot) -> set[str]:
     """The nodes with nothing but pods of DaemonSets and static pods."""
-    there = set(cluster.names)
-    for one in filter(None, cluster.pods.pods):
-        if one.controller is None or one.controller[1] not in ("DaemonSet", "Node"):
-            there.discard(one.node_name)
-    return there
+    empty_nodes = set(cluster.names)
+    for cluster_pod in filter(None, cluster.pods.pods):
+        if cluster_pod.controller is None or cluster_pod.controller[1] not in ("DaemonSet", "Node"):
+            empty_nodes.discard(cluster_pod.node_name)
+    return empty_nodes
 
 
 def stranded(cluster: Snapshot, size: int) -> int:
@@ -69,25 +69,23 @@ def stranded(cluster: Snapshot, size: int) -> int:
     return int(free[(free > 0) & (free < size)].sum())
 
 
-def check_value(
-    objective: Objective, found: MovePlan, before: Snapshot, after: Snapshot, use: dict[str, float]
-) -> None:
+def check_value(objective: Objective, plan: MovePlan, before: Snapshot, after: Snapshot, use: dict[str, float]) -> None:
     """What the plan says of its objective is so, by another count, and it is no worse than before."""
     match objective:
         case Skew():
             spans = [float(np.ptp(compute_levels(cluster, use))) for cluster in (before, after)]
-            assert [found.before, found.after] == pytest.approx(spans, abs=1e-6)
-            assert found.after <= found.before + 1e-9
+            assert [plan.before, plan.after] == pytest.approx(spans, abs=1e-6)
+            assert plan.after <= plan.before + 1e-9
         case FreedNodes():
-            assert found.before == len(empty(before))
-            assert found.after == len(empty(after)) >= found.before
-            assert set(found.cordons) - set(found.uncordons) <= empty(after)
+            assert plan.before == len(empty(before))
+            assert plan.after == len(empty(after)) >= plan.before
+            assert set(plan.cordons) - set(plan.uncordons) <= empty(after)
         case SavedCost():
-            assert set(found.cordons) - set(found.uncordons) <= empty(after)
-            assert found.after <= found.before
+            assert set(plan.cordons) - set(plan.uncordons) <= empty(after)
+            assert plan.after <= plan.before
         case Fragmentation():
-            assert [found.before, found.after] == [stranded(one, objective.size) for one in (before, after)]
-            assert found.after <= found.before
+            assert [plan.before, plan.after] == [stranded(state, objective.size) for state in (before, after)]
+            assert plan.after <= plan.before
 
 
 @settings(max_examples=count(120, 2000))
@@ -97,13 +95,15 @@ def test_a_plan_can_be_carried_out_as_it_stands(
 ) -> None:
     objects, use = drawn
     cluster = snapshot(objects, use)
-    before = {one.key: one.node_name for one in filter(None, cluster.pods.pods)}
-    found = plan_moves(cluster, policy, objective, price=price)
-    assert {one.key: one.node_name for one in filter(None, cluster.pods.pods)} == before, "nothing is done"
+    before = {cluster_pod.key: cluster_pod.node_name for cluster_pod in filter(None, cluster.pods.pods)}
+    plan = plan_moves(cluster, policy, objective, price=price)
+    assert {cluster_pod.key: cluster_pod.node_name for cluster_pod in filter(None, cluster.pods.pods)} == before, (
+        "nothing is done"
+    )
 
-    after = carry_out_plan(cluster, policy, found)
-    kinds = {one["metadata"]["name"]: one for one in objects if one["kind"] == "Pod"}
-    moved = [move.pod for move in found.moves]
+    after = carry_out_plan(cluster, policy, plan)
+    kinds = {raw["metadata"]["name"]: raw for raw in objects if raw["kind"] == "Pod"}
+    moved = [move.pod for move in plan.moves]
     assert len(set(moved)) == len(moved)
     for key in moved:
         raw = kinds[original(key)]
@@ -112,14 +112,14 @@ def test_a_plan_can_be_carried_out_as_it_stands(
         assert owners[0]["kind"] not in ("DaemonSet", "Node")
         assert not raw["metadata"]["annotations"]
         assert "volumes" not in raw["spec"]
-    check_value(objective, found, cluster, after, use)
-    assert len(found.moves) >= found.bound.moves
-    if found.bound.value is not None and isinstance(objective, FreedNodes):
-        assert found.after <= found.bound.value
-    elif found.bound.value is not None:
-        assert found.after >= found.bound.value - 1e-9
-    gained = abs(found.after - found.before)
-    assert not found.moves or gained > price * len(found.moves) - 1e-9, "moves are worth their price"
+    check_value(objective, plan, cluster, after, use)
+    assert len(plan.moves) >= plan.bound.moves
+    if plan.bound.value is not None and isinstance(objective, FreedNodes):
+        assert plan.after <= plan.bound.value
+    elif plan.bound.value is not None:
+        assert plan.after >= plan.bound.value - 1e-9
+    gained = abs(plan.after - plan.before)
+    assert not plan.moves or gained > price * len(plan.moves) - 1e-9, "moves are worth their price"
 
 
 @settings(max_examples=count(40, 400))
@@ -132,25 +132,25 @@ def test_so_can_a_plan_for_many_nodes(
     cluster = snapshot(objects, use)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(node_freeing, "FEW", 0)
-        found = plan_moves(cluster, DEFAULT, objective)
-    check_value(objective, found, cluster, carry_out_plan(cluster, DEFAULT, found), use)
+        plan = plan_moves(cluster, DEFAULT, objective)
+    check_value(objective, plan, cluster, carry_out_plan(cluster, DEFAULT, plan), use)
 
 
 @pytest.mark.parametrize("kind", BOUND)
 def test_what_may_not_be_evicted_stays_and_is_told(kind: str) -> None:
     cluster = snapshot([node("a"), node("b"), pod("p0", "a", kind=kind), pod("p1", "a", kind=kind)], {"p0": 1, "p1": 1})
-    found = plan_moves(cluster, DEFAULT, Skew(0.0))
-    assert found.moves == []
-    assert found.stop.kind == "noGain"
-    assert list(found.stays.values()) == [2]
+    plan = plan_moves(cluster, DEFAULT, Skew(0.0))
+    assert plan.moves == []
+    assert plan.stop.kind == "noGain"
+    assert list(plan.stays.values()) == [2]
 
 
 def test_a_budget_makes_waves_and_one_that_allows_nothing_stops_the_plan() -> None:
     pods = [pod(f"p{number}", "a") for number in range(4)]
     use = {f"p{number}": 1.0 for number in range(4)}
-    one = plan_moves(snapshot([node("a"), node("b"), *pods, budget("web", 1)], use), DEFAULT, Skew(0.0))
-    assert [len(wave) for wave in one.waves] == [1, 1]
-    assert {move.budget for move in one.moves} == {"default/web"}
+    plan = plan_moves(snapshot([node("a"), node("b"), *pods, budget("web", 1)], use), DEFAULT, Skew(0.0))
+    assert [len(wave) for wave in plan.waves] == [1, 1]
+    assert {move.budget for move in plan.moves} == {"default/web"}
     none = plan_moves(snapshot([node("a"), node("b"), *pods, budget("web", 0)], use), DEFAULT, Skew(0.0))
     assert none.moves == []
     assert none.stop.kind == "budget"
@@ -163,9 +163,9 @@ def test_the_limit_of_moves_is_kept_and_told() -> None:
     pods = [pod(f"p{number}", "ab"[number // 3], cpu="500m") for number in range(5)]
     cluster = snapshot([node("a"), node("b"), node("c"), *pods], {f"p{number}": 1.0 for number in range(5)})
     for objective in (Skew(0.0), FreedNodes(2)):
-        found = plan_moves(cluster, DEFAULT, objective, max_moves=1)
-        assert len(found.moves) <= 1
-        assert found.stop.kind == "mostMoves"
+        plan = plan_moves(cluster, DEFAULT, objective, max_moves=1)
+        assert len(plan.moves) <= 1
+        assert plan.stop.kind == "mostMoves"
     assert plan_moves(cluster, DEFAULT, Skew(0.0), max_moves=0).moves == []
 
 
@@ -184,12 +184,12 @@ def test_money_is_saved_where_it_is_worth_the_moves() -> None:
         [node("n0"), node("n1"), node("n2"), pod("p0", "n0"), pod("p1", "n1"), pod("p2", "n2")],
         {"p0": 0.1, "p1": 0.1, "p2": 0.1},
     )
-    found = plan_moves(cluster, DEFAULT, SavedCost(PRICES, hours=10.0))
+    plan = plan_moves(cluster, DEFAULT, SavedCost(PRICES, hours=10.0))
     # n0 costs 0.3 less half of it, n1 0.1, n2 0.2, each and 0.01 more.
-    assert found.before == pytest.approx(10 * (0.15 + 0.1 + 0.2 + 0.03))
-    assert set(found.cordons) == {"n0", "n2"}
-    assert found.after == pytest.approx(10 * 0.11)
-    assert found.stop.kind == "best"
+    assert plan.before == pytest.approx(10 * (0.15 + 0.1 + 0.2 + 0.03))
+    assert set(plan.cordons) == {"n0", "n2"}
+    assert plan.after == pytest.approx(10 * 0.11)
+    assert plan.stop.kind == "best"
     assert plan_moves(cluster, DEFAULT, SavedCost(PRICES, hours=10.0), price=1.7).cordons == ("n2",)
     assert plan_moves(cluster, DEFAULT, SavedCost(PRICES, hours=10.0), price=2.2).cordons == ()
 
@@ -198,10 +198,10 @@ def test_devices_are_brought_together() -> None:
     gpus = {GPU: "4"}
     objects = [node("a", allocatable=gpus), node("b", allocatable=gpus)]
     objects += [pod("p0", "a", gpu=2, cpu="1"), pod("p1", "b", gpu=2, cpu="1"), pod("p2", "b", cpu="2")]
-    found = plan_moves(snapshot(objects, {}), DEFAULT, Fragmentation(GPU, 4))
-    assert (found.before, found.after) == (4, 0)
-    assert [(move.pod, move.source, move.target) for move in found.moves] == [("default/p1", "b", "a")]
-    assert found.bound.to_dict() == {"moves": 1, "value": 0.0}
+    plan = plan_moves(snapshot(objects, {}), DEFAULT, Fragmentation(GPU, 4))
+    assert (plan.before, plan.after) == (4, 0)
+    assert [(move.pod, move.source, move.target) for move in plan.moves] == [("default/p1", "b", "a")]
+    assert plan.bound.to_dict() == {"moves": 1, "value": 0.0}
 
 
 def test_what_cannot_be_planned_is_refused_in_words() -> None:
@@ -229,16 +229,16 @@ def test_pods_of_a_cordoned_node_may_use_up_the_last_fragments() -> None:
     """Three free devices are too few for a pod of four; one that leaves a cordoned node takes one of them."""
     closed = node("c", allocatable={"cpu": "8", GPU: "1"}, unschedulable=True)
     cluster = snapshot([node("a", allocatable={"cpu": "8", GPU: "3"}), closed, pod("p", "c", gpu=1)], {})
-    found = plan_moves(cluster, DEFAULT, Fragmentation(GPU, 4))
-    assert (found.before, found.after) == (3.0, 2.0)
-    assert found.bound.value == 0.0
+    plan = plan_moves(cluster, DEFAULT, Fragmentation(GPU, 4))
+    assert (plan.before, plan.after) == (3.0, 2.0)
+    assert plan.bound.value == 0.0
 
 
 def test_a_search_that_is_late_tells_the_best_plan_so_far() -> None:
     objects = [node(name, allocatable={"cpu": "8"}) for name in "abc"]
     cluster = snapshot([*objects, pod("p", "a"), pod("q", "b", cpu="2")], {})
     looks = iter([False, *[True] * 20])
-    found = plan_moves(cluster, DEFAULT, FreedNodes(2), late=lambda: next(looks))
-    assert (found.stop.kind, found.after, found.bound.value) == ("time", 1.0, 2.0)
-    assert (found.cordons, found.uncordons) == (("c", "a"), ("a",))
+    plan = plan_moves(cluster, DEFAULT, FreedNodes(2), late=lambda: next(looks))
+    assert (plan.stop.kind, plan.after, plan.bound.value) == ("time", 1.0, 2.0)
+    assert (plan.cordons, plan.uncordons) == (("c", "a"), ("a",))
     assert plan_moves(cluster, DEFAULT, FreedNodes(2)).reached

@@ -34,7 +34,7 @@ def scenario(objective: Any, **more: Any) -> Json:
     return {"name": "small", "objects": objects, "watermarks": use, "objective": objective, **more}
 
 
-def asked(lines: list[Json], monkeypatch: pytest.MonkeyPatch) -> int:
+def run_command(lines: list[Json], monkeypatch: pytest.MonkeyPatch) -> int:
     monkeypatch.setattr("sys.stdin", io.StringIO("\n".join(map(json.dumps, lines))))
     return main(["plan"])
 
@@ -43,7 +43,7 @@ def test_the_command_line_answers_a_line_each(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     lines = [scenario({"skew": {"atMost": 20}}), scenario({"nodes": {}}), scenario({"money": {}}, prices=PRICES)]
-    assert asked(lines, monkeypatch) == 0
+    assert run_command(lines, monkeypatch) == 0
     skew, nodes, money = map(json.loads, capsys.readouterr().out.splitlines())
     assert (skew["objective"], skew["unit"], skew["before"], skew["after"]) == ("skew", "points", 55.0, 5.0)
     ((move,),) = skew["waves"]
@@ -61,12 +61,12 @@ def test_the_command_line_answers_a_line_each(
 
     assert nodes["cordons"] == ["b"]
     assert nodes["kubectl"][0] == "kubectl cordon b"
-    assert [one["metadata"]["name"] for one in nodes["evictions"]] == ["p2"]
+    assert [eviction["metadata"]["name"] for eviction in nodes["evictions"]] == ["p2"]
     assert (money["unit"], money["before"], money["after"]) == ("EUR in 24 h", 12.0, 0.0)
 
 
 @pytest.mark.parametrize(
-    ("changes", "said"),
+    ("changes", "expected_error"),
     [
         ({"objective": None}, "objective: must have exactly one of skew, nodes, money, fragmentation; has none"),
         ({"objective": {"skew": {"atMost": 1}, "nodes": {}}}, "has skew and nodes"),
@@ -84,11 +84,11 @@ def test_the_command_line_answers_a_line_each(
     ],
 )
 def test_bad_input_ends_with_one_line_that_says_where(
-    changes: Json, said: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    changes: Json, expected_error: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert asked([scenario({"nodes": {}}), {**scenario({"nodes": {}}), **changes}], monkeypatch) == 2
-    written = capsys.readouterr()
-    assert len(written.out.splitlines()) == 1, "the scenario before it is answered"
-    assert said in written.err
-    assert written.err.startswith("kschedweb.engine: line 2: ")
-    assert len(written.err.splitlines()) == 1
+    assert run_command([scenario({"nodes": {}}), {**scenario({"nodes": {}}), **changes}], monkeypatch) == 2
+    output = capsys.readouterr()
+    assert len(output.out.splitlines()) == 1, "the scenario before it is answered"
+    assert expected_error in output.err
+    assert output.err.startswith("kschedweb.engine: line 2: ")
+    assert len(output.err.splitlines()) == 1

@@ -17,7 +17,7 @@ from kschedweb.engine.releases import load
 from tests.engine.builders import CONFIGURATION, node, pod, scheduler
 
 NAME = "DefaultPreemption"
-MADE = "preemption: found a potential placement for pod on node {}, preempting {} victims"
+FOUND_PLACEMENT = "preemption: found a potential placement for pod on node {}, preempting {} victims"
 BY_US = {"type": "DisruptionTarget", "status": "True", "reason": "PreemptionByScheduler"}
 
 
@@ -32,7 +32,7 @@ def leaving(name: str, condition: dict, priority: int = 0) -> dict:
     return {**raw, "status": {"conditions": [condition]}}
 
 
-def tried(engine: Scheduler, cpu: str = "2", nominated: str = "", **spec: Any) -> Placement:
+def try_preemption(engine: Scheduler, cpu: str = "2", nominated: str = "", **spec: Any) -> Placement:
     """What becomes of a pod of priority 100, of which an explanation says the same."""
     raw = pod("p", requests={"cpu": cpu}, **{"priority": 100, **spec})
     status = {"nominatedNodeName": nominated} if nominated else {}
@@ -44,13 +44,17 @@ def tried(engine: Scheduler, cpu: str = "2", nominated: str = "", **spec: Any) -
 
 
 def test_pods_of_lower_priority_go() -> None:
-    found = tried(scheduler(node("a"), placed("x", "a", "3", priority=99)))
-    assert (found.nominated, found.victims, found.post_filter) == ("a", ("default/x",), MADE.format("a", 1))
+    placement = try_preemption(scheduler(node("a"), placed("x", "a", "3", priority=99)))
+    assert (placement.nominated, placement.victims, placement.post_filter) == (
+        "a",
+        ("default/x",),
+        FOUND_PLACEMENT.format("a", 1),
+    )
 
 
 def test_pods_of_equal_priority_are_no_victims() -> None:
     objects = [node("a"), node("b", allocatable={"cpu": "2"}), placed("x", "a", "4", 100), placed("y", "b", "2", 100)]
-    assert tried(scheduler(*objects), cpu="3").post_filter == (
+    assert try_preemption(scheduler(*objects), cpu="3").post_filter == (
         "preemption: 0/2 nodes are available: "
         "1 No preemption victims found for incoming pod, 1 Preemption is not helpful for scheduling."
     )
@@ -62,8 +66,8 @@ def test_nodes_that_no_eviction_helps_are_counted() -> None:
         node("b", unschedulable=True),
         node("c", allocatable={"cpu": "1"}),
     ]
-    found = tried(scheduler(*hopeless, node("d"), placed("x", "d", "3", 100)))
-    assert found.post_filter == (
+    placement = try_preemption(scheduler(*hopeless, node("d"), placed("x", "d", "3", 100)))
+    assert placement.post_filter == (
         "preemption: 0/4 nodes are available: "
         "1 No preemption victims found for incoming pod, 3 Preemption is not helpful for scheduling."
     )
@@ -71,36 +75,36 @@ def test_nodes_that_no_eviction_helps_are_counted() -> None:
 
 def test_what_still_fails_without_the_victims_is_said() -> None:
     engine = scheduler(node("a"), placed("x", "a", "1"), placed("y", "a", "3", priority=100))
-    said = "preemption: 0/1 nodes are available: 1 Insufficient cpu."
-    assert tried(engine, priority=50).post_filter == said
+    message = "preemption: 0/1 nodes are available: 1 Insufficient cpu."
+    assert try_preemption(engine, priority=50).post_filter == message
 
 
 def test_a_pod_that_may_never_preempt_says_so() -> None:
-    found = tried(scheduler(node("a"), placed("x", "a", "4")), preemptionPolicy="Never")
-    assert found.post_filter == "preemption: not eligible due to preemptionPolicy=Never."
-    assert found.nominated is None
+    placement = try_preemption(scheduler(node("a"), placed("x", "a", "4")), preemptionPolicy="Never")
+    assert placement.post_filter == "preemption: not eligible due to preemptionPolicy=Never."
+    assert placement.nominated is None
 
 
 def test_a_pod_waits_for_its_victims_to_leave() -> None:
-    found = tried(scheduler(node("a"), leaving("x", BY_US)), nominated="a")
-    said = "preemption: not eligible due to a terminating pod on the nominated node."
-    assert (found.post_filter, found.nominated) == (said, None)
+    placement = try_preemption(scheduler(node("a"), leaving("x", BY_US)), nominated="a")
+    message = "preemption: not eligible due to a terminating pod on the nominated node."
+    assert (placement.post_filter, placement.nominated) == (message, None)
 
 
 @pytest.mark.parametrize("change", [{"reason": "EvictionByEvictionAPI"}, {"status": "False"}])
 def test_a_pod_does_not_wait_for_those_it_did_not_evict(change: dict) -> None:
-    found = tried(scheduler(node("a"), leaving("x", BY_US | change)), nominated="a")
-    assert (found.nominated, found.victims) == ("a", ("default/x",))
+    placement = try_preemption(scheduler(node("a"), leaving("x", BY_US | change)), nominated="a")
+    assert (placement.nominated, placement.victims) == ("a", ("default/x",))
 
 
 def test_a_pod_whose_nominated_node_can_never_take_it_looks_elsewhere() -> None:
     engine = scheduler(node("a", unschedulable=True), node("b"), leaving("x", BY_US), placed("y", "b", "3"))
-    found = tried(engine, nominated="a")
-    assert (found.nominated, found.victims) == ("b", ("default/y",))
+    placement = try_preemption(engine, nominated="a")
+    assert (placement.nominated, placement.victims) == ("b", ("default/y",))
 
 
 def test_a_nomination_that_came_to_nothing_is_taken_away() -> None:
-    assert tried(scheduler(node("a"), placed("x", "a", "4", priority=1000)), nominated="a").nominated == ""
+    assert try_preemption(scheduler(node("a"), placed("x", "a", "4", priority=1000)), nominated="a").nominated == ""
 
 
 def test_a_pod_that_does_not_terminate_is_not_being_preempted() -> None:
@@ -109,7 +113,7 @@ def test_a_pod_that_does_not_terminate_is_not_being_preempted() -> None:
 
 
 @pytest.mark.parametrize(
-    ("args", "said"),
+    ("args", "expected_errors"),
     [
         ({"minCandidateNodesPercentage": 101}, ["Percentage: Invalid value: 101: not in valid range [0, 100]"]),
         ({"minCandidateNodesAbsolute": -1}, ["Absolute: Invalid value: -1: not in valid range [0, inf)"]),
@@ -122,14 +126,14 @@ def test_a_pod_that_does_not_terminate_is_not_being_preempted() -> None:
         ),
     ],
 )
-def test_it_tries_some_nodes_at_least(args: dict, said: list[str]) -> None:
+def test_it_tries_some_nodes_at_least(args: dict, expected_errors: list[str]) -> None:
     loaded = load({**CONFIGURATION, "profiles": [{"pluginConfig": [{"name": NAME, "args": args}]}]})
     path = "profiles[0].pluginConfig[0].args.minCandidateNodes"
-    assert loaded.errors == [f"{path}{one}" for one in said]
+    assert loaded.errors == [f"{path}{error}" for error in expected_errors]
 
 
 @given(st.integers(0, 5000), st.integers(0, 100), st.integers(0, 200))
-def test_it_tries_a_share_of_the_nodes_and_no_fewer_than_the_number_set(nodes: int, share: int, least: int) -> None:
-    plugin = DefaultPreemption({"minCandidateNodesPercentage": share, "minCandidateNodesAbsolute": least})
-    assert plugin.num_candidates(nodes) == min(nodes, max(least, nodes * share // 100))
+def test_it_tries_a_share_of_the_nodes_and_no_fewer_than_the_number_set(nodes: int, share: int, min_nodes: int) -> None:
+    plugin = DefaultPreemption({"minCandidateNodesPercentage": share, "minCandidateNodesAbsolute": min_nodes})
+    assert plugin.num_candidates(nodes) == min(nodes, max(min_nodes, nodes * share // 100))
     assert DefaultPreemption({}).num_candidates(nodes) == min(nodes, max(100, nodes // 10))

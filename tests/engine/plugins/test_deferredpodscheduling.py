@@ -39,8 +39,8 @@ def resized(**spec: Any) -> Json:
     return raw
 
 
-def explained(*objects: Json, asked: Json | None = None, gates: dict[str, bool] = GATES) -> Json:
-    raw = {"config": CONFIGURATION, "objects": list(objects), "pending": [asked or resized()], "featureGates": gates}
+def explained(*objects: Json, resize: Json | None = None, gates: dict[str, bool] = GATES) -> Json:
+    raw = {"config": CONFIGURATION, "objects": list(objects), "pending": [resize or resized()], "featureGates": gates}
     answer: Json = Scenario.from_json(raw).explain()["pods"][0]
     return answer
 
@@ -70,8 +70,8 @@ def test_nobody_is_evicted_where_the_node_forbids_it() -> None:
 
 def test_what_keeps_new_pods_away_does_not_matter_to_one_that_runs() -> None:
     closed = node("a", closed=True, taints=[{"key": "x", "effect": "NoSchedule"}])
-    asked = resized(nodeSelector={"disk": "ssd"})
-    assert explained(closed, asked=asked)["feasible"] == ["a"]
+    resize = resized(nodeSelector={"disk": "ssd"})
+    assert explained(closed, resize=resize)["feasible"] == ["a"]
 
 
 def test_without_the_gate_it_is_a_pod_like_others() -> None:

@@ -22,7 +22,7 @@ from tests.engine.builders import CONFIGURATION, node, pod
 NOW = 1795240800.0  # two in the afternoon in Shanghai
 SHANGHAI = ZoneInfo("Asia/Shanghai")
 CPU = "cpu_usage_avg_5m"
-ONE = {
+SINGLE_METRIC = {
     "syncPolicy": [{"name": CPU, "period": "3m"}],
     "predicate": [{"name": CPU, "maxLimitPecent": 0.65}],
     "priority": [{"name": CPU, "weight": 1}],
@@ -56,14 +56,14 @@ def explain(snapshot: Snapshot, raw: dict | None = None, **args: Any) -> dict:
 
 
 def scores(snapshot: Snapshot, **args: Any) -> dict[str, int]:
-    found: dict[str, int] = explain(snapshot, **args)["scores"]["Dynamic"]["raw"]
-    return found
+    raw_by_node: dict[str, int] = explain(snapshot, **args)["scores"]["Dynamic"]["raw"]
+    return raw_by_node
 
 
 def reasons(snapshot: Snapshot, raw: dict | None = None, **args: Any) -> dict[str, list[str]]:
     """The reasons of the nodes that are rejected."""
-    found = explain(snapshot, raw, **args)["filters"].get("Dynamic", {})
-    return {name: verdict["reasons"] for name, verdict in found.items()}
+    verdicts = explain(snapshot, raw, **args)["filters"].get("Dynamic", {})
+    return {name: verdict["reasons"] for name, verdict in verdicts.items()}
 
 
 def bound(name: str, on: str, age: float) -> dict:
@@ -77,14 +77,14 @@ def bound(name: str, on: str, age: float) -> dict:
 
 def test_a_limit_is_exceeded_only_by_more() -> None:
     snapshot = cluster(*(annotated(name, {CPU: use}) for name, use in (("at", 0.65), ("above", 0.65001))))
-    said = reasons(snapshot, policy=ONE)
-    assert said == {"above": ["Load[cpu_usage_avg_5m] of node[above] is too high"]}
+    refusals = reasons(snapshot, policy=SINGLE_METRIC)
+    assert refusals == {"above": ["Load[cpu_usage_avg_5m] of node[above] is too high"]}
 
 
 def test_pods_of_daemon_sets_pass_everywhere() -> None:
     raw = pod("agent")
     raw["metadata"]["ownerReferences"] = [{"kind": "DaemonSet", "name": "agent"}]
-    assert reasons(cluster(annotated("full", {CPU: 1.0})), raw, policy=ONE) == {}
+    assert reasons(cluster(annotated("full", {CPU: 1.0})), raw, policy=SINGLE_METRIC) == {}
 
 
 def test_the_shipped_policy_is_the_default() -> None:
@@ -95,57 +95,62 @@ def test_the_shipped_policy_is_the_default() -> None:
 
 
 def test_a_missing_metric_scores_nothing_and_keeps_its_weight() -> None:
-    policy = {**ONE, "priority": [{"name": CPU, "weight": 0.2}, {"name": "cpu_usage_max_avg_1h", "weight": 0.3}]}
+    policy = {
+        **SINGLE_METRIC,
+        "priority": [{"name": CPU, "weight": 0.2}, {"name": "cpu_usage_max_avg_1h", "weight": 0.3}],
+    }
     assert scores(cluster(annotated("n", {CPU: 0.0})), policy=policy) == {"n": 40}
 
 
 def test_an_expired_annotation_passes_the_filter_and_scores_as_a_missing_one() -> None:
     nodes = [annotated("fresh", {CPU: 0.6}, age=479), annotated("expired", {CPU: 0.9}, age=480), annotated("missing")]
     snapshot = cluster(*nodes)
-    assert reasons(snapshot, policy=ONE) == {}
-    assert scores(snapshot, policy=ONE) == {"fresh": 40, "expired": 0, "missing": 0}
+    assert reasons(snapshot, policy=SINGLE_METRIC) == {}
+    assert scores(snapshot, policy=SINGLE_METRIC) == {"fresh": 40, "expired": 0, "missing": 0}
 
 
 def test_an_annotation_read_in_another_time_zone_counts_for_hours_too_long_or_not_at_all() -> None:
     snapshot = cluster(annotated("n", {CPU: 0.6}, age=600))
-    assert scores(snapshot, policy=ONE) == {"n": 0}
-    assert scores(snapshot, policy=ONE, timeZone="UTC") == {"n": 40}  # eight hours ahead, so still young
-    assert scores(cluster(annotated("n", {CPU: 0.6})), policy=ONE, timeZone="Asia/Tokyo") == {"n": 0}
+    assert scores(snapshot, policy=SINGLE_METRIC) == {"n": 0}
+    assert scores(snapshot, policy=SINGLE_METRIC, timeZone="UTC") == {"n": 40}  # eight hours ahead, so still young
+    assert scores(cluster(annotated("n", {CPU: 0.6})), policy=SINGLE_METRIC, timeZone="Asia/Tokyo") == {"n": 0}
 
 
 def test_watermarks_stand_in_for_annotations_that_are_not_there() -> None:
     figures = {"updated": NOW - 60, "cpu": {"5m": 60.0}}
     nodes = [annotated("told", {CPU: 0.2}), annotated("expired", {CPU: 0.2}, age=1000), annotated("measured")]
     snapshot = cluster(*nodes, watermarks={name: figures for name in ("told", "expired", "measured")})
-    assert scores(snapshot, policy=ONE) == {"told": 80, "expired": 0, "measured": 40}
+    assert scores(snapshot, policy=SINGLE_METRIC) == {"told": 80, "expired": 0, "measured": 40}
     stale = {"measured": {**figures, "updated": NOW - 480}}
-    assert scores(cluster(annotated("measured"), watermarks=stale), policy=ONE) == {"measured": 0}
+    assert scores(cluster(annotated("measured"), watermarks=stale), policy=SINGLE_METRIC) == {"measured": 0}
 
 
 def test_watermarks_of_allocatable_are_turned_into_use_of_capacity() -> None:
     raw = annotated("n", allocatable={"cpu": "3"})
     raw["status"]["capacity"] = {"cpu": "4", "memory": "8Gi"}
     snapshot = cluster(raw, watermarks={"n": {"updated": NOW, "cpu": {"5m": 80.0}}})
-    assert Dynamic({"policy": ONE}).metric_use(snapshot, CPU).usage.tolist() == [pytest.approx(0.6)]
+    assert Dynamic({"policy": SINGLE_METRIC}).metric_use(snapshot, CPU).usage.tolist() == [pytest.approx(0.6)]
 
 
 def test_a_node_is_hot_as_its_annotation_says() -> None:
     raw = annotated("n", {CPU: 0.1})
     raw["metadata"]["annotations"][crane.HOT_VALUE] = crane.write_hot_value(3, NOW - 10, SHANGHAI)
     pods = [bound(f"p{at}", "n", 10) for at in range(50)]
-    assert scores(cluster(raw, *pods), policy={**ONE, "hotValue": [{"timeRange": "5m", "count": 5}]}) == {"n": 60}
+    assert scores(cluster(raw, *pods), policy={**SINGLE_METRIC, "hotValue": [{"timeRange": "5m", "count": 5}]}) == {
+        "n": 60
+    }
 
 
 def test_without_that_annotation_it_is_hot_by_the_pods_bound_lately_in_whole_numbers() -> None:
     rules = [{"timeRange": "5m", "count": 5}, {"timeRange": "1m", "count": 2}]
     pods = [bound(f"old{at}", "n", 200) for at in range(3)] + [bound(f"new{at}", "n", 10) for at in range(3)]
     snapshot = cluster(annotated("n", {CPU: 0.1}), annotated("cool", {CPU: 0.1}), *pods, bound("gone", "cool", 301))
-    assert Dynamic({"policy": {**ONE, "hotValue": rules}}).hot_values(snapshot).tolist() == [2.0, 0.0]
-    assert scores(snapshot, policy={**ONE, "hotValue": rules}) == {"n": 70, "cool": 90}
+    assert Dynamic({"policy": {**SINGLE_METRIC, "hotValue": rules}}).hot_values(snapshot).tolist() == [2.0, 0.0]
+    assert scores(snapshot, policy={**SINGLE_METRIC, "hotValue": rules}) == {"n": 70, "cool": 90}
 
 
 def test_a_node_cools_down_as_time_passes_and_heats_up_with_each_pod() -> None:
-    plugin = Dynamic({"policy": {**ONE, "hotValue": [{"timeRange": "1m", "count": 1}]}})
+    plugin = Dynamic({"policy": {**SINGLE_METRIC, "hotValue": [{"timeRange": "1m", "count": 1}]}})
     snapshot = cluster(annotated("n"), bound("p", "n", 10))
     assert plugin.hot_values(snapshot).tolist() == [1.0]
     snapshot.place_pod(Pod.from_json(pod("another")), "n")
@@ -159,7 +164,7 @@ def test_a_node_cools_down_as_time_passes_and_heats_up_with_each_pod() -> None:
 
 
 def test_only_the_latest_bindings_of_all_nodes_are_remembered() -> None:
-    plugin = Dynamic({"policy": {**ONE, "hotValue": [{"timeRange": "5m", "count": 1}]}})
+    plugin = Dynamic({"policy": {**SINGLE_METRIC, "hotValue": [{"timeRange": "5m", "count": 1}]}})
     snapshot = cluster(annotated("first"), annotated("second"))
     for position in range(10):
         snapshot.add_pod(Pod.from_json(bound(f"early{position}", "first", 200)), 0)
@@ -169,7 +174,7 @@ def test_only_the_latest_bindings_of_all_nodes_are_remembered() -> None:
 
 
 def test_a_heat_below_zero_is_none() -> None:
-    plugin = Dynamic({"policy": {**ONE, "hotValue": [{"timeRange": "5m", "count": -1}]}})
+    plugin = Dynamic({"policy": {**SINGLE_METRIC, "hotValue": [{"timeRange": "5m", "count": -1}]}})
     assert plugin.hot_values(cluster(annotated("n"), bound("p", "n", 10))).tolist() == [0.0]
 
 
@@ -182,7 +187,7 @@ def loaded(**args: Any) -> Any:
 
 
 @pytest.mark.parametrize(
-    ("args", "said"),
+    ("args", "expected_error"),
     [
         ({"timeZone": "Mars/Olympus"}, 'args.timeZone: Invalid value: "Mars/Olympus": there is no time zone'),
         ({"timeZone": "../etc/passwd"}, "args.timeZone: Invalid value"),
@@ -194,12 +199,16 @@ def loaded(**args: Any) -> Any:
         ({"policy": {"syncPolicy": [{"name": CPU, "period": "5"}]}}, "missing unit in duration"),
     ],
 )
-def test_arguments_that_cannot_work_are_refused(args: dict, said: str) -> None:
-    assert any(said in error for error in loaded(**args).errors)
+def test_arguments_that_cannot_work_are_refused(args: dict, expected_error: str) -> None:
+    assert any(expected_error in error for error in loaded(**args).errors)
 
 
 def test_what_looks_wrong_is_said() -> None:
-    policy = {**ONE, "predicate": [{"name": "gpu", "maxLimitPecent": 1}], "priority": [{"name": CPU, "weight": 0}]}
+    policy = {
+        **SINGLE_METRIC,
+        "predicate": [{"name": "gpu", "maxLimitPecent": 1}],
+        "priority": [{"name": CPU, "weight": 0}],
+    }
     warnings = "\n".join(loaded(policyConfigPath="/etc/policy.yaml", policy=policy).warnings)
     assert "args.policyConfigPath: is not read, since policy is written here too" in warnings
     assert 'args.policy.predicate[0]: "gpu" has no syncPolicy, so no node is above it' in warnings
@@ -208,9 +217,9 @@ def test_what_looks_wrong_is_said() -> None:
 
 
 def test_a_policy_that_is_written_stands_for_itself() -> None:
-    found = loaded(policy={"syncPolicy": ONE["syncPolicy"]})
-    assert any("args.policy: lists no priority, so every node scores 0" in said for said in found.warnings)
-    assert scores(cluster(annotated("n", {CPU: 0.1})), policy={"syncPolicy": ONE["syncPolicy"]}) == {"n": 0}
+    result = loaded(policy={"syncPolicy": SINGLE_METRIC["syncPolicy"]})
+    assert any("args.policy: lists no priority, so every node scores 0" in warning for warning in result.warnings)
+    assert scores(cluster(annotated("n", {CPU: 0.1})), policy={"syncPolicy": SINGLE_METRIC["syncPolicy"]}) == {"n": 0}
 
 
 def test_the_default_policy_is_written_out() -> None:

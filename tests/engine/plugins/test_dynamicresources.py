@@ -133,9 +133,9 @@ def test_a_claim_that_cannot_be_used_at_all_is_refused_before_any_node_is_looked
 
 def test_a_claim_made_from_a_template_is_the_pods_where_the_pod_controls_it() -> None:
     owner = {"apiVersion": "v1", "kind": "Pod", "name": "p", "uid": "default/p", "controller": True}
-    made = allocated("made")
-    made["metadata"]["ownerReferences"] = [owner]
-    assert explain(templated("p", GENERATED), *NODES, made)["feasible"] == ["a", "b"]
+    generated_claim = allocated("made")
+    generated_claim["metadata"]["ownerReferences"] = [owner]
+    assert explain(templated("p", GENERATED), *NODES, generated_claim)["feasible"] == ["a", "b"]
 
 
 def test_a_template_that_needs_no_claim_is_passed_over() -> None:
@@ -165,12 +165,12 @@ def test_a_node_selector_that_cannot_be_parsed_ends_the_cycle() -> None:
     broken = {"matchExpressions": [{"key": ZONE, "operator": "Wrong"}]}
     twice = {"matchFields": [{"key": "metadata.name", "operator": "In", "values": ["a", "b"]}]}
     answer = explain(user("p", "c"), *NODES, allocated("c", broken, twice))
-    said = (
+    message = (
         'running PreFilter plugin "DynamicResources": [nodeSelectorTerms[0].matchExpressions[0].operator: Unsupported '
         'value: "Wrong": supported values: "In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt", '
         'nodeSelectorTerms[1].matchFields[0].values: Invalid value: ["a","b"]: must have one element]'
     )
-    assert answer["message"] == said
+    assert answer["message"] == message
 
 
 @pytest.mark.parametrize(
@@ -183,12 +183,14 @@ def test_a_node_selector_that_cannot_be_parsed_ends_the_cycle() -> None:
     ],
 )
 def test_devices_that_have_to_be_made_ready(conditions: dict | None, dated: bool, feasible: bool) -> None:
-    wanted = {"bindingConditions": ["Attached"], "bindingFailureConditions": ["Broken"]}
+    binding_conditions = {"bindingConditions": ["Attached"], "bindingFailureConditions": ["Broken"]}
     device: dict[str, Any] = {"driver": "d.example.com", "pool": "p", "device": "dev"}
     device["conditions"] = [{"type": kind, "status": status} for kind, status in (conditions or {}).items()]
     since = {"allocationTimestamp": "2026-01-01T00:00:00Z"} if dated else {}
     reported = [] if conditions is None else [device]
-    answer = explain(user("p", "c"), *NODES, allocated("c", result=wanted, allocation=since, devices=reported))
+    answer = explain(
+        user("p", "c"), *NODES, allocated("c", result=binding_conditions, allocation=since, devices=reported)
+    )
     assert (answer["feasible"] == ["a", "b"]) is feasible
     assert feasible or answer["message"] == f"0/2 nodes are available: 2 {UNAVAILABLE}."
 
@@ -201,21 +203,21 @@ def test_a_time_limit_for_devices_lies_outside_the_simulation() -> None:
         allocation={"allocationTimestamp": "2026-01-01T00:00:00Z"},
     )
     answer = explain(user("p", "c"), *NODES, late)
-    said = "outside the simulation: the time by which the devices of resource claim default/c have to be ready"
-    assert answer["message"] == said
+    message = "outside the simulation: the time by which the devices of resource claim default/c have to be ready"
+    assert answer["message"] == message
     assert answer["rejected"]["b"]["reasons"] == [UNAVAILABLE]
 
 
 def test_whether_devices_are_ready_matters_only_where_the_feature_is_on() -> None:
     conditions = [{"type": "Broken", "status": "True"}]
     broken = [{"driver": "d.example.com", "pool": "p", "device": "dev", "conditions": conditions}]
-    wanted = {"bindingConditions": ["Attached"], "bindingFailureConditions": ["Broken"]}
+    binding_conditions = {"bindingConditions": ["Attached"], "bindingFailureConditions": ["Broken"]}
     since = {"allocationTimestamp": "2026-01-01T00:00:00Z"}
     late = allocated("c", result={"bindingConditions": ["Attached"]}, allocation=since)
-    for given in (allocated("c", result=wanted, devices=broken), late):
-        assert explain(user("p", "c"), *NODES, given)["feasible"] is None
+    for unready_claim in (allocated("c", result=binding_conditions, devices=broken), late):
+        assert explain(user("p", "c"), *NODES, unready_claim)["feasible"] is None
         for release in ("1.34", "1.35"):  # which have it off
-            assert explain(user("p", "c"), *NODES, given, release=release)["feasible"] == ["a", "b"]
+            assert explain(user("p", "c"), *NODES, unready_claim, release=release)["feasible"] == ["a", "b"]
 
 
 def test_a_selector_that_is_not_understood_is_named_and_nothing_is_guessed() -> None:
@@ -286,9 +288,9 @@ def test_of_classes_for_the_same_resource_the_newest_counts_then_the_first_by_na
 
 
 def test_a_claim_left_by_an_earlier_attempt_has_to_go_first() -> None:
-    left = claim("left", metadata={"annotations": {"resource.kubernetes.io/extended-resource-claim": "true"}})
-    left["metadata"]["ownerReferences"] = [{"kind": "Pod", "name": "p", "uid": "default/p", "controller": True}]
-    objects = [*NODES, device_class("gpu", GPU), left]
+    stale_claim = claim("left", metadata={"annotations": {"resource.kubernetes.io/extended-resource-claim": "true"}})
+    stale_claim["metadata"]["ownerReferences"] = [{"kind": "Pod", "name": "p", "uid": "default/p", "controller": True}]
+    objects = [*NODES, device_class("gpu", GPU), stale_claim]
     wanting = Pod.from_json(pod("p", requests={GPU: "1"}))
     engine = scheduler(*objects)
     stale = engine.schedule_one(wanting, SearchRequest(post_filter=True))
@@ -298,9 +300,9 @@ def test_a_claim_left_by_an_earlier_attempt_has_to_go_first() -> None:
 
 
 def reserved_for(engine: Scheduler, name: str) -> tuple[str, ...]:
-    found = engine.snapshot.resource_claims.get("default", name)
-    assert found is not None
-    return found.reserved_for
+    resource_claim = engine.snapshot.resource_claims.get("default", name)
+    assert resource_claim is not None
+    return resource_claim.reserved_for
 
 
 def test_each_pod_that_is_bound_joins_those_that_the_claim_is_reserved_for() -> None:
@@ -310,16 +312,20 @@ def test_each_pod_that_is_bound_joins_those_that_the_claim_is_reserved_for() -> 
     assert all(placement.node for placement in placed)
     assert reserved_for(engine, "c") == ("default/q", "default/r", "default/s")
     # A copy of the snapshot keeps what it knew.
-    kept = before.resource_claims.get("default", "c")
-    assert kept is not None
-    assert kept.reserved_for == ("default/q",)
+    shared_claim = before.resource_claims.get("default", "c")
+    assert shared_claim is not None
+    assert shared_claim.reserved_for == ("default/q",)
 
 
-def held(engine: Scheduler, name: str) -> list[str]:
+def list_devices(engine: Scheduler, name: str) -> list[str]:
     """The devices that a claim has."""
-    found = engine.snapshot.resource_claims.get("default", name)
-    assert found is not None
-    return [] if found.allocation is None else ["/".join(one.device[1:]) for one in found.allocation.devices]
+    resource_claim = engine.snapshot.resource_claims.get("default", name)
+    assert resource_claim is not None
+    return (
+        []
+        if resource_claim.allocation is None
+        else ["/".join(device.device[1:]) for device in resource_claim.allocation.devices]
+    )
 
 
 def test_later_pods_see_the_devices_that_earlier_ones_took() -> None:
@@ -328,7 +334,7 @@ def test_later_pods_see_the_devices_that_earlier_ones_took() -> None:
     placed = engine.schedule_pods([Pod.from_json(user(f"p{number}", f"c{number}")) for number in range(4)])
     assert [placement.node for placement in placed] == ["a", "b", "a", ""]
     assert placed[-1].message == f"0/2 nodes are available: 2 {NONE_FOUND}."
-    assert [held(engine, f"c{number}") for number in range(4)] == [["a/dev0"], ["b/dev0"], ["a/dev1"], []]
+    assert [list_devices(engine, f"c{number}") for number in range(4)] == [["a/dev0"], ["b/dev0"], ["a/dev1"], []]
     # The devices can be used on their node alone.
     assert explain_again(engine, "c0") == ["a"]
 
@@ -351,10 +357,10 @@ def test_a_claim_is_made_for_extended_resources_and_counts() -> None:
     engine = scheduler(*NODES, device_class("gpu", GPU), devices("a", 3), claim("c"))
     first, second = (Pod.from_json(pod(name, requests={GPU: amount})) for name, amount in (("p", "2"), ("q", "2")))
     assert engine.schedule_one(first).node == "a"
-    made = engine.snapshot.resource_claims.for_extended_resources("p", first.uid)
-    assert made is not None
-    assert made.allocation is not None
-    assert [(one.request, one.device[2]) for one in made.allocation.devices] == [
+    extended_claim = engine.snapshot.resource_claims.for_extended_resources("p", first.uid)
+    assert extended_claim is not None
+    assert extended_claim.allocation is not None
+    assert [(device.request, device.device[2]) for device in extended_claim.allocation.devices] == [
         ("container-0-request-0", "dev0"),
         ("container-0-request-0", "dev1"),
     ]
@@ -405,12 +411,12 @@ def test_what_post_filter_says_up_to_1_36_where_it_gives_nothing_back(wanting: d
     used = allocated("c", in_zone("three"), reserved=("default/q",))
     free = allocated("d", in_zone("three"))
 
-    def said(release: str) -> str:
+    def post_filter_message(release: str) -> str:
         engine = scheduler(*NODES, used, free, release=release)
         return engine.explain(Pod.from_json(wanting), preemption=True).post_filter
 
-    assert said("1.36").startswith(f"{words}, preemption: ")
-    assert said("1.37").startswith("preemption: ")
+    assert post_filter_message("1.36").startswith(f"{words}, preemption: ")
+    assert post_filter_message("1.37").startswith("preemption: ")
 
 
 def test_room_that_is_looked_for_where_a_selector_is_not_understood_lies_outside() -> None:
@@ -421,8 +427,8 @@ def test_room_that_is_looked_for_where_a_selector_is_not_understood_lies_outside
     explained = engine.explain(wanting, preemption=True)
     assert explained.message == "0/1 nodes are available: 1 Insufficient cpu."
     assert explained.post_filter == f"{UNKNOWN} no such language"
-    tried = engine.schedule_pods([wanting], SearchRequest(preempt=True))[0]
-    assert tried.message == f"{UNKNOWN} no such language"
+    placement = engine.schedule_pods([wanting], SearchRequest(preempt=True))[0]
+    assert placement.message == f"{UNKNOWN} no such language"
     assert "default/q" in engine.snapshot.pods.slots
 
 
@@ -475,8 +481,11 @@ def test_unreserve_may_come_at_any_time() -> None:
 
 def test_a_pod_whose_claims_are_not_there_yet_is_kept_out_of_the_queue() -> None:
     engine = scheduler(*NODES, allocated("c"))
-    held = engine.explain(Pod.from_json(templated("p"))).pre_enqueue
-    assert (held.plugin, held.reasons) == ("DynamicResources", ('pod "default/p": ResourceClaim not created yet',))
+    rejection = engine.explain(Pod.from_json(templated("p"))).pre_enqueue
+    assert (rejection.plugin, rejection.reasons) == (
+        "DynamicResources",
+        ('pod "default/p": ResourceClaim not created yet',),
+    )
     assert engine.explain(Pod.from_json(user("p", "c"))).pre_enqueue.ok
 
 
@@ -539,12 +548,14 @@ def test_a_claim_wakes_who_uses_it_and_everybody_where_devices_come_free(
 
 def test_a_claim_made_for_a_pod_wakes_that_pod() -> None:
     event = ClusterEvent(UNSCHEDULED_POD, Action.POD_GENERATED_CLAIM)
-    made = allocated("made")
-    made["metadata"]["ownerReferences"] = [{"kind": "Pod", "name": "p", "uid": "default/p", "controller": True}]
+    generated_claim = allocated("made")
+    generated_claim["metadata"]["ownerReferences"] = [
+        {"kind": "Pod", "name": "p", "uid": "default/p", "controller": True}
+    ]
     before, after = Pod.from_json(templated("p")), Pod.from_json(templated("p", GENERATED))
-    assert woken(templated("p"), event, before, after, made)
+    assert woken(templated("p"), event, before, after, generated_claim)
     assert not woken(templated("p"), event, before, after)
-    assert not woken(templated("q"), event, before, after, made)
+    assert not woken(templated("q"), event, before, after, generated_claim)
 
 
 def tainted(**selector: str) -> dict:
@@ -568,5 +579,5 @@ def test_a_rule_taints_the_devices_that_it_selects(release: str, selector: dict,
     loaded = load({**CONFIGURATION, "profiles": [{"schedulerName": "default-scheduler"}]}, get_release(release))
     assert loaded.configuration is not None
     engine = Scheduler(Snapshot.from_objects([*objects, tainted(**selector), user("p", "c")]), loaded.configuration)
-    found = engine.explain(engine.snapshot.get_pod("default/p"))
-    assert sorted(found.nodes[row] for row in found.feasible.tolist()) == nodes
+    explanation = engine.explain(engine.snapshot.get_pod("default/p"))
+    assert sorted(explanation.nodes[row] for row in explanation.feasible.tolist()) == nodes

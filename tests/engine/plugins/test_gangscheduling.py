@@ -18,9 +18,9 @@ from tests.engine.gangs import group, member, members, read_group
 PLUGIN = GangScheduling({})
 
 
-def entering(one: dict, *objects: dict) -> str:
-    snapshot = Snapshot.from_objects([*objects, one])
-    return PLUGIN.pre_enqueue(Pod.from_json(one), snapshot.objects).message
+def entering(member_pod: dict, *objects: dict) -> str:
+    snapshot = Snapshot.from_objects([*objects, member_pod])
+    return PLUGIN.pre_enqueue(Pod.from_json(member_pod), snapshot.objects).message
 
 
 def test_a_pod_without_a_group_is_none_of_its_business() -> None:
@@ -39,16 +39,16 @@ def test_a_gang_waits_until_enough_pods_are_there_on_a_node_or_not() -> None:
 
 
 @pytest.mark.parametrize(
-    ("progress", "code", "said"),
+    ("progress", "code", "message"),
     [
         ((3, 0), Code.SUCCESS, ""),
         ((1, 2), Code.WAIT, "minCount (3) is not yet satisfied: 1 scheduled, 2 remaining"),
         ((1, 1), Code.UNSCHEDULABLE, "minCount (3) cannot be satisfied: 1 scheduled, 1 remaining"),
     ],
 )
-def test_it_says_whether_the_number_can_be_reached(progress: tuple[int, int], code: Code, said: str) -> None:
+def test_it_says_whether_the_number_can_be_reached(progress: tuple[int, int], code: Code, message: str) -> None:
     status = PLUGIN.placement_feasible(GroupCycle(Snapshot(), read_group("gang", 3), []), Progress(*progress))
-    assert (status.code, status.message) == (code, said)
+    assert (status.code, status.message) == (code, message)
 
 
 def permitted(*objects: dict, last: str) -> tuple[Any, tuple[str, ...]]:
@@ -72,8 +72,8 @@ def test_pods_of_no_gang_do_not_wait() -> None:
 
 
 def test_without_its_group_a_pod_fails() -> None:
-    (code, said, _), _ = permitted(member("p", on="a"), last="p")
-    assert (code, said.startswith("failed to get podGroup default/gang: ")) == (Code.ERROR, True)
+    (code, message, _), _ = permitted(member("p", on="a"), last="p")
+    assert (code, message.startswith("failed to get podGroup default/gang: ")) == (Code.ERROR, True)
 
 
 def test_pods_and_groups_that_come_and_a_lower_number_wake_the_gang() -> None:

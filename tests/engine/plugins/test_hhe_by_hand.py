@@ -87,10 +87,12 @@ def by_hand(scenario: dict[str, Any]) -> dict[str, Fraction]:
         scores: dict[str, list[tuple[int, Fraction]]] = {name: [] for name in snapshot.names}
         for window, weight in args["windowWeights"].items():
             levels = {
-                name: Fraction(found[resource][window])
-                + sum(_share(snapshot, name, pod, scenario, resource, window) for pod in _newer(snapshot, name, found))
-                for name, found in nodes.items()
-                if window in found.get(resource, {})
+                name: Fraction(figures[resource][window])
+                + sum(
+                    _share(snapshot, name, pod, scenario, resource, window) for pod in _newer(snapshot, name, figures)
+                )
+                for name, figures in nodes.items()
+                if window in figures.get(resource, {})
             }
             if not weight or not levels:
                 continue
@@ -105,9 +107,9 @@ def by_hand(scenario: dict[str, Any]) -> dict[str, Fraction]:
     return {name: _mean(parts) if parts else Fraction(0) for name, parts in means.items()}
 
 
-def _newer(snapshot: Snapshot, name: str, found: dict[str, Any]) -> list[Pod]:
+def _newer(snapshot: Snapshot, name: str, figures: dict[str, Any]) -> list[Pod]:
     pods = snapshot.pods.pods_on(snapshot.index[name])
-    return [pod for pod in pods if pod.started >= found["updated"] and NOW - pod.started <= 300]
+    return [pod for pod in pods if pod.started >= figures["updated"] and NOW - pod.started <= 300]
 
 
 def _share(snapshot: Snapshot, name: str, pod: Pod, scenario: dict[str, Any], resource: str, window: str) -> Fraction:
@@ -152,7 +154,7 @@ def on_the_level() -> dict[str, Any]:
 @example(on_the_level())
 @given(clusters())
 def test_the_plugin_computes_as_one_would_by_hand(scenario: dict[str, Any]) -> None:
-    found = Scenario.from_text(json.dumps(scenario)).explain()["pods"][0]["scores"]["HheWaterLevelBalance"]["raw"]
+    raw_scores = Scenario.from_text(json.dumps(scenario)).explain()["pods"][0]["scores"]["HheWaterLevelBalance"]["raw"]
     for name, expected in by_hand(scenario).items():
         # A float may fall on the other side of a half only where it is as good as on it.
-        assert abs(found[name] - expected) <= Fraction(1, 2) + Fraction(1, 10**6), name
+        assert abs(raw_scores[name] - expected) <= Fraction(1, 2) + Fraction(1, 10**6), name

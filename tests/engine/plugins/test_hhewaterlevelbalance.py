@@ -51,8 +51,8 @@ def limited(name: str, cpu: str = "1", **fields: Any) -> dict:
 
 
 def scores(snapshot: Snapshot, raw: dict | None = None, **args: Any) -> dict[str, int]:
-    found = scheduler(snapshot, **args).explain(Pod.from_json(raw or limited("new"))).to_dict()
-    return found["scores"]["HheWaterLevelBalance"]["raw"]
+    answer = scheduler(snapshot, **args).explain(Pod.from_json(raw or limited("new"))).to_dict()
+    return answer["scores"]["HheWaterLevelBalance"]["raw"]
 
 
 ARTICLE = {"a": 0, "b": 4, "c": 24, "d": 49, "e": 98}
@@ -131,29 +131,29 @@ def test_pods_newer_than_the_figures_are_added_until_they_are_cleaned_up() -> No
 
 def test_pods_placed_one_after_the_other_see_those_before_them() -> None:
     snapshot = cluster({"a": 0, "b": 5})
-    one = scheduler(snapshot, clusterCpu=10)
-    nodes = [one.schedule_one(Pod.from_json(limited(f"p{number}", "4"))).node for number in range(3)]
+    engine = scheduler(snapshot, clusterCpu=10)
+    nodes = [engine.schedule_one(Pod.from_json(limited(f"p{number}", "4"))).node for number in range(3)]
     assert nodes == ["b", "a", "a"]
-    found = [one.explain(Pod.from_json(limited("next", "4"))).to_dict()["chosen"]]
+    chosen_nodes = [engine.explain(Pod.from_json(limited("next", "4"))).to_dict()["chosen"]]
     snapshot.remove_pod("default/p0")
-    found.append(one.explain(Pod.from_json(limited("next", "4"))).to_dict()["chosen"])
-    assert found == ["a", "b"]
+    chosen_nodes.append(engine.explain(Pod.from_json(limited("next", "4"))).to_dict()["chosen"])
+    assert chosen_nodes == ["a", "b"]
 
 
 def test_missing_and_expired_figures() -> None:
-    known = {"a": 4, "b": None}
-    assert scores(cluster(known), clusterCpu=20) == {"a": 40, "b": 0}
-    assert scores(cluster(known), clusterCpu=20, missingMetrics="Idle") == {"a": 40, "b": 24}
-    assert scores(cluster(known), clusterCpu=20, metricsExpiration="59s") == {"a": 0, "b": 0}
-    assert scores(cluster(known), clusterCpu=20, metricsExpiration="60s") == {"a": 40, "b": 0}
-    snapshot = cluster(known)
+    levels_by_node = {"a": 4, "b": None}
+    assert scores(cluster(levels_by_node), clusterCpu=20) == {"a": 40, "b": 0}
+    assert scores(cluster(levels_by_node), clusterCpu=20, missingMetrics="Idle") == {"a": 40, "b": 24}
+    assert scores(cluster(levels_by_node), clusterCpu=20, metricsExpiration="59s") == {"a": 0, "b": 0}
+    assert scores(cluster(levels_by_node), clusterCpu=20, metricsExpiration="60s") == {"a": 40, "b": 0}
+    snapshot = cluster(levels_by_node)
     snapshot.watermarks = None
     assert scores(snapshot) == {"a": 0, "b": 0}
 
 
 def test_nodes_that_use_more_than_is_allocatable_do_not_break_the_scale() -> None:
-    found = scores(cluster({"a": 120, "b": 140, "c": 0}), clusterCpuMinNodeWeight=0)
-    assert all(0 <= score <= 100 for score in found.values())
+    node_scores = scores(cluster({"a": 120, "b": 140, "c": 0}), clusterCpuMinNodeWeight=0)
+    assert all(0 <= score <= 100 for score in node_scores.values())
     assert scores(cluster({"a": 120, "b": 140}), clusterCpuMinNodeWeight=0) == {"a": 0, "b": 0}
 
 
@@ -191,12 +191,12 @@ def test_the_article_s_configuration_runs() -> None:
         "spec": {"selector": {"app": "web"}},
     }
     snapshot = cluster({"a": 10, "b": 10}, service)
-    one = Scheduler(snapshot, loaded.configuration)
+    engine = Scheduler(snapshot, loaded.configuration)
     pods = [Pod.from_json(limited(f"p{number}", labels={"app": "web"})) for number in range(4)]
-    assert sorted(one.schedule_one(each).node for each in pods) == ["a", "a", "b", "b"]
+    assert sorted(engine.schedule_one(new_pod).node for new_pod in pods) == ["a", "a", "b", "b"]
     snapshot.remove_pod(next(key for key in snapshot.pods.slots))
     full = next(name for name in snapshot.names if len(snapshot.pods.pods_on(snapshot.index[name])) == 2)
-    verdict = one.explain(Pod.from_json(limited("last", labels={"app": "web"}))).verdict(full)
+    verdict = engine.explain(Pod.from_json(limited("last", labels={"app": "web"}))).verdict(full)
     assert verdict is not None
     assert "topology spread" in verdict.message
 
@@ -228,15 +228,15 @@ percents = st.floats(0, 100)
 @example(1.5e-302, [0.0])
 @given(percents, st.lists(percents, min_size=1, max_size=20))
 def test_scores_stay_between_0_and_100_and_the_best_is_at_the_level(level: float, targets: list[float]) -> None:
-    found = level_scores(np.array([*targets, level]), level)
-    assert ((found >= 0) & (found <= 100)).all()
-    assert found[-1] == pytest.approx(100)
-    assert round_half_away(found)[-1] == round_half_away(found).max() == 100
+    node_scores = level_scores(np.array([*targets, level]), level)
+    assert ((node_scores >= 0) & (node_scores <= 100)).all()
+    assert node_scores[-1] == pytest.approx(100)
+    assert round_half_away(node_scores)[-1] == round_half_away(node_scores).max() == 100
 
 
 @given(st.floats(1, 99), percents, percents)
-def test_scores_rise_to_the_level_and_fall_above_it(level: float, one: float, other: float) -> None:
-    low, high = sorted((one, other))
+def test_scores_rise_to_the_level_and_fall_above_it(level: float, first_use: float, other: float) -> None:
+    low, high = sorted((first_use, other))
     first, second = level_scores(np.array([low, high]), level).tolist()
     if high <= level:
         assert first <= second + 1e-9

@@ -33,7 +33,7 @@ def scheduler(*rules: dict[str, Any], objects: tuple[dict, ...] = (), **args: An
     return Scheduler(Snapshot.from_objects(objects or (node("a"), node("b"))), loaded.configuration)
 
 
-def asked(raw: dict, *rules: dict[str, Any], on: str = "a", margin: int | None = None, **args: Any) -> Any:
+def ask_for_approval(raw: dict, *rules: dict[str, Any], on: str = "a", margin: int | None = None, **args: Any) -> Any:
     engine = scheduler(*rules, objects=(node("a", labels={"pool": "gold"}), node("b")), **args)
     plugin = engine.framework(Pod.from_json(raw)).plugin("HumanApproval")
     return plugin.ask(Cycle(engine.snapshot, Pod.from_json(raw), decision=decided(raw, margin)), on)
@@ -61,11 +61,11 @@ def test_it_runs_only_where_it_is_enabled_and_without_rules_no_pod_waits() -> No
 
 
 def test_a_rule_without_conditions_holds_every_pod_for_one_approver_and_an_hour() -> None:
-    found = asked(pod("p"), {})
-    assert found["approvals"] == [{"role": "approver", "count": 1}]
-    assert (found["seconds"], found["onTimeout"], found["ownPods"]) == (3600.0, "Deny", "Allow")
-    assert (found["rules"], found["why"]) == (["rule 1"], [])
-    assert describe_request(found) == "waiting for approval by one approver for 1 h"
+    question = ask_for_approval(pod("p"), {})
+    assert question["approvals"] == [{"role": "approver", "count": 1}]
+    assert (question["seconds"], question["onTimeout"], question["ownPods"]) == (3600.0, "Deny", "Allow")
+    assert (question["rules"], question["why"]) == (["rule 1"], [])
+    assert describe_request(question) == "waiting for approval by one approver for 1 h"
 
 
 @pytest.mark.parametrize(
@@ -99,14 +99,14 @@ def test_a_rule_without_conditions_holds_every_pod_for_one_approver_and_an_hour(
     ],
 )
 def test_a_pod_waits_where_it_meets_the_conditions(rule: dict[str, Any], fits: bool, why: str) -> None:
-    found = asked(pod("p", labels={"app": "web"}, priority=100), rule, margin=3)
-    assert (found is not None) is fits
+    question = ask_for_approval(pod("p", labels={"app": "web"}, priority=100), rule, margin=3)
+    assert (question is not None) is fits
     if fits:
-        assert found["why"] == [why]
+        assert question["why"] == [why]
 
 
 def test_without_another_node_no_choice_is_a_close_one() -> None:
-    assert asked(pod("p"), {"marginBelow": 100}, margin=None) is None
+    assert ask_for_approval(pod("p"), {"marginBelow": 100}, margin=None) is None
 
 
 @pytest.mark.parametrize(
@@ -123,8 +123,8 @@ def test_a_node_in_use_above_its_watermark_asks(usage: dict[str, Any], why: str 
     figures = {"a": {"updated": 0.0, "cpu": {"15m": 80.0, "1h": 95.0}}}
     engine.snapshot.watermarks = Watermarks.from_json({"nodes": figures}, engine.snapshot.names)
     plugin = engine.framework(Pod.from_json(pod("p"))).plugin("HumanApproval")
-    found = plugin.ask(Cycle(engine.snapshot, Pod.from_json(pod("p"))), "a")
-    assert (found["why"] if found else None) == ([why] if why else None)
+    question = plugin.ask(Cycle(engine.snapshot, Pod.from_json(pod("p"))), "a")
+    assert (question["why"] if question else None) == ([why] if why else None)
     assert plugin.ask(Cycle(engine.snapshot, Pod.from_json(pod("p"))), "b") is None
 
 
@@ -139,9 +139,9 @@ def test_the_first_rule_that_fits_asks_or_all_of_them_at_their_strictest() -> No
             "approvals": [{"role": "approver", "count": 2}, {"role": "admin"}],
         },
     )
-    first = asked(pod("p"), *rules)
+    first = ask_for_approval(pod("p"), *rules)
     assert (first["rules"], first["seconds"], first["onTimeout"]) == (["one"], 7200.0, "Allow")
-    both = asked(pod("p"), *rules, matching="All")
+    both = ask_for_approval(pod("p"), *rules, matching="All")
     assert both["rules"] == ["one", "two"]
     assert both["approvals"] == [{"role": "approver", "count": 2}, {"role": "admin", "count": 1}]
     assert (both["seconds"], both["onTimeout"], both["ownPods"]) == (1800.0, "Deny", "Forbid")
@@ -150,9 +150,9 @@ def test_the_first_rule_that_fits_asks_or_all_of_them_at_their_strictest() -> No
 
 def test_who_created_the_pod_is_what_its_annotation_says() -> None:
     raw = pod("p")
-    assert asked(raw, {})["createdBy"] == ""
+    assert ask_for_approval(raw, {})["createdBy"] == ""
     raw["metadata"]["annotations"] = {CREATED_BY: " alice "}
-    assert asked(raw, {})["createdBy"] == "alice"
+    assert ask_for_approval(raw, {})["createdBy"] == "alice"
 
 
 def test_the_state_of_the_node_is_told_with_the_pod_on_it_placed_already_or_not() -> None:
@@ -201,8 +201,8 @@ def test_the_state_of_the_node_is_told_with_the_pod_on_it_placed_already_or_not(
     ],
 )
 def test_what_cannot_be_meant_is_refused_with_its_path(rule: dict[str, Any], text: str) -> None:
-    (said,) = errors(rule)
-    assert said.endswith(text)
+    (error,) = errors(rule)
+    assert error.endswith(text)
 
 
 def test_a_rule_that_is_never_reached_is_told_of() -> None:
@@ -220,9 +220,9 @@ def test_the_wait_may_be_longer_than_kube_schedulers_fifteen_minutes() -> None:
 
 def test_an_explanation_says_for_whom_the_pod_would_wait_and_changes_nothing() -> None:
     engine = scheduler({"marginBelow": 1000, "reason": "Close choices are looked at."})
-    found = engine.explain(Pod.from_json(pod("p"))).to_dict()
-    assert found["asks"]["HumanApproval"]["margin"] == 0
-    assert found["asks"]["HumanApproval"]["reason"] == "Close choices are looked at."
+    question = engine.explain(Pod.from_json(pod("p"))).to_dict()
+    assert question["asks"]["HumanApproval"]["margin"] == 0
+    assert question["asks"]["HumanApproval"]["reason"] == "Close choices are looked at."
     assert not engine.snapshot.pods.slots
     assert "asks" not in scheduler({"nodes": ["z"]}).explain(Pod.from_json(pod("p"))).to_dict()
 
@@ -261,8 +261,8 @@ RULES = st.lists(
                 st.tuples(st.sampled_from(ROLES), st.integers(1, 20)),
                 min_size=1,
                 max_size=2,
-                unique_by=lambda one: one[0],
-            ).map(lambda found: [{"role": role, "count": count} for role, count in found]),
+                unique_by=lambda approval: approval[0],
+            ).map(lambda approvals: [{"role": role, "count": count} for role, count in approvals]),
             "timeout": st.integers(1, 720 * 60).map(lambda minutes: f"{minutes}m"),
             "onTimeout": st.sampled_from(("Deny", "Allow")),
             "ownPods": st.sampled_from(("Allow", "Forbid")),
@@ -275,12 +275,12 @@ RULES = st.lists(
 
 @given(rules=RULES)
 def test_all_together_are_never_laxer_than_any_of_them_alone(rules: list[dict[str, Any]]) -> None:
-    together = asked(pod("p"), *rules, matching="All")
-    alone = [one for rule in rules if (one := asked(pod("p"), rule)) is not None]
+    together = ask_for_approval(pod("p"), *rules, matching="All")
+    alone = [single for rule in rules if (single := ask_for_approval(pod("p"), rule)) is not None]
     assert (together is None) == (not alone)
-    for one in alone:
+    for single in alone:
         counts = {item["role"]: item["count"] for item in together["approvals"]}
-        assert all(counts[item["role"]] >= item["count"] for item in one["approvals"])
-        assert together["seconds"] <= one["seconds"]
-        assert together["onTimeout"] == "Deny" or one["onTimeout"] == "Allow"
-        assert together["ownPods"] == "Forbid" or one["ownPods"] == "Allow"
+        assert all(counts[item["role"]] >= item["count"] for item in single["approvals"])
+        assert together["seconds"] <= single["seconds"]
+        assert together["onTimeout"] == "Deny" or single["onTimeout"] == "Allow"
+        assert together["ownPods"] == "Forbid" or single["ownPods"] == "Allow"

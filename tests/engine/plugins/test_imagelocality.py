@@ -40,7 +40,7 @@ def test_each_container_raises_the_bound_and_an_image_counts_each_time() -> None
 
 
 @pytest.mark.parametrize(
-    ("wanted", "held", "found"),
+    ("pod_image", "image_on_node", "is_local"),
     [
         ("app", "app:latest", True),
         ("registry:5000/app", "registry:5000/app:latest", True),
@@ -48,9 +48,9 @@ def test_each_container_raises_the_bound_and_an_image_counts_each_time() -> None
         ("app@sha256:0", "app@sha256:0", True),
     ],
 )
-def test_a_name_without_a_tag_means_latest(wanted: str, held: str, found: bool) -> None:
-    answer = explain(pod("p", container={"image": wanted}), node("n", images=[image(1000, "id", held)]))
-    assert raw_scores(answer, NAME) == [100 if found else 0]
+def test_a_name_without_a_tag_means_latest(pod_image: str, image_on_node: str, is_local: bool) -> None:
+    answer = explain(pod("p", container={"image": pod_image}), node("n", images=[image(1000, "id", image_on_node)]))
+    assert raw_scores(answer, NAME) == [100 if is_local else 0]
 
 
 @settings(max_examples=40)

@@ -35,7 +35,7 @@ def near(*terms: dict) -> dict:
     return {"podAffinity": {MUST: list(terms or (term(),))}}
 
 
-def apart(*terms: dict) -> dict:
+def anti_affinity(*terms: dict) -> dict:
     return {"podAntiAffinity": {MUST: list(terms or (term(),))}}
 
 
@@ -61,8 +61,8 @@ def test_one_pod_must_match_all_terms() -> None:
     stable = {"matchLabels": {"track": "stable"}}
     incoming = pod("p", affinity=near(term(), term(labelSelector=stable)))
     both = pod("both", on="a", labels={**WEB, "track": "stable"})
-    one, other = web(on="b"), pod("other", on="b", labels={"track": "stable"})
-    assert refusals(incoming, both, one, other) == dict.fromkeys("bcd", AFFINITY)
+    matching_both, other = web(on="b"), pod("other", on="b", labels={"track": "stable"})
+    assert refusals(incoming, both, matching_both, other) == dict.fromkeys("bcd", AFFINITY)
 
 
 def test_the_first_pod_that_wants_to_be_near_itself_goes_where_the_labels_are() -> None:
@@ -72,24 +72,24 @@ def test_the_first_pod_that_wants_to_be_near_itself_goes_where_the_labels_are() 
 
 
 def test_a_pod_stays_away_from_those_it_does_not_want() -> None:
-    incoming = pod("p", affinity=apart(term(ZONE)))
+    incoming = pod("p", affinity=anti_affinity(term(ZONE)))
     assert refusals(incoming, web(on="a")) == {"a": ANTI_AFFINITY, "b": ANTI_AFFINITY}
     assert refusals(incoming, web(on="d")) == {}, "no topology, no neighbours"
 
 
 def test_a_pod_stays_away_from_those_who_do_not_want_it() -> None:
-    hermit = pod("hermit", on="c", affinity=apart(term(ZONE)))
+    hermit = pod("hermit", on="c", affinity=anti_affinity(term(ZONE)))
     assert refusals(web("p"), hermit) == {"c": EXISTING}
     assert refusals(pod("p"), hermit) == {}
-    terminating = pod("hermit", on="c", affinity=apart(term(ZONE)))
+    terminating = pod("hermit", on="c", affinity=anti_affinity(term(ZONE)))
     terminating["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z"
     assert refusals(web("p"), terminating) == {"c": EXISTING}
 
 
 def test_affinity_is_told_before_anti_affinity_and_its_own_before_theirs() -> None:
-    incoming = web("p", affinity={**near(term(labelSelector={"matchLabels": {"app": "db"}})), **apart()})
-    here = [web(on="a", affinity=apart()), pod("db", on="a", labels={"app": "db"})]
-    assert refusals(incoming, *here) == {"a": ANTI_AFFINITY, **dict.fromkeys("bcd", AFFINITY)}
+    incoming = web("p", affinity={**near(term(labelSelector={"matchLabels": {"app": "db"}})), **anti_affinity()})
+    existing_pods = [web(on="a", affinity=anti_affinity()), pod("db", on="a", labels={"app": "db"})]
+    assert refusals(incoming, *existing_pods) == {"a": ANTI_AFFINITY, **dict.fromkeys("bcd", AFFINITY)}
 
 
 def test_only_pods_of_its_namespace_count_unless_it_says_otherwise() -> None:
@@ -106,7 +106,7 @@ def test_only_pods_of_its_namespace_count_unless_it_says_otherwise() -> None:
         ({"namespaceSelector": {}}, True),
         (team, True),
     ):
-        assert bool(refusals(pod("p", affinity=apart(term(**fields))), other, *namespaces)) is far
+        assert bool(refusals(pod("p", affinity=anti_affinity(term(**fields))), other, *namespaces)) is far
 
 
 @pytest.mark.parametrize(
@@ -127,7 +127,7 @@ def test_a_namespace_selector_is_also_asked_about_no_labels(selector: dict, befo
     ]
     placed = web(on="n")
     placed["metadata"]["namespace"] = "a"
-    raw = pod("p", affinity=apart(term(namespaceSelector=selector)))
+    raw = pod("p", affinity=anti_affinity(term(namespaceSelector=selector)))
     raw["metadata"]["namespace"] = "b"
     for release, fits in (("1.36", before), ("1.37", since)):
         assert ("chosen" in explain(raw, node("n"), placed, *namespaces, release=release)) is fits
@@ -137,9 +137,9 @@ def test_a_selector_that_cannot_be_read_refuses_the_pod() -> None:
     bad = {"matchExpressions": [{"key": "app", "operator": "Like", "values": ["web"]}]}
     answer = explain(pod("p", affinity=near(term(labelSelector=bad))), *NODES)
     assert (answer["preFilter"]["plugin"], answer["preFilter"]["code"]) == (NAME, NEVER)
-    (said,) = answer["preFilter"]["reasons"]
-    assert said.startswith("parsing pod: ")
-    assert said.endswith('"Like" is not a valid label selector operator')
+    (reason,) = answer["preFilter"]["reasons"]
+    assert reason.startswith("parsing pod: ")
+    assert reason.endswith('"Like" is not a valid label selector operator')
 
 
 def test_wishes_of_both_sides_add_up() -> None:
@@ -175,7 +175,7 @@ def test_its_score_needs_its_pre_score() -> None:
         explain(pod("p"), node("n"), plugins={"preScore": {"disabled": [{"name": NAME}]}})
 
 
-FRIENDLY, HOSTILE = pod("p", affinity=near(term(ZONE))), pod("p", affinity=apart(term(ZONE)))
+FRIENDLY, HOSTILE = pod("p", affinity=near(term(ZONE))), pod("p", affinity=anti_affinity(term(ZONE)))
 STRANGER = pod("web", on="a")
 
 
@@ -192,17 +192,17 @@ def test_a_foe_that_goes_wakes() -> None:
     assert not wakes_on_pod_delete(NAME, HOSTILE, STRANGER)
     assert wakes_on_pod_update(NAME, HOSTILE, web(on="a"), STRANGER)
     assert not wakes_on_pod_update(NAME, HOSTILE, STRANGER, web(on="a"))
-    assert wakes_on_pod_delete(NAME, web("p"), pod("hermit", on="a", affinity=apart()))
+    assert wakes_on_pod_delete(NAME, web("p"), pod("hermit", on="a", affinity=anti_affinity()))
     assert not wakes_on_pod_add(NAME, HOSTILE, web(on="a"))
 
 
 @pytest.mark.parametrize("release", RELEASES)
 def test_which_foes_wake_differs_from_release_to_release(release: str) -> None:
-    choosy = pod("p", affinity=apart(term(), term(labelSelector={"matchLabels": {"app": "db"}})))
-    of_both = pod("hermit", on="a", affinity=apart(term(), term(labelSelector={"matchLabels": {"app": "db"}})))
+    choosy = pod("p", affinity=anti_affinity(term(), term(labelSelector={"matchLabels": {"app": "db"}})))
+    of_both = pod("hermit", on="a", affinity=anti_affinity(term(), term(labelSelector={"matchLabels": {"app": "db"}})))
     assert wakes_on_pod_delete(NAME, HOSTILE, web(on="a"), release)
     assert wakes_on_pod_delete(NAME, choosy, web(on="a"), release) is (release == "1.37")
-    assert wakes_on_pod_delete(NAME, web("p"), pod("hermit", on="a", affinity=apart()), release) is (
+    assert wakes_on_pod_delete(NAME, web("p"), pod("hermit", on="a", affinity=anti_affinity()), release) is (
         release in ("1.36", "1.37")
     )
     assert wakes_on_pod_delete(NAME, web("p"), of_both, release) is (release == "1.37")
@@ -226,11 +226,11 @@ def test_a_node_in_the_topology_wakes() -> None:
 
 
 @pytest.mark.parametrize("key", [HOSTNAME, ZONE])
-@pytest.mark.parametrize("where", "abcd")
+@pytest.mark.parametrize("node_name", "abcd")
 @pytest.mark.parametrize("labels", [WEB, {"app": "db"}])
-def test_anti_affinity_is_the_same_whoever_came_first(key: str, where: str, labels: dict) -> None:
-    hermit = apart(term(key))
-    theirs = refusals(pod("p", labels=labels), pod("q", on=where, affinity=hermit))
-    ours = refusals(pod("p", affinity=hermit), pod("q", on=where, labels=labels))
+def test_anti_affinity_is_the_same_whoever_came_first(key: str, node_name: str, labels: dict) -> None:
+    hermit = anti_affinity(term(key))
+    theirs = refusals(pod("p", labels=labels), pod("q", on=node_name, affinity=hermit))
+    ours = refusals(pod("p", affinity=hermit), pod("q", on=node_name, labels=labels))
     assert theirs.keys() == ours.keys()
-    assert bool(ours) == (labels == WEB and (key == HOSTNAME or where != "d"))
+    assert bool(ours) == (labels == WEB and (key == HOSTNAME or node_name != "d"))

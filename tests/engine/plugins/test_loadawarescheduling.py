@@ -53,10 +53,10 @@ def rejected(snapshot: Snapshot, raw: dict | None = None, **args: Any) -> list[s
 
 
 def scores(snapshot: Snapshot, raw: dict | None = None, **args: Any) -> list[int]:
-    found: list[int] = (
+    node_scores: list[int] = (
         LoadAwareScheduling(args).score(Cycle(snapshot, Pod.from_json(raw or asking("new"))), ALL).tolist()
     )
-    return found
+    return node_scores
 
 
 def test_percents_are_rounded_after_the_share_is_multiplied() -> None:
@@ -103,8 +103,8 @@ def test_pods_of_daemon_sets_pass() -> None:
 def test_a_pod_counts_as_expected_until_a_whole_report_shows_it() -> None:
     use: dict[str, Any] = {"pods": {"default/p": {"cpu": 0.1, "memory": 0, "priorityClass": "koord-prod"}}}
     plugin = LoadAwareScheduling({})
-    shown = {age: cluster({"a": 10}, scheduled(asking("p", on="a"), age), **use) for age in (69.9, 70.0)}
-    assert [plugin.used(snapshot, False, None)[0, 0] for snapshot in shown.values()] == [400 + 750, 400]
+    snapshots_by_age = {age: cluster({"a": 10}, scheduled(asking("p", on="a"), age), **use) for age in (69.9, 70.0)}
+    assert [plugin.used(snapshot, False, None)[0, 0] for snapshot in snapshots_by_age.values()] == [400 + 750, 400]
     unmeasured = cluster({"a": 10}, scheduled(asking("p", on="a"), 1000), pods={})
     assert plugin.used(unmeasured, False, None)[0, 0] == 400 + 850
     placed = cluster({"a": 10})
@@ -114,9 +114,9 @@ def test_a_pod_counts_as_expected_until_a_whole_report_shows_it() -> None:
 
 def test_where_single_pods_are_not_told_of_the_figures_are_taken_to_show_them_after_a_report() -> None:
     plugin = LoadAwareScheduling({})
-    found = {age: cluster({"a": 10}, scheduled(asking("p", on="a"), age)) for age in (69.9, 70.0)}
-    assert [plugin.used(snapshot, False, None)[0, 0] for snapshot in found.values()] == [400 + 850, 400]
-    assert [plugin.used(snapshot, True, None)[0, 0] for snapshot in found.values()] == [850, 850]
+    snapshots_by_age = {age: cluster({"a": 10}, scheduled(asking("p", on="a"), age)) for age in (69.9, 70.0)}
+    assert [plugin.used(snapshot, False, None)[0, 0] for snapshot in snapshots_by_age.values()] == [400 + 850, 400]
+    assert [plugin.used(snapshot, True, None)[0, 0] for snapshot in snapshots_by_age.values()] == [850, 850]
 
 
 def test_annotations_of_a_pod_may_change_what_is_expected() -> None:
@@ -139,9 +139,11 @@ def test_a_node_s_annotation_changes_its_thresholds() -> None:
     assert rejected(snapshot) == ["", CPU_EXCEEDED, CPU_EXCEEDED]
 
 
-def annotated(name: str, said: Any) -> dict:
+def annotated(name: str, thresholds: Any) -> dict:
     raw = node(name)
-    raw["metadata"]["annotations"] = {USAGE_THRESHOLDS: said if isinstance(said, str) else json.dumps(said)}
+    raw["metadata"]["annotations"] = {
+        USAGE_THRESHOLDS: thresholds if isinstance(thresholds, str) else json.dumps(thresholds)
+    }
     return raw
 
 
@@ -149,13 +151,13 @@ def test_percentiles_take_the_window_that_is_asked_for_or_the_longest() -> None:
     snapshot = cluster({"a": {"5m": 10, "5m_p95": 30, "30m_p95": 70}})
     reason = "node(s) cpu aggregated usage exceed threshold"
 
-    def asked(window: str | None) -> list[str]:
+    def list_reasons(window: str | None) -> list[str]:
         aggregated = {"usageThresholds": {"cpu": 65}, "usageAggregationType": "p95"}
         return rejected(snapshot, aggregated=aggregated | ({"usageAggregatedDuration": window} if window else {}))
 
-    assert asked("5m0s") == [""]
-    assert asked("30m0s") == asked(None) == [reason]
-    assert asked("7m0s") == [""]  # what is measured is dropped: only what pods are expected to use counts
+    assert list_reasons("5m0s") == [""]
+    assert list_reasons("30m0s") == list_reasons(None) == [reason]
+    assert list_reasons("7m0s") == [""]  # what is measured is dropped: only what pods are expected to use counts
 
 
 def test_pods_of_class_prod_may_be_held_against_their_own_use() -> None:
@@ -169,7 +171,7 @@ def test_pods_of_class_prod_may_be_held_against_their_own_use() -> None:
 
 
 @pytest.mark.parametrize(
-    ("labels", "spec", "found"),
+    ("labels", "spec", "expected_class"),
     [
         ({"koordinator.sh/priority-class": "koord-mid"}, {}, "koord-mid"),
         ({}, {"priority": 9500}, "koord-prod"),
@@ -178,8 +180,8 @@ def test_pods_of_class_prod_may_be_held_against_their_own_use() -> None:
         ({"koordinator.sh/qosClass": "BE"}, {}, "koord-batch"),
     ],
 )
-def test_the_priority_class_comes_from_label_priority_or_quality(labels: dict, spec: dict, found: str) -> None:
-    assert priority_class(Pod.from_json(asking("p", labels=labels, **spec))) == found
+def test_the_priority_class_comes_from_label_priority_or_quality(labels: dict, spec: dict, expected_class: str) -> None:
+    assert priority_class(Pod.from_json(asking("p", labels=labels, **spec))) == expected_class
 
 
 def test_pods_of_class_batch_ask_for_oversold_resources() -> None:
@@ -204,7 +206,7 @@ def loaded(**args: Any) -> Any:
 
 
 @pytest.mark.parametrize(
-    ("args", "said"),
+    ("args", "expected_error"),
     [
         ({"nodeMetricExpirationSeconds": 0}, "nodeMetricExpiredSeconds should be a positive value"),
         ({"resourceWeights": {"cpu": 0}}, "resource Weight of cpu should be a positive value, got 0"),
@@ -219,8 +221,8 @@ def loaded(**args: Any) -> Any:
         ({"aggregated": {"scoreAggregatedDuration": "-1m"}}, "duration must be >= 0"),
     ],
 )
-def test_arguments_are_refused_in_koordinator_s_words(args: dict, said: str) -> None:
-    assert any(said in error for error in loaded(**args).errors), loaded(**args).errors
+def test_arguments_are_refused_in_koordinator_s_words(args: dict, expected_error: str) -> None:
+    assert any(expected_error in error for error in loaded(**args).errors), loaded(**args).errors
 
 
 def test_defaults_are_koordinator_s() -> None:
@@ -234,12 +236,14 @@ def test_defaults_are_koordinator_s() -> None:
 
 
 def test_the_use_of_pods_is_read_with_its_place() -> None:
-    found = Watermarks.from_json({"nodes": {"a": {"interval": 30}}, "pods": {"default/p": {"cpu": 0.5}}}, ["b", "a"])
-    assert found.pods is not None
-    assert found.pods["default/p"].cpu == 0.5
+    watermarks = Watermarks.from_json(
+        {"nodes": {"a": {"interval": 30}}, "pods": {"default/p": {"cpu": 0.5}}}, ["b", "a"]
+    )
+    assert watermarks.pods is not None
+    assert watermarks.pods["default/p"].cpu == 0.5
     assert Watermarks.from_json({}, []).pods is None
-    assert found.interval is not None
-    assert found.align_to(["a"]).interval == [30.0]
+    assert watermarks.interval is not None
+    assert watermarks.align_to(["a"]).interval == [30.0]
     with pytest.raises(ObjectError, match=r"pods\.p: must be like namespace/name"):
         Watermarks.from_json({"pods": {"p": {}}}, [])
     with pytest.raises(ObjectError, match=r"pods\.default/p\.cpu: must be a finite number of at least 0"):

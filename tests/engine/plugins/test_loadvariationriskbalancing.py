@@ -72,13 +72,13 @@ def test_margin_multiplies_and_sensitivity_draws_the_root() -> None:
 
 def test_with_sensitivity_0_a_deviation_below_the_whole_does_not_count() -> None:
     nodes = {"calm": use(30, 0), "wild": use(30, 99), "whole": use(30, 100)}
-    found = scores(PLUGIN, make_snapshot(nodes), safeVarianceSensitivity=0)
-    assert found == {"calm": 85, "wild": 85, "whole": 35}
+    node_scores = scores(PLUGIN, make_snapshot(nodes), safeVarianceSensitivity=0)
+    assert node_scores == {"calm": 85, "wild": 85, "whole": 35}
 
 
 def test_pods_that_are_newer_than_the_figures_are_not_added() -> None:
-    there = mark_scheduled(using("there", "5", on="a"), "2026-09-21T13:46:40Z")
-    assert scores(PLUGIN, make_snapshot(levels(a=20), there)) == {"a": 90}
+    existing_pod = mark_scheduled(using("there", "5", on="a"), "2026-09-21T13:46:40Z")
+    assert scores(PLUGIN, make_snapshot(levels(a=20), existing_pod)) == {"a": 90}
 
 
 def test_the_request_is_the_larger_of_containers_and_an_init_container_with_overhead() -> None:

@@ -49,23 +49,25 @@ def test_a_node_without_metrics_gets_nothing() -> None:
 
 
 def test_limits_above_the_node_are_a_risk_as_far_as_requests_do_not_cover_them() -> None:
-    there = asking("there", "4", "12", on="a")
+    existing_pod = asking("there", "4", "12", on="a")
     # Limits of 13 on 10 CPUs, requests of 5: 3 of the 8 between are not there; half of that risk counts.
-    assert scores(PLUGIN, make_snapshot(levels(a=0), there), SMALL) == {"a": 81}  # 1 - 3 / 16
-    assert scores(PLUGIN, make_snapshot(levels(a=0), there), SMALL, riskLimitWeights={"cpu": 0}) == {"a": 100}
-    assert scores(PLUGIN, make_snapshot(levels(a=0), there), SMALL, riskLimitWeights={"cpu": 1}) == {"a": 63}  # 62.5
+    assert scores(PLUGIN, make_snapshot(levels(a=0), existing_pod), SMALL) == {"a": 81}  # 1 - 3 / 16
+    assert scores(PLUGIN, make_snapshot(levels(a=0), existing_pod), SMALL, riskLimitWeights={"cpu": 0}) == {"a": 100}
+    assert scores(PLUGIN, make_snapshot(levels(a=0), existing_pod), SMALL, riskLimitWeights={"cpu": 1}) == {
+        "a": 63
+    }  # 62.5
 
 
 def test_halves_are_rounded_away_from_zero() -> None:
-    there = asking("there", "4", "12", on="a")
-    assert scores(PLUGIN, make_snapshot(levels(a=0), there), SMALL, riskLimitWeights={"cpu": 1.0}) == {"a": 63}
+    existing_pod = asking("there", "4", "12", on="a")
+    assert scores(PLUGIN, make_snapshot(levels(a=0), existing_pod), SMALL, riskLimitWeights={"cpu": 1.0}) == {"a": 63}
 
 
 def test_use_above_the_requests_is_a_risk() -> None:
-    there = asking("there", "4", "12", on="a")
+    existing_pod = asking("there", "4", "12", on="a")
     weights = {"cpu": 0.0}
-    assert scores(PLUGIN, make_snapshot({"a": steady(40)}, there), SMALL, riskLimitWeights=weights) == {"a": 100}
-    assert scores(PLUGIN, make_snapshot({"a": steady(40.1)}, there), SMALL, riskLimitWeights=weights) == {"a": 0}
+    assert scores(PLUGIN, make_snapshot({"a": steady(40)}, existing_pod), SMALL, riskLimitWeights=weights) == {"a": 100}
+    assert scores(PLUGIN, make_snapshot({"a": steady(40.1)}, existing_pod), SMALL, riskLimitWeights=weights) == {"a": 0}
 
 
 def test_what_is_above_the_limits_is_ruled_out() -> None:
@@ -113,12 +115,12 @@ def alone_with(**args: Any) -> LowRiskOverCommitment:
 
 
 def test_promises_follow_the_pods() -> None:
-    plugin, own = LowRiskOverCommitment({}), (0, 0, 0, 0)
+    plugin, pod_promises = LowRiskOverCommitment({}), (0, 0, 0, 0)
     snapshot = make_snapshot(levels(a=0, b=0), asking("first", "1", "2", on="a"))
 
     def limits() -> list[int]:
-        found: list[int] = plugin.promises(snapshot, own, "cpu").limit.tolist()
-        return found
+        limit_column: list[int] = plugin.promises(snapshot, pod_promises, "cpu").limit.tolist()
+        return limit_column
 
     assert limits() == [2000, 0]
     snapshot.add_pod(Pod.from_json(asking("second", "1", "3", on="b")), 1)
@@ -126,7 +128,7 @@ def test_promises_follow_the_pods() -> None:
     snapshot.remove_pod("default/first")
     assert limits() == [0, 3000]
     emptied = snapshot.with_emptied_nodes({1: snapshot.nodes[1]})
-    assert plugin.promises(emptied, own, "cpu").limit.tolist() == [0, 0]
+    assert plugin.promises(emptied, pod_promises, "cpu").limit.tolist() == [0, 0]
 
 
 def test_what_is_kept_of_the_risk_of_load_follows_pods_nodes_and_figures() -> None:
@@ -136,11 +138,11 @@ def test_what_is_kept_of_the_risk_of_load_follows_pods_nodes_and_figures() -> No
 
     def kept_and_fresh(snapshot: Snapshot) -> list[int]:
         cycle = Cycle(snapshot, Pod.from_json(SMALL))
-        kept = plugin.score(cycle, ALL)
+        remembered = plugin.score(cycle, ALL)
         fresh = LowRiskOverCommitment({"riskLimitWeights": {"cpu": 0.0}}).score(cycle, ALL)
-        assert kept.tolist() == fresh.tolist()
+        assert remembered.tolist() == fresh.tolist()
         assert plugin.score(cycle, np.array([2, 0])).tolist() == fresh[[2, 0]].tolist()
-        return [int(score) for score in kept]
+        return [int(score) for score in remembered]
 
     before = kept_and_fresh(snapshot)
     other = snapshot.copy()
@@ -174,9 +176,9 @@ amount = st.integers(0, 40_000)
 @given(amount, amount, amount, amount)
 def test_more_limits_are_never_less_risk(request: int, more: int, limit: int, allocatable: int) -> None:
     size = np.full(2, float(allocatable))
-    asked = np.minimum(np.full(2, float(request)), size)
+    requests = np.minimum(np.full(2, float(request)), size)
     limits = np.array([request + limit, request + limit + more], dtype=np.float64)
-    low, high = limit_risk(Promises(size, asked, limits, asked, limits))
+    low, high = limit_risk(Promises(size, requests, limits, requests, limits))
     assert 0 <= low <= high <= 1
 
 
@@ -185,25 +187,28 @@ def test_more_limits_are_never_less_risk(request: int, more: int, limit: int, al
     st.integers(1, 4),
 )
 def test_scores_stay_in_range_and_do_not_depend_on_the_order_of_nodes(
-    told: list[tuple[float, float, int, int]], cpus: int
+    node_figures: list[tuple[float, float, int, int]], cpus: int
 ) -> None:
-    nodes = {f"n{at}": {"cpu": {"15m": mean, "15m_std": spread}} for at, (mean, spread, *_) in enumerate(told)}
-    pods = [asking(f"p{at}", str(asked), str(asked + more), on=f"n{at}") for at, (*_, asked, more) in enumerate(told)]
+    nodes = {f"n{at}": {"cpu": {"15m": mean, "15m_std": spread}} for at, (mean, spread, *_) in enumerate(node_figures)}
+    pods = [
+        asking(f"p{at}", str(requested), str(requested + more), on=f"n{at}")
+        for at, (*_, requested, more) in enumerate(node_figures)
+    ]
     raw = asking("new", "0", str(cpus))
 
     def given_scores(figures: dict) -> dict[str, int]:
         snapshot = make_snapshot(figures, *pods)
-        found = LowRiskOverCommitment({}).score(Cycle(snapshot, Pod.from_json(raw)), ALL)
-        return dict(zip(snapshot.names, found.tolist(), strict=True))
+        score_column = LowRiskOverCommitment({}).score(Cycle(snapshot, Pod.from_json(raw)), ALL)
+        return dict(zip(snapshot.names, score_column.tolist(), strict=True))
 
-    found = given_scores(nodes)
-    assert all(0 <= score <= 100 for score in found.values())
-    assert found == given_scores(dict(reversed(nodes.items())))
+    node_scores = given_scores(nodes)
+    assert all(0 <= score <= 100 for score in node_scores.values())
+    assert node_scores == given_scores(dict(reversed(nodes.items())))
 
 
 @pytest.mark.parametrize("deviation", [0.0, 1e-12])
 def test_a_use_without_variation_is_below_the_threshold_or_not(deviation: float) -> None:
     mean, spread = np.full(3, 0.5), np.full(3, deviation)
-    found, alpha, _ = compute_probability(mean, spread, np.array([0.4, 0.5, 0.6]))
-    assert found.tolist() == ([0.0, 1.0, 1.0] if deviation == 0 else [0.0, 0.0, 0.0])  # upstream gives up there
+    probabilities, alpha, _ = compute_probability(mean, spread, np.array([0.4, 0.5, 0.6]))
+    assert probabilities.tolist() == ([0.0, 1.0, 1.0] if deviation == 0 else [0.0, 0.0, 0.0])  # upstream gives up there
     assert not np.isfinite(alpha).any()

@@ -14,7 +14,7 @@ from tests.engine.builders import NEVER, explain, list_refusals, node, normalize
 from tests.engine.waking import wakes_on_node_add, wakes_on_node_update
 
 NAME = "NodeAffinity"
-OWN = (NEVER, "node(s) didn't match Pod's node affinity/selector")
+NO_MATCH = (NEVER, "node(s) didn't match Pod's node affinity/selector")
 ENFORCED = (NEVER, "node(s) didn't match scheduler-enforced node affinity")
 MUST, PREFER = "requiredDuringSchedulingIgnoredDuringExecution", "preferredDuringSchedulingIgnoredDuringExecution"
 SSD = {"matchExpressions": [{"key": "disk", "operator": "In", "values": ["ssd"]}]}
@@ -24,7 +24,7 @@ def expression(key: str, operator: str, *values: str) -> dict:
     return {"matchExpressions": [{"key": key, "operator": operator, "values": list(values)}]}
 
 
-def named(*names: str) -> dict:
+def by_node_name(*names: str) -> dict:
     return {"matchFields": [{"key": "metadata.name", "operator": "In", "values": [name]} for name in names]}
 
 
@@ -59,7 +59,7 @@ def added(**affinity: Any) -> dict:
         (expression("word", "Gt", "6"), False),
         (expression("absent", "Lt", "8"), False),
         ({}, False),
-        (named("n"), True),
+        (by_node_name("n"), True),
         ({"matchFields": [{"key": "metadata.name", "operator": "NotIn", "values": ["n"]}]}, False),
         # What cannot be parsed matches nothing.
         (expression("n", "In"), False),
@@ -69,29 +69,29 @@ def added(**affinity: Any) -> dict:
 )
 def test_a_term_is_matched_by_label_or_name(term: dict, matches: bool) -> None:
     answer = explain(wanting(term), node("n", labels={"n": "7", "word": "x"}))
-    assert list_refusals(answer, NAME) == ({} if matches else {"n": OWN})
+    assert list_refusals(answer, NAME) == ({} if matches else {"n": NO_MATCH})
 
 
 def test_one_term_is_enough_and_the_selector_holds_beside() -> None:
     nodes = [node("a", labels={"disk": "ssd"}), node("b", labels={"n": "1"}), node("c")]
-    assert list_refusals(explain(wanting(SSD, expression("n", "Exists")), *nodes), NAME) == {"c": OWN}
+    assert list_refusals(explain(wanting(SSD, expression("n", "Exists")), *nodes), NAME) == {"c": NO_MATCH}
     both = wanting(SSD, expression("n", "Exists"), nodeSelector={"disk": "ssd"})
-    assert list_refusals(explain(both, *nodes), NAME) == {"b": OWN, "c": OWN}
+    assert list_refusals(explain(both, *nodes), NAME) == {"b": NO_MATCH, "c": NO_MATCH}
 
 
 def test_what_the_profile_adds_is_told_first() -> None:
     nodes = [node("a", labels={"disk": "ssd"}), node("b"), node("c", labels={"x": "y", "disk": "ssd"})]
     profile = added(**{MUST: {"nodeSelectorTerms": [SSD]}})
     answer = explain(pod("p", nodeSelector={"x": "y"}), *nodes, **profile)
-    assert list_refusals(answer, NAME) == {"a": OWN, "b": ENFORCED}
+    assert list_refusals(answer, NAME) == {"a": NO_MATCH, "b": ENFORCED}
     assert list_refusals(explain(pod("p"), *nodes, **profile), NAME) == {"b": ENFORCED}
 
 
 def test_terms_that_all_name_nodes_leave_only_those_to_be_looked_at() -> None:
     nodes = [node("a"), node("b"), node("c")]
-    assert explain(wanting(named("a"), named("c")), *nodes)["preFilterNodes"] == ["a", "c"]
-    assert "preFilterNodes" not in explain(wanting(named("a"), expression("x", "Exists")), *nodes)
-    answer = explain(wanting(named("a", "b")), *nodes)
+    assert explain(wanting(by_node_name("a"), by_node_name("c")), *nodes)["preFilterNodes"] == ["a", "c"]
+    assert "preFilterNodes" not in explain(wanting(by_node_name("a"), expression("x", "Exists")), *nodes)
+    answer = explain(wanting(by_node_name("a", "b")), *nodes)
     assert answer["preFilter"] == {"plugin": NAME, "code": NEVER, "reasons": ["pod affinity terms conflict"]}
 
 
@@ -136,10 +136,10 @@ NODES = [node(x + y, labels={"x": x, "y": y}) for x in "123" for y in "123"]
 
 @settings(max_examples=20)
 @given(TERMS, TERMS)
-def test_terms_are_alternatives(one: dict, other: dict) -> None:
-    def kept(*terms: dict) -> set[str]:
+def test_terms_are_alternatives(term: dict, other: dict) -> None:
+    def matching_nodes(*terms: dict) -> set[str]:
         return set(explain(wanting(*terms), *NODES)["feasible"] or ())
 
-    assert kept(one, other) == kept(one) | kept(other)
-    both = {"matchExpressions": one["matchExpressions"] + other["matchExpressions"]}
-    assert kept(both) == kept(one) & kept(other)
+    assert matching_nodes(term, other) == matching_nodes(term) | matching_nodes(other)
+    both = {"matchExpressions": term["matchExpressions"] + other["matchExpressions"]}
+    assert matching_nodes(both) == matching_nodes(term) & matching_nodes(other)

@@ -17,13 +17,13 @@ def test_every_other_node_is_refused_up_to_1_36() -> None:
 
 
 def test_a_node_that_does_not_exist_refuses_all_up_to_1_36() -> None:
-    found = explain(pod("p", on="c"), node("a"), node("b"), release="1.36")
-    assert list_refusals(found, NAME) == {"a": REFUSED, "b": REFUSED}
+    answer = explain(pod("p", on="c"), node("a"), node("b"), release="1.36")
+    assert list_refusals(answer, NAME) == {"a": REFUSED, "b": REFUSED}
 
 
 def test_since_1_37_no_other_node_is_looked_at() -> None:
-    found = explain(pod("p", on="b"), node("a"), node("b"), release="1.37")
-    assert (found["feasible"], found["chosen"], list_refusals(found, NAME)) == (["b"], "b", {})
+    answer = explain(pod("p", on="b"), node("a"), node("b"), release="1.37")
+    assert (answer["feasible"], answer["chosen"], list_refusals(answer, NAME)) == (["b"], "b", {})
     nowhere = explain(pod("p", on="c"), node("a"), node("b"), release="1.37")
     assert (nowhere["feasible"], list_refusals(nowhere, NAME)) == (None, {})
 

@@ -17,12 +17,12 @@ def listening(name: str, on: str = "", **port: str | int) -> dict:
     return pod(name, on=on, container={"ports": [{"containerPort": 1, "hostPort": 80, **port}]})
 
 
-def conflict(used: dict, wanted: dict) -> bool:
-    return "chosen" not in explain(listening("p", **wanted), node("n"), listening("q", "n", **used))
+def conflict(used: dict, incoming_port: dict) -> bool:
+    return "chosen" not in explain(listening("p", **incoming_port), node("n"), listening("q", "n", **used))
 
 
 @pytest.mark.parametrize(
-    ("used", "wanted", "free"),
+    ("used", "incoming_port", "free"),
     [
         ({}, {}, False),
         ({"hostIP": "10.0.0.1"}, {}, False),
@@ -35,8 +35,8 @@ def conflict(used: dict, wanted: dict) -> bool:
         ({"hostPort": 81}, {}, True),
     ],
 )
-def test_host_ports_collide_on_the_same_address_or_any(used: dict, wanted: dict, free: bool) -> None:
-    answer = explain(listening("p", **wanted), node("n"), listening("q", "n", **used))
+def test_host_ports_collide_on_the_same_address_or_any(used: dict, incoming_port: dict, free: bool) -> None:
+    answer = explain(listening("p", **incoming_port), node("n"), listening("q", "n", **used))
     assert list_refusals(answer, NAME) == ({} if free else REFUSED)
 
 
@@ -50,8 +50,8 @@ def test_ports_count_of_sidecars_and_not_of_containers_that_end() -> None:
 
 def test_a_filter_without_its_pre_filter_is_an_error() -> None:
     answer = explain(pod("p"), node("n"), plugins={"preFilter": {"disabled": [{"name": NAME}]}})
-    said = 'running "NodePorts" filter plugin: reading "PreFilterNodePorts" from cycleState: not found'
-    assert answer["rejected"]["n"]["reasons"] == [said]
+    message = 'running "NodePorts" filter plugin: reading "PreFilterNodePorts" from cycleState: not found'
+    assert answer["rejected"]["n"]["reasons"] == [message]
 
 
 def test_who_had_the_port_wakes_by_leaving() -> None:
@@ -78,8 +78,8 @@ PORTS = st.fixed_dictionaries(
 
 @settings(max_examples=40)
 @given(PORTS, PORTS)
-def test_a_conflict_is_one_whoever_came_first(one: dict, other: dict) -> None:
-    found = conflict(one, other)
-    assert conflict(other, one) == found
+def test_a_conflict_is_one_whoever_came_first(first_port: dict, other: dict) -> None:
+    is_conflict = conflict(first_port, other)
+    assert conflict(other, first_port) == is_conflict
     # The other's leaving helps exactly where it was in the way.
-    assert wakes_on_pod_delete(NAME, listening("p", **one), listening("q", "n", **other)) == found
+    assert wakes_on_pod_delete(NAME, listening("p", **first_port), listening("q", "n", **other)) == is_conflict

@@ -48,24 +48,24 @@ def test_balance_enabled_for_score_alone_is_nothing_to_a_pod_that_wants_nothing(
 
 def test_resources_of_the_profile_count_where_the_node_has_them() -> None:
     gpus = {"example.com/gpu": "4"}
-    wanted = pod("p", requests={"cpu": "2", "memory": "4Gi", "example.com/gpu": "1"})
+    incoming_pod = pod("p", requests={"cpu": "2", "memory": "4Gi", "example.com/gpu": "1"})
     profile = balancing("cpu", "memory", "example.com/gpu")
-    assert raw_scores(explain(wanted, node("n", allocatable=gpus), **profile), NAME) == [69]
-    assert raw_scores(explain(wanted, node("n", allocatable=gpus), **balancing("cpu")), NAME) == [75]
+    assert raw_scores(explain(incoming_pod, node("n", allocatable=gpus), **profile), NAME) == [69]
+    assert raw_scores(explain(incoming_pod, node("n", allocatable=gpus), **balancing("cpu")), NAME) == [75]
 
 
 @settings(max_examples=40)
 @given(st.integers(0, 4), st.integers(0, 4), st.integers(1, 4), st.integers(0, 4))
 def test_scores_stay_between_50_and_100_and_75_divides_worse_from_better(
-    used: int, store_snapshot: int, wanted: int, kept: int
+    used: int, stored: int, requested_cpu: int, requested_memory: int
 ) -> None:
-    other = pod("q", on="n", requests={"cpu": str(used), "memory": f"{2 * store_snapshot}Gi"})
-    raw = pod("p", requests={"cpu": str(wanted), "memory": f"{2 * kept}Gi"})
+    other = pod("q", on="n", requests={"cpu": str(used), "memory": f"{2 * stored}Gi"})
+    raw = pod("p", requests={"cpu": str(requested_cpu), "memory": f"{2 * requested_memory}Gi"})
     answer = explain(raw, node("n"), other, plugins={"filter": {"disabled": [{"name": "NodeResourcesFit"}]}})
     (score,) = raw_scores(answer, NAME)
     assert 50 <= score <= 100
     # Both resources are quarters of the node here; a share in use is at most the whole.
-    before, after = abs(used - store_snapshot), abs(min(4, used + wanted) - min(4, store_snapshot + kept))
+    before, after = abs(used - stored), abs(min(4, used + requested_cpu) - min(4, stored + requested_memory))
     if after <= before:
         assert score >= 75
     else:

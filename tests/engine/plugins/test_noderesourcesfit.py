@@ -41,7 +41,7 @@ def fit(strategy: str) -> dict:
 
 
 @pytest.mark.parametrize(
-    ("requests", "existing", "least", "most", "ratio"),
+    ("requests", "existing", "least_allocated", "most_allocated", "ratio"),
     [
         ({"cpu": "500m", "memory": "1Gi"}, [], 87, 12, 17),
         ({}, [], 97, 2, 2),
@@ -52,9 +52,11 @@ def fit(strategy: str) -> dict:
         ({"cpu": "3", "memory": "7Gi"}, [E1], 0, 100, 30),
     ],
 )
-def test_scores_are_those_of_the_real_plugin(requests: dict, existing: list, least: int, most: int, ratio: int) -> None:
+def test_scores_are_those_of_the_real_plugin(
+    requests: dict, existing: list, least_allocated: int, most_allocated: int, ratio: int
+) -> None:
     """Vectors given by kube-scheduler 1.36.3's own plugin (node of 4 CPU and 8 GiB)."""
-    strategies = {"LeastAllocated": least, "MostAllocated": most, "RequestedToCapacityRatio": ratio}
+    strategies = {"LeastAllocated": least_allocated, "MostAllocated": most_allocated, "RequestedToCapacityRatio": ratio}
     for strategy, score in strategies.items():
         answer = explain(pod("p", requests=requests), node("n"), *existing, **fit(strategy))
         assert raw_scores(answer, NAME) == [score]
@@ -62,8 +64,8 @@ def test_scores_are_those_of_the_real_plugin(requests: dict, existing: list, lea
 
 def test_every_shortage_is_a_reason_of_the_same_status() -> None:
     small = node("n", allocatable={"cpu": "1", "memory": "1Gi", "pods": "0"})
-    wanted = {"cpu": "2", "memory": "2Gi", "ephemeral-storage": "1Gi", "nvidia.com/gpu": "1", "hugepages-2Mi": "2Mi"}
-    answer = explain(pod("p", requests=wanted), small)
+    requests = {"cpu": "2", "memory": "2Gi", "ephemeral-storage": "1Gi", "nvidia.com/gpu": "1", "hugepages-2Mi": "2Mi"}
+    answer = explain(pod("p", requests=requests), small)
     assert answer["rejected"]["n"]["code"] == NEVER
     assert answer["message"] == (
         "0/1 nodes are available: 1 Insufficient cpu, 1 Insufficient ephemeral-storage, 1 Insufficient hugepages-2Mi, "
@@ -73,13 +75,13 @@ def test_every_shortage_is_a_reason_of_the_same_status() -> None:
 
 def test_any_number_of_resources_can_be_short() -> None:
     """They are bits of a number of 64: beyond 31 the first were an error, and the rest room that was not there."""
-    wanted = {f"vendor.example/r{number}": "1" for number in range(70)}
-    has = {"cpu": "1", "memory": "1Gi", "pods": "9", **wanted}
+    requests = {f"vendor.example/r{number}": "1" for number in range(70)}
+    has = {"cpu": "1", "memory": "1Gi", "pods": "9", **requests}
     for missing in (30, 31, 32, 33, 64, 69):
-        without = {name: amount for name, amount in has.items() if name != f"vendor.example/r{missing}"}
-        bare = {name: amount for name, amount in has.items() if name not in wanted}
-        nodes = [node("without", allocatable=without), node("bare", allocatable=bare), node("has", allocatable=has)]
-        answer = explain(pod("p", requests=wanted), *nodes)
+        remaining = {name: amount for name, amount in has.items() if name != f"vendor.example/r{missing}"}
+        bare = {name: amount for name, amount in has.items() if name not in requests}
+        nodes = [node("without", allocatable=remaining), node("bare", allocatable=bare), node("has", allocatable=has)]
+        answer = explain(pod("p", requests=requests), *nodes)
         assert answer["rejected"].keys() == {"without", "bare"}, missing
         assert answer["rejected"]["without"]["reasons"] == [f"Insufficient vendor.example/r{missing}"]
         assert len(answer["rejected"]["bare"]["reasons"]) == 70
@@ -117,8 +119,8 @@ def test_a_broken_line_goes_through_its_points_and_stays_between_them(points: li
     assert len(line) == 101
     for at, score in points:
         assert line[at] == score * 10
-    for (left, low), (right, high) in pairwise(points):
-        between = line[left : right + 1]
+    for (left_end, low), (right, high) in pairwise(points):
+        between = line[left_end : right + 1]
         assert np.all((between >= 10 * min(low, high)) & (between <= 10 * max(low, high)))
 
 
@@ -164,15 +166,15 @@ def test_a_device_class_that_stands_for_what_is_asked_for_wakes() -> None:
 
 @settings(max_examples=40)
 @given(st.integers(0, 5), st.integers(0, 5), st.integers(0, 5))
-def test_a_node_fits_exactly_what_is_left(has: int, used: int, wanted: int) -> None:
+def test_a_node_fits_exactly_what_is_left(has: int, used: int, requested: int) -> None:
     amounts = {"cpu": str(has), "memory": "64Gi"}
     answer = explain(
-        pod("p", requests={"cpu": str(wanted)}),
+        pod("p", requests={"cpu": str(requested)}),
         node("n", allocatable=amounts),
         pod("q", on="n", requests={"cpu": str(used)}),
     )
-    short = wanted > 0 and used + wanted > has
-    code = NEVER if wanted > has else NOT_NOW
+    short = requested > 0 and used + requested > has
+    code = NEVER if requested > has else NOT_NOW
     assert list_refusals(answer, NAME) == ({"n": (code, "Insufficient cpu")} if short else {})
 
 
@@ -181,10 +183,10 @@ def test_a_node_fits_exactly_what_is_left(has: int, used: int, wanted: int) -> N
 def test_least_allocated_prefers_the_emptier_and_most_allocated_the_fuller(used: list[int]) -> None:
     nodes = [node(f"n{place}") for place in range(len(used))]
     placed = [pod(f"q{place}", on=f"n{place}", requests={"cpu": f"{part}00m"}) for place, part in enumerate(used)]
-    least, most = (
+    least_allocated, most_allocated = (
         raw_scores(explain(pod("p", requests={"cpu": "0"}), *nodes, *placed, **fit(strategy)), NAME)
         for strategy in ("LeastAllocated", "MostAllocated")
     )
     order = sorted(range(len(used)), key=used.__getitem__)
-    assert [least[place] for place in order] == sorted(least, reverse=True)
-    assert [most[place] for place in order] == sorted(most)
+    assert [least_allocated[place] for place in order] == sorted(least_allocated, reverse=True)
+    assert [most_allocated[place] for place in order] == sorted(most_allocated)

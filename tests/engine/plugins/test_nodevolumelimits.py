@@ -56,8 +56,8 @@ def test_each_driver_has_its_own_limit() -> None:
 
 
 def test_a_volume_still_to_be_made_counts_for_its_class() -> None:
-    one = csi_node("a", csi_example_com=1)
-    objects = [node("a"), one, storage_class(provisioner=DRIVER), claim("c"), *bound("u")]
+    driver_node = csi_node("a", csi_example_com=1)
+    objects = [node("a"), driver_node, storage_class(provisioner=DRIVER), claim("c"), *bound("u")]
     assert list_refusals(explain(user("p", "c"), *objects), NAME) == {}
     assert list_refusals(explain(user("p", "c"), *objects, user("q", "c-u", on="a")), NAME) == {
         "a": (NOT_NOW, TOO_MANY)
@@ -66,12 +66,12 @@ def test_a_volume_still_to_be_made_counts_for_its_class() -> None:
 
 def test_an_old_disk_counts_for_the_driver_that_took_it_over() -> None:
     migrated = {"storage.alpha.kubernetes.io/migrated-plugins": "kubernetes.io/aws-ebs"}
-    one = csi_node("a", migrated, ebs_csi_aws_com=1)
+    driver_node = csi_node("a", migrated, ebs_csi_aws_com=1)
 
     def mounting(name: str, identity: str, on: str = "") -> dict:
         return pod(name, on=on, volumes=[{"name": "v", "awsElasticBlockStore": {"volumeID": identity}}])
 
-    objects = [node("a"), one, mounting("q", "vol-1", on="a")]
+    objects = [node("a"), driver_node, mounting("q", "vol-1", on="a")]
     assert list_refusals(explain(mounting("p", "vol-2"), *objects), NAME) == {"a": (NOT_NOW, TOO_MANY)}
     assert list_refusals(explain(mounting("p", "vol-2"), node("a"), objects[2]), NAME) == {}
 
@@ -118,11 +118,11 @@ def test_a_higher_limit_wakes() -> None:
 def test_a_volume_that_leaves_wakes() -> None:
     assert wakes_on_pod_delete(NAME, user("p", "c"), user("q", "d", on="a"))
     assert not wakes_on_pod_delete(NAME, user("p", "c"), pod("q", on="a"))
-    gone = ClusterEvent(ATTACHMENT, Action.DELETE)
-    assert wakes(NAME, user("p", "c"), gone, detached(DRIVER), None)
+    detachment = ClusterEvent(ATTACHMENT, Action.DELETE)
+    assert wakes(NAME, user("p", "c"), detachment, detached(DRIVER), None)
     disk = pod("p", volumes=[{"name": "v", "awsElasticBlockStore": {"volumeID": "x"}}])
-    assert wakes(NAME, disk, gone, detached(EBS), None)
-    assert not wakes(NAME, disk, gone, detached(DRIVER), None)
+    assert wakes(NAME, disk, detachment, detached(EBS), None)
+    assert not wakes(NAME, disk, detachment, detached(DRIVER), None)
 
 
 def test_a_claim_of_its_own_wakes() -> None:
@@ -133,9 +133,11 @@ def test_a_claim_of_its_own_wakes() -> None:
 
 @settings(max_examples=40)
 @given(st.integers(1, 4), st.sets(st.sampled_from("uvwxy")), st.sets(st.sampled_from("uvwxy"), min_size=1))
-def test_a_node_is_full_where_distinct_volumes_exceed_its_limit(limit: int, used: set[str], wanted: set[str]) -> None:
+def test_a_node_is_full_where_distinct_volumes_exceed_its_limit(
+    limit: int, used: set[str], wanted_volumes: set[str]
+) -> None:
     objects = [node("a"), csi_node("a", csi_example_com=limit), *bound(*"uvwxy")]
     placed = user("q", *(f"c-{name}" for name in sorted(used)), on="a")
-    answer = explain(user("p", *(f"c-{name}" for name in sorted(wanted))), *objects, placed)
-    full = bool(wanted - used) and len(used | wanted) > limit
+    answer = explain(user("p", *(f"c-{name}" for name in sorted(wanted_volumes))), *objects, placed)
+    full = bool(wanted_volumes - used) and len(used | wanted_volumes) > limit
     assert list_refusals(answer, NAME) == ({"a": (NOT_NOW, TOO_MANY)} if full else {})

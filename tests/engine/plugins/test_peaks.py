@@ -21,8 +21,8 @@ CORE = pod("new", requests={"cpu": "1"})
 def test_the_smallest_rise_is_the_best() -> None:
     models = {"a": LOW, "b": LOW, "c": HIGH}
     # Rises of 20 e^0.4 (e^0.2 - 1), 20 e^0.8 (e^0.2 - 1) and 50 e^0.6 (e^0.3 - 1) watts: 6.61, 9.85, 31.9.
-    found = scores(PLUGIN, make_snapshot(levels(a=20, b=40, c=20)), CORE, nodePowerModel=models)
-    assert found == {"a": 100, "b": 88, "c": 0}
+    node_scores = scores(PLUGIN, make_snapshot(levels(a=20, b=40, c=20)), CORE, nodePowerModel=models)
+    assert node_scores == {"a": 100, "b": 88, "c": 0}
 
 
 def test_k0_has_no_effect() -> None:
@@ -40,13 +40,15 @@ def test_raw_0_is_the_best() -> None:
     """Without metrics, without a model, or overloaded by the pod: nothing is known to cost anything."""
     models = {"known": LOW, "dearer": HIGH, "silent": HIGH, "overloaded": HIGH}
     nodes = levels(known=20, dearer=20, silent=None, unmodelled=20, overloaded=95)
-    found = scores(PLUGIN, make_snapshot(nodes), CORE, nodePowerModel=models)
-    assert found == {"known": 80, "dearer": 0, "silent": 100, "unmodelled": 100, "overloaded": 100}
+    node_scores = scores(PLUGIN, make_snapshot(nodes), CORE, nodePowerModel=models)
+    assert node_scores == {"known": 80, "dearer": 0, "silent": 100, "unmodelled": 100, "overloaded": 100}
 
 
 def test_a_node_that_the_pod_fills_to_the_last_percent_is_not_overloaded() -> None:
-    found = scores(PLUGIN, make_snapshot(levels(full=90, half=40)), CORE, nodePowerModel={"full": LOW, "half": LOW})
-    assert found == {"full": 0, "half": 100}
+    node_scores = scores(
+        PLUGIN, make_snapshot(levels(full=90, half=40)), CORE, nodePowerModel={"full": LOW, "half": LOW}
+    )
+    assert node_scores == {"full": 0, "half": 100}
 
 
 def test_where_all_raw_scores_are_0_they_stay_0() -> None:
@@ -56,8 +58,8 @@ def test_where_all_raw_scores_are_0_they_stay_0() -> None:
 
 def test_a_negative_rise_beats_raw_0() -> None:
     models = {"sinking": {"k0": 0.0, "k1": -1.0, "k2": 0.01}}
-    found = scores(PLUGIN, make_snapshot(levels(sinking=20, unknown=None)), CORE, nodePowerModel=models)
-    assert found == {"sinking": 100, "unknown": 0}
+    node_scores = scores(PLUGIN, make_snapshot(levels(sinking=20, unknown=None)), CORE, nodePowerModel=models)
+    assert node_scores == {"sinking": 100, "unknown": 0}
 
 
 def test_one_node_is_the_best() -> None:
@@ -109,9 +111,9 @@ def test_more_use_is_never_cheaper(use: float, expected: list[float], k1: float,
 @given(st.lists(st.integers(-(10**17), 10**17), min_size=1, max_size=12))
 def test_normalised_scores_are_in_range_and_turn_the_order_around(raw: list[int]) -> None:
     scores = np.array(raw, dtype=np.int64)
-    found = cheapest_first(scores)
-    assert ((found >= 0) & (found <= 100)).all()
+    normalized = cheapest_first(scores)
+    assert ((normalized >= 0) & (normalized <= 100)).all()
     order = np.argsort(scores, kind="stable")
     if any(raw):
-        assert (np.diff(found[order]) <= 0).all()
-    assert cheapest_first(scores[::-1]).tolist() == found[::-1].tolist()
+        assert (np.diff(normalized[order]) <= 0).all()
+    assert cheapest_first(scores[::-1]).tolist() == normalized[::-1].tolist()

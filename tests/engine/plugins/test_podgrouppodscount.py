@@ -17,7 +17,7 @@ PLUGIN = PodGroupPodsCount({})
 def test_pods_that_have_a_node_and_those_assigned_count() -> None:
     snapshot = Snapshot.from_objects([node("a"), group("gang"), member("old", on="a")])
     cycle = GroupCycle(snapshot, read_group("gang"), [])
-    assigned = [Assignment(Pod.from_json(one), "a") for one in members(2)]
+    assigned = [Assignment(Pod.from_json(raw), "a") for raw in members(2)]
     assert PLUGIN.score_placement(cycle, Domain.all_nodes(snapshot), assigned) == 3
 
 

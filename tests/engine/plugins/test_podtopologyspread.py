@@ -156,14 +156,16 @@ def test_a_profile_has_constraints_for_pods_without_their_own() -> None:
     profile = {"pluginConfig": [{"name": NAME, "args": args}]}
     answer = explain(pod("p", labels=WEB), A, B, web("a"), SERVICE, **profile)
     assert list_refusals(answer, NAME) == {"a": SKEWED}
-    own = incoming(spread(maxSkew=5))
-    assert list_refusals(explain(own, A, B, web("a"), SERVICE, **profile), NAME) == {}
+    own_constraints = incoming(spread(maxSkew=5))
+    assert list_refusals(explain(own_constraints, A, B, web("a"), SERVICE, **profile), NAME) == {}
 
 
 def test_filter_and_score_need_what_was_found_before() -> None:
     profile = {"plugins": {"preFilter": {"disabled": [{"name": NAME}]}}}
-    said = 'running "PodTopologySpread" filter plugin: reading "PreFilterPodTopologySpread" from cycleState: not found'
-    assert explain(pod("p"), A, **profile)["rejected"]["a"]["reasons"] == [said]
+    message = (
+        'running "PodTopologySpread" filter plugin: reading "PreFilterPodTopologySpread" from cycleState: not found'
+    )
+    assert explain(pod("p"), A, **profile)["rejected"]["a"]["reasons"] == [message]
     with pytest.raises(CycleError, match='error reading "PreScorePodTopologySpread" from cycleState: not found'):
         explain(pod("p"), A, plugins={"preScore": {"disabled": [{"name": NAME}]}})
 

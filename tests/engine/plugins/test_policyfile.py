@@ -56,7 +56,7 @@ def test_the_shipped_file_is_the_default() -> None:
 
 
 @pytest.mark.parametrize(
-    ("document", "path", "said"),
+    ("document", "path", "expected_problem"),
     [
         (file(kind="Policy"), "kind", f'no kind "Policy" is registered for version "{API_VERSION}" in scheme'),
         (file(apiVersion="v1"), "apiVersion", f'no kind "{KIND}" is registered for version "v1" in scheme'),
@@ -73,17 +73,17 @@ def test_the_shipped_file_is_the_default() -> None:
         (file(spec={"hotValue": [{"timeRange": "1m"}]}), "spec.hotValue[0].count", "must not be 0"),
     ],
 )
-def test_what_is_refused_is_told_at_its_field(document: dict[str, Any], path: str, said: str) -> None:
+def test_what_is_refused_is_told_at_its_field(document: dict[str, Any], path: str, expected_problem: str) -> None:
     loaded = load_policy_file(json.dumps(document))
     assert loaded.policy is None
     [problem] = loaded.problems
-    assert (problem.path, said in problem.text) == (path, True), problem
+    assert (problem.path, expected_problem in problem.text) == (path, True), problem
 
 
 def test_text_that_is_none_and_repeated_keys_are_told() -> None:
     assert load_policy_file("a: b: c").errors
-    [said] = load_policy_file(as_yaml(file()) + f"kind: {KIND}\n").errors
-    assert "already set in map" in said
+    [error] = load_policy_file(as_yaml(file()) + f"kind: {KIND}\n").errors
+    assert "already set in map" in error
 
 
 def test_the_file_counts_where_the_path_points_and_no_policy_is_written() -> None:
@@ -99,12 +99,16 @@ def test_what_a_file_means_survives_its_own_defaults() -> None:
 
 
 def test_what_is_said_of_the_file() -> None:
-    def said(document: dict[str, Any], files: dict[str, str]) -> list[str]:
-        return [one for one in load(document, get_release("", files=files)).warnings if "policyConfigPath" in one]
+    def list_warnings(document: dict[str, Any], files: dict[str, str]) -> list[str]:
+        return [
+            warning
+            for warning in load(document, get_release("", files=files)).warnings
+            if "policyConfigPath" in warning
+        ]
 
-    assert said(pointing(), {PATH: as_yaml(file())}) == []
-    assert '"/etc/kubernetes/policy.yaml" is not known here, so the default counts' in said(pointing(), {})[0]
-    assert len(said(pointing(policy=SPEC), {PATH: as_yaml(file())})) == 1
+    assert list_warnings(pointing(), {PATH: as_yaml(file())}) == []
+    assert '"/etc/kubernetes/policy.yaml" is not known here, so the default counts' in list_warnings(pointing(), {})[0]
+    assert len(list_warnings(pointing(policy=SPEC), {PATH: as_yaml(file())})) == 1
 
 
 def test_a_file_that_cannot_be_read_is_told_in_cranes_words_at_the_path() -> None:

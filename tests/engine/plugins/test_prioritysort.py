@@ -45,6 +45,8 @@ def test_no_priority_is_0() -> None:
 
 @given(st.lists(st.tuples(st.integers(-(2**31), 2**31 - 1), st.floats(0, 100)), max_size=6))
 def test_it_orders_all_pods(drawn: list[tuple[int, float]]) -> None:
-    pods = [queued(*one) for one in drawn]
+    pods = [queued(*priority_and_time) for priority_and_time in drawn]
     ordered = sorted(pods, key=cmp_to_key(compare))
-    assert [(one.priority, at) for one, at in ordered] == sorted(drawn, key=lambda item: (-item[0], item[1]))
+    assert [(queued_pod.priority, at) for queued_pod, at in ordered] == sorted(
+        drawn, key=lambda item: (-item[0], item[1])
+    )

@@ -35,8 +35,8 @@ SPEC = PluginSpec("LongName", frozenset({"score"}), "Prefers nodes with long nam
 @pytest.fixture
 def installed(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """A package that offers SPEC is installed."""
-    found = EntryPoints([EntryPoint("long-name", f"{__name__}:SPEC", plugins.ENTRY_POINTS)])
-    monkeypatch.setattr("importlib.metadata.entry_points", lambda group: found)
+    entry_points = EntryPoints([EntryPoint("long-name", f"{__name__}:SPEC", plugins.ENTRY_POINTS)])
+    monkeypatch.setattr("importlib.metadata.entry_points", lambda group: entry_points)
     monkeypatch.setattr(EntryPoint, "load", lambda entry: SPEC)
     forget()
     yield
@@ -46,8 +46,8 @@ def installed(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 def forget() -> None:
     """Have plugins looked for anew."""
     plugins.out_of_tree_plugins.cache_clear()
-    for kept in ("registry", "factories"):
-        vars(CURRENT).pop(kept, None)
+    for attribute in ("registry", "factories"):
+        vars(CURRENT).pop(attribute, None)
 
 
 @pytest.mark.usefixtures("installed")
@@ -72,8 +72,8 @@ def test_a_plugin_has_tests_of_its_own(module: str) -> None:
 
 
 def test_every_plugin_here_is_of_a_release_or_has_an_origin() -> None:
-    named = {spec.name for release in RELEASES.values() for spec in release.specs}
-    assert named == {spec.name for spec in plugins._find_specs() if not spec.origin}
+    released = {spec.name for release in RELEASES.values() for spec in release.specs}
+    assert released == {spec.name for spec in plugins._find_specs() if not spec.origin}
 
 
 def test_who_names_kube_schedulers_plugins_alone_does_not_wait_for_others() -> None:

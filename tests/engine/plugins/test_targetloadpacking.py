@@ -97,14 +97,14 @@ def test_metrics_never_expire() -> None:
     ("bound", "counts"), [(-3600, False), (-60, False), (-59, True), (-1, True), (0, True), (1, True), (3600, True)]
 )
 def test_a_pod_counts_that_was_placed_within_a_minute_of_the_figures_or_later(bound: float, counts: bool) -> None:
-    there = mark_scheduled(using("there", "1", on="a"), at(bound))
-    assert scores(PLUGIN, make_snapshot(levels(a=10), there)) == {"a": 70 if counts else 55}
+    placed_pod = mark_scheduled(using("there", "1", on="a"), at(bound))
+    assert scores(PLUGIN, make_snapshot(levels(a=10), placed_pod)) == {"a": 70 if counts else 55}
 
 
 def test_seconds_are_whole_where_times_are_compared() -> None:
-    there = mark_scheduled(using("there", "1", on="a"), at(-60))
-    assert scores(PLUGIN, make_snapshot(levels(a=10), there, updated=NOW + 0.9)) == {"a": 55}
-    assert scores(PLUGIN, make_snapshot(levels(a=10), there, updated=NOW - 0.1)) == {"a": 70}
+    placed_pod = mark_scheduled(using("there", "1", on="a"), at(-60))
+    assert scores(PLUGIN, make_snapshot(levels(a=10), placed_pod, updated=NOW + 0.9)) == {"a": 55}
+    assert scores(PLUGIN, make_snapshot(levels(a=10), placed_pod, updated=NOW - 0.1)) == {"a": 70}
     snapshot = make_snapshot(levels(a=10))
     snapshot.now = NOW - 59.1
     snapshot.place_pod(Pod.from_json(using("just now", "1")), "a")
@@ -120,7 +120,7 @@ def test_each_placed_pod_counts_for_the_next_one() -> None:
     scheduler = alone(PLUGIN, snapshot)
     pods = [Pod.from_json(using(f"p{turn}", "1")) for turn in range(3)]
     # On a the first pod would be above the target; b then fills up to it.
-    assert [found.node for found in scheduler.schedule_pods(pods)] == ["b", "b", "b"]
+    assert [placement.node for placement in scheduler.schedule_pods(pods)] == ["b", "b", "b"]
     assert scores(PLUGIN, snapshot, using("new", "1")) == {"a": 37, "b": 100}
     snapshot.remove_pod("default/p1")
     assert scores(PLUGIN, snapshot, using("new", "1")) == {"a": 37, "b": 85}
@@ -128,7 +128,9 @@ def test_each_placed_pod_counts_for_the_next_one() -> None:
 
 def containers(*resources: dict) -> dict:
     raw = pod("new", initContainers=[{"name": "init", "resources": {"limits": {"cpu": "9"}}}])
-    raw["spec"]["containers"] = [{"name": f"c{at}", "resources": one} for at, one in enumerate(resources)]
+    raw["spec"]["containers"] = [
+        {"name": f"c{at}", "resources": container_resources} for at, container_resources in enumerate(resources)
+    ]
     return raw
 
 
@@ -185,12 +187,12 @@ def test_the_first_releases_start_from_50_above_the_target() -> None:
 @given(st.integers(1, 99), st.lists(st.floats(0, 200), min_size=2, max_size=20), st.sampled_from(["Target", "Fixed50"]))
 def test_scores_rise_to_the_target_and_fall_behind_it(target: int, uses: list[float], penalty: str) -> None:
     use = np.sort(np.array(uses))
-    found = packing_scores(use, float(target), penalty)
-    assert ((found >= 0) & (found <= 100 + 1e-9) | (penalty == "Fixed50")).all()
-    assert (np.diff(found[use <= target]) >= -1e-9).all()
-    assert (np.diff(found[use > target]) <= 1e-9).all()
+    fine_scores = packing_scores(use, float(target), penalty)
+    assert ((fine_scores >= 0) & (fine_scores <= 100 + 1e-9) | (penalty == "Fixed50")).all()
+    assert (np.diff(fine_scores[use <= target]) >= -1e-9).all()
+    assert (np.diff(fine_scores[use > target]) <= 1e-9).all()
     if penalty == "Target":
-        assert found[use > target].max(initial=0) <= found[use <= target].min(initial=math.inf) + 1e-9
+        assert fine_scores[use > target].max(initial=0) <= fine_scores[use <= target].min(initial=math.inf) + 1e-9
 
 
 @given(
@@ -199,10 +201,10 @@ def test_scores_rise_to_the_target_and_fall_behind_it(target: int, uses: list[fl
     st.integers(0, 4000),
 )
 def test_the_order_of_nodes_does_not_matter(uses: list[float], random: Random, milli: int) -> None:
-    named = {f"n{at}": use for at, use in enumerate(uses)}
-    shuffled = list(named.items())
+    use_by_node = {f"n{at}": use for at, use in enumerate(uses)}
+    shuffled = list(use_by_node.items())
     random.shuffle(shuffled)
     raw = using("new", f"{milli}m")
-    assert scores(PLUGIN, make_snapshot(levels(**named)), raw) == scores(
+    assert scores(PLUGIN, make_snapshot(levels(**use_by_node)), raw) == scores(
         PLUGIN, make_snapshot(levels(**dict(shuffled))), raw
     )

@@ -35,7 +35,7 @@ def owned(workload: str, **fields: Any) -> dict:
     return raw
 
 
-def cluster(on: Mapping[str, Sequence[str]], known: Mapping[str, Curve | None]) -> Snapshot:
+def cluster(on: Mapping[str, Sequence[str]], curves_by_workload: Mapping[str, Curve | None]) -> Snapshot:
     """Nodes of 100 CPU with a pod of each of the workloads that ``on`` names, whose curves are ``known``."""
     nodes = [node(name, allocatable={"cpu": "100", "memory": "100Gi", "pods": "110"}) for name in on]
     bound = [
@@ -44,8 +44,10 @@ def cluster(on: Mapping[str, Sequence[str]], known: Mapping[str, Curve | None]) 
         for number, workload in enumerate(workloads)
     ]
     snapshot = Snapshot.from_objects([*nodes, *bound])
-    told = {f"default/StatefulSet/{name}": {"cpu": {"hours": curve}} for name, curve in known.items()}
-    snapshot.watermarks = Watermarks.from_json({"workloads": told}, snapshot.names)
+    workload_figures = {
+        f"default/StatefulSet/{name}": {"cpu": {"hours": curve}} for name, curve in curves_by_workload.items()
+    }
+    snapshot.watermarks = Watermarks.from_json({"workloads": workload_figures}, snapshot.names)
     return snapshot
 
 
@@ -61,15 +63,15 @@ def profile(*plugins: str, **args: Any) -> dict[str, Any]:
 def scores(snapshot: Snapshot, workload: str = "asked", **args: Any) -> list[int]:
     loaded = load({**CONFIGURATION, "profiles": [profile("TidalCoLocation", **args)]})
     assert loaded.configuration is not None, loaded.errors
-    found = Scheduler(snapshot, loaded.configuration).explain(Pod.from_json(owned(workload, name="new"))).to_dict()
-    return list(found["scores"]["TidalCoLocation"]["raw"].values())
+    answer = Scheduler(snapshot, loaded.configuration).explain(Pod.from_json(owned(workload, name="new"))).to_dict()
+    return list(answer["scores"]["TidalCoLocation"]["raw"].values())
 
 
 def between(pod: Sequence[float], nodes: Sequence[Sequence[float]], points: float = 5) -> list[int]:
     """The scores on nodes of which each has one pod of 1 % of its cores for each unit of its curve."""
-    known: dict[str, Curve | None] = {f"of-{place}": curve for place, curve in enumerate(nodes)}
+    curves_by_workload: dict[str, Curve | None] = {f"of-{place}": curve for place, curve in enumerate(nodes)}
     on = {f"n{place}": [f"of-{place}"] for place in range(len(nodes))}
-    return scores(cluster(on, {**known, "asked": pod}), pointsPerPercent=points)
+    return scores(cluster(on, {**curves_by_workload, "asked": pod}), pointsPerPercent=points)
 
 
 def total(parts: Iterable[Fraction]) -> Fraction:
@@ -78,14 +80,19 @@ def total(parts: Iterable[Fraction]) -> Fraction:
 
 def by_hand(pod: Sequence[float], nodes: Sequence[Sequence[float]], points: float) -> list[int]:
     """The formula of docs/load-aware-policies.md in fractions."""
-    exact, own = [[Fraction(value) for value in curve] for curve in nodes], [Fraction(value) for value in pod]
+    exact, pod_curve = [[Fraction(value) for value in curve] for curve in nodes], [Fraction(value) for value in pod]
     mean = [total(curve[hour] for curve in exact) / len(exact) for hour in range(HOURS)]
-    found = []
+    expected_scores = []
     for curve in exact:
-        met = [total(p * of for p, of in zip(own, each, strict=True)) / total(own) for each in (curve, mean)]
+        met = [
+            total(p * value for p, value in zip(pod_curve, node_curve, strict=True)) / total(pod_curve)
+            for node_curve in (curve, mean)
+        ]
         tide = met[0] - met[1] - (total(curve) - total(mean)) / HOURS
-        found.append(floor(min(max(50 - Fraction(points) * tide, Fraction(0)), Fraction(100)) + Fraction(1, 2)))
-    return found
+        expected_scores.append(
+            floor(min(max(50 - Fraction(points) * tide, Fraction(0)), Fraction(100)) + Fraction(1, 2))
+        )
+    return expected_scores
 
 
 def test_a_pod_of_the_day_goes_where_the_night_works() -> None:
@@ -99,9 +106,9 @@ def test_a_pod_of_the_day_goes_where_the_night_works() -> None:
 
 @given(works, curves, st.sampled_from((0.0, 1.0, 5.0, 12.5)))
 def test_scores_are_those_of_the_formula(pod: list[float], nodes: list[list[float]], points: float) -> None:
-    wanted = by_hand(pod, nodes, points)
+    expected_scores = by_hand(pod, nodes, points)
     # A float may be on the other side of a half.
-    assert all(abs(score - by) <= 1 for score, by in zip(between(pod, nodes, points), wanted, strict=True))
+    assert all(abs(score - by) <= 1 for score, by in zip(between(pod, nodes, points), expected_scores, strict=True))
 
 
 @given(works, curves, hourly)
@@ -135,28 +142,28 @@ def test_a_flat_curve_says_nothing(level: float, nodes: list[list[float]]) -> No
 
 
 @given(st.one_of(st.none(), hourly.filter(lambda curve: not any(curve)), st.just([None] * HOURS)), curves)
-def test_a_pod_without_a_curve_scores_the_same_everywhere(own: Curve | None, nodes: list[list[float]]) -> None:
+def test_a_pod_without_a_curve_scores_the_same_everywhere(pod_curve: Curve | None, nodes: list[list[float]]) -> None:
     on = {f"n{place}": [f"of-{place}"] for place in range(len(nodes))}
-    known: dict[str, Curve | None] = {f"of-{place}": curve for place, curve in enumerate(nodes)}
-    assert scores(cluster(on, known)) == [50] * len(nodes)
-    assert scores(cluster(on, {**known, "asked": own})) == [50] * len(nodes)
+    curves_by_workload: dict[str, Curve | None] = {f"of-{place}": curve for place, curve in enumerate(nodes)}
+    assert scores(cluster(on, curves_by_workload)) == [50] * len(nodes)
+    assert scores(cluster(on, {**curves_by_workload, "asked": pod_curve})) == [50] * len(nodes)
 
 
 @given(st.floats(0.125, 4), curves)
 def test_a_flat_pod_goes_where_it_goes_without_the_plugin(level: float, nodes: list[list[float]]) -> None:
     on = {f"n{place}": [f"of-{place}"] for place in range(len(nodes))}
-    known: dict[str, Curve | None] = {f"of-{place}": curve for place, curve in enumerate(nodes)}
-    snapshot = cluster(on, {**known, "asked": [level] * HOURS})
-    told = {name: {"cpu": dict.fromkeys(("15m", "1h", "1d"), 7.0 * place)} for place, name in enumerate(on)}
+    curves_by_workload: dict[str, Curve | None] = {f"of-{place}": curve for place, curve in enumerate(nodes)}
+    snapshot = cluster(on, {**curves_by_workload, "asked": [level] * HOURS})
+    node_figures = {name: {"cpu": dict.fromkeys(("15m", "1h", "1d"), 7.0 * place)} for place, name in enumerate(on)}
     curves_alone = snapshot.watermarks.curves if snapshot.watermarks is not None else {}
-    read = Watermarks.from_json({"nodes": told}, snapshot.names)
+    read = Watermarks.from_json({"nodes": node_figures}, snapshot.names)
     snapshot.watermarks = Watermarks(read.names, read.updated, read.figures, curves=curves_alone)
     best = []
     for plugins in (("HheWaterLevelBalance",), ("HheWaterLevelBalance", "TidalCoLocation")):
         loaded = load({**CONFIGURATION, "profiles": [profile(*plugins)]})
         assert loaded.configuration is not None, loaded.errors
-        found = Scheduler(snapshot, loaded.configuration).explain(Pod.from_json(owned("asked", name="new")))
-        best.append(found.to_dict()["best"])
+        explanation = Scheduler(snapshot, loaded.configuration).explain(Pod.from_json(owned("asked", name="new")))
+        best.append(explanation.to_dict()["best"])
     assert best[0] == best[1]
 
 
@@ -164,25 +171,30 @@ def test_an_unknown_hour_counts_as_the_mean_of_the_others() -> None:
     half: Curve = [2.0] * 6 + [None] * 12 + [0.0] * 6
     filled: Curve = [2.0] * 6 + [1.0] * 12 + [0.0] * 6
     on = {"n0": ["day"], "n1": ["night"]}
-    told = [scores(cluster(on, {"day": DAY, "night": NIGHT, "asked": own})) for own in (half, filled)]
-    assert told[0] == told[1] == [48, 53]  # 47.5 and 52.5
+    score_lists = [
+        scores(cluster(on, {"day": DAY, "night": NIGHT, "asked": pod_curve})) for pod_curve in (half, filled)
+    ]
+    assert score_lists[0] == score_lists[1] == [48, 53]  # 47.5 and 52.5
 
 
 def test_pods_that_come_and_go_move_the_curve_of_their_node() -> None:
     snapshot = cluster({"n0": [], "n1": []}, {"day": DAY, "asked": DAY})
     assert scores(snapshot) == [50, 50]
-    came = Pod.from_json(owned("day", name="came"))
-    snapshot.add_pod(came.on("n0"), 0)
+    arrival = Pod.from_json(owned("day", name="came"))
+    snapshot.add_pod(arrival.on("n0"), 0)
     assert scores(snapshot) == [48, 53]
-    snapshot.remove_pod(came.key)
+    snapshot.remove_pod(arrival.key)
     assert scores(snapshot) == [50, 50]
 
 
 def test_the_next_days_curve_counts_for_pods_that_are_there() -> None:
     snapshot = cluster({"n0": ["day"], "n1": []}, {"day": DAY, "asked": DAY})
     assert scores(snapshot) == [48, 53]
-    told = {"default/StatefulSet/day": {"cpu": {"hours": NIGHT}}, "default/StatefulSet/asked": {"cpu": {"hours": DAY}}}
-    snapshot.watermarks = Watermarks.from_json({"workloads": told}, snapshot.names)
+    workload_figures = {
+        "default/StatefulSet/day": {"cpu": {"hours": NIGHT}},
+        "default/StatefulSet/asked": {"cpu": {"hours": DAY}},
+    }
+    snapshot.watermarks = Watermarks.from_json({"workloads": workload_figures}, snapshot.names)
     assert scores(snapshot) == [53, 48]
 
 
@@ -195,5 +207,5 @@ def test_points_out_of_range_are_refused(points: float) -> None:
 
 def test_the_argument_has_a_default() -> None:
     on = {"n0": ["day"], "n1": ["night"]}
-    known = {"day": DAY, "night": NIGHT, "asked": DAY}
-    assert scores(cluster(on, known)) == scores(cluster(on, known), pointsPerPercent=5)
+    curves_by_workload = {"day": DAY, "night": NIGHT, "asked": DAY}
+    assert scores(cluster(on, curves_by_workload)) == scores(cluster(on, curves_by_workload), pointsPerPercent=5)

@@ -19,12 +19,12 @@ NODES = [
 
 def domains(*objects: dict, topology: str = "zone") -> tuple[list[tuple[str, list[str]]], Status]:
     snapshot = Snapshot.from_objects([*NODES, group("gang", topology=topology), *objects])
-    known = snapshot.objects.groups.get("default/gang")
-    assert known is not None
-    found, status = TopologyPlacementGenerator({}).generate_placements(
-        GroupCycle(snapshot, known, []), Domain.all_nodes(snapshot)
+    gang = snapshot.objects.groups.get("default/gang")
+    assert gang is not None
+    generated, status = TopologyPlacementGenerator({}).generate_placements(
+        GroupCycle(snapshot, gang, []), Domain.all_nodes(snapshot)
     )
-    return [(one.name, [snapshot.names[place] for place in one.nodes]) for one in found], status
+    return [(domain.name, [snapshot.names[place] for place in domain.nodes]) for domain in generated], status
 
 
 def test_nodes_with_one_value_are_a_domain_and_those_without_are_in_none() -> None:
@@ -40,7 +40,7 @@ def test_pods_that_have_a_node_leave_one_domain() -> None:
 
 
 def test_pods_in_no_domain_or_in_several_are_an_error() -> None:
-    said = "cannot determine domain for already scheduled pods: "
-    assert domains(member("p", on="d"))[1].message == f"{said}no topology domain found for pod default/p"
+    error_start = "cannot determine domain for already scheduled pods: "
+    assert domains(member("p", on="d"))[1].message == f"{error_start}no topology domain found for pod default/p"
     both = domains(member("p", on="a"), member("q", on="b"))[1].message
-    assert both == f"{said}more than 1 domain found for pod group: y, x"
+    assert both == f"{error_start}more than 1 domain found for pod group: y, x"

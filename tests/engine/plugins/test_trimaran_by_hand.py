@@ -68,9 +68,9 @@ def machines(draw: st.DrawFn, name: str) -> Machine:
         for resource in ("cpu", "memory")
     }
     updated = NOW + draw(st.integers(-60, 60)) / 4 if draw(st.integers(0, 4)) else None
-    there = [draw(pods(f"{name}-{at}", name)) for at in range(draw(st.integers(0, 3)))]
+    machine_pods = [draw(pods(f"{name}-{at}", name)) for at in range(draw(st.integers(0, 3)))]
     raw = {"kind": "Node", "metadata": {"name": name}, "status": status}
-    return Machine(raw, figures if updated else {}, updated, there)
+    return Machine(raw, figures if updated else {}, updated, machine_pods)
 
 
 @st.composite
@@ -79,17 +79,19 @@ def clusters(draw: st.DrawFn) -> tuple[list[Machine], Json]:
 
 
 def scored(plugin: str, args: Json, listed: list[Machine], raw: Json) -> dict[str, int]:
-    snapshot = Snapshot.from_objects([one.node for one in listed] + [pod for one in listed for pod in one.pods])
+    snapshot = Snapshot.from_objects(
+        [machine.node for machine in listed] + [pod for machine in listed for pod in machine.pods]
+    )
     assert snapshot.problems == []
-    told = {
-        one.node["metadata"]["name"]: {"updated": one.updated, **one.figures}
-        for one in listed
-        if one.updated is not None
+    node_figures = {
+        machine.node["metadata"]["name"]: {"updated": machine.updated, **machine.figures}
+        for machine in listed
+        if machine.updated is not None
     }
-    snapshot.watermarks = Watermarks.from_json({"nodes": told}, snapshot.names)
+    snapshot.watermarks = Watermarks.from_json({"nodes": node_figures}, snapshot.names)
     cycle = Cycle(snapshot, Pod.from_json(raw))
-    made: Any = CURRENT.factories[plugin](args)
-    return dict(zip(snapshot.names, made.score(cycle, ALL).tolist(), strict=True))
+    plugin_object: Any = CURRENT.factories[plugin](args)
+    return dict(zip(snapshot.names, plugin_object.score(cycle, ALL).tolist(), strict=True))
 
 
 CASES: dict[str, tuple[str, Json, Callable[[Machine, Json], float]]] = {
@@ -119,11 +121,11 @@ CASES: dict[str, tuple[str, Json, Callable[[Machine, Json], float]]] = {
 @settings(max_examples=tiers.count(25, 200), deadline=None)
 def test_scores_are_those_worked_out_by_hand(case: str, cluster: tuple[list[Machine], Json]) -> None:
     (plugin, args, formula), (listed, raw) = CASES[case], cluster
-    found = scored(plugin, args, listed, raw)
+    node_scores = scored(plugin, args, listed, raw)
     for machine in listed:
         exact = formula(machine, raw)
         # Half a point, and what the last bits of another order of steps may make of it.
-        assert abs(found[machine.node["metadata"]["name"]] - exact) <= 0.5 + 1e-6
+        assert abs(node_scores[machine.node["metadata"]["name"]] - exact) <= 0.5 + 1e-6
 
 
 @given(clusters(), st.sets(st.sampled_from(["n0", "n1", "n2"])))
@@ -131,11 +133,11 @@ def test_scores_are_those_worked_out_by_hand(case: str, cluster: tuple[list[Mach
 def test_peaks_is_as_worked_out_by_hand(cluster: tuple[list[Machine], Json], modelled: set[str]) -> None:
     listed, raw = cluster
     models = dict.fromkeys(modelled, MODEL)
-    found = scored("Peaks", {"nodePowerModel": models}, listed, raw)
+    node_scores = scored("Peaks", {"nodePowerModel": models}, listed, raw)
     for machine in listed:
         name = machine.node["metadata"]["name"]
         exact = by_hand.power_rise(machine, raw, models.get(name))
-        assert found[name] / 1e15 == pytest.approx(exact, rel=1e-9, abs=1e-9)
+        assert node_scores[name] / 1e15 == pytest.approx(exact, rel=1e-9, abs=1e-9)
 
 
 def test_the_incomplete_beta_function_of_both_agree() -> None:
@@ -143,5 +145,7 @@ def test_the_incomplete_beta_function_of_both_agree() -> None:
 
     generator = np.random.default_rng(5)
     a, b, x = (generator.uniform(low, high, 500) for low, high in ((0.05, 300), (0.05, 300), (0, 1)))
-    expected = [by_hand.incomplete_beta(*each) for each in zip(x.tolist(), a.tolist(), b.tolist(), strict=True)]
+    expected = [
+        by_hand.incomplete_beta(*arguments) for arguments in zip(x.tolist(), a.tolist(), b.tolist(), strict=True)
+    ]
     assert incomplete_beta(x, a, b) == pytest.approx(np.array(expected), abs=1e-10)

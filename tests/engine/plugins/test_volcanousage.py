@@ -46,13 +46,13 @@ def refused(snapshot: Snapshot, **args: Any) -> list[str]:
 
 
 def scores(snapshot: Snapshot, **args: Any) -> list[int]:
-    found: list[int] = VolcanoUsage(args).score(Cycle(snapshot, Pod.from_json(asking("new"))), ALL).tolist()
-    return found
+    score_list: list[int] = VolcanoUsage(args).score(Cycle(snapshot, Pod.from_json(asking("new"))), ALL).tolist()
+    return score_list
 
 
 def test_a_threshold_is_exceeded_only_by_more() -> None:
-    said = refused(cluster({"at": 80, "above": 80.001}))
-    assert said == ["", "the CPU load of the node exceeds the upper limit."]
+    refusals = refused(cluster({"at": 80, "above": 80.001}))
+    assert refusals == ["", "the CPU load of the node exceeds the upper limit."]
 
 
 def test_figures_count_until_they_are_older_than_five_minutes() -> None:
@@ -132,16 +132,16 @@ def loaded(**args: Any) -> Any:
 
 def test_arguments_out_of_range_take_their_defaults_and_that_is_said() -> None:
     wrong: dict[str, Any] = {"thresholds": {"cpu": 101}, "estimator": {"risk_factor": 0.5, "be_mem": "lots"}}
-    found = loaded(**wrong, **{"usage.weight": -1})
-    args = found.configuration.profiles[0].args["VolcanoUsage"]
+    result = loaded(**wrong, **{"usage.weight": -1})
+    args = result.configuration.profiles[0].args["VolcanoUsage"]
     assert args["thresholds"] == {"cpu": 80, "mem": 80}
     assert args["estimator"]["risk_factor"] == 1.2
     assert args["estimator"]["be_mem"] == "200Mi"
     assert args["usage.weight"] == 5
-    said = "\n".join(found.warnings)
-    assert "args.thresholds.cpu: 101 is out of range, so 80 is used, as Volcano does" in said
-    assert "args.estimator.be_mem: lots is out of range" in said
-    assert "args.usage.weight: counts in Volcano only" in said
+    warnings = "\n".join(result.warnings)
+    assert "args.thresholds.cpu: 101 is out of range, so 80 is used, as Volcano does" in warnings
+    assert "args.estimator.be_mem: lots is out of range" in warnings
+    assert "args.usage.weight: counts in Volcano only" in warnings
 
 
 def test_an_interval_of_nothing_is_refused() -> None:
@@ -159,11 +159,11 @@ def test_the_shadow_of_all_nodes_at_once_is_that_of_adding_pods_one_by_one(
     plugin = VolcanoUsage({"estimator": {"risk_threshold": threshold, "risk_factor": factor}})
     snapshot = cluster({f"n{place}": level for place, (level, _) in enumerate(nodes)})
     expected = []
-    for place, (level, asked) in enumerate(nodes):
-        one = Shadow(plugin.model, (float(level), 0.0), (4000.0, float(8 << 30)))
-        for turn, milli in enumerate(asked):
+    for place, (level, requests) in enumerate(nodes):
+        shadow = Shadow(plugin.model, (float(level), 0.0), (4000.0, float(8 << 30)))
+        for turn, milli in enumerate(requests):
             new = Pod.from_json(asking(f"p{place}-{turn}", f"{milli}m"))
-            one.add_pod(new)
+            shadow.add_pod(new)
             snapshot.place_pod(new, f"n{place}")
-        expected.append([one.cpu, one.memory])
+        expected.append([shadow.cpu, shadow.memory])
     assert plugin.shadow(snapshot).T.tolist() == expected

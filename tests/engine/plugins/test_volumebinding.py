@@ -62,9 +62,9 @@ def test_a_claim_that_is_not_fit_for_use_refuses_the_pod() -> None:
 def test_a_claim_that_should_be_bound_by_now_refuses_the_pod() -> None:
     immediate = storage_class(volumeBindingMode="Immediate")
     assert before_filtering(immediate, claim("c")) == "pod has unbound immediate PersistentVolumeClaims"
-    named = claim("c", volume="v")
-    del named["metadata"]["annotations"]
-    assert before_filtering(storage_class(), named) == "pod has unbound immediate PersistentVolumeClaims"
+    volume_claim = claim("c", volume="v")
+    del volume_claim["metadata"]["annotations"]
+    assert before_filtering(storage_class(), volume_claim) == "pod has unbound immediate PersistentVolumeClaims"
 
 
 def test_a_bound_volume_is_where_its_affinity_says() -> None:
@@ -131,10 +131,10 @@ def test_conditions_on_fields_in_a_volumes_affinity_always_hold() -> None:
 def test_the_largest_volume_counts_before_the_capacity_left_and_bytes_are_rounded_up() -> None:
     driver = make_object("CSIDriver", DRIVER, version="storage.k8s.io/v1", spec={"storageCapacity": True})
     capacity = {"storageClassName": "local", "nodeTopology": {}, "capacity": "10Gi", "maximumVolumeSize": "0.5"}
-    said = make_object(
+    storage_capacity = make_object(
         "CSIStorageCapacity", "s", version="storage.k8s.io/v1", metadata={"namespace": "default"}, **capacity
     )
-    objects = [node("a"), storage_class(provisioner=DRIVER), driver, said]
+    objects = [node("a"), storage_class(provisioner=DRIVER), driver, storage_capacity]
     assert explain(user("p", "c"), *objects, claim("c", "1"))["feasible"] == ["a"]
     assert list_refusals(explain(user("p", "c"), *objects, claim("c", "2")), NAME) == {"a": (NEVER, NO_SPACE)}
 
@@ -142,10 +142,10 @@ def test_the_largest_volume_counts_before_the_capacity_left_and_bytes_are_rounde
 def test_a_capacity_that_is_not_said_ends_kube_scheduler_where_it_would_be_scored() -> None:
     driver = make_object("CSIDriver", DRIVER, version="storage.k8s.io/v1", spec={"storageCapacity": True})
     capacity = {"storageClassName": "local", "nodeTopology": {}, "maximumVolumeSize": "5Gi"}
-    said = make_object(
+    storage_capacity = make_object(
         "CSIStorageCapacity", "s", version="storage.k8s.io/v1", metadata={"namespace": "default"}, **capacity
     )
-    objects = [node("a"), storage_class(provisioner=DRIVER), driver, said]
+    objects = [node("a"), storage_class(provisioner=DRIVER), driver, storage_capacity]
     with pytest.raises(CycleError, match="has a maximumVolumeSize and no capacity"):
         explain(user("p", "c"), *objects, claim("c", "1"))
     assert list_refusals(explain(user("p", "c"), *objects, claim("c", "6Gi")), NAME) == {"a": (NEVER, NO_SPACE)}
@@ -194,8 +194,8 @@ def test_a_drivers_zone_label_takes_the_place_of_the_old_ones() -> None:
 
 def test_a_storage_class_that_does_not_say_when_it_binds_ends_the_cycle() -> None:
     answer = explain(user("p", "c"), node("a"), storage_class(volumeBindingMode=None), claim("c"))
-    said = 'running PreFilter plugin "VolumeBinding": VolumeBindingMode not set for StorageClass "local"'
-    assert (answer["preFilter"]["code"], answer["message"]) == ("Error", said)
+    message = 'running PreFilter plugin "VolumeBinding": VolumeBindingMode not set for StorageClass "local"'
+    assert (answer["preFilter"]["code"], answer["message"]) == ("Error", message)
 
 
 def test_a_claim_that_cannot_be_understood_is_a_problem_not_a_failure() -> None:
@@ -279,10 +279,10 @@ def test_claims_fit_exactly_where_each_can_have_a_volume_of_its_own(volumes: lis
 def test_claims_are_scored_by_the_class_of_their_spec_and_find_room_by_that_of_their_annotation() -> None:
     driver = make_object("CSIDriver", DRIVER, version="storage.k8s.io/v1", spec={"storageCapacity": True})
     capacity = {"storageClassName": "local", "nodeTopology": {}, "capacity": "20Gi"}
-    said = make_object(
+    storage_capacity = make_object(
         "CSIStorageCapacity", "s", version="storage.k8s.io/v1", metadata={"namespace": "default"}, **capacity
     )
-    objects = [node("a"), storage_class(provisioner=DRIVER), driver, said, claim("c", "1")]
+    objects = [node("a"), storage_class(provisioner=DRIVER), driver, storage_capacity, claim("c", "1")]
     other = claim("d", "5Gi", storageClassName="made")
     other["metadata"]["annotations"] = {"volume.beta.kubernetes.io/storage-class": "local"}
     assert raw_scores(explain(user("p", "c", "d"), *objects, other), NAME) == [88]
@@ -302,12 +302,12 @@ def test_volumes_are_scored_by_the_class_of_their_spec_and_found_by_that_of_thei
 def test_a_class_that_an_annotation_alone_names_ends_kube_scheduler_where_it_would_be_scored() -> None:
     driver = make_object("CSIDriver", DRIVER, version="storage.k8s.io/v1", spec={"storageCapacity": True})
     capacity = {"storageClassName": "local", "nodeTopology": {}, "capacity": "20Gi"}
-    said = make_object(
+    storage_capacity = make_object(
         "CSIStorageCapacity", "s", version="storage.k8s.io/v1", metadata={"namespace": "default"}, **capacity
     )
-    named = claim("c", "1", storageClassName=None)
-    named["metadata"]["annotations"] = {"volume.beta.kubernetes.io/storage-class": "local"}
-    objects = [node("a"), storage_class(provisioner=DRIVER), said, named]
+    annotated_claim = claim("c", "1", storageClassName=None)
+    annotated_claim["metadata"]["annotations"] = {"volume.beta.kubernetes.io/storage-class": "local"}
+    objects = [node("a"), storage_class(provisioner=DRIVER), storage_capacity, annotated_claim]
     assert raw_scores(explain(user("p", "c"), *objects), NAME) == [0]
     with pytest.raises(CycleError, match="names its class in an annotation alone"):
         explain(user("p", "c"), *objects, driver)

@@ -105,11 +105,11 @@ def test_its_claims_volumes_and_classes_that_wait_wake() -> None:
 @settings(max_examples=40)
 @given(st.sets(st.sampled_from("abc"), min_size=1), st.sampled_from("abc"), st.booleans(), st.booleans())
 def test_a_zone_is_allowed_exactly_where_the_label_lists_it(
-    allowed: set[str], where: str, beta_volume: bool, beta_node: bool
+    allowed: set[str], zone: str, beta_volume: bool, beta_node: bool
 ) -> None:
     listed = "__".join(sorted(allowed))
     objects = bound(**{"beta_zone" if beta_volume else "zone": listed})
-    one = node("n", labels={BETA_ZONE if beta_node else ZONE: where})
+    zone_node = node("n", labels={BETA_ZONE if beta_node else ZONE: zone})
     # A node's new label stands for the old one, and not the other way round.
-    fits = where in allowed and (beta_volume or not beta_node)
-    assert refusals([one], *objects) == ({} if fits else {"n": REFUSED})
+    fits = zone in allowed and (beta_volume or not beta_node)
+    assert refusals([zone_node], *objects) == ({} if fits else {"n": REFUSED})

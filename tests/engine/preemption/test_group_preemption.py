@@ -27,28 +27,32 @@ def low(name: str, on: str, **fields: Any) -> dict:
 
 
 def test_room_is_made_on_all_nodes_that_the_group_needs() -> None:
-    there = scheduler(node("a"), node("b"), low("x", "a"), low("y", "b"), group("gang", 2, priority=9))
-    found = find_group_placement(there, members(2, requests=THREE_CPUS, priority=9))
-    assert sorted(found.victims) == ["default/x", "default/y"]
-    assert found.waits_for_room
-    assert [placement.nominated for placement in found.placements] == ["a", "b"]
-    assert found.condition["message"].endswith(
+    cluster_scheduler = scheduler(node("a"), node("b"), low("x", "a"), low("y", "b"), group("gang", 2, priority=9))
+    placement_of_group = find_group_placement(cluster_scheduler, members(2, requests=THREE_CPUS, priority=9))
+    assert sorted(placement_of_group.victims) == ["default/x", "default/y"]
+    assert placement_of_group.waits_for_room
+    assert [placement.nominated for placement in placement_of_group.placements] == ["a", "b"]
+    assert placement_of_group.condition["message"].endswith(
         "pod group preemption: found a placement for podgroup, preempting 2 victims"
     )
-    assert list_nodes(found) == ["", ""]
+    assert list_nodes(placement_of_group) == ["", ""]
 
 
 def test_victims_that_leave_room_stay() -> None:
-    there = scheduler(
+    cluster_scheduler = scheduler(
         node("a"), node("b"), low("x", "a"), pod("y", on="b", requests=ONE_CPU), group("gang", 2, priority=9)
     )
-    assert find_group_placement(there, members(2, requests=THREE_CPUS, priority=9)).victims == ("default/x",)
+    assert find_group_placement(cluster_scheduler, members(2, requests=THREE_CPUS, priority=9)).victims == (
+        "default/x",
+    )
 
 
 def test_a_group_that_is_disrupted_as_one_goes_as_one() -> None:
     lows = [member(f"v{at}", "low", on=at, requests=THREE_CPUS) for at in "ab"]
-    there = scheduler(node("a"), node("b"), *lows, group("low", None, whole=True), group("gang", 1, priority=9))
-    assert sorted(find_group_placement(there, members(1, requests=THREE_CPUS, priority=9)).victims) == [
+    cluster_scheduler = scheduler(
+        node("a"), node("b"), *lows, group("low", None, whole=True), group("gang", 1, priority=9)
+    )
+    assert sorted(find_group_placement(cluster_scheduler, members(1, requests=THREE_CPUS, priority=9)).victims) == [
         "default/va",
         "default/vb",
     ]
@@ -56,14 +60,16 @@ def test_a_group_that_is_disrupted_as_one_goes_as_one() -> None:
 
 def test_pods_of_other_groups_go_one_by_one() -> None:
     lows = [member(f"v{at}", "low", on=at, requests=THREE_CPUS) for at in "ab"]
-    there = scheduler(node("a"), node("b"), *lows, group("low", None), group("gang", 1, priority=9))
-    assert len(find_group_placement(there, members(1, requests=THREE_CPUS, priority=9)).victims) == 1
+    cluster_scheduler = scheduler(node("a"), node("b"), *lows, group("low", None), group("gang", 1, priority=9))
+    assert len(find_group_placement(cluster_scheduler, members(1, requests=THREE_CPUS, priority=9)).victims) == 1
 
 
 def test_the_priority_of_its_group_protects_a_pod() -> None:
-    kept = member("v", "kept", on="a", requests=THREE_CPUS)
-    there = scheduler(node("a"), kept, group("kept", None, priority=20), group("gang", 1, priority=9))
-    assert find_group_placement(there, members(1, requests=THREE_CPUS, priority=9)).victims == ()
+    protected_pod = member("v", "kept", on="a", requests=THREE_CPUS)
+    cluster_scheduler = scheduler(
+        node("a"), protected_pod, group("kept", None, priority=20), group("gang", 1, priority=9)
+    )
+    assert find_group_placement(cluster_scheduler, members(1, requests=THREE_CPUS, priority=9)).victims == ()
 
 
 def test_those_that_a_budget_would_keep_are_let_back_in_first() -> None:
@@ -76,16 +82,21 @@ def test_those_that_a_budget_would_keep_are_let_back_in_first() -> None:
     }
     lows = [pod("x", on="a", requests=TWO, priority=1), pod("y", on="a", requests=TWO, labels={"app": "kept"})]
     gang = group("gang", 1, priority=9)
-    one = members(1, requests=TWO, priority=9)
-    assert find_group_placement(scheduler(node("a"), *lows, gang), one).victims == ("default/y",)
-    found = find_group_placement(scheduler(node("a"), *lows, budget, gang), one)
-    assert (found.victims, found.room and found.room.violations) == (("default/x",), 0)
+    preemptor = members(1, requests=TWO, priority=9)
+    assert find_group_placement(scheduler(node("a"), *lows, gang), preemptor).victims == ("default/y",)
+    placement_of_group = find_group_placement(scheduler(node("a"), *lows, budget, gang), preemptor)
+    assert (placement_of_group.victims, placement_of_group.room and placement_of_group.room.violations) == (
+        ("default/x",),
+        0,
+    )
 
 
 def test_who_never_preempts_says_so() -> None:
-    there = scheduler(node("a"), low("x", "a"), group("gang", 1, priority=9))
-    found = find_group_placement(there, members(1, requests=THREE_CPUS, priority=9, preemptionPolicy="Never"))
-    assert found.condition["message"].endswith("not eligible due to preemptionPolicy=Never.")
+    cluster_scheduler = scheduler(node("a"), low("x", "a"), group("gang", 1, priority=9))
+    placement_of_group = find_group_placement(
+        cluster_scheduler, members(1, requests=THREE_CPUS, priority=9, preemptionPolicy="Never")
+    )
+    assert placement_of_group.condition["message"].endswith("not eligible due to preemptionPolicy=Never.")
 
 
 def test_while_victims_leave_no_others_have_to() -> None:
@@ -93,50 +104,58 @@ def test_while_victims_leave_no_others_have_to() -> None:
     leaving["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z"
     target = {"type": "DisruptionTarget", "status": "True", "reason": "PreemptionByScheduler"}
     leaving["status"] = {"conditions": [target]}
-    there = scheduler(node("a"), node("b"), leaving, low("y", "b"), group("gang", 1, priority=9))
-    one = {**member("p", requests=THREE_CPUS, priority=9), "status": {"nominatedNodeName": "a"}}
-    found = find_group_placement(there, [one])
-    assert found.waits_for_room
-    assert found.victims == ()
-    assert found.condition["message"].endswith("pod group preemption: ongoing preemption on nominated nodes")
-    assert found.placements[0].nominated == "a"
+    cluster_scheduler = scheduler(node("a"), node("b"), leaving, low("y", "b"), group("gang", 1, priority=9))
+    nominated_pod = {**member("p", requests=THREE_CPUS, priority=9), "status": {"nominatedNodeName": "a"}}
+    placement_of_group = find_group_placement(cluster_scheduler, [nominated_pod])
+    assert placement_of_group.waits_for_room
+    assert placement_of_group.victims == ()
+    assert placement_of_group.condition["message"].endswith(
+        "pod group preemption: ongoing preemption on nominated nodes"
+    )
+    assert placement_of_group.placements[0].nominated == "a"
 
 
 def test_without_a_place_even_then_nobody_goes() -> None:
-    there = scheduler(node("a"), low("x", "a"), group("gang", 2, priority=9))
-    found = find_group_placement(there, members(2, requests=THREE_CPUS, priority=9))
-    assert found.victims == ()
+    cluster_scheduler = scheduler(node("a"), low("x", "a"), group("gang", 2, priority=9))
+    placement_of_group = find_group_placement(cluster_scheduler, members(2, requests=THREE_CPUS, priority=9))
+    assert placement_of_group.victims == ()
     counted = "minCount (2) cannot be satisfied: 1 scheduled, 0 remaining"
     devices = "deallocation and deletion of ResourceClaims completed"
     before = "minCount (2) cannot be satisfied: 0 scheduled, 1 remaining"
-    assert found.condition["message"] == f"{before}, {devices}, pod group preemption: {counted}"
+    assert placement_of_group.condition["message"] == f"{before}, {devices}, pod group preemption: {counted}"
 
 
 def test_room_is_made_in_a_domain() -> None:
     zones = [node("a", labels={"zone": "x"}), node("b", labels={"zone": "y"}), node("c", labels={"zone": "y"})]
     lows = [low("x", "a"), low("y", "b"), low("z", "c")]
-    there = scheduler(*zones, *lows, group("gang", 2, topology="zone", priority=9), gates=BY_TOPOLOGY)
-    found = find_group_placement(there, members(2, requests=THREE_CPUS, priority=9))
-    assert found.victims == ("default/y", "default/z")
+    cluster_scheduler = scheduler(*zones, *lows, group("gang", 2, topology="zone", priority=9), gates=BY_TOPOLOGY)
+    placement_of_group = find_group_placement(cluster_scheduler, members(2, requests=THREE_CPUS, priority=9))
+    assert placement_of_group.victims == ("default/y", "default/z")
 
 
 def test_a_single_pod_takes_a_group_as_one_from_all_its_nodes() -> None:
     lows = [member(f"v{at}", "low", on=at, requests=THREE_CPUS) for at in "ab"]
-    there = scheduler(node("a"), node("b"), *lows, group("low", None, whole=True))
-    found = there.find(Pod.from_json(pod("p", requests=THREE_CPUS, priority=9)), WITH_POST_FILTER)
-    assert (found.nominated, sorted(found.victims)) == ("a", ["default/va", "default/vb"])
+    cluster_scheduler = scheduler(node("a"), node("b"), *lows, group("low", None, whole=True))
+    placement = cluster_scheduler.find(Pod.from_json(pod("p", requests=THREE_CPUS, priority=9)), WITH_POST_FILTER)
+    assert (placement.nominated, sorted(placement.victims)) == ("a", ["default/va", "default/vb"])
 
 
 def test_a_single_pod_rather_takes_a_node_without_a_pod_of_a_group() -> None:
     lows = [member("v", "low", on="a", requests=THREE_CPUS), low("w", "b")]
-    there = scheduler(node("a"), node("b"), *lows, group("low", None, priority=3))
-    found = there.find(Pod.from_json(pod("p", requests=THREE_CPUS, priority=2)), WITH_POST_FILTER)
-    assert found.victims == ("default/w",)
+    cluster_scheduler = scheduler(node("a"), node("b"), *lows, group("low", None, priority=3))
+    placement = cluster_scheduler.find(Pod.from_json(pod("p", requests=THREE_CPUS, priority=2)), WITH_POST_FILTER)
+    assert placement.victims == ("default/w",)
 
 
 def test_images_do_not_count_while_room_is_looked_for() -> None:
     image = [{"names": ["registry.example/app:v1"], "sizeBytes": 10**9}]
-    there = scheduler(node("a"), node("b", images=image), low("x", "a"), low("y", "b"), group("gang", 1, priority=9))
-    assert find_group_placement(there, members(1, requests=THREE_CPUS, priority=9)).victims == ("default/x",)
-    found = find_group_placement(scheduler(node("a"), node("b", images=image), group("gang", 1)), members(1))
-    assert list_nodes(found) == ["b"]
+    cluster_scheduler = scheduler(
+        node("a"), node("b", images=image), low("x", "a"), low("y", "b"), group("gang", 1, priority=9)
+    )
+    assert find_group_placement(cluster_scheduler, members(1, requests=THREE_CPUS, priority=9)).victims == (
+        "default/x",
+    )
+    placement_of_group = find_group_placement(
+        scheduler(node("a"), node("b", images=image), group("gang", 1)), members(1)
+    )
+    assert list_nodes(placement_of_group) == ["b"]

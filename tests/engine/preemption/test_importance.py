@@ -32,4 +32,4 @@ def test_up_to_1_36_the_clock_that_is_read_each_time_mixes_them_up() -> None:
     listed = waiting(40)
     mixed = by_importance(listed, listed, by_clock=True)
     assert mixed != listed
-    assert sorted(one.name for one in mixed) == [one.name for one in listed]
+    assert sorted(candidate.name for candidate in mixed) == [candidate.name for candidate in listed]

@@ -17,8 +17,8 @@ def incoming(cpu: str, priority: int = 100, **spec: Any) -> Pod:
     return Pod.from_json(pod("p", requests={"cpu": cpu}, priority=priority, **spec))
 
 
-def preemption(engine: Scheduler, wanted: Pod) -> dict | None:
-    return engine.explain(wanted, preemption=True).to_dict().get("preemption")
+def preemption(engine: Scheduler, incoming_pod: Pod) -> dict | None:
+    return engine.explain(incoming_pod, preemption=True).to_dict().get("preemption")
 
 
 def budget(allowed: int) -> dict:
@@ -32,8 +32,8 @@ def budget(allowed: int) -> dict:
 
 def test_only_as_many_pods_go_as_must_and_the_least_important_ones() -> None:
     pods = [placed(f"q{number}", "a", priority=number) for number in range(4)]
-    found = preemption(scheduler(node("a"), *pods), incoming("2"))
-    assert found == {"candidates": {"a": {"pods": ["default/q1", "default/q0"], "pdbViolations": 0}}, "node": "a"}
+    answer = preemption(scheduler(node("a"), *pods), incoming("2"))
+    assert answer == {"candidates": {"a": {"pods": ["default/q1", "default/q0"], "pdbViolations": 0}}, "node": "a"}
 
 
 def test_pods_of_the_same_priority_stay() -> None:
@@ -41,27 +41,27 @@ def test_pods_of_the_same_priority_stay() -> None:
 
 
 def test_a_node_where_no_budget_is_violated_is_taken() -> None:
-    kept = placed("kept", "a", cpu="4", labels={"app": "kept"})
-    engine = scheduler(node("a"), node("b"), kept, placed("q", "b", priority=50, cpu="4"), budget(0))
-    found = preemption(engine, incoming("2"))
-    assert found is not None
-    assert found["candidates"]["a"]["pdbViolations"] == 1
-    assert found["node"] == "b"
+    guarded = placed("kept", "a", cpu="4", labels={"app": "kept"})
+    engine = scheduler(node("a"), node("b"), guarded, placed("q", "b", priority=50, cpu="4"), budget(0))
+    answer = preemption(engine, incoming("2"))
+    assert answer is not None
+    assert answer["candidates"]["a"]["pdbViolations"] == 1
+    assert answer["node"] == "b"
 
 
 def test_of_equal_pods_the_one_that_started_last_goes() -> None:
     old, young = placed("old", "a", cpu="2"), placed("young", "a", cpu="2", started="2026-01-02T00:00:00Z")
-    found = preemption(scheduler(node("a"), old, young), incoming("2"))
-    assert found is not None
-    assert found["candidates"]["a"]["pods"] == ["default/young"]
+    answer = preemption(scheduler(node("a"), old, young), incoming("2"))
+    assert answer is not None
+    assert answer["candidates"]["a"]["pods"] == ["default/young"]
 
 
 def test_nodes_that_can_never_have_room_are_no_candidates() -> None:
     small = node("b", allocatable={"cpu": "1"})
     engine = scheduler(node("a"), small, placed("q", "a", cpu="4"), placed("r", "b"))
-    found = preemption(engine, incoming("2"))
-    assert found is not None
-    assert list(found["candidates"]) == ["a"]
+    answer = preemption(engine, incoming("2"))
+    assert answer is not None
+    assert list(answer["candidates"]) == ["a"]
 
 
 def test_a_pod_that_may_never_preempt_does_not() -> None:
@@ -70,12 +70,12 @@ def test_a_pod_that_may_never_preempt_does_not() -> None:
 
 
 def test_removing_an_unwanted_neighbour_makes_room() -> None:
-    apart = [{"topologyKey": "kubernetes.io/hostname", "labelSelector": {"matchLabels": {"app": "q"}}}]
-    affinity = {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": apart}}
+    terms = [{"topologyKey": "kubernetes.io/hostname", "labelSelector": {"matchLabels": {"app": "q"}}}]
+    affinity = {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": terms}}
     engine = scheduler(node("a"), placed("q", "a", labels={"app": "q"}), placed("other", "a"))
-    found = preemption(engine, incoming("1", affinity=affinity))
-    assert found is not None
-    assert found["candidates"]["a"]["pods"] == ["default/q"]
+    answer = preemption(engine, incoming("1", affinity=affinity))
+    assert answer is not None
+    assert answer["candidates"]["a"]["pods"] == ["default/q"]
 
 
 def test_asking_evicts_nobody() -> None:
@@ -100,16 +100,16 @@ def test_scheduling_by_force_evicts_and_places() -> None:
 
 
 def test_what_fails_after_the_evictions_is_not_what_is_told() -> None:
-    apart = [{"topologyKey": "zone", "labelSelector": {"matchLabels": {"app": "p"}}}]
-    affinity = {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": apart}}
+    terms = [{"topologyKey": "zone", "labelSelector": {"matchLabels": {"app": "p"}}}]
+    affinity = {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": terms}}
     keeper = placed("keeper", "a")
     keeper["spec"]["affinity"] = affinity
     zone = {"zone": "1"}
     # With room on two nodes there is something to score, which fails where a plugin was not prepared.
     plugins = {"preScore": {"disabled": [{"name": "TaintToleration"}]}}
     engine = scheduler(node("a", labels=zone), node("b", labels=zone), keeper, plugins=plugins)
-    wanted = Pod.from_json(pod("p", labels={"app": "p"}, priority=100))
-    assert engine.schedule_one(wanted, SearchRequest(post_filter=True)).victims == ("default/keeper",)
-    by_force = engine.schedule_one(wanted, SearchRequest(preempt=True))
+    incoming_pod = Pod.from_json(pod("p", labels={"app": "p"}, priority=100))
+    assert engine.schedule_one(incoming_pod, SearchRequest(post_filter=True)).victims == ("default/keeper",)
+    by_force = engine.schedule_one(incoming_pod, SearchRequest(preempt=True))
     assert by_force.message == "0/2 nodes are available: 2 node(s) didn't satisfy existing pods anti-affinity rules."
     assert (by_force.node, by_force.victims) == ("", ())

@@ -38,8 +38,8 @@ def wishes(draw: random.Random, chance: float) -> dict:
     key = draw.choice(["zone", "kubernetes.io/hostname"])
     spec: dict[str, Any] = {}
     if draw.random() < chance:
-        apart = [{**selector, "topologyKey": key}]
-        spec["affinity"] = {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": apart}}
+        terms = [{**selector, "topologyKey": key}]
+        spec["affinity"] = {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": terms}}
     if draw.random() < chance:
         spread = {**selector, "topologyKey": key, "maxSkew": 1, "whenUnsatisfiable": "DoNotSchedule"}
         spec["topologySpreadConstraints"] = [spread]
@@ -86,12 +86,12 @@ def outcomes(objects: list[dict], waiting: list[dict], nominated: dict[str, dict
     engine.nominator = Nominator()
     for name, raw in (nominated or {}).items():
         engine.nominator.add_nominated_pod(Pod.from_json(raw), name)
-    said: list[Any] = []
+    placements: list[Any] = []
     for raw in waiting:
-        said.append(engine.schedule_one(Pod.from_json(raw), SearchRequest(post_filter=True)))
-        if not said[-1].node:
-            said.append(engine.schedule_one(Pod.from_json(raw), SearchRequest(preempt=True)))
-    return said
+        placements.append(engine.schedule_one(Pod.from_json(raw), SearchRequest(post_filter=True)))
+        if not placements[-1].node:
+            placements.append(engine.schedule_one(Pod.from_json(raw), SearchRequest(preempt=True)))
+    return placements
 
 
 @settings(max_examples=tiers.count(10, 100))
@@ -132,9 +132,9 @@ def test_the_search_ends_with_enough_candidates() -> None:
     nodes = [node(name) for name in "abc"]
     pods = [full("a", 20), full("b", 10), full("c", 0)]
     incoming = Pod.from_json(pod("p", requests={"cpu": "1"}, priority=100))
-    for absolute, taken in ((1, "a"), (2, "b"), (3, "c")):
+    for absolute, expected_node in ((1, "a"), (2, "b"), (3, "c")):
         engine = limited(*nodes, *pods, absolute=absolute)
-        assert engine.schedule_one(incoming, SearchRequest(post_filter=True)).nominated == taken
+        assert engine.schedule_one(incoming, SearchRequest(post_filter=True)).nominated == expected_node
 
 
 def test_the_search_goes_on_until_a_candidate_violates_no_budget() -> None:
@@ -160,8 +160,8 @@ def test_what_is_known_of_a_node_follows_its_pods() -> None:
     ]
     engine.snapshot.remove_pod("default/p0")
     engine.bind_pod(Pod.from_json(pod("small", requests={"cpu": "2"}, priority=1)), "a")
-    again = engine.schedule_one(Pod.from_json(pod("p3", **kind)), SearchRequest(preempt=True))
-    assert (again.node, again.victims) == ("a", ("default/small",))
+    second_placement = engine.schedule_one(Pod.from_json(pod("p3", **kind)), SearchRequest(preempt=True))
+    assert (second_placement.node, second_placement.victims) == ("a", ("default/small",))
 
 
 def test_once_a_nomination_is_gone_the_room_is_free_again() -> None:

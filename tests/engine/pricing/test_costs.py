@@ -36,15 +36,15 @@ def test_a_commitment_takes_the_dearest_first_and_no_node_twice() -> None:
     rates = Rates.from_table(PriceTable("EUR", PRICES, 0.5, (first, second)), labels)
     assert rates.price_per_node().tolist() == [2.5, 1.5, 3.5]
     # Once the dearest has gone the discount is that of the next.
-    found = rates.price_per_node(np.array([False, True, True]))
-    assert math.isnan(found[0])
-    assert found[1:].tolist() == [1.0, 3.5]
+    prices = rates.price_per_node(np.array([False, True, True]))
+    assert math.isnan(prices[0])
+    assert prices[1:].tolist() == [1.0, 3.5]
 
 
 def test_over_time_each_node_is_paid_while_it_exists() -> None:
     rates = Rates.from_table(TABLE, [BIG, SMALL])
-    there = np.array([[True, True], [True, False]])
-    assert rates.cost_over(np.array([0.0, 3600.0, 5400.0]), there) == NodeCost(4.0 + 1.0 + 2.0, 2.5)
+    presence = np.array([[True, True], [True, False]])
+    assert rates.cost_over(np.array([0.0, 3600.0, 5400.0]), presence) == NodeCost(4.0 + 1.0 + 2.0, 2.5)
 
 
 @given(
@@ -55,17 +55,19 @@ def test_over_time_each_node_is_paid_while_it_exists() -> None:
 def test_a_discount_never_makes_anything_dearer(prices: list[float], nodes: int, discount: float) -> None:
     labels = [{"name": str(place)} for place in range(len(prices))]
     entries = tuple(
-        Price(Match(labels=one), price) for one, price in zip(labels, prices, strict=True) if not math.isnan(price)
+        Price(Match(labels=node_labels), price)
+        for node_labels, price in zip(labels, prices, strict=True)
+        if not math.isnan(price)
     )
     plain = Rates.from_table(PriceTable("EUR", entries), labels).price_per_node()
     lower = Rates.from_table(
         PriceTable("EUR", entries, 0.0, (Commitment(Match(), nodes, discount),)), labels
     ).price_per_node()
     assert np.array_equal(np.isnan(plain), np.isnan(lower))
-    known = ~np.isnan(plain)
-    assert (lower[known] <= plain[known]).all()
-    most = sorted(plain[known].tolist(), reverse=True)[:nodes]
-    assert float(plain[known].sum() - lower[known].sum()) == pytest.approx(sum(most) * discount / 100)
+    has_price = ~np.isnan(plain)
+    assert (lower[has_price] <= plain[has_price]).all()
+    dearest = sorted(plain[has_price].tolist(), reverse=True)[:nodes]
+    assert float(plain[has_price].sum() - lower[has_price].sum()) == pytest.approx(sum(dearest) * discount / 100)
 
 
 @given(data=st.data())
@@ -78,13 +80,15 @@ def test_kinds_of_nodes_cost_what_their_nodes_cost(data: st.DataObject) -> None:
     commitment = st.builds(Commitment, st.one_of(by_team, st.just(Match())), st.integers(1, 5), st.floats(0, 100))
     table = PriceTable("EUR", prices, 0.25, tuple(data.draw(st.lists(commitment, max_size=3))))
     rates = Rates.from_table(table, labels)
-    assert rates.entry.tolist() == [-1 if (found := table.find_entry(one)) is None else found for one in labels]
-    there = np.array(data.draw(st.lists(st.booleans(), min_size=len(labels), max_size=len(labels))), dtype=np.bool_)
-    hourly = rates.price_per_node(there)
-    counts = np.bincount(rates.kind[there], minlength=len(rates.kinds.price)).astype(np.float64)
+    assert rates.entry.tolist() == [
+        -1 if (entry := table.find_entry(node_labels)) is None else entry for node_labels in labels
+    ]
+    presence = np.array(data.draw(st.lists(st.booleans(), min_size=len(labels), max_size=len(labels))), dtype=np.bool_)
+    hourly = rates.price_per_node(presence)
+    counts = np.bincount(rates.kind[presence], minlength=len(rates.kinds.price)).astype(np.float64)
     amount, unpriced = rates.kinds.cost_per_hour(counts[None, :])
     assert amount[0] == pytest.approx(float(np.nansum(hourly)))
-    assert unpriced[0] == int(there.sum()) - int((~np.isnan(hourly)).sum())
+    assert unpriced[0] == int(presence.sum()) - int((~np.isnan(hourly)).sum())
 
 
 @given(data=st.data())
@@ -92,8 +96,8 @@ def test_what_is_paid_is_divided_without_a_rest(data: st.DataObject) -> None:
     nodes = data.draw(st.integers(1, 4))
     pods = data.draw(st.integers(0, 10))
 
-    def amounts(count: int, least: float = 0.0) -> np.ndarray:
-        return np.array(data.draw(st.lists(st.floats(least, 1e4), min_size=count, max_size=count)))
+    def amounts(count: int, minimum: float = 0.0) -> np.ndarray:
+        return np.array(data.draw(st.lists(st.floats(minimum, 1e4), min_size=count, max_size=count)))
 
     hourly, node = (
         amounts(nodes),
@@ -102,8 +106,8 @@ def test_what_is_paid_is_divided_without_a_rest(data: st.DataObject) -> None:
     has = {name: amounts(nodes, 1.0) for name in ("cpu", "memory")}
     asks = {name: amounts(pods) for name in ("cpu", "memory")}
     uses = {name: amounts(pods) for name in ("cpu", "memory")}
-    found = divide_costs(hourly, node, has, asks, uses, Weights(2.0, 1.0))
-    by_node = np.bincount(node, weights=found.requested_cost, minlength=nodes)
-    assert by_node + found.free == pytest.approx(hourly)
-    assert (found.idle <= found.requested_cost + 1e-9).all()
-    assert (found.free >= -1e-9).all()
+    division = divide_costs(hourly, node, has, asks, uses, Weights(2.0, 1.0))
+    by_node = np.bincount(node, weights=division.requested_cost, minlength=nodes)
+    assert by_node + division.free == pytest.approx(hourly)
+    assert (division.idle <= division.requested_cost + 1e-9).all()
+    assert (division.free >= -1e-9).all()

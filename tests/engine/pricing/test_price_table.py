@@ -11,12 +11,12 @@ from kschedweb.engine.pricing.price_table import CAPACITY_TYPE, INSTANCE_TYPE, T
 HEAD = {"apiVersion": "kschedweb/v1", "kind": "PriceTable", "currency": "EUR"}
 
 
-def table(**rest: Any) -> dict[str, Any]:
-    return {**HEAD, **rest}
+def table(**fields: Any) -> dict[str, Any]:
+    return {**HEAD, **fields}
 
 
 def test_the_first_price_that_matches_holds() -> None:
-    found = read_price_table(
+    price_table = read_price_table(
         table(
             prices=[
                 {"instanceType": "m", "capacityType": "spot", "price": 1},
@@ -25,15 +25,15 @@ def test_the_first_price_that_matches_holds() -> None:
             ]
         )
     )
-    assert found.find_entry({INSTANCE_TYPE: "m", CAPACITY_TYPE: "spot"}) == 0
-    assert found.find_entry({INSTANCE_TYPE: "m", CAPACITY_TYPE: "on-demand"}) == 1
-    assert found.find_entry({"beta.kubernetes.io/instance-type": "m"}) == 1
-    assert found.find_entry({"pool": "gpu", "zone": "a", INSTANCE_TYPE: "g"}) == 2
-    assert found.find_entry({"pool": "gpu"}) is None
+    assert price_table.find_entry({INSTANCE_TYPE: "m", CAPACITY_TYPE: "spot"}) == 0
+    assert price_table.find_entry({INSTANCE_TYPE: "m", CAPACITY_TYPE: "on-demand"}) == 1
+    assert price_table.find_entry({"beta.kubernetes.io/instance-type": "m"}) == 1
+    assert price_table.find_entry({"pool": "gpu", "zone": "a", INSTANCE_TYPE: "g"}) == 2
+    assert price_table.find_entry({"pool": "gpu"}) is None
 
 
 @pytest.mark.parametrize(
-    ("rest", "said"),
+    ("fields", "expected_error"),
     [
         ({"prices": [{"instanceType": "m", "price": -1}]}, "prices[0].price: must be at least 0, is -1"),
         ({"prices": [{"instanceType": "m"}]}, "prices[0].price: is missing"),
@@ -60,16 +60,16 @@ def test_the_first_price_that_matches_holds() -> None:
         ({"kind": "Prices"}, "kind: must be PriceTable, is 'Prices'"),
     ],
 )
-def test_a_table_that_cannot_be_used_says_where_and_why(rest: dict[str, Any], said: str) -> None:
+def test_a_table_that_cannot_be_used_says_where_and_why(fields: dict[str, Any], expected_error: str) -> None:
     with pytest.raises(TableError) as caught:
-        read_price_table(table(**rest))
-    assert said in str(caught.value)
+        read_price_table(table(**fields))
+    assert expected_error in str(caught.value)
 
 
 def test_a_document_of_nothing_says_what_is_missing() -> None:
     with pytest.raises(TableError) as caught:
         read_price_table({})
-    assert [str(one) for one in caught.value.problems] == [
+    assert [str(problem) for problem in caught.value.problems] == [
         "apiVersion: is missing",
         "kind: is missing",
         "currency: is missing",

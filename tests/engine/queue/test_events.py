@@ -51,8 +51,8 @@ def test_who_does_not_say_what_it_waits_for_is_woken_by_everything() -> None:
     document = {**CONFIGURATION, "profiles": [{"schedulerName": "default-scheduler", "plugins": plugins}]}
     configuration = load(document, release=CURRENT.with_plugins(spec)).configuration
     assert configuration is not None
-    made = {**CURRENT.factories, Silent.name: lambda args: Silent()}
-    hints = QueueingHints({"default-scheduler": Framework(configuration.profiles[0], made)})
+    factories = {**CURRENT.factories, Silent.name: lambda args: Silent()}
+    hints = QueueingHints({"default-scheduler": Framework(configuration.profiles[0], factories)})
     queued = QueuedPod(Pod.from_json(pod("p")), 0.0, rejected_by=frozenset({Silent.name}))
     change = ObjectChange(None, None, ClusterObjects())
     for resource in (ASSIGNED_POD, UNSCHEDULED_POD, NODE, VOLUME, VOLUME_CLAIM, STORAGE_CLASS, CSI_NODE, DEVICE_CLASS):

@@ -37,14 +37,16 @@ class GroupQueueMachine(RuleBasedStateMachine):
         return {group.name for group in self.queue.cluster.groups}
 
     @rule(of=st.one_of(st.just(""), NAMES), priority=st.integers(0, 1))
-    def come(self, of: str, priority: int) -> None:
+    def come(self, group_name: str, priority: int) -> None:
         self.made += 1
         name = f"p{self.made}"
-        one = Pod.from_json(member(name, of, priority=priority) if of else pod(name, priority=priority))
-        self.known[one.key] = one
-        self.queue.cluster.groups.add_member(one)
-        self.queue.add(one, self.now)
-        self.queue.move_all_to_active_or_backoff(UNSCHEDULED_POD_ADD, None, one, self.now)
+        new_pod = Pod.from_json(
+            member(name, group_name, priority=priority) if group_name else pod(name, priority=priority)
+        )
+        self.known[new_pod.key] = new_pod
+        self.queue.cluster.groups.add_member(new_pod)
+        self.queue.add(new_pod, self.now)
+        self.queue.move_all_to_active_or_backoff(UNSCHEDULED_POD_ADD, None, new_pod, self.now)
 
     @rule(name=NAMES, at_least=st.integers(1, 3), priority=st.integers(0, 1))
     def group_comes(self, name: str, at_least: int, priority: int) -> None:
@@ -64,28 +66,28 @@ class GroupQueueMachine(RuleBasedStateMachine):
     def goes(self, data: st.DataObject) -> None:
         key = data.draw(st.sampled_from(sorted(self.known)))
         if key not in self.flying:
-            one = self.known.pop(key)
-            self.queue.cluster.groups.remove_member(one)
-            self.queue.delete(one)
+            deleted_pod = self.known.pop(key)
+            self.queue.cluster.groups.remove_member(deleted_pod)
+            self.queue.delete(deleted_pod)
 
     @precondition(lambda self: self.tried is None)
     @rule()
     def tries(self) -> None:
         self.tried = self.queue.pop_entity()
         if isinstance(self.tried, QueuedGroup):
-            assert len({one.scheduling_group for one in self.tried.pods}) == 1
+            assert len({tried_pod.scheduling_group for tried_pod in self.tried.pods}) == 1
             assert self.tried.members
 
     @precondition(lambda self: self.tried is not None)
     @rule(data=st.data(), placed=st.booleans(), rejected=st.booleans())
     def ends(self, data: st.DataObject, placed: bool, rejected: bool) -> None:
         assert self.tried is not None
-        bound = [one for one in self.tried.members if placed and data.draw(st.booleans())]
-        for one in self.tried.members:
-            if one in bound:
-                self.binding.append(one)
+        bound = [tried_member for tried_member in self.tried.members if placed and data.draw(st.booleans())]
+        for queued_pod in self.tried.members:
+            if queued_pod in bound:
+                self.binding.append(queued_pod)
             else:
-                self.queue.put_back(one, self.now, {"NodeResourcesFit"} if rejected else ())
+                self.queue.put_back(queued_pod, self.now, {"NodeResourcesFit"} if rejected else ())
         if isinstance(self.tried, QueuedGroup):
             self.queue.conclude_group(self.tried, self.now, placed=placed, rejected=rejected)
         self.tried = None
@@ -93,12 +95,12 @@ class GroupQueueMachine(RuleBasedStateMachine):
     @precondition(lambda self: self.binding)
     @rule(fails=st.booleans())
     def binds(self, fails: bool) -> None:
-        one = self.binding.pop()
+        queued_pod = self.binding.pop()
         if fails:
-            self.queue.put_back(one, self.now)
+            self.queue.put_back(queued_pod, self.now)
         else:
-            self.queue.mark_done(one.pod.uid)
-            del self.known[one.key]
+            self.queue.mark_done(queued_pod.pod.uid)
+            del self.known[queued_pod.key]
 
     @rule(seconds=st.floats(0.1, 400.0))
     def pass_time(self, seconds: float) -> None:
@@ -112,17 +114,17 @@ class GroupQueueMachine(RuleBasedStateMachine):
 
     @property
     def flying(self) -> list[str]:
-        tried = self.tried.members if self.tried is not None else ()
-        return [one.key for one in (*tried, *self.binding)]
+        tried_members = self.tried.members if self.tried is not None else ()
+        return [queued_pod.key for queued_pod in (*tried_members, *self.binding)]
 
     @invariant()
     def each_pod_is_in_one_place(self) -> None:
         parts = (self.queue.active, self.queue.backoff, self.queue.unschedulable)
-        found = Counter(one.key for part in parts for entity in part for one in entity.members)
-        for kept in (self.queue._incomplete, self.queue._pending):
-            found.update(key for members in kept.values() for key in members)
-        found.update(self.flying)
-        assert found == Counter(list(self.known))
+        places_by_pod = Counter(queued_pod.key for part in parts for entity in part for queued_pod in entity.members)
+        for waiting_by_group in (self.queue._incomplete, self.queue._pending):
+            places_by_pod.update(key for members in waiting_by_group.values() for key in members)
+        places_by_pod.update(self.flying)
+        assert places_by_pod == Counter(list(self.known))
 
     @invariant()
     def the_numbers_are_right(self) -> None:

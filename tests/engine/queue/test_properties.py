@@ -35,9 +35,9 @@ class QueueMachine(RuleBasedStateMachine):
     @rule(priority=st.integers(0, 2), gated=st.booleans())
     def add(self, priority: int, gated: bool) -> None:
         self.made += 1
-        one = make_pod(f"p{self.made}", priority=priority, schedulingGates=GATES if gated else [])
-        self.known[one.key] = one
-        self.queue.add(one, self.now)
+        new_pod = make_pod(f"p{self.made}", priority=priority, schedulingGates=GATES if gated else [])
+        self.known[new_pod.key] = new_pod
+        self.queue.add(new_pod, self.now)
 
     @rule()
     def pop(self) -> None:
@@ -54,8 +54,8 @@ class QueueMachine(RuleBasedStateMachine):
         self.flying.append(queued)
 
     @staticmethod
-    def _less(one: Queued, other: Queued) -> bool:
-        return (-one.subject.priority, one.queued) < (-other.subject.priority, other.queued)
+    def _less(first: Queued, other: Queued) -> bool:
+        return (-first.subject.priority, first.queued) < (-other.subject.priority, other.queued)
 
     @precondition(lambda self: self.flying)
     @rule(data=st.data(), by=st.sets(st.sampled_from(PLUGINS)))
@@ -74,17 +74,17 @@ class QueueMachine(RuleBasedStateMachine):
         del self.known[queued.key]
 
     @rule(which=st.sampled_from(["deleted", "added", "node"]))
-    def happen(self, which: str) -> None:
-        if which == "deleted":
+    def happen(self, event: str) -> None:
+        if event == "deleted":
             self.queue.move_all_to_active_or_backoff(ASSIGNED_POD_DELETE, BOUND, None, self.now)
-        elif which == "added":
+        elif event == "added":
             self.queue.move_all_to_active_or_backoff(ASSIGNED_POD_ADD, None, BOUND, self.now)
         else:
             self.queue.move_all_to_active_or_backoff(NODE_ADD, None, NODE, self.now)
 
     @rule(data=st.data(), gated=st.booleans())
     def change(self, data: st.DataObject, gated: bool) -> None:
-        idle = [one for key, one in self.known.items()]
+        idle = [idle_pod for key, idle_pod in self.known.items()]
         if idle:
             old = data.draw(st.sampled_from(idle))
             gates = old.raw["spec"]["schedulingGates"] if gated else []  # gates can only go
@@ -94,11 +94,11 @@ class QueueMachine(RuleBasedStateMachine):
 
     @rule(data=st.data())
     def delete(self, data: st.DataObject) -> None:
-        idle = [one for key, one in self.known.items() if all(key != queued.key for queued in self.flying)]
+        idle = [idle_pod for key, idle_pod in self.known.items() if all(key != queued.key for queued in self.flying)]
         if idle:
-            one = data.draw(st.sampled_from(idle))
-            del self.known[one.key]
-            self.queue.delete(one)
+            deleted_pod = data.draw(st.sampled_from(idle))
+            del self.known[deleted_pod.key]
+            self.queue.delete(deleted_pod)
 
     @rule(seconds=st.sampled_from([0.1, 0.5, 1.0, 3.0, 30.0, 400.0]))
     def pass_time(self, seconds: float) -> None:

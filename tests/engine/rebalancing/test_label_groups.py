@@ -37,6 +37,8 @@ def labelled(number: int) -> Json:
 def test_a_selector_finds_in_order_what_it_matches_pod_by_pod(selector: Selector, namespaces: set[str] | None) -> None:
     pods = [read_pod_view(labelled(number), {}) for number in range(30)]
     expected = [
-        one for one in pods if (namespaces is None or one.namespace in namespaces) and selector.matches(one.pod.labels)
+        candidate
+        for candidate in pods
+        if (namespaces is None or candidate.namespace in namespaces) and selector.matches(candidate.pod.labels)
     ]
     assert LabelGroups(pods).select_pods(selector, namespaces) == expected

@@ -28,7 +28,7 @@ profiles:
 
 
 @pytest.mark.parametrize(
-    ("document", "said"),
+    ("document", "expected_error"),
     [
         ("[1", "did not find expected"),
         ("a: 1", "apiVersion: is missing; write descheduler/v1alpha2"),
@@ -41,10 +41,10 @@ profiles:
         (policy("balance", "HighNodeUtilization", {"thresholds": {"cpu": "a"}}), "of type api.Percentage"),
     ],
 )
-def test_a_policy_that_cannot_be_taken_is_refused_with_its_reason(document: Any, said: str) -> None:
+def test_a_policy_that_cannot_be_taken_is_refused_with_its_reason(document: Any, expected_error: str) -> None:
     with pytest.raises(PolicyRefused) as refused:
         load_policy(document)
-    assert said in str(refused.value)
+    assert expected_error in str(refused.value)
 
 
 def test_a_priority_class_of_the_cluster_sets_the_threshold() -> None:

@@ -19,20 +19,22 @@ def test_room_kept_through_evictions_is_the_room_counted_anew(
     objects = [node("a"), node("b", unschedulable=True), node("c", taints=[{"key": "t", "effect": "NoSchedule"}])]
     objects += [pod(f"p{number}", on, cpu) for number, (on, cpu) in enumerate(placed)]
     cluster = DescribedCluster.from_json({"objects": objects}).create_cluster()
-    room, every = Room(cluster), np.ones(len(NODES), dtype=np.bool_)
-    for one in list(cluster.pods.values()):
-        room.fits_any_node(one, every, elsewhere=True)  # what is remembered of one pod must not decide on the next
+    room, all_nodes = Room(cluster), np.ones(len(NODES), dtype=np.bool_)
+    for running_pod in list(cluster.pods.values()):
+        room.fits_any_node(
+            running_pod, all_nodes, elsewhere=True
+        )  # what is remembered of one pod must not decide on the next
     for key in data.draw(st.lists(st.sampled_from(sorted(cluster.pods)), unique=True)):
-        gone = cluster.pods[key]
-        cluster.remove_pod(gone)
-        room.remove_pod(gone)
+        evicted_pod = cluster.pods[key]
+        cluster.remove_pod(evicted_pod)
+        room.remove_pod(evicted_pod)
     anew = Room(cluster)
     for name in ("cpu", PODS):
         assert room.free_amounts(name).tolist() == anew.free_amounts(name).tolist()
-    for one in cluster.pods.values():
+    for running_pod in cluster.pods.values():
         for elsewhere in (False, True):
-            assert room.fits_any_node(one, every, elsewhere=elsewhere) == anew.fits_any_node(
-                one, every, elsewhere=elsewhere
+            assert room.fits_any_node(running_pod, all_nodes, elsewhere=elsewhere) == anew.fits_any_node(
+                running_pod, all_nodes, elsewhere=elsewhere
             )
 
 
@@ -43,13 +45,13 @@ def test_a_pod_fits_by_the_original_s_rules() -> None:
     labelled["metadata"]["labels"] = {"disk": "ssd"}
     objects = [node("a"), labelled, node("c"), pod("p", "a", "3", affinity=avoiding), pod("q", "b"), pod("r", "c", "2")]
     cluster = DescribedCluster.from_json({"objects": objects}).create_cluster()
-    room, one = Room(cluster), cluster.pods["default/p"]
-    assert room.fits_any_node(one, room.node_mask(cluster.nodes), elsewhere=False), (
+    room, candidate = Room(cluster), cluster.pods["default/p"]
+    assert room.fits_any_node(candidate, room.node_mask(cluster.nodes), elsewhere=False), (
         "on its own node resources are not asked for"
     )
-    assert not room.fits_any_node(one, room.node_mask(cluster.nodes), elsewhere=True), (
+    assert not room.fits_any_node(candidate, room.node_mask(cluster.nodes), elsewhere=True), (
         "b has a foe and the label, c has no room"
     )
-    cluster.remove_pod(gone := cluster.pods["default/q"])
-    room.remove_pod(gone)
-    assert room.fits_any_node(one, room.node_mask(cluster.nodes), elsewhere=True)
+    cluster.remove_pod(evicted_pod := cluster.pods["default/q"])
+    room.remove_pod(evicted_pod)
+    assert room.fits_any_node(candidate, room.node_mask(cluster.nodes), elsewhere=True)

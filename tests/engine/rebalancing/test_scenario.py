@@ -19,16 +19,16 @@ from tests.engine.rebalancing.building import node, pod, policy, scenario
 OLD = policy("deschedule", "PodLifeTime", {"maxPodLifeTimeSeconds": 60})
 
 
-def gone(raw: Json) -> list[str]:
-    return [one["pod"] for one in run_scenario(raw, lambda: 0.0)["evicted"]]
+def list_evicted(raw: Json) -> list[str]:
+    return [eviction["pod"] for eviction in run_scenario(raw, lambda: 0.0)["evicted"]]
 
 
 def test_limits_of_a_cycle_hold_and_what_they_refuse_is_told() -> None:
     pods = [pod("p", "a"), pod("q", "a"), pod("r", "b")]
     limited = {**OLD, "maxNoOfPodsToEvictPerNode": 1}
-    told = run_scenario(scenario(limited, node("a"), node("b"), *pods), lambda: 0.0)
-    assert [one["node"] for one in told["evicted"]] == ["a", "b"]
-    assert told["failures"] == [{"error": "maximum number of evicted pods per node reached"}]
+    answer = run_scenario(scenario(limited, node("a"), node("b"), *pods), lambda: 0.0)
+    assert [eviction["node"] for eviction in answer["evicted"]] == ["a", "b"]
+    assert answer["failures"] == [{"error": "maximum number of evicted pods per node reached"}]
 
 
 def test_a_budget_keeps_ready_pods_and_lets_others_go() -> None:
@@ -40,9 +40,9 @@ def test_a_budget_keeps_ready_pods_and_lets_others_go() -> None:
     }
     unready = pod("q", "b")
     unready["status"]["conditions"] = []
-    told = run_scenario(scenario(OLD, node("a"), node("b"), pod("p", "a"), unready, budget), lambda: 0.0)
-    assert [one["pod"] for one in told["evicted"]] == ["default/q"]
-    [refused] = told["failures"]
+    answer = run_scenario(scenario(OLD, node("a"), node("b"), pod("p", "a"), unready, budget), lambda: 0.0)
+    assert [eviction["pod"] for eviction in answer["evicted"]] == ["default/q"]
+    [refused] = answer["failures"]
     assert refused["pod"] == "default/p"
     assert "disruption budget" in refused["error"]
 
@@ -50,8 +50,8 @@ def test_a_budget_keeps_ready_pods_and_lets_others_go() -> None:
 def test_the_clock_stands_in_where_a_scenario_has_no_time() -> None:
     raw = scenario(OLD, node("a"), node("b"), pod("p", "a"))
     del raw["now"]
-    assert gone(raw) == [], "in 1970 the pod is from the future"
-    assert [one["pod"] for one in run_scenario(raw, lambda: 4e9)["evicted"]] == ["default/p"]
+    assert list_evicted(raw) == [], "in 1970 the pod is from the future"
+    assert [eviction["pod"] for eviction in run_scenario(raw, lambda: 4e9)["evicted"]] == ["default/p"]
 
 
 def test_an_order_that_is_left_to_chance_is_told_as_such() -> None:
@@ -62,13 +62,13 @@ def test_an_order_that_is_left_to_chance_is_told_as_such() -> None:
         "labelSelector": {"matchLabels": {"app": "web"}},
     }
     nodes = [node("a"), node("b")]
-    for one in nodes:
-        one["metadata"]["labels"] = {"kubernetes.io/hostname": one["metadata"]["name"]}
+    for raw_node in nodes:
+        raw_node["metadata"]["labels"] = {"kubernetes.io/hostname": raw_node["metadata"]["name"]}
     pods = [pod(f"p{number}", "a", topologySpreadConstraints=[constraint], priority=number) for number in range(5)]
     spread = policy("balance", "RemovePodsViolatingTopologySpreadConstraint", {})
-    told = run_scenario(scenario(spread, *nodes, *pods), lambda: 0.0)
-    assert not told["ordered"]
-    assert [one["pod"] for one in told["evicted"]] == ["default/p3", "default/p4"]
+    answer = run_scenario(scenario(spread, *nodes, *pods), lambda: 0.0)
+    assert not answer["ordered"]
+    assert [eviction["pod"] for eviction in answer["evicted"]] == ["default/p3", "default/p4"]
 
 
 def test_the_command_line_answers_a_line_each(
@@ -85,7 +85,7 @@ def test_the_command_line_answers_a_line_each(
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "expected_error"),
     [
         ("[1", "line 1: is not JSON"),
         ("3", "line 1: must be a JSON object"),
@@ -103,13 +103,13 @@ def test_the_command_line_answers_a_line_each(
     ],
 )
 def test_bad_input_ends_with_one_line_that_says_where(
-    text: str, said: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    text: str, expected_error: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr("sys.stdin", io.StringIO(text))
     assert main(["deschedule"]) == 2
     out, err = capsys.readouterr()
     assert (out, len(err.splitlines())) == ("", 1)
-    assert said in err
+    assert expected_error in err
 
 
 WHOLE = {
@@ -137,7 +137,7 @@ def places(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
 
 
 def test_the_scenario_that_is_damaged_evicts_while_it_is_whole() -> None:
-    assert gone(WHOLE) == ["default/p3", "default/p2"], "b may have 800m, and each of them asks for 500m"
+    assert list_evicted(WHOLE) == ["default/p3", "default/p2"], "b may have 800m, and each of them asks for 500m"
 
 
 @given(st.sampled_from(list(places(WHOLE))), ANYTHING)

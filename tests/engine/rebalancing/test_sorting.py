@@ -37,11 +37,11 @@ def test_low_priority_goes_first_then_little_quality_then_those_who_do_not_mind(
     assert sorted(map(id, listed)) == sorted(map(id, pods))
     keys = [
         (
-            -1 if one.priority is None else one.priority,
-            CLASSES.index(one.qos_class),
-            PREFER_NO_EVICTION in one.annotations,
+            -1 if candidate.priority is None else candidate.priority,
+            CLASSES.index(candidate.qos_class),
+            PREFER_NO_EVICTION in candidate.annotations,
         )
-        for one in listed
+        for candidate in listed
     ]
     assert keys == sorted(keys)
 
@@ -50,10 +50,10 @@ def test_low_priority_goes_first_then_little_quality_then_those_who_do_not_mind(
 def test_the_oldest_goes_first(pods: list[PodView]) -> None:
     listed = list(pods)
     sort_by_age(listed)
-    assert [one.created for one in listed] == sorted(one.created or 0.0 for one in pods)
+    assert [candidate.created for candidate in listed] == sorted(candidate.created or 0.0 for candidate in pods)
 
 
 def test_equal_pods_come_out_in_reverse() -> None:
     pods = [read_pod_view(pod(name, "a", priority=1), {}) for name in "abc"]
     sort_by_priority(pods)
-    assert [one.name for one in pods] == ["c", "b", "a"]
+    assert [candidate.name for candidate in pods] == ["c", "b", "a"]

@@ -60,28 +60,31 @@ def test_the_sentence_is_the_whole_of_the_api_servers() -> None:
     ids=["a resource", "a pair of fields", "a taint", "a label of a template"],
 )
 def test_the_path_is_where_it_stands_in_the_object(item: Json, path: str) -> None:
-    assert path in [one.path for one in find_refusals(item)]
+    assert path in [refusal.path for refusal in find_refusals(item)]
 
 
 def test_what_is_no_quantity_is_all_that_is_said() -> None:
     item = pod(containers=[{"name": "A", "resources": {"limits": {"cpu": "x"}}}])
-    said = 'Pod in version "v1" cannot be handled as a Pod: quantities must match the regular expression'
-    assert [one.text[: len(said)] for one in find_refusals(item)] == [said]
+    text_start = 'Pod in version "v1" cannot be handled as a Pod: quantities must match the regular expression'
+    assert [refusal.text[: len(text_start)] for refusal in find_refusals(item)] == [text_start]
 
 
 def test_pods_that_are_alike_have_their_own_names_and_nodes() -> None:
     gated = pod(schedulingGates=[{"name": "example.com/a"}])
     bound = pod(schedulingGates=[{"name": "example.com/a"}], nodeName="n")
     assert find_refusals(gated) == []
-    assert [one.path for one in find_refusals(bound)] == ["spec.nodeName"]
-    assert [one.path for one in find_refusals({**gated, "metadata": {"name": "X"}})] == ["metadata.name"]
+    assert [refusal.path for refusal in find_refusals(bound)] == ["spec.nodeName"]
+    assert [refusal.path for refusal in find_refusals({**gated, "metadata": {"name": "X"}})] == ["metadata.name"]
 
 
 def test_pods_that_are_alike_may_have_other_values_for_their_label_keys() -> None:
     term = {"labelSelector": {}, "topologyKey": "zone", "matchLabelKeys": ["version"]}
     item = pod(affinity={"podAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}})
     problems = [
-        [one.text.rpartition(": Invalid value: ")[2][:5] for one in find_refusals({**item, "metadata": metadata})]
+        [
+            refusal.text.rpartition(": Invalid value: ")[2][:5]
+            for refusal in find_refusals({**item, "metadata": metadata})
+        ]
         for metadata in ({"name": "x", "labels": {"version": version}} for version in ("1", "a b", "c d"))
     ]
     assert problems == [[], ['"a b"'] * 2, ['"c d"'] * 2]
@@ -90,8 +93,8 @@ def test_pods_that_are_alike_may_have_other_values_for_their_label_keys() -> Non
 def test_nodes_that_are_alike_have_their_own_names_and_labels() -> None:
     node = {"apiVersion": "v1", "kind": "Node", "spec": {"taints": [{"key": "a", "effect": "No"}]}}
     first, second = (find_refusals({**node, "metadata": {"name": name}}) for name in ("n", "N"))
-    assert [one.path for one in first] == ["spec.taints[0].effect"]
-    assert [one.path for one in second] == ["metadata.name", "spec.taints[0].effect"]
+    assert [refusal.path for refusal in first] == ["spec.taints[0].effect"]
+    assert [refusal.path for refusal in second] == ["metadata.name", "spec.taints[0].effect"]
     of_a_later_version = find_refusals({**node, "apiVersion": "v2", "status": {"capacity": {"cpu": "x"}}})
     assert of_a_later_version[0].text.startswith('Node in version "v2" cannot be handled as a Node')
 

@@ -14,7 +14,7 @@ from kschedweb.engine.releases.changes import CHANGES, changes_between, release_
 from kschedweb.engine.releases.changes.change import ANSWER_PARTS, CONFIGURATION, NODE, SCORES, ReleaseChange
 from kschedweb.engine.studies.upgrade.examples import compare_answers
 
-PAIRS = [pytest.param(*pair, id="-".join(one.name for one in pair)) for pair in pairwise(RELEASES.values())]
+PAIRS = [pytest.param(*pair, id="-".join(release.name for release in pair)) for pair in pairwise(RELEASES.values())]
 
 UNSHOWN = {
     "ties",
@@ -37,25 +37,25 @@ def since(release: Release) -> tuple[ReleaseChange, ...]:
     return tuple(change for change in CHANGES if change.since == release.name)
 
 
-def named(release: Release) -> set[str]:
+def list_named_differences(release: Release) -> set[str]:
     """Plugins, fields and points that changes of ``release`` name."""
     return {name for change in since(release) for name in (*change.plugins, *change.fields)}
 
 
 def gates_asked(release: Release) -> set[str]:
     """The gates that the engine asks for when it makes its plugins."""
-    asked: set[str] = set()
+    asked_gates: set[str] = set()
 
     class Listening(Release):
         def is_enabled(self, gate: str) -> bool:
-            asked.add(gate)
+            asked_gates.add(gate)
             return super().is_enabled(gate)
 
     fields = {name: getattr(release, name) for name in release.__dataclass_fields__}
     listening = Listening(**fields)
     assert listening.in_tree_plugins.specs
     assert listening.counting
-    return asked
+    return asked_gates
 
 
 @pytest.mark.parametrize(("old", "new"), PAIRS)
@@ -73,15 +73,15 @@ def test_each_gate_whose_default_differs_and_that_is_asked_is_told_once(old: Rel
 
 @pytest.mark.parametrize(("old", "new"), PAIRS)
 def test_each_difference_of_the_default_set_is_told(old: Release, new: Release) -> None:
-    assert set(_differing(old, new)) <= named(new)
+    assert set(_differing(old, new)) <= list_named_differences(new)
 
 
 def _differing(old: Release, new: Release) -> Iterator[str]:
     first = {ref.name: ref.weight for ref in old.in_tree_plugins.defaults}
     second = {ref.name: ref.weight for ref in new.in_tree_plugins.defaults}
     yield from (name for name in first.keys() | second.keys() if first.get(name) != second.get(name))
-    kept = [[name for name in one if name in first and name in second] for one in (first, second)]
-    yield from (name for name, other in zip(*kept, strict=True) if name != other)
+    shared_order = [[name for name in order if name in first and name in second] for order in (first, second)]
+    yield from (name for name, other in zip(*shared_order, strict=True) if name != other)
     yield from old.in_tree_plugins.specs.keys() ^ new.in_tree_plugins.specs.keys()
     for name in old.in_tree_plugins.specs.keys() & new.in_tree_plugins.specs.keys():
         gained = set(new.schema.plugin_sets) - set(old.schema.plugin_sets)
@@ -92,33 +92,36 @@ def _differing(old: Release, new: Release) -> Iterator[str]:
 
 def test_names_are_unique_and_those_of_plugins_exist() -> None:
     assert len({change.name for change in CHANGES}) == len(CHANGES)
-    known = {name for release in RELEASES.values() for name in release.in_tree_plugins.specs}
-    assert {name for change in CHANGES for name in change.plugins} <= known
+    plugin_names = {name for release in RELEASES.values() for name in release.in_tree_plugins.specs}
+    assert {name for change in CHANGES for name in change.plugins} <= plugin_names
 
 
 @pytest.mark.parametrize("change", CHANGES, ids=lambda change: change.name)
 def test_the_scenario_is_answered_otherwise_in_the_way_that_is_told(change: ReleaseChange) -> None:
     assert change.shows in ANSWER_PARTS
-    found = compare_answers(change)
+    comparison = compare_answers(change)
     if change.scenario is None:
         assert change.name in UNSHOWN
-        assert found.before is found.after is None
+        assert comparison.before is comparison.after is None
         return
-    assert found.before is not None
-    assert found.after is not None
-    assert change.shows in found.differs
-    assert found.summary.startswith(f"{release_before(change)}: ")
+    assert comparison.before is not None
+    assert comparison.after is not None
+    assert change.shows in comparison.differs
+    assert comparison.summary.startswith(f"{release_before(change)}: ")
     if change.shows in (NODE, SCORES):
-        parts = [(one.scores, one.rejected, one.message) for one in (found.before, found.after)]
+        parts = [
+            (explanation.scores, explanation.rejected, explanation.message)
+            for explanation in (comparison.before, comparison.after)
+        ]
         assert parts[0] != parts[1]
     if change.shows == SCORES:
         (plugin,) = change.plugins
-        assert found.before.scores[plugin] != found.after.scores[plugin]
+        assert comparison.before.scores[plugin] != comparison.after.scores[plugin]
     if change.shows == CONFIGURATION:
-        assert found.before.errors or found.after.errors
+        assert comparison.before.errors or comparison.after.errors
 
 
-@pytest.mark.parametrize("change", TURNED, ids=lambda one: one.name)
+@pytest.mark.parametrize("change", TURNED, ids=lambda change: change.name)
 def test_it_is_the_behaviour_or_the_gate_that_makes_the_difference(
     change: ReleaseChange, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -126,10 +129,10 @@ def test_it_is_the_behaviour_or_the_gate_that_makes_the_difference(
     new, old = RELEASES[change.since], RELEASES[release_before(change)]
     behaviour = replace(new.behaviour, **{name: getattr(old.behaviour, name) for name in change.behaviour})
     gates = {**new.gates, **{name: replace(new.gates[name], default=False) for name in change.gates}}
-    found = compare_answers(change)
+    comparison = compare_answers(change)
     monkeypatch.setitem(RELEASES, change.since, replace(new, behaviour=behaviour, gates=gates))
     turned = compare_answers(change)
-    assert turned.after != found.after
+    assert turned.after != comparison.after
 
 
 def test_between_is_what_is_crossed_in_either_direction() -> None:

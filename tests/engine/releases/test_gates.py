@@ -18,7 +18,7 @@ OPTION = re.compile(r"(\w+)=true\|false \((\w+) - default=(\w+)\)(?! if )")
 
 
 @pytest.mark.parametrize(
-    ("release", "gates", "said"),
+    ("release", "gates", "expected_error"),
     [
         ("1.36", {"Nope": True}, "unrecognized feature gate: Nope"),
         ("1.34", {"GenericWorkload": True}, "unrecognized feature gate: GenericWorkload"),
@@ -35,9 +35,9 @@ OPTION = re.compile(r"(\w+)=true\|false \((\w+) - default=(\w+)\)(?! if )")
     ],
 )
 def test_what_kube_scheduler_would_not_start_with_is_refused_in_its_words(
-    release: str, gates: dict[str, bool], said: str
+    release: str, gates: dict[str, bool], expected_error: str
 ) -> None:
-    with pytest.raises(GateError, match=re.escape(said)):
+    with pytest.raises(GateError, match=re.escape(expected_error)):
         RELEASES[release].with_gates(gates)
 
 
@@ -54,14 +54,18 @@ def test_a_gate_decides_what_it_decides_in_kube_scheduler() -> None:
 def test_groups_of_pods_need_their_gates_and_a_release_that_has_them_in_this_form() -> None:
     plugins = ("GangScheduling", "TopologyPlacementGenerator", "PodGroupPodsCount")
 
-    def beside(release: str, *gates: str) -> list[tuple[str, int]]:
-        own = RELEASES[release].with_gates(dict.fromkeys(gates, True)).in_tree_plugins
-        return [(ref.name, ref.weight) for ref in own.defaults if ref.name in plugins]
+    def group_defaults(release: str, *gates: str) -> list[tuple[str, int]]:
+        plugins_with_gates = RELEASES[release].with_gates(dict.fromkeys(gates, True)).in_tree_plugins
+        return [(ref.name, ref.weight) for ref in plugins_with_gates.defaults if ref.name in plugins]
 
     both = ("GenericWorkload", "TopologyAwareWorkloadScheduling")
-    assert beside("1.37") == []
-    assert beside("1.37", "GenericWorkload") == [("GangScheduling", 0)]
-    assert beside("1.37", *both) == [("GangScheduling", 0), ("TopologyPlacementGenerator", 0), ("PodGroupPodsCount", 1)]
+    assert group_defaults("1.37") == []
+    assert group_defaults("1.37", "GenericWorkload") == [("GangScheduling", 0)]
+    assert group_defaults("1.37", *both) == [
+        ("GangScheduling", 0),
+        ("TopologyPlacementGenerator", 0),
+        ("PodGroupPodsCount", 1),
+    ]
     assert not RELEASES["1.36"].with_gates(dict.fromkeys(both, True)).has_group_scheduling
     assert not RELEASES["1.37"].has_group_scheduling
     on = RELEASES["1.37"].with_gates({"GenericWorkload": True})
@@ -79,20 +83,20 @@ ASKS = re.compile(r"""\b(?:is_enabled|on)\("(\w+)"|conditions = \("(\w+)", "(\w+
 
 def test_what_the_engine_asks_is_said_to_be_simulated() -> None:
     texts = [path.read_text(encoding="utf-8") for path in Path(engine.__file__).parent.rglob("*.py")]
-    asked = {name for text in texts for found in ASKS.findall(text) for name in found if name}
+    asked_gates = {name for text in texts for gate_names in ASKS.findall(text) for name in gate_names if name}
     simulated = SIMULATED | SIMULATED_SINCE_1_37
     gated = {gate for gate in simulated if any(spec.gate == gate for spec in RELEASES["1.37"].specs)}
-    assert asked | gated == simulated
+    assert asked_gates | gated == simulated
 
 
 @pytest.mark.parametrize("release", RELEASES)
 def test_a_gate_whose_effect_is_outside_the_simulation_is_told(release: str) -> None:
-    known = {name: gate for name, gate in RELEASES[release].gates.items() if not gate.locked}
-    assert any(gate.is_unsimulated for gate in known.values())
-    for name, gate in known.items():
+    unlocked = {name: gate for name, gate in RELEASES[release].gates.items() if not gate.locked}
+    assert any(gate.is_unsimulated for gate in unlocked.values())
+    for name, gate in unlocked.items():
         switched = replace(RELEASES[release], switched={name: not gate.default})
-        told = any(said.startswith(f"featureGates.{name}: ") for said in load(None, switched).warnings)
-        assert told is gate.is_unsimulated
+        is_told = any(warning.startswith(f"featureGates.{name}: ") for warning in load(None, switched).warnings)
+        assert is_told is gate.is_unsimulated
 
 
 def test_gates_are_written_as_the_flag_takes_them() -> None:
@@ -110,21 +114,23 @@ def test_what_is_no_release_is_refused(name: str) -> None:
 
 @pytest.mark.parametrize(("name", "answers"), [("1.9", "1.34"), ("1.33", "1.34"), ("1.38", "1.37"), ("1.100", "1.37")])
 def test_of_a_release_that_is_not_known_the_nearest_answers_and_says_so(name: str, answers: str) -> None:
-    found = get_release(name, {"StorageCapacityScoring": False})
-    assert (found.name, found.version) == (answers, RELEASES[answers].version)
-    assert found.remark == f"kube-scheduler {name} is not known here: {answers}, the nearest release, answers."
-    assert cli_validate("", found)["warnings"] == [found.remark]
+    release = get_release(name, {"StorageCapacityScoring": False})
+    assert (release.name, release.version) == (answers, RELEASES[answers].version)
+    assert release.remark == f"kube-scheduler {name} is not known here: {answers}, the nearest release, answers."
+    assert cli_validate("", release)["warnings"] == [release.remark]
     assert all(release.remark == "" for release in RELEASES.values())
 
 
 def test_the_table_is_what_kube_scheduler_says_of_itself(assets: Path) -> None:
     """Its help lists the gates that are not generally available."""
-    said = subprocess.run([assets / "kube-scheduler", "--version"], capture_output=True, text=True, check=True).stdout
-    release = RELEASES[said.split()[1].removeprefix("v").rpartition(".")[0]]
+    version_text = subprocess.run(
+        [assets / "kube-scheduler", "--version"], capture_output=True, text=True, check=True
+    ).stdout
+    release = RELEASES[version_text.split()[1].removeprefix("v").rpartition(".")[0]]
     text = subprocess.run([assets / "kube-scheduler", "--help"], capture_output=True, text=True, check=True).stdout
     listed = {name: (stage.lower(), default == "true") for name, stage, default in OPTION.findall(text)}
-    known = {name: (gate.stage, gate.default) for name, gate in release.gates.items()}
-    assert {name: known.get(name) for name in listed if not name.startswith("All")} == {
-        name: found for name, found in listed.items() if not name.startswith("All")
+    known_gates = {name: (gate.stage, gate.default) for name, gate in release.gates.items()}
+    assert {name: known_gates.get(name) for name in listed if not name.startswith("All")} == {
+        name: gate for name, gate in listed.items() if not name.startswith("All")
     }
     assert len(listed) > 100

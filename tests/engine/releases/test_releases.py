@@ -85,40 +85,43 @@ def test_a_plugin_is_made_as_it_is_in_the_release() -> None:
     configuration = load(None, OLDER).configuration
     assert configuration is not None
     snapshot = Snapshot.from_objects([node("b"), node("c"), node("a")])
-    found = Scheduler(snapshot, configuration).explain(Pod.from_json(pod("p")))
-    raw = next(column.raw for column in found.scores if column.plugin == Alphabetical.name)
-    assert {found.nodes[row]: int(score) for row, score in zip(found.feasible, raw, strict=True)} == {
+    explanation = Scheduler(snapshot, configuration).explain(Pod.from_json(pod("p")))
+    raw = next(column.raw for column in explanation.scores if column.plugin == Alphabetical.name)
+    assert {explanation.nodes[row]: int(score) for row, score in zip(explanation.feasible, raw, strict=True)} == {
         "a": 0,
         "b": 1,
         "c": 2,
     }
-    assert found.node == "c"
+    assert explanation.node == "c"
 
 
 def test_extension_points_that_it_does_not_have_are_unknown_fields() -> None:
-    asked = document(plugins={"placementScore": {"enabled": [{"name": "PodGroupPodsCount"}]}})
-    assert load(asked, CURRENT).valid
-    assert 'unknown field "profiles[0].plugins.placementScore"' in load(asked, OLDER).errors[0]
+    config = document(plugins={"placementScore": {"enabled": [{"name": "PodGroupPodsCount"}]}})
+    assert load(config, CURRENT).valid
+    assert 'unknown field "profiles[0].plugins.placementScore"' in load(config, OLDER).errors[0]
     for release, knows in ((CURRENT, True), (OLDER, False)):
-        assert Draft202012Validator(json_schema(release)).is_valid(asked) is knows
+        assert Draft202012Validator(json_schema(release)).is_valid(config) is knows
 
 
 def test_words_are_those_of_the_release() -> None:
     """A plugin that nobody has is found late where every extension point leaves multiPoint out."""
-    for release, said in ((CURRENT, 'score plugins: plugin "Nope"'), (OLDER, 'default-scheduler: plugin "Nope"')):
+    for release, expected_start in (
+        (CURRENT, 'score plugins: plugin "Nope"'),
+        (OLDER, 'default-scheduler: plugin "Nope"'),
+    ):
         sets = (*EXTENSION_POINTS, *release.schema.group_points)
         plugins: Json = {point: {"disabled": [{"name": "*"}]} for point in sets}
         plugins["queueSort"]["enabled"] = [{"name": "PrioritySort"}]
         plugins["bind"]["enabled"] = [{"name": "DefaultBinder"}]
         plugins["multiPoint"] = {"enabled": [{"name": "Nope"}]}
         (error,) = load(document(plugins=plugins), release).errors
-        assert f"{said} does not exist" in error
+        assert f"{expected_start} does not exist" in error
 
 
 def test_a_gate_that_is_on_needs_no_warning() -> None:
-    asked = document(plugins={"multiPoint": {"enabled": [{"name": "GangScheduling"}]}})
-    assert any("feature gate GenericWorkload" in said for said in load(asked, CURRENT).warnings)
-    assert not any("feature gate" in said for said in load(asked, OLDER).warnings)
+    config = document(plugins={"multiPoint": {"enabled": [{"name": "GangScheduling"}]}})
+    assert any("feature gate GenericWorkload" in warning for warning in load(config, CURRENT).warnings)
+    assert not any("feature gate" in warning for warning in load(config, OLDER).warnings)
 
 
 def test_pods_are_counted_as_the_current_release_counts_them_where_none_is_named() -> None:

@@ -22,27 +22,27 @@ amounts = st.tuples(st.integers(1, 600), st.integers(0, 8000), st.integers(0, 8 
 
 def samples(drawn: list[tuple[int, int, int, bool]]) -> list[UsageSample]:
     """Samples at minutes after each other, some of them kills."""
-    found, time = [], BEGIN
+    usage_samples, time = [], BEGIN
     for minutes, cpu, memory, killed in drawn:
         time += minutes * MINUTE
-        found.append(UsageSample(time, cpu, memory, memory if killed else None))
-    return found
+        usage_samples.append(UsageSample(time, cpu, memory, memory if killed else None))
+    return usage_samples
 
 
 @given(st.lists(amounts, min_size=1, max_size=40))
 def test_a_container_that_is_followed_gets_what_all_its_samples_at_once_get(
     drawn: list[tuple[int, int, int, bool]],
 ) -> None:
-    seen = samples(drawn)
+    usage_samples = samples(drawn)
     book = AggregateContainerStates.create_empty()
-    for one in seen:
+    for sample in usage_samples:
         book = AggregateContainerStates.from_bytes(
-            book.with_samples([ContainerSample(NAME, "web-1", one)], one.time).to_bytes()
+            book.with_samples([ContainerSample(NAME, "web-1", sample)], sample.time).to_bytes()
         )
     whole = Usage(RecommenderSettings(), 1)
-    whole.add_instances([(0, Instance(DAY).add_samples(seen))])
+    whole.add_instances([(0, Instance(DAY).add_samples(usage_samples))])
     alone = np.ones(1, np.int64)
-    if seen[-1].time - seen[0].time < EXPIRY and max(minutes for minutes, *_ in drawn) * MINUTE < DAY:
+    if usage_samples[-1].time - usage_samples[0].time < EXPIRY and max(minutes for minutes, *_ in drawn) * MINUTE < DAY:
         for mine, theirs in zip(book.compute_bounds(alone), get_recommended_pod_resources(whole, alone), strict=True):
             assert [column.tolist() for column in mine] == [column.tolist() for column in theirs]
         assert book.killed.tolist() == [sum(killed for *_, killed in drawn)]
@@ -51,8 +51,8 @@ def test_a_container_that_is_followed_gets_what_all_its_samples_at_once_get(
 @given(st.lists(amounts, min_size=1, max_size=12), st.integers(2, 5))
 def test_bounds_hold_the_target_between_them(drawn: list[tuple[int, int, int, bool]], pods: int) -> None:
     book = AggregateContainerStates.create_empty()
-    for one in samples(drawn):
-        book = book.with_samples([ContainerSample(NAME, f"web-{pod}", one) for pod in range(pods)], one.time)
+    for sample in samples(drawn):
+        book = book.with_samples([ContainerSample(NAME, f"web-{pod}", sample) for pod in range(pods)], sample.time)
     for bounds in book.compute_bounds(np.ones(1, np.int64)):
         assert bounds.lower[0] <= bounds.target[0] <= bounds.upper[0]
 

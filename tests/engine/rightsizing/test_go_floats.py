@@ -32,7 +32,7 @@ POWERS = (
 
 
 def columns(pairs: tuple[tuple[str, str], ...]) -> list[np.ndarray]:
-    return [np.array([float.fromhex(one) for one in column]) for column in zip(*pairs, strict=True)]
+    return [np.array([float.fromhex(text) for text in column]) for column in zip(*pairs, strict=True)]
 
 
 def test_the_last_bit_is_that_of_go() -> None:

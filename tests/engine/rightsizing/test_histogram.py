@@ -24,10 +24,10 @@ def column(values: list[int]) -> np.ndarray:
 
 def filled(listed: list[tuple[int, float, int]], half_life: int = HOUR) -> Histograms:
     """The samples one after the other."""
-    found = Histograms(CPU_BUCKETS, half_life, ROWS)
+    histograms = Histograms(CPU_BUCKETS, half_life, ROWS)
     for row, value, time in listed:
-        found.add_samples(column([row]), np.array([value]), 0.1, column([BEGIN + time]))
-    return found
+        histograms.add_samples(column([row]), np.array([value]), 0.1, column([BEGIN + time]))
+    return histograms
 
 
 @pytest.mark.parametrize("buckets", [CPU_BUCKETS, MEMORY_BUCKETS])
@@ -53,18 +53,18 @@ def test_samples_added_at_once_are_those_added_one_by_one(listed: list[tuple[int
 
 @given(samples)
 def test_percentiles_rise_and_are_ends_of_buckets(listed: list[tuple[int, float, int]]) -> None:
-    found = filled(listed, half_life=24 * HOUR)
-    columns = [found.percentile(share) for share in (0.0, 0.3, 0.5, 0.9, 1.0)]
-    assert all((one <= other).all() for one, other in pairwise(columns))
+    histograms = filled(listed, half_life=24 * HOUR)
+    columns = [histograms.percentile(share) for share in (0.0, 0.3, 0.5, 0.9, 1.0)]
+    assert all((lower <= other).all() for lower, other in pairwise(columns))
     assert np.isin(columns, CPU_BUCKETS.starts).all()
 
 
 def test_a_sample_weighs_half_as_much_as_one_a_half_life_later() -> None:
-    found = filled([(0, 1.0, 0), (0, 8.0, HOUR)])
-    first, second = found.weights[0][CPU_BUCKETS.find_buckets(np.array([1.0, 8.0]))]
+    histograms = filled([(0, 1.0, 0), (0, 8.0, HOUR)])
+    first, second = histograms.weights[0][CPU_BUCKETS.find_buckets(np.array([1.0, 8.0]))]
     assert (first, second) == (0.1, 0.2)
-    assert 8.0 < found.percentile(0.34)[0] < 8.5
-    assert 1.0 < found.percentile(0.33)[0] < 1.1
+    assert 8.0 < histograms.percentile(0.34)[0] < 8.5
+    assert 1.0 < histograms.percentile(0.33)[0] < 1.1
 
 
 def test_what_is_forgotten_counts_no_more() -> None:
@@ -72,14 +72,14 @@ def test_what_is_forgotten_counts_no_more() -> None:
 
 
 def test_what_was_taken_away_leaves_an_empty_histogram() -> None:
-    found = filled([(1, 4.0, 0)])
-    assert found.percentile(0.5)[1] > 4.0
-    found.subtract_samples(column([1]), np.array([4.0]), 0.1, column([BEGIN]))
-    assert (found.percentile(0.5)[1], found.total[1], found.weights[1].max()) == (0.0, 0.0, 0.0)
+    histograms = filled([(1, 4.0, 0)])
+    assert histograms.percentile(0.5)[1] > 4.0
+    histograms.subtract_samples(column([1]), np.array([4.0]), 0.1, column([BEGIN]))
+    assert (histograms.percentile(0.5)[1], histograms.total[1], histograms.weights[1].max()) == (0.0, 0.0, 0.0)
 
 
 def test_a_bucket_of_little_weight_counts_as_empty() -> None:
     assert filled([(0, 1.0, 0), (0, 30.0, -20 * HOUR)]).weights.max() == 0.1
-    found = filled([(0, 1.0, 0), (0, 30.0, -20 * HOUR)])
-    assert 0 < found.weights[0][CPU_BUCKETS.find_buckets(np.array([30.0]))][0] < EPSILON
-    assert found.percentile(1.0)[0] < 1.1
+    histograms = filled([(0, 1.0, 0), (0, 30.0, -20 * HOUR)])
+    assert 0 < histograms.weights[0][CPU_BUCKETS.find_buckets(np.array([30.0]))][0] < EPSILON
+    assert histograms.percentile(1.0)[0] < 1.1

@@ -10,10 +10,10 @@ def peaks(*samples: UsageSample) -> list[Peak]:
 
 
 def test_an_interval_keeps_its_peak_at_its_end() -> None:
-    found = peaks(
+    peak_list = peaks(
         *(UsageSample(time, memory=memory) for time, memory in ((100, 5), (110, 3), (123, 9), (124, 4), (180, 6)))
     )
-    assert found == [Peak(124, 5, 0), Peak(124, 9, 5), Peak(148, 4, 0), Peak(196, 6, 0)]
+    assert peak_list == [Peak(124, 5, 0), Peak(124, 9, 5), Peak(148, 4, 0), Peak(196, 6, 0)]
 
 
 def test_an_interval_that_begins_with_nothing_keeps_it() -> None:
@@ -21,17 +21,17 @@ def test_an_interval_that_begins_with_nothing_keeps_it() -> None:
 
 
 def test_cpu_must_come_later_memory_not_earlier() -> None:
-    found = Instance(DAY).add_samples(
+    instance = Instance(DAY).add_samples(
         [UsageSample(5, cpu=1, memory=1), UsageSample(5, cpu=2, memory=2), UsageSample(4, cpu=3, memory=3)]
     )
-    assert found.cpu == [(5, 1)]
-    assert found.peaks == [Peak(29, 1, 0), Peak(29, 2, 1)]
-    assert found.discarded == 3
+    assert instance.cpu == [(5, 1)]
+    assert instance.peaks == [Peak(29, 1, 0), Peak(29, 2, 1)]
+    assert instance.discarded == 3
 
 
 def test_amounts_below_0_are_discarded() -> None:
-    found = Instance(DAY).add_samples([UsageSample(5, cpu=-1, memory=-1)])
-    assert (found.cpu, found.peaks, found.discarded) == ([], [], 2)
+    instance = Instance(DAY).add_samples([UsageSample(5, cpu=-1, memory=-1)])
+    assert (instance.cpu, instance.peaks, instance.discarded) == ([], [], 2)
 
 
 def test_a_kill_counts_as_more_than_what_was_used_or_asked_for() -> None:
@@ -45,6 +45,6 @@ def test_a_second_kill_does_not_build_on_the_first() -> None:
 
 
 def test_a_kill_may_be_late_by_an_interval() -> None:
-    found = Instance(DAY).add_samples([UsageSample(100, memory=1), UsageSample(76, oom=5), UsageSample(40, oom=9)])
-    assert found.peaks == [Peak(124, 1, 0), Peak(124, 5 + OOM_LEAST, 1)]
-    assert found.discarded == 1
+    instance = Instance(DAY).add_samples([UsageSample(100, memory=1), UsageSample(76, oom=5), UsageSample(40, oom=9)])
+    assert instance.peaks == [Peak(124, 1, 0), Peak(124, 5 + OOM_LEAST, 1)]
+    assert instance.discarded == 1

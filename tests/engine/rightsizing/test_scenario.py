@@ -47,7 +47,7 @@ def test_decimals_of_seconds_and_offsets_are_read() -> None:
 
 
 @pytest.mark.parametrize(
-    ("scenario", "said"),
+    ("scenario", "expected_error"),
     [
         ({"containers": []}, "containers: must be an object, is a list"),
         ({"containers": {"main": {}}}, "containers.main: must be a list, is a object"),
@@ -64,10 +64,10 @@ def test_decimals_of_seconds_and_offsets_are_read() -> None:
         (history(roundCPUMillicores=-5), "config.roundCPUMillicores: must be from 0 to"),
     ],
 )
-def test_bad_input_says_where(scenario: Json, said: str) -> None:
+def test_bad_input_says_where(scenario: Json, expected_error: str) -> None:
     with pytest.raises(ObjectError) as caught:
         recommend_scenario(scenario)
-    assert said in str(caught.value)
+    assert expected_error in str(caught.value)
 
 
 def places(raw: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
@@ -121,12 +121,12 @@ def test_the_command_line_answers_line_by_line(
     scenarios = [history({"time": TIME, "cpuMillicores": 700}), {"name": "none"}]
     assert run(monkeypatch, "\n\n".join(map(json.dumps, scenarios))) == 0
     out, error = capsys.readouterr()
-    assert [json.loads(line) for line in out.splitlines()] == [recommend_scenario(one) for one in scenarios]
+    assert [json.loads(line) for line in out.splitlines()] == [recommend_scenario(scenario) for scenario in scenarios]
     assert error == ""
 
 
 @pytest.mark.parametrize(
-    ("line", "said"),
+    ("line", "expected_error"),
     [
         ("[1]", "line 3: must be a JSON object"),
         ("{", "line 3: is not JSON: "),
@@ -136,10 +136,10 @@ def test_the_command_line_answers_line_by_line(
     ],
 )
 def test_the_command_line_says_which_line_is_bad(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], line: str, said: str
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], line: str, expected_error: str
 ) -> None:
     assert run(monkeypatch, f'{{"name": "none"}}\n\n{line}\n') == 2
     out, error = capsys.readouterr()
     assert out == '{"name": "none"}\n'
-    assert error.startswith(f"kschedweb.engine: {said}")
+    assert error.startswith(f"kschedweb.engine: {expected_error}")
     assert len(error.splitlines()) == 1

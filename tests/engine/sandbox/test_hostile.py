@@ -26,7 +26,7 @@ thorough = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow, 
 @cache
 def valid() -> tuple[Json, ...]:
     """At least one object of each kind that is served; all of them are taken."""
-    about = {"kind": "Pod", "namespace": "default", "name": "bare", "uid": "u", "apiVersion": "v1"}
+    reference = {"kind": "Pod", "namespace": "default", "name": "bare", "uid": "u", "apiVersion": "v1"}
     times = {"firstTimestamp": "2026-01-01T00:00:00Z", "lastTimestamp": "2026-01-01T00:00:00Z", "eventTime": None}
     note = {"eventTime": "2026-01-01T00:00:00.000000Z", "reportingController": "x", "reportingInstance": "x-1"}
     target = {"apiVersion": "apps/v1", "kind": "Deployment", "name": "web"}
@@ -39,8 +39,12 @@ def valid() -> tuple[Json, ...]:
     more = [
         thing("v1", "ConfigMap", "map", "default", data={"a": "b"}, binaryData={"c": "ZA=="}),
         thing("v1", "Endpoints", "web", "default", subsets=[subset]),
-        thing("v1", "Event", "old", "default", involvedObject=about, reason="R", message="m", type="Normal", **times),
-        thing("events.k8s.io/v1", "Event", "new", "default", regarding=about, reason="R", note="m", action="A", **note),
+        thing(
+            "v1", "Event", "old", "default", involvedObject=reference, reason="R", message="m", type="Normal", **times
+        ),
+        thing(
+            "events.k8s.io/v1", "Event", "new", "default", regarding=reference, reason="R", note="m", action="A", **note
+        ),
         thing("resource.k8s.io/v1", "ResourceClaimTemplate", "gpu", "default", spec={"spec": {"devices": devices}}),
         thing("v1", "ResourceQuota", "quota", "default", spec={"hard": {"pods": "5"}}),
         thing("batch/v1", "Job", "job", "default", spec={"parallelism": 2, "completions": 2, "template": template}),
@@ -121,23 +125,23 @@ def send(living: Living, method: str, path: str, body: Any, content: str = "appl
 
 def restart(living: Living) -> None:
     """All but what is on the disk is lost."""
-    for one in RESOURCES:
-        for raw in [] if one.store else list(living.store.all(one)):
-            kept = json.loads(json.dumps(raw))
-            living.store.load_objects([(one, decode_stored(one, kept))])
+    for resource in RESOURCES:
+        for raw in [] if resource.store else list(living.store.all(resource)):
+            stored = json.loads(json.dumps(raw))
+            living.store.load_objects([(resource, decode_stored(resource, stored))])
     living.restart()
 
 
 def test_every_kind_has_a_valid_object() -> None:
     living = Living(quiet=True)
-    taken = {}
+    code_by_resource = {}
     for item in valid():
-        one = BY_KIND[item["apiVersion"], item["kind"]]
-        answer = living.call(Request("POST", one.path("default"), {}, item))
+        resource = BY_KIND[item["apiVersion"], item["kind"]]
+        answer = living.call(Request("POST", resource.path("default"), {}, item))
         assert isinstance(answer, ApiResponse)
-        taken[one] = answer.code
+        code_by_resource[resource] = answer.code
         assert answer.code in (201, 409), answer.body
-    assert {one.kind for one in taken} | {"Clock"} == {one.kind for one in RESOURCES}
+    assert {resource.kind for resource in code_by_resource} | {"Clock"} == {resource.kind for resource in RESOURCES}
     living.live(5)
 
 
@@ -146,22 +150,22 @@ def test_every_kind_has_a_valid_object() -> None:
 def test_no_bent_object_ends_the_sandbox(writes: list[tuple[Resource, Json]], content: str) -> None:
     living = Living(quiet=True)
     living.node("node-1")
-    for one, item in writes:
-        send(living, "POST", one.path("default"), item)
+    for resource, item in writes:
+        send(living, "POST", resource.path("default"), item)
     living.live(3)
-    for one, item in writes:
-        present = next((raw for raw in living.store.all(one)), None)
+    for resource, item in writes:
+        present = next((raw for raw in living.store.all(resource)), None)
         if present is None:
             continue
-        path = one.path(present["metadata"].get("namespace", ""), present["metadata"]["name"])
+        path = resource.path(present["metadata"].get("namespace", ""), present["metadata"]["name"])
         send(living, "PATCH", path, item, content)
-        named = {**item, "metadata": {**present["metadata"], "resourceVersion": ""}}
-        send(living, "PUT", path, named)
-        if one.status:
+        renamed = {**item, "metadata": {**present["metadata"], "resourceVersion": ""}}
+        send(living, "PUT", path, renamed)
+        if resource.status:
             send(living, "PATCH", f"{path}/status", item, content)
-            send(living, "PUT", f"{path}/status", named)
+            send(living, "PUT", f"{path}/status", renamed)
     living.live(3)
-    for what in ("nodes", "pods"):
-        json.dumps(living.world.list_metrics(what, ""), allow_nan=False)
+    for resource_name in ("nodes", "pods"):
+        json.dumps(living.world.list_metrics(resource_name, ""), allow_nan=False)
     restart(living)
     living.live(3)

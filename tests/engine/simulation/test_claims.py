@@ -101,12 +101,12 @@ def gpus(on: str, count: int) -> dict:
     return make_object("ResourceSlice", f"{on}-gpus", version="resource.k8s.io/v1", spec=spec)
 
 
-def run(objects: list[dict], *events: SimulationEvent, until: float = 400.0, **settings: Any) -> Result:
+def run(objects: list[dict], *events: SimulationEvent, end: float = 400.0, **settings: Any) -> Result:
     configuration = load(CONFIGURATION).configuration
     assert configuration is not None
     start = StartState.from_objects(objects, CURRENT)
     first, second = (
-        Simulation(start, configuration, events, SimulationSettings(**settings)).run(until) for _ in range(2)
+        Simulation(start, configuration, events, SimulationSettings(**settings)).run(end) for _ in range(2)
     )
     assert first == second  # a run changes nothing that the next one sees
     return second
@@ -139,8 +139,8 @@ def test_ephemeral_volumes_get_claims_which_count_and_go_with_their_pods() -> No
 
 
 def test_volumes_of_pods_that_were_on_their_nodes_before_count_although_no_claim_was_recorded() -> None:
-    there = [with_volume(f"old{number}", on="a") for number in range(2)]
-    result = run([*STORAGE, *there], *(PodArrives(1.0, with_volume(f"p{number}")) for number in range(5)))
+    earlier_pods = [with_volume(f"old{number}", on="a") for number in range(2)]
+    result = run([*STORAGE, *earlier_pods], *(PodArrives(1.0, with_volume(f"p{number}")) for number in range(5)))
     assert sorted(bound.node for bound in result.bound) == ["b", "b", "c", "c"]
 
 

@@ -6,12 +6,12 @@ from kschedweb.engine.simulation import NodeConditions, NodeFallsSilent, PodArri
 from tests.engine.builders import node, pod
 from tests.engine.simulation.test_kubelets import play, simulation
 
-ONE = {"cpu": "1"}
+ONE_CPU = {"cpu": "1"}
 
 
 def taints(running: object, name: str) -> set[tuple[str, str]]:
-    held = running.world.nodes[name].taints  # type: ignore[attr-defined]
-    return {(taint.key.removeprefix("node.kubernetes.io/"), taint.effect) for taint in held}
+    node_taints = running.world.nodes[name].taints  # type: ignore[attr-defined]
+    return {(taint.key.removeprefix("node.kubernetes.io/"), taint.effect) for taint in node_taints}
 
 
 def test_pressure_taints_a_node_for_as_long_as_it_lasts() -> None:
@@ -21,11 +21,11 @@ def test_pressure_taints_a_node_for_as_long_as_it_lasts() -> None:
         NodeConditions(30.0, "a", {"PIDPressure": "False", "NetworkUnavailable": "True"}),
     ]
     running = simulation([node("a")], events)
-    found = []
+    taint_keys = []
     for time in (9.0, 10.0, 20.0, 30.0):
         running.run(time)
-        found.append({key for key, _ in taints(running, "a")})
-    assert found == [set(), {"memory-pressure", "pid-pressure"}, {"pid-pressure"}, {"network-unavailable"}]
+        taint_keys.append({key for key, _ in taints(running, "a")})
+    assert taint_keys == [set(), {"memory-pressure", "pid-pressure"}, {"pid-pressure"}, {"network-unavailable"}]
 
 
 def test_a_pod_waits_for_the_end_of_pressure() -> None:
@@ -34,15 +34,17 @@ def test_a_pod_waits_for_the_end_of_pressure() -> None:
         PodArrives(2.0, pod("p")),
         NodeConditions(60.0, "a", {"DiskPressure": "False"}),
     ]
-    assert [one.time for one in play([node("a")], events, cycle=0.0).bound] == [60.0]
+    assert [binding.time for binding in play([node("a")], events, cycle=0.0).bound] == [60.0]
 
 
 def test_a_node_that_is_not_ready_loses_its_pods_after_their_tolerations() -> None:
     objects = [node(name) for name in "abc"]
     arrives = PodArrives(1.0, pod("p", nodeSelector={"kubernetes.io/hostname": "a"}))
     events = [arrives, NodeConditions(10.0, "a", {"Ready": "False"})]
-    result = play(objects, events, until=2000.0)
-    assert [(one.pod, one.time, one.leaves) for one in result.evicted] == [("default/p", 310.0, 340.0)]
+    result = play(objects, events, end=2000.0)
+    assert [(eviction.pod, eviction.time, eviction.leaves) for eviction in result.evicted] == [
+        ("default/p", 310.0, 340.0)
+    ]
     assert result.samples[-1].bound == 0
 
 
@@ -57,7 +59,7 @@ def test_of_a_node_whose_ready_is_unknown_pods_are_evicted_but_stay_unknown() ->
     assert ("unreachable", "NoExecute") in taints(running, "a")
     assert (running.result.samples[-1].bound, running.result.samples[-1].unknown) == (1, 1)
     running.run(2000.0)
-    assert [one.pod for one in running.result.evicted] == ["default/p"]
+    assert [eviction.pod for eviction in running.result.evicted] == ["default/p"]
     assert running.result.samples[-1].bound == 1
 
 

@@ -81,48 +81,54 @@ def simulate(events: list[SimulationEvent], cycle: float) -> Simulation | None:
 @settings(max_examples=tiers.count(60, 500), deadline=None)
 @given(arrivals(), HAPPENINGS, st.sampled_from([0.0, 0.001, 5.0]))
 def test_no_pod_is_lost_or_in_two_places_and_no_node_overfull(
-    pods: list[SimulationEvent], others: list[SimulationEvent], cycle: float
+    pods: list[SimulationEvent], other_events: list[SimulationEvent], cycle: float
 ) -> None:
-    simulation = simulate(pods + others, cycle)
+    simulation = simulate(pods + other_events, cycle)
     if simulation is None:
         return
     result, world = simulation.result, simulation.world
-    on_nodes = [one.key for one in world.all_pods()]
-    pending = [one.pod for one in result.pending]
+    on_nodes = [placed_pod.key for placed_pod in world.all_pods()]
+    pending = [waiting_pod.pod for waiting_pod in result.pending]
     assert not [key for key, count in Counter(on_nodes + pending).items() if count > 1]
     assert set(on_nodes) | set(pending) == set(simulation.pods.lives)
     assert sorted(on_nodes) == sorted(world.snapshot.pods.slots)
     assert (world.snapshot.requested <= world.snapshot.allocatable).all()
     # What was bound has completed, or is there, or has left; and nobody is bound twice.
-    assert max(Counter(one.pod for one in result.bound).values(), default=1) == 1
+    assert max(Counter(binding.pod for binding in result.bound).values(), default=1) == 1
     assert all(0 <= sample.use["cpu"] <= 1 for sample in result.samples)
-    assert {one.name for one in world.snapshot.nodes} == set(world.nodes)
-    assert all(one.waited > cycle - 1e-6 for one in result.bound)
+    assert {snapshot_node.name for snapshot_node in world.snapshot.nodes} == set(world.nodes)
+    assert all(binding.waited > cycle - 1e-6 for binding in result.bound)
 
 
 @settings(max_examples=tiers.count(20, 100), deadline=None)
 @given(arrivals(), HAPPENINGS)
-def test_the_same_input_gives_the_same_result(pods: list[SimulationEvent], others: list[SimulationEvent]) -> None:
-    first, second = simulate(pods + others, 0.001), simulate(pods + others, 0.001)
+def test_the_same_input_gives_the_same_result(pods: list[SimulationEvent], other_events: list[SimulationEvent]) -> None:
+    first, second = simulate(pods + other_events, 0.001), simulate(pods + other_events, 0.001)
     assert (first and first.result) == (second and second.result)
 
 
 @settings(max_examples=tiers.count(20, 100), deadline=None)
 @given(arrivals(), HAPPENINGS)
 def test_a_snapshot_that_was_kept_up_equals_one_made_anew(
-    pods: list[SimulationEvent], others: list[SimulationEvent]
+    pods: list[SimulationEvent], other_events: list[SimulationEvent]
 ) -> None:
-    simulation = simulate(pods + others, 0.001)
+    simulation = simulate(pods + other_events, 0.001)
     if simulation is None:
         return
-    kept = simulation.world.snapshot
+    maintained = simulation.world.snapshot
     simulation.world._current = None
     fresh = simulation.world.snapshot
-    assert kept.names == fresh.names
+    assert maintained.names == fresh.names
     for name in ("cpu", "memory"):
         assert (
-            kept.resource_row(kept.allocatable, name).tolist() == fresh.resource_row(fresh.allocatable, name).tolist()
+            maintained.resource_row(maintained.allocatable, name).tolist()
+            == fresh.resource_row(fresh.allocatable, name).tolist()
         )
-        assert kept.resource_row(kept.requested, name).tolist() == fresh.resource_row(fresh.requested, name).tolist()
-    assert kept.unschedulable.tolist() == fresh.unschedulable.tolist()
-    assert [one.taints for one in kept.nodes] == [one.taints for one in fresh.nodes]
+        assert (
+            maintained.resource_row(maintained.requested, name).tolist()
+            == fresh.resource_row(fresh.requested, name).tolist()
+        )
+    assert maintained.unschedulable.tolist() == fresh.unschedulable.tolist()
+    assert [snapshot_node.taints for snapshot_node in maintained.nodes] == [
+        snapshot_node.taints for snapshot_node in fresh.nodes
+    ]

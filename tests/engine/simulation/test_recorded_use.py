@@ -80,18 +80,18 @@ def test_a_pod_is_known_by_what_its_workload_used_here() -> None:
 def test_curves_of_the_day_are_learnt_from_whole_hours() -> None:
     used = use([[50.0] * 12 + [25.0] * 12 * 24 + [50.0] * 12])  # from 00:00 to 02:00 two days later
     used.add_pod(member("p", "x"), 0.0)
-    known = {}
+    curves_by_step = {}
     for place in range(12 * 26 + 1):
-        known[place] = used.measured(place * STEP).curves
-    assert known[11] == {}
-    first = known[12]["default/Deployment/x"]
+        curves_by_step[place] = used.measured(place * STEP).curves
+    assert curves_by_step[11] == {}
+    first = curves_by_step[12]["default/Deployment/x"]
     assert first[0] == 2.0
     assert np.isnan(first[1:]).all()
-    assert known[23] is known[12]  # until another hour is over
-    day = known[12 * 25]["default/Deployment/x"]
+    assert curves_by_step[23] is curves_by_step[12]  # until another hour is over
+    day = curves_by_step[12 * 25]["default/Deployment/x"]
     assert day[0] == pytest.approx((0.5 * 2.0 + 1.0) / 1.5)
     assert day[1:].tolist() == [1.0] * 23
-    assert known[12 * 26]["default/Deployment/x"][1] == pytest.approx((0.5 * 1.0 + 2.0) / 1.5)
+    assert curves_by_step[12 * 26]["default/Deployment/x"][1] == pytest.approx((0.5 * 1.0 + 2.0) / 1.5)
 
 
 def test_a_recorded_past_is_known_without_any_pod() -> None:
@@ -108,8 +108,8 @@ def test_a_full_node_gives_what_was_requested_and_divides_the_rest() -> None:
     assert marks.column("cpu", "5m").tolist() == [100.0, 0.0]
     assert used.unserved[0] == pytest.approx(2.8)
     assert used.short[0] == 2  # the third wants less than it requested
-    rest = 4.0 - 1.0 - 1.0 - 0.8
-    assert marks.workloads["default/Deployment/x"]["cpu"]["15m"] == pytest.approx(1.0 + rest * 3.0 / 4.0)
+    remaining = 4.0 - 1.0 - 1.0 - 0.8
+    assert marks.workloads["default/Deployment/x"]["cpu"]["15m"] == pytest.approx(1.0 + remaining * 3.0 / 4.0)
     assert marks.workloads["default/Deployment/z"]["cpu"]["15m"] == pytest.approx(0.8)
 
 
@@ -168,9 +168,9 @@ def test_measures_begin_when_they_are_told_to() -> None:
     used.add_pod(member("p", "x"), 0.0)
     for place in range(5):
         used.measured(place * STEP)
-    found = measure_balance(used, 2 * STEP)
-    assert (found.skew, found.deviation, found.mean, found.hottest) == (100.0, 50.0, 50.0, 100.0)
-    assert (found.high, found.variation, found.short) == (0.5, 1.0, 0.0)
+    balance = measure_balance(used, 2 * STEP)
+    assert (balance.skew, balance.deviation, balance.mean, balance.hottest) == (100.0, 50.0, 50.0, 100.0)
+    assert (balance.high, balance.variation, balance.short) == (0.5, 1.0, 0.0)
     with pytest.raises(ValueError, match="nothing was measured after"):
         measure_balance(used, 4 * STEP)
 
@@ -178,15 +178,15 @@ def test_measures_begin_when_they_are_told_to() -> None:
 @given(st.lists(st.lists(st.floats(0.0, 100.0), min_size=4, max_size=4), min_size=1, max_size=3), st.data())
 def test_no_node_uses_more_than_it_has_and_nothing_is_lost(curves: list[list[float]], data: st.DataObject) -> None:
     used = use(curves)
-    wanted = np.zeros(4)
+    demand = np.zeros(4)
     for place in range(data.draw(st.integers(0, 8))):
         row, on = data.draw(st.integers(0, len(curves) - 1)), data.draw(st.sampled_from("ab"))
-        came = data.draw(st.floats(0.0, STEP))
-        used.add_pod(member(f"p{place}", "xyz"[row], on=on, cores=0.5), came)
-        wanted += np.array(curves[row]) / 25.0 * np.array([1.0 - came / STEP, 1.0, 1.0, 1.0])
+        start = data.draw(st.floats(0.0, STEP))
+        used.add_pod(member(f"p{place}", "xyz"[row], on=on, cores=0.5), start)
+        demand += np.array(curves[row]) / 25.0 * np.array([1.0 - start / STEP, 1.0, 1.0, 1.0])
     for place in range(5):
         marks = used.measured(place * STEP)
     assert (used.used.values <= 4.0 + 1e-9).all()
-    assert used.used.values.sum(axis=1) + used.unserved == pytest.approx(wanted)
+    assert used.used.values.sum(axis=1) + used.unserved == pytest.approx(demand)
     assert (marks.column("cpu", "1d") <= 100.0 + 1e-9).all()
     assert (compute_skews(used.compute_levels()) >= 0.0).all()

@@ -20,7 +20,7 @@ def test_a_line_is_a_name_and_its_percentages() -> None:
 
 
 @pytest.mark.parametrize(
-    ("lines", "said"),
+    ("lines", "expected_error"),
     [
         ([], "there are no lines"),
         (["one"], "line 1: has a name, but no values"),
@@ -30,10 +30,10 @@ def test_a_line_is_a_name_and_its_percentages() -> None:
         (["one,nan"], "line 1, value 1: nan is not a percentage"),
     ],
 )
-def test_what_is_wrong_is_said_with_its_place(lines: list[str], said: str) -> None:
+def test_what_is_wrong_is_said_with_its_place(lines: list[str], expected_error: str) -> None:
     with pytest.raises(RecordingError) as caught:
         UseRecording.from_csv(lines)
-    assert said in str(caught.value)
+    assert expected_error in str(caught.value)
 
 
 def test_a_file_may_be_compressed() -> None:
@@ -42,15 +42,15 @@ def test_a_file_may_be_compressed() -> None:
 
 
 @pytest.mark.parametrize(
-    ("content", "said"),
+    ("content", "expected_error"),
     [
         (gzip.compress(b"one,0,50\n")[:-4], "is no whole gzip file"),
         (b"\x1f\x8bnot so", "is no whole gzip file"),
         (b"one,1\ntwo,\xff\n", "line 2: is not UTF-8 text"),
     ],
 )
-def test_a_file_that_cannot_be_read_is_told_of(content: bytes, said: str) -> None:
-    with pytest.raises(RecordingError, match=said):
+def test_a_file_that_cannot_be_read_is_told_of(content: bytes, expected_error: str) -> None:
+    with pytest.raises(RecordingError, match=expected_error):
         UseRecording.from_file_bytes(content)
 
 
@@ -63,10 +63,10 @@ def test_a_recorded_mean_holds_for_its_step_or_is_passed_in_its_middle() -> None
 
 @given(st.integers(0, 2**32 - 1), st.integers(1, 20))
 def test_made_up_curves_are_a_recording_that_can_be_read_back(seed: int, machines: int) -> None:
-    made = UseRecording.generate(np.random.default_rng(seed), machines, 12)
-    again = UseRecording.from_csv(made.to_csv_lines())
-    assert list(again.names) == list(made.names)
-    assert again.percent.tolist() == made.percent.tolist()
+    recording = UseRecording.generate(np.random.default_rng(seed), machines, 12)
+    reread = UseRecording.from_csv(recording.to_csv_lines())
+    assert list(reread.names) == list(recording.names)
+    assert reread.percent.tolist() == recording.percent.tolist()
 
 
 def test_a_day_follows_the_day_before_with_the_machines_of_both() -> None:

@@ -16,7 +16,7 @@ def bound(name: str, objects: list[dict], *events: SimulationEvent) -> dict[str,
     configuration = load(CONFIGURATION, RELEASES[name]).configuration
     assert configuration is not None
     result = Simulation(objects, configuration, events, SimulationSettings(cycle=0.0)).run(100.0)
-    return {one.pod.removeprefix("default/"): one.time for one in result.bound}
+    return {binding.pod.removeprefix("default/"): binding.time for binding in result.bound}
 
 
 def resized(name: str, on: str = "a") -> dict:
@@ -51,5 +51,5 @@ def test_a_pod_under_a_resize_takes_what_the_release_counts(name: str) -> None:
 def test_a_gated_pod_keeps_the_room_that_it_was_promised_since_1_37(name: str) -> None:
     gated = pod("gated", requests=LARGE, schedulingGates=[{"name": "g"}])
     gated["status"] = {"nominatedNodeName": "a"}
-    found = bound(name, [node("a"), gated], PodArrives(10.0, pod("other", requests=SMALL)))
-    assert ("other" in found) is not RELEASES[name].behaviour.nomination_on_pod_add
+    times = bound(name, [node("a"), gated], PodArrives(10.0, pod("other", requests=SMALL)))
+    assert ("other" in times) is not RELEASES[name].behaviour.nomination_on_pod_add

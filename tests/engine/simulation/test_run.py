@@ -31,10 +31,10 @@ from tests.engine.builders import CONFIGURATION, node, pod
 TWO = {"cpu": "2"}  # half a node
 
 
-def simulate(objects: list[dict], events: Sequence[SimulationEvent], until: float = 1000.0, **settings: Any) -> Result:
+def simulate(objects: list[dict], events: Sequence[SimulationEvent], end: float = 1000.0, **settings: Any) -> Result:
     configuration = load(CONFIGURATION).configuration
     assert configuration is not None
-    return Simulation(objects, configuration, events, SimulationSettings(**settings)).run(until)
+    return Simulation(objects, configuration, events, SimulationSettings(**settings)).run(end)
 
 
 def high(name: str, **fields: Any) -> dict:
@@ -44,13 +44,13 @@ def high(name: str, **fields: Any) -> dict:
 HIGH = {"kind": "PriorityClass", "metadata": {"name": "high"}, "value": 1000}
 
 
-def where(result: Result) -> list[tuple[str, str, float]]:
-    return [(one.pod.removeprefix("default/"), one.node, round(one.time, 3)) for one in result.bound]
+def list_bindings(result: Result) -> list[tuple[str, str, float]]:
+    return [(binding.pod.removeprefix("default/"), binding.node, round(binding.time, 3)) for binding in result.bound]
 
 
 def test_a_pod_is_bound_after_one_cycle_and_ends_after_its_duration() -> None:
     result = simulate([node("a")], [PodArrives(5.0, pod("p", requests=TWO), duration=10.0)], cycle=0.5, sample=1.0)
-    assert where(result) == [("p", "a", 5.5)]
+    assert list_bindings(result) == [("p", "a", 5.5)]
     assert result.bound[0].waited == 0.5
     assert result.completed == 1
     used = {sample.time: sample.use["cpu"] for sample in result.samples}
@@ -59,21 +59,21 @@ def test_a_pod_is_bound_after_one_cycle_and_ends_after_its_duration() -> None:
 
 def test_one_pod_is_scheduled_after_the_other() -> None:
     result = simulate([node("a")], [PodArrives(0.0, pod(name)) for name in "abc"], cycle=0.25)
-    assert [(name, time) for name, _, time in where(result)] == [("a", 0.25), ("b", 0.5), ("c", 0.75)]
+    assert [(name, time) for name, _, time in list_bindings(result)] == [("a", 0.25), ("b", 0.5), ("c", 0.75)]
 
 
 def test_a_pod_without_room_is_bound_when_another_ends() -> None:
     events = [PodArrives(float(time), pod(f"p{time}", requests=TWO), duration=100.0) for time in range(3)]
     result = simulate([node("a")], events)
-    assert where(result)[2] == ("p2", "a", 100.002)
+    assert list_bindings(result)[2] == ("p2", "a", 100.002)
     assert result.bound[2].attempts == 2
-    assert [one.by for one in result.rejected] == [("NodeResourcesFit",)]
+    assert [rejection.by for rejection in result.rejected] == [("NodeResourcesFit",)]
 
 
 def test_a_pod_that_never_fits_is_tried_each_five_minutes() -> None:
-    result = simulate([node("a")], [PodArrives(0.0, pod("p", requests={"cpu": "9"}))], until=1000.0)
-    assert [round(one.time, 3) for one in result.rejected] == [0.001, 330.001, 660.001, 990.001]
-    assert [(one.pod, one.attempts) for one in result.pending] == [("default/p", 4)]
+    result = simulate([node("a")], [PodArrives(0.0, pod("p", requests={"cpu": "9"}))], end=1000.0)
+    assert [round(rejection.time, 3) for rejection in result.rejected] == [0.001, 330.001, 660.001, 990.001]
+    assert [(waiting_pod.pod, waiting_pod.attempts) for waiting_pod in result.pending] == [("default/p", 4)]
     assert result.pending[0].message.startswith("0/1 nodes are available: 1 Insufficient cpu.")
 
 
@@ -81,32 +81,32 @@ def test_victims_leave_after_their_grace_period_and_the_preemptor_takes_their_pl
     low = [PodArrives(float(number), pod(f"low{number}", requests=TWO)) for number in range(2)]
     events = [*low, PodArrives(10.0, high("high"))]
     result = simulate([node("a"), HIGH], events)
-    assert [(one.pod, one.reason, round(one.leaves, 3)) for one in result.evicted] == [
+    assert [(eviction.pod, eviction.reason, round(eviction.leaves, 3)) for eviction in result.evicted] == [
         ("default/low1", "preempted by default/high", 40.001)
     ]
     assert result.rejected[0].nominated == "a"
-    assert where(result)[-1] == ("high", "a", 40.002)
+    assert list_bindings(result)[-1] == ("high", "a", 40.002)
 
 
 def test_nobody_takes_the_room_that_was_made_for_another() -> None:
     low = [PodArrives(float(number), pod(f"low{number}", requests=TWO)) for number in range(2)]
     late = PodArrives(40.0005, pod("late", requests=TWO))
-    result = simulate([node("a"), HIGH], [*low, PodArrives(10.0, high("high")), late], until=100.0)
-    assert where(result)[-1][0] == "high"
-    assert [one.pod for one in result.pending] == ["default/late"]
+    result = simulate([node("a"), HIGH], [*low, PodArrives(10.0, high("high")), late], end=100.0)
+    assert list_bindings(result)[-1][0] == "high"
+    assert [waiting_pod.pod for waiting_pod in result.pending] == ["default/late"]
 
 
 def test_a_victim_with_a_controller_comes_back_as_another_pod() -> None:
     low = [PodArrives(float(number), pod(f"low{number}", requests=TWO), 500.0, True) for number in range(2)]
     result = simulate([node("a"), HIGH], [*low, PodArrives(10.0, high("high"), duration=60.0)])
-    assert where(result)[2:] == [("high", "a", 40.002), ("low1-again1", "a", 100.003)]
+    assert list_bindings(result)[2:] == [("high", "a", 40.002), ("low1-again1", "a", 100.003)]
     assert result.completed == 3
 
 
 def test_a_gated_pod_waits_for_its_gate() -> None:
     gated = pod("p", schedulingGates=[{"name": "g"}])
     result = simulate([node("a")], [PodArrives(0.0, gated), PodChanges(50.0, pod("p"))], sample=10.0)
-    assert where(result) == [("p", "a", 50.001)]
+    assert list_bindings(result) == [("p", "a", 50.001)]
     assert result.bound[0].attempts == 1
     assert [sample.gated for sample in result.samples][:6] == [0, 1, 1, 1, 1, 0]
 
@@ -116,12 +116,12 @@ def test_a_new_node_takes_who_waits() -> None:
         PodArrives(0.0, pod("p", nodeSelector={"kind": "new"})),
         NodeJoins(60.0, node("b", labels={"kind": "new"})),
     ]
-    assert where(simulate([node("a")], events)) == [("p", "b", 60.001)]
+    assert list_bindings(simulate([node("a")], events)) == [("p", "b", 60.001)]
 
 
 def test_a_label_makes_a_node_fit() -> None:
     events = [PodArrives(0.0, pod("p", nodeSelector={"x": "y"})), NodeChanges(60.0, "a", labels={"x": "y"})]
-    assert where(simulate([node("a")], events)) == [("p", "a", 60.001)]
+    assert list_bindings(simulate([node("a")], events)) == [("p", "a", 60.001)]
 
 
 def test_pods_of_a_node_that_leaves_are_lost_and_replaced() -> None:
@@ -132,18 +132,18 @@ def test_pods_of_a_node_that_leaves_are_lost_and_replaced() -> None:
         NodeJoins(91.0, node("b")),
     ]
     result = simulate([node("a")], events)
-    assert [(one.pod, one.reason) for one in result.evicted] == [
+    assert [(eviction.pod, eviction.reason) for eviction in result.evicted] == [
         ("default/p", "the node left"),
         ("default/q", "the node left"),
     ]
     # That there is no node counts as an error, so that a new one does not cut the backoff short.
-    assert where(result)[2:] == [("p-again1", "b", 101.001)]
+    assert list_bindings(result)[2:] == [("p-again1", "b", 101.001)]
 
 
 def test_a_drained_node_keeps_no_pod_and_takes_none() -> None:
     events = [PodArrives(0.0, pod("p"), replaced=True), NodeDrains(60.0, "a"), NodeJoins(61.0, node("b"))]
     result = simulate([node("a")], events)
-    assert where(result)[1] == ("p-again1", "b", 61.001)
+    assert list_bindings(result)[1] == ("p-again1", "b", 61.001)
     assert result.samples[-1].bound == 1
 
 
@@ -156,7 +156,7 @@ def test_pods_of_an_unreachable_node_are_evicted_after_five_minutes() -> None:
     ]
     result = simulate([node("a"), node("b")], events)
     # Silent from 100; unreachable from 155, the first look after 50 seconds; then tolerated for 300 seconds.
-    assert [(one.pod, one.time, one.reason, one.leaves) for one in result.evicted] == [
+    assert [(eviction.pod, eviction.time, eviction.reason, eviction.leaves) for eviction in result.evicted] == [
         ("default/p", 455.0, "a taint", 485.0)
     ]
     bound = {sample.time: sample.bound for sample in result.samples}
@@ -175,13 +175,16 @@ def test_a_taint_evicts_who_does_not_tolerate_it() -> None:
     patient = pod("patient", tolerations=[{"key": "k", "operator": "Exists", "tolerationSeconds": 100}])
     events = [PodArrives(0.0, patient), PodArrives(0.0, pod("p")), NodeChanges(10.0, "a", taints=(taint,))]
     result = simulate([node("a")], events)
-    assert [(one.pod, one.time) for one in result.evicted] == [("default/p", 10.0), ("default/patient", 110.0)]
+    assert [(eviction.pod, eviction.time) for eviction in result.evicted] == [
+        ("default/p", 10.0),
+        ("default/patient", 110.0),
+    ]
 
 
 def test_a_deleted_pod_gives_its_room_back() -> None:
     events = [PodArrives(float(at), pod(f"p{at}", requests={"cpu": "4"})) for at in range(2)]
     result = simulate([node("a")], [*events, PodLeaves(50.0, "default/p0")])
-    assert where(result)[1] == ("p1", "a", 80.001)
+    assert list_bindings(result)[1] == ("p1", "a", 80.001)
     assert result.evicted == []
 
 
@@ -193,9 +196,9 @@ def test_a_pod_deleted_while_it_is_scheduled_is_nowhere() -> None:
 
 
 def test_a_node_that_leaves_while_a_pod_is_scheduled_does_not_get_it() -> None:
-    result = simulate([node("a")], [PodArrives(0.0, pod("p")), NodeLeaves(0.5, "a")], until=0.9 + 1, cycle=1.0)
+    result = simulate([node("a")], [PodArrives(0.0, pod("p")), NodeLeaves(0.5, "a")], end=0.9 + 1, cycle=1.0)
     assert result.bound == []
-    assert [one.message for one in result.rejected] == ['node "a" not found']
+    assert [rejection.message for rejection in result.rejected] == ['node "a" not found']
 
 
 def test_what_admission_refuses_never_arrives() -> None:
@@ -220,7 +223,7 @@ def test_a_pod_that_is_being_deleted_is_not_scheduled() -> None:
 
 def test_pods_there_from_the_start_are_bound_or_scheduled() -> None:
     result = simulate([node("a"), pod("bound", on="a", requests=TWO), pod("waits", requests=TWO)], [])
-    assert where(result) == [("waits", "a", 0.001)]
+    assert list_bindings(result) == [("waits", "a", 0.001)]
     assert result.samples[-1].use["cpu"] == 1.0
 
 

@@ -31,8 +31,14 @@ def budgeted(snapshot: Snapshot) -> Snapshot:
 COPIES: dict[str, tuple[Callable[[Snapshot], Snapshot], set[str]]] = {
     "copy": (Snapshot.copy, {"recent"}),
     "own amounts": (Snapshot.with_own_amounts, set()),
-    "other nodes": (lambda one: one.with_nodes([Node.from_json(node("a"))]), {"memo", "related", "derived", "recent"}),
-    "emptied": (lambda one: one.with_emptied_nodes({0: one.nodes[0]}), {"memo", "related", "derived", "recent"}),
+    "other nodes": (
+        lambda snapshot: snapshot.with_nodes([Node.from_json(node("a"))]),
+        {"memo", "related", "derived", "recent"},
+    ),
+    "emptied": (
+        lambda snapshot: snapshot.with_emptied_nodes({0: snapshot.nodes[0]}),
+        {"memo", "related", "derived", "recent"},
+    ),
     "other figures": (measured, {"derived", "recent"}),
     "other budgets": (budgeted, {"related", "recent"}),
 }
@@ -44,14 +50,14 @@ def test_a_copy_begins_anew_with_what_depends_on_the_parts_that_are_others(name:
     snapshot = Snapshot.from_objects([node("a"), pod("p", on="a")])
     numbers = count()
 
-    def worked_out(one: Snapshot) -> dict[str, float]:
+    def worked_out(snapshot: Snapshot) -> dict[str, float]:
         drawn = next(numbers)
         cached: dict[str, float] = {
-            kind: getattr(one, f"cached_by_{part}")("key", lambda: drawn)
+            kind: getattr(snapshot, f"cached_by_{part}")("key", lambda: drawn)
             for kind, part in (("memo", "nodes"), ("related", "objects"), ("derived", "watermarks"))
         }
         return cached | {
-            "recent": float(one.recent_sums("key", 1, lambda pod, node, time: PodContribution([drawn]))[0, 0])
+            "recent": float(snapshot.recent_sums("key", 1, lambda pod, node, time: PodContribution([drawn]))[0, 0])
         }
 
     before = worked_out(snapshot)
@@ -80,14 +86,14 @@ def test_amounts_of_its_own_leave_the_others_as_they_are() -> None:
 def test_a_pod_that_takes_what_no_node_has_adds_a_row_to_both_parts() -> None:
     snapshot = Snapshot.from_objects([node("a"), node("b")])
     other = snapshot.copy()
-    known = len(snapshot.resources)
+    row_count = len(snapshot.resources)
     other.add_pod(Pod.from_json(pod("p", requests={"example.com/gpu": "2", "unknown": "3"})), 1)
-    assert other.resources["example.com/gpu"] == known
-    assert len(other.resources) == len(other.allocatable) == len(other.requested) == known + 1
-    assert other.requested[known].tolist() == [0, 2]
-    assert not np.any(other.allocatable[known])
-    assert len(snapshot.resources) == len(snapshot.allocatable) == len(snapshot.requested) == known
+    assert other.resources["example.com/gpu"] == row_count
+    assert len(other.resources) == len(other.allocatable) == len(other.requested) == row_count + 1
+    assert other.requested[row_count].tolist() == [0, 2]
+    assert not np.any(other.allocatable[row_count])
+    assert len(snapshot.resources) == len(snapshot.allocatable) == len(snapshot.requested) == row_count
     further = other.with_nodes([Node.from_json(node("a", allocatable={"cpu": "1", "example.com/fpga": "4"}))])
-    assert len(further.allocatable) == len(further.requested) == known + 2
-    assert further.allocatable[known + 1].tolist() == [4, 0]
-    assert further.requested[known].tolist() == [0, 2]
+    assert len(further.allocatable) == len(further.requested) == row_count + 2
+    assert further.allocatable[row_count + 1].tolist() == [4, 0]
+    assert further.requested[row_count].tolist() == [0, 2]

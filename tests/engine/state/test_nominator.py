@@ -22,7 +22,7 @@ def test_a_pod_is_nominated_to_the_last_node_named() -> None:
     nominator.add_nominated_pod(nominated("a"), "one")
     nominator.add_nominated_pod(nominated("a"), "two")
     assert nominator.nominated_pods_for_node("one") == ()
-    assert [one.key for one in nominator.nominated_pods_for_node("two")] == ["default/a"]
+    assert [nominated.key for nominated in nominator.nominated_pods_for_node("two")] == ["default/a"]
 
 
 def test_no_node_takes_the_nomination_away() -> None:
@@ -73,8 +73,8 @@ def test_it_behaves_as_a_map_from_pods_to_nodes(operations: list[tuple[str, str,
                 model[f"default/{name}"] = node
         else:
             nominator.delete_nominated_pod(f"default/{name}")
-        for where in "xyz":
-            assert [one.key for one in nominator.nominated_pods_for_node(where)] == [
-                key for key, value in model.items() if value == where
+        for node_name in "xyz":
+            assert [nominated.key for nominated in nominator.nominated_pods_for_node(node_name)] == [
+                key for key, value in model.items() if value == node_name
             ]
     assert len(nominator) == len(model)

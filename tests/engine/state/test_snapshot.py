@@ -64,9 +64,9 @@ def test_a_copy_changes_on_its_own() -> None:
 
 
 def test_finished_pods_are_left_out() -> None:
-    done = pod("done", on="a")
-    done["status"] = {"phase": "Succeeded"}
-    assert Snapshot.from_objects([node("a"), done]).pod_count.tolist() == [0]
+    finished = pod("done", on="a")
+    finished["status"] = {"phase": "Succeeded"}
+    assert Snapshot.from_objects([node("a"), finished]).pod_count.tolist() == [0]
 
 
 def test_label_columns_know_missing_labels() -> None:

@@ -47,17 +47,17 @@ def test_every_last_try_of_a_run_is_explained_as_it_went(seed: int) -> None:
     for row in range(0, len(outcome.pods), 5):
         if not outcome.attempts[row]:
             continue
-        found = explain_try(prepared, rules, outcome.pods[row], outcome=outcome)
-        assert isinstance(found.explanation, ClassicExplanation)
-        assert found.placement.node == found.explanation.node
-        if found.placement.node and outcome.node[row] >= 0:
-            assert found.placement.node == outcome.nodes[outcome.node[row]]
+        explained_try = explain_try(prepared, rules, outcome.pods[row], outcome=outcome)
+        assert isinstance(explained_try.explanation, ClassicExplanation)
+        assert explained_try.placement.node == explained_try.explanation.node
+        if explained_try.placement.node and outcome.node[row] >= 0:
+            assert explained_try.placement.node == outcome.nodes[outcome.node[row]]
 
 
 def test_a_classic_policy_packs_where_another_spreads() -> None:
     prepared = PreparedScenario([node("a"), node("b"), pod("old", on="b", requests={"cpu": "1"})], arrivals(pod("p")))
-    packed, spread = (run_scenario(prepared, classic(one)) for one in (PACKING, SPREADING))
-    assert [one.nodes[one.node[one.index["default/p"]]] for one in (packed, spread)] == ["b", "a"]
+    packed, spread = (run_scenario(prepared, classic(policy)) for policy in (PACKING, SPREADING))
+    assert [outcome.nodes[outcome.node[outcome.index["default/p"]]] for outcome in (packed, spread)] == ["b", "a"]
 
 
 def test_pods_make_room_in_a_run_as_of_1_13_and_not_as_of_1_9() -> None:
@@ -76,58 +76,64 @@ def test_pods_make_room_in_a_run_as_of_1_13_and_not_as_of_1_9() -> None:
 def test_a_classic_policy_is_compared_with_a_profile_either_way() -> None:
     prepared = make_crowded_scenario(3)
     sides = classic(), configuration()
-    outcomes = [run_scenario(prepared, one) for one in sides]
+    outcomes = [run_scenario(prepared, rules) for rules in sides]
     for first, second in ((0, 1), (1, 0)):
-        found = compare_runs(outcomes[first], outcomes[second], prepared, sides[first], sides[second])
-        changes = [*found.moved, *found.newly_scheduled, *found.newly_unscheduled]
+        comparison = compare_runs(outcomes[first], outcomes[second], prepared, sides[first], sides[second])
+        changes = [*comparison.moved, *comparison.newly_scheduled, *comparison.newly_unscheduled]
         assert changes
-        assert all(one.plugin or one.message for one in changes)
+        assert all(change.plugin or change.message for change in changes)
 
 
 def test_nodes_that_join_have_the_zones_of_then() -> None:
     rules = classic({"priorities": [{"name": "EqualPriority", "weight": 1}]})
-    seen = Simulation([node("a", labels={ZONE: "x"})], rules, [NodeJoins(1.0, node("b", labels={ZONE: "y"}))])
-    seen.run(2.0)
-    snapshot = seen.world.snapshot
+    simulation = Simulation([node("a", labels={ZONE: "x"})], rules, [NodeJoins(1.0, node("b", labels={ZONE: "y"}))])
+    simulation.run(2.0)
+    snapshot = simulation.world.snapshot
     assert isinstance(snapshot, ClassicSnapshot)
-    assert [one and one.partition("\0")[2] for one in snapshot.zones().values] == [":x", ":y"]
+    assert [zone and zone.partition("\0")[2] for zone in snapshot.zones().values] == [":x", ":y"]
 
 
 def test_extenders_of_a_policy_are_asked_in_a_simulation() -> None:
-    asked: list[str] = []
+    asked_urls: list[str] = []
 
     def post(url: str, body: bytes, seconds: float) -> tuple[int, bytes]:
-        asked.append(url)
+        asked_urls.append(url)
         names = json.loads(body)["NodeNames"]
         return 200, json.dumps({"NodeNames": names[1:], "FailedNodes": {names[0]: "not this one"}}).encode()
 
     extender = {"urlPrefix": "http://e", "filterVerb": "filter", "nodeCacheCapable": True}
     rules = classic({"extenders": [extender]})
     extenders = ClassicExtenders(rules.extenders, post)
-    found = Simulation([node("a"), node("b")], rules, arrivals(pod("p")), extenders=extenders).run(10.0)
-    assert [(one.pod, one.node) for one in found.bound] == [("default/p", "b")]
-    assert asked == ["http://e/filter"]
+    result = Simulation([node("a"), node("b")], rules, arrivals(pod("p")), extenders=extenders).run(10.0)
+    assert [(binding.pod, binding.node) for binding in result.bound] == [("default/p", "b")]
+    assert asked_urls == ["http://e/filter"]
 
 
 def test_extenders_that_nobody_may_ask_end_the_cycle_in_a_simulation() -> None:
     rules = classic({"extenders": [{"urlPrefix": "http://e", "filterVerb": "filter"}]})
-    found = Simulation([node("a")], rules, arrivals(pod("p"))).run(1.0)
-    assert [one.message for one in found.pending] == ["outside the simulation: extender http://e/filter is to be asked"]
+    result = Simulation([node("a")], rules, arrivals(pod("p"))).run(1.0)
+    assert [waiting_pod.message for waiting_pod in result.pending] == [
+        "outside the simulation: extender http://e/filter is to be asked"
+    ]
 
 
 def test_capacity_is_that_of_the_policy() -> None:
     rules = classic()
     snapshot = rules.release.build_snapshot([node("a"), node("b"), pod("old", on="a", requests={"cpu": "1"})])
     shape = pod_shape(pod("web", requests={"cpu": "1"}), snapshot)
-    found = fit_clones(snapshot, rules, shape)
-    assert (found.count, found.exact, found.message) == (7, True, "0/2 nodes are available: 2 Insufficient cpu.")
-    assert [(one.plugin, one.text, one.filled) for one in found.reasons] == [
+    capacity = fit_clones(snapshot, rules, shape)
+    assert (capacity.count, capacity.exact, capacity.message) == (
+        7,
+        True,
+        "0/2 nodes are available: 2 Insufficient cpu.",
+    )
+    assert [(reason.plugin, reason.text, reason.filled) for reason in capacity.reasons] == [
         ("GeneralPredicates", "Insufficient cpu", 2)
     ]
     pods = [shape.clone(number) for number in range(20)]
     more = compute_sizing(snapshot, rules, pods, node_shape(node("new"), zones=("x", "y")))
     assert (more.fits_now, more.needed) == (7, 4)
-    assert sorted(one.zone for one in more.nodes) == ["x", "x", "y", "y"]
+    assert sorted(new_node.zone for new_node in more.nodes) == ["x", "x", "y", "y"]
 
 
 def test_a_drain_is_rehearsed_under_a_policy() -> None:
@@ -136,6 +142,6 @@ def test_a_drain_is_rehearsed_under_a_policy() -> None:
     moving["metadata"]["ownerReferences"] = owner
     rules = classic({"predicates": [{"name": "PodFitsResources"}]})
     snapshot = rules.release.build_snapshot([node("a"), node("b"), moving])
-    found = rehearse_drain(snapshot, rules, ["a"])
-    assert [(one.pod, one.target) for one in found.moves] == [("default/web-1", "b")]
-    assert found.emptied
+    drain = rehearse_drain(snapshot, rules, ["a"])
+    assert [(move.pod, move.target) for move in drain.moves] == [("default/web-1", "b")]
+    assert drain.emptied

@@ -27,11 +27,11 @@ from tests.engine.studies.worlds import (
 from tests.support import tiers
 
 EXPLICIT = [Phase.explicit, Phase.reuse, Phase.generate]
-Tried = Callable[[], int]
+CountTries = Callable[[], int]
 
 
 @pytest.fixture
-def made(monkeypatch: pytest.MonkeyPatch) -> Tried:
+def count_tries(monkeypatch: pytest.MonkeyPatch) -> CountTries:
     """How many tries were really made since this was last asked."""
     count = 0
     find = Scheduler.find
@@ -41,13 +41,13 @@ def made(monkeypatch: pytest.MonkeyPatch) -> Tried:
         count += 1
         return find(self, *args, **options)
 
-    def asked() -> int:
+    def take_count() -> int:
         nonlocal count
-        found, count = count, 0
-        return found
+        counted, count = count, 0
+        return counted
 
     monkeypatch.setattr(Scheduler, "find", counted)
-    return asked
+    return take_count
 
 
 def jam(seed: int) -> PreparedScenario:
@@ -91,27 +91,27 @@ def test_the_outcome_is_the_same_to_the_last_byte(
     assert quick.encode() == slow.encode()
 
 
-def test_a_month_of_waiting_costs_no_tries(made: Tried) -> None:
+def test_a_month_of_waiting_costs_no_tries(count_tries: CountTries) -> None:
     day = 86400.0
     events: list[SimulationEvent] = [PodArrives(0.1 * n, pod(f"big-{n}", requests={"cpu": "9"})) for n in range(12)]
     events += [PodArrives(n * day, pod(f"small-{n}", requests={"cpu": "100m"})) for n in range(1, 31)]
     prepared = PreparedScenario([node("a"), node("b")], events, None, SimulationSettings(sample=3600.0))
     outcome = run_scenario(prepared, configuration())
-    assert made() < 200
+    assert count_tries() < 200
     waits = outcome.attempts[:12]
     assert 30 * day / 331 - 2 <= waits.min() <= waits.max() <= 30 * day / 330 + 2
     # The first thirty small ones came between; what is said last is true of the cluster as it was then.
     assert {outcome.texts[code].count("Insufficient cpu") for code in outcome.message[:12].tolist()} == {1}
 
 
-def test_what_is_said_follows_the_cluster_though_no_try_is_made(made: Tried) -> None:
+def test_what_is_said_follows_the_cluster_though_no_try_is_made(count_tries: CountTries) -> None:
     wants = pod("wants", requests={"cpu": "3", GPU: "1"})
     events: list[SimulationEvent] = [PodArrives(0.0, wants), PodArrives(10.0, pod("fills", requests={"cpu": "2"}))]
     events.append(PodArrives(700.0, pod("late", requests={"cpu": "100m"})))
     outcome = run_scenario(PreparedScenario([node("only")], events, None), configuration())
-    assert made() == 4  # three pods, and once more at the end for what was said last
-    said = outcome.texts[outcome.message[outcome.index["default/wants"]]]
-    assert said.startswith(f"0/1 nodes are available: 1 Insufficient cpu, 1 Insufficient {GPU}.")
+    assert count_tries() == 4  # three pods, and once more at the end for what was said last
+    message = outcome.texts[outcome.message[outcome.index["default/wants"]]]
+    assert message.startswith(f"0/1 nodes are available: 1 Insufficient cpu, 1 Insufficient {GPU}.")
 
 
 @pytest.mark.parametrize(
@@ -121,7 +121,7 @@ def test_what_is_said_follows_the_cluster_though_no_try_is_made(made: Tried) -> 
         {"hostPort": 80},
     ],
 )
-def test_pods_that_others_could_help_by_coming_are_tried_again(spec: dict[str, Any], made: Tried) -> None:
+def test_pods_that_others_could_help_by_coming_are_tried_again(spec: dict[str, Any], count_tries: CountTries) -> None:
     if "hostPort" in spec:
         spec = {
             "container": {"ports": [{"containerPort": 80, "hostPort": 80}], "resources": {"requests": {"cpu": "9"}}}
@@ -129,4 +129,4 @@ def test_pods_that_others_could_help_by_coming_are_tried_again(spec: dict[str, A
     raw = pod("wants", requests={"cpu": "9"}, **spec)
     events: list[SimulationEvent] = [PodArrives(0.0, raw), PodArrives(3000.0, pod("late", requests={"cpu": "100m"}))]
     outcome = run_scenario(PreparedScenario([node("only", labels={ZONE: "z"})], events, None), configuration())
-    assert made() == int(outcome.attempts.sum()) >= 9
+    assert count_tries() == int(outcome.attempts.sum()) >= 9

@@ -14,8 +14,8 @@ from kschedweb.engine.validation.gosort import sort_slice
 DIVISORS = (1, 2, 5, 1000)
 
 
-def by_key(keys: list[int], one: int, other: int) -> bool:
-    return keys[one] < keys[other]
+def by_key(keys: list[int], first: int, other: int) -> bool:
+    return keys[first] < keys[other]
 
 
 def by_odd_key(keys: list[int], one: int, other: int) -> bool:
@@ -24,20 +24,20 @@ def by_odd_key(keys: list[int], one: int, other: int) -> bool:
 
 def permutations(size: int) -> list[list[int]]:
     """Sorted by keys with many ties: scattered, rising, falling, and by a comparison that contradicts itself."""
-    found = []
-    for most in DIVISORS:
+    orders = []
+    for modulus in DIVISORS:
         shapes = [
-            [(number * number * 7 + 3 * number) % most for number in range(size)],
-            [number * most // size for number in range(size)],
-            [(size - number) * most // size for number in range(size)],
+            [(number * number * 7 + 3 * number) % modulus for number in range(size)],
+            [number * modulus // size for number in range(size)],
+            [(size - number) * modulus // size for number in range(size)],
         ]
         for keys in shapes:
-            found.append(list(range(size)))
-            sort_slice(found[-1], partial(by_key, keys))
-        odd = [(number**3 * 31 + number) % most for number in range(size)]
-        found.append(list(range(size)))
-        sort_slice(found[-1], partial(by_odd_key, odd))
-    return found
+            orders.append(list(range(size)))
+            sort_slice(orders[-1], partial(by_key, keys))
+        odd = [(number**3 * 31 + number) % modulus for number in range(size)]
+        orders.append(list(range(size)))
+        sort_slice(orders[-1], partial(by_odd_key, odd))
+    return orders
 
 
 @pytest.mark.parametrize(
@@ -55,12 +55,12 @@ def permutations(size: int) -> list[list[int]]:
     ],
 )
 def test_ties_are_left_as_go_leaves_them(size: int, digest: str) -> None:
-    text = "\n".join(",".join(map(str, found)) for found in permutations(size))
+    text = "\n".join(",".join(map(str, order)) for order in permutations(size))
     assert hashlib.sha256(text.encode()).hexdigest() == digest
 
 
 @given(st.lists(st.integers(0, 30), max_size=300))
 def test_what_is_sorted_is_sorted(items: list[int]) -> None:
     expected = sorted(items)
-    sort_slice(items, lambda one, other: one < other)
+    sort_slice(items, lambda first, other: first < other)
     assert items == expected

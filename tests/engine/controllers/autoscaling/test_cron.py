@@ -14,13 +14,13 @@ HOUR, DAY = 3600.0, 86400.0
 
 
 def due(text: str, count: int, after: float = -1.0) -> list[float]:
-    schedule, found, time = parse_cron(text), [], after
+    schedule, times, time = parse_cron(text), [], after
     for _ in range(count):
         following = schedule.next_after(time, MONDAY)
         assert following is not None
-        found.append(following)
+        times.append(following)
         time = following
-    return found
+    return times
 
 
 def test_times_of_the_day_and_days_of_the_week() -> None:
@@ -40,7 +40,7 @@ def test_what_never_comes_is_never_due() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "expected_error"),
     [
         ("8 * * *", "must have five parts"),
         ("60 * * * *", "minute: 60 is not within 0 to 59"),
@@ -50,10 +50,10 @@ def test_what_never_comes_is_never_due() -> None:
         ("@reboot", "@reboot: is not known; known are @yearly"),
     ],
 )
-def test_what_is_wrong_is_said(text: str, said: str) -> None:
+def test_what_is_wrong_is_said(text: str, expected_error: str) -> None:
     with pytest.raises(CronError) as problem:
         parse_cron(text)
-    assert said in str(problem.value)
+    assert expected_error in str(problem.value)
 
 
 values = st.lists(st.integers(0, 59), min_size=1, max_size=3)
@@ -65,12 +65,12 @@ def test_nothing_lies_between_a_time_and_the_next(
     minutes: list[int], hours: list[int], weekday: int, after: int
 ) -> None:
     text = f"{','.join(map(str, minutes))} {','.join(map(str, hours))} * * {weekday}"
-    (found,) = due(text, 1, float(after))
+    (next_time,) = due(text, 1, float(after))
     fits = [
         moment
-        for minute in range(after // 60 + 1, int(found) // 60 + 1)
+        for minute in range(after // 60 + 1, int(next_time) // 60 + 1)
         if (moment := MONDAY + timedelta(minutes=minute)).minute in minutes
         and moment.hour in hours
         and moment.isoweekday() % 7 == weekday
     ]
-    assert fits == [MONDAY + timedelta(seconds=found)]
+    assert fits == [MONDAY + timedelta(seconds=next_time)]

@@ -26,8 +26,10 @@ rules = st.builds(
 behaviors = st.none() | st.builds(Behavior, rules, rules)
 
 
-def autoscaler(least: int = 1, most: int = 10, target: int = 50, behavior: Behavior | None = None) -> Autoscaler:
-    return Autoscaler("a/b", "a/Deployment/b", most, least, (Metric(utilization=target),), behavior)
+def autoscaler(
+    min_replicas: int = 1, max_replicas: int = 10, target: int = 50, behavior: Behavior | None = None
+) -> Autoscaler:
+    return Autoscaler("a/b", "a/Deployment/b", max_replicas, min_replicas, (Metric(utilization=target),), behavior)
 
 
 def look(controller: HorizontalController, replicas: int, used: float, now: float) -> int:
@@ -44,41 +46,41 @@ def test_as_many_pods_are_wanted_as_would_have_met_the_target() -> None:
 
 
 def test_fewer_pods_are_wanted_once_nothing_else_was_for_five_minutes() -> None:
-    controller, replicas, seen = HorizontalController(autoscaler()), 4, []
+    controller, replicas, replica_counts = HorizontalController(autoscaler()), 4, []
     for step in range(30):
         replicas = look(controller, replicas, 0.5 if step == 0 else 0.1, step * SYNC)
-        seen.append(replicas)
-    first = next(step for step, count in enumerate(seen) if count < 4)
+        replica_counts.append(replicas)
+    first = next(step for step, count in enumerate(replica_counts) if count < 4)
     assert first * SYNC > WINDOW >= (first - 1) * SYNC
-    assert seen[first:] == [1] * (30 - first)
+    assert replica_counts[first:] == [1] * (30 - first)
 
 
 @given(behaviors, st.lists(st.floats(0.0, 5.0), min_size=1, max_size=60), st.integers(1, 20), st.integers(1, 6))
 def test_the_number_of_pods_stays_within_its_bounds(
-    behavior: Behavior | None, used: list[float], first: int, least: int
+    behavior: Behavior | None, used: list[float], first: int, min_replicas: int
 ) -> None:
-    controller, replicas = HorizontalController(autoscaler(least, 12, behavior=behavior)), first
-    for step, each in enumerate(used):
-        replicas = look(controller, replicas, each, step * SYNC)
-        assert least <= replicas <= 12
+    controller, replicas = HorizontalController(autoscaler(min_replicas, 12, behavior=behavior)), first
+    for step, usage in enumerate(used):
+        replicas = look(controller, replicas, usage, step * SYNC)
+        assert min_replicas <= replicas <= 12
 
 
 @given(rules, st.lists(st.tuples(st.integers(1, 30), st.integers(1, 40)), min_size=1, max_size=40))
-def test_rates_are_kept(up: ScalingRules, asked: list[tuple[int, int]]) -> None:
+def test_rates_are_kept(up: ScalingRules, recommendations: list[tuple[int, int]]) -> None:
     """In no period more pods are added than the policy that is chosen allows."""
     scaler = autoscaler(1, 1000, behavior=Behavior(ScalingRules(up.policies, up.select, 0)))
-    memory, replicas, history = ScalingMemory(), asked[0][0], [(0.0, asked[0][0])]
-    for step, (count, _) in enumerate(asked):
+    memory, replicas, history = ScalingMemory(), recommendations[0][0], [(0.0, recommendations[0][0])]
+    for step, (count, _) in enumerate(recommendations):
         now = (step + 1) * SYNC
-        wanted = memory.normalize_desired_replicas(scaler, replicas, max(count, replicas), now).replicas
-        if wanted != replicas:
-            memory.store_scale_event(scaler.behavior, replicas, wanted, now)
+        desired = memory.normalize_desired_replicas(scaler, replicas, max(count, replicas), now).replicas
+        if desired != replicas:
+            memory.store_scale_event(scaler.behavior, replicas, desired, now)
         if up.select == "Disabled":
-            assert wanted == replicas
+            assert desired == replicas
         else:
             limits = [allowed(policy, history, now) for policy in up.policies]
-            assert wanted <= max(replicas, min(limits) if up.select == "Min" else max(limits))
-        replicas = wanted
+            assert desired <= max(replicas, min(limits) if up.select == "Min" else max(limits))
+        replicas = desired
         history.append((now, replicas))
 
 

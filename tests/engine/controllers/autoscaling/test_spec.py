@@ -34,16 +34,16 @@ def resource(name: str = "cpu", **target: Any) -> dict[str, Any]:
 
 
 def test_what_is_not_said_is_as_the_api_server_has_it() -> None:
-    found = read_autoscaler(autoscaler())
-    assert (found.key, found.target, found.min_replicas, found.max_replicas) == (
+    spec = read_autoscaler(autoscaler())
+    assert (spec.key, spec.target, spec.min_replicas, spec.max_replicas) == (
         "shop/web",
         "shop/Deployment/web",
         1,
         5,
     )
-    assert found.metrics == (Metric(utilization=80),)
-    assert found.behavior is None
-    assert found.tolerances == (0.1, 0.1)
+    assert spec.metrics == (Metric(utilization=80),)
+    assert spec.behavior is None
+    assert spec.tolerances == (0.1, 0.1)
 
 
 def test_the_older_version_aims_at_cpu_alone() -> None:
@@ -63,15 +63,15 @@ def test_metrics_that_cannot_be_measured_here_are_told_apart() -> None:
 
 
 def test_a_behavior_is_filled_up() -> None:
-    found = read_behavior({"scaleUp": {"policies": [{"type": "Pods", "value": 1, "periodSeconds": 60}]}})
-    assert found == Behavior(
+    behavior = read_behavior({"scaleUp": {"policies": [{"type": "Pods", "value": 1, "periodSeconds": 60}]}})
+    assert behavior == Behavior(
         ScalingRules((ScalingPolicy("Pods", 1, 60),), window=0), ScalingRules((ScalingPolicy("Percent", 100, 15),))
     )
     assert read_behavior({"scaleDown": {"tolerance": "0.05"}}).down.tolerance == 0.05
 
 
 @pytest.mark.parametrize(
-    ("raw", "said"),
+    ("raw", "expected_error"),
     [
         (autoscaler("autoscaling/v2beta2"), "apiVersion: is autoscaling/v2beta2, can be autoscaling/v2 or"),
         (autoscaler(maxReplicas=0), "spec.maxReplicas: must be greater than 0"),
@@ -91,7 +91,7 @@ def test_a_behavior_is_filled_up() -> None:
         ),
     ],
 )
-def test_what_is_wrong_is_said_with_its_place(raw: dict[str, Any], said: str) -> None:
+def test_what_is_wrong_is_said_with_its_place(raw: dict[str, Any], expected_error: str) -> None:
     with pytest.raises(ObjectError) as problem:
         read_autoscaler(raw)
-    assert said in str(problem.value)
+    assert expected_error in str(problem.value)

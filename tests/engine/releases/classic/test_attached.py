@@ -20,20 +20,22 @@ def mounting(name: str, disks: set[int]) -> Pod:
 @given(st.lists(st.tuples(st.integers(0, 1), st.sets(st.integers(0, 4), max_size=3), st.booleans()), max_size=12))
 def test_a_volume_counts_once_a_node_until_its_last_pod_is_gone(moves: list[tuple[int, set[int], bool]]) -> None:
     snapshot = ClassicSnapshot.from_objects([node("a"), node("b")])
-    there: dict[str, tuple[int, set[int]]] = {}
+    attached_by_pod: dict[str, tuple[int, set[int]]] = {}
     for number, (at, disks, leaves) in enumerate(moves):
-        if leaves and there:
-            key = next(iter(there))
+        if leaves and attached_by_pod:
+            key = next(iter(attached_by_pod))
             snapshot.remove_pod(f"default/{key}")
-            del there[key]
+            del attached_by_pod[key]
         else:
             snapshot.place_pod(mounting(f"p{number}", disks), "ab"[at])
-            there[f"p{number}"] = at, disks
-        held = [set().union(*(disks for at, disks in there.values() if at == side)) for side in (0, 1)]
-        assert snapshot.attached.count_by_node(KIND).tolist() == [len(one) for one in held]
+            attached_by_pod[f"p{number}"] = at, disks
+        disks_by_node = [
+            set().union(*(disks for at, disks in attached_by_pod.values() if at == side)) for side in (0, 1)
+        ]
+        assert snapshot.attached.count_by_node(KIND).tolist() == [len(disks) for disks in disks_by_node]
         copied = snapshot.copy()
         assert copied.attached.count_shared([(KIND, str(disk)) for disk in range(5)]).tolist() == [
-            len(one) for one in held
+            len(disks) for disks in disks_by_node
         ]
 
 

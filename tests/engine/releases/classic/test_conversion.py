@@ -58,11 +58,11 @@ def ready(conversion: Conversion) -> Configuration:
 
 
 def weights(conversion: Conversion) -> dict[str, int]:
-    return {one.name: one.weight for one in ready(conversion).profiles[0].points["score"]}
+    return {plugin.name: plugin.weight for plugin in ready(conversion).profiles[0].points["score"]}
 
 
 def filters(conversion: Conversion) -> list[str]:
-    return [one.name for one in ready(conversion).profiles[0].points["filter"]]
+    return [plugin.name for plugin in ready(conversion).profiles[0].points["filter"]]
 
 
 def kinds(conversion: Conversion) -> dict[str, str]:
@@ -70,7 +70,7 @@ def kinds(conversion: Conversion) -> dict[str, str]:
 
 
 @st.composite
-def known(draw: st.DrawFn) -> tuple[ClassicPolicy, Edition]:
+def known_policies(draw: st.DrawFn) -> tuple[ClassicPolicy, Edition]:
     """A policy that can run, and the edition in which it can."""
     edition = draw(st.sampled_from(EDITIONS))
     maker = PolicyMaker(draw(st.randoms(use_true_random=False)), odd=0.1)
@@ -78,7 +78,7 @@ def known(draw: st.DrawFn) -> tuple[ClassicPolicy, Edition]:
     names = {"predicates": edition.predicates, "priorities": edition.priorities}
     for key, good in names.items():
         if key in raw:
-            raw[key] = [one for one in raw[key] if "argument" in one or one["name"] in good]
+            raw[key] = [entry for entry in raw[key] if "argument" in entry or entry["name"] in good]
     policy = read(**raw)
     try:
         Registry(edition).build_algorithm(policy)
@@ -88,55 +88,57 @@ def known(draw: st.DrawFn) -> tuple[ClassicPolicy, Edition]:
 
 
 @settings(max_examples=tiers.count(80, 500), deadline=None)
-@given(known())
-def test_what_comes_out_is_valid_and_tells_of_every_item_once(made: tuple[ClassicPolicy, Edition]) -> None:
-    policy, edition = made
-    found = convert_policy(policy, edition)
-    ready(found)
-    told = Counter(note.path for note in found.notes)
+@given(known_policies())
+def test_what_comes_out_is_valid_and_tells_of_every_item_once(
+    policy_and_edition: tuple[ClassicPolicy, Edition],
+) -> None:
+    policy, edition = policy_and_edition
+    conversion = convert_policy(policy, edition)
+    ready(conversion)
+    notes_by_path = Counter(note.path for note in conversion.notes)
     expected = {f"extenders[{number}]" for number in range(len(policy.extenders))}
     for key, choices in (("predicates", policy.predicates), ("priorities", policy.priorities)):
         if choices is not None:
             expected |= {f"{key}[{number}]" for number in range(len(choices))}
             names = [(f"{key}[{number}]", choice.name) for number, choice in enumerate(choices)]
-            assert set(names) == {(one.path, one.name) for one in found.notes if one.path.startswith(key)}
+            assert set(names) == {(note.path, note.name) for note in conversion.notes if note.path.startswith(key)}
         elif not edition.old:
             expected.add(key)
     expected |= {"hardPodAffinitySymmetricWeight"} if policy.hard_pod_affinity_weight else set()
     expected |= {"alwaysCheckAllPredicates"} if policy.always_check_all else set()
-    assert set(told) == expected
-    assert all(count == 1 for path, count in told.items() if path not in ("predicates", "priorities"))
-    assert sum(found.counts.values()) == len(found.notes)
+    assert set(notes_by_path) == expected
+    assert all(count == 1 for path, count in notes_by_path.items() if path not in ("predicates", "priorities"))
+    assert sum(conversion.counts.values()) == len(conversion.notes)
 
 
 @settings(max_examples=tiers.count(40, 200), deadline=None)
-@given(known())
-def test_weights_are_those_of_the_policy(made: tuple[ClassicPolicy, Edition]) -> None:
-    policy, edition = made
-    found = convert_policy(policy, edition)
+@given(known_policies())
+def test_weights_are_those_of_the_policy(policy_and_edition: tuple[ClassicPolicy, Edition]) -> None:
+    policy, edition = policy_and_edition
+    conversion = convert_policy(policy, edition)
     if policy.priorities is None:
         return
-    scored = weights(found)
+    scored = weights(conversion)
     last = {choice.name: choice.weight for choice in policy.priorities}
     argued = {choice.name for choice in policy.priorities if choice.argument is not None}
-    for note in found.notes:
+    for note in conversion.notes:
         if note.path.startswith("priorities") and note.plugins and note.name not in argued:
             assert scored[SCORED_BY[note.name]] == min(last[note.name], 2**31 - 1), note
             assert note.plugins == (SCORED_BY[note.name],)
 
 
 @settings(max_examples=tiers.count(20, 100), deadline=None)
-@given(known())
-def test_the_same_policy_gives_the_same_profile(made: tuple[ClassicPolicy, Edition]) -> None:
-    assert convert_policy(*made) == convert_policy(*made)
+@given(known_policies())
+def test_the_same_policy_gives_the_same_profile(policy_and_edition: tuple[ClassicPolicy, Edition]) -> None:
+    assert convert_policy(*policy_and_edition) == convert_policy(*policy_and_edition)
 
 
 @pytest.mark.parametrize("edition", EDITIONS)
 def test_the_default_provider_is_converted_too(edition: Edition) -> None:
-    found = convert_policy(None, edition)
-    assert {note.name for note in found.notes} == edition.default_predicates | set(edition.default_priorities)
-    assert {note.path for note in found.notes} == {"predicates", "priorities"}
-    assert ready(found).percentage_of_nodes_to_score == edition.share
+    conversion = convert_policy(None, edition)
+    assert {note.name for note in conversion.notes} == edition.default_predicates | set(edition.default_priorities)
+    assert {note.path for note in conversion.notes} == {"predicates", "priorities"}
+    assert ready(conversion).percentage_of_nodes_to_score == edition.share
 
 
 def test_the_weights_of_the_default_set_are_those_of_1_22() -> None:
@@ -152,23 +154,23 @@ def test_the_weights_of_the_default_set_are_those_of_1_22() -> None:
 
 
 def test_predicates_that_taints_stand_for_make_no_plugin_of_their_own() -> None:
-    named = [{"name": "CheckNodeMemoryPressure"}, {"name": "CheckNodeCondition"}]
-    found = convert_policy(read(predicates=named, priorities=[]))
-    assert filters(found) == ["NodeUnschedulable", "TaintToleration", "DynamicResources"]
-    assert kinds(found) == {"CheckNodeMemoryPressure": "near", "CheckNodeCondition": "near"}
+    predicates = [{"name": "CheckNodeMemoryPressure"}, {"name": "CheckNodeCondition"}]
+    conversion = convert_policy(read(predicates=predicates, priorities=[]))
+    assert filters(conversion) == ["NodeUnschedulable", "TaintToleration", "DynamicResources"]
+    assert kinds(conversion) == {"CheckNodeMemoryPressure": "near", "CheckNodeCondition": "near"}
 
 
 def test_what_no_policy_could_leave_out_is_told_of() -> None:
-    found = convert_policy(read(predicates=[], priorities=[]))
-    told = {remark.name for remark in found.remarks}
-    assert {"TaintToleration", "NodeUnschedulable", "SchedulingGates", "PrioritySort", "DefaultBinder"} <= told
-    assert found.summary == "There is no rule that anything has to stand for."
+    conversion = convert_policy(read(predicates=[], priorities=[]))
+    remark_names = {remark.name for remark in conversion.remarks}
+    assert {"TaintToleration", "NodeUnschedulable", "SchedulingGates", "PrioritySort", "DefaultBinder"} <= remark_names
+    assert conversion.summary == "There is no rule that anything has to stand for."
 
 
 def test_version_1_9_took_nothing_where_a_policy_said_nothing() -> None:
-    found = convert_policy(read(), Edition(V1_9))
-    assert found.notes == ()
-    assert weights(found) == {}
+    conversion = convert_policy(read(), Edition(V1_9))
+    assert conversion.notes == ()
+    assert weights(conversion) == {}
 
 
 def labels(presence: bool, *names: str) -> dict[str, Any]:
@@ -176,39 +178,39 @@ def labels(presence: bool, *names: str) -> dict[str, Any]:
 
 
 def affinity(conversion: Conversion) -> dict[str, Any]:
-    given = conversion.document["profiles"][0]["pluginConfig"]
-    return next(one["args"]["addedAffinity"] for one in given if one["name"] == "NodeAffinity")
+    plugin_config = conversion.document["profiles"][0]["pluginConfig"]
+    return next(entry["args"]["addedAffinity"] for entry in plugin_config if entry["name"] == "NodeAffinity")
 
 
 def test_labels_that_nodes_must_have_are_added_to_every_pod() -> None:
-    named = [
+    predicates = [
         {"name": "CheckNodeLabelPresence", "argument": labels(True, "zone", "rack")},
         {"name": "GeneralPredicates"},
         {"name": "Retiring", "argument": labels(False, "retiring")},
     ]
-    found = convert_policy(read(predicates=named, priorities=[]))
-    (term,) = affinity(found)["requiredDuringSchedulingIgnoredDuringExecution"]["nodeSelectorTerms"]
+    conversion = convert_policy(read(predicates=predicates, priorities=[]))
+    (term,) = affinity(conversion)["requiredDuringSchedulingIgnoredDuringExecution"]["nodeSelectorTerms"]
     assert term["matchExpressions"] == [
         {"key": "zone", "operator": "Exists"},
         {"key": "rack", "operator": "Exists"},
         {"key": "retiring", "operator": "DoesNotExist"},
     ]
-    assert kinds(found) == {"CheckNodeLabelPresence": "equal", "GeneralPredicates": "near", "Retiring": "near"}
-    assert "never asked" in found.notes[2].text
-    assert kinds(convert_policy(read(predicates=named, priorities=[]), Edition(V1_9)))["Retiring"] == "equal"
+    assert kinds(conversion) == {"CheckNodeLabelPresence": "equal", "GeneralPredicates": "near", "Retiring": "near"}
+    assert "never asked" in conversion.notes[2].text
+    assert kinds(convert_policy(read(predicates=predicates, priorities=[]), Edition(V1_9)))["Retiring"] == "equal"
 
 
 def test_a_label_predicate_alone_brings_the_pods_own_selectors_with_it() -> None:
-    named = [{"name": "CheckNodeLabelPresence", "argument": labels(True, "zone")}]
-    (note,) = convert_policy(read(predicates=named, priorities=[])).notes
+    predicates = [{"name": "CheckNodeLabelPresence", "argument": labels(True, "zone")}]
+    (note,) = convert_policy(read(predicates=predicates, priorities=[])).notes
     assert (note.kind, "own node selectors" in note.text) == ("near", True)
 
 
 def test_a_label_that_no_node_can_have_is_not_written_down() -> None:
-    named = [{"name": name, "argument": labels(name == "Must", "not a label")} for name in ("Must", "MustNot")]
-    found = convert_policy(read(predicates=named, priorities=[]), Edition(V1_9))
-    assert kinds(found) == {"Must": "none", "MustNot": "equal"}
-    assert "pluginConfig" not in found.document["profiles"][0]
+    predicates = [{"name": name, "argument": labels(name == "Must", "not a label")} for name in ("Must", "MustNot")]
+    conversion = convert_policy(read(predicates=predicates, priorities=[]), Edition(V1_9))
+    assert kinds(conversion) == {"Must": "none", "MustNot": "equal"}
+    assert "pluginConfig" not in conversion.document["profiles"][0]
 
 
 def preference(name: str, weight: int, label: str, presence: bool = True) -> dict[str, Any]:
@@ -216,61 +218,66 @@ def preference(name: str, weight: int, label: str, presence: bool = True) -> dic
 
 
 def test_preferred_labels_weigh_what_they_weighed_together() -> None:
-    found = convert_policy(
+    conversion = convert_policy(
         read(predicates=[], priorities=[preference("One", 3, "disk"), preference("Two", 9, "old", False)])
     )
-    assert weights(found) == {"NodeAffinity": 12}
-    assert affinity(found)["preferredDuringSchedulingIgnoredDuringExecution"] == [
+    assert weights(conversion) == {"NodeAffinity": 12}
+    assert affinity(conversion)["preferredDuringSchedulingIgnoredDuringExecution"] == [
         {"weight": 3, "preference": {"matchExpressions": [{"key": "disk", "operator": "Exists"}]}},
         {"weight": 9, "preference": {"matchExpressions": [{"key": "old", "operator": "DoesNotExist"}]}},
     ]
-    assert set(kinds(found).values()) == {"near"}
+    assert set(kinds(conversion).values()) == {"near"}
 
 
 def test_heavy_preferences_keep_their_proportion_and_the_weight_of_the_priority_stays() -> None:
-    own = {"name": "NodeAffinityPriority", "weight": 4}
-    found = convert_policy(
-        read(predicates=[], priorities=[preference("One", 20, "disk"), preference("Two", 2000, "old"), own])
+    node_affinity = {"name": "NodeAffinityPriority", "weight": 4}
+    conversion = convert_policy(
+        read(predicates=[], priorities=[preference("One", 20, "disk"), preference("Two", 2000, "old"), node_affinity])
     )
-    assert weights(found) == {"NodeAffinity": 4}
-    terms = affinity(found)["preferredDuringSchedulingIgnoredDuringExecution"]
+    assert weights(conversion) == {"NodeAffinity": 4}
+    terms = affinity(conversion)["preferredDuringSchedulingIgnoredDuringExecution"]
     assert [term["weight"] for term in terms] == [1, 100]
 
 
 def test_of_several_strategies_the_heaviest_stays() -> None:
     shape = {"shape": [{"utilization": 0, "score": 0}, {"utilization": 100, "score": 10}]}
-    named = [
+    priorities = [
         {"name": "LeastRequestedPriority", "weight": 2},
         {"name": "Mine", "weight": 5, "argument": {"requestedToCapacityRatioArguments": shape}},
         {"name": "MostRequestedPriority", "weight": 5},
     ]
-    found = convert_policy(read(predicates=[], priorities=named))
-    assert weights(found) == {"NodeResourcesFit": 5}
-    (given,) = found.document["profiles"][0]["pluginConfig"]
-    assert given["args"]["scoringStrategy"]["requestedToCapacityRatio"] == shape
-    assert kinds(found) == {"LeastRequestedPriority": "none", "Mine": "near", "MostRequestedPriority": "none"}
+    conversion = convert_policy(read(predicates=[], priorities=priorities))
+    assert weights(conversion) == {"NodeResourcesFit": 5}
+    (plugin_config,) = conversion.document["profiles"][0]["pluginConfig"]
+    assert plugin_config["args"]["scoringStrategy"]["requestedToCapacityRatio"] == shape
+    assert kinds(conversion) == {"LeastRequestedPriority": "none", "Mine": "near", "MostRequestedPriority": "none"}
 
 
 def test_a_curve_without_points_is_the_one_of_that_time() -> None:
-    found = convert_policy(read(predicates=[], priorities=[{"name": "RequestedToCapacityRatioPriority", "weight": 1}]))
-    (given,) = found.document["profiles"][0]["pluginConfig"]
-    assert given["args"]["scoringStrategy"]["requestedToCapacityRatio"]["shape"] == [
+    conversion = convert_policy(
+        read(predicates=[], priorities=[{"name": "RequestedToCapacityRatioPriority", "weight": 1}])
+    )
+    (plugin_config,) = conversion.document["profiles"][0]["pluginConfig"]
+    assert plugin_config["args"]["scoringStrategy"]["requestedToCapacityRatio"]["shape"] == [
         {"utilization": 0, "score": 10},
         {"utilization": 100, "score": 0},
     ]
 
 
 def test_an_entry_whose_name_comes_again_did_nothing() -> None:
-    named = [{"name": "LeastRequestedPriority", "weight": weight} for weight in (7, 2)]
-    found = convert_policy(read(predicates=[], priorities=named))
-    assert weights(found) == {"NodeResourcesFit": 2}
-    assert [(note.kind, "priorities[1]" in note.text) for note in found.notes] == [("equal", True), ("near", False)]
+    priorities = [{"name": "LeastRequestedPriority", "weight": weight} for weight in (7, 2)]
+    conversion = convert_policy(read(predicates=[], priorities=priorities))
+    assert weights(conversion) == {"NodeResourcesFit": 2}
+    assert [(note.kind, "priorities[1]" in note.text) for note in conversion.notes] == [
+        ("equal", True),
+        ("near", False),
+    ]
 
 
 def test_a_weight_that_is_too_great_is_cut_and_told_of() -> None:
-    found = convert_policy(read(predicates=[], priorities=[{"name": "LeastRequestedPriority", "weight": 2**31}]))
-    assert weights(found) == {"NodeResourcesFit": 2**31 - 1}
-    assert "cut to 2147483647" in found.notes[0].text
+    conversion = convert_policy(read(predicates=[], priorities=[{"name": "LeastRequestedPriority", "weight": 2**31}]))
+    assert weights(conversion) == {"NodeResourcesFit": 2**31 - 1}
+    assert "cut to 2147483647" in conversion.notes[0].text
 
 
 def test_extenders_are_carried_over_without_their_private_keys() -> None:
@@ -284,8 +291,8 @@ def test_extenders_are_carried_over_without_their_private_keys() -> None:
         "tlsConfig": {"serverName": "gpu", "certFile": "/etc/cert.pem", "keyData": "c2VjcmV0"},
         "managedResources": [{"name": "example.com/gpu", "ignoredByScheduler": True}],
     }
-    found = convert_policy(read(predicates=[], priorities=[], extenders=[extender]))
-    assert found.document["extenders"] == [
+    conversion = convert_policy(read(predicates=[], priorities=[], extenders=[extender]))
+    assert conversion.document["extenders"] == [
         {
             "urlPrefix": "https://gpu.example.com/scheduler",
             "filterVerb": "filter",
@@ -297,18 +304,18 @@ def test_extenders_are_carried_over_without_their_private_keys() -> None:
             "managedResources": [{"name": "example.com/gpu", "ignoredByScheduler": True}],
         }
     ]
-    assert "c2VjcmV0" not in str(found)
-    assert "private key" in found.notes[0].text
+    assert "c2VjcmV0" not in str(conversion)
+    assert "private key" in conversion.notes[0].text
 
 
 def test_switches_are_told_of() -> None:
     priorities = [{"name": "InterPodAffinityPriority", "weight": 1}]
     switches = {"alwaysCheckAllPredicates": True, "hardPodAffinitySymmetricWeight": 7}
-    found = convert_policy(read(predicates=[], priorities=priorities, **switches))
-    (given,) = found.document["profiles"][0]["pluginConfig"]
-    assert given == {"name": "InterPodAffinity", "args": {"hardPodAffinityWeight": 7}}
-    assert kinds(found)["alwaysCheckAllPredicates"] == "none"
-    assert kinds(found)["hardPodAffinitySymmetricWeight"] == "equal"
+    conversion = convert_policy(read(predicates=[], priorities=priorities, **switches))
+    (plugin_config,) = conversion.document["profiles"][0]["pluginConfig"]
+    assert plugin_config == {"name": "InterPodAffinity", "args": {"hardPodAffinityWeight": 7}}
+    assert kinds(conversion)["alwaysCheckAllPredicates"] == "none"
+    assert kinds(conversion)["hardPodAffinitySymmetricWeight"] == "equal"
 
 
 def test_a_policy_that_cannot_run_is_not_converted() -> None:

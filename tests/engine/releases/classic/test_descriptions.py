@@ -37,25 +37,27 @@ def names(cell: str) -> list[str]:
 
 
 def test_everything_there_is_is_described_once() -> None:
-    assert [one.name for one in PREDICATES] == list(ORDER)
+    assert [predicate.name for predicate in PREDICATES] == list(ORDER)
     assert set(KNOWN_PREDICATES) <= set(DESCRIPTIONS)
-    assert {one.name for one in PRIORITIES} == {*KNOWN_PRIORITIES, "serviceAntiAffinity", "labelPreference"}
-    assert all(one.reasons for one in PREDICATES)
-    assert all(one.prefers for one in PRIORITIES)
+    assert {priority.name for priority in PRIORITIES} == {*KNOWN_PRIORITIES, "serviceAntiAffinity", "labelPreference"}
+    assert all(predicate.reasons for predicate in PREDICATES)
+    assert all(priority.prefers for priority in PRIORITIES)
 
 
 @pytest.mark.parametrize("edition", BOTH, ids=["1.13", "1.9", "1.13 with all gates", "1.9 with all gates"])
 def test_what_is_said_to_run_is_what_runs(edition: Edition) -> None:
     algorithm = Registry(edition).build_algorithm()
     for kind, runs in ((PREDICATE, algorithm.predicates), ("priority", algorithm.priorities)):
-        said = [one for one in DESCRIPTIONS.values() if one.kind == kind]
-        running = {one.name for one in said if one.activation(edition) in ("mandatory", "default")}
+        of_kind = [description for description in DESCRIPTIONS.values() if description.kind == kind]
+        running = {
+            description.name for description in of_kind if description.activation(edition) in ("mandatory", "default")
+        }
         assert running == {plugin.name for plugin in runs}
     loaded = load_policy({**POLICY, "predicates": [], "priorities": []})
     bare = Registry(edition).build_algorithm(loaded.policy).predicates
-    assert {one.name for one in DESCRIPTIONS.values() if one.activation(edition) == "mandatory"} == {
-        plugin.name for plugin in bare
-    }
+    assert {
+        description.name for description in DESCRIPTIONS.values() if description.activation(edition) == "mandatory"
+    } == {plugin.name for plugin in bare}
 
 
 @pytest.mark.parametrize("version", ["1.13", "1.9"])
@@ -64,14 +66,14 @@ def test_those_that_an_argument_makes_are_known_under_any_name(version: str) -> 
     scores: list[dict] = [{"labelPreference": {"label": "ssd"}}, {"serviceAntiAffinity": {"label": "rack"}}]
     scores.append({"requestedToCapacityRatioArguments": {"shape": [{"utilization": 0, "score": 1}]}})
     predicates = [
-        {"name": name, "argument": one}
-        for name, one in zip(("CheckNodeLabelPresence", "HostName"), shapes, strict=True)
+        {"name": name, "argument": argument}
+        for name, argument in zip(("CheckNodeLabelPresence", "HostName"), shapes, strict=True)
     ]
-    priorities = [{"name": f"own{number}", "weight": 1, "argument": one} for number, one in enumerate(scores)]
+    priorities = [{"name": f"own{number}", "weight": 1, "argument": argument} for number, argument in enumerate(scores)]
     loaded = load_policy({**POLICY, "predicates": predicates, "priorities": priorities})
     algorithm = Registry(Edition(version)).build_algorithm(loaded.policy)
-    found = {plugin.name: describe_rule(plugin).name for plugin in algorithm.plugins}
-    assert found == {
+    described = {plugin.name: describe_rule(plugin).name for plugin in algorithm.plugins}
+    assert described == {
         "CheckNodeCondition": "CheckNodeCondition",
         "CheckNodeLabelPresence": "CheckNodeLabelPresence",
         "HostName": "CheckServiceAffinity",
@@ -85,19 +87,21 @@ def test_the_documentation_says_the_same_of_predicates() -> None:
     table = rows("Predicates")
     assert [name for row in table for name in names(row[0])] == list(ORDER)
     for cell, default, rejects in table:
-        for one in (DESCRIPTIONS[name] for name in names(cell)):
-            assert one.does == rejects
-            standing = one.activation(Edition())
-            assert (default == "yes") == (standing in ("mandatory", "default"))
-            assert (default == "switch" or "TaintNodesByCondition" in default) == bool(one.switch)
-            assert default.startswith("by `") == (standing == "by argument")
+        for description in (DESCRIPTIONS[name] for name in names(cell)):
+            assert description.does == rejects
+            activation = description.activation(Edition())
+            assert (default == "yes") == (activation in ("mandatory", "default"))
+            assert (default == "switch" or "TaintNodesByCondition" in default) == bool(description.switch)
+            assert default.startswith("by `") == (activation == "by argument")
 
 
 def test_the_documentation_says_the_same_of_priorities() -> None:
     table = rows("Priorities")
-    assert [name for row in table for name in names(row[0])] == [one.name for one in PRIORITIES]
+    assert [name for row in table for name in names(row[0])] == [priority.name for priority in PRIORITIES]
     weights = Edition().default_priorities
     for cell, weight, score in table:
-        one = DESCRIPTIONS[names(cell)[0]]
-        assert one.does == score
-        assert weight == (f"{weights[one.name]:,}" if one.name in weights else "switch" if one.switch else "")
+        description = DESCRIPTIONS[names(cell)[0]]
+        assert description.does == score
+        assert weight == (
+            f"{weights[description.name]:,}" if description.name in weights else "switch" if description.switch else ""
+        )

@@ -10,7 +10,7 @@ from kschedweb.engine.releases.classic import load_policy
 from kschedweb.engine.releases.classic.legacy import LegacyError, legacy_profile
 from tests.conformance.policies import policies, recorded
 
-RECORDED = {one["name"]: one for one in recorded()}
+RECORDED = {line["name"]: line for line in recorded()}
 
 
 def answer(policy: dict[str, Any]) -> dict[str, Any]:
@@ -19,14 +19,14 @@ def answer(policy: dict[str, Any]) -> dict[str, Any]:
     if loaded.policy is None:
         return {"error": loaded.errors[0]}
     try:
-        made = legacy_profile(loaded.policy)
+        legacy = legacy_profile(loaded.policy)
     except LegacyError as error:
         return {"error": str(error)}
     plugins = {
-        point: [{"name": one.name} | ({"weight": one.weight} if one.weight else {}) for one in listed]
-        for point, listed in made.plugins.items()
+        point: [{"name": plugin.name} | ({"weight": plugin.weight} if plugin.weight else {}) for plugin in listed]
+        for point, listed in legacy.plugins.items()
     }
-    return {"plugins": plugins, "pluginConfig": made.arguments}
+    return {"plugins": plugins, "pluginConfig": legacy.arguments}
 
 
 @pytest.mark.parametrize("name", RECORDED)
@@ -35,7 +35,7 @@ def test_a_policy_becomes_the_profile_that_kube_scheduler_1_22_made_of_it(name: 
 
 
 def test_the_recorded_policies_are_good_and_bad_ones_and_those_that_are_made() -> None:
-    refused = sum("error" in one["expected"] for one in RECORDED.values())
+    refused = sum("error" in line["expected"] for line in RECORDED.values())
     assert len(RECORDED) > 350
     assert len(RECORDED) // 10 < refused < len(RECORDED) // 2
-    assert {name: one["policy"] for name, one in RECORDED.items()} == dict(policies())
+    assert {name: line["policy"] for name, line in RECORDED.items()} == dict(policies())

@@ -13,8 +13,8 @@ TODAY, REGION_TODAY = "topology.kubernetes.io/zone", "topology.kubernetes.io/reg
 
 def test_each_container_is_rounded_up_before_they_are_summed() -> None:
     containers = [{"name": name, "resources": {"requests": {"memory": "100m", "cpu": "100u"}}} for name in "ab"]
-    known = get_requests(as_of_then(Pod.from_json(pod("p") | {"spec": {"containers": containers}})))
-    assert known.requests == {"memory": 2, "cpu": 2}
+    rounded = get_requests(as_of_then(Pod.from_json(pod("p") | {"spec": {"containers": containers}})))
+    assert rounded.requests == {"memory": 2, "cpu": 2}
 
 
 def test_pods_of_one_template_share_what_was_read() -> None:

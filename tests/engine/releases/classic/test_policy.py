@@ -22,7 +22,7 @@ ARTICLE = """{ "kind": "Policy", "apiVersion": "v1",
 
 
 def problems(**fields: Any) -> list[tuple[str, str]]:
-    return [(one.path, one.text) for one in load_policy({**POLICY, **fields}).problems]
+    return [(problem.path, problem.text) for problem in load_policy({**POLICY, **fields}).problems]
 
 
 def test_the_articles_sample_is_understood_with_a_warning() -> None:
@@ -30,7 +30,7 @@ def test_the_articles_sample_is_understood_with_a_warning() -> None:
     assert loaded.policy is not None
     names = [choice.name for choice in loaded.policy.predicates or ()]
     assert names == ["PodFitsPorts", "PodFitsResources", "NoDiskConflict", "MatchNodeSelector", "HostName"]
-    assert [one.path for one in loaded.warnings] == ["predicate"]
+    assert [warning.path for warning in loaded.warnings] == ["predicate"]
     assert 'is read as "predicates"' in loaded.warnings[0].text
 
 
@@ -53,7 +53,7 @@ def test_a_policy_is_found_in_a_config_map() -> None:
 
 
 @pytest.mark.parametrize(
-    ("fields", "path", "said"),
+    ("fields", "path", "expected_error"),
     [
         ({"kind": "Foo"}, "kind", 'no kind "Foo" is registered for version "v1"'),
         ({"apiVersion": "v2"}, "apiVersion", 'no kind "Policy" is registered for version "v2"'),
@@ -117,12 +117,12 @@ def test_a_policy_is_found_in_a_config_map() -> None:
         ({"extenders": [{"httpTimeout": "5s"}]}, "extenders[0].httpTimeout", "must be a whole number, is a string"),
     ],
 )
-def test_problems_name_their_place(fields: dict, path: str, said: str) -> None:
-    assert problems(**fields) == [(path, said)]
+def test_problems_name_their_place(fields: dict, path: str, expected_error: str) -> None:
+    assert problems(**fields) == [(path, expected_error)]
 
 
 @pytest.mark.parametrize(
-    ("shape", "path", "said"),
+    ("shape", "path", "expected_error"),
     [
         ([], "", "at least one point must be specified"),
         (
@@ -136,19 +136,19 @@ def test_problems_name_their_place(fields: dict, path: str, said: str) -> None:
         ([(1, 11)], "[0].score", "score valuses not be greater than 10. Score[0]==11"),
     ],
 )
-def test_shapes_are_checked_as_the_original_does(shape: list[tuple[int, int]], path: str, said: str) -> None:
+def test_shapes_are_checked_as_the_original_does(shape: list[tuple[int, int]], path: str, expected_error: str) -> None:
     points = [{"utilization": utilization, "score": score} for utilization, score in shape]
     argument = {"requestedToCapacityRatioArguments": {"shape": points}}
     at = f"priorities[0].argument.requestedToCapacityRatioArguments.shape{path}"
-    said = f"invalid RequestedToCapacityRatioPriority arguments: {said}"
-    assert problems(priorities=[{"name": "AB", "weight": 1, "argument": argument}]) == [(at, said)]
+    expected_error = f"invalid RequestedToCapacityRatioPriority arguments: {expected_error}"
+    assert problems(priorities=[{"name": "AB", "weight": 1, "argument": argument}]) == [(at, expected_error)]
 
 
 def test_fields_that_nobody_knows_are_warned_about() -> None:
     fields = {"name": "EqualPriority", "Weight": 3, "weight": 1}
     loaded = load_policy({**POLICY, "priorities": [fields], "extra": 1, "extenders": [{"urlPrefix": "u", "nope": 1}]})
     assert loaded.policy is not None
-    assert [one.path for one in loaded.warnings] == ["extra", "priorities[0].Weight", "extenders[0].nope"]
+    assert [warning.path for warning in loaded.warnings] == ["extra", "priorities[0].Weight", "extenders[0].nope"]
 
 
 def test_extenders_are_brought_to_todays_form() -> None:
@@ -179,4 +179,4 @@ JUNK = st.recursive(
 def test_no_document_is_a_crash(document: Any) -> None:
     loaded = load_policy(json.dumps(document))
     assert (loaded.policy is None) == bool(loaded.problems)
-    assert all(isinstance(one, str) for one in loaded.errors)
+    assert all(isinstance(error, str) for error in loaded.errors)

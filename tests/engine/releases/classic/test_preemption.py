@@ -24,7 +24,7 @@ def high(**more: Any) -> Json:
     return pod("high", requests={"cpu": "4"}, priority=10, **more)
 
 
-def found(raw: Json, *objects: Json, **how: Any) -> Placement:
+def try_pod(raw: Json, *objects: Json, **how: Any) -> Placement:
     return scheduler(*objects, **how).find(Pod.from_json(raw), WITH_POST_FILTER)
 
 
@@ -38,43 +38,43 @@ def budget(allowed: int) -> Json:
 
 
 def test_the_node_whose_first_victim_matters_least_is_taken() -> None:
-    placed = found(high(), node("a"), node("b"), low("p", "a", 5), low("q", "b", 4), low("r", "b", 4))
+    placed = try_pod(high(), node("a"), node("b"), low("p", "a", 5), low("q", "b", 4), low("r", "b", 4))
     assert (placed.nominated, placed.victims) == ("b", ("default/q", "default/r"))
     assert placed.message == placed.condition == "0/2 nodes are available: 2 Insufficient cpu."
 
 
 def test_a_budget_counts_no_eviction_against_the_next() -> None:
     labels = {"app": "kept"}
-    kept = [low("p", "a", labels=labels), low("q", "a", labels=labels), low("r", "b", 9)]
-    assert found(high(), node("a"), node("b"), *kept, budget(1)).nominated == "a"
-    assert found(high(), node("a"), node("b"), *kept, budget(0)).nominated == "b"
+    placed_pods = [low("p", "a", labels=labels), low("q", "a", labels=labels), low("r", "b", 9)]
+    assert try_pod(high(), node("a"), node("b"), *placed_pods, budget(1)).nominated == "a"
+    assert try_pod(high(), node("a"), node("b"), *placed_pods, budget(0)).nominated == "b"
 
 
 def test_no_eviction_uncordons_a_node_and_an_earlier_promise_is_void() -> None:
     raw = {**high(), "status": {"nominatedNodeName": "a"}}
-    assert found(raw, node("a", unschedulable=True), low("p", "a")).nominated == ""
-    assert found({**raw, "spec": {**raw["spec"], "priority": -1}}, node("a"), low("p", "a")).nominated is None
+    assert try_pod(raw, node("a", unschedulable=True), low("p", "a")).nominated == ""
+    assert try_pod({**raw, "spec": {**raw["spec"], "priority": -1}}, node("a"), low("p", "a")).nominated is None
 
 
 def test_a_pod_waits_for_those_that_leave_its_node() -> None:
     leaving = low("p", "a")
     leaving["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z"
     raw = {**high(), "status": {"nominatedNodeName": "a"}}
-    assert found(raw, node("a"), node("b"), leaving, low("q", "b")).nominated is None
-    assert found(high(), node("a"), node("b"), leaving, low("q", "b")).nominated == "a"
+    assert try_pod(raw, node("a"), node("b"), leaving, low("q", "b")).nominated is None
+    assert try_pod(high(), node("a"), node("b"), leaving, low("q", "b")).nominated == "a"
 
 
 def test_room_that_was_promised_is_left_to_a_pod_as_important() -> None:
     promised = {**pod("promised", requests={"cpu": "3"}, priority=10), "status": {"nominatedNodeName": "a"}}
-    asked = pod("late", requests={"cpu": "2"}, priority=10)
-    assert found(asked, node("a"), promised).message == "0/1 nodes are available: 1 Insufficient cpu."
-    assert found({**asked, "spec": {**asked["spec"], "priority": 11}}, node("a"), promised).node == "a"
-    assert found(asked, node("a"), promised, edition=Edition("1.9")).node == "a"
+    late_pod = pod("late", requests={"cpu": "2"}, priority=10)
+    assert try_pod(late_pod, node("a"), promised).message == "0/1 nodes are available: 1 Insufficient cpu."
+    assert try_pod({**late_pod, "spec": {**late_pod["spec"], "priority": 11}}, node("a"), promised).node == "a"
+    assert try_pod(late_pod, node("a"), promised, edition=Edition("1.9")).node == "a"
 
 
 def test_1_9_evicts_nobody() -> None:
     policy = {"predicates": [{"name": "PodFitsResources"}]}
-    placed = found(high(), node("a"), low("p", "a"), policy=policy, edition=Edition("1.9"))
+    placed = try_pod(high(), node("a"), low("p", "a"), policy=policy, edition=Edition("1.9"))
     assert (placed.nominated, placed.victims) == (None, ())
 
 
@@ -85,26 +85,26 @@ def answering(**answers: Any) -> Post:
 def test_where_only_an_extender_says_no_nobody_has_to_go() -> None:
     extender = {"urlPrefix": "http://e", "filterVerb": "filter", "nodeCacheCapable": True}
     post = answering(filter={"NodeNames": [], "FailedNodes": {"a": "not now"}})
-    placed = found(pod("p", priority=1), node("a"), low("q", "a"), policy={"extenders": [extender]}, post=post)
+    placed = try_pod(pod("p", priority=1), node("a"), low("q", "a"), policy={"extenders": [extender]}, post=post)
     assert (placed.nominated, placed.victims, placed.message) == ("a", (), "0/1 nodes are available: 1 not now.")
 
 
 def test_what_an_extender_leaves_violates_no_budget() -> None:
     extender = {"urlPrefix": "http://e", "preemptVerb": "preempt", "nodeCacheCapable": True}
-    kept = low("p", "a", labels={"app": "kept"})
-    objects = (node("a"), node("b"), kept, low("q", "b", 9), budget(0))
-    left = {"a": {"Pods": [{"UID": "default/p"}]}, "b": {"Pods": [{"UID": "default/q"}]}}
-    post = answering(preempt={"NodeNameToMetaVictims": left})
-    assert found(high(), *objects, policy={"extenders": [extender]}, post=post).nominated == "a"
-    assert found(high(), *objects).nominated == "b"
+    guarded = low("p", "a", labels={"app": "kept"})
+    objects = (node("a"), node("b"), guarded, low("q", "b", 9), budget(0))
+    remaining_victims = {"a": {"Pods": [{"UID": "default/p"}]}, "b": {"Pods": [{"UID": "default/q"}]}}
+    post = answering(preempt={"NodeNameToMetaVictims": remaining_victims})
+    assert try_pod(high(), *objects, policy={"extenders": [extender]}, post=post).nominated == "a"
+    assert try_pod(high(), *objects).nominated == "b"
 
 
 def test_a_scenario_on_the_command_line_evicts_where_it_says_so() -> None:
     raw = {"name": "x", "classic": True, "objects": [node("a"), low("p", "a")], "pending": [high()]}
-    told = ClassicScenario.from_json(raw, {}).explain()["pods"][0]["preemption"]
-    assert told == {"candidates": {"a": {"pods": ["default/p"], "pdbViolations": 0}}, "node": "a"}
-    (left,) = ClassicScenario.from_json(raw, {}).schedule()["placements"]
-    assert "node" not in left
+    preemption = ClassicScenario.from_json(raw, {}).explain()["pods"][0]["preemption"]
+    assert preemption == {"candidates": {"a": {"pods": ["default/p"], "pdbViolations": 0}}, "node": "a"}
+    (placement,) = ClassicScenario.from_json(raw, {}).schedule()["placements"]
+    assert "node" not in placement
     (placed,) = ClassicScenario.from_json({**raw, "preempt": True}, {}).schedule()["placements"]
     assert (placed["node"], placed["victims"]) == ("a", ["default/p"])
 
@@ -115,4 +115,4 @@ def test_looking_for_victims_changes_nothing() -> None:
     for _ in range(2):
         assert engine.find(Pod.from_json(high()), SearchRequest(post_filter=True)).victims == ("default/p", "default/q")
     assert (engine.snapshot.requested == before).all()
-    assert [one.key for one in engine.snapshot.pods.pods_on(0)] == ["default/p", "default/q"]
+    assert [placed_pod.key for placed_pod in engine.snapshot.pods.pods_on(0)] == ["default/p", "default/q"]

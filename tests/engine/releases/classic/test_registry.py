@@ -54,36 +54,36 @@ def names(plugins: list[Any]) -> list[str]:
 
 
 def test_the_default_provider_is_the_one_the_article_lists() -> None:
-    found = Registry().build_algorithm()
-    assert set(names(found.predicates)) == DEFAULT_PREDICATES
-    assert names(found.predicates)[0] == "CheckNodeCondition"
-    assert names(found.predicates)[-1] == "MatchInterPodAffinity"
-    assert names(found.priorities) == sorted(DEFAULT_PRIORITIES)
-    assert found.weights == dict.fromkeys(sorted(DEFAULT_PRIORITIES), 1) | {"NodePreferAvoidPodsPriority": 10000}
+    built = Registry().build_algorithm()
+    assert set(names(built.predicates)) == DEFAULT_PREDICATES
+    assert names(built.predicates)[0] == "CheckNodeCondition"
+    assert names(built.predicates)[-1] == "MatchInterPodAffinity"
+    assert names(built.priorities) == sorted(DEFAULT_PRIORITIES)
+    assert built.weights == dict.fromkeys(sorted(DEFAULT_PRIORITIES), 1) | {"NodePreferAvoidPodsPriority": 10000}
 
 
 def test_predicates_run_in_the_fixed_order_and_others_never() -> None:
     presence = {"labelsPresence": {"labels": ["x"], "presence": True}}
-    named = [
+    predicates = [
         {"name": "HostName"},
         {"name": "PodFitsPorts"},
         {"name": "GeneralPredicates"},
         {"name": "Mine", "argument": presence},
     ]
-    found = algorithm(Registry(), predicates=named)
-    assert names(found.predicates) == ["CheckNodeCondition", "GeneralPredicates", "HostName"]
-    assert found.never_asked == ("Mine", "PodFitsPorts")
+    built = algorithm(Registry(), predicates=predicates)
+    assert names(built.predicates) == ["CheckNodeCondition", "GeneralPredicates", "HostName"]
+    assert built.never_asked == ("Mine", "PodFitsPorts")
 
 
 def test_an_argument_takes_the_place_of_the_predicate_of_its_name() -> None:
     presence = {"labelsPresence": {"labels": ["x"], "presence": True}}
-    (found,) = algorithm(Registry(), predicates=[{"name": "CheckNodeCondition", "argument": presence}]).predicates
-    assert isinstance(found, CheckNodeLabelPresence)
-    assert (found.name, found.labels) == ("CheckNodeCondition", ["x"])
+    (predicate,) = algorithm(Registry(), predicates=[{"name": "CheckNodeCondition", "argument": presence}]).predicates
+    assert isinstance(predicate, CheckNodeLabelPresence)
+    assert (predicate.name, predicate.labels) == ("CheckNodeCondition", ["x"])
 
 
 @pytest.mark.parametrize(
-    ("fields", "path", "said"),
+    ("fields", "path", "expected_error"),
     [
         (
             {"predicates": [{"name": "Nope"}]},
@@ -108,12 +108,12 @@ def test_an_argument_takes_the_place_of_the_predicate_of_its_name() -> None:
         ),
     ],
 )
-def test_what_cannot_run_is_told_with_its_place(fields: dict, path: str, said: str) -> None:
+def test_what_cannot_run_is_told_with_its_place(fields: dict, path: str, expected_error: str) -> None:
     with pytest.raises(PolicyError) as caught:
         algorithm(Registry(), **fields)
     (problem,) = caught.value.problems
     assert problem.path == path
-    assert said in problem.text
+    assert expected_error in problem.text
 
 
 def test_weights_stay_known_to_later_policies_of_one_process() -> None:
@@ -132,30 +132,35 @@ def test_a_policy_that_fails_registers_nothing() -> None:
 
 
 def test_the_hard_weight_of_the_policy_goes_before_that_of_the_command_line() -> None:
-    for given, expected in ((0, 30), (5, 5)):
+    for policy_weight, expected in ((0, 30), (5, 5)):
         registry = Registry(Edition(hard_pod_affinity_weight=30))
-        found = algorithm(registry, hardPodAffinitySymmetricWeight=given)
-        (affinity,) = [one for one in found.priorities if one.name == "InterPodAffinityPriority"]
+        built = algorithm(registry, hardPodAffinitySymmetricWeight=policy_weight)
+        (affinity,) = [priority for priority in built.priorities if priority.name == "InterPodAffinityPriority"]
         assert isinstance(affinity, InterPodAffinityPriority)
         assert affinity.hard_weight == expected
 
 
 def test_switches_bring_what_is_behind_them() -> None:
     gates = frozenset({TAINT_NODES_BY_CONDITION, RESOURCE_LIMITS, NO_EXECUTE, CINDER})
-    found = Registry(Edition(gates=gates)).build_algorithm()
-    gone = {"CheckNodeCondition", "CheckNodeMemoryPressure", "CheckNodeDiskPressure", "CheckNodePIDPressure"}
-    assert set(names(found.predicates)) == DEFAULT_PREDICATES - gone | {"CheckNodeUnschedulable"}
-    assert set(names(found.priorities)) == DEFAULT_PRIORITIES | {"ResourceLimitsPriority"}
+    built = Registry(Edition(gates=gates)).build_algorithm()
+    replaced_predicates = {
+        "CheckNodeCondition",
+        "CheckNodeMemoryPressure",
+        "CheckNodeDiskPressure",
+        "CheckNodePIDPressure",
+    }
+    assert set(names(built.predicates)) == DEFAULT_PREDICATES - replaced_predicates | {"CheckNodeUnschedulable"}
+    assert set(names(built.priorities)) == DEFAULT_PRIORITIES | {"ResourceLimitsPriority"}
     more = algorithm(Registry(Edition(gates=gates)), predicates=[{"name": CINDER}, {"name": NO_EXECUTE}])
     assert set(names(more.predicates)) == {CINDER, NO_EXECUTE, "CheckNodeUnschedulable", "PodToleratesNodeTaints"}
 
 
 def test_1_9_knew_less_asked_everything_and_filled_in_nothing() -> None:
     registry = Registry(Edition(V1_9))
-    found = registry.build_algorithm()
-    assert set(names(found.predicates)) == DEFAULT_PREDICATES - {"MaxCSIVolumeCountPred", "CheckNodePIDPressure"}
-    assert set(names(found.priorities)) == DEFAULT_PRIORITIES - {"ImageLocalityPriority"}
-    assert found.always_check_all
+    built = registry.build_algorithm()
+    assert set(names(built.predicates)) == DEFAULT_PREDICATES - {"MaxCSIVolumeCountPred", "CheckNodePIDPressure"}
+    assert set(names(built.priorities)) == DEFAULT_PRIORITIES - {"ImageLocalityPriority"}
+    assert built.always_check_all
     bare = algorithm(registry)
     assert (names(bare.predicates), bare.priorities) == (["CheckNodeCondition"], [])
     assert algorithm(registry, predicates=[{"name": "PodFitsPorts"}]).never_asked == ()
@@ -164,7 +169,7 @@ def test_1_9_knew_less_asked_everything_and_filled_in_nothing() -> None:
 
 
 @pytest.mark.parametrize(
-    ("key", "name", "said"),
+    ("key", "name", "expected_hint"),
     [
         ("predicates", "GeneralPred", "you mean GeneralPredicates;"),
         ("predicates", "HostNamePred", "you mean HostName;"),
@@ -178,10 +183,10 @@ def test_1_9_knew_less_asked_everything_and_filled_in_nothing() -> None:
         ("predicates", "SomethingElse", "not found for SomethingElse; known without"),
     ],
 )
-def test_a_name_as_articles_write_it_gets_the_one_that_is_meant(key: str, name: str, said: str) -> None:
+def test_a_name_as_articles_write_it_gets_the_one_that_is_meant(key: str, name: str, expected_hint: str) -> None:
     with pytest.raises(PolicyError) as caught:
         algorithm(Registry(), **{key: [{"name": name, "weight": 1}]})
-    assert said in str(caught.value)
+    assert expected_hint in str(caught.value)
 
 
 def test_every_name_that_an_article_lists_is_known_or_gets_one() -> None:
@@ -201,5 +206,5 @@ def test_a_classic_release_reads_policies_as_others_read_configurations() -> Non
     assert {"name": "CheckNodeUnschedulable"} in loaded.defaulted["predicates"]
     assert load(None, release).valid
     wrong = load('{"kind": "Policy",\n"priorities": [{"name": "Equal", "weight": 0}]}', release)
-    assert [one.path for one in wrong.problems] == ["priorities[0].weight"]
+    assert [problem.path for problem in wrong.problems] == ["priorities[0].weight"]
     assert wrong.line("priorities[0].weight") == 2

@@ -21,7 +21,7 @@ def scenario(**fields: Any) -> ClassicScenario:
 
 
 @pytest.mark.parametrize(
-    ("fields", "said"),
+    ("fields", "expected_error"),
     [
         ({"classic": "yes"}, "x: classic: must be true or an object"),
         ({"classic": {"version": "1.8"}}, 'x: classic.version: must be "1.13" or "1.9", is "1.8"'),
@@ -41,16 +41,16 @@ def scenario(**fields: Any) -> ClassicScenario:
         ({"preempt": 1}, "x: preempt: must be true or false"),
     ],
 )
-def test_bad_input_names_its_place(fields: dict, said: str) -> None:
+def test_bad_input_names_its_place(fields: dict, expected_error: str) -> None:
     with pytest.raises(ScenarioError) as caught:
         scenario(**fields)
-    assert str(caught.value).startswith(said)
+    assert str(caught.value).startswith(expected_error)
 
 
 def test_in_a_sequence_each_pod_sees_those_before_it() -> None:
     wanting = [pod(name, requests={"cpu": "3"}) for name in "pq"]
     chosen = {
-        mode: [told["chosen"] for told in scenario(pending=wanting, mode=mode).explain()["pods"]]
+        mode: [pod_answer["chosen"] for pod_answer in scenario(pending=wanting, mode=mode).explain()["pods"]]
         for mode in ("each", "sequence")
     }
     assert chosen == {"each": ["a", "a"], "sequence": ["a", "b"]}
@@ -59,14 +59,14 @@ def test_in_a_sequence_each_pod_sees_those_before_it() -> None:
 def test_pods_that_have_ended_are_not_there() -> None:
     ended = pod("b", on="a", requests={"cpu": "4"})
     ended["status"] = {"phase": "Succeeded"}
-    found = scenario(objects=[node("a"), ended], pending=[pod("p", requests={"cpu": "4"})]).explain()
-    assert found["pods"][0]["feasible"] == ["a"]
+    answer = scenario(objects=[node("a"), ended], pending=[pod("p", requests={"cpu": "4"})]).explain()
+    assert answer["pods"][0]["feasible"] == ["a"]
 
 
 def test_the_summary_counts_what_was_placed() -> None:
     ticks = iter(range(100))
-    found = scenario(pending=[pod("p"), pod("q", requests={"cpu": "9"})]).summary(lambda: float(next(ticks)))
-    assert (found["Pods"], found["Scheduled"], found["Failed"]) == (2, 1, 1)
+    summary = scenario(pending=[pod("p"), pod("q", requests={"cpu": "9"})]).summary(lambda: float(next(ticks)))
+    assert (summary["Pods"], summary["Scheduled"], summary["Failed"]) == (2, 1, 1)
 
 
 def test_a_summary_never_leaves_extenders_out() -> None:
@@ -77,8 +77,8 @@ def test_a_summary_never_leaves_extenders_out() -> None:
 
 def test_what_a_policy_says_in_vain_is_remarked() -> None:
     policy = {**POLICY, "predicate": [{"name": "PodFitsPorts"}]}
-    said = scenario(policy=policy).remarks
-    assert said == (
+    remarks = scenario(policy=policy).remarks
+    assert remarks == (
         'x: policy.predicate: is read as "predicates"; kube-scheduler does not know the field and would take its '
         "defaults",
         "x: policy: PodFitsPorts is never asked: it has no place in the order",
@@ -90,12 +90,14 @@ def test_the_command_line_goes_on_as_one_process_of_the_original_would_where_it_
     options: tuple[str, ...], last: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     weighed = {**BASE, "policy": {**POLICY, "priorities": [{"name": "LeastRequestedPriority", "weight": 7}]}}
-    lines = [json.dumps(one) + "\n" for one in (BASE, weighed, BASE)]
+    lines = [json.dumps(document) + "\n" for document in (BASE, weighed, BASE)]
     monkeypatch.setattr("sys.stdin", lines)
     assert main(["explain", *options]) == 0
     out, err = capsys.readouterr()
-    told = [json.loads(line)["pods"][0]["priorities"]["LeastRequestedPriority"]["weight"] for line in out.splitlines()]
-    assert told == [1, 7, last]
+    weights = [
+        json.loads(line)["pods"][0]["priorities"]["LeastRequestedPriority"]["weight"] for line in out.splitlines()
+    ]
+    assert weights == [1, 7, last]
     assert ("line 3: x: policy: LeastRequestedPriority weigh" in err) is bool(options)
 
 

@@ -40,11 +40,11 @@ def test_a_node_that_is_alone_does_not_use_up_a_turn() -> None:
 
 
 def test_a_search_among_some_nodes_takes_one_of_them() -> None:
-    asked = scheduler(*map(node, "abc"), policy=EQUAL)
+    engine = scheduler(*map(node, "abc"), policy=EQUAL)
     some = SearchRequest(allowed_nodes=np.array([1, 2], dtype=np.intp))
-    assert [asked.schedule_one(Pod.from_json(pod(f"p{number}")), some).node for number in range(3)] == [*"bcb"]
+    assert [engine.schedule_one(Pod.from_json(pod(f"p{number}")), some).node for number in range(3)] == [*"bcb"]
     huge = pod("huge", requests={"cpu": "9"})
-    assert not asked.find(Pod.from_json(huge), some).node
+    assert not engine.find(Pod.from_json(huge), some).node
 
 
 def test_1_9_takes_equal_nodes_from_the_last_name_on() -> None:
@@ -68,20 +68,20 @@ def test_zones_of_todays_labels_do_not_count() -> None:
 def test_the_first_rejection_of_each_node_makes_the_message() -> None:
     nodes = [node("a", taints=[{"key": "k", "effect": "NoSchedule"}]), node("b"), node("c", unschedulable=True)]
     raw = pod("p", requests={"cpu": "9"}, nodeSelector={"disk": "ssd"})
-    said = (
+    message = (
         "0/3 nodes are available: 1 node(s) were unschedulable, 2 Insufficient cpu, "
         "2 node(s) didn't match node selector."
     )
-    assert scheduler(*nodes).find(Pod.from_json(raw)).message == said
-    assert explain_pod(raw, *nodes)["message"] == said
+    assert scheduler(*nodes).find(Pod.from_json(raw)).message == message
+    assert explain_pod(raw, *nodes)["message"] == message
 
 
 def test_every_rejection_counts_where_all_predicates_are_checked() -> None:
     nodes = [node("a", taints=[{"key": "k", "effect": "NoSchedule"}], unschedulable=True)]
-    found = scheduler(*nodes, policy={"alwaysCheckAllPredicates": True}).find(
+    placement = scheduler(*nodes, policy={"alwaysCheckAllPredicates": True}).find(
         Pod.from_json(pod("p", requests={"cpu": "9"}))
     )
-    assert found.message == (
+    assert placement.message == (
         "0/1 nodes are available: 1 Insufficient cpu, 1 node(s) had taints that the pod didn't tolerate, "
         "1 node(s) were unschedulable."
     )
@@ -89,9 +89,10 @@ def test_every_rejection_counts_where_all_predicates_are_checked() -> None:
 
 def test_1_9_tells_every_reason_by_its_short_name() -> None:
     nodes = [node("a", taints=[{"key": "k", "effect": "NoSchedule"}], unschedulable=True), node("b")]
-    found = scheduler(*nodes, edition=Edition("1.9")).find(Pod.from_json(pod("p", requests={"cpu": "9"})))
+    placement = scheduler(*nodes, edition=Edition("1.9")).find(Pod.from_json(pod("p", requests={"cpu": "9"})))
     assert (
-        found.message == "0/2 nodes are available: 1 NodeUnschedulable, 1 PodToleratesNodeTaints, 2 Insufficient cpu."
+        placement.message
+        == "0/2 nodes are available: 1 NodeUnschedulable, 1 PodToleratesNodeTaints, 2 Insufficient cpu."
     )
 
 
@@ -100,32 +101,36 @@ def test_without_nodes_there_is_nothing_to_ask() -> None:
 
 
 @pytest.mark.parametrize(
-    ("claim", "said"),
+    ("claim", "message"),
     [
         (None, 'persistentvolumeclaim "c" not found'),
         ({"deletionTimestamp": "x"}, 'persistentvolumeclaim "c" is being deleted'),
         ({}, "pod has unbound immediate PersistentVolumeClaims (repeated 2 times)"),
     ],
 )
-def test_claims_that_are_not_there_end_the_cycle(claim: dict | None, said: str) -> None:
+def test_claims_that_are_not_there_end_the_cycle(claim: dict | None, message: str) -> None:
     raw = pod("p", volumes=[{"name": "v", "persistentVolumeClaim": {"claimName": "c"}}])
     objects = [node("a"), node("b")]
     if claim is not None:
         objects.append(
             {"kind": "PersistentVolumeClaim", "metadata": {"name": "c", "namespace": "default", **claim}, "spec": {}}
         )
-    found = scheduler(*objects).find(Pod.from_json(raw))
-    assert (found.node, found.message) == ("", said)
+    placement = scheduler(*objects).find(Pod.from_json(raw))
+    assert (placement.node, placement.message) == ("", message)
     assert scheduler(*objects, edition=Edition("1.9")).find(Pod.from_json(raw)).node == "b"
 
 
 def test_of_many_nodes_a_part_is_asked_and_the_next_walk_goes_on_behind_it() -> None:
     nodes = [node(f"n{number:03}") for number in range(250)]
     engine = scheduler(*nodes, policy=EQUAL, edition=Edition(percentage=10))
-    found = [engine.find(Pod.from_json(pod(f"p{number}"))) for number in range(3)]
-    assert [(one.evaluated, one.feasible) for one in found] == [(101, 100), (101, 100), (101, 100)]
+    placements = [engine.find(Pod.from_json(pod(f"p{number}"))) for number in range(3)]
+    assert [(placement.evaluated, placement.feasible) for placement in placements] == [
+        (101, 100),
+        (101, 100),
+        (101, 100),
+    ]
     # The turn counts on among the hundred that were found.
-    assert [one.node for one in found] == ["n000", "n102", "n204"]
+    assert [placement.node for placement in placements] == ["n000", "n102", "n204"]
 
 
 @pytest.mark.parametrize(
@@ -147,15 +152,15 @@ def test_half_of_the_nodes_are_enough_where_nothing_is_said(edition: Edition, no
 
 def test_a_bound_pod_is_explained_as_if_it_had_no_node() -> None:
     engine = scheduler(node("a", allocatable={"pods": "1"}), pod("p", on="a"))
-    found = engine.explain(engine.snapshot.get_pod("default/p")).to_dict()
-    assert found["feasible"] == ["a"]
+    explanation = engine.explain(engine.snapshot.get_pod("default/p")).to_dict()
+    assert explanation["feasible"] == ["a"]
     assert engine.snapshot.get_pod("default/p").node_name == "a"
 
 
 def test_without_priorities_all_nodes_have_one() -> None:
-    found = explain_pod(pod("p"), *map(node, "ab"), policy={"priorities": []})
-    assert found["total"] == {"a": 1, "b": 1}
-    assert "priorities" not in found
+    answer = explain_pod(pod("p"), *map(node, "ab"), policy={"priorities": []})
+    assert answer["total"] == {"a": 1, "b": 1}
+    assert "priorities" not in answer
 
 
 def extended(*more: dict, answers: Answers | None, **extender: Any) -> tuple[ClassicScheduler, Pod]:
@@ -165,31 +170,31 @@ def extended(*more: dict, answers: Answers | None, **extender: Any) -> tuple[Cla
 
 def test_scores_of_extenders_count_as_they_are_times_their_weight() -> None:
     answers = Answers(prioritize=[{"host": "b", "score": 3}, {"host": "c", "score": 2}])
-    engine, asked = extended(answers=answers, prioritizeVerb="prioritize", weight=4, nodeCacheCapable=True)
-    assert engine.explain(asked).to_dict()["total"] == {"a": 1, "b": 13, "c": 9}
-    assert engine.find(asked).node == "b"
+    engine, incoming = extended(answers=answers, prioritizeVerb="prioritize", weight=4, nodeCacheCapable=True)
+    assert engine.explain(incoming).to_dict()["total"] == {"a": 1, "b": 13, "c": 9}
+    assert engine.find(incoming).node == "b"
     assert answers.asked[0][1]["NodeNames"] == ["a", "b", "c"]
 
 
 def test_extenders_are_asked_in_the_order_of_the_policy() -> None:
     answers = Answers(first={"nodenames": ["c", "b"]}, second={"nodenames": ["b"], "failedNodes": {"c": "no"}})
     last = {"urlPrefix": "http://e", "filterVerb": "second", "nodeCacheCapable": True}
-    engine, asked = extended(last, answers=answers, filterVerb="first", nodeCacheCapable=True, ignorable=True)
-    assert engine.find(asked).node == "b"
-    assert [one[1]["NodeNames"] for one in answers.asked] == [["a", "b", "c"], ["c", "b"]]
-    assert engine.explain(asked).to_dict()["feasible"] == ["b"]
+    engine, incoming = extended(last, answers=answers, filterVerb="first", nodeCacheCapable=True, ignorable=True)
+    assert engine.find(incoming).node == "b"
+    assert [call[1]["NodeNames"] for call in answers.asked] == [["a", "b", "c"], ["c", "b"]]
+    assert engine.explain(incoming).to_dict()["feasible"] == ["b"]
 
 
 def test_what_extenders_say_of_nodes_is_part_of_the_message() -> None:
     answers = Answers(filter={"nodenames": [], "failedNodes": {"a": "too far", "b": "too far"}})
-    engine, asked = extended(answers=answers, filterVerb="filter", nodeCacheCapable=True)
-    assert engine.find(asked).message == "0/3 nodes are available: 2 too far."
+    engine, incoming = extended(answers=answers, filterVerb="filter", nodeCacheCapable=True)
+    assert engine.find(incoming).message == "0/3 nodes are available: 2 too far."
 
 
 def test_extenders_that_nobody_may_ask_are_named() -> None:
-    engine, asked = extended(answers=None, filterVerb="filter")
-    assert engine.explain(asked).to_dict()["extendersNotAsked"] == ["http://e/"]
-    assert engine.find(asked).message.startswith("outside the simulation: extender")
+    engine, incoming = extended(answers=None, filterVerb="filter")
+    assert engine.explain(incoming).to_dict()["extendersNotAsked"] == ["http://e/"]
+    assert engine.find(incoming).message.startswith("outside the simulation: extender")
 
 
 class NoPlans(SignaturePlans):
@@ -209,14 +214,14 @@ class Forgetful(ClassicScheduler):
 def test_what_is_remembered_changes_no_placement(seed: int) -> None:
     raw = ClassicMaker(Random(seed)).scenario("remembered")
     pods = [
-        {**one, "metadata": {**one["metadata"], "name": f"q{turn}-{number}", "uid": f"q{turn}-{number}"}}
+        {**raw_pod, "metadata": {**raw_pod["metadata"], "name": f"q{turn}-{number}", "uid": f"q{turn}-{number}"}}
         for turn in range(5)
-        for number, one in enumerate(raw["pending"])
+        for number, raw_pod in enumerate(raw["pending"])
     ]
     placed = []
     for kind in (ClassicScheduler, Forgetful):
         engine = kind(ClassicSnapshot.from_objects(raw["objects"]), Registry().build_algorithm())
-        placed.append([one.to_dict() for one in engine.schedule_pods(map(Pod.from_json, pods))])
+        placed.append([placement.to_dict() for placement in engine.schedule_pods(map(Pod.from_json, pods))])
     assert placed[0] == placed[1]
 
 
@@ -232,15 +237,15 @@ def test_an_explanation_as_run_says_what_the_cycle_says() -> None:
             Registry(Edition("1.9")).build_algorithm() if number % 3 else Registry().build_algorithm(loaded.policy)
         )
         engine = ClassicScheduler(ClassicSnapshot.from_objects(raw["objects"]), algorithm)
-        for one in map(Pod.from_json, raw["pending"]):
-            told, failure = as_run(engine, one)
-            placed = engine.find(one)
-            if told is None:
+        for pending_pod in map(Pod.from_json, raw["pending"]):
+            explanation, failure = as_run(engine, pending_pod)
+            placed = engine.find(pending_pod)
+            if explanation is None:
                 assert (placed.node, placed.message) == ("", failure)
                 ends.add("fails")
             else:
-                assert (placed.node, placed.message) == (told.node, told.message)
-                ends.add(algorithm.always_check_all if told.message else f"{len(told.best)} best")
+                assert (placed.node, placed.message) == (explanation.node, explanation.message)
+                ends.add(algorithm.always_check_all if explanation.message else f"{len(explanation.best)} best")
     assert {"fails", True, False, "1 best", "2 best"} <= ends
 
 

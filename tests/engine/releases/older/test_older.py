@@ -21,24 +21,26 @@ def loaded(version: str, **fields: Any) -> Loaded:
     return load({"apiVersion": api, "kind": KIND, **fields})
 
 
-def profile(found: Loaded, index: int = 0) -> Profile:
-    assert found.configuration is not None, found.errors
-    return found.configuration.profiles[index]
+def profile(loaded_result: Loaded, index: int = 0) -> Profile:
+    assert loaded_result.configuration is not None, loaded_result.errors
+    return loaded_result.configuration.profiles[index]
 
 
-def scores(found: Loaded) -> dict[str, int]:
-    return {ref.name: ref.weight for ref in profile(found).points["score"]}
+def scores(loaded_result: Loaded) -> dict[str, int]:
+    return {ref.name: ref.weight for ref in profile(loaded_result).points["score"]}
 
 
-def names(found: Loaded, point: str) -> list[str]:
-    return [ref.name for ref in profile(found).points[point]]
+def names(loaded_result: Loaded, point: str) -> list[str]:
+    return [ref.name for ref in profile(loaded_result).points[point]]
 
 
-def note(found: Loaded, path: str, name: str = "") -> tuple[str, str]:
+def note(loaded_result: Loaded, path: str, name: str = "") -> tuple[str, str]:
     """The kind and the text of the note at ``path``."""
-    assert found.conversion is not None, found.errors
+    assert loaded_result.conversion is not None, loaded_result.errors
     (kind, text), *_ = [
-        (one.kind, one.text) for one in found.conversion.notes if one.path == path and name in ("", one.name)
+        (entry.kind, entry.text)
+        for entry in loaded_result.conversion.notes
+        if entry.path == path and name in ("", entry.name)
     ]
     return kind, text
 
@@ -48,27 +50,29 @@ def plugins(**points: Any) -> dict[str, Any]:
 
 
 def on(*entries: tuple[str, int] | str) -> list[dict[str, Any]]:
-    return [{"name": one} if isinstance(one, str) else {"name": one[0], "weight": one[1]} for one in entries]
+    return [{"name": entry} if isinstance(entry, str) else {"name": entry[0], "weight": entry[1]} for entry in entries]
 
 
-@pytest.mark.parametrize("one", PRINTED, ids=lambda one: one.name)
-def test_what_the_articles_print_means_the_same_in_v1(one: Printed) -> None:
-    found, today = load(one.text), load(of_today(one))
-    assert found.errors == []
+@pytest.mark.parametrize("printed", PRINTED, ids=lambda printed: printed.name)
+def test_what_the_articles_print_means_the_same_in_v1(printed: Printed) -> None:
+    result, today = load(printed.text), load(of_today(printed))
+    assert result.errors == []
     assert today.errors == []
-    assert found.configuration is not None
+    assert result.configuration is not None
     assert today.configuration is not None
-    assert found.configuration.profiles == today.configuration.profiles
-    assert found.configuration.percentage_of_nodes_to_score == today.configuration.percentage_of_nodes_to_score
-    assert found.warnings[0].startswith("apiVersion: ")
+    assert result.configuration.profiles == today.configuration.profiles
+    assert result.configuration.percentage_of_nodes_to_score == today.configuration.percentage_of_nodes_to_score
+    assert result.warnings[0].startswith("apiVersion: ")
 
 
-@pytest.mark.parametrize("version", [*(one for one in READ if not one.endswith("/v1")), f"{GROUP}/v1"])
+@pytest.mark.parametrize(
+    "version", [*(api_version for api_version in READ if not api_version.endswith("/v1")), f"{GROUP}/v1"]
+)
 @pytest.mark.parametrize("release", RELEASES)
 def test_every_version_is_read_by_every_release(version: str, release: str) -> None:
-    found = load({"apiVersion": version, "kind": KIND}, RELEASES[release])
-    assert found.valid
-    assert (found.conversion is None) is version.endswith("scheduler.config.k8s.io/v1")
+    result = load({"apiVersion": version, "kind": KIND}, RELEASES[release])
+    assert result.valid
+    assert (result.conversion is None) is version.endswith("scheduler.config.k8s.io/v1")
 
 
 @pytest.mark.parametrize(
@@ -80,16 +84,16 @@ def test_every_version_is_read_by_every_release(version: str, release: str) -> N
     ],
 )
 def test_text_of_every_form_is_read(text: str | bytes) -> None:
-    found = load(text)
-    assert found.valid
-    assert found.conversion is not None
-    assert found.conversion.version == f"{GROUP}/v1beta2"
+    result = load(text)
+    assert result.valid
+    assert result.conversion is not None
+    assert result.conversion.version == f"{GROUP}/v1beta2"
 
 
 def test_what_is_converted_is_v1_itself() -> None:
-    found = loaded("v1beta1", **plugins(score={"disabled": on("NodeResourcesLeastAllocated")}))
-    assert found.conversion is not None
-    assert load(found.conversion.document).configuration == found.configuration
+    result = loaded("v1beta1", **plugins(score={"disabled": on("NodeResourcesLeastAllocated")}))
+    assert result.conversion is not None
+    assert load(result.conversion.document).configuration == result.configuration
 
 
 def test_weights_of_then_stay() -> None:
@@ -119,33 +123,33 @@ def test_plugins_that_scored_by_room_are_strategies(plugin: str, strategy: dict[
     args = {"resources": on(("cpu", 3)), **strategy.get("requestedToCapacityRatio", {})}
     score = {"disabled": on("NodeResourcesLeastAllocated"), "enabled": on((plugin, 5))}
     config = [{"name": plugin, "args": args}]
-    found = loaded("v1beta1", profiles=[{"plugins": {"score": score}, "pluginConfig": config}])
-    assert scores(found)["NodeResourcesFit"] == 5
-    assert profile(found).args["NodeResourcesFit"]["scoringStrategy"] == {"resources": on(("cpu", 3)), **strategy}
-    assert note(found, "profiles[0].plugins.score.enabled[0]")[0] == EQUAL
+    result = loaded("v1beta1", profiles=[{"plugins": {"score": score}, "pluginConfig": config}])
+    assert scores(result)["NodeResourcesFit"] == 5
+    assert profile(result).args["NodeResourcesFit"]["scoringStrategy"] == {"resources": on(("cpu", 3)), **strategy}
+    assert note(result, "profiles[0].plugins.score.enabled[0]")[0] == EQUAL
 
 
 def test_of_two_that_scored_by_room_the_heavier_stays() -> None:
-    found = loaded("v1beta1", **plugins(score={"enabled": on(("NodeResourcesMostAllocated", 4))}))
-    assert scores(found)["NodeResourcesFit"] == 4
-    assert profile(found).args["NodeResourcesFit"]["scoringStrategy"]["type"] == "MostAllocated"
+    result = loaded("v1beta1", **plugins(score={"enabled": on(("NodeResourcesMostAllocated", 4))}))
+    assert scores(result)["NodeResourcesFit"] == 4
+    assert profile(result).args["NodeResourcesFit"]["scoringStrategy"]["type"] == "MostAllocated"
     lighter = {"enabled": on(("NodeResourcesMostAllocated", 1))}
-    found = loaded("v1beta1", **plugins(score=lighter))
-    assert profile(found).args["NodeResourcesFit"]["scoringStrategy"]["type"] == "LeastAllocated"
-    assert note(found, "profiles[0].plugins.score.enabled[0]")[0] == NONE
+    result = loaded("v1beta1", **plugins(score=lighter))
+    assert profile(result).args["NodeResourcesFit"]["scoringStrategy"]["type"] == "LeastAllocated"
+    assert note(result, "profiles[0].plugins.score.enabled[0]")[0] == NONE
 
 
 def test_no_plugin_that_scores_by_room_is_none_today() -> None:
-    found = loaded("v1beta1", **plugins(score={"disabled": on("NodeResourcesLeastAllocated")}))
-    assert "NodeResourcesFit" not in scores(found)
-    assert "NodeResourcesFit" in names(found, "filter")
+    result = loaded("v1beta1", **plugins(score={"disabled": on("NodeResourcesLeastAllocated")}))
+    assert "NodeResourcesFit" not in scores(result)
+    assert "NodeResourcesFit" in names(result, "filter")
 
 
 def test_pods_without_constraints_are_spread_as_then() -> None:
     arguments = profile(loaded("v1alpha2")).args["PodTopologySpread"]
     assert arguments["defaultingType"] == "System"
-    found = loaded("v1alpha2", **plugins(score={"disabled": on("DefaultPodTopologySpread")}))
-    arguments = profile(found).args["PodTopologySpread"]
+    result = loaded("v1alpha2", **plugins(score={"disabled": on("DefaultPodTopologySpread")}))
+    arguments = profile(result).args["PodTopologySpread"]
     assert (arguments["defaultingType"], arguments.get("defaultConstraints", [])) == ("List", [])
 
 
@@ -161,10 +165,10 @@ def test_constraints_of_v1beta1_need_no_type() -> None:
 def test_node_labels_are_node_affinity() -> None:
     args = {"presentLabels": ["ssd"], "absentLabels": ["old"], "presentLabelsPreference": ["fast"]}
     points = {"filter": {"enabled": on("NodeLabel")}, "score": {"enabled": on(("NodeLabel", 7))}}
-    found = loaded("v1beta1", profiles=[{"plugins": points, "pluginConfig": [{"name": "NodeLabel", "args": args}]}])
-    affinity = profile(found).args["NodeAffinity"]["addedAffinity"]
+    result = loaded("v1beta1", profiles=[{"plugins": points, "pluginConfig": [{"name": "NodeLabel", "args": args}]}])
+    affinity = profile(result).args["NodeAffinity"]["addedAffinity"]
     (term,) = affinity["requiredDuringSchedulingIgnoredDuringExecution"]["nodeSelectorTerms"]
-    assert [(one["key"], one["operator"]) for one in term["matchExpressions"]] == [
+    assert [(expression["key"], expression["operator"]) for expression in term["matchExpressions"]] == [
         ("ssd", "Exists"),
         ("old", "DoesNotExist"),
     ]
@@ -174,9 +178,9 @@ def test_node_labels_are_node_affinity() -> None:
 
 @pytest.mark.parametrize("name", ["ServiceAffinity", "NodePreferAvoidPods", "SomebodysOwn"])
 def test_what_has_no_counterpart_is_left_out_and_told(name: str) -> None:
-    found = loaded("v1beta1", **plugins(score={"enabled": on((name, 3))}))
-    assert name not in scores(found)
-    assert note(found, "profiles[0].plugins.score.enabled[0]")[0] == NONE
+    result = loaded("v1beta1", **plugins(score={"enabled": on((name, 3))}))
+    assert name not in scores(result)
+    assert note(result, "profiles[0].plugins.score.enabled[0]")[0] == NONE
 
 
 @pytest.mark.parametrize(("point", "default"), DEFAULTS.items())
@@ -184,25 +188,25 @@ def test_what_has_no_counterpart_is_left_out_and_told(name: str) -> None:
 def test_a_default_comes_back_for_an_unknown_plugin_that_had_its_place(version: str, point: str, default: str) -> None:
     if (version, point) == ("v1alpha2", "postFilter"):
         return  # which was no point of it
-    own = {point: {"enabled": on("Coscheduling"), "disabled": on("*")}}
-    found = loaded(version, **plugins(**own))
-    assert names(found, point) == [default]
-    kind, text = note(found, f"profiles[0].plugins.{point}", default)
+    plugin_sets = {point: {"enabled": on("Coscheduling"), "disabled": on("*")}}
+    result = loaded(version, **plugins(**plugin_sets))
+    assert names(result, point) == [default]
+    kind, text = note(result, f"profiles[0].plugins.{point}", default)
     assert kind == NEAR
     assert "Coscheduling" in text
     instead = loaded(version, **plugins(**{point: {"enabled": on("Coscheduling"), "disabled": on(default)}}))
     assert default in names(instead, point)
     # What somebody went without stays away, and what was refused is refused.
-    without = loaded(version, **plugins(**{point: {"disabled": on("*")}}))
-    assert names(without, point) == [] if point == "postFilter" else without.errors
+    without_default = loaded(version, **plugins(**{point: {"disabled": on("*")}}))
+    assert names(without_default, point) == [] if point == "postFilter" else without_default.errors
 
 
 def test_a_default_comes_back_where_multipoint_took_it_away() -> None:
     everywhere = {"enabled": on("Coscheduling"), "disabled": on("PrioritySort")}
-    found = loaded("v1beta3", **plugins(multiPoint=everywhere))
-    assert names(found, "queueSort") == ["PrioritySort"]
-    found = loaded("v1beta3", **plugins(multiPoint={"enabled": on("Somebodys"), "disabled": on("*")}))
-    assert {point: names(found, point) for point in ("queueSort", "bind", "postFilter")} == {
+    result = loaded("v1beta3", **plugins(multiPoint=everywhere))
+    assert names(result, "queueSort") == ["PrioritySort"]
+    result = loaded("v1beta3", **plugins(multiPoint={"enabled": on("Somebodys"), "disabled": on("*")}))
+    assert {point: names(result, point) for point in ("queueSort", "bind", "postFilter")} == {
         "queueSort": ["PrioritySort"],
         "bind": ["DefaultBinder"],
         "postFilter": [],
@@ -210,32 +214,34 @@ def test_a_default_comes_back_where_multipoint_took_it_away() -> None:
 
 
 def test_a_profile_of_unknown_plugins_alone_is_the_default_one() -> None:
-    found = loaded("v1beta3", **plugins(filter={"enabled": on("Somebodys")}, score={"enabled": on("Somebodys")}))
-    assert profile(found).points == profile(loaded("v1beta3")).points
+    result = loaded("v1beta3", **plugins(filter={"enabled": on("Somebodys")}, score={"enabled": on("Somebodys")}))
+    assert profile(result).points == profile(loaded("v1beta3")).points
 
 
 def test_limits_of_volumes_are_one_plugin() -> None:
-    found = loaded("v1beta2", **plugins(filter={"disabled": on("*"), "enabled": on("EBSLimits", "GCEPDLimits")}))
-    assert names(found, "filter") == ["NodeVolumeLimits"]
-    found = loaded("v1beta2", **plugins(filter={"disabled": on("EBSLimits")}))
-    assert "NodeVolumeLimits" in names(found, "filter")
-    assert note(found, "profiles[0].plugins.filter.disabled[0]")[0] == NEAR
+    result = loaded("v1beta2", **plugins(filter={"disabled": on("*"), "enabled": on("EBSLimits", "GCEPDLimits")}))
+    assert names(result, "filter") == ["NodeVolumeLimits"]
+    result = loaded("v1beta2", **plugins(filter={"disabled": on("EBSLimits")}))
+    assert "NodeVolumeLimits" in names(result, "filter")
+    assert note(result, "profiles[0].plugins.filter.disabled[0]")[0] == NEAR
 
 
 def test_a_plugin_is_not_enabled_twice_but_replaced() -> None:
-    found = loaded("v1beta1", **plugins(score={"enabled": on(("ImageLocality", 6))}))
-    assert scores(found)["ImageLocality"] == 6
-    assert "asked to disable it first" in note(found, "profiles[0].plugins.score.enabled[0]")[1]
+    result = loaded("v1beta1", **plugins(score={"enabled": on(("ImageLocality", 6))}))
+    assert scores(result)["ImageLocality"] == 6
+    assert "asked to disable it first" in note(result, "profiles[0].plugins.score.enabled[0]")[1]
 
 
 def test_multipoint_of_v1beta2_did_not_reach_the_default_plugins() -> None:
-    found = loaded("v1beta2", **plugins(multiPoint={"enabled": on(("TaintToleration", 9)), "disabled": on("NodeName")}))
-    assert scores(found)["TaintToleration"] == 1
-    assert "NodeName" in names(found, "filter")
+    result = loaded(
+        "v1beta2", **plugins(multiPoint={"enabled": on(("TaintToleration", 9)), "disabled": on("NodeName")})
+    )
+    assert scores(result)["TaintToleration"] == 1
+    assert "NodeName" in names(result, "filter")
 
 
 def test_v1alpha1_is_one_profile() -> None:
-    found = loaded(
+    result = loaded(
         "v1alpha1",
         schedulerName="mine",
         algorithmSource={"provider": "ClusterAutoscalerProvider"},
@@ -246,36 +252,36 @@ def test_v1alpha1_is_one_profile() -> None:
         leaderElection={"lockObjectName": "lock", "resourceLock": "endpoints"},
         plugins={"unreserve": {"enabled": on("VolumeBinding")}, "postFilter": {"disabled": on("TaintToleration")}},
     )
-    one = profile(found)
-    assert one.scheduler_name == "mine"
-    assert one.args["NodeResourcesFit"]["scoringStrategy"]["type"] == "MostAllocated"
-    assert one.args["InterPodAffinity"]["hardPodAffinityWeight"] == 10
-    assert one.args["VolumeBinding"]["bindTimeoutSeconds"] == 30
-    assert "DefaultPreemption" not in names(found, "postFilter")
-    assert "TaintToleration" not in names(found, "preScore")
-    assert found.defaulted is not None
-    assert found.defaulted["leaderElection"]["resourceName"] == "lock"
-    assert found.defaulted["leaderElection"]["resourceLock"] == "leases"
-    assert note(found, "healthzBindAddress")[0] == NONE
-    assert note(found, "leaderElection.resourceLock")[0] == NEAR
+    converted = profile(result)
+    assert converted.scheduler_name == "mine"
+    assert converted.args["NodeResourcesFit"]["scoringStrategy"]["type"] == "MostAllocated"
+    assert converted.args["InterPodAffinity"]["hardPodAffinityWeight"] == 10
+    assert converted.args["VolumeBinding"]["bindTimeoutSeconds"] == 30
+    assert "DefaultPreemption" not in names(result, "postFilter")
+    assert "TaintToleration" not in names(result, "preScore")
+    assert result.defaulted is not None
+    assert result.defaulted["leaderElection"]["resourceName"] == "lock"
+    assert result.defaulted["leaderElection"]["resourceLock"] == "leases"
+    assert note(result, "healthzBindAddress")[0] == NONE
+    assert note(result, "leaderElection.resourceLock")[0] == NEAR
 
 
 def test_componentconfig_is_read() -> None:
-    found = loaded("componentconfig/v1alpha1", algorithmSource={"provider": "DefaultProvider"}, failureDomains="zone")
-    assert found.valid
-    assert note(found, "failureDomains")[0] == NONE
+    result = loaded("componentconfig/v1alpha1", algorithmSource={"provider": "DefaultProvider"}, failureDomains="zone")
+    assert result.valid
+    assert note(result, "failureDomains")[0] == NONE
 
 
 def test_extenders_of_v1alpha2_are_written_otherwise() -> None:
     extender = {"urlprefix": "http://127.0.0.1:1/x", "filterVerb": "f", "enableHttps": False, "httpTimeout": 2 * 10**9}
-    found = loaded("v1alpha2", extenders=[extender])
-    assert found.configuration is not None, found.errors
-    assert found.configuration.extenders[0]["httpTimeout"] == "2s"
-    assert found.configuration.extenders[0]["urlPrefix"] == "http://127.0.0.1:1/x"
+    result = loaded("v1alpha2", extenders=[extender])
+    assert result.configuration is not None, result.errors
+    assert result.configuration.extenders[0]["httpTimeout"] == "2s"
+    assert result.configuration.extenders[0]["urlPrefix"] == "http://127.0.0.1:1/x"
 
 
 @pytest.mark.parametrize(
-    ("version", "fields", "path", "said"),
+    ("version", "fields", "path", "expected_error"),
     [
         ("v1beta3", {"healthzBindAddress": "x"}, "healthzBindAddress", 'unknown field "healthzBindAddress"'),
         ("v1beta1", plugins(multiPoint={}), "profiles[0].plugins.multiPoint", "unknown field"),
@@ -293,27 +299,27 @@ def test_extenders_of_v1alpha2_are_written_otherwise() -> None:
     ],
 )
 def test_what_a_version_did_not_allow_is_refused_at_its_place(
-    version: str, fields: dict[str, Any], path: str, said: str
+    version: str, fields: dict[str, Any], path: str, expected_error: str
 ) -> None:
-    found = loaded(version, **fields)
-    assert not found.valid
-    assert [problem.path for problem in found.problems] == [path]
-    assert said in found.errors[0]
+    result = loaded(version, **fields)
+    assert not result.valid
+    assert [problem.path for problem in result.problems] == [path]
+    assert expected_error in result.errors[0]
 
 
 def test_v1alpha1_passed_over_unknown_fields() -> None:
-    found = loaded("v1alpha1", profiles=[], plugins={"preScore": {"disabled": on("*")}})
-    assert found.valid
-    assert note(found, "profiles")[0] == NONE
-    assert names(found, "preScore") != []
+    result = loaded("v1alpha1", profiles=[], plugins={"preScore": {"disabled": on("*")}})
+    assert result.valid
+    assert note(result, "profiles")[0] == NONE
+    assert names(result, "preScore") != []
 
 
 @pytest.mark.parametrize("version", [f"{GROUP}/v1beta9", f"{GROUP}/v2", "componentconfig/v1"])
 def test_an_unknown_version_names_those_that_are_read(version: str) -> None:
-    found = load({"apiVersion": version, "kind": KIND})
-    assert not found.valid
-    assert all(one in found.errors[0] for one in READ)
-    assert found.problems[0].path == "apiVersion"
+    result = load({"apiVersion": version, "kind": KIND})
+    assert not result.valid
+    assert all(api_version in result.errors[0] for api_version in READ)
+    assert result.problems[0].path == "apiVersion"
 
 
 @pytest.mark.parametrize("odd", [None, 3, "x", [], {}, [None], [3], {"name": 3}, [{"name": 3}], [{"name": "x"}]])
@@ -329,15 +335,15 @@ def test_odd_values_are_told_never_raised(odd: Any) -> None:
             {"plugins": odd, "pluginConfig": odd, "algorithmSource": odd, "leaderElection": odd, "extenders": odd},
             {"plugins": {"unreserve": odd, "postFilter": odd}, "kind": odd},
         ):
-            found = load({"apiVersion": version, "kind": KIND, **fields})
-            assert found.valid or found.errors
+            result = load({"apiVersion": version, "kind": KIND, **fields})
+            assert result.valid or result.errors
 
 
 def test_marks_of_people_are_comments() -> None:
-    rest = "extenders:\n- urlPrefix: http://127.0.0.1/x\n...\nparallelism: 3\n"
-    text = f"apiVersion: {GROUP}/v1beta2\nkind: {KIND}// so\n{rest}"
-    found = load(text)
-    assert found.configuration is not None, found.errors
-    assert found.configuration.parallelism == 3
-    assert found.configuration.extenders[0]["urlPrefix"] == "http://127.0.0.1/x"
+    remainder = "extenders:\n- urlPrefix: http://127.0.0.1/x\n...\nparallelism: 3\n"
+    text = f"apiVersion: {GROUP}/v1beta2\nkind: {KIND}// so\n{remainder}"
+    result = load(text)
+    assert result.configuration is not None, result.errors
+    assert result.configuration.parallelism == 3
+    assert result.configuration.extenders[0]["urlPrefix"] == "http://127.0.0.1/x"
     assert make_readable(text.replace("v1beta2", "v1")) == text.replace("v1beta2", "v1")

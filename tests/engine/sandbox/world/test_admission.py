@@ -15,7 +15,7 @@ def test_a_pod_gets_its_priority_and_tolerations() -> None:
     living.create(PRIORITY_CLASS, {"metadata": {"name": "high"}, "value": 1000})
     spec = living.create(POD, pod("a", priorityClassName="high"))["spec"]
     assert (spec["priority"], spec["preemptionPolicy"]) == (1000, "PreemptLowerPriority")
-    assert [one["key"] for one in spec["tolerations"]] == [
+    assert [toleration["key"] for toleration in spec["tolerations"]] == [
         "node.kubernetes.io/not-ready",
         "node.kubernetes.io/unreachable",
     ]

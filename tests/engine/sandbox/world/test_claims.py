@@ -46,11 +46,11 @@ def test_ephemeral_volumes_are_made_for_each_pod_and_go_with_it() -> None:
     raw = workload("web", 2)
     raw["spec"]["template"]["spec"]["volumes"] = [{"name": "e", "ephemeral": {"volumeClaimTemplate": {"spec": spec}}}]
     living.create(DEPLOYMENT, raw)
-    living.wait_until(lambda: len(living.all(POD)) == 2 and all(is_pod_ready(one) for one in living.all(POD)))
-    assert {one["metadata"]["name"] for one in living.all(CLAIM)} == {
-        f"{one['metadata']['name']}-e" for one in living.all(POD)
+    living.wait_until(lambda: len(living.all(POD)) == 2 and all(is_pod_ready(raw) for raw in living.all(POD)))
+    assert {raw["metadata"]["name"] for raw in living.all(CLAIM)} == {
+        f"{raw['metadata']['name']}-e" for raw in living.all(POD)
     }
-    assert {one["spec"]["storageClassName"] for one in living.all(CLAIM)} == {"usual"}
+    assert {raw["spec"]["storageClassName"] for raw in living.all(CLAIM)} == {"usual"}
     living.merge(DEPLOYMENT, "web", {"spec": {"replicas": 1}})
     living.live(10.0)
     assert len(living.all(CLAIM)) == len(living.all(VOLUME)) == len(living.all(POD)) == 1
@@ -81,8 +81,8 @@ def test_resource_claims_are_made_from_templates_and_free_their_devices_with_the
     (claim,) = living.all(RESOURCE_CLAIM)
     assert claim["metadata"]["name"].startswith("first-gpu-")
     assert claim["metadata"]["annotations"] == {"resource.kubernetes.io/pod-claim-name": "gpu"}
-    named = living.get(POD, "first")["status"]["resourceClaimStatuses"]
-    assert named == [{"name": "gpu", "resourceClaimName": claim["metadata"]["name"]}]
+    claim_statuses = living.get(POD, "first")["status"]["resourceClaimStatuses"]
+    assert claim_statuses == [{"name": "gpu", "resourceClaimName": claim["metadata"]["name"]}]
     living.create(POD, with_device("second"))
     living.live(5.0)
     assert not living.get(POD, "second")["spec"].get("nodeName")

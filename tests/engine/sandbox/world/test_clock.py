@@ -47,8 +47,8 @@ def test_what_takes_time_waits_while_time_stands_still() -> None:
     living.merge(CLOCK, NAME, {"spec": {"paused": True}})
     living.create(POD, pod("a"))
     living.live(60.0)
-    found = living.get(POD, "a")
-    assert (found["spec"]["nodeName"], found["status"]["phase"]) == ("one", "Pending")
+    raw_pod = living.get(POD, "a")
+    assert (raw_pod["spec"]["nodeName"], raw_pod["status"]["phase"]) == ("one", "Pending")
     living.merge(CLOCK, NAME, {"spec": {"paused": False}})
     living.live(3.0)
     assert living.get(POD, "a")["status"]["phase"] == "Running"
@@ -94,7 +94,7 @@ def test_a_restart_goes_on_where_the_clock_was_saved() -> None:
 
 
 @pytest.mark.parametrize(
-    ("spec", "said"),
+    ("spec", "expected_error"),
     [
         ({"speed": 61}, "spec.speed: Invalid value: 61: must be a number between 1 and 60, inclusive"),
         ({"speed": True}, "spec.speed: Invalid value: true: must be a number between 1 and 60, inclusive"),
@@ -102,13 +102,13 @@ def test_a_restart_goes_on_where_the_clock_was_saved() -> None:
         ({"happenings": 1}, "spec.happenings: Invalid value: 1: must be true or false"),
     ],
 )
-def test_a_clock_that_makes_no_sense_is_refused_in_words(spec: dict[str, object], said: str) -> None:
+def test_a_clock_that_makes_no_sense_is_refused_in_words(spec: dict[str, object], expected_error: str) -> None:
     living = Living()
     with pytest.raises(ApiRefusal) as refused:
         living.merge(CLOCK, NAME, {"spec": spec})
     assert (refused.value.code, refused.value.message) == (
         422,
-        f'Clock.sandbox.kschedweb.dev "main" is invalid: {said}',
+        f'Clock.sandbox.kschedweb.dev "main" is invalid: {expected_error}',
     )
     with pytest.raises(ApiRefusal, match="there is one clock"):
         living.create(CLOCK, {"metadata": {"name": "another"}, "spec": {}})

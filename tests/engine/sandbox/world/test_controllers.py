@@ -46,24 +46,24 @@ def images(living: Living, app: str) -> Counter[str]:
     return Counter(raw["spec"]["containers"][0]["image"] for raw in pods(living, app) if is_pod_active(raw))
 
 
-def roll(living: Living, name: str, image: str, of: object = DEPLOYMENT) -> None:
+def roll(living: Living, name: str, image: str, resource: object = DEPLOYMENT) -> None:
     """Have the pods of a workload run another image."""
     template = {"spec": {"containers": [{"name": "main", "image": image}]}}
-    living.merge(of, name, {"spec": {"template": template}})  # type: ignore[arg-type]
+    living.merge(resource, name, {"spec": {"template": template}})  # type: ignore[arg-type]
 
 
-def done(living: Living, name: str) -> bool:
+def is_rolled_out(living: Living, name: str) -> bool:
     raw = living.get(DEPLOYMENT, name)
-    wanted, status = raw["spec"]["replicas"], raw["status"]
-    seen = status.get("observedGeneration") == raw["metadata"]["generation"]
+    replicas, status = raw["spec"]["replicas"], raw["status"]
+    is_observed = status.get("observedGeneration") == raw["metadata"]["generation"]
     counts = {status.get(key, 0) for key in ("replicas", "updatedReplicas", "readyReplicas", "availableReplicas")}
-    return seen and counts == {wanted} and len(pods(living, name)) == wanted
+    return is_observed and counts == {replicas} and len(pods(living, name)) == replicas
 
 
 def test_a_deployment_gets_its_pods_through_a_replica_set() -> None:
     living = with_nodes()
     living.create(DEPLOYMENT, workload("web", 3))
-    living.wait_until(lambda: done(living, "web"), 5.0)
+    living.wait_until(lambda: is_rolled_out(living, "web"), 5.0)
     (owner,) = living.all(REPLICA_SET)
     hashed = owner["metadata"]["labels"]["pod-template-hash"]
     assert owner["metadata"]["name"] == f"web-{hashed}"
@@ -71,7 +71,7 @@ def test_a_deployment_gets_its_pods_through_a_replica_set() -> None:
     assert living.get(DEPLOYMENT, "web")["metadata"]["annotations"]["deployment.kubernetes.io/revision"] == "1"
     assert living.reasons(DEPLOYMENT, "web") == ["ScalingReplicaSet"]
     living.merge(DEPLOYMENT, "web", {"spec": {"replicas": 1}})
-    living.wait_until(lambda: done(living, "web"), 5.0)
+    living.wait_until(lambda: is_rolled_out(living, "web"), 5.0)
     living.delete(DEPLOYMENT, "web")
     living.live(5.0)
     assert not living.all(REPLICA_SET)
@@ -90,50 +90,50 @@ def test_a_roll_out_stays_within_its_limits(
     living = with_nodes()
     strategy = {"rollingUpdate": {"maxSurge": surge, "maxUnavailable": unavailable}}
     living.create(DEPLOYMENT, workload("web", replicas, strategy=strategy))
-    living.wait_until(lambda: done(living, "web"), 60.0)
+    living.wait_until(lambda: is_rolled_out(living, "web"), 60.0)
     extra = surge if isinstance(surge, int) else -(-int(surge[:-1]) * replicas // 100)
     missing = unavailable if isinstance(unavailable, int) else int(unavailable[:-1]) * replicas // 100
     missing = missing if extra or missing else 1
     roll(living, "web", "example.com/main:2.0")
     for _ in range(400):
-        if done(living, "web"):
+        if is_rolled_out(living, "web"):
             break
         assert sum(map(is_pod_active, pods(living, "web"))) <= replicas + extra
         assert sum(is_pod_ready(raw) and is_pod_active(raw) for raw in pods(living, "web")) >= replicas - missing
         living.live(0.2)
-    assert done(living, "web")
-    for wanted, image in steps:
-        living.merge(DEPLOYMENT, "web", {"spec": {"replicas": wanted}})
+    assert is_rolled_out(living, "web")
+    for target, image in steps:
+        living.merge(DEPLOYMENT, "web", {"spec": {"replicas": target}})
         roll(living, "web", f"example.com/main:{image}.0")
         living.live(0.7)
-    living.wait_until(lambda: done(living, "web"), 200.0)
-    wanted, image = steps[-1] if steps else (replicas, 2)
-    assert images(living, "web") == Counter({f"example.com/main:{image}.0": wanted} if wanted else {})
+    living.wait_until(lambda: is_rolled_out(living, "web"), 200.0)
+    target, image = steps[-1] if steps else (replicas, 2)
+    assert images(living, "web") == Counter({f"example.com/main:{image}.0": target} if target else {})
 
 
 def test_recreate_lets_the_old_pods_end_first() -> None:
     living = with_nodes()
     living.create(DEPLOYMENT, workload("web", 3, strategy={"type": "Recreate"}))
-    living.wait_until(lambda: done(living, "web"), 10.0)
+    living.wait_until(lambda: is_rolled_out(living, "web"), 10.0)
     roll(living, "web", "example.com/main:2.0")
-    while not done(living, "web"):
+    while not is_rolled_out(living, "web"):
         assert len(images(living, "web")) <= 1
         living.live(0.2)
 
 
-@pytest.mark.parametrize("of", [REPLICA_SET, REPLICATION_CONTROLLER])
-def test_a_pod_that_is_gone_is_replaced(of: object) -> None:
+@pytest.mark.parametrize("resource", [REPLICA_SET, REPLICATION_CONTROLLER])
+def test_a_pod_that_is_gone_is_replaced(resource: object) -> None:
     living = with_nodes()
     raw = workload("web", 2)
-    if of is REPLICATION_CONTROLLER:
+    if resource is REPLICATION_CONTROLLER:
         raw["spec"]["selector"] = {"app": "web"}
-    living.create(of, raw)  # type: ignore[arg-type]
+    living.create(resource, raw)  # type: ignore[arg-type]
     living.live(4.0)
-    first = {one["metadata"]["uid"] for one in pods(living, "web")}
+    first = {raw["metadata"]["uid"] for raw in pods(living, "web")}
     living.delete(POD, pods(living, "web")[0]["metadata"]["name"])
     living.live(6.0)
     assert len(pods(living, "web")) == 2
-    assert len({one["metadata"]["uid"] for one in pods(living, "web")} - first) == 1
+    assert len({raw["metadata"]["uid"] for raw in pods(living, "web")} - first) == 1
 
 
 def test_a_stateful_set_makes_its_pods_in_order_with_claims_and_ends_them_in_reverse() -> None:
@@ -147,19 +147,21 @@ def test_a_stateful_set_makes_its_pods_in_order_with_claims_and_ends_them_in_rev
     }
     template = {"metadata": {"name": "data"}, "spec": claim}
     living.create(STATEFUL_SET, workload("db", 3, serviceName="db", volumeClaimTemplates=[template]))
-    seen: list[set[str]] = []
+    names_over_time: list[set[str]] = []
     for _ in range(60):
         living.live(0.5)
-        seen.append({raw["metadata"]["name"] for raw in pods(living, "db")})
-    assert [len(names) for names in seen] == sorted(len(names) for names in seen)
-    assert seen[-1] == {"db-0", "db-1", "db-2"}
-    assert {"db-0"} in seen
-    assert {"db-0", "db-1"} in seen
+        names_over_time.append({raw["metadata"]["name"] for raw in pods(living, "db")})
+    assert [len(names) for names in names_over_time] == sorted(len(names) for names in names_over_time)
+    assert names_over_time[-1] == {"db-0", "db-1", "db-2"}
+    assert {"db-0"} in names_over_time
+    assert {"db-0", "db-1"} in names_over_time
     assert all(is_pod_ready(raw) for raw in pods(living, "db"))
     for raw in living.all(CLAIM):
         volume = living.get(VOLUME, raw["spec"]["volumeName"])
         assert raw["status"]["phase"] == volume["status"]["phase"] == "Bound"
-        node = next(one for one in pods(living, "db") if one["metadata"]["name"] == raw["metadata"]["name"][5:])
+        node = next(
+            raw_pod for raw_pod in pods(living, "db") if raw_pod["metadata"]["name"] == raw["metadata"]["name"][5:]
+        )
         zone = living.get(NODE, node["spec"]["nodeName"])["metadata"]["labels"]["topology.kubernetes.io/zone"]
         (term,) = volume["spec"]["nodeAffinity"]["required"]["nodeSelectorTerms"]
         assert term["matchExpressions"][0]["values"] == [zone]
@@ -246,18 +248,18 @@ def test_no_death_loses_or_doubles_anything(deaths: list[int], completions: int,
     living.live(3.0)
     roll(living, "web", "example.com/main:2.0")
     for writes in deaths:
-        left = [writes]
+        writes_left = [writes]
 
-        def dies(change: StoreChange, left: list[int] = left) -> None:
-            left[0] -= 1
-            if left[0] == 0:
+        def dies(change: StoreChange, writes_left: list[int] = writes_left) -> None:
+            writes_left[0] -= 1
+            if writes_left[0] == 0:
                 raise Death
 
         living.store.add_listener(dies)
         with contextlib.suppress(Death):
             living.live(25.0)
         living.restart()
-    living.wait_until(lambda: complete(living, "sums") and done(living, "web"), 400.0)
+    living.wait_until(lambda: complete(living, "sums") and is_rolled_out(living, "web"), 400.0)
     living.live(10.0)
     assert living.get(JOB, "sums")["status"]["succeeded"] == completions
     assert sum(raw["status"]["phase"] == "Succeeded" for raw in pods(living, "sums")) == completions

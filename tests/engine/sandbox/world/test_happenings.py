@@ -56,8 +56,8 @@ class Watched(Living):
 
 
 def settled(living: Living) -> None:
-    for of in (DEPLOYMENT, STATEFUL_SET):
-        for raw in living.all(of):
+    for resource in (DEPLOYMENT, STATEFUL_SET):
+        for raw in living.all(resource):
             assert raw["status"].get("readyReplicas", 0) == raw["spec"]["replicas"], raw["metadata"]["name"]
     nodes = living.all(NODE)
     for raw in living.all(DAEMON_SET):
@@ -142,7 +142,7 @@ def test_maintenance_cordons_drains_and_ends() -> None:
     living.live(120.0)
     living.restart()
     assert living.get(NODE, name)["spec"]["unschedulable"] is True
-    there = [raw for raw in living.all(POD) if raw["spec"].get("nodeName") == name]
-    assert {raw["metadata"]["ownerReferences"][0]["kind"] for raw in there} == {"DaemonSet"}
+    pods_on_node = [raw for raw in living.all(POD) if raw["spec"].get("nodeName") == name]
+    assert {raw["metadata"]["ownerReferences"][0]["kind"] for raw in pods_on_node} == {"DaemonSet"}
     living.live(200.0)
     settled(living)

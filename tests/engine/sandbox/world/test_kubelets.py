@@ -19,7 +19,8 @@ def with_node(*names: str) -> Living:
 
 def taints(living: Living, name: str) -> set[tuple[str, str]]:
     return {
-        (one["key"].rpartition("/")[2], one["effect"]) for one in living.get(NODE, name)["spec"].get("taints") or ()
+        (taint["key"].rpartition("/")[2], taint["effect"])
+        for taint in living.get(NODE, name)["spec"].get("taints") or ()
     }
 
 
@@ -45,7 +46,7 @@ def test_a_pod_runs_a_second_or_two_after_it_was_bound() -> None:
     living.live(1.2)
     status = living.get(POD, "a")["status"]
     assert status["phase"] == "Running"
-    kinds = {one["type"] for one in status["conditions"] if one["status"] == "True"}
+    kinds = {condition["type"] for condition in status["conditions"] if condition["status"] == "True"}
     assert kinds == {"PodScheduled", "PodReadyToStartContainers", "Initialized", "ContainersReady", "Ready"}
     assert status["podIP"]
     assert status["hostIP"]
@@ -67,7 +68,7 @@ def test_a_pod_ends_after_the_time_that_it_says_also_where_nobody_was_there_to_s
     status = living.get(POD, "a")["status"]
     assert status["phase"] == "Succeeded"
     assert status["containerStatuses"][0]["state"]["terminated"]["exitCode"] == 0
-    assert not any(one["status"] == "True" for one in status["conditions"] if one["type"] == "Ready")
+    assert not any(condition["status"] == "True" for condition in status["conditions"] if condition["type"] == "Ready")
 
 
 def test_a_duration_that_is_none_is_told_in_an_event() -> None:
@@ -111,9 +112,9 @@ def test_a_silent_node_is_not_ready_after_its_grace_and_is_tainted() -> None:
     assert (get_condition(living.get(NODE, "one"), "Ready") or {})["status"] == "Unknown"
     assert taints(living, "one") == {("unreachable", "NoSchedule"), ("unreachable", "NoExecute")}
     assert "NodeNotReady" in living.reasons(NODE, "one")
-    there = [raw for raw in living.all(POD) if raw["spec"]["nodeName"] == "one"]
-    assert len(there) == 3
-    assert all((get_condition(raw, "Ready") or {})["status"] == "False" for raw in there)
+    pods_on_node = [raw for raw in living.all(POD) if raw["spec"]["nodeName"] == "one"]
+    assert len(pods_on_node) == 3
+    assert all((get_condition(raw, "Ready") or {})["status"] == "False" for raw in pods_on_node)
 
 
 def test_its_pods_must_leave_after_five_minutes_but_cannot_while_it_is_silent() -> None:
@@ -126,10 +127,10 @@ def test_its_pods_must_leave_after_five_minutes_but_cannot_while_it_is_silent() 
     leaving = [raw for raw in living.all(POD) if "deletionTimestamp" in raw["metadata"]]
     assert [raw["metadata"]["labels"]["app"] for raw in leaving] == ["web", "web"]
     assert all(raw["spec"]["nodeName"] == "one" for raw in leaving)
-    here = [
+    pods_on_node = [
         raw for raw in living.all(POD) if raw["spec"]["nodeName"] == "two" and raw["metadata"]["labels"]["app"] == "web"
     ]
-    assert len(here) == 4
+    assert len(pods_on_node) == 4
     living.live(600.0)
     assert len([raw for raw in living.all(POD) if "deletionTimestamp" in raw["metadata"]]) == 2
     living.live(300.0)

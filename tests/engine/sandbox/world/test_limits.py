@@ -29,51 +29,51 @@ SIZED = (
 )
 
 
-def sized(one: Resource, field: str, size: int) -> Json:
+def sized(resource: Resource, field: str, size: int) -> Json:
     """An object that asks for ``size`` pods at once."""
     raw = workload("many", None)
     raw["spec"][field] = size
-    if one is JOB:
+    if resource is JOB:
         raw["spec"]["completions"] = size
         raw["spec"]["template"]["spec"]["restartPolicy"] = "Never"
-    if one in (JOB, REPLICATION_CONTROLLER):
+    if resource in (JOB, REPLICATION_CONTROLLER):
         del raw["spec"]["selector"]
-    if one is STATEFUL_SET:
+    if resource is STATEFUL_SET:
         raw["spec"]["podManagementPolicy"] = "Parallel"
     return raw
 
 
-@pytest.mark.parametrize(("one", "field"), SIZED, ids=lambda value: getattr(value, "kind", value))
-def test_who_asks_for_too_many_pods_is_told(one: Resource, field: str) -> None:
+@pytest.mark.parametrize(("resource", "field"), SIZED, ids=lambda value: getattr(value, "kind", value))
+def test_who_asks_for_too_many_pods_is_told(resource: Resource, field: str) -> None:
     living = Living(schedulers=())
     with pytest.raises(ApiRefusal) as refused:
-        living.create(one, sized(one, field, FAR_TOO_MANY))
+        living.create(resource, sized(resource, field, FAR_TOO_MANY))
     assert refused.value.code == 422
-    said = f"spec.{field}: Invalid value: 1000000000: the sandbox holds at most 2,000 pods"
-    assert refused.value.message.endswith(f'"many" is invalid: {said}')
-    living.create(one, sized(one, field, 2))
+    expected_error = f"spec.{field}: Invalid value: 1000000000: the sandbox holds at most 2,000 pods"
+    assert refused.value.message.endswith(f'"many" is invalid: {expected_error}')
+    living.create(resource, sized(resource, field, 2))
     with pytest.raises(ApiRefusal, match="the sandbox holds at most 2,000 pods"):
-        living.merge(one, "many", {"spec": {field: FAR_TOO_MANY}})
+        living.merge(resource, "many", {"spec": {field: FAR_TOO_MANY}})
 
 
-@pytest.mark.parametrize(("one", "field"), SIZED, ids=lambda value: getattr(value, "kind", value))
+@pytest.mark.parametrize(("resource", "field"), SIZED, ids=lambda value: getattr(value, "kind", value))
 def test_an_object_of_before_takes_no_more_than_its_room(
-    one: Resource, field: str, monkeypatch: pytest.MonkeyPatch
+    resource: Resource, field: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     living = Living(schedulers=())
-    raw = living.create(one, sized(one, field, 2))
+    raw = living.create(resource, sized(resource, field, 2))
     monkeypatch.setattr(limits, "MOST_PODS", 120)
-    living.store.put(one, {**raw, "spec": {**raw["spec"], field: FAR_TOO_MANY, "completions": FAR_TOO_MANY}})
+    living.store.put(resource, {**raw, "spec": {**raw["spec"], field: FAR_TOO_MANY, "completions": FAR_TOO_MANY}})
     living.restart()
     before = living.store.version
     living.world.advance(living.now)
     assert living.store.version - before < MOST_WRITES + 4 * limits.BURST  # others have their turn
     living.turn()
     assert living.store.count_objects(POD) == 120
-    maker = next(raw for raw in living.all(REPLICA_SET)) if one is DEPLOYMENT else raw
-    told = living.reasons(REPLICA_SET if one is DEPLOYMENT else one, maker["metadata"]["name"])
-    assert "FailedCreate" in told
-    living.delete(one, "many")
+    maker = next(raw for raw in living.all(REPLICA_SET)) if resource is DEPLOYMENT else raw
+    event_reasons = living.reasons(REPLICA_SET if resource is DEPLOYMENT else resource, maker["metadata"]["name"])
+    assert "FailedCreate" in event_reasons
+    living.delete(resource, "many")
     living.live(60)
     assert living.store.count_objects(POD) == 0
 
@@ -97,15 +97,15 @@ def test_there_is_room_for_so_many_of_each_kind(monkeypatch: pytest.MonkeyPatch)
     living = Living(schedulers=())
     maps = [{"metadata": {"name": f"m-{number}"}} for number in range(5)]
     nodes = [{"metadata": {"name": f"n-{number}"}} for number in range(3)]
-    for one, raws in ((POD, [pod(f"p-{number}") for number in range(4)]), (NODE, nodes), (CONFIG_MAP, maps)):
+    for resource, raws in ((POD, [pod(f"p-{number}") for number in range(4)]), (NODE, nodes), (CONFIG_MAP, maps)):
         for raw in raws[:-1]:
-            living.create(one, raw)
+            living.create(resource, raw)
         with pytest.raises(ApiRefusal) as refused:
-            living.create(one, raws[-1])
-        said = f"the sandbox holds at most {len(raws) - 1} {one.plural}; delete some of them first"
-        assert (refused.value.code, refused.value.message.rpartition(": ")[2]) == (403, said)
-        living.delete(one, raws[0]["metadata"]["name"])
-        living.create(one, raws[-1])
+            living.create(resource, raws[-1])
+        expected_error = f"the sandbox holds at most {len(raws) - 1} {resource.plural}; delete some of them first"
+        assert (refused.value.code, refused.value.message.rpartition(": ")[2]) == (403, expected_error)
+        living.delete(resource, raws[0]["metadata"]["name"])
+        living.create(resource, raws[-1])
 
 
 def test_a_daemon_set_over_many_nodes_comes_in_parts() -> None:

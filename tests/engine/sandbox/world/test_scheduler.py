@@ -32,9 +32,9 @@ def test_a_pod_that_fits_nowhere_says_why_until_there_is_room() -> None:
     living = one_node()
     living.create(POD, pod("a", "64"))
     living.live(1.0)
-    said = get_condition(living.get(POD, "a"), "PodScheduled") or {}
-    assert (said["status"], said["reason"]) == ("False", "Unschedulable")
-    assert said["message"].startswith("0/1 nodes are available: 1 Insufficient cpu.")
+    condition = get_condition(living.get(POD, "a"), "PodScheduled") or {}
+    assert (condition["status"], condition["reason"]) == ("False", "Unschedulable")
+    assert condition["message"].startswith("0/1 nodes are available: 1 Insufficient cpu.")
     assert living.reasons(POD, "a") == ["FailedScheduling"]
     living.node("large", 128)
     living.live(15.0)
@@ -93,7 +93,7 @@ def test_devices_are_claimed_for_a_pod() -> None:
     living.live(3.0)
     status = living.get(claims, "mine")["status"]
     assert status["allocation"]["devices"]["results"][0]["device"] == "gpu-0"
-    assert [one["name"] for one in status["reservedFor"]] == ["a"]
+    assert [consumer["name"] for consumer in status["reservedFor"]] == ["a"]
     assert living.get(POD, "a")["spec"]["nodeName"] == "one"
 
 
@@ -106,18 +106,18 @@ def test_its_configuration_is_read_from_a_config_map() -> None:
     living = one_node()
     raw = living.create(CONFIG_MAP, config_map(profiles("mine")))
     assert is_configuration(raw)
-    found = load_configuration(raw)
-    assert found.configuration is not None
-    assert [one.scheduler_name for one in found.configuration.profiles] == ["mine"]
+    config = load_configuration(raw)
+    assert config.configuration is not None
+    assert [profile.scheduler_name for profile in config.configuration.profiles] == ["mine"]
 
 
 def test_a_broken_configuration_is_told_in_an_event() -> None:
     living = one_node()
     raw = living.create(CONFIG_MAP, config_map(profiles("mine") + "parallelism: -1\n"))
-    found = load_configuration(raw)
-    assert found.configuration is None
-    assert "parallelism" in found.problem
-    answer = living.call(rejection_event(raw, found.problem, living.now).request)
+    config = load_configuration(raw)
+    assert config.configuration is None
+    assert "parallelism" in config.problem
+    answer = living.call(rejection_event(raw, config.problem, living.now).request)
     assert isinstance(answer, ApiResponse)
     assert answer.code == 201
     assert living.reasons(CONFIG_MAP, "kube-scheduler") == ["InvalidConfiguration"]

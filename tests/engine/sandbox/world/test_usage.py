@@ -16,12 +16,12 @@ from kschedweb.engine.simulation.recording import UseRecording
 from tests.engine.sandbox.living import Living, pod, workload
 
 
-def asked(living: Living, path: str) -> list[Json]:
+def list_metrics(living: Living, path: str) -> list[Json]:
     answer = living.api.handle(Request("GET", f"/apis/metrics.k8s.io/v1beta1/{path}"))
     assert isinstance(answer, ApiResponse)
     assert answer.code == 200
-    found: list[Json] = answer.body["items"]
-    return found
+    items: list[Json] = answer.body["items"]
+    return items
 
 
 def cores(usage: Json) -> float:
@@ -40,18 +40,18 @@ def full() -> Living:
 
 def test_nodes_use_what_their_pods_and_the_machine_use_and_no_more_than_they_have() -> None:
     living = full()
-    nodes, pods = asked(living, "nodes"), asked(living, "pods")
+    nodes, pods = list_metrics(living, "nodes"), list_metrics(living, "pods")
     assert len(nodes) == 40
     assert len(pods) == len(living.all(POD))
     on = {raw["metadata"]["name"]: raw["spec"]["nodeName"] for raw in living.all(POD)}
     for node in nodes:
         name = node["metadata"]["name"]
         has = living.get(NODE, name)["status"]["allocatable"]
-        mine = [one for one in pods if on[one["metadata"]["name"]] == name]
-        for of, unit in ((cores, 1e-6), (size, 64 * 1024)):
-            used = sum(of(container["usage"]) for one in mine for container in one["containers"])
-            assert of(node["usage"]) > used - unit
-            assert of(node["usage"]) <= of(has) + unit
+        mine = [raw for raw in pods if on[raw["metadata"]["name"]] == name]
+        for measure, unit in ((cores, 1e-6), (size, 64 * 1024)):
+            used = sum(measure(container["usage"]) for raw in mine for container in raw["containers"])
+            assert measure(node["usage"]) > used - unit
+            assert measure(node["usage"]) <= measure(has) + unit
         assert node["timestamp"]
         assert node["window"] == "15s"
 
@@ -68,7 +68,7 @@ def test_a_node_whose_pods_want_more_than_it_has_is_full() -> None:
     for _ in range(24):
         living.merge(CLOCK, NAME, {"spec": {"speed": 60}})
         living.live(60.0)
-        (node,) = asked(living, "nodes")
+        (node,) = list_metrics(living, "nodes")
         highest = max(highest, cores(node["usage"]))
         assert cores(node["usage"]) <= 2.0 + 1e-6
     assert highest > 1.99
@@ -76,22 +76,22 @@ def test_a_node_whose_pods_want_more_than_it_has_is_full() -> None:
 
 def test_pods_of_a_namespace_and_silent_nodes() -> None:
     living = full()
-    found = asked(living, "namespaces/shop/pods")
-    assert found
-    assert {one["metadata"]["namespace"] for one in found} == {"shop"}
+    pod_metrics = list_metrics(living, "namespaces/shop/pods")
+    assert pod_metrics
+    assert {raw["metadata"]["namespace"] for raw in pod_metrics} == {"shop"}
     living.merge(NODE, "general-a-1", {"metadata": {"annotations": {"sandbox.kschedweb.dev/silent-for": "5m"}}})
     living.turn()
-    assert len(asked(living, "nodes")) == 39
+    assert len(list_metrics(living, "nodes")) == 39
 
 
 def test_use_depends_on_the_time_alone() -> None:
     living = full()
-    first = asked(living, "pods")
+    first = list_metrics(living, "pods")
     living.restart()
-    again = asked(living, "pods")
-    assert [one["metadata"]["name"] for one in again] == [one["metadata"]["name"] for one in first]
-    for one, other in zip(first, again, strict=True):
-        for mine, theirs in zip(one["containers"], other["containers"], strict=True):
+    repeated = list_metrics(living, "pods")
+    assert [raw["metadata"]["name"] for raw in repeated] == [raw["metadata"]["name"] for raw in first]
+    for earlier, other in zip(first, repeated, strict=True):
+        for mine, theirs in zip(earlier["containers"], other["containers"], strict=True):
             assert abs(cores(mine["usage"]) - cores(theirs["usage"])) <= 0.03 * cores(mine["usage"])
 
 
@@ -110,10 +110,10 @@ def test_pods_of_a_workload_use_what_a_recorded_machine_did() -> None:
     living.node("one", cpu=64)
     living.create(DEPLOYMENT, workload("web", 3))
     living.live(10.0)
-    used = {cores(one["containers"][0]["usage"]) for one in asked(living, "pods")}
+    used = {cores(raw["containers"][0]["usage"]) for raw in list_metrics(living, "pods")}
     (share,) = {round(value / pod_requests(living.all(POD)[0])[0], 6) for value in used}
     position = living.world.clock.pace.time_at(living.now) % 600 / 300
     part = position % 1
     lines = ([10.0, 30.0], [60.0, 80.0])
-    wanted = [(row[int(position)] * (1 - part) + row[(int(position) + 1) % 2] * part) / 100 for row in lines]
-    assert any(abs(share - one) < 1e-5 for one in wanted)
+    expected_shares = [(row[int(position)] * (1 - part) + row[(int(position) + 1) % 2] * part) / 100 for row in lines]
+    assert any(abs(share - expected_share) < 1e-5 for expected_share in expected_shares)

@@ -38,12 +38,12 @@ def pod(name: str, cpu: str, on: str = "", *, owned: bool = True, **more: Any) -
     }
 
 
-def asked(objects: list[Json], groups: list[Json], **more: Any) -> Json:
+def advise_on(objects: list[Json], groups: list[Json], **more: Any) -> Json:
     problems: list[Any] = []
-    told = CLUSTER_AUTOSCALER.read({"nodeGroups": groups, **more}, "", problems)
+    options = CLUSTER_AUTOSCALER.read({"nodeGroups": groups, **more}, "", problems)
     assert not problems
     assert CONFIGURATION is not None
-    return advice.advise_scaling(told, CONFIGURATION.release.build_snapshot(objects), CONFIGURATION)
+    return advice.advise_scaling(options, CONFIGURATION.release.build_snapshot(objects), CONFIGURATION)
 
 
 def deeds_of(objects: list[Json], groups: list[Json], **more: Any) -> list[tuple[str, str]]:
@@ -55,8 +55,8 @@ def deeds_of(objects: list[Json], groups: list[Json], **more: Any) -> list[tuple
         "run": {"until": "1h", "place": "pending"},
     }
     assert CONFIGURATION is not None
-    found = run_scenario(prepare_scenario(read_scenario(document), [], {}, seed=1, now=0.0), CONFIGURATION)
-    return [(what, name) for _, what, name, _ in found.deeds]
+    outcome = run_scenario(prepare_scenario(read_scenario(document), [], {}, seed=1, now=0.0), CONFIGURATION)
+    return [(deed, name) for _, deed, name, _ in outcome.deeds]
 
 
 GROUPS = [
@@ -68,29 +68,29 @@ GROUPS = [
 
 @pytest.mark.parametrize("expander", ["least-waste", "price", "priority"])
 def test_the_page_and_the_simulation_bring_the_same_nodes(expander: str) -> None:
-    objects = [node("full", "100m"), *(pod(f"web-{one}", "1900m") for one in range(5))]
-    looks = asked(objects, GROUPS, expander=expander)["looks"]
+    objects = [node("full", "100m"), *(pod(f"web-{number}", "1900m") for number in range(5))]
+    looks = advise_on(objects, GROUPS, expander=expander)["looks"]
     launched = [
-        name.rpartition("-")[0] for what, name in deeds_of(objects, GROUPS, expander=expander) if what == LAUNCHED
+        name.rpartition("-")[0] for deed, name in deeds_of(objects, GROUPS, expander=expander) if deed == LAUNCHED
     ]
-    assert launched == [one["group"] for one in looks for _ in range(one["count"])]
+    assert launched == [look["group"] for look in looks for _ in range(look["count"])]
     assert looks[0]["candidates"][0]["group"] == looks[0]["group"]
     if expander == "priority":
-        assert [one["group"] for one in looks] == ["middle", "small"]
+        assert [look["group"] for look in looks] == ["middle", "small"]
         assert looks[1]["others"] == [{"group": "middle", "why": "It has its most nodes, 1."}]
 
 
 def test_the_page_and_the_simulation_let_the_same_nodes_go() -> None:
     objects = [
-        *(node(f"plain-{one}", of="plain") for one in range(4)),
+        *(node(f"plain-{number}", of="plain") for number in range(4)),
         node("other"),
         pod("web-0", "3", "plain-0"),
         pod("web-1", "500m", "plain-1"),
         pod("bare", "100m", "plain-2", owned=False),
     ]
     groups = [group("plain", labels={"of": "plain"})]
-    nodes = {one["node"]: one for one in asked(objects, groups)["nodes"]}
-    assert {name: one["verdict"] for name, one in nodes.items()} == {
+    nodes = {node_advice["node"]: node_advice for node_advice in advise_on(objects, groups)["nodes"]}
+    assert {name: node_advice["verdict"] for name, node_advice in nodes.items()} == {
         "plain-0": advice.STAYS,
         "plain-1": advice.COULD_GO,
         "plain-2": advice.STAYS,
@@ -101,9 +101,9 @@ def test_the_page_and_the_simulation_let_the_same_nodes_go() -> None:
     assert nodes["plain-0"]["utilisation"] == 0.75
     assert nodes["plain-1"]["moves"].keys() == {"default/web-1"}
     assert nodes["plain-2"]["why"] == "Pod default/bare has no controller."
-    gone = [name for what, name in deeds_of(objects, groups) if what == REMOVED]
-    assert gone[0] == "plain-3"
-    assert set(gone) <= {"plain-1", "plain-3"}
+    removed = [name for deed, name in deeds_of(objects, groups) if deed == REMOVED]
+    assert removed[0] == "plain-3"
+    assert set(removed) <= {"plain-1", "plain-3"}
 
 
 @pytest.mark.parametrize(
@@ -116,9 +116,9 @@ def test_the_page_and_the_simulation_let_the_same_nodes_go() -> None:
 )
 def test_a_node_that_stays_says_why(objects: list[Json], more: Json, why: str) -> None:
     cluster = [node("plain-0", of="plain"), pod("web-0", "500m", "plain-0"), *objects]
-    (found, *_) = asked(cluster, [group("plain", labels={"of": "plain"}, **more)])["nodes"]
-    assert found["verdict"] == advice.STAYS
-    assert why in found["why"]
+    (node_advice, *_) = advise_on(cluster, [group("plain", labels={"of": "plain"}, **more)])["nodes"]
+    assert node_advice["verdict"] == advice.STAYS
+    assert why in node_advice["why"]
 
 
 @pytest.mark.parametrize(("skew", "verdict"), [(1, advice.STAYS), (2, advice.COULD_GO)])
@@ -129,30 +129,38 @@ def test_a_node_counts_for_the_spread_of_its_pods_until_it_is_gone(skew: int, ve
         "whenUnsatisfiable": "DoNotSchedule",
         "labelSelector": {"matchLabels": {"app": "web"}},
     }
-    pods = [pod(f"web-{one}", "500m", f"plain-{one}", topologySpreadConstraints=[spread]) for one in range(2)]
-    nodes = [node(f"plain-{one}", of="plain") for one in range(2)]
-    found = asked([*nodes, *pods], [group("plain", labels={"of": "plain"})])["nodes"]
-    assert [one["verdict"] for one in found][1] == verdict
+    pods = [pod(f"web-{number}", "500m", f"plain-{number}", topologySpreadConstraints=[spread]) for number in range(2)]
+    nodes = [node(f"plain-{number}", of="plain") for number in range(2)]
+    node_advices = advise_on([*nodes, *pods], [group("plain", labels={"of": "plain"})])["nodes"]
+    assert [node_advice["verdict"] for node_advice in node_advices][1] == verdict
 
 
 def test_each_node_is_looked_at_as_if_no_other_had_been() -> None:
-    nodes = [node(f"plain-{one}", "1", of="plain") for one in range(3)]
-    pods = [pod(f"web-{one}", "400m", f"plain-{one}") for one in range(3)]
-    (_, *found) = asked([*nodes, *pods], [group("plain", labels={"of": "plain"})])["nodes"]
-    assert [set(one["moves"]) for one in found] == [{"default/web-1"}, {"default/web-2"}]
-    assert all(target != one["node"] for one in found for target in one["moves"].values())
+    nodes = [node(f"plain-{number}", "1", of="plain") for number in range(3)]
+    pods = [pod(f"web-{number}", "400m", f"plain-{number}") for number in range(3)]
+    (_, *node_advices) = advise_on([*nodes, *pods], [group("plain", labels={"of": "plain"})])["nodes"]
+    assert [set(node_advice["moves"]) for node_advice in node_advices] == [{"default/web-1"}, {"default/web-2"}]
+    assert all(
+        target != node_advice["node"] for node_advice in node_advices for target in node_advice["moves"].values()
+    )
 
 
 def test_pods_that_no_group_helps_say_why_of_each() -> None:
-    found = asked([node("full", "100m"), pod("huge", "9")], [group("small", "2"), group("none", "16", 0)])
+    answer = advise_on([node("full", "100m"), pod("huge", "9")], [group("small", "2"), group("none", "16", 0)])
     why = {"small": "Insufficient cpu", "none": "It has its most nodes, 0."}
-    assert (found["looks"], found["helpless"]) == ([], [{"pod": "default/huge", "why": why}])
+    assert (answer["looks"], answer["helpless"]) == ([], [{"pod": "default/huge", "why": why}])
 
 
 def test_groups_to_begin_with_are_by_instance_type_and_zone() -> None:
     kind, zone = "node.kubernetes.io/instance-type", "topology.kubernetes.io/zone"
-    nodes = [node(f"n{one}", **{kind: "m.large", zone: "a", "own": str(one)}) for one in range(2)] + [node("bare")]
+    nodes = [node(f"n{number}", **{kind: "m.large", zone: "a", "own": str(number)}) for number in range(2)] + [
+        node("bare")
+    ]
     assert CONFIGURATION is not None
-    (found,) = advice.derive_node_groups(CONFIGURATION.release.build_snapshot(nodes).nodes)
-    assert (found["name"], found["max"], found["labels"]) == ("m-large-a", 4, {kind: "m.large", zone: "a"})
-    assert asked(nodes, [found])["nodes"][0]["group"] == "m-large-a"
+    (node_group,) = advice.derive_node_groups(CONFIGURATION.release.build_snapshot(nodes).nodes)
+    assert (node_group["name"], node_group["max"], node_group["labels"]) == (
+        "m-large-a",
+        4,
+        {kind: "m.large", zone: "a"},
+    )
+    assert advise_on(nodes, [node_group])["nodes"][0]["group"] == "m-large-a"

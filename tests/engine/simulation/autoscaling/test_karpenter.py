@@ -66,10 +66,10 @@ def scale(name: str, at: float, replicas: int) -> Json:
     return {"at": at, "scaleWorkload": {"workload": f"default/Deployment/{name}", "replicas": replicas}}
 
 
-def budget(name: str, most: int) -> Json:
-    spec = {"maxUnavailable": most, "selector": {"matchLabels": {"app": name}}}
+def budget(name: str, allowed: int) -> Json:
+    spec = {"maxUnavailable": allowed, "selector": {"matchLabels": {"app": name}}}
     raw = {"apiVersion": "policy/v1", "kind": "PodDisruptionBudget", "metadata": {"name": name}, "spec": spec}
-    return {**raw, "status": {"disruptionsAllowed": most}}
+    return {**raw, "status": {"disruptionsAllowed": allowed}}
 
 
 def node(name: str, cpu: str = "4", **labels: str) -> Json:
@@ -86,31 +86,31 @@ FULL = node("full", "1m")  # without any node the scheduler makes errors, after 
 
 
 def played(
-    *changes: Json, pools: list[Json] | None = None, until: str = "1h", objects: Any = (), **karpenter: Any
+    *changes: Json, pools: list[Json] | None = None, run_until: str = "1h", objects: Any = (), **karpenter: Any
 ) -> RunOutcome:
-    told = {"nodePools": pools or [pool()], "instanceTypes": kind("plain"), **karpenter}
+    settings = {"nodePools": pools or [pool()], "instanceTypes": kind("plain"), **karpenter}
     document = {
         "name": "played",
         "objects": [FULL, *objects],
         "changes": list(changes),
-        "autoscaler": {"karpenter": told},
-        "run": {"until": until, "place": "pending"},
+        "autoscaler": {"karpenter": settings},
+        "run": {"until": run_until, "place": "pending"},
     }
     assert CONFIGURATION is not None
     return run_scenario(prepare_scenario(read_scenario(document), [], {}, seed=1, now=0.0), CONFIGURATION)
 
 
-def deeds(outcome: RunOutcome, what: str) -> list[tuple[float, str]]:
-    return [(time, text) for time, done, _, text in outcome.deeds if done == what]
+def deeds(outcome: RunOutcome, kind: str) -> list[tuple[float, str]]:
+    return [(time, text) for time, deed, _, text in outcome.deeds if deed == kind]
 
 
 def test_a_node_joins_after_the_batch_and_the_launch_time() -> None:
-    found = played(deployment("web", "1500m", 60, 2), launch="90s")
-    [(time, text)] = deeds(found, LAUNCHED)
+    outcome = played(deployment("web", "1500m", 60, 2), launch="90s")
+    [(time, text)] = deeds(outcome, LAUNCHED)
     assert time == pytest.approx(61.0, abs=0.1)  # no pod came for a second
     assert text == "plain-4 in a, on-demand, 0.4 an hour, for 2 pods"
-    assert found.bound == pytest.approx([151.0, 151.0], abs=0.2)
-    assert not len(found.pending)
+    assert outcome.bound == pytest.approx([151.0, 151.0], abs=0.2)
+    assert not len(outcome.pending)
 
 
 def with_volumes(change: Json) -> Json:
@@ -132,29 +132,29 @@ GP3 = {
 
 def test_pods_with_ephemeral_volumes_bring_nodes_and_let_them_go_as_others_do() -> None:
     changes = with_volumes(deployment("web", "1500m", 60, 2)), scale("web", 600, 1)
-    found = played(*changes, objects=[GP3], until="2h")
-    assert [text.partition(" ")[0] for _, text in deeds(found, LAUNCHED)] == ["plain-4", "plain-2"]
-    assert not len(found.pending)
-    assert len(deeds(found, REMOVED)) == 1  # the last pod's volume is where its claim says, in the new node's zone
+    outcome = played(*changes, objects=[GP3], run_until="2h")
+    assert [text.partition(" ")[0] for _, text in deeds(outcome, LAUNCHED)] == ["plain-4", "plain-2"]
+    assert not len(outcome.pending)
+    assert len(deeds(outcome, REMOVED)) == 1  # the last pod's volume is where its claim says, in the new node's zone
 
 
 def test_pods_that_come_one_after_the_other_are_one_batch_of_at_most_ten_seconds() -> None:
-    found = played(*(deployment(f"web-{place}", "900m", 60 + place * 0.9, 1) for place in range(16)))
-    times = [time for time, _ in deeds(found, LAUNCHED)]
+    outcome = played(*(deployment(f"web-{place}", "900m", 60 + place * 0.9, 1) for place in range(16)))
+    times = [time for time, _ in deeds(outcome, LAUNCHED)]
     assert times[0] == pytest.approx(70.0, abs=0.1)
     assert times[-1] == pytest.approx(74.5, abs=0.1)
 
 
 def test_pods_that_fit_on_a_node_that_is_on_its_way_bring_no_other_one() -> None:
-    found = played(deployment("web", "3", 60, 1), deployment("more", "900m", 80, 1))
-    assert len(deeds(found, LAUNCHED)) == 1
-    assert not len(found.pending)
+    outcome = played(deployment("web", "3", 60, 1), deployment("more", "900m", 80, 1))
+    assert len(deeds(outcome, LAUNCHED)) == 1
+    assert not len(outcome.pending)
 
 
 def test_startup_taints_keep_pods_off_until_they_are_gone() -> None:
     taint = {"key": "example.com/init", "effect": "NoSchedule"}
-    found = played(deployment("web", "1", 60, 1), pools=[pool(startupTaints=[taint])], startup="30s")
-    assert found.bound[0] == pytest.approx(61.0 + 60.0 + 30.0, abs=1.5)
+    outcome = played(deployment("web", "1", 60, 1), pools=[pool(startupTaints=[taint])], startup="30s")
+    assert outcome.bound[0] == pytest.approx(61.0 + 60.0 + 30.0, abs=1.5)
 
 
 def test_daemons_run_on_new_nodes_and_end_with_them() -> None:
@@ -168,35 +168,35 @@ def test_daemons_run_on_new_nodes_and_end_with_them() -> None:
         "metadata": {"name": "agent", "namespace": "kube-system"},
         "spec": {"selector": {"matchLabels": {"app": "agent"}}, "template": template},
     }
-    found = played(deployment("web", "1900m", 60, 2), scale("web", 600, 0), objects=[agent])
-    assert len(deeds(found, REMOVED)) == len(deeds(found, LAUNCHED)) == 1
-    assert deeds(found, LAUNCHED)[0][1].startswith("plain-4")
-    assert [name for name in found.pods if "agent" in name]
-    assert not len(found.forced_moves)
+    outcome = played(deployment("web", "1900m", 60, 2), scale("web", 600, 0), objects=[agent])
+    assert len(deeds(outcome, REMOVED)) == len(deeds(outcome, LAUNCHED)) == 1
+    assert deeds(outcome, LAUNCHED)[0][1].startswith("plain-4")
+    assert [name for name in outcome.pods if "agent" in name]
+    assert not len(outcome.forced_moves)
 
 
 def test_an_empty_node_goes_once_consolidate_after_has_passed() -> None:
-    found = played(deployment("web", "1", 60, 1), scale("web", 600, 0), pools=[pool(after="5m")])
-    [(time, text)] = deeds(found, REMOVED)
+    outcome = played(deployment("web", "1", 60, 1), scale("web", 600, 0), pools=[pool(after="5m")])
+    [(time, text)] = deeds(outcome, REMOVED)
     assert text == "Empty: delete"
     assert 900.0 <= time <= 945.0  # 5 minutes, the grace period of the pod, and a look each 10 seconds
 
 
 def test_a_node_in_its_place_is_there_before_pods_are_evicted_within_budgets() -> None:
-    found = played(
+    outcome = played(
         deployment("web", "900m", 60, 8), scale("web", 900, 3), objects=[budget("web", 1)], pools=[pool(after="1m")]
     )
-    [first, second] = deeds(found, LAUNCHED)
+    [first, second] = deeds(outcome, LAUNCHED)
     assert first[1].startswith("plain-8")
     assert (second[1].startswith("plain-4"), "in the place of" in second[1]) == (True, True)
-    [(gone, why)] = deeds(found, REMOVED)
+    [(removal_time, why)] = deeds(outcome, REMOVED)
     assert why == "Underutilized: replace"
-    evicted = found.recorded_forced_moves.time[found.recorded_forced_moves.kind == MoveKind.EVICTED]
+    evicted = outcome.recorded_forced_moves.time[outcome.recorded_forced_moves.kind == MoveKind.EVICTED]
     assert len(evicted) == 3
     assert evicted.min() >= second[0] + 60.0
-    assert gone >= evicted.max()
-    assert compute_measures(found)["disruptions"].value == 0.0
-    assert not len(found.pending)
+    assert removal_time >= evicted.max()
+    assert compute_measures(outcome)["disruptions"].value == 0.0
+    assert not len(outcome.pending)
 
 
 def test_budgets_of_the_nodepool_hold_nodes() -> None:
@@ -210,23 +210,23 @@ def test_budgets_of_the_nodepool_hold_nodes() -> None:
 def test_limits_hold_and_what_cannot_be_helped_waits() -> None:
     limited = pool()
     limited["spec"]["limits"] = {"cpu": "4"}
-    found = played(deployment("web", "3500m", 60, 3), pools=[limited])
-    assert len(deeds(found, LAUNCHED)) == 1
-    assert len(found.pending) == 2
+    outcome = played(deployment("web", "3500m", 60, 3), pools=[limited])
+    assert len(deeds(outcome, LAUNCHED)) == 1
+    assert len(outcome.pending) == 2
 
 
 def test_nodes_of_the_base_count_as_of_a_nodepool_that_adopts_them() -> None:
-    found = played(deployment("web", "1", 60, 1), objects=[node("old-1"), node("old-2")], adopt="default")
-    assert [text for _, text in deeds(found, REMOVED)][:1] == ["Empty: delete"]
+    outcome = played(deployment("web", "1", 60, 1), objects=[node("old-1"), node("old-2")], adopt="default")
+    assert [text for _, text in deeds(outcome, REMOVED)][:1] == ["Empty: delete"]
     stays = played(deployment("web", "1", 60, 1), objects=[node("old-1"), node("old-2")])
     assert deeds(stays, REMOVED) == []
 
 
 def test_cost_is_the_price_of_the_offering_for_as_long_as_the_node_is_there() -> None:
-    found = played(deployment("web", "1500m", 60, 2), until="2h")
+    outcome = played(deployment("web", "1500m", 60, 2), run_until="2h")
     expected = 0.4 * (7200.0 - 121.0) / 3600.0
-    assert compute_measures(found)["node_cost"].value == pytest.approx(expected, rel=1e-3)
-    assert RunOutcome.decode(found.encode()).deeds == found.deeds
+    assert compute_measures(outcome)["node_cost"].value == pytest.approx(expected, rel=1e-3)
+    assert RunOutcome.decode(outcome.encode()).deeds == outcome.deeds
 
 
 def test_what_cannot_be_is_told_in_the_document() -> None:
@@ -236,7 +236,7 @@ def test_what_cannot_be_is_told_in_the_document() -> None:
     assert (problem.path, problem.text) == ("autoscaler.karpenter.nodePools[1].metadata.name", "is there twice")
     with pytest.raises(ScenarioError, match="there is no NodePool other") as raised:
         played(adopt="other")
-    assert [one.path for one in raised.value.problems] == ["autoscaler.karpenter.adopt"]
+    assert [problem.path for problem in raised.value.problems] == ["autoscaler.karpenter.adopt"]
 
 
 @settings(max_examples=15, deadline=None)
@@ -249,16 +249,16 @@ def test_what_cannot_be_is_told_in_the_document() -> None:
     st.integers(1, 2),
 )
 def test_whatever_comes_every_pod_runs_in_the_end_and_no_budget_is_broken(
-    kinds: list[tuple[str, int, int, int]], most: int
+    kinds: list[tuple[str, int, int, int]], allowed: int
 ) -> None:
     changes = []
     for place, (cpu, replicas, at, later) in enumerate(kinds):
         changes += [deployment(f"w{place}", cpu, 60.0 * at, replicas), scale(f"w{place}", 1500.0, later)]
-    found = played(*changes, objects=[budget(f"w{place}", most) for place in range(len(kinds))], until="2h")
-    assert not len(found.pending)
-    assert compute_measures(found)["disruptions"].value == 0.0
-    launched = [name for _, what, name, _ in found.deeds if what == LAUNCHED]
-    removed = [name for _, what, name, _ in found.deeds if what == REMOVED]
+    outcome = played(*changes, objects=[budget(f"w{place}", allowed) for place in range(len(kinds))], run_until="2h")
+    assert not len(outcome.pending)
+    assert compute_measures(outcome)["disruptions"].value == 0.0
+    launched = [name for _, deed, name, _ in outcome.deeds if deed == LAUNCHED]
+    removed = [name for _, deed, name, _ in outcome.deeds if deed == REMOVED]
     assert len(set(launched)) == len(launched)
     assert set(removed) <= set(launched)
     assert len(set(removed)) == len(removed)

@@ -38,7 +38,7 @@ def the_volume(engine: Scheduler, name: str) -> PersistentVolume:
     return engine.snapshot.objects.storage.volumes[name]
 
 
-def said(engine: Scheduler, wanting: dict) -> str:
+def failure_message(engine: Scheduler, wanting: dict) -> str:
     return engine.explain(Pod.from_json(wanting)).message
 
 
@@ -47,9 +47,9 @@ def test_a_volume_goes_to_one_claim_only() -> None:
     assert engine.schedule_one(Pod.from_json(user("p", "c"))).node == "b"
     assert (the_claim(engine, "c").volume, the_claim(engine, "c").is_bound) == ("v", True)
     assert the_volume(engine, "v").is_bound_to(the_claim(engine, "c"))
-    assert said(engine, user("q", "d")) == f"0/2 nodes are available: 2 {NO_VOLUME}."
+    assert failure_message(engine, user("q", "d")) == f"0/2 nodes are available: 2 {NO_VOLUME}."
     # The claim is bound now: its pods go where the volume is.
-    assert said(engine, user("r", "c")) == ""
+    assert failure_message(engine, user("r", "c")) == ""
     assert engine.schedule_one(Pod.from_json(user("r", "c"))).node == "b"
 
 
@@ -69,30 +69,36 @@ def test_a_volume_reserved_for_a_claim_is_the_one_it_gets() -> None:
 
 
 def test_what_was_taken_is_given_back_where_the_pod_is_refused() -> None:
-    made = storage_class("made", DRIVER)
+    provisioned_class = storage_class("made", DRIVER)
     engine = scheduler(
-        *NODES, storage_class(), made, local("v", "a"), claim("c"), claim("d"), claim("e", storageClassName="made")
+        *NODES,
+        storage_class(),
+        provisioned_class,
+        local("v", "a"),
+        claim("c"),
+        claim("d"),
+        claim("e", storageClassName="made"),
     )
     binding = engine.create_binding(Pod.from_json(user("p", "c", "e")), "a")
     assert binding.reserve_and_permit() is None
-    assert said(engine, user("q", "d")) == f"0/2 nodes are available: 2 {NO_VOLUME}."
+    assert failure_message(engine, user("q", "d")) == f"0/2 nodes are available: 2 {NO_VOLUME}."
     assert engine.explain(Pod.from_json(user("q", "e"))).feasible.tolist() == [0]
     binding.reject("Permit", "no")
-    assert said(engine, user("q", "d")) == ""
+    assert failure_message(engine, user("q", "d")) == ""
     assert engine.explain(Pod.from_json(user("q", "e"))).feasible.tolist() == [0, 1]
 
 
 def with_topology(name: str) -> dict:
-    found = csi_node(name, csi_example_com=2)
-    found["spec"]["drivers"][0]["topologyKeys"] = [ZONE]
-    return found
+    raw_node = csi_node(name, csi_example_com=2)
+    raw_node["spec"]["drivers"][0]["topologyKeys"] = [ZONE]
+    return raw_node
 
 
 def test_a_volume_that_is_made_can_be_reached_from_the_nodes_topology() -> None:
-    made = storage_class("made", DRIVER)
+    provisioned_class = storage_class("made", DRIVER)
     third = node("c", labels={ZONE: "one"})
     drivers = [with_topology(name) for name in "abc"]
-    engine = scheduler(*NODES, third, *drivers, made, claim("d", storageClassName="made"))
+    engine = scheduler(*NODES, third, *drivers, provisioned_class, claim("d", storageClassName="made"))
     assert engine.schedule_one(Pod.from_json(user("p", "d"))).node == "a"
     assert the_claim(engine, "d").is_bound
     answer = engine.explain(Pod.from_json(user("q", "d")))
@@ -103,12 +109,12 @@ def test_a_volume_that_is_made_can_be_reached_from_the_nodes_topology() -> None:
 
 
 def test_a_volume_that_is_made_counts_once_against_the_nodes_limit() -> None:
-    made = storage_class("made", DRIVER)
+    provisioned_class = storage_class("made", DRIVER)
     claims = [claim(name, storageClassName="made") for name in "de"]
-    engine = scheduler(NODES[0], csi_node("a", csi_example_com=1), made, *claims)
+    engine = scheduler(NODES[0], csi_node("a", csi_example_com=1), provisioned_class, *claims)
     engine.schedule_pods([Pod.from_json(user("p", "d")), Pod.from_json(user("q", "d"))])
     assert engine.snapshot.volume_use.attached_counts(DRIVER).tolist() == [1]
-    assert "exceed max volume count" in said(engine, user("r", "e"))
+    assert "exceed max volume count" in failure_message(engine, user("r", "e"))
     engine.snapshot.remove_pod("default/p")
     assert engine.snapshot.volume_use.attached_counts(DRIVER).tolist() == [1]
     engine.snapshot.remove_pod("default/q")
@@ -136,12 +142,12 @@ def test_claims_that_are_bound_stay_as_they_are(names: tuple[str, ...]) -> None:
 
 
 def test_pods_that_wait_for_the_same_claim_attach_one_volume() -> None:
-    made = storage_class("made", DRIVER)
-    engine = scheduler(*NODES, csi_node("a", csi_example_com=1), made, claim("d", storageClassName="made"))
-    one, other = (engine.create_binding(Pod.from_json(user(name, "d")), "a") for name in "pq")
-    assert one.reserve_and_permit() is None
+    provisioned_class = storage_class("made", DRIVER)
+    engine = scheduler(*NODES, csi_node("a", csi_example_com=1), provisioned_class, claim("d", storageClassName="made"))
+    first, other = (engine.create_binding(Pod.from_json(user(name, "d")), "a") for name in "pq")
+    assert first.reserve_and_permit() is None
     assert other.reserve_and_permit() is None
-    assert one.run_binding() is None
+    assert first.run_binding() is None
     assert engine.snapshot.volume_use.attached_counts(DRIVER).tolist() == [1, 0]
     other.reject("Permit", "no")
     assert the_claim(engine, "d").is_bound
@@ -151,10 +157,10 @@ def test_pods_that_wait_for_the_same_claim_attach_one_volume() -> None:
 
 def test_the_second_pod_of_a_claim_finds_it_bound_when_its_turn_comes() -> None:
     engine = scheduler(*NODES, storage_class(), local("v", "a"), local("w", "a"), claim("c"))
-    one, other = (engine.create_binding(Pod.from_json(user(name, "c")), "a") for name in "pq")
-    assert one.reserve_and_permit() is None
+    first, other = (engine.create_binding(Pod.from_json(user(name, "c")), "a") for name in "pq")
+    assert first.reserve_and_permit() is None
     assert other.reserve_and_permit() is None
-    assert one.run_binding() is None
+    assert first.run_binding() is None
     assert other.run_binding() is None
     assert the_claim(engine, "c").volume == "v"
     assert the_volume(engine, "w").claim is None

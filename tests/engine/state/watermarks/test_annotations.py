@@ -36,26 +36,26 @@ KEYS = ("5m", "15m", "1h", "1d", "15m_std", "1h_max")
 TEXT = '{"updated":"2026-11-21T12:00:00Z","cpu":{"15m":41.3},"memory":{"15m":60}}'
 
 
-def with_annotation(raw: dict[str, Any], written: object) -> dict[str, Any]:
-    raw["metadata"]["annotations"] = {KEY: written}
+def with_annotation(raw: dict[str, Any], annotation: object) -> dict[str, Any]:
+    raw["metadata"]["annotations"] = {KEY: annotation}
     return raw
 
 
-def workload(name: str, written: object, kind: str = "Deployment") -> dict[str, Any]:
+def workload(name: str, annotation: object, kind: str = "Deployment") -> dict[str, Any]:
     version = "apps.kruise.io/v1alpha1" if kind == "CloneSet" else "apps/v1"
     raw = {"apiVersion": version, "kind": kind, "metadata": {"name": name, "namespace": "shop"}, "spec": {}}
-    return with_annotation(raw, written)
+    return with_annotation(raw, annotation)
 
 
 def read(*objects: dict[str, Any]) -> tuple[Watermarks | None, list[tuple[str, str]]]:
     snapshot = Snapshot.from_objects(objects)
-    found = read_annotations(snapshot.nodes, snapshot.objects)
-    return found.watermarks, found.problems
+    annotated = read_annotations(snapshot.nodes, snapshot.objects)
+    return annotated.watermarks, annotated.problems
 
 
 def figures(values: st.SearchStrategy[float]) -> st.SearchStrategy[dict[str, dict[str, float]]]:
-    one = st.dictionaries(st.sampled_from(KEYS), values, min_size=1)
-    return st.fixed_dictionaries({}, optional={"cpu": one, "memory": one})
+    values_by_key = st.dictionaries(st.sampled_from(KEYS), values, min_size=1)
+    return st.fixed_dictionaries({}, optional={"cpu": values_by_key, "memory": values_by_key})
 
 
 def test_a_text_says_when_and_how_much() -> None:
@@ -65,20 +65,20 @@ def test_a_text_says_when_and_how_much() -> None:
 
 
 def test_figures_of_nodes_and_workloads_are_read_from_a_cluster() -> None:
-    found, problems = read(
+    watermarks, problems = read(
         with_annotation(node("a"), TEXT),
         node("b"),
         workload("web", '{"updated":"2026-11-21T13:00:00+01:00","cpu":{"15m":0.25},"memory":{"1h":1048576}}'),
         workload("clones", '{"updated":"2026-11-21T12:00:00Z","cpu":{"15m":1}}', "CloneSet"),
     )
     assert problems == []
-    assert found is not None
-    assert found.source == "annotations"
-    assert found.names == ["a", "b"]
-    np.testing.assert_equal(found.updated, [NOON, math.nan])
-    np.testing.assert_equal(found.column("cpu", "15m"), [41.3, math.nan])
-    np.testing.assert_equal(found.column("memory", "1h"), [math.nan, math.nan])
-    assert found.workloads == {
+    assert watermarks is not None
+    assert watermarks.source == "annotations"
+    assert watermarks.names == ["a", "b"]
+    np.testing.assert_equal(watermarks.updated, [NOON, math.nan])
+    np.testing.assert_equal(watermarks.column("cpu", "15m"), [41.3, math.nan])
+    np.testing.assert_equal(watermarks.column("memory", "1h"), [math.nan, math.nan])
+    assert watermarks.workloads == {
         "shop/Deployment/web": {"cpu": {"15m": 0.25}, "memory": {"1h": 1048576.0}},
         "shop/CloneSet/clones": {"cpu": {"15m": 1.0}},
     }
@@ -89,7 +89,7 @@ def test_a_cluster_without_annotations_has_no_watermarks() -> None:
 
 
 @pytest.mark.parametrize(
-    ("written", "reason"),
+    ("annotation", "reason"),
     [
         ("", "is not JSON"),
         ("[" * 4000, "is not JSON"),
@@ -109,13 +109,13 @@ def test_a_cluster_without_annotations_has_no_watermarks() -> None:
         ({"cpu": 1}, "must be a string"),
     ],
 )
-def test_what_cannot_be_understood_is_a_problem_with_object_and_reason(written: object, reason: str) -> None:
-    found, problems = read(with_annotation(node("good"), TEXT), workload("web", written))
-    assert found is not None
-    assert found.workloads == {}
-    [(where, said)] = problems
-    assert where == "Deployment shop/web"
-    assert said.startswith(f"annotation {KEY}: {reason}")
+def test_what_cannot_be_understood_is_a_problem_with_object_and_reason(annotation: object, reason: str) -> None:
+    watermarks, problems = read(with_annotation(node("good"), TEXT), workload("web", annotation))
+    assert watermarks is not None
+    assert watermarks.workloads == {}
+    [(object_name, message)] = problems
+    assert object_name == "Deployment shop/web"
+    assert message.startswith(f"annotation {KEY}: {reason}")
 
 
 NAMES = st.sampled_from(["updated", "cpu", "memory", "15m"])
@@ -124,37 +124,39 @@ ANYTHING = st.recursive(LEAVES, lambda more: st.dictionaries(NAMES, more) | st.l
 
 
 @given(st.text() | ANYTHING.map(json.dumps))
-def test_any_text_is_read_or_is_one_problem(written: str) -> None:
-    found, problems = read(with_annotation(node("a"), written))
-    assert len(problems) == (found is None)
-    if found is not None:
-        assert all((column >= 0).all() for column in found.figures.values())
+def test_any_text_is_read_or_is_one_problem(annotation: str) -> None:
+    watermarks, problems = read(with_annotation(node("a"), annotation))
+    assert len(problems) == (watermarks is None)
+    if watermarks is not None:
+        assert all((column >= 0).all() for column in watermarks.figures.values())
 
 
 @given(st.integers(0, 4_000_000_000), figures(st.floats(0, 200)))
-def test_what_is_written_on_a_node_is_read_back(updated: int, found: dict[str, dict[str, float]]) -> None:
-    use = AnnotatedUse(updated, found).round_figures(NODE_GRAINS)
-    again = AnnotatedUse.from_json(use.to_json())
-    assert again == use
-    assert again.round_figures(NODE_GRAINS) == again
-    for resource, values in found.items():
+def test_what_is_written_on_a_node_is_read_back(updated: int, figures_by_resource: dict[str, dict[str, float]]) -> None:
+    use = AnnotatedUse(updated, figures_by_resource).round_figures(NODE_GRAINS)
+    reread = AnnotatedUse.from_json(use.to_json())
+    assert reread == use
+    assert reread.round_figures(NODE_GRAINS) == reread
+    for resource, values in figures_by_resource.items():
         for key, value in values.items():
-            assert abs(again.figures[resource][key] - value) <= 0.05 + 1e-9
+            assert abs(reread.figures[resource][key] - value) <= 0.05 + 1e-9
 
 
 @given(st.integers(0, 4_000_000_000), figures(st.floats(0, 1e15)))
-def test_what_is_written_on_a_workload_is_read_back(updated: int, found: dict[str, dict[str, float]]) -> None:
-    use = AnnotatedUse(updated, found).round_figures(WORKLOAD_GRAINS)
+def test_what_is_written_on_a_workload_is_read_back(
+    updated: int, figures_by_resource: dict[str, dict[str, float]]
+) -> None:
+    use = AnnotatedUse(updated, figures_by_resource).round_figures(WORKLOAD_GRAINS)
     assert AnnotatedUse.from_json(use.to_json()) == use
     assert use.round_figures(WORKLOAD_GRAINS) == use
 
 
 @given(figures(st.floats(0, 100)), st.floats(0, 299))
-def test_noise_causes_no_write(found: dict[str, dict[str, float]], later: float) -> None:
-    old = AnnotatedUse(NOON, found).round_figures(NODE_GRAINS)
+def test_noise_causes_no_write(figures_by_resource: dict[str, dict[str, float]], later: float) -> None:
+    old = AnnotatedUse(NOON, figures_by_resource).round_figures(NODE_GRAINS)
     noisy = {
         resource: {key: max(0.0, value + 0.9 * (-1) ** place) for place, (key, value) in enumerate(values.items())}
-        for resource, values in found.items()
+        for resource, values in figures_by_resource.items()
     }
     new = AnnotatedUse(NOON + later, noisy).round_figures(NODE_GRAINS)
     assert render_if_changed(old.to_json(), new, NODE_GRAINS, renew=300) is None
@@ -175,9 +177,9 @@ def test_a_figure_that_moved_appeared_or_went_is_written() -> None:
 
 def test_a_text_that_grew_old_is_renewed_and_one_from_the_future_or_nowhere_is_replaced() -> None:
     use = AnnotatedUse(NOON, {"cpu": {"15m": 40.0}})
-    for age, wanted in ((0, False), (299, False), (300, True), (-1, True)):
+    for age, is_written in ((0, False), (299, False), (300, True), (-1, True)):
         old = AnnotatedUse(NOON - age, use.figures).to_json()
-        assert (render_if_changed(old, use, NODE_GRAINS, renew=300) is not None) is wanted
+        assert (render_if_changed(old, use, NODE_GRAINS, renew=300) is not None) is is_written
     assert render_if_changed(None, use, NODE_GRAINS, renew=300) == use.to_json()
     assert render_if_changed("gibberish", use, NODE_GRAINS, renew=300) == use.to_json()
 
@@ -193,8 +195,8 @@ def test_small_workloads_do_not_tremble_and_large_ones_move_by_their_share() -> 
 
 
 def test_only_nodes_with_figures_are_written() -> None:
-    known = {("cpu", "15m"): np.array([41.26, math.nan, 7.0]), ("memory", "15m"): np.array([math.nan, math.nan, 3.0])}
-    table = Watermarks(["a", "b", "c"], np.array([NOON + 0.7, NOON, math.nan]), known)
+    columns = {("cpu", "15m"): np.array([41.26, math.nan, 7.0]), ("memory", "15m"): np.array([math.nan, math.nan, 3.0])}
+    table = Watermarks(["a", "b", "c"], np.array([NOON + 0.7, NOON, math.nan]), columns)
     assert node_uses(table) == {"a": AnnotatedUse(NOON, {"cpu": {"15m": 41.3}})}
 
 
@@ -204,8 +206,8 @@ def test_only_workloads_with_figures_are_written() -> None:
         "shop/Deployment/idle": {"cpu": {"15m": math.nan}},
     }
     table = Watermarks([], np.array([]), {}, listed)
-    written = workload_uses(table, NOON)
-    assert written == {"shop/Deployment/web": AnnotatedUse(NOON, {"cpu": {"15m": 0.123}, "memory": {"15m": MEBIBYTE}})}
+    uses = workload_uses(table, NOON)
+    assert uses == {"shop/Deployment/web": AnnotatedUse(NOON, {"cpu": {"15m": 0.123}, "memory": {"15m": MEBIBYTE}})}
 
 
 ROOM = {"cpu": "16", "memory": "64Gi"}
@@ -228,8 +230,8 @@ def shop(annotations: dict[str, str]) -> list[dict[str, Any]]:
     objects.append({"apiVersion": "apps/v1", "kind": "ReplicaSet", "metadata": replicas, "spec": spec})
     objects.append({"apiVersion": "apps/v1", "kind": "Deployment", "metadata": deployed, "spec": spec})
     for raw in objects:
-        if (written := annotations.get(key_of(raw))) is not None:
-            with_annotation(raw, written)
+        if (annotation := annotations.get(key_of(raw))) is not None:
+            with_annotation(raw, annotation)
     return objects
 
 
@@ -251,18 +253,24 @@ def test_a_cluster_with_annotations_decides_as_the_same_figures_given_directly(
     of_nodes: list[dict[str, dict[str, float]]], of_workload: dict[str, dict[str, float]]
 ) -> None:
     of_workload = {
-        resource: {key: value * (2.0**30 if resource == "memory" else 1) for key, value in found.items()}
-        for resource, found in of_workload.items()
+        resource: {key: value * (2.0**30 if resource == "memory" else 1) for key, value in by_key.items()}
+        for resource, by_key in of_workload.items()
     }
-    uses = dict(zip("abc", (AnnotatedUse(NOON, found).round_figures(NODE_GRAINS) for found in of_nodes), strict=True))
+    uses = dict(
+        zip(
+            "abc",
+            (AnnotatedUse(NOON, node_figures_of).round_figures(NODE_GRAINS) for node_figures_of in of_nodes),
+            strict=True,
+        )
+    )
     web = AnnotatedUse(NOON, of_workload).round_figures(WORKLOAD_GRAINS)
     annotations = {name: use.to_json() for name, use in uses.items()} | {WEB: web.to_json()}
     read_back = Snapshot.from_objects(shop(annotations))
     direct = Snapshot.from_objects(shop({}))
     assert read_back.doubts == []
     assert direct.watermarks is None
-    told = {name: {"updated": use.updated, **use.figures} for name, use in uses.items()}
-    direct.watermarks = Watermarks.from_json({"nodes": told, "workloads": {WEB: web.figures}}, direct.names)
+    figures_by_node = {name: {"updated": use.updated, **use.figures} for name, use in uses.items()}
+    direct.watermarks = Watermarks.from_json({"nodes": figures_by_node, "workloads": {WEB: web.figures}}, direct.names)
     read_back.now = direct.now = NOON + 30
     assert decided(read_back) == decided(direct)
 

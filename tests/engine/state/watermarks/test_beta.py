@@ -15,18 +15,18 @@ from kschedweb.engine.state.watermarks.beta import incomplete_beta
 
 
 def at(x: float, a: float, b: float) -> float:
-    [found] = incomplete_beta(np.array([x]), np.array([a]), np.array([b]))
-    return float(found)
+    [probability] = incomplete_beta(np.array([x]), np.array([a]), np.array([b]))
+    return float(probability)
 
 
 def binomial(x: float, a: int, b: int) -> float:
     """I_x(a, b) for whole shapes: the chance of at least a hits in a + b - 1 tries, in whole numbers."""
     (part, whole), tries = Fraction(x).as_integer_ratio(), a + b - 1
-    rest, hits = whole - part, 0
-    term = math.comb(tries, a) * part**a * rest**b // rest
+    complement, hits = whole - part, 0
+    term = math.comb(tries, a) * part**a * complement**b // complement
     for hit in range(a, tries + 1):
         hits += term
-        term = term * (tries - hit) * part // ((hit + 1) * rest)  # without remainder
+        term = term * (tries - hit) * part // ((hit + 1) * complement)  # without remainder
     return hits / whole**tries
 
 
@@ -34,7 +34,9 @@ SHAPES = [(1, 1), (2, 3), (30, 2), (300, 100), (5, 400), (1000, 1000)]
 LARGE = [(3001, 3100, -3), (3001, 3100, 1)]  # above these the density is integrated; the exact sum takes long
 
 
-@pytest.mark.parametrize(("a", "b", "distance"), [(*of, far) for of in SHAPES for far in (-6, -3, -1, 0, 1, 3)] + LARGE)
+@pytest.mark.parametrize(
+    ("a", "b", "distance"), [(*shape, far) for shape in SHAPES for far in (-6, -3, -1, 0, 1, 3)] + LARGE
+)
 def test_whole_shapes_give_the_binomial_distribution(a: int, b: int, distance: float) -> None:
     mean = a / (a + b)
     x = mean + distance * math.sqrt(mean * (1 - mean) / (a + b + 1))

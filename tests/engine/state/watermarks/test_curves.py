@@ -40,11 +40,11 @@ def read(curve: Any) -> Watermarks:
 
 
 def test_an_hour_is_known_by_its_end() -> None:
-    found = learn_curves([1 * HOUR, 15 * HOUR], np.array([[4.0, NAN], [6.0, 1.0]]))
-    assert found.shape == (HOURS, 2)
-    assert found[0].tolist()[0] == 4.0  # from 00:00 to 01:00
-    assert found[14].tolist() == [6.0, 1.0]
-    assert np.isnan(found).sum() == 2 * HOURS - 3
+    curves = learn_curves([1 * HOUR, 15 * HOUR], np.array([[4.0, NAN], [6.0, 1.0]]))
+    assert curves.shape == (HOURS, 2)
+    assert curves[0].tolist()[0] == 4.0  # from 00:00 to 01:00
+    assert curves[14].tolist() == [6.0, 1.0]
+    assert np.isnan(curves).sum() == 2 * HOURS - 3
 
 
 def test_a_day_counts_half_as_much_as_the_day_after_it() -> None:
@@ -70,23 +70,23 @@ def test_unknown_hours_are_filled_with_the_mean() -> None:
 
 
 def test_a_scenario_tells_of_a_curve_beside_the_windows() -> None:
-    found = read(CURVE)
-    assert found.workloads[WEB]["cpu"] == {"1h": 0.5}
-    assert plain(found.curves[WEB]) == CURVE
+    watermarks = read(CURVE)
+    assert watermarks.workloads[WEB]["cpu"] == {"1h": 0.5}
+    assert plain(watermarks.curves[WEB]) == CURVE
     assert read(None).curves == {}
 
 
 @pytest.mark.parametrize(
-    ("curve", "said"),
+    ("curve", "expected_error"),
     [
         ([1.0] * 23, "must be a list of 24 numbers, one an hour from 00:00 UTC on, null: not known"),
         ("busy", "must be a list of 24 numbers, one an hour from 00:00 UTC on, null: not known"),
     ],
 )
-def test_what_is_no_curve_is_said(curve: Any, said: str) -> None:
+def test_what_is_no_curve_is_said(curve: Any, expected_error: str) -> None:
     with pytest.raises(ObjectError) as caught:
         read(curve)
-    assert str(caught.value) == f"workloads.{WEB}.cpu.hours: {said}"
+    assert str(caught.value) == f"workloads.{WEB}.cpu.hours: {expected_error}"
 
 
 @pytest.mark.parametrize("value", [-1, "1", True, math.inf])
@@ -118,8 +118,8 @@ def test_what_is_annotated_is_read_back(curve: list[float | None]) -> None:
 
 def test_an_hour_that_moved_or_became_known_is_written() -> None:
     def use(*curve: float | None) -> AnnotatedUse:
-        (found,) = workload_uses(read([*curve, *[1.0] * (24 - len(curve))]), 1_790_000_000.0).values()
-        return found
+        (annotated_use,) = workload_uses(read([*curve, *[1.0] * (24 - len(curve))]), 1_790_000_000.0).values()
+        return annotated_use
 
     old = use(1.0, None).to_json()
     assert render_if_changed(old, use(1.04, None), WORKLOAD_GRAINS, 300) is None
@@ -132,21 +132,21 @@ def test_an_hour_that_moved_or_became_known_is_written() -> None:
 
 @given(hourly)
 def test_what_was_collected_is_read_back(curve: list[float | None]) -> None:
-    known = read(curve)
-    again = CollectedWatermarks.from_lines(CollectedWatermarks.from_watermarks(known, 100.0).to_lines())
-    assert plain(again.last.curves[WEB]) == curve
-    assert again.watermarks_at(0).curves is again.last.curves
+    watermarks = read(curve)
+    reread = CollectedWatermarks.from_lines(CollectedWatermarks.from_watermarks(watermarks, 100.0).to_lines())
+    assert plain(reread.last.curves[WEB]) == curve
+    assert reread.watermarks_at(0).curves is reread.last.curves
 
 
 @pytest.mark.parametrize(
-    ("line", "said"),
+    ("line", "expected_error"),
     [
         (f"hours,{WEB},1,2", "line 2: has 2 values, where 24 are wanted"),
         ("hours,web" + ",1" * 24, "line 2: 'web' must be like namespace/Deployment/name"),
         (f"hours,{WEB}" + ",-1" * 24, "line 2: a value is negative, not finite, or too large"),
     ],
 )
-def test_a_line_that_is_no_curve_is_said(line: str, said: str) -> None:
+def test_a_line_that_is_no_curve_is_said(line: str, expected_error: str) -> None:
     with pytest.raises(CollectedError) as caught:
         CollectedWatermarks.from_lines(["figure,object,100", line])
-    assert str(caught.value) == said
+    assert str(caught.value) == expected_error

@@ -33,16 +33,16 @@ def test_pods_that_cannot_count_are_not_asked_about(columns: str | None) -> None
     ages = [0.0, 10.0, 299.0, 300.0, 301.0, 5000.0, None]
     snapshot = Snapshot.from_objects([node("a"), node("b"), *(bound(str(at), ago) for at, ago in enumerate(ages))])
     snapshot.now = NOW
-    asked: list[str] = []
+    asked_pods: list[str] = []
 
-    def estimate(one: Pod, place: int, time: float) -> PodContribution | None:
-        asked.append(one.name)
+    def estimate(pod: Pod, place: int, time: float) -> PodContribution | None:
+        asked_pods.append(pod.name)
         return None if math.isnan(time) else PodContribution([1.0], time + SPAN)
 
-    given = EstimateColumns(lambda pods: pods.scheduled + SPAN) if columns else None
-    sums = RecentPods(snapshot, 1, estimate, given).current_sums()
+    estimate_columns = EstimateColumns(lambda pods: pods.scheduled + SPAN) if columns else None
+    sums = RecentPods(snapshot, 1, estimate, estimate_columns).current_sums()
     assert dict(zip(snapshot.names, sums[0].tolist(), strict=True)) == {"a": 2.0, "b": 2.0}
-    assert len(asked) == (4 if columns else len(ages))
+    assert len(asked_pods) == (4 if columns else len(ages))
 
 
 AGES = st.one_of(st.none(), st.sampled_from([0.0, 59.0, 60.0, 299.0, 300.0, 301.0]), st.floats(-400.0, 4000.0))
@@ -61,29 +61,31 @@ def drawn_pod(at: int, ago: float | None, phase: str, leaving: bool) -> dict[str
 
 @pytest.mark.parametrize("plugin", COUNTING)
 @settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(drawn=PODS, gone=st.sets(st.integers(0, 11)), later=st.floats(0.0, 500.0))
+@given(drawn=PODS, removed=st.sets(st.integers(0, 11)), later=st.floats(0.0, 500.0))
 def test_columns_count_what_the_estimate_does(
-    monkeypatch: pytest.MonkeyPatch, plugin: str, drawn: list[Any], gone: set[int], later: float
+    monkeypatch: pytest.MonkeyPatch, plugin: str, drawn: list[Any], removed: set[int], later: float
 ) -> None:
     """All pods at once and each by itself, of pods that are there, are placed, and leave, now and later."""
     snapshot = make_snapshot(
-        levels(a=20.0, b=None), *(drawn_pod(at, *one) for at, one in enumerate(drawn)), updated=NOW
+        levels(a=20.0, b=None), *(drawn_pod(at, *draw) for at, draw in enumerate(drawn)), updated=NOW
     )
     compared: list[bool] = []
 
     def recent(_: Snapshot, __: Any, width: int, estimate: Any, columns: EstimateColumns) -> Floats:
-        both = [RecentPods(snapshot, width, estimate, one) for one in (columns, None)]
-        moments = [[one.current_sums().copy() for one in both]]
-        for key in {f"default/{at}" for at in gone} & set(snapshot.pods.slots):
+        both = [RecentPods(snapshot, width, estimate, estimator) for estimator in (columns, None)]
+        moments = [[recent_pods.current_sums().copy() for recent_pods in both]]
+        for key in {f"default/{at}" for at in removed} & set(snapshot.pods.slots):
             snapshot.remove_pod(key)
         snapshot.place_pod(Pod.from_json(pod(f"new-{len(compared)}", requests={"cpu": "50m"})), "b")
-        moments.append([one.current_sums().copy() for one in both])
-        moments.append([RecentPods(snapshot, width, estimate, one).current_sums() for one in (columns, None)])
+        moments.append([recent_pods.current_sums().copy() for recent_pods in both])
+        moments.append(
+            [RecentPods(snapshot, width, estimate, estimator).current_sums() for estimator in (columns, None)]
+        )
         snapshot.now += later
-        moments.append([one.current_sums() for one in both])
+        moments.append([recent_pods.current_sums() for recent_pods in both])
         for sums, plain in moments:
             assert sums.tolist() == plain.tolist()
-        gone.clear()
+        removed.clear()
         compared.append(True)
         return both[0].current_sums()
 

@@ -21,7 +21,7 @@ from tests.engine.studies.clusters import HOSTNAME, ZONE, node, pod, snapshot
 from tests.support import tiers
 
 GPU = "example.com/gpu"
-MOST = 12
+LIMIT = 12
 
 
 def in_zones(csi: Json) -> Json:
@@ -62,16 +62,18 @@ nodes = st.lists(st.tuples(st.sampled_from("ab"), st.integers(1, 4), st.integers
 
 def cluster_of(listed: list[tuple[str, int, int, int]], local_on: set[int]) -> list[Json]:
     """Nodes by zone, cores, most volumes and devices; some have a local volume."""
-    made: list[Json] = [storage_class(), storage_class("disk", DRIVER), device_class("gpu", GPU)]
-    made += [claim("provisioned", storageClassName="disk"), claim("local"), resource_claim("shared")]
+    objects: list[Json] = [storage_class(), storage_class("disk", DRIVER), device_class("gpu", GPU)]
+    objects += [claim("provisioned", storageClassName="disk"), claim("local"), resource_claim("shared")]
     template = {"spec": resource_claim("any")["spec"]}
-    made += [{"kind": "ResourceClaimTemplate", "metadata": {"name": "one", "namespace": "default"}, "spec": template}]
+    objects += [
+        {"kind": "ResourceClaimTemplate", "metadata": {"name": "one", "namespace": "default"}, "spec": template}
+    ]
     for at, (zone, cpu, volumes, gpus) in enumerate(listed):
-        made.append(node(f"n{at}", zone, cpu=str(cpu)))
-        made.append(in_zones(csi_node(f"n{at}", csi_example_com=volumes)))
-        made += [devices(f"n{at}", gpus)] if gpus else []
-        made += [volume(f"on-{at}", nodeAffinity=on_nodes(HOSTNAME, f"n{at}"))] if at in local_on else []
-    return made
+        objects.append(node(f"n{at}", zone, cpu=str(cpu)))
+        objects.append(in_zones(csi_node(f"n{at}", csi_example_com=volumes)))
+        objects += [devices(f"n{at}", gpus)] if gpus else []
+        objects += [volume(f"on-{at}", nodeAffinity=on_nodes(HOSTNAME, f"n{at}"))] if at in local_on else []
+    return objects
 
 
 def played(objects: list[Json], shape: PodShape, pods: int) -> dict[str, int]:
@@ -100,9 +102,9 @@ def test_capacity_gangs_and_a_run_place_the_same_pods(
     if want == "an extended resource":
         raw["spec"]["containers"][0]["resources"] = {"requests": {"cpu": "1", GPU: "1"}, "limits": {GPU: "1"}}
     shape = pod_shape(raw, cluster)
-    found = fit_clones(cluster, configured(), shape, limit=MOST)
-    by_node = dict(zip(found.names, found.by_node.tolist(), strict=True))
-    gangs = fit_gangs(cluster, configured(), Gang(shape, 1), limit=MOST)
+    capacity = fit_clones(cluster, configured(), shape, limit=LIMIT)
+    by_node = dict(zip(capacity.names, capacity.by_node.tolist(), strict=True))
+    gangs = fit_gangs(cluster, configured(), Gang(shape, 1), limit=LIMIT)
     assert dict(zip(gangs.names, gangs.by_node.tolist(), strict=True)) == by_node
-    assert played(objects, shape, MOST) == by_node
-    assert found.exact is (found.count < MOST)
+    assert played(objects, shape, LIMIT) == by_node
+    assert capacity.exact is (capacity.count < LIMIT)

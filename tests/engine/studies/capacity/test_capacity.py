@@ -15,18 +15,18 @@ from tests.engine.studies.clusters import ZONE, configuration, node, pod, snapsh
 
 @given(
     cores=st.lists(st.integers(0, 9), min_size=1, max_size=6),
-    asked=st.integers(1, 4),
+    request=st.integers(1, 4),
     limits=st.lists(st.integers(0, 5), min_size=6, max_size=6),
 )
 @settings(max_examples=40, deadline=None)
-def test_as_many_fit_as_each_node_has_room_for(cores: list[int], asked: int, limits: list[int]) -> None:
+def test_as_many_fit_as_each_node_has_room_for(cores: list[int], request: int, limits: list[int]) -> None:
     nodes = [node(f"n{at}", cpu=str(cpu), pods=str(limits[at])) for at, cpu in enumerate(cores)]
     cluster = snapshot(nodes)
-    found = fit_clones(cluster, configuration(), pod_shape(pod("x", cpu=str(asked)), cluster))
-    by_name = dict(zip(found.names, found.by_node.tolist(), strict=True))
-    assert by_name == {f"n{at}": min(cpu // asked, limits[at]) for at, cpu in enumerate(cores)}
-    assert found.exact
-    assert sorted(place for reason in found.reasons for place in reason.nodes.tolist()) == list(range(len(nodes)))
+    capacity = fit_clones(cluster, configuration(), pod_shape(pod("x", cpu=str(request)), cluster))
+    by_name = dict(zip(capacity.names, capacity.by_node.tolist(), strict=True))
+    assert by_name == {f"n{at}": min(cpu // request, limits[at]) for at, cpu in enumerate(cores)}
+    assert capacity.exact
+    assert sorted(place for reason in capacity.reasons for place in reason.nodes.tolist()) == list(range(len(nodes)))
 
 
 def test_the_snapshot_itself_stays_as_it_is() -> None:
@@ -38,9 +38,9 @@ def test_the_snapshot_itself_stays_as_it_is() -> None:
 def test_nodes_that_were_open_are_told_from_those_that_never_were() -> None:
     taint = {"key": "team", "value": "ml", "effect": "NoSchedule"}
     cluster = snapshot(node("a"), node("b", taints=[taint]))
-    found = fit_clones(cluster, configuration(), pod_shape(pod("x"), cluster))
-    said = {reason.text: (reason.plugin, len(reason.nodes), reason.filled) for reason in found.reasons}
-    assert said == {
+    capacity = fit_clones(cluster, configuration(), pod_shape(pod("x"), cluster))
+    reasons = {reason.text: (reason.plugin, len(reason.nodes), reason.filled) for reason in capacity.reasons}
+    assert reasons == {
         "Insufficient cpu": ("NodeResourcesFit", 1, 1),
         "node(s) had untolerated taint(s)": ("TaintToleration", 1, 0),
     }
@@ -53,10 +53,10 @@ def test_the_first_pod_decides_where_the_volume_is_that_all_share() -> None:
     listed = [make_object("CSINode", name, version="storage.k8s.io/v1", spec={"drivers": [driver]}) for name in "abc"]
     uses = {"volumes": [{"name": "v", "persistentVolumeClaim": {"claimName": "wait"}}]}
     cluster = snapshot(nodes, listed, storage_class("gp3", EBS), claim("wait", storageClassName="gp3"))
-    found = fit_clones(cluster, configuration(), pod_shape(pod("x", spec=uses), cluster))
-    assert sorted(found.by_node.tolist()) == [0, 0, 4]
-    assert found.exact
-    assert "node(s) didn't match PersistentVolume's node affinity" in found.message
+    capacity = fit_clones(cluster, configuration(), pod_shape(pod("x", spec=uses), cluster))
+    assert sorted(capacity.by_node.tolist()) == [0, 0, 4]
+    assert capacity.exact
+    assert "node(s) didn't match PersistentVolume's node affinity" in capacity.message
 
 
 def test_counting_stops_at_the_limit_or_from_outside() -> None:
@@ -64,7 +64,7 @@ def test_counting_stops_at_the_limit_or_from_outside() -> None:
     shape = pod_shape(pod("x"), cluster)
     limited = fit_clones(cluster, configuration(), shape, limit=2)
     assert (limited.count, limited.exact, limited.stopped) == (2, False, False)
-    stopped = fit_clones(cluster, configuration(), shape, check=lambda done: done < 3)
+    stopped = fit_clones(cluster, configuration(), shape, check=lambda count: count < 3)
     assert (stopped.count, stopped.exact, stopped.stopped) == (3, False, True)
 
 
@@ -80,11 +80,11 @@ def test_spreading_ends_where_one_zone_is_full() -> None:
     spread = {"maxSkew": 1, "topologyKey": ZONE, "whenUnsatisfiable": "DoNotSchedule"}
     spread["labelSelector"] = {"matchLabels": {"app": "web"}}
     cluster = snapshot(node("a", "east", cpu="2"), node("b", "west", cpu="40"))
-    found = fit_clones(
+    capacity = fit_clones(
         cluster, configuration(), pod_shape(pod("x", spec={"topologySpreadConstraints": [spread]}), cluster)
     )
-    assert dict(zip(found.names, found.by_node.tolist(), strict=True)) == {"a": 2, "b": 3}
-    assert {reason.plugin for reason in found.reasons} == {"NodeResourcesFit", "PodTopologySpread"}
+    assert dict(zip(capacity.names, capacity.by_node.tolist(), strict=True)) == {"a": 2, "b": 3}
+    assert {reason.plugin for reason in capacity.reasons} == {"NodeResourcesFit", "PodTopologySpread"}
 
 
 def test_the_next_replica_of_a_deployment_is_made_by_its_newest_replica_set() -> None:
@@ -96,8 +96,8 @@ def test_the_next_replica_of_a_deployment_is_made_by_its_newest_replica_set() ->
         return {"apiVersion": "apps/v1", "kind": "ReplicaSet", "metadata": metadata, "spec": {"template": template}}
 
     cluster = snapshot(node("a"), replica_set("web-new", "10", "2"), replica_set("web-old", "9", "1"))
-    made = workload_shape(cluster, "default/Deployment/web").clone(1)
-    assert (made.requests["cpu"], made.controller) == (2000, ("apps/v1", "ReplicaSet", "web-new"))
+    replica = workload_shape(cluster, "default/Deployment/web").clone(1)
+    assert (replica.requests["cpu"], replica.controller) == (2000, ("apps/v1", "ReplicaSet", "web-new"))
 
 
 def test_a_workload_known_by_its_pods_alone_is_copied_from_one() -> None:
@@ -112,8 +112,8 @@ def test_a_replica_of_a_stateful_set_gets_volumes_of_its_own() -> None:
     shape = replica_shape(cluster.get_pod("default/db-0"), cluster)
     assert [volume["name"] for volume in shape.raw["spec"]["volumes"]] == ["tmp"]
     assert "data-db-0" in shape.notes[0]
-    found = fit_clones(cluster, configuration(), shape)
-    assert (found.count, found.exact, found.unlimited) == (3, False, True)
+    capacity = fit_clones(cluster, configuration(), shape)
+    assert (capacity.count, capacity.exact, capacity.unlimited) == (3, False, True)
 
 
 @pytest.mark.parametrize("known_by", ["its template", "a pod and its owner", "a pod and its claim"])
@@ -127,26 +127,26 @@ def test_the_volumes_of_further_replicas_of_a_stateful_set_are_counted(known_by:
     uses = {"volumes": [{"name": "data", "persistentVolumeClaim": {"claimName": "data-db-0"}}]}
     first = pod("db-0", "a", owner="StatefulSet/db", spec=uses)
     claimed = {"namespace": "default", "name": "data-db-0", "uid": "uid-data-db-0"}
-    there = volume("v", storageClassName="disk", csi=csi("v"), claimRef=claimed)
-    objects = [storage_class("disk", DRIVER), there, attached, first]
+    bound_volume = volume("v", storageClassName="disk", csi=csi("v"), claimRef=claimed)
+    objects = [storage_class("disk", DRIVER), bound_volume, attached, first]
     limited = csi_node("a", csi_example_com=2)
     cluster = snapshot(node("a"), limited, objects, [] if known_by == "a pod and its claim" else owner)
     shaped = workload_shape(cluster, "default/StatefulSet/db")
     if known_by != "its template":
         shaped = replica_shape(cluster.get_pod("default/db-0"), cluster)
-    found = fit_clones(cluster, configuration(), shaped)
-    assert (found.count, found.exact, found.notes) == (1, True, ())
-    assert "max volume" in found.message
+    capacity = fit_clones(cluster, configuration(), shaped)
+    assert (capacity.count, capacity.exact, capacity.notes) == (1, True, ())
+    assert "max volume" in capacity.message
 
 
 @pytest.mark.parametrize(
-    ("workload", "said"),
+    ("workload", "expected_error"),
     [
         ("web", "namespace/Kind/name"),
         ("default/DaemonSet/web", "none of the kinds"),
         ("default/Deployment/other", "neither a template nor a pod"),
     ],
 )
-def test_a_workload_that_cannot_be_asked_about_is_said(workload: str, said: str) -> None:
-    with pytest.raises(ShapeError, match=said):
+def test_a_workload_that_cannot_be_asked_about_is_said(workload: str, expected_error: str) -> None:
+    with pytest.raises(ShapeError, match=expected_error):
         workload_shape(snapshot(node("a")), workload)

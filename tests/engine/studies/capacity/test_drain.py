@@ -24,10 +24,10 @@ EMPTY_DIR: Json = {"volumes": [{"name": "tmp", "emptyDir": {}}]}
 
 def test_pods_move_to_nodes_that_stay() -> None:
     cluster = snapshot([node(name) for name in "abc"], [pod(f"p{at}", "ab"[at % 2]) for at in range(4)])
-    found = rehearse_drain(cluster, configuration(), ["a", "b"])
-    assert found.emptied
-    assert {move.target for move in found.moves} == {"c"}
-    assert len(found.moves) == 4
+    drain = rehearse_drain(cluster, configuration(), ["a", "b"])
+    assert drain.emptied
+    assert {move.target for move in drain.moves} == {"c"}
+    assert len(drain.moves) == 4
     assert cluster.pod_count.sum() == 4
     assert not cluster.unschedulable.any()
 
@@ -38,27 +38,27 @@ def test_pods_move_to_nodes_that_stay() -> None:
 )
 def test_what_kubectl_refuses_keeps_all_pods_of_the_node_there(raw: Json, kind: str) -> None:
     cluster = snapshot(node("a"), node("b"), raw, pod("y", "a"))
-    found = rehearse_drain(cluster, configuration(), ["a"])
-    assert [(block.pod, block.kind, block.message) for block in found.blocks] == [
+    drain = rehearse_drain(cluster, configuration(), ["a"])
+    assert [(block.pod, block.kind, block.message) for block in drain.blocks] == [
         ("default/x", kind, KUBECTL_MESSAGES[kind])
     ]
-    assert not found.moves
+    assert not drain.moves
     assert rehearse_drain(cluster, configuration(), ["a"], Options(delete_emptydir_data=True, force=True)).emptied
 
 
 def test_a_pod_without_controller_is_not_replaced() -> None:
     cluster = snapshot(node("a"), pod("x", "a", owner=""))
-    found = rehearse_drain(cluster, configuration(), ["a"], Options(force=True))
-    assert [(move.pod, move.target) for move in found.moves] == [("default/x", "")]
+    drain = rehearse_drain(cluster, configuration(), ["a"], Options(force=True))
+    assert [(move.pod, move.target) for move in drain.moves] == [("default/x", "")]
 
 
 def test_daemon_sets_and_mirror_pods_are_left_alone() -> None:
     mirror = pod("m", "a", owner="Node/a")
     mirror["metadata"]["annotations"] = {"kubernetes.io/config.mirror": "x"}
     cluster = snapshot(node("a"), pod("d", "a", owner="DaemonSet/agent"), mirror)
-    found = rehearse_drain(cluster, configuration(), ["a"])
-    assert found.emptied
-    assert {(stays.pod, stays.kind) for stays in found.nodes[0].stays} == {
+    drain = rehearse_drain(cluster, configuration(), ["a"])
+    assert drain.emptied
+    assert {(stays.pod, stays.kind) for stays in drain.nodes[0].stays} == {
         ("default/d", "DaemonSet"),
         ("default/m", "mirror pod"),
     }
@@ -67,20 +67,20 @@ def test_daemon_sets_and_mirror_pods_are_left_alone() -> None:
 
 def test_where_there_is_no_room_the_scheduler_says_so() -> None:
     cluster = snapshot(node("a"), node("b", cpu="2"), pod("x", "a", cpu="3"), pod("y", "a"))
-    found = rehearse_drain(cluster, configuration(), ["a"])
-    (block,) = found.blocks
+    drain = rehearse_drain(cluster, configuration(), ["a"])
+    (block,) = drain.blocks
     assert (block.pod, block.kind) == ("default/x", NO_ROOM)
     assert block.message == "0/2 nodes are available: 1 Insufficient cpu, 1 node(s) were unschedulable."
-    assert [move.pod for move in found.moves] == ["default/y"]
+    assert [move.pod for move in drain.moves] == ["default/y"]
 
 
 def test_a_budget_lets_so_many_go_in_a_wave() -> None:
     pods = [pod(f"p{at}", "a") for at in range(4)]
     cluster = snapshot(node("a"), node("b"), pods, budget(2, healthy=4, desired=2))
-    found = rehearse_drain(cluster, configuration(), ["a"])
-    assert found.emptied
-    assert [move.wave for move in found.moves] == [1, 1, 2, 2]
-    assert {move.budget for move in found.moves} == {"default/web"}
+    drain = rehearse_drain(cluster, configuration(), ["a"])
+    assert drain.emptied
+    assert [move.wave for move in drain.moves] == [1, 1, 2, 2]
+    assert {move.budget for move in drain.moves} == {"default/web"}
 
 
 def test_a_budget_that_allows_nothing_blocks_in_the_servers_words() -> None:
@@ -93,8 +93,8 @@ def test_a_budget_that_allows_nothing_blocks_in_the_servers_words() -> None:
 def test_a_deleted_pod_that_nothing_replaces_gives_its_budget_nothing_back() -> None:
     pods = [pod(f"p{at}", "a", owner="") for at in range(2)]
     cluster = snapshot(node("a"), node("b"), pods, budget(1, healthy=2, desired=1))
-    found = rehearse_drain(cluster, configuration(), ["a"], Options(force=True))
-    assert len(found.moves) == len(found.blocks) == 1
+    drain = rehearse_drain(cluster, configuration(), ["a"], Options(force=True))
+    assert len(drain.moves) == len(drain.blocks) == 1
 
 
 def test_two_budgets_for_a_pod_are_more_than_the_eviction_api_takes() -> None:
@@ -121,19 +121,19 @@ def test_unhealthy_pods_go_by_their_own_rule(ready: bool | None, status: Json, s
 def test_easy_nodes_come_first_unless_the_order_is_kept() -> None:
     pods = [pod("x", "a", owner=""), pod("y", "b"), pod("z", "b")]
     cluster = snapshot([node(name) for name in "abcd"], pods)
-    found = rehearse_drain(cluster, configuration(), ["a", "b", "c"])
-    assert [one.name for one in found.nodes] == ["c", "b", "a"]
-    assert found.reordered
-    kept = rehearse_drain(cluster, configuration(), ["a", "b", "c"], keep_order=True)
-    assert [one.name for one in kept.nodes] == ["a", "b", "c"]
+    drain = rehearse_drain(cluster, configuration(), ["a", "b", "c"])
+    assert [drained_node.name for drained_node in drain.nodes] == ["c", "b", "a"]
+    assert drain.reordered
+    in_order = rehearse_drain(cluster, configuration(), ["a", "b", "c"], keep_order=True)
+    assert [drained_node.name for drained_node in in_order.nodes] == ["a", "b", "c"]
 
 
 def test_a_node_that_turns_out_to_be_blocked_comes_last_and_takes_no_room_from_others() -> None:
     pods = [pod("small", "a"), pod("large", "a", cpu="3"), pod("y1", "b"), pod("y2", "b"), pod("y3", "b", cpu="0")]
     cluster = snapshot(node("a"), node("b"), node("c", cpu="2"), pods)
-    found = rehearse_drain(cluster, configuration(), ["a", "b"])
-    assert [(one.name, one.emptied) for one in found.nodes] == [("b", True), ("a", False)]
-    assert [move.pod for move in found.moves if move.source == "b"] == ["default/y1", "default/y2", "default/y3"]
+    drain = rehearse_drain(cluster, configuration(), ["a", "b"])
+    assert [(drained_node.name, drained_node.emptied) for drained_node in drain.nodes] == [("b", True), ("a", False)]
+    assert [move.pod for move in drain.moves if move.source == "b"] == ["default/y1", "default/y2", "default/y3"]
     assert not rehearse_drain(cluster, configuration(), ["a", "b"], keep_order=True).nodes[1].emptied
 
 
@@ -147,11 +147,11 @@ def test_a_pod_that_tolerates_the_cordon_would_come_back() -> None:
 
 def test_the_device_of_an_evicted_pod_is_given_back_and_its_replacement_gets_another() -> None:
     """The claim had its device on the drained node; of two nodes that are drained the second one has none left."""
-    here = {"matchExpressions": [{"key": HOSTNAME, "operator": "In", "values": ["a"]}]}
-    held = allocated("c", here, reserved=("default/x",))
+    on_node_a = {"matchExpressions": [{"key": HOSTNAME, "operator": "In", "values": ["a"]}]}
+    used_claim = allocated("c", on_node_a, reserved=("default/x",))
     uses: Json = {"resourceClaims": [{"name": "d", "resourceClaimName": "c"}]}
     drained = [node(name, cpu="2") for name in "abc"], [devices("a", 1), devices("b", 1)], device_class("gpu")
-    cluster = snapshot(*drained, held, pod("x", "a", spec=uses))
+    cluster = snapshot(*drained, used_claim, pod("x", "a", spec=uses))
     assert [move.target for move in rehearse_drain(cluster, configuration(), ["a"]).moves] == ["b"]
     blocked = rehearse_drain(cluster, configuration(), ["b", "a"])
     assert [(block.pod, block.node) for block in blocked.blocks] == [("default/x", "a")]
@@ -167,10 +167,10 @@ def test_volumes_that_a_blocked_node_would_have_had_are_left_to_others() -> None
         objects,
         [pod("large", "a", cpu="4"), pod("x", "a", spec=local), pod("y", "b", spec=local)],
     )
-    found = rehearse_drain(cluster, configuration(), ["a", "b"])
-    moved = {move.pod: move.target for move in found.moves}
+    drain = rehearse_drain(cluster, configuration(), ["a", "b"])
+    moved = {move.pod: move.target for move in drain.moves}
     assert moved["default/y"] in ("c", "d")
-    assert [block.pod for block in found.blocks] == ["default/large"]
+    assert [block.pod for block in drain.blocks] == ["default/large"]
 
 
 def test_a_replacement_gets_an_ephemeral_volume_of_its_own() -> None:
@@ -178,10 +178,12 @@ def test_a_replacement_gets_an_ephemeral_volume_of_its_own() -> None:
     spec = {"storageClassName": "disk", "resources": {"requests": {"storage": "1Gi"}}}
     uses: Json = {"volumes": [{"name": "e", "ephemeral": {"volumeClaimTemplate": {"spec": spec}}}]}
     owner = {"kind": "Pod", "name": "x", "uid": "default/x", "controller": True}
-    held = claim("x-e", volume="v", storageClassName="disk")
-    held["metadata"]["ownerReferences"] = [owner]
+    ephemeral_claim = claim("x-e", volume="v", storageClassName="disk")
+    ephemeral_claim["metadata"]["ownerReferences"] = [owner]
     claimed = {"namespace": "default", "name": "x-e", "uid": "uid-x-e"}
-    there = volume("v", storageClassName="disk", nodeAffinity=on_nodes(HOSTNAME, "a"), claimRef=claimed)
-    cluster = snapshot(node("a"), node("b"), storage_class("disk", DRIVER), held, there, pod("x", "a", spec=uses))
-    found = rehearse_drain(cluster, configuration(), ["a"])
-    assert [(move.pod, move.target) for move in found.moves] == [("default/x", "b")]
+    bound_volume = volume("v", storageClassName="disk", nodeAffinity=on_nodes(HOSTNAME, "a"), claimRef=claimed)
+    cluster = snapshot(
+        node("a"), node("b"), storage_class("disk", DRIVER), ephemeral_claim, bound_volume, pod("x", "a", spec=uses)
+    )
+    drain = rehearse_drain(cluster, configuration(), ["a"])
+    assert [(move.pod, move.target) for move in drain.moves] == [("default/x", "b")]

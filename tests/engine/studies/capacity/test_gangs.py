@@ -21,8 +21,8 @@ def shape(cluster: Snapshot, cpu: int = 1, **more: Any) -> PodShape:
     return pod_shape(pod("worker", cpu=str(cpu), **more), cluster)
 
 
-def asked(cluster: Snapshot, pods: int, cpu: int = 1, least: int = 0, key: str = "", **more: Any) -> GangFit:
-    gang = Gang(shape(cluster, cpu), pods, least, key)
+def fit_gangs_of(cluster: Snapshot, pods: int, cpu: int = 1, min_count: int = 0, key: str = "", **more: Any) -> GangFit:
+    gang = Gang(shape(cluster, cpu), pods, min_count, key)
     return fit_gangs(cluster, configured(BY_TOPOLOGY if key else None), gang, **more)
 
 
@@ -38,62 +38,65 @@ def test_never_more_gangs_fit_than_their_pods_alone(
 ) -> None:
     cluster = snapshot([node(f"n{at}", zone, cpu=str(size)) for at, (size, zone) in enumerate(cores)])
     alone = fit_clones(cluster, configured(), shape(cluster, cpu))
-    found = asked(cluster, pods, cpu, key=ZONE if by_zone else "")
+    gang_fit = fit_gangs_of(cluster, pods, cpu, key=ZONE if by_zone else "")
     room = Counter[str]()
     for size, zone in cores:
         room[zone if by_zone else ""] += size // cpu
-    assert found.count == sum(each // pods for each in room.values()) <= alone.count // pods
-    assert found.exact
-    assert (found.by_node <= alone.by_node).all()
+    assert gang_fit.count == sum(capacity_of_node // pods for capacity_of_node in room.values()) <= alone.count // pods
+    assert gang_fit.exact
+    assert (gang_fit.by_node <= alone.by_node).all()
 
 
-@pytest.mark.parametrize(("nodes", "cpu", "each", "pods"), [(3, 8, 2, 4), (5, 7, 2, 8), (2, 4, 4, 3)])
-def test_identical_nodes_are_a_matter_of_arithmetic(nodes: int, cpu: int, each: int, pods: int) -> None:
+@pytest.mark.parametrize(("nodes", "cpu", "cores_per_pod", "pods"), [(3, 8, 2, 4), (5, 7, 2, 8), (2, 4, 4, 3)])
+def test_identical_nodes_are_a_matter_of_arithmetic(nodes: int, cpu: int, cores_per_pod: int, pods: int) -> None:
     cluster = snapshot([node(f"n{at}", cpu=str(cpu)) for at in range(nodes)])
-    found = asked(cluster, pods, each)
-    assert found.count == nodes * (cpu // each) // pods
-    assert found.by_node.sum() == found.count * pods
-    assert [sum(found.nodes_of(gang).values()) for gang in range(found.count)] == [pods] * found.count
+    gang_fit = fit_gangs_of(cluster, pods, cores_per_pod)
+    assert gang_fit.count == nodes * (cpu // cores_per_pod) // pods
+    assert gang_fit.by_node.sum() == gang_fit.count * pods
+    assert [sum(gang_fit.nodes_of(gang).values()) for gang in range(gang_fit.count)] == [pods] * gang_fit.count
 
 
 def test_the_next_gang_is_told_by_its_first_pod_without_a_node() -> None:
-    found = asked(snapshot(node("a", cpu="5"), node("b", cpu="2")), pods=4)
-    assert (found.count, found.failed) == (1, False)
-    assert found.message == "minCount (4) cannot be satisfied: 3 scheduled, 0 remaining"
-    (result,) = found.results
+    gang_fit = fit_gangs_of(snapshot(node("a", cpu="5"), node("b", cpu="2")), pods=4)
+    assert (gang_fit.count, gang_fit.failed) == (1, False)
+    assert gang_fit.message == "minCount (4) cannot be satisfied: 3 scheduled, 0 remaining"
+    (result,) = gang_fit.results
     assert (result.name, result.nodes, result.placed, result.pod) == ("", 2, 3, "default/worker-more-8")
     assert result.message == "0/2 nodes are available: 2 Insufficient cpu."
 
 
 def test_with_a_topology_key_each_gang_has_one_domain_and_each_domain_its_reason() -> None:
     cluster = snapshot(node("a", "east", cpu="3"), node("b", "east", cpu="3"), node("c", "west", cpu="3"))
-    found = asked(cluster, pods=4, key=ZONE)
-    assert (found.domains, set(found.nodes_of(0))) == (["east"], {"a", "b"})
+    gang_fit = fit_gangs_of(cluster, pods=4, key=ZONE)
+    assert (gang_fit.domains, set(gang_fit.nodes_of(0))) == (["east"], {"a", "b"})
     few = "minCount (4) cannot be satisfied: 2 scheduled, 1 remaining"
     first = "pod group is unschedulable, 0/2 placements are available, first placement status: "
-    assert found.message == first + few
-    assert [(one.name, one.nodes, one.placed) for one in found.results] == [("east", 2, 2), ("west", 1, 3)]
-    assert all("Insufficient cpu" in one.message for one in found.results)
+    assert gang_fit.message == first + few
+    assert [(domain.name, domain.nodes, domain.placed) for domain in gang_fit.results] == [
+        ("east", 2, 2),
+        ("west", 1, 3),
+    ]
+    assert all("Insufficient cpu" in domain.message for domain in gang_fit.results)
 
 
 def test_without_a_node_of_the_topology_no_domain_is_tried() -> None:
-    found = asked(snapshot(node("a")), pods=1, key="example.com/rack")
-    assert (found.count, found.results) == (0, ())
-    assert "no feasible placements found" in found.message
+    gang_fit = fit_gangs_of(snapshot(node("a")), pods=1, key="example.com/rack")
+    assert (gang_fit.count, gang_fit.results) == (0, ())
+    assert "no feasible placements found" in gang_fit.message
 
 
 def test_pods_beyond_the_number_may_stay_behind() -> None:
-    found = asked(snapshot(node("a", cpu="7")), pods=4, least=3)
-    assert (found.count, found.by_node.tolist()) == (2, [7])
-    assert found.nodes_of(1) == {"a": 3}
+    gang_fit = fit_gangs_of(snapshot(node("a", cpu="7")), pods=4, min_count=3)
+    assert (gang_fit.count, gang_fit.by_node.tolist()) == (2, [7])
+    assert gang_fit.nodes_of(1) == {"a": 3}
 
 
 def test_gangs_have_the_priority_of_their_pods_and_a_group_of_their_own() -> None:
     important = {"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "value": 7}
     cluster = snapshot(node("a"), important | {"metadata": {"name": "important"}})
     spec = {"priorityClassName": "important", "schedulingGroup": {"podGroupName": "old"}}
-    found = fit_gangs(cluster, configured(), Gang(shape(cluster, spec=spec), 2))
-    assert found.count == 2
+    gang_fit = fit_gangs(cluster, configured(), Gang(shape(cluster, spec=spec), 2))
+    assert gang_fit.count == 2
     assert not cluster.pods.slots
     assert not cluster.objects.groups
 
@@ -101,8 +104,12 @@ def test_gangs_have_the_priority_of_their_pods_and_a_group_of_their_own() -> Non
 def test_a_gated_pod_and_an_unknown_profile_are_said() -> None:
     cluster = snapshot(node("a"))
     gated = shape(cluster, spec={"schedulingGates": [{"name": "example.com/wait"}]})
-    held = fit_gangs(cluster, configured(), Gang(gated, 2))
-    assert (held.count, held.results, held.message) == (0, (), fit_clones(cluster, configured(), gated).message)
+    gated_fit = fit_gangs(cluster, configured(), Gang(gated, 2))
+    assert (gated_fit.count, gated_fit.results, gated_fit.message) == (
+        0,
+        (),
+        fit_clones(cluster, configured(), gated).message,
+    )
     other = fit_gangs(cluster, configured(), Gang(shape(cluster, spec={"schedulerName": "other"}), 2))
     assert (other.count, other.message) == (0, 'profile not found for scheduler name "other"')
 
@@ -110,16 +117,16 @@ def test_a_gated_pod_and_an_unknown_profile_are_said() -> None:
 def test_a_profile_without_gang_scheduling_counts_no_part_of_a_gang() -> None:
     cluster = snapshot(node("a", cpu="3"))
     off = configured(plugins={"multiPoint": {"disabled": [{"name": "GangScheduling"}]}})
-    found = fit_gangs(cluster, off, Gang(shape(cluster), 2))
-    assert (found.count, found.results[0].placed) == (1, 1)
-    assert found.message.startswith("too few of its pods found a node")
+    gang_fit = fit_gangs(cluster, off, Gang(shape(cluster), 2))
+    assert (gang_fit.count, gang_fit.results[0].placed) == (1, 1)
+    assert gang_fit.message.startswith("too few of its pods found a node")
 
 
 def test_counting_stops_at_the_limit_or_in_the_midst_of_a_gang() -> None:
     cluster = snapshot(node("a", cpu="9"))
-    limited = asked(cluster, pods=2, limit=3)
+    limited = fit_gangs_of(cluster, pods=2, limit=3)
     assert (limited.count, limited.exact, limited.stopped) == (3, False, False)
-    stopped = asked(cluster, pods=2, check=lambda _gangs, pods: pods < 5)
+    stopped = fit_gangs_of(cluster, pods=2, check=lambda _gangs, pods: pods < 5)
     assert (stopped.count, stopped.exact, stopped.stopped) == (2, False, True)
 
 

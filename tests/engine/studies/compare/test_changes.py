@@ -34,9 +34,9 @@ def test_with_one_seed_the_noise_floor_is_what_the_measure_resolves(
     measure: str, unit: str, before: float, after: float, differs: bool
 ) -> None:
     for base, other in ((before, after), (after, before)):
-        found = compute_change(measure, unit, "lower", {1: base}, {1: other})
-        assert found.differs is differs
-        assert found.better is ((other < base) if differs else None)
+        change = compute_change(measure, unit, "lower", {1: base}, {1: other})
+        assert change.differs is differs
+        assert change.better is ((other < base) if differs else None)
 
 
 def test_with_several_seeds_it_is_their_spread() -> None:
@@ -51,35 +51,37 @@ def test_with_several_seeds_it_is_their_spread() -> None:
 
 
 def test_only_seeds_that_both_have_are_compared() -> None:
-    found = compute_change("failed", "pods", "lower", {1: 1.0, 2: 50.0}, {1: 3.0, 3: 900.0})
-    assert (found.before, found.after, found.change) == (1.0, 3.0, 2.0)
+    change = compute_change("failed", "pods", "lower", {1: 1.0, 2: 50.0}, {1: 3.0, 3: 900.0})
+    assert (change.before, change.after, change.change) == (1.0, 3.0, 2.0)
     nothing = compute_change("failed", "pods", "lower", {2: 1.0}, {1: 3.0})
     assert (nothing.before, nothing.change, nothing.differs) == (None, 0.0, False)
 
 
-def one(measure: str, before: float, after: float, floor: float = 1.0, direction: str = "lower") -> MeasureChange:
+def make_change(
+    measure: str, before: float, after: float, floor: float = 1.0, direction: str = "lower"
+) -> MeasureChange:
     return MeasureChange(measure, direction, before, after, floor)
 
 
 def test_the_headline_goes_by_group_and_then_by_size_against_the_floor() -> None:
-    stuck, slow = one("unscheduled", 200.0, 201.0), one("wait_p99", 0.001, 900.0)
-    little, much = one("evictions", 5.0, 9.0), one("preemptions", 100.0, 106.0)
+    stuck, slow = make_change("unscheduled", 200.0, 201.0), make_change("wait_p99", 0.001, 900.0)
+    little, much = make_change("evictions", 5.0, 9.0), make_change("preemptions", 100.0, 106.0)
     assert find_headline([slow, little, much, stuck]) is stuck
     assert find_headline([slow, little, much]) is much
-    assert find_headline([slow, one("unscheduled", 3.0, 3.0)]) is slow
-    neither = one("requested_cpu", 1.0, 90.0, direction="")
-    assert find_headline([neither, one("nodes_empty", 1.0, 3.0, direction="higher")]) is not neither
-    assert find_headline([one("evictions", 5.0, 5.5)]) is None
+    assert find_headline([slow, make_change("unscheduled", 3.0, 3.0)]) is slow
+    neither = make_change("requested_cpu", 1.0, 90.0, direction="")
+    assert find_headline([neither, make_change("nodes_empty", 1.0, 3.0, direction="higher")]) is not neither
+    assert find_headline([make_change("evictions", 5.0, 5.5)]) is None
     assert find_headline([]) is None
 
 
 @given(base=VALUES, other=VALUES)
 def test_a_change_is_the_same_either_way_round(base: dict[int, float], other: dict[int, float]) -> None:
-    there, back = (
+    forward, back = (
         compute_change("skew_cpu", "points", "lower", base, other),
         compute_change("skew_cpu", "points", "lower", other, base),
     )
-    assert there.change == pytest.approx(-back.change)
-    assert there.floor == pytest.approx(back.floor)
-    assert there.differs is back.differs
+    assert forward.change == pytest.approx(-back.change)
+    assert forward.floor == pytest.approx(back.floor)
+    assert forward.differs is back.differs
     assert compute_change("skew_cpu", "points", "lower", base, base).differs is False

@@ -34,8 +34,8 @@ def arrivals(*pods: dict) -> list[SimulationEvent]:
 
 
 def test_a_run_beside_itself_moves_nothing() -> None:
-    found = compared(make_crowded_scenario(4), configuration(), configuration())
-    assert found.counts() | {"pods": 0} == {
+    comparison = compared(make_crowded_scenario(4), configuration(), configuration())
+    assert comparison.counts() | {"pods": 0} == {
         "pods": 0,
         "moved": 0,
         "newlyUnscheduled": 0,
@@ -50,24 +50,24 @@ def test_the_term_that_favours_the_new_node_most_is_named() -> None:
     events = arrivals(pod("small", requests={"cpu": "1", "memory": "1Gi"}))
     already = pod("already", on="a", requests={"cpu": "2", "memory": "4Gi"})
     prepared = PreparedScenario([node("a"), node("b"), already], events, 10.0)
-    found = compared(prepared, configuration(), configuration(PACKING))
-    (change,) = found.moved
+    comparison = compared(prepared, configuration(), configuration(PACKING))
+    (change,) = comparison.moved
     assert (change.pod, change.before, change.after, change.plugin) == ("default/small", "b", "a", "NodeResourcesFit")
     scores = {
         column.plugin: dict(zip("ab", column.weighted.tolist(), strict=True))
         for column in explain_try(prepared, configuration(PACKING), "default/small").explanation.scores
     }
     assert change.lead == scores["NodeResourcesFit"]["a"] - scores["NodeResourcesFit"]["b"]
-    assert found.counts()["byPlugin"] == {"NodeResourcesFit": 1}
+    assert comparison.counts()["byPlugin"] == {"NodeResourcesFit": 1}
 
 
 def test_a_node_that_another_pod_took_is_said_to_be_full() -> None:
     big, bigger = pod("big", requests={"cpu": "3"}), pod("bigger", requests={"cpu": "3500m"})
     already = pod("already", on="a", requests={"cpu": "500m"})
     prepared = PreparedScenario([node("a"), node("b"), already], arrivals(big, bigger), 10.0)
-    found = compared(prepared, configuration(), configuration(PACKING))
-    assert {change.pod for change in found.moved} == {"default/big", "default/bigger"}
-    by_pod = {change.pod: change for change in found.moved}
+    comparison = compared(prepared, configuration(), configuration(PACKING))
+    assert {change.pod for change in comparison.moved} == {"default/big", "default/bigger"}
+    by_pod = {change.pod: change for change in comparison.moved}
     assert by_pod["default/bigger"] == PlacementChange(
         "default/bigger", "a", "b", "NodeResourcesFit", None, by_pod["default/bigger"].message, follows=True
     )
@@ -107,17 +107,18 @@ def test_every_difference_has_a_reason_that_the_explanation_bears_out(seed: int)
     prepared = make_crowded_scenario(seed, pods=25)
     first, second = configuration(), configuration(PACKING)
     before, after = run_scenario(prepared, first), run_scenario(prepared, second)
-    found = compare_runs(before, after, prepared, first, second)
-    for change in found.moved:
+    comparison = compare_runs(before, after, prepared, first, second)
+    for change in comparison.moved:
         assert before.nodes[before.node[before.index[change.before_pod or change.pod]]] == change.before
         assert after.nodes[after.node[after.index[change.after_pod or change.pod]]] == change.after
         assert change.plugin or change.message
-    if found.moved and not (found.newly_scheduled or found.newly_unscheduled):
+    if comparison.moved and not (comparison.newly_scheduled or comparison.newly_unscheduled):
         earliest = min(
-            found.moved, key=lambda change: int(after.tries.moves_before[after.index[change.after_pod or change.pod]])
+            comparison.moved,
+            key=lambda change: int(after.tries.moves_before[after.index[change.after_pod or change.pod]]),
         )
         assert not earliest.follows
-    leading = [change for change in found.moved if change.lead is not None]
+    leading = [change for change in comparison.moved if change.lead is not None]
     for change in leading[:3]:
         explanation = explain_try(prepared, second, change.after_pod or change.pod).explanation
         names = [explanation.nodes[place] for place in explanation.feasible]
@@ -129,8 +130,8 @@ def test_every_difference_has_a_reason_that_the_explanation_bears_out(seed: int)
 
 
 def test_counts_and_lists_agree() -> None:
-    found = compared(make_crowded_scenario(21), configuration(), configuration(PACKING))
-    counts, lists = found.counts(), found.to_dict()
+    comparison = compared(make_crowded_scenario(21), configuration(), configuration(PACKING))
+    counts, lists = comparison.counts(), comparison.to_dict()
     assert {name: len(lists[name]) for name in lists} == {name: counts[name] for name in lists}
     assert sum(counts["byPlugin"].values()) == counts["moved"] > 0
     assert set(lists["moved"][0]) == {

@@ -45,12 +45,14 @@ def test_a_pod_that_is_replaced_in_one_run_alone_is_held_against_its_replacement
     before, after = run_scenario(prepared, spread), run_scenario(prepared, packed)
     assert (len(before.pods), len(after.pods)) == (4, 3)
     for first, second, policies in ((before, after, (spread, packed)), (after, before, (packed, spread))):
-        found = compare_runs(first, second, prepared, *policies)
-        assert (found.pods, found.pairs.only_before, found.pairs.only_after) == (3, [], [])
-        assert all(first.nodes[first.node[latest_rows(first)[one.pod]]] == one.before for one in found.moved)
-    (again,) = [name for name in before.pods if name.endswith("-again1")]
-    (pair,) = [one for one in found.pairs.listed if one.pod == again.removesuffix("-again1")]
-    assert (first.pods[pair.before], second.pods[pair.after]) == (pair.pod, again)
+        comparison = compare_runs(first, second, prepared, *policies)
+        assert (comparison.pods, comparison.pairs.only_before, comparison.pairs.only_after) == (3, [], [])
+        assert all(first.nodes[first.node[latest_rows(first)[move.pod]]] == move.before for move in comparison.moved)
+    (replacement,) = [name for name in before.pods if name.endswith("-again1")]
+    (pair,) = [
+        listed_pair for listed_pair in comparison.pairs.listed if listed_pair.pod == replacement.removesuffix("-again1")
+    ]
+    assert (first.pods[pair.before], second.pods[pair.after]) == (pair.pod, replacement)
 
 
 @settings(max_examples=tiers.count(12, 80), deadline=None)
@@ -60,14 +62,14 @@ def test_counts_of_a_comparison_agree_with_the_measures_of_its_runs(seed: int) -
     first, second = configuration(), configuration(PACKING)
     before, after = run_scenario(prepared, first), run_scenario(prepared, second)
     pairs = pair_pods(before, after)
-    rows = [one.before for one in pairs.listed], [one.after for one in pairs.listed]
+    rows = [listed_pair.before for listed_pair in pairs.listed], [listed_pair.after for listed_pair in pairs.listed]
     assert all(len(set(some)) == len(pairs.listed) for some in rows)
-    found = compare_runs(before, after, prepared, first, second)
+    comparison = compare_runs(before, after, prepared, first, second)
     for outcome in (before, after):
-        assert handled_by_scheduler(outcome)[list(latest_rows(outcome).values())].sum() == found.pods
+        assert handled_by_scheduler(outcome)[list(latest_rows(outcome).values())].sum() == comparison.pods
     waits = [compute_measures(outcome)["unscheduled"].value or 0 for outcome in (before, after)]
-    assert waits[1] - waits[0] == len(found.newly_unscheduled) - len(found.newly_scheduled)
-    assert len(found.moved) <= found.pods
+    assert waits[1] - waits[0] == len(comparison.newly_unscheduled) - len(comparison.newly_scheduled)
+    assert len(comparison.moved) <= comparison.pods
 
 
 def test_pods_that_a_workload_has_more_of_are_told_apart() -> None:
@@ -82,12 +84,15 @@ def test_pods_that_a_workload_has_more_of_are_told_apart() -> None:
         )
 
     first, second = outcome("abc"), outcome("cdefg")
-    found = pair_pods(first, second)
-    pairs = [(one.pod, first.pods[one.before], second.pods[one.after]) for one in found.listed]
-    assert [tuple(name.removeprefix("default/") for name in one) for one in pairs] == [
+    pairing = pair_pods(first, second)
+    pairs = [
+        (listed_pair.pod, first.pods[listed_pair.before], second.pods[listed_pair.after])
+        for listed_pair in pairing.listed
+    ]
+    assert [tuple(name.removeprefix("default/") for name in names) for names in pairs] == [
         ("c", "c", "c"), ("a", "a", "d"), ("b", "b", "e"),
     ]  # fmt: skip
-    assert (found.only_before, [second.pods[row] for row in found.only_after]) == ([], ["default/f", "default/g"])
+    assert (pairing.only_before, [second.pods[row] for row in pairing.only_after]) == ([], ["default/f", "default/g"])
 
 
 def test_an_older_outcome_is_paired_by_the_names_of_pods() -> None:

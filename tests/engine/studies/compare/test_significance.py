@@ -31,20 +31,20 @@ def test_values_must_be_pairs() -> None:
 @given(st.lists(st.tuples(st.floats(-1e6, 1e6), st.floats(-1e6, 1e6)), min_size=2, max_size=9))
 def test_significance_is_the_same_either_way_round(pairs: list[tuple[float, float]]) -> None:
     first, second = zip(*pairs, strict=True)
-    found = compute_p_value(first, second)
-    assert found is not None
-    assert found == compute_p_value(second, first)
-    assert 2 / 2 ** len(pairs) <= found <= 1.0
+    p_value = compute_p_value(first, second)
+    assert p_value is not None
+    assert p_value == compute_p_value(second, first)
+    assert 2 / 2 ** len(pairs) <= p_value <= 1.0
 
 
 def test_many_pairs_are_drawn_from_and_come_near_the_exact_value() -> None:
     generator = np.random.default_rng(3)
     first, noise = generator.normal(0, 1, 30), generator.normal(0, 1, 30)
     alike = compute_p_value(first.tolist(), (first + noise).tolist())
-    apart = compute_p_value(first.tolist(), (first + noise + 2.0).tolist())
+    p_of_shifted = compute_p_value(first.tolist(), (first + noise + 2.0).tolist())
     assert alike is not None
-    assert apart is not None
-    assert alike > 0.05 > 0.001 > apart
+    assert p_of_shifted is not None
+    assert alike > 0.05 > 0.001 > p_of_shifted
 
 
 def test_the_spread_is_half_of_students_interval() -> None:
@@ -59,7 +59,7 @@ def test_of_policies_that_are_alike_the_spread_covers_nineteen_differences_of_tw
     generator = np.random.default_rng(5)
     for seeds in (3, 6):
         drawn = generator.normal(0, 1, (2000, 2, seeds))
-        within = [
+        within_spread = [
             abs(two[1].mean() - two[0].mean()) < compute_spread(two[0].tolist(), two[1].tolist()) for two in drawn
         ]
-        assert np.mean(within) == pytest.approx(0.95, abs=0.02)
+        assert np.mean(within_spread) == pytest.approx(0.95, abs=0.02)

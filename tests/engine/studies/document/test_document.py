@@ -28,7 +28,7 @@ def test_times_are_durations_or_seconds() -> None:
 
 
 def test_every_problem_is_told_with_its_path() -> None:
-    said = problems(
+    problem_texts = problems(
         changes=[
             {"drainNodes": {"zone": "a", "nodes": ["n"]}},
             {"addNodes": {"count": "3", "likes": "n"}},
@@ -39,7 +39,7 @@ def test_every_problem_is_told_with_its_path() -> None:
         run={"until": "soon"},
         arrivals=[{"trace": {"file": "f", "format": "csv"}}],
     )
-    paths = [text.split(": ")[0] for text in said]
+    paths = [text.split(": ")[0] for text in problem_texts]
     assert paths == [
         "changes[0].drainNodes",
         "changes[1].addNodes.likes",
@@ -55,8 +55,8 @@ def test_every_problem_is_told_with_its_path() -> None:
 
 
 def test_unknown_keys_are_told_with_those_that_are_known() -> None:
-    known = "admission, controllers, cycle, place, sample, until"
-    assert problems(run={"til": 1}) == [f"run.til: is not known; known are {known}"]
+    known_keys = "admission, controllers, cycle, place, sample, until"
+    assert problems(run={"til": 1}) == [f"run.til: is not known; known are {known_keys}"]
 
 
 def test_what_is_no_object_is_told() -> None:

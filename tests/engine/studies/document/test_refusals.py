@@ -24,7 +24,7 @@ def deployment(**spec: Any) -> Json:
 
 
 @pytest.mark.parametrize(
-    ("document", "path", "said"),
+    ("document", "path", "expected_start"),
     [
         (
             {"objects": [POD, {**POD, "spec": {"containers": CONTAINERS, "tolerations": [ODD]}}]},
@@ -63,10 +63,10 @@ def deployment(**spec: Any) -> Json:
         ),
     ],
 )
-def test_a_sentence_stands_where_its_object_does(document: Json, path: str, said: str) -> None:
+def test_a_sentence_stands_where_its_object_does(document: Json, path: str, expected_start: str) -> None:
     first = refuse_document(document)[0]
     assert first.path == path
-    assert first.text.startswith(said)
+    assert first.text.startswith(expected_start)
 
 
 def test_nothing_is_said_of_what_an_api_server_takes() -> None:

@@ -31,7 +31,7 @@ def test_several_documents_of_yaml_are_one_after_the_other() -> None:
 
 
 @pytest.mark.parametrize(
-    ("data", "said"),
+    ("data", "expected_start"),
     [
         (b"", "is empty"),
         (b" \n ", "is empty"),
@@ -54,10 +54,10 @@ def test_several_documents_of_yaml_are_one_after_the_other() -> None:
         (gzip.compress(b"{}" * 1000)[:-9], "is no whole gzip file: it ends in the middle"),
     ],
 )
-def test_what_cannot_be_read_is_told_with_its_place(data: bytes, said: str) -> None:
+def test_what_cannot_be_read_is_told_with_its_place(data: bytes, expected_start: str) -> None:
     with pytest.raises(ReadError) as caught:
         read_documents(data)
-    assert str(caught.value).startswith(said)
+    assert str(caught.value).startswith(expected_start)
 
 
 def test_a_file_that_unpacks_to_more_than_it_may_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -70,15 +70,15 @@ def test_an_exported_scenario_brings_its_objects_its_time_and_its_files() -> Non
     text = "kind: Scenario\nname: brought\nbase: {snapshot: one}\n"
     snapshot = {"id": "1", "takenAt": 7.0, "objects": [POD]}
     body = {"kind": "ScenarioExport", "scenario": text, "snapshot": snapshot, "files": [{"name": "f", "text": "x"}]}
-    found = read_scenario_file(gzip.compress(json.dumps(body).encode()))
-    assert found.document.name == "brought"
-    assert (found.objects, found.now, found.files) == ([POD], 7.0, {"f": b"x"})
+    scenario_file = read_scenario_file(gzip.compress(json.dumps(body).encode()))
+    assert scenario_file.document.name == "brought"
+    assert (scenario_file.objects, scenario_file.now, scenario_file.files) == ([POD], 7.0, {"f": b"x"})
     bare = read_scenario_file(text.encode())
-    assert (bare.document, bare.objects, bare.now, bare.files) == (found.document, [], None, {})
+    assert (bare.document, bare.objects, bare.now, bare.files) == (scenario_file.document, [], None, {})
 
 
 @pytest.mark.parametrize(
-    ("changes", "said"),
+    ("changes", "expected_error"),
     [
         ({"scenario": 5}, "scenario: must be text"),
         ({"snapshot": []}, "snapshot.objects: must be a list"),
@@ -87,11 +87,11 @@ def test_an_exported_scenario_brings_its_objects_its_time_and_its_files() -> Non
         ({"files": [{"name": "x"}]}, "files: must be a list of objects with name and text"),
     ],
 )
-def test_an_export_that_is_none_is_refused(changes: dict, said: str) -> None:
+def test_an_export_that_is_none_is_refused(changes: dict, expected_error: str) -> None:
     body = {"kind": "ScenarioExport", "scenario": "name: a"} | changes
     with pytest.raises(ReadError) as caught:
         read_scenario_file(json.dumps(body).encode())
-    assert str(caught.value) == said
+    assert str(caught.value) == expected_error
 
 
 def test_what_is_wrong_in_a_scenario_keeps_its_path() -> None:

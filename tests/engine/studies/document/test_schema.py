@@ -76,7 +76,7 @@ def test_a_document_with_every_key_is_read_and_meets_the_schema() -> None:
 def places(raw: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
     """The way to every value in ``raw``."""
     inner = raw.items() if isinstance(raw, dict) else enumerate(raw) if isinstance(raw, list) else ()
-    return [path, *(found for key, value in inner for found in places(value, (*path, key)))]
+    return [path, *(inner_path for key, value in inner for inner_path in places(value, (*path, key)))]
 
 
 VALUES = st.one_of(
@@ -102,16 +102,16 @@ def test_a_value_in_the_wrong_place_is_told_where_it_stands(place: tuple[Any, ..
         holder["unheardOf"] = value
     else:
         holder[place[-1]] = value
-    found = refused(raw)
+    refusals = refused(raw)
     if (
         extra
         and isinstance(holder, dict)
         and place[0] in ("run", "use", "arrivals", "base")
         and "life" not in place[:-1]
     ):
-        assert found, "an unknown key is refused"
-    top = {str(one) for one in WHOLE}
-    for problem in found:
+        assert refusals, "an unknown key is refused"
+    top = {str(key) for key in WHOLE}
+    for problem in refusals:
         first = re.split(r"[.\[]", problem.path)[0]
         assert first in top | {"unheardOf"}, problem
         assert first in (place[0], "unheardOf"), f"{problem} is told elsewhere than {place}"

@@ -62,13 +62,13 @@ def test_it_exits_with_0_where_all_is_kept_and_with_1_where_not(run: Run) -> Non
     assert (status, json.loads(out)["verdict"], err) == (0, "pass", "")
     status, out, err = run(*ON, "--max-moved", "10%")
     assert (status, json.loads(out)["verdict"], err) == (1, "fail", "")
-    found = json.loads(out)
-    assert (found["policy"], found["baseline"], found["about"]) == (
+    verdict = json.loads(out)
+    assert (verdict["policy"], verdict["baseline"], verdict["about"]) == (
         "policy.yaml",
         "kube-scheduler's defaults",
         "cluster.json",
     )
-    assert found["thresholds"] == {"maxNewlyUnschedulable": 0.0, "maxMoved": "10%"}
+    assert verdict["thresholds"] == {"maxNewlyUnschedulable": 0.0, "maxMoved": "10%"}
 
 
 def test_the_baseline_may_be_a_file(run: Run) -> None:
@@ -79,14 +79,16 @@ def test_the_baseline_may_be_a_file(run: Run) -> None:
 
 def test_a_classic_policy_is_known_by_its_content(run: Run) -> None:
     Path("old.json").write_text('{"kind": "Policy", "priorities": [{"name": "MostRequestedPriority", "weight": 1}]}')
-    asked = ("--policy", "old.json", "--snapshot", "cluster.json", "--max-newly-unschedulable", "any")
-    found = json.loads(run(*asked)[1])
-    assert found["engine"].endswith("kube-scheduler 1.13.0")
-    assert found["baseline"] == "kube-scheduler's defaults as kube-scheduler 1.13.0"
-    other = json.loads(run(*asked, "--release", "1.9", "--baseline", "policy.yaml", "--baseline-release", "1.36")[1])
+    arguments = ("--policy", "old.json", "--snapshot", "cluster.json", "--max-newly-unschedulable", "any")
+    verdict = json.loads(run(*arguments)[1])
+    assert verdict["engine"].endswith("kube-scheduler 1.13.0")
+    assert verdict["baseline"] == "kube-scheduler's defaults as kube-scheduler 1.13.0"
+    other = json.loads(
+        run(*arguments, "--release", "1.9", "--baseline", "policy.yaml", "--baseline-release", "1.36")[1]
+    )
     assert other["engine"].endswith("kube-scheduler 1.9.2")
     assert other["upgrade"] is None
-    status, _, err = run(*asked, "--release", "1.36")
+    status, _, err = run(*arguments, "--release", "1.36")
     assert status == 2
     assert err.strip().endswith('--release: version: must be "1.13" or "1.9", is "1.36"')
 
@@ -106,15 +108,15 @@ def test_every_threshold_has_an_option_and_a_key_in_a_file(run: Run) -> None:
     options = ["--max-newly-unschedulable", "any", "--max-moved", "7", "--max-pending", "1"]
     options += ["--max-skew-increase", "99.5", "--measure", "skew_cpu_end:max=80,maxChange=1000%"]
     by_option = json.loads(run(*ON, *options, "--measure", "nodes_empty:min=1")[1])
-    asked = {
+    thresholds = {
         "maxNewlyUnschedulable": "any",
         "maxMoved": 7.0,
         "maxPending": 1,
         "maxSkewIncrease": 99.5,
         "measures": {"skew_cpu_end": {"max": 80.0, "maxChange": "1000%"}, "nodes_empty": {"min": 1.0}},
     }
-    assert by_option["thresholds"] == asked
-    Path("thresholds.json").write_text(json.dumps(asked))
+    assert by_option["thresholds"] == thresholds
+    Path("thresholds.json").write_text(json.dumps(thresholds))
     assert json.loads(run(*ON, "--thresholds", "thresholds.json")[1]) == by_option
     Path("thresholds.yaml").write_text("maxMoved: 0\nmeasures: {skew_cpu_end: {max: 10, maxChange: 1000%}}\n")
     mixed = run(*ON, "--thresholds", "thresholds.yaml", "--max-moved", "6", "--measure", "skew_cpu_end:max=80")
@@ -123,8 +125,8 @@ def test_every_threshold_has_an_option_and_a_key_in_a_file(run: Run) -> None:
 
 
 def test_pods_with_a_node_may_keep_it(run: Run) -> None:
-    found = json.loads(run(*ON, "--place", "pending")[1])
-    assert (found["pods"], found["notes"]) == (0, ["no pod had to be scheduled, so nothing was tried"])
+    verdict = json.loads(run(*ON, "--place", "pending")[1])
+    assert (verdict["pods"], verdict["notes"]) == (0, ["no pod had to be scheduled, so nothing was tried"])
 
 
 PRICES = """\
@@ -143,9 +145,9 @@ def test_a_price_table_makes_costs_measures_with_limits(run: Run) -> None:
     limited = (*ON, "--max-newly-unschedulable", "any", "--prices", "prices.yaml", "--measure")
     status, out, _ = run(*limited, "cost_used_end:maxChange=2%")
     assert status == 0
-    found = {one["name"]: one for one in json.loads(out)["measures"]}
-    assert (found["cost_used_end"]["unit"], found["cost_used_end"]["baseline"]) == ("EUR/h", 7.0)
-    assert found["cost_used_end"]["policy"] < 7.0
+    measures = {measure["name"]: measure for measure in json.loads(out)["measures"]}
+    assert (measures["cost_used_end"]["unit"], measures["cost_used_end"]["baseline"]) == ("EUR/h", 7.0)
+    assert measures["cost_used_end"]["policy"] < 7.0
     assert run(*limited, "cost_used_end:max=0.5")[0] == 1
     # The other way round it costs more.
     turned = ("--policy", "defaults.yaml", "--baseline", "policy.yaml", "--snapshot", "cluster.json")
@@ -190,7 +192,7 @@ def test_a_seed_gives_the_same_again_and_another_another(run: Run) -> None:
 
 
 @pytest.mark.parametrize(
-    ("options", "said"),
+    ("options", "expected_error"),
     [
         (("--policy", "none.yaml", "--snapshot", "cluster.json"), "--policy none.yaml: No such file or directory"),
         (("--policy", "policy.yaml"), "--snapshot: is missing: name a file with the cluster, or a --scenario"),
@@ -221,7 +223,9 @@ def test_a_seed_gives_the_same_again_and_another_another(run: Run) -> None:
         ((*ON, "--output", "verdict.txt"), "--output verdict.txt: must end in .json, .xml, .md, or come with --format"),
     ],
 )
-def test_bad_input_is_status_2_and_one_line_that_says_where(run: Run, options: tuple[str, ...], said: str) -> None:
+def test_bad_input_is_status_2_and_one_line_that_says_where(
+    run: Run, options: tuple[str, ...], expected_error: str
+) -> None:
     Path("bad.yaml").write_text("a: b: c")
     Path("typo.yaml").write_text(PACKED.replace("MostAllocated", "MostAlocated"))
     Path("cut.json").write_text('{"kind": "List", "items": [')
@@ -230,7 +234,7 @@ def test_bad_input_is_status_2_and_one_line_that_says_where(run: Run, options: t
     status, out, err = run(*options)
     assert (status, out) == (2, "")
     assert err.startswith("kschedweb.engine: ")
-    assert said in err
+    assert expected_error in err
     assert err.count("\n") == 1
 
 
@@ -259,25 +263,25 @@ def test_it_works_with_the_engine_alone(run: Run) -> None:
         "runpy.run_module('kschedweb.engine', run_name='__main__')"
     )
     command = [sys.executable, "-c", script, "gate", *ON]
-    done = subprocess.run(command, capture_output=True, text=True, env={"PYTHONPATH": str(ROOT)}, timeout=60)
-    assert (done.returncode, done.stderr) == (0, "")
-    assert json.loads(done.stdout)["verdict"] == "pass"
+    completed = subprocess.run(command, capture_output=True, text=True, env={"PYTHONPATH": str(ROOT)}, timeout=60)
+    assert (completed.returncode, completed.stderr) == (0, "")
+    assert json.loads(completed.stdout)["verdict"] == "pass"
 
 
 def test_an_upgrade_is_one_policy_under_two_releases(run: Run) -> None:
     """From 1.36 on NodeResourcesBalancedAllocation scores what a pod changes, which moves pods."""
     options = ("--policy", "defaults.yaml", "--snapshot", "cluster.json", "--baseline", "defaults.yaml")
     status, out, _ = run(*options, "--release", "1.37", "--baseline-release", "1.35", "--max-moved", "0")
-    found = json.loads(out)
-    assert found["policy"] == "defaults.yaml as kube-scheduler 1.37.2"
-    assert found["baseline"] == "defaults.yaml as kube-scheduler 1.35.4"
-    assert found["engine"].endswith("kube-scheduler 1.37.2")
-    moved = next(check for check in found["checks"] if check["name"] == "moved")
+    verdict = json.loads(out)
+    assert verdict["policy"] == "defaults.yaml as kube-scheduler 1.37.2"
+    assert verdict["baseline"] == "defaults.yaml as kube-scheduler 1.35.4"
+    assert verdict["engine"].endswith("kube-scheduler 1.37.2")
+    moved = next(check for check in verdict["checks"] if check["name"] == "moved")
     assert (status, bool(moved["value"])) in ((0, False), (1, True))
 
 
 @pytest.mark.parametrize(
-    ("options", "said"),
+    ("options", "expected_error"),
     [
         (("--release", "newest"), "--release: release: must be one of 1.34, 1.35, 1.36, 1.37"),
         (
@@ -286,21 +290,21 @@ def test_an_upgrade_is_one_policy_under_two_releases(run: Run) -> None:
         ),
     ],
 )
-def test_a_release_that_there_is_not_is_told(run: Run, options: tuple[str, ...], said: str) -> None:
+def test_a_release_that_there_is_not_is_told(run: Run, options: tuple[str, ...], expected_error: str) -> None:
     status, _, err = run(*ON, *options)
     assert status == 2
-    assert said in err
+    assert expected_error in err
 
 
 def test_a_file_that_the_policy_points_at_is_passed_in(run: Run) -> None:
     Path("crane.yaml").write_text("kind: DynamicSchedulerPolicy\napiVersion: scheduler.policy.crane.io/v1alpha1\n")
     Path("aware.yaml").write_text(AWARE)
-    asked = ("--policy", "aware.yaml", "--snapshot", "cluster.json", "--max-moved", "any")
+    arguments = ("--policy", "aware.yaml", "--snapshot", "cluster.json", "--max-moved", "any")
 
-    def told(*options: str) -> int:
+    def count_warnings(*options: str) -> int:
         """How much is said of the path."""
-        return sum("policyConfigPath" in one for one in json.loads(run(*asked, *options)[1])["warnings"])
+        return sum("policyConfigPath" in warning for warning in json.loads(run(*arguments, *options)[1])["warnings"])
 
-    assert (told(), told("--file", "/etc/crane.yaml=crane.yaml")) == (1, 0)
-    status, _, err = run(*asked, "--file", "/etc/crane.yaml=none.yaml")
+    assert (count_warnings(), count_warnings("--file", "/etc/crane.yaml=crane.yaml")) == (1, 0)
+    status, _, err = run(*arguments, "--file", "/etc/crane.yaml=none.yaml")
     assert (status, "--file /etc/crane.yaml=none.yaml: cannot be read" in err) == (2, True)

@@ -47,13 +47,13 @@ NASTY = '<b>|`*_"&amp;]]>\x00\x07\ud800\n@team #12 ![x](y) ~~z~~ \\'
 
 def plain(**changes: Any) -> Json:
     """A verdict with a check that passes and one that fails."""
-    asked = GateQuestion(
+    question = GateQuestion(
         GatePolicy("policy.yaml", PACKED),
         GatePolicy(DEFAULTS),
         read_thresholds({"maxMoved": 0, "maxPending": 0}),
         "cluster.json",
     )
-    return compute_verdict(prepared_of(cluster()), asked).to_dict() | changes
+    return compute_verdict(prepared_of(cluster()), question).to_dict() | changes
 
 
 def check(**changes: Any) -> Json:
@@ -77,7 +77,7 @@ def valid(text: str) -> ElementTree.Element:
     return root
 
 
-def shown(text: str) -> str:
+def unescape(text: str) -> str:
     """The page that Markdown becomes, as pull requests show it: tables, struck text and links by themselves too."""
     return str(MarkdownIt("commonmark").enable(["table", "strikethrough"]).render(text))
 
@@ -87,20 +87,20 @@ def test_json_is_the_verdict_itself() -> None:
 
 
 def test_junit_has_a_case_for_each_check_and_names_the_pods_of_those_that_fail() -> None:
-    found = plain()
-    root = valid(render_junit(found))
+    verdict = plain()
+    root = valid(render_junit(verdict))
     cases = {case.get("name"): case for case in root.iter("testcase")}
-    assert list(cases) == [one["label"] for one in found["checks"]]
+    assert list(cases) == [check_json["label"] for check_json in verdict["checks"]]
     failure = cases["Moved pods"].find("failure")
     assert failure is not None
-    moved = found["checks"][1]
+    moved = verdict["checks"][1]
     assert failure.get("message") == moved["sentence"]
     assert failure.text is not None
     assert failure.text.splitlines() == [
         moved["sentence"],
         *(f"{p['pod']}: {p['before']} -> {p['after']}; {p['plugin']} by {p['lead']} points" for p in moved["pods"]),
     ]
-    properties = {one.get("name"): one.get("value") for one in root.iter("property")}
+    properties = {prop.get("name"): prop.get("value") for prop in root.iter("property")}
     assert (properties["policy"], properties["seed"]) == ("policy.yaml", "1")
 
 
@@ -133,7 +133,7 @@ def test_nothing_that_a_cluster_says_breaks_out(form: str) -> None:
         assert "\x00" not in text
         assert "<b>|`*_" in (root.findtext(".//failure") or "")
     else:
-        page = shown(text)
+        page = unescape(text)
         tags = set(re.findall(r"<(\w+)", page))
         assert tags == {
             "h2",
@@ -153,15 +153,15 @@ def test_nothing_that_a_cluster_says_breaks_out(form: str) -> None:
         }
         assert all(row.count("<td") in (4, 5) for row in page.split("<tr>")[1:] if "<td" in row)
         assert "@team" not in html.unescape(page)
-        seen = html.unescape(re.sub(r"<[^>]+>", "", page)).replace("\u200b", "")
-        assert seen.count('<b>|`*_"&amp;]]>\ufffd\ufffd\ufffd @team #12 ![x](y) ~~z~~ \\') == 13
+        visible_text = html.unescape(re.sub(r"<[^>]+>", "", page)).replace("\u200b", "")
+        assert visible_text.count('<b>|`*_"&amp;]]>\ufffd\ufffd\ufffd @team #12 ![x](y) ~~z~~ \\') == 13
 
 
 @given(st.text(max_size=80))
 def test_any_text_is_well_formed_xml_and_one_line_of_markdown(text: str) -> None:
-    found = plain_of(text)
-    assert valid(render_junit(found)).find(".//failure") is not None
-    table = [line for line in render_markdown(found).splitlines() if line.startswith("| ❌")]
+    verdict = plain_of(text)
+    assert valid(render_junit(verdict)).find(".//failure") is not None
+    table = [line for line in render_markdown(verdict).splitlines() if line.startswith("| ❌")]
     assert len(table) == 1
 
 

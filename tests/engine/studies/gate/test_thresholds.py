@@ -15,7 +15,7 @@ from kschedweb.engine.studies.gate.thresholds import THRESHOLDS, Amount, Measure
 NUMBERS = st.integers(0, 10_000).map(float) | st.integers(0, 1000).map(lambda number: number / 8)
 AMOUNTS = st.builds(Amount, NUMBERS, st.booleans())
 LIMITS = st.builds(MeasureLimits, NUMBERS | st.none(), st.none(), AMOUNTS)
-ASKED = st.builds(
+ANY_THRESHOLDS = st.builds(
     Thresholds,
     AMOUNTS | st.none(),
     AMOUNTS | st.none(),
@@ -33,23 +33,23 @@ def test_without_thresholds_no_pod_may_be_newly_unschedulable() -> None:
 
 
 def test_numbers_percentages_and_any_are_told_apart() -> None:
-    found = read_thresholds(
+    thresholds = read_thresholds(
         {"maxNewlyUnschedulable": "any", "maxMoved": "12.5 %", "maxPending": 3, "maxSkewIncrease": 0.5}
     )
-    assert found == Thresholds(None, Amount(12.5, True), 3, 0.5)
+    assert thresholds == Thresholds(None, Amount(12.5, True), 3, 0.5)
     assert read_thresholds({"maxMoved": "7"}).max_moved == Amount(7.0)
     assert Amount(12.5, True).value_of(200.0) == 25.0
     assert Amount(12.5).value_of(200.0) == 12.5
     assert Amount(10.0, True).value_of(-50.0) == 5.0
 
 
-@given(ASKED)
-def test_what_is_read_is_written_back_the_same(asked: Thresholds) -> None:
-    assert read_thresholds(asked.plain) == asked
+@given(ANY_THRESHOLDS)
+def test_what_is_read_is_written_back_the_same(thresholds: Thresholds) -> None:
+    assert read_thresholds(thresholds.plain) == thresholds
 
 
 @pytest.mark.parametrize(
-    ("raw", "said"),
+    ("raw", "expected_error"),
     [
         ([], "thresholds: must be an object, is a list"),
         ({"maxmoved": 1}, "thresholds.maxmoved: is not known; known are maxMoved"),
@@ -69,13 +69,13 @@ def test_what_is_read_is_written_back_the_same(asked: Thresholds) -> None:
         ({"measures": {str(n): {"max": 1} for n in range(101)}}, "measures has 101 entries; at most 100 are taken"),
     ],
 )
-def test_what_is_wrong_is_told_with_its_place(raw: Any, said: str) -> None:
+def test_what_is_wrong_is_told_with_its_place(raw: Any, expected_error: str) -> None:
     with pytest.raises(ScenarioError) as caught:
         read_thresholds(raw)
-    assert said.replace("known are maxMoved", "known are ") in str(caught.value)
+    assert expected_error.replace("known are maxMoved", "known are ") in str(caught.value)
 
 
 def test_the_schema_names_every_key_with_a_sentence() -> None:
     schema = Schemas().struct_schema(THRESHOLDS)
     assert set(schema["properties"]) == {field.name for field in THRESHOLDS.fields}
-    assert all(one.get("description", "").endswith(".") for one in schema["properties"].values())
+    assert all(subschema.get("description", "").endswith(".") for subschema in schema["properties"].values())

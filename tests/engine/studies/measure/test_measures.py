@@ -18,10 +18,10 @@ from tests.engine.studies.worlds import BUDGET, GPU, configuration, make_crowded
 HIGH = {"kind": "PriorityClass", "metadata": {"name": "high"}, "value": 1000}
 
 
-def measured(objects: list[dict], events: list[SimulationEvent], until: float | None = 100.0) -> Measures:
+def measured(objects: list[dict], events: list[SimulationEvent], end: float | None = 100.0) -> Measures:
     return compute_measures(
         run_scenario(
-            PreparedScenario(objects, events, until, SimulationSettings(cycle=0.0, sample=10.0)), configuration()
+            PreparedScenario(objects, events, end, SimulationSettings(cycle=0.0, sample=10.0)), configuration()
         )
     )
 
@@ -30,33 +30,33 @@ def test_time_to_schedule_counts_pods_that_were_bound() -> None:
     events: list[SimulationEvent] = [PodArrives(0.0, pod("first", requests={"cpu": "4"}), 50.0)]
     events += [PodArrives(10.0 + n, pod(f"waits-{n}", requests={"cpu": "1"})) for n in range(2)]
     events += [PodArrives(20.0, pod("never", requests={"cpu": "9"}))]
-    found = measured([node("only")], events)
-    assert found["unscheduled"].value == 1.0
+    measures = measured([node("only")], events)
+    assert measures["unscheduled"].value == 1.0
     # 0 s, 40 s and 39 s
-    assert found["wait_median"].value == 39.0
-    assert found["wait_p99"].value == 40.0
-    assert found["pending_most"].value == 3.0
+    assert measures["wait_median"].value == 39.0
+    assert measures["wait_p99"].value == 40.0
+    assert measures["pending_most"].value == 3.0
     # Sampled each 10 s: 0 at 0, then 1 or 2, 3 from 20 to 50, 1 after; the samples come before what else is due.
-    assert found["pending_mean"].value == pytest.approx(sum([0, 0, 2, 3, 3, 3, 1, 1, 1, 1]) / 10, abs=0.3)
+    assert measures["pending_mean"].value == pytest.approx(sum([0, 0, 2, 3, 3, 3, 1, 1, 1, 1]) / 10, abs=0.3)
 
 
 def test_skew_and_spread_of_requests() -> None:
     events: list[SimulationEvent] = [PodArrives(50.0, pod("late", requests={"cpu": "2"}, nodeSelector={"side": "a"}))]
     already = pod("already", on="b", requests={"cpu": "1"})
-    found = measured([node("a", labels={"side": "a"}), node("b"), already], events)
+    measures = measured([node("a", labels={"side": "a"}), node("b"), already], events)
     # a: 0 % until 50 s, then 50 %; b: 25 % of 4 CPU all the time.
-    assert found["skew_cpu"].value == pytest.approx(25.0)
-    assert found["skew_cpu_end"].value == pytest.approx(25.0)
-    assert found["spread_cpu"].value == pytest.approx(12.5)
-    assert found["requested_cpu"].value == pytest.approx((12.5 + 37.5) / 2, abs=0.7)  # looked at 64 times
-    assert found["nodes_empty"].value == 0.0
-    assert "use_skew_cpu" not in {one.name for one in found}
+    assert measures["skew_cpu"].value == pytest.approx(25.0)
+    assert measures["skew_cpu_end"].value == pytest.approx(25.0)
+    assert measures["spread_cpu"].value == pytest.approx(12.5)
+    assert measures["requested_cpu"].value == pytest.approx((12.5 + 37.5) / 2, abs=0.7)  # looked at 64 times
+    assert measures["nodes_empty"].value == 0.0
+    assert "use_skew_cpu" not in {measure.name for measure in measures}
 
 
 def test_values_have_no_digits_that_depend_on_the_order_of_sums() -> None:
     nodes = [node(f"node-{number}") for number in range(3)]
-    found = measured([*nodes, pod("one", on="node-0", requests={"cpu": "100m"})], [])
-    assert found["requested_cpu"].value == 0.833333333333  # 100 of 12,000
+    measures = measured([*nodes, pod("one", on="node-0", requests={"cpu": "100m"})], [])
+    assert measures["requested_cpu"].value == 0.833333333333  # 100 of 12,000
 
 
 def test_empty_nodes_preemptions_and_evictions() -> None:
@@ -67,11 +67,11 @@ def test_empty_nodes_preemptions_and_evictions() -> None:
         ),
         NodeDrains(50.0, "a"),
     ]
-    found = measured([node("a", labels={"side": "a"}), node("b"), node("c"), HIGH], events)
-    assert found["preemptions"].value == 1.0
-    assert found["evictions"].value == 1.0
-    assert found["unscheduled"].value == 1.0
-    assert found["nodes_empty"].value == 3.0
+    measures = measured([node("a", labels={"side": "a"}), node("b"), node("c"), HIGH], events)
+    assert measures["preemptions"].value == 1.0
+    assert measures["evictions"].value == 1.0
+    assert measures["unscheduled"].value == 1.0
+    assert measures["nodes_empty"].value == 3.0
 
 
 def test_a_pod_is_evicted_from_a_silent_node_though_nobody_there_ends_it() -> None:
@@ -83,8 +83,8 @@ def test_a_pod_is_evicted_from_a_silent_node_though_nobody_there_ends_it() -> No
     outcome = RunOutcome.decode(run_scenario(prepared, configuration()).encode())
     assert compute_measures(outcome)["evictions"].value == 1.0
     assert outcome.moves.kind.tolist() == [MoveKind.BOUND]  # it is still there, and another one waits for the node
-    (told,) = outcome.forced_moves.time.tolist()
-    assert 300.0 < told < 400.0
+    (eviction_time,) = outcome.forced_moves.time.tolist()
+    assert 300.0 < eviction_time < 400.0
     assert outcome.pods[outcome.forced_moves.pod[0]] == "default/web"
     assert compute_measures(outcome)["unscheduled"].value == 1.0
 
@@ -92,10 +92,10 @@ def test_a_pod_is_evicted_from_a_silent_node_though_nobody_there_ends_it() -> No
 def test_a_budget_is_disrupted_by_more_evictions_at_once_than_it_allows() -> None:
     pods = [pod(f"p{n}", on="a", labels={"app": "app-0"}) for n in range(3)]
     outside = pod("outside", on="a", labels={"app": "app-1"})
-    found = measured([node("a"), BUDGET, outside, *pods], [NodeDrains(50.0, "a")])
-    assert found["evictions"].value == 4.0
-    assert found["disruptions"].value == 2.0  # one of three is allowed
-    assert found["budgets_disrupted"].value == 1.0
+    measures = measured([node("a"), BUDGET, outside, *pods], [NodeDrains(50.0, "a")])
+    assert measures["evictions"].value == 4.0
+    assert measures["disruptions"].value == 2.0  # one of three is allowed
+    assert measures["budgets_disrupted"].value == 1.0
 
 
 def test_a_pod_that_is_replaced_in_time_is_not_down_any_more() -> None:
@@ -104,12 +104,12 @@ def test_a_pod_that_is_replaced_in_time_is_not_down_any_more() -> None:
     events: list[SimulationEvent] = [PodArrives(float(n), raw, None, True) for n, raw in enumerate(pods)]
     outcome = run_scenario(PreparedScenario(objects, events, 10.0), configuration())
     first, second = (outcome.nodes[outcome.node[row]] for row in range(2))
-    apart: list[SimulationEvent] = [NodeDrains(20.0, first), NodeDrains(60.0, second)]
+    one_by_one: list[SimulationEvent] = [NodeDrains(20.0, first), NodeDrains(60.0, second)]
     together: list[SimulationEvent] = [NodeDrains(20.0, first), NodeDrains(20.0, second)]
-    for drains, beyond in ((apart, 0.0), (together, 1.0)):
-        found = measured(objects, [*events, *drains])
-        assert found["evictions"].value == 2.0
-        assert found["disruptions"].value == beyond
+    for drains, beyond in ((one_by_one, 0.0), (together, 1.0)):
+        measures = measured(objects, [*events, *drains])
+        assert measures["evictions"].value == 2.0
+        assert measures["disruptions"].value == beyond
 
 
 def test_fragmentation_of_devices_is_that_of_the_paper() -> None:
@@ -147,25 +147,25 @@ def test_a_run_is_measured_with_the_nodes_that_its_pods_may_go_to() -> None:
     gpus = [node(name, labels={"gpu-model": name}, allocatable={GPU: "4"}) for name in "ab"]
     tainted = node("c", allocatable={GPU: "8"}, taints=[{"key": "k", "effect": "NoSchedule"}])
     events: list[SimulationEvent] = [PodArrives(0.0, pod("one", requests={GPU: "1"}, nodeSelector={"gpu-model": "a"}))]
-    found = measured([*gpus, tainted], events)
+    measures = measured([*gpus, tainted], events)
     # 3 + 4 + 8 are free; only those of a are of use to the workload.
-    assert found[f"fragmentation_{GPU}"].value == pytest.approx(100 * 12 / 15)
+    assert measures[f"fragmentation_{GPU}"].value == pytest.approx(100 * 12 / 15)
 
 
 def test_measures_have_units_and_survive_plain_data() -> None:
-    found = compute_measures(run_scenario(make_crowded_scenario(11), configuration()))
-    assert Measures.from_dict(found.to_dict()) == found
-    names = [one.name for one in found]
+    measures = compute_measures(run_scenario(make_crowded_scenario(11), configuration()))
+    assert Measures.from_dict(measures.to_dict()) == measures
+    names = [measure.name for measure in measures]
     assert len(set(names)) == len(names)
-    for one in found:
-        assert one.unit
-        assert one.direction in ("lower", "higher", "")
-        assert one.sentence.endswith(".")
+    for measure in measures:
+        assert measure.unit
+        assert measure.direction in ("lower", "higher", "")
+        assert measure.sentence.endswith(".")
     with pytest.raises(KeyError):
-        found["unheard of"]
+        measures["unheard of"]
 
 
 def test_a_run_in_which_nothing_happens_has_measures_without_values() -> None:
-    found = measured([], [])
-    assert found["wait_median"].value is None
-    assert found["unscheduled"].value == 0.0
+    measures = measured([], [])
+    assert measures["wait_median"].value is None
+    assert measures["unscheduled"].value == 0.0

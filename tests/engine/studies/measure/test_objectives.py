@@ -17,9 +17,12 @@ def test_every_objective_is_a_measure_with_the_same_words_and_every_measure_an_o
     assert configuration is not None
     priced = {**document(), "prices": {"currency": "EUR", "prices": []}}
     outcome = run_scenario(prepare_scenario(read_scenario(priced), [], {}, seed=1, now=0.0), configuration)
-    measures = {one.name: (one.label, one.direction) for one in compute_measures(outcome)}
+    measures = {measure.name: (measure.label, measure.direction) for measure in compute_measures(outcome)}
     whens = frozenset({When.ALWAYS, When.REQUESTED, When.COMPARED, When.PRICED})
-    listed = {one.name: (one.label, one.direction) for one in list_objectives(outcome.resources, whens)}
+    listed = {
+        objective.name: (objective.label, objective.direction)
+        for objective in list_objectives(outcome.resources, whens)
+    }
     assert listed.pop(MOVED) == ("Pods that go elsewhere", "lower")
     assert listed == measures
 
@@ -32,15 +35,15 @@ def test_pods_that_move_have_a_node_in_both_runs() -> None:
 
 
 def test_places_are_where_pods_were_last() -> None:
-    found = []
+    nodes_by_run = []
     for text in (None, PACKED):
         configuration = load(text).configuration
         assert configuration is not None
-        found.append(
+        nodes_by_run.append(
             last_nodes(
                 run_scenario(prepare_scenario(read_scenario(document()), [], {}, seed=1, now=0.0), configuration)
             )
         )
-    assert set(found[0]) == set(found[1])
-    assert all(node == "" or node.startswith("node-") for node in found[0].values())
-    assert (measure_moved(*found).value or 0) > 0
+    assert set(nodes_by_run[0]) == set(nodes_by_run[1])
+    assert all(node == "" or node.startswith("node-") for node in nodes_by_run[0].values())
+    assert (measure_moved(*nodes_by_run).value or 0) > 0

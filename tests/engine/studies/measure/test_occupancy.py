@@ -67,7 +67,7 @@ def test_hours_are_the_sum_of_what_is_seen_at_every_moment(seed: int) -> None:
     edges = np.unique(
         np.concatenate([[0.0, outcome.end], outcome.moves.time, outcome.node_log.time]).clip(0, outcome.end)
     )
-    there = (~np.isnan(outcome.allocatable(edges, "cpu"))).sum(axis=1)
-    used = there - empty_nodes(outcome, edges)
+    node_counts = (~np.isnan(outcome.allocatable(edges, "cpu"))).sum(axis=1)
+    used = node_counts - empty_nodes(outcome, edges)
     lasts = np.diff(edges) / 3600
-    assert node_hours(outcome) == pytest.approx((float(there[:-1] @ lasts), float(used[:-1] @ lasts)))
+    assert node_hours(outcome) == pytest.approx((float(node_counts[:-1] @ lasts), float(used[:-1] @ lasts)))

@@ -27,8 +27,8 @@ NAMES = [spec.name for spec in SPECS]
 
 
 def test_names_and_labels_are_told_apart_and_every_name_leads_back_to_its_measure() -> None:
-    for said in (NAMES, [spec.label for spec in SPECS]):
-        assert [text for text, number in Counter(said).items() if number > 1] == []
+    for texts in (NAMES, [spec.label for spec in SPECS]):
+        assert [text for text, number in Counter(texts).items() if number > 1] == []
     assert [find_spec(name) for name in NAMES] == SPECS
     assert find_spec("use_skew_nvidia.com/gpu") is None, "real use is known of CPU and memory alone"
     assert all(spec.sentence.endswith(".") and spec.unit for spec in SPECS)
@@ -57,10 +57,10 @@ def test_every_measure_of_a_run_has_its_function_and_is_an_objective() -> None:
         in_runs = spec.when not in (When.PLACED_ANEW, When.COMPARED)
         assert (spec.compute is not None) == in_runs, spec.name
         assert (spec.name in objectives) == (spec.when in ALL_CONDITIONS), spec.name
-    known = {spec.compute for spec in MEASURES}
+    computed = {spec.compute for spec in MEASURES}
     helpers = {"has_data", "open_levels"}
     public = {name for name, value in vars(RunFigures).items() if callable(value) and not name.startswith("_")}
-    assert {getattr(RunFigures, name) for name in public - helpers} <= known, "a function that no measure has"
+    assert {getattr(RunFigures, name) for name in public - helpers} <= computed, "a function that no measure has"
 
 
 @pytest.mark.parametrize(

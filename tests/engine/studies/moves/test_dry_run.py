@@ -34,7 +34,9 @@ LIFE = policy("deschedule", "PodLifeTime", {"maxPodLifeTimeSeconds": 60})
 GIB = 1 << 30
 
 
-def ground(*objects: Json, table: PriceTable | None = None, rules: Configuration | None = None) -> DescheduledCluster:
+def make_cluster(
+    *objects: Json, table: PriceTable | None = None, rules: Configuration | None = None
+) -> DescheduledCluster:
     described, problems = DescribedCluster.from_objects(objects)
     assert not problems
     return DescheduledCluster(described, Snapshot.from_objects(objects), rules or configuration(), table)
@@ -45,9 +47,11 @@ def packing() -> Configuration:
     strategy = {"type": "MostAllocated", "resources": [{"name": "cpu", "weight": 1}]}
     args = {"scoringStrategy": strategy}
     profile = {"schedulerName": "default-scheduler", "pluginConfig": [{"name": "NodeResourcesFit", "args": args}]}
-    found = load({**document, "profiles": [profile]} if isinstance(document, dict) else _plain(profile)).configuration
-    assert found is not None
-    return found
+    configuration = load(
+        {**document, "profiles": [profile]} if isinstance(document, dict) else _plain(profile)
+    ).configuration
+    assert configuration is not None
+    return configuration
 
 
 def _plain(profile: Json) -> Json:
@@ -67,45 +71,45 @@ def old(raw: Json) -> Json:
 
 
 def test_an_evicted_pod_lands_where_the_scheduler_puts_it_and_its_node_is_emptied() -> None:
-    found = ground(*underused(), rules=packing()).run(HIGH, NOW)
-    [landing] = found.landings
+    dry_run = make_cluster(*underused(), rules=packing()).run(HIGH, NOW)
+    [landing] = dry_run.landings
     assert (landing.pod, landing.source, landing.fate) == ("default/lone", "c", LANDS)
     assert landing.target in ("a", "b")
     assert landing.plugin == "HighNodeUtilization"
-    assert (found.emptied, found.filled) == (("c",), ())
-    assert (found.before.nodes, found.after.nodes) == (3, 2)
-    assert found.before.requests[CPU].skew == pytest.approx(50 - 12.5)
-    assert found.after.requests[CPU].skew == pytest.approx(62.5)
-    assert found.notes == (NO_USE,)
+    assert (dry_run.emptied, dry_run.filled) == (("c",), ())
+    assert (dry_run.before.nodes, dry_run.after.nodes) == (3, 2)
+    assert dry_run.before.requests[CPU].skew == pytest.approx(50 - 12.5)
+    assert dry_run.after.requests[CPU].skew == pytest.approx(62.5)
+    assert dry_run.notes == (NO_USE,)
 
 
 def test_the_default_scheduler_brings_it_back_to_the_node_that_it_left() -> None:
-    found = ground(*underused()).run(HIGH, NOW)
-    [landing] = found.landings
+    dry_run = make_cluster(*underused()).run(HIGH, NOW)
+    [landing] = dry_run.landings
     assert (landing.fate, landing.target) == (RETURNS, "c")
-    assert found.emptied == ()
+    assert dry_run.emptied == ()
 
 
 def test_emptied_nodes_cost_nothing_where_there_is_a_table_of_prices() -> None:
     table = PriceTable("EUR", (Price(Match(labels={"kubernetes.io/hostname": "c"}), 0.5), Price(Match(), 0.25)))
-    found = ground(*underused(), table=table, rules=packing()).run(HIGH, NOW)
-    assert found.before.cost.amount == pytest.approx(1.0)
-    assert found.after.cost.amount == pytest.approx(0.5)
-    assert (found.before.cost.node_hours, found.after.cost.node_hours) == (3.0, 2.0)
-    assert ground(*underused()).run(HIGH, NOW).before.cost.amount is None
+    dry_run = make_cluster(*underused(), table=table, rules=packing()).run(HIGH, NOW)
+    assert dry_run.before.cost.amount == pytest.approx(1.0)
+    assert dry_run.after.cost.amount == pytest.approx(0.5)
+    assert (dry_run.before.cost.node_hours, dry_run.after.cost.node_hours) == (3.0, 2.0)
+    assert make_cluster(*underused()).run(HIGH, NOW).before.cost.amount is None
 
 
 def test_a_pod_that_fits_nowhere_is_told_in_the_schedulers_words_and_tried_again() -> None:
     small = old(pod("small", "a", cpu="1", spec={"nodeSelector": {"gone": "yes"}}))
-    here = ground(node("a"), node("b"), small)
-    found = here.run(LIFE, NOW)
-    [landing] = found.landings
+    cluster = make_cluster(node("a"), node("b"), small)
+    dry_run = cluster.run(LIFE, NOW)
+    [landing] = dry_run.landings
     assert (landing.fate, landing.target) == (UNFIT, "")
     assert "didn't match Pod's node affinity/selector" in landing.message
-    assert found.disturbed[0].unfit == 1
-    assert [one.key for one in here.waiting] == ["default/small"]
-    assert not here.run(LIFE, NOW + 300).landings, "what waits has no node to be evicted from"
-    assert [one.key for one in here.waiting] == ["default/small"]
+    assert dry_run.disturbed[0].unfit == 1
+    assert [waiting_pod.key for waiting_pod in cluster.waiting] == ["default/small"]
+    assert not cluster.run(LIFE, NOW + 300).landings, "what waits has no node to be evicted from"
+    assert [waiting_pod.key for waiting_pod in cluster.waiting] == ["default/small"]
 
 
 def test_nothing_comes_in_the_place_of_a_pod_without_controller_or_of_one_that_has_ended() -> None:
@@ -116,8 +120,8 @@ def test_nothing_comes_in_the_place_of_a_pod_without_controller_or_of_one_that_h
     rules = policy("deschedule", "RemoveFailedPods", {}, evictor)
     rules["profiles"][0]["pluginConfig"].append({"name": "PodLifeTime", "args": {"maxPodLifeTimeSeconds": 60}})
     rules["profiles"][0]["plugins"]["deschedule"]["enabled"].append("PodLifeTime")
-    found = ground(node("a"), node("b"), failed, bare).run(rules, NOW)
-    assert {one.pod: (one.fate, one.message) for one in found.landings} == {
+    dry_run = make_cluster(node("a"), node("b"), failed, bare).run(rules, NOW)
+    assert {landing.pod: (landing.fate, landing.message) for landing in dry_run.landings} == {
         "default/failed": (NOT_REPLACED, ENDED),
         "default/bare": (NOT_REPLACED, NO_CONTROLLER),
     }
@@ -128,42 +132,42 @@ def test_a_pod_of_a_daemon_set_comes_back_to_its_node() -> None:
     affinity = {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [term]}}
     spec = {"affinity": {"nodeAffinity": affinity}}
     rules = policy("deschedule", "PodLifeTime", {"maxPodLifeTimeSeconds": 60}, {"evictDaemonSetPods": True})
-    found = ground(node("a"), node("b"), old(pod("log", "b", owner="DaemonSet/log", spec=spec))).run(rules, NOW)
-    assert [(one.fate, one.target) for one in found.landings] == [(RETURNS, "b")]
-    assert (found.before.nodes, found.emptied) == (0, ())
+    dry_run = make_cluster(node("a"), node("b"), old(pod("log", "b", owner="DaemonSet/log", spec=spec))).run(rules, NOW)
+    assert [(landing.fate, landing.target) for landing in dry_run.landings] == [(RETURNS, "b")]
+    assert (dry_run.before.nodes, dry_run.emptied) == (0, ())
 
 
 def test_budgets_and_workloads_that_a_cycle_disturbs() -> None:
     pods = [old(pod(f"web-{number}", "a", cpu="100m")) for number in range(4)]
-    found = ground(node("a"), node("b"), *pods, budget(2)).run(LIFE, NOW)
-    assert len(found.landings) == 2
-    assert [(one.name, one.before, one.after) for one in found.budgets] == [("default/web", 2, 0)]
-    [workload] = found.disturbed
+    dry_run = make_cluster(node("a"), node("b"), *pods, budget(2)).run(LIFE, NOW)
+    assert len(dry_run.landings) == 2
+    assert [(state.name, state.before, state.after) for state in dry_run.budgets] == [("default/web", 2, 0)]
+    [workload] = dry_run.disturbed
     assert (workload.workload, workload.pods, workload.evicted) == ("default/ReplicaSet/web-5d", 4, 2)
-    assert len(found.cycle.failures) == 2
+    assert len(dry_run.cycle.failures) == 2
 
 
-def used(here: DescheduledCluster, pods: dict[str, PodUse] | None, *levels: float) -> DescheduledCluster:
-    names = here.snapshot.names
+def used(cluster: DescheduledCluster, pods: dict[str, PodUse] | None, *levels: float) -> DescheduledCluster:
+    names = cluster.snapshot.names
     figures = {("cpu", "5m"): np.array(levels), ("memory", "5m"): np.array(levels) / 2}
-    here.snapshot.watermarks = Watermarks(names, np.full(len(names), NOW), figures, pods=pods)
-    described = here._described
-    return DescheduledCluster(described, here.snapshot, here.scheduler.configuration)
+    cluster.snapshot.watermarks = Watermarks(names, np.full(len(names), NOW), figures, pods=pods)
+    described = cluster._described
+    return DescheduledCluster(described, cluster.snapshot, cluster.scheduler.configuration)
 
 
 def test_real_use_moves_with_the_pods() -> None:
-    known = {"default/lone": PodUse(cpu=0.4, memory=1.6 * GIB)}
-    here = used(ground(*underused(), rules=packing()), known, 50.0, 40.0, 30.0)
-    found = here.run(HIGH, NOW)
-    [landing] = found.landings
-    assert found.before.use[CPU].skew == pytest.approx(20.0)
-    there = {"a": 50.0, "b": 40.0, "c": 20.0} | {landing.target: {"a": 60.0, "b": 50.0}[landing.target]}
-    assert found.after.use[CPU].skew == pytest.approx(max(there.values()) - min(there.values()))
-    measured = here.snapshot.watermarks
+    pod_use = {"default/lone": PodUse(cpu=0.4, memory=1.6 * GIB)}
+    cluster = used(make_cluster(*underused(), rules=packing()), pod_use, 50.0, 40.0, 30.0)
+    dry_run = cluster.run(HIGH, NOW)
+    [landing] = dry_run.landings
+    assert dry_run.before.use[CPU].skew == pytest.approx(20.0)
+    expected_use = {"a": 50.0, "b": 40.0, "c": 20.0} | {landing.target: {"a": 60.0, "b": 50.0}[landing.target]}
+    assert dry_run.after.use[CPU].skew == pytest.approx(max(expected_use.values()) - min(expected_use.values()))
+    measured = cluster.snapshot.watermarks
     assert measured is not None
-    assert measured.column("cpu", "5m").tolist() == pytest.approx([there[name] for name in "abc"])
-    assert found.notes == ()
-    unknown = used(ground(*underused(), rules=packing()), {}, 50.0, 40.0, 30.0).run(HIGH, NOW)
+    assert measured.column("cpu", "5m").tolist() == pytest.approx([expected_use[name] for name in "abc"])
+    assert dry_run.notes == ()
+    unknown = used(make_cluster(*underused(), rules=packing()), {}, 50.0, 40.0, 30.0).run(HIGH, NOW)
     assert unknown.notes == (NO_POD_USE,)
 
 
@@ -176,27 +180,27 @@ def test_the_descheduler_is_given_what_is_measured() -> None:
     provider = {"source": "Prometheus", "prometheus": {"url": "http://prometheus"}}
     rules = policy("balance", "LowNodeUtilization", args, metricsProviders=[provider])
     pods = [pod(f"hot-{number}", "a", cpu="100m") for number in range(3)]
-    here = ground(node("a"), node("b"), *pods)
-    found = used(here, {}, 90.0, 10.0).run(rules, NOW)
-    assert {one["node"]: one["category"] for one in found.cycle.outcome.classes} == {
+    cluster = make_cluster(node("a"), node("b"), *pods)
+    dry_run = used(cluster, {}, 90.0, 10.0).run(rules, NOW)
+    assert {classified["node"]: classified["category"] for classified in dry_run.cycle.outcome.classes} == {
         "a": "overutilized",
         "b": "underutilized",
     }
-    assert found.landings
-    assert BY_SHARE in found.notes
+    assert dry_run.landings
+    assert BY_SHARE in dry_run.notes
 
 
 def test_a_policy_of_another_version_is_refused() -> None:
     with pytest.raises(PolicyRefused, match="v1alpha1"):
-        ground(*underused()).run({**HIGH, "apiVersion": "descheduler/v1alpha1"}, NOW)
+        make_cluster(*underused()).run({**HIGH, "apiVersion": "descheduler/v1alpha1"}, NOW)
 
 
 def test_least_allocated_undoes_high_node_utilization_and_is_named() -> None:
-    found = repeat_cycles(ground(*underused()), HIGH, NOW, max_rounds=4)
-    assert len(found.rounds) == 4
-    assert not found.settled
-    assert [one.repeated for one in found.rounds] == [0, 1, 1, 1]
-    [fight] = found.fights
+    repetition = repeat_cycles(make_cluster(*underused()), HIGH, NOW, max_rounds=4)
+    assert len(repetition.rounds) == 4
+    assert not repetition.settled
+    assert [cycle_round.repeated for cycle_round in repetition.rounds] == [0, 1, 1, 1]
+    [fight] = repetition.fights
     assert (fight.plugin, fight.scorer, fight.times) == ("HighNodeUtilization", "NodeResourcesFit (LeastAllocated)", 4)
     assert fight.sentence == (
         "HighNodeUtilization evicts the pod default/lone again and again, up to 4 times: NodeResourcesFit "
@@ -206,12 +210,14 @@ def test_least_allocated_undoes_high_node_utilization_and_is_named() -> None:
 
 
 def test_policies_that_agree_settle() -> None:
-    found = repeat_cycles(ground(*underused(), rules=packing()), HIGH, NOW)
-    assert found.settled
-    assert not found.fights
-    assert [one.evicted for one in found.rounds] == [1, 0]
+    repetition = repeat_cycles(make_cluster(*underused(), rules=packing()), HIGH, NOW)
+    assert repetition.settled
+    assert not repetition.fights
+    assert [cycle_round.evicted for cycle_round in repetition.rounds] == [1, 0]
 
 
 def test_a_young_replacement_is_not_evicted_for_its_age() -> None:
-    found = repeat_cycles(ground(node("a"), node("b"), old(pod("web", "a"))), LIFE, NOW, interval=30.0, max_rounds=3)
-    assert [one.evicted for one in found.rounds] == [1, 0]
+    repetition = repeat_cycles(
+        make_cluster(node("a"), node("b"), old(pod("web", "a"))), LIFE, NOW, interval=30.0, max_rounds=3
+    )
+    assert [cycle_round.evicted for cycle_round in repetition.rounds] == [1, 0]

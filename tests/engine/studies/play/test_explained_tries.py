@@ -50,8 +50,8 @@ PACKING = "MostAllocated"
 def test_the_last_try_of_a_pod_comes_to_what_it_came_to_in_the_run(seed: int, chosen: int, strategy: str) -> None:
     prepared = make_crowded_scenario(seed)
     outcome = run_scenario(prepared, configuration(strategy))
-    tried = np.flatnonzero(outcome.attempts > 0)
-    row = int(tried[chosen % len(tried)])
+    tried_rows = np.flatnonzero(outcome.attempts > 0)
+    row = int(tried_rows[chosen % len(tried_rows)])
     decided = explain_try(prepared, configuration(strategy), outcome.pods[row], attempts=int(outcome.attempts[row]))
     if outcome.node[row] >= 0:
         # The run may have lost the node while the try went on; it bound the pod to what the last try found.
@@ -76,11 +76,11 @@ def test_the_log_shows_a_try_as_a_replay_does(
 ) -> None:
     prepared, config = world(seed), configuration(strategy)
     outcome = run_scenario(prepared, config)
-    told = [row for row in range(len(outcome.pods)) if can_rewind(outcome, row)]
-    assert told
+    rewindable = [row for row in range(len(outcome.pods)) if can_rewind(outcome, row)]
+    assert rewindable
     if world is make_queue_scenario:
-        assert len(told) == len(outcome.pods)
-    for row in told[:: max(1, len(told) // 8)]:
+        assert len(rewindable) == len(outcome.pods)
+    for row in rewindable[:: max(1, len(rewindable) // 8)]:
         pod_name, attempts = outcome.pods[row], int(outcome.attempts[row])
         by_log = explain_try(prepared, config, pod_name, outcome=outcome)
         replayed = explain_try(prepared, config, pod_name, attempts=attempts)
@@ -90,8 +90,8 @@ def test_the_log_shows_a_try_as_a_replay_does(
         assert by_log.snapshot.names == replayed.snapshot.names
         for name in ("requested", "nonzero", "pod_count", "allocatable"):
             assert np.array_equal(getattr(by_log.snapshot, name), getattr(replayed.snapshot, name))
-        assert [there(by_log.snapshot, node) for node in range(len(by_log.snapshot))] == [
-            there(replayed.snapshot, node) for node in range(len(replayed.snapshot))
+        assert [list_pods_on(by_log.snapshot, node) for node in range(len(by_log.snapshot))] == [
+            list_pods_on(replayed.snapshot, node) for node in range(len(replayed.snapshot))
         ]
 
 
@@ -106,8 +106,10 @@ def test_decisions_in_any_order_show_what_each_shows_alone(seed: int, use: str, 
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(rewind, "MIN_MOVES_BETWEEN", 10)
         rewinds = rewind.Rewinds(prepared, config, outcome)
-    found = [(row, explain_try(prepared, config, outcome.pods[row], outcome=outcome, rewinds=rewinds)) for row in rows]
-    for row, together in found:  # The first ones must not have moved on with those after them.
+    explained_tries = [
+        (row, explain_try(prepared, config, outcome.pods[row], outcome=outcome, rewinds=rewinds)) for row in rows
+    ]
+    for row, together in explained_tries:  # The first ones must not have moved on with those after them.
         alone = explain_try(prepared, config, outcome.pods[row], outcome=outcome)
         assert together.placement == alone.placement
         assert together.explanation.to_dict() == alone.explanation.to_dict()
@@ -115,7 +117,7 @@ def test_decisions_in_any_order_show_what_each_shows_alone(seed: int, use: str, 
         for name in ("requested", "nonzero", "pod_count"):
             assert np.array_equal(getattr(together.snapshot, name), getattr(alone.snapshot, name))
         for place in range(len(alone.snapshot)):
-            assert there(together.snapshot, place) == there(alone.snapshot, place)
+            assert list_pods_on(together.snapshot, place) == list_pods_on(alone.snapshot, place)
         if use:
             assert np.array_equal(percent(together.snapshot), percent(alone.snapshot))
 
@@ -126,9 +128,12 @@ def percent(snapshot: Snapshot) -> Floats:
     return snapshot.watermarks.column("cpu", "5m")
 
 
-def there(snapshot: Snapshot, node: int) -> list[tuple[str, float, float]]:
+def list_pods_on(snapshot: Snapshot, node: int) -> list[tuple[str, float, float]]:
     """The pods of a node in their order, and since when they run."""
-    return [(one.key, one.started, snapshot.scheduled_at(one)) for one in snapshot.pods.pods_on(node)]
+    return [
+        (bound_pod.key, bound_pod.started, snapshot.scheduled_at(bound_pod))
+        for bound_pod in snapshot.pods.pods_on(node)
+    ]
 
 
 def test_the_log_follows_what_is_measured() -> None:
@@ -176,10 +181,10 @@ def with_estimate(prepared: PreparedScenario, use: str) -> PreparedScenario:
     levels = np.array([10.0, 50.0, 25.0] if use == "history" else [50.0])[:, None] * np.ones(len(names))
     last = Watermarks(names, np.zeros(len(names)), {})
     times = np.array([60.0 * place for place in range(-len(levels), 0)])
-    known = CollectedWatermarks.from_columns(times, {("cpu", "5m"): levels}, [], {}, last)
-    played = UseReplay(known, 0.0, 180.0 if use == "history" else 0.0)
-    found = Estimate(played, [], has, has, ClusterObjects())
-    return replace(prepared, use=lambda: EstimatedUse(found))
+    collected = CollectedWatermarks.from_columns(times, {("cpu", "5m"): levels}, [], {}, last)
+    played = UseReplay(collected, 0.0, 180.0 if use == "history" else 0.0)
+    estimate = Estimate(played, [], has, has, ClusterObjects())
+    return replace(prepared, use=lambda: EstimatedUse(estimate))
 
 
 @settings(max_examples=tiers.count(2, 30), deadline=None)
@@ -209,34 +214,34 @@ def test_earlier_tries_are_seen_as_they_were() -> None:
 
 
 def test_of_pods_of_one_name_the_last_is_meant() -> None:
-    again = pod("again", requests={"cpu": "3"}, terminationGracePeriodSeconds=0)
+    second = pod("again", requests={"cpu": "3"}, terminationGracePeriodSeconds=0)
     events: list[SimulationEvent] = [
-        PodArrives(0.0, again),
+        PodArrives(0.0, second),
         PodLeaves(10.0, "default/again"),
-        PodArrives(20.0, again),
+        PodArrives(20.0, second),
     ]
     prepared = PreparedScenario([node("only")], events, 100.0, SimulationSettings(cycle=0.0))
     assert explain_try(prepared, configuration(), "default/again").time == 20.0
 
 
 @pytest.mark.parametrize(
-    ("key", "attempt", "said"),
+    ("key", "attempt", "expected_error"),
     [
         ("default/nobody", -1, "Pod default/nobody: was never tried in this run"),
         ("default/one", 2, "Pod default/one: was tried 1 times in this run, there is no try 2"),
         ("default/one", 0, "there is no try 0"),
     ],
 )
-def test_what_never_was_is_said_to_be_none(key: str, attempt: int, said: str) -> None:
+def test_what_never_was_is_said_to_be_none(key: str, attempt: int, expected_error: str) -> None:
     prepared = PreparedScenario([node("only")], [PodArrives(0.0, pod("one"))], 10.0)
-    with pytest.raises(NoSuchTryError, match=said):
+    with pytest.raises(NoSuchTryError, match=expected_error):
         explain_try(prepared, configuration(), key, attempt)
 
 
 @pytest.mark.parametrize("count", [2, 4])
 def test_a_try_with_its_group_is_looked_at_beside_the_pods_before_it(count: int) -> None:
     objects = [node("a"), node("b"), group("gang", count)]
-    arrivals: list[SimulationEvent] = [PodArrives(1.0, one) for one in members(count, requests={"cpu": "3"})]
+    arrivals: list[SimulationEvent] = [PodArrives(1.0, raw) for raw in members(count, requests={"cpu": "3"})]
     prepared = PreparedScenario(objects, arrivals, end=5.0)
     outcome = run_scenario(prepared, configured())
     last = f"default/gang-{count - 1}"

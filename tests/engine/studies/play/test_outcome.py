@@ -46,16 +46,16 @@ def test_notes_tell_what_was_refused_once_and_how_many_others_there_are() -> Non
 @given(seed=SEEDS)
 def test_bytes_and_back_are_the_same(seed: int) -> None:
     outcome = run_scenario(make_crowded_scenario(seed), configuration())
-    again = RunOutcome.decode(outcome.encode())
-    assert again.encode() == outcome.encode()
-    assert (again.pods, again.nodes, again.texts, again.refused) == (
+    decoded = RunOutcome.decode(outcome.encode())
+    assert decoded.encode() == outcome.encode()
+    assert (decoded.pods, decoded.nodes, decoded.texts, decoded.refused) == (
         outcome.pods,
         outcome.nodes,
         outcome.texts,
         outcome.refused,
     )
-    np.testing.assert_array_equal(again.moves.time, outcome.moves.time)
-    np.testing.assert_array_equal(again.node_log.allocatable, outcome.node_log.allocatable)
+    np.testing.assert_array_equal(decoded.moves.time, outcome.moves.time)
+    np.testing.assert_array_equal(decoded.node_log.allocatable, outcome.node_log.allocatable)
 
 
 @settings(max_examples=tiers.count(4, 100), deadline=None)
@@ -64,8 +64,8 @@ def test_the_same_scenario_gives_the_same_outcome(seed: int) -> None:
     prepared = make_crowded_scenario(seed)
     first = run_scenario(prepared, configuration()).encode()
     run_scenario(prepared, configuration("MostAllocated"))
-    again, alone = (run_scenario(one, configuration()).encode() for one in (prepared, replace(prepared)))
-    assert first == again == alone
+    repeated, alone = (run_scenario(scenario, configuration()).encode() for scenario in (prepared, replace(prepared)))
+    assert first == repeated == alone
 
 
 @settings(max_examples=tiers.count(4, 100), deadline=None)
@@ -83,12 +83,12 @@ def test_a_seek_finds_what_a_walk_through_all_moves_finds(seed: int, times: list
 def test_loads_are_the_sums_over_the_pods_that_are_there(seed: int) -> None:
     outcome = run_scenario(make_crowded_scenario(seed), configuration())
     times = np.linspace(0.0, outcome.end, 13)
-    asked = outcome.requested(times, CPU)
+    requested = outcome.requested(times, CPU)
     for row, time in enumerate(times):
         places, sums = outcome.placed(time), np.zeros(len(outcome.nodes))
         on = places >= 0
         np.add.at(sums, places[on], outcome.requests[0, on])
-        np.testing.assert_array_equal(asked[row], sums)
+        np.testing.assert_array_equal(requested[row], sums)
     loads = outcome.requested_shares(times, CPU)
     assert np.nanmin(loads) >= 0.0
     assert np.nanmax(loads) <= 1.0
@@ -115,12 +115,12 @@ def test_who_left_and_why_is_in_the_log() -> None:
     prepared = PreparedScenario([node("only"), classes], events, 100.0, SimulationSettings(cycle=0.0))
     outcome = run_scenario(prepared, configuration())
     moves = outcome.moves
-    left = [
+    leavings = [
         (outcome.pods[row], MoveKind(kind).name, round(float(time)), outcome.texts[text] if text >= 0 else "")
         for time, row, kind, text in zip(moves.time, moves.pod, moves.kind, moves.text, strict=True)
         if kind != MoveKind.BOUND
     ]
-    assert left == [
+    assert leavings == [
         ("default/ends", "ENDED", 10, ""),
         ("default/deleted", "ENDED", 25, ""),
         ("default/low", "PREEMPTED", 40, "preempted by default/high"),
@@ -155,22 +155,22 @@ def test_progress_is_told_and_may_end_the_run() -> None:
     class EnoughError(Exception):
         pass
 
-    told: list[tuple[float, int, int]] = []
+    reports: list[tuple[float, int, int]] = []
 
-    def progress(seconds: float, tried: int, known: int) -> None:
-        told.append((seconds, tried, known))
-        if len(told) == 2:
+    def progress(seconds: float, tries: int, total: int) -> None:
+        reports.append((seconds, tries, total))
+        if len(reports) == 2:
             raise EnoughError
 
     with pytest.raises(EnoughError):
         run_scenario(make_crowded_scenario(1, pods=400), configuration(), progress=progress)
-    assert told[0][0] < told[1][0]
-    assert told[0][1] < told[1][1]
-    assert told[0][2] >= 401
+    assert reports[0][0] < reports[1][0]
+    assert reports[0][1] < reports[1][1]
+    assert reports[0][2] >= 401
 
 
 @pytest.mark.parametrize(
-    ("damaged", "said"),
+    ("damaged", "expected_error"),
     [
         (b"", "is not an outcome"),
         (b"KSWO\x09rest", "another version"),
@@ -179,8 +179,8 @@ def test_progress_is_told_and_may_end_the_run() -> None:
         (b"KSWO\x02" + zlib.compress(b"\x02\0\0\0\0\0\0\0{}"), "is missing"),
     ],
 )
-def test_bytes_that_are_no_outcome_are_refused(damaged: bytes, said: str) -> None:
-    with pytest.raises(OutcomeError, match=said):
+def test_bytes_that_are_no_outcome_are_refused(damaged: bytes, expected_error: str) -> None:
+    with pytest.raises(OutcomeError, match=expected_error):
         RunOutcome.decode(damaged)
 
 

@@ -14,8 +14,8 @@ def generated(seed: int = 1, **generate: object) -> PreparedScenario:
     return prepared(*zoned("a"), seed=seed, arrivals=[{"generate": {"perHour": 600, "shapes": shapes, **generate}}])
 
 
-def comings(made: PreparedScenario) -> list[PodArrives]:
-    return [event for event in made.events if isinstance(event, PodArrives)]
+def comings(scenario: PreparedScenario) -> list[PodArrives]:
+    return [event for event in scenario.events if isinstance(event, PodArrives)]
 
 
 def test_the_same_seed_gives_the_same_pods_and_another_one_others() -> None:
@@ -50,14 +50,16 @@ def test_lives_are_drawn_between_their_bounds() -> None:
 
 def test_too_many_pods_are_refused_before_they_are_made() -> None:
     arrivals = [{"generate": {"perHour": 1e6, "shapes": [{}]}}]
-    said = problems(*zoned("a"), arrivals=arrivals)
-    assert said == ["arrivals[0].generate.perHour: would make about 24,000,000 pods; at most 300,000 are taken"]
+    problem_texts = problems(*zoned("a"), arrivals=arrivals)
+    assert problem_texts == [
+        "arrivals[0].generate.perHour: would make about 24,000,000 pods; at most 300,000 are taken"
+    ]
 
 
 def test_made_up_pods_belong_to_a_deployment_of_their_own_and_are_scheduled() -> None:
-    made = generated(perHour=20, until="1h")
-    kinds = Counter(raw["kind"] for raw in made.objects)
+    scenario = generated(perHour=20, until="1h")
+    kinds = Counter(raw["kind"] for raw in scenario.objects)
     assert kinds == {"Deployment": 2, "ReplicaSet": 2, "Node": 1}
-    result = run(made, 7200.0)
-    assert len(result.bound) + len(result.pending) == len(comings(made))
+    result = run(scenario, 7200.0)
+    assert len(result.bound) + len(result.pending) == len(comings(scenario))
     assert result.bound

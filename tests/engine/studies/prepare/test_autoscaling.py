@@ -16,7 +16,7 @@ from kschedweb.engine.studies.play.run import run_scenario
 from kschedweb.engine.studies.prepare.estimate import EstimatedUse
 from tests.engine.builders import node, pod
 from tests.engine.simulation.scaling.test_scalers import NODES, WEB, autoscale, workload
-from tests.engine.studies.prepare.test_estimate import NOW, known
+from tests.engine.studies.prepare.test_estimate import NOW, make_watermarks
 from tests.engine.studies.prepare.test_prepared import owned
 from tests.engine.studies.worlds import configuration
 
@@ -33,14 +33,14 @@ def hpa(name: str = "web", kind: str = "Deployment", target: str = "web", **spec
     }  # fmt: skip
 
 
-def made(*changes: dict[str, Any], **document: Any) -> PreparedScenario:
+def prepare_changes(*changes: dict[str, Any], **document: Any) -> PreparedScenario:
     raw = {"name": "x", "changes": [*FIRST, *changes], "run": {"until": "1h"}, **document}
     return prepare_scenario(read_scenario(raw), [], {"use.csv": TRACE}, seed=1, now=0.0)
 
 
 def problems(*changes: dict[str, Any], **document: Any) -> list[str]:
     with pytest.raises(ScenarioError) as error:
-        made(*changes, **document)
+        prepare_changes(*changes, **document)
     return [str(problem) for problem in error.value.problems]
 
 
@@ -48,7 +48,7 @@ LOAD = {"cores": "4"}
 
 
 @pytest.mark.parametrize(
-    ("change", "said"),
+    ("change", "expected_problem"),
     [
         (autoscale(), "changes[2].autoscaleWorkload.load: nothing is known of what its pods use"),
         (autoscale(load=LOAD, workload="default/Deployment/no"), "workload: there is no workload"),
@@ -68,8 +68,8 @@ LOAD = {"cores": "4"}
         ({"cronWorkload": {"workload": WEB, "entries": []}}, "changes[2].cronWorkload.entries: must not be empty"),
     ],
 )
-def test_what_is_wrong_is_said_with_its_place(change: dict[str, Any], said: str) -> None:
-    assert said in " | ".join(problems(change))
+def test_what_is_wrong_is_said_with_its_place(change: dict[str, Any], expected_problem: str) -> None:
+    assert expected_problem in " | ".join(problems(change))
 
 
 def test_a_stateful_set_with_claims_of_its_own_is_scaled_by_hand_alone() -> None:
@@ -80,15 +80,15 @@ def test_a_stateful_set_with_claims_of_its_own_is_scaled_by_hand_alone() -> None
 
 
 def test_autoscalers_among_the_objects_are_followed_where_use_is_known() -> None:
-    found = made(objects=[hpa()], use={"from": "trace", "file": "use.csv"})
-    (event,) = [one for one in found.events if isinstance(one, ScalerComes)]
+    scenario = prepare_changes(objects=[hpa()], use={"from": "trace", "file": "use.csv"})
+    (event,) = [event for event in scenario.events if isinstance(event, ScalerComes)]
     assert (event.time, event.scaler.kind.workload) == (0.0, WEB)
-    assert not found.notes
-    assert run_scenario(found, configuration()).scaled == [WEB]
+    assert not scenario.notes
+    assert run_scenario(scenario, configuration()).scaled == [WEB]
 
 
 @pytest.mark.parametrize(
-    ("objects", "more", "said"),
+    ("objects", "more", "expected_note"),
     [
         ([hpa()], {"use": {"from": "none"}}, "default/web: is not followed: nothing is known of what its pods use"),
         ([hpa(), hpa("other")], {}, "default/other: is not followed: default/Deployment/web has more than one"),
@@ -98,28 +98,30 @@ def test_autoscalers_among_the_objects_are_followed_where_use_is_known() -> None
     ],
 )
 def test_a_note_says_why_an_autoscaler_is_not_followed(
-    objects: list[dict[str, Any]], more: dict[str, Any], said: str
+    objects: list[dict[str, Any]], more: dict[str, Any], expected_note: str
 ) -> None:
-    found = made(**{"objects": objects, "use": {"from": "trace", "file": "use.csv"}, **more})
-    assert said in " | ".join(found.notes)
-    assert not [event for event in found.events if isinstance(event, ScalerComes)]
+    scenario = prepare_changes(**{"objects": objects, "use": {"from": "trace", "file": "use.csv"}, **more})
+    assert expected_note in " | ".join(scenario.notes)
+    assert not [event for event in scenario.events if isinstance(event, ScalerComes)]
 
 
 def test_a_change_takes_precedence_and_without_controllers_none_is_followed() -> None:
-    both = made(autoscale(load=LOAD, max=3), objects=[hpa()])
-    (event,) = [one for one in both.events if isinstance(one, ScalerComes)]
+    both = prepare_changes(autoscale(load=LOAD, max=3), objects=[hpa()])
+    (event,) = [event for event in both.events if isinstance(event, ScalerComes)]
     assert event.scaler.autoscaler is not None
     assert event.scaler.autoscaler.max_replicas == 3
     use = {"from": "trace", "file": "use.csv"}
-    off = made(objects=[hpa()], use=use, run={"until": "1h", "controllers": False})
-    assert not [one for one in off.events if isinstance(one, ScalerComes)]
+    off = prepare_changes(objects=[hpa()], use=use, run={"until": "1h", "controllers": False})
+    assert not [event for event in off.events if isinstance(event, ScalerComes)]
 
 
 def test_recorded_use_is_what_two_pods_used_however_many_share_it() -> None:
     """The curve doubles after ten minutes: then twice as many pods are wanted, and each uses as much as before."""
-    found = run_scenario(made(autoscale(targetCpu=50), use={"from": "trace", "file": "use.csv"}), configuration())
-    assert found.scalings.after.tolist() == [4]
-    log = found.use
+    run_outcome = run_scenario(
+        prepare_changes(autoscale(targetCpu=50), use={"from": "trace", "file": "use.csv"}), configuration()
+    )
+    assert run_outcome.scalings.after.tolist() == [4]
+    log = run_outcome.use
     total = (log.cpu / 100.0 * 16.0).sum(axis=1)
     assert total[log.time == 600.0].tolist() == pytest.approx([1.0], rel=1e-6)
     for time in (900.0, 1200.0, 3600.0):
@@ -143,13 +145,13 @@ def test_pods_divide_what_was_measured() -> None:
     objects = [owned(pod(f"p{n}", on="n0", requests={"cpu": "1"}), "Deployment", "web") for n in range(2)]
     raw = {"name": "x", "use": {"from": "watermarks"}, "run": {"place": "pending", "until": "10m"}}
     base = [node("n0"), node("n1"), *objects]
-    made = prepare_scenario(read_scenario(raw), base, {}, seed=1, now=NOW, utilisation=known(50.0, 0.0))
-    assert made.use is not None
-    use = made.use()
+    scenario = prepare_scenario(read_scenario(raw), base, {}, seed=1, now=NOW, utilisation=make_watermarks(50.0, 0.0))
+    assert scenario.use is not None
+    use = scenario.use()
     assert isinstance(use, EstimatedUse)
-    pods = [Pod.from_json(one) for one in objects]
-    for one in pods:
-        use.add_pod(one, 0.0)
+    pods = [Pod.from_json(raw) for raw in objects]
+    for running_pod in pods:
+        use.add_pod(running_pod, 0.0)
     before = use.measured(0.0).column("cpu", "5m").tolist()
     use.share(WEB, Share(None, 2), pods, 0.0)
     assert use.measured(0.0).column("cpu", "5m").tolist() == pytest.approx(before)

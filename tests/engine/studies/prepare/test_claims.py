@@ -73,15 +73,15 @@ def test_a_pod_that_is_placed_anew_gets_new_claims_even_if_their_template_was_no
     for template in (True, False):
         objects = cluster(template=template)
         first = run(prepared(*objects)).bound
-        assert [one.pod for one in first] == ["default/p"]
+        assert [binding.pod for binding in first] == ["default/p"]
         # With its old claims it could go nowhere but to a.
         objects[0]["spec"]["unschedulable"] = True
-        assert [one.node for one in run(prepared(*objects)).bound] == ["b"]
+        assert [binding.node for binding in run(prepared(*objects)).bound] == ["b"]
 
 
 def test_a_pod_that_keeps_its_node_keeps_its_claims() -> None:
-    made = prepared(*cluster(template=True), run={"place": "pending"})
-    listed = {(raw["kind"], raw["metadata"]["name"]) for raw in made.objects}
+    scenario = prepared(*cluster(template=True), run={"place": "pending"})
+    listed = {(raw["kind"], raw["metadata"]["name"]) for raw in scenario.objects}
     assert {("PersistentVolumeClaim", "p-e"), ("ResourceClaim", "p-gpu-x"), ("VolumeAttachment", "at")} <= listed
 
 
@@ -92,7 +92,7 @@ def test_a_device_that_was_reserved_for_pods_that_are_gone_is_free() -> None:
     objects.append(pod("q", resourceClaims=[{"name": "gpu", "resourceClaimName": "shared"}]))
     objects = [raw for raw in objects if raw["metadata"]["name"] != "p"]
     objects[0]["spec"]["unschedulable"] = True
-    assert [one.node for one in run(prepared(*objects)).bound] == ["b"]
+    assert [binding.node for binding in run(prepared(*objects)).bound] == ["b"]
 
 
 def test_claims_of_a_stateful_set_have_their_volumes_at_once_where_their_class_does_not_wait() -> None:

@@ -25,7 +25,7 @@ NOW = 1_700_000_000.0
 WEB = "default/StatefulSet/web"
 
 
-def known(*percent: float, workloads: dict | None = None) -> Watermarks:
+def make_watermarks(*percent: float, workloads: dict | None = None) -> Watermarks:
     names = [f"n{place}" for place in range(len(percent))]
     figures = {("cpu", "5m"): np.array(percent), ("cpu", "5m_std"): np.full(len(percent), 3.0)}
     return Watermarks(names, np.full(len(percent), NOW - 30.0), figures, workloads or {})
@@ -41,9 +41,9 @@ def scenario(watermarks: Watermarks, *objects: dict, place: str = "pending", **d
     return prepare_scenario(read_scenario(raw), [*nodes, *objects], {}, seed=1, now=NOW, utilisation=watermarks)
 
 
-def column(made: PreparedScenario, *running: dict) -> list[float]:
-    assert made.use is not None
-    use = made.use()
+def column(prepared: PreparedScenario, *running: dict) -> list[float]:
+    assert prepared.use is not None
+    use = prepared.use()
     for raw in running:
         use.add_pod(Pod.from_json(raw), 0.0)
     return use.measured(0.0).column("cpu", "5m").tolist()
@@ -51,49 +51,49 @@ def column(made: PreparedScenario, *running: dict) -> list[float]:
 
 def test_while_nobody_moves_figures_are_what_was_measured() -> None:
     pods = [web("a", "n0"), web("b", "n1"), pod("alone", on="n1", requests={"cpu": "2"})]
-    made = scenario(known(40.0, 75.0, workloads={WEB: {"cpu": {"1h": 0.5}}}), *pods)
-    assert column(made, *pods) == pytest.approx([40.0, 75.0])
+    prepared = scenario(make_watermarks(40.0, 75.0, workloads={WEB: {"cpu": {"1h": 0.5}}}), *pods)
+    assert column(prepared, *pods) == pytest.approx([40.0, 75.0])
 
 
 def test_a_pod_takes_along_what_one_of_its_workload_uses() -> None:
-    made = scenario(known(40.0, 75.0, workloads={WEB: {"cpu": {"1h": 0.5}}}), web("a", "n0"))
+    prepared = scenario(make_watermarks(40.0, 75.0, workloads={WEB: {"cpu": {"1h": 0.5}}}), web("a", "n0"))
     # Half a core is 12.5 percent of four.
-    assert column(made) == pytest.approx([27.5, 75.0])
-    assert column(made, web("a", "n1")) == pytest.approx([27.5, 87.5])
-    assert column(made, web("a", "n1"), web("new", "n1")) == pytest.approx([27.5, 100.0])
+    assert column(prepared) == pytest.approx([27.5, 75.0])
+    assert column(prepared, web("a", "n1")) == pytest.approx([27.5, 87.5])
+    assert column(prepared, web("a", "n1"), web("new", "n1")) == pytest.approx([27.5, 100.0])
 
 
 def test_pods_of_which_nothing_is_known_share_what_is_left_up_to_their_requests() -> None:
-    one, two = pod("one", on="n0", requests={"cpu": "1"}), pod("two", on="n0", requests={"cpu": "3"})
+    first, two = pod("one", on="n0", requests={"cpu": "1"}), pod("two", on="n0", requests={"cpu": "3"})
     idle = pod("idle", on="n1", requests={"cpu": "1"})
-    made = scenario(known(50.0, 75.0), one, two, idle)
-    assert column(made) == pytest.approx([0.0, 50.0])
-    assert column(made, pod("one", on="n1")) == pytest.approx([0.0, 62.5])
-    assert column(made, pod("idle", on="n0")) == pytest.approx([25.0, 50.0])
+    prepared = scenario(make_watermarks(50.0, 75.0), first, two, idle)
+    assert column(prepared) == pytest.approx([0.0, 50.0])
+    assert column(prepared, pod("one", on="n1")) == pytest.approx([0.0, 62.5])
+    assert column(prepared, pod("idle", on="n0")) == pytest.approx([25.0, 50.0])
     # Three of five cores that were requested are used.
-    assert column(made, pod("new", on="n0", requests={"cpu": "1"})) == pytest.approx([15.0, 50.0])
+    assert column(prepared, pod("new", on="n0", requests={"cpu": "1"})) == pytest.approx([15.0, 50.0])
 
 
 def test_workloads_that_come_to_more_than_their_node_used_count_for_less() -> None:
     figures = {WEB: {"cpu": {"5m": 2.0}}}
-    made = scenario(known(50.0, 0.0, workloads=figures), web("a", "n0"), web("b", "n0"))
-    assert column(made, web("a", "n1")) == pytest.approx([0.0, 25.0])
-    assert column(made, web("new", "n1")) == pytest.approx([0.0, 50.0])
+    prepared = scenario(make_watermarks(50.0, 0.0, workloads=figures), web("a", "n0"), web("b", "n0"))
+    assert column(prepared, web("a", "n1")) == pytest.approx([0.0, 25.0])
+    assert column(prepared, web("new", "n1")) == pytest.approx([0.0, 50.0])
 
 
 def test_unknown_nodes_stay_unknown_and_new_ones_use_what_their_pods_do() -> None:
     add = {"addNodes": {"name": "late", "count": 1, "allocatable": {"cpu": "2", "memory": "1Gi"}}}
-    made = scenario(known(40.0, math.nan, workloads={WEB: {"cpu": {"1h": 0.5}}}), changes=[add])
-    found = column(made, web("a", "late-1"), web("b", "n1"))
-    assert found[0] == 40.0
-    assert math.isnan(found[1])
-    assert found[2] == 25.0
+    prepared = scenario(make_watermarks(40.0, math.nan, workloads={WEB: {"cpu": {"1h": 0.5}}}), changes=[add])
+    use_column = column(prepared, web("a", "late-1"), web("b", "n1"))
+    assert use_column[0] == 40.0
+    assert math.isnan(use_column[1])
+    assert use_column[2] == 25.0
 
 
 def test_it_is_measured_often_while_pods_are_placed_anew() -> None:
-    made = scenario(known(40.0))
-    assert made.use is not None
-    use = made.use()
+    prepared = scenario(make_watermarks(40.0))
+    assert prepared.use is not None
+    use = prepared.use()
     use.measured(0.0)
     assert use.interval == 1.0
     use.measured(300.0)
@@ -105,8 +105,8 @@ def test_it_is_measured_often_while_pods_are_placed_anew() -> None:
 
 def test_a_run_that_places_all_pods_anew_ends_with_the_use_of_where_they_are() -> None:
     pods = [web(f"web-{n}", "n0", cpu="500m") for n in range(4)]
-    made = scenario(known(80.0, 5.0, workloads={WEB: {"cpu": {"1h": 0.75}}}), *pods, place="all")
-    outcome = run_scenario(made, default())
+    prepared = scenario(make_watermarks(80.0, 5.0, workloads={WEB: {"cpu": {"1h": 0.75}}}), *pods, place="all")
+    outcome = run_scenario(prepared, default())
     on = [sum(outcome.node[row] == place for row in range(4)) for place in range(2)]
     assert sum(on) == 4
     assert on[1] > 0
@@ -120,23 +120,25 @@ def test_a_run_that_places_all_pods_anew_ends_with_the_use_of_where_they_are() -
     st.floats(0, 3),
 )
 def test_no_use_is_lost_and_none_is_made_up(
-    pods: list[tuple[int, int, bool]], percent: list[float], each: float
+    pods: list[tuple[int, int, bool]], percent: list[float], cores_per_pod: float
 ) -> None:
     listed = [
-        Pod.from_json(web(f"p{n}", f"n{on}") if told else pod(f"p{n}", on=f"n{on}", requests={"cpu": f"{milli}m"}))
-        for n, (on, milli, told) in enumerate(pods)
+        Pod.from_json(web(f"p{n}", f"n{on}") if is_owned else pod(f"p{n}", on=f"n{on}", requests={"cpu": f"{milli}m"}))
+        for n, (on, milli, is_owned) in enumerate(pods)
     ]
     has = {f"n{place}": {"cpu": 4000, "memory": 1} for place in range(3)}
-    found = CollectedWatermarks.from_watermarks(known(*percent, workloads={WEB: {"cpu": {"1h": each}}}), NOW)
-    use = EstimatedUse(Estimate(UseReplay(found, NOW, 0.0), listed, has, has, ClusterObjects()))
-    for one in listed:
-        use.add_pod(one, 0.0)
+    collected = CollectedWatermarks.from_watermarks(
+        make_watermarks(*percent, workloads={WEB: {"cpu": {"1h": cores_per_pod}}}), NOW
+    )
+    use = EstimatedUse(Estimate(UseReplay(collected, NOW, 0.0), listed, has, has, ClusterObjects()))
+    for running_pod in listed:
+        use.add_pod(running_pod, 0.0)
     assert use.measured(0.0).column("cpu", "5m").tolist() == pytest.approx(percent, abs=1e-3)
-    for one in listed:
-        use.remove_pod(one, 0.0)
+    for running_pod in listed:
+        use.remove_pod(running_pod, 0.0)
     assert (use.measured(0.0).column("cpu", "5m") <= np.array(percent) + 1e-3).all()
-    for one in listed:
-        use.add_pod(one.on("n2"), 0.0)
+    for running_pod in listed:
+        use.add_pod(running_pod.on("n2"), 0.0)
     assert use.measured(0.0).column("cpu", "5m").sum() == pytest.approx(sum(percent), abs=1e-2)
 
 
@@ -144,12 +146,18 @@ def test_of_very_many_measurements_some_are_kept_and_tries_are_still_found(monke
     monkeypatch.setattr("kschedweb.engine.studies.play.recorder.MOST_MEASURED", 64)
     pods = [web(f"web-{n}", "n0", cpu="500m") for n in range(4)]
     late = {"at": "8m", "addWorkload": {"manifest": {**web("late"), "metadata": {"name": "late"}}}}
-    made = scenario(known(80.0, 5.0, workloads={WEB: {"cpu": {"1h": 0.75}}}), *pods, place="all", changes=[late])
-    outcome = run_scenario(made, default())
+    prepared = scenario(
+        make_watermarks(80.0, 5.0, workloads={WEB: {"cpu": {"1h": 0.75}}}), *pods, place="all", changes=[late]
+    )
+    outcome = run_scenario(prepared, default())
     assert 32 <= len(outcome.use.time) < 64 < len(outcome.measures.time)
     assert np.ptp(np.diff(outcome.use.time[:20])) == 0.0
-    by_log = explain_try(made, default(), "default/late", outcome=outcome)
-    replayed = explain_try(made, default(), "default/late", attempts=1)
+    by_log = explain_try(prepared, default(), "default/late", outcome=outcome)
+    replayed = explain_try(prepared, default(), "default/late", attempts=1)
     assert by_log.placement == replayed.placement
-    columns = [one.snapshot.watermarks.column("cpu", "5m") for one in (by_log, replayed) if one.snapshot.watermarks]
+    columns = [
+        explained.snapshot.watermarks.column("cpu", "5m")
+        for explained in (by_log, replayed)
+        if explained.snapshot.watermarks
+    ]
     assert np.array_equal(columns[0], columns[1])

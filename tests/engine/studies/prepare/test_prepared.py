@@ -19,15 +19,17 @@ ZONE = "topology.kubernetes.io/zone"
 
 def prepared(*objects: dict, files: dict[str, Any] | None = None, seed: int = 1, **document: Any) -> PreparedScenario:
     before = json.dumps(objects)
-    made = prepare_scenario(read_scenario({"name": "x", **document}), list(objects), files or {}, seed=seed, now=0.0)
+    scenario = prepare_scenario(
+        read_scenario({"name": "x", **document}), list(objects), files or {}, seed=seed, now=0.0
+    )
     assert json.dumps(objects) == before  # A base is shared by all who prepare something of it.
-    return made
+    return scenario
 
 
-def run(made: PreparedScenario, until: float | None = None) -> Result:
-    use = made.use() if made.use else None
-    simulation = Simulation(made.objects, default(), made.events, made.settings, use=use)
-    return simulation.run(until or made.end or 3600.0)
+def run(scenario: PreparedScenario, end: float | None = None) -> Result:
+    use = scenario.use() if scenario.use else None
+    simulation = Simulation(scenario.objects, default(), scenario.events, scenario.settings, use=use)
+    return simulation.run(end or scenario.end or 3600.0)
 
 
 def default() -> Configuration:
@@ -47,8 +49,8 @@ def owned(raw: dict, kind: str, name: str) -> dict:
     return {**raw, "metadata": {**raw["metadata"], "ownerReferences": [owner]}}
 
 
-def names(made: PreparedScenario) -> list[str]:
-    return [raw["metadata"]["name"] for raw in made.objects if raw["kind"] == "Node"]
+def names(scenario: PreparedScenario) -> list[str]:
+    return [raw["metadata"]["name"] for raw in scenario.objects if raw["kind"] == "Node"]
 
 
 def zoned(*zones: str) -> list[dict]:
@@ -61,17 +63,17 @@ def test_pods_of_the_base_are_placed_anew_in_the_order_of_their_creation() -> No
         "2024-01-02T00:00:00Z",
         "2024-01-01T00:00:00Z",
     )
-    made = prepared(*zoned("a"), young, old, owned(pod("agent", on="n0"), "DaemonSet", "agent"))
-    assert [event.pod["metadata"]["name"] for event in made.events] == ["old", "young"]  # type: ignore[attr-defined]
-    assert [raw["metadata"]["name"] for raw in made.objects if raw["kind"] == "Pod"] == ["agent"]
-    assert [bound.pod for bound in run(made).bound] == ["default/old", "default/young"]
+    scenario = prepared(*zoned("a"), young, old, owned(pod("agent", on="n0"), "DaemonSet", "agent"))
+    assert [event.pod["metadata"]["name"] for event in scenario.events] == ["old", "young"]  # type: ignore[attr-defined]
+    assert [raw["metadata"]["name"] for raw in scenario.objects if raw["kind"] == "Pod"] == ["agent"]
+    assert [bound.pod for bound in run(scenario).bound] == ["default/old", "default/young"]
 
 
 def test_pods_that_have_a_node_keep_it_where_only_pending_ones_are_placed() -> None:
-    made = prepared(*zoned("a"), pod("bound", on="n0"), pod("waits"), run={"place": "pending"})
-    assert [bound.pod for bound in run(made).bound] == ["default/waits"]
-    made = prepared(*zoned("a"), pod("bound", on="n0"), pod("waits"), run={"place": "arrivals"})
-    assert not run(made).bound
+    scenario = prepared(*zoned("a"), pod("bound", on="n0"), pod("waits"), run={"place": "pending"})
+    assert [bound.pod for bound in run(scenario).bound] == ["default/waits"]
+    scenario = prepared(*zoned("a"), pod("bound", on="n0"), pod("waits"), run={"place": "arrivals"})
+    assert not run(scenario).bound
 
 
 @pytest.mark.parametrize("place", ["all", "pending"])
@@ -80,9 +82,13 @@ def test_pods_of_the_base_have_the_priority_of_their_class(place: str) -> None:
     usual = {**high, "metadata": {"name": "usual"}, "value": 7, "globalDefault": True}
     bound, waits = pod("bound", on="n0", priorityClassName="high"), pod("waits", priorityClassName="high")
     waits["metadata"]["uid"] = "not stored by any server"
-    others = [pod("plain", on="n0"), pod("given", on="n0", priority=3), pod("gone", on="n0", priorityClassName="none")]
-    made = prepared(*zoned("a"), high, usual, bound, waits, *others, run={"place": place})
-    outcome = run_whatif(made, default())
+    other_pods = [
+        pod("plain", on="n0"),
+        pod("given", on="n0", priority=3),
+        pod("gone", on="n0", priorityClassName="none"),
+    ]
+    scenario = prepared(*zoned("a"), high, usual, bound, waits, *other_pods, run={"place": place})
+    outcome = run_whatif(scenario, default())
     assert dict(zip(outcome.pods, outcome.priority.tolist(), strict=True)) == {
         "default/bound": 1000,
         "default/waits": 1000,
@@ -91,18 +97,20 @@ def test_pods_of_the_base_have_the_priority_of_their_class(place: str) -> None:
         **({"default/gone": 0} if place == "pending" else {}),
     }
     refused = "Pod default/gone: no PriorityClass with name none was found"
-    assert made.notes == ([f"{refused}: is taken without what its classes would give it"] if place == "pending" else [])
+    assert scenario.notes == (
+        [f"{refused}: is taken without what its classes would give it"] if place == "pending" else []
+    )
     assert [text for _, text in outcome.refused] == ([refused] if place == "all" else [])
 
 
 def test_pods_of_workloads_arrivals_and_records_have_the_priority_of_their_class() -> None:
     high = {"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": {"name": "high"}, "value": 1000}
     spec = {"containers": [{"name": "main"}], "priorityClassName": "high"}
-    seen = {"time": "2024-05-01T12:00:00Z", "event": "Add", "resource": pod("recorded", priorityClassName="high")}
-    made = prepared(
+    record = {"time": "2024-05-01T12:00:00Z", "event": "Add", "resource": pod("recorded", priorityClassName="high")}
+    scenario = prepared(
         *zoned("a"),
         high,
-        files={"jobs": b"t,p\n1,high\n", "records": json.dumps(seen).encode()},
+        files={"jobs": b"t,p\n1,high\n", "records": json.dumps(record).encode()},
         changes=[
             {"addWorkload": {"manifest": {"kind": "Pod", "metadata": {"name": "alone"}, "spec": spec}}},
             {"addWorkload": {"manifest": {"kind": "Deployment", "metadata": {"name": "web"}, "spec": web(spec)}}},
@@ -119,7 +127,7 @@ def test_pods_of_workloads_arrivals_and_records_have_the_priority_of_their_class
             },
         ],
     )
-    outcome = run_whatif(made, default())
+    outcome = run_whatif(scenario, default())
     assert len(outcome.pods) > 5
     assert set(outcome.priority.tolist()) == {1000}
 
@@ -131,26 +139,26 @@ def web(spec: dict) -> dict:
 def test_a_pod_of_the_base_whose_annotations_are_no_object_is_left_out() -> None:
     bent = pod("bent", on="n0")
     bent["metadata"]["annotations"] = [1]
-    made = prepared(*zoned("a"), bent, pod("bound", on="n0"))
-    assert made.notes == ["Pod default/bent: is left out: metadata.annotations: must be an object, is a list"]
-    assert [bound.pod for bound in run(made).bound] == ["default/bound"]
+    scenario = prepared(*zoned("a"), bent, pod("bound", on="n0"))
+    assert scenario.notes == ["Pod default/bent: is left out: metadata.annotations: must be an object, is a list"]
+    assert [bound.pod for bound in run(scenario).bound] == ["default/bound"]
 
 
 def test_a_drain_moves_pods_that_have_a_controller_and_leaves_daemons_alone() -> None:
-    made = prepared(
+    scenario = prepared(
         *zoned("a", "b"),
         owned(pod("web", on="n0"), "ReplicaSet", "web"),
         owned(pod("agent", on="n0"), "DaemonSet", "agent"),
         changes=[{"at": 60, "drainNodes": {"zone": "a"}}],
         run={"place": "pending"},
     )
-    result = run(made)
+    result = run(scenario)
     assert [evicted.pod for evicted in result.evicted] == ["default/web"]
     assert [(bound.pod, bound.node) for bound in result.bound] == [("default/web-again1", "n1")]
 
 
 def test_changes_at_the_beginning_are_in_the_objects_and_later_ones_are_events() -> None:
-    made = prepared(
+    scenario = prepared(
         *zoned("a", "b"),
         changes=[
             {"at": 60, "addNodes": {"like": "n0", "zones": ["c"]}},
@@ -159,8 +167,8 @@ def test_changes_at_the_beginning_are_in_the_objects_and_later_ones_are_events()
             {"at": 90, "drainNodes": {"zone": "c"}},
         ],
     )
-    assert names(made) == ["n0", "gpu-1", "gpu-2"]
-    joins, drains = made.events
+    assert names(scenario) == ["n0", "gpu-1", "gpu-2"]
+    joins, drains = scenario.events
     assert isinstance(joins, NodeJoins)
     assert (joins.time, joins.node["metadata"]["name"]) == (60.0, "n0-new-1")
     assert joins.node["metadata"]["labels"] == {"kubernetes.io/hostname": "n0-new-1", ZONE: "c"}
@@ -168,7 +176,7 @@ def test_changes_at_the_beginning_are_in_the_objects_and_later_ones_are_events()
 
 
 def test_what_is_not_there_is_told_with_its_path() -> None:
-    said = problems(
+    problem_texts = problems(
         *zoned("a"),
         changes=[
             {"drainNodes": {"nodes": ["n0", "n9"]}},
@@ -178,7 +186,7 @@ def test_what_is_not_there_is_told_with_its_path() -> None:
             {"cordonNodes": {"selector": {"matchLabels": {"gpu": "yes"}}}},
         ],
     )
-    assert said == [
+    assert problem_texts == [
         "changes[0].drainNodes.nodes[1]: there is no node n9 at this time",
         "changes[1].failZone.zone: there is no node in zone z at this time; zones are a",
         "changes[2].addNodes.file: there is no file 'nodes.csv'; files are none",

@@ -27,7 +27,7 @@ def line(at: float, event: str, raw: dict[str, Any]) -> str:
 
 
 def played(lines: list[Line], *changes: dict[str, Any], **run: Any) -> PreparedScenario:
-    text = [line(0.0, "Add", node("always")), *(line(*one) for one in lines)]
+    text = [line(0.0, "Add", node("always")), *(line(*fields) for fields in lines)]
     trace = {"trace": {"file": "f", "format": "records"}}
     return prepared(files={"f": text}, changes=list(changes), arrivals=[trace], run={"place": "pending", **run})
 
@@ -38,20 +38,22 @@ def refused(lines: list[Line], *changes: dict[str, Any]) -> list[str]:
     return [str(problem) for problem in caught.value.problems]
 
 
-def of(kind: type, made: PreparedScenario) -> list[Any]:
-    return [event for event in made.events if type(event) is kind]
+def events_of_kind(kind: type, scenario: PreparedScenario) -> list[Any]:
+    return [event for event in scenario.events if type(event) is kind]
 
 
 def zoned(name: str, zone: str) -> dict[str, Any]:
     return node(name, labels={"topology.kubernetes.io/zone": zone})
 
 
-def web(number: int, **of: Any) -> dict[str, Any]:
-    return owned(pod(f"web-{number}", requests={"cpu": "1"}, **of), "ReplicaSet", "web")
+def web(number: int, **fields: Any) -> dict[str, Any]:
+    return owned(pod(f"web-{number}", requests={"cpu": "1"}, **fields), "ReplicaSet", "web")
 
 
-def names(made: PreparedScenario) -> list[str]:
-    raws = [event.pod if isinstance(event.pod, dict) else event.pod.raw for event in of(PodArrives, made)]
+def names(scenario: PreparedScenario) -> list[str]:
+    raws = [
+        event.pod if isinstance(event.pod, dict) else event.pod.raw for event in events_of_kind(PodArrives, scenario)
+    ]
     return [raw["metadata"]["name"] for raw in raws]
 
 
@@ -63,11 +65,11 @@ SET = {"apiVersion": "apps/v1", "kind": "ReplicaSet", "metadata": {"name": "web"
 
 def test_a_node_that_joined_by_then_is_drained_and_its_pods_move() -> None:
     lines: list[Line] = [(10.0, "Add", node("late")), (20.0, "Add", web(1)), (21.0, "Update", web(1, on="late"))]
-    made = played(
+    scenario = played(
         lines, {"at": 60, "drainNodes": {"nodes": ["late"]}}, {"at": 15, "cordonNodes": {"nodes": ["always"]}}
     )
-    assert of(NodeDrains, made) == [NodeDrains(60.0, "late")]
-    assert [(one.pod, one.node) for one in run(made, 100.0).evicted] == [("default/web-1", "late")]
+    assert events_of_kind(NodeDrains, scenario) == [NodeDrains(60.0, "late")]
+    assert [(eviction.pod, eviction.node) for eviction in run(scenario, 100.0).evicted] == [("default/web-1", "late")]
     assert refused(lines, {"at": 5, "drainNodes": {"nodes": ["late"]}}) == [
         "changes[0].drainNodes.nodes[0]: there is no node late at this time"
     ]
@@ -78,15 +80,15 @@ def test_selectors_and_zones_mean_the_nodes_of_the_changes_time() -> None:
         (10.0, "Add", zoned("b1", "b")), (20.0, "Add", zoned("b2", "b")), (40.0, "Delete", zoned("b1", "b")),
     ]  # fmt: skip
     taints = [{"key": "old", "effect": "NoSchedule"}]
-    made = played(
+    scenario = played(
         lines,
         {"at": 15, "taintNodes": {"zone": "b", "taints": taints}},
         {"at": 30, "failZone": {"zone": "b"}},
         {"at": 50, "resizeNodes": {"selector": {"matchLabels": {"topology.kubernetes.io/zone": "b"}}, "factor": 2}},
     )
-    written = [(event.time, event.node) for event in of(NodeChanges, made)]
-    assert written == [(15.0, "b1"), (50.0, "b2")]
-    assert sum("FallsSilent" in type(event).__name__ for event in made.events) == 2
+    cordons = [(event.time, event.node) for event in events_of_kind(NodeChanges, scenario)]
+    assert cordons == [(15.0, "b1"), (50.0, "b2")]
+    assert sum("FallsSilent" in type(event).__name__ for event in scenario.events) == 2
     assert refused(lines, {"at": 5, "failZone": {"zone": "b"}})[0].startswith(
         "changes[0].failZone.zone: there is no node in zone b at this time"
     )
@@ -94,8 +96,8 @@ def test_selectors_and_zones_mean_the_nodes_of_the_changes_time() -> None:
 
 def test_a_recorded_change_is_seen_by_later_changes() -> None:
     lines: list[Line] = [(10.0, "Update", node("always", allocatable={"cpu": "8", "memory": "8Gi"}))]
-    made = played(lines, {"at": 20, "resizeNodes": {"nodes": ["always"], "factor": 0.5}})
-    assert of(NodeChanges, made)[1].allocatable["cpu"] == "4000m"
+    scenario = played(lines, {"at": 20, "resizeNodes": {"nodes": ["always"], "factor": 0.5}})
+    assert events_of_kind(NodeChanges, scenario)[1].allocatable["cpu"] == "4000m"
 
 
 def test_what_was_recorded_of_a_node_that_a_change_took_away_does_not_happen() -> None:
@@ -105,12 +107,12 @@ def test_what_was_recorded_of_a_node_that_a_change_took_away_does_not_happen() -
         (40.0, "Update", node("late", unschedulable=True)), (50.0, "Delete", node("late")),
         (60.0, "Add", node("late")), (70.0, "Update", node("late", unschedulable=True)),
     ]  # fmt: skip
-    made = played(lines, {"at": 20, "removeNodes": {"nodes": ["late"]}})
-    assert [(type(event), event.time) for event in made.events if not isinstance(event, PodArrives)] == [
+    scenario = played(lines, {"at": 20, "removeNodes": {"nodes": ["late"]}})
+    assert [(type(event), event.time) for event in scenario.events if not isinstance(event, PodArrives)] == [
         (NodeJoins, 10.0), (NodeLeaves, 20.0), (NodeJoins, 60.0), (NodeChanges, 70.0),
     ]  # fmt: skip
-    assert names(made) == ["web-1"], "a daemon's pod goes with its node, and another one finds a new node"
-    assert [(bound.pod, bound.node) for bound in run(made).bound] == [("default/web-1", "always")]
+    assert names(scenario) == ["web-1"], "a daemon's pod goes with its node, and another one finds a new node"
+    assert [(bound.pod, bound.node) for bound in run(scenario).bound] == [("default/web-1", "always")]
 
 
 def test_a_node_removed_at_the_beginning_takes_what_was_recorded_on_it_along() -> None:
@@ -120,22 +122,26 @@ def test_a_node_removed_at_the_beginning_takes_what_was_recorded_on_it_along() -
         (0.0, "Add", web(1, on="gone")),
     ]
     lines += [(9.0, "Update", node("gone", unschedulable=True))]
-    made = played(lines, {"removeNodes": {"nodes": ["gone"]}})
-    assert names(made) == ["web-1"]
-    assert [raw["metadata"]["name"] for raw in made.objects] == ["always"]
-    assert [bound.node for bound in run(made).bound] == ["always"]
+    scenario = played(lines, {"removeNodes": {"nodes": ["gone"]}})
+    assert names(scenario) == ["web-1"]
+    assert [raw["metadata"]["name"] for raw in scenario.objects] == ["always"]
+    assert [bound.node for bound in run(scenario).bound] == ["always"]
 
 
 def test_new_nodes_keep_clear_of_names_that_the_recording_brings() -> None:
     room = {"cpu": "1", "memory": "1Gi"}
-    made = played(
+    scenario = played(
         [(60.0, "Add", node("new-1"))], {"at": 10, "addNodes": {"name": "new", "count": 2, "allocatable": room}}
     )
-    assert [event.node["metadata"]["name"] for event in of(NodeJoins, made)] == ["new-2", "new-3", "new-1"]
-    again = played([(60.0, "Add", node("new-1")), (70.0, "Delete", node("new-1"))], {
+    assert [event.node["metadata"]["name"] for event in events_of_kind(NodeJoins, scenario)] == [
+        "new-2",
+        "new-3",
+        "new-1",
+    ]
+    later_scenario = played([(60.0, "Add", node("new-1")), (70.0, "Delete", node("new-1"))], {
         "at": 80, "addNodes": {"name": "new", "allocatable": room},
     })  # fmt: skip
-    assert [event.time for event in of(NodeJoins, again)] == [60.0, 80.0]
+    assert [event.time for event in events_of_kind(NodeJoins, later_scenario)] == [60.0, 80.0]
 
 
 def test_a_workload_is_scaled_by_the_pods_that_it_has_at_that_time() -> None:
@@ -144,10 +150,10 @@ def test_a_workload_is_scaled_by_the_pods_that_it_has_at_that_time() -> None:
         (20.0, "Delete", web(1)), (40.0, "Add", web(3)),
     ]  # fmt: skip
     more = played(lines, {"at": 30, "scaleWorkload": {"workload": "default/ReplicaSet/web", "replicas": 3}})
-    assert [event.time for event in of(PodArrives, more)] == [10.0, 11.0, 30.0, 30.0, 40.0]
+    assert [event.time for event in events_of_kind(PodArrives, more)] == [10.0, 11.0, 30.0, 30.0, 40.0]
     less = played(lines, {"at": 50, "scaleWorkload": {"workload": "default/ReplicaSet/web", "replicas": 1}})
     assert PodLeaves(50.0, "default/web-3", True) in less.events, "the newest of the two that are there goes"
-    assert len([event for event in of(PodLeaves, less) if event.time == 50.0]) == 1
+    assert len([event for event in events_of_kind(PodLeaves, less) if event.time == 50.0]) == 1
     early = {"at": 5, "scaleWorkload": {"workload": "default/ReplicaSet/web", "replicas": 3}}
     assert refused(lines, early) == [
         "changes[0].scaleWorkload.workload: there is no workload default/ReplicaSet/web at this time"
@@ -156,11 +162,11 @@ def test_a_workload_is_scaled_by_the_pods_that_it_has_at_that_time() -> None:
 
 def test_pods_recorded_after_their_workload_was_removed_do_not_come() -> None:
     lines: list[Line] = [(10.0, "Add", SET), (10.0, "Add", web(1)), (40.0, "Add", web(2)), (50.0, "Delete", web(2))]
-    made = played(lines, {"at": 20, "removeWorkload": {"workload": "default/ReplicaSet/web"}})
-    assert names(made) == ["web-1"]
-    assert PodLeaves(20.0, "default/web-1", True) in made.events
-    assert made.notes[-1] == "1 recorded pods of default/ReplicaSet/web do not come: it was removed before"
-    run(made)
+    scenario = played(lines, {"at": 20, "removeWorkload": {"workload": "default/ReplicaSet/web"}})
+    assert names(scenario) == ["web-1"]
+    assert PodLeaves(20.0, "default/web-1", True) in scenario.events
+    assert scenario.notes[-1] == "1 recorded pods of default/ReplicaSet/web do not come: it was removed before"
+    run(scenario)
 
 
 def test_a_workload_that_the_recording_took_away_is_not_there_any_more() -> None:
@@ -176,9 +182,9 @@ def test_a_daemon_set_of_a_change_has_a_pod_on_recorded_nodes_as_well() -> None:
         "template": {"metadata": {"labels": {"app": "agent"}}, "spec": {"containers": [{"name": "main"}]}},
     }}  # fmt: skip
     lines: list[Line] = [(60.0, "Add", node("late"))]
-    made = played(lines, {"at": 10, "addWorkload": {"manifest": agent}})
-    assert [event.time for event in of(PodArrives, made)] == [10.0, 60.0]
-    assert sorted(bound.node for bound in run(made).bound) == ["always", "late"]
+    scenario = played(lines, {"at": 10, "addWorkload": {"manifest": agent}})
+    assert [event.time for event in events_of_kind(PodArrives, scenario)] == [10.0, 60.0]
+    assert sorted(bound.node for bound in run(scenario).bound) == ["always", "late"]
 
 
 CHANGES = st.sampled_from(["drainNodes", "cordonNodes", "uncordonNodes", "removeNodes"])

@@ -14,11 +14,11 @@ NOW = 1_700_000_000.0
 
 
 def test_known_watermarks_stay_as_old_as_they_were() -> None:
-    known = Watermarks(["n0"], np.array([NOW - 30.0]), {("cpu", "5m"): np.array([40.0])})
+    watermarks = Watermarks(["n0"], np.array([NOW - 30.0]), {("cpu", "5m"): np.array([40.0])})
     document = read_scenario({"name": "x", "use": {"from": "watermarks"}})
-    made = prepare_scenario(document, zoned("a"), {}, seed=1, now=NOW, utilisation=known)
-    assert made.use is not None
-    use = made.use()
+    prepared = prepare_scenario(document, zoned("a"), {}, seed=1, now=NOW, utilisation=watermarks)
+    assert prepared.use is not None
+    use = prepared.use()
     assert use.measured(0.0).updated.tolist() == [-30.0]
     assert use.measured(600.0).updated.tolist() == [570.0]
     assert use.measured(600.0).column("cpu", "5m").tolist() == [40.0]
@@ -31,7 +31,7 @@ def test_watermarks_that_are_not_there_are_asked_for() -> None:
 
 
 def test_pods_follow_recorded_machines_and_each_run_has_its_own_memory() -> None:
-    made = prepared(
+    scenario = prepared(
         node("n0"),
         owned(pod("web", requests={"cpu": "2"}), "StatefulSet", "web"),
         pod("alone", requests={"cpu": "1"}),
@@ -39,9 +39,9 @@ def test_pods_follow_recorded_machines_and_each_run_has_its_own_memory() -> None
         use={"from": "trace", "file": "cpu"},
         run={"until": "1h"},
     )
-    assert made.use is not None
-    assert made.use() is not made.use()
-    use = made.use()
+    assert scenario.use is not None
+    assert scenario.use() is not scenario.use()
+    use = scenario.use()
     for time in range(0, 601, 300):
         if time == 0:
             for raw, name in ((pod("web", on="n0", requests={"cpu": "2"}), "web"), (pod("alone", on="n0"), "alone")):
@@ -49,7 +49,7 @@ def test_pods_follow_recorded_machines_and_each_run_has_its_own_memory() -> None
         watermarks = use.measured(float(time))
     # Half of 2 cores and half of 1 core are 1.5 of 4 cores.
     assert watermarks.column("cpu", "5m").tolist() == [37.5]
-    assert len(run(made).bound) == 2
+    assert len(run(scenario).bound) == 2
 
 
 def test_a_recording_that_cannot_be_read_is_told_with_its_line() -> None:
@@ -57,16 +57,16 @@ def test_a_recording_that_cannot_be_read_is_told_with_its_line() -> None:
     document = read_scenario({"name": "x", "use": {"from": "trace", "file": "cpu"}})
     try:
         prepare_scenario(document, zoned("a"), files, seed=1, now=0.0)
-        said = ""
+        message = ""
     except ValueError as error:
-        said = str(error)
-    assert said == "use.file: cpu: line 2, value 2: NaN is not a percentage from 0 to 100"
+        message = str(error)
+    assert message == "use.file: cpu: line 2, value 2: NaN is not a percentage from 0 to 100"
 
 
 def test_times_of_pods_that_keep_their_nodes_are_counted_from_the_beginning() -> None:
     bound = pod("web", on="n0")
     bound["status"] = {"startTime": "2023-11-14T22:13:10Z"}
     document = read_scenario({"name": "x", "run": {"place": "pending"}})
-    made = prepare_scenario(document, [*zoned("a"), bound], {}, seed=1, now=NOW)
-    (raw,) = (raw for raw in made.objects if raw["kind"] == "Pod")
+    prepared = prepare_scenario(document, [*zoned("a"), bound], {}, seed=1, now=NOW)
+    (raw,) = (raw for raw in prepared.objects if raw["kind"] == "Pod")
     assert Pod.from_json(raw).started == -10.0

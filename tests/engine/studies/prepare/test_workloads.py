@@ -26,11 +26,11 @@ def manifest(kind: str, name: str = "web", **spec: Any) -> dict:
 
 
 def arriving(*objects: dict, **document: Any) -> list[dict]:
-    found = []
+    raws = []
     for event in prepared(*objects, **document).events:
         if isinstance(event, PodArrives):
-            found.append(event.pod if isinstance(event.pod, dict) else event.pod.raw)
-    return found
+            raws.append(event.pod if isinstance(event.pod, dict) else event.pod.raw)
+    return raws
 
 
 def added(raw: dict, **more: Any) -> list[dict]:
@@ -42,14 +42,14 @@ def names(pods: list[dict]) -> list[str]:
 
 
 def test_a_deployment_comes_with_a_replica_set_and_its_pods() -> None:
-    made = prepared(*zoned("a"), changes=[{"addWorkload": {"manifest": manifest("Deployment"), "replicas": 3}}])
-    (replica_set,) = (raw for raw in made.objects if raw["kind"] == "ReplicaSet")
+    scenario = prepared(*zoned("a"), changes=[{"addWorkload": {"manifest": manifest("Deployment"), "replicas": 3}}])
+    (replica_set,) = (raw for raw in scenario.objects if raw["kind"] == "ReplicaSet")
     pods = added(manifest("Deployment"), replicas=3)
     assert all(re.fullmatch(r"web-[a-z0-9]{10}-[a-z0-9]{5}", name) for name in names(pods))
     assert len(set(names(pods))) == 3
     assert pods[0]["metadata"]["ownerReferences"][0]["name"] == replica_set["metadata"]["name"]
     assert pods[0]["metadata"]["labels"] == replica_set["spec"]["selector"]["matchLabels"]
-    assert len(run(made).bound) == 3
+    assert len(run(scenario).bound) == 3
 
 
 def test_a_stateful_set_counts_its_pods_and_claims() -> None:
@@ -79,7 +79,7 @@ def test_jobs_and_bare_pods_come_as_often_as_asked() -> None:
 def test_a_daemon_set_has_a_pod_on_each_node_that_fits_it_also_on_later_ones() -> None:
     tainted = node("tainted", taints=[{"key": "only", "effect": "NoSchedule"}])
     linux = {"pod": {"nodeSelector": {"os": "linux"}}}
-    made = prepared(
+    scenario = prepared(
         *(node(name, labels={"os": "linux"}) for name in ("n0", "n1")),
         {**tainted, "metadata": {"name": "tainted", "labels": {"os": "linux"}}},
         node("other"),
@@ -88,7 +88,7 @@ def test_a_daemon_set_has_a_pod_on_each_node_that_fits_it_also_on_later_ones() -
             {"at": 60, "addNodes": {"like": "n0"}},
         ],
     )
-    assert [(bound.time >= 60, bound.node) for bound in run(made).bound] == [
+    assert [(bound.time >= 60, bound.node) for bound in run(scenario).bound] == [
         (False, "n0"),
         (False, "n1"),
         (True, "n0-new-1"),
@@ -113,17 +113,21 @@ def test_scaling_down_takes_pods_without_a_node_then_those_of_crowded_nodes_then
     for place, raw in enumerate(pods):
         raw["metadata"]["creationTimestamp"] = f"2024-01-0{place + 1}T00:00:00Z"
 
-    def left(replicas: int) -> list[str]:
+    def names_after_scaling(replicas: int) -> list[str]:
         change = {"scaleWorkload": {"workload": "default/ReplicaSet/web", "replicas": replicas}}
         made = prepared(*zoned("a", "b"), *pods, changes=[change], run={"place": "pending"})
         bound = [raw["metadata"]["name"] for raw in made.objects if raw["kind"] == "Pod"]
         return sorted(bound + [event.pod.name for event in made.events if isinstance(event, PodArrives)])  # type: ignore[union-attr]
 
-    assert [left(3), left(2), left(1)] == [["a", "b", "c"], ["a", "b"], ["b"]]
+    assert [names_after_scaling(3), names_after_scaling(2), names_after_scaling(1)] == [
+        ["a", "b", "c"],
+        ["a", "b"],
+        ["b"],
+    ]
 
 
 def test_a_pod_that_was_evicted_goes_with_its_workload_all_the_same() -> None:
-    made = prepared(
+    scenario = prepared(
         *zoned("a", "b"),
         owned(pod("web", on="n0"), "ReplicaSet", "web"),
         changes=[
@@ -132,7 +136,7 @@ def test_a_pod_that_was_evicted_goes_with_its_workload_all_the_same() -> None:
         ],
         run={"place": "pending"},
     )
-    configuration_end = run(made, 3600.0)
+    configuration_end = run(scenario, 3600.0)
     assert [bound.pod for bound in configuration_end.bound] == ["default/web-again1"]
     assert configuration_end.samples[-1].bound == 0
 
@@ -140,8 +144,8 @@ def test_a_pod_that_was_evicted_goes_with_its_workload_all_the_same() -> None:
 def test_pods_without_their_deployment_are_copied() -> None:
     web = owned(pod("web-abc-1", on="n0", labels={"pod-template-hash": "abc"}), "ReplicaSet", "web-abc")
     change = {"scaleWorkload": {"workload": "default/Deployment/web", "replicas": 3}}
-    made = prepared(*zoned("a"), web, changes=[change], run={"place": "pending"})
-    (first, second) = (event.pod for event in made.events if isinstance(event, PodArrives))
+    scenario = prepared(*zoned("a"), web, changes=[change], run={"place": "pending"})
+    (first, second) = (event.pod for event in scenario.events if isinstance(event, PodArrives))
     for copied in (first, second):
         assert isinstance(copied, Pod)  # admission completed the one that it was copied from
         assert re.fullmatch(r"web-abc-[a-z0-9]{5}", copied.name)
@@ -149,7 +153,7 @@ def test_pods_without_their_deployment_are_copied() -> None:
 
 
 def test_what_cannot_be_scaled_or_added_is_told() -> None:
-    said = problems(
+    problem_texts = problems(
         manifest("DaemonSet", "agent"),
         changes=[
             {"scaleWorkload": {"workload": "default/DaemonSet/agent", "replicas": 3}},
@@ -157,7 +161,7 @@ def test_what_cannot_be_scaled_or_added_is_told() -> None:
             {"removeWorkload": {"workload": "default/Job/none"}},
         ],
     )
-    assert said == [
+    assert problem_texts == [
         "changes[0].scaleWorkload.workload: a DaemonSet has a pod on each node that fits; it cannot be scaled",
         "changes[1].addWorkload.manifest: there is a workload default/DaemonSet/agent already",
         "changes[2].removeWorkload.workload: there is no workload default/Job/none at this time",
@@ -168,18 +172,20 @@ def test_pods_of_a_workload_may_be_a_group_that_the_scenario_adds() -> None:
     high = {"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": {"name": "high"}, "value": 7}
     pods = {"schedulingGroup": {"podGroupName": "gang"}, "priorityClassName": "high"}
     raw = manifest("Job", name="gang", parallelism=3, completions=3, pod=pods)
-    made = prepared(
+    scenario = prepared(
         *zoned("a", "b"),
         objects=[high, group("gang", 3, priorityClassName="high")],
         changes=[{"at": 5, "addWorkload": {"manifest": raw}}],
     )
-    (gang,) = (one for one in made.objects if one["kind"] == "PodGroup")
+    (gang,) = (raw for raw in scenario.objects if raw["kind"] == "PodGroup")
     assert gang["spec"]["priority"] == 7
     configuration = configured()
-    start = made.start_state(configuration.release)
-    result = Simulation(start, configuration, made.events, made.settings).run(60.0)
-    assert [(one.group, one.placed, one.message) for one in result.groups] == [("default/gang", True, "")]
-    assert len({one.time for one in result.bound}) == 1
+    start = scenario.start_state(configuration.release)
+    result = Simulation(start, configuration, scenario.events, scenario.settings).run(60.0)
+    assert [(decision.group, decision.placed, decision.message) for decision in result.groups] == [
+        ("default/gang", True, "")
+    ]
+    assert len({binding.time for binding in result.bound}) == 1
     assert len(result.bound) == 3
 
 
@@ -187,7 +193,7 @@ def test_requests_are_set_for_pods_of_the_beginning_and_later_ones() -> None:
     change = {"workload": "default/Deployment/web", "containers": {"main": {"cpu": "250m", "memory": "1Gi"}}}
     resources = {"requests": {"cpu": "1", "memory": "2Gi"}, "limits": {"cpu": "2"}}
     raw = manifest("Deployment", "web", replicas=1, pod={"containers": [{"name": "main", "resources": resources}]})
-    made = prepared(
+    scenario = prepared(
         *zoned("a"),
         changes=[
             {"addWorkload": {"manifest": raw}},
@@ -195,16 +201,20 @@ def test_requests_are_set_for_pods_of_the_beginning_and_later_ones() -> None:
             {"at": 60, "scaleWorkload": {"workload": "default/Deployment/web", "replicas": 2}},
         ],
     )
-    asked = [
+    container_resources = [
         (event.pod.raw if isinstance(event.pod, Pod) else event.pod)["spec"]["containers"][0]["resources"]
-        for event in made.events
+        for event in scenario.events
         if isinstance(event, PodArrives)
     ]
-    assert asked == 2 * [{"requests": {"cpu": "250m", "memory": "1Gi"}, "limits": {"cpu": "500m"}}]
+    assert container_resources == 2 * [{"requests": {"cpu": "250m", "memory": "1Gi"}, "limits": {"cpu": "500m"}}]
 
 
 def test_requests_that_cannot_be_set_are_told() -> None:
-    asked = {"workload": "default/DaemonSet/agent", "containers": {"none": {"cpu": "1"}}}
-    said = problems(manifest("DaemonSet", "agent"), changes=[{"setRequests": asked}, {"at": 5, "setRequests": asked}])
-    assert said[0].startswith("changes[0].setRequests.containers.none: there is no container none; containers are ")
-    assert said[1] == "changes[1].setRequests: requests are set at the beginning: leave `at` out"
+    requests = {"workload": "default/DaemonSet/agent", "containers": {"none": {"cpu": "1"}}}
+    problem_texts = problems(
+        manifest("DaemonSet", "agent"), changes=[{"setRequests": requests}, {"at": 5, "setRequests": requests}]
+    )
+    assert problem_texts[0].startswith(
+        "changes[0].setRequests.containers.none: there is no container none; containers are "
+    )
+    assert problem_texts[1] == "changes[1].setRequests: requests are set at the beginning: leave `at` out"

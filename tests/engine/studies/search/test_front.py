@@ -23,10 +23,11 @@ def test_every_other_trial_is_bettered_by_one_of_the_front(costs: np.ndarray) ->
     assert members.any()
     for row in np.flatnonzero(~members):
         assert any(
-            (costs[one] <= costs[row]).all() and (costs[one] < costs[row]).any() for one in np.flatnonzero(members)
+            (costs[member] <= costs[row]).all() and (costs[member] < costs[row]).any()
+            for member in np.flatnonzero(members)
         )
     for row in np.flatnonzero(members):
-        assert not any((one <= costs[row]).all() and (one < costs[row]).any() for one in costs)
+        assert not any((other_costs <= costs[row]).all() and (other_costs < costs[row]).any() for other_costs in costs)
 
 
 def test_higher_is_turned_into_lower() -> None:

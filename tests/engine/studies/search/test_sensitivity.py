@@ -10,17 +10,17 @@ import pytest
 from kschedweb.engine.studies.search.sensitivity import explained_share, group_values
 
 GRID = list(itertools.product(range(5), range(5)))
-FIRST, SECOND = [one for one, _ in GRID], [other for _, other in GRID]
+FIRST, SECOND = [first for first, _ in GRID], [other for _, other in GRID]
 
 
 def test_a_dimension_that_decides_alone_has_all_of_the_variance() -> None:
-    objective = np.array([3.0 * one for one in FIRST])
+    objective = np.array([3.0 * first for first in FIRST])
     assert explained_share(FIRST, objective, numeric=True) == pytest.approx(1.0)
     assert explained_share(SECOND, objective, numeric=True) == 0.0
 
 
 def test_shares_follow_the_weight_of_each_dimension() -> None:
-    objective = np.array([2.0 * one + other for one, other in GRID])
+    objective = np.array([2.0 * first + other for first, other in GRID])
     first, second = explained_share(FIRST, objective, numeric=True), explained_share(SECOND, objective, numeric=True)
     assert first is not None
     assert second is not None
@@ -28,17 +28,17 @@ def test_shares_follow_the_weight_of_each_dimension() -> None:
 
 
 def test_what_only_both_do_together_is_not_seen() -> None:
-    objective = np.array([(one - 2.0) * (other - 2.0) for one, other in GRID])
+    objective = np.array([(first - 2.0) * (other - 2.0) for first, other in GRID])
     assert explained_share(FIRST, objective, numeric=True) == 0.0
 
 
 def test_chance_is_taken_off() -> None:
     generator = np.random.default_rng(3)
-    found = [
+    shares = [
         explained_share(generator.integers(0, 8, 40).tolist(), generator.normal(size=40), numeric=True)
         for _ in range(50)
     ]
-    assert np.mean([one for one in found if one is not None]) < 0.1
+    assert np.mean([share for share in shares if share is not None]) < 0.1
 
 
 def test_words_are_groups_and_many_numbers_eight() -> None:

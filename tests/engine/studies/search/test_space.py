@@ -26,27 +26,27 @@ def space(*dimensions: dict[str, Any], base: dict[str, Any] | None = None) -> Sp
     return read_space(list(dimensions), {**EMPTY, **(base or {})})
 
 
-def configured(found: Space, *point: Any) -> Configuration:
-    loaded = load(found.document_at(point))
+def configured(search_space: Space, *point: Any) -> Configuration:
+    loaded = load(search_space.document_at(point))
     assert loaded.configuration is not None, loaded.errors
     return loaded.configuration
 
 
 def weights(configuration: Configuration) -> dict[str, int]:
-    return {one.name: one.weight for one in configuration.profiles[0].points["score"]}
+    return {plugin.name: plugin.weight for plugin in configuration.profiles[0].points["score"]}
 
 
 def problems(*dimensions: Any, base: dict[str, Any] | None = None) -> dict[str, str]:
     with pytest.raises(ScenarioError) as refused:
         read_space(list(dimensions), {**EMPTY, **(base or {})})
-    return {one.path: one.text for one in refused.value.problems}
+    return {problem.path: problem.text for problem in refused.value.problems}
 
 
 def test_a_weight_is_set_and_all_others_stay() -> None:
-    found = space({"path": FIT, "from": 1, "to": 5})
-    before = weights(found.configuration)
-    assert found.base_point == (1,)
-    assert weights(configured(found, 4)) == {**before, "NodeResourcesFit": 4}
+    search_space = space({"path": FIT, "from": 1, "to": 5})
+    before = weights(search_space.configuration)
+    assert search_space.base_point == (1,)
+    assert weights(configured(search_space, 4)) == {**before, "NodeResourcesFit": 4}
 
 
 def test_trying_values_stops_once_nobody_waits() -> None:
@@ -58,23 +58,23 @@ def test_trying_values_stops_once_nobody_waits() -> None:
 
 
 def test_a_weight_of_zero_takes_the_score_out_and_leaves_the_filter() -> None:
-    found = space({"path": FIT, "from": 0, "to": 5})
-    made = configured(found, 0)
-    assert "NodeResourcesFit" not in weights(made)
-    assert "NodeResourcesFit" in {one.name for one in made.profiles[0].points["filter"]}
+    search_space = space({"path": FIT, "from": 0, "to": 5})
+    configuration = configured(search_space, 0)
+    assert "NodeResourcesFit" not in weights(configuration)
+    assert "NodeResourcesFit" in {plugin.name for plugin in configuration.profiles[0].points["filter"]}
 
 
 def test_a_plugin_that_does_not_score_has_weight_zero_and_can_be_weighed() -> None:
     off = {"profiles": [{"plugins": {"score": {"disabled": [{"name": "NodeResourcesFit"}]}}}]}
-    found = space({"path": FIT, "from": 0, "to": 5}, base=off)
-    assert found.base_point == (0,)
-    assert weights(configured(found, 3))["NodeResourcesFit"] == 3
-    assert found.document_at((0,)) == {**EMPTY, **off}
+    search_space = space({"path": FIT, "from": 0, "to": 5}, base=off)
+    assert search_space.base_point == (0,)
+    assert weights(configured(search_space, 3))["NodeResourcesFit"] == 3
+    assert search_space.document_at((0,)) == {**EMPTY, **off}
 
 
 def test_an_argument_is_set_and_its_neighbours_keep_their_defaults() -> None:
-    found = space({"path": CPU, "from": 1, "to": 10})
-    args = configured(found, 7).profiles[0].args["NodeResourcesFit"]
+    search_space = space({"path": CPU, "from": 1, "to": 10})
+    args = configured(search_space, 7).profiles[0].args["NodeResourcesFit"]
     assert args["scoringStrategy"]["resources"] == [{"name": "cpu", "weight": 7}, {"name": "memory", "weight": 1}]
     assert args["scoringStrategy"]["type"] == "LeastAllocated"
 
@@ -82,18 +82,20 @@ def test_an_argument_is_set_and_its_neighbours_keep_their_defaults() -> None:
 def test_the_base_s_own_words_stay_and_its_document_is_not_touched() -> None:
     base = {"percentageOfNodesToScore": 50, "profiles": [{"schedulerName": "mine", "pluginConfig": [
         {"name": "InterPodAffinity", "args": {"hardPodAffinityWeight": 9}}]}]}  # fmt: skip
-    found = space({"path": STRATEGY, "values": ["LeastAllocated", "MostAllocated"]}, base=base)
-    made = found.document_at(("MostAllocated",))
-    assert made["percentageOfNodesToScore"] == 50
-    assert made["profiles"][0]["pluginConfig"][0] == base["profiles"][0]["pluginConfig"][0]  # type: ignore[index]
+    search_space = space({"path": STRATEGY, "values": ["LeastAllocated", "MostAllocated"]}, base=base)
+    document = search_space.document_at(("MostAllocated",))
+    assert document["percentageOfNodesToScore"] == 50
+    assert document["profiles"][0]["pluginConfig"][0] == base["profiles"][0]["pluginConfig"][0]  # type: ignore[index]
     assert len(base["profiles"][0]["pluginConfig"]) == 1  # type: ignore[index]
-    assert found.document_at(("LeastAllocated",)) == {**EMPTY, **base}
+    assert search_space.document_at(("LeastAllocated",)) == {**EMPTY, **base}
 
 
 def test_a_grid_is_every_combination_the_last_varying_fastest() -> None:
-    found = space({"path": FIT, "from": 1, "to": 3}, {"path": STRATEGY, "values": ["LeastAllocated", "MostAllocated"]})
-    points = list(found.iterate_grid())
-    assert found.size == len(points) == 6
+    search_space = space(
+        {"path": FIT, "from": 1, "to": 3}, {"path": STRATEGY, "values": ["LeastAllocated", "MostAllocated"]}
+    )
+    points = list(search_space.iterate_grid())
+    assert search_space.size == len(points) == 6
     assert points[:3] == [(1, "LeastAllocated"), (1, "MostAllocated"), (2, "LeastAllocated")]
 
 
@@ -121,16 +123,16 @@ def test_values_of_a_grid(raw: dict[str, Any], values: tuple[float, ...]) -> Non
 def test_values_of_whole_numbers_are_whole_in_order_and_within_the_ends(low: int, width: int, step: int) -> None:
     dimension = Dimension("x", low=low, high=low + width, step=min(step, width))
     values = dimension.values()
-    assert all(isinstance(one, int) and dimension.can_hold(one) for one in values)
+    assert all(isinstance(value, int) and dimension.can_hold(value) for value in values)
     assert list(values) == sorted(set(values))
     assert values[0] == low
     assert len(values) == dimension.size
 
 
 def test_points_that_differ_in_one_dimension_take_turns() -> None:
-    found = space({"path": FIT, "from": 1, "to": 9}, {"path": HARD, "from": 0, "to": 2})
-    assert found.base_point == (1, 1)
-    assert found.vary_one_dimension(3) == [(5, 1), (1, 0), (9, 1), (1, 2)]
+    search_space = space({"path": FIT, "from": 1, "to": 9}, {"path": HARD, "from": 0, "to": 2})
+    assert search_space.base_point == (1, 1)
+    assert search_space.vary_one_dimension(3) == [(5, 1), (1, 0), (9, 1), (1, 2)]
 
 
 def test_what_was_read_is_read_again_from_plain_data() -> None:
@@ -139,18 +141,19 @@ def test_what_was_read_is_read_again_from_plain_data() -> None:
         {"path": HARD, "from": 0, "to": 100, "step": 5},
         {"path": STRATEGY, "values": ["LeastAllocated", "MostAllocated"]},
     ]
-    assert [one.to_dict() for one in space(*raw).dimensions] == raw
+    assert [dimension.to_dict() for dimension in space(*raw).dimensions] == raw
 
 
 def test_labels_name_the_plugin_and_what_of_it() -> None:
     labels = [
-        one.label for one in space({"path": FIT, "from": 1, "to": 2}, {"path": HARD, "from": 0, "to": 1}).dimensions
+        dimension.label
+        for dimension in space({"path": FIT, "from": 1, "to": 2}, {"path": HARD, "from": 0, "to": 1}).dimensions
     ]
     assert labels == ["NodeResourcesFit weight", "InterPodAffinity hardPodAffinityWeight"]
 
 
 @pytest.mark.parametrize(
-    ("raw", "path", "said"),
+    ("raw", "path", "expected_error"),
     [
         ({}, "space[0]", "must be an object with a path"),
         ("x", "space[0]", "must be an object with a path"),
@@ -180,9 +183,9 @@ def test_labels_name_the_plugin_and_what_of_it() -> None:
         ({"path": "parallelism.x", "from": 1, "to": 2}, "space[0].from", "parallelism"),
     ],
 )  # fmt: skip
-def test_what_is_wrong_is_said_with_its_place(raw: Any, path: str, said: str) -> None:
-    found = problems(raw)
-    assert said in found[path]
+def test_what_is_wrong_is_said_with_its_place(raw: Any, path: str, expected_error: str) -> None:
+    problems_by_path = problems(raw)
+    assert expected_error in problems_by_path[path]
 
 
 def test_a_space_needs_dimensions_and_each_once() -> None:

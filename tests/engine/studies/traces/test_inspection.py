@@ -38,27 +38,29 @@ def refused(data: bytes, kind: str = "") -> str:
 def test_a_table_of_pods_is_told_with_its_columns_first_rows_times_and_bad_lines() -> None:
     data = pods("a,1000,2048,1,460,T4,LS,Running,10,200,50", "b,-5,64,0,0,,BE,Pending,20,90,", "c,1,1,0,0,,,,5,,")
     for packed in (data, gzip.compress(data)):
-        found = inspect_file("", packed)
-        assert (found.kind, found.lines, found.looked_at, found.usable) == (PODS, 4, 4, 2)
-        assert found.columns[:3] == ["name", "cpu_milli", "memory_mib"]
-        assert [row[:2] for row in found.rows] == [["a", "1000"], ["b", "-5"], ["c", "1"]]
-        assert found.span == (5.0, 10.0)
-        assert found.problems == [
+        inspection = inspect_file("", packed)
+        assert (inspection.kind, inspection.lines, inspection.looked_at, inspection.usable) == (PODS, 4, 4, 2)
+        assert inspection.columns[:3] == ["name", "cpu_milli", "memory_mib"]
+        assert [row[:2] for row in inspection.rows] == [["a", "1000"], ["b", "-5"], ["c", "1"]]
+        assert inspection.span == (5.0, 10.0)
+        assert inspection.problems == [
             (0, "pods that asked for a share of a GPU ask for a whole one here"),
             (3, "is left out: cpu_milli is -5, which is negative"),
             (0, "times run backwards 1 times, first in line 4: put in order"),
         ]
-        assert found.cost.objects == 2
+        assert inspection.cost.objects == 2
 
 
 def test_each_kind_is_told_by_its_first_line() -> None:
     records = "\n".join([record("12:00:00", "Add", node("n1")), record("12:00:30", "Delete", node("n1"))]).encode()
     recording = b"machine-1,10,20.5\nmachine-2,30,40\n"
-    found = {kind: inspect_file("", data) for kind, data in {NODES: NODE_LINES.encode(), RECORDS: records}.items()}
-    assert [one.kind for one in found.values()] == [NODES, RECORDS]
-    assert [one.usable for one in found.values()] == [2, 2]
-    assert found[RECORDS].rows[0] == ["2024-05-01T12:00:00+00:00", "Add", "Node", "", "n1"]
-    first, last = found[RECORDS].span or (0.0, 0.0)
+    inspections = {
+        kind: inspect_file("", data) for kind, data in {NODES: NODE_LINES.encode(), RECORDS: records}.items()
+    }
+    assert [inspection.kind for inspection in inspections.values()] == [NODES, RECORDS]
+    assert [inspection.usable for inspection in inspections.values()] == [2, 2]
+    assert inspections[RECORDS].rows[0] == ["2024-05-01T12:00:00+00:00", "Add", "Node", "", "n1"]
+    first, last = inspections[RECORDS].span or (0.0, 0.0)
     assert last - first == 30.0
     table = inspect_file("", b"submitted,cores\n1,2\n3,4\n5\n")
     assert (table.kind, table.columns, table.rows[0], table.usable) == (CSV, ["submitted", "cores"], ["1", "2"], 2)
@@ -89,9 +91,9 @@ def test_lines_beyond_those_that_are_looked_at_are_counted(monkeypatch: pytest.M
     monkeypatch.setitem(inspection.INSPECTED_LINES, PODS, 101)
     monkeypatch.setitem(inspection.MAX_OBJECTS, PODS, 150)
     rows = [f"p{n},{-1 if n % 4 == 0 else 1},1,0,0,,,,{n},," for n in range(400)]
-    found = inspect_file("", pods(*rows))
-    assert (found.lines, found.looked_at, found.usable, found.cost.objects) == (401, 101, 75, 300)
-    assert found.problems[-2:] == [
+    result = inspect_file("", pods(*rows))
+    assert (result.lines, result.looked_at, result.usable, result.cost.objects) == (401, 101, 75, 300)
+    assert result.problems[-2:] == [
         (0, "has about 300 lines that can be used; a scenario takes at most 150"),
         (0, "only the first 101 of 401 lines were looked at one by one"),
     ]
@@ -107,10 +109,10 @@ def test_a_file_of_more_lines_than_are_taken_is_refused_by_counting(monkeypatch:
 
 def test_the_recorded_cluster_is_judged_as_it_is_read() -> None:
     data = (DATA / "openb_pod_list_default.csv.gz").read_bytes()
-    found = inspect_file("", data)
-    assert (found.kind, found.lines, found.usable) == (PODS, 8153, 8152)
-    assert [f"f: {text}" for line, text in found.problems] == traced(data).notes
-    assert len(arrivals(traced(data))) == found.cost.objects
+    inspection = inspect_file("", data)
+    assert (inspection.kind, inspection.lines, inspection.usable) == (PODS, 8153, 8152)
+    assert [f"f: {text}" for line, text in inspection.problems] == traced(data).notes
+    assert len(arrivals(traced(data))) == inspection.cost.objects
 
 
 @given(st.text(st.characters(exclude_characters="\x00", exclude_categories=["Cs"]), min_size=1), st.booleans())
@@ -123,12 +125,12 @@ def test_lines_are_counted_as_they_are_read(text: str, packed: bool) -> None:
 def test_any_bytes_are_judged_or_refused_with_a_reason(tail: bytes, kind: str, head: bool) -> None:
     data = (pods() if head else b"") + tail
     try:
-        found = inspect_file(kind, data)
+        inspection = inspect_file(kind, data)
     except TraceError:
         usable = 0
     else:
-        usable = found.usable
-        assert 0 < usable <= found.looked_at <= found.lines
+        usable = inspection.usable
+        assert 0 < usable <= inspection.looked_at <= inspection.lines
     if kind == PODS and head:
         try:
             assert len(arrivals(traced(data))) == usable

@@ -40,37 +40,37 @@ def pods(*rows: str) -> bytes:
     return (PODS + "".join(f"{row}\n" for row in rows)).encode()
 
 
-def arrivals(made: PreparedScenario) -> dict[str, tuple[float, float | None]]:
-    found = {}
-    for event in made.events:
+def arrivals(scenario: PreparedScenario) -> dict[str, tuple[float, float | None]]:
+    times_by_pod = {}
+    for event in scenario.events:
         if isinstance(event, PodArrives):
             raw = event.pod if isinstance(event.pod, dict) else event.pod.raw
-            found[raw["metadata"]["name"]] = event.time, event.duration
-    return found
+            times_by_pod[raw["metadata"]["name"]] = event.time, event.duration
+    return times_by_pod
 
 
 def test_openb_pods_come_when_they_were_created_and_run_for_as_long_as_they_ran() -> None:
     content = pods(
         "a,1000,2048,1,460,T4|A10,LS,Running,10,200,50", "b,500,64,0,0,,BE,Pending,20,90,", "c,1,1,0,0,,,,30,,"
     )
-    made = traced(content, speed=10)
-    assert arrivals(made) == {"a": (1.0, 15.0), "b": (2.0, None), "c": (3.0, None)}
-    assert [event for event in made.events if isinstance(event, PodLeaves)] == [PodLeaves(9.0, "default/b", True)]
-    spec = next(event.pod for event in made.events if isinstance(event, PodArrives)).copy()["spec"]  # type: ignore[union-attr]
+    scenario = traced(content, speed=10)
+    assert arrivals(scenario) == {"a": (1.0, 15.0), "b": (2.0, None), "c": (3.0, None)}
+    assert [event for event in scenario.events if isinstance(event, PodLeaves)] == [PodLeaves(9.0, "default/b", True)]
+    spec = next(event.pod for event in scenario.events if isinstance(event, PodArrives)).copy()["spec"]  # type: ignore[union-attr]
     assert spec["containers"][0]["resources"]["requests"] == {"cpu": "1000m", "memory": "2048Mi", "nvidia.com/gpu": "1"}
     (term,) = spec["affinity"]["nodeAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"]["nodeSelectorTerms"]
     assert term["matchExpressions"][0] == {"key": "nvidia.com/gpu.product", "operator": "In", "values": ["T4", "A10"]}
-    assert made.notes == ["f: pods that asked for a share of a GPU ask for a whole one here"]
+    assert scenario.notes == ["f: pods that asked for a share of a GPU ask for a whole one here"]
     assert arrivals(traced(content, leave=False, limit=2)) == {"a": (10.0, None), "b": (20.0, None)}
 
 
 def test_openb_nodes_join_and_take_pods_of_their_model() -> None:
-    made = prepared(
+    scenario = prepared(
         files={"n": NODES.encode(), "p": pods("a,1000,64,1,1000,T4,LS,Running,0,,0")},
         changes=[{"addNodes": {"file": "n"}}],
         arrivals=[{"trace": {"file": "p", "format": "openb"}}],
     )
-    assert [(bound.pod, bound.node) for bound in run(made).bound] == [("default/a", "openb-0")]
+    assert [(bound.pod, bound.node) for bound in run(scenario).bound] == [("default/a", "openb-0")]
 
 
 def test_the_recorded_cluster_is_read_whole() -> None:
@@ -79,10 +79,10 @@ def test_the_recorded_cluster_is_read_whole() -> None:
         "p": (DATA / "openb_pod_list_default.csv.gz").read_bytes(),
     }
     trace = {"file": "p", "format": "openb"}
-    made = prepared(files=files, changes=[{"addNodes": {"file": "n"}}], arrivals=[{"trace": trace}])
-    assert len(made.objects) == 1523
-    assert sum(isinstance(event, PodArrives) for event in made.events) == 8152
-    assert all(one.time <= two.time for one, two in zip(made.events, made.events[1:], strict=False))
+    scenario = prepared(files=files, changes=[{"addNodes": {"file": "n"}}], arrivals=[{"trace": trace}])
+    assert len(scenario.objects) == 1523
+    assert sum(isinstance(event, PodArrives) for event in scenario.events) == 8152
+    assert all(earlier.time <= two.time for earlier, two in zip(scenario.events, scenario.events[1:], strict=False))
 
 
 def test_a_share_of_what_is_counted_whole_is_rounded_up_and_told() -> None:
@@ -93,28 +93,28 @@ def test_a_share_of_what_is_counted_whole_is_rounded_up_and_told() -> None:
         "resources": {"nvidia.com/gpu": {"column": "gpu", "factor": 0.01}, "example.com/slice": "slice"},
     }
     content = b"at,cpu,gib,gpu,slice\n0,600,29.3,25,0\n1,600,29.3,50,500m\n2,57,1,150,2\n3,100,1,100,1.0\n"
-    made = traced(content, "csv", columns=columns)
-    asked = [
+    scenario = traced(content, "csv", columns=columns)
+    pod_requests = [
         event.pod["spec"]["containers"][0]["resources"]["requests"]
-        for event in made.events
+        for event in scenario.events
         if isinstance(event, PodArrives) and isinstance(event.pod, dict)
     ]
-    assert [(pod["nvidia.com/gpu"], pod["example.com/slice"]) for pod in asked] == [
+    assert [(pod["nvidia.com/gpu"], pod["example.com/slice"]) for pod in pod_requests] == [
         ("1", "0"),
         ("1", "1"),
         ("2", "2"),
         ("1", "1"),
     ]
-    assert asked[0]["memory"] == "31460635444"  # 31460635443.2 bytes: never rounded down
-    assert asked[2]["cpu"] == "570m"
-    assert [note for note in made.notes if "share" in note] == [
+    assert pod_requests[0]["memory"] == "31460635444"  # 31460635443.2 bytes: never rounded down
+    assert pod_requests[2]["cpu"] == "570m"
+    assert [note for note in scenario.notes if "share" in note] == [
         "f: 3 pods ask for a share of nvidia.com/gpu, which is rounded up: kube-scheduler counts whole ones",
         "f: 1 pod asks for a share of example.com/slice, which is rounded up: kube-scheduler counts whole ones",
     ]
 
 
 def test_rows_that_cannot_be_used_are_left_out_and_told_of_with_their_line() -> None:
-    made = traced(
+    scenario = traced(
         pods(
             "a,-5,1,0,0,,,,0,,",
             "b,nan,1,0,0,,,,0,,",
@@ -128,8 +128,8 @@ def test_rows_that_cannot_be_used_are_left_out_and_told_of_with_their_line() -> 
             "good,1,1,0,0,,,,9,,",
         )
     )
-    assert arrivals(made) == {"late": (3.0, None), "good": (9.0, None), "good-2": (9.0, None)}
-    assert made.notes == [
+    assert arrivals(scenario) == {"late": (3.0, None), "good": (9.0, None), "good-2": (9.0, None)}
+    assert scenario.notes == [
         "f, line 2: is left out: cpu_milli is -5, which is negative",
         "f, line 3: is left out: cpu_milli is nan, which is not finite, or too large",
         "f, line 4: is left out: creation_time is empty",
@@ -175,8 +175,8 @@ def test_a_trace_without_end_is_refused_once_it_is_too_long_and_taken_up_to_a_li
             read += 1
             yield f"p{read},1,1,0,0,,,,{read},,"
 
-    made = traced(endless(), limit=10)
-    assert (len(arrivals(made)), read) == (10, 11)
+    scenario = traced(endless(), limit=10)
+    assert (len(arrivals(scenario)), read) == (10, 11)
     read = -MOST_PODS  # Cells of these lines are negative times: none can be used.
     assert "lines cannot be used" in refused(endless())
 
@@ -184,9 +184,9 @@ def test_a_trace_without_end_is_refused_once_it_is_too_long_and_taken_up_to_a_li
 def test_times_of_the_epoch_are_counted_from_the_earliest() -> None:
     columns = {"time": "t", "cpu": {"column": "c", "factor": 0.01}, "memory": "m", "end": "e", "labels": {"app": "app"}}
     content = "t,c,m,e,app\n2024-05-01T00:01:00Z,50,1Gi,2024-05-01T00:02:00Z,web\n2024-05-01 00:00:00,200,512,,\n"
-    made = traced(content.encode(), "csv", columns=columns)
-    assert sorted(arrivals(made).values()) == [(0.0, None), (60.0, 60.0)]
-    requests = [event.pod["spec"]["containers"][0]["resources"]["requests"] for event in made.events]  # type: ignore[attr-defined]
+    scenario = traced(content.encode(), "csv", columns=columns)
+    assert sorted(arrivals(scenario).values()) == [(0.0, None), (60.0, 60.0)]
+    requests = [event.pod["spec"]["containers"][0]["resources"]["requests"] for event in scenario.events]  # type: ignore[attr-defined]
     assert requests == [{"cpu": "2000m", "memory": "512"}, {"cpu": "500m", "memory": "1Gi"}]
 
 
@@ -199,8 +199,8 @@ def test_records_keep_their_times() -> None:
     cordoned = node("n1", unschedulable=True)
     silent = node("n1", unschedulable=True)
     silent["status"]["conditions"] = [{"type": "Ready", "status": "Unknown"}]
-    done = {**pod("late", on="n1"), "status": {"phase": "Succeeded"}}
-    made = traced(
+    finished = {**pod("late", on="n1"), "status": {"phase": "Succeeded"}}
+    scenario = traced(
         [
             record("12:00:00.5", "Add", node("n1")),
             record("12:00:00.5", "Add", pod("old", on="n1")),
@@ -210,19 +210,19 @@ def test_records_keep_their_times() -> None:
             record("12:00:30.5", "Update", cordoned),
             record("12:00:31.5", "Update", cordoned),
             record("12:00:40.5", "Update", silent),
-            record("12:00:51.5", "Update", done),
+            record("12:00:51.5", "Update", finished),
             record("12:00:52.5", "Delete", pod("old", on="n1")),
             record("12:00:53.5", "Delete", node("n2")),
             "{broken",
         ],
         "records",
     )
-    assert [raw["metadata"]["name"] for raw in made.objects] == ["n1"]
-    assert arrivals(made) == {"old": (0.0, 52.0), "late": (20.0, 30.0)}
-    happened = [(type(event), event.time) for event in made.events if not isinstance(event, PodArrives)]
+    assert [raw["metadata"]["name"] for raw in scenario.objects] == ["n1"]
+    assert arrivals(scenario) == {"old": (0.0, 52.0), "late": (20.0, 30.0)}
+    happened = [(type(event), event.time) for event in scenario.events if not isinstance(event, PodArrives)]
     assert happened == [(NodeJoins, 10.0), (NodeChanges, 30.0), (NodeFallsSilent, 40.0), (NodeLeaves, 53.0)]
-    assert made.notes[0].startswith("f, line 12: is left out: is not JSON")
-    assert len(run(made).bound) == 2
+    assert scenario.notes[0].startswith("f, line 12: is left out: is not JSON")
+    assert len(run(scenario).bound) == 2
 
 
 @settings(max_examples=60, deadline=None)
@@ -238,12 +238,12 @@ def test_any_bytes_are_read_or_refused_with_a_reason(tail: bytes, form: str, hea
 
 
 @given(st.lists(st.text(st.characters(exclude_characters="\r\n\x00", exclude_categories=["Cs"])), min_size=1))
-def test_lines_come_back_as_they_were_however_they_are_packed_and_cut(written: list[str]) -> None:
-    text = "".join(f"{line}\n" for line in written).encode()
+def test_lines_come_back_as_they_were_however_they_are_packed_and_cut(lines: list[str]) -> None:
+    text = "".join(f"{line}\n" for line in lines).encode()
     packed = gzip.compress(text)
-    wanted = [written[0].removeprefix("\ufeff"), *written[1:]]
+    expected_lines = [lines[0].removeprefix("\ufeff"), *lines[1:]]
     for source in (text, packed, [text[place : place + 3] for place in range(0, len(text), 3)]):
-        assert list(read_lines(source)) == wanted
+        assert list(read_lines(source)) == expected_lines
 
 
 def test_a_bomb_is_stopped_before_it_is_unpacked(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -56,7 +56,7 @@ except ScenarioError as error:
 
 
 @pytest.mark.parametrize(
-    ("kind", "said"),
+    ("kind", "expected_text"),
     [
         ("good", "there are more than 300,000 pods: set a limit"),
         pytest.param("packed", "there are more than 300,000 pods: set a limit", marks=pytest.mark.nightly),
@@ -65,9 +65,9 @@ except ScenarioError as error:
         pytest.param("bomb", "line 5000001: the file has more than 5,000,000 lines", marks=pytest.mark.nightly),
     ],
 )
-def test_ten_million_lines_are_read_within_bounds(kind: str, said: str) -> None:
+def test_ten_million_lines_are_read_within_bounds(kind: str, expected_text: str) -> None:
     command = [sys.executable, "-c", CHILD, kind]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True, timeout=300)
-    mib, _, text = done.stdout.partition(" ")
-    assert said in text
+    completed = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True, timeout=300)
+    mib, _, text = completed.stdout.partition(" ")
+    assert expected_text in text
     assert int(mib) <= MIB

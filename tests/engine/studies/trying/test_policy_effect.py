@@ -25,19 +25,19 @@ NOW = 1_800_000_000.0
 
 
 def configuration(document: str | None = None) -> Configuration:
-    found = load(document).configuration
-    assert found is not None
-    return found
+    loaded_configuration = load(document).configuration
+    assert loaded_configuration is not None
+    return loaded_configuration
 
 
-def prepared(objects: list[Json], place: str = "all", **known: Any) -> PreparedScenario:
-    return gate.prepared_of(objects, place=place, now=NOW, **known)
+def prepared(objects: list[Json], place: str = "all", **scenario_fields: Any) -> PreparedScenario:
+    return gate.prepared_of(objects, place=place, now=NOW, **scenario_fields)
 
 
-def packed(objects: list[Json], place: str = "all", **known: Any) -> PolicyEffect:
+def packed(objects: list[Json], place: str = "all", **scenario_fields: Any) -> PolicyEffect:
     """``objects`` under the defaults and under a policy that packs."""
     return play_both(
-        prepared(objects, place, **known),
+        prepared(objects, place, **scenario_fields),
         configuration(),
         configuration(PACKED),
         lambda *_: None,
@@ -58,38 +58,42 @@ def daemon(name: str, on: str) -> Json:
 def test_the_numbers_are_those_that_the_gate_finds(place: str) -> None:
     waiting = [pod(f"wait-{number}", requests={"cpu": "3"}) for number in range(6)]
     objects = cluster(4, 6, *waiting)
-    asked = gate.GateQuestion(
+    question = gate.GateQuestion(
         gate.GatePolicy("packed", PACKED),
         gate.GatePolicy(gate.DEFAULTS),
         thresholds.read_thresholds({"maxPending": 9}),
         "cluster.json",
     )
-    verdict = gate.compute_verdict(prepared(objects, place), asked).to_dict()
-    found, counts = packed(objects, place), verdict["counts"]
-    assert [found.counts[name] for name in ("moved", "lost", "gained")] == [
+    verdict = gate.compute_verdict(prepared(objects, place), question).to_dict()
+    effect, counts = packed(objects, place), verdict["counts"]
+    assert [effect.counts[name] for name in ("moved", "lost", "gained")] == [
         counts[name] for name in ("moved", "newlyUnscheduled", "newlyScheduled")
     ]
-    assert {one["plugin"]: one["pods"] for one in found.counts["by_plugin"]} == counts["byPlugin"]
-    waits = compute_measures(found.changed)["unscheduled"].value
-    assert found.counts["pods"] - found.counts["placed"]["changed"] == waits
-    measures = {one["name"]: (one["baseline"], one["policy"]) for one in verdict["measures"]}
-    told = {one["name"]: (one["current"], one["changed"]) for one in found.list_measures(at_end=True)}
-    assert {"skew_cpu_end", "unscheduled", "fragmentation_cpu"} <= told.keys()
-    assert told == {name: measures[name] for name in told}
+    assert {plugin_count["plugin"]: plugin_count["pods"] for plugin_count in effect.counts["by_plugin"]} == counts[
+        "byPlugin"
+    ]
+    waits = compute_measures(effect.changed)["unscheduled"].value
+    assert effect.counts["pods"] - effect.counts["placed"]["changed"] == waits
+    measures = {measure["name"]: (measure["baseline"], measure["policy"]) for measure in verdict["measures"]}
+    effect_measures = {
+        measure["name"]: (measure["current"], measure["changed"]) for measure in effect.list_measures(at_end=True)
+    }
+    assert {"skew_cpu_end", "unscheduled", "fragmentation_cpu"} <= effect_measures.keys()
+    assert effect_measures == {name: measures[name] for name in effect_measures}
 
 
 def test_each_pod_that_ends_elsewhere_is_told_with_its_nodes_and_its_reason() -> None:
-    found = packed(cluster())
-    by_pod = {one["pod"]: one for one in found.changes}
-    assert len(by_pod) == found.counts["moved"] == 4
-    for name, one in by_pod.items():
-        assert one["what"] == "moved"
-        assert (one["current"], one["changed"]) == tuple(
-            side.nodes[side.node[side.index[name]]] for side in (found.current, found.changed)
+    effect = packed(cluster())
+    by_pod = {change["pod"]: change for change in effect.changes}
+    assert len(by_pod) == effect.counts["moved"] == 4
+    for name, change in by_pod.items():
+        assert change["what"] == "moved"
+        assert (change["current"], change["changed"]) == tuple(
+            side.nodes[side.node[side.index[name]]] for side in (effect.current, effect.changed)
         )
-        assert one["plugin"] == "NodeResourcesFit"
-        assert found.pod(name) == {"pod": name, "current": one["current"], "changed": one["changed"]}
-    assert found.pod("default/nobody") is None
+        assert change["plugin"] == "NodeResourcesFit"
+        assert effect.pod(name) == {"pod": name, "current": change["current"], "changed": change["changed"]}
+    assert effect.pod("default/nobody") is None
 
 
 def test_a_node_with_pods_of_daemonsets_alone_is_not_in_use() -> None:
@@ -103,49 +107,51 @@ def test_a_pod_that_replaces_an_evicted_one_is_not_counted_as_another() -> None:
         for number in range(4)
     ]
     objects = cluster(4, 0, *bound, pod("high", requests={"cpu": "3"}, priority=1000))
-    found = packed(objects, "pending")
-    assert found.counts["evicted"] == {"current": 1, "changed": 1}
-    assert found.counts["pods"] == 1
-    assert found.counts["placed"] == {"current": 1, "changed": 1}
-    assert list(found.pods) == ["default/high"]
+    effect = packed(objects, "pending")
+    assert effect.counts["evicted"] == {"current": 1, "changed": 1}
+    assert effect.counts["pods"] == 1
+    assert effect.counts["placed"] == {"current": 1, "changed": 1}
+    assert list(effect.pods) == ["default/high"]
 
 
 def test_use_goes_with_the_pods_and_is_as_measured_while_nobody_moves() -> None:
     objects = cluster(4, 6)
     names = [f"node-{number}" for number in range(4)]
     levels = np.array([60.0, 10.0, 20.0, 30.0])
-    known = Watermarks(names, np.full(4, NOW - 30.0), {("cpu", "5m"): levels})
-    still = prepared([*objects, pod("one", requests={"cpu": "1m"})], "pending", utilisation=known)
+    watermarks = Watermarks(names, np.full(4, NOW - 30.0), {("cpu", "5m"): levels})
+    still = prepared([*objects, pod("one", requests={"cpu": "1m"})], "pending", utilisation=watermarks)
     at_end = use_at_end(still, run_scenario(still, configuration()))["cpu"]
     assert np.allclose(at_end, levels, atol=0.1)  # what the one new pod uses
-    found = packed(objects, utilisation=known)
-    use = use_at_end(found.prepared, found.changed)["cpu"]
+    effect = packed(objects, utilisation=watermarks)
+    use = use_at_end(effect.prepared, effect.changed)["cpu"]
     # All pods land on one node again, so that it has their use, and the others have their own.
     assert np.isclose(use.sum(), levels.sum())
-    assert use.argmax() == found.changed.node[0]
-    told = {one["name"]: one for one in found.list_measures(at_end=True)}
-    assert told["use_skew_cpu_end"]["changed"] == pytest.approx(use.max() - use.min())
-    assert told["use_skew_cpu_end"]["current"] < told["use_skew_cpu_end"]["changed"]
-    assert "use_skew_memory" not in told
+    assert use.argmax() == effect.changed.node[0]
+    effect_measures = {measure["name"]: measure for measure in effect.list_measures(at_end=True)}
+    assert effect_measures["use_skew_cpu_end"]["changed"] == pytest.approx(use.max() - use.min())
+    assert effect_measures["use_skew_cpu_end"]["current"] < effect_measures["use_skew_cpu_end"]["changed"]
+    assert "use_skew_memory" not in effect_measures
 
 
 def test_nothing_is_said_of_use_where_none_is_known() -> None:
-    assert not [one for one in packed(cluster()).list_measures(at_end=True) if one["name"].startswith("use_")]
+    assert not [
+        measure for measure in packed(cluster()).list_measures(at_end=True) if measure["name"].startswith("use_")
+    ]
 
 
 def test_a_scenario_has_every_measure_and_counts_what_happens_over_time() -> None:
     scenario = prepare_scenario(read_scenario(seed_runs.document()), [], {}, seed=1, now=0.0)
-    found = play_both(scenario, configuration(), configuration(PACKED), lambda *_: None)
-    names = {one["name"] for one in found.list_measures(at_end=False)}
+    effect = play_both(scenario, configuration(), configuration(PACKED), lambda *_: None)
+    names = {measure["name"] for measure in effect.list_measures(at_end=False)}
     assert {"wait_p99", "pending_mean", "skew_cpu"} <= names
-    assert found.counts["pods"] == 21
-    assert found.nodes()["there"] == 6
+    assert effect.counts["pods"] == 21
+    assert effect.nodes()["there"] == 6
 
 
 def test_the_work_is_told_and_ends_where_it_is_not_wanted_any_more() -> None:
     heard: list[str] = []
 
-    def progress(text: str, done: int, known: int) -> None:
+    def progress(text: str, tries: int, total: int) -> None:
         heard.append(text)
         if "changed" in text:
             raise RuntimeError("enough")
@@ -174,7 +180,7 @@ profiles:
   plugins:
     filter: {disabled: [{name: TaintToleration}]}
 """
-    found = play_both(prepared(objects, "pending"), configuration(), configuration(off), lambda *_: None)
-    assert (found.counts["gained"], found.counts["placed"]) == (1, {"current": 0, "changed": 1})
-    (one,) = found.changes
-    assert (one["what"], one["current"], one["changed"]) == ("gained", "", "closed")
+    effect = play_both(prepared(objects, "pending"), configuration(), configuration(off), lambda *_: None)
+    assert (effect.counts["gained"], effect.counts["placed"]) == (1, {"current": 0, "changed": 1})
+    (change,) = effect.changes
+    assert (change["what"], change["current"], change["changed"]) == ("gained", "", "closed")

@@ -14,17 +14,17 @@ from kschedweb.engine.studies.upgrade.report import compare_gates, split_clauses
 from tests.engine.builders import CONFIGURATION
 from tests.engine.studies.gates import cluster
 
-NAMED = {change.name: change for change in CHANGES}
+CHANGE_BY_NAME = {change.name: change for change in CHANGES}
 
 
 def upgraded(change: str, before: str, after: str, **switched: bool) -> Json | None:
     """The report over the cluster of a change."""
-    scenario = NAMED[change].scenario or {}
+    scenario = CHANGE_BY_NAME[change].scenario or {}
     first, second = (
         GatePolicy("policy", None, release) for release in (get_release(before), get_release(after, switched))
     )
-    asked = GateQuestion(second, first, Thresholds(), "a cluster")
-    return compute_verdict(prepared_of([*scenario["objects"], *scenario["pending"]], place="pending"), asked).upgrade
+    question = GateQuestion(second, first, Thresholds(), "a cluster")
+    return compute_verdict(prepared_of([*scenario["objects"], *scenario["pending"]], place="pending"), question).upgrade
 
 
 def test_between_one_release_and_itself_there_is_no_upgrade() -> None:
@@ -46,17 +46,17 @@ def test_between_one_release_and_itself_there_is_no_upgrade() -> None:
 def test_a_pod_that_goes_elsewhere_has_its_plugin_and_sentence(
     change: str, plugin: str, by: str, nodes: tuple[str, str]
 ) -> None:
-    found = upgraded(change, "1.35", "1.37")
-    assert found is not None
-    (group,) = found["pods"]
+    report = upgraded(change, "1.35", "1.37")
+    assert report is not None
+    (group,) = report["pods"]
     assert (group["plugin"], group["by"], group["count"], group["following"]) == (plugin, by, 1, 0)
     assert (group["pods"][0]["before"], group["pods"][0]["after"]) == nodes
     assert change in group["changes"]
-    assert NAMED[change].sentence in {one["sentence"] for one in found["changes"]}
+    assert CHANGE_BY_NAME[change].sentence in {change_row["sentence"] for change_row in report["changes"]}
 
 
 @pytest.mark.parametrize(
-    ("change", "gone", "new"),
+    ("change", "removed", "new"),
     [
         ("nothing-to-deallocate", ["no new claims to deallocate"], []),
         (
@@ -66,12 +66,14 @@ def test_a_pod_that_goes_elsewhere_has_its_plugin_and_sentence(
         ),
     ],
 )
-def test_messages_are_told_by_what_is_gone_and_what_is_new(change: str, gone: list[str], new: list[str]) -> None:
-    found = upgraded(change, "1.36", "1.37")
-    assert found is not None
-    told = [one for one in found["messages"] if change in one["changes"]]
-    assert [(one["gone"], one["new"], one["count"]) for one in told] == [(gone, new, 1)]
-    assert told[0]["example"]["before"] != told[0]["example"]["after"]
+def test_messages_are_told_by_what_is_gone_and_what_is_new(change: str, removed: list[str], new: list[str]) -> None:
+    report = upgraded(change, "1.36", "1.37")
+    assert report is not None
+    messages = [message_row for message_row in report["messages"] if change in message_row["changes"]]
+    assert [(message_row["gone"], message_row["new"], message_row["count"]) for message_row in messages] == [
+        (removed, new, 1)
+    ]
+    assert messages[0]["example"]["before"] != messages[0]["example"]["after"]
 
 
 def test_messages_are_alike_where_counts_and_nodes_alone_differ() -> None:
@@ -81,41 +83,45 @@ def test_messages_are_alike_where_counts_and_nodes_alone_differ() -> None:
 
 
 def test_fields_are_those_that_one_release_alone_knows_and_those_with_another_default() -> None:
-    found = {one.path: one for one in compare_fields(None, RELEASES["1.35"], RELEASES["1.37"])}
-    assert found["Plugins.podGroupPostFilter"].kind == NEW
-    timeout = found["profiles[default-scheduler].pluginConfig[DynamicResources].args.bindingTimeout"]
+    field_changes = {
+        field_change.path: field_change for field_change in compare_fields(None, RELEASES["1.35"], RELEASES["1.37"])
+    }
+    assert field_changes["Plugins.podGroupPostFilter"].kind == NEW
+    timeout = field_changes["profiles[default-scheduler].pluginConfig[DynamicResources].args.bindingTimeout"]
     assert (timeout.before, timeout.after) == (None, "10m0s")
-    assert any(path.endswith("multiPoint.enabled (order)") for path in found)
-    back = {one.path: one for one in compare_fields(None, RELEASES["1.37"], RELEASES["1.35"])}
+    assert any(path.endswith("multiPoint.enabled (order)") for path in field_changes)
+    back = {
+        field_change.path: field_change for field_change in compare_fields(None, RELEASES["1.37"], RELEASES["1.35"])
+    }
     assert back["Plugins.podGroupPostFilter"].kind == REMOVED
-    assert found.keys() == back.keys()
+    assert field_changes.keys() == back.keys()
     assert compare_fields(None, RELEASES["1.36"], RELEASES["1.36"]) == []
 
 
 def test_fields_of_a_configuration_that_one_release_refuses_are_those_of_the_schema_alone() -> None:
     refused = {**CONFIGURATION, "profiles": [{"plugins": {"podGroupPostFilter": {"enabled": []}}}]}
-    found = compare_fields(refused, RELEASES["1.36"], RELEASES["1.37"])
-    assert found
-    assert {one.kind for one in found} == {NEW}
+    field_changes = compare_fields(refused, RELEASES["1.36"], RELEASES["1.37"])
+    assert field_changes
+    assert {field_change.kind for field_change in field_changes} == {NEW}
 
 
 def test_gates_are_those_whose_state_differs() -> None:
-    found = {one.name: one for one in compare_gates(RELEASES["1.35"], RELEASES["1.37"])}
-    storage = found["StorageCapacityScoring"]
+    gate_changes = {gate_change.name: gate_change for gate_change in compare_gates(RELEASES["1.35"], RELEASES["1.37"])}
+    storage = gate_changes["StorageCapacityScoring"]
     assert storage.before is not None
     assert storage.after is not None
     assert (storage.before.default, storage.after.default) == (False, True)
-    assert found["GangScheduling"].after is None
+    assert gate_changes["GangScheduling"].after is None
     assert compare_gates(RELEASES["1.36"], RELEASES["1.36"]) == []
 
 
 def test_the_report_counts_what_the_comparison_counts() -> None:
     first, second = (GatePolicy("policy", None, get_release(name)) for name in ("1.35", "1.37"))
-    found = compute_verdict(prepared_of(cluster(6, 20)), GateQuestion(second, first, Thresholds(), "a cluster"))
-    assert found.upgrade is not None
-    counts = found.judged.counts
+    verdict = compute_verdict(prepared_of(cluster(6, 20)), GateQuestion(second, first, Thresholds(), "a cluster"))
+    assert verdict.upgrade is not None
+    counts = verdict.judged.counts
     elsewhere = counts["moved"] + counts["newlyUnscheduled"] + counts["newlyScheduled"]
-    assert sum(one["count"] for one in found.upgrade["pods"]) == elsewhere
-    for one in found.upgrade["pods"]:
-        follow = [pod["follows"] for pod in one["pods"]]
-        assert (sum(follow), follow) == (one["following"], sorted(follow))
+    assert sum(group_row["count"] for group_row in verdict.upgrade["pods"]) == elsewhere
+    for group_row in verdict.upgrade["pods"]:
+        follow = [pod["follows"] for pod in group_row["pods"]]
+        assert (sum(follow), follow) == (group_row["following"], sorted(follow))

@@ -26,12 +26,12 @@ def expressing(**expression: object) -> dict:
 
 def broken(kind: str, selector: dict | None = None) -> dict:
     """The second of two terms has a selector that cannot be parsed."""
-    found = wanting(kind)
+    spec = wanting(kind)
     bad = selector or expressing(key="app", operator="In", values=[])
-    found["affinity"][kind]["requiredDuringSchedulingIgnoredDuringExecution"].append(
+    spec["affinity"][kind]["requiredDuringSchedulingIgnoredDuringExecution"].append(
         {"topologyKey": ZONE, "labelSelector": bad}
     )
-    return found
+    return spec
 
 
 def ask(raw: dict, *bound: dict) -> dict:
@@ -64,23 +64,23 @@ def test_in_1_9_each_term_may_hold_by_another_pod() -> None:
     terms = [{"topologyKey": ZONE, "labelSelector": {"matchLabels": {key: "x"}}} for key in ("left", "right")]
     both: dict = {"affinity": {"podAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": terms}}}
     bound = [pod("l", on="a", labels={"left": "x"}), pod("r", on="a", labels={"right": "x"})]
-    found = {
+    rejected_by_version = {
         version: list(verdicts("MatchInterPodAffinity", pod("p", **both), *NODES, *bound, edition=Edition(version)))
         for version in ("1.13", "1.9")
     }
-    assert found == {"1.13": ["a", "b", "c"], "1.9": ["b", "c"]}
+    assert rejected_by_version == {"1.13": ["a", "b", "c"], "1.9": ["b", "c"]}
 
 
 def test_in_1_9_a_term_that_means_no_pod_but_this_one_holds() -> None:
     old = Edition("1.9")
-    own = pod("p", labels={"app": "web"}, **wanting("podAffinity"))
-    assert verdicts("MatchInterPodAffinity", own, *NODES, edition=old) == {}
+    selfish_pod = pod("p", labels={"app": "web"}, **wanting("podAffinity"))
+    assert verdicts("MatchInterPodAffinity", selfish_pod, *NODES, edition=old) == {}
     another = pod("p", **wanting("podAffinity"))
     assert verdicts("MatchInterPodAffinity", another, *NODES, edition=old) == {
         name: ["MatchInterPodAffinity", "PodAffinityRulesNotMatch"] for name in "abc"
     }
     unplaced = pod("b", on="c", labels={"app": "web"})
-    assert list(verdicts("MatchInterPodAffinity", own, *NODES, unplaced, edition=old)) == ["a", "b", "c"]
+    assert list(verdicts("MatchInterPodAffinity", selfish_pod, *NODES, unplaced, edition=old)) == ["a", "b", "c"]
 
 
 FAULT = "for 'in', 'notin' operators, values set can't be empty"
@@ -109,20 +109,20 @@ def test_affinity_that_cannot_be_parsed_fails_where_there_are_pods(selector: dic
 
 def test_anti_affinity_that_cannot_be_parsed_rejects_where_there_are_pods() -> None:
     web = pod("b", on="a", labels={"app": "web"})
-    apart = {name: [WORDS, "node(s) didn't match pod anti-affinity rules"] for name in "abc"}
-    assert ask(pod("p", **broken("podAntiAffinity")), web) == apart
+    verdicts_by_node = {name: [WORDS, "node(s) didn't match pod anti-affinity rules"] for name in "abc"}
+    assert ask(pod("p", **broken("podAntiAffinity")), web) == verdicts_by_node
     assert ask(pod("p", **broken("podAntiAffinity"))) == {}
 
 
 def test_anti_affinity_of_a_placed_pod_that_cannot_be_parsed_fails_for_every_pod() -> None:
     guard = pod("b", on="a", **broken("podAntiAffinity"))
-    said = f"Failed to get all terms that pod default/p matches, err: {FAULT}"
-    assert failure("MatchInterPodAffinity", pod("p"), *NODES, guard) == said
-    found = scheduler(*NODES, guard)
-    with pytest.raises(CycleError, match=said):
-        found.explain(Pod.from_json(pod("p")))
-    found.snapshot.remove_pod("default/b")
-    assert found.explain(Pod.from_json(pod("p"))).node
+    message = f"Failed to get all terms that pod default/p matches, err: {FAULT}"
+    assert failure("MatchInterPodAffinity", pod("p"), *NODES, guard) == message
+    engine = scheduler(*NODES, guard)
+    with pytest.raises(CycleError, match=message):
+        engine.explain(Pod.from_json(pod("p")))
+    engine.snapshot.remove_pod("default/b")
+    assert engine.explain(Pod.from_json(pod("p"))).node
 
 
 def test_a_namespace_selector_that_cannot_be_parsed_was_no_field_then() -> None:

@@ -9,16 +9,16 @@ from tests.engine.releases.classic.support import explain_pod, verdicts
 
 
 def with_conditions(name: str, **statuses: str) -> dict:
-    found = node(name)
-    found["status"]["conditions"] = [{"type": kind, "status": status} for kind, status in statuses.items()]
-    return found
+    raw_node = node(name)
+    raw_node["status"]["conditions"] = [{"type": kind, "status": status} for kind, status in statuses.items()]
+    return raw_node
 
 
 def test_every_trouble_of_a_node_is_told() -> None:
     cordoned = with_conditions("a", Ready="Unknown", OutOfDisk="True", NetworkUnavailable="Unknown")
     cordoned["spec"]["unschedulable"] = True
-    said = verdicts("CheckNodeCondition", pod("p"), cordoned, with_conditions("b", Ready="True"), node("c"))
-    assert said == {
+    reasons_by_node = verdicts("CheckNodeCondition", pod("p"), cordoned, with_conditions("b", Ready="True"), node("c"))
+    assert reasons_by_node == {
         "a": [
             "node(s) were not ready",
             "node(s) were out of disk space",
@@ -38,30 +38,30 @@ def test_memory_pressure_concerns_pods_that_ask_for_nothing() -> None:
 
 
 @pytest.mark.parametrize(
-    ("predicate", "condition", "said"),
+    ("predicate", "condition", "reason"),
     [
         ("CheckNodeDiskPressure", "DiskPressure", "node(s) had disk pressure"),
         ("CheckNodePIDPressure", "PIDPressure", "node(s) had pid pressure"),
     ],
 )
-def test_the_last_condition_of_a_kind_counts(predicate: str, condition: str, said: str) -> None:
+def test_the_last_condition_of_a_kind_counts(predicate: str, condition: str, reason: str) -> None:
     relieved, pressed = node("a"), node("b")
     relieved["status"]["conditions"] = [{"type": condition, "status": status} for status in ("True", "False")]
     pressed["status"]["conditions"] = [{"type": condition, "status": status} for status in ("Unknown", "True")]
-    assert verdicts(predicate, pod("p"), relieved, pressed) == {"b": [said]}
+    assert verdicts(predicate, pod("p"), relieved, pressed) == {"b": [reason]}
 
 
 def test_a_pod_that_names_a_node_goes_to_no_other() -> None:
-    said = verdicts("HostName", pod("p", on="b"), node("a"), node("b"))
-    assert said == {"a": ["node(s) didn't match the requested hostname"]}
+    reasons_by_node = verdicts("HostName", pod("p", on="b"), node("a"), node("b"))
+    assert reasons_by_node == {"a": ["node(s) didn't match the requested hostname"]}
 
 
 def test_labels_are_asked_to_be_there_or_not_to_be() -> None:
     nodes = [node("a", labels={"disk": "ssd"}), node("b")]
     for presence, rejected in ((True, "b"), (False, "a")):
         argument = {"labelsPresence": {"labels": ["disk"], "presence": presence}}
-        said = verdicts("CheckNodeLabelPresence", pod("p"), *nodes, argument=argument)
-        assert said == {rejected: ["node(s) didn't have the requested labels"]}
+        reasons_by_node = verdicts("CheckNodeLabelPresence", pod("p"), *nodes, argument=argument)
+        assert reasons_by_node == {rejected: ["node(s) didn't have the requested labels"]}
 
 
 def test_taints_that_evict_can_be_looked_at_alone() -> None:

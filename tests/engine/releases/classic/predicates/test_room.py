@@ -35,8 +35,8 @@ def test_what_came_later_does_not_count() -> None:
         ],
     }
     assert verdicts("PodFitsResources", pod("p", requests={"cpu": "2"}, **later), node("a")) == {}
-    beside = pod("b", on="a", requests={"cpu": "2"}, **later)
-    assert verdicts("PodFitsResources", pod("p", requests={"cpu": "2"}), node("a"), beside) == {}
+    bound_pod = pod("b", on="a", requests={"cpu": "2"}, **later)
+    assert verdicts("PodFitsResources", pod("p", requests={"cpu": "2"}), node("a"), bound_pod) == {}
 
 
 def test_resources_that_an_extender_manages_alone_are_not_looked_at() -> None:
@@ -48,7 +48,7 @@ def test_resources_that_an_extender_manages_alone_are_not_looked_at() -> None:
 
 
 def test_general_predicates_tell_all_reasons_in_their_order() -> None:
-    taken = pod("b", on="a", container={"ports": [{"containerPort": 1, "hostPort": 80}]})
+    bound_pod = pod("b", on="a", container={"ports": [{"containerPort": 1, "hostPort": 80}]})
     wanting = pod(
         "p",
         on="other",
@@ -57,8 +57,8 @@ def test_general_predicates_tell_all_reasons_in_their_order() -> None:
         container={"ports": [{"containerPort": 1, "hostPort": 80}]},
     )
     wanting["spec"]["containers"][0]["resources"] = {"requests": {"cpu": "9", "ephemeral-storage": "1Gi"}}
-    said = verdicts("GeneralPredicates", wanting, node("a", allocatable={"pods": "1"}), taken)
-    assert said == {
+    reasons_by_node = verdicts("GeneralPredicates", wanting, node("a", allocatable={"pods": "1"}), bound_pod)
+    assert reasons_by_node == {
         "a": [
             "Insufficient pods",
             "Insufficient cpu",
@@ -75,10 +75,10 @@ def test_a_port_on_all_addresses_conflicts_with_one_on_any() -> None:
         port = {"containerPort": 1, "hostPort": 80, **({"hostIP": ip} if ip else {})}
         return pod(name, on=on, container={"ports": [port]})
 
-    taken = using("b", "10.0.0.1", on="a")
-    assert verdicts("PodFitsHostPorts", using("p", "10.0.0.2"), node("a"), taken) == {}
+    bound_pod = using("b", "10.0.0.1", on="a")
+    assert verdicts("PodFitsHostPorts", using("p", "10.0.0.2"), node("a"), bound_pod) == {}
     for ip in ("", "10.0.0.1", "0.0.0.0"):
-        assert list(verdicts("PodFitsHostPorts", using("p", ip), node("a"), taken)) == ["a"]
+        assert list(verdicts("PodFitsHostPorts", using("p", ip), node("a"), bound_pod)) == ["a"]
 
 
 def test_a_disk_that_one_pod_writes_to_is_taken() -> None:
@@ -86,17 +86,19 @@ def test_a_disk_that_one_pod_writes_to_is_taken() -> None:
         return pod(name, on=on, volumes=[{"name": "v", "gcePersistentDisk": {"pdName": "d", "readOnly": read_only}}])
 
     for mine, theirs in ((False, False), (True, False), (False, True), (True, True)):
-        said = verdicts("NoDiskConflict", mounting("p", mine), node("a"), mounting("b", theirs, on="a"))
-        assert said == ({} if mine and theirs else {"a": ["node(s) had no available disk"]})
+        reasons_by_node = verdicts("NoDiskConflict", mounting("p", mine), node("a"), mounting("b", theirs, on="a"))
+        assert reasons_by_node == ({} if mine and theirs else {"a": ["node(s) had no available disk"]})
 
 
 @given(st.lists(st.integers(0, 5000), max_size=4), st.integers(1, 5000), st.integers(0, 8000))
-def test_a_pod_fits_where_the_sum_of_all_is_what_there_is_at_most(taken: list[int], wanted: int, there: int) -> None:
-    bound = [pod(f"b{number}", on="a", requests={"cpu": f"{one}m"}) for number, one in enumerate(taken)]
-    said = verdicts(
+def test_a_pod_fits_where_the_sum_of_all_is_what_there_is_at_most(
+    requests_of_bound: list[int], requested: int, allocatable: int
+) -> None:
+    bound = [pod(f"b{number}", on="a", requests={"cpu": f"{milli}m"}) for number, milli in enumerate(requests_of_bound)]
+    reasons_by_node = verdicts(
         "PodFitsResources",
-        pod("p", requests={"cpu": f"{wanted}m"}),
-        node("a", allocatable={"cpu": f"{there}m"}),
+        pod("p", requests={"cpu": f"{requested}m"}),
+        node("a", allocatable={"cpu": f"{allocatable}m"}),
         *bound,
     )
-    assert bool(said) == (sum(taken) + wanted > there)
+    assert bool(reasons_by_node) == (sum(requests_of_bound) + requested > allocatable)

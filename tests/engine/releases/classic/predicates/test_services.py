@@ -10,18 +10,18 @@ REASON = ["node(s) didn't match service affinity"]
 
 def ask(raw: dict, *objects: dict) -> list[str]:
     argument = {"serviceAffinity": {"labels": ["rack"]}}
-    said = verdicts("CheckServiceAffinity", raw, *NODES, *objects, argument=argument)
-    assert all(reasons == REASON for reasons in said.values())
-    return list(said)
+    reasons_by_node = verdicts("CheckServiceAffinity", raw, *NODES, *objects, argument=argument)
+    assert all(reasons == REASON for reasons in reasons_by_node.values())
+    return list(reasons_by_node)
 
 
 def test_a_pod_follows_one_like_it_of_its_service() -> None:
-    there = pod("b", on="b", labels={"app": "web", "more": "x"})
-    assert ask(pod("p", labels={"app": "web"}), there, WEB) == ["a", "c"]
-    assert ask(pod("p", labels={"app": "web"}), there) == []
-    assert ask(pod("p", labels={"app": "web", "other": "y"}), there, WEB) == []
+    service_pod = pod("b", on="b", labels={"app": "web", "more": "x"})
+    assert ask(pod("p", labels={"app": "web"}), service_pod, WEB) == ["a", "c"]
+    assert ask(pod("p", labels={"app": "web"}), service_pod) == []
+    assert ask(pod("p", labels={"app": "web", "other": "y"}), service_pod, WEB) == []
 
 
 def test_what_the_pod_selects_by_itself_goes_before() -> None:
-    there = pod("b", on="b", labels={"app": "web"})
-    assert ask(pod("p", labels={"app": "web"}, nodeSelector={"rack": "1"}), there, WEB) == ["b", "c"]
+    service_pod = pod("b", on="b", labels={"app": "web"})
+    assert ask(pod("p", labels={"app": "web"}, nodeSelector={"rack": "1"}), service_pod, WEB) == ["b", "c"]

@@ -9,7 +9,7 @@ from tests.engine.builders import node, pod
 from tests.engine.releases.classic.support import ZONE, failure, verdicts
 
 FULL = ["node(s) exceed max volume count"]
-OWN = {"name": "c", "namespace": "default"}
+CLAIM_REF = {"name": "c", "namespace": "default"}
 
 
 def ebs(*names: str) -> list[dict]:
@@ -42,20 +42,20 @@ def volume(name: str, labels: dict | None = None, **spec: object) -> dict:
 
 
 def storage_class(name: str, mode: str | None = "WaitForFirstConsumer", provisioner: str = "") -> dict:
-    found = {"kind": "StorageClass", "metadata": {"name": name}, "provisioner": provisioner}
-    return found if mode is None else found | {"volumeBindingMode": mode}
+    raw_class = {"kind": "StorageClass", "metadata": {"name": name}, "provisioner": provisioner}
+    return raw_class if mode is None else raw_class | {"volumeBindingMode": mode}
 
 
 def on_disk(value: str) -> dict:
-    wanted = {"key": "disk", "operator": "In", "values": [value]}
-    return {"required": {"nodeSelectorTerms": [{"matchExpressions": [wanted]}]}}
+    requirement = {"key": "disk", "operator": "In", "values": [value]}
+    return {"required": {"nodeSelectorTerms": [{"matchExpressions": [requirement]}]}}
 
 
 def test_each_volume_counts_once_a_node_and_one_that_is_there_already_not_again() -> None:
-    there = [pod("b", on="a", volumes=ebs("1", "2")), pod("c", on="a", volumes=ebs("2"))]
-    told = node("a", allocatable={"attachable-volumes-aws-ebs": "3"})
-    assert verdicts("MaxEBSVolumeCount", pod("p", volumes=ebs("2", "3")), told, *there) == {}
-    assert verdicts("MaxEBSVolumeCount", pod("p", volumes=ebs("3", "4")), told, *there) == {"a": FULL}
+    bound_pods = [pod("b", on="a", volumes=ebs("1", "2")), pod("c", on="a", volumes=ebs("2"))]
+    limited_node = node("a", allocatable={"attachable-volumes-aws-ebs": "3"})
+    assert verdicts("MaxEBSVolumeCount", pod("p", volumes=ebs("2", "3")), limited_node, *bound_pods) == {}
+    assert verdicts("MaxEBSVolumeCount", pod("p", volumes=ebs("3", "4")), limited_node, *bound_pods) == {"a": FULL}
 
 
 @pytest.mark.parametrize(("labels", "limit"), [({}, 39), ({"beta.kubernetes.io/instance-type": "m5.large"}, 25)])
@@ -68,23 +68,27 @@ def test_without_a_word_from_the_node_its_kind_says_how_many_volumes_it_takes(la
 
 
 def test_the_largest_number_can_be_set_for_all_nodes() -> None:
-    one = Edition(max_volumes=1)
-    assert verdicts("MaxEBSVolumeCount", pod("p", volumes=ebs("1", "2")), node("a"), edition=one) == {"a": FULL}
+    single_volume = Edition(max_volumes=1)
+    assert verdicts("MaxEBSVolumeCount", pod("p", volumes=ebs("1", "2")), node("a"), edition=single_volume) == {
+        "a": FULL
+    }
 
 
 def test_a_claim_that_stands_for_nothing_known_counts_against_every_kind() -> None:
-    told = node("a", allocatable={"attachable-volumes-gce-pd": "0"})
-    assert verdicts("MaxGCEPDVolumeCount", claiming("p", "missing"), told) == {"a": FULL}
+    full_node = node("a", allocatable={"attachable-volumes-gce-pd": "0"})
+    assert verdicts("MaxGCEPDVolumeCount", claiming("p", "missing"), full_node) == {"a": FULL}
     disk = [claim("c", "v"), volume("v", azureDisk={"diskName": "d", "diskURI": "u"})]
-    assert verdicts("MaxGCEPDVolumeCount", claiming("p", "c"), told, *disk) == {}
-    gone = node("a", allocatable={"attachable-volumes-azure-disk": "0"})
-    assert verdicts("MaxAzureDiskVolumeCount", claiming("p", "c"), gone, *disk) == {"a": FULL}
+    assert verdicts("MaxGCEPDVolumeCount", claiming("p", "c"), full_node, *disk) == {}
+    azure_node = node("a", allocatable={"attachable-volumes-azure-disk": "0"})
+    assert verdicts("MaxAzureDiskVolumeCount", claiming("p", "c"), azure_node, *disk) == {"a": FULL}
 
 
 def test_cinder_volumes_are_counted_where_that_is_switched_on() -> None:
     volumes = [{"name": "v", "cinder": {"volumeID": "1"}}]
-    told = node("a", allocatable={"attachable-volumes-cinder": "0"})
-    assert verdicts(CINDER, pod("p", volumes=volumes), told, edition=Edition(gates=frozenset({CINDER}))) == {"a": FULL}
+    full_node = node("a", allocatable={"attachable-volumes-cinder": "0"})
+    assert verdicts(CINDER, pod("p", volumes=volumes), full_node, edition=Edition(gates=frozenset({CINDER}))) == {
+        "a": FULL
+    }
 
 
 def test_csi_volumes_are_counted_by_driver_where_the_node_says_how_many_it_takes() -> None:
@@ -105,12 +109,12 @@ def test_a_claim_without_a_name_fails() -> None:
 def test_volumes_keep_to_their_zones() -> None:
     nodes = [node(name, labels={ZONE: name}) for name in "ab"] + [node("c")]
     objects = [claim("c", "v"), volume("v", labels={ZONE: "b__c"})]
-    said = verdicts("NoVolumeZoneConflict", claiming("p", "c"), *nodes, *objects)
-    assert said == {"a": ["node(s) had no available volume zone"]}
+    reasons_by_node = verdicts("NoVolumeZoneConflict", claiming("p", "c"), *nodes, *objects)
+    assert reasons_by_node == {"a": ["node(s) had no available volume zone"]}
 
 
 @pytest.mark.parametrize(
-    ("objects", "said"),
+    ("objects", "message"),
     [
         ([], 'persistentvolumeclaim "c" not found'),
         ([claim("c")], 'PersistentVolumeClaim is not bound: "c"'),
@@ -118,8 +122,8 @@ def test_volumes_keep_to_their_zones() -> None:
         ([claim("c"), storage_class("wait", None)], 'VolumeBindingMode not set for StorageClass "wait"'),
     ],
 )
-def test_volumes_of_no_known_zone_fail_where_nodes_have_zones(objects: list[dict], said: str) -> None:
-    assert failure("NoVolumeZoneConflict", claiming("p", "c"), node("a", labels={ZONE: "a"}), *objects) == said
+def test_volumes_of_no_known_zone_fail_where_nodes_have_zones(objects: list[dict], message: str) -> None:
+    assert failure("NoVolumeZoneConflict", claiming("p", "c"), node("a", labels={ZONE: "a"}), *objects) == message
     assert verdicts("NoVolumeZoneConflict", claiming("p", "c"), node("a"), *objects) == {}
 
 
@@ -127,20 +131,20 @@ def test_bound_volumes_say_from_where_they_can_be_reached_and_others_are_looked_
     nodes = [node(name, labels={"disk": name}) for name in ("ssd", "hdd")]
     objects = [
         claim("c", "v"),
-        volume("v", nodeAffinity=on_disk("ssd"), claimRef=OWN),
+        volume("v", nodeAffinity=on_disk("ssd"), claimRef=CLAIM_REF),
         claim("d"),
         storage_class("wait"),
     ]
     both = ["node(s) had volume node affinity conflict", "node(s) didn't find available persistent volumes to bind"]
-    said = verdicts("CheckVolumeBinding", claiming("p", "c", "d"), *nodes, *objects)
-    assert said == {"hdd": both, "ssd": both[1:]}
+    reasons_by_node = verdicts("CheckVolumeBinding", claiming("p", "c", "d"), *nodes, *objects)
+    assert reasons_by_node == {"hdd": both, "ssd": both[1:]}
     free = volume("free", nodeAffinity=on_disk("hdd"))
-    said = verdicts("CheckVolumeBinding", claiming("p", "c", "d"), *nodes, *objects, free)
-    assert said == {"hdd": both[:1], "ssd": both[1:]}
+    reasons_by_node = verdicts("CheckVolumeBinding", claiming("p", "c", "d"), *nodes, *objects, free)
+    assert reasons_by_node == {"hdd": both[:1], "ssd": both[1:]}
 
 
 def test_a_missing_volume_does_not_fail_where_another_cannot_be_reached() -> None:
-    bound = volume("v", nodeAffinity=on_disk("ssd"), claimRef=OWN)
+    bound = volume("v", nodeAffinity=on_disk("ssd"), claimRef=CLAIM_REF)
     objects = [claim("c", "v"), bound, claim("gone", "missing"), claim("d"), storage_class("wait")]
     raw = claiming("p", "c", "gone", "d")
     both = ["node(s) had volume node affinity conflict", "node(s) didn't find available persistent volumes to bind"]
@@ -150,7 +154,7 @@ def test_a_missing_volume_does_not_fail_where_another_cannot_be_reached() -> Non
 
 
 @pytest.mark.parametrize(
-    ("objects", "said"),
+    ("objects", "message"),
     [
         ([], 'error getting PVC "default/c": could not find v1.PersistentVolumeClaim "default/c"'),
         ([claim("c", "v")], 'could not find v1.PersistentVolume "v"'),
@@ -158,5 +162,5 @@ def test_a_missing_volume_does_not_fail_where_another_cannot_be_reached() -> Non
         ([claim("c"), storage_class("wait", "Immediate")], "pod has unbound immediate PersistentVolumeClaims"),
     ],
 )
-def test_claims_that_cannot_be_bound_fail(objects: list[dict], said: str) -> None:
-    assert failure("CheckVolumeBinding", claiming("p", "c"), node("a"), *objects) == said
+def test_claims_that_cannot_be_bound_fail(objects: list[dict], message: str) -> None:
+    assert failure("CheckVolumeBinding", claiming("p", "c"), node("a"), *objects) == message

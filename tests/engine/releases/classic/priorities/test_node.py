@@ -86,13 +86,13 @@ def test_in_1_9_an_image_counts_whole() -> None:
 
 def test_nodes_that_would_rather_not_have_a_controllers_pods_score_nought() -> None:
     def avoiding(name: str, text: str) -> dict:
-        found = node(name)
-        found["metadata"]["annotations"] = {"scheduler.alpha.kubernetes.io/preferAvoidPods": text}
-        return found
+        raw_node = node(name)
+        raw_node["metadata"]["annotations"] = {"scheduler.alpha.kubernetes.io/preferAvoidPods": text}
+        return raw_node
 
     owner = {"apiVersion": "v1", "kind": "ReplicationController", "name": "rc", "uid": "u", "controller": True}
-    said = json.dumps({"preferAvoidPods": [{"podSignature": {"podController": owner}}]})
-    nodes = [avoiding("a", said), avoiding("b", "not JSON"), node("c")]
+    avoidance = json.dumps({"preferAvoidPods": [{"podSignature": {"podController": owner}}]})
+    nodes = [avoiding("a", avoidance), avoiding("b", "not JSON"), node("c")]
     raw = pod("p")
     raw["metadata"]["ownerReferences"] = [owner]
     assert scores("NodePreferAvoidPodsPriority", raw, *nodes)[0] == [0, 10, 10]

@@ -26,17 +26,17 @@ def mapped(priority: str, raw: dict, *objects: dict, **how: Any) -> list[int]:
 
 
 @given(st.integers(0, 3000), AMOUNTS, st.integers(0, 2000), AMOUNTS)
-def test_least_and_most_requested_are_cut_as_whole_numbers_are(cpu: int, memory: int, there: int, room: int) -> None:
-    one = node("a", allocatable={"cpu": f"{there}m", "memory": str(room)})
+def test_least_and_most_requested_are_cut_as_whole_numbers_are(cpu: int, memory: int, cores: int, room: int) -> None:
+    single_node = node("a", allocatable={"cpu": f"{cores}m", "memory": str(room)})
 
     def tenths(part: int, whole: int) -> int:
         return part * 10 // whole if whole else 0
 
-    pairs = ((cpu, there), (memory, room))
-    least = sum(tenths(whole - part, whole) if part <= whole else 0 for part, whole in pairs) // 2
-    most = sum(tenths(part, whole) if part <= whole else 0 for part, whole in pairs) // 2
-    assert mapped("LeastRequestedPriority", asking(cpu, memory), one) == [least]
-    assert mapped("MostRequestedPriority", asking(cpu, memory), one) == [most]
+    pairs = ((cpu, cores), (memory, room))
+    least_requested = sum(tenths(whole - part, whole) if part <= whole else 0 for part, whole in pairs) // 2
+    most_requested = sum(tenths(part, whole) if part <= whole else 0 for part, whole in pairs) // 2
+    assert mapped("LeastRequestedPriority", asking(cpu, memory), single_node) == [least_requested]
+    assert mapped("MostRequestedPriority", asking(cpu, memory), single_node) == [most_requested]
 
 
 def test_who_does_not_ask_counts_with_100_m_and_200_mib() -> None:
@@ -59,7 +59,9 @@ def test_without_an_argument_the_line_falls_from_ten_to_nought(cpu: int, score: 
 
 
 @given(
-    st.lists(st.tuples(st.integers(0, 100), st.integers(0, 10)), min_size=1, max_size=5, unique_by=lambda one: one[0])
+    st.lists(
+        st.tuples(st.integers(0, 100), st.integers(0, 10)), min_size=1, max_size=5, unique_by=lambda point: point[0]
+    )
 )
 def test_a_broken_line_passes_through_its_points_and_stays_between_them(points: list[tuple[int, int]]) -> None:
     points.sort()
@@ -67,8 +69,8 @@ def test_a_broken_line_passes_through_its_points_and_stays_between_them(points: 
     assert [curve[at] for at, _ in points] == [score for _, score in points]
     assert curve[0] == points[0][1]
     assert curve[100] == points[-1][1]
-    for (left, low), (right, high) in pairwise(points):
-        assert all(min(low, high) <= curve[at] <= max(low, high) for at in range(left, right + 1))
+    for (left_end, low), (right, high) in pairwise(points):
+        assert all(min(low, high) <= curve[at] <= max(low, high) for at in range(left_end, right + 1))
 
 
 def test_a_shape_of_its_own_makes_a_priority_of_any_name() -> None:

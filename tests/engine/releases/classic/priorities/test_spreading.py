@@ -33,7 +33,7 @@ def test_two_thirds_of_the_score_are_the_zones() -> None:
     assert mapped == [2, 0, 1, 0]
     zones = {"x": 10 * (2 - 2) / 2, "y": 10 * (2 - 1) / 2}
     expected = [10 * (2 - count) / 2 / 3 + 2 / 3 * zones[zone] for count, zone in ((2, "x"), (0, "x"), (1, "y"))]
-    assert reduced == [*(int(one) for one in expected), 10]
+    assert reduced == [*(int(score) for score in expected), 10]
 
 
 @pytest.mark.parametrize(
@@ -63,8 +63,8 @@ def test_a_pod_is_counted_once_and_not_while_it_ends() -> None:
     ending = bound("a")[0] | {
         "metadata": {"name": "e", "namespace": "default", "labels": WEB, "deletionTimestamp": "x"}
     }
-    found = scores("SelectorSpreadPriority", pod("p", labels=WEB), *NODES, *owners, *bound("b"), ending)
-    assert found[0] == [0, 1, 0, 0]
+    score_pair = scores("SelectorSpreadPriority", pod("p", labels=WEB), *NODES, *owners, *bound("b"), ending)
+    assert score_pair[0] == [0, 1, 0, 0]
 
 
 def test_a_region_alone_makes_a_zone() -> None:
@@ -75,8 +75,10 @@ def test_a_region_alone_makes_a_zone() -> None:
 
 def test_pods_of_the_first_service_keep_apart_by_a_label() -> None:
     argument = {"serviceAntiAffinity": {"label": ZONE}}
-    found = scores("Apart", pod("p", labels=WEB), *NODES, service(app="web"), *bound("a", "b", "c"), argument=argument)
-    assert found == ([1, 1, 1, 0], [3, 3, 6, 0])
+    score_pair = scores(
+        "Apart", pod("p", labels=WEB), *NODES, service(app="web"), *bound("a", "b", "c"), argument=argument
+    )
+    assert score_pair == ([1, 1, 1, 0], [3, 3, 6, 0])
     assert scores("Apart", pod("p"), *NODES, argument=argument)[1] == [10, 10, 10, 0]
 
 
@@ -102,8 +104,8 @@ def test_the_hard_weight_counts_what_pods_placed_require() -> None:
     for weight, expected in ((0, [0, 0, 10, 0]), (20, [5, 5, 10, 0]), (80, [10, 10, 5, 0])):
         priorities = [{"name": "InterPodAffinityPriority", "weight": 1}]
         policy = {"predicates": [], "priorities": priorities, "hardPodAffinitySymmetricWeight": weight}
-        found = explain_pod(pod("p", labels=WEB), *objects, policy=policy)
-        assert list(found["priorities"]["InterPodAffinityPriority"]["reduced"].values()) == expected
+        answer = explain_pod(pod("p", labels=WEB), *objects, policy=policy)
+        assert list(answer["priorities"]["InterPodAffinityPriority"]["reduced"].values()) == expected
 
 
 def test_in_1_9_pods_elsewhere_and_ending_ones_are_to_be_kept_apart_too() -> None:
@@ -115,11 +117,11 @@ def test_in_1_9_pods_elsewhere_and_ending_ones_are_to_be_kept_apart_too() -> Non
     }
     raw = pod("p", labels=WEB, nodeSelector={ZONE: "x"})
     objects = [*NODES, service(app="web"), *bound("a", "c"), ending]
-    found = {
+    reduced_by_version = {
         version: explain_pod(raw, *objects, policy=policy, edition=Edition(version))["priorities"]["Apart"]["reduced"]
         for version in ("1.13", "1.9")
     }
-    assert found == {"1.13": {"a": 0, "b": 0}, "1.9": {"a": 3, "b": 3}}
+    assert reduced_by_version == {"1.13": {"a": 0, "b": 0}, "1.9": {"a": 3, "b": 3}}
 
 
 BROKEN = {"topologyKey": ZONE, "labelSelector": {"matchExpressions": [{"key": "app", "operator": "Like"}]}}

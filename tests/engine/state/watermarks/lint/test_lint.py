@@ -42,9 +42,9 @@ def test_what_is_right_has_no_finding() -> None:
 
 
 def test_texts_written_in_utc_and_read_as_shanghai_are_old_in_step() -> None:
-    found = findings(cluster(zone=UTC))
-    assert set(found) == {"zone-behind"}
-    finding = found["zone-behind"]
+    findings_by_check = findings(cluster(zone=UTC))
+    assert set(findings_by_check) == {"zone-behind"}
+    finding = findings_by_check["zone-behind"]
     assert finding.message.startswith(
         "Written in UTC, it seems: read as Asia/Shanghai, the stamps of 3 nodes are old by 8 h"
     )
@@ -53,9 +53,9 @@ def test_texts_written_in_utc_and_read_as_shanghai_are_old_in_step() -> None:
 
 
 def test_texts_written_in_shanghai_and_read_as_utc_are_in_the_future() -> None:
-    found = findings(cluster(), zone=UTC)
-    assert set(found) == {"zone-ahead"}
-    assert found["zone-ahead"].message.startswith(
+    findings_by_check = findings(cluster(), zone=UTC)
+    assert set(findings_by_check) == {"zone-ahead"}
+    assert findings_by_check["zone-ahead"].message.startswith(
         "Written in UTC+08:00, it seems: read as UTC, the stamps of 3 nodes are up to 8 h in the future."
     )
 
@@ -74,10 +74,10 @@ def test_a_zone_ahead_of_the_setting_is_named_by_its_offset(name: str, age: floa
 
 
 def test_nodes_in_different_zones_are_named_as_mixed() -> None:
-    found = findings({"a": crane_node(), "b": crane_node(), "c": crane_node(zone=UTC)})
-    assert set(found) == {"mixed", "zone-behind"}
-    assert "2 in UTC+08:00, 1 in UTC." in found["mixed"].message
-    assert found["zone-behind"].places == ("c",)
+    findings_by_check = findings({"a": crane_node(), "b": crane_node(), "c": crane_node(zone=UTC)})
+    assert set(findings_by_check) == {"mixed", "zone-behind"}
+    assert "2 in UTC+08:00, 1 in UTC." in findings_by_check["mixed"].message
+    assert findings_by_check["zone-behind"].places == ("c",)
 
 
 def test_a_clock_that_is_a_little_ahead_is_no_zone() -> None:
@@ -122,9 +122,9 @@ def test_percent_instead_of_a_fraction_is_named() -> None:
 
 def test_numbers_that_are_none_and_broken_hot_values_are_named() -> None:
     stamp = crane.write_time(NOON - 60, SHANGHAI)
-    found = findings({"a": crane_node(cpu_usage_avg_5m=f"NaN,{stamp}", node_hot_value=f"1.5,{stamp}")})
-    assert found["not-finite"].places == ("a: cpu_usage_avg_5m",)
-    assert found["hot-value"].places == ("a: node_hot_value",)
+    findings_by_check = findings({"a": crane_node(cpu_usage_avg_5m=f"NaN,{stamp}", node_hot_value=f"1.5,{stamp}")})
+    assert findings_by_check["not-finite"].places == ("a: cpu_usage_avg_5m",)
+    assert findings_by_check["hot-value"].places == ("a: node_hot_value",)
 
 
 def test_nodes_without_annotations_among_annotated_ones_are_named() -> None:
@@ -155,12 +155,12 @@ def test_own_texts_that_are_malformed_stale_or_from_the_future_are_named() -> No
         "old": {KEY: FRESH.replace("11:59", "11:44")},
         "new": {KEY: FRESH.replace("11:59", "20:00")},
     }
-    found = findings(nodes)
-    assert set(found) == {"malformed", "stale", "ahead"}
-    assert found["malformed"].places == ("bad: must be a JSON object",)
-    assert found["stale"].places == ("old",)
-    assert found["ahead"].places == ("new",)
-    assert "by up to 8 h" in found["ahead"].message
+    findings_by_check = findings(nodes)
+    assert set(findings_by_check) == {"malformed", "stale", "ahead"}
+    assert findings_by_check["malformed"].places == ("bad: must be a JSON object",)
+    assert findings_by_check["stale"].places == ("old",)
+    assert findings_by_check["ahead"].places == ("new",)
+    assert "by up to 8 h" in findings_by_check["ahead"].message
 
 
 def test_own_figures_that_cannot_be_right_are_named() -> None:
@@ -171,8 +171,8 @@ def test_own_figures_that_cannot_be_right_are_named() -> None:
     assert set(findings({"a": node(0.41), "b": node(0.2)})) == {"fraction"}
     assert findings({"a": node(0.41), "b": node(20)}) == {}
     assert findings({"a": {KEY: FRESH.replace("15m", "7m")}})["unknown-figure"].places == ("a: cpu.7m",)
-    for known in ("5m_p95", "system", "1d_max", "1h_capacity"):
-        assert findings({"a": {KEY: FRESH.replace("15m", known)}}) == {}
+    for figure in ("5m_p95", "system", "1d_max", "1h_capacity"):
+        assert findings({"a": {KEY: FRESH.replace("15m", figure)}}) == {}
     web = '{"updated":"2026-11-21T11:59:00Z","cpu":{"15m":1500},"memory":{"15m":512}}'
     assert findings({}, {"shop/Deployment/web": {KEY: web}})["unit"].places == (
         "shop/Deployment/web: cpu.15m",
@@ -181,9 +181,9 @@ def test_own_figures_that_cannot_be_right_are_named() -> None:
 
 
 def test_errors_come_first() -> None:
-    found = lint_annotations({**cluster(zone=UTC), "a": {KEY: "x", "cpu_usage": ""}}, {}, NOON, SHANGHAI)
-    assert [finding.level for finding in found] == sorted(
-        (finding.level for finding in found), key=["error", "warning", "hint"].index
+    all_findings = lint_annotations({**cluster(zone=UTC), "a": {KEY: "x", "cpu_usage": ""}}, {}, NOON, SHANGHAI)
+    assert [finding.level for finding in all_findings] == sorted(
+        (finding.level for finding in all_findings), key=["error", "warning", "hint"].index
     )
 
 
