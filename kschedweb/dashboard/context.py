@@ -54,7 +54,7 @@ def frame(request: HttpRequest) -> dict[str, object]:
         with as_looker(lambda: user.reach(Action.VIEW) if role else None):
             return waiting_count()
 
-    def list_pages(group: navigation.RailGroup) -> list[dict[str, object]]:
+    def list_pages(group: navigation.RailGroup) -> list[navigation.RailLink]:
         return navigation.list_entries(group, is_allowed, scope.page, scope.query)
 
     theme = request.COOKIES.get("theme", "system")

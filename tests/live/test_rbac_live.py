@@ -120,7 +120,7 @@ def test_who_schedules_can_do_all_it_has_to(account: Account, keep_budgets: bool
         victim, preemptor = pod(plane, known, "victim"), pod(plane, known, "preemptor")
         assert writer.bind(victim, "node-a").result is WriteCode.BOUND
         assert writer.read_binding(victim, "node-a").result is WriteCode.BOUND
-        assert writer.unscheduled(preemptor, "Unschedulable", "no room", "node-a").result is WriteCode.WRITTEN
+        assert writer.report_unscheduled(preemptor, "Unschedulable", "no room", "node-a").result is WriteCode.WRITTEN
         assert writer.evict(victim, preemptor, "water", keep_budgets=keep_budgets).result is WriteCode.WRITTEN
         recorder.failed_scheduling(preemptor, "no room")
         recorder.failed_scheduling(preemptor, "no room")
@@ -165,7 +165,7 @@ def test_an_extender_binds_where_it_is_told_to(account: Account) -> None:
         writer = Writer(client, known, leading=lambda: True)
         assert writer.bind(pod(plane, known, "handed-over"), "node-a").result is WriteCode.BOUND
         assert not leads(client)
-        assert writer.unscheduled(pod(plane, known, "other"), "Unschedulable", "no").result is WriteCode.REFUSED
+        assert writer.report_unscheduled(pod(plane, known, "other"), "Unschedulable", "no").result is WriteCode.REFUSED
 
 
 def test_each_right_that_is_missing_is_named(account: Account) -> None:

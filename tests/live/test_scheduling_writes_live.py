@@ -61,7 +61,7 @@ def test_another_pod_of_that_name_is_not_touched(place: Place) -> None:
     assert place.writer.bind(old, "node-a").result is WriteCode.MISSING
     new = place.pod("twin")
     assert place.writer.bind(old, "node-a").result is WriteCode.MISSING
-    assert place.writer.unscheduled(old, "Unschedulable", "no room").result is WriteCode.MISSING
+    assert place.writer.report_unscheduled(old, "Unschedulable", "no room").result is WriteCode.MISSING
     assert place.writer.evict(old, new, "water").result is WriteCode.MISSING
     found = place.read(new)
     assert "nodeName" not in found["spec"]
@@ -73,7 +73,7 @@ def test_who_leads_no_more_writes_nothing(place: Place) -> None:
     pod = place.pod("left-alone")
     place.leads.clear()
     assert place.writer.bind(pod, "node-a").result is WriteCode.WITHHELD
-    assert place.writer.unscheduled(pod, "Unschedulable", "no room").result is WriteCode.WITHHELD
+    assert place.writer.report_unscheduled(pod, "Unschedulable", "no room").result is WriteCode.WITHHELD
     assert place.writer.evict(pod, pod, "water").result is WriteCode.WITHHELD
     assert "nodeName" not in place.read(pod)["spec"]
 
@@ -96,7 +96,7 @@ def test_conditions_are_merged_as_kube_scheduler_does(place: Place) -> None:
     other = {"type": "example.com/ready", "status": "True"}
     place.plane.call("PATCH", f"{PODS}/waits/status", {"status": {"conditions": [other]}})
     place.read(pod)
-    assert place.writer.unscheduled(pod, "Unschedulable", "no room", "node-a").is_done
+    assert place.writer.report_unscheduled(pod, "Unschedulable", "no room", "node-a").is_done
     found = place.read(pod)["status"]
     mine = next(each for each in found["conditions"] if each["type"] == "PodScheduled")
     said = {key: mine[key] for key in ("status", "reason", "message", "lastProbeTime", "observedGeneration")}
@@ -110,9 +110,9 @@ def test_conditions_are_merged_as_kube_scheduler_does(place: Place) -> None:
     assert found["nominatedNodeName"] == "node-a"
     assert {each["type"] for each in found["conditions"]} == {"example.com/ready", "PodScheduled"}
     version = place.read(pod)["metadata"]["resourceVersion"]
-    assert place.writer.unscheduled(pod, "Unschedulable", "no room", "node-a").is_done
+    assert place.writer.report_unscheduled(pod, "Unschedulable", "no room", "node-a").is_done
     assert place.read(pod)["metadata"]["resourceVersion"] == version  # nothing was new, so nothing was written
-    assert place.writer.unscheduled(pod, "SchedulerError", "no luck").is_done
+    assert place.writer.report_unscheduled(pod, "SchedulerError", "no luck").is_done
     again = next(each for each in place.read(pod)["status"]["conditions"] if each["type"] == "PodScheduled")
     assert (again["message"], again["lastTransitionTime"]) == ("no luck", mine["lastTransitionTime"])
     assert place.writer.nominate(pod, "").is_done
@@ -254,7 +254,7 @@ def test_a_busy_server_is_asked_again_when_it_says_so(behind: Place, proxy: Faul
         assert behind.writer.bind(pod, "node-a").result is WriteCode.BOUND
         assert len(refused.seen) == 1
     with proxy.fault("PATCH", "/status", Refuse(500), times=2):
-        assert behind.writer.unscheduled(pod, "Unschedulable", "no room").is_done
+        assert behind.writer.report_unscheduled(pod, "Unschedulable", "no room").is_done
 
 
 def test_events_are_written_once_the_server_is_back(behind: Place, proxy: FaultProxy) -> None:

@@ -71,7 +71,7 @@ class View:
         """Note a message about ``kind``: its objects are up to date now."""
         self._heard[kind] = self._clock()
 
-    def measured(self, watermarks: Watermarks | None) -> None:
+    def update_watermarks(self, watermarks: Watermarks | None) -> None:
         """Set new watermarks. With ``None``, those in the objects' annotations count."""
         with self._lock:
             self._loop.update_watermarks(watermarks, self._now())

@@ -69,7 +69,7 @@ class ApprovalGate:
             for row in ApprovalRequest.objects.filter(scheduler=scheduler, open=True)
         ]
 
-    def decided(self, scheduler: LiveScheduler) -> Sequence[Decided]:
+    def list_decided(self, scheduler: LiveScheduler) -> Sequence[Decided]:
         """Return the requests that people or the time have decided, and that were not carried out yet."""
         due = Q(state=ApprovalState.WAITING, expires_at__lte=timezone.now())
         rows = ApprovalRequest.objects.filter(scheduler=scheduler, open=True)
@@ -84,7 +84,7 @@ class ApprovalGate:
         """Return whether the leader of ``epoch`` may bind the pod now."""
         return services.binding_begin(request_id=request_id, epoch=epoch)
 
-    def ended(self, *, scheduler: LiveScheduler, uid: str, state: Ended, reason: str, epoch: int) -> None:
+    def record_end(self, *, scheduler: LiveScheduler, uid: str, state: Ended, reason: str, epoch: int) -> None:
         """Record how the open request for the pod ended."""
         services.request_end(scheduler=scheduler, uid=uid, state=state, reason=reason, epoch=epoch)
 

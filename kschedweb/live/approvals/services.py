@@ -110,7 +110,7 @@ def request_reopen(*, user: User, request_id: Any) -> ApprovalRequest:
         raise NotFound("There is no such request.")
     if refusal := not_asked(user, row):
         raise refusal
-    if not transitions.reopen(row.pk, now=timezone.now(), by=user.get_username()):
+    if not transitions.lift_denial(row.pk, now=timezone.now(), by=user.get_username()):
         raise Conflict(
             gettext("No denial of %(pod)s stands: the request is %(lower)s.")
             % {"pod": row.pod, "lower": row.get_state_display().lower()}
@@ -177,7 +177,7 @@ def _count_vote(user: User, row: ApprovalRequest, verdict: str, reason: str, now
     details = {"node": row.node, "reason": reason, "uid": row.uid}
     if verdict == VoteVerdict.DENY:
         message = f"denied by {name}: {reason}"
-        if not transitions.decide(row.pk, ApprovalState.DENIED, now=now, by=name, reason=message):
+        if not transitions.decide_request(row.pk, ApprovalState.DENIED, now=now, by=name, reason=message):
             raise Conflict(f"{row.pod} was decided, or ran out of time, a moment ago.")
         audit.record(user, "approval.denied", row, row.pod, **details)
         queue_event(WebhookEvent.DECIDED, row)
@@ -187,7 +187,7 @@ def _count_vote(user: User, row: ApprovalRequest, verdict: str, reason: str, now
     audit.record(user, "approval.approved", row, row.pod, missing=missing, **details)
     if missing:
         return
-    if not transitions.decide(row.pk, ApprovalState.APPROVED, now=now, by=name, reason=reason):
+    if not transitions.decide_request(row.pk, ApprovalState.APPROVED, now=now, by=name, reason=reason):
         raise Conflict(f"{row.pod} was decided, or ran out of time, a moment ago.")
     queue_event(WebhookEvent.DECIDED, row)
 
@@ -258,7 +258,7 @@ def _expire_request(row: ApprovalRequest, now: datetime) -> bool:
     reason = f"rejected due to timeout after waiting {waited} at plugin {row.plugin}"
     if allow:
         reason = f"nobody decided within {waited}, and the rule then allows"
-    if not transitions.expire(
+    if not transitions.expire_request(
         row.pk, ApprovalState.APPROVED if allow else ApprovalState.EXPIRED, now=now, reason=reason
     ):
         return False
@@ -282,20 +282,22 @@ def request_end(*, scheduler: LiveScheduler, uid: str, state: str, reason: str, 
     now = timezone.now()
     if state in (ApprovalState.BOUND, ApprovalState.FAILED):
         before = (ApprovalState.APPROVED, ApprovalState.BINDING)
-        if not transitions.end(row.pk, state, before=before, now=now, reason=reason, epoch=epoch):
+        if not transitions.end_request(row.pk, state, before=before, now=now, reason=reason, epoch=epoch):
             return False
         audit.record(None, f"approval.{state}", row, row.pod, node=row.node, uid=uid, reason=reason)
         return True
-    if transitions.tell(row.pk, now=now):
+    if transitions.close_request(row.pk, now=now):
         return True
     return state == ApprovalState.SUPERSEDED and _supersede_request(row, reason, now, epoch)
 
 
 def _supersede_request(row: ApprovalRequest, reason: str, now: datetime, epoch: int) -> bool:
-    if transitions.tell(row.pk, now=now):
+    if transitions.close_request(row.pk, now=now):
         return True
     before = transitions.LIVE
-    if not transitions.end(row.pk, ApprovalState.SUPERSEDED, before=before, now=now, reason=reason, epoch=epoch):
+    if not transitions.end_request(
+        row.pk, ApprovalState.SUPERSEDED, before=before, now=now, reason=reason, epoch=epoch
+    ):
         return False
     audit.record(None, "approval.superseded", row, row.pod, node=row.node, uid=row.uid, reason=reason)
     return True

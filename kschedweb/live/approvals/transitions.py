@@ -19,7 +19,7 @@ REJECTED = (ApprovalState.DENIED, ApprovalState.EXPIRED)
 LIVE = (ApprovalState.WAITING, ApprovalState.APPROVED, ApprovalState.BINDING)
 
 
-def decide(request_id: Any, state: str, *, now: datetime, by: str, reason: str) -> bool:
+def decide_request(request_id: Any, state: str, *, now: datetime, by: str, reason: str) -> bool:
     """Turn a waiting request into an approved or denied one, unless its time is over."""
     return _update_state(
         Q(pk=request_id, open=True, state=ApprovalState.WAITING, expires_at__gt=now),
@@ -30,7 +30,7 @@ def decide(request_id: Any, state: str, *, now: datetime, by: str, reason: str) 
     )
 
 
-def expire(request_id: Any, state: str, *, now: datetime, reason: str) -> bool:
+def expire_request(request_id: Any, state: str, *, now: datetime, reason: str) -> bool:
     """Turn a waiting request whose time is over into an expired one, or an approved one if its rule says so."""
     due = Q(pk=request_id, open=True, state=ApprovalState.WAITING, expires_at__lte=now)
     return _update_state(due, state=state, decided_at=now, decided_by="", reason=reason)
@@ -42,7 +42,9 @@ def begin_binding(request_id: Any, *, epoch: int) -> bool:
     return _update_state(Q(pk=request_id, open=True) & ready, state=ApprovalState.BINDING, epoch=epoch)
 
 
-def end(request_id: Any, state: str, *, before: tuple[str, ...], now: datetime, reason: str, epoch: int) -> bool:
+def end_request(
+    request_id: Any, state: str, *, before: tuple[str, ...], now: datetime, reason: str, epoch: int
+) -> bool:
     """End a request in one of the states ``before``, unless a later leader has taken it over."""
     values: dict[str, object] = {"state": state, "open": False, "ended_at": now}
     if reason:
@@ -50,7 +52,7 @@ def end(request_id: Any, state: str, *, before: tuple[str, ...], now: datetime, 
     return _update_state(Q(pk=request_id, open=True, state__in=before, epoch__lte=epoch), **values)
 
 
-def tell(request_id: Any, *, now: datetime) -> bool:
+def close_request(request_id: Any, *, now: datetime) -> bool:
     """End a denied or expired request: its pod's event was written, or the pod is gone."""
     return _update_state(Q(pk=request_id, open=True, state__in=REJECTED), open=False, ended_at=now)
 
@@ -62,7 +64,7 @@ def ask_again(request_id: Any, *, decision_id: str, now: datetime, epoch: int) -
     return _update_state(denied, open=True, ended_at=None, epoch=epoch, **values)
 
 
-def reopen(request_id: Any, *, now: datetime, by: str) -> bool:
+def lift_denial(request_id: Any, *, now: datetime, by: str) -> bool:
     """Lift the denial, so that it answers no further requests."""
     denied = Q(pk=request_id, state=ApprovalState.DENIED, reopened_at=None) & ~Q(subject="")
     return _update_state(denied, reopened_at=now, reopened_by=by)

@@ -230,7 +230,7 @@ class Responder:
         cluster = self.settings.live.cluster
         version = watermarks.figures_version(cluster)
         if version != self._version:
-            self.view.measured(watermarks.current_watermarks(cluster) if version else None)
+            self.view.update_watermarks(watermarks.current_watermarks(cluster) if version else None)
             self._version = version
 
     def _write_heartbeat(self) -> None:

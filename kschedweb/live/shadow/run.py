@@ -93,7 +93,7 @@ class ShadowRun:
     def command(self, paused: bool, steps: int) -> None:
         """Do nothing: a shadow is not paused."""
 
-    def measured(self, watermarks: Watermarks | None) -> None:
+    def update_watermarks(self, watermarks: Watermarks | None) -> None:
         self._inbox.put(WatermarksUpdate(watermarks))
 
     def compare(self) -> None:
@@ -152,7 +152,7 @@ class ShadowRun:
                 self._queue_verdicts(self._watcher.replace(news.kind, news.items, now))
                 self._unlisted.discard(news.kind)
             case WatermarksUpdate(watermarks):
-                self._watcher.measured(watermarks, now)
+                self._watcher.update_watermarks(watermarks, now)
 
     def _queue_verdicts(self, judgements: list[ShadowJudgement]) -> None:
         for judged in judgements:

@@ -56,7 +56,7 @@ class ShadowWatcher:
         snapshot = self._loop.snapshot
         return len(snapshot), len(snapshot.pods.slots)
 
-    def measured(self, watermarks: Watermarks | None, now: float) -> None:
+    def update_watermarks(self, watermarks: Watermarks | None, now: float) -> None:
         """Take over new measurements of the usage of nodes and workloads."""
         self._loop.update_watermarks(watermarks, now)
 

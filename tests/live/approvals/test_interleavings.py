@@ -107,7 +107,7 @@ class World:
         """As the live run does: answers count for the pod that waits, on the node that it waits for."""
         leader = self.leaders[epoch]
         nodes = {request.request_id: request.node for request in get_gate().open(self.live)}
-        for answer in get_gate().decided(self.live):
+        for answer in get_gate().list_decided(self.live):
             if nodes.get(answer.request_id) == leader.held:
                 leader.answer = answer
 
@@ -144,7 +144,7 @@ class World:
         self.leaders[epoch] = Leader()
 
     def _ended(self, epoch: int, state: Any) -> None:
-        get_gate().ended(scheduler=self.live, uid=self.uid, state=state, reason="so it went", epoch=epoch)
+        get_gate().record_end(scheduler=self.live, uid=self.uid, state=state, reason="so it went", epoch=epoch)
 
     def check_permitted(self, request_id: str) -> None:
         """It was approved by enough, or by its rule when its time was over; and nobody denied it."""

@@ -43,13 +43,13 @@ def test_the_app_is_the_gate_that_the_scheduler_asks() -> None:
 
 def test_an_approval_is_reported_and_the_pod_bound_once(hold_pod: HoldPod, live: LiveScheduler, approver: User) -> None:
     row = hold_pod()
-    assert get_gate().decided(live) == []
+    assert get_gate().list_decided(live) == []
     assert decide(approver, row).state == ApprovalState.APPROVED
-    (decision,) = get_gate().decided(live)
+    (decision,) = get_gate().list_decided(live)
     assert (decision.uid, decision.verdict, decision.request_id) == (row.uid, "allow", str(row.pk))
     assert get_gate().may_bind(request_id=str(row.pk), epoch=1)
-    get_gate().ended(scheduler=live, uid=row.uid, state="bound", reason="", epoch=1)
-    assert [*get_gate().decided(live), *get_gate().open(live)] == []
+    get_gate().record_end(scheduler=live, uid=row.uid, state="bound", reason="", epoch=1)
+    assert [*get_gate().list_decided(live), *get_gate().open(live)] == []
     assert not get_gate().may_bind(request_id=str(row.pk), epoch=2)
     row.refresh_from_db()
     assert (row.state, row.open) == (ApprovalState.BOUND, False)
@@ -59,14 +59,14 @@ def test_an_approval_is_reported_and_the_pod_bound_once(hold_pod: HoldPod, live:
 def test_a_denial_is_kept_until_the_pod_was_told(hold_pod: HoldPod, live: LiveScheduler, approver: User) -> None:
     row = hold_pod()
     decide(approver, row, "deny", " too close to the edge ")
-    (decision,) = get_gate().decided(live)
+    (decision,) = get_gate().list_decided(live)
     assert (decision.verdict, decision.reason) == ("reject", "denied by approver: too close to the edge")
     assert [request.uid for request in get_gate().open(live)] == [
         row.uid
     ]  # a scheduler that starts now can still tell it
     assert not get_gate().may_bind(request_id=str(row.pk), epoch=9)
-    get_gate().ended(scheduler=live, uid=row.uid, state="rejected", reason="", epoch=1)
-    assert [*get_gate().decided(live), *get_gate().open(live)] == []
+    get_gate().record_end(scheduler=live, uid=row.uid, state="rejected", reason="", epoch=1)
+    assert [*get_gate().list_decided(live), *get_gate().open(live)] == []
     row.refresh_from_db()
     assert row.state == ApprovalState.DENIED
 
@@ -121,7 +121,7 @@ def test_time_decides_by_the_rule_whoever_looks_first_and_only_once(
 ) -> None:
     row = hold_pod(onTimeout=default)
     late(row)
-    assert [decision.verdict for decision in get_gate().decided(live)] == [verdict]
+    assert [decision.verdict for decision in get_gate().list_decided(live)] == [verdict]
     assert services.requests_expire() == 0
     row.refresh_from_db()
     assert row.state == state
@@ -149,7 +149,7 @@ def test_an_approval_given_while_no_scheduler_ran_counts_even_after_its_time(
     decide(approver, row)
     late(row)
     assert services.requests_expire() == 0
-    assert [decision.verdict for decision in get_gate().decided(live)] == ["allow"]
+    assert [decision.verdict for decision in get_gate().list_decided(live)] == ["allow"]
     assert get_gate().may_bind(request_id=str(row.pk), epoch=7)
 
 
@@ -172,7 +172,7 @@ def test_a_leader_that_was_followed_by_another_changes_nothing(
     assert services.request_open(scheduler=live, **stale) is None
     decide(approver, row)
     assert not get_gate().may_bind(request_id=str(row.pk), epoch=1)
-    get_gate().ended(scheduler=live, uid=row.uid, state="superseded", reason="", epoch=1)
+    get_gate().record_end(scheduler=live, uid=row.uid, state="superseded", reason="", epoch=1)
     assert get_gate().may_bind(request_id=str(row.pk), epoch=3)
     assert not get_gate().may_bind(request_id=str(row.pk), epoch=2)
 
@@ -183,15 +183,15 @@ def test_a_new_leader_takes_over_a_binding_that_was_begun(
     row = hold_pod()
     decide(approver, row)
     assert get_gate().may_bind(request_id=str(row.pk), epoch=1)
-    assert [decision.verdict for decision in get_gate().decided(live)] == ["allow"]
+    assert [decision.verdict for decision in get_gate().list_decided(live)] == ["allow"]
     assert get_gate().may_bind(request_id=str(row.pk), epoch=2)
-    get_gate().ended(scheduler=live, uid=row.uid, state="failed", reason="by the old leader", epoch=1)
+    get_gate().record_end(scheduler=live, uid=row.uid, state="failed", reason="by the old leader", epoch=1)
     assert [request.uid for request in get_gate().open(live)] == [row.uid]
 
 
 def test_an_unapproved_request_cannot_end_as_bound(hold_pod: HoldPod, live: LiveScheduler) -> None:
     row = hold_pod()
-    get_gate().ended(scheduler=live, uid=row.uid, state="bound", reason="", epoch=5)
+    get_gate().record_end(scheduler=live, uid=row.uid, state="bound", reason="", epoch=5)
     row.refresh_from_db()
     assert row.state == ApprovalState.WAITING
 

@@ -50,9 +50,9 @@ def try_pod(
 
 def report_decisions(live: LiveScheduler) -> list[str]:
     """The pod is told what was decided: what the answer was, by request."""
-    answers = get_gate().decided(live)
+    answers = get_gate().list_decided(live)
     for answer in answers:
-        get_gate().ended(scheduler=live, uid=answer.uid, state="rejected", reason=answer.reason, epoch=1)
+        get_gate().record_end(scheduler=live, uid=answer.uid, state="rejected", reason=answer.reason, epoch=1)
     return [f"{answer.verdict}: {answer.reason}" for answer in answers]
 
 

@@ -145,7 +145,9 @@ class GateClient:
     def note_ended(self, uid: str, state: Ended, reason: str, epoch: int) -> None:
         """Tell the gate that the request of a pod has ended."""
         self._queue_ask(
-            lambda: get_gate().ended(scheduler=self.scheduler, uid=uid, state=state, reason=reason[:1000], epoch=epoch)
+            lambda: get_gate().record_end(
+                scheduler=self.scheduler, uid=uid, state=state, reason=reason[:1000], epoch=epoch
+            )
         )
 
     def _queue_ask(self, ask: Ask) -> None:
@@ -165,7 +167,7 @@ class GateClient:
                     pending = pending or self._asks.get_nowait()
                     self._call_gate(pending)
                     pending = None
-                if self.term and (answers := get_gate().decided(self.scheduler)):
+                if self.term and (answers := get_gate().list_decided(self.scheduler)):
                     self._sink(RequestsDecided(self.term, answers))
                 self.away, pause = False, LOOK_INTERVAL
                 connections.return_connection()

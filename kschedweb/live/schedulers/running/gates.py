@@ -70,16 +70,16 @@ class ApprovalGate(Protocol):
     ) -> None:
         """Store a request made under this revision of the policy. It is durable when this returns.
 
-        If people have denied the same before, it is ``decided`` at once.
+        If people have denied the same before, ``list_decided`` has it at once.
         """
 
     def open(self, scheduler: LiveScheduler) -> Sequence[HeldRequest]:
         """Return the open requests: waiting, approved, being bound, or denied before the pod's event was written."""
 
-    def decided(self, scheduler: LiveScheduler) -> Sequence[Decided]:
+    def list_decided(self, scheduler: LiveScheduler) -> Sequence[Decided]:
         """Return the requests that were decided and are still open. Called twice a second; it also expires requests.
 
-        A request is listed until ``ended`` reports its outcome, even one that an earlier leader was binding.
+        A request is listed until ``record_end`` reports its outcome, even one that an earlier leader was binding.
         """
 
     def may_bind(self, *, request_id: str, epoch: int) -> bool:
@@ -88,7 +88,7 @@ class ApprovalGate(Protocol):
         It may also be taken over from the leader of an earlier epoch, which then may not bind it any more.
         """
 
-    def ended(self, *, scheduler: LiveScheduler, uid: str, state: Ended, reason: str, epoch: int) -> None:
+    def record_end(self, *, scheduler: LiveScheduler, uid: str, state: Ended, reason: str, epoch: int) -> None:
         """Record how the open request for the pod ended."""
 
 
@@ -105,13 +105,13 @@ class ClosedGate:
     def open(self, scheduler: LiveScheduler) -> Sequence[HeldRequest]:
         return ()
 
-    def decided(self, scheduler: LiveScheduler) -> Sequence[Decided]:
+    def list_decided(self, scheduler: LiveScheduler) -> Sequence[Decided]:
         return ()
 
     def may_bind(self, *, request_id: str, epoch: int) -> bool:
         return False
 
-    def ended(self, **_: Any) -> None:
+    def record_end(self, **_: Any) -> None:
         """Do nothing: no request was made, so none ends."""
 
 

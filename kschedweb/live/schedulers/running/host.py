@@ -229,7 +229,7 @@ class Host:
         for hosted in at_work:
             version = versions[hosted.row.cluster]
             if hosted.run is not None and version != hosted.figures:
-                hosted.run.measured(watermarks.current_watermarks(hosted.row.cluster))
+                hosted.run.update_watermarks(watermarks.current_watermarks(hosted.row.cluster))
                 hosted.figures = version
 
     def _report_candidate(self, hosted: HostedScheduler) -> None:

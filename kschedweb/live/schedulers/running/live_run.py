@@ -153,7 +153,7 @@ class LiveRun:
         if steps or paused != self._commands.paused:
             self._inbox.put(Commands(paused, steps))
 
-    def measured(self, watermarks: Watermarks | None) -> None:
+    def update_watermarks(self, watermarks: Watermarks | None) -> None:
         self._inbox.put(WatermarksUpdate(watermarks))
 
     def compare(self) -> None:

@@ -206,7 +206,7 @@ class Carrier:
         return outcome
 
     def _write_status(self, intent: ReportPod) -> None:
-        outcome = self._writer.unscheduled(intent.pod, intent.reason, intent.message, intent.nominated)
+        outcome = self._writer.report_unscheduled(intent.pod, intent.reason, intent.message, intent.nominated)
         self._report_failure(intent.pod, "condition PodScheduled", outcome)
 
     def _group_status(self, intent: ReportGroup) -> None:

@@ -142,7 +142,9 @@ class Writer:
 
     # The status of pods.
 
-    def unscheduled(self, pod: NamedObject, reason: str, message: str, nominated: str | None = None) -> WriteResult:
+    def report_unscheduled(
+        self, pod: NamedObject, reason: str, message: str, nominated: str | None = None
+    ) -> WriteResult:
         """Set the condition PodScheduled=False with ``reason``, and ``nominated`` unless it is None."""
         return self._patch_status(pod, (POD_SCHEDULED, "False", reason, message), nominated)
 

@@ -46,7 +46,7 @@ class Quiet:
     def command(self, paused: bool, steps: int) -> None:
         self.commands.append((paused, steps))
 
-    def measured(self, watermarks: Any) -> None: ...
+    def update_watermarks(self, watermarks: Any) -> None: ...
 
     def compare(self) -> None:
         self.compared += 1
