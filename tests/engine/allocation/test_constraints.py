@@ -49,7 +49,9 @@ def test_distinct_values_and_the_one_that_kube_scheduler_forgets() -> None:
 
 
 def test_distinct_values_as_they_are_counted_since_1_37() -> None:
-    distinct = create_constraint(DeviceConstraint(frozenset(), f"{DRIVER}/model", distinct=True), remembers=True)
+    distinct = create_constraint(
+        DeviceConstraint(frozenset(), f"{DRIVER}/model", distinct=True), count_all_devices=True
+    )
     x, y = device(model={"string": "x"}), device(model={"string": "y"})
     assert distinct.add("a", "a", x, DRIVER)
     assert distinct.add("a", "a", y, DRIVER)
