@@ -179,7 +179,7 @@ def create_seed(mark: str = "", more: Sequence[dict[str, Any]] = ()) -> Seed:
     )
     webhooks.endpoint_test(user=admin, endpoint=webhook)
     repositories(1, admin, "seed")
-    flown(of=cluster, name=f"{mark}pending")
+    flown(cluster_row=cluster, name=f"{mark}pending")
     return Seed(
         admin,
         key,

@@ -161,8 +161,8 @@ def test_what_a_killed_server_could_not_write_down_is_taken_from_the_list() -> N
         event_recorded for event_recorded in GOOD if event_recorded["objectRef"] != bind(11, "held")["objectRef"]
     ]
     assert judge(unwritten) == ["The request for default/held says bound to one; it is on None."]
-    assert judge(unwritten, shown={"uid-held": "one"}) == []
-    assert judge(unwritten, shown={"uid-held": "two"}) == [
+    assert judge(unwritten, bound_nodes={"uid-held": "one"}) == []
+    assert judge(unwritten, bound_nodes={"uid-held": "two"}) == [
         "The request for default/held says bound to one; it is on two."
     ]
 
@@ -171,7 +171,7 @@ def test_bind_counts_from_when_it_was_sent_where_a_proxy_held_it_back() -> None:
     late = bind(18, "z", by="a")
     events = [*GOOD, node(16.5, cpu="9"), pod(17, "z"), late]
     assert judge(events) == ["default/z was bound by a while b held the lease."]
-    assert judge(events, sent={late["auditID"]: 4.5}) == []
+    assert judge(events, departures={late["auditID"]: 4.5}) == []
 
 
 def test_bind_while_its_sender_takes_the_lease_is_the_holder_s() -> None:

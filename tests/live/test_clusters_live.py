@@ -180,7 +180,7 @@ def test_a_token_with_few_rights_shows_what_is_missing_and_what_it_costs(plane: 
         "costs": "a refresh reads the whole list again",
     }
     assert rows["storageclasses"]["list"] is False
-    assert "claims" in rows["storageclasses"]["costs"]
+    assert "claims" in str(rows["storageclasses"]["costs"])
 
     snapshot = services.snapshot_read(cluster=cluster, step=silent)
     assert snapshot.counts == {"Node": 3, "Pod": 3, "pending": 2}

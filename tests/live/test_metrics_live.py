@@ -122,7 +122,7 @@ def ours() -> dict[str, Family]:
     instruments.permit_waited(1.0, Code.SUCCESS)
     instruments.count_incoming({("active", "PodAdd"): 1})
     instruments.count_preemption(1)
-    instruments.set_depths(QueueDepths(1, 1, 1, 1, waiting=1, held=1, binding=1, nodes=1, pods=1))
+    instruments.set_depths(QueueDepths(1, 1, 1, 1, waiting=1, awaiting_approval=1, binding=1, nodes=1, pods=1))
     instruments.set_leading(True)
     found = families(render_exposition()[0].decode())
     return {name: family for name, family in found.items() if not name.startswith("kschedweb_")}

@@ -69,7 +69,7 @@ def test_a_pod_and_a_deployment_find_their_pods_and_their_events(db: None, sandb
     wait_until(started, "the single one has started")
     single = selectors.get_details(cluster, "Pod", "default", "one")
     assert single.pods == []
-    assert {one.about for one in single.happenings} == {"Pod default/one"}
+    assert {happening.object_title for happening in single.happenings} == {"Pod default/one"}
 
 
 def test_what_is_not_there_and_what_has_no_page(cluster: Cluster) -> None:

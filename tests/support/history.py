@@ -197,9 +197,10 @@ def violations(
     """Every promise that was broken, one sentence each; [] where all were kept.
 
     ``scheduler`` is our schedulerName, ``lease`` ``namespace/name`` of the lease that allows to bind ("" for none),
-    ``asks`` whether the policy wants an approval for a pod, ``sent`` by audit id when a call left its sender, where a
-    proxy held it back, and ``ours`` which binds are the scheduler's that is judged. ``shown`` has the node of each pod
-    as the cluster lists them, where the API server was killed: it may have bound a pod and not lived to write it down.
+    ``asks`` whether the policy wants an approval for a pod, ``departures`` by audit id when a call left its sender,
+    where a proxy held it back, and ``ours`` which binds are the scheduler's that is judged. ``bound_nodes`` has the
+    node of each pod as the cluster lists them, where the API server was killed: it may have bound a pod and not lived
+    to write it down.
     """
     rows = list(requests)
     judged = [bind for bind in history.made_binds() if ours(bind)]
@@ -359,7 +360,7 @@ def _bind(event: Json) -> Bind:
         identity=identity[1] if identity else "",
         audit_id=event["auditID"],
         received=_seconds(event["requestReceivedTimestamp"]),
-        done=_seconds(event["stageTimestamp"]),
+        completed=_seconds(event["stageTimestamp"]),
         code=event["responseStatus"].get("code", 0),
         message=event["responseStatus"].get("message", ""),
     )
@@ -379,7 +380,7 @@ def _lease(event: Json) -> list[LeaseWrite]:
         epoch=record.get("leaseTransitions", record.get("leaderTransitions", 0)),
         seconds=record.get("leaseDurationSeconds", 0),
         received=_seconds(event["requestReceivedTimestamp"]),
-        done=_seconds(event["stageTimestamp"]),
+        completed=_seconds(event["stageTimestamp"]),
     )
     return [write]
 

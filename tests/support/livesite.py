@@ -290,8 +290,8 @@ class Live:
             lease=f"kube-system/kschedweb-{self.name}",
             requests=[Request(**{name: row[name] for name in fields}) for row in self.requests()],
             asks=lambda pod: "approval" in (pod.raw["metadata"].get("labels") or {}),
-            sent={call.audit_id: call.at for call in self.proxy.calls},
-            shown=self.placed() if server_killed else None,
+            departures={call.audit_id: call.at for call in self.proxy.calls},
+            bound_nodes=self.placed() if server_killed else None,
         )
         assert not broken_promises, "\n".join(broken_promises)
         self.compare()

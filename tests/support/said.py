@@ -30,7 +30,7 @@ def yielded(path: Path, *, function: str) -> Iterator[str]:
 
 
 def refusals(path: Path, *, parameter_names: set[str]) -> Iterator[str]:
-    """A sample of each error that ``path`` raises where a function has a parameter of ``within`` or is about a job."""
+    """A sample of each error that ``path`` raises where a function has one of these parameters or is about a job."""
     for scope in _scopes(path, REFUSALS):
         parameters = {parameter.arg for parameter in (*scope.args.args, *scope.args.kwonlyargs)} & parameter_names
         if not parameters and path.name != "tasks.py" and not scope.name.endswith("_of_job"):

@@ -107,7 +107,7 @@ def sample_job_texts() -> set[str]:
         samples |= set(sampled(path, calls={"_step", "_wrap_progress"}, place=1))
         samples |= set(sampled(path, calls={"job_progress"}, keyword="step"))
         samples |= set(sampled(path, calls={"job_start"}, keyword="title"))
-        samples |= set(refusals(path, within={"step", "progress", "report_progress"}))
+        samples |= set(refusals(path, parameter_names={"step", "progress", "report_progress"}))
     return samples - ELSEWHERE
 
 

@@ -50,7 +50,7 @@ def test_series_have_kube_schedulers_names_labels_and_units() -> None:
     instruments.count_incoming({("active", "PodAdd"): 5, ("backoff", "NodeAdd"): 1})
     instruments.count_preemption(4)
     instruments.set_leading(True)
-    instruments.set_depths(QueueDepths(1, 2, 3, 4, waiting=5, held=5, binding=6, nodes=7, pods=8))
+    instruments.set_depths(QueueDepths(1, 2, 3, 4, waiting=5, awaiting_approval=5, binding=6, nodes=7, pods=8))
     assert value("scheduler_schedule_attempts_total", result="scheduled") == 1
     assert value("scheduler_scheduling_algorithm_duration_seconds_sum") == 0.006 + 0.002
     assert value("scheduler_scheduling_attempt_duration_seconds_sum", result="unschedulable") == 0.012

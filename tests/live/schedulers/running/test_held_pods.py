@@ -202,7 +202,7 @@ def test_after_a_restart_the_pod_is_held_again_and_an_approval_given_meanwhile_c
     before.kept()
     after = Run(live, epoch=2)
     assert after.requests.handle_opened(RequestsListed(1, [request(live, hold)]), NOW) == []
-    assert after.loop.depths.held == 1
+    assert after.loop.depths.awaiting_approval == 1
     assert after.loop.step(NOW) == []  # nothing is tried that is held already
     after.answer("allow")
     bind, _ = after.requests.handle_permission(BindPermission(1, "web", True), NOW + 2)
