@@ -35,6 +35,7 @@ def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(services, "AT_ONCE_SECONDS", 600.0)
 
 
+@pytest.mark.nightly
 def test_a_nodepool_is_changed_and_compared_over_a_day(
     page_as: Callable[..., Any], axe: Callable[[Any], None], editor: User
 ) -> None:

@@ -16,6 +16,7 @@ from kschedweb.clusters.selectors import snapshot_objects
 from kschedweb.clusters.services import demo_load
 from tests.browser.test_every_page import OVERFLOW
 from tests.support import seed, seed_runs
+from tests.support.tiers import one_of
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
@@ -94,7 +95,7 @@ def test_from_example_prices_to_two_policies_compared_by_cost(
     take_screenshot(page, "comparison")
 
 
-@pytest.mark.parametrize("dark", [False, True])
+@pytest.mark.parametrize("dark", one_of(True, False))
 def test_the_pages_fit_a_narrow_window_and_work_without_javascript(
     page_as: Callable[..., Page], axe: Callable[[Any], None], demo: Snapshot, dark: bool
 ) -> None:

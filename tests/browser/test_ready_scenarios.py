@@ -18,7 +18,12 @@ pytestmark = pytest.mark.django_db(transaction=True)
 @pytest.mark.parametrize(
     ("key", "name", "answer"),
     [
-        ("spread-two-constraints", "Spread: two constraints", "mypod goes to node4, the only node that can run it"),
+        pytest.param(
+            "spread-two-constraints",
+            "Spread: two constraints",
+            "mypod goes to node4, the only node that can run it",
+            marks=pytest.mark.nightly,
+        ),
         ("devices", "Devices: two GPUs on one socket", "trainer goes to gpu-4, the only node that can run it"),
         pytest.param(
             "watermarks-of-the-article",

@@ -16,6 +16,7 @@ from kschedweb.accounts.models import User
 from kschedweb.clusters.services import demo_load
 from kschedweb.playground.scenarios.models import Scenario
 from tests.browser.test_every_page import OVERFLOW
+from tests.support.tiers import one_of
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
@@ -65,7 +66,7 @@ def test_from_the_list_to_a_scenario_and_files(
     assert Scenario.objects.filter(name__startswith="demo right-sized").count() == 1
 
 
-@pytest.mark.parametrize("dark", [False, True])
+@pytest.mark.parametrize("dark", one_of(True, False))
 def test_pages_fit_a_phone(page_as: Callable[..., Page], demo: Snapshot, dark: bool) -> None:
     page = page_as("viewer", width=390, dark=dark)
     for address in ("/right-sizing/?cluster=demo", "/right-sizing/apply/?cluster=demo"):

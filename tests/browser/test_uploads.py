@@ -125,11 +125,11 @@ def play_scenario(site: Site, scenario: str) -> tuple[str, str]:
     return started["id"], job["error"]
 
 
-# A browser shows each as REST says it: the first ones tell for a commit.
+# A browser shows each as REST says it: one of them tells for a commit.
 @pytest.mark.parametrize(
     "hostile",
     [
-        pytest.param(hostile, id=hostile.name, marks=[pytest.mark.nightly] if at > 2 else [])
+        pytest.param(hostile, id=hostile.name, marks=[pytest.mark.nightly] if at != 2 else [])
         for at, hostile in enumerate(HOSTILE_UPLOADS)
     ],
 )

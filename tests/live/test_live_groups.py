@@ -36,7 +36,7 @@ from tests.support.processes import wait_until
 pytestmark = pytest.mark.live
 
 
-GANGS = tiers.count(20, 40)
+GANGS = tiers.count(10, 40)
 PROCESS = {"release": "1.37", "featureGates": {name: on for name, on in GATES.items() if on}}
 EVENTS = "/apis/events.k8s.io/v1/namespaces/default/events"
 EXPECTED = Counter(Scheduled=11, FailedScheduling=7, Preempted=4)  # how many pods have such events
