@@ -131,7 +131,7 @@ def test_only_known_pods_of_the_scheduler_are_bound(ask: Ask, live: LiveSchedule
 
 
 def test_the_secret_opens_and_nothing_else(ask: Ask, client: Client, live: LiveScheduler, settings: Settings) -> None:
-    wrong = ask("filter", shown="kse_wrong")
+    wrong = ask("filter", presented="kse_wrong")
     assert wrong.status_code == 401
     assert ask("filter", headers={}).status_code == 401
     unknown = client.post(
@@ -189,11 +189,11 @@ def test_questions_are_answered_while_the_database_is_gone(
     is_away = True
     wait_until(lambda: looks > 0, "the responder looked at its rows in vain")
     assert ask("filter").json()["NodeNames"] == ["empty"]
-    assert ask("filter", shown="kse_wrong").status_code == 503
+    assert ask("filter", presented="kse_wrong").status_code == 503
 
 
 def test_a_new_secret_ends_the_old_one_within_seconds(ask: Ask, live: LiveScheduler) -> None:
     assert ask("filter").status_code == 200
     fresh = services.endpoint_secret_make(user=None, live=live)
-    assert ask("filter", shown=fresh).status_code == 200
+    assert ask("filter", presented=fresh).status_code == 200
     assert ask("filter").status_code == 401
