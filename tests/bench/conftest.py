@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import os
 import statistics
 import time
 from collections.abc import Callable, Iterator
@@ -19,6 +20,8 @@ from tests.support.livesite import Deployment
 from tests.support.people import Person, Web
 
 PACE = 38.0  # milliseconds that ``_reference`` takes where the limits were set
+# Tests that run beside a benchmark in CI take caches and halves of cores from it, which ``_reference`` hardly feels.
+SHARED_MACHINE = 2.0 if os.environ.get("CI") else 1.0
 ROWS: list[tuple[str, float, float, str]] = []  # what, milliseconds, limit (0: none), remark
 STARTS: list[tuple[str, float, float, float]] = []  # what, processor seconds here and there, times as many at most
 RATIOS: list[tuple[str, float, float, float]] = []  # what, pods per second here and there, times as fast at least
@@ -71,6 +74,7 @@ def report() -> Callable[..., None]:
 
     def add(label: str, milliseconds: list[float], limit: float = 0, remark: str = "") -> None:
         median = statistics.median(milliseconds)
+        limit *= SHARED_MACHINE
         limit *= slower if median <= limit * slower else max(slower, measured_slowness())
         ROWS.append((label, median, limit, remark))
         assert not limit or median <= limit, f"{label}: {median:.0f} ms, limit {limit:.0f} ms ({milliseconds})"
