@@ -29,7 +29,7 @@ def run_session(bin_folder: Path, tokens: Callable[[str], dict[str, str]], tmp_p
                 await session.initialize()
                 return await work(session)
 
-        return asyncio.run(asyncio.wait_for(talk(), 120))
+        return asyncio.run(asyncio.wait_for(talk(), 900))
 
     return run
 
