@@ -67,15 +67,15 @@ def hired(
         "player": lambda person, seed: Player(person, log, seed, scenarios[seed % len(scenarios)]),
     }
     workers = hire(trial, people, MIX, jobs)
-    for one in workers:
-        one.think = think
+    for worker in workers:
+        worker.think = think
     return workers
 
 
 class Churn:
     """A pod for each live scheduler at each call; the oldest go."""
 
-    KEPT = 20  # calls after which a pod goes
+    KEEP_CALLS = 20  # calls after which a pod goes
 
     def __init__(self, trial: Trial, schedulers: int) -> None:
         self.site, self.schedulers, self.made = trial.site, schedulers, 0
@@ -84,8 +84,10 @@ class Churn:
         for number in range(self.schedulers):
             name = f"company-{number}"
             self.site.pods([f"{name}-{self.made:05d}"], cpu="10m", schedulerName=name)
-            if self.made >= self.KEPT:
-                self.site.plane.request("DELETE", f"/api/v1/namespaces/default/pods/{name}-{self.made - self.KEPT:05d}")
+            if self.made >= self.KEEP_CALLS:
+                self.site.plane.request(
+                    "DELETE", f"/api/v1/namespaces/default/pods/{name}-{self.made - self.KEEP_CALLS:05d}"
+                )
         self.made += 1
 
 
@@ -108,25 +110,25 @@ def main() -> int:
     parser.add_argument("--live", type=int, default=10)
     parser.add_argument("--think", type=float, nargs=2, default=(15.0, 45.0), help="seconds between two pages")
     parser.add_argument("--p95", type=float, default=500, help="milliseconds")
-    wanted = parser.parse_args()
+    arguments = parser.parse_args()
     assets = os.environ.get("KUBEBUILDER_ASSETS")
     if not assets:
         print("Set KUBEBUILDER_ASSETS to the folder of the test control plane.", file=sys.stderr)
         return 2
     with (
         tempfile.TemporaryDirectory(prefix="kschedweb-company-") as folder,
-        brought(Path(assets), Path(folder), wanted.imported, wanted.live) as (trial, clusters, schedulers),
+        brought(Path(assets), Path(folder), arguments.imported, arguments.live) as (trial, clusters, schedulers),
     ):
-        workers = hired(trial, wanted.people, clusters, schedulers, tuple(wanted.think))
-        print(f"{len(workers)} people think for {wanted.think[0]:g} to {wanted.think[1]:g} s", flush=True)
+        workers = hired(trial, arguments.people, clusters, schedulers, tuple(arguments.think))
+        print(f"{len(workers)} people think for {arguments.think[0]:g} to {arguments.think[1]:g} s", flush=True)
         begun = time.monotonic()
         churn = Churn(trial, len(schedulers))
-        with trial.beside(trial.look, LOOK), trial.beside(churn, 5.0), at_work(workers, trial.log):
-            time.sleep(60 * wanted.minutes)
+        with trial.repeating(trial.look, LOOK), trial.repeating(churn, 5.0), at_work(workers, trial.log):
+            time.sleep(60 * arguments.minutes)
         took = time.monotonic() - begun
         tell(trial)
         print(f"{len(trial.log.rows) / took:.1f} answers a second")
-        broken = [*wrong(trial), *grown(trial), *slow(trial, wanted.p95)]
+        broken = [*wrong(trial), *grown(trial), *slow(trial, arguments.p95)]
     print("\n" + ("\n".join(f"BROKEN {line}" for line in broken) or "Every promise was kept."))
     return 1 if broken else 0
 

@@ -31,4 +31,6 @@ def _piece(number: int) -> int:
     configuration = load(whole["config"]).configuration
     assert configuration is not None
     scheduler = Scheduler(Snapshot.from_objects(whole["objects"]), configuration)
-    return sum(bool(one.node) for one in scheduler.schedule_pods([Pod.from_json(pod) for pod in whole["pending"]]))
+    return sum(
+        bool(placement.node) for placement in scheduler.schedule_pods([Pod.from_json(pod) for pod in whole["pending"]])
+    )

@@ -78,12 +78,12 @@ class Trial:
     looks: list[Look] = field(default_factory=list)
 
     @contextmanager
-    def beside(self, do: Callable[[], None], every: float) -> Iterator[None]:
+    def repeating(self, do: Callable[[], None], interval: float) -> Iterator[None]:
         """``do`` again and again in a thread."""
         ended = threading.Event()
 
         def work() -> None:
-            while not ended.wait(every):
+            while not ended.wait(interval):
                 do()
 
         thread = threading.Thread(target=work, daemon=True)
@@ -96,11 +96,11 @@ class Trial:
 
     def look(self) -> None:
         memory = {name: sum(map(resident, family(server.pid))) for name, server in self.servers.items()}
-        plane, asked = self.site.plane, connections(self.site.postgres.url)
+        plane, connection_count = self.site.plane, connections(self.site.postgres.url)
         databases = {"PostgreSQL": self.site.postgres, "Redis": self.site.redis}
         everything = self.servers | databases | {"etcd": plane.etcd, "API": plane.apiserver}
         processor = {name: spent(server.pid) for name, server in everything.items() if server.alive}
-        self.looks.append(Look(time.monotonic(), asked, memory, processor | {"people": sum(os.times()[:2])}))
+        self.looks.append(Look(time.monotonic(), connection_count, memory, processor | {"people": sum(os.times()[:2])}))
 
     def away(self, name: str, server: Server, seconds: float) -> None:
         """Take a server away for so long, and bring it back."""
@@ -129,9 +129,9 @@ def resident(pid: int) -> float:
 def spent(pid: int) -> float:
     """Seconds of a processor that a process and its children have used, those included that have ended."""
     ticks = 0
-    for number, one in enumerate(family(pid)):
+    for number, member in enumerate(family(pid)):
         try:
-            fields = Path(f"/proc/{one}/stat").read_text().rpartition(")")[2].split()
+            fields = Path(f"/proc/{member}/stat").read_text().rpartition(")")[2].split()
         except OSError:
             continue
         ticks += sum(map(int, fields[11:13] if number else fields[11:15]))
@@ -152,10 +152,10 @@ def family(pid: int) -> Iterator[int]:
 
 def connections(url: str) -> int | None:
     """How many there are beside the one that asks; ``None`` where the database does not answer."""
-    asked = "SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()"
+    query = "SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()"
     try:
         with psycopg.connect(url, connect_timeout=2) as connection:
-            row = connection.execute(asked).fetchone()
+            row = connection.execute(query).fetchone()
     except psycopg.Error:
         return None
     return int(row[0]) if row else None
@@ -176,14 +176,16 @@ def brought(assets: Path, folder: Path, nodes: int, pods: int) -> Iterator[Trial
 def served(deployment: Deployment, ending: ExitStack, workers: int) -> tuple[list[Web], dict[str, Server]]:
     """Two web processes, workers and beat at work until ``ending``, as docker-compose.yml starts them."""
     webs = [Web(deployment, f"web-{number}") for number in (1, 2)]
-    others = {f"worker-{number}": deployment.service("worker", f"worker-{number}") for number in range(1, workers + 1)}
-    others["beat"] = deployment.service("beat", "beat-1")
-    servers = {f"web-{number}": web.server for number, web in enumerate(webs, start=1)} | others
+    background = {
+        f"worker-{number}": deployment.service("worker", f"worker-{number}") for number in range(1, workers + 1)
+    }
+    background["beat"] = deployment.service("beat", "beat-1")
+    servers = {f"web-{number}": web.server for number, web in enumerate(webs, start=1)} | background
     for server in servers.values():
         ending.callback(server.stop)
     for web in webs:
         web.start()
-    for name, server in others.items():
+    for name, server in background.items():
         server.start()
         os.setpriority(os.PRIO_PROCESS, server.pid, niceness(deployment, name.partition("-")[0]))
     return webs, servers
@@ -246,7 +248,7 @@ class Arrivals:
 def hold(trial: Trial, workers: list[Worker], minutes: float, away: float) -> None:
     """The crowd for so long; Redis goes away after a fifth of the time, PostgreSQL after three fifths."""
     begun, seconds = time.monotonic(), 60 * minutes
-    with trial.beside(trial.look, LOOK), trial.beside(Arrivals(trial.site), 2.0), at_work(workers, trial.log):
+    with trial.repeating(trial.look, LOOK), trial.repeating(Arrivals(trial.site), 2.0), at_work(workers, trial.log):
         for name, server, share in (("Redis", trial.site.redis, 0.2), ("PostgreSQL", trial.site.postgres, 0.6)):
             time.sleep(max(0.0, begun + share * seconds - time.monotonic()))
             trial.away(name, server, away)
@@ -268,15 +270,17 @@ def right(row: TimedAnswer, during: bool) -> bool:
 
 def wrong(trial: Trial) -> list[str]:
     """The broken promises about answers, each with an example."""
-    found: dict[tuple[str, int, bool], list[TimedAnswer]] = {}
+    rows_by_kind: dict[tuple[str, int, bool], list[TimedAnswer]] = {}
     for row in trial.log.rows:
         if not right(row, during := trial.during(row)):
-            found.setdefault((row.kind, row.status, during), []).append(row)
+            rows_by_kind.setdefault((row.kind, row.status, during), []).append(row)
     lines = []
-    for (kind, status, during), rows in sorted(found.items()):
-        what = "no answer" if status == UNANSWERED else "503 without Retry-After, or late," if status == 503 else status
+    for (kind, status, during), rows in sorted(rows_by_kind.items()):
+        outcome = (
+            "no answer" if status == UNANSWERED else "503 without Retry-After, or late," if status == 503 else status
+        )
         when = "during an outage" if during else "outside the outages"
-        lines.append(f"{kind}: {len(rows)} times {what} {when}: {rows[0].words}")
+        lines.append(f"{kind}: {len(rows)} times {outcome} {when}: {rows[0].words}")
     return lines
 
 
@@ -315,15 +319,16 @@ def tell(trial: Trial) -> None:
         for during in (False, True):
             took = [row.milliseconds for row in answered(trial, rows, during=during)]
             times += "".join(f"{percentile(took, percent):>9.0f}" for percent in (50, 95, 99))
-        print(f"{kind:<18}{len(rows):>7}{times}  {', '.join(f'{one} × {number}' for one, number in statuses.items())}")
+        counts = ", ".join(f"{status} × {number}" for status, number in statuses.items())
+        print(f"{kind:<18}{len(rows):>7}{times}  {counts}")
     print(f"\n{trial.log.events:,} events came by streams.")
     print(f"This machine has {os.cpu_count()} cores; {os.getloadavg()[1]:.1f} threads wanted one on average.")
     shares(trial.looks[:: max(1, len(trial.looks) // 12)])
     print(f"\n{'seconds':>8}{'connections':>13}" + "".join(f"{name:>12}" for name in trial.servers) + "   (MiB)")
     for look in trial.looks[:: max(1, len(trial.looks) // 12)]:
-        known = "away" if look.connections is None else look.connections
+        connection_text = "away" if look.connections is None else look.connections
         memory = "".join(f"{look.memory[name]:>12.0f}" for name in trial.servers)
-        print(f"{look.at - trial.looks[0].at:>8.0f}{known:>13}{memory}")
+        print(f"{look.at - trial.looks[0].at:>8.0f}{connection_text:>13}{memory}")
 
 
 def shares(looks: list[Look]) -> None:
@@ -345,22 +350,22 @@ def main() -> int:
     parser.add_argument("--pods", type=int, default=50_000)
     # A hundred people fill two cores: it is about a second there, and several more where others work beside them.
     parser.add_argument("--p95", type=float, default=3000, help="milliseconds")
-    wanted = parser.parse_args()
+    arguments = parser.parse_args()
     assets = os.environ.get("KUBEBUILDER_ASSETS")
     if not assets:
         print("Set KUBEBUILDER_ASSETS to the folder of the test control plane.", file=sys.stderr)
         return 2
     with (
         tempfile.TemporaryDirectory(prefix="kschedweb-crowd-") as folder,
-        brought(Path(assets), Path(folder), wanted.nodes, wanted.pods) as trial,
+        brought(Path(assets), Path(folder), arguments.nodes, arguments.pods) as trial,
     ):
         alone = [read_alone(web, trial) for web in trial.webs]
-        workers = hired(trial, wanted.people, wanted.pods)
+        workers = hired(trial, arguments.people, arguments.pods)
         print(f"{len(workers)} people think for {THINK[0]:g} to {THINK[1]:g} s between two pages", flush=True)
-        hold(trial, workers, wanted.minutes, wanted.away)
+        hold(trial, workers, arguments.minutes, arguments.away)
         tell(trial)
         print(f"A decision took one person alone {min(alone):.0f} ms.")
-        broken = [*wrong(trial), *grown(trial), *slow(trial, wanted.p95)]
+        broken = [*wrong(trial), *grown(trial), *slow(trial, arguments.p95)]
     print("\n" + ("\n".join(f"BROKEN {line}" for line in broken) or "Every promise was kept."))
     return 1 if broken else 0
 

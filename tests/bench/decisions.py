@@ -132,7 +132,7 @@ def main() -> None:
     parser.add_argument("--rows", type=int, default=20_000, help="live decisions (default 20,000)")
     parser.add_argument("--keep", action="store_true", help="leave the rows in the database")
     parser.add_argument("--filled", action="store_true", help="the rows of an earlier run are there")
-    asked = parser.parse_args()
+    arguments = parser.parse_args()
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "kschedweb.settings")
     os.environ.setdefault("KSCHEDWEB_LOG_LEVEL", "ERROR")
     os.environ.setdefault("KSCHEDWEB_ALLOWED_HOSTS", "testserver")
@@ -145,13 +145,13 @@ def main() -> None:
 
     if connection.vendor != "postgresql":
         sys.exit("DATABASE_URL must name an empty PostgreSQL database.")
-    if not asked.filled:
+    if not arguments.filled:
         call_command("migrate", verbosity=0)
-        fill(asked.rows)
+        fill(arguments.rows)
     try:
         slow = measure()
     finally:
-        if not asked.keep:
+        if not arguments.keep:
             empty()
     sys.exit(f"{len(slow)} took longer than {LIMIT:g} s: {', '.join(slow)}" if slow else 0)
 
@@ -183,9 +183,11 @@ def fill(rows: int) -> None:
     endpoint = Endpoint.objects.create(name="chat", url="https://chat.example.com/")
     with connection.cursor() as cursor:
         for table, statement in FILL.items():
-            begun, of = time.perf_counter(), max(rows // SHARE.get(table, USUAL_SHARE), 1)
-            ago = AGO.format(days=DAYS, of=of)
-            cursor.execute(statement.format(live=LIVE, user=user.pk, endpoint=endpoint.pk, ago=ago, of=of, days=DAYS))
+            begun, row_count = time.perf_counter(), max(rows // SHARE.get(table, USUAL_SHARE), 1)
+            ago = AGO.format(days=DAYS, of=row_count)
+            cursor.execute(
+                statement.format(live=LIVE, user=user.pk, endpoint=endpoint.pk, ago=ago, of=row_count, days=DAYS)
+            )
             print(f"{table}: {cursor.rowcount:,} rows in {time.perf_counter() - begun:.0f} s", flush=True)
         cursor.execute("VACUUM ANALYZE")
 
@@ -222,13 +224,13 @@ def measure() -> list[str]:
         over = False
         for _ in range(2):  # what other programs did meanwhile is not what is asked
             begun = time.perf_counter()
-            said = do()
+            remark = do()
             seconds = time.perf_counter() - begun
             over = seconds > LIMIT and "in all" not in name
             if not over:
                 break
         slow += [name] if over else []
-        print(f"{seconds:8.3f} s  {'SLOW ' if over else '     '}{name}{f' ({said})' if said else ''}", flush=True)
+        print(f"{seconds:8.3f} s  {'SLOW ' if over else '     '}{name}{f' ({remark})' if remark else ''}", flush=True)
     return slow
 
 
@@ -303,7 +305,7 @@ def asked_of(client: Client) -> Iterator[tuple[str, Callable[[], str]]]:
     for name, address in (("decisions", "/live/{live}/?format=csv"), ("audit", "/audit/?format=csv")):
         response: list[Any] = []
         yield f"CSV of {name}, first line", _begin(client, address.format(**values), response)
-        yield f"CSV of {name}, in all", _rest(response)
+        yield f"CSV of {name}, in all", _count_rest(response)
     yield from _cleanings()
 
 
@@ -368,11 +370,11 @@ def _begin(client: Client, address: str, response: list[Any]) -> Callable[[], st
     return begin
 
 
-def _rest(response: list[Any]) -> Callable[[], str]:
-    def rest() -> str:
+def _count_rest(response: list[Any]) -> Callable[[], str]:
+    def count_rest() -> str:
         return f"{sum(part.count(NEW_LINE) for part in response[0]):,} more lines"
 
-    return rest
+    return count_rest
 
 
 def _cleanings() -> Iterator[tuple[str, Callable[[], str]]]:
@@ -386,8 +388,8 @@ def _cleanings() -> Iterator[tuple[str, Callable[[], str]]]:
     while rows_delete():  # what is too old of other tables
         pass
     yield "clean-up, in all, with nothing to delete", cleaned
-    kept = LiveDecision.objects.filter(scheduler=LIVE).count() - 10_000
-    LiveScheduler.objects.filter(pk=LIVE).update(keep_decisions=max(kept, 100))
+    keep = LiveDecision.objects.filter(scheduler=LIVE).count() - 10_000
+    LiveScheduler.objects.filter(pk=LIVE).update(keep_decisions=max(keep, 100))
     yield "clean-up, in all, of 10,000 decisions", cleaned
 
 

@@ -35,10 +35,10 @@ class Growth:
 
 def measured(nodes: int) -> Growth:
     """Measured in a process of its own, whose memory is counted."""
-    done = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-m", "tests.bench.growth", str(nodes)], cwd=ROOT, capture_output=True, text=True, check=True
     )
-    return Growth(**json.loads(done.stdout))
+    return Growth(**json.loads(process.stdout))
 
 
 def measure(nodes: int) -> Growth:

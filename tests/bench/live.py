@@ -86,11 +86,11 @@ def measure(meter: Meter, names: list[str], begin: Callable[[], object], parts: 
 
     ``parts`` names processes by what they are.
     """
-    seen, before, begun = meter.read(), spent(parts), time.time()
+    bound_before, before, begun = meter.read(), spent(parts), time.time()
     begin()
-    wanted = len(names)
+    pod_count = len(names)
     # Nothing else is asked of the API server meanwhile: the audit log says when the last one is bound.
-    wait_until(lambda: meter.read() >= wanted, f"{wanted} pods are bound", seconds=60 + wanted / 10, step=0.2)
+    wait_until(lambda: meter.read() >= pod_count, f"{pod_count} pods are bound", seconds=60 + pod_count / 10, step=0.2)
     after = spent(parts)
     waits = sorted(meter.bound[name] - meter.created[name] for name in names)
     times = sorted(when for when in meter.bound.values() if when >= begun)  # some may have been bound before a pause
@@ -99,8 +99,8 @@ def measure(meter: Meter, names: list[str], begin: Callable[[], object], parts: 
         seconds=times[-1] - times[0],
         median=statistics.median(waits),
         p99=waits[int(0.99 * len(waits))],
-        arrivals=wanted / (max(meter.created.values()) - min(meter.created.values())),
-        cpu={name: 1000 * (after[name] - before[name]) / (wanted - seen) for name in parts},
+        arrivals=pod_count / (max(meter.created.values()) - min(meter.created.values())),
+        cpu={name: 1000 * (after[name] - before[name]) / (pod_count - bound_before) for name in parts},
     )
 
 
@@ -120,12 +120,12 @@ def _seconds(pid: int) -> float:
 
 def children(name: str) -> list[int]:
     """This process's children that run the program ``name``."""
-    found = []
+    pids = []
     for thread in Path("/proc/self/task").iterdir():
         for pid in (thread / "children").read_text().split():
             if Path(f"/proc/{pid}/comm").read_text().strip() == name[:15]:
-                found.append(int(pid))
-    return found
+                pids.append(int(pid))
+    return pids
 
 
 def pod(name: str, scheduler: str) -> Json:
@@ -140,10 +140,10 @@ def create_paced(plane: ControlPlane, pods: list[Json], rate: float) -> None:
     begun = time.monotonic()
 
     def create(numbered: tuple[int, Json]) -> None:
-        number, one = numbered
+        number, raw_pod = numbered
         if rate:
             time.sleep(max(0.0, begun + number / rate - time.monotonic()))
-        plane.call("POST", PODS, one)
+        plane.call("POST", PODS, raw_pod)
 
     plane.parallel(create, enumerate(pods))
 

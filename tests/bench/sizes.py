@@ -28,7 +28,7 @@ from tests.support.people import Answer, Person, Web, percentile, processor_time
 from tests.support.processes import Server, wait_until
 
 MIB = 2**20
-AGAIN = 5  # times that a page is asked for; the middle one counts
+REPEATS = 5  # times that a page is asked for; the middle one counts
 PATIENCE = 1800.0  # seconds
 HEAD = """\
 | nodes | pods | a snapshot in the database, MiB | import, s | first decision, s | next, pods, overview, s \
@@ -37,7 +37,7 @@ HEAD = """\
 
 
 @dataclass
-class Site:
+class MeasuredSite:
     """The site at work, with one person who uses it."""
 
     url: str  # of the database
@@ -63,8 +63,8 @@ class Site:
         good(self.person.get(path))
         return self.spent(self.web.server.pid) - before
 
-    def again(self, path: str) -> float:
-        return percentile([self.opened(path) for _ in range(AGAIN)], 50)
+    def median_seconds(self, path: str) -> float:
+        return percentile([self.opened(path) for _ in range(REPEATS)], 50)
 
     def memory(self) -> list[float]:
         return [sum(map(resident, family(pid))) for pid in (self.web.server.pid, self.worker.pid)]
@@ -77,7 +77,7 @@ def good(answer: Answer) -> Answer:
 
 
 @contextmanager
-def brought(folder: Path) -> Iterator[Site]:
+def brought(folder: Path) -> Iterator[MeasuredSite]:
     with databases() as (postgres, redis):
         deployment = Deployment(folder, postgres.url, redis.url)
         web, worker, backstage = Web(deployment, "web"), deployment.service("worker", "worker"), deployment.backstage()
@@ -85,23 +85,23 @@ def brought(folder: Path) -> Iterator[Site]:
             web.start()
             worker.start()
             person = Person(web.port, backstage("log_in", person="admin", role="admin"))
-            yield Site(postgres.url, web, worker, person)
+            yield MeasuredSite(postgres.url, web, worker, person)
         finally:
             backstage.close()
             worker.stop()
             web.server.stop()
 
 
-def imported(site: Site, name: str, objects: list[dict[str, Any]]) -> None:
+def imported(site: MeasuredSite, name: str, objects: list[dict[str, Any]]) -> None:
     """The cluster is there, and what is worked out when it arrives."""
     body = json.dumps({"apiVersion": "v1", "kind": "List", "items": objects}).encode()
     address = f"/api/v1/clusters/import/?name={name}"
     answer = good(site.person.ask("POST", address, body, **{"Content-Type": "application/json"}))
     if answer.status == 202:
-        wait_until(lambda: done(site), f"{name} is there, see {site.worker.log}", seconds=PATIENCE, step=1.0)
+        wait_until(lambda: are_jobs_done(site), f"{name} is there, see {site.worker.log}", seconds=PATIENCE, step=1.0)
 
 
-def done(site: Site) -> bool:
+def are_jobs_done(site: MeasuredSite) -> bool:
     """Whether no job is left; a failed one is an error."""
     jobs = good(site.person.get("/api/v1/jobs/")).json()["results"]
     if failed := [job for job in jobs if job["state"] in ("failed", "cancelled")]:
@@ -109,31 +109,37 @@ def done(site: Site) -> bool:
     return {job["state"] for job in jobs} <= {"succeeded"}
 
 
-def capacity(site: Site, name: str) -> None:
+def capacity(site: MeasuredSite, name: str) -> None:
     """A question is asked and answered."""
-    asked = {"cluster": name, "policy": "default", "pod": {"requests": {"cpu": "500m", "memory": "1Gi"}}, "limit": 1000}
-    if good(site.person.post("/api/v1/capacity/fit/", asked)).status == 202:
-        wait_until(lambda: done(site), "capacity is answered", seconds=PATIENCE, step=0.5)
+    question = {
+        "cluster": name,
+        "policy": "default",
+        "pod": {"requests": {"cpu": "500m", "memory": "1Gi"}},
+        "limit": 1000,
+    }
+    if good(site.person.post("/api/v1/capacity/fit/", question)).status == 202:
+        wait_until(lambda: are_jobs_done(site), "capacity is answered", seconds=PATIENCE, step=0.5)
 
 
-def line(site: Site, nodes: int) -> str:
+def line(site: MeasuredSite, nodes: int) -> str:
     """The row of the table for a cluster of ``nodes``."""
     name, pods = f"size-{nodes}", 10 * nodes
-    stored, worked = site.stored(), site.spent(site.worker.pid)
+    stored, worker_seconds = site.stored(), site.spent(site.worker.pid)
     imported(site, name, seed.cluster(nodes, pods))
-    worked = site.spent(site.worker.pid) - worked
+    worker_seconds = site.spent(site.worker.pid) - worker_seconds
     stored = site.stored() - stored
     site.web.restart()
     site.opened("/settings/")  # what every first page of a process waits for
     decision = f"/decision/{name}/default/pending-00000/"
     first = site.opened(decision)
-    pages = [site.again(path) for path in (decision, f"/pods/?cluster={name}", f"/?cluster={name}")]
-    asked = site.spent(site.worker.pid) + site.spent(site.web.server.pid)
+    pages = [site.median_seconds(path) for path in (decision, f"/pods/?cluster={name}", f"/?cluster={name}")]
+    question_seconds = site.spent(site.worker.pid) + site.spent(site.web.server.pid)
     capacity(site, name)
-    asked = site.spent(site.worker.pid) + site.spent(site.web.server.pid) - asked
+    question_seconds = site.spent(site.worker.pid) + site.spent(site.web.server.pid) - question_seconds
     cells = [
-        f"{nodes:,}", f"{pods:,}", f"{stored / MIB:,.0f}", f"{worked:.1f}", f"{first:.1f}",
-        ", ".join(f"{one:.2f}" for one in pages), f"{asked:.1f}", ", ".join(f"{one:,.0f}" for one in site.memory()),
+        f"{nodes:,}", f"{pods:,}", f"{stored / MIB:,.0f}", f"{worker_seconds:.1f}", f"{first:.1f}",
+        ", ".join(f"{value:.2f}" for value in pages), f"{question_seconds:.1f}",
+        ", ".join(f"{value:,.0f}" for value in site.memory()),
     ]  # fmt: skip
     return f"| {' | '.join(cells)} |"
 
@@ -141,10 +147,10 @@ def line(site: Site, nodes: int) -> str:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--nodes", type=int, nargs="+", default=(100, 500, 1000, 2000, 5000))
-    wanted = parser.parse_args()
+    arguments = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="kschedweb-sizes-") as folder, brought(Path(folder)) as site:
         print(HEAD, flush=True)
-        for nodes in wanted.nodes:
+        for nodes in arguments.nodes:
             print(line(site, nodes), flush=True)
     return 0
 

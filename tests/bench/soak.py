@@ -20,8 +20,8 @@ from pathlib import Path
 from tests.support import seed
 from tests.support.livesite import APPROVAL_LABELS, PODS, LiveSite, live_site
 
-NODES, KEPT = 60, 1500  # nodes, and pods that are there at a time
-EVERY = 1.0  # seconds between rounds
+NODES, KEPT_PODS = 60, 1500  # nodes, and pods that are there at a time
+ROUND_SECONDS = 1.0  # seconds between rounds
 COME = 25  # pods a round; as many of the oldest go
 WARM = 0.34  # of the time, after which memory counts
 ROOM = 1.08  # times the resident memory after warming up
@@ -36,7 +36,7 @@ class Sample:
     files: int
 
     @classmethod
-    def of(cls, pid: int) -> Sample:
+    def take(cls, pid: int) -> Sample:
         status = dict(line.split(":", 1) for line in Path(f"/proc/{pid}/status").read_text().splitlines())
         return cls(
             memory=int(status["VmRSS"].split()[0]) / 1024,
@@ -60,9 +60,9 @@ class Churn:
         self.site.pods(names[:-1], cpu="50m")
         self.site.pods(names[-1:], cpu="50m", labels=APPROVAL_LABELS)
         self._there.extend(names)
-        if len(self._there) > KEPT:
-            gone = [self._there.popleft() for _ in range(COME)]
-            self.site.plane.parallel(lambda name: self.site.plane.request("DELETE", f"{PODS}/{name}"), gone)
+        if len(self._there) > KEPT_PODS:
+            oldest = [self._there.popleft() for _ in range(COME)]
+            self.site.plane.parallel(lambda name: self.site.plane.request("DELETE", f"{PODS}/{name}"), oldest)
         if self.rounds % 5 == 0:
             self.approve()
         if self.rounds % 30 == 0:
@@ -82,21 +82,21 @@ class Churn:
 def soak(site: LiveSite, seconds: float) -> list[Sample]:
     """A sample each ten seconds."""
     churn, samples = Churn(site), []
-    begun = told = looked = time.monotonic()
+    begun = next_report = next_sample = time.monotonic()
     while (now := time.monotonic()) < begun + seconds:
         churn.turn()
-        if now >= looked:
-            looked = now + 10
-            samples.append(Sample.of(site.workers[0].pid))
-        if now >= told:
-            told = now + 60
+        if now >= next_sample:
+            next_sample = now + 10
+            samples.append(Sample.take(site.workers[0].pid))
+        if now >= next_report:
+            next_report = now + 60
             leader, last = site.leader() or {}, samples[-1]
             print(
                 f"{(now - begun) / 60:5.1f} min: {last.memory:6.1f} MiB, {last.threads} threads, {last.files} files; "
                 f"{leader.get('bound', 0):,} pods bound, latency {leader.get('latency')}",
                 flush=True,
             )
-        time.sleep(max(0.0, EVERY - (time.monotonic() - now)))
+        time.sleep(max(0.0, ROUND_SECONDS - (time.monotonic() - now)))
     site.wait_bound(len(site.listed()) - COME)
     churn.approve()
     site.check()
@@ -119,14 +119,14 @@ def grown(samples: list[Sample]) -> str:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--minutes", type=float, default=30)
-    wanted = parser.parse_args()
+    arguments = parser.parse_args()
     assets = os.environ.get("KUBEBUILDER_ASSETS")
     if not assets:
         print("Set KUBEBUILDER_ASSETS to the folder of the test control plane.", file=sys.stderr)
         return 2
     with tempfile.TemporaryDirectory(prefix="kschedweb-soak-") as folder, live_site(Path(assets), Path(folder)) as site:
         site.begin("soak", 1, nodes=NODES)
-        samples = soak(site, 60 * wanted.minutes)
+        samples = soak(site, 60 * arguments.minutes)
         problem = grown(samples)
         print(f"from {samples[0].memory:.1f} to {samples[-1].memory:.1f} MiB; {problem or 'nothing grew'}")
     return 1 if problem else 0

@@ -21,7 +21,7 @@ from tests.bench.conftest import measure_milliseconds
 from tests.engine.autoscaling.building import CAPACITY_TYPE, machine, needs, pod, pool, scenario, sold
 from tests.support.needs import missing
 
-NODES, BESIDE = 2000, 60
+NODES, COMPARED_NODES = 2000, 60
 SECONDS = 60.0
 TIMES, MOST_TIMES = 10, 20  # as fast as Karpenter's core at least; after which that is not waited for
 LEAST_SECONDS = 30.0  # for which it is waited for in any case
@@ -39,36 +39,36 @@ def full(nodes: int) -> Json:
     ]
     objects: list[Json] = []
     for number in range(nodes):
-        name, of = f"node-{number:04}", random.choice(types[:3])
-        objects += machine(name, of, random.choice(ZONES))
-        left = 1000 * int(of["capacity"]["cpu"])
-        while left:
-            cpu = min(left, random.choice([250, 500, 1000, 2000]))
-            left -= cpu
+        name, instance_type = f"node-{number:04}", random.choice(types[:3])
+        objects += machine(name, instance_type, random.choice(ZONES))
+        free_millicores = 1000 * int(instance_type["capacity"]["cpu"])
+        while free_millicores:
+            cpu = min(free_millicores, random.choice([250, 500, 1000, 2000]))
+            free_millicores -= cpu
             objects.append(pod(f"pod-{len(objects)}", name, f"{cpu}m", {"app": f"app-{random.randrange(50)}"}))
     return scenario(types, [pool("pool", needs(CAPACITY_TYPE, "In", "on-demand"))], *objects, disrupt=True)
 
 
-def idle(told: Json) -> bool:
+def idle(answer: Json) -> bool:
     """Whether a method tried, and none found anything."""
-    disruption = told["disruption"]
+    disruption = answer["disruption"]
     return "command" not in disruption and len(disruption["methods"][2]["candidates"]) > 1
 
 
 @pytest.mark.nightly
 def test_two_thousand_nodes_are_looked_at(report: Callable[..., None]) -> None:
-    whole, told = full(NODES), list[Json]()
-    took = measure_milliseconds(lambda: told.append(answer_scenario(whole, lambda: 0.0, runs=1)))
-    assert idle(told[0])
-    assert len(told[0]["disruption"]["methods"][2]["candidates"]) == NODES
+    whole, answers = full(NODES), list[Json]()
+    took = measure_milliseconds(lambda: answers.append(answer_scenario(whole, lambda: 0.0, runs=1)))
+    assert idle(answers[0])
+    assert len(answers[0]["disruption"]["methods"][2]["candidates"]) == NODES
     report(f"consolidation, {NODES:,} full nodes", [took], SECONDS * 1000, "one of a kind each, none can go")
 
 
 def program() -> str:
-    found = os.environ.get("KARPENTER")
-    if not found:
+    path = os.environ.get("KARPENTER")
+    if not path:
         missing("KARPENTER is not set: oracles/build-fast in the folder of recorded data")
-    return found
+    return path
 
 
 def theirs(whole: Json, seconds: float) -> tuple[Json | None, float]:
@@ -78,7 +78,7 @@ def theirs(whole: Json, seconds: float) -> tuple[Json | None, float]:
     def bounded() -> None:
         resource.setrlimit(resource.RLIMIT_CPU, (int(seconds) + 1, int(seconds) + 1))
 
-    done = subprocess.run(
+    process = subprocess.run(
         [program(), "-runs", "1"],
         input=json.dumps(whole),
         capture_output=True,
@@ -88,24 +88,26 @@ def theirs(whole: Json, seconds: float) -> tuple[Json | None, float]:
     )
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     worked_for = 1000 * (after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
-    if done.returncode < 0 and worked_for >= 1000 * seconds:
+    if process.returncode < 0 and worked_for >= 1000 * seconds:
         return None, worked_for
-    done.check_returncode()
-    return json.loads(done.stdout), worked_for
+    process.check_returncode()
+    return json.loads(process.stdout), worked_for
 
 
-@pytest.mark.parametrize("nodes", [BESIDE, pytest.param(NODES, marks=pytest.mark.nightly)])
+@pytest.mark.parametrize("nodes", [COMPARED_NODES, pytest.param(NODES, marks=pytest.mark.nightly)])
 def test_consolidation_beside_karpenter(report: Callable[..., None], nodes: int) -> None:
     """Where Karpenter's core needs more than so many times as long it is not waited for."""
-    whole, told = full(nodes), list[Json]()
+    whole, answers = full(nodes), list[Json]()
     program()
-    here = measure_milliseconds(lambda: told.append(answer_scenario(whole, lambda: 0.0, runs=1)))
-    found, there = theirs(whole, max(MOST_TIMES * here / 1000, LEAST_SECONDS))
-    assert idle(told[0])
-    if found is not None:
-        assert idle(found)
-        assert told[0]["disruption"]["candidates"] == found["disruption"]["candidates"]
-    more = "" if found is not None else "more than "
-    said = f"{more}{there / here:.0f} times as fast as Karpenter's core"
-    report(f"consolidation beside Karpenter, {nodes:,} full nodes", [here], SECONDS * 1000, said)
-    assert here * TIMES <= there, f"{there / here:.1f} times as fast, at least {TIMES} are wanted"
+    our_milliseconds = measure_milliseconds(lambda: answers.append(answer_scenario(whole, lambda: 0.0, runs=1)))
+    their_answer, their_milliseconds = theirs(whole, max(MOST_TIMES * our_milliseconds / 1000, LEAST_SECONDS))
+    assert idle(answers[0])
+    if their_answer is not None:
+        assert idle(their_answer)
+        assert answers[0]["disruption"]["candidates"] == their_answer["disruption"]["candidates"]
+    more = "" if their_answer is not None else "more than "
+    remark = f"{more}{their_milliseconds / our_milliseconds:.0f} times as fast as Karpenter's core"
+    report(f"consolidation beside Karpenter, {nodes:,} full nodes", [our_milliseconds], SECONDS * 1000, remark)
+    assert our_milliseconds * TIMES <= their_milliseconds, (
+        f"{their_milliseconds / our_milliseconds:.1f} times as fast, at least {TIMES} are wanted"
+    )

@@ -34,10 +34,10 @@ SERVICE = {
 
 def scenario(kind: str) -> str:
     """One of the workloads as a cluster of that time, with a service for SelectorSpreadPriority to count."""
-    found = workloads.scenario(kind, nodes=NODES, bound=BOUND, pending=PENDING)
-    del found["config"]
-    found["objects"].append(SERVICE)
-    return json.dumps({**found, "classic": {"percentageOfNodesToScore": 100}}).replace(workloads.ZONE, BETA_ZONE)
+    document = workloads.scenario(kind, nodes=NODES, bound=BOUND, pending=PENDING)
+    del document["config"]
+    document["objects"].append(SERVICE)
+    return json.dumps({**document, "classic": {"percentageOfNodesToScore": 100}}).replace(workloads.ZONE, BETA_ZONE)
 
 
 @pytest.mark.parametrize(
@@ -48,8 +48,8 @@ def test_every_node_scored(kind: str, assets: Path, compare: Callable[..., None]
     if not command.exists():
         missing("KUBEBUILDER_ASSETS holds no oracle-classic")
     text, limit = scenario(kind), LIMITS[kind]
-    done = subprocess.run([command, "bench"], input=text, capture_output=True, text=True, timeout=600, check=True)
-    theirs = json.loads(done.stdout)
+    process = subprocess.run([command, "bench"], input=text, capture_output=True, text=True, timeout=600, check=True)
+    theirs = json.loads(process.stdout)
     mine = ours(text, limit * theirs["PodsPerSecond"])
     compare(f"classic, {kind}, 5,000 nodes", mine, theirs, limit)
 
@@ -61,8 +61,8 @@ def test_moves_to_a_profile(report: Callable[..., None]) -> None:
         classic, snapshot = ClassicSnapshot.from_objects(raw["objects"]), Snapshot.from_objects(raw["objects"])
         configuration = load(workloads.CONFIG).configuration
         assert configuration is not None
-        found = compare_pods(
+        comparisons = compare_pods(
             classic, snapshot, Registry().build_algorithm(), configuration, map(Pod.from_json, raw["pending"])
         )
-        times = [measure_milliseconds(partial(next, found)) for _ in range(PENDING)]
+        times = [measure_milliseconds(partial(next, comparisons)) for _ in range(PENDING)]
         report(f"classic and profile, {kind}, a pod", times, remark=f"{1000 * PENDING / sum(times):,.0f} pods/s")

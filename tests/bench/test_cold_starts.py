@@ -16,7 +16,7 @@ import pytest
 from tests.bench import workloads
 from tests.conftest import ROOT
 
-Beside = Callable[[str, float, float, float], None]
+CompareSeconds = Callable[[str, float, float, float], None]
 RUNS = 5
 # How many times what kube-scheduler's code takes to place one pod on 5,000 nodes.
 ANSWER, VERSION, READING = 2.05, 0.5, 1.5
@@ -40,47 +40,47 @@ def snapshot(scenario: Path) -> Path:
     return file
 
 
-def worked(command: list[str], given: Path) -> float:
+def measure_seconds(command: list[str], input_file: Path) -> float:
     """Processor seconds of a process of its own, from its start to its end."""
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    with given.open() as text:
+    with input_file.open() as text:
         subprocess.run(command, cwd=ROOT, env=environment, stdin=text, capture_output=True, timeout=300, check=True)
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
 
-def in_turn(ours: list[str], theirs: list[str], given: Path, runs: int = RUNS) -> tuple[float, float]:
+def in_turn(ours: list[str], theirs: list[str], input_file: Path, runs: int = RUNS) -> tuple[float, float]:
     """Medians of processor seconds of both, after a run of each that is not counted."""
-    pairs = [(worked(ours, given), worked(theirs, given)) for _ in range(runs + 1)][1:]
-    here, there = (statistics.median(seconds) for seconds in zip(*pairs, strict=True))
-    return here, there
+    pairs = [(measure_seconds(ours, input_file), measure_seconds(theirs, input_file)) for _ in range(runs + 1)][1:]
+    our_seconds, their_seconds = (statistics.median(seconds) for seconds in zip(*pairs, strict=True))
+    return our_seconds, their_seconds
 
 
 @pytest.mark.parametrize("command", ["schedule", "explain"])
-def test_one_pod_on_many_nodes(command: str, assets: Path, scenario: Path, compare_seconds: Beside) -> None:
-    here, there = in_turn([*ENGINE, command], [str(assets / "oracle"), command], scenario)
-    compare_seconds(f"{command}, one pod on 5,000 nodes", here, there, ANSWER)
+def test_one_pod_on_many_nodes(command: str, assets: Path, scenario: Path, compare_seconds: CompareSeconds) -> None:
+    our_seconds, their_seconds = in_turn([*ENGINE, command], [str(assets / "oracle"), command], scenario)
+    compare_seconds(f"{command}, one pod on 5,000 nodes", our_seconds, their_seconds, ANSWER)
 
 
-def test_one_pod_of_a_dump(assets: Path, scenario: Path, snapshot: Path, compare_seconds: Beside) -> None:
+def test_one_pod_of_a_dump(assets: Path, scenario: Path, snapshot: Path, compare_seconds: CompareSeconds) -> None:
     ours = [*CLI, "explain", "bench/pending-0", "--snapshot", str(snapshot)]
-    here, there = in_turn(ours, [str(assets / "oracle"), "explain"], scenario)
-    compare_seconds("kschedweb explain --snapshot, the same", here, there, ANSWER)
+    our_seconds, their_seconds = in_turn(ours, [str(assets / "oracle"), "explain"], scenario)
+    compare_seconds("kschedweb explain --snapshot, the same", our_seconds, their_seconds, ANSWER)
 
 
-def test_the_version(assets: Path, scenario: Path, compare_seconds: Beside) -> None:
-    here, there = in_turn([*CLI, "--version"], [str(assets / "oracle"), "schedule"], scenario)
-    compare_seconds("kschedweb --version beside that schedule", here, there, VERSION)
+def test_the_version(assets: Path, scenario: Path, compare_seconds: CompareSeconds) -> None:
+    our_seconds, their_seconds = in_turn([*CLI, "--version"], [str(assets / "oracle"), "schedule"], scenario)
+    compare_seconds("kschedweb --version beside that schedule", our_seconds, their_seconds, VERSION)
 
 
 @pytest.mark.nightly
-def test_reading_a_large_cluster(assets: Path, tmp_path: Path, compare_seconds: Beside) -> None:
+def test_reading_a_large_cluster(assets: Path, tmp_path: Path, compare_seconds: CompareSeconds) -> None:
     make = workloads.KINDS["zone spread"]
     objects = [workloads.node(number) for number in range(5000)]
     objects += [workloads.pod(f"pod-{number}", *make(number), node_number=number % 5000) for number in range(50_000)]
     pending = [workloads.pod("pending", *make(0))]
     file = tmp_path / "large.json"
     file.write_text(json.dumps({"config": workloads.CONFIG, "objects": objects, "pending": pending}))
-    here, there = in_turn([*ENGINE, "schedule"], [str(assets / "oracle"), "schedule"], file, runs=3)
-    compare_seconds("schedule, one pod beside 50,000 on 5,000 nodes", here, there, READING)
+    our_seconds, their_seconds = in_turn([*ENGINE, "schedule"], [str(assets / "oracle"), "schedule"], file, runs=3)
+    compare_seconds("schedule, one pod beside 50,000 on 5,000 nodes", our_seconds, their_seconds, READING)

@@ -63,9 +63,9 @@ def test_nobody_starves(
     assert {answer.status for answer in answers} == {200}
     waits = [answer.milliseconds for answer in answers]
     middle, late = statistics.median(waits), percentile(waits, 95)
-    about = request.node.callspec.params["pages"]
+    kind = request.node.callspec.params["pages"]
     report(
-        f"{PEOPLE} people at once, clusters: {about}",
+        f"{PEOPLE} people at once, clusters: {kind}",
         waits,
         0,
         f"p95 {late:.0f} ms, {late / middle:.1f} times the median",

@@ -36,10 +36,10 @@ def resource_slice(node: int) -> Json:
     pool = {"name": name, "generation": 1, "resourceSliceCount": 1}
     devices = [device(node, number) for number in range(DEVICES)]
     spec = {"driver": DRIVER, "nodeName": name, "pool": pool, "devices": devices}
-    return named("ResourceSlice", f"slice-{node}", spec)
+    return make_object("ResourceSlice", f"slice-{node}", spec)
 
 
-def named(kind: str, name: str, spec: Json) -> Json:
+def make_object(kind: str, name: str, spec: Json) -> Json:
     return {"apiVersion": "resource.k8s.io/v1", "kind": kind, "metadata": {"name": name}, "spec": spec}
 
 
@@ -49,19 +49,19 @@ def selector(expression: str) -> Json:
 
 def claim(number: int) -> Json:
     """One device or two on one socket, of a model; most ask the same as others."""
-    wanted = selector(f'device.attributes["{DRIVER}"].model == "{MODELS[number % 2]}"')
+    model_selector = selector(f'device.attributes["{DRIVER}"].model == "{MODELS[number % 2]}"')
     large = selector(f'device.capacity["{DRIVER}"].memory.compareTo(quantity("40Gi")) >= 0')
-    exactly = {"deviceClassName": "gpu", "allocationMode": "ExactCount", "selectors": [wanted, large]}
+    exactly = {"deviceClassName": "gpu", "allocationMode": "ExactCount", "selectors": [model_selector, large]}
     spec: Json = {"devices": {"requests": [{"name": "gpu", "exactly": exactly | {"count": 1 + number % 5 // 4}}]}}
     spec["devices"]["constraints"] = [{"matchAttribute": "example.com/socket"}]
-    made = named("ResourceClaim", f"claim-{number}", spec)
-    return made | {"metadata": made["metadata"] | {"namespace": "bench", "uid": f"claim-{number}"}}
+    raw_claim = make_object("ResourceClaim", f"claim-{number}", spec)
+    return raw_claim | {"metadata": raw_claim["metadata"] | {"namespace": "bench", "uid": f"claim-{number}"}}
 
 
 def pod(number: int) -> Json:
-    made = workloads.pod(f"pod-{number}", {}, {})
-    made["spec"]["resourceClaims"] = [{"name": "gpu", "resourceClaimName": f"claim-{number}"}]
-    return made
+    raw_pod = workloads.pod(f"pod-{number}", {}, {})
+    raw_pod["spec"]["resourceClaims"] = [{"name": "gpu", "resourceClaimName": f"claim-{number}"}]
+    return raw_pod
 
 
 def scenario(pending: int, claims: int = 0) -> Json:
@@ -69,7 +69,10 @@ def scenario(pending: int, claims: int = 0) -> Json:
     of_driver = {"selectors": [selector(f'device.driver == "{DRIVER}"')]}
     objects = [workloads.node(number) for number in range(NODES)]
     objects += [resource_slice(number) for number in range(NODES)]
-    objects += [named("DeviceClass", "gpu", of_driver), *(claim(number) for number in range(max(pending, claims)))]
+    objects += [
+        make_object("DeviceClass", "gpu", of_driver),
+        *(claim(number) for number in range(max(pending, claims))),
+    ]
     pods = [pod(number) for number in range(pending)]
     return {"name": "devices", "config": workloads.CONFIG, "objects": objects, "pending": pods}
 
@@ -89,6 +92,6 @@ def test_devices_are_taken(report: Callable[..., None]) -> None:
     configuration = load(whole["config"]).configuration
     assert configuration is not None
     scheduler = Scheduler(snapshot, configuration)
-    milliseconds = [measure_milliseconds(partial(scheduler.schedule_one, each)) for each in snapshot.pending]
+    milliseconds = [measure_milliseconds(partial(scheduler.schedule_one, pod)) for pod in snapshot.pending]
     assert len(snapshot.pods.slots) == len(whole["pending"])
     report("a pod with a claim, placed and bound, 1,000 nodes", milliseconds, 3)

@@ -34,8 +34,8 @@ CHECKED = 100  # pods whose placements are compared, one by one
 def engine(command: list[str], scenario: str) -> Any:
     """What the engine's command line answers."""
     whole = [sys.executable, "-m", "kschedweb.engine", *command]
-    done = subprocess.run(whole, cwd=ROOT, input=scenario, capture_output=True, text=True, timeout=900, check=True)
-    return json.loads(done.stdout)
+    process = subprocess.run(whole, cwd=ROOT, input=scenario, capture_output=True, text=True, timeout=900, check=True)
+    return json.loads(process.stdout)
 
 
 def ours(scenario: str, enough: float = 0.0) -> Json:
@@ -43,7 +43,7 @@ def ours(scenario: str, enough: float = 0.0) -> Json:
     best: Json = {}
     for _ in range(RUNS):
         answer = engine(["schedule", "--summary"], scenario)
-        best = max(best or answer, answer, key=lambda one: float(one["PodsPerSecond"]))
+        best = max(best or answer, answer, key=lambda candidate: float(candidate["PodsPerSecond"]))
         if best["PodsPerSecond"] >= enough:
             break
     return best

@@ -31,7 +31,7 @@ NODES, PODS_A_DAY, LIVES = 5000, 150_000, 3600.0  # seconds that a pod lives: 6,
 HOURS = float(os.environ.get("FLIGHT_HOURS", "1"))
 HEARTBEAT = 300.0  # seconds, as the kubelet writes the status of a node that does not change
 MOST_A_DAY, MOST_PAGE, MOST_CORE = 2 << 30, 2.0, 0.2
-BEGAN, SECOND = 1_795_316_400, 1_000_000
+START_TIME, SECOND = 1_795_316_400, 1_000_000
 CONDITIONS = ("MemoryPressure", "DiskPressure", "PIDPressure", "Ready")
 
 
@@ -44,7 +44,7 @@ def node(number: int, at: float, version: int) -> Json:
     name = f"node-{number:05}"
     conditions = [
         {"type": kind, "status": "True" if kind == "Ready" else "False", "reason": f"Kubelet{kind}",
-         "message": f"kubelet says {kind}", "lastHeartbeatTime": stamp(at), "lastTransitionTime": stamp(BEGAN)}
+         "message": f"kubelet says {kind}", "lastHeartbeatTime": stamp(at), "lastTransitionTime": stamp(START_TIME)}
         for kind in CONDITIONS
     ]  # fmt: skip
     images = [
@@ -92,47 +92,50 @@ def hour(number: int) -> Iterator[tuple[float, str, str]]:
     """What watches bring in an hour: when, the event, the object as text."""
     born = PODS_A_DAY // 24
     due: list[tuple[float, str, Callable[[float, int], Json]]] = []
-    for one in range(born):
-        at, name = number * 3600 + 3600 * one / born, number * born + one
+    for index in range(born):
+        at, name = number * 3600 + 3600 * index / born, number * born + index
         for step, later in enumerate((0.0, 0.05, 0.5, 3.0)):
             due.append((at + later, "CHANGED", partial(pod, name, step=step)))
         if name >= born:
             ends = name - born
             due.append((at, "CHANGED", partial(pod, ends, step=4)))
             due.append((at + 1.0, "DELETED", partial(pod, ends, step=4)))
-    for one in range(NODES):
+    for index in range(NODES):
         for beat in range(int(3600 / HEARTBEAT)):
-            at = number * 3600 + beat * HEARTBEAT + HEARTBEAT * one / NODES
-            due.append((at, "CHANGED", partial(node, one)))
-    for version, (at, event, make) in enumerate(sorted(due, key=lambda one: one[0])):
-        yield BEGAN + at, event, json.dumps(make(BEGAN + at, version))
+            at = number * 3600 + beat * HEARTBEAT + HEARTBEAT * index / NODES
+            due.append((at, "CHANGED", partial(node, index)))
+    for version, (at, event, make) in enumerate(sorted(due, key=lambda change: change[0])):
+        yield START_TIME + at, event, json.dumps(make(START_TIME + at, version))
 
 
 def test_a_day_is_small_cheap_and_quickly_asked(client_as: Callable[[str], Client]) -> None:
     cluster = Cluster.objects.create(name="large", source=ClusterSource.TOKEN)
     FlightRecorder.objects.create(cluster=cluster, on=True, holder="me")
     flight = Flight(cluster, "me", ("Node", "Pod"), "started")
-    began = BEGAN * SECOND
-    flight.take_news(began - 3 * SECOND, Listed("Node", [node(one, BEGAN, 0) for one in range(NODES)], "1", "start"))
+    start = START_TIME * SECOND
     flight.take_news(
-        began - 3 * SECOND, Listed("Pod", [pod(one, BEGAN, 0, 3) for one in range(PODS_A_DAY // 24)], "1", "start")
+        start - 3 * SECOND, Listed("Node", [node(index, START_TIME, 0) for index in range(NODES)], "1", "start")
     )
-    flight.store_known(began - SECOND)
-    spent, kept, events = 0.0, float(BEGAN), 0
+    flight.take_news(
+        start - 3 * SECOND,
+        Listed("Pod", [pod(index, START_TIME, 0, 3) for index in range(PODS_A_DAY // 24)], "1", "start"),
+    )
+    flight.store_known(start - SECOND)
+    spent, last_bookmark, events = 0.0, float(START_TIME), 0
     for number in range(1, math.ceil(HOURS) + 1):
         for at, event, text in hour(number):
-            if at > BEGAN + 3600 * (1 + HOURS):
+            if at > START_TIME + 3600 * (1 + HOURS):
                 break
             begun = time.process_time()
             raw = reduce_object(json.loads(text))
             kind = str(raw["kind"])
             news: Message = Removed(kind, raw) if event == "DELETED" else Changed(kind, raw)
             flight.take_news(int(at * SECOND), news)
-            if at - kept >= 5:
-                for each in ("Node", "Pod"):
-                    flight.take_news(int(at * SECOND), Bookmark(each, "1"))
+            if at - last_bookmark >= 5:
+                for watched_kind in ("Node", "Pod"):
+                    flight.take_news(int(at * SECOND), Bookmark(watched_kind, "1"))
                 flight.store_known(int(at * SECOND))
-                kept = at
+                last_bookmark = at
             spent += time.process_time() - begun
             events += 1
     flight.store_known(int(at * SECOND))
@@ -145,16 +148,16 @@ def test_a_day_is_small_cheap_and_quickly_asked(client_as: Callable[[str], Clien
     took = {}
     for page in ("/pods/", "/nodes/", "/"):
         moment = selectors.moment_of(int((last - random.Random(page).uniform(0, 1800 * HOURS)) * SECOND))
-        for again in ("first", "again"):
+        for visit in ("first", "again"):
             begun = time.process_time()
             answer = client.get(page, {"cluster": "large", "at": moment.isoformat()})
-            took[page, again] = time.process_time() - begun
+            took[page, visit] = time.process_time() - begun
             assert answer.status_code == 200
     counts = Snapshot.objects.filter(moment__isnull=False).values_list("counts", flat=True)
     print(
         "as of: "
-        + ", ".join(f"{page} {again} {seconds:.2f} s" for (page, again), seconds in took.items())
-        + f"; {[one['Pod'] for one in counts]} pods"
+        + ", ".join(f"{page} {visit} {seconds:.2f} s" for (page, visit), seconds in took.items())
+        + f"; {[count['Pod'] for count in counts]} pods"
     )
     assert day <= MOST_A_DAY
     assert core <= MOST_CORE * slowness()

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.nightly
 
 NODES, PODS, NAME = 5000, 50_000, "large"
-FIRST, IDLE, PAINT, ASKED = 1000, 1500, 1500, 3000  # milliseconds
+FIRST, IDLE, PAINT, QUESTION = 1000, 1500, 1500, 3000  # milliseconds
 UPLOAD = 5000
 JOBS = ("clusters.import", "decisions.pending")
 PATIENCE = 600.0  # seconds
@@ -97,16 +97,16 @@ def test_the_first_visit_in_a_new_process(
 def test_a_question_about_capacity_shows_at_once_how_far_its_job_is(
     large: dict[str, float], admin: Person, report: Callable[..., None]
 ) -> None:
-    asked = b"cpu=500m&memory=1Gi"
+    question = b"cpu=500m&memory=1Gi"
     form = {"Content-Type": "application/x-www-form-urlencoded", "Referer": f"http://127.0.0.1:{admin.port}/"}
     begun = time.monotonic()
-    sent = admin.ask("POST", f"/capacity/?cluster={NAME}", asked, **form)
-    assert sent.status == 302, sent.body[:500]
-    address = sent.headers["Location"]
+    redirect = admin.ask("POST", f"/capacity/?cluster={NAME}", question, **form)
+    assert redirect.status == 302, redirect.body[:500]
+    address = redirect.headers["Location"]
     page = admin.get(address)
     took = 1000 * (time.monotonic() - begun)
     assert b"<progress" in page.body
-    report("capacity, how far its job is", [took], ASKED)
+    report("capacity, how far its job is", [took], QUESTION)
     wait_until(lambda: b"<progress" not in admin.get(address).body, "the job has ended", seconds=PATIENCE, step=0.5)
     report("… and its answer", [1000 * (time.monotonic() - begun)])
 
@@ -157,7 +157,7 @@ def test_every_page_paints_in_time(
 
 def painted(page: Page) -> dict[str, float]:
     """Milliseconds until each page showed something."""
-    found = {}
+    milliseconds_by_page = {}
     page.goto(addresses.pages(places())["decision"])
     for name, path in addresses.pages(places()).items():
         if name in ("login", "live-pod"):
@@ -166,8 +166,8 @@ def painted(page: Page) -> dict[str, float]:
         assert answer is not None
         assert answer.ok, f"{path}: {answer.status}"
         page.wait_for_function(PAINTED)
-        found[name] = float(page.evaluate(PAINTED))
-    return found
+        milliseconds_by_page[name] = float(page.evaluate(PAINTED))
+    return milliseconds_by_page
 
 
 def places() -> addresses.Places:

@@ -81,10 +81,10 @@ def test_a_live_loop_costs_little_more_than_scheduling(report: Callable[..., Non
     configuration = load(default_document()).configuration
     assert configuration is not None
     lines = [json.dumps(pod(number)).encode() for number in range(PODS)]
-    found: dict[str, list[str]] = {}
-    reference = measure_milliseconds(lambda: found.update(alone=alone(configuration, lines)))
-    milliseconds = measure_milliseconds(lambda: found.update(live=live(configuration, lines)))
-    assert found["live"] == found["alone"]
+    decisions: dict[str, list[str]] = {}
+    reference = measure_milliseconds(lambda: decisions.update(alone=alone(configuration, lines)))
+    milliseconds = measure_milliseconds(lambda: decisions.update(live=live(configuration, lines)))
+    assert decisions["live"] == decisions["alone"]
     remark = (
         f"{PODS / milliseconds * 1000:,.0f} pods a second with three events each; {milliseconds / reference:.1f} times "
         f"what reading and placing them takes"

@@ -55,9 +55,9 @@ def theirs(site: LiveSite, count: int, limited: bool) -> Measured:
         create()
     with kube_scheduler(site.plane, document, qps=qps, burst=burst):
         parts = {"scheduler": children("kube-scheduler"), **servers(site)}
-        found = measure(meter, names, create if limited else lambda: None, parts)
+        figures = measure(meter, names, create if limited else lambda: None, parts)
     delete_pods(site.plane)
-    return found
+    return figures
 
 
 def ours(site: LiveSite, count: int, limited: bool, turn: int = 1) -> Measured:
@@ -67,7 +67,7 @@ def ours(site: LiveSite, count: int, limited: bool, turn: int = 1) -> Measured:
     qps, burst = (QPS, BURST) if limited else (0, 0)
 
     def create() -> None:
-        create_paced(site.plane, [pod(one, name) for one in names], PACE if limited else 0)
+        create_paced(site.plane, [pod(pod_name, name) for pod_name in names], PACE if limited else 0)
 
     def resume() -> None:
         site.backstage("resume", live=site.live)
@@ -82,37 +82,37 @@ def ours(site: LiveSite, count: int, limited: bool, turn: int = 1) -> Measured:
         "PostgreSQL": [site.postgres.pid],
         "Redis": [site.redis.pid],
     }
-    found = measure(meter, names, create if limited else resume, parts)
+    figures = measure(meter, names, create if limited else resume, parts)
     site.backstage("mode", live=site.live, mode="off")
     delete_pods(site.plane)
-    return found
+    return figures
 
 
-def tell(what: str, here: Measured, there: Measured) -> None:
-    print(f"\n{what}: {here.rate / there.rate:.2f} times as many pods a second")
-    for name, found in (("here", here), ("kube-scheduler", there)):
+def tell(title: str, our_figures: Measured, their_figures: Measured) -> None:
+    print(f"\n{title}: {our_figures.rate / their_figures.rate:.2f} times as many pods a second")
+    for name, figures in (("here", our_figures), ("kube-scheduler", their_figures)):
         print(
-            f"  {name:<15}{found.rate:>8,.0f} pods/s, creation to bound {found.median:.2f} s (median) and "
-            f"{found.p99:.2f} s (p99)\n{'':17}processors a pod: {found.shares()}, in {1000 / found.rate:.2f} ms"
+            f"  {name:<15}{figures.rate:>8,.0f} pods/s, creation to bound {figures.median:.2f} s (median) and "
+            f"{figures.p99:.2f} s (p99)\n{'':17}processors a pod: {figures.shares()}, in {1000 / figures.rate:.2f} ms"
         )
 
 
 def test_as_many_pods_a_second_at_the_default_client_limits(site: LiveSite, long: bool) -> None:
     count = SIZES[long][1]
-    there, here = theirs(site, count, limited=True), ours(site, count, limited=True)
-    tell(f"limited to {QPS}/s, {SIZES[long][0]:,} nodes, {count:,} pods", here, there)
+    their_figures, our_figures = theirs(site, count, limited=True), ours(site, count, limited=True)
+    tell(f"limited to {QPS}/s, {SIZES[long][0]:,} nodes, {count:,} pods", our_figures, their_figures)
     # Both wait for the same tokens; the room is for how evenly a shared machine lets pods be created, and none is bound
     # before it is there.
-    assert here.rate >= (0.99 if long else 0.95) * min(there.rate, here.arrivals)
-    assert here.median <= (1.02 if long else 1.15) * there.median + (0 if long else 0.5)
+    assert our_figures.rate >= (0.99 if long else 0.95) * min(their_figures.rate, our_figures.arrivals)
+    assert our_figures.median <= (1.02 if long else 1.15) * their_figures.median + (0 if long else 0.5)
 
 
 def test_pods_a_second_without_client_limits(site: LiveSite, long: bool) -> None:
     count, best = SIZES[long][1], 0.0
     for turn in range(1, ROUNDS + 1):
-        there, here = theirs(site, count, limited=False), ours(site, count, limited=False, turn=turn)
-        tell(f"no limits, {SIZES[long][0]:,} nodes, {count:,} pods, round {turn}", here, there)
-        best = max(best, here.rate / there.rate)
+        their_figures, our_figures = theirs(site, count, limited=False), ours(site, count, limited=False, turn=turn)
+        tell(f"no limits, {SIZES[long][0]:,} nodes, {count:,} pods, round {turn}", our_figures, their_figures)
+        best = max(best, our_figures.rate / their_figures.rate)
         if best >= LEAST_RATE:
             break
     assert best >= LEAST_RATE

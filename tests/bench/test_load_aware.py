@@ -45,28 +45,30 @@ def machines() -> list[Machine]:
     """Nodes in the order in which the scheduler walks them."""
     generator = np.random.default_rng(20261121)
     nodes = {raw["metadata"]["name"]: raw for raw in (workloads.node(number) for number in range(NODES))}
-    made = []
+    machine_list = []
     for position, name in enumerate(Snapshot.from_objects(nodes.values()).names):
         figures = {
             resource: dict(zip(KEYS, generator.uniform(1, 60, 7).tolist(), strict=True))
             for resource in ("cpu", "memory")
         }
-        there = [pod(f"pod-{position}-{at}", int(name.removeprefix("node-"))) for at in range(PODS_A_NODE)]
-        made.append(Machine(nodes[name], figures, NOW, there))
-    return made
+        pods = [pod(f"pod-{position}-{at}", int(name.removeprefix("node-"))) for at in range(PODS_A_NODE)]
+        machine_list.append(Machine(nodes[name], figures, NOW, pods))
+    return machine_list
 
 
 @pytest.fixture
 def snapshot(machines: list[Machine]) -> Snapshot:
-    found = Snapshot.from_objects([*(one.node for one in machines), *(raw for one in machines for raw in one.pods)])
+    cluster_snapshot = Snapshot.from_objects(
+        [*(machine.node for machine in machines), *(raw for machine in machines for raw in machine.pods)]
+    )
     figures = {
-        (resource, key): np.array([one.figures[resource][key] for one in machines])
+        (resource, key): np.array([machine.figures[resource][key] for machine in machines])
         for resource in ("cpu", "memory")
         for key in KEYS
     }
-    found.watermarks = Watermarks(found.names, np.full(NODES, NOW), figures)
-    found.now = NOW + 30
-    return found
+    cluster_snapshot.watermarks = Watermarks(cluster_snapshot.names, np.full(NODES, NOW), figures)
+    cluster_snapshot.now = NOW + 30
+    return cluster_snapshot
 
 
 @pytest.mark.parametrize("name", SCORING)
@@ -81,12 +83,12 @@ def test_scoring_by_real_use(
     plugin = CURRENT.factories[name](configuration.profiles[0].args.get(name, {}))
     assert isinstance(plugin, ScorePlugin)
     raw = pod("new")
-    wanted = Pod.from_json(raw)
-    plugin.score(Cycle(snapshot, wanted), ALL)  # what is kept between pods is made once
+    new_pod = Pod.from_json(raw)
+    plugin.score(Cycle(snapshot, new_pod), ALL)  # what is kept between pods is made once
     milliseconds = []
     for number in range(PLACED):
         snapshot.place_pod(Pod.from_json(pod(f"placed-{number}")), snapshot.names[number])
-        milliseconds.append(measure_milliseconds(lambda: plugin.score(Cycle(snapshot, wanted), ALL)))
+        milliseconds.append(measure_milliseconds(lambda: plugin.score(Cycle(snapshot, new_pod), ALL)))
     remark = ""
     if name in BY_HAND:
         slow = measure_milliseconds(lambda: [BY_HAND[name](machine, raw) for machine in machines])

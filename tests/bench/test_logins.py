@@ -22,12 +22,12 @@ MOST_TIMES = 12.0  # 2 to 7 on two cores; 19 where each poster takes a thread an
 
 def seconds(site: Site) -> list[float]:
     """The times of some pages, one after the other over one connection."""
-    taken = []
+    times = []
     for _ in range(PAGES):
         begun = time.perf_counter()
         assert site.session.get(f"{site.url}/jobs/", timeout=60).status_code == 200
-        taken.append(time.perf_counter() - begun)
-    return taken
+        times.append(time.perf_counter() - begun)
+    return times
 
 
 @pytest.mark.parametrize("addresses", ["one address", "ten addresses"])
@@ -40,21 +40,21 @@ def test_a_page_while_strangers_try_passwords(tmp_path: Path, addresses: str, re
 
         def post(number: int) -> None:
             address = f"203.0.113.{number if addresses == 'ten addresses' else 1}"
-            tried = 0
+            attempts = 0
             while not stop.is_set():
-                statuses[attempt(site, f"name-{number}-{tried}", "wrong", address)] += 1
-                tried += 1
+                statuses[attempt(site, f"name-{number}-{attempts}", "wrong", address)] += 1
+                attempts += 1
 
         posters = [threading.Thread(target=post, args=(number,)) for number in range(POSTERS)]
         for poster in posters:
             poster.start()
         try:
-            beside = seconds(site)
+            under_attack = seconds(site)
         finally:
             stop.set()
             for poster in posters:
                 poster.join()
-    ratio = statistics.median(beside) / statistics.median(alone)
+    ratio = statistics.median(under_attack) / statistics.median(alone)
     remark = f"{ratio:.1f} times as long as alone; answers to {POSTERS} posters {dict(statuses)}"
-    report(f"page while {addresses} try passwords", [1000 * one for one in beside], 0, remark)
+    report(f"page while {addresses} try passwords", [1000 * value for value in under_attack], 0, remark)
     assert ratio < MOST_TIMES

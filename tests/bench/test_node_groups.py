@@ -21,9 +21,9 @@ HAS = {"cpu": "8", "memory": "32Gi", "pods": "110"}
 
 
 def rules() -> Configuration:
-    found = load(default_document(), CURRENT).configuration
-    assert found is not None
-    return found
+    configuration = load(default_document(), CURRENT).configuration
+    assert configuration is not None
+    return configuration
 
 
 def node(number: int) -> Json:
@@ -58,9 +58,9 @@ def cluster(nodes: int) -> Snapshot:
 
 @pytest.mark.nightly
 def test_two_thousand_nodes_of_groups(report: Callable[..., None]) -> None:
-    snapshot, found = cluster(NODES), list[Json]()
-    told = CLUSTER_AUTOSCALER.read({"nodeGroups": advice.derive_node_groups(snapshot.nodes)}, "", [])
-    took = measure_milliseconds(lambda: found.append(advice.advise_scaling(told, snapshot, rules())))
-    assert len(found[0]["nodes"]) == NODES
-    assert any(one["moves"] for one in found[0]["nodes"])
+    snapshot, advices = cluster(NODES), list[Json]()
+    autoscaler_settings = CLUSTER_AUTOSCALER.read({"nodeGroups": advice.derive_node_groups(snapshot.nodes)}, "", [])
+    took = measure_milliseconds(lambda: advices.append(advice.advise_scaling(autoscaler_settings, snapshot, rules())))
+    assert len(advices[0]["nodes"]) == NODES
+    assert any(node_advice["moves"] for node_advice in advices[0]["nodes"])
     report(f"cluster-autoscaler, {NODES:,} nodes, {PENDING} pods wait", [took], SECONDS * 1000, "each node tried")

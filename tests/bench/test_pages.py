@@ -85,7 +85,7 @@ def measured(wire: Wire) -> str:
 
 def test_pages_of_recorded_use_answer_in_time(measured: str, wire: Wire, report: Callable[..., None]) -> None:
     visit = visiting(wire)
-    pages, rest = f"/usage/{{}}?cluster={measured}", f"/api/v1/clusters/{measured}/watermarks/{{}}/"
+    pages, api = f"/usage/{{}}?cluster={measured}", f"/api/v1/clusters/{measured}/watermarks/{{}}/"
     visits = {
         "skew": pages.format(""),
         "heatmap": pages.format("heatmap/"),
@@ -95,7 +95,7 @@ def test_pages_of_recorded_use_answer_in_time(measured: str, wire: Wire, report:
         "requests and use of workloads": pages.format("workloads/"),
         "nodes page": f"/nodes/?cluster={measured}",
         "overview": f"/?cluster={measured}",
-        **{f"REST {name}": rest.format(name) for name in ("skew", "history", "distribution", "nodes", "workloads")},
+        **{f"REST {name}": api.format(name) for name in ("skew", "history", "distribution", "nodes", "workloads")},
     }
     for name, path in visits.items():
         first = visit(path)

@@ -44,18 +44,18 @@ def cluster() -> Snapshot:
         objects.append(pod(f"{app}-{number:05}", f"node-{on:05}", cpu=cpu, app=app, gpu=gpu))
         use[f"default/{app}-{number:05}"] = {"cpu": round(random.expovariate(1.0) * 0.6, 3)}
     objects += [budget(f"app-{number}", 10, 100) for number in range(APPS)]
-    found = Snapshot.from_objects(objects)
-    found.watermarks = Watermarks.from_json({"nodes": _levels(found, use), "pods": use}, found.names)
-    return found
+    snapshot = Snapshot.from_objects(objects)
+    snapshot.watermarks = Watermarks.from_json({"nodes": _levels(snapshot, use), "pods": use}, snapshot.names)
+    return snapshot
 
 
-def _levels(found: Snapshot, use: dict[str, Any]) -> Json:
+def _levels(snapshot: Snapshot, use: dict[str, Any]) -> Json:
     levels = np.zeros(NODES)
-    for one in filter(None, found.pods.pods):
-        levels[found.index[one.node_name]] += 100.0 * use[one.key]["cpu"] / 16.0
+    for bound_pod in filter(None, snapshot.pods.pods):
+        levels[snapshot.index[bound_pod.node_name]] += 100.0 * use[bound_pod.key]["cpu"] / 16.0
     return {
         name: {"updated": 0, "cpu": dict.fromkeys(WINDOWS, float(level))}
-        for name, level in zip(found.names, levels, strict=True)
+        for name, level in zip(snapshot.names, levels, strict=True)
     }
 
 
@@ -68,30 +68,31 @@ def _levels(found: Snapshot, use: dict[str, Any]) -> Json:
     ],
 )
 def test_a_plan_in_a_large_cluster(cluster: Snapshot, objective: Objective, report: Callable[..., None]) -> None:
-    policy, found = (
+    policy, plans = (
         load_configuration({**create_profile({"HheWaterLevelBalance": 1}), "percentageOfNodesToScore": 100}),
         list[MovePlan](),
     )
-    took = measure_milliseconds(lambda: found.append(plan_moves(cluster, policy, objective)))
-    one = found[0]
-    assert one.moves
-    assert abs(one.after - one.before) > 0.3 * max(one.before, one.after)
-    said = f"{len(one.moves):,} moves, at least {one.bound.moves:,} needed; {one.before:g} to {one.after:g} {one.unit}"
-    report(f"plan of moves, {objective.name}, {NODES:,} nodes, {PODS:,} pods", [took], SECONDS * 1000, said)
+    took = measure_milliseconds(lambda: plans.append(plan_moves(cluster, policy, objective)))
+    plan = plans[0]
+    assert plan.moves
+    assert abs(plan.after - plan.before) > 0.3 * max(plan.before, plan.after)
+    change = f"{plan.before:g} to {plan.after:g} {plan.unit}"
+    remark = f"{len(plan.moves):,} moves, at least {plan.bound.moves:,} needed; {change}"
+    report(f"plan of moves, {objective.name}, {NODES:,} nodes, {PODS:,} pods", [took], SECONDS * 1000, remark)
 
 
 @pytest.mark.nightly
 def test_as_many_nodes_as_can_be_within_a_deadline(cluster: Snapshot, report: Callable[..., None]) -> None:
     """The search ends where the pages' does; what is told of 5,000 nodes is the best plan so far."""
-    policy, found = (
+    policy, plans = (
         load_configuration({**create_profile({"HheWaterLevelBalance": 1}), "percentageOfNodesToScore": 100}),
         list[MovePlan](),
     )
     took = measure_milliseconds(
-        lambda: found.append(plan_moves(cluster, policy, FreedNodes(), late=create_deadline(SEARCH, monotonic)))
+        lambda: plans.append(plan_moves(cluster, policy, FreedNodes(), late=create_deadline(SEARCH, monotonic)))
     )
-    one = found[0]
-    assert one.moves
-    assert one.after > 0
-    said = f"{len(one.moves):,} moves; {one.after:g} of at most {one.bound.value:g} nodes; {one.stop.text}"
-    report(f"plan of moves, as many nodes as can be, {NODES:,} nodes, {PODS:,} pods", [took], SECONDS * 1000, said)
+    plan = plans[0]
+    assert plan.moves
+    assert plan.after > 0
+    remark = f"{len(plan.moves):,} moves; {plan.after:g} of at most {plan.bound.value:g} nodes; {plan.stop.text}"
+    report(f"plan of moves, as many nodes as can be, {NODES:,} nodes, {PODS:,} pods", [took], SECONDS * 1000, remark)

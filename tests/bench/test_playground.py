@@ -64,7 +64,7 @@ def test_a_recorded_cluster_is_compared_in_chromium_and_placed_as_the_real_sched
         config = {**document(site, label), "parallelism": 1}
         scenario = {"name": label, "config": config, "objects": objects.objects, "pending": pending}
         (answer,) = oracle("schedule", json.dumps(scenario))
-        theirs = [(one["pod"], one["node"]) for one in answer["placements"] if one.get("node")]
+        theirs = [(placement["pod"], placement["node"]) for placement in answer["placements"] if placement.get("node")]
         assert len(theirs) > COMPARED * 0.9
         assert bound(site, run["id"])[: len(theirs)] == theirs, label
 
@@ -107,8 +107,10 @@ def compare(visitor: Visitor) -> float:
 def document(site: Site, label: str) -> dict[str, Any]:
     """The configuration of a policy's revision, `name@number`."""
     name, _, number = label.partition("@")
-    found: dict[str, Any] = yaml.safe_load(site.ask("GET", f"policies/{name}/revisions/{number}/")["document"])
-    return found
+    revision_document: dict[str, Any] = yaml.safe_load(
+        site.ask("GET", f"policies/{name}/revisions/{number}/")["document"]
+    )
+    return revision_document
 
 
 def bound(site: Site, run: str) -> list[tuple[str, str]]:

@@ -40,18 +40,18 @@ def crowded() -> list[Json]:
 
 
 def test_a_dry_run_with_landing_places(report: Callable[..., None]) -> None:
-    objects, made, told = crowded(), list[DescheduledCluster](), list[DryRun]()
+    objects, clusters, dry_runs = crowded(), list[DescheduledCluster](), list[DryRun]()
 
     def read() -> None:
         snapshot = Snapshot.from_objects(objects)
         described, _ = DescribedCluster.from_objects(objects, bound_pods(snapshot))
-        made.append(DescheduledCluster(described, snapshot, configuration()))
+        clusters.append(DescheduledCluster(described, snapshot, configuration()))
 
     reads = measure_milliseconds(read)
     rules = policy("balance", "RemovePodsViolatingTopologySpreadConstraint", {})
-    runs = measure_milliseconds(lambda: told.append(made[0].run(rules, NOW)))
-    [found] = told
-    assert found.count(LANDS) > 1_000
-    assert not found.cycle.outcome.plugin_errors
+    runs = measure_milliseconds(lambda: dry_runs.append(clusters[0].run(rules, NOW)))
+    [dry_run] = dry_runs
+    assert dry_run.count(LANDS) > 1_000
+    assert not dry_run.cycle.outcome.plugin_errors
     report(f"dry run with landing places, {NODES:,} nodes", [reads + runs], SECONDS * 1000, "reading the cluster too")
     assert runs <= TIMES * reads, f"the dry run takes {runs / reads:.1f} times as long as reading, at most {TIMES}"

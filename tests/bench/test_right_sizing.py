@@ -29,36 +29,41 @@ def inventory() -> Inventory:
     names = tuple(f"team-{place % 50}/Deployment/service-{place:05d}" for place in range(WORKLOADS))
     a_workload = PODS // WORKLOADS
     owners = {(names[at % WORKLOADS].split("/")[0], f"pod-{at:05d}"): at % WORKLOADS for at in range(PODS)}
-    asked = tuple(
+    requested = tuple(
         Requested(f"{name}/main", a_workload, 500 * a_workload, (1 << 30) * a_workload, 0, 0, 1, False)
         for name in names
     )
     room = {"cpu": np.full(NODES, 32.0), "memory": np.full(NODES, float(128 << 30))}
-    return Inventory(tuple(f"node-{place:05d}" for place in range(NODES)), room, room, {}, names, owners, asked)
+    return Inventory(tuple(f"node-{place:05d}" for place in range(NODES)), room, room, {}, names, owners, requested)
 
 
 @pytest.fixture
-def kept(db: None) -> list[float]:
+def carried_minutes(db: None) -> list[float]:
     """Minutes of use that were carried on, and how long each took."""
     cluster = Cluster.objects.create(name="large", source=ClusterSource.IMPORT)
-    known, numbers = inventory(), np.random.default_rng(7)
+    large_inventory, numbers = inventory(), np.random.default_rng(7)
     took = []
     for minute in range(MINUTES):
         cpu, memory = numbers.random(PODS).tolist(), (numbers.random(PODS) * (1 << 30)).tolist()
-        used = {(*key, "main"): {"cpu": cpu[place], "memory": memory[place]} for place, key in enumerate(known.owners)}
+        used = {
+            (*key, "main"): {"cpu": cpu[place], "memory": memory[place]}
+            for place, key in enumerate(large_inventory.owners)
+        }
         rows = [(T + 60 * minute, used)]
-        took.append(timed(partial(book_add, cluster=cluster, inventory=known, rows=rows, origin="bench")))
+        took.append(timed(partial(book_add, cluster=cluster, inventory=large_inventory, rows=rows, origin="bench")))
     return took
 
 
-def test_a_minute_and_the_list(kept: list[float], client_as: Callable[..., Any], report: Callable[..., None]) -> None:
+def test_a_minute_and_the_list(
+    carried_minutes: list[float], client_as: Callable[..., Any], report: Callable[..., None]
+) -> None:
     client = client_as("viewer")
-    report("right-size, a minute carried on", kept, CARRY, "50,000 pods")
+    report("right-size, a minute carried on", carried_minutes, CARRY, "50,000 pods")
     newest = []
     for _ in range(3):  # as after each collection: nothing of it was read yet
         selectors._sizes, container_book._books = type(selectors._sizes)(8), type(container_book._books)(4)
         newest.append(timed(lambda: client.get("/right-sizing/?cluster=large")))
     report("right-size, list of 5,000 containers, new", newest, LIST, "")
-    again = [timed(lambda: client.get("/right-sizing/?cluster=large&ordering=cpu")) for _ in range(5)]
-    report("right-size, list of 5,000 containers, again", again, LIST, "")
+    repeated = [timed(lambda: client.get("/right-sizing/?cluster=large&ordering=cpu")) for _ in range(5)]
+    report("right-size, list of 5,000 containers, again", repeated, LIST, "")
     assert client.get("/right-sizing/?cluster=large").context["totals"].containers == WORKLOADS

@@ -27,7 +27,7 @@ pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.postgresql, p
 
 TRIALS = 20
 COUNTS = (2, 4)
-LEAST = 0.7  # of what as many processes gain that share nothing
+LEAST_SHARE = 0.7  # of what as many processes gain that share nothing
 ROUNDS = 3  # of which the best counts: a shared machine has bad moments
 SPACE = [
     {"path": seed_sweeps.FIT, "from": 1, "to": 10},
@@ -65,26 +65,28 @@ def gained(alone: float, count: int, timed_with: Callable[[int], float]) -> bool
     for _ in range(ROUNDS):
         gain, possible = alone / timed_with(count), gains([count])[count]
         print(f"\n{count} workers: {gain:.2f} times as fast as one; processes that share nothing: {possible:.2f} times")
-        if gain >= LEAST * possible:
+        if gain >= LEAST_SHARE * possible:
             return True
     return False
 
 
 class Spent(NamedTuple):
-    """Seconds of the processes that do the workers' tasks: ``worked`` on a core, ``queued`` for one."""
+    """Seconds of the processes that do the workers' tasks: ``running`` on a core, ``queued`` for one."""
 
-    worked: float
+    running: float
     queued: float
 
     @classmethod
     def by(cls, workers: Sequence[int]) -> Spent:
-        found = [Path(f"/proc/{one}/schedstat").read_text().split() for pid in workers for one in children(pid)]
-        return cls(sum(int(one[0]) for one in found) / 1e9, sum(int(one[1]) for one in found) / 1e9)
+        schedstats = [
+            Path(f"/proc/{child}/schedstat").read_text().split() for pid in workers for child in children(pid)
+        ]
+        return cls(sum(int(stat[0]) for stat in schedstats) / 1e9, sum(int(stat[1]) for stat in schedstats) / 1e9)
 
     def since(self, before: Spent, milliseconds: float) -> str:
         """In words, of the time since ``before``."""
-        worked, queued = ((now - then) * 1000 / milliseconds for now, then in zip(self, before, strict=True))
-        return f"on average {worked:.2f} of them at work, {queued:.2f} waiting for a core"
+        running, queued = ((now - then) * 1000 / milliseconds for now, then in zip(self, before, strict=True))
+        return f"on average {running:.2f} of them at work, {queued:.2f} waiting for a core"
 
 
 def children(process: int) -> list[str]:

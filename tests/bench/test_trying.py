@@ -25,22 +25,22 @@ PLACES = ("pending", "all")
 
 
 def loaded(document: str | None = None) -> Configuration:
-    found = load(document).configuration
-    assert found is not None
-    return found
+    configuration = load(document).configuration
+    assert configuration is not None
+    return configuration
 
 
 def large(nodes: int, pods: int) -> list[Json]:
     """``pods`` pods on ``nodes`` nodes of three zones, and a hundredth of as many that wait."""
     make = workloads.KINDS["zone spread"]
-    made = [workloads.node(number) for number in range(nodes)]
-    made += [workloads.pod(f"pod-{number}", *make(number), node_number=number % nodes) for number in range(pods)]
-    return [*made, *(workloads.pod(f"wait-{number}", *make(number)) for number in range(pods // 100))]
+    objects = [workloads.node(number) for number in range(nodes)]
+    objects += [workloads.pod(f"pod-{number}", *make(number), node_number=number % nodes) for number in range(pods)]
+    return [*objects, *(workloads.pod(f"wait-{number}", *make(number)) for number in range(pods // 100))]
 
 
-def measured(objects: list[Json], report: Callable[..., None], what: str, limit: float = 0) -> None:
+def measured(objects: list[Json], report: Callable[..., None], title: str, limit: float = 0) -> None:
     now, packed = loaded(), loaded(PACKED)
-    found: list[PolicyEffect] = []
+    effects: list[PolicyEffect] = []
 
     def runs() -> None:
         for place in PLACES:
@@ -50,12 +50,14 @@ def measured(objects: list[Json], report: Callable[..., None], what: str, limit:
 
     def answer() -> None:
         for place in PLACES:
-            found.append(play_both(prepared_of(objects, place=place), now, packed, lambda *_: None))
-            found[-1].counts, found[-1].nodes(), found[-1].list_measures(at_end=True)
+            effects.append(play_both(prepared_of(objects, place=place), now, packed, lambda *_: None))
+            effects[-1].counts, effects[-1].nodes(), effects[-1].list_measures(at_end=True)
 
     alone, whole = measure_milliseconds(runs), measure_milliseconds(answer)
-    moved = found[-1].counts["moved"]
-    report(what, [whole], limit, f"{moved:,} pods move; {whole / alone:.2f} times as long as the runs ({alone:.0f} ms)")
+    moved = effects[-1].counts["moved"]
+    report(
+        title, [whole], limit, f"{moved:,} pods move; {whole / alone:.2f} times as long as the runs ({alone:.0f} ms)"
+    )
     assert whole <= MOST_TIMES * alone
 
 

@@ -75,9 +75,9 @@ def test_a_day_of_minutes_is_written_and_read_back_in_time(cluster: Cluster, rep
     def read() -> selectors.FigureHistory:
         return selectors.load_history(cluster, NODE, "cpu", "1h", T, end, points=300)
 
-    found = read()
-    assert found.values.shape == (288, NODES)
-    assert found.resolution == Resolution.FIVE_MINUTES
+    history = read()
+    assert history.values.shape == (288, NODES)
+    assert history.resolution == Resolution.FIVE_MINUTES
     report(f"heatmap of a day read, {vendor}", [timed(read) for _ in range(7)], READ, f"{NODES:,} nodes, 5 minutes")
 
     def skew() -> np.ndarray:

@@ -45,17 +45,17 @@ class Placing:
 
     def __call__(self) -> None:
         scheduler = Scheduler(Snapshot.from_objects(self._nodes), self._configuration)
-        self.placed = {one.pod: one.node for one in scheduler.schedule_pods(self._pods)}
+        self.placed = {placement.pod: placement.node for placement in scheduler.schedule_pods(self._pods)}
 
 
-def beside(
+def run_beside_placing(
     placing: Placing, prepared: PreparedScenario, configuration: Configuration
 ) -> tuple[RunOutcome, float, float]:
     """What comes of the run, and the milliseconds of the plain placing and of the run."""
-    found: list[RunOutcome] = []
+    outcomes: list[RunOutcome] = []
     before = measure_milliseconds(placing)
-    whole = measure_milliseconds(lambda: found.append(run_scenario(prepared, configuration)))
-    return found[0], (before + measure_milliseconds(placing)) / 2, whole
+    whole = measure_milliseconds(lambda: outcomes.append(run_scenario(prepared, configuration)))
+    return outcomes[0], (before + measure_milliseconds(placing)) / 2, whole
 
 
 def test_months_of_waiting(report: Callable[..., None], long: bool) -> None:
@@ -74,7 +74,7 @@ def months(leave: bool, report: Callable[..., None]) -> None:
     document = {**DOCUMENT, "arrivals": [{"trace": trace}]}
     prepared = prepare_scenario(read_scenario(document), [], openb.files(), seed=1, now=0.0)
     placing = Placing(openb.nodes(), openb.pods(PODS), configuration)
-    outcome, plain, whole = beside(placing, prepared, configuration)
+    outcome, plain, whole = run_beside_placing(placing, prepared, configuration)
     ratio, tries = whole / plain, int(outcome.attempts.sum())
     remark = f"{tries:,} tries; {ratio:.2f} times as long as each pod's placing once ({plain:.0f} ms)"
     report(f"run {outcome.end / 86400:.0f} days, {'pods leave' if leave else 'pods stay'}", [whole], remark=remark)
@@ -88,8 +88,8 @@ def months(leave: bool, report: Callable[..., None]) -> None:
 
     first = decision(late)
     report("a decision deep in it", [first], remark=f"{first / whole:.3f} of the run")
-    known = [row for row in range(len(outcome.pods)) if row != late and can_rewind(outcome, row)]
-    further = [decision(row) for row in np.random.default_rng(1).choice(known, FURTHER).tolist()]
+    rewindable = [row for row in range(len(outcome.pods)) if row != late and can_rewind(outcome, row)]
+    further = [decision(row) for row in np.random.default_rng(1).choice(rewindable, FURTHER).tolist()]
     remark = f"median of {FURTHER}; {np.median(further) / first:.3f} of the first"
     report("a further decision of the same run", further, remark=remark)
     assert first <= whole / 4
@@ -109,7 +109,7 @@ def recorded(name: str, config: dict, report: Callable[..., None]) -> None:
     events: list[SimulationEvent] = [PodArrives(0.01 * place, raw) for place, raw in enumerate(pods)]
     prepared = PreparedScenario(nodes, events, None, SimulationSettings())
     placing = Placing(nodes, pods, configuration)
-    outcome, plain, whole = beside(placing, prepared, configuration)
+    outcome, plain, whole = run_beside_placing(placing, prepared, configuration)
     nodes_of = zip(outcome.pods, outcome.node.tolist(), strict=True)
     assert placing.placed == {pod: outcome.nodes[node] if node >= 0 else "" for pod, node in nodes_of}
     ratio = whole / plain

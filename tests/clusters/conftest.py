@@ -51,7 +51,7 @@ class OddServer:
         self.answer: Answer = lambda request: (200, {}, b"{}")
         outer = self
 
-        class Handler(BaseHTTPRequestHandler):
+        class OddHandler(BaseHTTPRequestHandler):
             protocol_version = "HTTP/1.1"
 
             def do_PATCH(self) -> None:
@@ -79,7 +79,7 @@ class OddServer:
             def log_message(self, *args: object) -> None:
                 pass
 
-        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.server = ThreadingHTTPServer(("127.0.0.1", 0), OddHandler)
         self.server.handle_error = lambda *_: None  # type: ignore[method-assign]
         self.port = self.server.server_address[1]
         self.url = f"http://127.0.0.1:{self.port}"

@@ -33,7 +33,7 @@ def write(server: OddServer, changes: list[Patch], rate: float = FAST, seconds: 
     return vars(outcome)
 
 
-def asked(server: OddServer) -> Counter[str]:
+def count_requests(server: OddServer) -> Counter[str]:
     return Counter(request.path for request in server.requests)
 
 
@@ -49,9 +49,9 @@ def test_each_object_is_merged_into_once(odd_server: OddServer) -> None:
 
 @pytest.mark.parametrize("status", [409, 429, 500, 503, 504])
 def test_what_may_pass_is_tried_again(odd_server: OddServer, status: int) -> None:
-    odd_server.json(lambda request: (status if asked(odd_server)[request.path] <= 2 else 200, {}))
+    odd_server.json(lambda request: (status if count_requests(odd_server)[request.path] <= 2 else 200, {}))
     assert write(odd_server, nodes(2))["patched"] == 2
-    assert set(asked(odd_server).values()) == {3}
+    assert set(count_requests(odd_server).values()) == {3}
 
 
 def test_what_does_not_pass_is_given_up_and_the_others_are_written(odd_server: OddServer) -> None:
@@ -61,7 +61,7 @@ def test_what_does_not_pass_is_given_up_and_the_others_are_written(odd_server: O
     assert outcome["failed"] == [
         {"object": "Node node-1", "reason": "The cluster answered /api/v1/nodes/node-1 with status 503."}
     ]
-    assert asked(odd_server)["/api/v1/nodes/node-1"] == annotation_writes.ATTEMPTS
+    assert count_requests(odd_server)["/api/v1/nodes/node-1"] == annotation_writes.ATTEMPTS
 
 
 def test_what_is_invalid_is_not_tried_again(odd_server: OddServer) -> None:
@@ -125,7 +125,7 @@ def test_time_that_runs_out_leaves_the_rest_for_later(odd_server: OddServer) -> 
 
 def test_a_line_that_breaks_off_is_tried_again(odd_server: OddServer) -> None:
     def answer(request: Request) -> tuple[int, dict[str, str], bytes]:
-        broken = asked(odd_server)[request.path] == 1
+        broken = count_requests(odd_server)[request.path] == 1
         return 200, {"Content-Length": "100", "Connection": "close"} if broken else {}, b"{}"
 
     odd_server.answer = answer

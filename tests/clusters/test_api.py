@@ -106,10 +106,12 @@ def test_several_files_make_one_cluster_and_the_rest_is_listed(api_as: ApiAs) ->
 def test_a_name_that_is_taken_is_kept_unless_replacing_is_asked_for(api_as: ApiAs, imported: Cluster) -> None:
     client = api_as("editor")
     assert send(client, "first", JSON).status_code == 409
-    again = send(client, "first&replace=true", JSON)
-    assert again.status_code == 200
+    replaced = send(client, "first&replace=true", JSON)
+    assert replaced.status_code == 200
     assert imported.snapshots.count() == 2
-    assert client.get("/api/v1/clusters/first/snapshots/").json()["results"][0]["id"] == again.json()["snapshot"]["id"]
+    assert (
+        client.get("/api/v1/clusters/first/snapshots/").json()["results"][0]["id"] == replaced.json()["snapshot"]["id"]
+    )
 
 
 def test_files_never_replace_a_cluster_that_was_not_imported(api_as: ApiAs, plain_demo: None) -> None:
@@ -146,41 +148,41 @@ def test_nodes_and_pods_are_filtered_and_ordered(api_as: ApiAs, plain_demo: None
     services.demo_load()
     client = api_as("viewer")
 
-    def found(path: str) -> list[dict[str, Any]]:
+    def list_results(path: str) -> list[dict[str, Any]]:
         answer = client.get(f"/api/v1/clusters/demo/{path}")
         assert answer.status_code == 200, answer.data
         return list(answer.json()["results"])
 
-    nodes = found("nodes/?limit=100")
+    nodes = list_results("nodes/?limit=100")
     assert len(nodes) == 60
-    assert {row["zone"] for row in found("nodes/?zone=eu-west-1a&limit=100")} == {"eu-west-1a"}
-    assert {row["name"] for row in found("nodes/?unschedulable=true")} == {"general-a-7", "general-b-8"}
-    assert [row["name"] for row in found("nodes/?ready=false")] == ["spot-c-3"]
-    assert all(row["taints"] for row in found("nodes/?tainted=true&limit=100"))
-    assert not any(row["taints"] for row in found("nodes/?tainted=false&limit=100"))
-    shares = [row["cpu_share"] for row in found("nodes/?ordering=-cpu&limit=100")]
+    assert {row["zone"] for row in list_results("nodes/?zone=eu-west-1a&limit=100")} == {"eu-west-1a"}
+    assert {row["name"] for row in list_results("nodes/?unschedulable=true")} == {"general-a-7", "general-b-8"}
+    assert [row["name"] for row in list_results("nodes/?ready=false")] == ["spot-c-3"]
+    assert all(row["taints"] for row in list_results("nodes/?tainted=true&limit=100"))
+    assert not any(row["taints"] for row in list_results("nodes/?tainted=false&limit=100"))
+    shares = [row["cpu_share"] for row in list_results("nodes/?ordering=-cpu&limit=100")]
     assert shares == sorted(shares, reverse=True)
-    assert {row["name"] for row in found("nodes/?search=GPU-")} == {"gpu-a-1", "gpu-a-2", "gpu-b-1"}
+    assert {row["name"] for row in list_results("nodes/?search=GPU-")} == {"gpu-a-1", "gpu-a-2", "gpu-b-1"}
 
-    pods = found("pods/?pending=true&limit=100")
+    pods = list_results("pods/?pending=true&limit=100")
     assert len(pods) == 23
     assert all(row["node"] == "" for row in pods)
-    assert found("pods/?limit=1")[0]["pending"] is True
-    assert {row["namespace"] for row in found("pods/?namespace=ml&limit=100")} == {"ml"}
-    assert [row["name"] for row in found("pods/?gated=true")] == ["quarter-close"]
-    assert {row["node"] for row in found("pods/?node=gpu-a-1&limit=100")} == {"gpu-a-1"}
-    assert found("pods/?search=Too+many+pods")[0]["name"] == "relay-extra"
-    assert found("pods/?scheduler=none") == []
+    assert list_results("pods/?limit=1")[0]["pending"] is True
+    assert {row["namespace"] for row in list_results("pods/?namespace=ml&limit=100")} == {"ml"}
+    assert [row["name"] for row in list_results("pods/?gated=true")] == ["quarter-close"]
+    assert {row["node"] for row in list_results("pods/?node=gpu-a-1&limit=100")} == {"gpu-a-1"}
+    assert list_results("pods/?search=Too+many+pods")[0]["name"] == "relay-extra"
+    assert list_results("pods/?scheduler=none") == []
 
 
 def test_cursor_pages_go_through_all_pods_once(api_as: ApiAs, plain_demo: None) -> None:
     services.demo_load()
-    client, address, seen = api_as("viewer"), "/api/v1/clusters/demo/pods/?limit=100", []
+    client, address, keys = api_as("viewer"), "/api/v1/clusters/demo/pods/?limit=100", []
     while address:
         page = client.get(address).json()
-        seen += [(row["namespace"], row["name"]) for row in page["results"]]
+        keys += [(row["namespace"], row["name"]) for row in page["results"]]
         address = page["next"]
-    assert len(seen) == len(set(seen)) == 423
+    assert len(keys) == len(set(keys)) == 423
 
 
 def test_unknown_clusters_and_snapshots_are_not_found(api_as: ApiAs, imported: Cluster) -> None:
@@ -217,28 +219,28 @@ def test_connecting_stores_the_secret_encrypted_and_shows_it_to_nobody(
     api_as: ApiAs, pretender: OddServer, django_capture_on_commit_callbacks: Any
 ) -> None:
     client = api_as("admin")
-    given = {"name": "far", "source": "token", "server": pretender.url, "token": TOKEN}
+    body = {"name": "far", "source": "token", "server": pretender.url, "token": TOKEN}
     with django_capture_on_commit_callbacks():
-        answer = client.post("/api/v1/clusters/", given)
+        answer = client.post("/api/v1/clusters/", body)
     assert answer.status_code == 201, answer.data
     assert answer.json()["cluster"]["server_version"] == "v1.36.3"
     assert answer.json()["job"]["state"] == "queued"
     assert TOKEN.encode() not in bytes(Credential.objects.get().ciphertext)
-    shown = [answer.content, client.get("/api/v1/clusters/far/").content, client.get("/api/v1/clusters/").content]
-    shown += [client.get(f"/api/v1/jobs/{answer.json()['job']['id']}/").content, str(everything()).encode()]
-    assert not any(TOKEN.encode() in text for text in shown)
+    contents = [answer.content, client.get("/api/v1/clusters/far/").content, client.get("/api/v1/clusters/").content]
+    contents += [client.get(f"/api/v1/jobs/{answer.json()['job']['id']}/").content, str(everything()).encode()]
+    assert not any(TOKEN.encode() in text for text in contents)
 
 
 def test_a_second_refresh_is_the_job_that_already_runs(
     api_as: ApiAs, pretender: OddServer, django_capture_on_commit_callbacks: Any
 ) -> None:
     with django_capture_on_commit_callbacks():
-        given = {"name": "far", "source": "token", "server": pretender.url, "token": TOKEN}
-        job = api_as("admin").post("/api/v1/clusters/", given).json()["job"]
-        again = api_as("editor").post("/api/v1/clusters/far/refresh/")
-    assert again.status_code == 202
-    assert again.json()["id"] == job["id"]
-    assert again["Location"].endswith(f"/api/v1/jobs/{job['id']}/")
+        body = {"name": "far", "source": "token", "server": pretender.url, "token": TOKEN}
+        job = api_as("admin").post("/api/v1/clusters/", body).json()["job"]
+        response = api_as("editor").post("/api/v1/clusters/far/refresh/")
+    assert response.status_code == 202
+    assert response.json()["id"] == job["id"]
+    assert response["Location"].endswith(f"/api/v1/jobs/{job['id']}/")
 
 
 BROKEN = json.dumps(
@@ -251,7 +253,7 @@ BROKEN = json.dumps(
 
 
 @pytest.mark.parametrize(
-    ("given", "path"),
+    ("body", "path"),
     [
         ({}, "name"),
         ({"name": "far"}, "source"),
@@ -268,10 +270,10 @@ BROKEN = json.dumps(
     ],
 )
 def test_a_connection_that_is_refused_says_where(
-    api_as: ApiAs, settings: Settings, given: dict[str, str], path: str
+    api_as: ApiAs, settings: Settings, body: dict[str, str], path: str
 ) -> None:
     settings.CLUSTER_ALLOWLIST = ["127.0.0.0/8"]
-    answer = api_as("admin").generic("POST", "/api/v1/clusters/", json.dumps(given), content_type="application/json")
+    answer = api_as("admin").generic("POST", "/api/v1/clusters/", json.dumps(body), content_type="application/json")
     assert answer.status_code == 400, answer.content
     assert not path or path in [error["path"] for error in answer.json()["errors"]]
     assert not Cluster.objects.exists()
@@ -284,8 +286,8 @@ def test_an_exec_plugin_never_runs(api_as: ApiAs, tmp_path: Any) -> None:
         "users": [{"name": "u", "user": {"exec": {"command": "touch", "args": [str(witness)]}}}],
         "contexts": [{"name": "x", "context": {"cluster": "c", "user": "u"}}],
     }
-    given = {"name": "far", "source": "kubeconfig", "kubeconfig": json.dumps(kubeconfig)}
-    answer = api_as("admin").post("/api/v1/clusters/", given)
+    body = {"name": "far", "source": "kubeconfig", "kubeconfig": json.dumps(kubeconfig)}
+    answer = api_as("admin").post("/api/v1/clusters/", body)
     assert answer.status_code == 400
     assert "exec is refused" in answer.json()["detail"]
     assert not witness.exists()
@@ -300,12 +302,12 @@ def test_pods_without_a_good_shape_reach_no_row(api_as: ApiAs) -> None:
     assert answer.status_code == 201
     row = PodRow.objects.get()
     assert (row.name, row.phase, row.message, row.created_at) == ("odd", "", "", None)
-    said = {
+    problem = {
         "object": "Pod default/huge",
         "reason": "spec.priority: must be a whole number of 32 bits",
         "left_out": True,
     }
-    assert said in answer.json()["snapshot"]["problems"]
+    assert problem in answer.json()["snapshot"]["problems"]
 
 
 def test_a_name_taken_in_the_meantime_is_a_conflict(imported: Cluster) -> None:

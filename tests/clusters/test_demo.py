@@ -59,12 +59,12 @@ def test_it_is_a_whole_cluster_that_the_engine_understands(objects: list[dict[st
 def test_each_pending_pod_is_rejected_by_the_plugin_it_is_there_for(
     objects: list[dict[str, Any]], entry: Pending
 ) -> None:
-    found = scheduler(objects)
-    pod = found.snapshot.get_pod(key(entry))
+    demo_scheduler = scheduler(objects)
+    pod = demo_scheduler.snapshot.get_pod(key(entry))
     if entry.plugin == "SchedulingGates":
         assert pod.gates
         return
-    explanation = found.explain(pod)
+    explanation = demo_scheduler.explain(pod)
     if entry.plugin == "VolumeBinding":
         return  # Engines that know volumes reject it; what the real scheduler says of it is tested below.
     assert explanation.feasible.size == 0
@@ -80,8 +80,8 @@ def test_each_pending_pod_is_rejected_by_the_plugin_it_is_there_for(
 @pytest.mark.parametrize("entry", FITTING, ids=lambda entry: entry.name)
 def test_the_winner_changes_with_the_scoring_strategy(objects: list[dict[str, Any]], entry: Pending) -> None:
     def winner(**profile: Any) -> int | None:
-        found = scheduler(objects, **profile)
-        return found.explain(found.snapshot.get_pod(key(entry))).chosen
+        demo_scheduler = scheduler(objects, **profile)
+        return demo_scheduler.explain(demo_scheduler.snapshot.get_pod(key(entry))).chosen
 
     assert winner() is not None
     assert winner() != winner(pluginConfig=[most_allocated()])
@@ -89,8 +89,8 @@ def test_the_winner_changes_with_the_scoring_strategy(objects: list[dict[str, An
 
 def test_a_weight_changes_a_winner(objects: list[dict[str, Any]]) -> None:
     def winners(**profile: Any) -> list[int | None]:
-        found = scheduler(objects, **profile)
-        return [found.explain(found.snapshot.get_pod(key(entry))).chosen for entry in FITTING]
+        demo_scheduler = scheduler(objects, **profile)
+        return [demo_scheduler.explain(demo_scheduler.snapshot.get_pod(key(entry))).chosen for entry in FITTING]
 
     heavier = {"multiPoint": {"enabled": [{"name": "NodeResourcesBalancedAllocation", "weight": 5}]}}
     assert winners() != winners(plugins=heavier)
@@ -113,8 +113,8 @@ def test_the_real_scheduler_says_the_same_of_every_pending_pod(
         entry = pending[f"{pod['metadata']['namespace']}/{pod['metadata']['name']}"]
         if entry.plugin == "SchedulingGates":
             continue
-        written = (pod["status"].get("conditions") or [{}])[0].get("message", "")
-        assert written == answer.get("message", "")
+        message = (pod["status"].get("conditions") or [{}])[0].get("message", "")
+        assert message == answer.get("message", "")
 
 
 @pytest.mark.django_db

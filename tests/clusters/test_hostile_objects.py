@@ -39,9 +39,9 @@ def originals() -> tuple[Json, ...]:
     """One object of each shape that the demo has: a node and pods of every kind of rule, and each other kind."""
     objects = demo.generate_cluster()
     pods = [item for item in objects if item["kind"] == "Pod" and "nodeName" not in item["spec"]]
-    others = {item["kind"]: item for item in objects if item["kind"] != "Pod"}
+    by_kind = {item["kind"]: item for item in objects if item["kind"] != "Pod"}
     bound = next(item for item in objects if item["kind"] == "Pod" and item["spec"].get("volumes"))
-    return (*others.values(), *pods, bound)
+    return (*by_kind.values(), *pods, bound)
 
 
 @st.composite

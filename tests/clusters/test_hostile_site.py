@@ -31,8 +31,8 @@ PODS = 4  # as many of each cluster are looked at
 
 
 def imported(client: APIClient, items: list[Json]) -> Any:
-    taken = {describe_object(item) for item in items}
-    body = json.dumps([*items, *(item for item in originals() if describe_object(item) not in taken)]).encode()
+    imported_names = {describe_object(item) for item in items}
+    body = json.dumps([*items, *(item for item in originals() if describe_object(item) not in imported_names)]).encode()
     return client.generic("POST", IMPORT, body, content_type="application/json")  # type: ignore[arg-type]
 
 
@@ -50,9 +50,9 @@ def test_no_bent_object_breaks_rest_or_a_page(
     client_as: Callable[[str], Client], api_as: Callable[[str], APIClient], items: list[Json]
 ) -> None:
     cache.clear()  # all examples are one person's, who would be throttled
-    rest, pages = api_as("editor"), client_as("editor")
+    api, pages = api_as("editor"), client_as("editor")
     before = Snapshot.objects.count()
-    answer = imported(rest, items)
+    answer = imported(api, items)
     if answer.status_code not in (200, 201):
         assert 400 <= answer.status_code < 500
         assert answer["Content-Type"] == "application/problem+json"
@@ -67,9 +67,9 @@ def test_no_bent_object_breaks_rest_or_a_page(
     for address in ("/clusters/bent/", "/nodes/?cluster=bent", "/pods/?cluster=bent", "/?cluster=bent"):
         ends_well(pages.get(address), page=True)
     for kind in ("nodes", "pods"):
-        ends_well(rest.get(f"/api/v1/clusters/bent/{kind}/"), page=False)
+        ends_well(api.get(f"/api/v1/clusters/bent/{kind}/"), page=False)
     for pod in PodRow.objects.filter(snapshot=snapshot).order_by("-pending", "name")[:PODS]:
-        ends_well(rest.get(f"/api/v1/clusters/bent/pods/{pod.namespace}/{pod.name}/decision/"), page=False)
+        ends_well(api.get(f"/api/v1/clusters/bent/pods/{pod.namespace}/{pod.name}/decision/"), page=False)
         ends_well(pages.get(f"/decision/bent/{pod.namespace}/{pod.name}/?node=node-1"), page=True)
     playground.clear_caches()
 
@@ -94,35 +94,35 @@ ODD: list[tuple[Json, str]] = [
 ]
 
 
-@pytest.mark.parametrize(("spec", "said"), ODD)
+@pytest.mark.parametrize(("spec", "reason"), ODD)
 def test_the_object_the_field_and_the_reason_are_on_the_page_and_in_the_answer(
-    client_as: Callable[[str], Client], api_as: Callable[[str], APIClient], spec: Json, said: str
+    client_as: Callable[[str], Client], api_as: Callable[[str], APIClient], spec: Json, reason: str
 ) -> None:
     odd = bare_pod("odd", **spec)
     (problem,) = imported(api_as("editor"), [odd]).json()["snapshot"]["problems"]
     assert problem["object"] == "Pod default/odd"
-    assert problem["reason"].startswith(said)
+    assert problem["reason"].startswith(reason)
     page = unescape(html_of(client_as("viewer").get("/clusters/bent/")))
     assert "Pod default/odd" in page
-    assert said in page
-    sent = {"name": "pasted", "text": json.dumps([*originals(), odd])}
-    page = unescape(html_of(client_as("editor").post("/clusters/import/", sent, follow=True)))
+    assert reason in page
+    form = {"name": "pasted", "text": json.dumps([*originals(), odd])}
+    page = unescape(html_of(client_as("editor").post("/clusters/import/", form, follow=True)))
     assert "Pod default/odd" in page
-    assert said in page
+    assert reason in page
 
 
 def test_a_text_with_nothing_but_a_broken_object_is_refused_and_names_it(
     client_as: Callable[[str], Client], api_as: Callable[[str], APIClient]
 ) -> None:
     broken = bare_pod("broken", priority="high")
-    said = "Pod default/broken: spec.priority: must be a whole number, is a string"
+    reason = "Pod default/broken: spec.priority: must be a whole number, is a string"
     answer = api_as("editor").generic("POST", IMPORT, json.dumps(broken).encode(), content_type="application/json")  # type: ignore[arg-type]
     assert answer.status_code == 400
-    assert said in answer.json()["detail"]
-    sent = {"name": "pasted", "text": json.dumps(broken)}
-    refused = client_as("editor").post("/clusters/import/", sent)
+    assert reason in answer.json()["detail"]
+    form = {"name": "pasted", "text": json.dumps(broken)}
+    refused = client_as("editor").post("/clusters/import/", form)
     assert refused.status_code >= 400
-    assert said in unescape(html_of(refused))
+    assert reason in unescape(html_of(refused))
     assert not Snapshot.objects.exists()
 
 

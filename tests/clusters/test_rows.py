@@ -23,9 +23,9 @@ json_values = st.recursive(
 
 
 def rows(*objects: dict[str, Any]) -> tuple[dict[str, NodeRow], dict[str, PodRow], list[Problem]]:
-    found = rows_of(list(objects))
-    nodes, pods = [NodeRow(**row) for row in found.nodes], [PodRow(**pod_row(pod)) for pod in found.pods]
-    return {row.name: row for row in nodes}, {row.name: row for row in pods}, found.problems
+    cluster_rows = rows_of(list(objects))
+    nodes, pods = [NodeRow(**row) for row in cluster_rows.nodes], [PodRow(**pod_row(pod)) for pod in cluster_rows.pods]
+    return {row.name: row for row in nodes}, {row.name: row for row in pods}, cluster_rows.problems
 
 
 @given(st.lists(st.dictionaries(st.text(max_size=5), json_values, max_size=3), max_size=5))
@@ -45,8 +45,8 @@ def test_two_thousand_pods_are_stored_small() -> None:
 
 def test_a_node_adds_up_its_pods() -> None:
     bound = [pod(f"p-{index}", nodeName="node-1") for index in range(3)]
-    done = pod("done", nodeName="node-1") | {"status": {"phase": "Succeeded"}}
-    nodes, pods, problems = rows(node(), *bound, done)
+    succeeded = pod("done", nodeName="node-1") | {"status": {"phase": "Succeeded"}}
+    nodes, pods, problems = rows(node(), *bound, succeeded)
     row = nodes["node-1"]
     assert (row.cpu_requested, row.memory_requested, row.pods_bound) == (1500, 3 * 2**30, 3)
     assert (row.cpu_share, row.memory_share) == (375, 375)
@@ -113,18 +113,18 @@ def test_amounts_beyond_every_column_are_cut_to_it() -> None:
 
 def test_a_reading_is_compared_by_the_versions_of_its_objects() -> None:
     def reading(**versions: str) -> dict[str, Collection]:
-        found = {
+        objects = {
             f"/{name}": {"kind": "Node", "metadata": {"name": name, "resourceVersion": version}}
             for name, version in versions.items()
         }
-        return {"Node": Collection(found, "9"), "Pod": Collection({}, "9")}
+        return {"Node": Collection(objects, "9"), "Pod": Collection({}, "9")}
 
     assert has_changed(None, reading())
     assert not has_changed(reading(a="1", b="2"), reading(b="2", a="1"))
     assert has_changed(reading(a="1"), reading(a="2"))
     assert has_changed(reading(a="1", b="2"), reading(a="1"))
-    again = collections_of([item for item in reading(a="1")["Node"].objects.values()], {"Node": "9"})
-    assert not has_changed(again, reading(a="1"))
+    reread = collections_of([item for item in reading(a="1")["Node"].objects.values()], {"Node": "9"})
+    assert not has_changed(reread, reading(a="1"))
 
 
 def test_versions_are_compared_as_numbers_and_never_guessed() -> None:

@@ -49,7 +49,7 @@ def test_the_demo_is_one_click_away(client_as: ClientAs, plain_demo: None) -> No
 def test_the_list_shows_counts(client_as: ClientAs, demo: Cluster) -> None:
     page = client_as("viewer").get("/clusters/")
     assert page.context["page"].paginator.count == 1
-    assert "423" in [one.text for one in elements(page, "tbody a")]
+    assert "423" in [link.text for link in elements(page, "tbody a")]
     refresh = "form[action=/clusters/demo/refresh/]"
     Cluster.objects.update(source=ClusterSource.TOKEN)
     assert not elements(client_as("viewer").get("/clusters/"), refresh)
@@ -94,15 +94,15 @@ def test_an_import_that_fails_keeps_what_was_typed(client_as: ClientAs) -> None:
     assert answer.status_code == 400
     assert "Line 2, column 1" in " ".join(answer.context["form"].errors["text"])
     assert elements(answer, "input[name=name][value=pasted]")
-    assert [one.text for one in elements(answer, "textarea[name=text]")] == ["kind: Node kind: Pod"]
+    assert [textarea.text for textarea in elements(answer, "textarea[name=text]")] == ["kind: Node kind: Pod"]
     assert not Cluster.objects.exists()
 
 
 @pytest.mark.parametrize(
-    "given", [{}, {"name": "Bad Name", "text": TEXT}, {"name": "a"}, {"name": "a\x00", "text": TEXT}]
+    "form", [{}, {"name": "Bad Name", "text": TEXT}, {"name": "a"}, {"name": "a\x00", "text": TEXT}]
 )
-def test_an_import_without_name_or_text_says_so(client_as: ClientAs, given: dict[str, str]) -> None:
-    answer = client_as("editor").post("/clusters/import/", given)
+def test_an_import_without_name_or_text_says_so(client_as: ClientAs, form: dict[str, str]) -> None:
+    answer = client_as("editor").post("/clusters/import/", form)
     assert answer.status_code == 400
     assert answer.context["form"].errors
     assert elements(answer, ".field-error")
@@ -110,14 +110,14 @@ def test_an_import_without_name_or_text_says_so(client_as: ClientAs, given: dict
 
 def test_connecting_never_sends_a_secret_back(client_as: ClientAs, settings: Settings) -> None:
     settings.CLUSTER_ALLOWLIST = ["127.0.0.0/8"]
-    given = {
+    form = {
         "source": "kubeconfig",
         "name": "far",
         "kubeconfig": "users: [{name: u, user: {token: hidden-word}}]\nclusters: []\ncontexts: []",
         "token": "hidden-word",
         "server": "https://kept.example.com",
     }
-    answer = client_as("admin").post("/clusters/connect/", given)
+    answer = client_as("admin").post("/clusters/connect/", form)
     page = html_of(answer)
     assert answer.status_code == 400
     assert "hidden-word" not in page
@@ -154,9 +154,9 @@ def test_errors_of_connecting_stand_at_a_field_that_is_shown(
     client_as: ClientAs, settings: Settings, source: str, field: str, server: str, words: str
 ) -> None:
     settings.CLUSTER_ALLOWLIST, settings.CLUSTER_ALLOW_INSECURE = ["127.0.0.0/8"], True
-    given = {"source": source, "name": "far", "context": "c"}
-    given |= {"kubeconfig": KUBECONFIG.replace("SERVER", server), "server": server, "token": "hidden-word"}
-    answer = client_as("admin").post("/clusters/connect/", given)
+    values = {"source": source, "name": "far", "context": "c"}
+    values |= {"kubeconfig": KUBECONFIG.replace("SERVER", server), "server": server, "token": "hidden-word"}
+    answer = client_as("admin").post("/clusters/connect/", values)
     form = answer.context["form"]
     assert words in " ".join(form[field].errors)
     assert elements(answer, f"#id_{field}-error")
@@ -174,8 +174,8 @@ def test_connecting_leads_to_the_cluster_with_its_permissions(
 
     odd_server.json(answer)
     with django_capture_on_commit_callbacks():
-        given = {"source": "token", "name": "far", "server": odd_server.url, "token": "x"}
-        page = client_as("admin").post("/clusters/connect/", given, follow=True)
+        form = {"source": "token", "name": "far", "server": odd_server.url, "token": "x"}
+        page = client_as("admin").post("/clusters/connect/", form, follow=True)
     assert levels(page) == ["success"]
     assert page.context["job"].state == "queued"
     assert len(page.context["missing"]) == 2 * len(KINDS)

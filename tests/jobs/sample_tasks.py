@@ -55,10 +55,10 @@ def process(progress: Any) -> dict[str, Any]:
 @job_task(name="tests.grow", restartable=True)
 def grow(progress: Any) -> dict[str, Any]:
     """Take memory, a piece at a time, until there is none."""
-    held: list[Any] = []
+    blocks: list[Any] = []
     while True:
-        progress.step(f"Process {os.getpid()} holds MiB:", len(held) * 64)
-        held.append(np.ones(64 * 1024 * 1024, dtype=np.uint8))
+        progress.step(f"Process {os.getpid()} holds MiB:", len(blocks) * 64)
+        blocks.append(np.ones(64 * 1024 * 1024, dtype=np.uint8))
 
 
 @job_task(name="tests.wait", restartable=True)

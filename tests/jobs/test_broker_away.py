@@ -24,7 +24,7 @@ from tests.support.processes import wait_until
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.server]
 
-SAID = "The message broker cannot be reached. The job is kept, and starts when the broker is back."
+BROKER_AWAY = "The message broker cannot be reached. The job is kept, and starts when the broker is back."
 
 
 @pytest.fixture
@@ -68,15 +68,15 @@ def test_a_job_asked_for_while_the_broker_is_away_is_kept_and_starts_once_it_is_
         jobs = [start() for _ in range(3)]
         assert time.monotonic() - begun < 60  # it would take minutes if each waited for Redis as a worker does
         assert {(job.state, job.undelivered) for job in jobs} == {(JobState.QUEUED, True)}
-        assert SAID in client_as("editor").get(reverse("job", args=[jobs[0].pk])).content.decode()
-        assert SAID in client_as("editor").get(reverse("jobs")).content.decode()
+        assert BROKER_AWAY in client_as("editor").get(reverse("job", args=[jobs[0].pk])).content.decode()
+        assert BROKER_AWAY in client_as("editor").get(reverse("jobs")).content.decode()
         assert api.get(f"/api/v1/jobs/{jobs[0].pk}/").json()["undelivered"]
         own_broker.start() if how == signal.SIGKILL else own_broker.signal(signal.SIGCONT)
         if how == signal.SIGSTOP:
             # A worker that never lost its connection has nothing to notice: what beat does each minute.
             wait_until(reconciled, "the broker takes messages again")
-        done = Job.objects.filter(pk__in=[job.pk for job in jobs], state=JobState.SUCCEEDED, undelivered=False)
-        wait_until(lambda: done.count() == 3, "the jobs that were kept ended", seconds=180, step=0.3)
+        succeeded = Job.objects.filter(pk__in=[job.pk for job in jobs], state=JobState.SUCCEEDED, undelivered=False)
+        wait_until(lambda: succeeded.count() == 3, "the jobs that were kept ended", seconds=180, step=0.3)
 
 
 def reconciled() -> bool:

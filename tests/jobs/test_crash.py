@@ -31,22 +31,22 @@ def state_of(job: Job) -> str:
 def test_after_kill_9_a_restartable_job_starts_over_and_another_says_that_its_worker_stopped(
     worker_process, send, ended
 ):
-    again, once = start("tests.count_again", 100, 0.2), start("tests.count", 100, 0.2)
-    for job in (again, once):  # One after the other, since the worker has one process.
+    restartable, once = start("tests.count_again", 100, 0.2), start("tests.count", 100, 0.2)
+    for job in (restartable, once):  # One after the other, since the worker has one process.
         with worker_process() as process:
             send(job)
             wait_until(lambda job=job: state_of(job) == JobState.RUNNING, "the job runs")
             os.killpg(process.pid, signal.SIGKILL)
             process.wait(10)
-    assert {state_of(again), state_of(once)} == {JobState.RUNNING}
+    assert {state_of(restartable), state_of(once)} == {JobState.RUNNING}
 
     # Nobody waits a minute here: the clock is put back instead.
     silent = timezone.now() - services.SILENT - timedelta(seconds=1)
     Job.objects.update(heartbeat_at=silent, params={"to": 3, "pause": 0})
     with worker_process():
-        assert ended(again, 30).state == JobState.SUCCEEDED
+        assert ended(restartable, 30).state == JobState.SUCCEEDED
         assert ended(once, 30).error == services.WORKER_STOPPED
-    assert again.result == {"counted": 3, "attempt": 2}
+    assert restartable.result == {"counted": 3, "attempt": 2}
 
 
 @pytest.mark.nightly
@@ -71,13 +71,13 @@ def test_a_killed_child_does_not_run_its_job_twice(worker_process, send, tick, e
 
 @pytest.mark.nightly
 def test_work_apart_takes_no_place_in_the_worker_and_outlives_tasks_that_end(worker_process, send, ended):
-    apart, others = start("tests.count_apart", 1000, 0.1), [start("tests.count", 1, 0.0) for _ in range(5)]
+    threaded, worker_jobs = start("tests.count_apart", 1000, 0.1), [start("tests.count", 1, 0.0) for _ in range(5)]
     with worker_process():
-        send(apart)
-        wait_until(lambda: state_of(apart) == JobState.RUNNING, "the work apart has begun")
-        for job in others:
+        send(threaded)
+        wait_until(lambda: state_of(threaded) == JobState.RUNNING, "the work apart has begun")
+        for job in worker_jobs:
             send(job)
-        assert [ended(job, 30).state for job in others] == [JobState.SUCCEEDED] * 5
-        assert state_of(apart) == JobState.RUNNING
-        services.job_cancel(job=apart, user=None)
-        assert (ended(apart, 30).state, apart.attempt) == (JobState.CANCELLED, 1)
+        assert [ended(job, 30).state for job in worker_jobs] == [JobState.SUCCEEDED] * 5
+        assert state_of(threaded) == JobState.RUNNING
+        services.job_cancel(job=threaded, user=None)
+        assert (ended(threaded, 30).state, threaded.attempt) == (JobState.CANCELLED, 1)

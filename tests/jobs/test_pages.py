@@ -43,14 +43,14 @@ def test_a_running_job_asks_for_itself_again_and_an_ended_one_does_not(client_as
 
 
 def test_who_started_a_job_or_an_admin_may_cancel_it(client_as, editor):
-    theirs, others = make(created_by=editor), make()
+    theirs, unowned = make(created_by=editor), make()
     client = client_as("editor")
-    for job, offered in ((theirs, True), (others, False)):
+    for job, offered in ((theirs, True), (unowned, False)):
         page, cancel = client.get(reverse("job", args=[job.pk])), reverse("job-cancel", args=[job.pk])
         assert bool(elements(page, f"form[action={cancel}]")) == offered
-    assert client.post(reverse("job-cancel", args=[others.pk])).status_code == 403
+    assert client.post(reverse("job-cancel", args=[unowned.pk])).status_code == 403
     assert client.post(reverse("job-cancel", args=[theirs.pk])).status_code == 302
-    assert client_as("admin").post(reverse("job-cancel", args=[others.pk])).status_code == 302
+    assert client_as("admin").post(reverse("job-cancel", args=[unowned.pk])).status_code == 302
     assert Job.objects.filter(cancel_requested=True).count() == 2
 
 
@@ -65,8 +65,8 @@ def test_text_of_a_job_is_never_markup(client_as):
     page = client_as("viewer").get(reverse("job", args=[failed.pk])).content.decode()
     assert "<script>alert" not in page
     assert "&lt;script&gt;alert(1)" in page
-    done = make(JobState.SUCCEEDED, ended_at=timezone.now(), result={"<b>": "<i>"})
-    assert "<dt>&lt;b&gt;</dt>" in client_as("viewer").get(reverse("job", args=[done.pk])).content.decode()
+    succeeded = make(JobState.SUCCEEDED, ended_at=timezone.now(), result={"<b>": "<i>"})
+    assert "<dt>&lt;b&gt;</dt>" in client_as("viewer").get(reverse("job", args=[succeeded.pk])).content.decode()
 
 
 @pytest.mark.parametrize("rows", [1, 60])
@@ -82,20 +82,22 @@ def test_rest_lists_filters_and_shows_jobs(api_as, admin):
     job = make(created_by=admin)
     make(JobState.FAILED)
     client = api_as("viewer")
-    found = client.get("/api/v1/jobs/", {"state": "running"}).json()["results"]
-    assert [row["id"] for row in found] == [str(job.pk)]
-    one = client.get(f"/api/v1/jobs/{job.pk}/").json()
-    assert one == found[0]
-    assert one["created_by"] == "admin"
-    assert "params" not in one
+    rows = client.get("/api/v1/jobs/", {"state": "running"}).json()["results"]
+    assert [row["id"] for row in rows] == [str(job.pk)]
+    details = client.get(f"/api/v1/jobs/{job.pk}/").json()
+    assert details == rows[0]
+    assert details["created_by"] == "admin"
+    assert "params" not in details
     assert client.get("/api/v1/jobs/", {"state": "nonsense"}).status_code == 400
 
 
 def test_what_a_job_made_is_a_link_to_its_page(client_as):
-    made = "5f2a3c1e-7c0b-4f39-9a55-3d1b7a0c9e61"
-    done = make(JobState.SUCCEEDED, ended_at=timezone.now(), result={"plan": made, "run": "", "answer": "3 moves"})
-    text = client_as("viewer").get(reverse("job", args=[done.pk])).content.decode()
-    assert f'<a href="/plans/{made}/">' in text
+    plan_id = "5f2a3c1e-7c0b-4f39-9a55-3d1b7a0c9e61"
+    succeeded = make(
+        JobState.SUCCEEDED, ended_at=timezone.now(), result={"plan": plan_id, "run": "", "answer": "3 moves"}
+    )
+    text = client_as("viewer").get(reverse("job", args=[succeeded.pk])).content.decode()
+    assert f'<a href="/plans/{plan_id}/">' in text
     assert '<a href="/runs/' not in text
 
 

@@ -44,7 +44,7 @@ def parent(pid: int) -> int:
     return int(stat(pid)[1])
 
 
-def there(pid: int) -> bool:
+def is_alive(pid: int) -> bool:
     """Whether the process works: one that nobody has asked about yet is over all the same."""
     with suppress(FileNotFoundError):
         return stat(pid)[0] != "Z"
@@ -58,28 +58,28 @@ def there(pid: int) -> bool:
 def test_too_much_memory_ends_one_job_with_a_sentence_and_nothing_else(
     worker_process: WorkerProcess, send: Callable[[Job], None], ended: Ended, pool: tuple[str, ...]
 ) -> None:
-    beside, large = queued("tests.count", to=100_000, pause=0.05), queued("tests.grow")
+    small, large = queued("tests.count", to=100_000, pause=0.05), queued("tests.grow")
     with worker_process("worker", *pool, KSCHEDWEB_JOB_MEMORY_MIB="512") as worker:
-        send(beside)
-        wait_until(lambda: running(beside), "the job beside runs")
+        send(small)
+        wait_until(lambda: running(small), "the job beside runs")
         send(large)
         assert ended(large, 90).error == (
             "This needed more memory than the 512 MiB that a job may use: make it smaller, with fewer nodes, pods or "
             "seeds."
         )
         assert (large.state, large.attempt) == (JobState.FAILED, 1)
-        assert running(beside)
+        assert running(small)
         assert worker.poll() is None
         after = queued("tests.count", to=3)
         send(after)
         assert ended(after, 60).result == {"counted": 3, "attempt": 1}
-        services.job_cancel(job=beside, user=None)
-        assert ended(beside, 60).state == JobState.CANCELLED
+        services.job_cancel(job=small, user=None)
+        assert ended(small, 60).state == JobState.CANCELLED
 
 
-@pytest.mark.parametrize("whom", ["process", pytest.param("nursery", marks=pytest.mark.nightly)])
+@pytest.mark.parametrize("victim", ["process", pytest.param("nursery", marks=pytest.mark.nightly)])
 def test_a_killed_process_ends_its_job_with_a_sentence_and_is_not_begun_again(
-    worker_process: WorkerProcess, send: Callable[[Job], None], ended: Ended, whom: str
+    worker_process: WorkerProcess, send: Callable[[Job], None], ended: Ended, victim: str
 ) -> None:
     lost = queued("tests.wait")
     with worker_process("worker", *POOLS[0]) as worker:
@@ -87,7 +87,7 @@ def test_a_killed_process_ends_its_job_with_a_sentence_and_is_not_begun_again(
         wait_until(lambda: running(lost), "the job runs")
         process = int(step_of(lost))
         assert process != worker.pid
-        os.kill(process if whom == "process" else parent(process), signal.SIGKILL)
+        os.kill(process if victim == "process" else parent(process), signal.SIGKILL)
         assert ended(lost, 60).error.startswith("The system ended the process of this job")
         assert (lost.state, lost.attempt) == (JobState.FAILED, 1)
         after = queued("tests.count", to=3)
@@ -131,9 +131,9 @@ def test_processes_end_with_their_worker_however_it_ends(
         send(job)
         wait_until(lambda: running(job), "the job runs")
         process = int(step_of(job))
-        assert there(process)
+        assert is_alive(process)
         worker.kill()
         worker.wait(10)
-        wait_until(lambda: not there(process), "the job's process is gone")
+        wait_until(lambda: not is_alive(process), "the job's process is gone")
     # Its worker did not live to say so: reconciliation begins it again.
     assert Job.objects.get(pk=job.pk).state == JobState.RUNNING

@@ -9,20 +9,20 @@ from hypothesis import strategies as st
 from kschedweb.jobs.progress import EARLY, SETTLES, Estimate
 
 
-def told(
-    estimate: Estimate, seconds: float, speed: float, total: int, begin: float = 0.0, done: int = 0
+def feed_estimate(
+    estimate: Estimate, seconds: float, speed: float, total: int, begin: float = 0.0, completed: int = 0
 ) -> float | None:
     """What it says after ``seconds`` at ``speed`` a second, told twice a second."""
-    said = None
+    seconds_left = None
     for tick in range(int(2 * seconds) + 1):
-        said = estimate.seconds_left(begin + tick / 2, done + int(speed * tick / 2), total)
-    return said
+        seconds_left = estimate.seconds_left(begin + tick / 2, completed + int(speed * tick / 2), total)
+    return seconds_left
 
 
 @given(st.integers(2, 1000), st.integers(2, 60))
 def test_a_steady_speed_gives_what_is_left_exactly(speed: int, seconds: int) -> None:
     total = 2 * speed * seconds
-    assert told(Estimate(), seconds, 2 * speed, 2 * total) == pytest.approx(
+    assert feed_estimate(Estimate(), seconds, 2 * speed, 2 * total) == pytest.approx(
         (2 * total - 2 * speed * seconds) / (2 * speed)
     )
 
@@ -37,18 +37,18 @@ def test_at_first_and_without_a_total_nobody_knows() -> None:
 
 def test_a_slower_speed_is_believed_after_a_while_and_not_at_once() -> None:
     estimate = Estimate()
-    told(estimate, 20, 100, 10_000)
+    feed_estimate(estimate, 20, 100, 10_000)
     at_once = estimate.seconds_left(20.5, 2_005, 10_000)
     assert at_once is not None
     assert 79.95 < at_once < 130  # a fast half second more would have left 79.5 s, a slow rest 800 s
-    later = told(estimate, 6 * SETTLES, 10, 10_000, begin=20.5, done=2_005)
+    later = feed_estimate(estimate, 6 * SETTLES, 10, 10_000, begin=20.5, completed=2_005)
     assert later == pytest.approx((10_000 - 2_305) / 10, rel=0.05)
 
 
 def test_what_stands_still_takes_ever_longer_and_what_begins_anew_is_not_known() -> None:
     estimate = Estimate()
-    first = told(estimate, 5, 100, 1_000)
-    later = told(estimate, 10, 0, 1_000, begin=5.0, done=500)
+    first = feed_estimate(estimate, 5, 100, 1_000)
+    later = feed_estimate(estimate, 10, 0, 1_000, begin=5.0, completed=500)
     assert first is not None
     assert later is not None
     assert later > 3 * first
@@ -57,8 +57,8 @@ def test_what_stands_still_takes_ever_longer_and_what_begins_anew_is_not_known()
 
 @given(st.lists(st.tuples(st.floats(0, 5), st.integers(0, 50)), max_size=30))
 def test_nothing_makes_it_fail_or_fall_below_zero(steps: list[tuple[float, int]]) -> None:
-    estimate, now, done = Estimate(), 0.0, 0
+    estimate, now, completed = Estimate(), 0.0, 0
     for passed, more in steps:
-        now, done = now + passed, done + more
-        said = estimate.seconds_left(now, done, 300)
-        assert said is None or said >= 0
+        now, completed = now + passed, completed + more
+        seconds_left = estimate.seconds_left(now, completed, 300)
+        assert seconds_left is None or seconds_left >= 0

@@ -22,7 +22,7 @@ LONG_AGO = timedelta(minutes=11)
 
 
 @pytest.fixture
-def sent(monkeypatch) -> list[str]:
+def sent_ids(monkeypatch) -> list[str]:
     """The ids of the jobs whose message went out, instead of a broker."""
     ids: list[str] = []
     monkeypatch.setattr(services.app, "send_task", lambda name, args: ids.extend(args))
@@ -33,11 +33,11 @@ def make(state: str = JobState.QUEUED, **values) -> Job:
     return Job.objects.create(kind="tests.count", title="Count", params={"to": 1}, state=state, **values)
 
 
-def test_the_message_goes_out_when_the_transaction_commits(sent, admin, django_capture_on_commit_callbacks):
+def test_the_message_goes_out_when_the_transaction_commits(sent_ids, admin, django_capture_on_commit_callbacks):
     with django_capture_on_commit_callbacks(execute=True):
         job = services.job_start(sample_tasks.count.name, title="Count", params={"to": 1}, user=admin)
-        assert sent == []
-    assert sent == [str(job.pk)]
+        assert sent_ids == []
+    assert sent_ids == [str(job.pk)]
     assert AuditEntry.objects.get(verb="job.started").object_name == "Count"
 
 
@@ -70,14 +70,14 @@ def test_a_running_job_hears_of_its_cancellation_at_its_next_step(admin):
 
 def test_the_bar_never_goes_back_whatever_step_begins(client_as):
     job = services.job_claim(str(make().pk))
-    progress, seen = Progress(job), []
+    progress, bar_values = Progress(job), []
     client = client_as("admin")
     steps = [("Reading", 0, 0), ("Reading", 4, 4), ("Measuring", 0, 0), ("Placing", 0, 10), ("Placing", 10, 10)]
-    for text, done, total in steps:
-        progress.step(text, done, total)
+    for text, completed, total in steps:
+        progress.step(text, completed, total)
         page = client.get(f"/jobs/{job.pk}/", headers={"HX-Request": "true"}).content.decode()
-        seen += re.findall(r'<progress[^>]* value="([\d.]+)"', page)
-    assert seen == ["0.800", "0.800", "0.800", "0.960"]
+        bar_values += re.findall(r'<progress[^>]* value="([\d.]+)"', page)
+    assert bar_values == ["0.800", "0.800", "0.800", "0.960"]
 
 
 @pytest.mark.parametrize("state", sorted(ENDED))
@@ -86,7 +86,7 @@ def test_what_has_ended_cannot_be_cancelled(admin, state):
         services.job_cancel(job=make(state), user=admin)
 
 
-def test_a_run_that_lost_its_job_changes_nothing_any_more(sent, admin):
+def test_a_run_that_lost_its_job_changes_nothing_any_more(sent_ids, admin):
     first = services.job_claim(str(make(restartable=True).pk))
     Job.objects.update(heartbeat_at=timezone.now() - LONG_AGO)
     assert services.jobs_reconcile()["requeued"] == 1
@@ -102,49 +102,49 @@ def test_a_run_that_lost_its_job_changes_nothing_any_more(sent, admin):
 
 
 class TestReconcile:
-    def test_a_silent_run_fails_with_a_sentence(self, sent):
+    def test_a_silent_run_fails_with_a_sentence(self, sent_ids):
         make(JobState.RUNNING, attempt=1, heartbeat_at=timezone.now() - LONG_AGO)
         assert services.jobs_reconcile()["failed"] == 1
         job = Job.objects.get()
         assert (job.state, job.error) == (JobState.FAILED, services.WORKER_STOPPED)
         assert job.ended_at
-        assert sent == []
+        assert sent_ids == []
 
-    def test_a_silent_restartable_run_starts_over_once_only(self, sent):
+    def test_a_silent_restartable_run_starts_over_once_only(self, sent_ids):
         job = make(JobState.RUNNING, attempt=1, restartable=True, heartbeat_at=timezone.now() - LONG_AGO)
         assert services.jobs_reconcile() == {"failed": 0, "cancelled": 0, "requeued": 1, "sent": 0}
-        assert sent == [str(job.pk)]
+        assert sent_ids == [str(job.pk)]
         assert services.job_claim(str(job.pk)).attempt == 2
         Job.objects.update(heartbeat_at=timezone.now() - LONG_AGO)
         assert services.jobs_reconcile()["failed"] == 1
 
-    def test_a_silent_run_that_was_cancelled_is_cancelled(self, sent):
+    def test_a_silent_run_that_was_cancelled_is_cancelled(self, sent_ids):
         make(
             JobState.RUNNING, attempt=1, restartable=True, cancel_requested=True, heartbeat_at=timezone.now() - LONG_AGO
         )
         assert services.jobs_reconcile()["cancelled"] == 1
         assert Job.objects.get().state == JobState.CANCELLED
 
-    def test_a_beating_run_is_left_alone(self, sent):
+    def test_a_beating_run_is_left_alone(self, sent_ids):
         make(JobState.RUNNING, attempt=1, heartbeat_at=timezone.now() - timedelta(seconds=30))
         assert services.jobs_reconcile() == {"failed": 0, "cancelled": 0, "requeued": 0, "sent": 0}
 
-    def test_a_lost_message_is_sent_again_but_not_each_minute(self, sent):
+    def test_a_lost_message_is_sent_again_but_not_each_minute(self, sent_ids):
         job = make(sent_at=timezone.now() - LONG_AGO)
         services.jobs_reconcile()
         services.jobs_reconcile()
-        assert sent == [str(job.pk)]
+        assert sent_ids == [str(job.pk)]
 
-    def test_a_job_that_waits_its_turn_is_left_alone(self, sent):
+    def test_a_job_that_waits_its_turn_is_left_alone(self, sent_ids):
         make(sent_at=timezone.now() - services.UNSENT / 2)
         services.jobs_reconcile()
-        assert sent == []
+        assert sent_ids == []
 
-    def test_the_only_worker_mends_everything_when_it_starts(self, sent):
+    def test_the_only_worker_mends_everything_when_it_starts(self, sent_ids):
         waiting = make(sent_at=timezone.now())
         make(JobState.RUNNING, attempt=1, heartbeat_at=timezone.now())
         assert services.jobs_reconcile(alone_since=timezone.now())["failed"] == 1
-        assert sent == [str(waiting.pk)]
+        assert sent_ids == [str(waiting.pk)]
 
 
 MOVES = st.lists(st.sampled_from(["claim", "succeed", "fail", "cancel", "age", "reconcile"]), max_size=12)
@@ -170,7 +170,7 @@ def make_move(move: str, job: Job, running: Job | None, user) -> Job | None:
 
 @given(moves=MOVES, restartable=st.booleans())
 @settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-def test_however_moves_mix_a_job_ends_at_most_once_and_stays_ended(sent, admin, moves, restartable):
+def test_however_moves_mix_a_job_ends_at_most_once_and_stays_ended(sent_ids, admin, moves, restartable):
     job = make(restartable=restartable)
     running: Job | None = None
     ended_as = ""

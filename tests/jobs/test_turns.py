@@ -28,7 +28,7 @@ pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture
-def sent(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+def sent_ids(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The ids of the jobs whose message went out, instead of a broker."""
     ids: list[str] = []
     monkeypatch.setattr(services.app, "send_task", lambda name, args: ids.extend(args))
@@ -36,36 +36,36 @@ def sent(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 
 def queued(user: User | None, count: int = 1, kind: str = "tests.count", **values: Any) -> list[Job]:
-    made = {"kind": kind, "title": "Count", "params": {"to": 1}, "created_by": user, **values}
-    return [Job.objects.create(**made) for _ in range(count)]
+    fields = {"kind": kind, "title": "Count", "params": {"to": 1}, "created_by": user, **values}
+    return [Job.objects.create(**fields) for _ in range(count)]
 
 
-def taken(count: int, end: bool = True) -> list[str | None]:
+def take_jobs(count: int, end: bool = True) -> list[str | None]:
     """Whose jobs are taken next, one after the other; each ends before the next is taken."""
-    found = []
+    usernames = []
     for _ in range(count):
         job = services.job_take()
         if job is None:
             break
-        found.append(job.created_by.username if job.created_by else None)
+        usernames.append(job.created_by.username if job.created_by else None)
         if end:
             services.job_succeed(job, {})
-    return found
+    return usernames
 
 
 def test_another_s_first_job_does_not_wait_for_sixty_of_one_person(editor: User, admin: User) -> None:
     queued(editor, 60)
-    assert taken(3) == ["editor"] * 3
+    assert take_jobs(3) == ["editor"] * 3
     queued(admin, 2)
     queued(None, 1)
-    assert taken(6) == ["admin", None, "editor", "admin", "editor", "editor"]
+    assert take_jobs(6) == ["admin", None, "editor", "admin", "editor", "editor"]
 
 
 def test_who_has_fewer_running_comes_first(editor: User, admin: User) -> None:
     queued(editor, 5)
-    assert taken(2, end=False) == ["editor"] * 2
+    assert take_jobs(2, end=False) == ["editor"] * 2
     queued(admin, 3)
-    assert taken(3, end=False) == ["admin", "admin", "editor"]
+    assert take_jobs(3, end=False) == ["admin", "admin", "editor"]
 
 
 def test_no_more_of_one_person_run_than_may_and_what_takes_no_place_does_not_count(
@@ -74,17 +74,17 @@ def test_no_more_of_one_person_run_than_may_and_what_takes_no_place_does_not_cou
     settings.JOBS_RUNNING = 2
     queued(editor, 1, state=JobState.RUNNING, apart=True)
     queued(editor, 5)
-    assert taken(9, end=False) == ["editor"] * 2
+    assert take_jobs(9, end=False) == ["editor"] * 2
     queued(admin, 1)
-    assert taken(9, end=False) == ["admin"]
+    assert take_jobs(9, end=False) == ["admin"]
     services.job_succeed(Job.objects.filter(created_by=editor, state=JobState.RUNNING, apart=False)[0], {})
-    assert taken(9, end=False) == ["editor"]
+    assert take_jobs(9, end=False) == ["editor"]
 
 
 def test_a_job_of_a_newer_release_is_left_for_its_workers(editor: User) -> None:
     queued(editor, 1, kind="tests.of_another_release")
     queued(editor, 1)
-    assert taken(9) == ["editor"]
+    assert take_jobs(9) == ["editor"]
     assert Job.objects.get(state=JobState.QUEUED).kind == "tests.of_another_release"
 
 
@@ -94,11 +94,11 @@ def test_workers_that_take_at_the_same_moment_keep_to_the_limit_and_never_take_o
 ) -> None:
     settings.JOBS_RUNNING = 3
     queued(editor, 10)
-    together, found = Barrier(6), []
+    barrier, jobs = Barrier(6), []
 
     def take() -> None:
-        together.wait()
-        found.append(services.job_take())
+        barrier.wait()
+        jobs.append(services.job_take())
         connection.close()
 
     threads = [Thread(target=take) for _ in range(6)]
@@ -106,13 +106,13 @@ def test_workers_that_take_at_the_same_moment_keep_to_the_limit_and_never_take_o
         thread.start()
     for thread in threads:
         thread.join()
-    claimed = [job.pk for job in found if job is not None]
+    claimed = [job.pk for job in jobs if job is not None]
     assert len(set(claimed)) == len(claimed) == Job.objects.filter(state=JobState.RUNNING).count() == 3
 
 
 def test_places_are_those_in_which_jobs_are_taken(editor: User, admin: User) -> None:
     queued(editor, 3)
-    taken(1)
+    take_jobs(1)
     queued(admin, 2)
     places = turns.compute_places()
     order = []
@@ -132,33 +132,33 @@ class TestMessages:
         ]
 
     def test_as_many_go_out_as_may_run_and_whoever_ends_one_sends_the_next(
-        self, sent: list[str], editor: User, django_capture_on_commit_callbacks: DjangoCaptureOnCommitCallbacks
+        self, sent_ids: list[str], editor: User, django_capture_on_commit_callbacks: DjangoCaptureOnCommitCallbacks
     ) -> None:
         with django_capture_on_commit_callbacks(execute=True):
             jobs = self.start(editor, 60)
-        assert sent == [str(job.pk) for job in jobs[:4]]
+        assert sent_ids == [str(job.pk) for job in jobs[:4]]
         for number in range(4, 60):
             with django_capture_on_commit_callbacks(execute=True):
-                assert taken(1) == ["editor"]
-            assert len(sent) == number + 1
+                assert take_jobs(1) == ["editor"]
+            assert len(sent_ids) == number + 1
         with django_capture_on_commit_callbacks(execute=True):
-            assert taken(9) == ["editor"] * 4
+            assert take_jobs(9) == ["editor"] * 4
         assert not Job.objects.filter(state=JobState.QUEUED).exists()
 
-    def test_reconciliation_sends_what_could_begin_and_was_forgotten(self, sent: list[str], editor: User) -> None:
+    def test_reconciliation_sends_what_could_begin_and_was_forgotten(self, sent_ids: list[str], editor: User) -> None:
         jobs = queued(editor, 10)
         services.jobs_reconcile()
-        assert sent == []
+        assert sent_ids == []
         Job.objects.update(created_at=timezone.now() - 2 * services.SILENT)
         services.jobs_reconcile()
-        assert set(sent) == {str(job.pk) for job in jobs} & set(sent)
-        assert len(sent) == 4
+        assert set(sent_ids) == {str(job.pk) for job in jobs} & set(sent_ids)
+        assert len(sent_ids) == 4
 
-    def test_what_the_broker_never_got_is_sent_as_soon_as_it_is_back(self, sent: list[str], editor: User) -> None:
+    def test_what_the_broker_never_got_is_sent_as_soon_as_it_is_back(self, sent_ids: list[str], editor: User) -> None:
         (job,) = queued(editor, 1, undelivered=True)
         services.jobs_reconcile()
         job.refresh_from_db()
-        assert sent == [str(job.pk)]
+        assert sent_ids == [str(job.pk)]
         assert (job.undelivered, job.sent_at is not None) == (False, True)
 
 
@@ -179,11 +179,11 @@ class TestRefusal:
     def test_what_a_job_leads_to_is_never_refused(self, editor: User, settings: Settings) -> None:
         settings.JOBS_WAITING = 2
         revision = seed_runs.scenario(editor, pods=4)
-        made = runs.comparison_start(
+        comparison = runs.comparison_start(
             user=editor, revision=revision, policies=["default", seed_runs.packed(editor)], seeds=[1]
         )
         queued(editor, 5)
-        for run in made.runs.all():
+        for run in comparison.runs.all():
             runs.run_do(run=run, step=lambda *_: None)
         assert Job.objects.filter(kind="runs.difference", created_by=editor).count() == 1
 

@@ -108,9 +108,9 @@ def test_two_workers_threads_never_run_one_job_twice(worker, ended, admin):
 
 def test_a_starting_worker_mends_what_the_last_process_left(worker, ended, settings, monkeypatch):
     settings.REDIS_URL = ""
-    began = timezone.now()
-    monkeypatch.setattr(reconciling, "_process_began", began)
-    before = began - timedelta(seconds=5)
+    start_time = timezone.now()
+    monkeypatch.setattr(reconciling, "_process_began", start_time)
+    before = start_time - timedelta(seconds=5)
     queued = Job.objects.create(kind="tests.count", title="Forgotten", params={"to": 1}, sent_at=before)
     Job.objects.filter(pk=queued.pk).update(created_at=before)
     cut_off = Job.objects.create(

@@ -18,7 +18,7 @@ from kschedweb.engine.extenders.extender import Extenders
 from kschedweb.engine.extenders.transport import create_post
 from kschedweb.engine.json_types import Json
 from kschedweb.engine.releases import load
-from tests.live.test_kube_scheduler_live import CONFIG, Live, path_of, read_all, start
+from tests.live.test_kube_scheduler_live import CONFIG, PlacementCheck, path_of, read_all, start
 from tests.support.kubescheduler import PodWatch, kube_scheduler
 
 if TYPE_CHECKING:
@@ -121,7 +121,7 @@ def warden(control_plane: ControlPlane) -> Iterator[str]:
 
 
 @pytest.fixture
-def live(control_plane: ControlPlane, warden: str) -> Iterator[Live]:
+def live(control_plane: ControlPlane, warden: str) -> Iterator[PlacementCheck]:
     """Nodes of which two thirds are full of pods of low priority, and two extenders."""
     by_name = {"filterVerb": "filter", "prioritizeVerb": "prioritize", "weight": 7, "bindVerb": "bind"}
     extenders = [
@@ -145,13 +145,13 @@ def live(control_plane: ControlPlane, warden: str) -> Iterator[Live]:
     engine = Scheduler(read_all(control_plane), configuration, extenders=engine_extenders)
     process = kube_scheduler(control_plane, CONFIG | {"extenders": extenders})
     with process, contextlib.closing(PodWatch(control_plane)) as watch:
-        yield Live(control_plane, watch, engine)
+        yield PlacementCheck(control_plane, watch, engine)
     control_plane.wipe()
     for item in classes:
         control_plane.request("DELETE", f"{path_of(item)}/{item['metadata']['name']}")
 
 
-def test_each_pod_goes_where_the_extender_would_have_it(live: Live) -> None:
+def test_each_pod_goes_where_the_extender_would_have_it(live: PlacementCheck) -> None:
     for number in range(PODS):
         priority = ("low", "high", "middle", "high")[number % 4]
         live.place(pod(number, ("500m", "3", "1500m", "2", "9")[number % 5], priority))

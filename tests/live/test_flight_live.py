@@ -29,19 +29,19 @@ class Recorded:
     def __init__(self, site: LiveSite, web: Site) -> None:
         self.site, self.web, self.made = site, web, 0
         self.web.ask("PUT", "clusters/real/flight/", {"on": True})
-        wait_until(lambda: bool(self.known()), "a moment is known", seconds=600)
+        wait_until(lambda: bool(self.list_stretches()), "a moment is known", seconds=600)
 
-    def known(self) -> list[tuple[datetime, datetime, str]]:
+    def list_stretches(self) -> list[tuple[datetime, datetime, str]]:
         """The stretches without a gap: from when, until when, why there was a gap before."""
-        found = self.web.ask("GET", "clusters/real/flight/")["known"]
+        rows = self.web.ask("GET", "clusters/real/flight/")["known"]
         moment = datetime.fromisoformat
-        return [(moment(one["began"]), moment(one["until"]), one["reason"]) for one in found]
+        return [(moment(row["began"]), moment(row["until"]), row["reason"]) for row in rows]
 
     def watched(self, seconds: float) -> Moments:
         """Who was there at some moments of that time, in which a pod comes with each step."""
         moments: Moments = {}
-        until = time.monotonic() + seconds
-        while time.monotonic() < until:
+        deadline = time.monotonic() + seconds
+        while time.monotonic() < deadline:
             self.site.pods([f"pod-{self.made:03d}"])
             self.made += 1
             time.sleep(STEP)
@@ -51,15 +51,15 @@ class Recorded:
     def heard_beyond(self, moments: Moments) -> None:
         """Return once all of ``moments`` lie in the past of the recording."""
         last = max(moments)
-        wait_until(lambda: self.known()[-1][1] > last, "the recording goes on", seconds=600)
+        wait_until(lambda: self.list_stretches()[-1][1] > last, "the recording goes on", seconds=600)
 
     def judge(self, moments: Moments) -> set[datetime]:
         """Fails where a moment shows what was not so; returns those in a gap, which has to be told."""
         gaps = set()
         for moment, pods in moments.items():
-            found = self.pods_at(moment)
-            if found != pods:
-                assert isinstance(found, str), (moment, found, pods)
+            recorded_pods = self.pods_at(moment)
+            if recorded_pods != pods:
+                assert isinstance(recorded_pods, str), (moment, recorded_pods, pods)
                 gaps.add(moment)
         return gaps
 
@@ -88,7 +88,7 @@ def test_a_database_that_is_away_for_a_minute_leaves_no_gap(recorded: Recorded) 
     recorded.site.postgres.start()
     moments = before | meanwhile | recorded.watched(10)
     recorded.heard_beyond(moments)
-    gaps, (_, *later) = recorded.judge(moments), recorded.known()
+    gaps, (_, *later) = recorded.judge(moments), recorded.list_stretches()
     # On a busy machine a watch may break by itself.
     assert all("interrupted" in reason for _, _, reason in later)
     assert bool(gaps) <= bool(later)
@@ -105,7 +105,7 @@ def test_a_recorder_that_dies_without_its_database_leaves_a_gap_that_is_told(rec
     recorded.site.replace_worker(worker)
     meanwhile |= recorded.watched(AWAY / 2)
     recorded.site.postgres.start()
-    wait_until(lambda: recorded.known()[-1][1] > killed, "another process records", seconds=600)
+    wait_until(lambda: recorded.list_stretches()[-1][1] > killed, "another process records", seconds=600)
     after = recorded.watched(10)
     recorded.heard_beyond(after)
     gaps = recorded.judge(before | meanwhile | after)

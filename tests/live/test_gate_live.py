@@ -37,11 +37,11 @@ def test_the_dump_of_a_real_cluster_is_judged_as_it_is(
     assert {"Node", "Pod", "Namespace", "Service", "PriorityClass"} <= kinds
     judged = run_script(JUDGE, tmp_path)
     assert (judged.returncode, judged.stderr) == (0, "")
-    found: dict[str, Any] = json.loads(judged.stdout)
-    assert (found["nodes"], found["pods"], found["notes"]) == (3, 6, [])
+    report: dict[str, Any] = json.loads(judged.stdout)
+    assert (report["nodes"], report["pods"], report["notes"]) == (3, 6, [])
     moved = run_script(f"{JUDGE.strip()} --place pending --max-moved 0", tmp_path)
     assert moved.returncode == 1
-    told = json.loads(moved.stdout)
+    moved_report = json.loads(moved.stdout)
     # Of the two that wait, the policy puts both beside the four, and the defaults neither.
-    assert told["pods"] == 2
-    assert {one["after"] for one in told["checks"][1]["pods"]} == {"n0"}
+    assert moved_report["pods"] == 2
+    assert {row["after"] for row in moved_report["checks"][1]["pods"]} == {"n0"}

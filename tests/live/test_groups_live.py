@@ -105,11 +105,11 @@ def gang(random: Random, number: int) -> tuple[Json, list[Json]]:
     return group(name, size, topology=RACK if random.random() < 0.3 else ""), pods
 
 
-def told(item: Json, kind: str) -> Json:
+def get_condition(item: Json, kind: str) -> Json:
     """The condition of that kind, without times."""
     conditions = item.get("status", {}).get("conditions", [])
-    found: Json = next((one for one in conditions if one["type"] == kind), {})
-    return {"type": kind} | {key: found.get(key, "") for key in ("status", "reason", "message")}
+    condition: Json = next((entry for entry in conditions if entry["type"] == kind), {})
+    return {"type": kind} | {key: condition.get(key, "") for key in ("status", "reason", "message")}
 
 
 def test_gangs_go_where_the_engine_says_or_hear_its_words(plane: ControlPlane) -> None:
@@ -135,16 +135,16 @@ def told_at_last(plane: ControlPlane, watch: PodWatch, engine: Scheduler, raw: J
     """``compare``, again where kube-scheduler tried pods before it had seen all of them, as it may."""
     for attempt in range(3):
         pods = [Pod.from_json(plane.call("POST", PODS, pod)) for pod in members]
-        made = PodGroup.from_json(plane.call("POST", GROUPS, raw))
+        group = PodGroup.from_json(plane.call("POST", GROUPS, raw))
         try:
-            return compare(plane, watch, engine, made, pods)
+            return compare(plane, watch, engine, group, pods)
         except TimeoutError:
             states = [plane.call("GET", f"{PODS}/{pod.name}") for pod in pods]
             if attempt == 2 or any(state["spec"].get("nodeName") for state in states):
                 raise
             for pod in pods:
                 plane.call("DELETE", f"{PODS}/{pod.name}?gracePeriodSeconds=0")
-            remove(plane, made.name)
+            remove(plane, group.name)
     raise AssertionError
 
 
@@ -155,23 +155,23 @@ def remove(plane: ControlPlane, name: str) -> None:
         plane.call("PATCH", f"{GROUPS}/{name}", {"metadata": {"finalizers": None}})
 
 
-def compare(plane: ControlPlane, watch: PodWatch, engine: Scheduler, made: PodGroup, pods: list[Pod]) -> str:
+def compare(plane: ControlPlane, watch: PodWatch, engine: Scheduler, group: PodGroup, pods: list[Pod]) -> str:
     """Hold what becomes of the group against the engine, and take it away again where it found no place."""
-    where = f"{GROUPS}/{made.name}"
-    engine.snapshot.objects.groups.put_group(made)
-    found = engine.find_group(made, pods)
+    path = f"{GROUPS}/{group.name}"
+    engine.snapshot.objects.groups.put_group(group)
+    group_placement = engine.find_group(group, pods)
 
-    def said() -> Json:
-        return told(plane.call("GET", where), SCHEDULED)
+    def read_condition() -> Json:
+        return get_condition(plane.call("GET", path), SCHEDULED)
 
     # A group that is not in kube-scheduler's snapshot yet ends in an error, and is tried again.
     with contextlib.suppress(TimeoutError):
-        wait_until(lambda: said() == found.condition, f"{made.key} is tried", step=0.05)
-    assert said() == found.condition, f"seed {SEED}: {made.key}"
-    ways = possible(found)
+        wait_until(lambda: read_condition() == group_placement.condition, f"{group.key} is tried", step=0.05)
+    assert read_condition() == group_placement.condition, f"seed {SEED}: {group.key}"
+    ways = possible(group_placement)
     for place, pod in enumerate(pods):
         ours = [way[place] for way in ways if place < len(way)]
-        words = {one.condition for one in ours if not one.node}
+        words = {placement.condition for placement in ours if not placement.node}
         state = watch.wait_for(pod.key, partial(decided, words), f"is not placed and does not hear {words}")
         node = state["spec"].get("nodeName", "")
         ways = [way for way in ways if place < len(way) and way[place].node == node]
@@ -180,19 +180,23 @@ def compare(plane: ControlPlane, watch: PodWatch, engine: Scheduler, made: PodGr
             engine.bind_pod(pod, node)
         else:
             plane.call("DELETE", f"{PODS}/{pod.name}?gracePeriodSeconds=0")
-    if not found.placed:
-        remove(plane, made.name)
+    if not group_placement.placed:
+        remove(plane, group.name)
         return "none"
     return "all"
 
 
-def possible(found: GroupPlacement) -> list[tuple[Placement, ...]]:
+def possible(group_placement: GroupPlacement) -> list[tuple[Placement, ...]]:
     """What may come of the pods: which of equally good domains is taken, or told of, is left to chance."""
-    best = max((one.total for one in found.scores), default=0)
-    good = {one.domain.name for one in found.scores if one.total == best}
-    tried = [one.placements for one in found.tries if not found.placed or one.domain.name in good]
-    return [found.placements, *tried]
+    best = max((score.total for score in group_placement.scores), default=0)
+    good = {score.domain.name for score in group_placement.scores if score.total == best}
+    alternatives = [
+        attempt.placements
+        for attempt in group_placement.tries
+        if not group_placement.placed or attempt.domain.name in good
+    ]
+    return [group_placement.placements, *alternatives]
 
 
 def decided(words: set[str], pod: Json) -> bool:
-    return bool(pod["spec"].get("nodeName")) or told(pod, "PodScheduled")["message"] in words
+    return bool(pod["spec"].get("nodeName")) or get_condition(pod, "PodScheduled")["message"] in words

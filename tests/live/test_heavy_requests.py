@@ -146,7 +146,7 @@ def test_documents_that_explode_are_refused_or_answered_while_others_go_on(run: 
                 editor.call_rest("POST", f"jobs/{answer.json()['job']}/cancel/")
         sessions = [session(run, "editor") for _ in range(12)]
         with ThreadPoolExecutor(12) as crowd:
-            pages = crowd.map(lambda one: one.session.get(f"{one.url}/policies/long/", timeout=600), sessions)
+            pages = crowd.map(lambda person: person.session.get(f"{person.url}/policies/long/", timeout=600), sessions)
             assert {page.status_code for page in pages} == {200}
         answer = editor.session.get(f"{editor.url}/sweeps/new/?policy=long", timeout=120)
         assert answer.status_code == 422
@@ -196,12 +196,14 @@ def large(size: int) -> bytes:
 def memory(run: MadeRun) -> int:
     """The most bytes that the site's processes have ever held, together."""
     assert run.process is not None
-    found = 0
+    total_bytes = 0
     for folder in Path("/proc").glob("[0-9]*"):
         try:
             if os.getpgid(int(folder.name)) == run.process.pid:
                 status = (folder / "status").read_text()
-                found += next(int(line.split()[1]) for line in status.splitlines() if line.startswith("VmHWM")) * 1024
+                total_bytes += (
+                    next(int(line.split()[1]) for line in status.splitlines() if line.startswith("VmHWM")) * 1024
+                )
         except (OSError, StopIteration):
             continue  # it has ended
-    return found
+    return total_bytes

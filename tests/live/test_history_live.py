@@ -55,10 +55,10 @@ def test_what_was_done_is_what_the_history_says(audited: ControlPlane) -> None:
     assert history.rooms["one"][-1][1]["cpu"] > 0
     mine = [write for write in history.leases if write.lease == "kube-system/mine"]
     assert [(write.holder, write.epoch, write.seconds) for write in mine] == [("me", 3, 15)]
-    found = violations(history, scheduler="mine")
-    assert len([sentence for sentence in found if "by its name alone" in sentence]) == 2
-    assert len([sentence for sentence in found if "which is theirs's" in sentence]) == 1
-    assert len(found) == 3
+    sentences = violations(history, scheduler="mine")
+    assert len([sentence for sentence in sentences if "by its name alone" in sentence]) == 2
+    assert len([sentence for sentence in sentences if "which is theirs's" in sentence]) == 1
+    assert len(sentences) == 3
 
 
 @pytest.mark.nightly

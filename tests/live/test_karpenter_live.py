@@ -33,7 +33,7 @@ pytestmark = [pytest.mark.live, pytest.mark.nightly]
 
 SEED, COUNT = tiers.seed(), 20
 PODS, NODES_EACH, PODS_EACH, PENDING = "/api/v1/namespaces/default/pods", 6, 14, 5
-OFFERED = {one["name"]: one for one in ready_types()}
+OFFERED = {instance_type["name"]: instance_type for instance_type in ready_types()}
 
 
 STAGES = """\
@@ -79,26 +79,26 @@ def pool(random: Random, name: str) -> Json:
         "budgets": [{"nodes": random.choice(["0", "1", "50%", "100%"])}],
     }
     kinds = random.choice([["on-demand"], ["spot"], ["on-demand", "spot"]])
-    wanted = [{"key": "karpenter.sh/capacity-type", "operator": "In", "values": kinds}]
+    requirements = [{"key": "karpenter.sh/capacity-type", "operator": "In", "values": kinds}]
     return {
         "apiVersion": "karpenter.sh/v1",
         "kind": "NodePool",
         "metadata": {"name": name},
-        "spec": {"disruption": disruption, "template": {"spec": {"requirements": wanted}}},
+        "spec": {"disruption": disruption, "template": {"spec": {"requirements": requirements}}},
     }
 
 
 def node(random: Random, name: str, pools: list[str]) -> Json:
     sold = OFFERED[f"{random.choice(list(FAMILIES))}-{random.choice(SIZES[:3])}"]
     ready = dict.fromkeys(("karpenter.sh/registered", "karpenter.sh/initialized"), "true")
-    own = {"karpenter.sh/nodepool": random.choice(pools), "karpenter.sh/capacity-type": "on-demand"}
+    pool_labels = {"karpenter.sh/nodepool": random.choice(pools), "karpenter.sh/capacity-type": "on-demand"}
     labels = {
         "kubernetes.io/hostname": name,
         "kubernetes.io/arch": "amd64",
         "kubernetes.io/os": "linux",
         "topology.kubernetes.io/zone": random.choice(ZONES),
         "node.kubernetes.io/instance-type": sold["name"],
-        **(own | ready if random.random() < 0.8 else {}),
+        **(pool_labels | ready if random.random() < 0.8 else {}),
     }
     amounts = sold["capacity"]
     return {
@@ -146,7 +146,7 @@ def set_up(plane: ControlPlane, random: Random, pools: list[str]) -> None:
         plane.bind("default", f"pod-{number:02}", random.choice(nodes)["metadata"]["name"])
 
     def all_run() -> bool:
-        phases = [one["status"].get("phase") for one in plane.call("GET", PODS)["items"]]
+        phases = [item["status"].get("phase") for item in plane.call("GET", PODS)["items"]]
         return phases.count("Running") == PODS_EACH
 
     wait_until(all_run, "the bound pods to run")
@@ -155,34 +155,34 @@ def set_up(plane: ControlPlane, random: Random, pools: list[str]) -> None:
 def test_the_engine_decides_as_karpenter_about_what_the_api_server_returned(
     control_plane: ControlPlane, karpenter: Path
 ) -> None:
-    asked = []
+    scenarios = []
     with kwok(control_plane), Client.open(secret(control_plane)) as client:
         for number in range(COUNT):
             random = Random(f"{SEED}/{number}")
             names = ["one", "two"][: random.randint(1, 2)]
             pools = [pool(random, name) for name in names]
             set_up(control_plane, random, names)
-            found = reader.cluster_read(client, silent)
-            objects = [one for collection in found.values() for one in collection.objects.values()]
+            collections = reader.cluster_read(client, silent)
+            objects = [item for collection in collections.values() for item in collection.objects.values()]
             now = datetime.now(UTC).replace(microsecond=0)
-            told = read_document({"apiVersion": VERSION, "kind": KIND, "instanceTypes": READY, "nodePools": pools})
-            asked.append(
+            document = read_document({"apiVersion": VERSION, "kind": KIND, "instanceTypes": READY, "nodePools": pools})
+            scenarios.append(
                 {
                     "name": f"live-{SEED}-{number}",
                     "instanceTypes": ready_types(),
                     "nodePools": pools,
                     "objects": list(
-                        NodeAdopter(told, now.timestamp(), random.choice(["", names[0]])).adopt_objects(objects)
+                        NodeAdopter(document, now.timestamp(), random.choice(["", names[0]])).adopt_objects(objects)
                     ),
                     "now": now.isoformat(),
                     "disrupt": True,
                 }
             )
     compared, commands = 0, 0
-    for scenario, theirs in zip(asked, reference(karpenter, asked), strict=True):
+    for scenario, theirs in zip(scenarios, reference(karpenter, scenarios), strict=True):
         ours, same = agreeing(scenario, theirs)
-        left = theirs.get("alternativesLeftOff") or ours.get("alternativesLeftOff")
-        assert same or left, (scenario["name"], ours, theirs)
+        alternatives_left_off = theirs.get("alternativesLeftOff") or ours.get("alternativesLeftOff")
+        assert same or alternatives_left_off, (scenario["name"], ours, theirs)
         compared += same
         commands += "command" in theirs.get("disruption", {})
     assert compared >= COUNT // 2, "too much is left to chance to compare anything"

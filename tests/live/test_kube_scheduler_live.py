@@ -69,7 +69,7 @@ def path_of(item: Json) -> str:
 
 
 @dataclass
-class Live:
+class PlacementCheck:
     """The cluster as the API server has it, and the engine's snapshot of it, kept up pod by pod."""
 
     plane: ControlPlane
@@ -83,11 +83,11 @@ class Live:
         pod = Pod.from_json(self.plane.call("POST", f"{path_of(raw)}?dryRun=All", raw))
         explanation = self.scheduler.explain(pod, preemption=True)
         self.plane.call("POST", path_of(raw), raw)
-        found = self.watch.wait_for(pod.key, decided, "is neither placed nor said to be unschedulable")
-        if found["spec"].get("nodeName"):
-            self.placed(found, explanation)
+        state = self.watch.wait_for(pod.key, decided, "is neither placed nor said to be unschedulable")
+        if state["spec"].get("nodeName"):
+            self.placed(state, explanation)
             return
-        assert condition(found)["message"] == explanation.condition, f"seed {SEED}: {pod.key}"
+        assert condition(state)["message"] == explanation.condition, f"seed {SEED}: {pod.key}"
         assert explanation.chosen is None
         self.messages.add(explanation.condition)
         if explanation.preemption is not None:
@@ -111,31 +111,31 @@ class Live:
 
     def forced(self, explanation: Explanation) -> None:
         """The pod had others evicted: from a node as good as the engine's, and exactly those; then it is placed."""
-        found = self.watch.wait_for(
+        state = self.watch.wait_for(
             explanation.pod, lambda pod: bool(pod["spec"].get("nodeName")), "is not placed at last"
         )
         snapshot = self.scheduler.snapshot
         evicted = {key for key in self.watch.deleted_keys() if key in snapshot.pods.slots}
         candidates = explanation.preemption.candidates
-        taken = [one for one in candidates if {victim.key for victim in one.victims} == evicted]
-        assert len(taken) == 1, f"seed {SEED}: {explanation.pod}: {evicted} had to go"
-        assert select_candidate([*taken, *candidates]) is taken[0], (
-            f"seed {SEED}: {explanation.pod}: {taken[0].node} is worse"
+        matching = [candidate for candidate in candidates if {victim.key for victim in candidate.victims} == evicted]
+        assert len(matching) == 1, f"seed {SEED}: {explanation.pod}: {evicted} had to go"
+        assert select_candidate([*matching, *candidates]) is matching[0], (
+            f"seed {SEED}: {explanation.pod}: {matching[0].node} is worse"
         )
         for key in evicted:
             snapshot.remove_pod(key)
         # The room made may be of use elsewhere too, and the pod may be tried before its nomination has come round.
-        again = self.scheduler.explain(Pod.from_json(found).on(""))
-        best = [again.nodes[position] for position in again.best]
-        assert found["spec"]["nodeName"] in [taken[0].node, *best], f"seed {SEED}: {explanation.pod}"
-        self.run(found)
+        next_explanation = self.scheduler.explain(Pod.from_json(state).on(""))
+        best = [next_explanation.nodes[position] for position in next_explanation.best]
+        assert state["spec"]["nodeName"] in [matching[0].node, *best], f"seed {SEED}: {explanation.pod}"
+        self.run(state)
         self.outcomes["by force"] += 1
 
 
 def condition(pod: Json) -> Json:
     """What the scheduler says of a pod that it could not place."""
     conditions = pod["status"].get("conditions", [])
-    return next((one for one in conditions if one["type"] == "PodScheduled" and one["status"] == "False"), {})
+    return next((item for item in conditions if item["type"] == "PodScheduled" and item["status"] == "False"), {})
 
 
 def decided(pod: Json) -> bool:
@@ -144,9 +144,9 @@ def decided(pod: Json) -> bool:
 
 def create(plane: ControlPlane, item: Json) -> None:
     """Create an object with its status, which not every collection takes at once."""
-    made = plane.call("POST", path_of(item), item)
+    created = plane.call("POST", path_of(item), item)
     if item["kind"] == "PodDisruptionBudget":
-        body = {"status": item["status"] | {"observedGeneration": made["metadata"]["generation"]}}
+        body = {"status": item["status"] | {"observedGeneration": created["metadata"]["generation"]}}
         plane.call("PATCH", f"{path_of(item)}/{item['metadata']['name']}/status", body)
     if item["kind"] == "Pod":
         start(plane, item)
@@ -171,25 +171,27 @@ def read_all(plane: ControlPlane) -> Snapshot:
 
 
 @pytest.fixture
-def live(control_plane: ControlPlane) -> Iterator[tuple[Live, Varied]]:
+def live(control_plane: ControlPlane) -> Iterator[tuple[PlacementCheck, Varied]]:
     """A varied cluster, read by kube-scheduler and by the engine."""
     varied = Varied(SEED)
     control_plane.create_nodes(varied.nodes(NODES))
-    others = list(varied.others())
+    referents = list(varied.referents())
     for kind in GROUPS:  # in an order in which each finds what it refers to
-        control_plane.parallel(lambda item: create(control_plane, item), [one for one in others if one["kind"] == kind])
+        control_plane.parallel(
+            lambda item: create(control_plane, item), [referent for referent in referents if referent["kind"] == kind]
+        )
     control_plane.parallel(lambda pod: create(control_plane, pod), list(varied.bound()))
     loaded = load(CONFIG, control_plane.release)
     assert loaded.configuration is not None, loaded.errors
     with kube_scheduler(control_plane, CONFIG), contextlib.closing(PodWatch(control_plane)) as watch:
-        yield Live(control_plane, watch, Scheduler(read_all(control_plane), loaded.configuration)), varied
+        yield PlacementCheck(control_plane, watch, Scheduler(read_all(control_plane), loaded.configuration)), varied
     control_plane.wipe()
-    for item in others:
+    for item in referents:
         if item["kind"] != "Namespace":
             control_plane.request("DELETE", f"{path_of(item)}/{item['metadata']['name']}")
 
 
-def test_each_pod_goes_where_the_engine_says_or_hears_its_words(live: tuple[Live, Varied]) -> None:
+def test_each_pod_goes_where_the_engine_says_or_hears_its_words(live: tuple[PlacementCheck, Varied]) -> None:
     world, varied = live
     for pod in varied.pending(PODS):
         world.place(pod)

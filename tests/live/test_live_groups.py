@@ -24,7 +24,7 @@ from kschedweb.live.schedulers.rbac import SCHEDULING, Needs, rights_for, rights
 from kschedweb.live.schedulers.writing.writer import WriteCode, Writer
 from tests.engine.builders import node, pod
 from tests.engine.gangs import group, member
-from tests.live.test_groups_live import CONFIG, DECIDES, GATES, GROUPS, RACK, SEED, SERVED, gang, nodes, told
+from tests.live.test_groups_live import CONFIG, DECIDES, GATES, GROUPS, RACK, SEED, SERVED, gang, get_condition, nodes
 from tests.live.test_rbac_live import Account
 from tests.support import tiers
 from tests.support.faults import Refuse
@@ -111,16 +111,16 @@ def create(site: LiveSite, *raws: Json) -> None:
 
 def heard(item: Json, kind: str) -> Json:
     """The condition of that kind, "" while it says nothing that lasts."""
-    found = told(item, kind)
+    current = get_condition(item, kind)
     # A group that is not in kube-scheduler's snapshot yet ends in an error, and is tried again.
-    return {} if found["reason"] in ("", "SchedulerError") else found
+    return {} if current["reason"] in ("", "SchedulerError") else current
 
 
 def settled(site: LiveSite, name: str) -> bool:
     """Whether the group and each of its pods has been placed, or told why not."""
-    pods = [one for one in site.listed().values() if one["spec"].get("schedulingGroup") == {"podGroupName": name}]
+    pods = [pod for pod in site.listed().values() if pod["spec"].get("schedulingGroup") == {"podGroupName": name}]
     return bool(heard(groups(site)[name], SCHEDULED)) and all(
-        bool(one["spec"].get("nodeName") or heard(one, "PodScheduled")) for one in pods
+        bool(pod["spec"].get("nodeName") or heard(pod, "PodScheduled")) for pod in pods
     )
 
 
@@ -132,7 +132,7 @@ def knows_nodes(site: LiveSite, count: int) -> None:
     create(site, pod("too-large", requests={"cpu": "1000", "memory": "1Ti"}, tolerations=[{"operator": "Exists"}]))
 
     def told_of_all() -> bool:
-        message = told(site.listed()["too-large"], "PodScheduled")["message"]
+        message = get_condition(site.listed()["too-large"], "PodScheduled")["message"]
         return message.startswith(f"0/{count} nodes are available") and "untolerated" not in message
 
     wait_until(told_of_all, "all nodes are known", step=0.05)
@@ -141,35 +141,37 @@ def knows_nodes(site: LiveSite, count: int) -> None:
 
 def decided(site: LiveSite) -> list[Json]:
     """What becomes of random gangs, one after the other; those that find no place go again."""
-    random, found = Random(SEED), []
+    random, outcomes = Random(SEED), []
     drawn = nodes(random)
     site.plane.create_nodes(drawn)
     knows_nodes(site, len(drawn))
     for number in range(GANGS):
         raw, members = gang(random, number)
         raw["spec"].pop("schedulingConstraints", None)  # which of equally good domains is taken is left to chance
-        for one in members:
+        for member_pod in members:
             # The pods are all alike: in what order kube-scheduler tries them again depends on what it hears when.
-            one["spec"]["containers"] = members[0]["spec"]["containers"]
+            member_pod["spec"]["containers"] = members[0]["spec"]["containers"]
         create(site, *members, raw)
         name = raw["metadata"]["name"]
         wait_until(partial(settled, site, name), f"{name} is decided", step=0.05)
-        pods = {key: one for key, one in site.listed().items() if key.startswith(name)}
-        placed = sorted(one["spec"].get("nodeName", "") for one in pods.values())
-        said = Counter(tuple(told(one, "PodScheduled").values()) for one in pods.values())
-        found.append({"group": told(groups(site)[name], SCHEDULED), "nodes": placed, "pods": said})
+        pods = {key: pod for key, pod in site.listed().items() if key.startswith(name)}
+        placed = sorted(pod["spec"].get("nodeName", "") for pod in pods.values())
+        condition_counts = Counter(tuple(get_condition(pod, "PodScheduled").values()) for pod in pods.values())
+        outcomes.append(
+            {"group": get_condition(groups(site)[name], SCHEDULED), "nodes": placed, "pods": condition_counts}
+        )
         if not all(placed):
             for key in pods:
                 site.plane.call("DELETE", f"{PODS}/{key}?gracePeriodSeconds=0")
             remove_group(site, name)
-    return found
+    return outcomes
 
 
 def test_gangs_go_where_kube_scheduler_puts_them_or_hear_its_words(site: LiveSite) -> None:
     theirs, ours = by_both(site, decided)
-    for number, (there, here) in enumerate(zip(theirs, ours, strict=True)):
-        assert here == there, f"seed {SEED}, gang {number}"
-    outcomes = Counter(one["group"]["reason"] for one in ours)
+    for number, (their_outcome, our_outcome) in enumerate(zip(theirs, ours, strict=True)):
+        assert our_outcome == their_outcome, f"seed {SEED}, gang {number}"
+    outcomes = Counter(outcome["group"]["reason"] for outcome in ours)
     assert min(outcomes["Scheduled"], outcomes["Unschedulable"]) > GANGS // 10
     site.check()
 
@@ -184,7 +186,7 @@ def story(site: LiveSite) -> Json:
     site.plane.create_nodes(node(name, labels={RACK: rack}, allocatable=sizes) for name, rack in racks.items())
     site.heard_of(*racks)
 
-    def gone(*names: str) -> None:
+    def wait_gone(*names: str) -> None:
         wait_until(lambda: site.listed().keys().isdisjoint(names), f"{names} are gone", step=0.05)
 
     def placed(*names: str) -> None:
@@ -215,16 +217,16 @@ def story(site: LiveSite) -> Json:
     shared = {racks[nodes_of(site)[name]] for name in ("racked-0", "racked-1")}
     create(site, group("urgent", 3, priorityClassName="high"), *members("urgent", 3, "3", priorityClassName="high"))
     placed("urgent")
-    gone("pair-0", "pair-1")
+    wait_gone("pair-0", "pair-1")
     site.plane.create_nodes([node("d", labels={RACK: "three"}, allocatable={"cpu": "2", "memory": "8Gi"})])
     site.heard_of("d")
-    there: Json = {"nodeSelector": {RACK: "three"}}
-    create(site, group("whole", 2, whole=True), *members("whole", 2, "200m", **there))
+    rack_three: Json = {"nodeSelector": {RACK: "three"}}
+    create(site, group("whole", 2, whole=True), *members("whole", 2, "200m", **rack_three))
     placed("whole")
-    (boss,) = members("boss", 1, "1800m", priorityClassName="high", **there)
+    (boss,) = members("boss", 1, "1800m", priorityClassName="high", **rack_three)
     del boss["spec"]["schedulingGroup"]
     create(site, boss)
-    gone("whole-0", "whole-1")
+    wait_gone("whole-0", "whole-1")
     wait_until(lambda: bool(nodes_of(site)["boss-0"]), "boss-0 is placed", step=0.05)
     try:
         wait_until(lambda: counted(site) == EXPECTED, "the events", step=0.1)
@@ -233,23 +235,26 @@ def story(site: LiveSite) -> Json:
     return {"large": large, "racks": len(shared), **read(site)}
 
 
-def members(of: str, count: int, cpu: str, first: int = 0, **spec: Any) -> list[Json]:
-    return [member(f"{of}-{number}", of, requests={"cpu": cpu}, **spec) for number in range(first, first + count)]
+def members(group_name: str, count: int, cpu: str, first: int = 0, **spec: Any) -> list[Json]:
+    return [
+        member(f"{group_name}-{number}", group_name, requests={"cpu": cpu}, **spec)
+        for number in range(first, first + count)
+    ]
 
 
 def condition(site: LiveSite, name: str) -> Json:
-    found = groups(site)[name]
-    listed = found.get("status", {}).get("conditions", [])
-    observed = next((one.get("observedGeneration") for one in listed if one["type"] == SCHEDULED), None)
-    return told(found, SCHEDULED) | {"observedGeneration": observed}
+    raw_group = groups(site)[name]
+    listed = raw_group.get("status", {}).get("conditions", [])
+    observed = next((entry.get("observedGeneration") for entry in listed if entry["type"] == SCHEDULED), None)
+    return get_condition(raw_group, SCHEDULED) | {"observedGeneration": observed}
 
 
 def is_placed(site: LiveSite, name: str) -> bool:
     return bool(condition(site, name)["status"] == "True")
 
 
-def conditions(site: LiveSite, of: str = "") -> Json:
-    return {name: told(pod, "PodScheduled") for name, pod in site.listed().items() if name.startswith(of)}
+def conditions(site: LiveSite, prefix: str = "") -> Json:
+    return {name: get_condition(pod, "PodScheduled") for name, pod in site.listed().items() if name.startswith(prefix)}
 
 
 def nodes_of(site: LiveSite) -> dict[str, str]:
@@ -261,26 +266,26 @@ def read(site: LiveSite) -> Json:
     return {
         "conditions": conditions(site),
         "groups": {name: condition(site, name) for name in groups(site)},
-        "placed": {name for name, where in nodes_of(site).items() if where},
+        "placed": {name for name, node in nodes_of(site).items() if node},
         "events": events(site),
     }
 
 
 def events(site: LiveSite) -> list[tuple[str, ...]]:
     """What was said of pods and groups, each thing once."""
-    said = set()
+    entries = set()
     for event in site.plane.call("GET", EVENTS)["items"]:
         regarding, related = event["regarding"], event.get("related") or {}
         if regarding["kind"] in ("Pod", "PodGroup"):
             assert event["reportingController"] == site.name
             note = UID.sub("<uid>", event["note"]).split(" to ")[0]  # which of equal nodes is left to chance
-            about = " ".join(related.get(key, "") for key in ("apiVersion", "kind", "namespace", "name")).strip()
-            said.add((regarding["name"], event["type"], event["reason"], event["action"], note, about))
-    return sorted(said)
+            related_name = " ".join(related.get(key, "") for key in ("apiVersion", "kind", "namespace", "name")).strip()
+            entries.add((regarding["name"], event["type"], event["reason"], event["action"], note, related_name))
+    return sorted(entries)
 
 
 def counted(site: LiveSite) -> Counter[str]:
-    return Counter(reason for reason, _ in {(one[2], one[0]) for one in events(site)})
+    return Counter(reason for reason, _ in {(event[2], event[0]) for event in events(site)})
 
 
 def test_conditions_events_and_evictions_are_those_of_kube_scheduler(site: LiveSite) -> None:
@@ -302,21 +307,21 @@ def test_held_members_are_bound_by_the_next_leader_each_when_it_is_approved(site
     site.wait_bound(1)
     assert site.bound().keys() == {"held-0"}
     assert condition(site, "held")["status"] == "True"
-    wait_until(lambda: kept(site) == site.bound(), "the decision is kept", step=0.2)
+    wait_until(lambda: list_bound_decisions(site) == site.bound(), "the decision is kept", step=0.2)
     leader = site.leading_worker()
     leader.kill()
     site.replace_worker(leader)
-    asked = {row["pod"].rpartition("/")[2]: row for row in rows}
-    site.approve([asked["held-2"]])
+    row_by_name = {row["pod"].rpartition("/")[2]: row for row in rows}
+    site.approve([row_by_name["held-2"]])
     site.wait_bound(2)
     assert site.bound().keys() == {"held-0", "held-2"}
-    site.approve([asked["held-1"], asked["held-3"]])
+    site.approve([row_by_name["held-1"], row_by_name["held-3"]])
     site.wait_bound(4)
     site.check()
-    wait_until(lambda: kept(site) == site.bound(), "every decision is kept with its end", step=0.2)
+    wait_until(lambda: list_bound_decisions(site) == site.bound(), "every decision is kept with its end", step=0.2)
 
 
-def kept(site: LiveSite) -> dict[str, str]:
+def list_bound_decisions(site: LiveSite) -> dict[str, str]:
     """The nodes of the pods whose decision is kept as bound."""
     return {row["name"]: row["node"] for row in site.backstage("decisions", live=site.live) if row["result"] == "bound"}
 
@@ -353,22 +358,22 @@ def test_groups_keep_together_while_every_tenth_call_fails(site: LiveSite) -> No
 def test_to_report_on_a_group_takes_one_right_and_the_very_group(site: LiveSite, settings: Settings) -> None:
     settings.CLUSTER_ALLOWLIST = ["127.0.0.1"]
     create(site, group("gang", 2))
-    found = groups(site)["gang"]["metadata"]
-    here = GroupRef("default", "gang", found["uid"])
-    report = ReportGroup(here, "False", "Unschedulable", "no room", 3, "")
-    account, wanted = Account(site.plane), Needs(SCHEDULING, lease="kschedweb-rbac")
+    metadata = groups(site)["gang"]["metadata"]
+    group_ref = GroupRef("default", "gang", metadata["uid"])
+    report = ReportGroup(group_ref, "False", "Unschedulable", "no room", 3, "")
+    account, needs = Account(site.plane), Needs(SCHEDULING, lease="kschedweb-rbac")
     try:
-        with account.apply(replace(wanted, groups=False)) as client:
-            assert {str(right) for right in rights_missing(client, rights_for(wanted))} == {"patch podgroups/status"}
+        with account.apply(replace(needs, groups=False)) as client:
+            assert {str(right) for right in rights_missing(client, rights_for(needs))} == {"patch podgroups/status"}
             refused = Writer(client, KnownPods(), leading=lambda: True).report_group(report)
             assert refused.result is WriteCode.REFUSED
-        with account.apply(wanted) as client:
+        with account.apply(needs) as client:
             writer = Writer(client, KnownPods(), leading=lambda: True)
-            another = replace(report, group=here._replace(uid="of-another"))
+            another = replace(report, group=group_ref._replace(uid="of-another"))
             assert writer.report_group(another).result is WriteCode.MISSING
-            assert not told(groups(site)["gang"], SCHEDULED)["status"]
+            assert not get_condition(groups(site)["gang"], SCHEDULED)["status"]
             assert writer.report_group(report).result is WriteCode.WRITTEN
     finally:
         account.withdraw()
-    said = {"type": SCHEDULED, "status": "False", "reason": "Unschedulable", "message": "no room"}
-    assert condition(site, "gang") == said | {"observedGeneration": 3}
+    expected = {"type": SCHEDULED, "status": "False", "reason": "Unschedulable", "message": "no room"}
+    assert condition(site, "gang") == expected | {"observedGeneration": 3}

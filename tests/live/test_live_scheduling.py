@@ -56,33 +56,33 @@ def story(site: LiveSite, scheduler: str) -> Json:
     def create(name: str, cpu: str, **spec: Any) -> None:
         site.plane.call("POST", PODS, site.pod(name, cpu, **spec))
 
-    def until(name: str, done: Callable[[Json], bool]) -> None:
+    def wait_for(name: str, predicate: Callable[[Json], bool]) -> None:
         try:
-            wait_until(lambda: done(site.listed().get(name, {})), name, step=0.05)
+            wait_until(lambda: predicate(site.listed().get(name, {})), name, step=0.05)
         except TimeoutError as late:
             raise TimeoutError(f"{late}: {site.listed().get(name)}") from None
 
     create("fits", "3", priorityClassName="low")
-    until("fits", placed)
+    wait_for("fits", placed)
     create("too-large", "64")
-    until("too-large", lambda pod: bool(condition(pod)))
+    wait_for("too-large", lambda pod: bool(condition(pod)))
     create("elsewhere", "1", nodeSelector={"no": "such-node"})
-    until("elsewhere", lambda pod: bool(condition(pod)))
+    wait_for("elsewhere", lambda pod: bool(condition(pod)))
     create("gated", "1", schedulingGates=[{"name": "example.com/later"}])
     create("fills", "1500m", priorityClassName="low", nodeSelector={"kubernetes.io/hostname": "small"})
-    until("fills", placed)
+    wait_for("fills", placed)
     create("important", "6", priorityClassName="high")
-    until("important", placed)
-    until("fits", lambda pod: not pod)
+    wait_for("important", placed)
+    wait_for("fits", lambda pod: not pod)
     expected = {"Scheduled": 3, "FailedScheduling": 3, "Preempted": 1}
     try:
         wait_until(lambda: reasons(site) == expected, "the events", step=0.1)
     except TimeoutError as late:
         raise TimeoutError(f"{late}: {reasons(site)}") from None
-    said = told(site)
+    outcome = read_output(site)
     site.plane.wipe()
     site.plane.call("DELETE", EVENTS)
-    return said
+    return outcome
 
 
 def placed(pod: Json) -> bool:
@@ -90,19 +90,19 @@ def placed(pod: Json) -> bool:
 
 
 def condition(pod: Json) -> Json:
-    found = {item["type"]: item for item in pod.get("status", {}).get("conditions", [])}
-    return found.get("PodScheduled", {})
+    conditions = {item["type"]: item for item in pod.get("status", {}).get("conditions", [])}
+    return conditions.get("PodScheduled", {})
 
 
 def reasons(site: LiveSite) -> dict[str, int]:
-    found: dict[str, set[str]] = {}
+    names_by_reason: dict[str, set[str]] = {}
     for event in site.plane.call("GET", EVENTS)["items"]:
         if event["regarding"]["kind"] == "Pod":
-            found.setdefault(event["reason"], set()).add(event["regarding"]["name"])
-    return {reason: len(names) for reason, names in found.items()}
+            names_by_reason.setdefault(event["reason"], set()).add(event["regarding"]["name"])
+    return {reason: len(names) for reason, names in names_by_reason.items()}
 
 
-def told(site: LiveSite) -> Json:
+def read_output(site: LiveSite) -> Json:
     """What the scheduler wrote, without what differs from run to run: uids and times."""
     pods = site.listed()
     uids = {pod["metadata"]["uid"]: name for name, pod in pods.items()}
@@ -116,8 +116,8 @@ def told(site: LiveSite) -> Json:
         assert event["reportingController"] == site.name
         related = (event.get("related") or {}).get("name")
         events.add((event["regarding"]["name"], event["type"], event["reason"], event["action"], note, related))
-    kept = ("status", "reason", "message", "observedGeneration")
-    conditions = {name: {key: condition(pod).get(key) for key in kept} for name, pod in pods.items()}
+    fields = ("status", "reason", "message", "observedGeneration")
+    conditions = {name: {key: condition(pod).get(key) for key in fields} for name, pod in pods.items()}
     nodes = {name: pod["spec"].get("nodeName") for name, pod in pods.items()}
     return {"events": sorted(events, key=str), "conditions": conditions, "nodes": nodes}
 
@@ -139,13 +139,13 @@ def test_a_hundred_pods_are_bound_once_each_and_every_decision_is_kept(site: Liv
     site.wait_bound(100)
     site.settle()
 
-    def kept() -> list[Json]:
-        found: list[Json] = site.backstage("decisions", live=site.live)
-        return found
+    def list_decisions() -> list[Json]:
+        decisions: list[Json] = site.backstage("decisions", live=site.live)
+        return decisions
 
-    wait_until(lambda: len(kept()) >= 100, "every decision is stored", step=0.2)
-    assert {row["name"]: row["node"] for row in kept() if row["result"] == "bound"} == site.bound()
-    assert {row["attempt"] for row in kept()} == {1}
+    wait_until(lambda: len(list_decisions()) >= 100, "every decision is stored", step=0.2)
+    assert {row["name"]: row["node"] for row in list_decisions() if row["result"] == "bound"} == site.bound()
+    assert {row["attempt"] for row in list_decisions()} == {1}
     # What it says of itself is written down now and then.
     wait_until(lambda: (site.leader() or {"bound": 0})["bound"] == 100, "the leader tells of all")
     leader = site.leader()
@@ -175,7 +175,11 @@ def test_another_takes_over_at_once_when_the_leader_is_stopped(site: LiveSite) -
     site.nodes(3)
     site.pods(f"early-{number}" for number in range(10))
     site.wait_bound(10)
-    wait_until(lambda: len([one for one in site.candidates() if one["synced"]]) == 2, "one stands by", step=0.2)
+    wait_until(
+        lambda: len([candidate for candidate in site.candidates() if candidate["synced"]]) == 2,
+        "one stands by",
+        step=0.2,
+    )
     first, before = site.leading_worker(), site.leader()
     assert before is not None
     first.signal(signal.SIGTERM)
@@ -251,7 +255,7 @@ def test_pods_go_on_being_bound_when_a_token_is_replaced_and_the_old_one_ends(si
     last, _ = account.token()
     site.backstage("replace_token", cluster="real", token=last)
     site.wait_bound(15, 40)
-    assert [one["identity"] for one in site.candidates()] == [before["identity"]]
+    assert [candidate["identity"] for candidate in site.candidates()] == [before["identity"]]
     site.check()
 
 

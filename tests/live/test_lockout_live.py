@@ -59,7 +59,7 @@ def test_without_a_proxy_nobody_chooses_their_address_and_the_file_is_its_owners
     assert statuses == [200] * 4 + [429]
     assert set(modes.values()) == {0o600}, modes
     with sqlite3.connect(tmp_path / "kschedweb.sqlite3") as database:
-        asked = "SELECT verb, address FROM accounts_auditentry WHERE verb LIKE 'login.%' ORDER BY id"
-        entries = database.execute(asked).fetchall()
+        query = "SELECT verb, address FROM accounts_auditentry WHERE verb LIKE 'login.%' ORDER BY id"
+        entries = database.execute(query).fetchall()
     assert entries == [("login.failed", "127.0.0.1")] * 5 + [("login.locked", "127.0.0.1")]
     assert '"ip": "9.9.9.' not in (tmp_path / "web-0.log").read_text(encoding="utf-8")

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 CORE, COORDINATION = "/api/v1", "/apis/coordination.k8s.io/v1"
 EVENTS = f"{CORE}/namespaces/kube-system/events"
 SUBSETS = [{"addresses": [{"ip": "10.0.0.1"}], "ports": [{"port": 443, "protocol": "TCP"}]}]
-OTHERS = {"labels": {"app": "water"}, "annotations": {"example.com/other": "kept"}}
+FOREIGN_METADATA = {"labels": {"app": "water"}, "annotations": {"example.com/other": "kept"}}
 
 
 def path(resource: str, name: str) -> str:
@@ -38,14 +38,14 @@ def path(resource: str, name: str) -> str:
 @pytest.fixture
 def fields(control_plane: ControlPlane, tmp_path: Path) -> Iterator[Callable[[str], Field]]:
     """Elections by name; at the end nothing of them is left."""
-    made: list[Field] = []
+    elections: list[Field] = []
 
     def make(name: str) -> Field:
-        made.append(Field(control_plane, tmp_path, name))
-        return made[-1]
+        elections.append(Field(control_plane, tmp_path, name))
+        return elections[-1]
 
     yield make
-    for field in made:
+    for field in elections:
         field.close()
         for resource in ("endpoints", "configmaps", "leases"):
             control_plane.request("DELETE", path(resource, field.name))
@@ -64,28 +64,28 @@ def client_go() -> str:
 def at_once(do: Callable[..., None], cases: Iterable[tuple[Any, ...]]) -> None:
     """Elections that know nothing of each other wait for most of their time."""
     with ThreadPoolExecutor(8) as pool:
-        for done in [pool.submit(do, *case) for case in cases]:
-            done.result()
+        for future in [pool.submit(do, *case) for case in cases]:
+            future.result()
 
 
 def records(plane: ControlPlane, kind: str, name: str) -> list[Json]:
     """What each object of the lock holds, under the names of the annotation."""
-    found = []
+    lock_records = []
     for part in PARTS[kind]:
         item = plane.call("GET", path(part.resource, name))
         if part.resource == "leases":
             spec = item["spec"]
-            found.append({**spec, "leaderTransitions": spec["leaseTransitions"]})
+            lock_records.append({**spec, "leaderTransitions": spec["leaseTransitions"]})
         else:
-            found.append(json.loads(item["metadata"]["annotations"][KEY]))
-    return found
+            lock_records.append(json.loads(item["metadata"]["annotations"][KEY]))
+    return lock_records
 
 
 def test_each_lock_is_held_renewed_taken_over_and_given_back(
     control_plane: ControlPlane, fields: Callable[[str], Field]
 ) -> None:
     for resource, more in (("endpoints", {"subsets": SUBSETS}), ("configmaps", {"data": {"key": "kept"}})):
-        item: Json = {"metadata": {"name": f"water-{resource}", **OTHERS}} | more
+        item: Json = {"metadata": {"name": f"water-{resource}", **FOREIGN_METADATA}} | more
         control_plane.call("POST", path(resource, ""), item)
 
     def holders(kind: str, name: str) -> set[str]:
@@ -112,15 +112,17 @@ def test_each_lock_is_held_renewed_taken_over_and_given_back(
         field.check()
 
     at_once(live, [(kind,) for kind in PARTS])
-    endpoints, config = (control_plane.call("GET", path(what, f"water-{what}")) for what in ("endpoints", "configmaps"))
+    endpoints, config = (
+        control_plane.call("GET", path(plural, f"water-{plural}")) for plural in ("endpoints", "configmaps")
+    )
     assert (endpoints["subsets"], config["data"]) == (SUBSETS, {"key": "kept"})
     for item in (endpoints, config):
         metadata = item["metadata"]
         assert metadata["annotations"].pop(KEY)
-        assert {name: metadata[name] for name in OTHERS} == OTHERS
+        assert {name: metadata[name] for name in FOREIGN_METADATA} == FOREIGN_METADATA
     events = control_plane.call("GET", EVENTS)["items"]
-    told = {(event["involvedObject"]["kind"], event["involvedObject"]["name"]) for event in events}
-    assert {(part.kind, f"water-{kind}") for kind, parts in PARTS.items() for part in parts} <= told
+    subjects = {(event["involvedObject"]["kind"], event["involvedObject"]["name"]) for event in events}
+    assert {(part.kind, f"water-{kind}") for kind, parts in PARTS.items() for part in parts} <= subjects
 
 
 def test_a_record_that_cannot_be_read_lets_nobody_lead_and_is_told(control_plane: ControlPlane, settings: Any) -> None:
@@ -133,13 +135,16 @@ def test_a_record_that_cannot_be_read_lets_nobody_lead_and_is_told(control_plane
     item = {"metadata": {"name": "broken", "annotations": {KEY: "{"}}}
     control_plane.call("POST", path("configmaps", ""), item)
     try:
-        for user, said in (("admin", "is no record of an election"), ("stranger", 'cannot get resource "configmaps"')):
+        for user, message in (
+            ("admin", "is no record of an election"),
+            ("stranger", 'cannot get resource "configmaps"'),
+        ):
             secret = Secret(server=control_plane.url, ca=control_plane.ca, token=control_plane.tokens[user])
             with Client.open(secret) as client:
                 elector = Elector(make_lock("configmaps", client, "kube-system", "broken", "me"), "me")
                 elector.attempt()
             assert not elector.leading
-            assert said in elector.error
+            assert message in elector.error
         secret = Secret(server=control_plane.url, ca=control_plane.ca, token=control_plane.tokens["admin"])
         with Client.open(secret) as client:
             elector = Elector(make_lock("endpoints", client, "nowhere", "broken", "me"), "me")
@@ -164,14 +169,14 @@ MIXED = [
 def test_beside_client_go_one_leads(fields: Callable[[str], Field], client_go: str) -> None:
     def live(theirs: str, ours: str) -> None:
         field = fields(f"beside-{theirs}-{ours}")
-        their = field.start(theirs, client_go)
-        assert field.leader() is their
-        our = field.start(ours)
-        their.end(signal.SIGKILL)
-        assert field.leader(their) is our
-        their = field.start(theirs, client_go)
-        our.end(signal.SIGKILL)
-        assert field.leader(our) is their
+        their_elector = field.start(theirs, client_go)
+        assert field.leader() is their_elector
+        our_elector = field.start(ours)
+        their_elector.end(signal.SIGKILL)
+        assert field.leader(their_elector) is our_elector
+        their_elector = field.start(theirs, client_go)
+        our_elector.end(signal.SIGKILL)
+        assert field.leader(our_elector) is their_elector
         field.check()
 
     at_once(live, MIXED)
@@ -183,22 +188,22 @@ def test_nobody_leads_beside_another_while_the_lock_is_migrated(fields: Callable
 
     def live(old: str) -> None:
         pair, field = f"{old}leases", fields(f"moved-{old}")
-        one, two = field.start(old), field.start(old)
+        first, second = field.start(old), field.start(old)
         field.leader()
-        three = field.start(pair)
+        third = field.start(pair)
         field.pause(field.leader())
-        one.end(signal.SIGKILL)
-        four = field.start(pair)
-        two.end()
+        first.end(signal.SIGKILL)
+        fourth = field.start(pair)
+        second.end()
         field.pause(field.leader())
-        five = field.start("leases")
-        three.end(signal.SIGKILL)
+        fifth = field.start("leases")
+        third.end(signal.SIGKILL)
         field.pause(field.leader())
-        four.end()
-        assert field.leader() is five
-        six = field.start(pair)
-        five.end(signal.SIGKILL)
-        assert field.leader() is six
+        fourth.end()
+        assert field.leader() is fifth
+        sixth = field.start(pair)
+        fifth.end(signal.SIGKILL)
+        assert field.leader() is sixth
         field.check()
 
     at_once(live, [("endpoints",), ("configmaps",)])
@@ -210,11 +215,11 @@ def test_without_the_pair_two_lead_at_once_and_are_seen(fields: Callable[[str], 
     field.start("endpoints")
     field.start("leases")
 
-    def seen() -> bool:
+    def both_led() -> bool:
         try:
             field.check()
         except AssertionError as error:
             return "led at once" in str(error)
         return False
 
-    wait_until(seen, "it is seen that both led at once")
+    wait_until(both_led, "it is seen that both led at once")

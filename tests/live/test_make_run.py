@@ -48,8 +48,8 @@ def test_secrets_are_readable_by_their_owner_only(run: MadeRun, folder: Path) ->
     assert data.stat().st_mode & 0o077 == 0
     for name in ("secret_key", "encryption_keys", "sandbox_token", "sandbox.sqlite3"):
         assert (data / name).stat().st_mode & 0o777 == 0o600, name
-    for beside in data.glob("sandbox.sqlite3-*"):
-        assert beside.stat().st_mode & 0o077 == 0, beside.name
+    for sidecar in data.glob("sandbox.sqlite3-*"):
+        assert sidecar.stat().st_mode & 0o077 == 0, sidecar.name
 
 
 def test_second_start_keeps_everything(run: MadeRun) -> None:

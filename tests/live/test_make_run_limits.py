@@ -20,8 +20,8 @@ def scenario(site: Site, name: str, pods: int) -> str:
     """Its id; ``pods`` come within an hour."""
     document = seed_runs.document(pods=4, changes=[]) | {"name": name}
     document["arrivals"] = [{"generate": {"perHour": pods, "until": "1h", "shapes": [seed_runs.SMALL]}}]
-    found: str = site.ask("POST", "scenarios/", {"document": json.dumps(document)})["id"]
-    return found
+    scenario_id: str = site.ask("POST", "scenarios/", {"document": json.dumps(document)})["id"]
+    return scenario_id
 
 
 def started(site: Site, scenario: str) -> str:
@@ -38,7 +38,7 @@ def test_a_run_too_large_for_its_memory_ends_with_a_sentence_and_nothing_else_do
         site = run.site
         site.login("admin", PASSWORD)
         small = scenario(site, "small", pods=20)
-        large, beside = started(site, scenario(site, "large", pods=TOO_MANY)), started(site, small)
+        large, small_job = started(site, scenario(site, "large", pods=TOO_MANY)), started(site, small)
         ended: dict[str, Any] = {}
 
         def over() -> bool:
@@ -48,6 +48,6 @@ def test_a_run_too_large_for_its_memory_ends_with_a_sentence_and_nothing_else_do
         wait_until(over, "the large run ended", seconds=300, step=0.5)
         assert ended["error"].startswith("This needed more memory than the 512 MiB that a job may use: ")
         assert (ended["state"], ended["attempt"]) == ("failed", 1)
-        site.wait_for_job(beside)
+        site.wait_for_job(small_job)
         site.wait_for_job(started(site, small))
         assert site.answers("/readyz")

@@ -46,10 +46,10 @@ class MetricsServer:
         self.nodes: dict[str, tuple[float, int]] = {}
         self.pods: dict[str, tuple[float, int]] = {}
         self.age = 5.0  # seconds
-        made = certificate(folder, "metrics", host="localhost")
+        certificate_file = certificate(folder, "metrics", host="localhost")
         outer = self
 
-        class Handler(BaseHTTPRequestHandler):
+        class MetricsHandler(BaseHTTPRequestHandler):
             protocol_version = "HTTP/1.1"
 
             def do_GET(self) -> None:
@@ -63,9 +63,9 @@ class MetricsServer:
             def log_message(self, *args: object) -> None:
                 pass
 
-        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.server = ThreadingHTTPServer(("127.0.0.1", 0), MetricsHandler)
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-        context.load_cert_chain(made, made.with_suffix(".key"))
+        context.load_cert_chain(certificate_file, certificate_file.with_suffix(".key"))
         self.server.socket = context.wrap_socket(self.server.socket, server_side=True)
         self.server.handle_error = lambda *_: None  # type: ignore[method-assign]
         self.port: int = self.server.server_address[1]
@@ -136,10 +136,10 @@ def metrics(control_plane: ControlPlane, tmp_path: Path) -> Iterator[MetricsServ
 
 
 def connected(control_plane: ControlPlane, user: str = "reader") -> Cluster:
-    given = {"server": control_plane.url, "token": control_plane.tokens[user], "ca": control_plane.ca}
-    found, _ = clusters.cluster_connect(user=None, name="metered", source="token", **given)
-    clusters.snapshot_read(cluster=found, step=lambda *_: None)
-    return found
+    credentials = {"server": control_plane.url, "token": control_plane.tokens[user], "ca": control_plane.ca}
+    cluster, _ = clusters.cluster_connect(user=None, name="metered", source="token", **credentials)
+    clusters.snapshot_read(cluster=cluster, step=lambda *_: None)
+    return cluster
 
 
 @pytest.fixture
@@ -177,9 +177,9 @@ def run(cluster: Cluster, at: float) -> str:
 
 
 def column(cluster: Cluster, statistic: str, resource: str = "cpu") -> list[float]:
-    found = selectors.current_watermarks(cluster)
-    assert found is not None
-    return [round(value, 3) for value in found.column(resource, statistic).tolist()]
+    watermarks = selectors.current_watermarks(cluster)
+    assert watermarks is not None
+    return [round(value, 3) for value in watermarks.column(resource, statistic).tolist()]
 
 
 def test_windows_are_kept_of_what_the_api_says_at_each_moment(plane: ControlPlane, metrics: MetricsServer) -> None:
@@ -196,10 +196,10 @@ def test_windows_are_kept_of_what_the_api_says_at_each_moment(plane: ControlPlan
         assert column(cluster, statistic) == [50, 50]
     assert column(cluster, "15m_std") == [25, 0]
     assert column(cluster, "15m", "memory") == [50, 25]
-    found = selectors.current_watermarks(cluster)
-    assert found is not None
-    assert found.source == GROUP
-    use = found.workloads["default/StatefulSet/db"]
+    watermarks = selectors.current_watermarks(cluster)
+    assert watermarks is not None
+    assert watermarks.source == GROUP
+    use = watermarks.workloads["default/StatefulSet/db"]
     assert use["cpu"]["15m"] == pytest.approx(0.6, rel=1e-6)
     assert use["memory"]["1d"] == pytest.approx(200 * MIB, rel=1e-6)
 

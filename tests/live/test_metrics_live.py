@@ -48,16 +48,16 @@ class Family:
 
 
 def families(text: str) -> dict[str, Family]:
-    found: dict[str, Family] = {}
+    family_by_name: dict[str, Family] = {}
     for parsed in text_string_to_metric_families(text):
-        family = found.setdefault(parsed.name, Family(parsed.type))
+        family = family_by_name.setdefault(parsed.name, Family(parsed.type))
         for sample in parsed.samples:
             if "le" in sample.labels:
                 family.bounds.add(round(float(sample.labels["le"]), 9))
             family.labels |= sample.labels.keys() - {"le"}
             for name in VALUES:
                 family.values.setdefault(name, set()).add(sample.labels.get(name, ""))
-    return found
+    return family_by_name
 
 
 @pytest.fixture
@@ -84,7 +84,7 @@ class Row(NamedTuple):
 
     name: str
     releases: list[str]
-    here: bool
+    exported: bool
     labels: list[str]
     why: str
 
@@ -93,7 +93,8 @@ def table() -> list[Row]:
     """What the document says of kube-scheduler's names."""
     lines = re.findall(r"^\| `([a-z_]+)` \| ([\d., ]+) \| (yes|no) \| (.*?) \| (.*) \|$", DOCUMENT.read_text(), re.M)
     return [
-        Row(one, rel.split(", "), here == "yes", re.findall(r"`(\w+)`", to), why) for one, rel, here, to, why in lines
+        Row(name, rel.split(", "), exported == "yes", re.findall(r"`(\w+)`", to), why)
+        for name, rel, exported, to, why in lines
     ]
 
 
@@ -101,12 +102,12 @@ def test_the_document_names_what_kube_scheduler_serves(
     theirs: dict[str, Family], control_plane: ControlPlane, assets: Path
 ) -> None:
     release = control_plane.release.name
-    told = {row.name for row in table() if release in row.releases}
+    documented = {row.name for row in table() if release in row.releases}
     served = {name for name in theirs if name.startswith(("scheduler_", "leader_election_"))}
     assert len(served) > 20
-    assert served <= {name.removesuffix("_total") for name in told}
+    assert served <= {name.removesuffix("_total") for name in documented}
     program = (assets / "kube-scheduler").read_bytes()
-    assert [name for name in told if PREFIX.sub("", name).encode() not in program] == []
+    assert [name for name in documented if PREFIX.sub("", name).encode() not in program] == []
 
 
 def ours() -> dict[str, Family]:
@@ -124,22 +125,22 @@ def ours() -> dict[str, Family]:
     instruments.count_preemption(1)
     instruments.set_depths(QueueDepths(1, 1, 1, 1, waiting=1, awaiting_approval=1, binding=1, nodes=1, pods=1))
     instruments.set_leading(True)
-    found = families(render_exposition()[0].decode())
-    return {name: family for name, family in found.items() if not name.startswith("kschedweb_")}
+    exported = families(render_exposition()[0].decode())
+    return {name: family for name, family in exported.items() if not name.startswith("kschedweb_")}
 
 
 def test_names_labels_and_buckets_are_kube_schedulers(theirs: dict[str, Family]) -> None:
-    own = ours()
-    assert len(own) > 10
+    our_families = ours()
+    assert len(our_families) > 10
     differs: dict[str, Any] = {}
-    for name, family in own.items():
-        if (known := theirs.get(name)) is None:
+    for name, family in our_families.items():
+        if (their_family := theirs.get(name)) is None:
             if NEVER_SHOWN.get(name) != family.labels - set(OWNER_LABELS):
                 differs[name] = "not kube-scheduler's"
             continue
-        labels = family.labels - (set(OWNER_LABELS) - known.labels)
-        if (family.kind, labels, family.bounds) != (known.kind, known.labels, known.bounds):
-            differs[name] = family, known
+        labels = family.labels - (set(OWNER_LABELS) - their_family.labels)
+        if (family.kind, labels, family.bounds) != (their_family.kind, their_family.labels, their_family.bounds):
+            differs[name] = family, their_family
     assert differs == {}
     # A dashboard asks for these by value.
     for name, label in (
@@ -147,8 +148,8 @@ def test_names_labels_and_buckets_are_kube_schedulers(theirs: dict[str, Family])
         ("scheduler_pending_pods", "queue"),
         ("scheduler_cache_size", "type"),
     ):
-        assert theirs[name].values[label] - OF_GROUPS <= own[name].values[label]
+        assert theirs[name].values[label] - OF_GROUPS <= our_families[name].values[label]
     points, status = "scheduler_framework_extension_point_duration_seconds", "status"
-    assert own[points].values["extension_point"] <= theirs[points].values["extension_point"]
+    assert our_families[points].values["extension_point"] <= theirs[points].values["extension_point"]
     # kube-scheduler says Wait, too, where a Permit plugin makes a pod wait; none did here.
-    assert own[points].values[status] <= theirs[points].values[status] | {"Wait"}
+    assert our_families[points].values[status] <= theirs[points].values[status] | {"Wait"}

@@ -11,7 +11,7 @@ import pytest
 from kschedweb.engine.cycle.scheduler import Scheduler
 from kschedweb.engine.releases import load
 from tests.live.test_extenders_live import node, pod, priority_class
-from tests.live.test_kube_scheduler_live import CONFIG, Live, decided, path_of, read_all
+from tests.live.test_kube_scheduler_live import CONFIG, PlacementCheck, decided, path_of, read_all
 from tests.support.kubescheduler import PodWatch, kube_scheduler
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ PRIORITIES = {"low": 10, "high": 1000, "top": 2000}
 
 
 @pytest.fixture
-def live(control_plane: ControlPlane) -> Iterator[Live]:
+def live(control_plane: ControlPlane) -> Iterator[PlacementCheck]:
     """Two nodes of four CPU: one has three taken, to the other a pod that asks for three is nominated, in vain."""
     loaded = load(CONFIG, control_plane.release)
     assert loaded.configuration is not None, loaded.errors
@@ -39,13 +39,13 @@ def live(control_plane: ControlPlane) -> Iterator[Live]:
         watch.wait_for("default/pod-1", decided, "is not said to be unschedulable")
         # The scheduler hears of this before it hears of any pod created later.
         control_plane.call("PATCH", f"{path_of(waiting)}/pod-1/status", {"status": {"nominatedNodeName": "node-00"}})
-        yield Live(control_plane, watch, Scheduler(read_all(control_plane), loaded.configuration))
+        yield PlacementCheck(control_plane, watch, Scheduler(read_all(control_plane), loaded.configuration))
     control_plane.wipe()
     for item in classes:
         control_plane.request("DELETE", f"{path_of(item)}/{item['metadata']['name']}")
 
 
-def test_only_a_more_important_pod_takes_the_room(live: Live) -> None:
+def test_only_a_more_important_pod_takes_the_room(live: PlacementCheck) -> None:
     assert live.scheduler.nominator.nominated_node("default/pod-1") == "node-00"
     live.place(pod(2, "2", "low"))
     live.place(pod(3, "2", "high"))

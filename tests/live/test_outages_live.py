@@ -82,20 +82,20 @@ def test_without_the_database_all_is_said_soon_and_streams_go_on(
 
     async def listen() -> None:
         async with streams(tier.port, live, [session] * 15) as opened:
-            told = opened[0].text.count("event: status")
+            event_count = opened[0].text.count("event: status")
             await asyncio.to_thread(crowd, tier, site.session.cookies)
             before = tier.connections()
             tier.postgres.kill()
-            for one in opened:
-                await one.comes("event: unavailable")
+            for stream in opened:
+                await stream.comes("event: unavailable")
             for _ in range(2):
                 for answer in await asyncio.to_thread(crowd, tier, site.session.cookies):
                     unavailable(answer)
                     assert answer.elapsed.total_seconds() < SOON
             await asyncio.to_thread(probes, tier, {"database": "failed", "broker": "ok"})
             await asyncio.to_thread(tier.postgres.start)
-            for one in opened:
-                await one.comes("event: status", told + 1)
+            for stream in opened:
+                await stream.comes("event: status", event_count + 1)
             await asyncio.to_thread(tier.wait_ready)
             answers = await asyncio.to_thread(crowd, tier, site.session.cookies)
             assert {answer.status_code for answer in answers} == {200}
@@ -186,8 +186,8 @@ def test_a_process_whose_pool_never_recovers_is_not_alive(tier: WebTier, everyth
     pipe = subprocess.PIPE
     with subprocess.Popen(command, cwd=ROOT, env=environment, stdin=pipe, stdout=pipe, stderr=pipe) as process:
         assert process.stdout is not None
-        said = process.stdout.readline()
-        if said:
+        line = process.stdout.readline()
+        if line:
             tier.postgres.kill()
         _, errors = process.communicate(b"\n", timeout=120)
-    assert (said, process.returncode) == (b"stuck\n", 0), errors.decode()[-2000:]
+    assert (line, process.returncode) == (b"stuck\n", 0), errors.decode()[-2000:]

@@ -53,8 +53,8 @@ def plane(control_plane: ControlPlane, settings: Settings) -> Iterator[ControlPl
         return control_plane.request("GET", f"{MAPS}/old", user="limited").status == 200
 
     wait_until(allowed, "the role takes effect", step=0.1)
-    given: dict[str, Any] = {"server": control_plane.url, "ca": control_plane.ca}
-    cluster_connect(user=None, name="real", source="token", token=control_plane.tokens["limited"], **given)
+    endpoint: dict[str, Any] = {"server": control_plane.url, "ca": control_plane.ca}
+    cluster_connect(user=None, name="real", source="token", token=control_plane.tokens["limited"], **endpoint)
     yield control_plane
     control_plane.call("DELETE", f"{ROLES}/roles/{role['metadata']['name']}")
     control_plane.call("DELETE", f"{ROLES}/rolebindings/{binding['metadata']['name']}")
@@ -66,19 +66,21 @@ def test_a_policy_is_made_from_a_config_map_or_refused_with_the_reason(
     plane: ControlPlane, api_as: Callable[[str], APIClient], client_as: Callable[[str], Client]
 ) -> None:
     api = api_as("editor")
-    made = api.post(POLICIES, {"name": "old", "source": {"cluster": "real", "name": "old"}})
-    assert (made.status_code, made.json()["kind"]) == (201, "classic")
+    response = api.post(POLICIES, {"name": "old", "source": {"cluster": "real", "name": "old"}})
+    assert (response.status_code, response.json()["kind"]) == (201, "classic")
     revision = selectors.revision_get(selectors.policy_get("old"))
-    where = "ConfigMap kube-system/old of cluster real, key policy.cfg"
-    assert (revision.document, revision.comment) == (DOCUMENT, f"From {where}")
-    assert AuditEntry.objects.filter(verb="policy.created", details__source=where).exists()
+    origin = "ConfigMap kube-system/old of cluster real, key policy.cfg"
+    assert (revision.document, revision.comment) == (DOCUMENT, f"From {origin}")
+    assert AuditEntry.objects.filter(verb="policy.created", details__source=origin).exists()
 
-    made = api.post(POLICIES, {"name": "water", "source": {"cluster": "real", "name": "old", "key": "scheduler.yaml"}})
-    assert (made.status_code, made.json()["kind"], made.json()["revision"]) == (201, "profiles", 2)
+    response = api.post(
+        POLICIES, {"name": "water", "source": {"cluster": "real", "name": "old", "key": "scheduler.yaml"}}
+    )
+    assert (response.status_code, response.json()["kind"], response.json()["revision"]) == (201, "profiles", 2)
     assert selectors.revision_get(selectors.policy_get("water"), 1).document == WATER_LEVEL
 
     Cluster.objects.create(name="stored", source=ClusterSource.IMPORT)
-    for source, status, field, said in (
+    for source, status, field, message in (
         ({"name": "old", "key": "policy"}, 422, "key", 'missing policy config map value at key "policy"'),
         ({"name": "other"}, 502, "name", "may not read ConfigMap other in namespace kube-system (403)"),
         ({"name": "old", "namespace": "default"}, 502, "name", "may not read ConfigMap old in namespace default"),
@@ -88,8 +90,8 @@ def test_a_policy_is_made_from_a_config_map_or_refused_with_the_reason(
     ):
         answer = api.post(POLICIES, {"name": "new-one", "source": {"cluster": "real"} | source})
         body = answer.json()
-        assert (answer.status_code, [one["path"] for one in body["errors"]]) == (status, [f"source.{field}"]), body
-        assert said in body["detail"]
+        assert (answer.status_code, [error["path"] for error in body["errors"]]) == (status, [f"source.{field}"]), body
+        assert message in body["detail"]
     broken = api.post(POLICIES, {"name": "new-one", "source": {"cluster": "real", "name": "old", "key": "broken"}})
     assert broken.status_code == 422
     assert broken.json()["errors"][0]["line"] == 1
@@ -97,10 +99,10 @@ def test_a_policy_is_made_from_a_config_map_or_refused_with_the_reason(
     page = client_as("editor")
     form = {"name": "new-one", "source_cluster": "real", "source_name": "gone", "version": "1.13"}
 
-    def gone() -> bool:
+    def is_missing() -> bool:
         return "has no ConfigMap gone in namespace kube-system" in page.post("/policies/new/", form).content.decode()
 
-    wait_until(gone, "the wider role takes effect", step=0.1)
+    wait_until(is_missing, "the wider role takes effect", step=0.1)
     assert not Policy.objects.filter(name="new-one").exists()
     assert page.post("/policies/new/", form | {"source_name": "old", "version": "1.9"}).status_code == 302
     assert selectors.revision_get(selectors.policy_get("new-one")).process == {"version": "1.9"}

@@ -81,33 +81,33 @@ def test_a_volume_that_was_meant_for_the_claim_stays_so(place: Place) -> None:
     disk["spec"]["claimRef"] = {"namespace": "default", "name": "meant"}
     place.plane.call("POST", VOLUMES, disk)
     preparing = Preparing(place, place.pod("patient"), TakeVolume("reserved", "default", "meant", uid))
-    found: Json = {}
+    current_volume: Json = {}
 
-    def taken() -> bool:
-        found.update(place.plane.call("GET", f"{VOLUMES}/reserved"))
-        return found["spec"]["claimRef"].get("uid") == uid
+    def is_taken() -> bool:
+        current_volume.update(place.plane.call("GET", f"{VOLUMES}/reserved"))
+        return current_volume["spec"]["claimRef"].get("uid") == uid
 
-    wait_until(taken, "the volume is taken")
-    assert "annotations" not in found["metadata"]
+    wait_until(is_taken, "the volume is taken")
+    assert "annotations" not in current_volume["metadata"]
     bind_claim(place.plane, "meant", "reserved")
     assert preparing.outcome().is_done
 
 
 def test_what_does_not_come_about_is_an_error_and_no_binding(place: Place) -> None:
     uid = place.plane.call("POST", CLAIMS, claim("slow", 1))["metadata"]["uid"]
-    wanted = SelectNode("default", "slow", uid, "node-1")
-    late = Preparing(place, place.pod("late-claim"), wanted, seconds=0.1).outcome()
+    selection = SelectNode("default", "slow", uid, "node-1")
+    late = Preparing(place, place.pod("late-claim"), selection, seconds=0.1).outcome()
     assert late.text == 'running PreBind plugin "VolumeBinding": binding volumes: context deadline exceeded'
     nowhere = {"metadata": {"annotations": {SELECTED_NODE: None}}}
     place.plane.call("PATCH", f"{CLAIMS}/slow", nowhere)
-    given_up = Preparing(place, place.pod("given-up"), wanted)
+    given_up = Preparing(place, place.pod("given-up"), selection)
     wait_until(lambda: annotation(place.plane, "slow") == "node-1", "the claim is told its node")
     place.plane.call("PATCH", f"{CLAIMS}/slow", nowhere)
     assert "provisioning failed" in given_up.outcome().text
     missing = Preparing(place, place.pod("missing"), SelectNode("default", "nowhere", "", "node-1")).outcome()
     assert missing.result is WriteCode.REFUSED
     place.leads.clear()
-    assert Preparing(place, PodRef("default", "any", "uid"), wanted).outcome().result is WriteCode.WITHHELD
+    assert Preparing(place, PodRef("default", "any", "uid"), selection).outcome().result is WriteCode.WITHHELD
 
 
 def test_devices_are_reserved_for_one_pod_more(place: Place) -> None:

@@ -52,8 +52,8 @@ class Release:
     def leads(self, live: str) -> bool:
         """Whether its scheduler process leads, by that process's own word."""
         status = self.site.ask("GET", f"live/{live}/")["status"]
-        leading = [one for one in status["candidates"] if one["leading"] and one["synced"]]
-        return any(pid_of(one) == self.servers["scheduler"].pid for one in leading)
+        leading = [candidate for candidate in status["candidates"] if candidate["leading"] and candidate["synced"]]
+        return any(pid_of(candidate) == self.servers["scheduler"].pid for candidate in leading)
 
 
 class Upgrade:
@@ -75,7 +75,7 @@ class Upgrade:
     def people(self) -> list[Worker]:
         """Who read, change policies and approve, each at whichever web process is there."""
         log, ports = Log(), (self.old.port, self.new.port)
-        made: list[Worker] = []
+        workers: list[Worker] = []
         for number, role in enumerate(("viewer", "viewer", "editor", "approver")):
             person = Led(ports, self.backstage("log_in", person=f"{role}-{number}", role=role))
             makes = {
@@ -83,9 +83,9 @@ class Upgrade:
                 "editor": Editor(person, log, number),
                 "approver": Approver(person, log, number),
             }
-            made.append(makes[role])
-            made[-1].think = (0.0, 0.2)
-        return made
+            workers.append(makes[role])
+            workers[-1].think = (0.0, 0.2)
+        return workers
 
     def close(self) -> None:
         self.backstage.close()
@@ -102,9 +102,9 @@ def upgrade(assets: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
     with ControlPlane(assets, folder, audit=AUDIT_POLICY).started() as plane, databases() as (postgres, broker):
         deployment = Deployment(folder, postgres.url, broker.url)
         plane.create_nodes([seed.node("one"), seed.node("two")])
-        made = Upgrade(plane, deployment, old_root)
-        with contextlib.closing(made):
-            yield made
+        site_upgrade = Upgrade(plane, deployment, old_root)
+        with contextlib.closing(site_upgrade):
+            yield site_upgrade
 
 
 # The tests tell one story, in this order.
@@ -119,11 +119,11 @@ def test_the_previous_release_goes_the_main_trip_on_the_migrated_database(upgrad
     site.ask("GET", f"clusters/demo/pods/{pod['namespace']}/{pod['name']}/decision/?policy=default")
 
     how = {"source": "token", "server": upgrade.plane.url, "ca": upgrade.plane.ca}
-    made = site.ask("POST", "clusters/", {"name": "real", **how, "token": upgrade.plane.tokens["admin"]})
-    site.wait_for_job(made["job"]["id"])
+    created = site.ask("POST", "clusters/", {"name": "real", **how, "token": upgrade.plane.tokens["admin"]})
+    site.wait_for_job(created["job"]["id"])
     site.ask("POST", "policies/", {"name": "careful", "document": DOCUMENT})
-    again = site.call_rest("POST", "policies/", {"name": "careful", "document": DOCUMENT})
-    assert again.status_code == 409
+    conflict = site.call_rest("POST", "policies/", {"name": "careful", "document": DOCUMENT})
+    assert conflict.status_code == 409
 
     settings = {"cluster": "real", "scheduler_name": NAME, "policy": "careful", "mode": "scheduling"}
     upgrade.live = site.ask("POST", "live/", settings)["id"]
@@ -154,7 +154,7 @@ def test_both_releases_share_rows_jobs_and_the_lead(upgrade: Upgrade) -> None:
     old.stop("scheduler")
     wait_until(lambda: new.leads(upgrade.live), "the new release leads", step=0.3)
     # What was asked before is still open, and is answered through a page of the previous release.
-    assert [one["name"] for one in waiting(old.site)] == ["asked-by-old"]
+    assert [row["name"] for row in waiting(old.site)] == ["asked-by-old"]
     old.site.ask("POST", f"approvals/{waiting(old.site)[0]['id']}/approve/", {})
     wait_until(lambda: "asked-by-old" in upgrade.pods.bound(), "the approved pod is bound", step=0.2)
     upgrade.bound("third")
@@ -168,8 +168,8 @@ def test_people_click_on_while_web_processes_are_replaced(upgrade: Upgrade) -> N
 
     def go_on() -> None:
         """Everybody walks through all pages of theirs once more."""
-        wanted = len(log.rows) + 20 * len(people)
-        wait_until(lambda: len(log.rows) >= wanted, "people go on")
+        target_count = len(log.rows) + 20 * len(people)
+        wait_until(lambda: len(log.rows) >= target_count, "people go on")
 
     with at_work(people, log):
         go_on()
@@ -179,7 +179,7 @@ def test_people_click_on_while_web_processes_are_replaced(upgrade: Upgrade) -> N
         new.stop("web")
         go_on()
     answers = {(row.kind, row.status, row.words) for row in log.rows}
-    assert [told for told in answers if not 200 <= told[1] < 300 and told[1] not in CONFLICTS] == []
+    assert [answer for answer in answers if not 200 <= answer[1] < 300 and answer[1] not in CONFLICTS] == []
     assert {row.kind for row in log.rows if row.status < 300} >= {"overview", "decision", "policy saved", "inbox"}
 
 
@@ -193,5 +193,5 @@ def test_the_way_back_is_open(upgrade: Upgrade) -> None:
 
 
 def waiting(site: Site) -> list[Json]:
-    found: list[Json] = site.ask("GET", "approvals/?state=waiting")["results"]
-    return found
+    rows: list[Json] = site.ask("GET", "approvals/?state=waiting")["results"]
+    return rows

@@ -52,7 +52,7 @@ QUIET = 0.4  # seconds in which a scheduler with nothing to do says nothing
 ZONE, HOST = "topology.kubernetes.io/zone", "kubernetes.io/hostname"
 
 
-def here(name: str, *, on: str, labels: Json | None = None, **spec: Any) -> Json:
+def pinned_pod(name: str, *, on: str, labels: Json | None = None, **spec: Any) -> Json:
     """A pod for one node only, of which it is not known whether the node takes it."""
     spec = {"nodeSelector": {HOST: on}, "terminationGracePeriodSeconds": 0, **spec}
     return pod(name, labels=labels, **spec)
@@ -60,8 +60,8 @@ def here(name: str, *, on: str, labels: Json | None = None, **spec: Any) -> Json
 
 def term(app: str, key: str = HOST) -> Json:
     """A required affinity term about pods with that ``app``."""
-    found = {"labelSelector": {"matchLabels": {"app": app}}, "topologyKey": key}
-    return {"requiredDuringSchedulingIgnoredDuringExecution": [found]}
+    affinity_term = {"labelSelector": {"matchLabels": {"app": app}}, "topologyKey": key}
+    return {"requiredDuringSchedulingIgnoredDuringExecution": [affinity_term]}
 
 
 def port(number: int) -> Json:
@@ -93,68 +93,70 @@ CLUSTER = [
     node("empty"),
 ]
 BOUND = [
-    here("fills", on="full", requests={"cpu": "1"}),
-    here("listens", on="plain", container=port(8080)),
-    here("shuns", on="plain", labels={"app": "shuns"}, affinity={"podAntiAffinity": term("quiet")}),
-    here("counted", on="plain", labels={"app": "spread"}),
-    here("crowd-1", on="plain", labels={"app": "crowd"}),
-    here("crowd-2", on="plain", labels={"app": "crowd"}),
+    pinned_pod("fills", on="full", requests={"cpu": "1"}),
+    pinned_pod("listens", on="plain", container=port(8080)),
+    pinned_pod("shuns", on="plain", labels={"app": "shuns"}, affinity={"podAntiAffinity": term("quiet")}),
+    pinned_pod("counted", on="plain", labels={"app": "spread"}),
+    pinned_pod("crowd-1", on="plain", labels={"app": "crowd"}),
+    pinned_pod("crowd-2", on="plain", labels={"app": "crowd"}),
 ]
 WAITING = [
-    here("fit", on="full", requests={"cpu": "500m"}),
-    here("too-large", on="full", requests={"cpu": "3"}),
-    here("port", on="plain", container=port(8080)),
-    here("other-port", on="full", container=port(9090), requests={"cpu": "1"}),
-    here("affinity", on="plain", affinity={"podAffinity": term("friend")}),
-    here("quiet", on="plain", labels={"app": "quiet"}),
-    here("anti", on="plain", affinity={"podAntiAffinity": term("shuns")}),
-    here("spread", on="plain", labels={"app": "spread"}, topologySpreadConstraints=spread("spread")),
-    here("crowded", on="plain", labels={"app": "crowd"}, topologySpreadConstraints=spread("crowd")),
-    here("taint", on="tainted"),
-    here("cordon", on="cordoned"),
+    pinned_pod("fit", on="full", requests={"cpu": "500m"}),
+    pinned_pod("too-large", on="full", requests={"cpu": "3"}),
+    pinned_pod("port", on="plain", container=port(8080)),
+    pinned_pod("other-port", on="full", container=port(9090), requests={"cpu": "1"}),
+    pinned_pod("affinity", on="plain", affinity={"podAffinity": term("friend")}),
+    pinned_pod("quiet", on="plain", labels={"app": "quiet"}),
+    pinned_pod("anti", on="plain", affinity={"podAntiAffinity": term("shuns")}),
+    pinned_pod("spread", on="plain", labels={"app": "spread"}, topologySpreadConstraints=spread("spread")),
+    pinned_pod("crowded", on="plain", labels={"app": "crowd"}, topologySpreadConstraints=spread("crowd")),
+    pinned_pod("taint", on="tainted"),
+    pinned_pod("cordon", on="cordoned"),
     pod("label", nodeSelector={"wanted": "yes"}),
     pod("two-labels", nodeSelector={"wanted": "yes", "too": "yes"}),
-    here("gate", on="plain", schedulingGates=[{"name": "g"}, {"name": "h"}]),
+    pinned_pod("gate", on="plain", schedulingGates=[{"name": "g"}, {"name": "h"}]),
 ]
 
 
 @dataclass
-class Step:
+class ClusterChange:
     """Something that happens: on the API server by ``call``, in the simulation as ``event``."""
 
-    what: str
+    title: str
     call: tuple[str, str, Any]
     event: Callable[[float], SimulationEvent]
-    tried: set[str] = field(default_factory=set)
+    tried_pods: set[str] = field(default_factory=set)
 
 
-def delete(name: str) -> Step:
+def delete(name: str) -> ClusterChange:
     options = {"kind": "DeleteOptions", "apiVersion": "v1", "gracePeriodSeconds": 0}
     call = ("DELETE", f"{PODS}/{name}", options)
-    return Step(f"pod {name} is deleted", call, lambda now: PodLeaves(now, f"default/{name}"))
+    return ClusterChange(f"pod {name} is deleted", call, lambda now: PodLeaves(now, f"default/{name}"))
 
 
-def arrive(raw: Json) -> Step:
-    return Step(f"pod {raw['metadata']['name']} arrives", ("POST", PODS, raw), lambda now: PodArrives(now, raw))
+def arrive(raw: Json) -> ClusterChange:
+    return ClusterChange(
+        f"pod {raw['metadata']['name']} arrives", ("POST", PODS, raw), lambda now: PodArrives(now, raw)
+    )
 
 
-def change_pod(raw: Json, patch: Json) -> Step:
+def change_pod(raw: Json, patch: Json) -> ClusterChange:
     """``patch`` is merged into the pod ``raw``, with lists replaced."""
     new = {**raw, **{part: {**raw.get(part, {}), **values} for part, values in patch.items()}}
     call = ("PATCH", f"{PODS}/{raw['metadata']['name']}", patch)
-    return Step(f"pod {raw['metadata']['name']} gets {patch}", call, lambda now: PodChanges(now, new))
+    return ClusterChange(f"pod {raw['metadata']['name']} gets {patch}", call, lambda now: PodChanges(now, new))
 
 
-def change_node(name: str, patch: Json, status: bool = False, **changes: Any) -> Step:
+def change_node(name: str, patch: Json, status: bool = False, **changes: Any) -> ClusterChange:
     call = ("PATCH", f"{NODES}/{name}{'/status' if status else ''}", patch)
-    return Step(f"node {name} gets {patch}", call, lambda now: NodeChanges(now, name, **changes))
+    return ClusterChange(f"node {name} gets {patch}", call, lambda now: NodeChanges(now, name, **changes))
 
 
-def named(raws: list[Json], name: str) -> Json:
+def find_by_name(raws: list[Json], name: str) -> Json:
     return next(raw for raw in raws if raw["metadata"]["name"] == name)
 
 
-def labels(name: str, **values: str) -> Step:
+def labels(name: str, **values: str) -> ClusterChange:
     return change_node(name, {"metadata": {"labels": values}}, labels=values)
 
 
@@ -164,10 +166,10 @@ STEPS = [
     change_node("full", {"status": {"allocatable": {"cpu": "1200m"}}}, status=True, allocatable={"cpu": "1200m"}),
     change_node("full", {"status": {"allocatable": {"memory": "9Gi"}}}, status=True, allocatable={"memory": "9Gi"}),
     change_node("full", {"status": {"allocatable": {"cpu": "3"}}}, status=True, allocatable={"cpu": "3"}),
-    arrive(here("stranger", on="other", labels={"app": "stranger"})),
-    arrive(here("friend", on="plain", labels={"app": "friend"})),
-    change_pod(named(BOUND, "counted"), {"metadata": {"labels": {"app": "uncounted"}}}),
-    change_pod(named(BOUND, "shuns"), {"metadata": {"labels": {"app": "likes"}}}),
+    arrive(pinned_pod("stranger", on="other", labels={"app": "stranger"})),
+    arrive(pinned_pod("friend", on="plain", labels={"app": "friend"})),
+    change_pod(find_by_name(BOUND, "counted"), {"metadata": {"labels": {"app": "uncounted"}}}),
+    change_pod(find_by_name(BOUND, "shuns"), {"metadata": {"labels": {"app": "likes"}}}),
     delete("listens"),
     delete("shuns"),
     delete("fills"),
@@ -179,14 +181,14 @@ STEPS = [
     labels("other", wanted="yes"),
     labels("other", too="yes"),
     change_node("other", {"spec": {"unschedulable": False}}, unschedulable=False),
-    change_pod(named(WAITING, "gate"), {"spec": {"schedulingGates": [{"name": "h"}]}}),
-    change_pod(named(WAITING, "gate"), {"spec": {"schedulingGates": []}}),
-    change_pod(named(WAITING, "too-large"), {"metadata": {"labels": {"new": "label"}}}),
-    change_pod(named(WAITING, "too-large"), {"spec": {"tolerations": [*DEFAULTS, {"operator": "Exists"}]}}),
-    Step("node empty is deleted", ("DELETE", f"{NODES}/empty", None), lambda now: NodeLeaves(now, "empty")),
+    change_pod(find_by_name(WAITING, "gate"), {"spec": {"schedulingGates": [{"name": "h"}]}}),
+    change_pod(find_by_name(WAITING, "gate"), {"spec": {"schedulingGates": []}}),
+    change_pod(find_by_name(WAITING, "too-large"), {"metadata": {"labels": {"new": "label"}}}),
+    change_pod(find_by_name(WAITING, "too-large"), {"spec": {"tolerations": [*DEFAULTS, {"operator": "Exists"}]}}),
+    ClusterChange("node empty is deleted", ("DELETE", f"{NODES}/empty", None), lambda now: NodeLeaves(now, "empty")),
     delete("too-large"),
-    arrive(here("urgent", on="full", requests={"cpu": "2900m"}, priorityClassName="urgent")),
-    arrive(here("late", on="full", requests={"cpu": "200m"})),
+    arrive(pinned_pod("urgent", on="full", requests={"cpu": "2900m"}, priorityClassName="urgent")),
+    arrive(pinned_pod("late", on="full", requests={"cpu": "200m"})),
     delete("urgent"),
 ]
 
@@ -206,12 +208,12 @@ class Log:
             file.seek(self._read)
             text = file.read()
             self._read = file.tell()
-        found = []
+        tries = []
         for line in text.splitlines():
             if (attempt := ATTEMPT.search(line)) and (stamp := STAMP.match(line)):
                 hours, minutes, seconds = stamp.groups()
-                found.append((int(hours) * 3600 + int(minutes) * 60 + float(seconds), attempt[1]))
-        return found
+                tries.append((int(hours) * 3600 + int(minutes) * 60 + float(seconds), attempt[1]))
+        return tries
 
 
 @pytest.fixture
@@ -233,55 +235,57 @@ def test_the_same_pods_are_tried_again_when_the_same_things_happen(plane: Contro
         for step in STEPS:
             method, address, body = step.call
             plane.call(method, address, body)
-            step.tried = {name for _, name in log.attempts()}
-        found = plane.call("GET", PODS)["items"]
-    tried = {step.what: step.tried for step in STEPS}
+            step.tried_pods = {name for _, name in log.attempts()}
+        pods = plane.call("GET", PODS)["items"]
+    tried_by_step = {step.title: step.tried_pods for step in STEPS}
     expected, placed = simulated(plane.release)
-    assert expected == tried
-    assert placed == {one["metadata"]["name"]: one["spec"].get("nodeName", "") for one in found}
-    assert {raw["metadata"]["name"] for raw in WAITING} <= set().union(*tried.values())
+    assert expected == tried_by_step
+    assert placed == {pod["metadata"]["name"]: pod["spec"].get("nodeName", "") for pod in pods}
+    assert {raw["metadata"]["name"] for raw in WAITING} <= set().union(*tried_by_step.values())
 
 
 def simulated(release: Release) -> tuple[dict[str, set[str]], dict[str, str]]:
     """Which pods the simulation tries in each step, and the nodes of the pods that are there in the end."""
     configuration = load(CONFIG, release).configuration
     assert configuration is not None
-    begin, apart = 10.0, 20.0
+    begin, interval = 10.0, 20.0
     pods = [PodArrives(float(number) / 10, raw) for number, raw in enumerate(BOUND + WAITING)]
-    times = [begin + apart * number for number in range(len(STEPS))]
+    times = [begin + interval * number for number in range(len(STEPS))]
     events = [step.event(at) for step, at in zip(STEPS, times, strict=True)]
     settings = SimulationSettings(controllers=False)
     simulation = Simulation([*CLUSTER, URGENT], configuration, [*pods, *events], settings)
-    result = simulation.run(times[-1] + apart - 1)
+    result = simulation.run(times[-1] + interval - 1)
     outcomes: list[Bound | Rejected] = [*result.bound, *result.rejected]
-    tries = [(one.time, one.pod.removeprefix("default/")) for one in outcomes]
-    tried = {
-        step.what: {name for time, name in tries if at <= time < at + apart}
+    tries = [(outcome.time, outcome.pod.removeprefix("default/")) for outcome in outcomes]
+    tried_by_step = {
+        step.title: {name for time, name in tries if at <= time < at + interval}
         for step, at in zip(STEPS, times, strict=True)
     }
-    return tried, {life.pod.name: life.pod.node_name for life in simulation.pods.lives.values()}
+    return tried_by_step, {life.pod.name: life.pod.node_name for life in simulation.pods.lives.values()}
 
 
 def test_a_gated_pod_keeps_the_room_that_it_was_promised_or_not(plane: ControlPlane) -> None:
     """It was nominated by a kube-scheduler that ran before; the one that runs now learns of it when it is added."""
-    there, comes = node("only"), pod("comes", requests={"cpu": "2"})
+    only_node, comes = node("only"), pod("comes", requests={"cpu": "2"})
     gated = pod("gated", requests={"cpu": "3"}, schedulingGates=[{"name": "g"}])
     nominated = {"status": {"nominatedNodeName": "only"}}
-    plane.create_nodes([there])
+    plane.create_nodes([only_node])
     plane.call("POST", PODS, gated)
     plane.call("PATCH", f"{PODS}/gated/status", nominated)
     with kube_scheduler(plane, CONFIG, verbosity=5) as path:
         plane.call("POST", PODS, comes)
-        tried = [name for _, name in Log(path).attempts()]
-        found = plane.call("GET", f"{PODS}/comes")
+        attempted = [name for _, name in Log(path).attempts()]
+        stored_pod = plane.call("GET", f"{PODS}/comes")
     configuration = load(CONFIG, plane.release).configuration
     assert configuration is not None
-    simulation = Simulation([there, gated | nominated], configuration, [PodArrives(1.0, comes)])
+    simulation = Simulation([only_node, gated | nominated], configuration, [PodArrives(1.0, comes)])
     result = simulation.run(20.0)
-    assert tried == ["comes"]
-    assert found["spec"].get("nodeName", "") == next((one.node for one in result.bound), "")
-    told = [one.message for one in result.rejected]
-    assert [one["message"] for one in found["status"].get("conditions", []) if one["status"] == "False"] == told
+    assert attempted == ["comes"]
+    assert stored_pod["spec"].get("nodeName", "") == next((entry.node for entry in result.bound), "")
+    messages = [entry.message for entry in result.rejected]
+    assert [
+        entry["message"] for entry in stored_pod["status"].get("conditions", []) if entry["status"] == "False"
+    ] == messages
 
 
 @pytest.mark.nightly
@@ -296,7 +300,7 @@ def test_a_pod_after_errors_is_tried_when_its_backoff_has_ended(plane: ControlPl
             return len(tries) >= 5
 
         wait_until(enough, "five tries", step=0.1)
-    backoff = BackoffQueue(1, 10, lambda one, other: False)
+    backoff = BackoffQueue(1, 10, lambda first, other: False)
     for count, (before, after) in enumerate(pairwise(tries), start=1):
         due = align_to_window(before + backoff.calculate_backoff_duration(count)) + WINDOW
         assert due <= after < due + 0.8, json.dumps(tries)

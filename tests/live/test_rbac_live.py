@@ -84,18 +84,18 @@ class Account:
 @pytest.fixture
 def account(control_plane: ControlPlane, settings: Settings) -> Iterator[Account]:
     settings.CLUSTER_ALLOWLIST = ["127.0.0.1"]
-    made = Account(control_plane)
-    yield made
-    made.withdraw()
+    service_account = Account(control_plane)
+    yield service_account
+    service_account.withdraw()
     control_plane.wipe()
     for path in LOCKS.values():
         control_plane.request("DELETE", path)
 
 
-def pod(plane: ControlPlane, known: KnownPods, name: str) -> PodRef:
+def pod(plane: ControlPlane, known_pods: KnownPods, name: str) -> PodRef:
     spec = {"schedulerName": "water", "containers": [{"name": "main", "image": "web:1"}]}
     raw = plane.call("POST", PODS, {"metadata": {"name": name}, "spec": spec})
-    known.update_pod(raw)
+    known_pods.update_pod(raw)
     return PodRef("default", name, raw["metadata"]["uid"])
 
 
@@ -112,12 +112,12 @@ def leads(client: Client, kind: str = LEASES) -> bool:
 @pytest.mark.parametrize("keep_budgets", [False, True])
 def test_who_schedules_can_do_all_it_has_to(account: Account, keep_budgets: bool) -> None:
     needs = Needs(SCHEDULING, lease="kschedweb-rbac", preemption=True, keep_budgets=keep_budgets)
-    plane, known = account.plane, KnownPods()
+    plane, known_pods = account.plane, KnownPods()
     with account.apply(needs) as client:
         assert leads(client)
-        writer = Writer(client, known, leading=lambda: True)
-        recorder = EventRecorder(client, known, controller="water")
-        victim, preemptor = pod(plane, known, "victim"), pod(plane, known, "preemptor")
+        writer = Writer(client, known_pods, leading=lambda: True)
+        recorder = EventRecorder(client, known_pods, controller="water")
+        victim, preemptor = pod(plane, known_pods, "victim"), pod(plane, known_pods, "preemptor")
         assert writer.bind(victim, "node-a").result is WriteCode.BOUND
         assert writer.read_binding(victim, "node-a").result is WriteCode.BOUND
         assert writer.report_unscheduled(preemptor, "Unschedulable", "no room", "node-a").result is WriteCode.WRITTEN
@@ -138,7 +138,7 @@ def test_who_leads_by_another_lock_needs_that_one_and_no_other(account: Account,
 
 
 def test_a_shadow_follows_every_kind_and_changes_nothing(account: Account) -> None:
-    plane, known = account.plane, KnownPods()
+    plane, known_pods = account.plane, KnownPods()
     with account.apply(Needs(SHADOW, lease="kschedweb-rbac")) as client:
         assert not leads(client)
         followed = [Reflector(account.open, kind, lambda _: None) for kind in KINDS]
@@ -148,31 +148,36 @@ def test_a_shadow_follows_every_kind_and_changes_nothing(account: Account) -> No
             for reflector in followed:
                 if not reflector.kind.optional:
                     wait_until(functools.partial(getattr, reflector, "synced"), str(reflector.kind), step=0.05)
-            assert not [one.problem for one in followed if one.problem and not one.kind.optional]
+            assert not [
+                reflector.problem for reflector in followed if reflector.problem and not reflector.kind.optional
+            ]
         finally:
             for reflector in followed:
                 reflector.end()
             for reflector in followed:
                 reflector.join(5)
-        refused = Writer(client, known, leading=lambda: True).bind(pod(plane, known, "mine"), "node-a")
+        refused = Writer(client, known_pods, leading=lambda: True).bind(pod(plane, known_pods, "mine"), "node-a")
         assert refused.result is WriteCode.REFUSED
         assert 'cannot create resource "pods/binding"' in refused.text
 
 
 def test_an_extender_binds_where_it_is_told_to(account: Account) -> None:
-    plane, known = account.plane, KnownPods()
+    plane, known_pods = account.plane, KnownPods()
     with account.apply(Needs(EXTENDER, binds=True)) as client:
-        writer = Writer(client, known, leading=lambda: True)
-        assert writer.bind(pod(plane, known, "handed-over"), "node-a").result is WriteCode.BOUND
+        writer = Writer(client, known_pods, leading=lambda: True)
+        assert writer.bind(pod(plane, known_pods, "handed-over"), "node-a").result is WriteCode.BOUND
         assert not leads(client)
-        assert writer.report_unscheduled(pod(plane, known, "other"), "Unschedulable", "no").result is WriteCode.REFUSED
+        assert (
+            writer.report_unscheduled(pod(plane, known_pods, "other"), "Unschedulable", "no").result
+            is WriteCode.REFUSED
+        )
 
 
 def test_each_right_that_is_missing_is_named(account: Account) -> None:
-    wanted = Needs(SCHEDULING, lease="kschedweb-rbac", preemption=True)
+    needs = Needs(SCHEDULING, lease="kschedweb-rbac", preemption=True)
     with account.apply(Needs(SHADOW, lease="kschedweb-other")) as client:
-        named = {str(right) for right in rights_missing(client, rights_for(wanted))}
-        assert named == {
+        missing_rights = {str(right) for right in rights_missing(client, rights_for(needs))}
+        assert missing_rights == {
             "create pods/binding",
             "get pods",
             "patch pods/status",

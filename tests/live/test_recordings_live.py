@@ -70,8 +70,8 @@ def recorded(recording: Recording) -> list[Json]:
     return [json.loads(line) for line in text.splitlines()]
 
 
-def of(lines: list[Json], event: str, name: str) -> list[Json]:
-    return [one for one in lines if (one["event"], one["resource"]["metadata"]["name"]) == (event, name)]
+def select_records(lines: list[Json], event: str, name: str) -> list[Json]:
+    return [record for record in lines if (record["event"], record["resource"]["metadata"]["name"]) == (event, name)]
 
 
 def moment(line: Json) -> float:
@@ -80,7 +80,7 @@ def moment(line: Json) -> float:
 
 def knows(recording: Recording, name: str, events: int = 1) -> Callable[[], bool]:
     """Whether so many records of an object of that name are kept."""
-    return lambda: sum(one["resource"]["metadata"]["name"] == name for one in recorded(recording)) >= events
+    return lambda: sum(record["resource"]["metadata"]["name"] == name for record in recorded(recording)) >= events
 
 
 def ended(job: Job) -> Job:
@@ -112,10 +112,10 @@ def test_what_happened_is_recorded_and_played_with_its_times_and_names(
         tasks.record(str(recording.job.pk))
         wait_until(knows(recording, "pod-0"), "what is there at first is kept")
         wait_until(knows(recording, "node-03"), "the nodes are kept")
-        seen = {f"pod-{number}": place(plane, number) for number in range(1, 7)}
-        gone = {}
+        placements = {f"pod-{number}": place(plane, number) for number in range(1, 7)}
+        deleted_at = {}
         for number in (1, 2):
-            gone[f"pod-{number}"] = time.time()
+            deleted_at[f"pod-{number}"] = time.time()
             plane.call("DELETE", f"{PODS}/pod-{number}", NOW)
         plane.call("PATCH", "/api/v1/nodes/node-03", {"spec": {"unschedulable": True}})
         plane.call("PATCH", "/api/v1/nodes/node-03", {"metadata": {"annotations": {"nobody": "reads this"}}})
@@ -124,31 +124,37 @@ def test_what_happened_is_recorded_and_played_with_its_times_and_names(
         assert ended(recording.job).state == JobState.CANCELLED
 
     lines = recorded(recording)
-    assert {one["resource"]["kind"] for one in lines}.isdisjoint({"Secret", "ConfigMap"})
-    assert all("managedFields" not in one["resource"]["metadata"] for one in lines)
-    for name, (before, after, on) in seen.items():
-        (came,), (bound,) = of(lines, "Add", name), of(lines, "Update", name)
-        assert before - 0.1 <= moment(came) <= after + 0.5, name
-        assert "nodeName" not in came["resource"]["spec"]
-        assert (bound["resource"]["spec"]["nodeName"], moment(bound) >= moment(came)) == (on, True)
-        assert [moment(one) >= gone[name] for one in of(lines, "Delete", name)] == ([True] if name in gone else [])
-    assert [one["resource"]["spec"].get("unschedulable") for one in of(lines, "Update", "node-03")] == [True]
+    assert {record["resource"]["kind"] for record in lines}.isdisjoint({"Secret", "ConfigMap"})
+    assert all("managedFields" not in record["resource"]["metadata"] for record in lines)
+    for name, (before, after, on) in placements.items():
+        (added,), (bound,) = select_records(lines, "Add", name), select_records(lines, "Update", name)
+        assert before - 0.1 <= moment(added) <= after + 0.5, name
+        assert "nodeName" not in added["resource"]["spec"]
+        assert (bound["resource"]["spec"]["nodeName"], moment(bound) >= moment(added)) == (on, True)
+        assert [moment(record) >= deleted_at[name] for record in select_records(lines, "Delete", name)] == (
+            [True] if name in deleted_at else []
+        )
+    assert [
+        record["resource"]["spec"].get("unschedulable") for record in select_records(lines, "Update", "node-03")
+    ] == [True]
 
     recording = selectors.recording_get(recording.pk)
     assert recording.notes == []
     assert (recording.nodes, recording.pods, recording.records) == (4, 7, len(lines))
-    made = services.scenario_make(user=editor, recording=recording)
-    found = scenarios.prepare_revision(scenarios.revision_get(scenarios.scenario_get(editor, made.pk)), 1)
+    scenario = services.scenario_make(user=editor, recording=recording)
+    prepared = scenarios.prepare_revision(scenarios.revision_get(scenarios.scenario_get(editor, scenario.pk)), 1)
     assert recording.began_at is not None
-    began = recording.began_at.timestamp()
-    came_with = [(event, event.pod) for event in found.events if isinstance(event, PodArrives)]
+    start_time = recording.began_at.timestamp()
+    came_with = [(event, event.pod) for event in prepared.events if isinstance(event, PodArrives)]
     arrivals = {pod.name: event for event, pod in came_with if isinstance(pod, Pod)}
     nodes = {pod.name: pod.node_name for _, pod in came_with if isinstance(pod, Pod)}
-    times = {name: pytest.approx(moment(of(lines, "Add", name)[0]) - began, abs=1e-5) for name in seen}
+    times = {
+        name: pytest.approx(moment(select_records(lines, "Add", name)[0]) - start_time, abs=1e-5) for name in placements
+    }
     assert {name: event.time for name, event in arrivals.items()} == {"pod-0": 0.0} | times
-    assert nodes == dict.fromkeys(seen, "") | {"pod-0": first}, "what was there at first stays where it was"
-    for name in gone:
-        life = moment(of(lines, "Delete", name)[0]) - moment(of(lines, "Update", name)[0])
+    assert nodes == dict.fromkeys(placements, "") | {"pod-0": first}, "what was there at first stays where it was"
+    for name in deleted_at:
+        life = moment(select_records(lines, "Delete", name)[0]) - moment(select_records(lines, "Update", name)[0])
         assert arrivals[name].duration == pytest.approx(life, abs=1e-5)
 
 
@@ -186,10 +192,10 @@ def test_a_worker_killed_in_the_middle_loses_nothing_and_another_goes_on(
     assert (ended(job).state, ended(job).attempt) == (JobState.CANCELLED, 2)
     lines = recorded(recording)
     assert lines[: len(before)] == before
-    later = [(one["event"], one["resource"]["metadata"]["name"]) for one in lines[len(before) :]]
+    later = [(record["event"], record["resource"]["metadata"]["name"]) for record in lines[len(before) :]]
     assert sorted(later) == [("Add", "pod-10"), ("Add", "pod-9"), ("Delete", "pod-0")]
-    (came,) = of(lines, "Add", "pod-9")
-    assert moment(came) == datetime.fromisoformat(created).timestamp(), "it came when it says"
+    (added,) = select_records(lines, "Add", "pod-9")
+    assert moment(added) == datetime.fromisoformat(created).timestamp(), "it came when it says"
 
 
 def test_a_cluster_that_may_not_be_read_says_so(

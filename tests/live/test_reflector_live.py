@@ -81,9 +81,9 @@ def follow(plane: ControlPlane) -> Iterator[Follow]:
 
     def begin(opened: Secret | None = None, kind: str = "Pod", **options: Any) -> tuple[Reflector, Followed]:
         followed = Followed()
-        given = opened or secret(plane)
+        credentials = opened or secret(plane)
         quick = Backoff(chance=lambda: -0.9)
-        reflector = Reflector(lambda: Client.open(given), BY_NAME[kind], followed.take, backoff=quick, **options)
+        reflector = Reflector(lambda: Client.open(credentials), BY_NAME[kind], followed.take, backoff=quick, **options)
         reflector.start()
         running.append(reflector)
         wait_until(lambda: reflector.synced, "a first list", step=0.02)
@@ -123,9 +123,9 @@ def test_what_is_followed_equals_a_fresh_list(plane: ControlPlane, follow: Follo
 
 def test_pods_that_have_ended_are_gone(plane: ControlPlane, follow: Follow) -> None:
     _, followed = follow()
-    done = plane.call("GET", f"{PODS}/old-0")["metadata"]["uid"]
+    uid = plane.call("GET", f"{PODS}/old-0")["metadata"]["uid"]
     plane.call("PATCH", f"{PODS}/old-0/status", {"status": {"phase": "Succeeded"}})
-    wait_until(lambda: done not in followed.held, "a pod that ended is gone", step=0.02)
+    wait_until(lambda: uid not in followed.held, "a pod that ended is gone", step=0.02)
 
 
 def test_a_watch_that_ends_goes_on_where_it_was(plane: ControlPlane, follow: Follow) -> None:
@@ -146,9 +146,9 @@ def proxy(control_plane: ControlPlane, tmp_path: Path) -> Iterator[FaultProxy]:
 @pytest.fixture
 def through(plane: ControlPlane, proxy: FaultProxy, follow: Follow) -> tuple[Reflector, Followed]:
     """Pods, followed through the fault proxy by one who takes two silent seconds for a broken line."""
-    found = follow(secret(plane, proxy.url, proxy.ca), idle_seconds=2.0)
+    following = follow(secret(plane, proxy.url, proxy.ca), idle_seconds=2.0)
     wait_until(lambda: bool(proxy.streams), "a watch", step=0.02)
-    return found
+    return following
 
 
 def test_a_cut_watch_goes_on_where_it_was(
@@ -250,8 +250,8 @@ def test_a_kind_that_is_not_served_or_forbidden_holds_nothing_up(
     reflector, followed = follow(kind="CloneSet")
     assert followed.lists[0].items == []
     assert followed.lists[0].problem == "clonesets are not served by this cluster"
-    given = Secret(server=plane.url, ca=plane.ca, token=plane.tokens["stranger"])
-    refused, stranger = follow(given, kind="Service")
+    credentials = Secret(server=plane.url, ca=plane.ca, token=plane.tokens["stranger"])
+    refused, stranger = follow(credentials, kind="Service")
     assert stranger.lists[0].problem == "services may not be listed with these credentials"
     assert "403" in refused.problem
     assert reflector.synced

@@ -19,8 +19,8 @@ PODS = 6
 
 def waiting(site: Site) -> dict[str, Json]:
     """The requests about these tests' pods that are open, by the pod's name."""
-    found = site.ask("GET", "approvals/?state=waiting&limit=100")["results"]
-    return {row["name"]: row for row in found if row["name"].startswith(("kept-", "heard-"))}
+    rows = site.ask("GET", "approvals/?state=waiting&limit=100")["results"]
+    return {row["name"]: row for row in rows if row["name"].startswith(("kept-", "heard-"))}
 
 
 def _runs(site: Site, name: str) -> bool:
@@ -28,12 +28,12 @@ def _runs(site: Site, name: str) -> bool:
 
 
 def _told_of_binding(site: Site, name: str) -> int:
-    return [one["reason"] for one in details(site, name)["happenings"]].count("Scheduled")
+    return [happening["reason"] for happening in details(site, name)["happenings"]].count("Scheduled")
 
 
 def details(site: Site, name: str) -> Json:
-    found: Json = site.ask("GET", f"sandbox/objects/Pod/payments/{name}/")
-    return found
+    response: Json = site.ask("GET", f"sandbox/objects/Pod/payments/{name}/")
+    return response
 
 
 @pytest.fixture(scope="module")
@@ -49,27 +49,27 @@ def test_webhooks_are_told_of_the_sandboxs_pods(run: MadeRun) -> None:
         site = run.site
         secret = site.ask("POST", "webhooks/", {"name": "chat", "url": receiver.url})["secret"]
         site.ask("POST", "sandbox/objects/", {"text": json.dumps(pod("heard-0", "payments", "guarded"))})
-        wait_until(lambda: bool(told(receiver, "request.opened")), "the receiver hears of the waiting pod")
+        wait_until(lambda: bool(list_messages(receiver, "request.opened")), "the receiver hears of the waiting pod")
         request = waiting(site)["heard-0"]
         site.ask("POST", f"approvals/{request['id']}/approve/", {})
-        wait_until(lambda: bool(told(receiver, "request.decided")), "the receiver hears of the approval")
-        (opened,), (decided,) = told(receiver, "request.opened"), told(receiver, "request.decided")
+        wait_until(lambda: bool(list_messages(receiver, "request.decided")), "the receiver hears of the approval")
+        (opened,), (decided,) = list_messages(receiver, "request.opened"), list_messages(receiver, "request.decided")
         assert (opened["node"], opened["state"]) == (request["node"], "waiting")
         assert (decided["node"], decided["state"], decided["decidedBy"]) == (request["node"], "approved", "admin")
         wait_until(partial(_runs, site, "heard-0"), "it runs")
         assert all(headers["webhook-signature"] == signature(secret, headers, body) for headers, body in receiver.got)
 
 
-def told(receiver: Receiver, kind: str) -> list[Json]:
+def list_messages(receiver: Receiver, kind: str) -> list[Json]:
     """What the receiver heard of this test's pods."""
     messages = [json.loads(body) for _, body in list(receiver.got)]
-    return [one["data"] for one in messages if one["type"] == kind and one["data"]["pod"] == "heard-0"]
+    return [message["data"] for message in messages if message["type"] == kind and message["data"]["pod"] == "heard-0"]
 
 
 def test_killed_it_keeps_what_lives_and_binds_each_approved_pod_once(run: MadeRun) -> None:
     site = run.site
-    made = [pod(f"kept-{number}", "payments", "guarded") for number in range(PODS)]
-    text = json.dumps({"apiVersion": "v1", "kind": "List", "items": made})
+    pods = [pod(f"kept-{number}", "payments", "guarded") for number in range(PODS)]
+    text = json.dumps({"apiVersion": "v1", "kind": "List", "items": pods})
     assert len(site.ask("POST", "sandbox/objects/", {"text": text})["created"]) == PODS
     wait_until(lambda: len(waiting(site)) == PODS, "all wait for approval")
     before = waiting(site)

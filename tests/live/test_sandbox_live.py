@@ -56,7 +56,7 @@ class Ours:
     def __init__(self) -> None:
         store = Store(1)
         objects = ApiObjects(store, lambda: 1_764_000_000.0, Random(1), admission(store))
-        self._server = ApiServer(objects, lambda what, namespace: {})
+        self._server = ApiServer(objects, lambda kind, namespace: {})
         self.call("POST", "/api/v1/namespaces", {"metadata": {"name": "default"}}, PLAIN)
 
     def call(self, method: str, path: str, body: Any, content: str) -> tuple[int, Json]:
@@ -120,9 +120,11 @@ def test_the_sandbox_refuses_what_is_malformed_in_the_words_of_the_api_server(co
 
 def differences(seed: int, theirs: Heard, ours: Heard) -> Iterator[str]:
     """Every answer and event that is not the same, in words."""
-    for number, (step, one, other) in enumerate(zip(script(seed), theirs.answers, ours.answers, strict=True)):
-        if one != other:
-            yield f"{number}: {step}\n  theirs {one}\n  ours   {other}"
+    for number, (step, their_answer, our_answer) in enumerate(
+        zip(script(seed), theirs.answers, ours.answers, strict=True)
+    ):
+        if their_answer != our_answer:
+            yield f"{number}: {step}\n  theirs {their_answer}\n  ours   {our_answer}"
     for name, events in theirs.events.items():
         if events != ours.events[name]:
             both = zip_longest(events, ours.events[name])

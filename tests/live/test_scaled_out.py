@@ -44,9 +44,9 @@ def database_url() -> Iterator[str]:
 @pytest.fixture(scope="module")
 def redis_url() -> Iterator[str]:
     """A database of the server that REDIS_URL names, empty: another one in each process of pytest-xdist."""
-    given = urlsplit(os.environ["REDIS_URL"])
+    configured_url = urlsplit(os.environ["REDIS_URL"])
     # Deployments that shared one would take each other's messages.
-    url = given._replace(path=f"/{15 - int(given.path.strip('/') or 0)}").geturl()
+    url = configured_url._replace(path=f"/{15 - int(configured_url.path.strip('/') or 0)}").geturl()
     with contextlib.closing(redis.Redis.from_url(url)) as client:
         client.flushdb()
         yield url
@@ -70,7 +70,7 @@ class Deployment:
 
     def fill(self, text: str) -> str:
         """``text`` with the paths, names and defaults of this machine in place of a container's."""
-        text = re.sub(r"\$\{(\w+):-([^}]*)\}", lambda found: OPERATOR.get(found[1], found[2]), text)
+        text = re.sub(r"\$\{(\w+):-([^}]*)\}", lambda match: OPERATOR.get(match[1], match[2]), text)
         text = re.sub(r"/run/secrets\b|/tmp\b", str(self.folder), text.replace("$$", "$"))
         text = text.replace("redis://redis:6379/0", self.redis_url).replace("0.0.0.0", "127.0.0.1")
         return re.sub(r"\b8000\b", str(self.port), text)
@@ -96,36 +96,38 @@ class Deployment:
         for name in settings:
             environment.pop(f"{name}_FILE", None)
         command = [sys.executable, "manage.py", "doctor", "--json"]
-        done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=120)
-        found: dict[str, list[str]] = {}
-        for row in map(json.loads, done.stdout.splitlines()):
+        process = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=120)
+        findings: dict[str, list[str]] = {}
+        for row in map(json.loads, process.stdout.splitlines()):
             if row["level"] != "ok":
                 assert row["advice"], row
-                found.setdefault(row["about"], []).append(row["what"])
-        return done.returncode, found
+                findings.setdefault(row["about"], []).append(row["what"])
+        return process.returncode, findings
 
     def healthy(self, service: str) -> bool:
         """Whether the service's own health check says so."""
         _, *command = map(self.fill, OURS[service]["healthcheck"]["test"])
         variables = self.environment(service)
-        command = [re.sub(r"\$(\w+)", lambda found: variables[found[1]], word) for word in command]
+        command = [re.sub(r"\$(\w+)", lambda match: variables[match[1]], word) for word in command]
         return self.run(service, command).returncode == 0
 
 
 @pytest.fixture(scope="module")
 def deployment(tmp_path_factory: pytest.TempPathFactory, database_url: str, redis_url: str) -> Iterator[Deployment]:
     """Every service of ours, started as docker-compose.yml says."""
-    made = Deployment(tmp_path_factory.mktemp("scaled-out"), database_url, redis_url)
-    for command in (made.command("migrate"), ["python", "manage.py", "ensure_admin"]):
-        done = made.run("migrate", command)
-        assert done.returncode == 0, done.stderr
+    started_deployment = Deployment(tmp_path_factory.mktemp("scaled-out"), database_url, redis_url)
+    for command in (started_deployment.command("migrate"), ["python", "manage.py", "ensure_admin"]):
+        completed = started_deployment.run("migrate", command)
+        assert completed.returncode == 0, completed.stderr
     with contextlib.ExitStack() as stack:
         for service in ("web", "worker", "scheduler", "beat"):
-            log = made.folder / f"{service}.log"
-            process = running(made.command(service), log, made.environment(service), ROOT, patience=30)
+            log = started_deployment.folder / f"{service}.log"
+            process = running(
+                started_deployment.command(service), log, started_deployment.environment(service), ROOT, patience=30
+            )
             stack.enter_context(process)
-        wait_until(lambda: made.healthy("web"), "web healthy", step=0.5)
-        yield made
+        wait_until(lambda: started_deployment.healthy("web"), "web healthy", step=0.5)
+        yield started_deployment
 
 
 @pytest.fixture(scope="module")
@@ -186,10 +188,10 @@ def test_doctor_names_each_fault_of_the_deployment(
 ) -> None:
     for service in ("worker", "scheduler"):
         wait_until(partial(deployment.healthy, service), f"{service} healthy", step=1)
-    status, found = deployment.doctor()
+    status, findings = deployment.doctor()
     # One scheduler process runs here; beat's first round comes a minute after its start.
-    assert found.pop("workers") == ["One scheduler process answers: nobody stands by for it."]
-    assert (status, found) in (
+    assert findings.pop("workers") == ["One scheduler process answers: nobody stands by for it."]
+    assert (status, findings) in (
         (0, {}),
         (1, {"beat": ["Beat, or the worker that does what it asks for, has given no sign of life yet."]}),
     )
@@ -206,25 +208,25 @@ def test_doctor_names_each_fault_of_the_deployment(
         ({"KSCHEDWEB_ENCRYPTION_KEYS": "a" * 40}, "keys", "few different characters"),
         ({"REDIS_URL": ""}, "settings", "REDIS_URL is not"),
     ]
-    for settings, about, what in faults if NIGHTLY else faults[2:4]:
-        status, found = deployment.doctor(**settings)
+    for settings, subject, message in faults if NIGHTLY else faults[2:4]:
+        status, findings = deployment.doctor(**settings)
         assert status == 1, settings
-        assert any(what in said for said in found.get(about, ())), (settings, found)
+        assert any(message in finding for finding in findings.get(subject, ())), (settings, findings)
     with own_database() as empty:
-        status, found = deployment.doctor(DATABASE_URL=empty)
-        assert (status, list(found)) == (1, ["database"] + ["workers"] * ("workers" in found))
-        assert "migrations are missing" in found["database"][0]
+        status, findings = deployment.doctor(DATABASE_URL=empty)
+        assert (status, list(findings)) == (1, ["database"] + ["workers"] * ("workers" in findings))
+        assert "migrations are missing" in findings["database"][0]
     other = Redis(tmp_path_factory.mktemp("redis"))
     other.start()
     try:
         with contextlib.closing(redis.Redis.from_url(other.url)) as client:
             client.config_set("maxmemory-policy", "allkeys-lru")
-        status, found = deployment.doctor(REDIS_URL=other.url)
+        status, findings = deployment.doctor(REDIS_URL=other.url)
     finally:
         other.kill()
     assert status == 1
-    assert "allkeys-lru" in found["redis"][0]
-    assert [said.partition(" process")[0] for said in found["workers"]] == ["No worker", "No scheduler"]
+    assert "allkeys-lru" in findings["redis"][0]
+    assert [finding.partition(" process")[0] for finding in findings["workers"]] == ["No worker", "No scheduler"]
 
 
 def test_doctor_sees_clocks_that_differ(deployment: Deployment) -> None:
@@ -232,11 +234,14 @@ def test_doctor_sees_clocks_that_differ(deployment: Deployment) -> None:
     if not libraries:
         missing("install faketime")
     ahead = {"LD_PRELOAD": str(libraries[-1]), "FAKETIME": "+60s", "FAKETIME_DONT_FAKE_MONOTONIC": "1"}
-    status, found = deployment.doctor(**ahead)
+    status, findings = deployment.doctor(**ahead)
     assert status == 1
-    said = " ".join(what for group in found.values() for what in group)
-    for of in ("the database", "Redis", "worker@", "scheduler@"):
-        assert re.search(rf"The clock of {of}\S* differs from this process's by -(59|6\d)", said), (of, found)
+    text = " ".join(message for group in findings.values() for message in group)
+    for component in ("the database", "Redis", "worker@", "scheduler@"):
+        assert re.search(rf"The clock of {component}\S* differs from this process's by -(59|6\d)", text), (
+            component,
+            findings,
+        )
 
 
 @pytest.mark.nightly
@@ -248,8 +253,8 @@ def test_worker_s_health_check_fails_where_no_worker_is(deployment: Deployment) 
 
 def test_main_trip_goes_through_all_processes(site: Site, deployment: Deployment) -> None:
     # The web process loads the demo; another one made the database and the admin.
-    done = deployment.run("web", ["python", "manage.py", "load_demo"])
-    assert done.returncode == 0, done.stderr
+    completed = deployment.run("web", ["python", "manage.py", "load_demo"])
+    assert completed.returncode == 0, completed.stderr
     clusters = {cluster["name"]: cluster for cluster in site.ask("GET", "clusters/")["results"]}
     assert clusters["demo"]["counts"]["Pod"] > 100
 
@@ -295,11 +300,11 @@ def test_worker_reads_a_cluster_that_the_web_process_connected(site: Site, contr
 
 def winners(site: Site, pods: list[dict[str, Any]]) -> dict[str, str]:
     """The chosen node of each pod under the newest revision of `default`, "" where it fits nowhere."""
-    found = {}
+    chosen_nodes = {}
     for pod in pods:
         key = f"{pod['namespace']}/{pod['name']}"
-        found[key] = site.ask("GET", f"clusters/demo/pods/{key}/decision/?policy=default").get("chosen") or ""
-    return found
+        chosen_nodes[key] = site.ask("GET", f"clusters/demo/pods/{key}/decision/?policy=default").get("chosen") or ""
+    return chosen_nodes
 
 
 @pytest.mark.nightly
@@ -315,14 +320,14 @@ def test_beat_and_a_worker_collect_watermarks_once_an_interval(
         body = {"kind": "prometheus", "address": prometheus.url, "queries": {"node/cpu/15m": query}, "interval": 30}
         site.ask("PUT", source, body)
 
-        def told() -> dict[str, Any]:
-            found: dict[str, Any] = site.ask("GET", source)
-            return found
+        def get_source() -> dict[str, Any]:
+            response: dict[str, Any] = site.ask("GET", source)
+            return response
 
-        wait_until(lambda: told()["succeeded_at"] is not None, "the first collection", step=0.5)
-        first = told()["report"]["at"]
-        wait_until(lambda: told()["report"]["at"] > first, "the second collection", step=0.5)
-    found = told()
-    assert found["report"]["at"] // 30 == first // 30 + 1
-    assert (found["freshness"]["nodes"], found["error"]) == (1, "")
+        wait_until(lambda: get_source()["succeeded_at"] is not None, "the first collection", step=0.5)
+        first = get_source()["report"]["at"]
+        wait_until(lambda: get_source()["report"]["at"] > first, "the second collection", step=0.5)
+    response = get_source()
+    assert response["report"]["at"] // 30 == first // 30 + 1
+    assert (response["freshness"]["nodes"], response["error"]) == (1, "")
     site.ask("PUT", source, {"kind": "none"})

@@ -37,7 +37,9 @@ def test_a_pod_is_bound_once(place: Place) -> None:
     assert other.result is WriteCode.CONFLICT
     assert other.text.endswith('pods/binding "once": pod once is already assigned to node "node-a"')
     assert place.read(pod)["spec"]["nodeName"] == "node-a"
-    scheduled = next(found for found in place.read(pod)["status"]["conditions"] if found["type"] == "PodScheduled")
+    scheduled = next(
+        condition for condition in place.read(pod)["status"]["conditions"] if condition["type"] == "PodScheduled"
+    )
     assert scheduled["status"] == "True"
 
 
@@ -63,10 +65,10 @@ def test_another_pod_of_that_name_is_not_touched(place: Place) -> None:
     assert place.writer.bind(old, "node-a").result is WriteCode.MISSING
     assert place.writer.report_unscheduled(old, "Unschedulable", "no room").result is WriteCode.MISSING
     assert place.writer.evict(old, new, "water").result is WriteCode.MISSING
-    found = place.read(new)
-    assert "nodeName" not in found["spec"]
-    assert "conditions" not in found["status"]
-    assert "deletionTimestamp" not in found["metadata"]
+    raw = place.read(new)
+    assert "nodeName" not in raw["spec"]
+    assert "conditions" not in raw["status"]
+    assert "deletionTimestamp" not in raw["metadata"]
 
 
 def test_who_leads_no_more_writes_nothing(place: Place) -> None:
@@ -82,12 +84,12 @@ def test_leadership_is_asked_for_after_the_wait_for_a_turn(place: Place) -> None
     first, second = place.pod("first"), place.pod("second")
     writer = Writer(place.client, place.pods, leading=place.leads.is_set, limit=TokenBucket(1.5, 1))
     assert writer.bind(first, "node-a").result is WriteCode.BOUND
-    found: list[WriteResult] = []
-    waiting = threading.Thread(target=lambda: found.append(writer.bind(second, "node-a")))
+    outcomes: list[WriteResult] = []
+    waiting = threading.Thread(target=lambda: outcomes.append(writer.bind(second, "node-a")))
     waiting.start()
     place.leads.clear()
     waiting.join(10)
-    assert [outcome.result for outcome in found] == [WriteCode.WITHHELD]
+    assert [outcome.result for outcome in outcomes] == [WriteCode.WITHHELD]
     assert "nodeName" not in place.read(second)["spec"]
 
 
@@ -97,24 +99,26 @@ def test_conditions_are_merged_as_kube_scheduler_does(place: Place) -> None:
     place.plane.call("PATCH", f"{PODS}/waits/status", {"status": {"conditions": [other]}})
     place.read(pod)
     assert place.writer.report_unscheduled(pod, "Unschedulable", "no room", "node-a").is_done
-    found = place.read(pod)["status"]
-    mine = next(each for each in found["conditions"] if each["type"] == "PodScheduled")
-    said = {key: mine[key] for key in ("status", "reason", "message", "lastProbeTime", "observedGeneration")}
-    assert said == {
+    status = place.read(pod)["status"]
+    mine = next(condition for condition in status["conditions"] if condition["type"] == "PodScheduled")
+    written_fields = {key: mine[key] for key in ("status", "reason", "message", "lastProbeTime", "observedGeneration")}
+    assert written_fields == {
         "status": "False",
         "reason": "Unschedulable",
         "message": "no room",
         "lastProbeTime": None,
         "observedGeneration": 1,
     }
-    assert found["nominatedNodeName"] == "node-a"
-    assert {each["type"] for each in found["conditions"]} == {"example.com/ready", "PodScheduled"}
+    assert status["nominatedNodeName"] == "node-a"
+    assert {condition["type"] for condition in status["conditions"]} == {"example.com/ready", "PodScheduled"}
     version = place.read(pod)["metadata"]["resourceVersion"]
     assert place.writer.report_unscheduled(pod, "Unschedulable", "no room", "node-a").is_done
     assert place.read(pod)["metadata"]["resourceVersion"] == version  # nothing was new, so nothing was written
     assert place.writer.report_unscheduled(pod, "SchedulerError", "no luck").is_done
-    again = next(each for each in place.read(pod)["status"]["conditions"] if each["type"] == "PodScheduled")
-    assert (again["message"], again["lastTransitionTime"]) == ("no luck", mine["lastTransitionTime"])
+    rewritten = next(
+        condition for condition in place.read(pod)["status"]["conditions"] if condition["type"] == "PodScheduled"
+    )
+    assert (rewritten["message"], rewritten["lastTransitionTime"]) == ("no luck", mine["lastTransitionTime"])
     assert place.writer.nominate(pod, "").is_done
     assert "nominatedNodeName" not in place.read(pod)["status"]
 
@@ -125,11 +129,11 @@ def test_a_victim_is_marked_and_leaves(place: Place) -> None:
     place.plane.call("PATCH", f"{PODS}/victim", {"metadata": {"finalizers": ["example.com/stay"]}})
     place.read(victim)
     assert place.writer.evict(victim, preemptor, "water").result is WriteCode.WRITTEN
-    found = place.read(victim)
-    mark = next(each for each in found["status"]["conditions"] if each["type"] == "DisruptionTarget")
+    raw = place.read(victim)
+    mark = next(condition for condition in raw["status"]["conditions"] if condition["type"] == "DisruptionTarget")
     assert (mark["status"], mark["reason"]) == ("True", "PreemptionByScheduler")
     assert mark["message"] == "water: preempting to accommodate a higher priority pod"
-    assert found["metadata"]["deletionTimestamp"]
+    assert raw["metadata"]["deletionTimestamp"]
     place.plane.call("PATCH", f"{PODS}/victim", {"metadata": {"finalizers": None}})
 
 
@@ -203,9 +207,11 @@ def behind(place: Place, proxy: FaultProxy) -> Iterator[Place]:
     """The same, with the fault proxy in between and little patience."""
     secret = Secret(server=proxy.url, ca=proxy.ca, token=place.plane.tokens["admin"])
     with Client.open(secret) as client:
-        found = Place(place.plane, client)
-        found.writer = Writer(client, found.pods, leading=found.leads.is_set, call_seconds=1.0, look_seconds=3.0)
-        yield found
+        proxied_place = Place(place.plane, client)
+        proxied_place.writer = Writer(
+            client, proxied_place.pods, leading=proxied_place.leads.is_set, call_seconds=1.0, look_seconds=3.0
+        )
+        yield proxied_place
 
 
 def test_a_binding_whose_answer_is_lost_counts(behind: Place, proxy: FaultProxy) -> None:

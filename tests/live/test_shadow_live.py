@@ -105,7 +105,7 @@ def test_it_agrees_with_kube_scheduler_under_the_same_policy_and_not_under_anoth
         # One after the other, so that the cluster is for the shadow what it was for kube-scheduler.
         nodes = {f"pod-{number}": stock.create(pod(number))["spec"]["nodeName"] for number in range(PODS)}
         impossible = pod(PODS) | {"spec": {**pod(PODS)["spec"], "nodeSelector": {"kubernetes.io/hostname": "nowhere"}}}
-        said = stock.create(impossible)["status"]["conditions"][0]["message"]
+        message = stock.create(impossible)["status"]["conditions"][0]["message"]
         judged = 2 * (PODS + 1)
         wait_until(lambda: ShadowVerdict.objects.count() == judged, "every pod was judged by both")
 
@@ -117,8 +117,8 @@ def test_it_agrees_with_kube_scheduler_under_the_same_policy_and_not_under_anoth
     assert {row.name: row.node for row in placed} == nodes
     assert all(row.node in row.best or row.ties > len(row.best) for row in placed)
     (stuck,) = same.shadow_verdicts.filter(node="")
-    assert stuck.said == said
-    assert said.startswith(stuck.message)
+    assert stuck.said == message
+    assert message.startswith(stuck.message)
 
     drift = selectors.compute_summary(packing, "1h")
     assert drift.agree is not None

@@ -35,12 +35,16 @@ def document(name: str) -> str:
 
 
 def spec(site: LiveSite, name: str) -> dict[str, Any]:
-    found: dict[str, Any] = site.plane.call("GET", f"{LEASES}/{name}")["spec"]
-    return found
+    lease_spec: dict[str, Any] = site.plane.call("GET", f"{LEASES}/{name}")["spec"]
+    return lease_spec
 
 
 def leading(site: LiveSite, live: str) -> list[dict[str, Any]]:
-    return [one for one in site.backstage("candidates", live=live) if one["leading"] and one["silent"] < 5]
+    return [
+        candidate
+        for candidate in site.backstage("candidates", live=live)
+        if candidate["leading"] and candidate["silent"] < 5
+    ]
 
 
 def leader(site: LiveSite, live: str) -> str:
@@ -51,8 +55,8 @@ def leader(site: LiveSite, live: str) -> str:
 
 def test_two_schedulers_of_two_policies_with_one_lock_stand_by_for_each_other(site: LiveSite) -> None:
     site.begin("first", 2, document=document("shared"), nodes=2)
-    held = spec(site, "shared")
-    assert (held["holderIdentity"], held["leaseDurationSeconds"]) == (leader(site, site.live), 7)
+    lease = spec(site, "shared")
+    assert (lease["holderIdentity"], lease["leaseDurationSeconds"]) == (leader(site, site.live), 7)
 
     pods = [site.pod("of-first")]
     first, site.name = site.live, "second"
@@ -60,7 +64,11 @@ def test_two_schedulers_of_two_policies_with_one_lock_stand_by_for_each_other(si
     second = site.backstage("live", cluster="real", scheduler="second", document=document("shared"))
     site.plane.create_all(PODS, [*pods, site.pod("of-second")])
     wait_until(lambda: len(site.backstage("candidates", live=second)) == 2, "both processes stand by", step=0.2)
-    wait_until(lambda: all(one["synced"] for one in site.backstage("candidates", live=second)), "they know", step=0.2)
+    wait_until(
+        lambda: all(candidate["synced"] for candidate in site.backstage("candidates", live=second)),
+        "they know",
+        step=0.2,
+    )
     wait_until(lambda: "of-first" in site.bound(), "who leads binds", step=0.2)
     renewed = spec(site, "shared")["renewTime"]
     wait_until(lambda: spec(site, "shared")["renewTime"] > renewed, "it leads on", step=0.2)

@@ -115,12 +115,12 @@ def bound(plane: ControlPlane) -> dict[str, str]:
 
 def control(plane: ControlPlane) -> None:
     """What the controller of volumes does: a claim that a volume was taken for is bound to it."""
-    for name, taken in bound(plane).items():
+    for name, volume_name in bound(plane).items():
         path = f"{CLAIMS}/{name}"
         if "volumeName" not in plane.call("GET", path)["spec"]:
-            plane.call("PATCH", path, {"metadata": {"annotations": COMPLETED}, "spec": {"volumeName": taken}})
+            plane.call("PATCH", path, {"metadata": {"annotations": COMPLETED}, "spec": {"volumeName": volume_name}})
             plane.call("PATCH", f"{path}/status", {"status": {"phase": "Bound"}})
-            plane.call("PATCH", f"{VOLUMES}/{taken}/status", {"status": {"phase": "Bound"}})
+            plane.call("PATCH", f"{VOLUMES}/{volume_name}/status", {"status": {"phase": "Bound"}})
 
 
 def test_the_engine_takes_the_volumes_that_kube_scheduler_takes(plane: ControlPlane) -> None:
@@ -139,15 +139,15 @@ def test_the_engine_takes_the_volumes_that_kube_scheduler_takes(plane: ControlPl
                 return decided(plane.call("GET", f"{PODS}/{name}"))
 
             wait_until(is_decided, "decided", step=0.1)
-            found = watch.wait_for(wanting.key, decided, "is neither placed nor refused")
-            where = found["spec"].get("nodeName", "")
-            if where:
-                assert engine.snapshot.index[where] in explanation.best, f"seed {SEED}"
-                binding = engine.create_binding(wanting, where)
+            state = watch.wait_for(wanting.key, decided, "is neither placed nor refused")
+            node_name = state["spec"].get("nodeName", "")
+            if node_name:
+                assert engine.snapshot.index[node_name] in explanation.best, f"seed {SEED}"
+                binding = engine.create_binding(wanting, node_name)
                 assert binding.reserve_and_permit() is None
                 assert binding.run_binding() is None
             else:
-                assert message(found) == explanation.condition, f"seed {SEED}"
+                assert message(state) == explanation.condition, f"seed {SEED}"
                 plane.call("DELETE", f"{PODS}/{wanting.name}")
             storage = engine.snapshot.objects.storage
             ours = {name: item.volume for (_, name), item in storage.claims.items() if item.is_bound}

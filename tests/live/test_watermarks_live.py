@@ -112,10 +112,10 @@ def cluster(control_plane: ControlPlane) -> Iterator[Cluster]:
     control_plane.create_all("/api/v1/namespaces/default/pods", [pod(*entry) for entry in owners.items()])
     for name in owners:
         control_plane.bind("default", name, "node-b")
-    given = {"server": control_plane.url, "token": control_plane.tokens["reader"], "ca": control_plane.ca}
-    found, _ = clusters.cluster_connect(user=None, name="metered", source="token", **given)
-    clusters.snapshot_read(cluster=found, step=lambda *_: None)
-    yield found
+    credentials = {"server": control_plane.url, "token": control_plane.tokens["reader"], "ca": control_plane.ca}
+    metered, _ = clusters.cluster_connect(user=None, name="metered", source="token", **credentials)
+    clusters.snapshot_read(cluster=metered, step=lambda *_: None)
+    yield metered
     control_plane.wipe()
     for path in ("deployments/web", "replicasets/web-7f", "statefulsets/db"):
         control_plane.call("DELETE", f"{apps}/{path}")
@@ -130,9 +130,9 @@ def collect(cluster: Cluster, at: float | None = None) -> str:
 
 
 def column(cluster: Cluster, resource: str, statistic: str) -> dict[str, float]:
-    found = selectors.current_watermarks(cluster)
-    assert found is not None
-    return dict(zip(found.names, found.column(resource, statistic).tolist(), strict=True))
+    watermarks = selectors.current_watermarks(cluster)
+    assert watermarks is not None
+    return dict(zip(watermarks.names, watermarks.column(resource, statistic).tolist(), strict=True))
 
 
 def less(curve: Curve) -> Curve:
@@ -194,18 +194,18 @@ def test_windows_of_a_recorded_day_equal_the_curves(cluster: Cluster, tmp_path: 
         assert column(cluster, "cpu", "1h_max")[name] == pytest.approx(max(steps[:2]) * scale, rel=0.02)
         assert column(cluster, "cpu", "1d_max")[name] == pytest.approx(max(steps) * scale, rel=0.02)
         assert column(cluster, "cpu", "15m_std")[name] == pytest.approx(deviation(steps, now) * scale, rel=0.1)
-    found = selectors.current_watermarks(cluster)
-    assert found is not None
-    assert found.source == "prometheus"
-    assert found.updated.tolist() == [now] * 3
-    assert set(found.workloads) == {"default/Deployment/web", "default/StatefulSet/db"}
-    web = found.workloads["default/Deployment/web"]
+    watermarks = selectors.current_watermarks(cluster)
+    assert watermarks is not None
+    assert watermarks.source == "prometheus"
+    assert watermarks.updated.tolist() == [now] * 3
+    assert set(watermarks.workloads) == {"default/Deployment/web", "default/StatefulSet/db"}
+    web = watermarks.workloads["default/Deployment/web"]
     both = [averages(POD_CORES["web-1"]), averages(POD_CORES["web-2"])]
     for statistic in ("15m", "1h", "1d"):
         mean = (both[0][statistic] + both[1][statistic]) / 2
         assert web["cpu"][statistic] == pytest.approx(mean, rel=0.02)
         assert web["memory"][statistic] == pytest.approx(mean * GIB, rel=0.02)
-    assert found.workloads["default/StatefulSet/db"]["cpu"]["15m"] == pytest.approx(1, rel=0.02)
+    assert watermarks.workloads["default/StatefulSet/db"]["cpu"]["15m"] == pytest.approx(1, rel=0.02)
 
 
 @pytest.mark.nightly
@@ -270,9 +270,9 @@ def test_exporters_are_scraped_and_trouble_is_survived_and_told(cluster: Cluster
             assert prometheus.process is not None
             prometheus.process.send_signal(signal.SIGSTOP)
             try:
-                asked = time.monotonic()
+                start_time = time.monotonic()
                 assert collect(cluster) != ""
-                assert time.monotonic() - asked < 30
+                assert time.monotonic() - start_time < 30
             finally:
                 prometheus.process.send_signal(signal.SIGCONT)
             assert column(cluster, "cpu", "5m") == cpus
@@ -287,21 +287,21 @@ def test_exporters_are_scraped_and_trouble_is_survived_and_told(cluster: Cluster
 
 
 def test_a_prometheus_behind_tls_and_a_password(cluster: Cluster, tmp_path: Path, settings: DjangoSettings) -> None:
-    made = certificate(tmp_path)
+    certificate_file = certificate(tmp_path)
     # The hash of scrape-me.
     web = (
-        f"tls_server_config: {{cert_file: {made}, key_file: {made.with_suffix('.key')}}}\n"
+        f"tls_server_config: {{cert_file: {certificate_file}, key_file: {certificate_file.with_suffix('.key')}}}\n"
         "basic_auth_users: {reader: $2b$05$abcdefghijklmnopqrstuuuThTKwrGjGDwr9keMpUmIYOfXrvmflO}\n"
     )
     prometheus = Prometheus(tmp_path, web=web)
     vector = 'label_replace(vector(42), "instance", "node-b", "", "")'
-    given = SourceSettings(
+    source_settings = SourceSettings(
         kind="prometheus",
         address=prometheus.url.replace("http://", "https://"),
         authentication="basic",
         username="reader",
         password="scrape-me",
-        ca=made.read_text(),
+        ca=certificate_file.read_text(),
         queries={"node/cpu/15m": vector},
     )
 
@@ -311,11 +311,11 @@ def test_a_prometheus_behind_tls_and_a_password(cluster: Cluster, tmp_path: Path
         return {item["path"]: item["message"] for item in caught.value.errors}
 
     with prometheus.started(tls=True):
-        assert "credentials" in refused(replace(given, password="wrong"))
-        assert "ca" in refused(replace(given, ca=""))
-        plain = replace(given, address=prometheus.url, authentication="none")
+        assert "credentials" in refused(replace(source_settings, password="wrong"))
+        assert "ca" in refused(replace(source_settings, ca=""))
+        plain = replace(source_settings, address=prometheus.url, authentication="none")
         assert "status 400" in refused(plain)["address"]
-        services.source_save(user=None, cluster=cluster, settings=given)
+        services.source_save(user=None, cluster=cluster, settings=source_settings)
         assert collect(cluster) == ""
     assert column(cluster, "cpu", "15m")["node-b"] == 42
 
@@ -328,13 +328,13 @@ def test_the_task_of_beat_collects_from_the_real_servers(
     prometheus = Prometheus(tmp_path)
     query = 'label_replace(vector(0.5), "pod", "db-0", "", "") * on (pod) group_left (namespace) '
     query += 'label_replace(label_replace(vector(1), "pod", "db-0", "", ""), "namespace", "default", "", "")'
-    given = SourceSettings(kind="prometheus", address=prometheus.url, queries={"workload/cpu/15m": query})
+    source_settings = SourceSettings(kind="prometheus", address=prometheus.url, queries={"workload/cpu/15m": query})
     with prometheus.started():
-        services.source_save(user=None, cluster=cluster, settings=given)
+        services.source_save(user=None, cluster=cluster, settings=source_settings)
         assert tasks.collect(str(cluster.pk)) is True
         assert tasks.collect(str(cluster.pk)) is False
-    found = selectors.load_table(cluster, WORKLOAD)
-    assert found is not None
+    table = selectors.load_table(cluster, WORKLOAD)
+    assert table is not None
     figure = BY_NAME["workload/cpu/15m"]
-    values = dict(zip(found.names, found.figures[figure.resource, figure.statistic].tolist(), strict=True))
+    values = dict(zip(table.names, table.figures[figure.resource, figure.statistic].tolist(), strict=True))
     assert values["default/StatefulSet/db"] == 0.5

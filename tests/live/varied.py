@@ -21,9 +21,9 @@ KINDS = {"Namespace": "v1", "PriorityClass": "scheduling.k8s.io/v1", "CSINode": 
 KINDS |= {"PodDisruptionBudget": "policy/v1", "ReplicaSet": "apps/v1"}
 
 
-def thing(kind: str, name: str, namespace: str = "", **rest: Any) -> Json:
+def thing(kind: str, name: str, namespace: str = "", **fields: Any) -> Json:
     metadata = {"name": name, **({"namespace": namespace} if namespace else {})}
-    return {"apiVersion": KINDS.get(kind, "v1"), "kind": kind, "metadata": metadata, **rest}
+    return {"apiVersion": KINDS.get(kind, "v1"), "kind": kind, "metadata": metadata, **fields}
 
 
 class Varied:
@@ -68,12 +68,12 @@ class Varied:
             "status": status,
         }
 
-    def others(self) -> Iterator[Json]:
+    def referents(self) -> Iterator[Json]:
         """What pods refer to: namespaces, priority classes, services, controllers, budgets, claims and volumes."""
         for name, environment in NAMESPACES.items():
-            found = thing("Namespace", name)
-            found["metadata"]["labels"] = {"env": environment}
-            yield found
+            item = thing("Namespace", name)
+            item["metadata"]["labels"] = {"env": environment}
+            yield item
         for name, value in PRIORITIES.items():
             yield thing("PriorityClass", name, value=value)
         yield thing("PriorityClass", "polite", value=1000, preemptionPolicy="Never")
@@ -195,12 +195,12 @@ class Varied:
         if self.maybe(0.4):
             term["namespaceSelector"] = {"matchLabels": {"env": pick(["prod", "dev"])}}
         preferred = [{"weight": self.random.randint(1, 100), "podAffinityTerm": term}]
-        own = pod_term({"app": pod["metadata"]["labels"]["app"]}, ZONE)
+        same_app_term = pod_term({"app": pod["metadata"]["labels"]["app"]}, ZONE)
         return pick(
             [
                 {"podAffinity": {PREFERRED: preferred}},
                 {"podAntiAffinity": {PREFERRED: preferred}},
-                {"podAffinity": {REQUIRED: [own]}},
+                {"podAffinity": {REQUIRED: [same_app_term]}},
                 {"podAntiAffinity": {REQUIRED: [pod_term({"team": "none", **pod["metadata"]["labels"]}, HOST)]}},
             ]
         )
@@ -208,8 +208,8 @@ class Varied:
     def node_affinity(self) -> Json:
         pick = self.random.choice
         newer = {"key": "generation", "operator": pick(["Gt", "Lt"]), "values": ["4"]}
-        there = {"key": ZONE, "operator": pick(["In", "NotIn"]), "values": self.random.sample(ZONES, 2)}
-        terms = [{"matchExpressions": [newer]}, {"matchExpressions": [there]}]
+        zone_requirement = {"key": ZONE, "operator": pick(["In", "NotIn"]), "values": self.random.sample(ZONES, 2)}
+        terms = [{"matchExpressions": [newer]}, {"matchExpressions": [zone_requirement]}]
         preferred = [{"weight": self.random.randint(1, 100), "preference": term} for term in terms]
         return pick([{REQUIRED: {"nodeSelectorTerms": terms}}, {PREFERRED: preferred}])
 

@@ -18,7 +18,7 @@ pytestmark = pytest.mark.django_db
 
 AsRole = Callable[[str], APIClient]
 ROOT, OBJECTS = "/api/v1/sandbox/", "/api/v1/sandbox/objects/"
-THAT = "?kind=Deployment&api_version=apps/v1&namespace=default&name=pair"
+PAIR_QUERY = "?kind=Deployment&api_version=apps/v1&namespace=default&name=pair"
 
 
 def test_its_time_is_read_and_changed(api_as: AsRole, cluster: Cluster) -> None:
@@ -37,37 +37,39 @@ def test_objects_are_created_once_a_key_read_and_deleted(api_as: AsRole, cluster
     api = api_as("editor")
     first = api.post(OBJECTS, {"text": DEPLOYMENT}, format="json", HTTP_IDEMPOTENCY_KEY="make-the-pair")
     assert (first.status_code, first.json()) == (201, {"created": ["Deployment default/pair"]})
-    again = api.post(OBJECTS, {"text": DEPLOYMENT}, format="json", HTTP_IDEMPOTENCY_KEY="make-the-pair")
-    assert (again.status_code, again.json()) == (201, first.json())
-    taken = api.post(OBJECTS, {"text": DEPLOYMENT}, format="json")
-    assert taken.status_code == 422
-    assert "already exists" in taken.json()["errors"][0]["message"]
+    repeated = api.post(OBJECTS, {"text": DEPLOYMENT}, format="json", HTTP_IDEMPOTENCY_KEY="make-the-pair")
+    assert (repeated.status_code, repeated.json()) == (201, first.json())
+    conflict = api.post(OBJECTS, {"text": DEPLOYMENT}, format="json")
+    assert conflict.status_code == 422
+    assert "already exists" in conflict.json()["errors"][0]["message"]
     assert "pair" in [row["name"] for row in api.get(OBJECTS).json()]
     details = api.get(f"{OBJECTS}Deployment/default/pair/").json()
     assert details["row"]["kind"] == "Deployment"
     assert set(details) == {"row", "pods", "happenings"}
-    assert api.delete(OBJECTS + THAT).status_code == 204
-    gone = api.get(f"{OBJECTS}Deployment/default/pair/")
-    assert (gone.status_code, gone["Content-Type"]) == (404, "application/problem+json")
+    assert api.delete(OBJECTS + PAIR_QUERY).status_code == 204
+    missing = api.get(f"{OBJECTS}Deployment/default/pair/")
+    assert (missing.status_code, missing["Content-Type"]) == (404, "application/problem+json")
 
 
 def test_a_viewer_may_read_only(api_as: AsRole, cluster: Cluster) -> None:
     api = api_as("viewer")
-    assert [api.get(one).status_code for one in (ROOT, OBJECTS, f"{ROOT}events/")] == [200, 200, 200]
+    assert [api.get(address).status_code for address in (ROOT, OBJECTS, f"{ROOT}events/")] == [200, 200, 200]
     assert api.patch(ROOT, {"paused": True}, format="json").status_code == 403
     assert api.post(OBJECTS, {"text": DEPLOYMENT}, format="json").status_code == 403
-    assert api.delete(OBJECTS + THAT).status_code == 403
+    assert api.delete(OBJECTS + PAIR_QUERY).status_code == 403
 
 
 def test_events_come_newest_first(api_as: AsRole, cluster: Cluster) -> None:
     with selectors.open_client() as client:
         for number in range(3):
-            about = {"involvedObject": {"kind": "Pod", "namespace": "default", "name": "seed"}}
+            reference = {"involvedObject": {"kind": "Pod", "namespace": "default", "name": "seed"}}
             at = {"lastTimestamp": f"2030-01-01T00:00:0{number}Z"}
-            client.create("/api/v1/namespaces/default/events", {"metadata": {"name": f"event-{number}"}, **about, **at})
-    found = api_as("viewer").get(f"{ROOT}events/").json()
-    assert [one["at"] for one in found[:3]] == [f"2030-01-01T00:00:0{number}Z" for number in (2, 1, 0)]
-    assert len(found) <= 100
+            client.create(
+                "/api/v1/namespaces/default/events", {"metadata": {"name": f"event-{number}"}, **reference, **at}
+            )
+    events = api_as("viewer").get(f"{ROOT}events/").json()
+    assert [event["at"] for event in events[:3]] == [f"2030-01-01T00:00:0{number}Z" for number in (2, 1, 0)]
+    assert len(events) <= 100
 
 
 def test_without_a_sandbox_there_is_nothing_and_a_silent_one_is_a_problem(
@@ -110,7 +112,7 @@ def test_a_refused_owner_is_not_stored(api_as: AsRole, cluster: Cluster) -> None
     raw["metadata"]["ownerReferences"] = [{"controller": True}]
     answer = api_as("editor").post(OBJECTS, {"text": json.dumps(raw)}, format="json")
     assert answer.status_code == 422
-    said = "metadata.ownerReferences[0].uid: Required value: must not be empty"
-    assert said in answer.json()["errors"][0]["message"]
+    message = "metadata.ownerReferences[0].uid: Required value: must not be empty"
+    assert message in answer.json()["errors"][0]["message"]
     with selectors.open_client() as client:
         assert client.send("GET", "/api/v1/namespaces/default/pods/owned").code == 404

@@ -55,16 +55,18 @@ def test_a_pod_and_a_deployment_find_their_pods_and_their_events(db: None, sandb
         return selectors.get_details(cluster, "Deployment", "default", "pair").row.pods == 2
 
     wait_until(running, "both pods are ready")
-    found = selectors.get_details(cluster, "Deployment", "default", "pair")
-    assert len(found.pods) == 2
-    assert all(one.state.startswith("Running on ") for one in found.pods)
-    reasons = [one.reason for one in found.happenings]
+    details = selectors.get_details(cluster, "Deployment", "default", "pair")
+    assert len(details.pods) == 2
+    assert all(row.state.startswith("Running on ") for row in details.pods)
+    reasons = [row.reason for row in details.happenings]
     assert reasons.count("Scheduled") == 2
     assert reasons.index("ScalingReplicaSet") < reasons.index("SuccessfulCreate") < reasons.index("Scheduled")
-    assert {one.kind for one in found.happenings} == {"Deployment", "ReplicaSet", "Pod"}
+    assert {row.kind for row in details.happenings} == {"Deployment", "ReplicaSet", "Pod"}
 
     def started() -> bool:
-        return "Started" in [one.reason for one in selectors.get_details(cluster, "Pod", "default", "one").happenings]
+        return "Started" in [
+            happening.reason for happening in selectors.get_details(cluster, "Pod", "default", "one").happenings
+        ]
 
     wait_until(started, "the single one has started")
     single = selectors.get_details(cluster, "Pod", "default", "one")
@@ -80,10 +82,10 @@ def test_what_is_not_there_and_what_has_no_page(cluster: Cluster) -> None:
 
 
 def test_new_events_are_counted_from_those_that_were_shown(cluster: Cluster) -> None:
-    newest = max((one.version for one in selectors.list_happenings(limit=10_000)), default=0)
+    newest = max((happening.version for happening in selectors.list_happenings(limit=10_000)), default=0)
     assert selectors.happenings_since(newest) == 0
     with selectors.open_client() as client:
         event = {"metadata": {"name": "told"}, "reason": "Told", "message": "something", "type": "Normal"}
-        about = {"involvedObject": {"kind": "Pod", "namespace": "default", "name": "seed"}}
-        client.create("/api/v1/namespaces/default/events", event | about)
+        reference = {"involvedObject": {"kind": "Pod", "namespace": "default", "name": "seed"}}
+        client.create("/api/v1/namespaces/default/events", event | reference)
     assert selectors.happenings_since(newest) == 1

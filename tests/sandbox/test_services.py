@@ -33,7 +33,7 @@ spec:
 """
 
 
-def said() -> list[tuple[str, dict[str, object]]]:
+def list_audit_entries() -> list[tuple[str, dict[str, object]]]:
     return [(entry.verb, entry.details) for entry in AuditEntry.objects.filter(verb__startswith="sandbox.")]
 
 
@@ -42,7 +42,7 @@ def test_its_time_is_stopped_and_set_and_both_are_in_the_audit_log(cluster: Clus
     assert selectors.get_pace() == selectors.SandboxPace(paused=True, speed=30)
     services.pace_set(user=editor, cluster=cluster, speed=2)
     assert selectors.get_pace() == selectors.SandboxPace(paused=True, speed=2)
-    entries = said()
+    entries = list_audit_entries()
     assert len(entries) == 2
     assert ("sandbox.pace-set", {"paused": True, "speed": 30}) in entries
     assert ("sandbox.pace-set", {"speed": 2}) in entries
@@ -53,15 +53,15 @@ def test_its_time_is_stopped_and_set_and_both_are_in_the_audit_log(cluster: Clus
 
 
 def test_what_is_created_says_by_whom_and_is_found_with_its_pods(cluster: Cluster, editor: User) -> None:
-    (made,) = services.objects_create(user=editor, cluster=cluster, text=DEPLOYMENT)
-    assert made == "Deployment default/pair"
-    (row,) = [one for one in selectors.list_created(cluster) if one.name == "pair"]
+    (created,) = services.objects_create(user=editor, cluster=cluster, text=DEPLOYMENT)
+    assert created == "Deployment default/pair"
+    (row,) = [entry for entry in selectors.list_created(cluster) if entry.name == "pair"]
     assert (row.kind, row.by) == ("Deployment", editor.username)
     services.object_delete(
         user=editor, cluster=cluster, kind="Deployment", api_version="apps/v1", namespace="default", name="pair"
     )
-    assert [verb for verb, _ in said()].count("sandbox.objects-created") == 1
-    assert ("sandbox.object-deleted", {"object": "Deployment default/pair"}) in said()
+    assert [verb for verb, _ in list_audit_entries()].count("sandbox.objects-created") == 1
+    assert ("sandbox.object-deleted", {"object": "Deployment default/pair"}) in list_audit_entries()
 
 
 def test_all_objects_are_created_or_none(cluster: Cluster, editor: User) -> None:
@@ -73,8 +73,8 @@ def test_all_objects_are_created_or_none(cluster: Cluster, editor: User) -> None
         services.objects_create(user=editor, cluster=cluster, text=text)
     assert refused.value.detail.startswith("Object 2: ")
     assert refused.value.errors[0]["path"] == "text"
-    assert "good" not in [one.name for one in selectors.list_created(cluster)]
-    assert said() == []
+    assert "good" not in [created.name for created in selectors.list_created(cluster)]
+    assert list_audit_entries() == []
 
 
 @pytest.mark.parametrize(

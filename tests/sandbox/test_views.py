@@ -29,8 +29,8 @@ def test_an_editor_creates_finds_and_deletes(client_as: AsRole, cluster: Cluster
     assert len(elements(client.get("/sandbox/"), ROW)) == 1
     page = client.get("/sandbox/objects/Deployment/default/pair/")
     assert page.context["row"].by == client.get("/sandbox/").context["user"].username
-    that = {"kind": "Deployment", "api_version": "apps/v1", "namespace": "default", "name": "pair"}
-    assert client.post("/sandbox/delete/", that).status_code == 302
+    form = {"kind": "Deployment", "api_version": "apps/v1", "namespace": "default", "name": "pair"}
+    assert client.post("/sandbox/delete/", form).status_code == 302
     assert not elements(client.get("/sandbox/"), ROW)
     assert client.get("/sandbox/objects/Deployment/default/pair/").status_code == 404
 
@@ -74,9 +74,9 @@ def test_new_events_are_told_and_nothing_moves(client_as: AsRole, cluster: Clust
 
     def told_exactly() -> bool:
         """Events of what tests before this one made may still come: it is asked until none does in between."""
-        there = selectors.happenings_since(int(newest))
+        count = selectors.happenings_since(int(newest))
         (link,) = elements(client.get("/sandbox/news/", {"since": newest}), "[data-announce]")
-        return there == selectors.happenings_since(int(newest)) and link["data-announce"] == f"{there} new"
+        return count == selectors.happenings_since(int(newest)) and link["data-announce"] == f"{count} new"
 
     wait_until(told_exactly, "as many are told as there are")
     assert len(everything) <= 1

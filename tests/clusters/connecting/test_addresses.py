@@ -105,14 +105,14 @@ def test_nothing_is_reached_while_nothing_is_listed(settings: Settings) -> None:
 
 
 def test_the_name_is_resolved_once() -> None:
-    asked: list[str] = []
+    resolved_hosts: list[str] = []
 
     def rebinding(host: str, port: int) -> list[str]:
-        asked.append(host)
-        return ["10.20.0.1"] if len(asked) == 1 else ["169.254.169.254"]
+        resolved_hosts.append(host)
+        return ["10.20.0.1"] if len(resolved_hosts) == 1 else ["169.254.169.254"]
 
     assert endpoint_check("https://kube.internal", resolver=rebinding).address == "10.20.0.1"
-    assert asked == ["kube.internal"]
+    assert resolved_hosts == ["kube.internal"]
 
 
 @pytest.mark.parametrize(

@@ -75,10 +75,10 @@ def test_the_wait_that_a_server_asks_for_is_kept(odd_server: OddServer) -> None:
         return 200, {}, json.dumps(page(["a"])).encode()
 
     odd_server.answer = answer
-    began = time.monotonic()
+    start_time = time.monotonic()
     with connect(odd_server) as client:
         kind_list(client, NODES)
-    assert 1.0 <= time.monotonic() - began < 15
+    assert 1.0 <= time.monotonic() - start_time < 15
 
 
 def test_a_server_that_stays_busy_is_given_up(odd_server: OddServer) -> None:
@@ -145,8 +145,8 @@ def test_objects_without_a_name_are_listed_as_problems(odd_server: OddServer) ->
 def test_kinds_that_are_not_served_are_left_out_in_silence(odd_server: OddServer) -> None:
     odd_server.json(lambda request: (404, {}))
     with connect(odd_server) as client:
-        found = kind_read(client, BY_NAME["DeviceClass"])
-        assert (found.objects, found.problems, found.served) == ({}, [], False)
+        collection = kind_read(client, BY_NAME["DeviceClass"])
+        assert (collection.objects, collection.problems, collection.served) == ({}, [], False)
         with pytest.raises(ClusterError):
             kind_read(client, NODES)
 
@@ -161,21 +161,25 @@ def test_a_closed_port_refuses_connections(odd_server: OddServer) -> None:
         client.get("/version")
 
 
-@pytest.mark.parametrize("shown", [True, False])
+@pytest.mark.parametrize("with_certificate", [True, False])
 def test_a_client_certificate_that_is_refused_is_told_apart_from_tls_that_fails(
-    tmp_path: Path, settings: Settings, shown: bool
+    tmp_path: Path, settings: Settings, with_certificate: bool
 ) -> None:
     settings.CLUSTER_ALLOWLIST = ["127.0.0.0/8"]
-    own, other = certificate(tmp_path, "server"), certificate(tmp_path, "client")
-    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH, cafile=str(own))
-    context.load_cert_chain(own, own.with_suffix(".key"))
+    server_certificate, client_certificate = certificate(tmp_path, "server"), certificate(tmp_path, "client")
+    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH, cafile=str(server_certificate))
+    context.load_cert_chain(server_certificate, server_certificate.with_suffix(".key"))
     context.verify_mode = ssl.CERT_REQUIRED
-    pair = (other.read_text(), other.with_suffix(".key").read_text()) if shown else ("", "")
+    pair = (
+        (client_certificate.read_text(), client_certificate.with_suffix(".key").read_text())
+        if with_certificate
+        else ("", "")
+    )
     with ThreadingHTTPServer(("127.0.0.1", 0), SimpleHTTPRequestHandler) as server:
         server.socket = context.wrap_socket(server.socket, server_side=True)
         thread = Thread(target=server.serve_forever)
         thread.start()
-        secret = Secret(f"https://127.0.0.1:{server.server_port}", "x", own.read_text(), *pair)
+        secret = Secret(f"https://127.0.0.1:{server.server_port}", "x", server_certificate.read_text(), *pair)
         try:
             with Client.open(secret) as client, pytest.raises(ClusterError, match="client certificate"):
                 client.get("/version")
@@ -189,13 +193,13 @@ def test_an_answer_that_trickles_is_given_up(odd_server: OddServer) -> None:
         return 200, {"X-Trickle": "1"}, b"[" + b" " * 1000 + b"]"
 
     odd_server.answer = trickle
-    began = time.monotonic()
+    start_time = time.monotonic()
     with (
         Client.open(Secret(server=odd_server.url, token="x"), patience=0.3) as client,
         pytest.raises(ClusterError, match="in time"),
     ):
         client.get("/version")
-    assert time.monotonic() - began < 15
+    assert time.monotonic() - start_time < 15
 
 
 def test_patience_is_for_all_calls_together(odd_server: OddServer) -> None:
@@ -225,6 +229,6 @@ def test_permissions_are_asked_for_kinds_that_the_cluster_has(odd_server: OddSer
 
     odd_server.json(answer)
     with connect(odd_server) as client:
-        asked = {permission["resource"] for permission in permissions_review(client)}
-    assert {"nodes", "deployments", "resourceclaims"} < asked
-    assert not asked & {"clonesets", "deviceclasses", "resourceslices"}
+        resources = {permission["resource"] for permission in permissions_review(client)}
+    assert {"nodes", "deployments", "resourceclaims"} < resources
+    assert not resources & {"clonesets", "deviceclasses", "resourceslices"}

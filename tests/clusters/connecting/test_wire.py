@@ -16,7 +16,7 @@ from tests.support.processes import free_port
 Script = Callable[[int, bytes], bytes]
 
 
-class Server:
+class ScriptedServer:
     """Answers each request with what ``script`` (number, request) gives; b"" closes the connection."""
 
     def __init__(self) -> None:
@@ -38,24 +38,24 @@ class Server:
 
     def _serve(self, line: socket.socket) -> None:
         with line, contextlib.suppress(ConnectionError):
-            rest = b""
+            buffer = b""
             while True:
-                while b"\r\n\r\n" not in rest:
+                while b"\r\n\r\n" not in buffer:
                     chunk = line.recv(4096)
                     if not chunk:
                         return
-                    rest += chunk
-                head, _, rest = rest.partition(b"\r\n\r\n")
+                    buffer += chunk
+                head, _, buffer = buffer.partition(b"\r\n\r\n")
                 length = int(head.lower().partition(b"content-length: ")[2].partition(b"\r\n")[0])
-                while len(rest) < length:
-                    rest += line.recv(4096)
-                self.requests.append(head + b"\n" + rest[:length])
-                rest = rest[length:]
-                said = self.script(len(self.requests), head)
-                if not said:
+                while len(buffer) < length:
+                    buffer += line.recv(4096)
+                self.requests.append(head + b"\n" + buffer[:length])
+                buffer = buffer[length:]
+                response = self.script(len(self.requests), head)
+                if not response:
                     return
-                line.sendall(said)
-                if said.startswith(b"HTTP/1.0"):
+                line.sendall(response)
+                if response.startswith(b"HTTP/1.0"):
                     return
 
     def close(self) -> None:
@@ -67,25 +67,25 @@ def answer(body: bytes, code: str = "200 OK", more: str = "") -> bytes:
 
 
 @pytest.fixture
-def server() -> Iterator[Server]:
-    running = Server()
+def server() -> Iterator[ScriptedServer]:
+    running = ScriptedServer()
     yield running
     running.close()
 
 
 @pytest.fixture
-def wire(server: Server) -> Iterator[Wire]:
+def wire(server: ScriptedServer) -> Iterator[Wire]:
     endpoint = CheckedEndpoint("http", "127.0.0.1", server.port, "127.0.0.1", "/base")
-    made = Wire(endpoint, None, "127.0.0.1", {"Host": "here", "Authorization": "Bearer abc"})
-    yield made
-    made.close()
+    plain_wire = Wire(endpoint, None, "127.0.0.1", {"Host": "here", "Authorization": "Bearer abc"})
+    yield plain_wire
+    plain_wire.close()
 
 
 def call(wire: Wire, body: bytes = b"", seconds: float = 2.0, method: str = "POST") -> bytes:
     return wire.call(method, "/path", body, "application/json", connect=1.0, seconds=seconds).body
 
 
-def test_a_connection_is_used_again(wire: Wire, server: Server) -> None:
+def test_a_connection_is_used_again(wire: Wire, server: ScriptedServer) -> None:
     for number in range(3):
         assert call(wire, b"%d" % number) == b"{}"
     assert server.connections == 1
@@ -93,7 +93,7 @@ def test_a_connection_is_used_again(wire: Wire, server: Server) -> None:
     assert server.requests[2].endswith(b"\n2")
 
 
-def test_each_thread_has_a_connection_while_it_calls(wire: Wire, server: Server) -> None:
+def test_each_thread_has_a_connection_while_it_calls(wire: Wire, server: ScriptedServer) -> None:
     gate = threading.Barrier(3, timeout=120)
 
     def script(number: int, request: bytes) -> bytes:
@@ -110,7 +110,7 @@ def test_each_thread_has_a_connection_while_it_calls(wire: Wire, server: Server)
 
 
 @pytest.mark.parametrize(
-    ("said", "body"),
+    ("response", "body"),
     [
         (b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n2;x=y\r\nde\r\n0\r\n\r\n", b"abcde"),
         (b"HTTP/1.1 100 Continue\r\n\r\n" + answer(b"after"), b"after"),
@@ -120,20 +120,20 @@ def test_each_thread_has_a_connection_while_it_calls(wire: Wire, server: Server)
     ],
     ids=["chunked", "continue", "nothing", "close", "old"],
 )
-def test_answers_of_every_shape_are_read(wire: Wire, server: Server, said: bytes, body: bytes) -> None:
-    server.script = lambda number, request: said if number == 1 else answer(b"next")
+def test_answers_of_every_shape_are_read(wire: Wire, server: ScriptedServer, response: bytes, body: bytes) -> None:
+    server.script = lambda number, request: response if number == 1 else answer(b"next")
     assert call(wire) == body
     assert call(wire) == b"next"
 
 
-def test_the_servers_wish_to_wait_is_heard(wire: Wire, server: Server) -> None:
+def test_the_servers_wish_to_wait_is_heard(wire: Wire, server: ScriptedServer) -> None:
     server.script = lambda number, request: answer(b"", "429 Too Many Requests", "Retry-After: 7\r\n")
-    found = wire.call("GET", "/path", b"", "", connect=1.0, seconds=2.0)
-    assert (found.code, found.wait) == (429, 7.0)
+    response = wire.call("GET", "/path", b"", "", connect=1.0, seconds=2.0)
+    assert (response.code, response.wait) == (429, 7.0)
 
 
 @pytest.mark.parametrize(
-    "said",
+    "response",
     [
         b"",
         b"HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nshort",
@@ -145,8 +145,10 @@ def test_the_servers_wish_to_wait_is_heard(wire: Wire, server: Server) -> None:
     ],
     ids=["closed", "short", "no length", "not http", "huge", "no size", "endless"],
 )
-def test_what_is_no_answer_is_an_error_that_may_have_done_it(wire: Wire, server: Server, said: bytes) -> None:
-    server.script = lambda number, request: said
+def test_what_is_no_answer_is_an_error_that_may_have_done_it(
+    wire: Wire, server: ScriptedServer, response: bytes
+) -> None:
+    server.script = lambda number, request: response
     with pytest.raises(WireError) as caught:
         call(wire, seconds=0.5)
     assert caught.value.reached
@@ -163,7 +165,7 @@ def test_a_server_that_is_not_there_was_not_reached() -> None:
 
 
 @pytest.mark.parametrize(
-    ("said", "failure", "code"),
+    ("response", "failure", "code"),
     [
         (b"HTTP/1.0 201 Created\r\nContent-Length: 9\r\n\r\nshort", Failure.BROKEN, 201),
         (b"HTTP/1.0 ", Failure.BROKEN, 0),
@@ -174,9 +176,9 @@ def test_a_server_that_is_not_there_was_not_reached() -> None:
     ids=["short", "nothing", "large", "slow", "slow head"],
 )
 def test_what_was_wrong_is_told_with_the_status_that_came(
-    server: Server, said: bytes, failure: Failure, code: int
+    server: ScriptedServer, response: bytes, failure: Failure, code: int
 ) -> None:
-    server.script = lambda number, request: said
+    server.script = lambda number, request: response
     endpoint = CheckedEndpoint("http", "127.0.0.1", server.port, "127.0.0.1", "")
     with pytest.raises(WireError) as caught:
         call(Wire(endpoint, None, "127.0.0.1", {}, largest=100), seconds=0.5)
@@ -184,14 +186,14 @@ def test_what_was_wrong_is_told_with_the_status_that_came(
 
 
 @pytest.mark.parametrize("path", ["/a b", "/a\r\nX: y", "/é"])
-def test_a_path_that_would_say_more_than_a_path_is_not_sent(wire: Wire, server: Server, path: str) -> None:
+def test_a_path_that_would_say_more_than_a_path_is_not_sent(wire: Wire, server: ScriptedServer, path: str) -> None:
     with pytest.raises(WireError) as caught:
         wire.call("GET", path, connect=1.0, seconds=1.0)
     assert not caught.value.reached
     assert not server.requests
 
 
-def test_a_connection_that_the_server_has_closed_is_not_used_again(wire: Wire, server: Server) -> None:
+def test_a_connection_that_the_server_has_closed_is_not_used_again(wire: Wire, server: ScriptedServer) -> None:
     call(wire)
     _, line = wire._idle[0]
     line.shutdown(socket.SHUT_RDWR)

@@ -49,7 +49,7 @@ __all__ = ["sandbox"]
 pytestmark = pytest.mark.django_db(transaction=True)
 
 SECONDS = 1440.0 if NIGHTLY else 5.0  # of real time
-ASKED = 20  # moments
+SAMPLES = 20  # moments
 DECIDING = 1_000_000  # microseconds between a decision and the news of its binding, at most
 DEFAULT = "default-scheduler"
 
@@ -63,9 +63,9 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def cluster(sandbox: Sandbox, settings: Settings) -> Cluster:
     sandbox.call(Request("PATCH", CLOCK_PATH, {}, {"spec": {"speed": 60}}, MERGE))
-    made, _ = sandbox_connect()
-    services.recorder_set(user=None, cluster=made, on=True)
-    return made
+    sandbox_cluster, _ = sandbox_connect()
+    services.recorder_set(user=None, cluster=sandbox_cluster, on=True)
+    return sandbox_cluster
 
 
 @pytest.fixture
@@ -85,14 +85,14 @@ def recorded(cluster: Cluster) -> Iterator[Callable[[], FlightRun]]:
         run.stop()
 
 
-def known(cluster: Cluster) -> int:
+def count_stretches(cluster: Cluster) -> int:
     """How many stretches there are."""
     return selectors.list_stretches(cluster).count()
 
 
 def bindings(cluster: Cluster) -> list[tuple[int, str, str]]:
     """When each pod of the stock kube-scheduler got its node, by what was recorded: time, key, node."""
-    found, waiting = [], dict[str, bool]()
+    bound_pods, waiting = [], dict[str, bool]()
     for segment in Segment.objects.filter(stretch__cluster=cluster).order_by("stretch__began", "number"):
         for at, how, kind, key, *value in map(json.loads, segment_lines(segment.content)):
             if kind != "Pod" or how == "-" or segment.full:
@@ -101,14 +101,14 @@ def bindings(cluster: Cluster) -> list[tuple[int, str, str]]:
                 spec = value[0]["spec"]
                 waiting[key] = not spec.get("nodeName") and spec["schedulerName"] == DEFAULT
             elif (node := _bound(value[0])) and waiting.pop(key, False):
-                found.append((at, key, node))
-    return found
+                bound_pods.append((at, key, node))
+    return bound_pods
 
 
 def decided(cluster: Cluster) -> list[tuple[int, str, str]]:
     """Those of the bindings that are known for sure."""
     (stretch,) = selectors.list_stretches(cluster)
-    return [one for one in bindings(cluster) if stretch.began < one[0] <= stretch.until]
+    return [binding for binding in bindings(cluster) if stretch.began < binding[0] <= stretch.until]
 
 
 def _bound(patch: list[Any]) -> str:
@@ -122,20 +122,20 @@ def test_what_was_decided_is_what_the_moment_before_leads_to(
     cluster: Cluster, recorded: Callable[[], FlightRun]
 ) -> None:
     run = recorded()
-    wait_until(lambda: known(cluster) > 0, "a moment is known")
+    wait_until(lambda: count_stretches(cluster) > 0, "a moment is known")
     time.sleep(SECONDS)
-    wait_until(lambda: len(decided(cluster)) >= ASKED, "enough was decided", seconds=240, step=5)
+    wait_until(lambda: len(decided(cluster)) >= SAMPLES, "enough was decided", seconds=240, step=5)
     run.stop()
     inside, configuration = decided(cluster), load(None).configuration
     assert configuration is not None
-    told = Counter[Agreement]()
-    for at, key, node in random.Random(7).sample(inside, ASKED):
+    verdict_counts = Counter[Agreement]()
+    for at, key, node in random.Random(7).sample(inside, SAMPLES):
         verdicts = (judged(cluster, configuration, moment, key, node) for moment in moments_before(cluster, at))
-        told[next((one for one in verdicts if one is Agreement.AGREE), Agreement.DIFFER)] += 1
+        verdict_counts[next((verdict for verdict in verdicts if verdict is Agreement.AGREE), Agreement.DIFFER)] += 1
         after = selectors.objects_at(cluster, selectors.moment_of(at))
-        (raw,) = [one for one in after if one["kind"] == "Pod" and _key(one) == key]
+        (raw,) = [item for item in after if item["kind"] == "Pod" and _key(item) == key]
         assert raw["spec"]["nodeName"] == node
-    assert told == {Agreement.AGREE: ASKED}
+    assert verdict_counts == {Agreement.AGREE: SAMPLES}
 
 
 def moments_before(cluster: Cluster, at: int) -> Iterator[int]:
@@ -154,7 +154,7 @@ def judged(cluster: Cluster, configuration: Configuration, moment: int, key: str
     before = selectors.objects_at(cluster, selectors.moment_of(moment))
     snapshot = Snapshot.from_objects(before)
     snapshot.now = moment / 1e6
-    raw = next((one for one in before if one["kind"] == "Pod" and _key(one) == key), None)
+    raw = next((item for item in before if item["kind"] == "Pod" and _key(item) == key), None)
     if raw is None:
         return None
     assert not raw["spec"].get("nodeName")
@@ -169,11 +169,11 @@ def test_a_database_that_is_away_for_a_while_leaves_no_gap(
     cluster: Cluster, recorded: Callable[[], FlightRun], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run = recorded()
-    wait_until(lambda: known(cluster) > 0, "a moment is known")
+    wait_until(lambda: count_stretches(cluster) > 0, "a moment is known")
     keep, refused = Tape.store_lines, []
 
-    def away(self: Tape, until: int) -> None:
-        refused.append(until)
+    def away(self: Tape, end_time: int) -> None:
+        refused.append(end_time)
         raise OperationalError("the database is away")
 
     monkeypatch.setattr(Tape, "store_lines", away)
@@ -199,14 +199,14 @@ def test_a_recorder_that_is_killed_leaves_a_gap_that_is_told(
     with (tmp_path / "log").open("wb") as log:
         process = subprocess.Popen(command, env=env, cwd=ROOT, stdout=log, stderr=log)
     try:
-        wait_until(lambda: known(cluster) > 0, "the process records")
+        wait_until(lambda: count_stretches(cluster) > 0, "the process records")
     finally:
         process.send_signal(signal.SIGKILL)
         process.wait(10)
     killed = selectors.list_stretches(cluster).get().until
     FlightRecorder.objects.update(held_until=None)  # as after the 15 s in which nobody else may
     recorded()
-    wait_until(lambda: known(cluster) == 2, "another process records")
+    wait_until(lambda: count_stretches(cluster) == 2, "another process records")
     (gap,) = selectors.list_gaps(cluster)
     assert selectors.to_micros(gap.start) == killed
     assert gap.reason == "nobody recorded"

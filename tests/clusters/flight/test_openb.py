@@ -41,8 +41,8 @@ pytestmark = pytest.mark.django_db
 
 DAY = 148  # of the recording: the one with most new pods
 HOURS = 24.0 if NIGHTLY else 3.0
-ASKED = 20
-BEGAN, SECOND = 1_795_316_400, 1_000_000
+SAMPLES = 20
+START_TIME, SECOND = 1_795_316_400, 1_000_000
 ALL_NODES = (
     "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\npercentageOfNodesToScore: 100\n"
 )
@@ -55,24 +55,24 @@ class Replayed:
         self.cluster = Cluster.objects.create(name="openb", source=ClusterSource.TOKEN, server="https://127.0.0.1:1")
         FlightRecorder.objects.create(cluster=self.cluster, on=True, holder="me")
         self._loop = LiveLoop(configuration)
-        self._loop.replace_objects("Node", nodes, BEGAN)
+        self._loop.replace_objects("Node", nodes, START_TIME)
         self._nodes, self._pods = nodes, dict[str, Json]()
         self._flight: Flight | None = None
-        self._version, self._now = 0, float(BEGAN)
+        self._version, self._now = 0, float(START_TIME)
         self._due: list[tuple[float, int, Any, Any]] = []
         self._numbers = itertools.count()
         self.lives: dict[str, float | None] = {}  # seconds from binding on
         self.decided: list[tuple[int, str, str]] = []  # microseconds, pod, node
 
-    def due(self, at: float, do: Any, about: Any) -> None:
-        heapq.heappush(self._due, (at, next(self._numbers), do, about))
+    def due(self, at: float, do: Any, argument: Any) -> None:
+        heapq.heappush(self._due, (at, next(self._numbers), do, argument))
 
     def run(self, end_time: float) -> None:
         while self._due and self._due[0][0] <= end_time:
-            at, _, do, about = heapq.heappop(self._due)
+            at, _, do, argument = heapq.heappop(self._due)
             self.passes(at)
             at = max(at, self._now + 0.005)  # the recording knows whole seconds only: one after the other
-            do(about, at)
+            do(argument, at)
             self._now = at
             if self._flight is not None:
                 self.keep(at + 0.002)
@@ -89,18 +89,18 @@ class Replayed:
             self._flight.take_news(int(at * SECOND), Removed("Pod", raw))
         self._decide(at)
 
-    def passes(self, until: float) -> None:
+    def passes(self, end_time: float) -> None:
         """Time in which nothing comes: pods whose backoff ends are tried."""
-        while (due := self._loop.next_time(self._now)) is not None and due <= until:
+        while (due := self._loop.next_time(self._now)) is not None and due <= end_time:
             self._now = max(due, self._now)
-            self._tried(self._now)
+            self._run_loop(self._now)
 
     def record(self, _: None, at: float) -> None:
         """The recorder begins."""
-        self._flight, began = Flight(self.cluster, "me", ("Node", "Pod"), "started"), int(at * SECOND)
-        self._flight.take_news(began, Listed("Node", json.loads(json.dumps(self._nodes)), "1", "start"))
-        self._flight.take_news(began, Listed("Pod", json.loads(json.dumps([*self._pods.values()])), "1", "start"))
-        self._flight.store_known(began + SETTLE)
+        self._flight, start = Flight(self.cluster, "me", ("Node", "Pod"), "started"), int(at * SECOND)
+        self._flight.take_news(start, Listed("Node", json.loads(json.dumps(self._nodes)), "1", "start"))
+        self._flight.take_news(start, Listed("Pod", json.loads(json.dumps([*self._pods.values()])), "1", "start"))
+        self._flight.store_known(start + SETTLE)
 
     def keep(self, at: float) -> None:
         assert self._flight is not None
@@ -120,9 +120,9 @@ class Replayed:
     def _decide(self, at: float) -> None:
         self._now = at
         while self._loop.is_ready:
-            self._tried(at)
+            self._run_loop(at)
 
-    def _tried(self, at: float) -> None:
+    def _run_loop(self, at: float) -> None:
         for intent in self._loop.step(at):
             if isinstance(intent, BindPod):
                 self._bind(intent, at)
@@ -141,30 +141,29 @@ class Replayed:
 def test_twenty_moments_of_a_day_lead_to_what_was_decided() -> None:
     configuration = load(ALL_NODES).configuration
     assert configuration is not None
-    made, begins = Replayed(configuration, openb.nodes()), BEGAN + DAY * 86_400.0
-    for one in traces.read_pods(read_lines(openb.files()["pods"]), "default", LineProblems("pods", [])):
-        raw = openb._stored(one.raw)
-        made.lives[raw["metadata"]["name"]] = one.life
-        made.due(BEGAN + one.at, made.comes, raw)
-        if one.leaves is not None:
-            made.due(BEGAN + one.leaves, made.goes, raw["metadata"]["name"])
-    made.due(begins, made.record, None)
-    made.run(begins + HOURS * 3600)
-    inside = made.decided
-    asked = random.Random(7).sample(inside, min(ASKED, len(inside)))
-    told = Counter[Agreement]()
+    replayed, begins = Replayed(configuration, openb.nodes()), START_TIME + DAY * 86_400.0
+    for trace_pod in traces.read_pods(read_lines(openb.files()["pods"]), "default", LineProblems("pods", [])):
+        raw = openb._stored(trace_pod.raw)
+        replayed.lives[raw["metadata"]["name"]] = trace_pod.life
+        replayed.due(START_TIME + trace_pod.at, replayed.comes, raw)
+        if trace_pod.leaves is not None:
+            replayed.due(START_TIME + trace_pod.leaves, replayed.goes, raw["metadata"]["name"])
+    replayed.due(begins, replayed.record, None)
+    replayed.run(begins + HOURS * 3600)
+    inside = replayed.decided
+    sample = random.Random(7).sample(inside, min(SAMPLES, len(inside)))
+    verdict_counts = Counter[Agreement]()
     policy_create(name="all", document=ALL_NODES, author=None)
     revision = Policy.objects.get(name="all").revisions.get()
-    for at, key, node in asked:
-        before = selectors.objects_at(made.cluster, selectors.moment_of(at - 1))
+    for at, key, node in sample:
+        before = selectors.objects_at(replayed.cluster, selectors.moment_of(at - 1))
         snapshot = Snapshot.from_objects(before)
-        (raw,) = [one for one in before if one["kind"] == "Pod" and f"default/{one['metadata']['name']}" == key]
-        told[judge_placement(Scheduler(snapshot, configuration), Pod.from_json(raw), node).verdict] += 1
-        found = build_history(made.cluster, key, revision, selectors.moment_of(at))
-        assert (found.node, found.bound_at) == (node, selectors.moment_of(at))
-        assert [one.outcome.node for one in found.attempts][-1] == node, key
-    print(
-        f"\nopenb: {len(inside)} decided in {HOURS:g} h, {selectors.stored_size(made.cluster) / 2**20:.1f} MiB: {told}"
-    )
-    assert told == {Agreement.AGREE: len(asked)}
-    assert len(asked) == ASKED
+        (raw,) = [item for item in before if item["kind"] == "Pod" and f"default/{item['metadata']['name']}" == key]
+        verdict_counts[judge_placement(Scheduler(snapshot, configuration), Pod.from_json(raw), node).verdict] += 1
+        history = build_history(replayed.cluster, key, revision, selectors.moment_of(at))
+        assert (history.node, history.bound_at) == (node, selectors.moment_of(at))
+        assert [attempt.outcome.node for attempt in history.attempts][-1] == node, key
+    size = selectors.stored_size(replayed.cluster) / 2**20
+    print(f"\nopenb: {len(inside)} decided in {HOURS:g} h, {size:.1f} MiB: {verdict_counts}")
+    assert verdict_counts == {Agreement.AGREE: len(sample)}
+    assert len(sample) == SAMPLES

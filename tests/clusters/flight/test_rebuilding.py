@@ -25,7 +25,7 @@ from tests.support.html import elements
 pytestmark = pytest.mark.django_db
 
 SECOND = 1_000_000
-BEGAN = 1_795_316_400 * SECOND  # 2026-11-22 03:00:00 UTC
+START_TIME = 1_795_316_400 * SECOND  # 2026-11-22 03:00:00 UTC
 
 
 def node(number: int, cpu: str = "4") -> dict[str, Any]:
@@ -48,28 +48,28 @@ def pod(name: str, on: str = "", cpu: str = "3") -> dict[str, Any]:
 @pytest.fixture
 def cluster() -> Cluster:
     """Recorded from 03:00:01 on: web waits until 03:12, when db goes, and runs on node-0; a gap from 03:20 to 03:30."""
-    made = Cluster.objects.create(name="recorded", source=ClusterSource.TOKEN, server="https://127.0.0.1:1")
-    FlightRecorder.objects.create(cluster=made, on=True, holder="me")
-    flight = Flight(made, "me", ("Node", "Pod"), "started")
+    recorded_cluster = Cluster.objects.create(name="recorded", source=ClusterSource.TOKEN, server="https://127.0.0.1:1")
+    FlightRecorder.objects.create(cluster=recorded_cluster, on=True, holder="me")
+    flight = Flight(recorded_cluster, "me", ("Node", "Pod"), "started")
 
     def heard(at: int) -> None:
         for kind in ("Node", "Pod"):
             flight.take_news(at, Bookmark(kind, "2"))
         flight.store_known(at)
 
-    flight.take_news(BEGAN, Listed("Node", [node(0)], "1", "start"))
-    flight.take_news(BEGAN, Listed("Pod", [pod("db", "node-0"), pod("web")], "1", "start"))
-    flight.store_known(BEGAN + SETTLE)
-    flight.take_news(BEGAN + 720 * SECOND, Removed("Pod", pod("db", "node-0")))
-    flight.take_news(BEGAN + 721 * SECOND, Changed("Pod", pod("web", "node-0")))
-    heard(BEGAN + 1200 * SECOND)
-    flight.note_broken(BEGAN + 1700 * SECOND, "Node", "connection reset")
-    flight.take_news(BEGAN + 1799 * SECOND, Changed("Node", node(1)))
-    heard(BEGAN + 1799 * SECOND)
-    flight.store_known(BEGAN + 1800 * SECOND)
-    heard(BEGAN + 1900 * SECOND)
-    snapshot_store(cluster=made, objects=[node(0), node(1), pod("web", "node-0")], problems=[])
-    return made
+    flight.take_news(START_TIME, Listed("Node", [node(0)], "1", "start"))
+    flight.take_news(START_TIME, Listed("Pod", [pod("db", "node-0"), pod("web")], "1", "start"))
+    flight.store_known(START_TIME + SETTLE)
+    flight.take_news(START_TIME + 720 * SECOND, Removed("Pod", pod("db", "node-0")))
+    flight.take_news(START_TIME + 721 * SECOND, Changed("Pod", pod("web", "node-0")))
+    heard(START_TIME + 1200 * SECOND)
+    flight.note_broken(START_TIME + 1700 * SECOND, "Node", "connection reset")
+    flight.take_news(START_TIME + 1799 * SECOND, Changed("Node", node(1)))
+    heard(START_TIME + 1799 * SECOND)
+    flight.store_known(START_TIME + 1800 * SECOND)
+    heard(START_TIME + 1900 * SECOND)
+    snapshot_store(cluster=recorded_cluster, objects=[node(0), node(1), pod("web", "node-0")], problems=[])
+    return recorded_cluster
 
 
 def test_pages_show_the_cluster_as_of_the_moment(cluster: Cluster, client_as: Callable[[Role], Client]) -> None:
@@ -87,9 +87,9 @@ def test_pages_show_the_cluster_as_of_the_moment(cluster: Cluster, client_as: Ca
         assert not lacks or lacks not in text
         assert ("As of" in text) is ("at=" in address)
     pods = client.get("/pods/?cluster=recorded&at=2026-11-22T03:12:00Z").context["page"]
-    assert [(one.name, one.pending) for one in pods] == [("web", True)]
+    assert [(row.name, row.pending) for row in pods] == [("web", True)]
     later = client.get("/pods/?cluster=recorded&at=2026-11-22T03:12:01Z").context["page"]
-    assert [(one.name, one.pending) for one in later] == [("web", False)]
+    assert [(row.name, row.pending) for row in later] == [("web", False)]
 
 
 def test_a_decision_is_made_as_of_the_moment(cluster: Cluster, client_as: Callable[[Role], Client]) -> None:
@@ -101,7 +101,7 @@ def test_a_decision_is_made_as_of_the_moment(cluster: Cluster, client_as: Callab
 
 
 @pytest.mark.parametrize(
-    ("at", "status", "said"),
+    ("at", "status", "reason"),
     [
         ("2026-11-22T03:25Z", 404, "connection reset"),
         ("2026-11-22T03:20:00.000001Z", 404, "the first after it 2026-11-22 03:30:00.000 UTC"),
@@ -112,26 +112,26 @@ def test_a_decision_is_made_as_of_the_moment(cluster: Cluster, client_as: Callab
     ],
 )
 def test_where_nothing_is_known_it_is_said_which_moments_are(
-    cluster: Cluster, client_as: Callable[[Role], Client], at: str, status: int, said: str
+    cluster: Cluster, client_as: Callable[[Role], Client], at: str, status: int, reason: str
 ) -> None:
     for address in ("/", "/pods/", "/nodes/", "/costs/", "/capacity/"):
         page = client_as(Role.VIEWER).get(address, {"cluster": "recorded", "at": at})
         assert page.status_code == status, address
-        assert said in page.content.decode()
+        assert reason in page.content.decode()
     assert not Snapshot.objects.filter(moment__isnull=False).exists()
 
 
 def test_rest_answers_as_of_the_moment(cluster: Cluster, api_as: Callable[[Role], APIClient]) -> None:
     api = api_as(Role.VIEWER)
     pods = api.get("/api/v1/clusters/recorded/pods/", {"at": "2026-11-22T03:11:59Z"}).json()["results"]
-    assert [(one["name"], one["node"]) for one in pods] == [("web", ""), ("db", "node-0")]
+    assert [(row["name"], row["node"]) for row in pods] == [("web", ""), ("db", "node-0")]
     nodes = api.get("/api/v1/clusters/recorded/nodes/", {"at": "2026-11-22T03:31Z"}).json()["results"]
-    assert [one["name"] for one in nodes] == ["node-0", "node-1"]
+    assert [row["name"] for row in nodes] == ["node-0", "node-1"]
     gap = api.get("/api/v1/clusters/recorded/pods/", {"at": "2026-11-22T03:25Z"})
     assert gap.status_code == 404
     assert "in a gap" in gap.json()["detail"]
-    known = api.get("/api/v1/clusters/recorded/flight/").json()["known"]
-    assert [(one["began"], one["until"]) for one in known] == [
+    stretches = api.get("/api/v1/clusters/recorded/flight/").json()["known"]
+    assert [(row["began"], row["until"]) for row in stretches] == [
         ("2026-11-22T03:00:01Z", "2026-11-22T03:20:00Z"),
         ("2026-11-22T03:30:00Z", "2026-11-22T03:31:40Z"),
     ]
@@ -145,7 +145,7 @@ def test_a_moment_is_rebuilt_once_and_is_never_the_current_snapshot(
         api.get("/api/v1/clusters/recorded/pods/", {"at": "2026-11-22T03:11:59Z"})
     assert Snapshot.objects.filter(moment__isnull=False).count() == 1
     now = api.get("/api/v1/clusters/recorded/pods/").json()["results"]
-    assert [one["name"] for one in now] == ["web"]
+    assert [row["name"] for row in now] == ["web"]
     for second in range(20):
         api.get("/api/v1/clusters/recorded/pods/", {"at": f"2026-11-22T03:11:{second:02}Z"})
     assert Snapshot.objects.filter(moment__isnull=False).count() == 8
@@ -154,18 +154,18 @@ def test_a_moment_is_rebuilt_once_and_is_never_the_current_snapshot(
 def test_the_picker_leads_to_the_same_page_as_of_the_moment(
     cluster: Cluster, client_as: Callable[[Role], Client]
 ) -> None:
-    asked = {"next": "/pods/?cluster=recorded&search=web&page=3", "at": "2026-11-22T04:12", "zone": "Europe/Berlin"}
-    answer = client_as(Role.VIEWER).get("/clusters/recorded/moment/", asked)
+    query = {"next": "/pods/?cluster=recorded&search=web&page=3", "at": "2026-11-22T04:12", "zone": "Europe/Berlin"}
+    answer = client_as(Role.VIEWER).get("/clusters/recorded/moment/", query)
     assert answer["Location"] == "/pods/?cluster=recorded&search=web&at=2026-11-22T03%3A12%3A00Z"
-    elsewhere = client_as(Role.VIEWER).get("/clusters/recorded/moment/", asked | {"next": "https://example.org/"})
+    elsewhere = client_as(Role.VIEWER).get("/clusters/recorded/moment/", query | {"next": "https://example.org/"})
     assert elsewhere["Location"].startswith("/?cluster=recorded&at=")
 
 
 def test_one_click_makes_a_scenario_of_a_moment(cluster: Cluster, client_as: Callable[[Role], Client]) -> None:
     answer = client_as(Role.EDITOR).post("/recordings/of/recorded/moment/", {"at": "2026-11-22T03:11:59Z"})
-    made = Scenario.objects.get(name="recorded as of 2026-11-22 03:11")
-    assert answer["Location"] == f"/scenarios/{made.pk}/"
-    snapshot = made.revisions.get().snapshot
+    scenario = Scenario.objects.get(name="recorded as of 2026-11-22 03:11")
+    assert answer["Location"] == f"/scenarios/{scenario.pk}/"
+    snapshot = scenario.revisions.get().snapshot
     assert snapshot is not None
     assert snapshot.counts == {"Node": 1, "Pod": 2, "pending": 1}
 
@@ -174,19 +174,25 @@ def test_a_range_becomes_a_recording(cluster: Cluster, editor: User) -> None:
     from kschedweb.clusters.flight.selectors import moment_of
 
     def at(second: int) -> Any:
-        return moment_of(BEGAN + second * SECOND)
+        return moment_of(START_TIME + second * SECOND)
 
-    made = from_flight_recorder.recording_of_range(user=editor, cluster=cluster, first=at(600), last=at(800))
-    assert (made.records, made.nodes, made.pods, made.lasted, made.ended) == (5, 1, 2, 200.0, True)
+    recording = from_flight_recorder.recording_of_range(user=editor, cluster=cluster, first=at(600), last=at(800))
+    assert (recording.records, recording.nodes, recording.pods, recording.lasted, recording.ended) == (
+        5,
+        1,
+        2,
+        200.0,
+        True,
+    )
     with pytest.raises(NotFound, match="gap of the recording within"):
         from_flight_recorder.recording_of_range(user=editor, cluster=cluster, first=at(600), last=at(1850))
 
 
 def test_the_switch(cluster: Cluster, client_as: Callable[[Role], Client], api_as: Callable[[Role], APIClient]) -> None:
-    sent = {"on": "on", "days": 3, "limit_mib": 100}
-    assert client_as(Role.EDITOR).post("/clusters/recorded/flight/", sent).status_code == 302
+    form = {"on": "on", "days": 3, "limit_mib": 100}
+    assert client_as(Role.EDITOR).post("/clusters/recorded/flight/", form).status_code == 302
     assert (FlightRecorder.objects.get().days, FlightRecorder.objects.get().limit_mib) == (3, 100)
-    assert client_as(Role.EDITOR).post("/clusters/recorded/flight/", sent | {"days": 0}).status_code == 422
+    assert client_as(Role.EDITOR).post("/clusters/recorded/flight/", form | {"days": 0}).status_code == 422
     page = client_as(Role.VIEWER).get("/clusters/recorded/flight/").content.decode()
     assert "connection reset" in page
     assert api_as(Role.EDITOR).put("/api/v1/clusters/recorded/flight/", {"on": False}).json()["on"] is False

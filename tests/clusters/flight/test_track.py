@@ -31,14 +31,14 @@ SECOND = 1_000_000
 @given(VALUES, VALUES)
 def test_a_patch_leads_from_one_value_to_the_other(old: Any, new: Any) -> None:
     patch = make_patch(old, new)
-    made = copy.deepcopy(old) if patch is None else apply_patch(copy.deepcopy(old), patch)
-    assert repr(_sorted(made)) == repr(_sorted(new))  # repr tells 1 from True and 1.0
+    patched = copy.deepcopy(old) if patch is None else apply_patch(copy.deepcopy(old), patch)
+    assert repr(_sorted(patched)) == repr(_sorted(new))  # repr tells 1 from True and 1.0
 
 
 def _sorted(value: Any) -> Any:
     if isinstance(value, dict):
         return {key: _sorted(value[key]) for key in sorted(value)}
-    return [_sorted(one) for one in value] if isinstance(value, list) else value
+    return [_sorted(item) for item in value] if isinstance(value, list) else value
 
 
 @pytest.fixture
@@ -54,7 +54,7 @@ NEWS = st.lists(
     st.tuples(
         st.integers(0, 3),  # tenths of a second since the news before
         st.sampled_from(
-            ("change", "change", "change", "gone", "relist", "cut", "bookmark", "bookmark", "keep", "full")
+            ("change", "change", "change", "remove", "relist", "cut", "bookmark", "bookmark", "keep", "full")
         ),
         st.sampled_from(KINDS),
         st.integers(0, 3),
@@ -64,8 +64,8 @@ NEWS = st.lists(
 )
 
 
-class Told:
-    """A cluster that is told of, beside what a recorder makes of it."""
+class RecordedCluster:
+    """A cluster, and what a recorder makes of what it hears of it."""
 
     def __init__(self) -> None:
         Cluster.objects.all().delete()
@@ -85,40 +85,40 @@ class Told:
             self.unsure.append((self.deaf.pop(message.kind), self.now))
         self.heard[message.kind] = self.now
 
-    def change(self, kind: str, one: Json) -> None:
-        self.kept[kind][one["metadata"]["name"]] = one
-        self.hear(Changed(kind, copy.deepcopy(one)))
+    def change(self, kind: str, obj: Json) -> None:
+        self.kept[kind][obj["metadata"]["name"]] = obj
+        self.hear(Changed(kind, copy.deepcopy(obj)))
 
-    def gone(self, kind: str, one: Json) -> None:
-        if (last := self.kept[kind].pop(one["metadata"]["name"], None)) is not None:
+    def remove(self, kind: str, obj: Json) -> None:
+        if (last := self.kept[kind].pop(obj["metadata"]["name"], None)) is not None:
             self.hear(Removed(kind, last))
 
-    def relist(self, kind: str, one: Json) -> None:
+    def relist(self, kind: str, obj: Json) -> None:
         self.unsure.append((self.heard[kind], self.now))
         self.hear(Listed(kind, copy.deepcopy([*self.kept[kind].values()]), "1", "expired"))
 
-    def cut(self, kind: str, one: Json) -> None:
+    def cut(self, kind: str, obj: Json) -> None:
         self.deaf.setdefault(kind, self.heard[kind])
         self.flight.note_broken(self.now, kind, "cut")
 
-    def bookmark(self, kind: str, one: Json) -> None:
+    def bookmark(self, kind: str, obj: Json) -> None:
         self.hear(Bookmark(kind, "1"))
 
-    def full(self, kind: str, one: Json) -> None:
+    def full(self, kind: str, obj: Json) -> None:
         if self.flight.tape is not None:
             self.flight.tape._begin_full(self.now)
 
-    def keep(self, kind: str, one: Json) -> None:
+    def keep(self, kind: str, obj: Json) -> None:
         self.now += SETTLE
         self.flight.store_known(self.now)
 
     def end(self) -> None:
         self.flight.end_stretch("over")
         self.flight.store_known(self.now)
-        self.unsure += [(began, self.now) for began in self.deaf.values()]
+        self.unsure += [(start, self.now) for start in self.deaf.values()]
 
     def remember(self) -> None:
-        objects = [one for kind in self.kept.values() for one in kind.values()]
+        objects = [obj for kind in self.kept.values() for obj in kind.values()]
         self.states[self.now] = _compared(objects)
 
 
@@ -126,33 +126,33 @@ class Told:
 @settings(max_examples=100)
 @given(news=NEWS)
 def test_any_moment_equals_the_state_that_was_kept_directly(news: list[Any]) -> None:
-    told = Told()
-    for tenths, what, kind, number, value in news:
-        told.now += tenths * SECOND // 10
-        getattr(told, what)(kind, thing(kind, number, value))
-        told.remember()
-    told.end()
-    for at, state in told.states.items():
+    recorded = RecordedCluster()
+    for tenths, action, kind, number, value in news:
+        recorded.now += tenths * SECOND // 10
+        getattr(recorded, action)(kind, thing(kind, number, value))
+        recorded.remember()
+    recorded.end()
+    for at, state in recorded.states.items():
         try:
-            found = selectors.objects_at(told.cluster, selectors.moment_of(at))
+            objects = selectors.objects_at(recorded.cluster, selectors.moment_of(at))
         except NotFound:
             continue
-        assert not any(first < at < last for first, last in told.unsure)
-        assert _compared(found) == state
+        assert not any(first < at < last for first, last in recorded.unsure)
+        assert _compared(objects) == state
 
 
 def _compared(objects: list[Json]) -> dict[tuple[str, str], str]:
-    return {_key(one): repr(_sorted(one)) for one in objects}
+    return {_key(obj): repr(_sorted(obj)) for obj in objects}
 
 
-def _key(one: Json) -> tuple[str, str]:
-    return one["kind"], one["metadata"]["name"]
+def _key(obj: Json) -> tuple[str, str]:
+    return obj["kind"], obj["metadata"]["name"]
 
 
 def _cluster() -> Cluster:
-    made = Cluster.objects.create(name="recorded", source=ClusterSource.TOKEN)
-    FlightRecorder.objects.create(cluster=made, on=True, holder="me")
-    return made
+    cluster = Cluster.objects.create(name="recorded", source=ClusterSource.TOKEN)
+    FlightRecorder.objects.create(cluster=cluster, on=True, holder="me")
+    return cluster
 
 
 def flown(cluster: Cluster, *, at: int = SECOND) -> Flight:
@@ -167,8 +167,8 @@ def flown(cluster: Cluster, *, at: int = SECOND) -> Flight:
     return flight
 
 
-def asked(cluster: Cluster, at: int) -> list[str]:
-    return [one["metadata"]["name"] for one in selectors.objects_at(cluster, selectors.moment_of(at))]
+def list_names_at(cluster: Cluster, at: int) -> list[str]:
+    return [obj["metadata"]["name"] for obj in selectors.objects_at(cluster, selectors.moment_of(at))]
 
 
 @pytest.mark.django_db
@@ -177,13 +177,13 @@ def test_a_moment_is_known_only_up_to_where_every_watch_was_heard(cluster: Clust
     flight.take_news(5 * SECOND, Changed("Pod", thing("Pod", 1, {})))
     flight.store_known(6 * SECOND)
     with pytest.raises(NotFound, match=r"recorded up to 1970-01-01 00:00:02\.000 UTC"):
-        asked(cluster, 5 * SECOND)
+        list_names_at(cluster, 5 * SECOND)
     flight.take_news(7 * SECOND, Bookmark("Node", "2"))
     flight.store_known(8 * SECOND)
-    assert asked(cluster, 5 * SECOND) == ["Node-0", "Node-1", "Pod-1"]
-    assert asked(cluster, 5 * SECOND - 1) == ["Node-0", "Node-1"]
+    assert list_names_at(cluster, 5 * SECOND) == ["Node-0", "Node-1", "Pod-1"]
+    assert list_names_at(cluster, 5 * SECOND - 1) == ["Node-0", "Node-1"]
     with pytest.raises(NotFound, match="begins at"):
-        asked(cluster, SECOND)
+        list_names_at(cluster, SECOND)
 
 
 @pytest.mark.django_db
@@ -202,9 +202,9 @@ def test_a_gap_is_told_with_its_times_and_nothing_is_answered_for_it(cluster: Cl
     assert gap.reason == "the watch of Pod objects was interrupted: connection reset"
     for at in (3 * SECOND + 1, 10 * SECOND, 22 * SECOND - 1):
         with pytest.raises(NotFound, match="in a gap of the recording"):
-            asked(cluster, at)
-    assert asked(cluster, 3 * SECOND) == ["Node-0", "Node-1"]
-    assert asked(cluster, 22 * SECOND) == ["Node-0", "Node-1", "Pod-7"]
+            list_names_at(cluster, at)
+    assert list_names_at(cluster, 3 * SECOND) == ["Node-0", "Node-1"]
+    assert list_names_at(cluster, 22 * SECOND) == ["Node-0", "Node-1", "Pod-7"]
 
 
 @pytest.mark.django_db
@@ -229,9 +229,9 @@ def test_the_ring_ends_where_a_full_segment_begins(cluster: Cluster, monkeypatch
     FlightRecorder.objects.update(days=1)
     assert services.ring_end(now=86_400 + 5.5) > 0
     with pytest.raises(NotFound, match="begins at"):
-        asked(cluster, 3 * SECOND)
-    assert asked(cluster, int(5.5 * SECOND))[-1] == "Pod-5"
-    assert "Pod-8" in asked(cluster, 8 * SECOND)
+        list_names_at(cluster, 3 * SECOND)
+    assert list_names_at(cluster, int(5.5 * SECOND))[-1] == "Pod-5"
+    assert "Pod-8" in list_names_at(cluster, 8 * SECOND)
     assert services.ring_end(now=86_400 + 5.5) == 0
 
 
@@ -247,7 +247,7 @@ def test_the_ring_stays_below_its_size(cluster: Cluster, monkeypatch: pytest.Mon
     FlightRecorder.objects.update(limit_mib=0)
     services.ring_end()
     assert Segment.objects.filter(full=True).count() == 1  # what the next changes stand on
-    assert asked(cluster, 8 * SECOND)[-1] == "Pod-8"
+    assert list_names_at(cluster, 8 * SECOND)[-1] == "Pod-8"
 
 
 @pytest.mark.django_db
@@ -258,5 +258,5 @@ def test_what_waits_for_the_database_is_stored_later_without_a_gap(cluster: Clus
             flight.take_news(second * SECOND, Changed(kind, thing(kind, second % 4, second)))
     flight.store_known(60 * SECOND)
     assert selectors.list_gaps(cluster) == []
-    found = selectors.objects_at(cluster, selectors.moment_of(30 * SECOND) + timedelta(milliseconds=1))
-    assert {one["spec"] for one in found if one["kind"] == "Pod"} == {27, 28, 29, 30}
+    objects = selectors.objects_at(cluster, selectors.moment_of(30 * SECOND) + timedelta(milliseconds=1))
+    assert {obj["spec"] for obj in objects if obj["kind"] == "Pod"} == {27, 28, 29, 30}

@@ -21,38 +21,38 @@ def view(clock: Clock) -> View:
 
 
 def raw(name: str, **fields: str) -> dict:
-    found = pod(name, **fields)  # type: ignore[arg-type]
-    found["metadata"]["uid"] = f"uid-{name}"
-    return found
+    raw_pod = pod(name, **fields)  # type: ignore[arg-type]
+    raw_pod["metadata"]["uid"] = f"uid-{name}"
+    return raw_pod
 
 
 def test_it_follows_what_is_heard() -> None:
-    found = view(Clock())
-    found.replace("Node", [node("a"), node("b")])
-    found.replace("Pod", [raw("p"), raw("q", on="a")])
-    with found.reading() as snapshot:
+    cluster_view = view(Clock())
+    cluster_view.replace("Node", [node("a"), node("b")])
+    cluster_view.replace("Pod", [raw("p"), raw("q", on="a")])
+    with cluster_view.reading() as snapshot:
         assert snapshot.names == ["a", "b"]
         assert list(snapshot.pods.slots) == ["default/q"]
-    found.apply("Pod", raw("p", on="b"))
-    found.delete("Pod", raw("q"))
-    with found.reading() as snapshot:
+    cluster_view.apply("Pod", raw("p", on="b"))
+    cluster_view.delete("Pod", raw("q"))
+    with cluster_view.reading() as snapshot:
         assert list(snapshot.pods.slots) == ["default/p"]
-    held = found.pod("uid-p")
-    assert held is not None
-    assert held.node_name == "b"
-    assert found.pod("uid-q") is None
+    bound_pod = cluster_view.pod("uid-p")
+    assert bound_pod is not None
+    assert bound_pod.node_name == "b"
+    assert cluster_view.pod("uid-q") is None
 
 
 def test_it_says_when_nothing_should_be_decided_by_it() -> None:
     clock = Clock()
-    found = view(clock)
-    found.replace("Node", [node("a")])
-    assert found.trouble == "the cluster is still being read"
-    found.replace("Pod", [])
-    assert found.synced
-    assert found.trouble == ""
+    cluster_view = view(clock)
+    cluster_view.replace("Node", [node("a")])
+    assert cluster_view.trouble == "the cluster is still being read"
+    cluster_view.replace("Pod", [])
+    assert cluster_view.synced
+    assert cluster_view.trouble == ""
     clock.time += STALE + 1
-    found.note_heard("Node")
-    assert found.trouble == "nothing was heard of the cluster for 121 s"
-    found.note_heard("Pod")
-    assert found.trouble == ""
+    cluster_view.note_heard("Node")
+    assert cluster_view.trouble == "nothing was heard of the cluster for 121 s"
+    cluster_view.note_heard("Pod")
+    assert cluster_view.trouble == ""

@@ -38,10 +38,10 @@ def test_json_is_read_as_it_stands(value: dict[str, Any]) -> None:
 
 @given(st.dictionaries(texts.filter(lambda text: "\x85" not in text), values, min_size=1, max_size=5))
 def test_yaml_gives_what_was_written(value: dict[str, Any]) -> None:
-    written = "---\n" + yaml.dump(value, Dumper=Dumper, allow_unicode=False)
-    if "!!float" in written:
+    text = "---\n" + yaml.dump(value, Dumper=Dumper, allow_unicode=False)
+    if "!!float" in text:
         return  # PyYAML marks floats such as 1e+16, which are then read as the same number.
-    assert documents_read(written, LIMITS) == [json.loads(json.dumps(value))]
+    assert documents_read(text, LIMITS) == [json.loads(json.dumps(value))]
 
 
 def test_documents_follow_one_another() -> None:

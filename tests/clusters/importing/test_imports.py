@@ -113,15 +113,15 @@ def test_what_is_not_understood_is_listed_and_the_rest_is_taken() -> None:
         ]
     )
     assert names(result) == ["Node node-1", "Pod nested"]
-    found = reasons(result)
-    assert "taints" in found["Node bad-taints"]
-    assert "cpu" in found["Node bad-cpu"]
-    assert found["ConfigMap settings"] == "is of a kind that the scheduler does not read"
-    assert "apps/v1 is what is read" in found["Deployment old"]
-    assert found["Pod a/b/p"] == "metadata.namespace is not a name that Kubernetes allows"
-    assert found["Node node-1"] == "is there twice; the first is kept"
-    assert found["object nothing"] == "has no kind"
-    assert found["a number"] == "is not a Kubernetes object"
+    reason_by_object = reasons(result)
+    assert "taints" in reason_by_object["Node bad-taints"]
+    assert "cpu" in reason_by_object["Node bad-cpu"]
+    assert reason_by_object["ConfigMap settings"] == "is of a kind that the scheduler does not read"
+    assert "apps/v1 is what is read" in reason_by_object["Deployment old"]
+    assert reason_by_object["Pod a/b/p"] == "metadata.namespace is not a name that Kubernetes allows"
+    assert reason_by_object["Node node-1"] == "is there twice; the first is kept"
+    assert reason_by_object["object nothing"] == "has no kind"
+    assert reason_by_object["a number"] == "is not a Kubernetes object"
     assert result.left_out == 15
 
 
@@ -187,7 +187,7 @@ def test_what_an_api_server_would_refuse_is_kept_and_said() -> None:
     skew = "spec.topologySpreadConstraints[0].maxSkew: Invalid value: -1: must be greater than zero"
     operator = 'spec.tolerations[0].operator: Unsupported value: "Sometimes": supported values: "Equal", "Exists"'
     assert [problem["reason"] for problem in result.problems] == [
-        f'Pod "odd" is invalid: {said}; it is kept as it stands' for said in (skew, operator)
+        f'Pod "odd" is invalid: {reason}; it is kept as it stands' for reason in (skew, operator)
     ]
 
 

@@ -75,11 +75,11 @@ def test_a_large_body_is_answered_with_the_job_that_makes_the_cluster(api_as: Ca
 def test_large_files_on_the_page_lead_to_the_job_and_that_to_the_cluster(client_as: Callable[[str], Client]) -> None:
     client = client_as("editor")
     files = [SimpleUploadedFile("same.json", LIST), SimpleUploadedFile("same.json", json.dumps(node("other")).encode())]
-    sent = client.post("/clusters/import/", {"name": "big", "file": files})
+    response = client.post("/clusters/import/", {"name": "big", "file": files})
     job = Job.objects.get(kind="clusters.import")
-    assert (sent.status_code, sent["Location"]) == (302, f"/jobs/{job.pk}/")
+    assert (response.status_code, response["Location"]) == (302, f"/jobs/{job.pk}/")
     work()
-    assert '<a href="/clusters/big/">big</a>' in client.get(sent["Location"]).content.decode()
+    assert '<a href="/clusters/big/">big</a>' in client.get(response["Location"]).content.decode()
     assert NodeRow.objects.count() == 2
 
 
@@ -176,16 +176,16 @@ def test_rows_come_in_transactions_of_their_own(
     django_assert_num_queries: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("kschedweb.clusters.snapshots.BATCH", 10)
-    seen: list[int] = []
+    row_counts: list[int] = []
 
     def step(text: str, done: int, total: int) -> None:
         if text == "Storing the snapshot":
             assert not services.transaction.get_connection().in_atomic_block
-            seen.append(PodRow.objects.count() + NodeRow.objects.count())
+            row_counts.append(PodRow.objects.count() + NodeRow.objects.count())
             assert not Snapshot.objects.filter(complete=True).exists()
 
     services.cluster_import(user=None, name="big", files=[("a", LIST)], limit=10**6, step=step)
-    assert seen == [10, 20, 30, 40, 41]
+    assert row_counts == [10, 20, 30, 40, 41]
     assert Snapshot.objects.get().complete
 
 

@@ -37,8 +37,8 @@ def test_a_table_is_made_changed_and_deleted_under_its_version(api_as: Callable[
     client = api_as("editor")
     assert client.get(ADDRESS).status_code == 404
     assert table_of(cluster) is None
-    made = put(client, TEXT, '"0"')
-    assert (made.status_code, made["ETag"], made.json()["document"]) == (201, '"1"', TEXT)
+    created = put(client, TEXT, '"0"')
+    assert (created.status_code, created["ETag"], created.json()["document"]) == (201, '"1"', TEXT)
     same = put(client, TEXT, '"1"')
     assert (same.status_code, same["ETag"]) == (200, '"1"')
     changed = put(client, TEXT.replace("0.5", "0.6"), '"1"')
@@ -57,13 +57,13 @@ def test_a_table_is_made_changed_and_deleted_under_its_version(api_as: Callable[
     # No version comes twice, so that nobody overwrites what was made anew.
     assert put(client, TEXT, '"1"').status_code == 412
     assert put(client, TEXT, '"3"')["ETag"] == '"4"'
-    told = AuditEntry.objects.filter(verb__startswith="prices.").order_by("id").values_list("verb", "object_name")
-    assert [verb for verb, _ in told] == ["prices.made", "prices.changed", "prices.deleted", "prices.made"]
-    assert {name for _, name in told} == {"shop"}
+    entries = AuditEntry.objects.filter(verb__startswith="prices.").order_by("id").values_list("verb", "object_name")
+    assert [verb for verb, _ in entries] == ["prices.made", "prices.changed", "prices.deleted", "prices.made"]
+    assert {name for _, name in entries} == {"shop"}
 
 
 @pytest.mark.parametrize(
-    ("change", "path", "line", "said"),
+    ("change", "path", "line", "message"),
     [
         (("0.5", "-1"), "prices[0].price", 7, "Must be at least 0, is -1"),
         (("price: 0.5", "prise: 0.5"), "prices[0].prise", 7, "Is not known"),
@@ -78,13 +78,13 @@ def test_a_table_is_made_changed_and_deleted_under_its_version(api_as: Callable[
     ],
 )
 def test_what_is_wrong_is_told_at_its_line(
-    api_as: Callable[..., Any], cluster: Cluster, change: tuple[str, str], path: str, line: int, said: str
+    api_as: Callable[..., Any], cluster: Cluster, change: tuple[str, str], path: str, line: int, message: str
 ) -> None:
     answer = put(api_as("editor"), TEXT.replace(*change), '"0"')
     assert answer.status_code == 422
     first = answer.json()["errors"][0]
     assert (first["path"], first["line"]) == (path, line)
-    assert said in first["message"]
+    assert message in first["message"]
     assert table_of(cluster) is None
 
 

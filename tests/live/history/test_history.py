@@ -21,7 +21,7 @@ from kschedweb.clusters.services import snapshot_store
 from kschedweb.live.history import builder
 from kschedweb.live.schedulers.models import LiveDecision, LiveScheduler, Result
 from kschedweb.policies.models import Policy
-from tests.clusters.flight.test_rebuilding import BEGAN, SECOND, node, pod
+from tests.clusters.flight.test_rebuilding import SECOND, START_TIME, node, pod
 from tests.support.html import elements
 from tests.support.html import text as text_of
 
@@ -40,16 +40,16 @@ class FlightWriter:
     def begins(self, *objects: dict[str, Any]) -> None:
         for kind in KINDS:
             listed = [item for item in objects if item["kind"] == kind]
-            self.flight.take_news(BEGAN, Listed(kind, listed, "1", "start"))
-        self.flight.store_known(BEGAN + SETTLE)
+            self.flight.take_news(START_TIME, Listed(kind, listed, "1", "start"))
+        self.flight.store_known(START_TIME + SETTLE)
 
     def happens(self, second: float, raw: dict[str, Any], *, is_removed: bool = False) -> None:
-        self.flight.take_news(int(BEGAN + second * SECOND), (Removed if is_removed else Changed)(raw["kind"], raw))
+        self.flight.take_news(int(START_TIME + second * SECOND), (Removed if is_removed else Changed)(raw["kind"], raw))
 
     def heard(self, second: float) -> None:
         for kind in KINDS:
-            self.flight.take_news(int(BEGAN + second * SECOND), Bookmark(kind, "2"))
-        self.flight.store_known(int(BEGAN + second * SECOND))
+            self.flight.take_news(int(START_TIME + second * SECOND), Bookmark(kind, "2"))
+        self.flight.store_known(int(START_TIME + second * SECOND))
 
 
 @pytest.fixture
@@ -69,7 +69,7 @@ def flight_writer() -> FlightWriter:
 
 
 def at(second: float) -> str:
-    return datetime.fromtimestamp(BEGAN / 1e6 + second, UTC).isoformat().replace("+00:00", "Z")
+    return datetime.fromtimestamp(START_TIME / 1e6 + second, UTC).isoformat().replace("+00:00", "Z")
 
 
 ADDRESS = "/api/v1/clusters/recorded/history/default/web/"
@@ -124,7 +124,7 @@ def test_a_gap_is_told_and_nothing_is_made_up_within_it(api_as: Callable[[Role],
     writer.begins(node(0), pod("db", "node-0"))
     writer.happens(10, pod("web"))
     writer.heard(20)
-    writer.flight.note_broken(25 * SECOND + BEGAN, "Node", "connection reset")
+    writer.flight.note_broken(25 * SECOND + START_TIME, "Node", "connection reset")
     writer.heard(60)
     writer.heard(62)
     writer.happens(70, pod("db", "node-0"), is_removed=True)
@@ -151,7 +151,7 @@ def test_decisions_that_a_live_scheduler_kept_are_the_tries(
     ]
     decisions = [
         LiveDecision.objects.create(
-            id=uuid4(), scheduler=live, at=datetime.fromtimestamp(BEGAN / 1e6 + second, UTC), namespace="default",
+            id=uuid4(), scheduler=live, at=datetime.fromtimestamp(START_TIME / 1e6 + second, UTC), namespace="default",
             name="web", uid="web", attempt=number, result=result, node=on, message=message, rejected_by=by,
             revision=revision,
         )

@@ -24,31 +24,31 @@ ANEW = "form[action=/sandbox/anew/]"
 
 
 @pytest.fixture
-def made(tmp_path: Path, settings: Settings) -> Iterator[host.SandboxHost]:
+def damaged_host(tmp_path: Path, settings: Settings) -> Iterator[host.SandboxHost]:
     """One over a damaged file."""
     (tmp_path / host.FILE).write_bytes(b"no database " * 2000)
-    made = host.SandboxHost(tmp_path, lambda port: server.open_listener("127.0.0.1", port), TOKEN)
-    use_sandbox(settings, made.address)
-    host.install_host(made)
-    yield made
+    sandbox_host = host.SandboxHost(tmp_path, lambda port: server.open_listener("127.0.0.1", port), TOKEN)
+    use_sandbox(settings, sandbox_host.address)
+    host.install_host(sandbox_host)
+    yield sandbox_host
     host.install_host(None)
-    made.stop()
+    sandbox_host.stop()
 
 
 def test_a_damaged_file_is_said_and_a_button_sets_the_sandbox_up_anew(
-    made: host.SandboxHost, client_as: AsRole, settings: Settings
+    damaged_host: host.SandboxHost, client_as: AsRole, settings: Settings
 ) -> None:
-    address = made.address
-    assert not made.start()
-    assert made.trouble == "Its file sandbox.sqlite3 in the data folder cannot be used: file is not a database."
+    address = damaged_host.address
+    assert not damaged_host.start()
+    assert damaged_host.trouble == "Its file sandbox.sqlite3 in the data folder cannot be used: file is not a database."
     admin = client_as("admin")
     page = admin.get("/sandbox/")
-    assert (page.status_code, made.trouble in text(page)) == (200, True)
+    assert (page.status_code, damaged_host.trouble in text(page)) == (200, True)
     assert elements(page, ANEW)
     assert not elements(client_as("editor").get("/sandbox/"), ANEW)
     assert client_as("editor").post("/sandbox/anew/").status_code == 403
     assert admin.post("/sandbox/anew/")["Location"] == "/sandbox/"
-    assert (made.trouble, made.address) == ("", address)
+    assert (damaged_host.trouble, damaged_host.address) == ("", address)
     assert Cluster.objects.get(source=ClusterSource.SANDBOX).snapshots.exists()
     assert "sandbox.set-up-anew" in AuditEntry.objects.values_list("verb", flat=True)
     with open_client() as client:
@@ -59,10 +59,10 @@ def test_a_damaged_file_is_said_and_a_button_sets_the_sandbox_up_anew(
 
 
 def test_one_that_answers_is_set_up_anew_by_rest(
-    made: host.SandboxHost, tmp_path: Path, api_as: Callable[[str], APIClient]
+    damaged_host: host.SandboxHost, tmp_path: Path, api_as: Callable[[str], APIClient]
 ) -> None:
     (tmp_path / host.FILE).unlink()
-    assert made.start()
+    assert damaged_host.start()
     with open_client() as client:
         client.create("/api/v1/namespaces/default/configmaps", {"metadata": {"name": "mine"}})
     assert api_as("editor").post("/api/v1/sandbox/anew/").status_code == 403

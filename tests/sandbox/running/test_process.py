@@ -34,9 +34,9 @@ PAUSE = {"spec": {"paused": True}}
 @pytest.fixture
 def client(sandbox: Sandbox) -> Client:
     """Of a sandbox whose time stands still, so that nothing happens but what the test does."""
-    found = open_client(patience=600)
-    found.patch(CLOCK_PATH, PAUSE)
-    return found
+    sandbox_client = open_client(patience=600)
+    sandbox_client.patch(CLOCK_PATH, PAUSE)
+    return sandbox_client
 
 
 def config_map(name: str, **data: str) -> dict[str, Any]:
@@ -73,17 +73,17 @@ def test_what_is_no_json_and_what_is_too_large_is_refused(sandbox: Sandbox, sett
 
 def test_a_reflector_follows_it(client: Client) -> None:
     heard: list[Message] = []
-    told = threading.Condition()
+    condition = threading.Condition()
 
     def take(message: Message) -> None:
-        with told:
+        with condition:
             heard.append(message)
-            told.notify_all()
+            condition.notify_all()
 
     def wait(kind: type) -> Any:
-        with told:
-            assert told.wait_for(lambda: any(isinstance(one, kind) for one in heard), 60), heard
-            return next(one for one in heard if isinstance(one, kind))
+        with condition:
+            assert condition.wait_for(lambda: any(isinstance(message, kind) for message in heard), 60), heard
+            return next(message for message in heard if isinstance(message, kind))
 
     reflector = Reflector(open_client, BY_NAME["PriorityClass"], take)
     reflector.start()

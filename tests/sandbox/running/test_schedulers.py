@@ -32,8 +32,10 @@ def _failed(client: Client, name: str) -> bool:
 
 
 def events(client: Client, namespace: str, name: str, reason: str) -> list[str]:
-    found = client.get(f"/api/v1/namespaces/{namespace}/events")["items"]
-    return [one["message"] for one in found if one["involvedObject"]["name"] == name and one["reason"] == reason]
+    items = client.get(f"/api/v1/namespaces/{namespace}/events")["items"]
+    return [
+        event["message"] for event in items if event["involvedObject"]["name"] == name and event["reason"] == reason
+    ]
 
 
 def bound(client: Client, name: str) -> bool:
@@ -42,19 +44,24 @@ def bound(client: Client, name: str) -> bool:
 
 def test_an_extender_elsewhere_is_never_asked(tmp_path: Path, settings: Settings) -> None:
     with socket.create_server(("127.0.0.1", 0)) as site, socket.create_server(("127.0.0.1", 0)) as elsewhere:
-        here, there = (f"http://127.0.0.1:{one.getsockname()[1]}" for one in (site, elsewhere))
-        urls = (f"{there}/x", f"http://user:word@{there[7:]}/x", f"{here}.example/x", f"{there}/@{here[7:]}.example/")
-        with started(tmp_path / "sandbox.sqlite3", settings, here), open_client(patience=60) as client:
+        site_url, elsewhere_url = (f"http://127.0.0.1:{server.getsockname()[1]}" for server in (site, elsewhere))
+        urls = (
+            f"{elsewhere_url}/x",
+            f"http://user:word@{elsewhere_url[7:]}/x",
+            f"{site_url}.example/x",
+            f"{elsewhere_url}/@{site_url[7:]}.example/",
+        )
+        with started(tmp_path / "sandbox.sqlite3", settings, site_url), open_client(patience=60) as client:
             for number, url in enumerate(urls):
-                made = config_map(ASKING.format(f"mine-{number}", url))
-                made["metadata"]["name"] = f"mine-{number}"
-                client.create(MAPS, made)
+                configuration = config_map(ASKING.format(f"mine-{number}", url))
+                configuration["metadata"]["name"] = f"mine-{number}"
+                client.create(MAPS, configuration)
                 client.create(PODS, pod(f"asked-{number}", scheduler=f"mine-{number}"))
             for number in range(len(urls)):
                 name = f"asked-{number}"
                 wait_until(partial(_failed, client, name), "it failed")
-                said = events(client, "default", name, "FailedScheduling")
-                assert "asks no extender but this site's" in said[0]
+                messages = events(client, "default", name, "FailedScheduling")
+                assert "asks no extender but this site's" in messages[0]
                 assert not bound(client, name)
         for listener in (site, elsewhere):
             listener.setblocking(False)
@@ -72,9 +79,9 @@ def test_a_broken_configuration_leaves_the_one_before_at_work_and_a_changed_one_
 
         client.patch(f"{MAPS}/mine", {"data": {"config.yaml": PLAIN.format("second") + "percentage: 1\n"}})
         wait_until(lambda: bool(events(client, "kube-system", "mine", "InvalidConfiguration")), "it is refused")
-        [said] = events(client, "kube-system", "mine", "InvalidConfiguration")
-        assert "the one before stays in force" in said
-        assert "percentage" in said
+        [message] = events(client, "kube-system", "mine", "InvalidConfiguration")
+        assert "the one before stays in force" in message
+        assert "percentage" in message
         client.create(PODS, pod("b", scheduler="first"))
         wait_until(lambda: bound(client, "b"), "the one before binds still")
 
