@@ -309,7 +309,7 @@ def show_decision(request: PageRequest, run_id: UUID, namespace: str, pod: str) 
         return redirect("decision-answer", answer.pk)
     if only_cell:
         return render(request, "decisions/arithmetic.html", answer)
-    placement, explanation = answer["tried"], answer["explanation"]
+    placement, explanation = answer["placement"], answer["explanation"]
     context |= {
         # The run looked at a sample of nodes and broke ties at random, so a decision over all nodes may differ.
         "other_choice": placement["node"] and placement["node"] != explanation.node,
