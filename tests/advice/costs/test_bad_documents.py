@@ -135,8 +135,8 @@ def replace_once(text: str, old: str, new: str) -> str:
 
 
 @pytest.fixture
-def refusal_of(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> RefusedCommand:
-    """``refusal_of("autoscale", stdin=…)`` ends with status 2, writes nothing, and says one line."""
+def refused_command(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> RefusedCommand:
+    """``refused_command("autoscale", stdin=…)`` ends with status 2, writes nothing, and says one line."""
 
     def run(*arguments: str, stdin: str = "") -> str:
         monkeypatch.setattr("sys.stdin", io.StringIO(stdin))
