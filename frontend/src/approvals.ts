@@ -46,10 +46,10 @@ function startKeys(): void {
     row?.querySelector<HTMLInputElement>("input[type=checkbox]") ?? null;
 
   const choose = (row: HTMLElement): void => {
-    for (const other of rows()) {
-      const chosen = other === row;
-      other.classList.toggle("current", chosen);
-      const link = other.querySelector("a");
+    for (const candidateRow of rows()) {
+      const chosen = candidateRow === row;
+      candidateRow.classList.toggle("current", chosen);
+      const link = candidateRow.querySelector("a");
       if (chosen) link?.setAttribute("aria-current", "true");
       else link?.removeAttribute("aria-current");
     }
@@ -64,13 +64,13 @@ function startKeys(): void {
       pane.addEventListener("htmx:afterSettle", () => pane.scrollIntoView({ block: "start" }), { once: true });
     }
   });
-  const move = (by: number): void => {
-    const all = rows();
-    const at = all.indexOf(current() as HTMLElement);
-    const row = all[Math.min(Math.max(at + by, 0), all.length - 1)];
+  const move = (offset: number): void => {
+    const mailRows = rows();
+    const index = mailRows.indexOf(current() as HTMLElement);
+    const row = mailRows[Math.min(Math.max(index + offset, 0), mailRows.length - 1)];
     const link = row?.querySelector("a");
     link?.focus();
-    if (row && row !== all[at]) link?.click();
+    if (row && row !== mailRows[index]) link?.click();
   };
   const ticked = (): HTMLInputElement[] =>
     rows()

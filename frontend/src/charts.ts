@@ -1,6 +1,6 @@
 // Draws the figures of a page. The server makes them without colours: these come from the theme's tokens, as a template.
 import Plotly from "plotly.js-cartesian-dist-min";
-import { token } from "./columns";
+import { themeColour } from "./columns";
 import { type Figure, narrowed } from "./narrow";
 import { startNodeMaps } from "./nodemap";
 import { CIVIDIS } from "./nodemap-legend";
@@ -23,16 +23,16 @@ function colour(trace: Record<string, unknown>): void {
 function diverging(trace: Record<string, unknown>): void {
   if ((trace.meta as { scale?: string } | undefined)?.scale !== "diverging") return;
   trace.colorscale = [
-    [0, token("below-3")],
-    [0.5, token("median")],
-    [1, token("above-3")],
+    [0, themeColour("below-3")],
+    [0.5, themeColour("median")],
+    [1, themeColour("above-3")],
   ];
 }
 
 /** Plotly's template of the theme's tokens: what a figure does not say itself. */
 function template(narrow: boolean): object {
-  const text = token("text");
-  const line = token("line");
+  const text = themeColour("text");
+  const line = themeColour("line");
   const axis = { gridcolor: line, linecolor: line, zerolinecolor: line, tickcolor: line, automargin: true };
   const colorscale = CIVIDIS.map((colour, place) => [place / (CIVIDIS.length - 1), colour]);
   return {
@@ -45,7 +45,7 @@ function template(narrow: boolean): object {
       colorway: COLOURS,
       font: { family: getComputedStyle(document.body).fontFamily, size: narrow ? 10 : 12, color: text },
       margin: { l: 8, r: 8, t: 8, b: 40 },
-      hoverlabel: { bgcolor: token("raised"), bordercolor: line, font: { color: text } },
+      hoverlabel: { bgcolor: themeColour("raised"), bordercolor: line, font: { color: text } },
     },
   };
 }
@@ -76,14 +76,14 @@ function draw(element: HTMLElement, widest?: number): void {
   if (first) {
     element.dataset.bound = "yes";
     // A point whose customdata ends with an address opens it, as does one whose x or y layout.meta.links knows.
-    const drawn = element as unknown as {
+    const plot = element as unknown as {
       on(name: string, handler: (event: unknown) => void): void;
       layout: { meta?: { links?: Record<string, string> } };
     };
-    drawn.on("plotly_click", (event) => {
+    plot.on("plotly_click", (event) => {
       const point = (event as { points?: { customdata?: unknown; x?: unknown; y?: unknown }[] }).points?.[0];
       const data = point?.customdata;
-      const links = drawn.layout.meta?.links ?? {};
+      const links = plot.layout.meta?.links ?? {};
       const address = Array.isArray(data)
         ? data[data.length - 1]
         : (links[String(point?.y)] ?? links[String(point?.x)]);

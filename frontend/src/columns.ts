@@ -5,17 +5,17 @@ export type Column = { bytes: 1 | 2; values: string };
 export type Numbers = { data: Uint8Array | Uint16Array; absent: number };
 
 export function unpack(column: Column): Numbers {
-  const raw = Uint8Array.from(atob(column.values), (character) => character.charCodeAt(0));
-  if (column.bytes === 1) return { data: raw, absent: 255 };
-  const view = new DataView(raw.buffer);
+  const bytes = Uint8Array.from(atob(column.values), (character) => character.charCodeAt(0));
+  if (column.bytes === 1) return { data: bytes, absent: 255 };
+  const view = new DataView(bytes.buffer);
   return {
-    data: Uint16Array.from({ length: raw.length / 2 }, (_, place) => view.getUint16(2 * place, true)),
+    data: Uint16Array.from({ length: bytes.length / 2 }, (_, place) => view.getUint16(2 * place, true)),
     absent: 65535,
   };
 }
 
-/** The place of the last of `times` (ascending) that is not after `time`; 0 where there is none. */
-export function last(times: number[], time: number): number {
+/** The index of the last of `times` (ascending) that is not after `time`; 0 where there is none. */
+export function lastIndexUntil(times: number[], time: number): number {
   let low = 0;
   for (let high = times.length - 1; low < high; ) {
     const middle = (low + high + 1) >> 1;
@@ -25,7 +25,7 @@ export function last(times: number[], time: number): number {
   return low;
 }
 
-export function grouped(value: number): string {
+export function formatNumber(value: number): string {
   return value.toLocaleString("en-US");
 }
 
@@ -35,14 +35,14 @@ export function element<Name extends keyof HTMLElementTagNameMap>(
   className = "",
   text = "",
 ): HTMLElementTagNameMap[Name] {
-  const created = document.createElement(name);
-  if (className) created.className = className;
-  if (text) created.textContent = text;
-  return created;
+  const htmlElement = document.createElement(name);
+  if (className) htmlElement.className = className;
+  if (text) htmlElement.textContent = text;
+  return htmlElement;
 }
 
 /** The colour that the theme gives to `.probe-<name>`: light-dark() is only resolved in a used value. */
-export function token(name: string): string {
+export function themeColour(name: string): string {
   const probe = element("i", `probe-${name}`);
   probe.hidden = true;
   document.body.append(probe);
@@ -52,7 +52,7 @@ export function token(name: string): string {
 }
 
 /** Changes what the address says without a new page; an empty value goes away. */
-export function inAddress(changes: Record<string, string>): void {
+export function updateAddress(changes: Record<string, string>): void {
   const address = new URL(location.href);
   for (const [name, value] of Object.entries(changes)) {
     if (value) address.searchParams.set(name, value);

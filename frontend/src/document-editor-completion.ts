@@ -91,7 +91,7 @@ function resolve(root: Schema, schema: Schema | undefined): Schema | undefined {
 
 function follow(root: Schema, reference: string): Schema | undefined {
   const keys = reference.replace(/^#\//, "").split("/");
-  return keys.reduce<unknown>((at, key) => (at as Record<string, unknown> | undefined)?.[key], root) as
+  return keys.reduce<unknown>((value, key) => (value as Record<string, unknown> | undefined)?.[key], root) as
     | Schema
     | undefined;
 }
@@ -149,19 +149,21 @@ function values(root: Schema, schema: Schema | undefined, key: string): Completi
       info: constant.description ?? "",
     }));
   }
-  const listed = target?.enum ?? (target?.type === "boolean" ? [true, false] : (target?.examples ?? []));
-  return listed.filter((value) => typeof value !== "object").map((value) => ({ label: words(value), type: "enum" }));
+  const allowedValues = target?.enum ?? (target?.type === "boolean" ? [true, false] : (target?.examples ?? []));
+  return allowedValues
+    .filter((value) => typeof value !== "object")
+    .map((value) => ({ label: words(value), type: "enum" }));
 }
 
 function complete(context: CompletionContext, root: Schema): CompletionResult | null {
   const line = context.state.doc.lineAt(context.pos);
-  const before = line.text.slice(0, context.pos - line.from);
-  const dashes = /^(\s*)((?:- +)*)/.exec(before);
+  const prefix = line.text.slice(0, context.pos - line.from);
+  const dashes = /^(\s*)((?:- +)*)/.exec(prefix);
   const indent = (dashes?.[0] ?? "").length;
   const startsItem = Boolean(dashes?.[2]);
   const { path, siblings } = placeOf(context.state.doc, line.number, indent, startsItem);
   const schema = schemaAt(root, path, pluginOf(context.state.doc, line.number));
-  const content = before.slice(indent);
+  const content = prefix.slice(indent);
   const value = /^(["']?)([\w./-]+)\1\s*:\s+(["']?)([\w./*-]*)$/.exec(content);
   if (value) {
     const options = values(root, schema, value[2] ?? "");

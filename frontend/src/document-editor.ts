@@ -80,7 +80,7 @@ class DocumentEditor {
   private timer = 0;
   private readonly schemas = new Map<string, Promise<Schema>>();
   /** Both sides as the request under way found them: an answer must not overwrite what was entered since. */
-  private sent = "";
+  private sentState = "";
   private readonly saved: string;
   private readonly fields: string;
   private asking = false;
@@ -88,7 +88,7 @@ class DocumentEditor {
   private leaving = false;
   /** Buttons of the form that were pressed: each goes with a request of its own. */
   private readonly presses: { name: string; value: string }[] = [];
-  private pressed: { name: string; value: string } | undefined;
+  private sentButton: { name: string; value: string } | undefined;
 
   constructor(
     private readonly form: HTMLFormElement,
@@ -165,12 +165,12 @@ class DocumentEditor {
   private listen(): void {
     this.form.addEventListener("htmx:configRequest", (event) => {
       if (event.target !== this.form) return;
-      this.sent = this.said();
+      this.sentState = this.formState();
       this.asking = true;
-      this.pressed = this.presses.shift();
-      if (!this.pressed) return;
+      this.sentButton = this.presses.shift();
+      if (!this.sentButton) return;
       const { parameters } = (event as CustomEvent<{ parameters: Record<string, string> }>).detail;
-      parameters[this.pressed.name] = this.pressed.value;
+      parameters[this.sentButton.name] = this.sentButton.value;
     });
     this.form.addEventListener("htmx:afterRequest", (event) => {
       if (event.target !== this.form) return;
@@ -181,9 +181,9 @@ class DocumentEditor {
       const detail = (event as CustomEvent<{ target: Element; shouldSwap: boolean }>).detail;
       if (detail.target.id !== this.fields) return;
       this.focused = document.activeElement?.id ?? "";
-      if (this.sent === this.said()) return;
+      if (this.sentState === this.formState()) return;
       detail.shouldSwap = false;
-      if (this.pressed) this.presses.unshift(this.pressed); // its answer is not shown: it is pressed again
+      if (this.sentButton) this.presses.unshift(this.sentButton); // its answer is not shown: it is pressed again
     });
     // With the swap itself: what is typed before it has settled would be overwritten.
     document.body.addEventListener("htmx:afterSwap", (event) => {
@@ -205,7 +205,7 @@ class DocumentEditor {
     this.form.addEventListener("toggle", keepOpen, true);
   }
 
-  private said(): string {
+  private formState(): string {
     const data = new FormData(this.form);
     data.delete("comment");
     return JSON.stringify([...data]);
@@ -237,11 +237,11 @@ class DocumentEditor {
     window.clearTimeout(this.timer);
     if (this.asking && button) {
       event.preventDefault();
-      const again = (): void => {
+      const submitWhenIdle = (): void => {
         if (!this.asking) this.form.requestSubmit(button);
-        else this.form.addEventListener("htmx:afterRequest", () => window.setTimeout(again), { once: true });
+        else this.form.addEventListener("htmx:afterRequest", () => window.setTimeout(submitWhenIdle), { once: true });
       };
-      again();
+      submitWhenIdle();
       return;
     }
     this.leaving = true;

@@ -14,7 +14,7 @@ export function matches(text: string, find: string): boolean {
 }
 
 /** What a key asks for: Ctrl or ⌘ with Z, with Shift and Z, or with Y. */
-export function undoes(event: Key): "undo" | "redo" | undefined {
+export function undoAction(event: Key): "undo" | "redo" | undefined {
   if (!(event.ctrlKey || event.metaKey) || event.altKey) return undefined;
   const key = event.key.toLowerCase();
   if (key === "z") return event.shiftKey ? "redo" : "undo";
@@ -30,14 +30,14 @@ function hasUndo(target: EventTarget | null): boolean {
 /** Hides the rows of the form that are not looked for. */
 function narrow(fields: HTMLElement): void {
   const find = document.querySelector<HTMLInputElement>("#f-find")?.value ?? "";
-  const changed = document.querySelector<HTMLInputElement>("#f-changed")?.checked ?? false;
+  const onlyChanged = document.querySelector<HTMLInputElement>("#f-changed")?.checked ?? false;
   for (const row of fields.querySelectorAll<HTMLElement>("[data-find]")) {
-    const takes = matches(row.dataset.find ?? "", find) && (!changed || row.dataset.differs !== undefined);
-    row.hidden = !takes && row.dataset.always === undefined;
+    const isMatch = matches(row.dataset.find ?? "", find) && (!onlyChanged || row.dataset.differs !== undefined);
+    row.hidden = !isMatch && row.dataset.always === undefined;
   }
   for (const section of fields.querySelectorAll<HTMLElement>("[data-narrowed=section]")) {
     section.hidden = !section.querySelector("[data-find]:not([hidden])");
-    for (const rest of section.querySelectorAll("details")) rest.open = find.trim() !== "" || changed;
+    for (const details of section.querySelectorAll("details")) details.open = find.trim() !== "" || onlyChanged;
   }
   const rows = [...fields.querySelectorAll<HTMLElement>("[data-narrowed=rows] > [data-find]")];
   const count = document.querySelector("#f-count");
@@ -54,10 +54,10 @@ export function startForm(fields: HTMLElement, press: (button: HTMLButtonElement
     if (["f-find", "f-changed"].includes((event.target as Element).id)) narrow(fields);
   });
   document.addEventListener("keydown", (event) => {
-    const way = undoes(event);
+    const action = undoAction(event);
     const target = event.target as Element;
-    if (!way || !(fields.contains(target) || target === document.body) || hasUndo(target)) return;
-    const button = fields.querySelector<HTMLButtonElement>(`button[name=${way}]`);
+    if (!action || !(fields.contains(target) || target === document.body) || hasUndo(target)) return;
+    const button = fields.querySelector<HTMLButtonElement>(`button[name=${action}]`);
     if (!button) return;
     event.preventDefault();
     if (!button.disabled) press(button);

@@ -3,25 +3,26 @@
 
 interface Drag {
   row: HTMLElement;
-  before: HTMLElement[];
+  initialRows: HTMLElement[];
 }
 
 function rowsOf(list: Element): HTMLElement[] {
   return [...list.querySelectorAll<HTMLElement>(":scope > li")];
 }
 
-function neighbour(row: HTMLElement, down: boolean): HTMLElement | null {
-  let other = down ? row.nextElementSibling : row.previousElementSibling;
-  while (other && (other as HTMLElement).hidden) other = down ? other.nextElementSibling : other.previousElementSibling;
-  return other as HTMLElement | null;
+function visibleNeighbour(row: HTMLElement, down: boolean): HTMLElement | null {
+  let sibling = down ? row.nextElementSibling : row.previousElementSibling;
+  while (sibling && (sibling as HTMLElement).hidden)
+    sibling = down ? sibling.nextElementSibling : sibling.previousElementSibling;
+  return sibling as HTMLElement | null;
 }
 
 /** Exchanges a row with its neighbour. The row stays in the page, so that it keeps the focus and the pointer. */
 function shift(row: HTMLElement, down: boolean): boolean {
-  const other = neighbour(row, down);
-  if (!other) return false;
-  if (down) row.before(other);
-  else row.after(other);
+  const sibling = visibleNeighbour(row, down);
+  if (!sibling) return false;
+  if (down) row.before(sibling);
+  else row.after(sibling);
   return true;
 }
 
@@ -32,16 +33,16 @@ function middle(row: HTMLElement): number {
 
 function follow(row: HTMLElement, y: number): void {
   for (const down of [false, true]) {
-    let other = neighbour(row, down);
-    while (other && (down ? y > middle(other) : y < middle(other))) {
+    let sibling = visibleNeighbour(row, down);
+    while (sibling && (down ? y > middle(sibling) : y < middle(sibling))) {
       shift(row, down);
-      other = neighbour(row, down);
+      sibling = visibleNeighbour(row, down);
     }
   }
 }
 
 /** Writes the order of the rows into the form's field, which tells the form where it changed. */
-function keep(list: HTMLElement): void {
+function writeOrder(list: HTMLElement): void {
   const rows = rowsOf(list);
   rows.forEach((row, index) => {
     const place = row.querySelector(".point-place");
@@ -65,38 +66,38 @@ import { t } from "./words";
 export function startOrdering(fields: HTMLElement, say: (text: string) => void): void {
   let drag: Drag | undefined;
 
-  const end = (kept: boolean): void => {
+  const endDrag = (confirmed: boolean): void => {
     if (!drag) return;
-    const { row, before } = drag;
+    const { row, initialRows } = drag;
     drag = undefined;
     row.classList.remove("is-dragged");
     const list = row.parentElement;
     if (!list) return;
-    if (!kept) list.append(...before);
-    keep(list);
+    if (!confirmed) list.append(...initialRows);
+    writeOrder(list);
   };
 
   fields.addEventListener("pointerdown", (event) => {
     const row = rowOf(event.target);
     if (!row?.parentElement || event.button !== 0) return;
     (event.target as Element).closest(".point-handle")?.setPointerCapture(event.pointerId);
-    drag = { row, before: rowsOf(row.parentElement) };
+    drag = { row, initialRows: rowsOf(row.parentElement) };
     row.classList.add("is-dragged");
   });
   fields.addEventListener("pointermove", (event) => {
     if (drag) follow(drag.row, event.clientY);
   });
-  fields.addEventListener("pointerup", () => end(true));
-  fields.addEventListener("pointercancel", () => end(false));
+  fields.addEventListener("pointerup", () => endDrag(true));
+  fields.addEventListener("pointercancel", () => endDrag(false));
   fields.addEventListener("keydown", (event) => {
-    if (event.key === "Escape") end(false);
+    if (event.key === "Escape") endDrag(false);
     const row = rowOf(event.target);
     const down = event.key === "ArrowDown";
     if (!row?.parentElement || !(down || event.key === "ArrowUp") || drag) return;
     event.preventDefault();
     const list = row.parentElement;
     if (!shift(row, down)) return;
-    keep(list);
+    writeOrder(list);
     const rows = rowsOf(list);
     say(
       t("%(plugin)s is number %(place)s of %(all)s.", {

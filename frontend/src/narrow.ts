@@ -15,8 +15,8 @@ export function narrowed({ data, layout }: Figure): void {
     trace.colorbar = { orientation: "h", thickness: 8, len: 1, y: 1, yanchor: "bottom", title, ...ticks };
     layout.margin = { ...(layout.margin as object | undefined), t: 60 };
   }
-  for (const drawn of [layout.xaxis, layout.yaxis] as ({ title?: { text?: string } } | undefined)[]) {
-    if (drawn?.title?.text) drawn.title.text = inLines(drawn.title.text, WIDEST_TITLE);
+  for (const axis of [layout.xaxis, layout.yaxis] as ({ title?: { text?: string } } | undefined)[]) {
+    if (axis?.title?.text) axis.title.text = inLines(axis.title.text, WIDEST_TITLE);
   }
   const axis = (layout.yaxis ?? {}) as Record<string, unknown>;
   const names = new Set(data.flatMap((trace) => (Array.isArray(trace.y) ? (trace.y as unknown[]) : [trace.name])));

@@ -1,5 +1,5 @@
 // Which nodes are in which group of a label at a time: labels may change while time passes.
-import { type Column, last, type Numbers, unpack } from "./columns";
+import { type Column, lastIndexUntil, type Numbers, unpack } from "./columns";
 import type { Group } from "./nodemap-layout";
 
 export type GroupingColumns = {
@@ -31,25 +31,26 @@ export class Grouping {
   }
 
   /** How often nodes have come into another group by `time`. */
-  shifted(time: number): number {
-    return this.times.length && this.times[0]! <= time + 1e-6 ? last(this.times, time) + 1 : 0;
+  shiftCount(time: number): number {
+    return this.times.length && this.times[0]! <= time + 1e-6 ? lastIndexUntil(this.times, time) + 1 : 0;
   }
 
   /** The group of each node at `time`, "" where it has none. */
-  at(time: number): string[] {
-    const now = this.codes.data.slice();
+  valuesAt(time: number): string[] {
+    const currentCodes = this.codes.data.slice();
     const [nodes, codes] = this.shifts;
-    for (let shift = 0; shift < this.shifted(time); shift += 1) now[nodes.data[shift]!] = codes.data[shift]!;
-    return Array.from(now, (code) => this.values[code] ?? "");
+    for (let shift = 0; shift < this.shiftCount(time); shift += 1)
+      currentCodes[nodes.data[shift]!] = codes.data[shift]!;
+    return Array.from(currentCodes, (code) => this.values[code] ?? "");
   }
 }
 
 /** The nodes in `order` by what the first map says that knows a group of them. */
-export function groupsOf(maps: string[][], by: string, order: number[]): Group[] {
+export function groupsOf(maps: string[][], groupBy: string, order: number[]): Group[] {
   const nodesByLabel = new Map<string, number[]>();
   for (const node of order) {
     const value = maps.map((map) => map[node]).find(Boolean) ?? "";
-    const label = value || (by ? `no ${by}` : "all nodes");
+    const label = value || (groupBy ? `no ${groupBy}` : "all nodes");
     if (!nodesByLabel.has(label)) nodesByLabel.set(label, []);
     nodesByLabel.get(label)!.push(node);
   }

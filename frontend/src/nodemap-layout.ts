@@ -7,7 +7,7 @@ export type Grid = {
   rows: number;
   cellWidth: number;
   cellHeight: number;
-  named: boolean; // whether a cell has room for its node's name
+  hasNames: boolean; // whether a cell has room for its node's name
   cells: Int32Array; // the node of each cell, row by row, -1 for none
   placeOf: Map<number, number>; // the cell of each node
   blocks: Block[];
@@ -23,39 +23,39 @@ export const ARROWS: Record<string, [number, number]> = {
 const SIZES = [28, 24, 20, 18, 16, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4];
 const HEAD = 18; // pixels above a block for its label
 const LETTER = 6.7; // pixels
-const NAMED = { height: 26, widest: 200, most: 400 };
-const NARROWEST = 76; // pixels of a block, so that its label says something
+const NAMED_CELL = { height: 26, maxWidth: 200, maxNodes: 400 };
+const MIN_BLOCK_WIDTH = 76; // pixels of a block, so that its label says something
 
 type Cell = { width: number; height: number };
 
-/** The largest cells with which all groups stay within `width` × `most` pixels; with room for names where that fits. */
-export function arrange(groups: Group[], names: string[], width: number, most: number): Grid {
+/** The largest cells with which all groups stay within `width` × `maxHeight` pixels; with room for names where that fits. */
+export function arrange(groups: Group[], names: string[], width: number, maxHeight: number): Grid {
   const count = groups.reduce((sum, group) => sum + group.nodes.length, 0);
-  if (count <= NAMED.most) {
+  if (count <= NAMED_CELL.maxNodes) {
     const longest = Math.max(4, ...groups.flatMap((group) => group.nodes.map((node) => names[node]?.length ?? 0)));
-    const wide = longest * LETTER + 12;
-    if (wide <= Math.min(NAMED.widest, width)) {
-      const grid = packed(groups, { width: wide, height: NAMED.height }, width, true);
-      if (grid.rows * grid.cellHeight <= most) return grid;
+    const nameWidth = longest * LETTER + 12;
+    if (nameWidth <= Math.min(NAMED_CELL.maxWidth, width)) {
+      const grid = packBlocks(groups, { width: nameWidth, height: NAMED_CELL.height }, width, true);
+      if (grid.rows * grid.cellHeight <= maxHeight) return grid;
     }
   }
   let grid: Grid | undefined;
   for (const size of SIZES) {
-    grid = packed(groups, { width: size, height: size }, width, false);
-    if (grid.rows * size <= most) return grid;
+    grid = packBlocks(groups, { width: size, height: size }, width, false);
+    if (grid.rows * size <= maxHeight) return grid;
   }
   return grid!;
 }
 
-function packed(groups: Group[], cell: Cell, width: number, named: boolean): Grid {
+function packBlocks(groups: Group[], cell: Cell, width: number, hasNames: boolean): Grid {
   const columns = Math.max(1, Math.floor(width / cell.width));
   const head = Math.ceil(HEAD / cell.height);
-  const gap = named ? 0 : 1;
-  const narrowest = Math.min(columns, Math.ceil(NARROWEST / cell.width));
+  const gap = hasNames ? 0 : 1;
+  const narrowest = Math.min(columns, Math.ceil(MIN_BLOCK_WIDTH / cell.width));
   const blocks: Block[] = [];
   let row = 0;
   for (let first = 0; first < groups.length; ) {
-    const strip = nextStrip(groups, first, columns, gap, narrowest, cell);
+    const strip = fillStrip(groups, first, columns, gap, narrowest, cell);
     let column = 0;
     for (const [place, blockWidth] of strip.widths.entries()) {
       const group = groups[first + place]!;
@@ -71,28 +71,28 @@ function packed(groups: Group[], cell: Cell, width: number, named: boolean): Gri
       column += blockWidth + gap;
     }
     first += strip.widths.length;
-    row += head + strip.height + (first < groups.length && !named ? 1 : 0);
+    row += head + strip.height + (first < groups.length && !hasNames ? 1 : 0);
   }
   // Cells are as wide as the width lets them, so that a map ends where its page does.
-  const stretched = Math.min(width / columns, cell.width * 1.5);
-  return filled(groups, blocks, {
+  const cellWidth = Math.min(width / columns, cell.width * 1.5);
+  return placeNodes(groups, blocks, {
     columns,
     rows: Math.max(row, 1),
-    cellWidth: stretched,
+    cellWidth,
     cellHeight: cell.height,
-    named,
+    hasNames,
   });
 }
 
 type Strip = { height: number; widths: number[] };
 
 /** As many groups from `first` on as make their blocks most like squares, side by side at one height. */
-function nextStrip(groups: Group[], first: number, columns: number, gap: number, narrowest: number, cell: Cell): Strip {
+function fillStrip(groups: Group[], first: number, columns: number, gap: number, narrowest: number, cell: Cell): Strip {
   let best: Strip | undefined;
   let bestRatio = Infinity;
   for (let count = 1; first + count <= groups.length; count += 1) {
     const sizes = groups.slice(first, first + count).map((group) => group.nodes.length);
-    const strip = side(sizes, columns, gap, narrowest);
+    const strip = fitSideBySide(sizes, columns, gap, narrowest);
     if (!strip) break;
     const ratios = strip.widths.map((width) => {
       const ratio = (width * cell.width) / (strip.height * cell.height);
@@ -106,7 +106,7 @@ function nextStrip(groups: Group[], first: number, columns: number, gap: number,
 }
 
 /** The lowest height at which blocks of these sizes stand side by side; nothing where even the narrowest do not. */
-function side(sizes: number[], columns: number, gap: number, narrowest: number): Strip | undefined {
+function fitSideBySide(sizes: number[], columns: number, gap: number, narrowest: number): Strip | undefined {
   const room = columns - gap * (sizes.length - 1);
   if (room < narrowest * sizes.length) return undefined;
   const widths = (height: number) => sizes.map((size) => Math.max(narrowest, Math.ceil(size / height)));
@@ -120,11 +120,11 @@ function side(sizes: number[], columns: number, gap: number, narrowest: number):
   return { height: low, widths: sizes.length === 1 && sizes[0]! > room ? [room] : widths(low) };
 }
 
-function filled(groups: Group[], blocks: Block[], size: Omit<Grid, "cells" | "placeOf" | "blocks">): Grid {
+function placeNodes(groups: Group[], blocks: Block[], size: Omit<Grid, "cells" | "placeOf" | "blocks">): Grid {
   const cells = new Int32Array(size.columns * size.rows).fill(-1);
   const placeOf = new Map<number, number>();
-  for (const [at, block] of blocks.entries()) {
-    for (const [place, node] of groups[at]!.nodes.entries()) {
+  for (const [index, block] of blocks.entries()) {
+    for (const [place, node] of groups[index]!.nodes.entries()) {
       const cell = (block.row + Math.floor(place / block.width)) * size.columns + block.column + (place % block.width);
       cells[cell] = node;
       placeOf.set(node, cell);
@@ -149,16 +149,16 @@ export function neighbour(grid: Grid, cell: number, right: number, down: number)
       if (row < 0 || row >= grid.rows) return cell;
     }
     if (down) {
-      const node = nearest(grid, row, column);
+      const node = nearestCell(grid, row, column);
       if (node >= 0) return node;
     } else if ((grid.cells[row * grid.columns + column] ?? -1) >= 0) return row * grid.columns + column;
   }
 }
 
 /** The cell with a node in `row` that is closest to `column`, within a tenth of the width; -1 for none. */
-function nearest(grid: Grid, row: number, column: number): number {
-  for (let away = 0; away <= Math.max(2, grid.columns / 10); away += 1) {
-    for (const place of [column - away, column + away]) {
+function nearestCell(grid: Grid, row: number, column: number): number {
+  for (let distance = 0; distance <= Math.max(2, grid.columns / 10); distance += 1) {
+    for (const place of [column - distance, column + distance]) {
       if (place >= 0 && place < grid.columns && (grid.cells[row * grid.columns + place] ?? -1) >= 0) {
         return row * grid.columns + place;
       }

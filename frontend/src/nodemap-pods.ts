@@ -1,11 +1,11 @@
 // The pods of one node: what each asks for of it, at the time of the scrubber. Fetched once a node.
 import Plotly from "plotly.js-cartesian-dist-min";
-import { element, last, token } from "./columns";
+import { element, lastIndexUntil, themeColour } from "./columns";
 import { formatDuration } from "./durations";
 import { resourceWord } from "./nodemap-words";
 import { n, t } from "./words";
 
-type Stays = {
+type PodStays = {
   node: string;
   pods: string[];
   tried: boolean[];
@@ -19,14 +19,14 @@ type Stays = {
 
 const MOST_BARS = 30;
 
-function clipped(name: string, most: number): string {
-  return (name.length <= most ? name : `${name.slice(0, most - 1)}…`).replace(/[<>&]/g, "·");
+function clipped(name: string, maxLength: number): string {
+  return (name.length <= maxLength ? name : `${name.slice(0, maxLength - 1)}…`).replace(/[<>&]/g, "·");
 }
 
 export class Pods {
-  private readonly known = new Map<string, Promise<Stays>>();
-  private stays: Stays | undefined;
-  private shown = "";
+  private readonly staysByNode = new Map<string, Promise<PodStays>>();
+  private stays: PodStays | undefined;
+  private shownKey = "";
 
   constructor(
     private readonly panel: HTMLElement,
@@ -36,13 +36,13 @@ export class Pods {
   ) {}
 
   async open(node: string): Promise<void> {
-    if (!this.known.has(node)) {
+    if (!this.staysByNode.has(node)) {
       const address = new URL(this.address, location.href); // it may name a moment
       address.searchParams.set("node", node);
-      this.known.set(
+      this.staysByNode.set(
         node,
         fetch(address, { headers: { Accept: "application/json" } }).then(async (answer) => {
-          const body = (await answer.json()) as Stays & { detail?: string };
+          const body = (await answer.json()) as PodStays & { detail?: string };
           if (!answer.ok)
             throw new Error(body.detail ?? t("The server answered %(status)s.", { status: answer.status }));
           return body;
@@ -50,19 +50,19 @@ export class Pods {
       );
     }
     this.stays = undefined;
-    this.shown = "";
-    this.stays = await this.known.get(node)!;
+    this.shownKey = "";
+    this.stays = await this.staysByNode.get(node)!;
   }
 
   close(): void {
     this.stays = undefined;
-    this.shown = "";
+    this.shownKey = "";
     this.clear();
   }
 
-  private clear(...instead: HTMLElement[]): void {
+  private clear(...content: HTMLElement[]): void {
     for (const plot of this.panel.querySelectorAll<HTMLElement>(".nodemap-pods")) Plotly.purge(plot);
-    this.panel.replaceChildren(...instead);
+    this.panel.replaceChildren(...content);
   }
 
   fail(error: unknown): void {
@@ -70,54 +70,65 @@ export class Pods {
   }
 
   /** Shows the pods that are there at `time`, largest first; nothing happens where they are those that stand there. */
-  show(resource: string, time: number, title: string, anew = false): void {
+  show(resource: string, time: number, title: string, redraw = false): void {
     const stays = this.stays;
     if (!stays) return;
     const requests = stays.requests[resource] ?? stays.requests.cpu ?? [];
     const key = stays.requests[resource] ? resource : "cpu";
-    const has = stays.allocatable[key]?.[last(stays.changes, time)] ?? null;
-    const there = stays.pods
+    const allocatable = stays.allocatable[key]?.[lastIndexUntil(stays.changes, time)] ?? null;
+    const presentPods = stays.pods
       .map((_, place) => place)
       .filter((place) => stays.from[place]! <= time + 1e-6 && (stays.until[place] ?? Infinity) > time + 1e-6)
-      .sort((one, other) => (requests[other] ?? 0) - (requests[one] ?? 0));
-    const shown = [stays.node, key, has, ...there].join(" ");
-    if (shown === this.shown && !anew) return;
-    this.shown = shown;
-    const shares = there.map((place) => (has ? (100 * (requests[place] ?? 0)) / has : 0));
+      .sort((first, second) => (requests[second] ?? 0) - (requests[first] ?? 0));
+    const shownKey = [stays.node, key, allocatable, ...presentPods].join(" ");
+    if (shownKey === this.shownKey && !redraw) return;
+    this.shownKey = shownKey;
+    const shares = presentPods.map((place) => (allocatable ? (100 * (requests[place] ?? 0)) / allocatable : 0));
     const sum = shares.reduce((total, share) => total + share, 0);
-    const what = resourceWord(key);
+    const resourceName = resourceWord(key);
     const heading = element("h3", "", `${title}${stays.node}`);
-    const caption = element("figcaption", "", this.said(stays.omitted, has === null, there.length, sum, what, time));
+    const caption = element(
+      "figcaption",
+      "",
+      this.describe(stays.omitted, allocatable === null, presentPods.length, sum, resourceName, time),
+    );
     const figure = element("figure");
     const plot = element("div", "nodemap-pods");
     plot.setAttribute("role", "img");
     plot.setAttribute("aria-label", caption.textContent ?? "");
-    figure.append(caption, plot, this.table(stays, there, shares, what));
+    figure.append(caption, plot, this.table(stays, presentPods, shares, resourceName));
     this.clear(heading, figure);
-    if (there.length) this.draw(plot, stays, there, shares, what);
+    if (presentPods.length) this.draw(plot, stays, presentPods, shares, resourceName);
   }
 
-  private said(omitted: number, gone: boolean, pods: number, sum: number, what: string, time: number): string {
-    const told = { time: formatDuration(time), pods: pods || t("no"), share: sum.toFixed(0), what };
-    if (gone) return this.timed ? t("After %(time)s it is not there.", told) : t("It is not there.");
+  private describe(
+    omitted: number,
+    isGone: boolean,
+    pods: number,
+    sum: number,
+    resourceName: string,
+    time: number,
+  ): string {
+    const wordValues = { time: formatDuration(time), pods: pods || t("no"), share: sum.toFixed(0), what: resourceName };
+    if (isGone) return this.timed ? t("After %(time)s it is not there.", wordValues) : t("It is not there.");
     const runs = this.timed
       ? n(
           "After %(time)s it runs %(pods)s pod, which requests %(share)s % of its %(what)s.",
           "After %(time)s it runs %(pods)s pods, which request %(share)s % of its %(what)s.",
           pods,
-          told,
+          wordValues,
         )
       : n(
           "It runs %(pods)s pod, which requests %(share)s % of its %(what)s.",
           "It runs %(pods)s pods, which request %(share)s % of its %(what)s.",
           pods,
-          told,
+          wordValues,
         );
     if (!omitted) return runs;
     return `${runs} ${t("%(number)s earlier pods are left out.", { number: omitted })}`;
   }
 
-  private table(stays: Stays, there: number[], shares: number[], what: string): HTMLElement {
+  private table(stays: PodStays, presentPods: number[], shares: number[], resourceName: string): HTMLElement {
     const box = element("div", "table-box tall");
     box.tabIndex = 0;
     box.setAttribute("role", "group");
@@ -126,7 +137,7 @@ export class Pods {
     const head = table.createTHead().insertRow();
     for (const [title, kind] of [
       [t("Pod"), ""],
-      [t("%(what)s requested (%)", { what }), "number"],
+      [t("%(what)s requested (%)", { what: resourceName }), "number"],
       ...(this.timed ? [[t("Since"), "number"]] : []),
     ]) {
       const cell = element("th", kind, title);
@@ -134,7 +145,7 @@ export class Pods {
       head.append(cell);
     }
     const body = table.createTBody();
-    for (const [at, place] of there.entries()) {
+    for (const [index, place] of presentPods.entries()) {
       const row = body.insertRow();
       const name = element("th", "name");
       name.scope = "row";
@@ -143,25 +154,31 @@ export class Pods {
         link.href = `${this.decisions}${stays.pods[place]!.split("/").map(encodeURIComponent).join("/")}/`;
         name.append(link);
       } else name.textContent = stays.pods[place]!;
-      row.append(name, element("td", "number", (shares[at] ?? 0).toFixed(1)));
+      row.append(name, element("td", "number", (shares[index] ?? 0).toFixed(1)));
       if (this.timed) row.append(element("td", "number", formatDuration(stays.from[place] ?? 0)));
     }
     box.append(table);
     return box;
   }
 
-  private draw(plot: HTMLElement, stays: Stays, there: number[], shares: number[], what: string): void {
-    const bars = there.slice(0, MOST_BARS);
+  private draw(
+    plot: HTMLElement,
+    stays: PodStays,
+    presentPods: number[],
+    shares: number[],
+    resourceName: string,
+  ): void {
+    const bars = presentPods.slice(0, MOST_BARS);
     const names = bars.map((place) =>
       clipped(stays.pods[place]!.replace(/^[^/]*\//, ""), plot.clientWidth < 500 ? 18 : 34),
     );
     const values = shares.slice(0, MOST_BARS);
-    if (there.length > MOST_BARS) {
-      names.push(t("%(number)s more", { number: there.length - MOST_BARS }));
+    if (presentPods.length > MOST_BARS) {
+      names.push(t("%(number)s more", { number: presentPods.length - MOST_BARS }));
       values.push(shares.slice(MOST_BARS).reduce((total, share) => total + share, 0));
     }
-    const color = token("text");
-    const line = token("line");
+    const color = themeColour("text");
+    const line = themeColour("line");
     const bar = {
       type: "bar",
       orientation: "h",
@@ -178,7 +195,7 @@ export class Pods {
       plot_bgcolor: "rgba(0,0,0,0)",
       font: { family: getComputedStyle(document.body).fontFamily, size: 11, color },
       xaxis: {
-        title: { text: t("%(what)s requested (% of the node)", { what }) },
+        title: { text: t("%(what)s requested (% of the node)", { what: resourceName }) },
         rangemode: "tozero",
         gridcolor: line,
         linecolor: line,

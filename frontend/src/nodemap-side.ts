@@ -1,12 +1,12 @@
 // One map: its columns, fetched once, and its drawing by Plotly as a single heatmap.
 import Plotly from "plotly.js-cartesian-dist-min";
-import { type Column, element, last, type Numbers, token, unpack } from "./columns";
-import { firstFrames, Hatch } from "./nodemap-gone";
+import { type Column, element, lastIndexUntil, type Numbers, themeColour, unpack } from "./columns";
 import { Grouping, type GroupingColumns } from "./nodemap-groups";
+import { firstFrames, Hatch } from "./nodemap-hatch";
 import { ink } from "./nodemap-ink";
 import type { Grid } from "./nodemap-layout";
 import { CIVIDIS, STATES } from "./nodemap-legend";
-import { type Show, type Values, worded, wordedStates } from "./nodemap-words";
+import { type Colouring, type NodeValues, translateColouring, translateStates } from "./nodemap-words";
 import { t } from "./words";
 
 type Answer = {
@@ -14,7 +14,7 @@ type Answer = {
   groupings: GroupingColumns[];
   times: number[];
   exact: boolean;
-  shows: Show[];
+  shows: Colouring[];
 };
 type Frames = Column & { show: string; times: number };
 
@@ -27,25 +27,25 @@ export class Side {
   names: string[] = [];
   groupings: Grouping[] = [];
   times: number[] = [0];
-  shows: Show[] = [];
+  shows: Colouring[] = [];
   states: string[] = [];
   /** The place of each node of the page among this map's own, -1 where it has no such node. */
-  private own: Int32Array = new Int32Array(0);
+  private ownIndices: Int32Array = new Int32Array(0);
   private exact = true;
-  private readonly columns = new Map<string, Promise<Numbers>>();
-  private readonly known = new Map<string, Numbers>();
-  private moment: { time: number; numbers: Map<string, Numbers> } | undefined;
-  private begun: Int32Array = new Int32Array(0); // the first frame of each of its nodes
-  private drawn: Grid | undefined;
+  private readonly columnRequests = new Map<string, Promise<Numbers>>();
+  private readonly loadedColumns = new Map<string, Numbers>();
+  private exactMoment: { time: number; numbers: Map<string, Numbers> } | undefined;
+  private firstFrameByNode: Int32Array = new Int32Array(0); // the first frame of each of its nodes
+  private drawnGrid: Grid | undefined;
 
   readonly plot: HTMLElement;
   readonly holder: HTMLElement;
   private readonly hatch: Hatch;
   /** The server's sentence. It has means of exact values; those that come over REST are rounded. */
-  readonly said: string;
+  readonly serverSummary: string;
 
   constructor(readonly root: HTMLElement) {
-    this.said = root.querySelector("[data-summary]")?.textContent?.trim() ?? "";
+    this.serverSummary = root.querySelector("[data-summary]")?.textContent?.trim() ?? "";
     this.holder = root.querySelector<HTMLElement>("[data-plot]")!;
     this.plot = element("div", "nodemap-plot");
     this.holder.prepend(this.plot);
@@ -53,197 +53,205 @@ export class Side {
   }
 
   async load(): Promise<void> {
-    const found = await this.get<Answer>(this.root.dataset.columns ?? "");
-    this.names = found.names;
-    this.groupings = found.groupings.map((one) => new Grouping(one));
-    [this.times, this.exact] = [found.times, found.exact];
-    [this.shows, this.states] = [found.shows.map(worded), wordedStates()];
+    const answer = await this.get<Answer>(this.root.dataset.columns ?? "");
+    this.names = answer.names;
+    this.groupings = answer.groupings.map((columns) => new Grouping(columns));
+    [this.times, this.exact] = [answer.times, answer.exact];
+    [this.shows, this.states] = [answer.shows.map(translateColouring), translateStates()];
   }
 
-  private async get<Found>(address: string): Promise<Found> {
+  private async get<Body>(address: string): Promise<Body> {
     const answer = await fetch(address, { headers: { Accept: "application/json" } });
-    const body = (await answer.json()) as Found & { detail?: string };
+    const body = (await answer.json()) as Body & { detail?: string };
     if (!answer.ok) throw new Error(body.detail ?? t("The server answered %(status)s.", { status: answer.status }));
     return body;
   }
 
   /** Takes its place among the nodes of the page, which all maps share. */
-  among(index: Map<string, number>): void {
-    this.own = new Int32Array(index.size).fill(-1);
-    for (const [place, name] of this.names.entries()) this.own[index.get(name)!] = place;
+  indexNodes(index: Map<string, number>): void {
+    this.ownIndices = new Int32Array(index.size).fill(-1);
+    for (const [place, name] of this.names.entries()) this.ownIndices[index.get(name)!] = place;
   }
 
-  private by(label: string): Grouping | undefined {
-    return this.groupings.find((one) => one.label === label);
+  private findGrouping(label: string): Grouping | undefined {
+    return this.groupings.find((grouping) => grouping.label === label);
   }
 
   /** How often nodes have come into another group by `time`. */
-  shifted(by: string, time: number): number {
-    return this.by(by)?.shifted(time) ?? 0;
+  shiftCount(groupBy: string, time: number): number {
+    return this.findGrouping(groupBy)?.shiftCount(time) ?? 0;
   }
 
   /** The group of each node of the page at `time`, "" where it has none. */
-  groupsAt(by: string, time: number): string[] {
-    const now = this.by(by)?.at(time) ?? [];
-    return Array.from(this.own, (place) => now[place] ?? "");
+  groupsAt(groupBy: string, time: number): string[] {
+    const values = this.findGrouping(groupBy)?.valuesAt(time) ?? [];
+    return Array.from(this.ownIndices, (place) => values[place] ?? "");
   }
 
-  private address(show: string, more = ""): string {
+  private address(show: string, parameters = ""): string {
     const address = this.root.dataset.frames ?? "";
-    return `${address}${address.includes("?") ? "&" : "?"}show=${encodeURIComponent(show)}${more}`;
+    return `${address}${address.includes("?") ? "&" : "?"}show=${encodeURIComponent(show)}${parameters}`;
   }
 
   /** Fetches the frames of what is shown, of pods and of states, once; the nodes need not be known yet. */
-  async ask(show: string): Promise<void> {
-    const fetched = [show, "pods", STATE].map(async (name) => {
-      if (!this.columns.has(name)) this.columns.set(name, this.get<Frames>(this.address(name)).then(unpack));
-      this.known.set(name, await this.columns.get(name)!);
+  async fetchFrames(show: string): Promise<void> {
+    const requests = [show, "pods", STATE].map(async (name) => {
+      if (!this.columnRequests.has(name))
+        this.columnRequests.set(name, this.get<Frames>(this.address(name)).then(unpack));
+      this.loadedColumns.set(name, await this.columnRequests.get(name)!);
     });
-    await Promise.all(fetched);
+    await Promise.all(requests);
   }
 
-  /** As `ask`, once the nodes are known. */
-  async need(show: string): Promise<void> {
-    await this.ask(show);
-    const { data, absent } = this.known.get(STATE)!;
-    if (!this.begun.length) this.begun = firstFrames(data, absent, this.names.length);
+  /** As `fetchFrames`, once the nodes are known; also finds the first frame of each node. */
+  async prepare(show: string): Promise<void> {
+    await this.fetchFrames(show);
+    const { data, absent } = this.loadedColumns.get(STATE)!;
+    if (!this.firstFrameByNode.length) this.firstFrameByNode = firstFrames(data, absent, this.names.length);
   }
 
   /** Where the frames are apart: the very values of `time`, once the person rests there. */
-  async settle(show: string, time: number): Promise<boolean> {
-    if (this.exact || this.times.some((one) => Math.abs(one - time) < 1e-6)) return false;
+  async loadExact(show: string, time: number): Promise<boolean> {
+    if (this.exact || this.times.some((frameTime) => Math.abs(frameTime - time) < 1e-6)) return false;
     const names = [...new Set([show, STATE])];
-    const found = await Promise.all(names.map((name) => this.get<Frames>(this.address(name, `&at=${time}`))));
-    this.moment = { time, numbers: new Map(names.map((name, place) => [name, unpack(found[place]!)])) };
+    const frames = await Promise.all(names.map((name) => this.get<Frames>(this.address(name, `&at=${time}`))));
+    this.exactMoment = { time, numbers: new Map(names.map((name, place) => [name, unpack(frames[place]!)])) };
     return true;
   }
 
   /** What is shown of each node of the page at `time`. */
-  at(show: string, time: number): Values {
+  valuesAt(show: string, time: number): NodeValues {
     return { values: this.column(show, time), pods: this.column("pods", time) };
   }
 
   /** Which nodes of the page are gone at `time`: not ready, or taken away. */
-  gone(time: number): Uint8Array {
-    const [states, frame, notReady] = [this.column(STATE, time), last(this.times, time), this.states.length - 1];
-    return Uint8Array.from(this.own, (place, node) => {
-      const taken = Number.isNaN(states[node]) && place >= 0 && this.begun[place]! <= frame;
-      return Number(taken || states[node] === notReady);
+  goneAt(time: number): Uint8Array {
+    const [states, frame, notReady] = [
+      this.column(STATE, time),
+      lastIndexUntil(this.times, time),
+      this.states.length - 1,
+    ];
+    return Uint8Array.from(this.ownIndices, (place, node) => {
+      const isDeleted = Number.isNaN(states[node]) && place >= 0 && this.firstFrameByNode[place]! <= frame;
+      return Number(isDeleted || states[node] === notReady);
     });
   }
 
   private column(show: string, time: number): Float64Array {
-    const found = new Float64Array(this.own.length).fill(NaN);
-    const rested = this.moment && Math.abs(this.moment.time - time) < 1e-6 ? this.moment.numbers.get(show) : undefined;
-    const numbers = rested ?? this.known.get(show);
-    if (!numbers) return found;
-    const begin = rested ? 0 : last(this.times, time) * this.names.length;
-    for (let node = 0; node < found.length; node += 1) {
-      const place = this.own[node]!;
+    const values = new Float64Array(this.ownIndices.length).fill(NaN);
+    const exactNumbers =
+      this.exactMoment && Math.abs(this.exactMoment.time - time) < 1e-6
+        ? this.exactMoment.numbers.get(show)
+        : undefined;
+    const numbers = exactNumbers ?? this.loadedColumns.get(show);
+    if (!numbers) return values;
+    const begin = exactNumbers ? 0 : lastIndexUntil(this.times, time) * this.names.length;
+    for (let node = 0; node < values.length; node += 1) {
+      const place = this.ownIndices[node]!;
       const value = place < 0 ? numbers.absent : numbers.data[begin + place]!;
-      if (value !== numbers.absent) found[node] = value;
+      if (value !== numbers.absent) values[node] = value;
     }
-    return found;
+    return values;
   }
 
   /** The largest value of all times. */
-  most(show: Show): number {
-    const numbers = this.known.get(show.name);
-    let most = 1;
-    for (const value of numbers?.data ?? []) if (value !== numbers!.absent && value > most) most = value;
-    return most;
+  maxValue(show: Colouring): number {
+    const numbers = this.loadedColumns.get(show.name);
+    let maximum = 1;
+    for (const value of numbers?.data ?? []) if (value !== numbers!.absent && value > maximum) maximum = value;
+    return maximum;
   }
 
   /** Draws the cells; only colours change where the grid is the one that stands there. */
   draw(
     grid: Grid,
-    show: Show,
+    show: Colouring,
     values: ArrayLike<number>,
-    gone: Uint8Array,
-    kept: Uint8Array | undefined,
-    most: number,
-    anew: boolean,
+    goneNodes: Uint8Array,
+    matchingNodes: Uint8Array | undefined,
+    maxValue: number,
+    redraw: boolean,
   ): void {
-    this.hatch.draw(grid, gone);
+    this.hatch.draw(grid, goneNodes);
     const z: (number | null)[][] = [];
     for (let row = 0; row < grid.rows; row += 1) {
       const line: (number | null)[] = new Array<number | null>(grid.columns);
       for (let column = 0; column < grid.columns; column += 1) {
         const node = grid.cells[row * grid.columns + column]!;
         const value = node < 0 ? NaN : values[node]!;
-        line[column] = Number.isNaN(value) ? null : kept && !kept[node] ? DIMMED : value;
+        line[column] = Number.isNaN(value) ? null : matchingNodes && !matchingNodes[node] ? DIMMED : value;
       }
       z.push(line);
     }
-    const marks = grid.named ? this.named(grid, show, z, most) : this.marks(grid, show, values);
-    if (this.drawn === grid && !anew) {
+    const marks = grid.hasNames ? this.nameMarks(grid, show, z, maxValue) : this.marks(grid, show, values);
+    if (this.drawnGrid === grid && !redraw) {
       void Plotly.restyle(this.plot, { z: [z] }, [0]);
       const { x, y, text, colours } = marks;
-      if (!show.unit || grid.named) {
+      if (!show.unit || grid.hasNames) {
         void Plotly.restyle(this.plot, { x: [x], y: [y], text: [text], "textfont.color": [colours] }, [1]);
       }
       return;
     }
-    this.drawn = grid;
+    this.drawnGrid = grid;
     this.plot.style.height = `${grid.rows * grid.cellHeight}px`;
-    void Plotly.react(this.plot, this.traces(grid, show, z, marks, most), this.layout(grid), { staticPlot: true });
+    void Plotly.react(this.plot, this.traces(grid, show, z, marks, maxValue), this.layout(grid), { staticPlot: true });
   }
 
-  private traces(grid: Grid, show: Show, z: (number | null)[][], marks: Marks, most: number): object[] {
+  private traces(grid: Grid, show: Colouring, z: (number | null)[][], marks: Marks, maxValue: number): object[] {
     const states = !show.unit;
     const gap = grid.cellHeight >= 7 ? 1 : 0;
     const heatmap = {
       type: "heatmap",
       z,
       zmin: states ? DIMMED - 0.5 : DIMMED,
-      zmax: states ? this.states.length - 0.5 : most,
-      colorscale: scale(states ? STATES : CIVIDIS, states, most, token("line")),
+      zmax: states ? this.states.length - 0.5 : maxValue,
+      colorscale: scale(states ? STATES : CIVIDIS, states, maxValue, themeColour("line")),
       showscale: false,
       hoverinfo: "skip",
       xgap: gap,
       ygap: gap,
     };
     const { x, y, text, colours } = marks;
-    const textfont = { color: colours, size: grid.named ? 11 : 12 };
+    const textfont = { color: colours, size: grid.hasNames ? 11 : 12 };
     return [heatmap, { type: "scatter", mode: "text", x, y, text, textfont, hoverinfo: "skip" }];
   }
 
   /** Names of nodes, in what can be read on their cells; Plotly's own choice is pale on colours of middle tone. */
-  private named(grid: Grid, show: Show, z: (number | null)[][], most: number): Marks {
+  private nameMarks(grid: Grid, show: Colouring, z: (number | null)[][], maxValue: number): Marks {
     const marks: Marks = { x: [], y: [], text: [], colours: [] };
-    const plain = token("text");
+    const plain = themeColour("text");
     for (const [node, cell] of grid.placeOf) {
       const [column, row] = [cell % grid.columns, Math.floor(cell / grid.columns)];
       const value = z[row]![column] ?? DIMMED;
-      const share = show.unit ? value / most : value / (STATES.length - 1);
+      const share = show.unit ? value / maxValue : value / (STATES.length - 1);
       marks.x.push(column);
       marks.y.push(row);
-      marks.text.push(this.names[this.own[node]!] ?? "");
+      marks.text.push(this.names[this.ownIndices[node]!] ?? "");
       marks.colours.push(value === DIMMED ? plain : ink(show.unit ? CIVIDIS : STATES, share));
     }
     return marks;
   }
 
   /** States that need a person carry a mark beside their colour, where cells are large enough for one. */
-  private marks(grid: Grid, show: Show, values: ArrayLike<number>): Marks {
-    const marks: Marks = { x: [], y: [], text: [], colours: [] };
-    if (show.unit || grid.cellHeight < 9) return marks;
+  private marks(grid: Grid, show: Colouring, values: ArrayLike<number>): Marks {
+    const stateMarks: Marks = { x: [], y: [], text: [], colours: [] };
+    if (show.unit || grid.cellHeight < 9) return stateMarks;
     for (const [node, cell] of grid.placeOf) {
       const mark = MARKS[values[node] ?? 0];
       if (!mark) continue;
-      marks.x.push(cell % grid.columns);
-      marks.y.push(Math.floor(cell / grid.columns));
-      marks.text.push(mark);
-      marks.colours.push("#000");
-      if (marks.x.length === MOST_MARKS) break;
+      stateMarks.x.push(cell % grid.columns);
+      stateMarks.y.push(Math.floor(cell / grid.columns));
+      stateMarks.text.push(mark);
+      stateMarks.colours.push("#000");
+      if (stateMarks.x.length === MOST_MARKS) break;
     }
-    return marks;
+    return stateMarks;
   }
 
   private layout(grid: Grid): object {
     const width = grid.columns * grid.cellWidth;
     const axis = { visible: false, fixedrange: true };
-    const font = { family: getComputedStyle(document.body).fontFamily, size: 11, color: token("text") };
+    const font = { family: getComputedStyle(document.body).fontFamily, size: 11, color: themeColour("text") };
     return {
       width,
       height: grid.rows * grid.cellHeight,
@@ -280,20 +288,20 @@ function clipped(label: string, count: number, pixels: number): string {
 }
 
 /** Plotly's scale: a first piece for nodes that are dimmed, then the colours, in bands where they are states. */
-function scale(colours: string[], bands: boolean, most: number, dimmed: string): [number, string][] {
+function scale(colours: string[], bands: boolean, maxValue: number, dimmed: string): [number, string][] {
   const pieces = colours.length + 1;
   if (bands)
-    return [dimmed, ...colours].flatMap((one, place) => [
-      [place / pieces, one],
-      [(place + 1) / pieces, one],
+    return [dimmed, ...colours].flatMap((colour, place) => [
+      [place / pieces, colour],
+      [(place + 1) / pieces, colour],
     ]);
-  const first = 0.5 / (most + 1);
-  const begin = 1 / (most + 1);
+  const first = 0.5 / (maxValue + 1);
+  const begin = 1 / (maxValue + 1);
   // The last place has to be 1 to the last bit, or Plotly takes a scale of its own.
   const end = colours.length - 1;
-  const steps = colours.map((one, place): [number, string] => [
+  const steps = colours.map((colour, place): [number, string] => [
     place === end ? 1 : begin + ((1 - begin) * place) / end,
-    one,
+    colour,
   ]);
   return [[0, dimmed], [first, dimmed], [first, colours[0]!], ...steps];
 }

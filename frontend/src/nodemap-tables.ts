@@ -1,43 +1,45 @@
 // The tables beneath a node map: its groups and its nodes at the time that the map shows.
-import { element, grouped } from "./columns";
+import { element, formatNumber } from "./columns";
 import type { Group } from "./nodemap-layout";
-import { capitalised, groupHead, grouping, groupRow, type Show, type Values } from "./nodemap-words";
+import { type Colouring, capitalised, groupHead, groupingWord, groupRow, type NodeValues } from "./nodemap-words";
 import { t } from "./words";
 
 const MOST_ROWS = 500;
 
-export type Shown = {
-  show: Show;
+export type TableContent = {
+  show: Colouring;
   states: string[];
-  found: Values;
+  nodeValues: NodeValues;
   groups: Group[];
   group: string;
-  by: string;
+  groupBy: string;
   names: string[];
 };
 
 export class NodeTables {
-  private waiting: Shown | undefined;
+  private content: TableContent | undefined;
 
   constructor(private readonly root: HTMLElement) {
     // A table that is closed is filled when it is opened.
     for (const details of root.querySelectorAll("details")) {
-      details.addEventListener("toggle", () => details.open && this.waiting && this.fill(this.waiting));
+      details.addEventListener("toggle", () => details.open && this.content && this.fill(this.content));
     }
   }
 
-  fill(shown: Shown): void {
-    this.waiting = shown;
+  fill(content: TableContent): void {
+    this.content = content;
     this.title(
       "groups",
-      t("%(chosen)s as a table", { chosen: capitalised(shown.by ? grouping(shown.by) : t("all nodes")) }),
+      t("%(chosen)s as a table", {
+        chosen: capitalised(content.groupBy ? groupingWord(content.groupBy) : t("all nodes")),
+      }),
     );
     this.title(
       "nodes",
-      shown.group ? t("Nodes of %(group)s as a table", { group: shown.group }) : t("Nodes as a table"),
+      content.group ? t("Nodes of %(group)s as a table", { group: content.group }) : t("Nodes as a table"),
     );
-    this.table("groups", groupHead(shown.show, shown.states, shown.by), () => this.groups(shown));
-    this.table("nodes", this.head(shown), () => this.nodes(shown));
+    this.table("groups", groupHead(content.show, content.states, content.groupBy), () => this.groups(content));
+    this.table("nodes", this.head(content), () => this.nodes(content));
   }
 
   private title(name: string, text: string): void {
@@ -58,34 +60,34 @@ export class NodeTables {
     table.tBodies[0]!.replaceChildren(...rows());
   }
 
-  private groups({ show, states, found, groups }: Shown): HTMLTableRowElement[] {
+  private groups({ show, states, nodeValues, groups }: TableContent): HTMLTableRowElement[] {
     return groups
-      .filter((group) => group.nodes.some((node) => !Number.isNaN(found.values[node])))
-      .map((group) => row(link(group.label, "toGroup", group.label), groupRow(show, states, found, group.nodes)));
+      .filter((group) => group.nodes.some((node) => !Number.isNaN(nodeValues.values[node])))
+      .map((group) => row(link(group.label, "toGroup", group.label), groupRow(show, states, nodeValues, group.nodes)));
   }
 
-  private head({ show, by }: Shown): string[] {
+  private head({ show, groupBy }: TableContent): string[] {
     const middle = show.unit === "pods" ? [] : [show.unit ? `${capitalised(show.label)} (%)` : t("State")];
-    return [t("Node"), by ? capitalised(grouping(by)) : t("Group"), ...middle, t("Pods")];
+    return [t("Node"), groupBy ? capitalised(groupingWord(groupBy)) : t("Group"), ...middle, t("Pods")];
   }
 
-  private nodes({ show, states, found, groups, group, names }: Shown): HTMLTableRowElement[] {
-    const listed = groups
+  private nodes({ show, states, nodeValues, groups, group, names }: TableContent): HTMLTableRowElement[] {
+    const nodeLabels = groups
       .filter((candidate) => !group || candidate.label === group)
       .flatMap((candidate) => candidate.nodes.map((node) => ({ node, label: candidate.label })))
-      .filter(({ node }) => !Number.isNaN(found.values[node]))
+      .filter(({ node }) => !Number.isNaN(nodeValues.values[node]))
       .sort(
         (first, second) =>
-          (found.values[second.node] ?? 0) - (found.values[first.node] ?? 0) || first.node - second.node,
+          (nodeValues.values[second.node] ?? 0) - (nodeValues.values[first.node] ?? 0) || first.node - second.node,
       );
-    return listed.slice(0, MOST_ROWS).map(({ node, label }) => {
-      const value = found.values[node] ?? 0;
-      const middle = show.unit === "pods" ? [] : [show.unit ? grouped(value) : (states[value] ?? "")];
-      const pods = found.pods[node] ?? NaN;
+    return nodeLabels.slice(0, MOST_ROWS).map(({ node, label }) => {
+      const value = nodeValues.values[node] ?? 0;
+      const middle = show.unit === "pods" ? [] : [show.unit ? formatNumber(value) : (states[value] ?? "")];
+      const pods = nodeValues.pods[node] ?? NaN;
       return row(link(names[node]!, "toNode", names[node]!), [
         label,
         ...middle,
-        Number.isNaN(pods) ? "–" : grouped(pods),
+        Number.isNaN(pods) ? "–" : formatNumber(pods),
       ]);
     });
   }

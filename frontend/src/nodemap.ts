@@ -1,12 +1,12 @@
 // Node maps: groups, nodes, and the pods of a node; search, keyboard, and maps side by side that are looked at alike.
-import { element, grouped, inAddress } from "./columns";
+import { element, formatNumber, updateAddress } from "./columns";
 import { byName, groupsOf } from "./nodemap-groups";
 import { ARROWS, arrange, type Grid, type Group, labelAt, neighbour, placeAt } from "./nodemap-layout";
 import { legend } from "./nodemap-legend";
 import { Pods } from "./nodemap-pods";
 import { Side } from "./nodemap-side";
 import { NodeTables } from "./nodemap-tables";
-import { amount, grouping, type Show, summary } from "./nodemap-words";
+import { amount, type Colouring, groupingWord, summary } from "./nodemap-words";
 import { t } from "./words";
 
 const HIGHEST = 560; // pixels of a map; where it is narrow, more
@@ -19,17 +19,17 @@ class NodeMap {
   private names: string[] = [];
   private order: number[] = []; // nodes by name, 2 before 10
   private groups: Group[] = [];
-  private shifted = ""; // of what shiftedAt says, what the groups were made with
+  private groupedShifts = ""; // what shiftedAt said when the groups were made
   private grid: Grid | undefined;
-  private kept: Uint8Array | undefined;
+  private matchingNodes: Uint8Array | undefined;
   private cursor = -1; // a node
   private time: number;
   private readonly timed: boolean;
-  private by: string;
+  private groupBy: string;
   private key: string;
   private group: string;
   /** What the page was asked for: the server's sentences are of that. */
-  private readonly first: string;
+  private readonly firstView: string;
   private node: string;
   private find: string;
 
@@ -38,10 +38,10 @@ class NodeMap {
     this.sides = [...root.querySelectorAll<HTMLElement>("[data-columns]")].map((element) => new Side(element));
     this.timed = data.at !== undefined;
     this.time = Number(data.at ?? 0);
-    this.by = data.by ?? "";
+    this.groupBy = data.by ?? "";
     this.key = data.show ?? "cpu";
     this.group = data.group ?? "";
-    this.first = `${this.key} ${this.time}`;
+    this.firstView = `${this.key} ${this.time}`;
     this.node = data.focus ?? "";
     this.find = data.find ?? "";
     this.pods = this.sides.map(({ root: side }) => {
@@ -52,7 +52,7 @@ class NodeMap {
     this.tables = this.sides.map((side) => new NodeTables(side.root));
     document.addEventListener("timechange", (event) => {
       const { time, settled } = (event as CustomEvent<{ time: number; settled: boolean }>).detail;
-      this.at(time, settled);
+      this.showTime(time, settled);
     });
     void this.start();
   }
@@ -60,7 +60,7 @@ class NodeMap {
   private async start(): Promise<void> {
     try {
       // What is shown at first is asked for at once, not after the names.
-      await Promise.all(this.sides.flatMap((side) => [side.load(), side.ask(this.key)]));
+      await Promise.all(this.sides.flatMap((side) => [side.load(), side.fetchFrames(this.key)]));
       this.share();
       await this.fetch();
     } catch (error) {
@@ -89,17 +89,17 @@ class NodeMap {
     for (const side of this.sides) for (const name of side.names) if (!index.has(name)) index.set(name, index.size);
     this.names = [...index.keys()];
     this.order = [...this.names.keys()].sort((first, second) => byName(this.names[first]!, this.names[second]!));
-    for (const side of this.sides) side.among(index);
+    for (const side of this.sides) side.indexNodes(index);
   }
 
-  private get show(): Show {
+  private get show(): Colouring {
     const shows = this.sides[0]!.shows;
     return shows.find((show) => show.name === this.key) ?? shows[0]!;
   }
 
   private async fetch(): Promise<void> {
     this.key = this.show.name;
-    await Promise.all(this.sides.map((side) => side.need(this.key)));
+    await Promise.all(this.sides.map((side) => side.prepare(this.key)));
   }
 
   // What the person chooses.
@@ -107,13 +107,15 @@ class NodeMap {
   private controls(): void {
     const { root } = this;
     const select = (name: string) => root.querySelector<HTMLSelectElement>(`select[name="${name}"]`);
-    const by = select("by");
+    const groupBySelect = select("by");
     const labels = [...new Set(this.sides.flatMap((side) => side.groupings.map((grouping) => grouping.label)))];
-    if (by) {
-      by.replaceChildren(...labels.map((label) => new Option(grouping(label), label, false, label === this.by)));
-      if (!labels.includes(this.by)) this.by = labels[0] ?? "";
-      by.closest<HTMLElement>(".field")!.hidden = !labels.length;
-      by.addEventListener("change", () => this.regroup({ by: by.value }));
+    if (groupBySelect) {
+      groupBySelect.replaceChildren(
+        ...labels.map((label) => new Option(groupingWord(label), label, false, label === this.groupBy)),
+      );
+      if (!labels.includes(this.groupBy)) this.groupBy = labels[0] ?? "";
+      groupBySelect.closest<HTMLElement>(".field")!.hidden = !labels.length;
+      groupBySelect.addEventListener("change", () => this.regroup({ groupBy: groupBySelect.value }));
     }
     const show = select("show");
     show?.addEventListener("change", () => void this.reshow(show.value));
@@ -123,8 +125,8 @@ class NodeMap {
     });
     const find = root.querySelector<HTMLInputElement>('input[name="find"]');
     find?.addEventListener("input", () => this.search(find.value));
-    root.querySelector("[data-zoom-out]")?.addEventListener("click", () => this.out());
-    root.addEventListener("click", (event) => this.followed(event));
+    root.querySelector("[data-zoom-out]")?.addEventListener("click", () => this.zoomOut());
+    root.addEventListener("click", (event) => this.followLink(event));
     for (const side of this.sides) this.listen(side);
     document.addEventListener("themechange", () => this.arrange());
     let width = this.width;
@@ -136,7 +138,7 @@ class NodeMap {
   }
 
   /** A link of a table to a group or a node stays on the page. */
-  private followed(event: MouseEvent): void {
+  private followLink(event: MouseEvent): void {
     const link = (event.target as HTMLElement).closest<HTMLAnchorElement>("a[data-to-group], a[data-to-node]");
     if (!link || event.ctrlKey || event.metaKey || event.shiftKey) return;
     event.preventDefault();
@@ -146,7 +148,7 @@ class NodeMap {
 
   private async reshow(key: string): Promise<void> {
     this.key = key;
-    inAddress({ show: key });
+    updateAddress({ show: key });
     try {
       await this.fetch();
     } catch (error) {
@@ -163,27 +165,27 @@ class NodeMap {
     return Math.min(this.sides[0]!.holder.clientWidth, paper);
   }
 
-  private regroup(change: { by?: string; group?: string } = {}): void {
-    if (change.by !== undefined) [this.by, this.group] = [change.by, ""];
+  private regroup(change: { groupBy?: string; group?: string } = {}): void {
+    if (change.groupBy !== undefined) [this.groupBy, this.group] = [change.groupBy, ""];
     if (change.group !== undefined) this.group = change.group;
     this.sort();
     if (!this.groups.some(({ label }) => label === this.group)) this.group = "";
-    inAddress({ ...(change.by === undefined ? {} : { by: this.by }), group: this.group });
-    const out = this.root.querySelector<HTMLElement>("[data-zoom-out]");
-    if (out) out.hidden = !this.group;
+    updateAddress({ ...(change.groupBy === undefined ? {} : { by: this.groupBy }), group: this.group });
+    const zoomOutButton = this.root.querySelector<HTMLElement>("[data-zoom-out]");
+    if (zoomOutButton) zoomOutButton.hidden = !this.group;
     this.arrange();
   }
 
   /** Puts the nodes into the groups in which they are now. */
   private sort(): void {
-    this.shifted = this.shiftedAt(this.time);
-    const maps = this.sides.map((side) => side.groupsAt(this.by, this.time));
-    this.groups = groupsOf(maps, this.by, this.order);
+    this.groupedShifts = this.shiftedAt(this.time);
+    const maps = this.sides.map((side) => side.groupsAt(this.groupBy, this.time));
+    this.groups = groupsOf(maps, this.groupBy, this.order);
   }
 
   /** How often nodes have come into another group by `time`, a number a map. */
   private shiftedAt(time: number): string {
-    return this.sides.map((side) => side.shifted(this.by, time)).join();
+    return this.sides.map((side) => side.shiftCount(this.groupBy, time)).join();
   }
 
   private get visible(): Group[] {
@@ -192,8 +194,8 @@ class NodeMap {
 
   private arrange(): void {
     const start = performance.now();
-    const most = this.width < 500 ? HIGHEST_NARROW : HIGHEST;
-    this.grid = arrange(this.visible, this.names, this.width, most);
+    const maxHeight = this.width < 500 ? HIGHEST_NARROW : HIGHEST;
+    this.grid = arrange(this.visible, this.names, this.width, maxHeight);
     if (this.find) this.match();
     this.draw(true);
     performance.measure("nodemap", { start, end: performance.now() });
@@ -201,60 +203,61 @@ class NodeMap {
 
   // Drawing.
 
-  private at(time: number, settled: boolean): void {
+  private showTime(time: number, isSettled: boolean): void {
     this.time = time;
     if (!this.grid) return;
-    if (this.shiftedAt(time) === this.shifted) this.draw(false, settled);
+    if (this.shiftedAt(time) === this.groupedShifts) this.draw(false, isSettled);
     else {
       // A group that has no node for a while stays chosen.
       this.sort();
       this.arrange();
     }
-    if (!settled) return;
-    void Promise.all(this.sides.map((side) => side.settle(this.key, time))).then((news) => {
-      if (news.some(Boolean) && this.time === time) this.draw(false, true);
+    if (!isSettled) return;
+    void Promise.all(this.sides.map((side) => side.loadExact(this.key, time))).then((updates) => {
+      if (updates.some(Boolean) && this.time === time) this.draw(false, true);
     });
   }
 
-  private draw(anew: boolean, settled = true): void {
+  private draw(redraw: boolean, isSettled = true): void {
     const { grid, show } = this;
     if (!grid) return;
     // Percent end at 100: what is more than full looks full, and the legend says so.
-    const largest = Math.max(...this.sides.map((side) => side.most(show)));
-    const most = show.unit === "pods" ? largest : 100;
+    const largest = Math.max(...this.sides.map((side) => side.maxValue(show)));
+    const maxValue = show.unit === "pods" ? largest : 100;
     const places = this.group ? this.visible.flatMap((group) => group.nodes) : undefined;
-    for (const [at, side] of this.sides.entries()) {
-      const found = side.at(show.name, this.time);
-      side.draw(grid, show, found.values, side.gone(this.time), this.kept, most, anew);
+    for (const [index, side] of this.sides.entries()) {
+      const nodeValues = side.valuesAt(show.name, this.time);
+      side.draw(grid, show, nodeValues.values, side.goneAt(this.time), this.matchingNodes, maxValue, redraw);
       const caption = side.root.querySelector<HTMLElement>("[data-summary]");
-      const inside = this.group ? `${this.group}: ` : "";
+      const groupPrefix = this.group ? `${this.group}: ` : "";
       if (caption) {
-        const first = !this.group && `${this.key} ${this.time}` === this.first;
-        const said = () => inside + summary(show, side.states, found, this.timed ? this.time : undefined, places);
-        caption.textContent = (first && side.said) || said();
+        const isFirstView = !this.group && `${this.key} ${this.time}` === this.firstView;
+        const describe = () =>
+          groupPrefix + summary(show, side.states, nodeValues, this.timed ? this.time : undefined, places);
+        caption.textContent = (isFirstView && side.serverSummary) || describe();
         side.holder.setAttribute("aria-label", t("Node map. %(summary)s", { summary: caption.textContent ?? "" }));
       }
-      if (settled)
-        this.tables[at]!.fill({
+      if (isSettled)
+        this.tables[index]!.fill({
           show,
           states: side.states,
-          found,
+          nodeValues,
           groups: this.groups,
           group: this.group,
-          by: this.by,
+          groupBy: this.groupBy,
           names: this.names,
         });
-      this.pods[at]!.show(
+      this.pods[index]!.show(
         show.unit === "%" ? show.name.replace(/^use-/, "") : "cpu",
         this.time,
         this.title(side),
-        anew,
+        redraw,
       );
     }
-    if (anew)
+    if (redraw)
       this.root
         .querySelector("[data-legend]")
-        ?.replaceChildren(...legend(show, this.sides[0]!.states, most, largest > most));
+        ?.replaceChildren(...legend(show, this.sides[0]!.states, maxValue, largest > maxValue));
     this.mark();
   }
 
@@ -266,23 +269,28 @@ class NodeMap {
 
   private match(): void {
     const words = this.find.toLowerCase();
-    this.kept = words ? Uint8Array.from(this.names, (name) => Number(name.toLowerCase().includes(words))) : undefined;
-    const count = this.kept ? this.kept.reduce((sum, flag) => sum + flag, 0) : 0;
-    this.output("[data-found]", this.kept ? `${grouped(count)} of ${grouped(this.names.length)} nodes` : "");
+    this.matchingNodes = words
+      ? Uint8Array.from(this.names, (name) => Number(name.toLowerCase().includes(words)))
+      : undefined;
+    const count = this.matchingNodes ? this.matchingNodes.reduce((sum, flag) => sum + flag, 0) : 0;
+    this.output(
+      "[data-found]",
+      this.matchingNodes ? `${formatNumber(count)} of ${formatNumber(this.names.length)} nodes` : "",
+    );
   }
 
   private search(words: string): void {
     this.find = words.trim();
-    inAddress({ find: this.find });
+    updateAddress({ find: this.find });
     this.match();
     this.draw(false, false);
   }
 
   /** The next node that is found, in the order of the map. */
   private next(): void {
-    const { grid, kept } = this;
-    if (!grid || !kept) return;
-    const matches = [...grid.cells].filter((node) => node >= 0 && kept[node]);
+    const { grid, matchingNodes } = this;
+    if (!grid || !matchingNodes) return;
+    const matches = [...grid.cells].filter((node) => node >= 0 && matchingNodes[node]);
     if (!matches.length) return;
     const node = matches[(matches.indexOf(this.cursor) + 1) % matches.length]!;
     this.point(node, this.sides[0]!, true);
@@ -310,10 +318,10 @@ class NodeMap {
       const first = this.grid?.cells.find((node) => node >= 0) ?? -1;
       this.point(this.grid?.placeOf.has(this.cursor) ? this.cursor : first, side, true);
     });
-    holder.addEventListener("keydown", (event) => this.pressed(event, side));
+    holder.addEventListener("keydown", (event) => this.handleKey(event, side));
   }
 
-  private pressed(event: KeyboardEvent, side: Side): void {
+  private handleKey(event: KeyboardEvent, side: Side): void {
     const { grid } = this;
     if (!grid || event.ctrlKey || event.metaKey || event.altKey) return;
     const step = ARROWS[event.key];
@@ -324,7 +332,7 @@ class NodeMap {
     else if (event.key === "Home" || event.key === "End") {
       const nodes = [...grid.cells].filter((node) => node >= 0);
       this.point((event.key === "Home" ? nodes[0] : nodes.at(-1)) ?? -1, side, true);
-    } else if (event.key === "Escape" && (this.group || this.node)) this.out();
+    } else if (event.key === "Escape" && (this.group || this.node)) this.zoomOut();
     else return;
     event.preventDefault();
   }
@@ -333,25 +341,25 @@ class NodeMap {
     return this.groups.length > 1 ? (this.groups.find((group) => group.nodes.includes(node))?.label ?? "") : "";
   }
 
-  /** Puts the cursor on a node; `spoken` says it to a screen reader too. */
-  private point(node: number, side: Side, spoken: boolean): void {
-    if (node === this.cursor && !spoken) return;
+  /** Puts the cursor on a node; `isSpoken` says it to a screen reader too. */
+  private point(node: number, side: Side, isSpoken: boolean): void {
+    if (node === this.cursor && !isSpoken) return;
     this.cursor = node;
     this.mark();
     if (node < 0) return;
     const group = this.groupOf(node);
     const descriptions = this.sides.map((side) => {
-      const { values, pods } = side.at(this.key, this.time);
+      const { values, pods } = side.valuesAt(this.key, this.time);
       const count =
         this.show.unit === "pods" || Number.isNaN(pods[node])
           ? ""
-          : `, ${t("%(number)s pods", { number: grouped(pods[node]!) })}`;
-      const gone = this.show.unit && side.gone(this.time)[node] ? `, ${t("gone or not ready")}` : "";
-      return `${this.title(side)}${amount(this.show, side.states, values[node]!)}${count}${gone}`;
+          : `, ${t("%(number)s pods", { number: formatNumber(pods[node]!) })}`;
+      const goneText = this.show.unit && side.goneAt(this.time)[node] ? `, ${t("gone or not ready")}` : "";
+      return `${this.title(side)}${amount(this.show, side.states, values[node]!)}${count}${goneText}`;
     });
-    const text = `${this.names[node]}${group ? `, ${this.by} ${group}` : ""}: ${descriptions.join("; ")}`;
+    const text = `${this.names[node]}${group ? `, ${this.groupBy} ${group}` : ""}: ${descriptions.join("; ")}`;
     this.output("[data-readout]", text);
-    if (spoken) this.output("[data-spoken]", text);
+    if (isSpoken) this.output("[data-spoken]", text);
     if (side.holder.title) side.holder.removeAttribute("title");
   }
 
@@ -381,7 +389,7 @@ class NodeMap {
     const name = this.names[node];
     if (!name) return;
     this.node = name;
-    inAddress({ focus: name });
+    updateAddress({ focus: name });
     const panel = this.root.querySelector<HTMLElement>("[data-node-panel]");
     if (panel) panel.hidden = false;
     this.mark();
@@ -390,10 +398,10 @@ class NodeMap {
   }
 
   /** One level up: from a node's pods to the nodes, from a group to all. */
-  private out(): void {
+  private zoomOut(): void {
     if (this.node) {
       this.node = "";
-      inAddress({ focus: "" });
+      updateAddress({ focus: "" });
       for (const pods of this.pods) pods.close();
       const panel = this.root.querySelector<HTMLElement>("[data-node-panel]");
       if (panel) panel.hidden = true;

@@ -1,27 +1,27 @@
 // Where the player's time goes, in seconds of the run; nothing here knows of a page.
-import { last } from "./columns";
+import { lastIndexUntil } from "./columns";
 
 const LONGEST_FRAME = 0.1; // seconds: a page that was hidden goes on where it stood
 const EXACT = 1e-6;
 
-export type Command = { do: "toggle" } | { do: "step" | "faster"; by: number };
+export type Command = { do: "toggle" } | { do: "step" | "faster"; steps: number };
 
 export function clamp(time: number, end: number): number {
   return Math.min(Math.max(time, 0), end);
 }
 
-/** `by` changes on, or back; from between two changes one back is the one before. By hundredths without changes. */
-export function stepped(changes: number[], time: number, end: number, by: number): number {
-  if (!changes.length) return clamp(time + (by * end) / 100, end);
-  const place = last(changes, time);
-  if (by > 0 && place === changes.length - 1) return end;
+/** The time `steps` changes on, or back; between two changes, one back is the earlier. By hundredths without changes. */
+export function stepTime(changes: number[], time: number, end: number, steps: number): number {
+  if (!changes.length) return clamp(time + (steps * end) / 100, end);
+  const place = lastIndexUntil(changes, time);
+  if (steps > 0 && place === changes.length - 1) return end;
   const between = changes[place]! < time - EXACT;
-  return changes[clamp(place + by + (between && by < 0 ? 1 : 0), changes.length - 1)]!;
+  return changes[clamp(place + steps + (between && steps < 0 ? 1 : 0), changes.length - 1)]!;
 }
 
-/** After a frame of `passed` ms, where the whole run takes `whole` seconds to play. */
-export function played(time: number, end: number, passed: number, whole: number): number {
-  return clamp(time + Math.min(passed / 1000, LONGEST_FRAME) * (end / whole), end);
+/** The time after a frame of `elapsed` ms, where the whole run takes `duration` seconds to play. */
+export function playFrame(time: number, end: number, elapsed: number, duration: number): number {
+  return clamp(time + Math.min(elapsed / 1000, LONGEST_FRAME) * (end / duration), end);
 }
 
 type Key = Pick<KeyboardEvent, "key" | "shiftKey" | "ctrlKey" | "metaKey" | "altKey">;
@@ -29,9 +29,9 @@ type Key = Pick<KeyboardEvent, "key" | "shiftKey" | "ctrlKey" | "metaKey" | "alt
 /** What a key asks for; space and arrows only where the scrubber has the focus (`seeking`). */
 export function command(event: Key, seeking: boolean): Command | undefined {
   if (event.ctrlKey || event.metaKey || event.altKey) return undefined;
-  if (event.key === "<" || event.key === ">") return { do: "faster", by: event.key === ">" ? 1 : -1 };
+  if (event.key === "<" || event.key === ">") return { do: "faster", steps: event.key === ">" ? 1 : -1 };
   if (!seeking) return undefined;
   if (event.key === " ") return { do: "toggle" };
-  const way = event.key === "ArrowLeft" ? -1 : event.key === "ArrowRight" ? 1 : 0;
-  return way ? { do: "step", by: event.shiftKey ? 10 * way : way } : undefined;
+  const direction = event.key === "ArrowLeft" ? -1 : event.key === "ArrowRight" ? 1 : 0;
+  return direction ? { do: "step", steps: event.shiftKey ? 10 * direction : direction } : undefined;
 }

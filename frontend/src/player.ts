@@ -1,33 +1,33 @@
 // The player of a simulation: one scrubber that node maps and charts follow, without a request for a frame.
 import Plotly from "plotly.js-cartesian-dist-min";
-import { inAddress } from "./columns";
+import { updateAddress } from "./columns";
 import { formatDuration } from "./durations";
-import { clamp, command, played, stepped } from "./player-time";
+import { clamp, command, playFrame, stepTime } from "./player-time";
 import { t } from "./words";
 
-type Drawn = HTMLElement & { on?: (name: string, handler: (event: unknown) => void) => void };
+type Chart = HTMLElement & { on?: (name: string, handler: (event: unknown) => void) => void };
 
 class Player {
   private readonly seek: HTMLInputElement;
   private readonly speed: HTMLSelectElement | null;
-  private readonly marked: Drawn[];
+  private readonly charts: Chart[];
   private readonly end: number;
   private readonly changes: number[];
   private playing = 0;
-  private before = 0;
-  private lined = -1;
+  private lastTick = 0;
+  private lineTime = -1;
 
   constructor(private readonly root: HTMLElement) {
     this.seek = root.querySelector<HTMLInputElement>("[data-seek]")!;
     this.speed = root.querySelector<HTMLSelectElement>("[data-speed]");
     this.end = Number(this.seek.max);
     this.changes = JSON.parse(document.getElementById(root.dataset.changes ?? "")?.textContent ?? "[]") as number[];
-    this.marked = [...document.querySelectorAll<Drawn>("[data-marked]")];
+    this.charts = [...document.querySelectorAll<Chart>("[data-marked]")];
     this.seek.addEventListener("input", () => this.show());
     this.seek.addEventListener("change", () => this.settle());
-    this.speed?.addEventListener("change", () => inAddress({ speed: this.speed!.value }));
+    this.speed?.addEventListener("change", () => updateAddress({ speed: this.speed!.value }));
     root.addEventListener("submit", (event) => event.preventDefault());
-    root.addEventListener("keydown", (event) => this.pressed(event));
+    root.addEventListener("keydown", (event) => this.handleKey(event));
     root.querySelector("[data-play]")?.addEventListener("click", () => this.toggle());
     for (const link of root.querySelectorAll<HTMLAnchorElement>("[data-step]")) {
       link.addEventListener("click", (event) => {
@@ -37,8 +37,8 @@ class Player {
       });
     }
     document.addEventListener("figuredrawn", (event) => {
-      const chart = event.target as Drawn;
-      if (!this.marked.includes(chart)) return;
+      const chart = event.target as Chart;
+      if (!this.charts.includes(chart)) return;
       if ((event as CustomEvent<{ first: boolean }>).detail.first) this.follow(chart);
       this.mark(chart);
     });
@@ -46,10 +46,10 @@ class Player {
   }
 
   /** A point of a figure that is chosen says where the time goes. */
-  private follow(chart: Drawn): void {
+  private follow(chart: Chart): void {
     chart.on?.("plotly_click", (event) => {
       const x = (event as { points?: { x?: unknown }[] }).points?.[0]?.x;
-      if (typeof x === "number") this.rest(x * this.scale(chart));
+      if (typeof x === "number") this.stopAt(x * this.scale(chart));
     });
   }
 
@@ -63,28 +63,28 @@ class Player {
     return figure.layout.meta?.scale ?? 1;
   }
 
-  private pressed(event: KeyboardEvent): void {
+  private handleKey(event: KeyboardEvent): void {
     const action = command(event, event.target === this.seek);
     if (!action) return;
     event.preventDefault();
     if (action.do === "toggle") this.toggle();
-    else if (action.do === "step") this.step(action.by);
-    else this.faster(action.by);
+    else if (action.do === "step") this.step(action.steps);
+    else this.faster(action.steps);
   }
 
-  private faster(by: number): void {
+  private faster(steps: number): void {
     const { speed } = this;
     if (!speed) return;
-    speed.selectedIndex = clamp(speed.selectedIndex + by, speed.options.length - 1);
-    inAddress({ speed: speed.value });
+    speed.selectedIndex = clamp(speed.selectedIndex + steps, speed.options.length - 1);
+    updateAddress({ speed: speed.value });
   }
 
-  private step(by: number): void {
-    this.rest(stepped(this.changes, this.time, this.end, by));
+  private step(steps: number): void {
+    this.stopAt(stepTime(this.changes, this.time, this.end, steps));
   }
 
   /** Stops, and stays at `time`. */
-  private rest(time: number): void {
+  private stopAt(time: number): void {
     this.stop();
     this.go(time);
     this.settle();
@@ -103,16 +103,16 @@ class Player {
     }
     if (this.time >= this.end) this.go(0);
     this.playing = requestAnimationFrame((now) => {
-      this.before = now;
+      this.lastTick = now;
       this.tick(now);
     });
     this.label("pause");
   }
 
   private tick(now: number): void {
-    const passed = now - this.before;
-    this.before = now;
-    this.go(played(this.time, this.end, passed, Number(this.speed?.value ?? 20)));
+    const elapsed = now - this.lastTick;
+    this.lastTick = now;
+    this.go(playFrame(this.time, this.end, elapsed, Number(this.speed?.value ?? 20)));
     if (this.time < this.end) {
       this.playing = requestAnimationFrame((next) => this.tick(next));
       return;
@@ -153,13 +153,13 @@ class Player {
   }
 
   /** A line in every chart over time; it moves once it has a pixel to go. */
-  private line(anew: boolean): void {
-    if (!anew && Math.abs(this.time - this.lined) < this.end / 400) return;
-    this.lined = this.time;
-    for (const chart of this.marked) if (chart.on) this.mark(chart);
+  private line(redraw: boolean): void {
+    if (!redraw && Math.abs(this.time - this.lineTime) < this.end / 400) return;
+    this.lineTime = this.time;
+    for (const chart of this.charts) if (chart.on) this.mark(chart);
   }
 
-  private mark(chart: Drawn): void {
+  private mark(chart: Chart): void {
     const x = this.time / this.scale(chart);
     const line = { color: "#d55e00", width: 2 };
     void Plotly.relayout(chart, { shapes: [{ type: "line", x0: x, x1: x, yref: "paper", y0: 0, y1: 1, line }] });
@@ -168,15 +168,15 @@ class Player {
   /** Once the person rests: the address, the links and the tables follow. */
   private settle(): void {
     this.show(true);
-    const at = String(Number(this.time.toFixed(6)));
-    inAddress({ at });
+    const timeText = String(Number(this.time.toFixed(6)));
+    updateAddress({ at: timeText });
     for (const link of document.querySelectorAll<HTMLAnchorElement>('main a[href^="?"]')) {
-      const to = new URL(link.href);
-      to.searchParams.set("at", at);
-      link.setAttribute("href", `${to.search}${to.hash}`);
+      const target = new URL(link.href);
+      target.searchParams.set("at", timeText);
+      link.setAttribute("href", `${target.search}${target.hash}`);
     }
     for (const field of document.querySelectorAll<HTMLInputElement>('input[type="hidden"][name="at"]'))
-      field.value = at;
+      field.value = timeText;
     const part = document.querySelector<HTMLElement>("[data-follows]");
     if (part) {
       const address = location.href.replace(/#.*/, "");

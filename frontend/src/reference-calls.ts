@@ -11,10 +11,10 @@ export function holds(text: string, search: string): boolean {
 
 /** The address of a call: `path` with its places filled in, and what is asked. Places and questions left empty go. */
 export function address(path: string, places: [string, string][], parameters: [string, string][]): string {
-  let filled = path;
-  for (const [name, value] of places) filled = filled.replace(`{${name}}`, () => encodeURIComponent(value));
+  let filledPath = path;
+  for (const [name, value] of places) filledPath = filledPath.replace(`{${name}}`, () => encodeURIComponent(value));
   const query = new URLSearchParams(parameters.filter(([, value]) => value)).toString();
-  return query ? `${filled}?${query}` : filled;
+  return query ? `${filledPath}?${query}` : filledPath;
 }
 
 /** JSON in lines, anything else as it is. */

@@ -4,23 +4,26 @@ type Values = Record<string, string | number>;
 
 interface Catalogue {
   gettext(text: string): string;
-  ngettext(one: string, many: string, count: number): string;
+  ngettext(singular: string, plural: string, count: number): string;
 }
 
 function catalogue(): Catalogue | undefined {
   return (globalThis as { django?: Catalogue }).django;
 }
 
-function filled(text: string, values: Values): string {
-  return text.replace(/%\((\w+)\)s/g, (all, name: string) => String(values[name] ?? all));
+function fillValues(text: string, values: Values): string {
+  return text.replace(/%\((\w+)\)s/g, (placeholder, name: string) => String(values[name] ?? placeholder));
 }
 
 /** `text` with `values` in place of its "%(name)s". */
 export function t(text: string, values: Values = {}): string {
-  return filled(catalogue()?.gettext(text) ?? text, values);
+  return fillValues(catalogue()?.gettext(text) ?? text, values);
 }
 
-/** `one` or `many`, by `count`, which is "%(count)s". */
-export function n(one: string, many: string, count: number, values: Values = {}): string {
-  return filled(catalogue()?.ngettext(one, many, count) ?? (count === 1 ? one : many), { count, ...values });
+/** `singular` or `plural`, by `count`, which is "%(count)s". */
+export function n(singular: string, plural: string, count: number, values: Values = {}): string {
+  return fillValues(catalogue()?.ngettext(singular, plural, count) ?? (count === 1 ? singular : plural), {
+    count,
+    ...values,
+  });
 }

@@ -5,7 +5,7 @@ import { test } from "node:test";
 import { formatAgo, formatDuration } from "../src/durations";
 
 test("a duration has at most two units", () => {
-  const written: [number, string][] = [
+  const cases: [number, string][] = [
     [0, "0 s"],
     [0.0005, "under 1 ms"],
     [0.25, "250 ms"],
@@ -15,11 +15,11 @@ test("a duration has at most two units", () => {
     [3600, "1 h"],
     [93600, "1 day 2 h"],
   ];
-  for (const [seconds, text] of written) assert.equal(formatDuration(seconds), text);
+  for (const [seconds, text] of cases) assert.equal(formatDuration(seconds), text);
 });
 
 test("an age has one unit", () => {
-  const written: [number, boolean, string][] = [
+  const cases: [number, boolean, string][] = [
     [3, false, "just now"],
     [3, true, "3 s ago"],
     [59, false, "59 s ago"],
@@ -27,5 +27,5 @@ test("an age has one unit", () => {
     [7200, false, "2 h ago"],
     [3 * 86400, false, "3 days ago"],
   ];
-  for (const [seconds, exact, text] of written) assert.equal(formatAgo(seconds, exact), text);
+  for (const [seconds, exact, text] of cases) assert.equal(formatAgo(seconds, exact), text);
 });

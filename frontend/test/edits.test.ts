@@ -5,14 +5,14 @@ import { EditorState, Text } from "@codemirror/state";
 
 import { difference, marked, position, schemaAddress } from "../src/document-editor-edits";
 
-function made(old: string, text: string): string {
+function applyDifference(old: string, text: string): string {
   const changes = difference(old, text);
   return changes ? EditorState.create({ doc: old }).update({ changes }).state.doc.toString() : old;
 }
 
 test("the difference makes the one text of the other", () => {
   const texts = ["", "a", "aa", "aba", "a: 1\nb: 2\n", "a: 1\nb: 3\n", "a: 1\nc: 0\nb: 2\n", "b: 2\n", "ééé🙂", "é🙂"];
-  for (const old of texts) for (const text of texts) assert.equal(made(old, text), text, `${old} → ${text}`);
+  for (const old of texts) for (const text of texts) assert.equal(applyDifference(old, text), text, `${old} → ${text}`);
 });
 
 test("the difference is the least, and nothing for equal texts", () => {

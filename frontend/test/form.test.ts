@@ -1,14 +1,17 @@
 import { equal } from "node:assert/strict";
 import { test } from "node:test";
-import { matches, undoes } from "../src/document-form";
+import { matches, undoAction } from "../src/document-form";
 
-const key = (name: string, held: Partial<Record<"ctrlKey" | "metaKey" | "shiftKey" | "altKey", boolean>> = {}) => ({
+const key = (
+  name: string,
+  modifiers: Partial<Record<"ctrlKey" | "metaKey" | "shiftKey" | "altKey", boolean>> = {},
+) => ({
   key: name,
   ctrlKey: false,
   metaKey: false,
   shiftKey: false,
   altKey: false,
-  ...held,
+  ...modifiers,
 });
 
 test("a plugin is found by all words of its name or help, in any order and letters", () => {
@@ -21,11 +24,11 @@ test("a plugin is found by all words of its name or help, in any order and lette
 });
 
 test("undo and redo have the keys of editors", () => {
-  equal(undoes(key("z", { ctrlKey: true })), "undo");
-  equal(undoes(key("z", { metaKey: true })), "undo");
-  equal(undoes(key("Z", { ctrlKey: true, shiftKey: true })), "redo");
-  equal(undoes(key("y", { ctrlKey: true })), "redo");
-  equal(undoes(key("z")), undefined);
-  equal(undoes(key("z", { ctrlKey: true, altKey: true })), undefined);
-  equal(undoes(key("k", { ctrlKey: true })), undefined);
+  equal(undoAction(key("z", { ctrlKey: true })), "undo");
+  equal(undoAction(key("z", { metaKey: true })), "undo");
+  equal(undoAction(key("Z", { ctrlKey: true, shiftKey: true })), "redo");
+  equal(undoAction(key("y", { ctrlKey: true })), "redo");
+  equal(undoAction(key("z")), undefined);
+  equal(undoAction(key("z", { ctrlKey: true, altKey: true })), undefined);
+  equal(undoAction(key("k", { ctrlKey: true })), undefined);
 });

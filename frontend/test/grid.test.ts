@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { type At, stepped } from "../src/frame/grid-keys";
+import { type CellPosition, nextPosition } from "../src/frame/grid-keys";
 
 // A head of four columns, a row of nodes, a rejected node whose reason is three columns wide.
 const spans = [
@@ -11,10 +11,10 @@ const spans = [
   [1, 3],
 ];
 
-function walk(from: At, ...keys: string[]): At {
-  return keys.reduce((at, key) => {
+function walk(from: CellPosition, ...keys: string[]): CellPosition {
+  return keys.reduce((position, key) => {
     const ctrlKey = key.startsWith("Ctrl+");
-    return stepped({ key: key.replace("Ctrl+", ""), ctrlKey }, spans, at) ?? at;
+    return nextPosition({ key: key.replace("Ctrl+", ""), ctrlKey }, spans, position) ?? position;
   }, from);
 }
 
@@ -43,6 +43,6 @@ test("Page Down and Page Up go many rows and stay in the grid", () => {
 });
 
 test("other keys, and arrows with Ctrl, keep their meaning", () => {
-  assert.equal(stepped({ key: "a", ctrlKey: false }, spans, { row: 0, cell: 0 }), undefined);
-  assert.equal(stepped({ key: "ArrowDown", ctrlKey: true }, spans, { row: 0, cell: 0 }), undefined);
+  assert.equal(nextPosition({ key: "a", ctrlKey: false }, spans, { row: 0, cell: 0 }), undefined);
+  assert.equal(nextPosition({ key: "ArrowDown", ctrlKey: true }, spans, { row: 0, cell: 0 }), undefined);
 });

@@ -20,14 +20,14 @@ const CASES: [string, Group[], number][] = [
   ["5,000 nodes on a phone", groups(2500, 2500), 330],
 ];
 
-for (const [what, found, width] of CASES) {
-  test(`${what}: each node has one cell, inside its group's block`, () => {
-    const grid = arrange(found, names, width, 700);
-    const nodes = found.flatMap((group) => group.nodes);
+for (const [description, groups, width] of CASES) {
+  test(`${description}: each node has one cell, inside its group's block`, () => {
+    const grid = arrange(groups, names, width, 700);
+    const nodes = groups.flatMap((group) => group.nodes);
     assert.equal(grid.placeOf.size, nodes.length);
     assert.equal(grid.cells.filter((node) => node >= 0).length, nodes.length);
-    for (const [at, group] of found.entries()) {
-      const block = grid.blocks[at]!;
+    for (const [index, group] of groups.entries()) {
+      const block = grid.blocks[index]!;
       for (const node of group.nodes) {
         const cell = grid.placeOf.get(node)!;
         assert.equal(grid.cells[cell], node);
@@ -41,8 +41,8 @@ for (const [what, found, width] of CASES) {
 }
 
 test("names are shown where there is room for them", () => {
-  assert.equal(arrange(groups(12), names, 1200, 700).named, true);
-  assert.equal(arrange(groups(3000), names, 1200, 700).named, false);
+  assert.equal(arrange(groups(12), names, 1200, 700).hasNames, true);
+  assert.equal(arrange(groups(3000), names, 1200, 700).hasNames, false);
 });
 
 test("the arrow keys go from node to node and stop at the ends", () => {

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { opens, walked } from "../src/frame/palette-keys";
+import { opens, paletteStep } from "../src/frame/palette-keys";
 
 const plain = { ctrlKey: false, metaKey: false, altKey: false };
 
@@ -23,16 +23,16 @@ test("single keys open the search and the sheet where they count", () => {
 });
 
 test("arrows walk from the box through the results and back, and stop at both ends", () => {
-  const downs = [-1, 0, 1, 2].map((at) => walked("ArrowDown", at, 3));
+  const downs = [-1, 0, 1, 2].map((index) => paletteStep("ArrowDown", index, 3));
   assert.deepEqual(downs, [{ focus: 0 }, { focus: 1 }, { focus: 2 }, { focus: 2 }]);
-  const ups = [2, 1, 0, -1].map((at) => walked("ArrowUp", at, 3));
+  const ups = [2, 1, 0, -1].map((index) => paletteStep("ArrowUp", index, 3));
   assert.deepEqual(ups, [{ focus: 1 }, { focus: 0 }, { focus: -1 }, { focus: -1 }]);
-  assert.deepEqual(walked("ArrowDown", -1, 0), { focus: -1 }, "no result: the box");
+  assert.deepEqual(paletteStep("ArrowDown", -1, 0), { focus: -1 }, "no result: the box");
 });
 
 test("Enter in the box opens the first result; on a result it is the link's own", () => {
-  assert.deepEqual(walked("Enter", -1, 3), { open: 0 });
-  assert.equal(walked("Enter", -1, 0), undefined);
-  assert.equal(walked("Enter", 1, 3), undefined);
-  assert.equal(walked("a", -1, 3), undefined);
+  assert.deepEqual(paletteStep("Enter", -1, 3), { open: 0 });
+  assert.equal(paletteStep("Enter", -1, 0), undefined);
+  assert.equal(paletteStep("Enter", 1, 3), undefined);
+  assert.equal(paletteStep("a", -1, 3), undefined);
 });

@@ -2,16 +2,16 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { between } from "../src/frame/selecting";
+import { indicesBetween } from "../src/frame/selecting";
 import { formatMoment, moment, pasted } from "../src/frame/zones";
 
-const at = (text: string): number => Date.parse(text);
+const parse = (text: string): number => Date.parse(text);
 
 test("what an input says is a moment of its zone", () => {
-  assert.equal(moment("2026-11-20T18:00", "UTC"), at("2026-11-20T18:00Z"));
-  assert.equal(moment("2026-11-20T18:00", "Asia/Tokyo"), at("2026-11-20T09:00Z"));
-  assert.equal(moment("2026-07-01T12:00", "Europe/Berlin"), at("2026-07-01T10:00Z"));
-  assert.equal(moment("2026-11-20T05:30", "Asia/Kolkata"), at("2026-11-20T00:00Z"));
+  assert.equal(moment("2026-11-20T18:00", "UTC"), parse("2026-11-20T18:00Z"));
+  assert.equal(moment("2026-11-20T18:00", "Asia/Tokyo"), parse("2026-11-20T09:00Z"));
+  assert.equal(moment("2026-07-01T12:00", "Europe/Berlin"), parse("2026-07-01T10:00Z"));
+  assert.equal(moment("2026-11-20T05:30", "Asia/Kolkata"), parse("2026-11-20T00:00Z"));
   for (const text of ["", "soon", "2026-11-20T"]) assert.equal(moment(text, "UTC"), undefined);
 });
 
@@ -19,7 +19,7 @@ test("a moment said in a zone is that moment again, also around the days on whic
   for (const zone of ["UTC", "Europe/Berlin", "America/New_York", "Pacific/Chatham"]) {
     for (const day of ["2026-03-08", "2026-03-29", "2026-10-25", "2026-11-01", "2026-04-05"]) {
       for (let hour = 0; hour < 24; hour += 1) {
-        const when = at(`${day}T${String(hour).padStart(2, "0")}:20Z`);
+        const when = parse(`${day}T${String(hour).padStart(2, "0")}:20Z`);
         const parsed = moment(formatMoment(when, zone), zone)!;
         // The hour that passes twice has one name for two moments.
         assert.ok(parsed === when || formatMoment(parsed, zone) === formatMoment(when, zone), `${zone} ${day} ${hour}`);
@@ -38,8 +38,8 @@ test("ISO 8601 is pasted as the input says it in its zone", () => {
 });
 
 test("a click with Shift covers the rows between, in either direction", () => {
-  assert.deepEqual(between(-1, 4), [4]);
-  assert.deepEqual(between(2, 4), [2, 3, 4]);
-  assert.deepEqual(between(4, 2), [2, 3, 4]);
-  assert.deepEqual(between(3, 3), [3]);
+  assert.deepEqual(indicesBetween(-1, 4), [4]);
+  assert.deepEqual(indicesBetween(2, 4), [2, 3, 4]);
+  assert.deepEqual(indicesBetween(4, 2), [2, 3, 4]);
+  assert.deepEqual(indicesBetween(3, 3), [3]);
 });

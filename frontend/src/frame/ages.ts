@@ -44,7 +44,7 @@ function warn(part: HTMLElement): void {
   const warning = t("The server does not answer. This was last updated %(when)s and may be out of date.", {
     when: "\u0000",
   });
-  const [before = "", after = ""] = warning.split("\u0000");
-  note.append(before, when, after);
+  const [textBefore = "", textAfter = ""] = warning.split("\u0000");
+  note.append(textBefore, when, textAfter);
   part.prepend(note);
 }

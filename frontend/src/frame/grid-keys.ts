@@ -1,38 +1,38 @@
 // How keys walk the cells of a grid, as WAI-ARIA describes it; nothing here knows of a page.
 
-export type At = { row: number; cell: number };
+export type CellPosition = { row: number; cell: number };
 
 const SCREEN = 10; // rows that Page Up and Page Down go
 
-/** Where a key leads from the cell `at`; `spans` has how many columns each cell of each row is wide. */
-export function stepped(
+/** Where a key leads from the cell at `position`; `spans` has how many columns each cell of each row is wide. */
+export function nextPosition(
   { key, ctrlKey }: Pick<KeyboardEvent, "key" | "ctrlKey">,
   spans: number[][],
-  at: At,
-): At | undefined {
-  const last = (spans[at.row]?.length ?? 1) - 1;
-  const vertical = (row: number): At => {
-    const to = Math.max(0, Math.min(row, spans.length - 1));
-    return { row: to, cell: covering(spans[to] ?? [], start(spans[at.row] ?? [], at.cell)) };
+  position: CellPosition,
+): CellPosition | undefined {
+  const last = (spans[position.row]?.length ?? 1) - 1;
+  const vertical = (row: number): CellPosition => {
+    const targetRow = Math.max(0, Math.min(row, spans.length - 1));
+    return { row: targetRow, cell: covering(spans[targetRow] ?? [], start(spans[position.row] ?? [], position.cell)) };
   };
-  if (key === "Home") return ctrlKey ? { row: 0, cell: 0 } : { ...at, cell: 0 };
+  if (key === "Home") return ctrlKey ? { row: 0, cell: 0 } : { ...position, cell: 0 };
   if (key === "End") {
-    return ctrlKey ? { row: spans.length - 1, cell: (spans.at(-1)?.length ?? 1) - 1 } : { ...at, cell: last };
+    return ctrlKey ? { row: spans.length - 1, cell: (spans.at(-1)?.length ?? 1) - 1 } : { ...position, cell: last };
   }
   if (ctrlKey) return undefined;
   switch (key) {
     case "ArrowRight":
-      return { ...at, cell: Math.min(at.cell + 1, last) };
+      return { ...position, cell: Math.min(position.cell + 1, last) };
     case "ArrowLeft":
-      return { ...at, cell: Math.max(at.cell - 1, 0) };
+      return { ...position, cell: Math.max(position.cell - 1, 0) };
     case "ArrowDown":
-      return vertical(at.row + 1);
+      return vertical(position.row + 1);
     case "ArrowUp":
-      return vertical(at.row - 1);
+      return vertical(position.row - 1);
     case "PageDown":
-      return vertical(at.row + SCREEN);
+      return vertical(position.row + SCREEN);
     case "PageUp":
-      return vertical(at.row - SCREEN);
+      return vertical(position.row - SCREEN);
     default:
       return undefined;
   }

@@ -1,5 +1,5 @@
 // Large tables as one tab stop: arrow keys walk their cells. Without JavaScript each link is a stop of its own.
-import { type At, stepped } from "./grid-keys";
+import { type CellPosition, nextPosition } from "./grid-keys";
 
 export function startGrids(): void {
   for (const table of document.querySelectorAll<HTMLTableElement>("table[data-grid]")) startGrid(table);
@@ -8,8 +8,9 @@ export function startGrids(): void {
 function startGrid(table: HTMLTableElement): void {
   const rows = [...table.rows].map((row) => [...row.cells]);
   const spans = rows.map((row) => row.map((cell) => cell.colSpan));
-  const places = new Map<Element, At>();
-  for (const [row, cells] of rows.entries()) for (const [cell, one] of cells.entries()) places.set(one, { row, cell });
+  const positions = new Map<Element, CellPosition>();
+  for (const [row, cells] of rows.entries())
+    for (const [index, cell] of cells.entries()) positions.set(cell, { row, cell: index });
   table.setAttribute("role", "grid");
   table.closest(".table-box")?.removeAttribute("tabindex");
   for (const link of table.querySelectorAll<HTMLElement>("a")) link.tabIndex = -1;
@@ -30,9 +31,9 @@ function startGrid(table: HTMLTableElement): void {
     if (event.altKey || event.metaKey || event.shiftKey) return;
     const target = event.target as HTMLElement;
     const cell = target.closest<HTMLTableCellElement>("th, td");
-    const at = cell ? places.get(cell) : undefined;
-    if (!cell || !at) return;
-    const next = inside(event.key, cell, target) ?? around(event, at);
+    const position = cell ? positions.get(cell) : undefined;
+    if (!cell || !position) return;
+    const next = inside(event.key, cell, target) ?? around(event, position);
     if (!next) return;
     event.preventDefault();
     if (next.tabIndex !== 0) next.tabIndex = -1;
@@ -40,9 +41,9 @@ function startGrid(table: HTMLTableElement): void {
   });
 
   /** What a key means outside of a cell's links. */
-  function around(event: KeyboardEvent, at: At): HTMLElement | undefined {
-    const to = stepped(event, spans, at);
-    return to && stop(rows[to.row]?.[to.cell]);
+  function around(event: KeyboardEvent, position: CellPosition): HTMLElement | undefined {
+    const target = nextPosition(event, spans, position);
+    return target && stop(rows[target.row]?.[target.cell]);
   }
 }
 
@@ -58,8 +59,8 @@ function inside(key: string, cell: HTMLTableCellElement, target: HTMLElement): H
   if (links.length < 2) return undefined;
   if (target === cell) return key === "Enter" || key === "F2" ? links[0] : undefined;
   if (key === "Escape" || key === "F2") return cell;
-  const at = links.indexOf(target);
-  if (key === "ArrowRight") return links[at + 1] ?? target;
-  if (key === "ArrowLeft") return links[at - 1] ?? target;
+  const index = links.indexOf(target);
+  if (key === "ArrowRight") return links[index + 1] ?? target;
+  if (key === "ArrowLeft") return links[index - 1] ?? target;
   return undefined;
 }

@@ -31,6 +31,7 @@ function show(input: HTMLElement): void {
   const output = box?.querySelector("[data-utc]");
   if (!box || !output || !(input instanceof HTMLInputElement)) return;
   const zone = box.dataset.zone ?? "UTC";
-  const at = moment(input.value, zone);
-  output.textContent = at === undefined || zone === "UTC" ? zone : `${formatMoment(at, "UTC").replace("T", " ")} UTC`;
+  const instant = moment(input.value, zone);
+  output.textContent =
+    instant === undefined || zone === "UTC" ? zone : `${formatMoment(instant, "UTC").replace("T", " ")} UTC`;
 }

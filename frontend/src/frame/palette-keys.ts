@@ -11,11 +11,15 @@ export function opens(event: Key, single: boolean): "palette" | "search" | "shor
 }
 
 /**
- * Where a key leads among `count` results from the one at `at`; -1 is the box.
+ * Where a key leads among `count` results from the one at `index`; -1 is the box.
  * Enter in the box opens the first. Without an answer the key keeps its meaning.
  */
-export function walked(key: string, at: number, count: number): { focus: number } | { open: number } | undefined {
-  if (key === "ArrowDown") return { focus: Math.min(at + 1, count - 1) };
-  if (key === "ArrowUp") return { focus: Math.max(at - 1, -1) };
-  return key === "Enter" && at < 0 && count ? { open: 0 } : undefined;
+export function paletteStep(
+  key: string,
+  index: number,
+  count: number,
+): { focus: number } | { open: number } | undefined {
+  if (key === "ArrowDown") return { focus: Math.min(index + 1, count - 1) };
+  if (key === "ArrowUp") return { focus: Math.max(index - 1, -1) };
+  return key === "Enter" && index < 0 && count ? { open: 0 } : undefined;
 }

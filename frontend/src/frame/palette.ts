@@ -1,5 +1,5 @@
 // Search box, command palette and the sheet of shortcuts.
-import { opens, walked } from "./palette-keys";
+import { opens, paletteStep } from "./palette-keys";
 
 const KEEP = "shortcuts"; // localStorage: "off" silences the single-key shortcuts (WCAG 2.1.4).
 
@@ -49,13 +49,13 @@ function act(event: MouseEvent, palette: HTMLDialogElement): void {
 function walk(event: KeyboardEvent, palette: HTMLElement): void {
   const links = [...palette.querySelectorAll<HTMLElement>(".results .hit, .results a.more")];
   const input = palette.querySelector("input");
-  const at = links.indexOf(document.activeElement as HTMLElement);
-  if (at < 0 && event.key === "Enter" && document.activeElement !== input) return;
-  const to = walked(event.key, at, links.length);
-  if (!to) return;
+  const index = links.indexOf(document.activeElement as HTMLElement);
+  if (index < 0 && event.key === "Enter" && document.activeElement !== input) return;
+  const step = paletteStep(event.key, index, links.length);
+  if (!step) return;
   event.preventDefault();
-  if ("open" in to) links[to.open]?.click();
-  else (links[to.focus] ?? input)?.focus();
+  if ("open" in step) links[step.open]?.click();
+  else (links[step.focus] ?? input)?.focus();
 }
 
 function typing(target: EventTarget | null): boolean {

@@ -1,6 +1,6 @@
 /** Rows of a list that are ticked: how many, all of a page, and with Shift all between two. */
 import { t } from "../words";
-import { between } from "./selecting";
+import { indicesBetween } from "./selecting";
 
 export function startSelections(): void {
   for (const form of document.querySelectorAll<HTMLFormElement>("form[data-selection]")) new Selection(form).start();
@@ -13,15 +13,15 @@ class Selection {
 
   start(): void {
     document.addEventListener("click", (event) => this.clicked(event));
-    this.all?.addEventListener("change", () => {
-      for (const box of this.boxes) box.checked = this.all?.checked ?? false;
+    this.selectAllBox?.addEventListener("change", () => {
+      for (const box of this.boxes) box.checked = this.selectAllBox?.checked ?? false;
       this.say();
     });
     window.addEventListener("pageshow", () => this.say()); // a browser that goes back keeps the ticks
     this.say();
   }
 
-  private get all(): HTMLInputElement | null {
+  private get selectAllBox(): HTMLInputElement | null {
     return this.form.querySelector("[data-select-all]");
   }
 
@@ -31,20 +31,20 @@ class Selection {
 
   private clicked(event: MouseEvent): void {
     const boxes = this.boxes;
-    const at = boxes.indexOf(event.target as HTMLInputElement);
-    const box = boxes[at];
+    const index = boxes.indexOf(event.target as HTMLInputElement);
+    const box = boxes[index];
     if (!box) return;
-    if (event.shiftKey) for (const place of between(this.last, at)) boxes[place]!.checked = box.checked;
-    this.last = at;
+    if (event.shiftKey) for (const place of indicesBetween(this.last, index)) boxes[place]!.checked = box.checked;
+    this.last = index;
     this.say();
   }
 
   private say(): void {
     const boxes = this.boxes;
     const ticked = boxes.filter((box) => box.checked).length;
-    if (this.all) {
-      this.all.checked = ticked > 0 && ticked === boxes.length;
-      this.all.indeterminate = ticked > 0 && ticked < boxes.length;
+    if (this.selectAllBox) {
+      this.selectAllBox.checked = ticked > 0 && ticked === boxes.length;
+      this.selectAllBox.indeterminate = ticked > 0 && ticked < boxes.length;
     }
     const words = this.form.querySelector<HTMLElement>("[data-selected]");
     if (words) words.textContent = ticked ? t("%(number)s selected", { number: ticked }) : "";

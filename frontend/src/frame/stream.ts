@@ -21,7 +21,7 @@ class Following {
 
   start(): void {
     this.open();
-    document.addEventListener("visibilitychange", () => this.changed());
+    document.addEventListener("visibilitychange", () => this.requestRefresh());
     window.addEventListener("pagehide", () => this.source?.close());
   }
 
@@ -29,13 +29,13 @@ class Following {
     const source = new EventSource(this.element.dataset.stream ?? "");
     this.source = source;
     source.addEventListener("open", () => {
-      if (this.failures) this.changed(); // what happened in between was not heard
+      if (this.failures) this.requestRefresh(); // what happened in between was not heard
       this.failures = 0;
       this.say("");
     });
     source.addEventListener("error", () => this.ended(source));
     for (const name of (this.element.dataset.streamEvents ?? "message").split(" ")) {
-      source.addEventListener(name, () => this.changed());
+      source.addEventListener(name, () => this.requestRefresh());
     }
   }
 
@@ -50,7 +50,7 @@ class Following {
     window.setTimeout(() => this.open(), pause);
   }
 
-  private changed(): void {
+  private requestRefresh(): void {
     if (this.waiting || document.hidden) return;
     this.waiting = window.setTimeout(
       () => {

@@ -10,8 +10,8 @@ export function startTheme(): void {
     document.cookie = `theme=${theme};path=/;max-age=31536000;samesite=lax${secure}`;
     if (theme === "system") delete document.documentElement.dataset.theme;
     else document.documentElement.dataset.theme = theme;
-    for (const other of document.querySelectorAll<HTMLButtonElement>("form.theme button[aria-pressed]")) {
-      other.setAttribute("aria-pressed", String(other.value === theme));
+    for (const button of document.querySelectorAll<HTMLButtonElement>("form.theme button[aria-pressed]")) {
+      button.setAttribute("aria-pressed", String(button.value === theme));
     }
     document.dispatchEvent(new CustomEvent("themechange"));
   });

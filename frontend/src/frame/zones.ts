@@ -37,6 +37,6 @@ export function pasted(text: string, zone: string): string | undefined {
   const [, day, time = "00:00", seconds = "", zoned] = match;
   if (!zoned) return `${day}T${time}`;
   const colon = zoned.length === 5 ? `${zoned.slice(0, 3)}:${zoned.slice(3)}` : zoned.toUpperCase();
-  const at = Date.parse(`${day}T${time}${seconds.replace(",", ".")}${colon}`);
-  return Number.isNaN(at) ? undefined : formatMoment(at, zone);
+  const instant = Date.parse(`${day}T${time}${seconds.replace(",", ".")}${colon}`);
+  return Number.isNaN(instant) ? undefined : formatMoment(instant, zone);
 }

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { firstFrames, outline } from "../src/nodemap-gone";
+import { firstFrames, outline } from "../src/nodemap-hatch";
 import { arrange } from "../src/nodemap-layout";
 
 test("a node is there for the first time in its first frame, or never", () => {
@@ -16,8 +16,8 @@ test("the outline goes around the cells of the nodes that are gone alone", () =>
   const names = Array.from({ length: 900 }, (_, number) => `node-${number}`);
   const grid = arrange([{ label: "all", nodes: [...names.keys()] }], names, 600, 400);
   assert.equal(outline(grid, new Uint8Array(900)), "");
-  const gone = Uint8Array.from(names, (_, node) => Number(node === 0 || node === 899));
-  const parts = outline(grid, gone).split("z").filter(Boolean);
+  const goneNodes = Uint8Array.from(names, (_, node) => Number(node === 0 || node === 899));
+  const parts = outline(grid, goneNodes).split("z").filter(Boolean);
   assert.equal(parts.length, 2);
   for (const [place, node] of [0, 899].entries()) {
     const cell = grid.placeOf.get(node)!;
