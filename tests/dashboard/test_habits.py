@@ -110,7 +110,7 @@ def test_a_zone_of_the_overview_leads_to_the_nodes_that_it_counts(viewer_client:
     page = viewer_client.get("/")
     links = [element["href"] for element in elements(page, "section[aria-labelledby=zones] th a")]
     for link, zone in zip(links, page.context["zones"], strict=True):
-        assert viewer_client.get(link).context["page"].paginator.count == zone["nodes"]
+        assert viewer_client.get(link).context["page"].paginator.count == zone.nodes
     assert any("zone=-" in link for link in links)
 
 

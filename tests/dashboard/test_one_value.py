@@ -194,7 +194,7 @@ def told_of_now(viewer: Any, api: Any) -> Iterator[tuple[str, Values]]:
     form = {"objective": "skew", "skew_at_most": "100", "resource": "cpu"}
     plan = viewer.get(viewer.post("/plans/?cluster=small", form).url).context
     yield "Plan moves", name_gains(plan["gains"])
-    yield "Plan moves: objective", {"use_skew_cpu_end": plan["found"]["before"]}
+    yield "Plan moves: objective", {"use_skew_cpu_end": plan["answer"]["before"]}
     body = {**CLUSTER_QUERY, "objective": {"skew": {"atMost": 100}}}
     answer = api.post("/api/v1/plans/", body).json()["plan"]
     yield "REST: plan", of_standing(answer["standing"]["before"])
@@ -255,7 +255,7 @@ def told_of_placing(editor: Any, api: Any, command: Callable[..., Any]) -> Itera
     answer = api.post("/api/v1/trying/", body).json()
     yield "Try: REST", of_sides(answer["answer"]["measures"], SIDES)
     page = editor.get(f"/trying/{answer['id']}/").context
-    page_values = of_sides([*page["use"], *page["cost"], *page["others"], *page["same"]], SIDES)
+    page_values = of_sides([*page["use"], *page["cost"], *page["other_measures"], *page["same"]], SIDES)
     yield "Try: page", {name: value for name, value in page_values.items() if name.split()[1] not in OF_TRYING}
 
 

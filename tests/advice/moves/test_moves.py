@@ -57,7 +57,7 @@ def get_page(client: Any, **parameters: object) -> Any:
 def test_a_page_without_a_question_shows_its_form(client_as: Callable[..., Any], demo: Snapshot) -> None:
     page = get_page(client_as("viewer"))
     assert page.status_code == 200
-    assert "found" not in page.context
+    assert "answer" not in page.context
     assert elements(page, "form.capacity-form")
 
 

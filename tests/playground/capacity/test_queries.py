@@ -127,7 +127,7 @@ def test_a_link_to_a_slow_question_starts_nothing_and_its_form_does(
     form_page = client.get("/capacity/nodes/", {"cluster": "demo", **FORM})
     assert (form_page.status_code, Question.objects.count()) == (200, 0)
     assert form_page.context["later"]
-    assert "found" not in form_page.context
+    assert "answer" not in form_page.context
     submission = client.post("/capacity/nodes/?cluster=demo", FORM)
     question = Question.objects.get()
     assert (submission.status_code, submission["Location"]) == (302, f"/capacity/answers/{question.pk}/")

@@ -26,7 +26,7 @@ def test_a_page_without_a_question_shows_its_form(client_as: Callable[..., Any],
     for page, kind in (("", "fit"), ("gangs/", "gangs"), ("nodes/", "nodes"), ("drain/", "drain")):
         answer = get_page(client, page)
         assert answer.status_code == 200
-        assert (answer.context["kind"], "found" in answer.context) == (kind, False)
+        assert (answer.context["kind"], "answer" in answer.context) == (kind, False)
         assert elements(answer, "form.capacity-form")
         assert not elements(answer, ".field-error")
 
