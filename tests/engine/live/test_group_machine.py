@@ -25,7 +25,7 @@ class LiveGroups(Live):
 
     configured = WITH_GROUPS
 
-    @rule(name=GROUP_NAMES, least=st.sampled_from([None, 1, 2, 3]), anew=st.booleans())
+    @rule(name=GROUP_NAMES, min_count=st.sampled_from([None, 1, 2, 3]), anew=st.booleans())
     def group_is_written(self, name: str, min_count: int | None, anew: bool) -> None:
         stored = self.store.objects.get("PodGroup", {}).get(f"default/{name}")
         raw = group(name, min_count, priority=GROUPS[name], whole=name == "low")
@@ -43,7 +43,7 @@ class LiveGroups(Live):
 
     @rule(
         names=st.lists(POD_NAMES, min_size=1, max_size=4, unique=True),
-        of=GROUP_NAMES,
+        group_name=GROUP_NAMES,
         requests=REQUESTS,
         labels=st.sampled_from([{}, {}, {HOLDER: "x"}, {WAITER: "x"}]),
     )

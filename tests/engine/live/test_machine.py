@@ -261,7 +261,7 @@ class Live(RuleBasedStateMachine):
         if raw is not None and not raw["spec"].get("nodeName") and not raw["spec"].get("schedulingGates"):
             self.store.change("Pod", f"default/{name}", lambda raw: raw["spec"].update(nodeName=on))
 
-    @rule(name=POD_NAMES, what=st.sampled_from(["runs", "ends", "labels", "gates", "deleted", "terminating"]))
+    @rule(name=POD_NAMES, change=st.sampled_from(["runs", "ends", "labels", "gates", "deleted", "terminating"]))
     def pod_changes(self, name: str, change: str) -> None:
         key = f"default/{name}"
         raw = self.store.objects.get("Pod", {}).get(key)
@@ -288,7 +288,7 @@ class Live(RuleBasedStateMachine):
             ["Service", "Namespace", "PersistentVolume", "PersistentVolumeClaim", "StorageClass", "CSINode"]
         ),
         variant=ZONES,
-        there=st.booleans(),
+        is_present=st.booleans(),
     )
     def other_object(self, kind: str, variant: str, is_present: bool) -> None:
         raw = make_other_object(kind, variant)

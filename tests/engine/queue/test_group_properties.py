@@ -36,7 +36,7 @@ class GroupQueueMachine(RuleBasedStateMachine):
     def groups(self) -> set[str]:
         return {group.name for group in self.queue.cluster.groups}
 
-    @rule(of=st.one_of(st.just(""), NAMES), priority=st.integers(0, 1))
+    @rule(group_name=st.one_of(st.just(""), NAMES), priority=st.integers(0, 1))
     def come(self, group_name: str, priority: int) -> None:
         self.made += 1
         name = f"p{self.made}"

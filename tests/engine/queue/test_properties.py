@@ -73,7 +73,7 @@ class QueueMachine(RuleBasedStateMachine):
         self.queue.mark_done(queued.pod.uid)
         del self.known[queued.key]
 
-    @rule(which=st.sampled_from(["deleted", "added", "node"]))
+    @rule(event=st.sampled_from(["deleted", "added", "node"]))
     def happen(self, event: str) -> None:
         if event == "deleted":
             self.queue.move_all_to_active_or_backoff(ASSIGNED_POD_DELETE, BOUND, None, self.now)

@@ -121,28 +121,28 @@ def test_what_is_skipped_quickly_changes_nothing() -> None:
 
 
 def test_a_run_without_an_end_lasts_until_the_descheduler_leaves_pods_alone() -> None:
-    outcome = played(underused(), HIGH, packing(), until="quiet")
+    outcome = played(underused(), HIGH, packing(), run_until="quiet")
     assert [count for _, count, *_ in outcome.rounds] == [1, 0]
     assert outcome.end == 600.0
 
 
 def test_a_fight_without_an_end_is_ended() -> None:
-    outcome = played(underused(), HIGH, until="quiet")
+    outcome = played(underused(), HIGH, run_until="quiet")
     assert len(outcome.rounds) == 20
     assert any("the descheduler stopped 20 rounds after the last event" in note for note in outcome.notes)
 
 
 def test_limits_hold_in_each_round() -> None:
     limited = {**LIFE, "maxNoOfPodsToEvictTotal": 2}
-    outcome = played(underused(), limited, until="16m")
+    outcome = played(underused(), limited, run_until="16m")
     assert [(count, refused > 0) for _, count, refused, _ in outcome.rounds] == [(2, True)] * 3
-    per_node = played(underused(), {**LIFE, "maxNoOfPodsToEvictPerNode": 1}, until="6m")
+    per_node = played(underused(), {**LIFE, "maxNoOfPodsToEvictPerNode": 1}, run_until="6m")
     assert sorted(place for _, _, place in list_evicted(per_node)) == ["a", "b", "c"]
 
 
 def test_budgets_are_reckoned_by_the_pods_that_there_are() -> None:
     guarded = budget(5, minAvailable=4)  # its status, which is of another time, would let all go
-    outcome = played([*underused(), guarded], LIFE, until="6m")
+    outcome = played([*underused(), guarded], LIFE, run_until="6m")
     assert [(count, refused) for _, count, refused, _ in outcome.rounds] == [(1, 4)]
 
 
@@ -150,25 +150,25 @@ def test_a_replacement_is_young_and_the_time_of_the_base_counts() -> None:
     old = pod("old", "a")
     old["metadata"]["creationTimestamp"] = "2026-01-01T00:00:00Z"
     day = policy("deschedule", "PodLifeTime", {"maxPodLifeTimeSeconds": 86400})
-    outcome = played([node("a"), node("b"), old], day, until="1h", now=1_767_960_000.0)
+    outcome = played([node("a"), node("b"), old], day, run_until="1h", now=1_767_960_000.0)
     assert list_evicted(outcome) == [(300.0, "default/old", "a")]
 
 
 def test_a_pod_without_a_controller_does_not_come_back() -> None:
     bare = pod("bare", "a", owner="")
     failed = policy("deschedule", "PodLifeTime", {"maxPodLifeTimeSeconds": 100}, {"evictFailedBarePods": True})
-    outcome = played([node("a"), node("b"), bare, pod("web", "b")], failed, until="6m")
+    outcome = played([node("a"), node("b"), bare, pod("web", "b")], failed, run_until="6m")
     assert [name for _, name, _ in list_evicted(outcome)] == ["default/web"]
 
 
 def test_one_node_is_too_few_and_that_is_said() -> None:
-    outcome = played([node("a"), pod("web", "a")], LIFE, until="6m")
+    outcome = played([node("a"), pod("web", "a")], LIFE, run_until="6m")
     assert outcome.rounds == [(300.0, 0, 0, "Skipping descheduling cycle: requires >=2 nodes, found 1")]
 
 
 def test_pods_that_end_are_not_there_any_more() -> None:
     short = {"shapes": [{"cpu": "1", "life": "2m", "name": "short"}], "perHour": 60, "until": "3m"}
-    outcome = played([node("a"), node("b")], LIFE, until="20m", arrivals=[{"generate": short}])
+    outcome = played([node("a"), node("b")], LIFE, run_until="20m", arrivals=[{"generate": short}])
     assert outcome.rounds[-1][1] == 0
     assert outcome.arrived.size
 
@@ -207,7 +207,7 @@ def evicting(pods: list[str], interval: str = "0s", at: str = "1m") -> list[Json
 
 
 def test_pods_are_evicted_one_after_the_other_and_made_again() -> None:
-    outcome = played(underused(), changes=evicting(["default/a-0", "default/lone"], "10s"), until="10m")
+    outcome = played(underused(), changes=evicting(["default/a-0", "default/lone"], "10s"), run_until="10m")
     moves = outcome.recorded_forced_moves
     at = [(time, outcome.pods[row]) for time, row in zip(moves.time.tolist(), moves.pod.tolist(), strict=True)]
     assert at == [(60.0, "default/a-0"), (70.0, "default/lone")]
@@ -218,7 +218,7 @@ def test_pods_are_evicted_one_after_the_other_and_made_again() -> None:
 
 def test_an_evicted_pod_leaves_after_its_grace_period() -> None:
     slow = pod("slow", "a", spec={"terminationGracePeriodSeconds": 90})
-    outcome = played([node("a"), slow], changes=evicting(["default/slow"]), until="10m")
+    outcome = played([node("a"), slow], changes=evicting(["default/slow"]), run_until="10m")
     assert outcome.departed[outcome.index["default/slow"]] == 150.0
 
 
@@ -243,6 +243,6 @@ def test_a_pod_that_is_not_there_is_refused() -> None:
 
 def test_a_budget_is_counted_and_not_waited_for() -> None:
     pods = [f"default/{name}-{number}" for name in ("a", "b") for number in range(2)]
-    outcome = played([*underused(), budget(1)], changes=evicting(pods), until="10m")
+    outcome = played([*underused(), budget(1)], changes=evicting(pods), run_until="10m")
     assert compute_measures(outcome)["disruptions"].value == 3.0
     assert compute_measures(outcome)["evictions"].value == 4.0
