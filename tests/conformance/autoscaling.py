@@ -30,72 +30,72 @@ from tests.conformance.making.autoscalers import Behaviors, Crons, Looks, Orders
 
 KINDS: dict[str, Any] = {"looks": Looks, "behaviors": Behaviors, "orders": Orders, "crons": Crons}
 GOLDEN = Path(__file__).parent / "recorded" / "autoscaling.jsonl.xz"
-KEPT, RECORDED = 30, 37  # scenarios of a kind among the goldens
+GOLDEN_COUNT, GOLDEN_SEED = 30, 37  # how many scenarios of a kind the goldens hold, and their seed
 BEGIN = datetime(2000, 1, 1, tzinfo=UTC).timestamp()
 TIMEOUT = 300
-SHOWN = ("AbleToScale", "ScalingActive", "ScalingLimited")
+CONDITIONS = ("AbleToScale", "ScalingActive", "ScalingLimited")
 # Which of the pods without a request is named, the order of Go's maps decides.
-ANY = re.compile(r"(missing (?:pod-level )?request for \S+ in (?:container \S+ of )?Pod) \S+")
+NAMED_POD = re.compile(r"(missing (?:pod-level )?request for \S+ in (?:container \S+ of )?Pod) \S+")
 
 
-def scenarios(kind: str, seed: int, count: int) -> list[Json]:
+def draw_scenarios(kind: str, seed: int, count: int) -> list[Json]:
     """``count`` scenarios; number n of a seed is always the same."""
     return [
         KINDS[kind](Random(f"{seed}/{kind}/{number}")).scenario(f"{kind}-{seed}-{number}") for number in range(count)
     ]
 
 
-def reference(command: Path, asked: list[Json]) -> list[Json]:
+def reference(command: Path, scenarios: list[Json]) -> list[Json]:
     """The real controller's answers."""
-    text = "".join(json.dumps(scenario) + "\n" for scenario in asked)
-    done = subprocess.run([command], input=text, capture_output=True, text=True, timeout=TIMEOUT, check=True)
-    return [json.loads(line) for line in done.stdout.splitlines()]
+    text = "".join(json.dumps(scenario) + "\n" for scenario in scenarios)
+    completed = subprocess.run([command], input=text, capture_output=True, text=True, timeout=TIMEOUT, check=True)
+    return [json.loads(line) for line in completed.stdout.splitlines()]
 
 
 def answer(scenario: Json) -> Json:
-    """What the engine says to a scenario, in the form of ``shown``."""
+    """What the engine says to a scenario, in the form of ``comparable``."""
     if "order" in scenario:
-        return {"order": _order(scenario["order"])}
+        return {"order": _deletion_order(scenario["order"])}
     if "cron" in scenario:
-        return _due(**scenario["cron"])
+        return _cron_times(**scenario["cron"])
     controller = HorizontalController(spec.read_autoscaler(scenario["hpa"]))
     single = len(controller.autoscaler.metrics) == 1
     replicas, looks = scenario["replicas"], []
     for number, step in enumerate(scenario["steps"]):
         replicas = step.get("replicas", replicas)
-        pods = [_seen(pod) for pod in step["pods"]]
+        pods = [_observed_pod(pod) for pod in step["pods"]]
         measured = {
-            resource: {name: PodMetric(**one) for name, one in values.items()}
+            resource: {name: PodMetric(**metric) for name, metric in values.items()}
             for resource, values in step["metrics"].items()
         }
-        look = controller.reconcile(replicas, pods, measured, number * SYNC)
-        replicas = look.replicas
-        said = {kind: ANY.sub(r"\1", controller.conditions.get(kind, "")) for kind in SHOWN}
-        used = [] if look.utilization is None else [look.utilization]
-        looks.append({"replicas": replicas, "conditions": said} | ({"utilization": used} if single else {}))
+        scaling = controller.reconcile(replicas, pods, measured, number * SYNC)
+        replicas = scaling.replicas
+        conditions = {kind: NAMED_POD.sub(r"\1", controller.conditions.get(kind, "")) for kind in CONDITIONS}
+        used = [] if scaling.utilization is None else [scaling.utilization]
+        looks.append({"replicas": replicas, "conditions": conditions} | ({"utilization": used} if single else {}))
     return {"looks": looks}
 
 
-def shown(told: Json) -> Json:
+def comparable(answer: Json) -> Json:
     """What is compared of the real controller's answer."""
-    if told.get("error"):
+    if answer.get("error"):
         return {"error": "is refused"}
-    if "looks" not in told and "order" not in told:
-        return {"due": told.get("due", [])}
-    if "order" in told:
-        return {"order": told["order"]}
+    if "looks" not in answer and "order" not in answer:
+        return {"due": answer.get("due", [])}
+    if "order" in answer:
+        return {"order": answer["order"]}
     looks = []
-    for look in told["looks"]:
-        said = {kind: ANY.sub(r"\1", look["conditions"].get(kind, "")) for kind in SHOWN}
-        used = {"utilization": list(look.get("utilization", {}).values())} if told["metrics"] == 1 else {}
-        looks.append({"replicas": look["replicas"], "conditions": said} | used)
+    for look in answer["looks"]:
+        conditions = {kind: NAMED_POD.sub(r"\1", look["conditions"].get(kind, "")) for kind in CONDITIONS}
+        used = {"utilization": list(look.get("utilization", {}).values())} if answer["metrics"] == 1 else {}
+        looks.append({"replicas": look["replicas"], "conditions": conditions} | used)
     return {"looks": looks}
 
 
-def differing(command: Path, asked: list[Json]) -> Iterator[tuple[Json, Json, Json]]:
+def differing(command: Path, scenarios: list[Json]) -> Iterator[tuple[Json, Json, Json]]:
     """The scenarios on which the two differ, with the engine's and the real controller's answer."""
-    for scenario, told in zip(asked, reference(command, asked), strict=True):
-        ours, theirs = answer(scenario), shown(told)
+    for scenario, reference_answer in zip(scenarios, reference(command, scenarios), strict=True):
+        ours, theirs = answer(scenario), comparable(reference_answer)
         if ours != theirs:
             yield scenario, ours, theirs
 
@@ -106,24 +106,24 @@ def goldens() -> list[tuple[Json, Json]]:
         return [(entry["scenario"], entry["expected"]) for entry in map(json.loads, lines)]
 
 
-def _due(expression: str, count: int, **asked: int) -> Json:
+def _cron_times(expression: str, count: int, **window: int) -> Json:
     try:
         schedule = cron.parse_cron(expression)
     except cron.CronError:
         return {"error": "is refused"}
-    found: list[float] = []
-    time: float | None = asked["from"]
-    while len(found) < count and (time := schedule.next_after(time or 0, cron.MONDAY)) is not None:
-        found.append(time)
-    return {"due": found}
+    times: list[float] = []
+    time: float | None = window["from"]
+    while len(times) < count and (time := schedule.next_after(time or 0, cron.MONDAY)) is not None:
+        times.append(time)
+    return {"due": times}
 
 
-def _order(asked: Json) -> list[str]:
-    pods = [_candidate(pod) for pod in asked["pods"]]
-    active = [pod["spec"].get("nodeName", "") for pod in asked["related"] if _active(pod)]
-    if asked["delete"] < len(pods):
-        pods = deletion_order.rank_for_deletion(pods, active, asked["now"])
-    return [pod.key for pod in pods[: asked["delete"]]]
+def _deletion_order(question: Json) -> list[str]:
+    pods = [_candidate(pod) for pod in question["pods"]]
+    active = [pod["spec"].get("nodeName", "") for pod in question["related"] if _active(pod)]
+    if question["delete"] < len(pods):
+        pods = deletion_order.rank_for_deletion(pods, active, question["now"])
+    return [pod.key for pod in pods[: question["delete"]]]
 
 
 def _active(pod: Json) -> bool:
@@ -132,7 +132,7 @@ def _active(pod: Json) -> bool:
 
 def _candidate(pod: Json) -> deletion_order.DeletionCandidate:
     metadata, status = pod["metadata"], pod["status"]
-    (ready,) = [one for one in status.get("conditions", []) if one["status"] == "True"] or [None]
+    (ready,) = [condition for condition in status.get("conditions", []) if condition["status"] == "True"] or [None]
     return deletion_order.DeletionCandidate(
         key=metadata["name"],
         uid=metadata["uid"],
@@ -141,11 +141,11 @@ def _candidate(pod: Json) -> deletion_order.DeletionCandidate:
         ready=_seconds(ready["lastTransitionTime"]) if ready else None,
         cost=deletion_order.deletion_cost(metadata.get("annotations", {})),
         created=_seconds(metadata["creationTimestamp"]),
-        restarts=(max([one["restartCount"] for one in status.get("containerStatuses", [])], default=0), 0),
+        restarts=(max([condition["restartCount"] for condition in status.get("containerStatuses", [])], default=0), 0),
     )
 
 
-def _seen(pod: Json) -> ObservedPod:
+def _observed_pod(pod: Json) -> ObservedPod:
     metadata, status = pod["metadata"], pod["status"]
     (ready,) = status.get("conditions") or [None]
     return ObservedPod(
@@ -165,10 +165,12 @@ def _seconds(text: str) -> float:
 
 def record(command: Path) -> None:
     """Write the goldens anew."""
-    asked = [one for kind in KINDS for one in scenarios(kind, RECORDED, KEPT)]
+    scenarios = [scenario for kind in KINDS for scenario in draw_scenarios(kind, GOLDEN_SEED, GOLDEN_COUNT)]
     with lzma.open(GOLDEN, "wt") as lines:
-        for scenario, told in zip(asked, reference(command, asked), strict=True):
-            lines.write(json.dumps({"scenario": scenario, "expected": shown(told)}, sort_keys=True) + "\n")
+        for scenario, reference_answer in zip(scenarios, reference(command, scenarios), strict=True):
+            lines.write(
+                json.dumps({"scenario": scenario, "expected": comparable(reference_answer)}, sort_keys=True) + "\n"
+            )
 
 
 def main() -> None:
@@ -178,9 +180,9 @@ def main() -> None:
         return
     options = hunt_options(KINDS)
     for kind in options.kinds:
-        found = list(differing(command, scenarios(kind, options.seed, options.count)))
-        print(f"{kind}: {len(found)} of {options.count} differ (seed {options.seed})", flush=True)
-        for scenario, ours, theirs in found[: options.most]:
+        differences = list(differing(command, draw_scenarios(kind, options.seed, options.count)))
+        print(f"{kind}: {len(differences)} of {options.count} differ (seed {options.seed})", flush=True)
+        for scenario, ours, theirs in differences[: options.most]:
             print(json.dumps(scenario), f"engine    {json.dumps(ours)}", f"reference {json.dumps(theirs)}", sep="\n")
 
 

@@ -21,7 +21,7 @@ from tests.conformance.reference import engine_answer
 GOLDENS = Path(__file__).with_name("recorded") / "changes.jsonl"
 
 
-def asked() -> list[tuple[ReleaseChange, str]]:
+def scenario_changes() -> list[tuple[ReleaseChange, str]]:
     """Every change that has a scenario, with every release; earlier ones do not know the kind DeviceTaintRule in v1."""
     pairs = [(change, release) for change in CHANGES if change.scenario is not None for release in RELEASES]
     return [(change, release) for change, release in pairs if change.name != "taint-rules" or release == change.since]
@@ -66,7 +66,7 @@ def main(folders: list[str]) -> None:
         found = re.search(r"v(1\.\d+)\.", folder.name)
         if found is None:
             raise SystemExit(f"{folder}: is not named after a version")
-        for change, release in asked():
+        for change, release in scenario_changes():
             if release == found[1]:
                 row = {"change": change.name, "release": release, "expected": original(change, folder / "oracle")}
                 lines.append(json.dumps(row, sort_keys=True))

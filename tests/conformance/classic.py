@@ -13,16 +13,16 @@ from typing import Any
 from kschedweb.engine.framework.status import CycleError
 from kschedweb.engine.scenario.classic import ClassicScenario, Registries
 from kschedweb.engine.scenario.reading import ScenarioError
-from tests.conformance.hunting import KEPT as KEPT_TODAY
+from tests.conformance.hunting import KEPT_FIELDS as KEPT_FIELDS_TODAY
 from tests.conformance.shrinking import shrink
 
 GOLDENS = Path(__file__).parent / "recorded"
 RECORDED, SEQUENCES = GOLDENS / "classic.jsonl.xz", GOLDENS / "classic-sequences.jsonl.xz"
 ORACLES = 48  # at once: each waits a second a scenario, and works for a fiftieth of that
-PART = 7  # scenarios a process
+SCENARIOS_PER_PROCESS = 7  # scenarios a process
 TIMEOUT = 600
 
-KEPT = KEPT_TODAY | {"classic"}
+KEPT_FIELDS = KEPT_FIELDS_TODAY | {"classic"}
 
 Answer = dict[str, Any]
 
@@ -33,7 +33,7 @@ class ClassicReference:
     def __init__(self, assets: Path) -> None:
         self.command = assets / "oracle-classic"
 
-    def answers(self, scenarios: list[dict], part: int = PART) -> list[tuple[bool, Answer]]:
+    def answers(self, scenarios: list[dict], part: int = SCENARIOS_PER_PROCESS) -> list[tuple[bool, Answer]]:
         """For each of ``scenarios`` whether it is the first of its process, and the answer."""
         parts = [scenarios[first : first + part] for first in range(0, len(scenarios), part)]
         with ThreadPoolExecutor(ORACLES) as pool:
@@ -44,24 +44,24 @@ class ClassicReference:
         while len(answers) < len(scenarios):
             first = len(answers)
             text = "".join(json.dumps(scenario) + "\n" for scenario in scenarios[first:])
-            done = subprocess.run([self.command], input=text, capture_output=True, text=True, timeout=TIMEOUT)
-            found = [json.loads(line) for line in done.stdout.splitlines() if line.strip()]
-            if done.returncode:  # a policy that it cannot run ends the whole program
-                said = done.stderr.splitlines()[0].partition("] ")[2]
-                found.append({"name": scenarios[first + len(found)]["name"], "error": said})
-            answers += [(not number, answer) for number, answer in enumerate(found)]
+            completed = subprocess.run([self.command], input=text, capture_output=True, text=True, timeout=TIMEOUT)
+            part_answers = [json.loads(line) for line in completed.stdout.splitlines() if line.strip()]
+            if completed.returncode:  # a policy that it cannot run ends the whole program
+                error = completed.stderr.splitlines()[0].partition("] ")[2]
+                part_answers.append({"name": scenarios[first + len(part_answers)]["name"], "error": error})
+            answers += [(not number, answer) for number, answer in enumerate(part_answers)]
         return answers
 
 
 def differing(reference: ClassicReference, scenarios: list[dict]) -> list[tuple[dict, Answer, Answer]]:
     """The scenarios on which the two differ, with the engine's and the real scheduler's answer."""
-    found, registries = [], Registries()
+    differences, registries = [], Registries()
     for scenario, (fresh, expected) in zip(scenarios, reference.answers(scenarios), strict=True):
         registries = {} if fresh else registries
         ours = classic_answer(scenario, registries)
         if not same(ours, expected):
-            found.append((scenario, ours, expected))
-    return found
+            differences.append((scenario, ours, expected))
+    return differences
 
 
 def report(reference: ClassicReference, difference: tuple[dict, Answer, Answer]) -> str:
@@ -73,7 +73,7 @@ def report(reference: ClassicReference, difference: tuple[dict, Answer, Answer])
 
     scenario, ours, expected = difference
     if check([scenario])[0]:
-        scenario = shrink(scenario, check, KEPT)
+        scenario = shrink(scenario, check, KEPT_FIELDS)
         ours, expected = classic_answer(scenario), reference.answers([scenario])[0][1]
     return "\n".join([json.dumps(scenario), f"engine    {json.dumps(ours)}", f"reference {json.dumps(expected)}"])
 
@@ -117,12 +117,12 @@ def comparable(answer: Any) -> Any:
 
 def _sorted(pod: dict) -> dict:
     verdicts = {name: _by_node(nodes) for name, nodes in pod["predicates"].items()}
-    told = {name: said for name, said in pod.items() if name != "preemption"}
-    return told | {"predicates": verdicts, "rejected": _by_node(pod["rejected"])}
+    explanation = {name: value for name, value in pod.items() if name != "preemption"}
+    return explanation | {"predicates": verdicts, "rejected": _by_node(pod["rejected"])}
 
 
 def _by_node(reasons: dict[str, list[str]]) -> dict[str, list[str]]:
-    return {node: sorted(listed) for node, listed in reasons.items()}
+    return {node: sorted(node_reasons) for node, node_reasons in reasons.items()}
 
 
 def same(ours: Answer, expected: Answer) -> bool:

@@ -28,22 +28,22 @@ from kschedweb.engine.releases.classic.preemption import disruption_key
 from kschedweb.engine.scenario.classic import ClassicScenario
 from kschedweb.engine.scenario.reading import ScenarioError
 from kschedweb.engine.state.nominator import Nominator
-from tests.conformance.classic import GOLDENS, KEPT
+from tests.conformance.classic import GOLDENS, KEPT_FIELDS
 from tests.conformance.making.classicroom import ClassicRoomMaker
 from tests.conformance.shrinking import shrink
 
 GOLDEN = GOLDENS / "classic-evictions.jsonl.xz"
 RECORDED = 200
 PROCESSES, TIMEOUT = 8, 60
-KEEP = KEPT | {"extender", "priority", "status", "nominatedNodeName", "allocatable", "key", "uid", "nodeName"}
+KEEP = KEPT_FIELDS | {"extender", "priority", "status", "nominatedNodeName", "allocatable", "key", "uid", "nodeName"}
 
 
-def scenarios(seed: int, count: int) -> list[Json]:
+def draw_scenarios(seed: int, count: int) -> list[Json]:
     """``count`` scenarios; number n of a seed is always the same."""
     return [ClassicRoomMaker(Random(f"{seed}/{number}")).scenario(f"room-{seed}-{number}") for number in range(count)]
 
 
-AGAIN = 4  # times that the real scheduler is asked again before a difference counts
+RETRIES = 4  # times that the real scheduler is asked again before a difference counts
 
 
 class Evictions:
@@ -52,29 +52,29 @@ class Evictions:
     def __init__(self, command: Path) -> None:
         self.command = command
 
-    def answers(self, asked: list[Json]) -> list[Json]:
+    def answers(self, scenarios: list[Json]) -> list[Json]:
         with ThreadPoolExecutor(PROCESSES) as pool:
-            return list(pool.map(self._answer, asked))
+            return list(pool.map(self._answer, scenarios))
 
     def _answer(self, scenario: Json) -> Json:
         text = json.dumps(scenario)
-        done = subprocess.run([self.command], input=text, capture_output=True, text=True, timeout=TIMEOUT)
-        if done.returncode:  # a policy that it cannot run ends the whole program
-            return {"error": done.stderr.strip()}
-        answer: Json = json.loads(done.stdout)
+        completed = subprocess.run([self.command], input=text, capture_output=True, text=True, timeout=TIMEOUT)
+        if completed.returncode:  # a policy that it cannot run ends the whole program
+            return {"error": completed.stderr.strip()}
+        answer: Json = json.loads(completed.stdout)
         return answer
 
-    def differing(self, asked: list[Json]) -> list[tuple[Json, Json, Json]]:
+    def differing(self, scenarios: list[Json]) -> list[tuple[Json, Json, Json]]:
         """The scenarios on which the two differ, with the engine's and the real scheduler's answer."""
         pairs = [
-            (one, engine_answer(one), comparable(one, answer))
-            for one, answer in zip(asked, self.answers(asked), strict=True)
+            (scenario, engine_answer(scenario), comparable(scenario, answer))
+            for scenario, answer in zip(scenarios, self.answers(scenarios), strict=True)
         ]
         return [pair for pair in pairs if not (same(*pair[1:]) or self._by_chance(*pair[:2]))]
 
     def _by_chance(self, scenario: Json, ours: Json) -> bool:
         """Whether the real scheduler answers so too: of equal nodes it takes what its threads find first."""
-        return any(same(ours, comparable(scenario, answer)) for answer in self.answers([scenario] * AGAIN))
+        return any(same(ours, comparable(scenario, answer)) for answer in self.answers([scenario] * RETRIES))
 
     def report(self, difference: tuple[Json, Json, Json]) -> str:
         """A difference as small as it gets."""
@@ -105,13 +105,17 @@ def comparable(scenario: Json, answer: Json) -> Json:
     if "error" in answer:
         return {"error": answer["error"]}
     pods = []
-    for one in answer.get("pods") or []:
-        told = {"pod": one["pod"], "fits": "node" in one, "message": ordered(one.get("message", ""))}
-        if not told["fits"]:
-            told |= {name: one.get(name) or {} for name in ("candidates", "evicted", "cleared")}
+    for pod_answer in answer.get("pods") or []:
+        pod_row = {
+            "pod": pod_answer["pod"],
+            "fits": "node" in pod_answer,
+            "message": ordered(pod_answer.get("message", "")),
+        }
+        if not pod_row["fits"]:
+            pod_row |= {name: pod_answer.get(name) or {} for name in ("candidates", "evicted", "cleared")}
             if _asks_extenders(scenario):
-                del told["candidates"]
-        pods.append(told)
+                del pod_row["candidates"]
+        pods.append(pod_row)
     return {"pods": pods}
 
 
@@ -135,66 +139,76 @@ def engine_answer(scenario: Json) -> Json:
 
 def _answer(scheduler: ClassicScheduler, pod: Pod, scenario: Json) -> Json:
     placed = scheduler.find(pod, WITH_POST_FILTER)
-    told: Json = {"pod": pod.key, "fits": bool(placed.node), "message": ordered(placed.condition)}
+    pod_row: Json = {"pod": pod.key, "fits": bool(placed.node), "message": ordered(placed.condition)}
     if placed.node:
-        return told
-    told |= {"candidates": {}, "evicted": {}, "cleared": {}}
+        return pod_row
+    pod_row |= {"candidates": {}, "evicted": {}, "cleared": {}}
     if placed.rejected_by:
-        found = scheduler.explain(pod, preemption=True).preemption
+        preemption = scheduler.explain(pod, preemption=True).preemption
         if placed.nominated == "":
-            told["cleared"][""] = [pod.key]
-        if found is not None:
+            pod_row["cleared"][""] = [pod.key]
+        if preemption is not None:
             assert (placed.nominated, placed.victims) == (
-                found.chosen.node,
-                tuple(victim.key for victim in found.chosen.victims),
+                preemption.chosen.node,
+                tuple(victim.key for victim in preemption.chosen.victims),
             )
-            told["candidates"] = {
-                one.node: {"pods": [victim.key for victim in one.victims], "violations": one.violations}
-                for one in found.candidates
+            pod_row["candidates"] = {
+                candidate.node: {
+                    "pods": [victim.key for victim in candidate.victims],
+                    "violations": candidate.violations,
+                }
+                for candidate in preemption.candidates
             }
-            least = min(map(disruption_key, found.candidates))
-            for one in found.candidates:
-                if disruption_key(one) == least:
-                    told["evicted"][one.node] = [victim.key for victim in one.victims]
-                    waiting = scheduler.nominator.nominated_pods_for_node(one.node)
-                    if lost := sorted(other.key for other in waiting if other.priority < pod.priority):
-                        told["cleared"][one.node] = lost
+            lowest_disruption = min(map(disruption_key, preemption.candidates))
+            for candidate in preemption.candidates:
+                if disruption_key(candidate) == lowest_disruption:
+                    pod_row["evicted"][candidate.node] = [victim.key for victim in candidate.victims]
+                    waiting = scheduler.nominator.nominated_pods_for_node(candidate.node)
+                    if losers := sorted(other.key for other in waiting if other.priority < pod.priority):
+                        pod_row["cleared"][candidate.node] = losers
     if _asks_extenders(scenario):
-        del told["candidates"]
-    return told
+        del pod_row["candidates"]
+    return pod_row
 
 
 def _asks_extenders(scenario: Json) -> bool:
-    return any("preemptVerb" in one for one in scenario.get("policy", {}).get("extenders") or ())
+    return any("preemptVerb" in extender for extender in scenario.get("policy", {}).get("extenders") or ())
 
 
 def _post(script: Json) -> Post:
     """An extender that says what the script says."""
 
     def post(url: str, body: bytes, seconds: float) -> tuple[int, bytes]:
-        asked = json.loads(body)
+        arguments = json.loads(body)
         if not url.endswith("/preempt"):
-            return 200, json.dumps(_filtered(script, asked)).encode()
+            return 200, json.dumps(_filtered(script, arguments)).encode()
         if script["breaks"]:
             return 500, b"broken"
-        named = asked["NodeNameToVictims"] or asked["NodeNameToMetaVictims"]
-        left = {node: _spared(script, victims) for node, victims in named.items() if node not in script["drops"]}
-        return 200, json.dumps({"NodeNameToMetaVictims": left}).encode()
+        victims_by_node = arguments["NodeNameToVictims"] or arguments["NodeNameToMetaVictims"]
+        remaining = {
+            node: _without_spared(script, victims)
+            for node, victims in victims_by_node.items()
+            if node not in script["drops"]
+        }
+        return 200, json.dumps({"NodeNameToMetaVictims": remaining}).encode()
 
     return post
 
 
-def _filtered(script: Json, asked: Json) -> Json:
-    items = None if asked["NodeNames"] is not None else asked["Nodes"]["items"]
-    names = asked["NodeNames"] if items is None else [item["metadata"]["name"] for item in items]
+def _filtered(script: Json, arguments: Json) -> Json:
+    items = None if arguments["NodeNames"] is not None else arguments["Nodes"]["items"]
+    names = arguments["NodeNames"] if items is None else [item["metadata"]["name"] for item in items]
     failed = {name: script["refuses"][name] for name in names if name in script["refuses"]}
-    kept = [name for name in names if name not in failed]
+    feasible_names = [name for name in names if name not in failed]
     if items is None:
-        return {"NodeNames": kept, "FailedNodes": failed}
-    return {"Nodes": {"items": [item for item in items if item["metadata"]["name"] in kept]}, "FailedNodes": failed}
+        return {"NodeNames": feasible_names, "FailedNodes": failed}
+    return {
+        "Nodes": {"items": [item for item in items if item["metadata"]["name"] in feasible_names]},
+        "FailedNodes": failed,
+    }
 
 
-def _spared(script: Json, victims: Json) -> Json:
+def _without_spared(script: Json, victims: Json) -> Json:
     uids = (pod["UID"] if "UID" in pod else pod["metadata"]["uid"] for pod in victims["Pods"])
     return {"Pods": [{"UID": uid} for uid in uids if uid not in script["spares"]]}
 
@@ -212,15 +226,15 @@ def main() -> None:
     options = parser.parse_args()
     evictions = Evictions(Path(os.environ["PREEMPT113"]))
     if options.golden:
-        asked = scenarios(options.seed, RECORDED)
+        scenarios = draw_scenarios(options.seed, RECORDED)
         lines = [
-            {"scenario": one, "expected": comparable(one, answer)}
-            for one, answer in zip(asked, evictions.answers(asked), strict=True)
+            {"scenario": scenario, "expected": comparable(scenario, answer)}
+            for scenario, answer in zip(scenarios, evictions.answers(scenarios), strict=True)
         ]
         text = "".join(json.dumps(line, separators=(",", ":")) + "\n" for line in lines)
         GOLDEN.write_bytes(lzma.compress(text.encode(), preset=9))
         return
-    differences = evictions.differing(scenarios(options.seed, options.count))
+    differences = evictions.differing(draw_scenarios(options.seed, options.count))
     for difference in differences:
         print(evictions.report(difference))
     print(f"{len(differences)} of {options.count} differ")

@@ -23,7 +23,7 @@ from kschedweb.engine.rebalancing.cycle import run_cycle
 from kschedweb.engine.rebalancing.loading import PolicyRefused, load_policy
 from kschedweb.engine.rebalancing.scenario import DescribedCluster, run_scenario
 from tests.conformance.hunt_options import hunt_options
-from tests.conformance.making.descheduling import mixed
+from tests.conformance.making.descheduling import mix_scenarios
 
 GOLDENS = Path(__file__).parent / "recorded"
 SAME = ("error", "skipped", "pluginErrors", "classification", "notes")
@@ -60,10 +60,10 @@ def validated(policy: Json) -> Json:
     return {"valid": True, "defaulted": loaded.to_dict()}
 
 
-def scenarios(seed: int, count: int) -> list[Json]:
+def draw_scenarios(seed: int, count: int) -> list[Json]:
     """``count`` scenarios; number n of a seed is always the same."""
     known = [line["scenario"] for line in recorded()]
-    return [mixed(Random(f"{seed}/{number}"), known, f"mixed-{seed}-{number}") for number in range(count)]
+    return [mix_scenarios(Random(f"{seed}/{number}"), known, f"mixed-{seed}-{number}") for number in range(count)]
 
 
 def differing(program: Path, asked: list[Json]) -> Iterator[tuple[Json, Json, Json]]:
@@ -120,7 +120,7 @@ def _no_clock() -> float:
 
 def main() -> None:
     options = hunt_options(())
-    found = list(differing(Path(os.environ["DESCHEDULER"]), scenarios(options.seed, options.count)))
+    found = list(differing(Path(os.environ["DESCHEDULER"]), draw_scenarios(options.seed, options.count)))
     for scenario, ours, theirs in found[: options.most]:
         print(json.dumps(scenario), json.dumps(ours), json.dumps(theirs), sep="\n")
     print(f"{len(found)} of {options.count} differ")

@@ -20,7 +20,7 @@ from typing import Any
 from kschedweb.engine.framework.status import CycleError
 from kschedweb.engine.json_types import Json
 from tests.conformance.hunt_options import hunt_options
-from tests.conformance.hunting import KEPT
+from tests.conformance.hunting import KEPT_FIELDS
 from tests.conformance.making.groups import Allocated, Busy, Devices, Domains, Groups, Sampled, Sharing
 from tests.conformance.making.groupvolumes import Volumes
 from tests.conformance.rounds import Rounds
@@ -41,12 +41,20 @@ GOLDEN = "groups.jsonl.gz"
 TOPOLOGY = "TopologyAwareWorkloadScheduling"
 NODE = re.compile(r"(?<= on node )\S+(?=,)")
 PROCESSES, PART, TIMEOUT = 8, 16, 300
-AGAIN = 16  # how often kube-scheduler is asked again where the two differ
-KEEP = KEPT | {"schedulingPolicy", "schedulingGroup", "podGroupName", "gang", "minCount", "rounds", "featureGates"}
+RETRIES = 16  # how often kube-scheduler is asked again where the two differ
+KEEP = KEPT_FIELDS | {
+    "schedulingPolicy",
+    "schedulingGroup",
+    "podGroupName",
+    "gang",
+    "minCount",
+    "rounds",
+    "featureGates",
+}
 KEEP |= {"status", "allocatable", "priority", "startTime", "nodeName", "key", "most", TOPOLOGY}
 
 
-def scenarios(kind: str, seed: int, count: int) -> list[Json]:
+def draw_scenarios(kind: str, seed: int, count: int) -> list[Json]:
     """``count`` scenarios; number n of a seed is always the same."""
     gates = {TOPOLOGY: True} if KINDS[kind].topology else {}
     return [
@@ -61,30 +69,30 @@ class Gangs:
     def __init__(self, command: Path) -> None:
         self.command = command
 
-    def answers(self, asked: list[Json]) -> list[Json]:
+    def answers(self, scenarios: list[Json]) -> list[Json]:
         """One answer for each of ``asked``, which are of one kind: the gates are the process's."""
-        size = max(1, min(PART, -(-len(asked) // PROCESSES)))
-        parts = [asked[first : first + size] for first in range(0, len(asked), size)]
+        size = max(1, min(PART, -(-len(scenarios) // PROCESSES)))
+        parts = [scenarios[first : first + size] for first in range(0, len(scenarios), size)]
         with ThreadPoolExecutor(PROCESSES) as pool:
             return [answer for part in pool.map(self._part, parts) for answer in part]
 
-    def _part(self, asked: list[Json]) -> list[Json]:
-        gates = ",".join(f"{name}={str(on).lower()}" for name, on in asked[0].get("featureGates", {}).items())
+    def _part(self, scenarios: list[Json]) -> list[Json]:
+        gates = ",".join(f"{name}={str(on).lower()}" for name, on in scenarios[0].get("featureGates", {}).items())
         environment = os.environ | {"ORACLE_FEATURE_GATES": gates}
         answers: list[Json] = []
-        while len(answers) < len(asked):
-            text = "".join(json.dumps(scenario) + "\n" for scenario in asked[len(answers) :])
-            done = subprocess.run(
+        while len(answers) < len(scenarios):
+            text = "".join(json.dumps(scenario) + "\n" for scenario in scenarios[len(answers) :])
+            completed = subprocess.run(
                 [self.command], input=text, capture_output=True, text=True, timeout=TIMEOUT, env=environment
             )
-            answers += [json.loads(line) for line in done.stdout.splitlines()]
-            if done.returncode:
-                answers.append({"error": done.stderr.strip()})
+            answers += [json.loads(line) for line in completed.stdout.splitlines()]
+            if completed.returncode:
+                answers.append({"error": completed.stderr.strip()})
         return answers
 
-    def differing(self, asked: list[Json]) -> Iterator[Difference]:
+    def differing(self, scenarios: list[Json]) -> Iterator[Difference]:
         """The scenarios on which the two differ, with the engine's and the real scheduler's answer."""
-        for scenario, expected in zip(asked, self.answers(asked), strict=True):
+        for scenario, expected in zip(scenarios, self.answers(scenarios), strict=True):
             ours = engine_answer(scenario)
             if not same(ours, expected) and not self.by_chance(scenario, ours):
                 yield scenario, ours, expected
@@ -94,7 +102,7 @@ class Gangs:
 
         So it is with two groups that become ready at the same moment.
         """
-        return any(same(ours, again) for again in self.answers([scenario] * AGAIN))
+        return any(same(ours, repeated_answer) for repeated_answer in self.answers([scenario] * RETRIES))
 
     def report(self, difference: Difference) -> str:
         """A difference as small as it gets."""
@@ -113,7 +121,7 @@ class Gangs:
         def check(forms: list[Json]) -> list[bool]:
             pairs = [(engine_answer(form), answer) for form, answer in zip(forms, self.answers(forms), strict=True)]
             verdicts = [not same(mine, theirs) and sort_of(mine, theirs) == sort for mine, theirs in pairs]
-            return [wrong and whole(form) for form, wrong in zip(forms, verdicts, strict=True)]
+            return [wrong and has_all_nodes(form) for form, wrong in zip(forms, verdicts, strict=True)]
 
         return check
 
@@ -125,19 +133,22 @@ def same(ours: Json, expected: Json) -> bool:
     """
     for mine, theirs in zip(ours.get("attempts", []), expected.get("attempts", []), strict=False):
         if mine != theirs:
-            return alike(mine) == alike(theirs)
+            return comparable_attempt(mine) == comparable_attempt(theirs)
     return ours == expected
 
 
-def alike(attempt: Json) -> Json:
+def comparable_attempt(attempt: Json) -> Json:
     """The attempt without the node that a pod waits for, where it has others evicted; any other is like no other."""
     if "evicted" not in attempt or "group" in attempt:
         return {"alone": id(attempt)}
-    pods = [{"pod": one["pod"], "message": NODE.sub("", one.get("message", ""))} for one in attempt["pods"]]
+    pods = [
+        {"pod": pod_answer["pod"], "message": NODE.sub("", pod_answer.get("message", ""))}
+        for pod_answer in attempt["pods"]
+    ]
     return attempt | {"pods": pods}
 
 
-def whole(scenario: Json) -> bool:
+def has_all_nodes(scenario: Json) -> bool:
     """Whether the nodes of all bound pods are there."""
     nodes = {item["metadata"]["name"] for item in scenario["objects"] if item["kind"] == "Node"}
     return all(
@@ -162,9 +173,9 @@ def main() -> None:
     options = hunt_options(KINDS)
     gangs = Gangs(Path(os.environ["GANGS"]))
     for kind in options.kinds:
-        found = list(gangs.differing(scenarios(kind, options.seed, options.count)))
-        print(f"{kind}: {len(found)} of {options.count} differ (seed {options.seed})", flush=True)
-        for difference in found[: options.most]:
+        differences = list(gangs.differing(draw_scenarios(kind, options.seed, options.count)))
+        print(f"{kind}: {len(differences)} of {options.count} differ (seed {options.seed})", flush=True)
+        for difference in differences[: options.most]:
             print(gangs.report(difference), flush=True)
 
 

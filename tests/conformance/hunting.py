@@ -34,7 +34,7 @@ AGAIN = 64  # how often kube-scheduler is asked again where the two differ
 ENDS = "kube-scheduler itself ends on it"
 TIMED_OUT, OUT_OF_TIME = "timed out trying to allocate devices", "would end within its filterTimeout"
 # Without these a part of a scenario is not what it was.
-KEPT = frozenset(
+KEPT_FIELDS = frozenset(
     {"config", "parallelism", "profiles", "objects", "pending", "apiVersion", "kind", "metadata", "name", "spec"}
     | {"containers", "allocationMode", "count"}
 )
@@ -78,7 +78,7 @@ KINDS = {
 }
 
 
-def scenarios(kind: str, seed: int, count: int) -> list[dict]:
+def draw_scenarios(kind: str, seed: int, count: int) -> list[dict]:
     """``count`` scenarios; number n of a seed is always the same."""
     make = KINDS[kind].make
     return [make(Random(f"{seed}/{kind}/{number}"), f"{kind}-{seed}-{number}") for number in range(count)]
@@ -165,7 +165,7 @@ def smallest(reference: Reference, mode: str, difference: tuple[dict, Answer, An
             for form, ours, expected in pairs
         ]
 
-    found: dict = shrink(scenario, check, KEPT)
+    found: dict = shrink(scenario, check, KEPT_FIELDS)
     return found
 
 
@@ -182,7 +182,7 @@ def main() -> None:
     reference = Reference(Path(os.environ["KUBEBUILDER_ASSETS"]))
     for kind in options.kinds:
         for mode in KINDS[kind].modes:
-            found = list(differing(reference, mode, scenarios(kind, options.seed, options.count)))
+            found = list(differing(reference, mode, draw_scenarios(kind, options.seed, options.count)))
             print(f"{kind} {mode}: {len(found)} of {options.count} differ (seed {options.seed})", flush=True)
             for difference in found[: options.most]:
                 print(report(reference, mode, difference), flush=True)

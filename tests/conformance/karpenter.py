@@ -19,7 +19,7 @@ from random import Random
 from kschedweb.engine.autoscaling.scenario import answer_scenario
 from kschedweb.engine.json_types import Json
 from tests.conformance.hunt_options import hunt_options
-from tests.conformance.making.nodepools import mixed
+from tests.conformance.making.nodepools import mix_scenario
 
 GOLDEN = Path(__file__).parent / "recorded" / "karpenter.jsonl.xz"
 RUNS = 12
@@ -42,46 +42,49 @@ def engine_answer(scenario: Json, runs: int = RUNS) -> Json:
 def agreeing(scenario: Json, theirs: Json) -> tuple[Json, bool]:
     """What the engine says, and whether Karpenter agrees; where it does not at once, with what else may come of it."""
     ours = engine_answer(scenario, runs=1)
-    if not agree(ours, theirs):
+    if not answers_agree(ours, theirs):
         ours = engine_answer(scenario)
-    return ours, agree(ours, theirs)
+    return ours, answers_agree(ours, theirs)
 
 
-def scenarios(seed: int, count: int) -> list[Json]:
+def draw_scenarios(seed: int, count: int) -> list[Json]:
     """``count`` scenarios; number n of a seed is always the same."""
-    known = [line["scenario"] for line in recorded()]
-    return [mixed(Random(f"{seed}/{number}"), known, f"mixed-{seed}-{number}") for number in range(count)]
+    recorded_scenarios = [line["scenario"] for line in recorded()]
+    return [
+        mix_scenario(Random(f"{seed}/{number}"), recorded_scenarios, f"mixed-{seed}-{number}")
+        for number in range(count)
+    ]
 
 
-def decided(told: Json) -> Json:
+def certain_part(answer: Json) -> Json:
     """An answer without words and without what is left to chance."""
-    kept = {key: value for key, value in told.items() if key not in VARYING}
-    provisioning, disruption = told.get("provisioning"), told.get("disruption")
+    certain = {key: value for key, value in answer.items() if key not in VARYING}
+    provisioning, disruption = answer.get("provisioning"), answer.get("disruption")
     if provisioning is not None:
-        kept["provisioning"] = {**provisioning, "podErrors": sorted(provisioning["podErrors"])}
+        certain["provisioning"] = {**provisioning, "podErrors": sorted(provisioning["podErrors"])}
     if disruption is not None:
-        kept["disruption"] = {key: value for key, value in disruption.items() if key != "reasons"}
-    return kept
+        certain["disruption"] = {key: value for key, value in disruption.items() if key != "reasons"}
+    return certain
 
 
-def outcomes(told: Json) -> list[Json]:
+def outcomes(answer: Json) -> list[Json]:
     """The answer, and those that chance could lead to."""
-    return [decided(one) for one in (told, *told.get("alternatives", ()))]
+    return [certain_part(alternative) for alternative in (answer, *answer.get("alternatives", ()))]
 
 
-def agree(ours: Json, theirs: Json) -> bool:
+def answers_agree(ours: Json, theirs: Json) -> bool:
     """Whether both come to the same, or can; and where nothing is left to chance in the same words."""
-    mine, known = outcomes(ours), outcomes(theirs)
-    if not any(one in known for one in mine):
+    our_outcomes, their_outcomes = outcomes(ours), outcomes(theirs)
+    if not any(outcome in their_outcomes for outcome in our_outcomes):
         return False
-    return len(mine) > 1 or len(known) > 1 or _words(ours, theirs)
+    return len(our_outcomes) > 1 or len(their_outcomes) > 1 or _has_same_words(ours, theirs)
 
 
-def _words(ours: Json, theirs: Json) -> bool:
+def _has_same_words(ours: Json, theirs: Json) -> bool:
     varying = [ours.get(key) or theirs.get(key) for key in ("errorTextsVary", "reasonsVary")]
-    of_errors = [told["provisioning"]["podErrors"] for told in (ours, theirs)]
-    of_nodes = [told.get("disruption", {}).get("reasons") for told in (ours, theirs)]
-    return bool(varying[0] or of_errors[0] == of_errors[1]) and bool(varying[1] or of_nodes[0] == of_nodes[1])
+    errors = [answer["provisioning"]["podErrors"] for answer in (ours, theirs)]
+    reasons = [answer.get("disruption", {}).get("reasons") for answer in (ours, theirs)]
+    return bool(varying[0] or errors[0] == errors[1]) and bool(varying[1] or reasons[0] == reasons[1])
 
 
 @dataclass(slots=True)
@@ -92,24 +95,24 @@ class Hunt:
     differing: list[tuple[Json, Json, Json]]
 
 
-def hunt(program: Path, asked: list[Json]) -> Hunt:
+def hunt_differences(program: Path, scenarios: list[Json]) -> Hunt:
     """Compare the answers of both. Where too much is left to chance there is nothing to compare."""
-    found = Hunt(0, [])
-    for scenario, theirs in zip(asked, reference(program, asked), strict=True):
+    outcome = Hunt(0, [])
+    for scenario, theirs in zip(scenarios, reference(program, scenarios), strict=True):
         ours, same = agreeing(scenario, theirs)
         if same:
-            found.compared += 1
+            outcome.compared += 1
         elif not theirs.get("alternativesLeftOff") and not ours.get("alternativesLeftOff"):
-            found.compared += 1
-            found.differing.append((scenario, ours, theirs))
-    return found
+            outcome.compared += 1
+            outcome.differing.append((scenario, ours, theirs))
+    return outcome
 
 
-def reference(program: Path, asked: list[Json]) -> list[Json]:
+def reference(program: Path, scenarios: list[Json]) -> list[Json]:
     """Karpenter's own answers."""
-    text = "\n".join(json.dumps(one) for one in asked)
-    done = subprocess.run([program], input=text, capture_output=True, text=True, timeout=TIMEOUT, check=True)
-    return [json.loads(line) for line in done.stdout.splitlines()]
+    text = "\n".join(json.dumps(scenario) for scenario in scenarios)
+    completed = subprocess.run([program], input=text, capture_output=True, text=True, timeout=TIMEOUT, check=True)
+    return [json.loads(line) for line in completed.stdout.splitlines()]
 
 
 def _no_clock() -> float:
@@ -118,10 +121,10 @@ def _no_clock() -> float:
 
 def main() -> None:
     options = hunt_options(())
-    found = hunt(Path(os.environ["KARPENTER"]), scenarios(options.seed, options.count))
-    for scenario, ours, theirs in found.differing[: options.most]:
+    hunt = hunt_differences(Path(os.environ["KARPENTER"]), draw_scenarios(options.seed, options.count))
+    for scenario, ours, theirs in hunt.differing[: options.most]:
         print(json.dumps(scenario), json.dumps(ours), json.dumps(theirs), sep="\n")
-    print(f"{len(found.differing)} of {found.compared} differ; of {options.count - found.compared} nothing is certain")
+    print(f"{len(hunt.differing)} of {hunt.compared} differ; of {options.count - hunt.compared} nothing is certain")
 
 
 if __name__ == "__main__":

@@ -136,7 +136,7 @@ class Maker:
         )
 
 
-def drawn(seed: int, count: int) -> list[Json]:
+def draw_questions(seed: int, count: int) -> list[Json]:
     return [Maker(Random(f"{seed}/{number}")).question(f"kubelet-{seed}-{number}") for number in range(count)]
 
 
@@ -194,7 +194,7 @@ def main() -> None:
     parser.add_argument("--most", type=int, default=3, help="differences to make small")
     parser.add_argument("--record", action="store_true")
     options = parser.parse_args()
-    command, asked = Path(os.environ["KUBELET"]), drawn(options.seed, options.count)
+    command, asked = Path(os.environ["KUBELET"]), draw_questions(options.seed, options.count)
     if options.record:
         answers = real_answers(command, asked)
         write(RECORDED, [{"question": one, "expected": said} for one, said in zip(asked, answers, strict=True)])

@@ -32,14 +32,14 @@ def vectors(kind: str) -> list[Any]:
 
 def answers_of(function: str) -> list[Any]:
     """The cases of all files whose first line names ``function``, each case once."""
-    return _cases(path for path in files() if function in asked(path))
+    return _cases(path for path in files() if function in function_of(path))
 
 
 def files() -> list[Path]:
     return sorted(FOLDER.glob("*.jsonl.gz"))
 
 
-def asked(path: Path) -> str:
+def function_of(path: Path) -> str:
     """Which function was asked, as the first line of the file says."""
     [first] = [row for row in _rows(path) if "meta" in row]
     function: str = first["meta"]["function"]
@@ -53,16 +53,16 @@ def _rows(path: Path) -> list[dict[str, Any]]:
 
 
 def _cases(paths: Iterable[Path]) -> list[Any]:
-    found: dict[str, Any] = {}
+    cases: dict[str, Any] = {}
     for row in (row for path in paths for row in _rows(path) if "meta" not in row):
-        found.setdefault(json.dumps(row, sort_keys=True), row)
-    return [pytest.param(row, id=f"{row['id']}-{row.get('case', row.get('kind', ''))}") for row in found.values()]
+        cases.setdefault(json.dumps(row, sort_keys=True), row)
+    return [pytest.param(row, id=f"{row['id']}-{row.get('case', row.get('kind', ''))}") for row in cases.values()]
 
 
-def containers(listed: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def containers(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """A request that is absent is written as 0: the pods got no defaults from an API server."""
-    found = []
-    for position, row in enumerate(listed):
+    manifests = []
+    for position, row in enumerate(rows):
         limits = {"cpu": row["limCpuMilli"], "memory": row["limMemBytes"]}
         requests = {"cpu": row["reqCpuMilli"] or 0, "memory": row["reqMemBytes"] or 0}
         resources = {
@@ -73,8 +73,8 @@ def containers(listed: list[dict[str, Any]]) -> list[dict[str, Any]]:
             }
             for kind, amounts in (("limits", limits), ("requests", requests))
         }
-        found.append({"name": f"c{position}", "image": "app:1", "resources": resources})
-    return found
+        manifests.append({"name": f"c{position}", "image": "app:1", "resources": resources})
+    return manifests
 
 
 def loaded_with(plugin: str, args: dict[str, Any], release: Release = CURRENT) -> Any:

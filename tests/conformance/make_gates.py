@@ -48,7 +48,7 @@ def gates(modules: Path, version: str) -> tuple[dict[str, str], dict[str, list[s
     return cells, needs
 
 
-def asked(modules: Path, version: str) -> set[str]:
+def scheduler_gates(modules: Path, version: str) -> set[str]:
     """The gates that the scheduler's own code asks."""
     scheduler = modules / f"kubernetes@v{version}" / "pkg" / "scheduler"
     files = [path for path in scheduler.rglob("*.go") if not path.name.endswith("_test.go")]
@@ -72,7 +72,7 @@ def table(modules: Path, versions: list[str]) -> str:
     """The table: a line a gate with its state in each release, whether the scheduler asks it, and what it needs."""
     releases = {version: gates(modules, version) for version in versions}
     names = sorted(set().union(*(cells for cells, _ in releases.values())))
-    scheduler = set().union(*(asked(modules, version) for version in versions))
+    scheduler = set().union(*(scheduler_gates(modules, version) for version in versions))
     head = ["gate", *(version.rpartition(".")[0] for version in versions), "scheduler", "needs"]
     lines = [head]
     for name in names:

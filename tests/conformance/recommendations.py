@@ -26,7 +26,7 @@ RECORDED, KEPT = 37, 60  # the golden's seed, and how many scenarios of it
 TIMEOUT = 300
 
 
-def scenarios(seed: int, count: int) -> list[Json]:
+def draw_scenarios(seed: int, count: int) -> list[Json]:
     """``count`` scenarios; number n of a seed is always the same."""
     return [Histories(Random(f"{seed}/{number}")).scenario(f"drawn-{seed}-{number}") for number in range(count)]
 
@@ -60,7 +60,7 @@ def recorded() -> list[tuple[Json, Json]]:
 
 def record(command: Path) -> None:
     """Write the golden anew."""
-    asked = scenarios(RECORDED, KEPT)
+    asked = draw_scenarios(RECORDED, KEPT)
     with lzma.open(GOLDEN, "wt") as lines:
         for scenario, told in zip(asked, reference(command, asked), strict=True):
             lines.write(json.dumps({"scenario": scenario, "answer": told}, sort_keys=True) + "\n")
@@ -72,7 +72,7 @@ def main() -> None:
         record(command)
         return
     options = hunt_options(["drawn"])
-    found = list(differing(command, scenarios(options.seed, options.count)))
+    found = list(differing(command, draw_scenarios(options.seed, options.count)))
     print(f"{len(found)} of {options.count} differ (seed {options.seed})")
     for scenario, ours, theirs in found[: options.most]:
         print(json.dumps(scenario), f"engine    {json.dumps(ours)}", f"reference {json.dumps(theirs)}", sep="\n")

@@ -23,8 +23,8 @@ from typing import Any
 
 from tests.conformance.classic import ClassicReference
 from tests.conformance.groups import GOLDEN, Gangs
-from tests.conformance.groups import scenarios as of_groups
-from tests.conformance.hunting import KINDS, scenarios
+from tests.conformance.groups import draw_scenarios as draw_group_scenarios
+from tests.conformance.hunting import KINDS, draw_scenarios
 from tests.conformance.reference import Reference
 from tests.engine.builders import CONFIGURATION
 from tests.support import openb
@@ -146,14 +146,14 @@ def answer_groups(gangs: Gangs, seed: int | None) -> None:
     if seed is None:
         asked = [line["scenario"] for line in read(GOLDEN)]
     else:
-        asked = [one for kind, count in OF_GROUPS.items() for one in of_groups(kind, seed, count)]
+        asked = [one for kind, count in OF_GROUPS.items() for one in draw_group_scenarios(kind, seed, count)]
     parts = [list(part) for _, part in groupby(asked, key=lambda one: str(one["featureGates"]))]
     answered = [(one, answer) for part in parts for one, answer in zip(part, gangs.answers(part), strict=True)]
     write(GOLDEN, [{"scenario": one, "expected": answer} for one, answer in answered])
 
 
 def made(kind: str, seed: int, reference: Reference) -> list[dict[str, Any]]:
-    asked = [reference.asked(one) for one in scenarios(kind, seed, MADE)]
+    asked = [reference.asked(one) for one in draw_scenarios(kind, seed, MADE)]
     return [{"ask": mode, "scenario": one} for mode in KINDS[kind].modes for one in asked]
 
 

@@ -32,7 +32,7 @@ def pod(**spec: Any) -> Json:
     return {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "web"}, "spec": {"containers": containers, **spec}}
 
 
-def asking(**amounts: Any) -> Json:
+def pod_requesting(**amounts: Any) -> Json:
     """A pod that asks for ``amounts``."""
     return pod(containers=[{"name": "main", "image": "app:1", "resources": {"requests": amounts}}])
 
@@ -41,13 +41,13 @@ NO_QUANTITIES: tuple[Any, ...] = ("abc", "1.2.3", "", "1 Gi", True, [])
 BY_HAND = [
     pod(tolerations=[{"key": "a", "operator": "Exists", "value": "b"}]),
     pod(tolerations=[{"key": "a", "operator": "Exists", "tolerationSeconds": 5}]),
-    *(asking(cpu=text) for text in NO_QUANTITIES),
-    asking(cpu="1", memory="-1Gi"),
+    *(pod_requesting(cpu=text) for text in NO_QUANTITIES),
+    pod_requesting(cpu="1", memory="-1Gi"),
     pod(affinity={"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": []}}}),
 ]
 
 
-def drawn(seed: int, count: int) -> list[Json]:
+def draw_objects(seed: int, count: int) -> list[Json]:
     """``count`` objects of all kinds, from right ones to such with many faults."""
     kinds = [kind for kind in KINDS for _ in range(SHARES.get(kind, 1))]
     faults = [FAULTS[at // len(kinds) % len(FAULTS)] for at in range(count)]
@@ -58,24 +58,24 @@ def drawn(seed: int, count: int) -> list[Json]:
 def answer(server: ControlPlane, item: Json) -> Json:
     """What the API server says of ``item``: ``fields`` are its sentences on fields, ``message`` the whole of it."""
     reply = server.request("POST", f"{KINDS[item['kind']][1]}?dryRun=All", item)
-    said = reply.json()
+    body = reply.json()
     if reply.status < 300:
         return {"fields": [], "message": ""}
-    causes = said.get("details", {}).get("causes", []) if reply.status == 422 else []
-    return {"fields": sorted({f"{one['field']}: {one['message']}" for one in causes}), "message": said["message"]}
+    causes = body.get("details", {}).get("causes", []) if reply.status == 422 else []
+    return {"fields": sorted({f"{cause['field']}: {cause['message']}" for cause in causes}), "message": body["message"]}
 
 
-def own(item: Json) -> Json:
+def engine_answer(item: Json) -> Json:
     """What the engine says, in the same form; of several sentences the order is the API server's own, and left out."""
-    found = find_refusals(item)
-    fields = sorted(one.problem.text for one in found if " cannot be handled as a " not in one.text)
-    return {"fields": fields, "message": found[0].text if len(found) == 1 else ""}
+    refusals = find_refusals(item)
+    fields = sorted(refusal.problem.text for refusal in refusals if " cannot be handled as a " not in refusal.text)
+    return {"fields": fields, "message": refusals[0].text if len(refusals) == 1 else ""}
 
 
-def same(expected: Json, found: Json) -> bool:
+def same(expected: Json, ours: Json) -> bool:
     """Whether the sentences are the same, and the whole where there is one."""
-    alone = len(expected["fields"]) < 2
-    return expected["fields"] == found["fields"] and (not alone or expected["message"] == found["message"])
+    single = len(expected["fields"]) < 2
+    return expected["fields"] == ours["fields"] and (not single or expected["message"] == ours["message"])
 
 
 def main() -> None:
@@ -84,12 +84,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="Record what an API server refuses.")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--count", type=int, default=600)
-    asked = parser.parse_args()
-    made = [*BY_HAND, *drawn(asked.seed, asked.count)]
+    options = parser.parse_args()
+    objects = [*BY_HAND, *draw_objects(options.seed, options.count)]
     with tempfile.TemporaryDirectory() as folder:
         server = ControlPlane(Path(os.environ["KUBEBUILDER_ASSETS"]), Path(folder))
         with server.started():
-            lines = [{"object": item, "expected": answer(server, item)} for item in made]
+            lines = [{"object": item, "expected": answer(server, item)} for item in objects]
     write(RECORDED, lines)
 
 

@@ -20,7 +20,7 @@ RECORDED = "taint-rules.jsonl.xz"
 MODES = ("explain", "schedule")
 
 
-def drawn(seed: int, count: int) -> list[dict]:
+def draw_scenarios(seed: int, count: int) -> list[dict]:
     return [TaintRuleMaker(Random(f"{seed}/rules/{n}")).scenario(f"rules-{seed}-{n}") for n in range(count)]
 
 
@@ -30,7 +30,7 @@ def main() -> None:
     parser.add_argument("--count", type=int, default=60)
     asked = parser.parse_args()
     reference = Reference(Path(os.environ["KUBEBUILDER_ASSETS"]))
-    made = drawn(asked.seed, asked.count)
+    made = draw_scenarios(asked.seed, asked.count)
     write(
         RECORDED,
         [

@@ -30,14 +30,14 @@ def sort_of(word: str) -> str:
     )
 
 
-def by_sort() -> dict[str, list[str]]:
-    found: dict[str, list[str]] = {}
+def words_by_sort() -> dict[str, list[str]]:
+    words: dict[str, list[str]] = {}
     for word in chain.from_iterable(WORDS):
-        found.setdefault(sort_of(word), []).append(word)
-    return found
+        words.setdefault(sort_of(word), []).append(word)
+    return words
 
 
-BY_SORT = by_sort()
+WORDS_BY_SORT = words_by_sort()
 
 
 def scenario(name: str, expressions: list[str], devices: list[dict]) -> dict:
@@ -65,15 +65,15 @@ def claim(name: str, expression: str) -> dict:
     return {"apiVersion": "resource.k8s.io/v1", "kind": "ResourceClaim", "metadata": metadata, "spec": spec}
 
 
-def pod(name: str, claimed: str) -> dict:
-    claims = [{"name": "d", "resourceClaimName": claimed}]
+def pod(name: str, claim_name: str) -> dict:
+    claims = [{"name": "d", "resourceClaimName": claim_name}]
     spec = {"containers": [{"name": "c", "image": "i"}], "resourceClaims": claims, "preemptionPolicy": "Never"}
     return {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name, "namespace": "default"}, "spec": spec}
 
 
-def real(said: dict, number: int) -> bool | str:
+def real_verdict(explanation: dict, number: int) -> bool | str:
     """What kube-scheduler made of a selector on one node: whether it matches, its error, or ``NOT_VALID``."""
-    verdict = said["filters"].get(PLUGIN, {}).get(f"n{number}")
+    verdict = explanation["filters"].get(PLUGIN, {}).get(f"n{number}")
     if verdict is None:
         return True
     (reason,) = verdict["reasons"]
@@ -85,97 +85,97 @@ def real(said: dict, number: int) -> bool | str:
 
 
 def differences(
-    reference: Reference, expressions: list[str], devices: list[dict], answers: Answer, untold: list[str]
+    reference: Reference, expressions: list[str], devices: list[dict], answers: Answer, undecided: list[str]
 ) -> list[Any]:
     """Where the two differ; expressions about which the engine does not tell are added to ``untold``."""
-    found, language = [], LANGUAGES[reference.release.name]
-    for expression, said in zip(expressions, answers["pods"], strict=True):
+    differing, language = [], LANGUAGES[reference.release.name]
+    for expression, explanation in zip(expressions, answers["pods"], strict=True):
         for number, device in enumerate(devices):
-            mine, theirs = answer(expression, read(device), language), real(said, number)
-            if mine is None:
-                untold.append(expression)
-            elif mine != theirs:
-                found.append({"expression": expression, "device": device, "engine": mine, "kube-scheduler": theirs})
-    return found
+            ours, theirs = answer(expression, read(device), language), real_verdict(explanation, number)
+            if ours is None:
+                undecided.append(expression)
+            elif ours != theirs:
+                differing.append({"expression": expression, "device": device, "engine": ours, "kube-scheduler": theirs})
+    return differing
 
 
-def drawn(number: int) -> tuple[list[str], list[dict]]:
+def draw_part(number: int) -> tuple[list[str], list[dict]]:
     maker = ExpressionMaker(Random(f"{SEED}/{number}"))
     return [maker.expression() for _ in range(PART)], [maker.device() for _ in range(DEVICES)]
 
 
 def test_drawn_selectors_match_as_in_the_real_scheduler(cel_reference: Reference) -> None:
-    parts = [drawn(number) for number in range(-(-COUNT // PART))]
-    asked = [scenario(f"cel-{SEED}-{number}", *part) for number, part in enumerate(parts)]
+    parts = [draw_part(number) for number in range(-(-COUNT // PART))]
+    scenarios = [scenario(f"cel-{SEED}-{number}", *part) for number, part in enumerate(parts)]
     differing: list[Any] = []
-    untold: list[str] = []
-    for part, said in zip(parts, cel_reference.answers("explain", asked), strict=True):
-        differing += differences(cel_reference, *part, said, untold)
-    assert len(untold) <= COUNT * DEVICES // 100, untold
+    undecided: list[str] = []
+    for part, part_answer in zip(parts, cel_reference.answers("explain", scenarios), strict=True):
+        differing += differences(cel_reference, *part, part_answer, undecided)
+    assert len(undecided) <= COUNT * DEVICES // 100, undecided
     assert differing == [], f"HUNT_SEED={SEED}\n{json.dumps(differing[:5], indent=1)}"
 
 
-def searched(number: int) -> list[str]:
+def draw_pattern_searches(number: int) -> list[str]:
     """Patterns searched in texts; each expression says what the engine finds, or asks for anything where it refuses."""
     maker = PatternMaker(Random(f"{SEED}/patterns/{number}"))
-    found = []
+    expressions = []
     for _ in range(PART * 3):
         pattern, text = maker.pattern(), maker.text()
         try:
-            said = json.dumps(list(compile_program(pattern).find_all(text)), ensure_ascii=False)
+            matches = json.dumps(list(compile_program(pattern).find_all(text)), ensure_ascii=False)
         except ExpressionError:
-            said = "[]"
+            matches = "[]"
         call = f"{json.dumps(text, ensure_ascii=False)}.findAll({json.dumps(pattern, ensure_ascii=False)})"
-        found.append(f"{call} == {said}")
-    return found
+        expressions.append(f"{call} == {matches}")
+    return expressions
 
 
-def changed(number: int) -> list[str]:
+def draw_changed_selectors(number: int) -> list[str]:
     """Expressions written by hand with a word or two in place of which stands another of its sort."""
     random = Random(f"{SEED}/changed/{number}")
-    found = []
+    selectors = []
     for _ in range(PART * 3):
         words = list(random.choice(WORDS))
         for _ in range(random.choice([1, 1, 2])):
-            place = random.randrange(len(words))
-            words[place] = random.choice(BY_SORT[sort_of(words[place])])
-        found.append("".join(words))
-    return found
+            position = random.randrange(len(words))
+            words[position] = random.choice(WORDS_BY_SORT[sort_of(words[position])])
+        selectors.append("".join(words))
+    return selectors
 
 
-def one_by_one(reference: Reference, expressions: list[str], devices: list[dict]) -> Answer:
+def answer_one_by_one(reference: Reference, expressions: list[str], devices: list[dict]) -> Answer:
     """The answer for expressions among which is one that ends kube-scheduler: the API server has to refuse that one."""
     pods = []
     for expression in expressions:
-        (said,) = reference.answers("explain", [scenario("alone", [expression], devices)])
-        ended = {"reasons": [f"{COMPILING}{said.get('error')}"]}
+        (single_answer,) = reference.answers("explain", [scenario("alone", [expression], devices)])
+        ended = {"reasons": [f"{COMPILING}{single_answer.get('error')}"]}
         crashed = {"filters": {PLUGIN: {f"n{number}": ended for number in range(len(devices))}}}
-        pods += said.get("pods", [crashed])
+        pods += single_answer.get("pods", [crashed])
     return {"pods": pods}
 
 
 def test_changed_selectors_match_as_in_the_real_scheduler(cel_reference: Reference) -> None:
-    parts = [changed(number) for number in range(-(-COUNT // PART))]
-    asked = [scenario(f"changed-{SEED}-{number}", part, [DEVICE]) for number, part in enumerate(parts)]
+    parts = [draw_changed_selectors(number) for number in range(-(-COUNT // PART))]
+    scenarios = [scenario(f"changed-{SEED}-{number}", part, [DEVICE]) for number, part in enumerate(parts)]
     differing: list[Any] = []
-    untold: list[str] = []
-    for part, said in zip(parts, cel_reference.answers("explain", asked), strict=True):
-        told = one_by_one(cel_reference, part, [DEVICE]) if "error" in said else said
-        differing += differences(cel_reference, part, [DEVICE], told, untold)
-    assert len(untold) <= len(parts) * PART * 3 // 100, untold
+    undecided: list[str] = []
+    for part, part_answer in zip(parts, cel_reference.answers("explain", scenarios), strict=True):
+        complete_answer = answer_one_by_one(cel_reference, part, [DEVICE]) if "error" in part_answer else part_answer
+        differing += differences(cel_reference, part, [DEVICE], complete_answer, undecided)
+    assert len(undecided) <= len(parts) * PART * 3 // 100, undecided
     assert differing == [], f"HUNT_SEED={SEED}\n{json.dumps(differing[:5], indent=1)}"
 
 
 def test_drawn_patterns_find_what_they_find_in_the_real_scheduler(cel_reference: Reference) -> None:
-    parts = [searched(number) for number in range(-(-COUNT // PART))]
-    asked = [scenario(f"patterns-{SEED}-{number}", part, [DEVICE]) for number, part in enumerate(parts)]
+    parts = [draw_pattern_searches(number) for number in range(-(-COUNT // PART))]
+    scenarios = [scenario(f"patterns-{SEED}-{number}", part, [DEVICE]) for number, part in enumerate(parts)]
     differing, refused, language = [], 0, LANGUAGES[cel_reference.release.name]
-    for part, said in zip(parts, cel_reference.answers("explain", asked), strict=True):
-        for expression, one in zip(part, said["pods"], strict=True):
-            mine, theirs = answer(expression, read(DEVICE), language), real(one, 0)
-            refused += mine == NOT_VALID != theirs
-            if NOT_VALID not in (mine, theirs) or mine == theirs:
-                differing += [expression] if (mine, theirs) not in ((True, True), (NOT_VALID, NOT_VALID)) else []
+    for part, answer_part in zip(parts, cel_reference.answers("explain", scenarios), strict=True):
+        for expression, explanation in zip(part, answer_part["pods"], strict=True):
+            ours, theirs = answer(expression, read(DEVICE), language), real_verdict(explanation, 0)
+            refused += ours == NOT_VALID != theirs
+            if NOT_VALID not in (ours, theirs) or ours == theirs:
+                differing += [expression] if (ours, theirs) not in ((True, True), (NOT_VALID, NOT_VALID)) else []
             elif theirs == NOT_VALID:
                 differing.append(expression)
     assert differing == [], f"HUNT_SEED={SEED}"
@@ -185,9 +185,9 @@ def test_drawn_patterns_find_what_they_find_in_the_real_scheduler(cel_reference:
 def test_selectors_written_by_hand_match_as_in_the_real_scheduler(cel_reference: Reference) -> None:
     expressions = [expression for cases in CASES["1.36"].values() for expression, _ in cases]
     parts = [expressions[first : first + 3 * PART] for first in range(0, len(expressions), 3 * PART)]
-    asked = [scenario(f"cases-{number}", part, [DEVICE]) for number, part in enumerate(parts)]
+    scenarios = [scenario(f"cases-{number}", part, [DEVICE]) for number, part in enumerate(parts)]
     differing: list[Any] = []
-    untold: list[str] = []
-    for part, said in zip(parts, cel_reference.answers("explain", asked), strict=True):
-        differing += differences(cel_reference, part, [DEVICE], said, untold)
-    assert (differing, untold) == ([], [])
+    undecided: list[str] = []
+    for part, part_answer in zip(parts, cel_reference.answers("explain", scenarios), strict=True):
+        differing += differences(cel_reference, part, [DEVICE], part_answer, undecided)
+    assert (differing, undecided) == ([], [])

@@ -20,7 +20,7 @@ PLUGIN, FITS = "DynamicResources", "fits, and so may others"
 SEARCHED = (["cannot allocate all claims"], ["resourceclaim not available on the node"])
 
 
-def scenarios() -> list[dict]:
+def draw_scenarios() -> list[dict]:
     maker = ClaimMaker(Random(SEED))
     return [maker.scenario(f"claims-{SEED}-{number}") for number in range(COUNT)]
 
@@ -78,7 +78,7 @@ def explained_alike(scenario: dict, expected: dict) -> bool:
 
 
 def test_the_engine_explains_claims_as_the_real_scheduler(reference: Reference) -> None:
-    asked = [reference.asked(scenario) for scenario in scenarios()]
+    asked = [reference.asked(scenario) for scenario in draw_scenarios()]
     differing = [
         scenario["name"]
         for scenario, expected in zip(asked, reference.answers("explain", asked), strict=True)
@@ -97,7 +97,7 @@ def placed_alike(said: list[dict], expected: list[dict]) -> bool:
 
 
 def test_the_engine_places_pods_with_claims_as_the_real_scheduler(reference: Reference) -> None:
-    asked = [reference.asked(scenario) for scenario in scenarios()]
+    asked = [reference.asked(scenario) for scenario in draw_scenarios()]
     differing = [
         scenario["name"]
         for scenario, expected in zip(asked, reference.answers("schedule", asked), strict=True)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.conformance.classic_evictions import Evictions, scenarios
+from tests.conformance.classic_evictions import Evictions, draw_scenarios
 from tests.conformance.hunting import SEED
 from tests.support import tiers
 
@@ -17,7 +17,7 @@ COUNT = tiers.count(120, 4_000)
 @pytest.mark.live
 def test_the_classic_engine_evicts_as_the_real_scheduler_would(evictions: Evictions) -> None:
     print(f"HUNT_SEED={SEED}")
-    differences = evictions.differing(scenarios(SEED, COUNT))
+    differences = evictions.differing(draw_scenarios(SEED, COUNT))
     assert not differences, (
         f"HUNT_SEED={SEED}: {len(differences)} of {COUNT} differ, the first of them, made small:\n"
         + evictions.report(differences[0])
@@ -26,7 +26,7 @@ def test_the_classic_engine_evicts_as_the_real_scheduler_would(evictions: Evicti
 
 @pytest.mark.live
 def test_the_program_says_the_same_twice(evictions: Evictions) -> None:
-    asked = scenarios(SEED, 12)
+    asked = draw_scenarios(SEED, 12)
     # Of equal nodes it takes what its threads find first, which may be another one now and then.
     others = [evictions.answers(asked) for _ in range(3)]
     for number, answer in enumerate(evictions.answers(asked)):

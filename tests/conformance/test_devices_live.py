@@ -22,14 +22,14 @@ SEED = tiers.seed()
 COUNT = tiers.count(150, 2000)
 
 
-def scenarios(count: int, name: str) -> list[dict]:
+def draw_scenarios(count: int, name: str) -> list[dict]:
     maker = DeviceMaker(Random(f"{SEED}/{name}"))
     return [maker.scenario(f"{name}-{SEED}-{number}") for number in range(count)]
 
 
 @pytest.mark.parametrize("mode", ["explain", "schedule"])
 def test_the_engine_finds_devices_where_the_real_scheduler_does(reference: Reference, mode: str) -> None:
-    asked = scenarios(COUNT, "devices")
+    asked = draw_scenarios(COUNT, "devices")
     found = list(differing(reference, mode, asked))
     assert not found, f"HUNT_SEED={SEED}: {len(found)} of {COUNT} differ, the first made small:\n" + report(
         reference, mode, found[0]
@@ -61,7 +61,7 @@ def bound_pods(scenario: Scenario) -> list[Pod]:
 
 def test_later_pods_find_what_earlier_ones_left(reference: Reference) -> None:
     """The oracle reserves nothing: it is shown the claims as the engine has written them, before each pod."""
-    asked = [step for scenario in scenarios(COUNT // 2, "sequences") for step in after(reference.asked(scenario))]
+    asked = [step for scenario in draw_scenarios(COUNT // 2, "sequences") for step in after(reference.asked(scenario))]
     answers = reference.answers("explain", asked)
     differ = [
         step["name"]

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.conformance.groups import KINDS, Gangs, same, scenarios
+from tests.conformance.groups import KINDS, Gangs, draw_scenarios, same
 from tests.conformance.hunting import SEED
 from tests.support import tiers
 
@@ -18,7 +18,7 @@ COUNT = tiers.count(60, 3_000)
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_engine_tries_groups_as_the_real_scheduler(gangs: Gangs, kind: str) -> None:
     print(f"HUNT_SEED={SEED}")
-    differences = list(gangs.differing(scenarios(kind, SEED, COUNT)))
+    differences = list(gangs.differing(draw_scenarios(kind, SEED, COUNT)))
     assert not differences, (
         f"HUNT_SEED={SEED}: {len(differences)} of {COUNT} differ, the first of them, made small:\n"
         + gangs.report(differences[0])
@@ -28,5 +28,5 @@ def test_the_engine_tries_groups_as_the_real_scheduler(gangs: Gangs, kind: str) 
 @pytest.mark.live
 def test_the_program_says_the_same_twice(gangs: Gangs) -> None:
     for kind in KINDS:
-        asked = scenarios(kind, SEED, 12)
+        asked = draw_scenarios(kind, SEED, 12)
         assert all(map(same, gangs.answers(asked), gangs.answers(asked)))

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.conformance.hunting import SEED
-from tests.conformance.karpenter import hunt, scenarios
+from tests.conformance.karpenter import draw_scenarios, hunt_differences
 from tests.support import tiers
 
 COUNT = tiers.count(20, 1_000)
@@ -19,7 +19,7 @@ COUNT = tiers.count(20, 1_000)
 @pytest.mark.live
 def test_the_engine_decides_as_the_real_karpenter(karpenter: Path) -> None:
     print(f"HUNT_SEED={SEED}")
-    found = hunt(karpenter, scenarios(SEED, COUNT))
+    found = hunt_differences(karpenter, draw_scenarios(SEED, COUNT))
     assert found.compared >= COUNT // 2, "too much is left to chance to compare anything"
     different = len(found.differing)
     assert not different, f"HUNT_SEED={SEED}: {different} of {found.compared} differ, the first: {found.differing[0]}"

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.conformance.hunt_options import SEED
-from tests.conformance.kubelets import differing, drawn, report
+from tests.conformance.kubelets import differing, draw_questions, report
 from tests.support import tiers
 
 COUNT = tiers.count(600, 20_000)
@@ -18,7 +18,7 @@ COUNT = tiers.count(600, 20_000)
 
 @pytest.mark.live
 def test_the_engine_admits_pods_as_the_kubelet(kubelet: Path) -> None:
-    found = differing(kubelet, drawn(SEED, COUNT))
+    found = differing(kubelet, draw_questions(SEED, COUNT))
     assert not found, f"HUNT_SEED={SEED}: {len(found)} of {COUNT} differ, the first, made small:\n" + report(
         kubelet, found[0]
     )

@@ -23,13 +23,13 @@ from kschedweb.engine.releases import CURRENT, load
 from kschedweb.engine.state.columns import ALL
 from kschedweb.engine.state.watermarks.table import Watermarks
 from kschedweb.engine.state.watermarks.trimaran import TrimaranUse
-from tests.conformance.load_aware import answers_of, asked, files
+from tests.conformance.load_aware import answers_of, files, function_of
 from tests.engine.builders import CONFIGURATION
 
 Row = dict[str, Any]
 Metrics = list[Row] | None
 TRIMARAN = ("targetloadpacking", "loadvariationriskbalancing", "lowriskovercommitment", "pkg/trimaran/peaks")
-OTHERS = ("pkg/plugins/dynamic", "pkg/controller/annotator", "plugins/loadaware", "scheduler/plugins/usage")
+OTHER_SCHEDULERS = ("pkg/plugins/dynamic", "pkg/controller/annotator", "plugins/loadaware", "scheduler/plugins/usage")
 TYPES = {"cpu": "CPU", "memory": "Memory"}
 UNDEFINED = "platform-defined"
 # Shapes that add up to more: upstream's function may fail and give 0, where the true value is 1/2 (note 9).
@@ -37,24 +37,24 @@ GIVEN_UP = 1e10
 
 
 def test_every_file_is_asked_about() -> None:
-    functions = {path.name: asked(path) for path in files()}
+    functions = {path.name: function_of(path) for path in files()}
     assert len(functions) >= 9
     for name, function in functions.items():
-        assert any(part in function for part in (*TRIMARAN, *OTHERS)), name
+        assert any(part in function for part in (*TRIMARAN, *OTHER_SCHEDULERS)), name
 
 
 def arguments(plugin: str, **args: Any) -> dict[str, Any]:
     """What the plugin is made from in a profile that sets ``args``, after defaults and validation; None: not set."""
-    written = {name: value for name, value in args.items() if value is not None}
+    set_args = {name: value for name, value in args.items() if value is not None}
     profile: Row = {
         "schedulerName": "default-scheduler",
         "plugins": {"score": {"enabled": [{"name": plugin}]}},
-        "pluginConfig": [{"name": plugin, "args": written}],
+        "pluginConfig": [{"name": plugin, "args": set_args}],
     }
     loaded = load({**CONFIGURATION, "profiles": [profile]})
     assert loaded.configuration is not None, loaded.errors
-    made: dict[str, Any] = loaded.configuration.profiles[0].args[plugin]
-    return made
+    effective_args: dict[str, Any] = loaded.configuration.profiles[0].args[plugin]
+    return effective_args
 
 
 def container(row: Row, *, explicit: bool) -> Row:
@@ -115,25 +115,31 @@ def cluster(nodes: list[Row], pods: list[Row] | None = None) -> Snapshot:
 
 def watch(snapshot: Snapshot, metrics: list[Metrics], figures: dict[tuple[str, str], list[float]], end: float) -> None:
     """Give the snapshot what the watcher told of each node; None or no metric: nothing."""
-    updated = np.array([end if told else math.nan for told in metrics])
+    updated = np.array([end if node_metrics else math.nan for node_metrics in metrics])
     columns = {key: np.array(values) for key, values in figures.items()}
     snapshot.watermarks = Watermarks(list(snapshot.names), updated, columns, source="watcher")
 
 
 def last_or_first(metrics: Metrics, *, last: bool) -> float:
     """CPU as TargetLoadPacking (the last) and Peaks (the first) choose it: operator AVG or Latest; else NaN."""
-    chosen = [one["value"] for one in metrics or () if one["type"] == "CPU" and one["operator"] in ("AVG", "Latest")]
+    chosen = [
+        metric["value"]
+        for metric in metrics or ()
+        if metric["type"] == "CPU" and metric["operator"] in ("AVG", "Latest")
+    ]
     return chosen[-1 if last else 0] if chosen else math.nan
 
 
 def mean_and_deviation(metrics: Metrics, resource: str) -> tuple[float, float]:
     """As LoadVariationRiskBalancing and LowRiskOverCommitment choose: the last AVG, else the last of "" and Latest."""
-    told = [(one["operator"], one["value"]) for one in metrics or () if one["type"] == TYPES[resource]]
-    means = [value for operator, value in told if operator == "AVG"]
-    means = means or [value for operator, value in told if operator in ("", "Latest")]
-    deviations = [value for operator, value in told if operator == "STD"]
+    values_by_operator = [
+        (metric["operator"], metric["value"]) for metric in metrics or () if metric["type"] == TYPES[resource]
+    ]
+    means = [value for operator, value in values_by_operator if operator == "AVG"]
+    means = means or [value for operator, value in values_by_operator if operator in ("", "Latest")]
+    deviations = [value for operator, value in values_by_operator if operator == "STD"]
     # An operator that nobody knows makes the resource measured, with mean 0.
-    mean = means[-1] if means else 0.0 if told and not deviations else math.nan
+    mean = means[-1] if means else 0.0 if values_by_operator and not deviations else math.nan
     return mean, deviations[-1] if deviations else math.nan
 
 
@@ -150,10 +156,10 @@ def observed(row: Row, pods: list[Row] | None = None) -> Snapshot:
 
 
 def score(plugin: str, args: dict[str, Any], snapshot: Snapshot, raw: Row) -> int:
-    made = CURRENT.factories[plugin](args)
-    [found] = made.score(Cycle(snapshot, Pod.from_json(raw)), ALL).tolist()
-    assert isinstance(found, int)
-    return found
+    plugin_instance = CURRENT.factories[plugin](args)
+    [node_score] = plugin_instance.score(Cycle(snapshot, Pod.from_json(raw)), ALL).tolist()
+    assert isinstance(node_score, int)
+    return node_score
 
 
 @pytest.mark.parametrize("row", answers_of("targetloadpacking"))
@@ -170,11 +176,11 @@ def test_target_load_packing(row: Row) -> None:
     assert plugin.default == effective["defaultRequestsCpuMilli"]
     assert plugin.multiplier == effective["multiplier"]
     recent = [
-        pod(one, f"recent-{index}", explicit=False, on="n", bound=one["ts"])
-        for index, one in enumerate(row["recentPods"])
+        pod(recent_row, f"recent-{index}", explicit=False, on="n", bound=recent_row["ts"])
+        for index, recent_row in enumerate(row["recentPods"])
     ]
     snapshot, raw = cluster([node(row)], recent), pod(row["pod"], explicit=False)
-    predicted = [plugin.predicted_of(one) for one in Pod.from_json(raw).resources.containers]
+    predicted = [plugin.predicted_of(container) for container in Pod.from_json(raw).resources.containers]
     assert predicted == row["expect"]["podContainersPredictedMilli"]
     if not row["watcherDown"]:
         figures = {("cpu", "15m_capacity"): [last_or_first(row["nodeMetrics"], last=True)]}
@@ -184,8 +190,8 @@ def test_target_load_packing(row: Row) -> None:
 
 @pytest.mark.parametrize("row", answers_of("loadvariationriskbalancing"))
 def test_load_variation_risk_balancing(row: Row) -> None:
-    given = {name: row[name] for name in ("safeVarianceMargin", "safeVarianceSensitivity")}
-    args, expected = arguments("LoadVariationRiskBalancing", **given), row["expect"]
+    margin_args = {name: row[name] for name in ("safeVarianceMargin", "safeVarianceSensitivity")}
+    args, expected = arguments("LoadVariationRiskBalancing", **margin_args), row["expect"]
     plugin = CURRENT.factories["LoadVariationRiskBalancing"](args)
     assert (plugin.margin, plugin.sensitivity) == (
         expected["effective"]["margin"],
@@ -200,8 +206,8 @@ def test_load_variation_risk_balancing(row: Row) -> None:
             measured = TrimaranUse.from_watermarks(snapshot.watermarks, resource, ALL)
             assert measured.measured.all()
             allocatable = snapshot.resource_row(snapshot.allocatable, resource)
-            [found] = plugin.resource_scores(measured, allocatable, request)
-            assert found == pytest.approx(expected[key], rel=1e-12, abs=0)
+            [resource_score] = plugin.resource_scores(measured, allocatable, request)
+            assert resource_score == pytest.approx(expected[key], rel=1e-12, abs=0)
         elif snapshot.watermarks is not None:
             assert not TrimaranUse.from_watermarks(snapshot.watermarks, resource, ALL).measured.any()
     assert score("LoadVariationRiskBalancing", args, snapshot, raw) == expected["score"]
@@ -209,17 +215,17 @@ def test_load_variation_risk_balancing(row: Row) -> None:
 
 @pytest.mark.parametrize("row", answers_of("lowriskovercommitment New"))
 def test_low_risk_over_commitment(row: Row) -> None:
-    given = {name: row[name] for name in ("smoothingWindowSize", "riskLimitWeights")}
-    args, expected = arguments("LowRiskOverCommitment", **given), row["expect"]
+    risk_args = {name: row[name] for name in ("smoothingWindowSize", "riskLimitWeights")}
+    args, expected = arguments("LowRiskOverCommitment", **risk_args), row["expect"]
     plugin, effective = CURRENT.factories["LowRiskOverCommitment"](args), expected["effective"]
     assert plugin.window == effective["smoothingWindowSize"]
     assert plugin.weights == {"cpu": effective["weightCpu"], "memory": effective["weightMem"]}
-    bound = [pod(one, f"there-{index}", on="n") for index, one in enumerate(row["podsOnNode"])]
+    bound = [pod(pod_row, f"there-{index}", on="n") for index, pod_row in enumerate(row["podsOnNode"])]
     snapshot, raw = observed(row, bound), pod(row["pod"])
-    own = promised_amounts(Pod.from_json(raw))
-    assert [list(own[:2]), list(own[2:])] == [expected["podRequests"], expected["podLimits"]]
+    promised = promised_amounts(Pod.from_json(raw))
+    assert [list(promised[:2]), list(promised[2:])] == [expected["podRequests"], expected["podLimits"]]
     for place, (resource, key) in enumerate({"cpu": "Cpu", "memory": "Mem"}.items()):
-        promises = plugin.promises(snapshot, own, resource)
+        promises = plugin.promises(snapshot, promised, resource)
         assert [promises.request[0], promises.limit[0], promises.request_before[0], promises.limit_before[0]] == [
             expected[name][place] for name in ("nodeRequest", "nodeLimit", "nodeRequestMinusPod", "nodeLimitMinusPod")
         ]
@@ -240,36 +246,41 @@ def test_low_risk_over_commitment(row: Row) -> None:
 def test_the_beta_distribution_of_low_risk_over_commitment(row: Row) -> None:
     mean, deviation, threshold = (np.array([float(row[key])]) for key in ("mu", "sigma", "threshold"))
     expected = row["expect"]
-    [found], [alpha], [beta] = compute_probability(mean, deviation, threshold)
+    [probability], [alpha], [beta] = compute_probability(mean, deviation, threshold)
     if expected["alpha"] is None:
         assert np.isnan([alpha, beta]).all()
     else:
         assert [alpha, beta] == pytest.approx([expected["alpha"], expected["beta"]], rel=1e-12)
         assert beta_shapes(mean, deviation)[2].all()
     if expected["alpha"] is not None and expected["alpha"] + expected["beta"] > GIVEN_UP and expected["prob"] == 0:
-        assert abs(mean[0] - threshold[0]) < 1e-9 or found == pytest.approx(0, abs=1e-9)
+        assert abs(mean[0] - threshold[0]) < 1e-9 or probability == pytest.approx(0, abs=1e-9)
         return
-    assert found == pytest.approx(expected["prob"], abs=1e-9)
+    assert probability == pytest.approx(expected["prob"], abs=1e-9)
 
 
 @pytest.mark.parametrize("row", answers_of("pkg/trimaran/peaks"))
 def test_peaks(row: Row) -> None:
-    models = {one["name"]: one["model"] for one in row["nodes"] if one["model"] is not None}
+    models = {node_row["name"]: node_row["model"] for node_row in row["nodes"] if node_row["model"] is not None}
     plugin = CURRENT.factories["Peaks"](arguments("Peaks", nodePowerModel=models))
     described = [
         node(
             {
-                "nodeAllocatableCpuMilli": one["allocatableCpuMilli"],
-                "nodeCapacityCpuMilli": one["capacityCpuMilli"],
+                "nodeAllocatableCpuMilli": node_row["allocatableCpuMilli"],
+                "nodeCapacityCpuMilli": node_row["capacityCpuMilli"],
             },
-            one["name"],
+            node_row["name"],
         )
-        for one in row["nodes"]
+        for node_row in row["nodes"]
     ]
     snapshot = cluster(described)
-    assert snapshot.names == [one["name"] for one in row["nodes"]]
-    metrics = [one["metrics"] for one in row["nodes"]]
-    watch(snapshot, metrics, {("cpu", "15m_capacity"): [last_or_first(told, last=False) for told in metrics]}, 1.0)
+    assert snapshot.names == [node_row["name"] for node_row in row["nodes"]]
+    metrics = [node_row["metrics"] for node_row in row["nodes"]]
+    watch(
+        snapshot,
+        metrics,
+        {("cpu", "15m_capacity"): [last_or_first(node_metrics, last=False) for node_metrics in metrics]},
+        1.0,
+    )
     cycle = Cycle(snapshot, Pod.from_json(pod(row["pod"])))
     raw = np.array([int(text) for text in row["expect"]["raw"]], dtype=np.int64)
     if UNDEFINED not in row["case"]:
@@ -278,9 +289,9 @@ def test_peaks(row: Row) -> None:
     assert cheapest_first(raw).tolist() == row["expect"]["normalized"]
 
 
-def tolerance(plugin: Peaks, snapshot: Snapshot, of: Pod) -> np.ndarray:
+def tolerance(plugin: Peaks, snapshot: Snapshot, pod: Pod) -> np.ndarray:
     """Go's exponential function may differ in its last bit, which the scale of raw scores makes visible."""
-    (use, expected), (k1, k2) = plugin.cpu_use(snapshot, of), plugin.model_factors(snapshot)
+    (use, expected), (k1, k2) = plugin.cpu_use(snapshot, pod), plugin.model_factors(snapshot)
     largest = np.nan_to_num(np.maximum(use, expected))
-    found: np.ndarray = 2 * np.abs(k1) * np.exp(k2 * largest) * 1e15 * 2**-52
-    return found
+    bound: np.ndarray = 2 * np.abs(k1) * np.exp(k2 * largest) * 1e15 * 2**-52
+    return bound

@@ -83,10 +83,10 @@ def test_a_policy_file_decides_as_the_same_spec_in_the_arguments(row: dict[str, 
     text = as_yaml({"apiVersion": API_VERSION, "kind": KIND, "spec": row["spec"]})
     args = {"policyConfigPath": "/etc/kubernetes/policy.yaml", "timeZone": row["tz"]}
     release = get_release("", files={args["policyConfigPath"]: text})
-    pointed, written = loaded_with("Dynamic", args, release), loaded_with("Dynamic", {**args, "policy": row["spec"]})
-    assert pointed.configuration is not None, pointed.errors
-    assert pointed.configuration.profiles[0].args == written.configuration.profiles[0].args
-    plugin = Dynamic(pointed.configuration.profiles[0].args["Dynamic"])
+    from_file, inline = loaded_with("Dynamic", args, release), loaded_with("Dynamic", {**args, "policy": row["spec"]})
+    assert from_file.configuration is not None, from_file.errors
+    assert from_file.configuration.profiles[0].args == inline.configuration.profiles[0].args
+    plugin = Dynamic(from_file.configuration.profiles[0].args["Dynamic"])
     raw = pod("p")
     if row["daemonSetPod"]:
         raw["metadata"]["ownerReferences"] = [{"kind": "DaemonSet", "name": "agent"}]

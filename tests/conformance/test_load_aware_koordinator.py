@@ -65,10 +65,10 @@ def figures(row: Row) -> Row:
     entry: Row = {"cpu": {}, "memory": {}, "interval": metric["reportIntervalSeconds"]}
     if metric["updateAgeSeconds"] is not None:
         entry["updated"] = NOW - metric["updateAgeSeconds"]
-    told = {"5m": metric["nodeUsage"], "system": metric["systemUsage"]}
+    usage_by_key = {"5m": metric["nodeUsage"], "system": metric["systemUsage"]}
     for aggregated in metric["aggregated"]:
-        told |= {f"{aggregated['durationSeconds']}s_{kind}": use for kind, use in aggregated["usage"].items()}
-    for key, amounts in told.items() if not metric["nodeMetricNil"] else ():
+        usage_by_key |= {f"{aggregated['durationSeconds']}s_{kind}": use for kind, use in aggregated["usage"].items()}
+    for key, amounts in usage_by_key.items() if not metric["nodeMetricNil"] else ():
         if amounts is not None:
             for resource, percent in percents(amounts, row["allocatable"]).items():
                 entry[resource][key] = percent
@@ -87,7 +87,7 @@ def cluster(row: Row) -> Snapshot:
     allocatable = {"cpu": f"{row['allocatable']['cpuMilli']}m", "memory": str(row["allocatable"]["memBytes"])}
     raw = node("n", allocatable=allocatable)
     raw["metadata"]["annotations"] = row["nodeAnnotations"]
-    snapshot = Snapshot.from_objects([raw, *(described(one, "n") for one in row["podsOnNode"])])
+    snapshot = Snapshot.from_objects([raw, *(described(pod_row, "n") for pod_row in row["podsOnNode"])])
     snapshot.now = NOW
     snapshot.watermarks = Watermarks.from_json(figures(row), snapshot.names)
     return snapshot

@@ -49,8 +49,8 @@ def cluster(row: Row) -> Snapshot:
     has = {"cpu": f"{row['capacityCpuMilli']}m", "memory": str(row["capacityMemBytes"])}
     raw = node("n", allocatable=has)
     raw["status"]["capacity"] = has
-    tasks = {f"on-{position}": one for position, one in enumerate(row["tasksOnNode"])}
-    bound = [task(name, one) for name, one in tasks.items() if one["status"] in PHASES]
+    tasks = {f"on-{position}": task_row for position, task_row in enumerate(row["tasksOnNode"])}
+    bound = [task(name, task_row) for name, task_row in tasks.items() if task_row["status"] in PHASES]
     snapshot = Snapshot.from_objects([raw, *bound])
     snapshot.now = NOW
     figures = {
@@ -60,9 +60,9 @@ def cluster(row: Row) -> Snapshot:
     age = row["metricsAgeSeconds"]
     entry = {"updated": None if age is None else NOW - age, **figures}
     snapshot.watermarks = Watermarks.from_json({"nodes": {"n": entry}}, snapshot.names)
-    for name, one in tasks.items():
-        if one["status"] in ("Allocated", "Binding"):
-            snapshot.place_pod(Pod.from_json(task(name, one)), "n")
+    for name, task_row in tasks.items():
+        if task_row["status"] in ("Allocated", "Binding"):
+            snapshot.place_pod(Pod.from_json(task(name, task_row)), "n")
     return snapshot
 
 
@@ -109,8 +109,8 @@ def test_volcano_usage_answers_as_volcano_does(row: Row) -> None:
         snapshot.remove_pod(pods[position].key)
         session.cpu = max(session.cpu - estimates[position][0], 0.0)
         session.memory = max(session.memory - estimates[position][1], 0.0)
-    known = bool(plugin.has_figures(snapshot)[0])
-    score = float(plugin.model.score(*session.loads, plugin.usage_weight)[0]) if known else 0.0
+    measured = bool(plugin.has_figures(snapshot)[0])
+    score = float(plugin.model.score(*session.loads, plugin.usage_weight)[0]) if measured else 0.0
     if unordered:
         assert score in [pytest.approx(one, rel=1e-12) for one in expected["orderDependentScores"]]
     else:
@@ -122,4 +122,4 @@ def test_volcano_usage_answers_as_volcano_does(row: Row) -> None:
     assert str(status.code) == ("UnschedulableAndUnresolvable" if status.reasons else "Success")
     if not row["deallocatedIndexes"]:  # which Volcano takes off again as it counted them, not as it would now
         assert plugin.shadow(snapshot)[:, 0].tolist() == [session.cpu, session.memory]
-        assert whole == (math.floor(float(plugin.model.score(*session.loads)[0]) + 0.5) if known else 0)
+        assert whole == (math.floor(float(plugin.model.score(*session.loads)[0]) + 0.5) if measured else 0)

@@ -24,7 +24,7 @@ PART = 20
 COUNT = tiers.count(150, 1500)
 
 
-def scenarios() -> list[dict]:
+def draw_scenarios() -> list[dict]:
     maker = CrowdMaker(Random(SEED))
     return [maker.crowd(f"crowd-{SEED}-{number}") for number in range(COUNT)]
 
@@ -69,7 +69,7 @@ def equally_good(candidates: tuple[PreemptionCandidate, ...], ours: dict, theirs
 def test_the_engine_evicts_whom_the_real_scheduler_evicts(
     oracle: Callable[[str, str], Any], real_release: Release
 ) -> None:
-    asked = [{**one, "release": real_release.name} for one in scenarios()]
+    asked = [{**one, "release": real_release.name} for one in draw_scenarios()]
     answers = ask(oracle, asked)
     differing = [
         f"{scenario['name']}: {key}"

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.conformance.hunting import SEED
-from tests.conformance.recommendations import differing, recorded, reference, scenarios
+from tests.conformance.recommendations import differing, draw_scenarios, recorded, reference
 from tests.support import tiers
 from tests.support.needs import missing
 
@@ -31,7 +31,7 @@ def vpa() -> Path:
 @pytest.mark.nightly
 def test_the_engine_recommends_as_the_recommender(vpa: Path) -> None:
     print(f"HUNT_SEED={SEED}")
-    differences = list(differing(vpa, scenarios(SEED, COUNT)))
+    differences = list(differing(vpa, draw_scenarios(SEED, COUNT)))
     assert not differences, f"HUNT_SEED={SEED}: {len(differences)} of {COUNT} differ, the first: {differences[0]}"
 
 

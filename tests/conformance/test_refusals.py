@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.conformance.record import read
-from tests.conformance.refused import RECORDED, own, same
+from tests.conformance.refused import RECORDED, engine_answer, same
 
 LINES = read(RECORDED)
 SAID = (
@@ -37,7 +37,7 @@ SAID = (
 
 
 def test_the_engine_says_what_the_api_server_said() -> None:
-    assert [line for line in LINES if not same(line["expected"], own(line["object"]))] == []
+    assert [line for line in LINES if not same(line["expected"], engine_answer(line["object"]))] == []
 
 
 @pytest.mark.parametrize("words", SAID)

@@ -13,8 +13,8 @@ MONTH = 86400 * 31
 
 def moment(seconds: int) -> str:
     """The clock begins with the year 2000, as the one of testing/synctest does."""
-    day, rest = divmod(seconds, 86400)
-    return f"2000-01-{day + 1:02d}T{rest // 3600:02d}:{rest % 3600 // 60:02d}:{rest % 60:02d}Z"
+    day, time = divmod(seconds, 86400)
+    return f"2000-01-{day + 1:02d}T{time // 3600:02d}:{time % 3600 // 60:02d}:{time % 60:02d}Z"
 
 
 class Looks:
@@ -36,25 +36,27 @@ class Looks:
             if random.random() < 0.2:
                 level = random.choice([0.0, 0.3, 0.6, 0.95, 1.0, 1.05, 1.5, 4.0]) * random.uniform(0.9, 1.1)
             change = random.choice([0, 0, 0, 1, 2, -1, -3])
-            pods = pods[: max(0, len(pods) + change)] + [self._pod(len(pods) + one, step) for one in range(change)]
+            pods = pods[: max(0, len(pods) + change)] + [
+                self._pod(len(pods) + offset, step) for offset in range(change)
+            ]
             for pod in pods:
                 self._turn(pod, step)
-            made: Json = {"pods": json.loads(json.dumps(pods)), "metrics": self._metrics(pods, level, step)}
+            look: Json = {"pods": json.loads(json.dumps(pods)), "metrics": self._metrics(pods, level, step)}
             if random.random() < 0.06:
                 replicas = random.randint(0, 15)
-                made["replicas"] = replicas
-            steps.append(made)
+                look["replicas"] = replicas
+            steps.append(look)
         return {"name": name, "hpa": hpa, "replicas": first, "steps": steps}
 
     def _autoscaler(self) -> Json:
         random = self.random
-        least = random.choice([None, 1, 1, 2, 3])
+        min_replicas = random.choice([None, 1, 1, 2, 3])
         spec: Json = {
             "scaleTargetRef": {"apiVersion": "apps/v1", "kind": "Deployment", "name": "web"},
-            "maxReplicas": (least or 1) + random.choice([0, 2, 5, 10, 40]),
+            "maxReplicas": (min_replicas or 1) + random.choice([0, 2, 5, 10, 40]),
         }
-        if least is not None:
-            spec["minReplicas"] = least
+        if min_replicas is not None:
+            spec["minReplicas"] = min_replicas
         raw = {"kind": "HorizontalPodAutoscaler", "metadata": {"name": "web", "namespace": "default"}, "spec": spec}
         if random.random() < 0.1:
             if random.random() < 0.8:
@@ -78,13 +80,13 @@ class Looks:
 
     def _rules(self) -> Json:
         random = self.random
-        found: Json = {}
+        rules: Json = {}
         if random.random() < 0.6:
-            found["stabilizationWindowSeconds"] = random.choice([0, 15, 20, 30, 45, 60, 120, 300])
+            rules["stabilizationWindowSeconds"] = random.choice([0, 15, 20, 30, 45, 60, 120, 300])
         if random.random() < 0.6:
-            found["selectPolicy"] = random.choice(["Max", "Min", "Disabled", "Max", "Min"])
+            rules["selectPolicy"] = random.choice(["Max", "Min", "Disabled", "Max", "Min"])
         if random.random() < 0.7:
-            found["policies"] = [
+            rules["policies"] = [
                 {
                     "type": random.choice(["Pods", "Percent"]),
                     "value": random.choice([1, 2, 3, 10, 25, 50, 100, 150]),
@@ -93,8 +95,8 @@ class Looks:
                 for _ in range(random.randint(1, 3))
             ]
         if random.random() < 0.3:
-            found["tolerance"] = random.choice(["0", "0.05", "0.1", "0.25", "500m"])
-        return found
+            rules["tolerance"] = random.choice(["0", "0.05", "0.1", "0.25", "500m"])
+        return rules
 
     def _pod(self, number: int, step: int) -> Json:
         random = self.random
@@ -147,7 +149,7 @@ class Looks:
 
     def _metrics(self, pods: list[Json], level: float, step: int) -> Json:
         random = self.random
-        found: Json = {}
+        metrics: Json = {}
         for name, unit in (("cpu", 1000), ("memory", 1 << 30)):
             if random.random() < 0.02:
                 continue
@@ -156,12 +158,12 @@ class Looks:
             for pod in pods:
                 if random.random() < 0.06:
                     continue
-                asked = random.choice([0.1, 0.5, 1.0])
-                value = int(level * asked * unit * random.uniform(0.5, 1.2)) * scale
+                load_factor = random.choice([0.1, 0.5, 1.0])
+                value = int(level * load_factor * unit * random.uniform(0.5, 1.2)) * scale
                 at = step * SYNC - random.choice([0, 0, 0, 5, 15])
                 values[pod["metadata"]["name"]] = {"value": value, "at": at, "window": random.choice([15, 15, 30])}
-            found[name] = values
-        return found
+            metrics[name] = values
+        return metrics
 
 
 class Behaviors(Looks):
@@ -243,13 +245,13 @@ class Crons:
 
     def _range(self, place: int) -> str:
         random = self.random
-        least, most = self.RANGES[place]
+        lowest, highest = self.RANGES[place]
         if random.random() < 0.01:
             return random.choice(["x", "", "1-", "-3", "*/0", "5/0", "99", "1-2-3", "7-3", "1/2/3", "*-3"])
-        low = random.randint(least, most)
+        low = random.randint(lowest, highest)
         if place == 3 and random.random() < 0.3:
             return random.choice(["jan", "FEB", "Dec"])
         if place == 4 and random.random() < 0.3:
             return random.choice(["mon", "SUN", "Fri", "mon-fri"])
-        text = str(low) if random.random() < 0.5 else f"{low}-{random.randint(low, most)}"
+        text = str(low) if random.random() < 0.5 else f"{low}-{random.randint(low, highest)}"
         return f"{text}/{random.randint(1, 9)}" if random.random() < 0.2 else text

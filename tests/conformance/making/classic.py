@@ -64,71 +64,75 @@ class ClassicMaker(Pods):
         self.mounting, self.caring = self.pick([0.05, 0.35, 0.9]), self.pick([0.05, 0.2, 0.6])
         self.breaking = Random(name)  # of its own, so that all else stays as it was
         self.broken = self.breaking.choice([0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.1, 0.4])
-        written = json.dumps(policy)
-        self.settled, self.lonely = "serviceAffinity" in written, "serviceAntiAffinity" in written
+        policy_text = json.dumps(policy)
+        self.settled, self.lonely = "serviceAffinity" in policy_text, "serviceAntiAffinity" in policy_text
         self.names = [f"n{number:04}" for number in range(self.random.randint(1, 9))]
         self.claims, self.sizes = [], self.random.sample(range(1, 40), 6)
         nodes = [self.node(number) for number in range(len(self.names))]
-        placed = self.random.randint(0, 3 * len(nodes))
+        bound_count = self.random.randint(0, 3 * len(nodes))
         homes = self.names[: (len(self.names) + 1) // 2] if self.settled else self.names
-        bound = [self.pod(f"b{number}", on=self.pick(homes)) for number in range(placed)]
+        bound = [self.pod(f"b{number}", on=self.pick(homes)) for number in range(bound_count)]
         pending = [self.pod(f"p{number}") for number in range(self.random.randint(1, 4))]
-        around = [self.storage_class(one) for one in ("wait", "made", "now")]
-        around += [self.volume(number) for number in range(len(self.sizes))]
-        found = {
+        storage_objects = [self.storage_class(class_name) for class_name in ("wait", "made", "now")]
+        storage_objects += [self.volume(number) for number in range(len(self.sizes))]
+        scenario = {
             "name": name,
             "classic": True,
-            "objects": [*self.around(), *around, *self.claims, *nodes, *bound],
+            "objects": [*self.around(), *storage_objects, *self.claims, *nodes, *bound],
             "pending": pending,
             "mode": "each" if self.settled else self.pick(["each", "sequence"]),
         }
-        return found if policy is None else found | {"policy": policy}
+        return scenario if policy is None else scenario | {"policy": policy}
 
     def around(self) -> list[dict]:
         services = [self.service(number) for number in range(self.random.randint(0, 3))]
         if self.lonely:
-            services = list({one["metadata"]["namespace"]: one for one in services}.values())
+            services = list({service["metadata"]["namespace"]: service for service in services}.values())
         kinds = self.some(["ReplicaSet", "StatefulSet", "ReplicationController"])
         return [*services, *(self.controller(kind) for kind in kinds)]
 
     def policy(self) -> dict:
-        found: dict[str, Any] = dict(KIND)
+        policy: dict[str, Any] = dict(KIND)
         if self.maybe(0.7):
             named = [{"name": name} for name in self.some(PREDICATES, len(PREDICATES))]
-            found["predicates"] = [*named, *self.argued_predicates()]
+            policy["predicates"] = [*named, *self.argued_predicates()]
         if self.maybe(0.7):
             named = [{"name": name, "weight": self.weight()} for name in self.some(PRIORITIES, len(PRIORITIES))]
-            found["priorities"] = [*named, *self.argued_priorities()]
+            policy["priorities"] = [*named, *self.argued_priorities()]
         if self.maybe(0.3):
-            found["hardPodAffinitySymmetricWeight"] = self.pick([1, 5, 50, 100])
+            policy["hardPodAffinitySymmetricWeight"] = self.pick([1, 5, 50, 100])
         if self.maybe(0.3):
-            found["alwaysCheckAllPredicates"] = self.maybe(0.7)
+            policy["alwaysCheckAllPredicates"] = self.maybe(0.7)
         if self.maybe(0.04):
-            found |= self.mistake()
-        return found
+            policy |= self.mistake()
+        return policy
 
     def weight(self) -> int:
         return self.pick([1, 1, 1, 2, 3, 10, 10000])
 
     def argued_predicates(self) -> list[dict]:
         presence = {"labels": self.some(["disk", "gen", "none"], 2, 1), "presence": self.maybe(0.5)}
-        known = [
+        predicates = [
             {
                 "name": self.pick(["CheckNodeLabelPresence", "RequireDisk", "HostName"]),
                 "argument": {"labelsPresence": presence},
             },
             {"name": "CheckServiceAffinity", "argument": {"serviceAffinity": {"labels": [POOL]}}},
         ]
-        return [one for one in known if self.maybe(0.25)]
+        return [predicate for predicate in predicates if self.maybe(0.25)]
 
     def argued_priorities(self) -> list[dict]:
         label = {"label": self.pick(["disk", "gen", "none"]), "presence": self.maybe(0.5)}
-        known: list[tuple[str, dict]] = [
+        priorities: list[tuple[str, dict]] = [
             ("LikeSsd", {"labelPreference": label}),
             ("ZoneSpread", {"serviceAntiAffinity": {"label": self.pick([BETA_ZONE, "disk"])}}),
             ("Ratio", {"requestedToCapacityRatioArguments": {"shape": self.shape()}}),
         ]
-        return [{"name": name, "weight": self.weight(), "argument": one} for name, one in known if self.maybe(0.3)]
+        return [
+            {"name": name, "weight": self.weight(), "argument": argument}
+            for name, argument in priorities
+            if self.maybe(0.3)
+        ]
 
     def shape(self) -> list[dict]:
         places = sorted(self.random.sample(range(101), self.random.randint(1, 4)))
@@ -145,8 +149,8 @@ class ClassicMaker(Pods):
         ])  # fmt: skip
 
     def node(self, number: int) -> dict:
-        found = super().node(number)
-        metadata, status = found["metadata"], found["status"]
+        node = super().node(number)
+        metadata, status = node["metadata"], node["status"]
         labels = metadata.setdefault("labels", {})
         labels[POOL] = "east" if number < (len(self.names) + 1) // 2 else "west"
         if self.maybe(0.6):
@@ -158,34 +162,34 @@ class ClassicMaker(Pods):
             status.setdefault("allocatable", {})[name] = self.pick(["0", "1", "2", "3"])
         if self.maybe(0.15):
             metadata["annotations"] = {AVOID: self.avoided()}
-        return found
+        return node
 
     def conditions(self) -> list[dict]:
-        found = [{"type": "Ready", "status": self.pick(["True"] * 14 + ["False", "Unknown"])}]
+        conditions = [{"type": "Ready", "status": self.pick(["True"] * 14 + ["False", "Unknown"])}]
         for kind in ("MemoryPressure", "DiskPressure", "PIDPressure", "OutOfDisk", "NetworkUnavailable"):
             if self.maybe(0.4):
-                found.append({"type": kind, "status": self.pick(["False"] * 5 + ["True", "Unknown"])})
-        return self.random.sample(found, len(found))
+                conditions.append({"type": kind, "status": self.pick(["False"] * 5 + ["True", "Unknown"])})
+        return self.random.sample(conditions, len(conditions))
 
     def avoided(self) -> str:
         owner = {"apiVersion": "v1", "kind": self.pick(["ReplicaSet", "ReplicationController", "Job"]), "uid": "u"}
-        listed = [{"podSignature": {"podController": owner}}]
-        return self.pick([json.dumps({"preferAvoidPods": listed})] * 6 + ["", "{}", "not JSON"])
+        entries = [{"podSignature": {"podController": owner}}]
+        return self.pick([json.dumps({"preferAvoidPods": entries})] * 6 + ["", "{}", "not JSON"])
 
     def pod(self, name: str, on: str = "") -> dict:
-        found = super().pod(name, on)
+        pod = super().pod(name, on)
         if self.maybe(self.mounting):
-            space = found["metadata"]["namespace"]
+            space = pod["metadata"]["namespace"]
             sources = [self.source(space, f"{name}-{number}") for number in range(self.pick([1, 1, 2, 3]))]
-            found["spec"]["volumes"] = [{"name": f"v{number}", **one} for number, one in enumerate(sources)]
-        return found
+            pod["spec"]["volumes"] = [{"name": f"v{number}", **source} for number, source in enumerate(sources)]
+        return pod
 
     def affinity(self, chance: float | None = None) -> dict:
-        found = super().affinity(self.caring if chance is None else chance)
-        for term in terms_of(found):
+        affinity = super().affinity(self.caring if chance is None else chance)
+        for term in terms_of(affinity):
             if self.breaking.random() < self.broken:
                 term["labelSelector"] = BROKEN
-        return found
+        return affinity
 
     def source(self, namespace: str, name: str) -> dict:
         if self.maybe(0.5):
@@ -239,8 +243,8 @@ class ClassicMaker(Pods):
         else:
             spec |= self.disk(f"d{self.random.randrange(6)}")
         if self.maybe(0.4):
-            wanted = self.expression(*self.pick([("disk", ["ssd"]), (BETA_ZONE, ["a", "b"])]))
-            spec["nodeAffinity"] = {"required": {"nodeSelectorTerms": [{"matchExpressions": [wanted]}]}}
+            requirement = self.expression(*self.pick([("disk", ["ssd"]), (BETA_ZONE, ["a", "b"])]))
+            spec["nodeAffinity"] = {"required": {"nodeSelectorTerms": [{"matchExpressions": [requirement]}]}}
         return {
             "apiVersion": "v1",
             "kind": "PersistentVolume",
@@ -250,7 +254,7 @@ class ClassicMaker(Pods):
         }
 
     def storage_class(self, name: str) -> dict:
-        found: dict[str, Any] = {
+        storage_class: dict[str, Any] = {
             "apiVersion": "storage.k8s.io/v1",
             "kind": "StorageClass",
             "metadata": {"name": name},
@@ -258,8 +262,8 @@ class ClassicMaker(Pods):
             "volumeBindingMode": "Immediate" if name == "now" else "WaitForFirstConsumer",
         }
         if self.maybe(0.03):
-            del found["volumeBindingMode"]
+            del storage_class["volumeBindingMode"]
         if self.maybe(0.3):
             terms = [{"key": BETA_ZONE, "values": self.some(ZONES, 2, 1)}]
-            found["allowedTopologies"] = [{"matchLabelExpressions": terms}]
-        return found
+            storage_class["allowedTopologies"] = [{"matchLabelExpressions": terms}]
+        return storage_class

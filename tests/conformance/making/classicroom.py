@@ -19,28 +19,28 @@ class ClassicRoomMaker(ClassicMaker):
     """Makes clusters whose nodes are full of pods of low priority, and pods of higher priority that wait."""
 
     def scenario(self, name: str) -> dict:
-        found = super().scenario(name)
-        crowded, most = self.maybe(0.7) and not self.settled, self.pick([3, 6, 20])
-        pods = [item for item in found["objects"] if item["kind"] == "Pod"]
+        scenario = super().scenario(name)
+        crowded, pods_per_node = self.maybe(0.7) and not self.settled, self.pick([3, 6, 20])
+        pods = [item for item in scenario["objects"] if item["kind"] == "Pod"]
         if crowded:
-            found["objects"] = [item for item in found["objects"] if item["kind"] != "Pod" or self.maybe(0.5)]
+            scenario["objects"] = [item for item in scenario["objects"] if item["kind"] != "Pod" or self.maybe(0.5)]
             crowd = [
-                self.low(f"c{node}-{number}", node, most)
+                self.low(f"c{node}-{number}", node, pods_per_node)
                 for node in self.names
-                for number in range(self.random.randint(0, most))
+                for number in range(self.random.randint(0, pods_per_node))
             ]
-            found["objects"] = [self.plainer(item) for item in found["objects"]] + crowd
+            scenario["objects"] = [self.plainer(item) for item in scenario["objects"]] + crowd
             pods += crowd
         for pod in pods:
             pod["spec"]["priority"] = self.pick(PRIORITIES)
             if self.maybe(0.04):
                 pod["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z"
-        found["objects"] += [self.early_budget(number) for number in range(self.pick([0, 1, 2, 4]))]
-        for pod in found["pending"]:
+        scenario["objects"] += [self.early_budget(number) for number in range(self.pick([0, 1, 2, 4]))]
+        for pod in scenario["pending"]:
             self.raise_up(pod, crowded=crowded)
         if self.maybe(0.25):
-            self.extend(found)
-        return found
+            self.extend(scenario)
+        return scenario
 
     def plainer(self, item: dict) -> dict:
         """Most nodes without anything that no eviction would change."""
@@ -61,10 +61,10 @@ class ClassicRoomMaker(ClassicMaker):
         if self.maybe(0.25):
             pod["status"] = {"nominatedNodeName": self.pick([*self.names, "gone"])}
 
-    def low(self, name: str, node: str, most: int) -> dict[str, Any]:
+    def low(self, name: str, node: str, pods_per_node: int) -> dict[str, Any]:
         labels = {"app": self.pick(APPS), "team": self.pick(TEAMS)} if self.maybe(0.8) else {}
         metadata = {"name": name, "namespace": self.pick(NAMESPACES), "labels": labels, "uid": f"uid-{name}"}
-        cpu = self.pick(["0", "100m", "300m"] if most > 6 else ["250m", "1", "1500m", "3"])
+        cpu = self.pick(["0", "100m", "300m"] if pods_per_node > 6 else ["250m", "1", "1500m", "3"])
         container: dict[str, Any] = {"name": "c", "image": "i", "resources": {"requests": {"cpu": cpu}}}
         if self.maybe(0.1):
             container["ports"] = [{"containerPort": 80, "hostPort": 80}]
@@ -89,14 +89,14 @@ class ClassicRoomMaker(ClassicMaker):
             "status": {"disruptionsAllowed": self.pick([0, 0, 1, 2])},
         }
 
-    def extend(self, found: dict) -> None:
+    def extend(self, scenario: dict) -> None:
         """Give the policy an extender, with what it says."""
         verbs = self.pick([{"filterVerb": "filter"}, {"preemptVerb": "preempt"}, {}])
         extender = verbs or {"filterVerb": "filter", "preemptVerb": "preempt"}
         extender |= {"urlPrefix": ADDRESS, "nodeCacheCapable": self.maybe(0.5), "ignorable": self.maybe(0.5)}
-        found["policy"] = {**KIND, **found.get("policy", {}), "extenders": [extender]}
-        uids = [item["metadata"]["uid"] for item in found["objects"] if item["kind"] == "Pod"]
-        found["extender"] = {
+        scenario["policy"] = {**KIND, **scenario.get("policy", {}), "extenders": [extender]}
+        uids = [item["metadata"]["uid"] for item in scenario["objects"] if item["kind"] == "Pod"]
+        scenario["extender"] = {
             "refuses": {name: self.pick(["", "too far"]) for name in self.names if self.maybe(0.6)},
             "drops": [name for name in self.names if self.maybe(0.2)],
             "spares": [uid for uid in uids if self.maybe(0.05)],

@@ -12,7 +12,7 @@ LIMITS = ("maxNoOfPodsToEvictPerNode", "maxNoOfPodsToEvictPerNamespace", "maxNoO
 EFFECTS = ("NoSchedule", "NoExecute", "PreferNoSchedule")
 
 
-def mixed(random: Random, known: Sequence[Json], name: str) -> Json:
+def mix_scenarios(random: Random, known: Sequence[Json], name: str) -> Json:
     """A scenario made of two of those that are ``known``."""
     cluster, other = (copy.deepcopy(random.choice(known)) for _ in range(2))
     found = {**cluster, "name": name, "policy": other["policy"]}

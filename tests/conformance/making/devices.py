@@ -79,13 +79,13 @@ class DeviceMaker(Chance):
     # Devices.
 
     def slices(self, nodes: list[str]) -> list[dict]:
-        found = []
+        slices = []
         for node in nodes:
             for driver in self.some(DRIVERS, most=2, least=0 if self.maybe(0.2) else 1):
-                found += self.pool(driver, node, {"nodeName": node})
+                slices += self.pool(driver, node, {"nodeName": node})
         for number in range(self.pick([0, 0, 1, 2])):
-            found += self.pool(self.pick(DRIVERS), f"net{number}", self.wide(nodes))
-        return found
+            slices += self.pool(self.pick(DRIVERS), f"net{number}", self.wide(nodes))
+        return slices
 
     def wide(self, nodes: list[str]) -> dict:
         """For several nodes."""
@@ -103,15 +103,15 @@ class DeviceMaker(Chance):
             terms.append({"matchExpressions": [{"key": HOST, "operator": "In", "values": [self.pick(nodes)]}]})
         return {"nodeSelectorTerms": terms}
 
-    def pool(self, driver: str, name: str, where: dict) -> list[dict]:
+    def pool(self, driver: str, name: str, node_scope: dict) -> list[dict]:
         """The slices of a pool; now and then of two generations, or not all of them."""
         generation = self.pick([1, 1, 2])
         counting = self.maybe(self.counters)
         parts = self.pick([1, 1, 1, 2, 3])
-        bodies: list[dict] = [{"devices": self.device_list(part, counting, where)} for part in range(parts)]
+        bodies: list[dict] = [{"devices": self.device_list(part, counting, node_scope)} for part in range(parts)]
         if counting:
             bodies.append({"sharedCounters": self.counter_sets()})
-        made = []
+        slices = []
         count = len(bodies) + (self.pick([-1, 1]) if self.maybe(self.broken / 2) else 0)
         for number, body in enumerate(bodies):
             pool = {"name": name, "generation": generation, "resourceSliceCount": count}
@@ -119,29 +119,33 @@ class DeviceMaker(Chance):
                 pool["generation"] += self.pick([-1, 1])
             if self.maybe(self.broken):
                 continue
-            place = where if where != {"perDeviceNodeSelection": True} or "devices" in body else {"allNodes": True}
-            made.append(
+            slice_scope = (
+                node_scope
+                if node_scope != {"perDeviceNodeSelection": True} or "devices" in body
+                else {"allNodes": True}
+            )
+            slices.append(
                 {
                     "apiVersion": "resource.k8s.io/v1",
                     "kind": "ResourceSlice",
                     "metadata": {"name": f"{self.pick('abcxyz')}-{driver[:3]}-{name}-{number}"},
-                    "spec": {"driver": driver, "pool": pool, **place, **body},
+                    "spec": {"driver": driver, "pool": pool, **slice_scope, **body},
                 }
             )
-        return made
+        return slices
 
     def counter_sets(self) -> list[dict]:
         amounts = {"mem": {"value": self.pick(["4", "8", "10"])}, "cores": {"value": self.pick(["2", "7"])}}
         return [{"name": name, "counters": amounts} for name in ["set0", "set1"]]
 
-    def device_list(self, part: int, counting: bool, where: dict) -> list[dict]:
+    def device_list(self, part: int, counting: bool, node_scope: dict) -> list[dict]:
         number = self.random.randint(0 if self.maybe(0.1) else 1, self.scale)
         names = [f"dev{part}{number}" for number in range(number)]
         if len(names) > 1 and self.maybe(self.broken):
             names[0] = names[1]
-        return [self.device(name, counting, where) for name in names]
+        return [self.device(name, counting, node_scope) for name in names]
 
-    def device(self, name: str, counting: bool, where: dict) -> dict:
+    def device(self, name: str, counting: bool, node_scope: dict) -> dict:
         device: dict[str, Any] = {"name": name, "attributes": self.attributes()}
         if self.maybe(self.shared):
             device["allowMultipleAllocations"] = self.pick([True, True, False])
@@ -164,7 +168,7 @@ class DeviceMaker(Chance):
         if self.maybe(self.binding):
             device["bindingConditions"] = self.some(["Ready", "Attached"], most=2, least=1)
             device["bindsToNode"] = self.maybe(0.5)
-        if "perDeviceNodeSelection" in where:
+        if "perDeviceNodeSelection" in node_scope:
             nodes = [f"n{number}" for number in range(5)]
             device |= self.pick(
                 [{"nodeName": self.pick(nodes)}, {"allNodes": True}, {"nodeSelector": self.node_selector(nodes)}]
@@ -172,18 +176,18 @@ class DeviceMaker(Chance):
         return device
 
     def attributes(self) -> dict:
-        found: dict[str, Any] = {}
+        attributes: dict[str, Any] = {}
         if self.maybe(0.9):
-            found["model"] = {"string": self.pick(["a", "b"])}
+            attributes["model"] = {"string": self.pick(["a", "b"])}
         if self.maybe(0.7):
-            found[f"{DOMAIN}/socket"] = {"int": self.pick([0, 0, 1])}
+            attributes[f"{DOMAIN}/socket"] = {"int": self.pick([0, 0, 1])}
         if self.maybe(0.3):
-            found[f"{DOMAIN}/model"] = {"string": self.pick(["a", "b"])}
+            attributes[f"{DOMAIN}/model"] = {"string": self.pick(["a", "b"])}
         if self.maybe(0.3):
-            found[f"{DOMAIN}/firmware"] = {"version": self.pick(["1.0.0", "1.2.0"])}
+            attributes[f"{DOMAIN}/firmware"] = {"version": self.pick(["1.0.0", "1.2.0"])}
         if self.maybe(0.4):
-            found["ok"] = {"bool": self.maybe(0.6)}
-        return found
+            attributes["ok"] = {"bool": self.maybe(0.6)}
+        return attributes
 
     def capacity(self, shareable: bool) -> dict:
         value = self.pick(["8Gi", "16Gi"])
@@ -245,30 +249,36 @@ class DeviceMaker(Chance):
 
     def constraint(self, requests: list[dict]) -> dict:
         names = [request["name"] for request in requests]
-        names += [f"{one['name']}/{sub['name']}" for one in requests for sub in one.get("firstAvailable", [])]
+        names += [
+            f"{item['name']}/{alternative['name']}"
+            for item in requests
+            for alternative in item.get("firstAvailable", [])
+        ]
         chosen = {} if self.maybe(0.5) else {"requests": self.some(names, most=3, least=1)}
         kind = "matchAttribute" if self.maybe(0.75) else "distinctAttribute"
         return {**chosen, kind: self.pick(ATTRIBUTES)}
 
     def request(self, name: str) -> dict:
         if self.maybe(0.3):
-            alternatives = [self.asked() | {"name": f"s{number}"} for number in range(self.random.randint(1, 4))]
+            alternatives = [
+                self.device_request() | {"name": f"s{number}"} for number in range(self.random.randint(1, 4))
+            ]
             return {"name": name, "firstAvailable": alternatives}
-        exactly = self.asked()
+        exactly = self.device_request()
         if self.maybe(0.1):
             exactly["adminAccess"] = self.maybe(0.8)
         return {"name": name, "exactly": exactly}
 
-    def asked(self) -> dict:
-        asked: dict[str, Any] = {"deviceClassName": self.pick([*CLASSES, "any", "any"])}
+    def device_request(self) -> dict:
+        request: dict[str, Any] = {"deviceClassName": self.pick([*CLASSES, "any", "any"])}
         if self.maybe(0.15):
-            asked["allocationMode"] = "All"
+            request["allocationMode"] = "All"
         else:
-            asked |= {"allocationMode": "ExactCount", "count": self.pick([1, 1, 1, 1, 2, 2])}
+            request |= {"allocationMode": "ExactCount", "count": self.pick([1, 1, 1, 1, 2, 2])}
         if self.maybe(0.2):
-            asked["selectors"] = [self.selector() for _ in range(self.pick([1, 1, 2]))]
+            request["selectors"] = [self.selector() for _ in range(self.pick([1, 1, 2]))]
         if self.maybe(self.tainted):
-            asked["tolerations"] = [
+            request["tolerations"] = [
                 self.pick(
                     [
                         {"key": "k", "operator": "Exists"},
@@ -280,8 +290,8 @@ class DeviceMaker(Chance):
             ]
         if self.maybe(self.shared * 0.7):
             name = self.pick(["memory", "memory", f"{DOMAIN}/memory"])
-            asked["capacity"] = {"requests": {name: self.pick(["1Gi", "1500Mi", "3Gi", "5Gi", "9Gi"])}}
-        return asked
+            request["capacity"] = {"requests": {name: self.pick(["1Gi", "1500Mi", "3Gi", "5Gi", "9Gi"])}}
+        return request
 
     def used(self, name: str) -> dict:
         """A claim that has devices."""
@@ -324,20 +334,20 @@ class DeviceMaker(Chance):
         return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec}
 
     def container(self, name: str, requests: dict) -> dict:
-        asked = dict(requests)
+        amounts = dict(requests)
         for resource in (GPU, NIC, f"{IMPLICIT}gpu", f"{IMPLICIT}any"):
             if self.maybe(self.extended / 2):
-                asked[resource] = self.pick(["0", "1", "1", "2"])
-        return {"name": name, "image": "i", "resources": {"requests": asked, "limits": asked}}
+                amounts[resource] = self.pick(["0", "1", "1", "2"])
+        return {"name": name, "image": "i", "resources": {"requests": amounts, "limits": amounts}}
 
 
 class TaintRuleMaker(DeviceMaker):
     """Scenarios with DeviceTaintRules, which kube-scheduler reads since 1.37."""
 
     def scenario(self, name: str) -> dict:
-        made = super().scenario(name)
-        made["objects"] += [self.rule(f"rule{number}") for number in range(self.pick([1, 1, 2]))]
-        return made
+        scenario = super().scenario(name)
+        scenario["objects"] += [self.rule(f"rule{number}") for number in range(self.pick([1, 1, 2]))]
+        return scenario
 
     def rule(self, name: str) -> dict:
         effect = self.pick(["NoSchedule", "NoExecute", "None"])
@@ -346,8 +356,8 @@ class TaintRuleMaker(DeviceMaker):
         }
         if self.maybe(0.9):
             slice_spec, device = self.pick(self.devices) if self.devices else ({}, {})
-            named = {"driver": slice_spec.get("driver"), "pool": slice_spec.get("pool", {}).get("name")}
-            named["device"] = device.get("name")
-            spec["deviceSelector"] = {key: value for key, value in named.items() if value and self.maybe(0.6)}
+            selector = {"driver": slice_spec.get("driver"), "pool": slice_spec.get("pool", {}).get("name")}
+            selector["device"] = device.get("name")
+            spec["deviceSelector"] = {key: value for key, value in selector.items() if value and self.maybe(0.6)}
         metadata = {"name": name}
         return {"apiVersion": "resource.k8s.io/v1", "kind": "DeviceTaintRule", "metadata": metadata, "spec": spec}

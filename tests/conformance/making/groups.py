@@ -31,11 +31,11 @@ class Groups(Classes):
         if self.maybe(0.3):
             self.random.shuffle(waiting)
         objects = [*self.around(), *cluster, *running, *(pod for _, bound, _ in groups for pod in bound)]
-        found: dict[str, Any] = {"name": name, "objects": objects, "rounds": self.pick([1, 1, 2, 3])}
+        scenario: dict[str, Any] = {"name": name, "objects": objects, "rounds": self.pick([1, 1, 2, 3])}
         if len(self.profiles) > 1 or self.maybe(0.3):
-            found["config"] = self.config(self.profiles)
+            scenario["config"] = self.config(self.profiles)
         later = self.postpone(waiting, [group for group, _, _ in groups], objects)
-        return found | {"pending": waiting} | ({"later": later} if later else {})
+        return scenario | {"pending": waiting} | ({"later": later} if later else {})
 
     def around(self) -> list[dict]:
         kinds = ("Namespace", "Service", "PodDisruptionBudget")
@@ -49,15 +49,15 @@ class Groups(Classes):
         objects += groups[late:]
         if late:
             later[0] += groups[:late]
-        for rest in later:
+        for arrivals in later:
             for pod in self.some(waiting, 3):
                 waiting.remove(pod)
-                rest.append(pod)
+                arrivals.append(pod)
             if self.maybe(0.2):
                 self.names.append(f"n{len(self.names):04}")
                 node = self.placed(len(self.names) - 1)
                 node["status"]["images"] = []  # of which kube-scheduler would not tell the nodes that have them already
-                rest.append(node)
+                arrivals.append(node)
         return later
 
     def placed(self, number: int) -> dict:
@@ -118,10 +118,12 @@ class Groups(Classes):
         self.minute += 1
         fields = [field for field in ("containers", "initContainers") if field in pod["spec"]]
         containers = [container for field in fields for container in pod["spec"][field]]
-        ports = {(node, port.get("hostPort", 0)) for one in containers for port in one.get("ports", [])}
+        ports = {(node, port.get("hostPort", 0)) for container in containers for port in container.get("ports", [])}
         if ports & self.ports:
             for field in fields:
-                pod["spec"][field] = [{k: v for k, v in one.items() if k != "ports"} for one in pod["spec"][field]]
+                pod["spec"][field] = [
+                    {k: v for k, v in container.items() if k != "ports"} for container in pod["spec"][field]
+                ]
         else:
             self.ports |= ports
         pod["spec"]["nodeName"] = node
@@ -130,8 +132,8 @@ class Groups(Classes):
     def group(self, name: str, cluster: list[dict]) -> tuple[dict, list[dict], list[dict]]:
         """A PodGroup, its members that run, and those that wait."""
         namespace, priority = self.pick(NAMESPACES), self.random.randint(-1, 6) * 10
-        wanted = self.random.randint(1, 5)
-        spec: dict[str, Any] = {"schedulingPolicy": self.policy(wanted)}
+        member_count = self.random.randint(1, 5)
+        spec: dict[str, Any] = {"schedulingPolicy": self.policy(member_count)}
         if self.maybe(0.9):
             spec["priority"] = priority
         else:
@@ -145,27 +147,29 @@ class Groups(Classes):
             domains = {node["metadata"]["labels"].get(key, "") for node in cluster}
             domain = self.pick(sorted(domains - {""}) or [""])
             nodes = [n["metadata"]["name"] for n in cluster if n["metadata"]["labels"].get(key) == domain]
-        found = {
+        pod_group = {
             "apiVersion": "scheduling.k8s.io/v1beta1",
             "kind": "PodGroup",
             "metadata": {"name": name, "namespace": namespace, "uid": f"uid-{name}"},
             "spec": spec,
         }
         if self.maybe(0.1):
-            found["status"] = {"conditions": [self.condition()]}
-        members = [self.member(name, number, namespace, priority) for number in range(wanted)]
+            pod_group["status"] = {"conditions": [self.condition()]}
+        members = [self.member(name, number, namespace, priority) for number in range(member_count)]
         bound = members[: self.pick([0, 0, 0, 1, 2, 5])] if nodes else []
         if self.topology and self.maybe(0.05):
             bound, nodes = members[:1], self.names  # of several it would be left to chance which is complained of
         for pod in bound:
             self.bind(pod, self.pick(nodes))
-        return found, bound, self.odd_one(members[len(bound) :])
+        return pod_group, bound, self.odd_one(members[len(bound) :])
 
-    def policy(self, wanted: int) -> dict:
+    def policy(self, member_count: int) -> dict:
         if self.maybe(0.25):
             return {"basic": {}}
-        least = self.pick([wanted, wanted, max(1, wanted - 1), max(1, wanted - 2), 1, wanted + 1])
-        return {"gang": {"minCount": least}}
+        min_count = self.pick(
+            [member_count, member_count, max(1, member_count - 1), max(1, member_count - 2), 1, member_count + 1]
+        )
+        return {"gang": {"minCount": min_count}}
 
     def condition(self) -> dict:
         status = self.pick(["True", "False"])
@@ -224,10 +228,10 @@ class Busy(Groups):
     """
 
     def scenario(self, name: str, *, nodes: int | None = None, pods: int | None = None) -> dict:
-        found = super().scenario(name, nodes=nodes, pods=pods) | {"most": self.random.randint(8, 30)}
+        scenario = super().scenario(name, nodes=nodes, pods=pods) | {"most": self.random.randint(8, 30)}
         if self.maybe(0.4):
-            found.setdefault("later", [[]])[-1].extend(self.changes(found["objects"]))
-        return found
+            scenario.setdefault("later", [[]])[-1].extend(self.changes(scenario["objects"]))
+        return scenario
 
     def changes(self, objects: list[dict]) -> list[dict]:
         """Some of the nodes and gangs, otherwise than before."""
@@ -239,8 +243,8 @@ class Busy(Groups):
                 status = item["status"] | {"allocatable": allocatable}
                 changed.append(item | {"spec": self.pick([spec, {}, {"unschedulable": True}]), "status": status})
             elif item["kind"] == "PodGroup" and "gang" in spec["schedulingPolicy"] and self.maybe(0.4):
-                least = self.random.randint(1, 5)
-                changed.append(item | {"spec": spec | {"schedulingPolicy": {"gang": {"minCount": least}}}})
+                min_count = self.random.randint(1, 5)
+                changed.append(item | {"spec": spec | {"schedulingPolicy": {"gang": {"minCount": min_count}}}})
         return changed
 
 
@@ -248,13 +252,15 @@ class Sampled(Domains):
     """Clusters of which a part is looked at, from where the last search ended."""
 
     def scenario(self, name: str, *, nodes: int | None = None, pods: int | None = None) -> dict:
-        found = super().scenario(name, nodes=nodes or self.random.randint(100, 160), pods=pods)
-        config = found.setdefault("config", self.config(self.profiles))
+        scenario = super().scenario(name, nodes=nodes or self.random.randint(100, 160), pods=pods)
+        config = scenario.setdefault("config", self.config(self.profiles))
         config["percentageOfNodesToScore"] = self.pick([0, 0, 1, 10, 30, 60, 100])
         for profile in config["profiles"]:
-            others = [one for one in profile["pluginConfig"] if one["name"] != PREEMPTION]
-            profile["pluginConfig"] = [*others, {"name": PREEMPTION, "args": self.candidates()}]
-        return found
+            other_plugins = [
+                plugin_config for plugin_config in profile["pluginConfig"] if plugin_config["name"] != PREEMPTION
+            ]
+            profile["pluginConfig"] = [*other_plugins, {"name": PREEMPTION, "args": self.candidates()}]
+        return scenario
 
     def prototype(self, place: int) -> dict:
         """A class of pods that asks for no part of a cluster, so that many nodes are equally good."""
@@ -274,10 +280,10 @@ class Devices(Groups):
         self.claims: list[dict] = []
         self.every: dict[str, list[str]] = {}
         self.free: dict[str, list[str]] = {}
-        found = super().scenario(name, nodes=nodes, pods=pods)
+        scenario = super().scenario(name, nodes=nodes, pods=pods)
         slices = [self.slice(node, devices) for node, devices in self.every.items() if devices]
-        found["objects"] += [DEVICE_CLASS, *slices, *self.claims]
-        return found
+        scenario["objects"] += [DEVICE_CLASS, *slices, *self.claims]
+        return scenario
 
     def placed(self, number: int) -> dict:
         name = f"n{number:04}"
@@ -292,24 +298,29 @@ class Devices(Groups):
             "apiVersion": "resource.k8s.io/v1",
             "kind": "ResourceSlice",
             "metadata": {"name": f"slice-{node}"},
-            "spec": {"driver": DRIVER, "nodeName": node, "pool": pool, "devices": [{"name": one} for one in devices]},
+            "spec": {
+                "driver": DRIVER,
+                "nodeName": node,
+                "pool": pool,
+                "devices": [{"name": device} for device in devices],
+            },
         }
 
     def group(self, name: str, cluster: list[dict]) -> tuple[dict, list[dict], list[dict]]:
-        found, bound, waiting = super().group(name, cluster)
+        pod_group, bound, waiting = super().group(name, cluster)
         if self.maybe(0.25):
-            return found, bound, waiting
+            return pod_group, bound, waiting
         count, shared = self.pick([1, 1, 1, 2]), self.maybe(self.sharing)
         if shared:
-            self.claims.append(self.claim(f"{name}-all", found["metadata"]["namespace"], count))
+            self.claims.append(self.claim(f"{name}-all", pod_group["metadata"]["namespace"], count))
         for pod in [*bound, *waiting]:
             if shared:
                 self.use(pod, {"resourceClaimName": f"{name}-all"})
             else:
-                self.own(pod, count)
-        return found, bound, waiting
+                self.add_pod_claim(pod, count)
+        return pod_group, bound, waiting
 
-    def own(self, pod: dict, count: int) -> None:
+    def add_pod_claim(self, pod: dict, count: int) -> None:
         """Give the pod a claim of its own; on a node it has its devices, if there are as many."""
         metadata = pod["metadata"]
         claim = self.claim(f"{metadata['name']}-gpu", metadata["namespace"], count)
@@ -327,9 +338,9 @@ class Devices(Groups):
     @staticmethod
     def use(pod: dict, source: dict) -> None:
         pod["spec"]["resourceClaims"] = [{"name": "gpu", **source}]
-        first, *others = pod["spec"]["containers"]
+        first, *other_containers = pod["spec"]["containers"]
         resources = first.get("resources", {}) | {"claims": [{"name": "gpu"}]}
-        pod["spec"]["containers"] = [first | {"resources": resources}, *others]
+        pod["spec"]["containers"] = [first | {"resources": resources}, *other_containers]
 
     @staticmethod
     def claim(name: str, namespace: str, count: int) -> dict:
@@ -361,11 +372,11 @@ class Allocated(Sharing):
     """Groups that wait although their claims have devices: some where their pods do not fit, some of others too."""
 
     def scenario(self, name: str, *, nodes: int | None = None, pods: int | None = None) -> dict:
-        found = super().scenario(name, nodes=nodes, pods=pods)
+        scenario = super().scenario(name, nodes=nodes, pods=pods)
         for claim in self.claims:
             if "status" not in claim and self.maybe(0.6):
                 self.settle(claim)
-        return found | {"rounds": self.pick([2, 2, 3])}
+        return scenario | {"rounds": self.pick([2, 2, 3])}
 
     def settle(self, claim: dict) -> None:
         """Give the claim devices of some node; mostly nobody has reserved it, or one who waits."""

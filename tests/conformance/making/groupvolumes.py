@@ -10,7 +10,7 @@ from tests.conformance.making.volumes import DRIVER, SIZES, VolumeMaker
 
 COUNT = 10  # volumes that are there at first
 SHARED = 3  # claims in each namespace that any pod may use
-WAITING, OTHERS = ["wait", "wait", "made", "local", "local"], ["now", "gone", ""]
+WAITING_CLASSES, OTHER_CLASSES = ["wait", "wait", "made", "local", "local"], ["now", "gone", ""]
 MODES = ["ReadWriteOnce", "ReadWriteOnce", "ReadWriteMany", "ReadWriteOncePod"]
 
 
@@ -36,8 +36,8 @@ class Storage(VolumeMaker):
             "kubernetes.io/hostname": [f"n{number:04}" for number in range(4)],
         }
         key = self.pick(values)
-        found = {"key": key, "operator": "In", "values": self.some(values[key], most=2, least=1)}
-        return {"required": {"nodeSelectorTerms": [{"matchExpressions": [found]}]}}
+        requirement = {"key": key, "operator": "In", "values": self.some(values[key], most=2, least=1)}
+        return {"required": {"nodeSelectorTerms": [{"matchExpressions": [requirement]}]}}
 
     def source(self, handle: str) -> dict:
         return {"csi": {"driver": DRIVER, "volumeHandle": handle}} if self.maybe(0.7) else {"local": {"path": "/mnt"}}
@@ -56,40 +56,42 @@ class Storage(VolumeMaker):
 
     def claim_for(self, name: str, namespace: str, *, waits: bool) -> dict:
         """A claim; one that ``waits`` for a node is bound once a pod has one."""
-        found = self.claim(name, namespace)
-        found["metadata"]["uid"] = f"uid-{namespace}-{name}"
+        claim = self.claim(name, namespace)
+        claim["metadata"]["uid"] = f"uid-{namespace}-{name}"
         if waits:
-            found["metadata"]["annotations"] = {}
-            found["spec"].pop("volumeName", None)
-            found["status"] = {"phase": "Pending"}
-            found["spec"] |= {"storageClassName": self.pick(self.classes), "accessModes": [self.pick(MODES)]}
-            found["spec"].setdefault("resources", {"requests": {"storage": self.pick(SIZES)}})
-        return found
+            claim["metadata"]["annotations"] = {}
+            claim["spec"].pop("volumeName", None)
+            claim["status"] = {"phase": "Pending"}
+            claim["spec"] |= {"storageClassName": self.pick(self.classes), "accessModes": [self.pick(MODES)]}
+            claim["spec"].setdefault("resources", {"requests": {"storage": self.pick(SIZES)}})
+        return claim
 
 
 class Volumes(Groups):
     """Groups whose pods use volumes: each a claim of its own, or all the same, bound already or not."""
 
     def scenario(self, name: str, *, nodes: int | None = None, pods: int | None = None) -> dict:
-        found = super().scenario(name, nodes=nodes or self.random.randint(1, 6), pods=pods)
+        scenario = super().scenario(name, nodes=nodes or self.random.randint(1, 6), pods=pods)
         self.storage = storage = Storage(self.random)
         storage.capacities, storage.reserved = self.random.sample(range(1, 24), COUNT), set()
-        storage.classes = self.pick([WAITING, WAITING, ["local"], [*WAITING, *OTHERS]])
+        storage.classes = self.pick([WAITING_CLASSES, WAITING_CLASSES, ["local"], [*WAITING_CLASSES, *OTHER_CLASSES]])
         storage.bound = 0.5
-        made = [storage.storage_class(each) for each in ("wait", "made", "local", "now")]
-        made += [storage.volume(number) for number in range(COUNT)]
-        made += [storage.csi_node(each) for each in self.names if self.maybe(0.8)]
-        made += [storage.driver()] if self.maybe(0.6) else []
-        made += [storage.capacity(number) | {"capacity": self.pick(SIZES)} for number in range(self.pick([0, 0, 2, 4]))]
+        storage_objects = [storage.storage_class(class_name) for class_name in ("wait", "made", "local", "now")]
+        storage_objects += [storage.volume(number) for number in range(COUNT)]
+        storage_objects += [storage.csi_node(node_name) for node_name in self.names if self.maybe(0.8)]
+        storage_objects += [storage.driver()] if self.maybe(0.6) else []
+        storage_objects += [
+            storage.capacity(number) | {"capacity": self.pick(SIZES)} for number in range(self.pick([0, 0, 2, 4]))
+        ]
         self.claims: dict[tuple[str, str], dict] = {}
-        running = [item for item in found["objects"] if item["kind"] == "Pod"]
-        coming = [item for rest in found.get("later", []) for item in rest if item["kind"] == "Pod"]
+        running = [item for item in scenario["objects"] if item["kind"] == "Pod"]
+        later_pods = [item for arrivals in scenario.get("later", []) for item in arrivals if item["kind"] == "Pod"]
         ways: dict[str, str] = {}
-        for pod in [*running, *found["pending"], *coming]:
+        for pod in [*running, *scenario["pending"], *later_pods]:
             group = pod["spec"].get("schedulingGroup", {}).get("podGroupName", pod["metadata"]["name"])
             self.use(pod, group, ways.setdefault(group, self.pick(["own", "own", "shared", "any", "none"])))
-        found["objects"] += [*made, *self.claims.values()]
-        return found
+        scenario["objects"] += [*storage_objects, *self.claims.values()]
+        return scenario
 
     def use(self, pod: dict, group: str, way: str) -> None:
         """Give the pod a claim, ``way`` as its group does."""

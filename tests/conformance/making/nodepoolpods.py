@@ -44,14 +44,14 @@ class Pods:
         }
         meta["creationTimestamp"] = random.choice(["2026-01-15T11:00:00Z", "2026-01-15T11:58:00Z"])
         spec: Json = {"containers": [{"name": "c", "image": "x", "resources": {"requests": requests}}]}
-        found: Json = {"apiVersion": "v1", "kind": "Pod", "metadata": meta, "spec": spec}
+        pod: Json = {"apiVersion": "v1", "kind": "Pod", "metadata": meta, "spec": spec}
         if bound is not None:
             spec["nodeName"] = bound
-            found["status"] = {"phase": "Running", "startTime": meta["creationTimestamp"]}
+            pod["status"] = {"phase": "Running", "startTime": meta["creationTimestamp"]}
         if self.chance(0.8):
             owner = {"apiVersion": "apps/v1", "kind": random.choice(["ReplicaSet", "StatefulSet", "DaemonSet"])}
             meta["ownerReferences"] = [{**owner, "name": app, "uid": app, "controller": True}]
-        return found
+        return pod
 
     def change_pod(self, pod: Json) -> None:
         """Change one thing: what Karpenter weighs, or what it places."""
@@ -95,36 +95,44 @@ class Pods:
                     {"type": "Ready", "status": random.choice(["True", "False"])},
                 ]
             case _:
-                self.wish(spec, pod["metadata"]["labels"]["app"])
+                self.add_wish(spec, pod["metadata"]["labels"]["app"])
 
-    def wish(self, spec: Json, app: str) -> None:
+    def add_wish(self, spec: Json, app: str) -> None:
         selecting = {"labelSelector": {"matchLabels": {"app": app if self.chance(0.7) else self.random.choice(APPS)}}}
-        wishes: tuple[Callable[[Json, Json], None], ...] = (self.spread, self.together, self.apart, self.of_node)
+        wishes: tuple[Callable[[Json, Json], None], ...] = (
+            self.add_spread,
+            self.add_pod_affinity,
+            self.add_pod_anti_affinity,
+            self.add_node_affinity,
+        )
         self.random.choice(wishes)(spec, selecting)
 
-    def spread(self, spec: Json, selecting: Json) -> None:
+    def add_spread(self, spec: Json, selecting: Json) -> None:
         random = self.random
-        found = {
+        constraint = {
             "maxSkew": random.choice([1, 1, 2, 5]),
             "topologyKey": random.choice([ZONE, ZONE, HOST, CAPACITY, "rack"]),
         }
-        found |= {"whenUnsatisfiable": random.choice(["DoNotSchedule", "ScheduleAnyway"]), **copy.deepcopy(selecting)}
+        constraint |= {
+            "whenUnsatisfiable": random.choice(["DoNotSchedule", "ScheduleAnyway"]),
+            **copy.deepcopy(selecting),
+        }
         if self.chance(0.2):
-            found["minDomains"] = random.randint(1, 4)
+            constraint["minDomains"] = random.randint(1, 4)
         if self.chance(0.2):
-            found["matchLabelKeys"] = ["v"]
+            constraint["matchLabelKeys"] = ["v"]
         for key in ("nodeTaintsPolicy", "nodeAffinityPolicy"):
             if self.chance(0.25):
-                found[key] = random.choice(["Honor", "Ignore"])
-        spec.setdefault("topologySpreadConstraints", []).append(found)
+                constraint[key] = random.choice(["Honor", "Ignore"])
+        spec.setdefault("topologySpreadConstraints", []).append(constraint)
 
-    def together(self, spec: Json, selecting: Json) -> None:
-        self.of_pods(spec, "podAffinity", selecting)
+    def add_pod_affinity(self, spec: Json, selecting: Json) -> None:
+        self.add_pod_term(spec, "podAffinity", selecting)
 
-    def apart(self, spec: Json, selecting: Json) -> None:
-        self.of_pods(spec, "podAntiAffinity", selecting)
+    def add_pod_anti_affinity(self, spec: Json, selecting: Json) -> None:
+        self.add_pod_term(spec, "podAntiAffinity", selecting)
 
-    def of_pods(self, spec: Json, kind: str, selecting: Json) -> None:
+    def add_pod_term(self, spec: Json, kind: str, selecting: Json) -> None:
         random = self.random
         term: Json = {"topologyKey": random.choice([ZONE, HOST, HOST, "rack"]), **selecting}
         if self.chance(0.2):
@@ -138,7 +146,7 @@ class Pods:
             weighted = {"weight": random.choice([1, 50, 100]), "podAffinityTerm": term}
             block.setdefault("preferredDuringSchedulingIgnoredDuringExecution", []).append(weighted)
 
-    def of_node(self, spec: Json, _: Json) -> None:
+    def add_node_affinity(self, spec: Json, _: Json) -> None:
         random = self.random
         block = spec.setdefault("affinity", {}).setdefault("nodeAffinity", {})
         terms = [

@@ -9,64 +9,64 @@ from random import Random
 from kschedweb.engine.json_types import Json
 from tests.conformance.making.nodepoolpods import APPS, CAPACITY, HOST, TOLERATIONS, ZONE, ZONES, Pods
 
-GONE = {"deletionTimestamp": "2026-01-15T11:59:30Z", "finalizers": ["karpenter.sh/termination"]}
+TERMINATING = {"deletionTimestamp": "2026-01-15T11:59:30Z", "finalizers": ["karpenter.sh/termination"]}
 
 
-def mixed(random: Random, known: Sequence[Json], name: str) -> Json:
+def mix_scenario(random: Random, recorded_scenarios: Sequence[Json], name: str) -> Json:
     """A scenario made of one that is ``known``."""
-    return _Mix(random, copy.deepcopy(random.choice(known)), name).scenario()
+    return _MixedScenario(random, copy.deepcopy(random.choice(recorded_scenarios)), name).scenario()
 
 
-class _Mix(Pods):
-    def __init__(self, random: Random, found: Json, name: str) -> None:
+class _MixedScenario(Pods):
+    def __init__(self, random: Random, cluster: Json, name: str) -> None:
         super().__init__(random)
-        self.found = {**found, "name": name}
-        self.objects: list[Json] = self.found["objects"]
+        self.cluster = {**cluster, "name": name}
+        self.objects: list[Json] = self.cluster["objects"]
 
-    def of(self, kind: str) -> list[Json]:
-        return [one for one in self.objects if one["kind"] == kind]
+    def objects_of_kind(self, kind: str) -> list[Json]:
+        return [item for item in self.objects if item["kind"] == kind]
 
-    def some(self, listed: Sequence[Json], most: int) -> list[Json]:
-        return self.random.sample(list(listed), min(len(listed), self.random.randint(0, most)))
+    def sample_up_to(self, items: Sequence[Json], limit: int) -> list[Json]:
+        return self.random.sample(list(items), min(len(items), self.random.randint(0, limit)))
 
     def scenario(self) -> Json:
         random = self.random
-        options = self.found.setdefault("options", {})
+        options = self.cluster.setdefault("options", {})
         for key, values in (("preferencePolicy", ("Respect", "Ignore")), ("minValuesPolicy", ("Strict", "BestEffort"))):
             if self.chance(0.25):
                 options[key] = random.choice(values)
         if self.chance(0.3):
             options["spotToSpotConsolidation"] = self.chance(0.5)
-        self.found["disrupt"] = bool(self.of("Node")) and self.chance(0.85)
-        for one in self.some(self.found["instanceTypes"], 3):
+        self.cluster["disrupt"] = bool(self.objects_of_kind("Node")) and self.chance(0.85)
+        for one in self.sample_up_to(self.cluster["instanceTypes"], 3):
             self.change_type(one)
-        for one in self.some(self.found["nodePools"], 2):
+        for one in self.sample_up_to(self.cluster["nodePools"], 2):
             self.change_pool(one)
         self.change_machines()
         if self.chance(0.3):
             self.add_storage()
         self.add_pods()
-        for one in self.some(self.of("Pod"), 8):
+        for one in self.sample_up_to(self.objects_of_kind("Pod"), 8):
             self.change_pod(one)
         self.add_others()
         random.shuffle(self.objects)
-        return self.found
+        return self.cluster
 
     # What the cloud sells and NodePools
 
-    def change_type(self, sold: Json) -> None:
-        random, offerings = self.random, sold["offerings"]
+    def change_type(self, instance_type: Json) -> None:
+        random, offerings = self.random, instance_type["offerings"]
         match random.randrange(5):
             case 0:
-                for one in self.some(offerings, len(offerings)):
-                    one["available"] = not one.get("available", True)
+                for offering in self.sample_up_to(offerings, len(offerings)):
+                    offering["available"] = not offering.get("available", True)
             case 1:
-                for one in self.some(offerings, len(offerings)):
-                    one["price"] = round(one["price"] * random.choice([0, 0.5, 1.5, 3]), 6)
+                for offering in self.sample_up_to(offerings, len(offerings)):
+                    offering["price"] = round(offering["price"] * random.choice([0, 0.5, 1.5, 3]), 6)
             case 2:
-                sold["overhead"] = {"cpu": random.choice(["0", "500m", "99"]), "memory": "1Gi"}
+                instance_type["overhead"] = {"cpu": random.choice(["0", "500m", "99"]), "memory": "1Gi"}
             case 3:
-                sold["capacity"]["hugepages-2Mi"] = random.choice(["512Mi", "1000Gi"])
+                instance_type["capacity"]["hugepages-2Mi"] = random.choice(["512Mi", "1000Gi"])
             case _:
                 identity = f"res-{random.randint(0, 2)}"
                 slots = random.choice([0, 1, 3])
@@ -100,8 +100,8 @@ class _Mix(Pods):
 
     def narrow_pool(self, inner: Json) -> None:
         random = self.random
-        known = {one["key"] for one in inner.get("requirements") or ()}
-        wanted: Json = random.choice(
+        constrained_keys = {requirement["key"] for requirement in inner.get("requirements") or ()}
+        new_requirement: Json = random.choice(
             [
                 {"key": "karpenter.kwok.sh/instance-cpu", "operator": "Gte", "values": ["4"]},
                 {"key": "karpenter.kwok.sh/instance-cpu", "operator": "Lte", "values": ["16"]},
@@ -114,24 +114,28 @@ class _Mix(Pods):
                 {"key": "beta.kubernetes.io/arch", "operator": "In", "values": ["amd64", "arm64"]},
             ]
         )
-        if wanted["key"] not in known and not (wanted["key"].startswith("beta") and "kubernetes.io/arch" in known):
-            inner.setdefault("requirements", []).append(wanted)
+        if new_requirement["key"] not in constrained_keys and not (
+            new_requirement["key"].startswith("beta") and "kubernetes.io/arch" in constrained_keys
+        ):
+            inner.setdefault("requirements", []).append(new_requirement)
 
     def budget(self) -> Json:
         random = self.random
-        found: Json = {"nodes": random.choice(["0", "1", "2", "5%", "34%", "60%", "100%"])}
+        budget: Json = {"nodes": random.choice(["0", "1", "2", "5%", "34%", "60%", "100%"])}
         if self.chance(0.4):
-            found["reasons"] = random.sample(["Empty", "Underutilized", "Drifted"], random.randint(1, 2))
+            budget["reasons"] = random.sample(["Empty", "Underutilized", "Drifted"], random.randint(1, 2))
         if self.chance(0.4):
-            found["schedule"] = random.choice(["0 9 * * mon-fri", "*/5 * * * *", "@daily", "0 12 15 1 *", "0 12 * * *"])
-            found["duration"] = random.choice(["1m", "30m", "12h"])
-        return found
+            budget["schedule"] = random.choice(
+                ["0 9 * * mon-fri", "*/5 * * * *", "@daily", "0 12 15 1 *", "0 12 * * *"]
+            )
+            budget["duration"] = random.choice(["1m", "30m", "12h"])
+        return budget
 
     # Machines
 
     def change_machines(self) -> None:
-        claims = {one["status"]["providerID"]: one for one in self.of("NodeClaim")}
-        for node in self.some(self.of("Node"), 3):
+        claims = {node_claim["status"]["providerID"]: node_claim for node_claim in self.objects_of_kind("NodeClaim")}
+        for node in self.sample_up_to(self.objects_of_kind("Node"), 3):
             claim = claims.get(node["spec"]["providerID"])
             if claim is not None:
                 self.change_machine(node, claim)
@@ -144,7 +148,7 @@ class _Mix(Pods):
         changes[self.random.randrange(len(changes))](node, claim)
 
     def terminate(self, _: Json, claim: Json) -> None:
-        claim["metadata"] |= GONE
+        claim["metadata"] |= TERMINATING
 
     def begin(self, node: Json, _: Json) -> None:
         """The node is there, and nothing of it is known yet."""
@@ -156,7 +160,7 @@ class _Mix(Pods):
     def disown(self, node: Json, claim: Json) -> None:
         self.objects.remove(claim)
         labels = node["metadata"]["labels"]
-        for key in [one for one in labels if one.startswith("karpenter.sh/")]:
+        for key in [label for label in labels if label.startswith("karpenter.sh/")]:
             del labels[key]
 
     def cordon(self, node: Json, _: Json) -> None:
@@ -188,19 +192,19 @@ class _Mix(Pods):
         """The machine is on its way: there is no node of it yet."""
         name = node["metadata"]["name"]
         self.objects.remove(node)
-        for pod in [one for one in self.of("Pod") if one["spec"].get("nodeName") == name]:
+        for pod in [pod for pod in self.objects_of_kind("Pod") if pod["spec"].get("nodeName") == name]:
             self.objects.remove(pod)
         claim["status"]["conditions"] = claim["status"]["conditions"][:1]
 
     # Pods
 
     def add_pods(self) -> None:
-        nodes = [one["metadata"]["name"] for one in self.of("Node")]
+        nodes = [node["metadata"]["name"] for node in self.objects_of_kind("Node")]
         for _ in range(self.random.choice([0, 0, 1, 3, 6, 16])):
             bound = self.random.choice(nodes) if nodes and self.chance(0.4) else None
             pod = self.pod(bound)
             for _ in range(self.random.choice([0, 1, 1, 2])):
-                self.wish(pod["spec"], pod["metadata"]["labels"]["app"])
+                self.add_wish(pod["spec"], pod["metadata"]["labels"]["app"])
             self.objects.append(pod)
 
     # What else there is
@@ -229,7 +233,7 @@ class _Mix(Pods):
             pod["metadata"]["namespace"] = "default"
             pod["spec"]["volumes"] = [{"name": "data", "persistentVolumeClaim": {"claimName": name}}]
             self.objects.append(pod)
-        for node in self.some(self.of("Node"), 2):
+        for node in self.sample_up_to(self.objects_of_kind("Node"), 2):
             drivers = [{"name": "csi.example.com", "nodeID": "n", "allocatable": {"count": random.randint(0, 2)}}]
             meta = {"name": node["metadata"]["name"]}
             self.objects.append(
@@ -248,7 +252,7 @@ class _Mix(Pods):
     def add_others(self) -> None:
         random = self.random
         for name, team in (("default", "blue"), ("other", "red")):
-            if not any(one["metadata"]["name"] == name for one in self.of("Namespace")):
+            if not any(namespace["metadata"]["name"] == name for namespace in self.objects_of_kind("Namespace")):
                 meta = {"name": name, "labels": {"team": team}}
                 self.objects.append({"apiVersion": "v1", "kind": "Namespace", "metadata": meta})
         if self.chance(0.3):
@@ -274,7 +278,7 @@ class _Mix(Pods):
         requests = {"cpu": self.random.choice(["10m", "400m"]), "example.com/gpu": "0"}
         spec: Json = {"containers": [{"name": "c", "image": "x", "resources": {"limits": requests}}]}
         if self.chance(0.5):
-            self.of_node(spec, {})
+            self.add_node_affinity(spec, {})
         if self.chance(0.4):
             spec["tolerations"] = [self.random.choice(TOLERATIONS)]
         labels = {"ds": "more"}

@@ -48,7 +48,7 @@ class RefusedMaker(Chance):
         self.fault = fault
 
     def object(self, kind: str) -> Json:
-        found = {"apiVersion": KINDS[kind][0], "kind": kind, "metadata": self.metadata(named=True)}
+        item = {"apiVersion": KINDS[kind][0], "kind": kind, "metadata": self.metadata(with_name=True)}
         makers: dict[str, Callable[[], Json]] = {
             "Pod": lambda: {"spec": self.pod()},
             "Node": self.node,
@@ -60,17 +60,17 @@ class RefusedMaker(Chance):
             "PodDisruptionBudget": self.budget,
             "Job": self.job,
         }
-        return {**found, **makers.get(kind, lambda: self.controller(kind))()}
+        return {**item, **makers.get(kind, lambda: self.controller(kind))()}
 
     def either(self, good: Iterable, bad: Iterable) -> Any:
         return self.pick(bad if self.maybe(self.fault) else good)
 
-    def optional(self, value: Callable[[], Any], chance: float = 0.4, **named: Any) -> Json:
-        (name,) = named
+    def optional(self, value: Callable[[], Any], chance: float = 0.4, **fields: Any) -> Json:
+        (name,) = fields
         return {name: value()} if self.maybe(chance) else {}
 
-    def metadata(self, *, named: bool = False) -> Json:
-        name = {"name": self.either(("web", "web-1", "a.b"), ("Web", "a_b", "-a", "w" * 254))} if named else {}
+    def metadata(self, *, with_name: bool = False) -> Json:
+        name = {"name": self.either(("web", "web-1", "a.b"), ("Web", "a_b", "-a", "w" * 254))} if with_name else {}
         return {**name, "labels": self.labels()}
 
     def labels(self) -> Json:
@@ -105,49 +105,49 @@ class RefusedMaker(Chance):
         return {"nodeSelectorTerms": [] if self.maybe(self.fault) else [self.node_term()]}
 
     def term(self) -> Json:
-        found = {"topologyKey": self.either(KEYS, BAD_KEYS)}
-        found |= self.optional(self.selector, 0.8, labelSelector=1)
-        found |= self.optional(self.selector, 0.2, namespaceSelector=1)
-        found |= self.optional(lambda: [self.either(("default",), ("Default", "a.b"))], 0.3, namespaces=1)
-        found |= self.optional(self.label_keys, 0.3, matchLabelKeys=1)
-        return found | self.optional(self.label_keys, 0.3, mismatchLabelKeys=1)
+        term = {"topologyKey": self.either(KEYS, BAD_KEYS)}
+        term |= self.optional(self.selector, 0.8, labelSelector=1)
+        term |= self.optional(self.selector, 0.2, namespaceSelector=1)
+        term |= self.optional(lambda: [self.either(("default",), ("Default", "a.b"))], 0.3, namespaces=1)
+        term |= self.optional(self.label_keys, 0.3, matchLabelKeys=1)
+        return term | self.optional(self.label_keys, 0.3, mismatchLabelKeys=1)
 
     def label_keys(self) -> list[str]:
         return [self.either(KEYS, BAD_KEYS) for _ in range(self.random.randint(1, 2))]
 
     def affinity(self) -> Json:
         weight = lambda: self.either((1, 50, 100), (0, 101, -1))  # noqa: E731
-        found: Json = {}
+        affinity: Json = {}
         if self.maybe(0.6):
             preferred = [{"weight": weight(), "preference": self.node_term()}]
-            found["nodeAffinity"] = dict(zip(AFFINITY, (self.node_selector(), preferred), strict=True))
+            affinity["nodeAffinity"] = dict(zip(AFFINITY, (self.node_selector(), preferred), strict=True))
         for kind in ("podAffinity", "podAntiAffinity"):
             preferred = [{"weight": weight(), "podAffinityTerm": self.term()}]
-            found |= {kind: dict(zip(AFFINITY, ([self.term()], preferred), strict=True))} if self.maybe(0.5) else {}
-        return found
+            affinity |= {kind: dict(zip(AFFINITY, ([self.term()], preferred), strict=True))} if self.maybe(0.5) else {}
+        return affinity
 
     def constraint(self) -> Json:
-        found = {
+        constraint = {
             "maxSkew": self.either((1, 2), (0, -1)),
             "topologyKey": self.either(KEYS, ("",)),
             "whenUnsatisfiable": self.either(("DoNotSchedule", "ScheduleAnyway"), ("Maybe", "")),
         }
-        if found["whenUnsatisfiable"] == "DoNotSchedule" or self.maybe(self.fault):
-            found |= self.optional(lambda: self.either((1, 3), (0, -2)), 0.4, minDomains=1)
-        found |= self.optional(self.selector, 0.8, labelSelector=1)
-        found |= self.optional(self.label_keys, 0.3, matchLabelKeys=1)
-        found |= self.optional(lambda: self.either(("Honor", "Ignore"), ("honor", "")), 0.3, nodeAffinityPolicy=1)
-        return found | self.optional(lambda: self.either(("Honor", "Ignore"), ("No",)), 0.3, nodeTaintsPolicy=1)
+        if constraint["whenUnsatisfiable"] == "DoNotSchedule" or self.maybe(self.fault):
+            constraint |= self.optional(lambda: self.either((1, 3), (0, -2)), 0.4, minDomains=1)
+        constraint |= self.optional(self.selector, 0.8, labelSelector=1)
+        constraint |= self.optional(self.label_keys, 0.3, matchLabelKeys=1)
+        constraint |= self.optional(lambda: self.either(("Honor", "Ignore"), ("honor", "")), 0.3, nodeAffinityPolicy=1)
+        return constraint | self.optional(lambda: self.either(("Honor", "Ignore"), ("No",)), 0.3, nodeTaintsPolicy=1)
 
     def toleration(self) -> Json:
         operator = self.either(("Exists", "Equal", ""), ("Gt", "Lt", "Some", "exists"))
-        found = {"key": self.either(KEYS, BAD_KEYS), "operator": operator}
+        toleration = {"key": self.either(KEYS, BAD_KEYS), "operator": operator}
         if operator in ("Equal", "") or self.maybe(self.fault):
-            found["value"] = self.either(VALUES, BAD_VALUES)
-        found |= self.optional(lambda: self.either((*EFFECTS, ""), ("Never",)), 0.6, effect=1)
-        if found.get("effect") == "NoExecute" or self.maybe(self.fault):
-            found["tolerationSeconds"] = self.pick((0, 30, -1))
-        return found
+            toleration["value"] = self.either(VALUES, BAD_VALUES)
+        toleration |= self.optional(lambda: self.either((*EFFECTS, ""), ("Never",)), 0.6, effect=1)
+        if toleration.get("effect") == "NoExecute" or self.maybe(self.fault):
+            toleration["tolerationSeconds"] = self.pick((0, 30, -1))
+        return toleration
 
     def taint(self) -> Json:
         effect = self.either(EFFECTS, ("", "Never"))
@@ -166,20 +166,20 @@ class RefusedMaker(Chance):
         return {"limits": limits, "requests": requests}
 
     def port(self) -> Json:
-        found = {"containerPort": self.either((80, 443, 8080), (0, 70000, -1))}
-        found |= self.optional(lambda: self.either((80, 8080), (70000, -5)), 0.4, hostPort=1)
-        found |= self.optional(lambda: self.either(("TCP", "UDP", "SCTP"), ("tcp",)), 0.4, protocol=1)
-        return found | self.optional(
+        port = {"containerPort": self.either((80, 443, 8080), (0, 70000, -1))}
+        port |= self.optional(lambda: self.either((80, 8080), (70000, -5)), 0.4, hostPort=1)
+        port |= self.optional(lambda: self.either(("TCP", "UDP", "SCTP"), ("tcp",)), 0.4, protocol=1)
+        return port | self.optional(
             lambda: self.either(("http", "web-1"), ("Http", "-a", "12", "a--b", "x" * 16)), 0.3, name=1
         )
 
     def container(self, name: str) -> Json:
-        found = {
+        container = {
             "name": self.either((name,), BAD_NAMES),
             "image": "registry.test/app:1",
             "resources": self.requirements(),
         }
-        return found | self.optional(lambda: [self.port() for _ in range(self.random.randint(1, 2))], ports=1)
+        return container | self.optional(lambda: [self.port() for _ in range(self.random.randint(1, 2))], ports=1)
 
     def pod(self) -> Json:
         """A spec whose parts are drawn so seldom that many have one fault alone."""
@@ -199,18 +199,18 @@ class RefusedMaker(Chance):
         spec |= self.optional(self.claims, 0.2, resourceClaims=1)
         if self.maybe(0.2):
             spec["containers"][0]["resources"]["claims"] = [{"name": self.either(("gpu",), ("other", ""))}]
-        spec |= self.optional(self.of_pod, 0.15, resources=1)
+        spec |= self.optional(self.pod_resources, 0.15, resources=1)
         if self.maybe(0.2):
             volume = {"persistentVolumeClaim": {"claimName": self.either(("data",), ("",))}}
             spec["volumes"] = [{"name": self.either(("one", "two"), BAD_NAMES), **volume} for _ in range(2)]
         return spec
 
-    def of_pod(self) -> Json:
+    def pod_resources(self) -> Json:
         """Resources of a pod as a whole, which are as a rule above those of its containers."""
-        found = self.amounts(("cpu", "memory"), ("ephemeral-storage", "nvidia.com/gpu", "hugepages-2Mi", "a b"))
+        limits = self.amounts(("cpu", "memory"), ("ephemeral-storage", "nvidia.com/gpu", "hugepages-2Mi", "a b"))
         return {
-            "limits": found,
-            "requests": self.amounts(("cpu", "memory"), ("storage",)) if self.maybe(0.3) else found,
+            "limits": limits,
+            "requests": self.amounts(("cpu", "memory"), ("storage",)) if self.maybe(0.3) else limits,
         }
 
     def claims(self) -> list[Json]:
@@ -252,29 +252,31 @@ class RefusedMaker(Chance):
         return {"spec": spec | self.optional(lambda: self.either(("fast",), ("Fast",)), storageClassName=1)}
 
     def storage_class(self) -> Json:
-        found = {"provisioner": self.either(("example.com/disks",), ("", "a b"))}
-        found |= self.optional(
+        storage_class = {"provisioner": self.either(("example.com/disks",), ("", "a b"))}
+        storage_class |= self.optional(
             lambda: self.either(("Immediate", "WaitForFirstConsumer"), ("Later",)), volumeBindingMode=1
         )
-        found |= self.optional(lambda: self.either(("Retain", "Delete"), ("Keep",)), reclaimPolicy=1)
-        return found | self.optional(
-            lambda: [{"matchLabelExpressions": [self.asked(), self.asked()]}], allowedTopologies=1
+        storage_class |= self.optional(lambda: self.either(("Retain", "Delete"), ("Keep",)), reclaimPolicy=1)
+        return storage_class | self.optional(
+            lambda: [{"matchLabelExpressions": [self.topology_term(), self.topology_term()]}], allowedTopologies=1
         )
 
-    def asked(self) -> Json:
+    def topology_term(self) -> Json:
         return {"key": self.either(KEYS, BAD_KEYS), "values": self.either((["a"], ["a", "b"]), ([], ["a", "a"]))}
 
     def priority_class(self) -> Json:
-        found: Json = {"value": self.either((0, 1000, -5, 1_000_000_000), (1_000_000_001, 2_000_000_000))}
-        found |= self.optional(lambda: self.either(("Never", "PreemptLowerPriority"), ("Always",)), preemptionPolicy=1)
+        priority_class: Json = {"value": self.either((0, 1000, -5, 1_000_000_000), (1_000_000_001, 2_000_000_000))}
+        priority_class |= self.optional(
+            lambda: self.either(("Never", "PreemptLowerPriority"), ("Always",)), preemptionPolicy=1
+        )
         if self.maybe(self.fault):
-            found["metadata"] = {"name": self.pick(("system-mine", "system-node-critical"))}
-        return found
+            priority_class["metadata"] = {"name": self.pick(("system-mine", "system-node-critical"))}
+        return priority_class
 
     def budget(self) -> Json:
         bound = self.either((1, 0, "50%", "100%"), (-1, "150%", "half", "5 %"))
-        which = self.pick(("minAvailable", "maxUnavailable"))
-        spec = {which: bound, "selector": self.selector()}
+        field = self.pick(("minAvailable", "maxUnavailable"))
+        spec = {field: bound, "selector": self.selector()}
         policy = self.optional(
             lambda: self.either(("IfHealthyBudget", "AlwaysAllow"), ("Ask",)), 0.3, unhealthyPodEvictionPolicy=1
         )
