@@ -62,7 +62,7 @@ def test_a_job_finds_what_a_request_finds_and_says_how_far_it_is(
     assert api.get(api_address, FIRST).json() == quick
     answer_page = client.get(waits.redirect_chain[-1][0], follow=True)
     assert answer_page.redirect_chain[-1][0] == f"{address}?attempt=1"
-    for name in ("tried", "other_choice"):
+    for name in ("placement", "other_choice"):
         assert answer_page.context[name] == page.context[name]
     assert answer_page.context["answer"]["title"] == page.context["answer"].title
     assert [vars(stage) for stage in answer_page.context["stages"]] == [vars(stage) for stage in page.context["stages"]]
