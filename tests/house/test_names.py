@@ -8,8 +8,8 @@ from tests.conftest import ROOT
 from tests.support.names import TreeNames, measure_names
 
 # Shares of bound names that are filler words: in all, and in each room.
-MOST_FILLER, MOST_FILLER_IN_A_ROOM = 0.0025, 0.008
-MOST_ONE_WORD_FUNCTIONS = 0.2
+MOST_FILLER, MOST_FILLER_IN_A_ROOM, MOST_FILLER_IN_TESTS = 0.0015, 0.006, 0.008
+MOST_ONE_WORD_FUNCTIONS = 0.19
 # Class names that may stand in more than two modules.
 SHARED_CLASSES = {"Question": "the model of each app whose questions wait for an answer"}
 
@@ -25,6 +25,10 @@ def test_hardly_a_name_is_filler(tree: TreeNames) -> None:
 
 def test_no_room_is_worse_than_the_others(tree: TreeNames) -> None:
     assert {name: room.filler for name, room in tree.rooms.items() if room.filler_share > MOST_FILLER_IN_A_ROOM} == {}
+
+
+def test_names_of_tests_say_as_much() -> None:
+    assert measure_names(ROOT, "tests").filler_share <= MOST_FILLER_IN_TESTS
 
 
 def test_functions_are_a_verb_and_its_object(tree: TreeNames) -> None:
