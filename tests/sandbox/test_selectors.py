@@ -83,9 +83,12 @@ def test_what_is_not_there_and_what_has_no_page(cluster: Cluster) -> None:
 
 def test_new_events_are_counted_from_those_that_were_shown(cluster: Cluster) -> None:
     newest = max((happening.version for happening in selectors.list_happenings(limit=10_000)), default=0)
-    assert selectors.happenings_since(newest) == 0
     with selectors.open_client() as client:
         event = {"metadata": {"name": "told"}, "reason": "Told", "message": "something", "type": "Normal"}
         reference = {"involvedObject": {"kind": "Pod", "namespace": "default", "name": "seed"}}
         client.create("/api/v1/namespaces/default/events", event | reference)
-    assert selectors.happenings_since(newest) == 1
+    # The sandbox goes on beside the test: other events may come between two looks.
+    fewest = selectors.happenings_since(newest)
+    newer = [happening for happening in selectors.list_happenings(limit=10_000) if happening.version > newest]
+    assert 1 <= fewest <= len(newer) <= selectors.happenings_since(newest)
+    assert "Told" in [happening.reason for happening in newer]
