@@ -1,0 +1,5 @@
+"""Kueue: which workloads get quota, in which flavors, and which are evicted for them.
+
+`scenario.py` answers described queues and workloads cycle by cycle. `cycle.py` is a scheduling cycle on a `snapshot.py`
+of what `cache.py` knows; `queues.py` holds the workloads that wait, `workload_controller.py` writes their conditions.
+"""

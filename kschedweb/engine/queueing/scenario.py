@@ -1,0 +1,353 @@
+"""Scenarios: described queues and workloads, cycle by cycle, answered in the form of Kueue's own code as a program.
+
+Between cycles the controllers work until nothing changes; evicted workloads give their quota back as a job does once
+its pods have stopped.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import field
+
+from kschedweb.engine.json_types import Json
+from kschedweb.engine.objects.json_access import (
+    ObjectError,
+    describe_object,
+    get_boolean,
+    get_integer,
+    get_mapping,
+    get_objects,
+    get_string,
+    get_strings,
+    get_time,
+)
+from kschedweb.engine.objects.labels import SelectorError
+from kschedweb.engine.queueing import conditions as kinds
+from kschedweb.engine.queueing.answer import (
+    describe_conditions,
+    describe_cycle,
+    describe_tree,
+    describe_workloads,
+)
+from kschedweb.engine.queueing.conditions import Condition, Conditions
+from kschedweb.engine.queueing.cycle import QuotaScheduler
+from kschedweb.engine.queueing.fair_preemption import DEFAULT_STRATEGIES
+from kschedweb.engine.queueing.gates import GateError, parse_gates
+from kschedweb.engine.queueing.object_store import START_ORDER, ObjectStore
+from kschedweb.engine.queueing.objects import get_name, get_namespace
+from kschedweb.engine.queueing.requests import read_request_options
+from kschedweb.engine.queueing.snapshot import Snapshot
+from kschedweb.engine.queueing.status_changes import (
+    pick_reason,
+    release_quota,
+    set_check,
+    set_finished,
+    set_requeued,
+)
+from kschedweb.engine.queueing.webhooks import find_object_refusals
+from kschedweb.engine.queueing.workload import PENDING, Workload, WorkloadOrdering
+from kschedweb.engine.queueing.workload_controller import WorkloadEvents, WorkloadReconciler
+from kschedweb.engine.queueing.workload_info import InfoFactory
+from kschedweb.engine.queueing.world import CycleLog, KueueConfiguration, KueueWorld
+from kschedweb.engine.values import dataclass
+
+# 2026-01-15T12:00:00Z
+DEFAULT_NOW = 1768478400.0
+# How often the controllers look again before a loop is broken off.
+_MAX_ROUNDS = 20
+# Reasons of evictions after which a workload queues again at once.
+_REQUEUED_REASONS = frozenset({"Preempted", "NodeFailures"})
+# Kinds of which workloads get their priorities.
+_CLASS_KINDS = frozenset({"WorkloadPriorityClass", "PriorityClass"})
+
+
+class QueueingError(ValueError):
+    """A scenario cannot be run; the text tells where and why."""
+
+
+@dataclass(frozen=True)
+class HarnessOptions:
+    """How a scenario plays what Kueue does not decide."""
+
+    seconds_per_cycle: int
+    # For how many cycles an evicted workload keeps its quota.
+    eviction_cycles: int
+
+
+@dataclass
+class ConditionHistory:
+    """The conditions that were told last."""
+
+    shown: dict[str, Conditions] = field(default_factory=dict)
+
+    def list_changes(self, workloads: Iterable[Workload]) -> dict[str, list[Json]]:
+        """Return by workload the conditions that changed since the last time."""
+        changes: dict[str, list[Json]] = {}
+        for workload in workloads:
+            former = {condition.type: condition for condition in self.shown.get(workload.key, ())}
+            current = workload.status.conditions
+            changed = [item for item in current if item.type not in former or former[item.type].content != item.content]
+            removed = [kind for kind in former if kinds.find_condition(current, kind) is None]
+            self.shown[workload.key] = current
+            if changed or removed:
+                gone = [Condition(kind, False, "", status="removed") for kind in removed]
+                changes[workload.key] = describe_conditions((*changed, *gone))
+        return changes
+
+
+def answer_scenario(raw: Json) -> Json:
+    """Return what Kueue makes of a scenario; raise QueueingError if it cannot be read."""
+    try:
+        options = get_mapping(raw, "options")
+        gates = parse_gates(get_string(options, "gates", "options."))
+    except GateError as error:
+        return {"name": get_string(raw, "name"), "error": str(error)}
+    except ObjectError as error:
+        raise QueueingError(str(error)) from None
+    ordering = WorkloadOrdering(get_string(options, "requeuingTimestamp", "options.") != "Creation", gates)
+    try:
+        strategies = get_strings(options, "fairStrategies", "options.") or DEFAULT_STRATEGIES
+        configuration = KueueConfiguration(
+            gates,
+            strategies if get_boolean(options, "fairSharing", "options.") else None,
+            get_boolean(options, "waitForPodsReady", "options."),
+            "QuotaCheckStrategy" in gates and get_string(options, "quotaCheckStrategy") == "IgnoreUndeclared",
+            ordering,
+        )
+        factory = InfoFactory(read_request_options(options), gates)
+        harness = HarnessOptions(
+            max(get_integer(options, "secondsPerCycle", 1, "options."), 1),
+            get_integer(options, "evictionCycles", path="options."),
+        )
+        now = get_time(raw, "now")
+        world = KueueWorld(configuration, factory, DEFAULT_NOW if now is None else now)
+        return ScenarioRun(raw, world, harness).answer()
+    except (ObjectError, SelectorError) as error:
+        raise QueueingError(str(error)) from None
+
+
+class ScenarioRun:
+    """A scenario that is being played."""
+
+    def __init__(self, raw: Json, world: KueueWorld, harness: HarnessOptions) -> None:
+        self._raw = raw
+        self._world = world
+        self._harness = harness
+        self._store = ObjectStore(world)
+        self._events = WorkloadEvents(world)
+        self._reconciler = WorkloadReconciler(world)
+        self._scheduler = QuotaScheduler(world, self._make_pods_ready)
+        self._history = ConditionHistory()
+        self._answer: Json = {"name": get_string(raw, "name")}
+        # Workloads as the controller's events saw them last, and as they were reconciled last.
+        self._seen: dict[str, Workload] = {}
+        self._reconciled: dict[str, Workload] = {}
+        # Evicted workloads that still have their quota -> the cycle in which that was seen.
+        self._evicting: dict[str, int] = {}
+
+    def answer(self) -> Json:
+        objects = get_objects(self._raw, "objects")
+        for place, entry in enumerate(objects):
+            try:
+                self._add_refusals(entry)
+            except ObjectError as error:
+                raise ObjectError(f"objects[{place}] ({describe_object(entry)}): {error}") from None
+        cycles = get_integer(self._raw, "cycles")
+        if cycles == 0:
+            return self._answer
+        self._start(objects)
+        self._play(cycles)
+        snapshot = Snapshot(self._world.cache)
+        self._answer.update(describe_tree(snapshot))
+        self._answer["workloads"] = describe_workloads(self._world.list_workloads())
+        return {key: value for key, value in self._answer.items() if value or key == "name"}
+
+    def _add_refusals(self, raw: Json) -> None:
+        refusals = find_object_refusals(raw, self._world.gates)
+        if refusals:
+            name = f"{get_namespace(raw)}/{get_name(raw)}".strip("/")
+            self._answer.setdefault("invalid", {})[f"{get_string(raw, 'kind')} {name}"] = sorted(refusals)
+
+    def _start(self, objects: list[Json]) -> None:
+        """Take in all objects, kind by kind, each in the order of names."""
+        world = self._world
+        ordered = sorted(objects, key=lambda raw: f"{get_namespace(raw)}/{get_name(raw)}")
+        for raw in objects:
+            if get_string(raw, "kind") in _CLASS_KINDS:
+                self._store.classes.add(raw)
+        self._store.add_workloads(raw for raw in ordered if get_string(raw, "kind") == "Workload")
+        for kind in START_ORDER:
+            for raw in ordered:
+                if get_string(raw, "kind") == kind:
+                    self._store.start(raw)
+        self._history.shown = {workload.key: workload.status.conditions for workload in world.list_workloads()}
+        inactive = {}
+        for name in sorted(world.cluster_queues):
+            readiness = world.cache.explain_readiness(name)
+            if not readiness.is_active:
+                condition = Condition("Active", False, readiness.reason, readiness.message)
+                inactive[name] = condition.to_json()
+        if inactive:
+            self._answer["inactive"] = inactive
+        self._settle(0)
+        changes = self._history.list_changes(world.list_workloads())
+        if changes:
+            self._answer["start"] = changes
+
+    # Cycles
+
+    def _play(self, cycles: int) -> None:
+        """Run cycles until nothing can happen any more."""
+        events = get_objects(self._raw, "events")
+        last_event = max((get_integer(event, "before") for event in events), default=0)
+        described: list[Json] = []
+        former: Json | None = None
+        for number in range(1, cycles + 1):
+            cycle = self._run_cycle(number)
+            is_same = former is not None and {**former, "cycle": number} == cycle
+            if is_same and number > last_event and not self._is_waiting():
+                self._answer["repeats"] = True
+                break
+            # Of idle cycles in a row only the first is told.
+            if not (is_same and cycle.get("idle")):
+                described.append(cycle)
+            former = cycle
+        self._answer["cycles"] = described
+
+    def _run_cycle(self, number: int) -> Json:
+        world = self._world
+        world.log = CycleLog()
+        for event in get_objects(self._raw, "events"):
+            if get_integer(event, "before") == number:
+                # The controller looks at all of them again.
+                self._reconciled = {}
+                self._carry_out(event, number)
+        self._settle(number)
+        result = self._scheduler.run_cycle()
+        # Before the evicted ones come back.
+        places = {
+            info.key: "inadmissible" if info.key in queue.inadmissible else "active"
+            for queue in world.queues.queues.values()
+            for info in queue.list_pending()
+        }
+        self._settle(number)
+        changes = self._history.list_changes(world.list_workloads())
+        described = describe_cycle(number, result, world, places, changes)
+        world.now += self._harness.seconds_per_cycle
+        world.queues.second_pass.advance(world.now, world.factory.create)
+        return described
+
+    def _is_waiting(self) -> bool:
+        """Return True if something is due later: a back-off, the end of an eviction, a second pass."""
+        if self._evicting or self._world.queues.second_pass.is_waiting:
+            return True
+        return any(
+            workload.status.requeue_at is not None and workload.state == PENDING
+            for workload in self._world.workloads.values()
+        )
+
+    # Controllers
+
+    def _settle(self, cycle: int) -> None:
+        """Let the controllers work until nothing changes."""
+        for _ in range(_MAX_ROUNDS):
+            changed = self._tell()
+            for workload in self._world.list_workloads():
+                self._reconcile(workload, cycle)
+            if not (self._tell() or changed):
+                break
+        self._world.queues.process_wakes(self._world.namespaces, self._world.now)
+
+    def _reconcile(self, workload: Workload, cycle: int) -> None:
+        key = workload.key
+        is_due = workload.status.requeue_at is not None
+        if self._reconciled.get(key) is workload and not is_due and key not in self._evicting:
+            return
+        self._reconciled[key] = workload
+        self._reconciler.reconcile(key)
+        current = self._world.workloads.get(key)
+        if current is None or not current.is_evicted or not current.has_quota or current.is_finished:
+            return
+        self._evicting.setdefault(key, cycle)
+        if cycle - self._evicting[key] >= self._harness.eviction_cycles:
+            del self._evicting[key]
+            self._release(current)
+
+    def _tell(self) -> bool:
+        """Hand changed workloads to the controller's events; return whether there were any."""
+        changed = False
+        for workload in self._world.list_workloads():
+            former = self._seen.get(workload.key)
+            if former is workload:
+                continue
+            changed = True
+            self._seen[workload.key] = workload
+            if former is None:
+                self._events.handle_create(workload)
+            else:
+                self._events.handle_update(former, workload)
+        return changed
+
+    def _release(self, workload: Workload) -> None:
+        """Give the quota of an evicted workload back, as its job does once it has stopped."""
+        world = self._world
+        evicted = workload.find_condition(kinds.EVICTED)
+        assert evicted is not None
+        is_requeued = evicted.reason in _REQUEUED_REASONS
+        reason = pick_reason(world.gates, "PendingEvaluation", "Pending")
+
+        def update(current: Workload) -> Workload:
+            requeued = set_requeued(current, evicted.reason, evicted.message, is_requeued, world.now)
+            return release_quota(requeued, reason, evicted.message, world.gates, world.now)
+
+        world.patch_admission(workload, update, force=True)
+        world.log.released.append(workload.key)
+
+    def _make_pods_ready(self) -> None:
+        """Make the pods of admitted workloads ready while a cycle waits for them."""
+        world = self._world
+        for workload in world.list_workloads():
+            if not workload.has_quota or workload.is_finished or workload.is_condition_true(kinds.PODS_READY):
+                continue
+            if workload.is_evicted:
+                self._release(workload)
+                continue
+            self._set_pods_ready(workload)
+            world.log.made_ready.append(workload.key)
+        self._tell()
+
+    def _set_pods_ready(self, workload: Workload) -> None:
+        message = "All pods reached readiness and the workload is running"
+        condition = Condition(kinds.PODS_READY, True, "Started", message, self._world.now, workload.generation)
+        self._world.update_status(workload.with_condition(condition))
+
+    # Events
+
+    def _carry_out(self, event: Json, cycle: int) -> None:
+        world = self._world
+        if event.get("apply") is not None:
+            self._add_refusals(get_mapping(event, "apply"))
+            self._store.apply(get_mapping(event, "apply"))
+            return
+        check = get_mapping(event, "check")
+        key = next((get_string(event, name) for name in ("finish", "podsReady", "delete") if event.get(name)), "")
+        key = key or get_string(check, "workload", "check.")
+        workload = world.workloads.get(key)
+        if workload is None:
+            name = key.partition("/")[2]
+            error = f'event before cycle {cycle}: workloads.kueue.x-k8s.io "{name}" not found'
+            self._answer.setdefault("error", error)
+        elif event.get("finish"):
+            message = "Job finished successfully"
+            world.patch_admission(workload, lambda current: set_finished(current, "Succeeded", message, world.now))
+        elif event.get("podsReady"):
+            self._set_pods_ready(workload)
+        elif event.get("delete"):
+            del world.workloads[key]
+            seen = self._seen.pop(key, None)
+            if seen is not None:
+                self._events.handle_delete(seen)
+        else:
+            name, state = get_string(check, "check", "check."), get_string(check, "state", "check.")
+            message = get_string(check, "message", "check.")
+            world.update_status(set_check(workload, name, state, message, world.now))

@@ -1,0 +1,169 @@
+"""What Kueue's controllers share: the stored objects, caches, queues, the clock, and what is told of a cycle."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import field, replace
+
+from kschedweb.engine.json_types import Json
+from kschedweb.engine.queueing.cache import KueueCache
+from kschedweb.engine.queueing.gates import FeatureGates
+from kschedweb.engine.queueing.objects import ClusterQueue, LocalQueue
+from kschedweb.engine.queueing.queues import QueueManager
+from kschedweb.engine.queueing.requests import LimitSummary, summarize_limits
+from kschedweb.engine.queueing.status_changes import keep_managed, mark_evicted
+from kschedweb.engine.queueing.workload import Workload, WorkloadOrdering
+from kschedweb.engine.queueing.workload_info import InfoFactory, WorkloadInfo
+from kschedweb.engine.values import dataclass
+
+
+@dataclass(frozen=True)
+class KueueConfiguration:
+    """The parts of Kueue's Configuration that change decisions."""
+
+    gates: FeatureGates
+    # Strategies of fair sharing; None without it.
+    fair_strategies: tuple[str, ...] | None
+    waits_for_pods_ready: bool
+    ignores_undeclared: bool
+    ordering: WorkloadOrdering
+
+
+@dataclass
+class KueueEvent:
+    """An event that Kueue publishes."""
+
+    key: str
+    reason: str
+    message: str
+
+    def to_json(self) -> Json:
+        return {"object": self.key, "reason": self.reason, "message": self.message}
+
+
+@dataclass
+class PreemptionRecord:
+    """A preemption of a cycle."""
+
+    key: str
+    cluster_queue: str
+    preemptor: str
+    reason: str
+    message: str
+
+    def to_json(self) -> Json:
+        return {
+            "workload": self.key,
+            "clusterQueue": self.cluster_queue,
+            "by": self.preemptor,
+            "reason": self.reason,
+            "message": self.message,
+        }
+
+
+@dataclass
+class CycleLog:
+    """What a cycle, and what follows it, tells besides its entries."""
+
+    # Tree -> workloads in the order in which they were processed.
+    order: dict[str, list[str]] = field(default_factory=dict)
+    preempted: list[PreemptionRecord] = field(default_factory=list)
+    evicted: list[KueueEvent] = field(default_factory=list)
+    released: list[str] = field(default_factory=list)
+    events: list[KueueEvent] = field(default_factory=list)
+    made_ready: list[str] = field(default_factory=list)
+
+
+class KueueWorld:
+    """The stored objects and everything that reacts to them."""
+
+    def __init__(self, configuration: KueueConfiguration, factory: InfoFactory, now: float) -> None:
+        self.configuration = configuration
+        self.now = now
+        self.factory = factory
+        self.cache = KueueCache(factory, tracks_pods_ready=configuration.waits_for_pods_ready)
+        self.queues = QueueManager(configuration.ordering)
+        self.workloads: dict[str, Workload] = {}
+        self.cluster_queues: dict[str, ClusterQueue] = {}
+        self.local_queues: dict[str, LocalQueue] = {}
+        # Name -> labels.
+        self.namespaces: dict[str, dict[str, str]] = {}
+        # Namespace -> LimitRanges by name.
+        self._limit_ranges: dict[str, dict[str, Json]] = {}
+        self._limits: dict[str, dict[str, LimitSummary]] = {}
+        # Workloads whose eviction was issued, but not yet seen.
+        self.expected_evictions: set[str] = set()
+        self.log = CycleLog()
+
+    @property
+    def gates(self) -> FeatureGates:
+        return self.configuration.gates
+
+    def set_limit_range(self, namespace: str, name: str, raw: Json) -> None:
+        self._limit_ranges.setdefault(namespace, {})[name] = raw
+        self._limits[namespace] = summarize_limits(self._limit_ranges[namespace].values())
+
+    def limits(self, namespace: str) -> dict[str, LimitSummary]:
+        return self._limits.get(namespace, {})
+
+    def create_info(self, workload: Workload) -> WorkloadInfo:
+        """Return what is known of ``workload``, its resources adjusted."""
+        return self.factory.create(workload, self.limits(workload.namespace))
+
+    def list_workloads(self) -> list[Workload]:
+        return [self.workloads[key] for key in sorted(self.workloads)]
+
+    # Writing
+
+    def update_status(self, workload: Workload) -> None:
+        """Write a status as it is."""
+        current = self.workloads.get(workload.key)
+        if current is not None:
+            self.workloads[workload.key] = replace(current, status=workload.status)
+
+    def patch_admission(
+        self, workload: Workload, update: Callable[[Workload], Workload], *, force: bool = False
+    ) -> Workload:
+        """Write ``workload`` as ``update`` changes it, unless it changes nothing (`PatchAdmissionStatus`).
+
+        Return what is stored then.
+        """
+        updated = update(workload)
+        current = self.workloads.get(workload.key)
+        if current is None or (updated is workload and not force):
+            return workload
+        status = replace(keep_managed(updated).status, reclaimable=current.status.reclaimable)
+        stored = replace(current, status=status)
+        self.workloads[workload.key] = stored
+        return stored
+
+    def evict(
+        self,
+        workload: Workload,
+        reason: str,
+        message: str,
+        cause: str = "",
+        prepare: Callable[[Workload], Workload] | None = None,
+    ) -> None:
+        """Mark ``workload`` as evicted, and tell so (`workloadevict.Evict`)."""
+        told_reason = f"{reason}DueTo{cause}" if cause else reason
+
+        def update(current: Workload) -> Workload:
+            prepared = prepare(current) if prepare is not None else current
+            return mark_evicted(prepared, told_reason, message, self.now)
+
+        self.patch_admission(workload, update, force=True)
+        if workload.status.admission is not None:
+            self.record_event(workload, f"EvictedDueTo{told_reason}", message)
+
+    # Telling
+
+    def record_event(self, workload: Workload, reason: str, message: str) -> None:
+        """Keep an event, unless the cycle tells it elsewhere."""
+        if reason == "Pending" or reason.startswith("EvictedDueToPreempted") or reason == "PreemptedWorkload":
+            return
+        events = self.log.evicted if reason.startswith("EvictedDueTo") else self.log.events
+        events.append(KueueEvent(workload.key, reason, message))
+
+    def notify(self, names: Iterable[str]) -> None:
+        self.queues.notify(names)
