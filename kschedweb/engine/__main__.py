@@ -8,6 +8,7 @@ python -m kschedweb.engine validate --file /etc/kubernetes/policy.yaml=policy.ya
 python -m kschedweb.engine convert [--classic '{"version": "1.9"}'] [--release 1.37] < policy.yaml
 python -m kschedweb.engine deschedule [--runs 8] [--shuffles 8] < scenarios.jsonl (docs/rebalancing.md)
 python -m kschedweb.engine autoscale [--runs 8] < scenarios.jsonl (docs/autoscaling.md)
+python -m kschedweb.engine queue < scenarios.jsonl
 python -m kschedweb.engine plan < scenarios.jsonl (docs/planner.md)
 python -m kschedweb.engine recommend < histories.jsonl (docs/right-sizing.md)
 python -m kschedweb.engine --version
@@ -45,6 +46,7 @@ COMMANDS = {
     "plan": "the fewest moves of pods that reach an objective in each scenario",
     "gate": "whether a policy may ship: its run on a cluster, held against a baseline's and thresholds",
     "deschedule": "which pods the descheduler would evict in each scenario",
+    "queue": "which workloads Kueue admits and evicts in each scenario, cycle by cycle",
     "autoscale": "which nodes Karpenter would launch and consolidate in each scenario",
 }
 
