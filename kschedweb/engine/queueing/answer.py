@@ -12,7 +12,7 @@ from kschedweb.engine.queueing.cycle import CycleResult
 from kschedweb.engine.queueing.entries import ASSUMED, CycleEntry
 from kschedweb.engine.queueing.quota_tree import QuotaNode
 from kschedweb.engine.queueing.shares import compute_share
-from kschedweb.engine.queueing.snapshot import ClusterQueueSnapshot, Snapshot
+from kschedweb.engine.queueing.snapshot import ClusterQueueSnapshot, QueueingSnapshot
 from kschedweb.engine.queueing.workload import Workload
 from kschedweb.engine.queueing.world import KueueEvent, KueueWorld
 
@@ -55,9 +55,9 @@ def _describe_queues(world: KueueWorld) -> Json:
         places: Json = {"active": [], "inadmissible": []}
         for info in queue.list_pending():
             places["inadmissible" if info.key in queue.inadmissible else "active"].append(info.key)
-        kept = {place: keys for place, keys in places.items() if keys}
-        if kept:
-            queues[name] = kept
+        filled_places = {place: keys for place, keys in places.items() if keys}
+        if filled_places:
+            queues[name] = filled_places
     return queues
 
 
@@ -89,7 +89,7 @@ def _describe_entry(entry: CycleEntry, world: KueueWorld, places: dict[str, str]
     return {**described, **{name: value for name, value in optional.items() if value}}
 
 
-def describe_tree(snapshot: Snapshot) -> Json:
+def describe_tree(snapshot: QueueingSnapshot) -> Json:
     """Return quota, usage and shares of all queues and cohorts."""
     return {
         "clusterQueues": {name: _describe_node(queue) for name, queue in sorted(snapshot.queues.items())},

@@ -75,7 +75,7 @@ class FlavorChoice:
     mode: AssignmentMode
     borrow: int = 0
     # Index of the flavor at which the search ended, or NO_FLAVORS_LEFT.
-    tried: int = 0
+    last_flavor: int = 0
 
 
 # Resource -> flavor.
@@ -254,7 +254,7 @@ class Assignment:
             self.borrowing = max(self.borrowing, choice.borrow)
             key = FlavorResource(choice.flavor, resource)
             self.quota[key] = add_amounts(self.quota.get(key, 0), requests.get(resource, 0))
-        self.state.tried.append({resource: choice.tried for resource, choice in pod_set.choices.items()})
+        self.state.last_flavors.append({resource: choice.last_flavor for resource, choice in pod_set.choices.items()})
 
     def describe_attempts(self) -> str:
         """Return the flavors that were considered, as events have them."""

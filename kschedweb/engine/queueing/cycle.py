@@ -29,7 +29,7 @@ from kschedweb.engine.queueing.preemption import PreemptionTarget, describe_pree
 from kschedweb.engine.queueing.preemptor import Preemptor
 from kschedweb.engine.queueing.queues import QueueHead
 from kschedweb.engine.queueing.requests import find_excessive_requests, find_limit_problems
-from kschedweb.engine.queueing.snapshot import FITS, LACKS_TOPOLOGY, ClusterQueueSnapshot, Snapshot
+from kschedweb.engine.queueing.snapshot import FITS, LACKS_TOPOLOGY, ClusterQueueSnapshot, QueueingSnapshot
 from kschedweb.engine.queueing.status_changes import (
     list_required_checks,
     pick_reason,
@@ -42,7 +42,7 @@ from kschedweb.engine.queueing.status_changes import (
 from kschedweb.engine.queueing.topology_flavors import apply_placements, list_placement_requests
 from kschedweb.engine.queueing.topology_search import place_workload
 from kschedweb.engine.queueing.tournament import FairTournament, order_classically
-from kschedweb.engine.queueing.workload import CHECK_REJECTED, CHECK_RETRY, Admission, Workload
+from kschedweb.engine.queueing.workload import CHECK_REJECTED, CHECK_RETRY, QuotaAdmission, Workload
 from kschedweb.engine.queueing.workload_info import AssignmentState, Usage, WorkloadInfo
 from kschedweb.engine.queueing.world import KueueWorld, PreemptionRecord
 from kschedweb.engine.validation.fields import aggregate_problems
@@ -91,14 +91,16 @@ class QuotaScheduler:
         heads = world.queues.pop_heads(world.cache.is_queue_active)
         if not heads:
             return CycleResult(is_idle=True)
-        cycle = SchedulingCycle(world, Snapshot(world.cache), self._cycle, self._wait_for_pods)
+        cycle = SchedulingCycle(world, QueueingSnapshot(world.cache), self._cycle, self._wait_for_pods)
         return CycleResult(entries=cycle.run(heads))
 
 
 class SchedulingCycle:
     """One cycle, on the snapshot that was taken for it."""
 
-    def __init__(self, world: KueueWorld, snapshot: Snapshot, number: int, wait_for_pods: Callable[[], None]) -> None:
+    def __init__(
+        self, world: KueueWorld, snapshot: QueueingSnapshot, number: int, wait_for_pods: Callable[[], None]
+    ) -> None:
         self._world = world
         self._snapshot = snapshot
         self._number = number
@@ -347,7 +349,7 @@ class SchedulingCycle:
         """Give an entry its quota, and write so (`admit`)."""
         world, info = self._world, entry.info
         original = info.workload
-        admission = Admission(
+        admission = QuotaAdmission(
             entry.cluster_queue, tuple(pod_set.to_admission() for pod_set in entry.assignment.pod_sets)
         )
 

@@ -184,8 +184,8 @@ class FairSearch:
     def _evict_by_share(self, ordering: TargetQueueOrdering, queue: ClusterQueueSnapshot) -> bool:
         """Evict the first workload of ``queue`` that the first strategy gives up; return whether that is enough."""
         preemptor_node, target_node = ordering.find_compared_nodes(queue)
-        own, former = compute_share(preemptor_node), compute_share(target_node)
-        if own.is_infinite and not former.is_infinite:
+        own_share, former_share = compute_share(preemptor_node), compute_share(target_node)
+        if own_share.is_infinite and not former_share.is_infinite:
             # No strategy gives anything to an infinite share.
             while ordering.has_candidate(queue):
                 self._retried.append(ordering.pop_candidate(queue))
@@ -194,9 +194,9 @@ class FairSearch:
             candidate = ordering.pop_candidate(queue)
             if self._strategies[0] == FINAL_SHARE:
                 with queue.without_usage(candidate.usage):
-                    passes = own.rank <= compute_share(target_node).rank
+                    passes = own_share.rank <= compute_share(target_node).rank
             else:
-                passes = own.rank < former.rank
+                passes = own_share.rank < former_share.rank
             if passes:
                 return self._evict(candidate, IN_COHORT_FAIR_SHARING)
             self._retried.append(candidate)

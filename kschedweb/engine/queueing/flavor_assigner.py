@@ -179,12 +179,12 @@ class FlavorAssigner:
         search = self._search_group(assignment, positions, pod_sets, requests)
         is_complete = True
         for position, pod_set in zip(positions, pod_sets, strict=True):
-            wanted = totals[position].requests
-            pod_set.choices = self._resolve_choices(position, wanted, search.choices)
+            wanted_requests = totals[position].requests
+            pod_set.choices = self._resolve_choices(position, wanted_requests, search.choices)
             pod_set.reasons, pod_set.error = list(search.reasons), search.error
             pod_set.attempts = search.attempts
-            assignment.append(wanted, pod_set)
-            if pod_set.error or (wanted and not pod_set.choices):
+            assignment.append(wanted_requests, pod_set)
+            if pod_set.error or (wanted_requests and not pod_set.choices):
                 is_complete = False
         return is_complete
 
@@ -232,8 +232,8 @@ class FlavorAssigner:
     ) -> None:
         """Add ``new`` attempts to those of other resources (`mergeFlavorAttemptsForResource`)."""
         for attempt in new:
-            known = attempts.get(attempt.flavor, replace(attempt, reasons=()))
-            attempts[attempt.flavor] = known.merge(attempt)
+            known_attempt = attempts.get(attempt.flavor, replace(attempt, reasons=()))
+            attempts[attempt.flavor] = known_attempt.merge(attempt)
         if not new or group is None:
             return
         present = {attempt.flavor for attempt in new}
@@ -247,10 +247,10 @@ class FlavorAssigner:
                 no_fit_reason=NO_MATCHING_FLAVOR if is_observed else attempts[flavor].no_fit_reason,
             )
 
-    def _resolve_choices(self, position: int, wanted: Requests, choices: FlavorChoices) -> FlavorChoices:
+    def _resolve_choices(self, position: int, wanted_requests: Requests, choices: FlavorChoices) -> FlavorChoices:
         """Return what of a group's flavors is a pod set's (`resolvePodSetFlavors`)."""
-        if wanted:
-            return {resource: choices[resource] for resource in wanted if resource in choices}
+        if wanted_requests:
+            return {resource: choices[resource] for resource in wanted_requests if resource in choices}
         if self._info.workload.pod_sets[position].group is None:
             return {}
         # A leader without requests is placed where the group's topology is.
@@ -269,7 +269,7 @@ class FlavorAssigner:
         if group is None:
             search.reasons.append(f"resource {resource} unavailable in ClusterQueue")
             return search
-        wanted = {name: amount for name, amount in requests.items() if name in group.resources}
+        wanted_requests = {name: amount for name, amount in requests.items() if name in group.resources}
         best, attempted = WORST_MODE, -1
         is_fungible = "FlavorFungibility" in self._gates
         last = self._info.last_assignment
@@ -278,7 +278,7 @@ class FlavorAssigner:
             flavor = group.flavors[attempted]
             if not self._check_flavor(search, flavor, positions, resource, group):
                 continue
-            choices, mode = self._check_quota(search, flavor, wanted, assigned)
+            choices, mode = self._check_quota(search, flavor, wanted_requests, assigned)
             is_final, is_better = mode.mode == PreemptionMode.FIT, mode.mode > best.mode
             if is_fungible:
                 is_final = not should_try_next_flavor(mode, self._queue.fungibility)
@@ -288,7 +288,7 @@ class FlavorAssigner:
             if is_final:
                 break
         for choice in search.choices.values() if is_fungible else ():
-            choice.tried = NO_FLAVORS_LEFT if attempted == len(group.flavors) - 1 else attempted
+            choice.last_flavor = NO_FLAVORS_LEFT if attempted == len(group.flavors) - 1 else attempted
         if best.mode == PreemptionMode.FIT:
             search.reasons = []
         return search
@@ -350,12 +350,12 @@ class FlavorAssigner:
         return ""
 
     def _check_quota(
-        self, search: FlavorSearch, flavor: str, wanted: Requests, assigned: Quantities
+        self, search: FlavorSearch, flavor: str, wanted_requests: Requests, assigned: Quantities
     ) -> tuple[FlavorChoices, GranularMode]:
         """Return what the flavor gives for ``wanted``, and the worst of the modes."""
         choices: FlavorChoices = {}
         worst, max_borrow, reasons, no_fit_reason = BEST_MODE, 0, [], ""
-        for resource, amount in wanted.items():
+        for resource, amount in wanted_requests.items():
             key = FlavorResource(flavor, resource)
             mode, borrow, reason, severity = self._fit_quota(key, assigned.get(key, 0), amount)
             if reason:

@@ -9,7 +9,7 @@ from kschedweb.engine.queueing import conditions as kinds
 from kschedweb.engine.queueing.amounts import FlavorResource, Quantities
 from kschedweb.engine.queueing.gates import FeatureGates
 from kschedweb.engine.queueing.objects import ANY, LOWER_OR_NEWER_EQUAL_PRIORITY, LOWER_PRIORITY
-from kschedweb.engine.queueing.snapshot import ClusterQueueSnapshot, Snapshot
+from kschedweb.engine.queueing.snapshot import ClusterQueueSnapshot, QueueingSnapshot
 from kschedweb.engine.queueing.topology_placement import PlacementRequest
 from kschedweb.engine.queueing.topology_search import find_failure, place_workload
 from kschedweb.engine.queueing.workload import Workload, WorkloadOrdering
@@ -45,7 +45,7 @@ class PreemptionContext:
 
     preemptor: WorkloadInfo
     queue: ClusterQueueSnapshot
-    snapshot: Snapshot
+    snapshot: QueueingSnapshot
     ordering: WorkloadOrdering
     now: float
     # What has to be freed.
@@ -78,9 +78,11 @@ class PreemptionContext:
             return True
         if policy not in (LOWER_PRIORITY, LOWER_OR_NEWER_EQUAL_PRIORITY):
             return False
-        own, other = (item.effective_priority(self.gates) for item in (self.preemptor.workload, candidate))
-        if own != other or policy == LOWER_PRIORITY:
-            return own > other
+        own_priority, other_priority = (
+            item.effective_priority(self.gates) for item in (self.preemptor.workload, candidate)
+        )
+        if own_priority != other_priority or policy == LOWER_PRIORITY:
+            return own_priority > other_priority
         age = self.ordering.queue_timestamp(candidate) - self.ordering.queue_timestamp(self.preemptor.workload)
         return age > (_TIMESTAMP_BUFFER if "SchedulerTimestampPreemptionBuffer" in self.gates else 0)
 
@@ -115,7 +117,7 @@ def fill_back(
     return targets
 
 
-def restore_targets(snapshot: Snapshot, targets: Iterable[PreemptionTarget]) -> None:
+def restore_targets(snapshot: QueueingSnapshot, targets: Iterable[PreemptionTarget]) -> None:
     for target in targets:
         snapshot.add_workload(target.info)
 
@@ -124,7 +126,7 @@ def restore_targets(snapshot: Snapshot, targets: Iterable[PreemptionTarget]) -> 
 FindTargets = Callable[[PreemptionContext], list[PreemptionTarget]]
 
 
-def describe_preemption(preemptor: WorkloadInfo, target: PreemptionTarget, snapshot: Snapshot) -> str:
+def describe_preemption(preemptor: WorkloadInfo, target: PreemptionTarget, snapshot: QueueingSnapshot) -> str:
     """Return the message of the victim's conditions (`preemptionMessage`)."""
     workload = preemptor.workload
     job = workload.labels.get("kueue.x-k8s.io/job-uid") or "UNKNOWN"

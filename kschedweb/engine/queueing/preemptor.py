@@ -8,7 +8,7 @@ from kschedweb.engine.queueing.classical_preemption import find_classical_target
 from kschedweb.engine.queueing.fair_preemption import find_fair_targets
 from kschedweb.engine.queueing.preemption import PreemptionContext, PreemptionTarget
 from kschedweb.engine.queueing.quota_tree import find_lowest_fit
-from kschedweb.engine.queueing.snapshot import ClusterQueueSnapshot, Snapshot
+from kschedweb.engine.queueing.snapshot import ClusterQueueSnapshot, QueueingSnapshot
 from kschedweb.engine.queueing.topology_flavors import list_placement_requests
 from kschedweb.engine.queueing.workload import WorkloadOrdering
 from kschedweb.engine.queueing.workload_info import WorkloadInfo
@@ -18,7 +18,7 @@ class Preemptor:
     """Finds victims in a snapshot."""
 
     def __init__(
-        self, snapshot: Snapshot, ordering: WorkloadOrdering, now: float, strategies: tuple[str, ...] | None
+        self, snapshot: QueueingSnapshot, ordering: WorkloadOrdering, now: float, strategies: tuple[str, ...] | None
     ) -> None:
         self._snapshot = snapshot
         self._ordering = ordering

@@ -198,12 +198,12 @@ def _list_containers(spec: Json, path: str) -> list[tuple[str, Json]]:
     ]
 
 
-def _greater_names(amounts: ResourceList, others: ResourceList) -> list[str]:
+def _greater_names(amounts: ResourceList, limits_by_name: ResourceList) -> list[str]:
     """Return the names whose amount is above that in ``others``, which has to name them (`GreaterKeys`)."""
     return sorted(
         name
         for name, amount in amounts.items()
-        if name in others and clamp(read_amount(name, amount)) > clamp(read_amount(name, others[name]))
+        if name in limits_by_name and clamp(read_amount(name, amount)) > clamp(read_amount(name, limits_by_name[name]))
     )
 
 

@@ -36,7 +36,7 @@ from kschedweb.engine.queueing.gates import GateError, parse_gates
 from kschedweb.engine.queueing.object_store import START_ORDER, ObjectStore
 from kschedweb.engine.queueing.objects import get_name, get_namespace
 from kschedweb.engine.queueing.requests import read_request_options
-from kschedweb.engine.queueing.snapshot import Snapshot
+from kschedweb.engine.queueing.snapshot import QueueingSnapshot
 from kschedweb.engine.queueing.status_changes import (
     pick_reason,
     release_quota,
@@ -78,20 +78,20 @@ class HarnessOptions:
 class ConditionHistory:
     """The conditions that were told last."""
 
-    shown: dict[str, Conditions] = field(default_factory=dict)
+    last_conditions: dict[str, Conditions] = field(default_factory=dict)
 
     def list_changes(self, workloads: Iterable[Workload]) -> dict[str, list[Json]]:
         """Return by workload the conditions that changed since the last time."""
         changes: dict[str, list[Json]] = {}
         for workload in workloads:
-            former = {condition.type: condition for condition in self.shown.get(workload.key, ())}
+            former = {condition.type: condition for condition in self.last_conditions.get(workload.key, ())}
             current = workload.status.conditions
             changed = [item for item in current if item.type not in former or former[item.type].content != item.content]
             removed = [kind for kind in former if kinds.find_condition(current, kind) is None]
-            self.shown[workload.key] = current
+            self.last_conditions[workload.key] = current
             if changed or removed:
-                gone = [Condition(kind, False, "", status="removed") for kind in removed]
-                changes[workload.key] = describe_conditions((*changed, *gone))
+                removed_conditions = [Condition(kind, False, "", status="removed") for kind in removed]
+                changes[workload.key] = describe_conditions((*changed, *removed_conditions))
         return changes
 
 
@@ -157,7 +157,7 @@ class ScenarioRun:
             return self._answer
         self._start(objects)
         self._play(cycles)
-        snapshot = Snapshot(self._world.cache)
+        snapshot = QueueingSnapshot(self._world.cache)
         self._answer.update(describe_tree(snapshot))
         self._answer["workloads"] = describe_workloads(self._world.list_workloads())
         return {key: value for key, value in self._answer.items() if value or key == "name"}
@@ -180,7 +180,9 @@ class ScenarioRun:
             for raw in ordered:
                 if get_string(raw, "kind") == kind:
                     self._store.start(raw)
-        self._history.shown = {workload.key: workload.status.conditions for workload in world.list_workloads()}
+        self._history.last_conditions = {
+            workload.key: workload.status.conditions for workload in world.list_workloads()
+        }
         inactive = {}
         for name in sorted(world.cluster_queues):
             readiness = world.cache.explain_readiness(name)
@@ -344,9 +346,9 @@ class ScenarioRun:
             self._set_pods_ready(workload)
         elif event.get("delete"):
             del world.workloads[key]
-            seen = self._seen.pop(key, None)
-            if seen is not None:
-                self._events.handle_delete(seen)
+            last_version = self._seen.pop(key, None)
+            if last_version is not None:
+                self._events.handle_delete(last_version)
         else:
             name, state = get_string(check, "check", "check."), get_string(check, "state", "check.")
             message = get_string(check, "message", "check.")

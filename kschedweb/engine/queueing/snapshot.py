@@ -90,7 +90,7 @@ class ClusterQueueSnapshot(QuotaNode):
         return LACKS_TOPOLOGY
 
 
-class Snapshot:
+class QueueingSnapshot:
     """All active ClusterQueues, with their cohorts, flavors and topologies."""
 
     def __init__(self, cache: KueueCache) -> None:

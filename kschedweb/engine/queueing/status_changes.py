@@ -11,8 +11,8 @@ from kschedweb.engine.queueing.gates import FeatureGates
 from kschedweb.engine.queueing.workload import (
     CHECK_PENDING,
     CHECK_RETRY,
-    Admission,
     CheckState,
+    QuotaAdmission,
     Workload,
 )
 from kschedweb.engine.queueing.workload_info import WorkloadInfo
@@ -29,7 +29,7 @@ def pick_reason(gates: FeatureGates, fine_reason: str, plain_reason: str) -> str
     return fine_reason if "UnadmittedWorkloadsObservability" in gates else plain_reason
 
 
-def reserve_quota(workload: Workload, admission: Admission, now: float) -> Workload:
+def reserve_quota(workload: Workload, admission: QuotaAdmission, now: float) -> Workload:
     """Return ``workload`` with quota (`SetQuotaReservation`)."""
     workload = workload.with_status(admission=admission)
     reason = "QuotaReserved"
@@ -123,7 +123,7 @@ def set_check(workload: Workload, name: str, state: str, message: str, now: floa
     return workload.with_status(checks=tuple(checks))
 
 
-def list_required_checks(checks: dict[str, frozenset[str]], admission: Admission) -> set[str]:
+def list_required_checks(checks: dict[str, frozenset[str]], admission: QuotaAdmission) -> set[str]:
     """Return the checks that are for the flavors of ``admission``."""
     return {name for name, flavors in checks.items() if flavors & admission.flavors}
 

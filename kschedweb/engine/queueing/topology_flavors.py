@@ -12,8 +12,8 @@ from kschedweb.engine.queueing.workload import (
     CHECK_READY,
     DELAYED_PENDING,
     DELAYED_READY,
-    Admission,
     PodSet,
+    QuotaAdmission,
     Workload,
 )
 from kschedweb.engine.queueing.workload_info import DomainUsage, TopologyUsage, WorkloadInfo
@@ -115,7 +115,7 @@ def apply_placements(
 
 
 def compute_topology_usage(
-    assignment: Assignment, info: WorkloadInfo, queue: ClusterQueueSnapshot, admission: Admission | None
+    assignment: Assignment, info: WorkloadInfo, queue: ClusterQueueSnapshot, admission: QuotaAdmission | None
 ) -> TopologyUsage:
     """Return what the assignment takes of domains beyond what ``admission`` has (`ComputeTASNetUsage`)."""
     usage: TopologyUsage = {}
@@ -136,7 +136,7 @@ def compute_topology_usage(
     return usage
 
 
-def _count_by_domain(admission: Admission | None, name: str) -> dict[tuple[str, ...], int]:
+def _count_by_domain(admission: QuotaAdmission | None, name: str) -> dict[tuple[str, ...], int]:
     counts: dict[tuple[str, ...], int] = {}
     pod_set = admission.find_pod_set(name) if admission is not None else None
     if pod_set is not None and pod_set.topology is not None:

@@ -17,7 +17,7 @@ from kschedweb.engine.queueing.amounts import PODS, Requests, add_requests
 from kschedweb.engine.queueing.topology_assignments import DomainAssignment, TopologyAssignment, domain_id
 from kschedweb.engine.queueing.topology_snapshot import (
     MAX_PODS,
-    Domain,
+    TopologyDomain,
     TopologySnapshot,
     count_fitting,
     subtract_requests,
@@ -213,7 +213,7 @@ class DomainCounter:
         for root in self.topology.roots:
             fill_upwards(root, 0, shape.slice_size, shape.slice_level, shape.inner_sizes, shape.leader_count > 0)
 
-    def _is_suitable(self, leaf: Domain) -> bool:
+    def _is_suitable(self, leaf: TopologyDomain) -> bool:
         """Return True if the pods may run on the leaf's node, else count why not (`FindFeasibleNodes`)."""
         node, requirements = leaf.node, self._requirements
         assert node is not None
@@ -231,7 +231,7 @@ class DomainCounter:
             return False
         return True
 
-    def _fill_leaf(self, leaf: Domain) -> None:
+    def _fill_leaf(self, leaf: TopologyDomain) -> None:
         identity = domain_id(leaf.values)
         if self._required_domain and not f"{identity},".startswith(f"{self._required_domain},"):
             self.exclusions.other_domain += 1
@@ -250,7 +250,12 @@ class DomainCounter:
 
 
 def fill_upwards(
-    domain: Domain, level: int, slice_size: int, slice_level: int, inner_sizes: dict[int, int], needs_leader: bool
+    domain: TopologyDomain,
+    level: int,
+    slice_size: int,
+    slice_level: int,
+    inner_sizes: dict[int, int],
+    needs_leader: bool,
 ) -> None:
     """Sum up the counts of the domains below ``domain`` (`fillInCountsHelper`)."""
     if not domain.children:
@@ -303,11 +308,11 @@ class DomainChooser:
         # Which of the domains with room is taken: the one with the least room, or the one that fits best.
         self.takes_least_free = shape.is_unconstrained and "TASProfileMixed" in topology.gates
 
-    def sort_domains(self, domains: Iterable[Domain]) -> list[Domain]:
+    def sort_domains(self, domains: Iterable[TopologyDomain]) -> list[TopologyDomain]:
         sign = 1 if self.takes_least_free else -1
         return sorted(domains, key=lambda domain: (sign * domain.slices, domain.pods, domain.values))
 
-    def sort_for_leader(self, domains: Iterable[Domain]) -> list[Domain]:
+    def sort_for_leader(self, domains: Iterable[TopologyDomain]) -> list[TopologyDomain]:
         sign = 1 if self.takes_least_free else -1
         return sorted(
             domains,
@@ -319,7 +324,7 @@ class DomainChooser:
             ),
         )
 
-    def choose_level(self, level: int) -> tuple[int, list[Domain]]:
+    def choose_level(self, level: int) -> tuple[int, list[TopologyDomain]]:
         """Return the level and the domains that take all (`findLevelWithFitDomains`); raise PlacementError."""
         shape, needed = self.shape, self.shape.slice_count
         domains = self.topology.domains[level]
@@ -344,11 +349,11 @@ class DomainChooser:
             return self.choose_level(level - 1)
         return level, self._choose_several(ordered, level)
 
-    def _choose_several(self, ordered: list[Domain], level: int) -> list[Domain]:
+    def _choose_several(self, ordered: list[TopologyDomain], level: int) -> list[TopologyDomain]:
         """Return domains that take all together: first the leader's, then others by their room."""
         shape, remaining, leaders = self.shape, self.shape.slice_count, self.shape.leader_count
         ordered = self._put_leader_first(ordered, shape.count, leaders, shape.slice_size, by_slices=True)
-        chosen: list[Domain] = []
+        chosen: list[TopologyDomain] = []
         position = 0
         while leaders > 0 and position < len(ordered) and ordered[position].leaders > 0:
             domain = ordered[position]
@@ -372,8 +377,8 @@ class DomainChooser:
         return chosen
 
     def _put_leader_first(
-        self, domains: list[Domain], count: int, leader_count: int, slice_size: int, *, by_slices: bool
-    ) -> list[Domain]:
+        self, domains: list[TopologyDomain], count: int, leader_count: int, slice_size: int, *, by_slices: bool
+    ) -> list[TopologyDomain]:
         """Return ``domains`` with the first one in front that the others can spare for the leader."""
         if not leader_count or len(domains) < 2:
             return domains
@@ -386,46 +391,46 @@ class DomainChooser:
         return domains
 
     def cut_to_size(
-        self, domains: list[Domain], count: int, leader_count: int, slice_size: int, *, by_slices: bool
-    ) -> list[Domain]:
+        self, domains: list[TopologyDomain], count: int, leader_count: int, slice_size: int, *, by_slices: bool
+    ) -> list[TopologyDomain]:
         """Give each of ``domains`` in order all that it takes, until nothing is left (`updateCountsToMinimum…`)."""
         domains = self._put_leader_first(domains, count, leader_count, slice_size, by_slices=by_slices)
-        chosen: list[Domain] = []
+        chosen: list[TopologyDomain] = []
         remaining = count // slice_size if by_slices else count
         factor = slice_size if by_slices else 1
         for position, candidate in enumerate(domains):
-            left = domains[position:]
+            candidates = domains[position:]
             if leader_count > 0:
-                domain, taken, leaders = self._cut_with_leader(
-                    candidate, left, remaining, leader_count, factor, by_slices
+                domain, placed_count, leaders = self._cut_with_leader(
+                    candidate, candidates, remaining, leader_count, factor, by_slices
                 )
                 chosen.append(domain)
-                if taken is None:
+                if placed_count is None:
                     return chosen
-                remaining, leader_count = remaining - taken, leader_count - leaders
+                remaining, leader_count = remaining - placed_count, leader_count - leaders
                 continue
             domain = candidate
             if not self.takes_least_free and _room(domain, by_slices) >= remaining:
-                domain = pick_best_fit(left, remaining, 0, by_slices=by_slices)
+                domain = pick_best_fit(candidates, remaining, 0, by_slices=by_slices)
             domain.leaders = 0
             chosen.append(domain)
-            taken = min(_room(domain, by_slices), remaining)
+            placed_count = min(_room(domain, by_slices), remaining)
             if _room(domain, by_slices) >= remaining:
                 _set_room(domain, remaining, factor, by_slices)
                 return chosen
-            domain.pods = taken * factor
-            remaining -= taken
+            domain.pods = placed_count * factor
+            remaining -= placed_count
         return []
 
     def _cut_with_leader(
         self,
-        domain: Domain,
-        candidates: list[Domain],
+        domain: TopologyDomain,
+        candidates: list[TopologyDomain],
         remaining: int,
         leader_count: int,
         factor: int,
         by_slices: bool,
-    ) -> tuple[Domain, int | None, int]:
+    ) -> tuple[TopologyDomain, int | None, int]:
         """Give a domain what it takes beside the leader (`consumeWithLeadersGeneric`).
 
         Return it with what it got and its leaders; None if that is all that was left.
@@ -473,40 +478,40 @@ class DomainChooser:
         return text
 
 
-def pick_best_fit(domains: list[Domain], needed: int, leader_count: int, *, by_slices: bool) -> Domain:
+def pick_best_fit(domains: list[TopologyDomain], needed: int, leader_count: int, *, by_slices: bool) -> TopologyDomain:
     """Return the first domain with the least room that is enough, else the first one (`findBestFitDomainBy`)."""
-    room: Callable[[Domain, bool], int] = _room_with_leader if leader_count > 0 else _room
+    room: Callable[[TopologyDomain, bool], int] = _room_with_leader if leader_count > 0 else _room
     fitting = [
         domain for domain in domains if domain.leaders >= leader_count and needed <= room(domain, by_slices) < MAX_PODS
     ]
     return min(fitting, key=lambda domain: room(domain, by_slices)) if fitting else domains[0]
 
 
-def _takes_all(domain: Domain, needed: int, leader_count: int) -> bool:
+def _takes_all(domain: TopologyDomain, needed: int, leader_count: int) -> bool:
     return domain.slices_with_leader >= needed and domain.leaders >= leader_count
 
 
-def _room(domain: Domain, by_slices: bool) -> int:
+def _room(domain: TopologyDomain, by_slices: bool) -> int:
     return domain.slices if by_slices else domain.pods
 
 
-def _room_with_leader(domain: Domain, by_slices: bool) -> int:
+def _room_with_leader(domain: TopologyDomain, by_slices: bool) -> int:
     return domain.slices_with_leader if by_slices else domain.pods_with_leader
 
 
-def _set_room(domain: Domain, room: int, factor: int, by_slices: bool) -> None:
+def _set_room(domain: TopologyDomain, room: int, factor: int, by_slices: bool) -> None:
     if by_slices:
         domain.slices = room
     domain.pods = room * factor
 
 
-def _count_slices(domain: Domain, steps: int, size: int) -> int:
+def _count_slices(domain: TopologyDomain, steps: int, size: int) -> int:
     if steps == 0:
         return domain.pods // size
     return sum(_count_slices(child, steps - 1, size) for child in domain.children)
 
 
-def build_assignment(topology: TopologySnapshot, domains: Iterable[Domain]) -> TopologyAssignment:
+def build_assignment(topology: TopologySnapshot, domains: Iterable[TopologyDomain]) -> TopologyAssignment:
     """Return the assignment of the pods in ``domains``; names of nodes say all by themselves."""
     first_level = len(topology.levels) - 1 if topology.ends_in_hostname else 0
     return TopologyAssignment(

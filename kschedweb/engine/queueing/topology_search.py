@@ -19,7 +19,7 @@ from kschedweb.engine.queueing.topology_placement import (
     build_assignment,
     resolve_shape,
 )
-from kschedweb.engine.queueing.topology_snapshot import Domain, TopologySnapshot
+from kschedweb.engine.queueing.topology_snapshot import TopologyDomain, TopologySnapshot
 from kschedweb.engine.queueing.workload import TopologyRequest, Workload
 from kschedweb.engine.values import dataclass
 
@@ -261,10 +261,10 @@ def _descend(
     shape: PlacementShape,
     chooser: DomainChooser,
     level: int,
-    domains: list[Domain],
+    domains: list[TopologyDomain],
     *,
     is_balanced: bool,
-) -> list[Domain]:
+) -> list[TopologyDomain]:
     """Choose, level by level, the domains below ``domains`` down to the leaves."""
     lowest = len(topology.levels) - 1
     domains = chooser.cut_to_size(domains, shape.count, shape.leader_count, shape.slice_size, by_slices=True)
@@ -280,7 +280,7 @@ def _descend(
     return domains
 
 
-def _cut_children(chooser: DomainChooser, domain: Domain, slice_size: int) -> list[Domain]:
+def _cut_children(chooser: DomainChooser, domain: TopologyDomain, slice_size: int) -> list[TopologyDomain]:
     children = chooser.sort_domains(domain.children)
     if slice_size > 1:
         for child in children:

@@ -14,7 +14,7 @@ from kschedweb.engine.queueing.workload_info import DomainUsage
 MAX_PODS = 2**31 - 1
 
 
-class Domain:
+class TopologyDomain:
     """A topology domain: a block, a rack, a node.
 
     How many pods and slices fit is filled in by a placement, and then cut to what is placed.
@@ -29,8 +29,8 @@ class Domain:
         self.id = identity
         # Values of the levels from the highest down to its own.
         self.values = values
-        self.parent: Domain | None = None
-        self.children: list[Domain] = []
+        self.parent: TopologyDomain | None = None
+        self.children: list[TopologyDomain] = []
         # Of leaves: what their nodes have apart from pods outside of topology-aware scheduling, what workloads use,
         # and the node if each leaf is one.
         self.capacity: Requests = {}
@@ -53,21 +53,21 @@ class Domain:
         for child in self.children:
             child.clear_counts()
 
-    def copy_shallow(self) -> Domain:
+    def copy_shallow(self) -> TopologyDomain:
         """Return a copy with counts of its own."""
-        copied = Domain(self.id, self.values)
-        for name in Domain.__slots__:
+        copied = TopologyDomain(self.id, self.values)
+        for name in TopologyDomain.__slots__:
             setattr(copied, name, getattr(self, name))
         return copied
 
-    def copy_tree(self, parent: Domain | None = None) -> Domain:
+    def copy_tree(self, parent: TopologyDomain | None = None) -> TopologyDomain:
         """Return a copy of it and all below it."""
         copied = self.copy_shallow()
         copied.parent = parent
         copied.children = [child.copy_tree(copied) for child in self.children]
         return copied
 
-    def ancestor(self, steps: int) -> Domain:
+    def ancestor(self, steps: int) -> TopologyDomain:
         domain = self
         for _ in range(steps):
             assert domain.parent is not None
@@ -92,10 +92,10 @@ class TopologySnapshot:
         self.tolerations = flavor.tolerations
         self.gates = gates
         self.ends_in_hostname = bool(self.levels) and self.levels[-1] == HOSTNAME
-        self.leaves: dict[str, Domain] = {}
+        self.leaves: dict[str, TopologyDomain] = {}
         # By level: id -> domain.
-        self.domains: list[dict[str, Domain]] = [{} for _ in self.levels]
-        self._leaf_by_node: dict[str, Domain] = {}
+        self.domains: list[dict[str, TopologyDomain]] = [{} for _ in self.levels]
+        self._leaf_by_node: dict[str, TopologyDomain] = {}
         for node in sorted(nodes, key=lambda node: node.name):
             if matches_flavor(node, flavor, self.levels):
                 self._add_node(node)
@@ -108,7 +108,7 @@ class TopologySnapshot:
         # Names of nodes are unique, so that they alone name the leaves.
         identity = values[-1] if self.ends_in_hostname else domain_id(values)
         if identity not in self.leaves:
-            self.leaves[identity] = Domain(identity, values)
+            self.leaves[identity] = TopologyDomain(identity, values)
             if self.ends_in_hostname:
                 self.leaves[identity].node = node
         leaf = self.leaves[identity]
@@ -116,7 +116,7 @@ class TopologySnapshot:
             leaf.capacity[name] = clamp(leaf.capacity.get(name, 0) + amount)
         self._leaf_by_node[node.name] = leaf
 
-    def _connect(self, domain: Domain) -> None:
+    def _connect(self, domain: TopologyDomain) -> None:
         """Make the domains above ``domain``, as far as they are not there."""
         values = domain.values[:-1]
         if not values:
@@ -124,16 +124,16 @@ class TopologySnapshot:
         siblings = self.domains[len(values) - 1]
         identity = domain_id(values)
         if identity not in siblings:
-            siblings[identity] = Domain(identity, values)
+            siblings[identity] = TopologyDomain(identity, values)
             self._connect(siblings[identity])
         domain.parent = siblings[identity]
         siblings[identity].children.append(domain)
 
     @property
-    def roots(self) -> Iterable[Domain]:
+    def roots(self) -> Iterable[TopologyDomain]:
         return self.domains[0].values() if self.domains else ()
 
-    def every_domain(self) -> Iterator[Domain]:
+    def every_domain(self) -> Iterator[TopologyDomain]:
         for domains in self.domains:
             yield from domains.values()
 

@@ -132,10 +132,10 @@ def _find_preemption_problems(preemption: Json) -> Iterator[Problem]:
     if reclaim == NEVER and policy != NEVER:
         # Go writes the fields in the order of its type.
         threshold = borrow.get("maxPriorityThreshold")
-        written = {"policy": policy} | ({} if threshold is None else {"maxPriorityThreshold": threshold})
+        borrow_json = {"policy": policy} | ({} if threshold is None else {"maxPriorityThreshold": threshold})
         value = {
             "reclaimWithinCohort": reclaim,
-            "borrowWithinCohort": written,
+            "borrowWithinCohort": borrow_json,
             "withinClusterQueue": get_string(preemption, "withinClusterQueue") or NEVER,
         }
         detail = "reclaimWithinCohort=Never and borrowWithinCohort.Policy!=Never"

@@ -130,7 +130,7 @@ class PodSetAdmission:
 
 
 @dataclass(frozen=True, slots=True)
-class Admission:
+class QuotaAdmission:
     """A reservation of quota."""
 
     cluster_queue: str
@@ -173,7 +173,7 @@ class WorkloadStatus:
     """The status of a Workload."""
 
     conditions: Conditions = ()
-    admission: Admission | None = None
+    admission: QuotaAdmission | None = None
     # Whether there is a requeueState, and what it says.
     has_requeue_state: bool = False
     requeue_at: float | None = None
@@ -355,7 +355,7 @@ def is_on_hostnames(topology: TopologyAssignment) -> bool:
     return bool(topology.levels) and topology.levels[-1] == HOSTNAME
 
 
-def _assigned_domains(admission: Admission) -> Iterator[tuple[str, ...]]:
+def _assigned_domains(admission: QuotaAdmission) -> Iterator[tuple[str, ...]]:
     for pod_set in admission.pod_sets:
         if pod_set.topology is not None:
             yield from (domain.values for domain in pod_set.topology.domains)
@@ -440,9 +440,9 @@ def _read_status(raw: Json) -> WorkloadStatus:
     )
 
 
-def _read_admission(raw: Json) -> Admission:
+def _read_admission(raw: Json) -> QuotaAdmission:
     path = "status.admission."
-    return Admission(
+    return QuotaAdmission(
         get_string(raw, "clusterQueue", path),
         tuple(_read_assignment(item, at) for item, at in get_objects_and_paths(raw, "podSetAssignments", path)),
     )

@@ -86,20 +86,20 @@ class AssignmentState:
     """How far a search for flavors got, and when (`AssignmentClusterQueueState`)."""
 
     # By pod set: resource -> index of the last flavor tried, or NO_FLAVORS_LEFT.
-    tried: list[dict[str, int]]
+    last_flavors: list[dict[str, int]]
     queue_generation: int
     cycle: int
     scheduling_hash: str
 
     @property
     def has_pending_flavors(self) -> bool:
-        return any(index != NO_FLAVORS_LEFT for indices in self.tried for index in indices.values())
+        return any(index != NO_FLAVORS_LEFT for indices in self.last_flavors for index in indices.values())
 
     def next_flavor(self, pod_set: int, resource: str) -> int:
         """Return the index of the flavor at which the search goes on."""
-        if pod_set >= len(self.tried) or resource not in self.tried[pod_set]:
+        if pod_set >= len(self.last_flavors) or resource not in self.last_flavors[pod_set]:
             return 0
-        return self.tried[pod_set][resource] + 1
+        return self.last_flavors[pod_set][resource] + 1
 
     def matches_shape(self, scheduling_hash: str) -> bool:
         return not (self.scheduling_hash and scheduling_hash) or self.scheduling_hash == scheduling_hash
@@ -163,9 +163,9 @@ class InfoFactory:
             if topology is not None:
                 pod = sum_pod_requests(pod_set.spec) if pod_set else divide_requests(requests, count)
                 domain_usage = tuple(DomainUsage(domain.values, pod, domain.count) for domain in topology.domains)
-            left = remaining.get(assigned.name, 0)
-            if left < count:
-                count, requests = left, scale_requests(divide_requests(requests, count), left)
+            needed_count = remaining.get(assigned.name, 0)
+            if needed_count < count:
+                count, requests = needed_count, scale_requests(divide_requests(requests, count), needed_count)
             totals.append(
                 PodSetRequests(
                     assigned.name, count, requests, assigned.flavors, topology, domain_usage, assigned.delayed
@@ -267,6 +267,13 @@ def _describe_spec(pod_set: PodSet) -> Json:
         ]
         for key in ("initContainers", "containers")
     }
-    others = ("nodeSelector", "affinity", "tolerations", "runtimeClassName", "priority", "topologySpreadConstraints")
-    kept = {key: spec.get(key) for key in (*others, "overhead", "resourceClaims")}
-    return {**containers, **kept, "resources": get_mapping(spec, "resources").get("requests")}
+    field_names = (
+        "nodeSelector",
+        "affinity",
+        "tolerations",
+        "runtimeClassName",
+        "priority",
+        "topologySpreadConstraints",
+    )
+    fields = {key: spec.get(key) for key in (*field_names, "overhead", "resourceClaims")}
+    return {**containers, **fields, "resources": get_mapping(spec, "resources").get("requests")}
