@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from tests.support.site import Site
 
-PATIENCE = 60_000  # milliseconds; only a failing test waits so long
+PATIENCE = 180_000  # milliseconds; only a failing test waits so long, and a page on a very busy machine
 CHROMIUM = Path("/usr/bin/chromium")
 FLAGS = [
     "--no-sandbox",
@@ -124,6 +124,7 @@ def page_as(
             reduced_motion="reduce",
             accept_downloads=True,
         )
+        context.set_default_timeout(PATIENCE)
         contexts.append(context)
         if role:
             cookie = client_as(role).cookies[settings.SESSION_COOKIE_NAME]
