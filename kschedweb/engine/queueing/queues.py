@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import NamedTuple
 
 from kschedweb.engine.objects.labels import Labels, Selector
@@ -138,7 +138,7 @@ class PendingQueue(QuotaNode):
             if info.scheduling_hash == scheduling_hash:
                 self.inadmissible[key] = self.active.pop(key)
 
-    def wake(self, namespaces: dict[str, Labels], now: float) -> None:
+    def wake(self, namespaces: Mapping[str, Labels], now: float) -> None:
         """Bring back what waits and may be tried (`queueInadmissibleWorkloads`)."""
         self._wake_cycle = self._pop_cycle
         self.failed_hashes = {}
@@ -429,7 +429,7 @@ class QueueManager:
         if local_queue is not None:
             self.notify([local_queue.cluster_queue])
 
-    def process_wakes(self, namespaces: dict[str, Labels], now: float) -> None:
+    def process_wakes(self, namespaces: Mapping[str, Labels], now: float) -> None:
         """Bring back what was notified, as Kueue does after a second."""
         woken = [self.queues[name] for name in sorted(self._woken_queues) if name in self.queues]
         for name in sorted(self._woken_cohorts):
