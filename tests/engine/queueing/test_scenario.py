@@ -51,10 +51,8 @@ def test_the_older_workload_gets_the_quota_and_the_other_one_is_told_what_is_mis
 
 def test_the_finer_reasons_stand_beside_the_plain_ones() -> None:
     workloads = (make_workload("a", "3", minute=1), make_workload("b", "3", minute=2), make_workload("c", "9"))
-    plain, fine = (
-        answer_scenario(make_scenario(*workloads, **options))["workloads"]
-        for options in ({}, {"gates": "UnadmittedWorkloadsObservability=true"})
-    )
+    plain = answer_scenario(make_scenario(*workloads))["workloads"]
+    fine = answer_scenario(make_scenario(*workloads, gates="UnadmittedWorkloadsObservability=true"))["workloads"]
     reasons = [
         {item["type"]: item["reason"] for item in answer[name]["conditions"]}["QuotaReserved"]
         for answer in (plain, fine)
