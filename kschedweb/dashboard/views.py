@@ -137,7 +137,8 @@ def show_resolved(request: PageRequest) -> HttpResponse:
     scope, page = scope_of(request), urlsplit(request.htmx.current_url or "")
     if not request.htmx or scope.resolved is None:
         raise Http404("Name a cluster and a policy that are there.")
-    return render(request, "parts/resolved.html", {"resolved": scope.resolved, "query": QueryDict(page.query)})
+    context = {"resolved": scope.resolved, "query": QueryDict(page.query)}
+    return render(request, "parts/resolved_revisions.html", context)
 
 
 @require_safe
@@ -148,7 +149,7 @@ def list_nodes(request: HttpRequest) -> HttpResponseBase:
     scope = scope_of(request)
     scope.snapshot_asked()
     if scope.snapshot is None or scope.cluster is None:
-        return render(request, "dashboard/nothing.html", {"noun": "nodes"})
+        return render(request, "dashboard/no_data.html", {"noun": "nodes"})
     filters = NodeFilter(request.GET, queryset=node_rows(scope.snapshot))
     if (form := request.GET.get("format")) in FORMATS:
         return export_rows(form, f"{scope.cluster.name}-nodes", NODE_HEAD, filters.qs.values_list(*NODE_HEAD))
@@ -243,7 +244,7 @@ def list_pods(request: HttpRequest) -> HttpResponseBase:
     scope = scope_of(request)
     scope.snapshot_asked()
     if scope.snapshot is None or scope.cluster is None:
-        return render(request, "dashboard/nothing.html", {"noun": "pods"})
+        return render(request, "dashboard/no_data.html", {"noun": "pods"})
     rows, reason, explained = pod_rows(scope.snapshot), request.GET.get("reason", ""), 0
     if reason:
         because, explained = selectors.pending_because(scope.revision, scope.snapshot, reason, REASON_SECONDS)

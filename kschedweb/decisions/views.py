@@ -65,7 +65,7 @@ def show_decision(request: PageRequest, cluster: str, namespace: str, pod: str) 
     }
     if (revision := scheduler.revision) is None:
         row = pod_rows(snapshot).get(namespace=namespace, name=pod)
-        return render(request, "decisions/handled.html", context | {"row": row})
+        return render(request, "decisions/other_scheduler.html", context | {"row": row})
     scope_of(request).revision = revision
     against = request.GET.get("against", "")
     compared = selectors.revision_named(against) if against else None

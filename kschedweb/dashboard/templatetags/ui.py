@@ -42,8 +42,8 @@ if TYPE_CHECKING:
 register = template.Library()
 register.filter("cpu", units.format_cpu)
 register.filter("counted", units.format_count)
-register.filter("told", messages.translate_words)
-register.filter("helped", translate_help)
+register.filter("translated", messages.translate_words)
+register.filter("translated_help", translate_help)
 register.filter("noun", translate_noun)
 register.filter("reading", translate_reason)
 register.filter("amount", units.format_amount)
@@ -161,7 +161,7 @@ def breakable(name: str) -> SafeString:
 
 
 @register.filter
-def coded(text: str) -> SafeString:
+def with_code(text: str) -> SafeString:
     """Render text whose parts between backquotes are code."""
     parts = enumerate(text.split("`"))
     return format_html_join(
@@ -191,13 +191,13 @@ def tabs(context: Context, query: str = "") -> dict[str, object]:
 
 
 @register.simple_block_tag
-def nothing(content: SafeString, title: str, **links: str) -> str:
+def empty_state(content: SafeString, title: str, **links: str) -> str:
     """Render a message in place of rows; ``links``: link and action, link2 and action2. See parts/empty.html."""
     return render_to_string("parts/empty.html", {"title": title, "text": content, **links})
 
 
 @register.simple_tag
-def numbers(row: Sequence[object]) -> SafeString:
+def number_cells(row: Sequence[object]) -> SafeString:
     """Render the cells of a row after its head. A template's loop would be slow: large tables have thousands."""
     cells = (f"{value:,}" if isinstance(value, (int, float)) else _cell_text(value) for value in row[1:])
     return mark_safe("".join(f'<td class="number">{cell}</td>' for cell in cells))  # noqa: S308 - all is escaped
@@ -233,7 +233,7 @@ def is_checkbox(field: BoundField) -> bool:
 
 
 @register.filter
-def described(field: BoundField) -> SafeString:
+def with_aria(field: BoundField) -> SafeString:
     """Render the field with the ids of its help and error for assistive technology."""
     ids = [f"{field.auto_id}-help"] if field.help_text else []
     attributes: dict[str, str | bool] = {}
