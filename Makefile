@@ -6,6 +6,7 @@
 # make wheel    the package to install with pip
 # make messages bring the catalogues of languages up to date with the sources
 # make settings refresh docs/settings.md and the README's table of settings
+# make measures refresh the table of measures in docs/comparisons.md
 # make lock     refresh requirements*.lock           make deploy   refresh what deploy/ has from code and chart
 # make doctor   what is wrong with the site, if any   make clean   remove what was built (not the data)
 
@@ -17,7 +18,7 @@ unexport PYTHONDONTWRITEBYTECODE
 ifeq ($(MAKECMDGOALS),run)
 MAKEFLAGS += --jobs=2
 endif
-.PHONY: help wheel install run test test-all nightly check bench growth messages settings schema client lock deploy doctor screenshots format frontend static clean
+.PHONY: help wheel install run test test-all nightly check bench growth messages settings measures schema client lock deploy doctor screenshots format frontend static clean
 
 PYTHON ?= $(shell for name in python3 python3.14 python3.13 python3.12 python3.11; do \
 	$$name -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && { echo $$name; break; }; done)
@@ -38,7 +39,7 @@ WORDS_STAMP := kschedweb/locale/.compiled-$(call sum,requirements.lock $(CATALOG
 STATIC_STAMP := staticfiles/.collected-$(call sum,requirements.lock $(FRONTEND_FILES))
 
 help:
-	@sed -n 's/^# //p' Makefile | head -10
+	@sed -n 's/^# //p' Makefile | head -11
 
 $(BIN)/python:
 	@test -n "$(PYTHON)" || { echo "make: Python 3.11 or newer with its venv module is needed (PYTHON=/path/to/python3)" >&2; exit 1; }
@@ -129,6 +130,9 @@ messages: $(DEV_STAMP)
 
 settings: $(DEV_STAMP)
 	$(BIN)/python -m tests.support.settings_table
+
+measures: $(DEV_STAMP)
+	$(BIN)/python -m tests.support.measures_table
 
 schema: $(DEV_STAMP)
 	KSCHEDWEB_SECRET_KEY=for-this-command-only $(BIN)/python manage.py spectacular --validate --fail-on-warn --file docs/openapi.yaml
