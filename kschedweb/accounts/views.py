@@ -309,7 +309,7 @@ def list_grants(request: PageRequest) -> HttpResponse:
 @requires(Action.ADMINISTER)
 def grant_take(request: PageRequest, grant_id: UUID) -> HttpResponse:
     granting.grant_take(actor=request.user, grant=selectors.grant_get(grant_id))
-    messages.success(request, gettext("Taken back. It no longer applies from the next page on."))
+    messages.success(request, gettext("Revoked. It no longer applies from the next page on."))
     return redirect("grants")
 
 

@@ -202,7 +202,7 @@ DOCUMENT = Struct(
                 ),
                 max_items=MOST_ENTRIES,
             ),
-            "The first entry that matches a node is its price.",
+            "The first matching entry sets a node's price.",
             (),
         ),
         StructField(
