@@ -25,6 +25,8 @@ class ObjectKind:
     needed: bool = False
     # True if not every cluster serves it.
     optional: bool = False
+    # The version that older clusters serve instead; "" for none.
+    former_version: str = ""
 
     @property
     def api_version(self) -> str:
@@ -40,6 +42,13 @@ class ObjectKind:
     def path(self) -> str:
         prefix = f"/apis/{self.group}/{self.version}" if self.group else f"/api/{self.version}"
         return f"{prefix}/{self.resource}"
+
+
+KUEUE = "kueue.x-k8s.io"
+
+
+def _queue_kind(name: str, resource: str, namespaced: bool, costs: str) -> ObjectKind:
+    return ObjectKind(name, KUEUE, "v1beta2", resource, namespaced, costs, optional=True, former_version="v1beta1")
 
 
 KINDS: tuple[ObjectKind, ...] = (
@@ -70,6 +79,14 @@ KINDS: tuple[ObjectKind, ...] = (
     ObjectKind("ResourceSlice", "resource.k8s.io", "v1", "resourceslices", False, _("devices of nodes are unknown"), optional=True),
     ObjectKind("DeviceTaintRule", "resource.k8s.io", "v1", "devicetaintrules", False, _("devices that a rule taints look free to use"), optional=True),
     ObjectKind("DeviceClass", "resource.k8s.io", "v1", "deviceclasses", False, _("pods that claim devices cannot be judged"), optional=True),
+    _queue_kind("ClusterQueue", "clusterqueues", False, _("there are no quota queues")),
+    _queue_kind("LocalQueue", "localqueues", True, _("it is unknown which quota queue workloads wait in")),
+    _queue_kind("Cohort", "cohorts", False, _("quota of cohorts is unknown")),
+    _queue_kind("ResourceFlavor", "resourceflavors", False, _("quota queues admit nothing")),
+    _queue_kind("Workload", "workloads", True, _("it is unknown what waits for quota, and what has it")),
+    _queue_kind("WorkloadPriorityClass", "workloadpriorityclasses", False, _("priorities of workloads are taken from themselves")),
+    _queue_kind("AdmissionCheck", "admissionchecks", False, _("queues with admission checks look inactive")),
+    _queue_kind("Topology", "topologies", False, _("queues with topologies look inactive")),
 )  # fmt: skip
 BY_NAME = {kind.name: kind for kind in KINDS}
 
@@ -91,9 +108,7 @@ def reduce_object(item: dict[str, object]) -> dict[str, object]:
                 annotations.pop(name, None)
     spec = item.get("spec")
     if isinstance(spec, dict):
-        template = spec.get("template")
-        if isinstance(template, dict):
-            reduce_object(template)
+        _reduce_templates(spec)
         for group in ("containers", "initContainers", "ephemeralContainers"):
             containers = spec.get(group)
             for container in containers if isinstance(containers, list) else ():
@@ -103,8 +118,20 @@ def reduce_object(item: dict[str, object]) -> dict[str, object]:
     return item
 
 
+def _reduce_templates(spec: dict[str, object]) -> None:
+    """Reduce the pod template of a workload, and those of the pod sets of a Workload."""
+    pod_sets = spec.get("podSets")
+    for holder in (spec, *(pod_sets if isinstance(pod_sets, list) else ())):
+        template = holder.get("template") if isinstance(holder, dict) else None
+        if isinstance(template, dict):
+            reduce_object(template)
+
+
+# Kueue decides before kube-scheduler does, which reads none of its kinds.
+SCHEDULER_KINDS = tuple(kind for kind in KINDS if kind.group != KUEUE)
+QUEUE_KINDS = frozenset(kind.name for kind in KINDS if kind.group == KUEUE)
 # Kinds that only matter for pods that do not exist yet.
-NOT_NEEDED = frozenset({"PriorityClass", "RuntimeClass", "HorizontalPodAutoscaler", "ResourceClaimTemplate"})
+NOT_NEEDED = QUEUE_KINDS | {"PriorityClass", "RuntimeClass", "HorizontalPodAutoscaler", "ResourceClaimTemplate"}
 # Kinds that change no answer about a pod that exists, and those that only change answers about their namespace's pods.
 NOT_DECIDING = NOT_NEEDED | {"Deployment", "CloneSet", "DaemonSet"}
 DECIDING_IN_NAMESPACE = frozenset({"Service", "ReplicationController", "ReplicaSet", "StatefulSet"})

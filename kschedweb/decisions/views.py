@@ -24,6 +24,7 @@ from kschedweb.decisions.inquiring.decision_questions import decision_ask
 from kschedweb.decisions.page_context import cell_context, decision_context
 from kschedweb.decisions.responsibility import find_responsible_scheduler, waiting_headline
 from kschedweb.engine.patience import DeadlineExceeded
+from kschedweb.engine.queueing.explaining.pod_links import GATES
 from kschedweb.policies.scope import scope_of
 from kschedweb.web.errors import ApplicationError, Unprocessable
 from kschedweb.web.heavy import heavy
@@ -110,6 +111,7 @@ def _render_decision(
         "classic": presentation.algorithm,
         "by_itself": by_itself(case),
         "group": "" if presentation.algorithm else case.pod.scheduling_group.partition("/")[2],
+        "queue_gate": next((gate for gate in case.pod.gates if gate in GATES), ""),
         "against": against,
         "against_fails": why,
         "comparison": build_comparison(presentation, revision, against, other) if against and other else None,
