@@ -25,7 +25,7 @@ from kschedweb.clusters.filters import NodeFilter, PodFilter
 from kschedweb.clusters.models import NodeRow
 from kschedweb.clusters.selectors import closed_nodes, node_rows, pod_rows
 from kschedweb.dashboard import inventory, selectors
-from kschedweb.dashboard.context import THEMES
+from kschedweb.dashboard.context import ALL_CLUSTERS, FLEET_PAGE, THEMES
 from kschedweb.decisions import services as decisions
 from kschedweb.decisions.responsibility import WAITS
 from kschedweb.policies.scope import scope_of
@@ -69,7 +69,9 @@ LIST_SECONDS, REASONS_SECONDS, REASON_SECONDS, EXPORT_SECONDS, POD_SECONDS = 0.1
 @require_safe
 @requires(Action.VIEW, in_part=True)
 def show_overview(request: PageRequest) -> HttpResponse:
-    """Show the state of the chosen cluster in one page."""
+    """Show the state of the chosen cluster in one page; the choice of all clusters leads to theirs."""
+    if request.GET.get("cluster") == ALL_CLUSTERS:
+        return redirect(FLEET_PAGE)
     scope = scope_of(request)
     scope.snapshot_asked()
     if scope.snapshot is None:

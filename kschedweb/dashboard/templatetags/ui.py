@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from datetime import datetime
 from functools import lru_cache
+from itertools import groupby
 from typing import TYPE_CHECKING
 
 from django import template
@@ -184,10 +185,27 @@ def sort_head(
 
 
 @register.inclusion_tag("parts/tabs.html", takes_context=True)
-def tabs(context: Context, query: str = "") -> dict[str, object]:
-    """Render the tabs of the page with the query string ``query``, by default that of the frame's links."""
-    scope = context["scope"]
-    return {"tabs": navigation.list_tabs(scope.page, f"?{query}" if query else scope.query)}
+def tabs(context: Context) -> dict[str, object]:
+    """Render the tabs of the page's entry, and below them the views of its tab.
+
+    ``shared`` in the context is a query string with the filters that the views have in common.
+    """
+    visit, scope = context["visit"], context["scope"]
+    if "snapshot" in scope.pin and visit.query:
+        # Tabs go on showing an older snapshot; the rail leads to the newest.
+        visit = visit.with_query(visit.query + scope.as_of)
+    shared = context.get("shared")
+    views = navigation.list_views(visit.with_query(f"?{shared}") if shared else visit)
+    entry = navigation.open_entry(visit.page)
+    return {"entry": entry, "tabs": navigation.list_tabs(visit), "views": views}
+
+
+@register.simple_tag(takes_context=True)
+def page_title(context: Context) -> str:
+    """Return the title of a page that has none of its own: "Drain · Capacity · demo"."""
+    # A tab may have the word of its entry.
+    labels = [label for label, _ in groupby(reversed(navigation.page_labels(context["visit"])))]
+    return " · ".join(filter(None, [*labels, context["scope"].cluster_shown]))
 
 
 @register.simple_block_tag
