@@ -39,12 +39,13 @@ def list_cluster_entries() -> tuple[Entry, ...]:
         Entry(
             _("Pods"),
             icon="package",
-            details=frozenset({"decision", "decision-answer", "pod-group", "pod-history"}),
+            details=frozenset({"decision", "decision-answer", "pod-group", "pod-history", "queue", "queue-workload"}),
             tabs=(
                 Entry(_("Pending"), "pods", parameter=("pending", "true")),
                 Entry(_("All"), "pods"),
                 Entry(_("Explain together"), "decisions-together", is_in_cluster=True),
                 Entry(_("Groups"), "pod-groups", is_in_cluster=True),
+                Entry(_("Queues"), "queues"),
             ),
         ),
         Entry(

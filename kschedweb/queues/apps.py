@@ -2,7 +2,7 @@ from django.apps import AppConfig
 
 from kschedweb.web import actions, navigation
 from kschedweb.web.actions import PaletteAction
-from kschedweb.web.navigation import BarChoice, Entry, RailGroup
+from kschedweb.web.navigation import BarChoice
 from kschedweb.web.translating import gettext_lazy as _
 
 
@@ -10,10 +10,6 @@ class QueuesConfig(AppConfig):
     name = "kschedweb.queues"
 
     def ready(self) -> None:
-        navigation.register_entries(
-            RailGroup.CLUSTER,
-            Entry(_("Queues"), "layers", "queues", 25, frozenset({"queue", "queue-workload"})),
-        )
         navigation.declare_choices((BarChoice.CLUSTER, BarChoice.SNAPSHOT), "queues")
         navigation.declare_choices((BarChoice.SNAPSHOT,), "queue", "queue-workload")
         actions.register_actions(

@@ -85,8 +85,14 @@ def test_every_page_has_one_place_in_the_navigation(name: str) -> None:
             ["Scenarios", "Runs", "Comparisons", "Experiments", "Recordings"],
             [],
         ),
-        ("pods", {}, ["Pods", "All"], ["Pending", "All", "Explain together", "Groups"], []),
-        ("pods", {"pending": "true"}, ["Pods", "Pending"], ["Pending", "All", "Explain together", "Groups"], []),
+        ("pods", {}, ["Pods", "All"], ["Pending", "All", "Explain together", "Groups", "Queues"], []),
+        (
+            "pods",
+            {"pending": "true"},
+            ["Pods", "Pending"],
+            ["Pending", "All", "Explain together", "Groups", "Queues"],
+            [],
+        ),
         ("overview", {}, ["Overview"], [], []),
         ("run", {}, [], [], []),
     ],
@@ -110,8 +116,9 @@ def test_tabs_keep_the_cluster_where_they_depend_on_one() -> None:
         "/pods/?cluster=shop",
         "/clusters/shop/together/",
         "/clusters/shop/podgroups/",
+        "/queues/?cluster=shop",
     ]
-    assert [tab["label"] for tab in navigation.list_tabs(visit("pods", cluster=""))] == ["Pending", "All"]
+    assert [tab["label"] for tab in navigation.list_tabs(visit("pods", cluster=""))] == ["Pending", "All", "Queues"]
 
 
 def test_an_entry_contains_its_stems_but_shows_tabs_for_its_family_alone() -> None:
