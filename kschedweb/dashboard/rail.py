@@ -39,7 +39,9 @@ def list_cluster_entries() -> tuple[Entry, ...]:
         Entry(
             _("Pods"),
             icon="package",
-            details=frozenset({"decision", "decision-answer", "pod-group", "pod-history", "queue", "queue-workload"}),
+            details=frozenset(
+                {"decision", "decision-answer", "pod-group", "pod-history", "queue", "queue-of-pod", "queue-workload"}
+            ),
             tabs=(
                 Entry(_("Pending"), "pods", parameter=("pending", "true")),
                 Entry(_("All"), "pods"),

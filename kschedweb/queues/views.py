@@ -34,7 +34,7 @@ def list_queues(request: PageRequest) -> HttpResponse:
     """Show cohorts and ClusterQueues as a tree, with their quota and who waits."""
     snapshot = scope_of(request).snapshot_asked()
     if snapshot is None:
-        return render(request, "dashboard/nothing.html", {"noun": "queues"})
+        return render(request, "dashboard/no_data.html", {"noun": "queues"})
     if not selectors.has_queues(snapshot):
         return render(request, "queues/nothing.html", {"snapshot": snapshot})
     state = selectors.read_queues(snapshot)
