@@ -7,7 +7,7 @@ from functools import cached_property, lru_cache
 import numpy as np
 
 from kschedweb.engine.objects.resources import CPU
-from kschedweb.engine.simulation.observer import LAUNCHED, REMOVED
+from kschedweb.engine.simulation.autoscaling.context import LAUNCHED, REMOVED
 from kschedweb.engine.state.columns import Floats
 from kschedweb.engine.studies.measure import overtime
 from kschedweb.engine.studies.measure.costs import RunCosts, compute_costs

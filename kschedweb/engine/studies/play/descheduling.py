@@ -11,7 +11,7 @@ from typing import Any, TypedDict
 import numpy as np
 
 from kschedweb.engine.objects.pod import Pod
-from kschedweb.engine.simulation.observer import DeschedulerRound
+from kschedweb.engine.simulation.descheduling import DeschedulerRound
 from kschedweb.engine.state.columns import Codes, Floats
 from kschedweb.engine.studies.moves.favouring_scorers import ScorerLog
 from kschedweb.engine.values import dataclass

@@ -17,8 +17,10 @@ from kschedweb.engine.objects.selecting_objects import PodDisruptionBudget
 from kschedweb.engine.pricing.node_kinds import NodeKinds
 from kschedweb.engine.pricing.price_table import Labels, PriceTable
 from kschedweb.engine.simulation import Departure, Observer, Result
-from kschedweb.engine.simulation.observer import AutoscalerAction, DeschedulerRound, ScalingObservation
+from kschedweb.engine.simulation.autoscaling.context import AutoscalerAction
+from kschedweb.engine.simulation.descheduling import DeschedulerRound
 from kschedweb.engine.simulation.pod_life import PodLife
+from kschedweb.engine.simulation.scaling.scalers import ScalingObservation
 from kschedweb.engine.state.columns import Codes
 from kschedweb.engine.state.watermarks.table import Watermarks
 from kschedweb.engine.studies.play.descheduling import DeschedulingRecorder
@@ -215,19 +217,18 @@ class RunRecorder(Observer):
             del self._measured[1::2]
             self._stride *= 2
 
-    def scaled(self, look: ScalingObservation, now: float) -> None:
-        self._scaling.add_look(look, now)
-
-    def autoscaled(self, action: AutoscalerAction, now: float) -> None:
-        if len(self._autoscaler_actions) < MAX_AUTOSCALER_ACTIONS:
-            self._autoscaler_actions.append((now, action.action, action.node, action.text))
+    def reported(self, report: object, now: float) -> None:
+        match report:
+            case ScalingObservation():
+                self._scaling.add_look(report, now)
+            case AutoscalerAction() if len(self._autoscaler_actions) < MAX_AUTOSCALER_ACTIONS:
+                self._autoscaler_actions.append((now, report.action, report.node, report.text))
+            case DeschedulerRound():
+                self.descheduling.add_round(report, now, self._rows.__getitem__, first_of)
 
     def decided(self, pod: Pod, placement: Placement, now: float) -> None:
         if self.descheduling.rounds:
             self.descheduling.on_decided(pod, self._trying, placement.node)
-
-    def descheduled(self, cycle: DeschedulerRound, now: float) -> None:
-        self.descheduling.add_round(cycle, now, self._rows.__getitem__, first_of)
 
     def _node_prices(self) -> Any:
         """Return the price of an hour of each node, NaN if it is unknown; empty without an autoscaler."""

@@ -9,7 +9,7 @@ from typing import Any, TypedDict
 import numpy as np
 from numpy.typing import NDArray
 
-from kschedweb.engine.simulation.observer import ScalingObservation
+from kschedweb.engine.simulation.scaling.scalers import ScalingObservation
 from kschedweb.engine.state.columns import Codes, Floats
 from kschedweb.engine.values import dataclass
 

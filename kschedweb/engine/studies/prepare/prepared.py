@@ -14,6 +14,7 @@ from kschedweb.engine.pricing.price_table import PriceTable
 from kschedweb.engine.rebalancing.loading import PolicyRefused
 from kschedweb.engine.simulation import SimulationEvent, SimulationSettings, StartState
 from kschedweb.engine.simulation.autoscaling.context import AutoscalerSetup
+from kschedweb.engine.simulation.context import ActorSetup
 from kschedweb.engine.simulation.descheduling import DeschedulerSetup
 from kschedweb.engine.simulation.use import UseModel
 from kschedweb.engine.state.snapshot import Snapshot
@@ -64,10 +65,15 @@ class PreparedScenario:
     # Releases that parse objects alike share their parsed state, which takes long to build.
     _starts: dict[tuple[type[Snapshot], Counting], StartState] = field(default_factory=dict, init=False, repr=False)
 
+    @property
+    def actors(self) -> list[ActorSetup]:
+        """The actors that the scenario brings, in the order in which they act."""
+        return [setup for setup in (self.autoscaler, self.descheduler) if setup is not None]
+
     def start_state(self, release: Release) -> StartState:
         """Return the parsed ``objects`` with which runs of ``release`` begin; releases that parse alike share it."""
         if release.view not in self._starts:
-            self._starts[release.view] = StartState.from_objects(self.objects, release)
+            self._starts[release.view] = StartState.from_objects(self.objects, release, self.watermarks)
         return self._starts[release.view]
 
 
