@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from kschedweb.engine.studies.measure.registry import GROUPS, MEASURES
+from kschedweb.engine.studies.measure.groups import GROUPS
+from kschedweb.engine.studies.measure.registry import MEASURES
 from kschedweb.engine.studies.measure.spec import CURRENCY, PLACE, MeasureSpec
 
 DOCUMENT = Path(__file__).resolve().parents[2] / "docs" / "comparisons.md"
@@ -16,7 +17,7 @@ HEAD = "| measure | group | unit | taken over | of | where there are |\n|---|---
 def write_row(spec: MeasureSpec) -> str:
     better = f", {spec.direction} is better" if spec.direction else ""
     name, unit = spec.name.replace(PLACE, "*"), spec.unit.replace(CURRENCY, "currency")
-    cells = f"`{name}`", f"`{spec.group.name}`", f"{unit}{better}", spec.population, spec.window, spec.when or "–"
+    cells = f"`{name}`", f"`{spec.group.name}`", f"{unit}{better}", spec.population, spec.window, spec.when.label or "–"
     return f"| {' | '.join(cells)} |\n"
 
 

@@ -20,10 +20,9 @@ from kschedweb.engine.json_types import Json
 from kschedweb.engine.objects.json_access import ObjectError, get_mapping
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.pricing import price_table
+from kschedweb.engine.studies.actors import list_modules
 from kschedweb.engine.studies.document import parts, workloads
 from kschedweb.engine.studies.document.actions import CHANGE, FILE, LABEL_VALUES, NAME
-from kschedweb.engine.studies.document.autoscalers import AUTOSCALER
-from kschedweb.engine.studies.document.deschedulers import DESCHEDULER
 from kschedweb.engine.studies.document.limits import MOST_CHANGES, MOST_OBJECTS, MOST_SHAPES
 
 VERSION, KIND = "kschedweb/v1", "Scenario"
@@ -152,7 +151,8 @@ def _create_document(api_version: str, kind: str, **values: Any) -> parts.Scenar
         replace(arrival, path=f"arrivals[{place}].{'trace' if isinstance(arrival, parts.Trace) else 'generate'}")
         for place, arrival in enumerate(values.pop("arrivals"))
     )
-    return parts.ScenarioDocument(changes=changes, arrivals=arrivals, **values)
+    actors = {name: values.pop(name) for name in (field.name for field in ACTOR_FIELDS)}
+    return parts.ScenarioDocument(changes=changes, arrivals=arrivals, actors=actors, **values)
 
 
 def _create_base(snapshot: str | None, empty: bool | None) -> parts.ScenarioBase:
@@ -177,6 +177,7 @@ ADMISSION = Struct(
     ),
     make=_enabled_plugins,
 )
+ACTOR_FIELDS: tuple[StructField, ...] = tuple(keys.FIELD for keys in list_modules("keys"))
 DOCUMENT = Struct(
     "Scenario",
     "A cluster, and what happens to it.",
@@ -285,8 +286,7 @@ DOCUMENT = Struct(
             "Settings of the run.",
             parts.RunSettings(),
         ),
-        StructField("autoscaler", AUTOSCALER, "Who lets nodes come and go; nobody where it is left out."),
-        StructField("descheduler", DESCHEDULER, "Who evicts pods every so often; nobody where it is left out."),
+        *ACTOR_FIELDS,
         StructField(
             "prices", price_table.PART, "What nodes cost: a PriceTable, so that the cost of a run is measured."
         ),

@@ -13,7 +13,6 @@ from kschedweb.engine.objects.selecting_objects import PodDisruptionBudget
 from kschedweb.engine.simulation import PodArrives
 from kschedweb.engine.state.cluster_objects import BUDGET
 from kschedweb.engine.state.snapshot import Snapshot
-from kschedweb.engine.studies.moves.favouring_scorers import ScorerLog
 from kschedweb.engine.studies.play.outcome import RunOutcome
 from kschedweb.engine.studies.play.recorder import Progress, RunRecorder
 from kschedweb.engine.studies.play.rewind import Rewind
@@ -36,14 +35,12 @@ def run_scenario(
     the run. Without ``quick``, tries that must fail are made too; the outcome is the same. ``ended`` gets the cluster
     at the end. Raise SimulationError for an impossible event.
     """
-    price = prepared.autoscaler.node_price if prepared.autoscaler is not None else None
-    recorder = RunRecorder(_read_budgets(prepared.objects), _count_arrivals(prepared), progress, price)
+    recorder = RunRecorder(_read_budgets(prepared.objects), _count_arrivals(prepared), progress, prepared.actors)
     simulation = start_simulation(prepared, configuration, recorder, registry=registry, quick=quick)
     scheduler = simulation.loop.scheduler
     waits = any(framework.points.permit for framework in scheduler.frameworks.values())
     creates = any(actor.creates_pods for actor in simulation.actors)
-    if prepared.descheduler is not None:
-        recorder.descheduling.scorer_log = ScorerLog(scheduler)
+    recorder.begin_actors(scheduler)
     recorder.mark_initial_complete(replayed=waits or creates or scheduler.takes_turns)
     result = finish_simulation(simulation, prepared)
     if ended is not None:

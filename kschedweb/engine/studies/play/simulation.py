@@ -28,7 +28,7 @@ def start_simulation(
     events: bool = True,
 ) -> Simulation:
     """Return a simulation of ``prepared`` at its beginning; without ``events``, nothing happens in it."""
-    settings = prepared.settings
+    settings, actors = prepared.settings, list_standard_actors(None if prepared.use is None else prepared.use())
     if settings.most_samples > MOST_SAMPLES:
         settings = replace(settings, most_samples=MOST_SAMPLES)
     return Simulation(
@@ -36,7 +36,7 @@ def start_simulation(
         configuration,
         prepared.events if events else (),
         settings,
-        [*list_standard_actors(None if prepared.use is None else prepared.use()), *(prepared.actors if events else ())],
+        [*actors, *prepared.list_actors()] if events else actors,
         registry=registry,
         observer=observer,
         quick=quick,

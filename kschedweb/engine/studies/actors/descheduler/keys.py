@@ -54,3 +54,4 @@ DESCHEDULER = Struct(
     ),
     make=parts.DeschedulerSettings,
 )
+FIELD = StructField("descheduler", DESCHEDULER, "Who evicts pods every so often; nobody where it is left out.")

@@ -6,13 +6,16 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import field
-from typing import Any, TypedDict
+from typing import Any, ClassVar
 
 import numpy as np
 
+from kschedweb.engine.cycle.scheduler import Scheduler
 from kschedweb.engine.objects.pod import Pod
+from kschedweb.engine.simulation.context import ActorSetup
 from kschedweb.engine.simulation.descheduling import DeschedulerRound
 from kschedweb.engine.state.columns import Codes, Floats
+from kschedweb.engine.studies.actors.recording import ActorRecorder, RecordedRun
 from kschedweb.engine.studies.moves.favouring_scorers import ScorerLog
 from kschedweb.engine.values import dataclass
 
@@ -49,18 +52,13 @@ class Evictions:
 NO_EVICTIONS = Evictions(np.zeros(0), *(np.zeros(0, dtype=np.int32) for _ in range(6)))
 
 
-class DeschedulingColumns(TypedDict, total=False):
-    """The columns of an outcome that tell what the descheduler did; none without rounds."""
-
-    evictions: Evictions
-    rounds: list[tuple[float, int, int, str]]
-    movers: list[str]
-
-
 @dataclass(eq=False)
-class DeschedulingRecorder:
+class DeschedulingRecorder(ActorRecorder):
     """Record rounds and evictions. A pod and its replacements share a key, which names the first of them."""
 
+    reports: ClassVar[tuple[type, ...]] = (DeschedulerRound,)
+    records: ClassVar[Mapping[str, type]] = {"evictions": Evictions}
+    setup: ActorSetup | None = None
     # Tells which score plugin decides for pods that were evicted twice, before they get their next node.
     scorer_log: ScorerLog | None = None
     # Time, number of evictions, number of refused ones, and what plugins reported.
@@ -74,28 +72,31 @@ class DeschedulingRecorder:
     # The nodes from which a plugin evicted in the current round.
     _sources: dict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
 
-    def add_round(
-        self, cycle: DeschedulerRound, now: float, row: Callable[[Any], int], first: Callable[[Any], str]
-    ) -> None:
-        """Record a round; ``row`` and ``first`` return the row and the key of a pod's life."""
+    def begin(self, scheduler: Scheduler) -> None:
+        if self.setup is not None:
+            self.scorer_log = ScorerLog(scheduler)
+
+    def add_report(self, cycle: DeschedulerRound, now: float, run: RecordedRun) -> None:
         if len(self.rounds) < MOST_ROUNDS:
             self.rounds.append((now, len(cycle.evicted), cycle.refused, cycle.note))
         self._sources.clear()
         for eviction in cycle.evicted:
-            key, node = first(eviction.life), eviction.life.pod.node_name
-            self._rows.append((now, cycle.number, row(eviction.life), key, node, eviction.plugin, eviction.profile))
+            key, node = run.key_of(eviction.life), eviction.life.pod.node_name
+            self._rows.append(
+                (now, cycle.number, run.row_of(eviction.life), key, node, eviction.plugin, eviction.profile)
+            )
             self._times[key] += 1
             self._last_plugin[key] = eviction.plugin
             self._sources[eviction.plugin].add(node)
 
     def on_decided(self, pod: Pod, key: str, node: str) -> None:
         """Log which score plugin decides, before the pod gets ``node``."""
-        if self.scorer_log is not None and node and self._times[key] > 1:
+        if self.scorer_log is not None and self.rounds and node and self._times[key] > 1:
             sources: AbstractSet[str] = self._sources.get(self._last_plugin[key], set())
             self.scorer_log.record_scorer(pod, node, sources, key)
 
-    def build_columns(self, nodes: Mapping[str, int]) -> DeschedulingColumns:
-        """Return the columns; ``nodes`` has the positions of nodes."""
+    def build_columns(self, run: RecordedRun) -> dict[str, Any]:
+        """Return the columns; none without rounds."""
         if not self.rounds:
             return {}
         names: dict[str, int] = {}
@@ -108,7 +109,7 @@ class DeschedulingRecorder:
                 time,
                 number,
                 row,
-                nodes.get(node, NOWHERE),
+                run.nodes.get(node, NOWHERE),
                 encode_name(plugin),
                 encode_name(profile),
                 self._scorer_code(key, encode_name),
@@ -122,3 +123,6 @@ class DeschedulingRecorder:
 
     def _scorer_code(self, key: str, code: Callable[[str], int]) -> int:
         return NOWHERE if self.scorer_log is None or self._times[key] < 2 else code(self.scorer_log.scorer_of(key))
+
+
+RECORDER = DeschedulingRecorder

@@ -10,8 +10,9 @@ from kschedweb.engine.autoscaling.node_adopter import CLAIM, NodeAdopter, zones_
 from kschedweb.engine.json_types import Json
 from kschedweb.engine.simulation.autoscaling.cluster_autoscaler import GroupsSetup
 from kschedweb.engine.simulation.autoscaling.cluster_look import NodeGroups
-from kschedweb.engine.simulation.autoscaling.context import AutoscalerSetup
 from kschedweb.engine.simulation.autoscaling.karpenter import KarpenterSetup
+from kschedweb.engine.studies.actors.autoscaler.keys import FIELD
+from kschedweb.engine.studies.actors.preparing import ActorPart, ScenarioActor
 from kschedweb.engine.studies.document.parts import AutoscalerSettings, KarpenterSettings
 
 
@@ -23,15 +24,19 @@ def with_node_pools(autoscaler: AutoscalerSettings | None, karpenter: Karpenter)
     return replace(autoscaler, karpenter=karpenter, adopt=autoscaler.adopt if autoscaler.adopt in names else "")
 
 
-def setup_of(objects: Sequence[Json], autoscaler: AutoscalerSettings) -> tuple[list[Json], list[str], AutoscalerSetup]:
-    """Return the objects with which a simulation begins, notes about them, and its autoscaler."""
-    if isinstance(autoscaler, NodeGroups):
-        return list(objects), [], GroupsSetup(autoscaler, objects)
-    karpenter = autoscaler.karpenter.with_zones(zones_of(objects))
-    adopting = NodeAdopter(karpenter, 0.0, autoscaler.adopt)
+def prepare_autoscaler(objects: Sequence[Json], settings: AutoscalerSettings | None) -> ActorPart:
+    if settings is None:
+        return ActorPart(list(objects))
+    if isinstance(settings, NodeGroups):
+        return ActorPart(list(objects), GroupsSetup(settings, objects))
+    karpenter = settings.karpenter.with_zones(zones_of(objects))
+    adopting = NodeAdopter(karpenter, 0.0, settings.adopt)
     # The simulated Karpenter makes NodeClaims from the nodes itself.
     adopted = [raw for raw in adopting.adopt_objects(objects) if raw.get("kind") != CLAIM]
-    notes = ["The prices of the ready instance types are invented"] if autoscaler.karpenter.ready else []
+    notes = ["The prices of the ready instance types are invented"] if settings.karpenter.ready else []
     if count := len(adopting.assumed_types):
         notes.append(f"{count} nodes have no instance type that is sold: each counts as the smallest that holds it")
-    return adopted, notes, KarpenterSetup(karpenter, adopted, autoscaler.launch, autoscaler.startup)
+    return ActorPart(adopted, KarpenterSetup(karpenter, adopted, settings.launch, settings.startup), tuple(notes))
+
+
+ACTOR = ScenarioActor(FIELD.name, prepare_autoscaler)

@@ -137,3 +137,4 @@ AUTOSCALER = Struct(
     make=_choose_autoscaler,
     one_of=(("karpenter", "clusterAutoscaler"),),
 )
+FIELD = StructField("autoscaler", AUTOSCALER, "Who lets nodes come and go; nobody where it is left out.")

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import field
-from typing import Any, TypedDict
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from kschedweb.engine.simulation.context import ActorSetup
 from kschedweb.engine.simulation.scaling.scalers import ScalingObservation
 from kschedweb.engine.state.columns import Codes, Floats
+from kschedweb.engine.studies.actors.recording import ActorRecorder, RecordedRun
 from kschedweb.engine.values import dataclass
 
 # Looks that are kept; then every second one of each workload is dropped.
@@ -56,19 +59,13 @@ NO_LOOKS = Looks(*(np.zeros(0, dtype=kind) for kind in ("f8", "i4", "i4", "i4", 
 NO_SCALINGS = Scalings(*(np.zeros(0, dtype=kind) for kind in ("f8", "i4", "i4", "i4", "i4")))
 
 
-class ScalingColumns(TypedDict):
-    """The columns of an outcome that tell how workloads were scaled."""
-
-    scaled: list[str]
-    targets: Floats
-    reasons: list[str]
-    looks: Looks
-    scalings: Scalings
-
-
 @dataclass(eq=False)
-class ScalingRecorder:
+class ScalingRecorder(ActorRecorder):
     """Record looks and changes."""
+
+    reports: ClassVar[tuple[type, ...]] = (ScalingObservation,)
+    records: ClassVar[Mapping[str, type]] = {"looks": Looks, "scalings": Scalings}
+    setup: ActorSetup | None = None
 
     _names: dict[str, int] = field(default_factory=dict)
     _reasons: dict[str, int] = field(default_factory=dict)
@@ -81,7 +78,7 @@ class ScalingRecorder:
     _stride: int = 1
     _changes: list[tuple[float, int, int, int, int]] = field(default_factory=list)
 
-    def add_look(self, look: ScalingObservation, now: float) -> None:
+    def add_report(self, look: ScalingObservation, now: float, run: RecordedRun) -> None:
         place = self._names.setdefault(look.workload, len(self._names))
         if place == len(self._looks):
             self._looks.append([])
@@ -100,7 +97,7 @@ class ScalingRecorder:
             reason = self._reasons.setdefault(look.reason, len(self._reasons))
             self._changes.append((now, place, look.before, look.replicas, reason))
 
-    def build_columns(self) -> ScalingColumns:
+    def build_columns(self, run: RecordedRun) -> dict[str, Any]:
         looks = sorted((look for listed in self._looks for look in listed), key=lambda look: look[0])
         return {
             "scaled": list(self._names),
@@ -114,3 +111,6 @@ class ScalingRecorder:
 def _split_columns(listed: list[Any], kinds: tuple[str, ...]) -> list[NDArray[Any]]:
     columns = zip(*listed, strict=True) if listed else ((),) * len(kinds)
     return [np.array(column, dtype=kind) for column, kind in zip(columns, kinds, strict=True)]
+
+
+RECORDER = ScalingRecorder
