@@ -104,11 +104,19 @@ check: $(DEV_STAMP) $(FRONTEND_STAMP)
 	KSCHEDWEB_SECRET_KEY=for-this-command-only $(BIN)/python manage.py makemigrations --check --dry-run --verbosity 0
 	cd frontend && PATH="$(CURDIR)/.cache/node/bin:$$PATH" && npm run --silent check && npm run --silent test
 
-test: install static check
-	$(BIN)/pytest -n 2 --dist loadgroup -m "not server and not nightly" $(ARGS)
+# Checks run beside the tests, which wait now and then, and are printed after them. $(1): which tests.
+define check_and_test
+@checks=$$(mktemp); trap 'rm -f "$$checks"' EXIT; \
+$(MAKE) --no-print-directory check >"$$checks" 2>&1 & checking=$$!; failed=0; \
+$(BIN)/pytest -n 3 --dist loadgroup -m "$(1)" $(ARGS) || failed=1; \
+wait "$$checking" || failed=1; cat "$$checks"; exit "$$failed"
+endef
 
-test-all: install static check
-	$(BIN)/pytest -n 2 --dist loadgroup -m "not nightly" $(ARGS)
+test: install static
+	$(call check_and_test,not server and not nightly)
+
+test-all: install static
+	$(call check_and_test,not nightly)
 
 # A part that fails does not hide what the others would say.
 nightly: install static check
