@@ -9,7 +9,7 @@ from pathlib import Path
 
 from kschedweb import __version__
 
-RELEASES = ("1.34", "1.35", "1.36", "1.37")
+RELEASES = ("1.34", "1.35", "1.36", "1.37", "1.38 preview")
 """The releases of kube-scheduler that are answered for, the oldest first."""
 COMMIT = re.compile(r"[0-9a-f]{7,64}")
 COMMIT_DIGITS = 12  # digits of a commit

@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).parents[1]
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
-SAID = f"kschedweb {__version__}, kube-scheduler {', '.join(RELEASES)}, commit 0123456789ab, our own"
+NAMES = [f"{name} preview" if release.is_preview else name for name, release in RELEASES.items()]
+SAID = f"kschedweb {__version__}, kube-scheduler {', '.join(NAMES)}, commit 0123456789ab, our own"
 
 
 @pytest.mark.parametrize("command", [["-m", "kschedweb.engine", "--version"], ["manage.py", "version"]])

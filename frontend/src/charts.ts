@@ -2,7 +2,8 @@
 import Plotly from "plotly.js-cartesian-dist-min";
 import { themeColour } from "./columns";
 import { type Figure, narrowed } from "./narrow";
-import { STEPS } from "./nodemap-scale";
+import { startNodeMaps } from "./nodemap";
+import { CIVIDIS } from "./nodemap-legend";
 import { startPlayers } from "./player";
 
 const PAPER = 680; // pixels of its width
@@ -33,7 +34,7 @@ function template(narrow: boolean): object {
   const text = themeColour("text");
   const line = themeColour("line");
   const axis = { gridcolor: line, linecolor: line, zerolinecolor: line, tickcolor: line, automargin: true };
-  const colorscale = Array.from({ length: STEPS }, (_, step) => [step / (STEPS - 1), themeColour(`map-${step}`)]);
+  const colorscale = CIVIDIS.map((colour, place) => [place / (CIVIDIS.length - 1), colour]);
   return {
     data: { heatmap: [{ type: "heatmap", colorscale }] },
     layout: {
@@ -169,3 +170,4 @@ if (document.documentElement.classList.contains("report")) {
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => drawNear());
 }
 document.body.addEventListener("htmx:afterSettle", (event) => drawNear(event.target as HTMLElement));
+startNodeMaps();

@@ -13,7 +13,6 @@ from typing import Any
 
 from kschedweb.clusters import demo_catalog as catalog
 from kschedweb.clusters.demo_catalog import IMAGES, POOLS, WORKLOADS, ZONES, DemoWorkload, NodePool, Pending
-from kschedweb.clusters.demo_queues import add_queues
 from kschedweb.engine import Scheduler, Snapshot
 from kschedweb.engine.config import EMPTY
 from kschedweb.engine.json_types import Json
@@ -48,9 +47,7 @@ class Demo:
         pending = [self.pending_pod(entry) for entry in catalog.PENDING]
         self.objects += pods
         self.judge_pending(pending)
-        self.objects += pending
-        add_queues(self.add_object, NOW)
-        return self.objects
+        return self.objects + pending
 
     # Parts ----------------------------------------------------------------------------------------------------------
 

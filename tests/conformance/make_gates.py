@@ -1,6 +1,6 @@
 """Writes the table of feature gates, kschedweb/engine/releases/gates.tsv, from the sources of the releases.
 
-    python -m tests.conformance.make_gates MODULES 1.34.4 1.35.4 1.36.3 1.37.2
+    python -m tests.conformance.make_gates MODULES 1.34.4 1.35.4 1.36.3 1.37.2 1.38.0-beta.0
 
 ``MODULES`` is the folder of Go's module cache that holds k8s.io/kubernetes@v1.34.4 and what belongs to it.
 """
@@ -26,11 +26,11 @@ CONSTANT = re.compile(r"^\s*(\w+)\s+(?:featuregate\.)?Feature\s*=\s*\"(\w+)\"", 
 ENTRY = re.compile(r"^(\t+)(?:\w+\.)?(\w+):\s*\{\n((?:\1\t.*\n)*?)\1\},", re.M)
 STAGES = re.compile(r"\{(?:Version: version\.MustParse\(\"(\d+)\.(\d+)\"\))?(.*?)\}")
 ASKED = re.compile(r"\bfeatures\.(\w+)")
-NEEDS = re.compile(r"^\t(?:\w+\.)?(\w+):\s*\{((?:\w+\.)?\w+(?:,\s*(?:\w+\.)?\w+)*)\},$", re.M)
+NEEDS = re.compile(r"^\t(?:\w+\.)?(\w+):\s*\{((?:\w+\.)?\w+(?:,\s*(?:\w+\.)?\w+)*)\},(?: //.*)?$", re.M)
 
 
-def gates(modules: Path, version: str) -> tuple[dict[str, str], dict[str, list[str]]]:
-    """Each gate of a release as a cell of the table, and the gates that it needs."""
+def gates(modules: Path, version: str) -> dict[str, str]:
+    """Each gate of a release as a cell of the table: its state, and after it the gates that it needs."""
     major, minor = map(int, version.split(".")[:2])
     texts = [(modules / source.format(version.partition(".")[2])).read_text() for source in SOURCES]
     names = {match[1]: match[2] for text in texts for match in CONSTANT.finditer(text)}
@@ -40,12 +40,13 @@ def gates(modules: Path, version: str) -> tuple[dict[str, str], dict[str, list[s
             known = [said for since in STAGES.findall(body) if (said := _said(since, (major, minor)))]
             if known:
                 cells.setdefault(names.get(name, name), known[-1])
-    needs = {
-        names.get(name, name): sorted(names.get(one, one) for one in re.findall(r"(\w+)(?:,|$)", wanted))
-        for text in texts
-        for name, wanted in NEEDS.findall(text)
+    needs = {names.get(name, name): wanted for text in texts for name, wanted in NEEDS.findall(text)}
+    return {
+        name: " ".join(
+            [state, *sorted(names.get(one, one) for one in re.findall(r"(\w+)(?:,|$)", needs.get(name, "")))]
+        )
+        for name, state in cells.items()
     }
-    return cells, needs
 
 
 def scheduler_gates(modules: Path, version: str) -> set[str]:
@@ -69,16 +70,12 @@ def _said(entry: tuple[str, str, str], release: tuple[int, int]) -> str:
 
 
 def table(modules: Path, versions: list[str]) -> str:
-    """The table: a line a gate with its state in each release, whether the scheduler asks it, and what it needs."""
-    releases = {version: gates(modules, version) for version in versions}
-    names = sorted(set().union(*(cells for cells, _ in releases.values())))
+    """The table: a line a gate with its state in each release, and whether the scheduler asks it."""
+    releases = [gates(modules, version) for version in versions]
     scheduler = set().union(*(scheduler_gates(modules, version) for version in versions))
-    head = ["gate", *(version.rpartition(".")[0] for version in versions), "scheduler", "needs"]
-    lines = [head]
-    for name in names:
-        needs = next((found[name] for _, found in reversed(releases.values()) if name in found), [])
-        states = [cells.get(name, "") for cells, _ in releases.values()]
-        lines.append([name, *states, "asks" if name in scheduler else "", " ".join(needs)])
+    lines = [["gate", *(".".join(version.split(".")[:2]) for version in versions), "scheduler"]]
+    for name in sorted(set().union(*releases)):
+        lines.append([name, *(cells.get(name, "") for cells in releases), "asks" if name in scheduler else ""])
     return "".join("\t".join(line) + "\n" for line in lines)
 
 

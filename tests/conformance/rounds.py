@@ -46,7 +46,9 @@ class Rounds:
     """Runs one scenario."""
 
     def __init__(self, scenario: Json) -> None:
-        release = get_release("1.37", {"GenericWorkload": True} | scenario.get("featureGates", {}))
+        release = get_release(
+            scenario.get("release", "1.37"), {"GenericWorkload": True} | scenario.get("featureGates", {})
+        )
         loaded = load(scenario.get("config") or EMPTY, release)
         if loaded.configuration is None:
             raise ValueError("; ".join(loaded.errors))

@@ -11,7 +11,6 @@ import pytest
 from kschedweb.engine import Pod, Snapshot
 from kschedweb.engine.plugins.volcanousage import Model, Shadow, VolcanoUsage
 from kschedweb.engine.state.watermarks.table import Watermarks
-from tests.conformance.batches import each
 from tests.conformance.load_aware import answer, containers, plugin_of, vectors
 from tests.engine.builders import node, pod
 
@@ -84,7 +83,7 @@ def effective(plugin: VolcanoUsage) -> Row:
     }
 
 
-@each(lambda: vectors("volcano-usage"))
+@pytest.mark.parametrize("row", vectors("volcano-usage"))
 def test_volcano_usage_answers_as_volcano_does(row: Row) -> None:
     expected = row["expect"]
     plugin, snapshot = plugin_of("VolcanoUsage", row["args"]), cluster(row)

@@ -53,7 +53,7 @@ def test_the_policys_release_decides(
 
 @pytest.mark.parametrize(
     ("version", "release"),
-    [("v1.35.9-gke.100", "1.35"), ("v1.29.0", "1.34"), ("v1.40.1", "1.37"), ("", CURRENT.name)],
+    [("v1.35.9-gke.100", "1.35"), ("v1.29.0", "1.34"), ("v1.40.1", "1.38"), ("", CURRENT.name)],
 )
 def test_else_the_clusters_version_decides_or_the_nearest(
     demo: Snapshot, revision_asked: Revision, api_as: Callable[[str], APIClient], version: str, release: str
@@ -95,6 +95,9 @@ def test_of_a_known_version_nothing_is_told(
     services.clear_answers()
     cluster = api_as("viewer").get("/api/v1/clusters/demo/").json()
     assert (cluster["release"], cluster["release_remark"]) == ("1.36", "")
-    set_process(revision_asked, release="1.38")
+    set_process(revision_asked, release="1.39")
     answer = api_as("viewer").get("/api/v1/clusters/demo/pods/ml/notebook/decision/?policy=asked").json()
-    assert "kube-scheduler 1.38 is not known here: 1.37, the nearest release, answers." in answer["warnings"]
+    assert (
+        "kube-scheduler 1.39 is not known here: 1.38 preview (1.38.0-beta.0), the nearest release, answers."
+        in answer["warnings"]
+    )

@@ -35,10 +35,10 @@ class MovesForm(forms.Form):
         min_value=1,
         max_value=MOST_ROUNDS,
         initial=ROUNDS,
-        help_text=_("Cycles in a row. Shows whether the scheduler undoes the descheduler's work."),
+        help_text=_("One after the other, to see whether the scheduler undoes what the descheduler does."),
     )
     minutes = forms.IntegerField(
-        label=_("Minutes between cycles"),
+        label=_("Minutes from one to the next"),
         required=False,
         min_value=1,
         max_value=LONGEST_EVERY,

@@ -17,7 +17,6 @@ from kschedweb.engine.plugins.noderesourcesfit import (
     PODS,
     RATIO,
     NodeResourcesFit,
-    requested_after,
 )
 from kschedweb.web.translating import gettext_lazy as _
 from kschedweb.web.units import format_amount
@@ -86,14 +85,14 @@ class ResourcesFitPresenter(Presenter):
         cycle, rows = Cycle(case.snapshot, case.pod), np.array([node])
         parts: list[tuple[int, int]] = []
         for name, weight in plugin.resources:
-            after, allocatable = requested_after(cycle, rows, name)
+            after, allocatable = plugin.requested_after(cycle, rows, name)
             if not allocatable[0]:
                 result.steps.append(
                     ArithmeticStep(name, gettext("the node has none, or the pod requests none"), gettext("not counted"))
                 )
                 continue
             score = int(plugin.score_resource(after, allocatable)[0])
-            request = case.pod.scoring_requests.get(name, 0)
+            request = plugin.scoring_requests(case.pod).get(name, 0)
             used, size = int(after[0]) - request, int(allocatable[0])
             formula = _strategy_formula(case, plugin.strategy, used + request, size)
             text = gettext("requested %(used)s + %(asked)s of %(size)s: %(formula)s") % {

@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from enum import Enum, auto
 
-from kschedweb.engine.allocation.capacity import all_consumed
 from kschedweb.engine.allocation.claim_view import ClaimView
+from kschedweb.engine.allocation.constraints import UnsupportedValueError
 from kschedweb.engine.allocation.features import Features
 from kschedweb.engine.allocation.pools import DeviceCandidate, DevicePool
 from kschedweb.engine.allocation.request_data import (
@@ -216,7 +216,7 @@ class AllocationSearch:
     ) -> bool:
         """Take the device if possible. Raises AllocationError if all devices are wanted and a constraint forbids
         one."""
-        taking, choice, device = self.taking, request_data.choice, candidate.device
+        taking, choice = self.taking, request_data.choice
         if not taking.can_be_had(claim, choice, candidate):
             return False
         counting = taking.needs_counters(candidate)
@@ -228,15 +228,15 @@ class AllocationSearch:
         if not self._meets_constraints(claim, request_data, candidate):
             if choice.mode == ALL:
                 raise AllocationError(
-                    f"claim {self._claims[claim].key}, request {choice.name}: "
-                    f"cannot add device {'/'.join(candidate.id)} because a claim constraint would not be satisfied"
+                    f"{request_data.prefix}: cannot add device {'/'.join(candidate.id)} "
+                    "because a claim constraint would not be satisfied"
                 )
             return False
         if not taking.has_room(candidate, request_data.capacity):
             self._leave_constraints(claim, request_data, len(self._claim_requests[claim].constraints))
             return False
         shared = taking.is_shareable(candidate)
-        consumed = all_consumed(device, request_data.capacity, self._features.fractional) if shared else {}
+        consumed = taking.consume_capacity(candidate, request_data.capacity) if shared else {}
         chosen = ChosenDevice(request_data.full, choice, pool, candidate, shared, counting, consumed)
         taking.take_device(claim, chosen)
         self.chosen[claim].append(chosen)
@@ -249,7 +249,11 @@ class AllocationSearch:
 
     def _meets_constraints(self, claim: int, request_data: RequestData, candidate: DeviceCandidate) -> bool:
         for place, constraint in enumerate(self._claim_requests[claim].constraints):
-            if not constraint.add(request_data.request, request_data.full, candidate.device, candidate.id[0]):
+            try:
+                added = constraint.add(request_data.request, request_data.full, candidate.device, candidate.id[0])
+            except UnsupportedValueError as problem:
+                raise AllocationError(f"{request_data.prefix}: device {'/'.join(candidate.id)}: {problem}") from None
+            if not added:
                 self._leave_constraints(claim, request_data, place)
                 return False
         return True

@@ -14,7 +14,7 @@ from kschedweb.engine.allocation.features import Features
 from kschedweb.engine.allocation.inventory import Inventory, get_inventory
 from kschedweb.engine.allocation.node_contents import Contents, compute_pool_state, find_namesakes
 from kschedweb.engine.allocation.pools import DevicePool
-from kschedweb.engine.allocation.request_data import AllocationError
+from kschedweb.engine.allocation.request_data import AllocationError, UnusablePoolError
 from kschedweb.engine.allocation.result import build_allocation, create_node_selector
 from kschedweb.engine.allocation.selectors import Selectors, UnknownError
 from kschedweb.engine.objects.resourceclaim import DeviceClass, ResourceClaim, compute_worth
@@ -38,6 +38,8 @@ class AllocationOutcome:
     failed: str = ""
     # What the answer depends on and the simulation does not know.
     unknown: str = ""
+    # The text names devices or pools of the node, or the claim: every node needs its own.
+    names_node: bool = False
 
     @property
     def ok(self) -> bool:
@@ -80,8 +82,7 @@ class Allocator:
         kind_outcomes = self._by_content(claims, kinds.tolist(), rows[first].tolist())
         numbers = np.zeros(len(kinds), dtype=np.int32)
         for place, outcome in enumerate(kind_outcomes):
-            # The error names devices of the node, or the claim, so that every node needs its own.
-            if outcome.failed:
+            if outcome.names_node:
                 for row in rows[places == place].tolist():
                     listed.append(self._search_node(claims, row))
                     codes[row] = len(listed) - 1
@@ -134,7 +135,9 @@ class Allocator:
                 create_node_selector(claim, node, chosen)
                 total += compute_worth(claim.requests, {chosen_device.request for chosen_device in chosen})
         except AllocationError as error:
-            return AllocationOutcome(failed=str(error))
+            if self.features.unified_allocator and isinstance(error, UnusablePoolError):
+                return AllocationOutcome(rejected=str(error), names_node=True)
+            return AllocationOutcome(failed=str(error), names_node=True)
         except UnknownError as error:
             return AllocationOutcome(unknown=str(error))
         return AllocationOutcome(total)

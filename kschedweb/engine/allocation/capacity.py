@@ -15,6 +15,10 @@ MILLI = NANO // 1000
 LARGEST = 2**63 - 1
 
 
+class CapacityError(Exception):
+    """An amount of capacity that ends the search; the message is kube-scheduler's, without the device."""
+
+
 @dataclass(frozen=True, slots=True)
 class Lack:
     """A capacity that a device lacks for a request."""
@@ -23,6 +27,31 @@ class Lack:
     # More than is available, or an amount that the device's policy forbids.
     requested: int
     available: int
+
+
+def spell_capacity(device: Device, driver: str, name: str) -> str:
+    """Return ``name`` as the device's slice writes it, with or without its driver; "" if it has no such capacity."""
+    if name in device.capacity:
+        return name
+    domain, slash, short = name.partition("/")
+    other = f"{driver}/{name}" if not slash else short if domain == driver else ""
+    return other if other in device.capacity else ""
+
+
+def spell_requests(device: Device, driver: str, requested: Mapping[str, int]) -> dict[str, int]:
+    """Return ``requested`` by names as the device's slice writes them, others as they are (`resolveCapacityRequests`).
+
+    Raises CapacityError if two names are the same.
+    """
+    spelled: dict[str, int] = {}
+    for name, amount in requested.items():
+        key = spell_capacity(device, driver, name) or name
+        if key in spelled:
+            short = name.removeprefix(f"{driver}/")
+            other = short if short != name else f"{driver}/{name}"
+            raise CapacityError(f'capacity "{short}" requested both as "{name}" and as "{other}"')
+        spelled[key] = amount
+    return spelled
 
 
 def has_room(

@@ -23,24 +23,40 @@ class Constraint(Protocol):
         """A key of what the constraint remembers of its devices."""
 
 
+class UnsupportedValueError(Exception):
+    """The value of a device's attribute is of an unknown type; the message is kube-scheduler's, without the device."""
+
+
 class _OnAttribute:
-    def __init__(self, constraint: DeviceConstraint) -> None:
+    def __init__(self, constraint: DeviceConstraint, checks_types: bool = False) -> None:
+        """``checks_types``: values of unknown type are errors, and versions are compared as such."""
         assert constraint.attribute is not None
         self._concerns, self._attribute = constraint.concerns_request, constraint.attribute
+        self._checks_types = checks_types
+
+    def _get_value(self, device: Device, driver: str) -> Attribute | None:
+        value = device.get_attribute(self._attribute, driver)
+        if value is None or not self._checks_types:
+            return value
+        if value is UNKNOWN_TYPE:
+            raise UnsupportedValueError(f"unsupported attribute value for {self._attribute}")
+        kind, content = value
+        # Build metadata does not count where versions are compared.
+        return (kind, str(content).partition("+")[0]) if kind == "version" else value
 
 
 class MatchAttribute(_OnAttribute):
     """The constraint that all devices have the same value."""
 
-    def __init__(self, constraint: DeviceConstraint) -> None:
-        super().__init__(constraint)
+    def __init__(self, constraint: DeviceConstraint, checks_types: bool = False) -> None:
+        super().__init__(constraint, checks_types)
         self._value: Attribute | None = None
         self._devices = 0
 
     def add(self, request: str, full: str, device: Device, driver: str) -> bool:
         if not self._concerns(request, full):
             return True
-        value = device.get_attribute(self._attribute, driver)
+        value = self._get_value(device, driver)
         if value is None:
             return False
         if not self._devices:
@@ -65,15 +81,15 @@ class DistinctAttribute(_OnAttribute):
     As in kube-scheduler 1.36, only the last of several devices of one request counts, and none once one was removed.
     """
 
-    def __init__(self, constraint: DeviceConstraint) -> None:
-        super().__init__(constraint)
+    def __init__(self, constraint: DeviceConstraint, checks_types: bool = False) -> None:
+        super().__init__(constraint, checks_types)
         self._values: dict[str, Hashable] = {}
         self._devices = 0
 
     def add(self, request: str, full: str, device: Device, driver: str) -> bool:
         if not self._concerns(request, full):
             return True
-        value = device.get_attribute(self._attribute, driver)
+        value = self._get_value(device, driver)
         if value is None or (self._devices and not self._is_distinct(value, device)):
             return False
         self._values[request] = self._comparison_key(value, device)
@@ -109,14 +125,14 @@ class DistinctDevices(DistinctAttribute):
 class AllDistinct(_OnAttribute):
     """The constraint that no two devices have the same value."""
 
-    def __init__(self, constraint: DeviceConstraint) -> None:
-        super().__init__(constraint)
+    def __init__(self, constraint: DeviceConstraint, checks_types: bool = False) -> None:
+        super().__init__(constraint, checks_types)
         self._values: list[Attribute] = []
 
     def add(self, request: str, full: str, device: Device, driver: str) -> bool:
         if not self._concerns(request, full):
             return True
-        value = device.get_attribute(self._attribute, driver)
+        value = self._get_value(device, driver)
         if value is None or (self._values and (value is UNKNOWN_TYPE or value in self._values)):
             return False
         self._values.append(value)
@@ -133,15 +149,19 @@ class AllDistinct(_OnAttribute):
 
 
 def create_constraint(
-    constraint: DeviceConstraint, *, count_all_devices: bool = False, compare_devices: bool = False
+    constraint: DeviceConstraint,
+    *,
+    count_all_devices: bool = False,
+    compare_devices: bool = False,
+    checks_types: bool = False,
 ) -> Constraint:
     """Create the constraint of a claim, without devices.
 
     With ``count_all_devices``, a constraint on distinct values counts every device. With ``compare_devices``, it
-    compares devices instead of values.
+    compares devices instead of values. ``checks_types``: see ``_OnAttribute``.
     """
     if not constraint.distinct:
-        return MatchAttribute(constraint)
+        return MatchAttribute(constraint, checks_types)
     if compare_devices:
         return DistinctDevices(constraint)
-    return AllDistinct(constraint) if count_all_devices else DistinctAttribute(constraint)
+    return AllDistinct(constraint, checks_types) if count_all_devices else DistinctAttribute(constraint)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from kschedweb.engine.cel import LANGUAGE_1_36, Language
+from kschedweb.engine.state.devices.claims import Devices
 from kschedweb.engine.values import dataclass
 
 
@@ -34,6 +35,11 @@ class Features:
     # distinct values counts every device of a request. Counters are those of a driver's pool, and matter only on the
     # nodes of their slice. A request for all devices takes them whatever of their capacity is in use.
     revised_allocator: bool = False
+    # A name of a capacity may leave out the driver. A negative amount is an error. Versions are equal that differ in
+    # build metadata only; an attribute of an unknown type under a constraint is an error. A request for all devices
+    # passes over a node with a pool that is not complete or not valid. A device that is shared is not given away alone.
+    # A class keeps its implicit extended resource if another one provides the one that it names.
+    unified_allocator: bool = False
     # The status of devices being on is enough for kube-scheduler to pick another allocator.
     capacity_error_with_status: bool = False
     # Steps of a capacity's range may be fractions.
@@ -60,6 +66,10 @@ class Features:
             fractional=on("DRAFractionalCapacityRange"),
             capacity_error_with_status=capacity_error_with_status and on("DRAResourceClaimDeviceStatus"),
         )
+
+    def list_resource_classes(self, devices: Devices) -> Mapping[str, str]:
+        """Return the DeviceClass that provides each extended resource on nodes without a device plugin for it."""
+        return devices.list_resource_classes(self.unified_allocator) if self.extended else {}
 
     @property
     def binding_last(self) -> bool:

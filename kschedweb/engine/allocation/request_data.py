@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import field
 
+from kschedweb.engine.allocation.capacity import CapacityError
 from kschedweb.engine.allocation.constraints import Constraint, create_constraint
 from kschedweb.engine.allocation.features import Features
 from kschedweb.engine.allocation.pools import DeviceCandidate, DevicePool
@@ -29,10 +30,16 @@ class AllocationError(Exception):
     """An error that ends the search; the message is kube-scheduler's."""
 
 
+class UnusablePoolError(AllocationError):
+    """An error that ends the search, and since 1.38 refuses the node alone."""
+
+
 @dataclass(slots=True)
 class RequestData:
     """The data of one choice of a request."""
 
+    # The claim and the choice, as errors begin.
+    prefix: str
     # The name of the request, and the full name with the alternative.
     request: str
     full: str
@@ -111,6 +118,7 @@ class RequestValidator:
         options = {
             "count_all_devices": self._features.revised_allocator,
             "compare_devices": self._features.node_local_pools,
+            "checks_types": self._features.unified_allocator,
         }
         constraints = [create_constraint(constraint, **options) for constraint in claim.constraints]
         return ClaimRequests(claim, requests, [request.exact for request in claim.requests], constraints)
@@ -138,9 +146,11 @@ class RequestValidator:
         of_class = self._get_class(choice.device_class, prefix)
         capacity = NO_CAPACITY if choice.capacity is None else dict(choice.capacity)
         selectors = tuple(selectors_of(claim, choice, of_class))
-        request_data = RequestData(request.name, request.full_name(choice), choice, selectors, capacity, choice.count)
+        request_data = RequestData(
+            prefix, request.name, request.full_name(choice), choice, selectors, capacity, choice.count
+        )
         if choice.mode == ALL:
-            self._add_everything(request_data, prefix)
+            self._add_everything(request_data)
         elif choice.mode != EXACT_COUNT:
             raise AllocationError(f"{prefix}: unsupported count mode {choice.mode}")
         return request_data
@@ -154,12 +164,12 @@ class RequestValidator:
             raise AllocationError(f"{prefix}: could not retrieve device class {name}: {problem}")
         return device_class
 
-    def _add_everything(self, request_data: RequestData, prefix: str) -> None:
+    def _add_everything(self, request_data: RequestData) -> None:
         for pool in self._pools:
             if not pool.is_usable:
                 state = "being updated" if pool.incomplete else "invalid"
                 problem = f"asks for all devices, but resource pool {pool.name} is currently {state}"
-                raise AllocationError(f"{prefix}: {problem}")
+                raise UnusablePoolError(f"{request_data.prefix}: {problem}")
             request_data.everything += [
                 (pool, candidate)
                 for candidate in pool.devices
@@ -182,7 +192,15 @@ class RequestValidator:
                 on = f" on device {'/'.join(candidate.id)}" if self._features.revised_allocator else ""
                 hint = HINT if self._features.revised_allocator and NO_SUCH_KEY in str(error) else ""
                 raise AllocationError(f"{owner}{on}: CEL runtime error: {error}{hint}") from None
-        return candidate.is_for_node and self._taking.has_room(candidate, request_data.capacity, unused=unused)
+        if not candidate.is_for_node:
+            return False
+        try:
+            self._taking.check_amounts(request_data.choice, candidate, request_data.capacity)
+            return self._taking.has_room(candidate, request_data.capacity, unused=unused)
+        except CapacityError as problem:
+            device = candidate.id[2] if unused else "/".join(candidate.id)
+            problem_text = f"checking capacity for device {device}: {problem}"
+            raise AllocationError(f"{request_data.prefix}: {problem_text}") from None
 
 
 def _check_limit(claim: ResourceClaim, requests: list[list[RequestData]]) -> None:

@@ -6,7 +6,16 @@ from collections import Counter
 from collections.abc import Hashable, Iterator, Mapping
 from typing import Any
 
-from kschedweb.engine.allocation.capacity import NOTHING, Lack, find_lacks, has_room
+from kschedweb.engine.allocation.capacity import (
+    NOTHING,
+    CapacityError,
+    Lack,
+    all_consumed,
+    find_lacks,
+    has_room,
+    spell_capacity,
+    spell_requests,
+)
 from kschedweb.engine.allocation.features import Features
 from kschedweb.engine.allocation.node_contents import counters_left
 from kschedweb.engine.allocation.pools import DeviceCandidate, DevicePool, consume_counters
@@ -66,19 +75,55 @@ class TakenDevices:
         """Return whether the device has the requested capacities, or would have them if it were ``unused``."""
         if not self._features.consumable:
             return True
-        if unused:
-            return has_room(candidate.device, requested, NOTHING, NOTHING, self._features.fractional)
-        return has_room(candidate.device, requested, *self._consumed_of(candidate), self._features.fractional)
+        requested = self._spell_requests(candidate, requested)
+        in_use = (NOTHING, NOTHING) if unused else self._consumed_of(candidate)
+        return has_room(candidate.device, requested, *in_use, self._features.fractional)
+
+    def check_amounts(self, choice: DeviceChoice, candidate: DeviceCandidate, requested: Mapping[str, int]) -> None:
+        """Raise CapacityError if a requested amount, or what comes of it, is negative.
+
+        The device has to have all requested capacities.
+        """
+        device, driver = candidate.device, candidate.id[0]
+        spelled = self._spell_requests(candidate, requested)
+        if not choice.negative or not self._features.consumable or spelled.keys() - device.capacity.keys():
+            return
+        texts = {spell_capacity(device, driver, name): text for name, text in choice.negative}
+        for name, amount in all_consumed(device, spelled, self._features.fractional).items():
+            if self._features.unified_allocator and name in texts:
+                full_name = name if "/" in name else f"{driver}/{name}"
+                raise CapacityError(f'capacity "{full_name}": capacity value is negative: request {texts[name]}')
+            if amount < 0 and self._features.revised_allocator:
+                raise CapacityError(f'capacity "{name}": capacity value is negative')
+
+    def consume_capacity(self, candidate: DeviceCandidate, requested: Mapping[str, int]) -> Amounts:
+        """Return what a share of the device for ``requested`` takes of each of its capacities."""
+        spelled = self._spell_requests(candidate, requested)
+        return all_consumed(candidate.device, spelled, self._features.fractional)
+
+    def _spell_requests(self, candidate: DeviceCandidate, requested: Mapping[str, int]) -> Mapping[str, int]:
+        if not (requested and self._features.unified_allocator):
+            return requested
+        return spell_requests(candidate.device, candidate.id[0], requested)
 
     def find_lacking(self, candidate: DeviceCandidate, requested: Mapping[str, int]) -> Iterator[Lack]:
         """Yield the capacities that the device lacks."""
         if not self._features.consumable:
             return iter(())
+        requested = self._spell_requests(candidate, requested)
         return find_lacks(candidate.device, requested, *self._consumed_of(candidate), self._features.fractional)
 
     def _consumed_of(self, candidate: DeviceCandidate) -> tuple[Amounts, Amounts]:
         """Return the consumption of the device's shares in use, and of those that the search has taken."""
-        return self._use.consumed.get(candidate.id, NOTHING), self._taking.get(candidate.id, NOTHING)
+        in_use = self._use.consumed.get(candidate.id, NOTHING)
+        if in_use and self._features.unified_allocator:
+            # What is stored may name the driver where the slice does not, and the other way round.
+            amounts: Amounts = {}
+            for name, amount in in_use.items():
+                key = spell_capacity(candidate.device, candidate.id[0], name) or name
+                amounts[key] = amounts.get(key, 0) + amount
+            in_use = amounts
+        return in_use, self._taking.get(candidate.id, NOTHING)
 
     def is_shareable(self, candidate: DeviceCandidate) -> bool:
         """Return whether the device is given out in shares."""
@@ -89,9 +134,14 @@ class TakenDevices:
         if choice.admin:
             if not self.is_shareable(candidate) and self.held_for(candidate.id, claim):
                 return False
-        elif self.is_in_use(candidate.id):
+        elif self.is_in_use(candidate.id) or self._is_still_shared(candidate):
             return False
         return self._features.partitionable or not candidate.device.consumes
+
+    def _is_still_shared(self, candidate: DeviceCandidate) -> bool:
+        """Return whether someone has a share of a device that is no longer given out in shares."""
+        is_exclusive = self._features.unified_allocator and not self.is_shareable(candidate)
+        return is_exclusive and self.is_touched(candidate.id)
 
     def is_tolerated(self, choice: DeviceChoice, candidate: DeviceCandidate) -> bool:
         """Return whether the request tolerates the device's taints."""

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from kschedweb.engine.config.release import Release
 from kschedweb.engine.config.schema import (
     API_VERSION,
     DEFAULT_SCHEDULER,
+    PLACEMENT_PERCENTAGE,
     PLUGIN_CONFIG,
 )
 from kschedweb.engine.config.types import zero
@@ -32,6 +35,8 @@ def set_defaults(configuration: Json, release: Release) -> None:
     ):
         if configuration[name] is None:
             configuration[name] = value
+    if release.has_placement_percentage and configuration[PLACEMENT_PERCENTAGE] is None:
+        configuration[PLACEMENT_PERCENTAGE] = 0
     if configuration["enableContentionProfiling"] is None:
         configuration["enableContentionProfiling"] = configuration["enableProfiling"]
     _election_defaults(configuration["leaderElection"])
@@ -59,13 +64,19 @@ def _profile_defaults(profile: Json, release: Release) -> None:
     custom = profile["plugins"] if profile["plugins"] is not None else zero(release.schema.plugins)
     registry, sets = release.registry, release.schema.plugin_sets
     default = [{"name": ref.name, "weight": ref.weight} for ref in registry.defaults]
-    profile["plugins"] = {point: merge_set(default if point == "multiPoint" else [], custom[point]) for point in sets}
+    profile["plugins"] = {
+        point: merge_set(
+            default if point == "multiPoint" else [], custom[point], release.list_disabled_by_default(point)
+        )
+        for point in sets
+    }
     configs = profile["pluginConfig"] = profile["pluginConfig"] or []
     for config in configs:
         if spec := registry.find_args(config["name"]):
             spec.set_defaults(config["args"])
     configured = {config["name"] for config in configs}
-    enabled = {plugin["name"] for point in sets for plugin in profile["plugins"][point]["enabled"] or ()}
+    filled = [point for point in sets if point not in release.schema.points_without_default_args]
+    enabled = {plugin["name"] for point in filled for plugin in profile["plugins"][point]["enabled"] or ()}
     # Sorted, as `setDefaults_KubeSchedulerProfile` goes through a sorted set.
     for name in sorted(enabled - configured):
         if spec := registry.find_args(name):
@@ -77,8 +88,8 @@ def _profile_defaults(profile: Json, release: Release) -> None:
             config["args"] |= {"kind": spec.kind, "apiVersion": API_VERSION}
 
 
-def merge_set(default: list[Json], custom: Json) -> Json:
-    """Merge one plugin set with its defaults, as `mergePluginSet` does.
+def merge_set(default: list[Json], custom: Json, disabled_by_default: Sequence[str] = ()) -> Json:
+    """Merge one plugin set with the plugins that are enabled or disabled by default, as `mergePluginSet` does.
 
     A default that is enabled again is replaced in place, and one that is disabled is dropped. Enabled plugins that
     replaced nothing follow in the order written. Repetitions stay; validation refuses them later.
@@ -92,5 +103,8 @@ def merge_set(default: list[Json], custom: Json) -> Json:
     enabled += [plugin for index, plugin in enumerate(custom_enabled) if index not in replaced]
     return {
         "enabled": [{"name": plugin["name"], "weight": plugin["weight"] or 0} for plugin in enabled],
-        "disabled": [{"name": plugin["name"], "weight": 0} for plugin in custom["disabled"] or ()],
+        "disabled": [
+            {"name": name, "weight": 0}
+            for name in (*(plugin["name"] for plugin in custom["disabled"] or ()), *disabled_by_default)
+        ],
     }

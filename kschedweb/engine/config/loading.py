@@ -16,7 +16,7 @@ from kschedweb.engine.config.model import Configuration, Profile
 from kschedweb.engine.config.notes import Conversion
 from kschedweb.engine.config.reading import read_document
 from kschedweb.engine.config.release import Release
-from kschedweb.engine.config.schema import API_VERSION, EXTENDER, KIND
+from kschedweb.engine.config.schema import API_VERSION, EXTENDER, KIND, PLACEMENT_PERCENTAGE
 from kschedweb.engine.config.source import DocumentSource, UnreadableError
 from kschedweb.engine.config.types import encode
 from kschedweb.engine.json_types import Json
@@ -95,7 +95,7 @@ def _load_source(source: DocumentSource, release: Release, lines: Mapping[str, i
     decoded = copy.deepcopy(configuration)
     take_files(configuration, release)
     set_defaults(configuration, release)
-    if problems := validation.validate_configuration(configuration, release.registry):
+    if problems := validation.validate_configuration(configuration, release):
         raise RefusedError([problem.text for problem in problems], problems)
     defaulted = _encode_configuration(configuration, release)
     ready = replace(
@@ -161,6 +161,7 @@ def _build_configuration(configuration: Json, defaulted: Json, release: Release)
     return Configuration(
         profiles=built,
         percentage_of_nodes_to_score=configuration["percentageOfNodesToScore"],
+        percentage_of_placements_to_score=configuration.get(PLACEMENT_PERCENTAGE),
         parallelism=configuration["parallelism"],
         extenders=tuple(_encode_extender(extender) for extender in extenders),
         document={"apiVersion": API_VERSION, "kind": KIND, **defaulted},
@@ -199,4 +200,4 @@ def _build_profile(index: int, profile: Json, release: Release) -> Profile:
         raise refusal(f"profiles[{index}].{error.path}", message) from error
     configs = profile["pluginConfig"]
     args = {config["name"]: _encoded_args(config["name"], config["args"], release) for config in configs}
-    return Profile(name, profile["percentageOfNodesToScore"], points, args)
+    return Profile(name, profile["percentageOfNodesToScore"], points, args, profile.get(PLACEMENT_PERCENTAGE))

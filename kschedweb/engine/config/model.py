@@ -22,6 +22,8 @@ class Profile:
     points: dict[str, tuple[PluginRef, ...]]
     # The arguments of each plugin after defaults, as plain JSON (durations as text).
     args: dict[str, PluginArgs]
+    # As for nodes, of the placements of a group.
+    percentage_of_placements_to_score: int | None = None
 
     def without_plugins(self, plugins: Collection[str]) -> Profile:
         """Return the same profile without these plugins at any point."""
@@ -45,6 +47,8 @@ class Configuration:
     release: Release = field(repr=False)
     # The document's own fields of leaderElection, without defaults (durations as text).
     leader_election: Json = field(default_factory=dict, compare=False)
+    # 0 adapts to the nodes of all placements; ``None`` if the release or its feature gates do not have it.
+    percentage_of_placements_to_score: int | None = None
 
     def weight_path(self, profile: int, plugin: str) -> str:
         """Return the document's path of the weight of ``plugin`` at ``score``, in the profile at that position."""

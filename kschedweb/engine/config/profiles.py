@@ -7,7 +7,7 @@ from kschedweb.engine.config.schema import EXTENSION_POINTS
 from kschedweb.engine.config.specs import PluginRef, Registry
 from kschedweb.engine.json_types import Json
 from kschedweb.engine.validation.fields import Problem, aggregate_problems
-from kschedweb.engine.validation.golang import INT64_MAX, quote
+from kschedweb.engine.validation.golang import INT64_MAX, quote, wrap_int64
 
 Points = dict[str, tuple[PluginRef, ...]]
 
@@ -28,6 +28,7 @@ CHECK_ORDER = (
     "queueSort",
     "placementGenerate",
     "placementScore",
+    "placementFeasible",
     "podGroupPostFilter",
 )
 
@@ -57,7 +58,7 @@ def build_points(profile: Json, release: Release) -> Points:
     if not lists["bind"]:
         message = f"at least one bind plugin is needed for profile with scheduler name {quote(name)}"
         raise BuildError("plugins.bind", message)
-    if len(lists.get("placementGenerate", ())) > 1:
+    if len(lists.get("placementGenerate", ())) > 1 and not release.behaviour.placement_merging:
         message = f"at most one placement generate plugin is allowed for profile with scheduler name {quote(name)}"
         raise BuildError("plugins.placementGenerate", message)
     weights = _compute_weights(
@@ -78,6 +79,11 @@ def _check_args(profile: Json, registry: Registry) -> None:
     """Check the arguments that kube-scheduler checks only when it creates their plugin."""
     plugins = profile["plugins"]
     needed = {plugin["name"] for point in plugins for plugin in plugins[point]["enabled"]}
+    configured = {config["name"] for config in profile["pluginConfig"]}
+    for name in sorted(needed - configured):
+        if spec := registry.find_args(name):
+            problem = f"got args of type <nil>, want *{spec.kind}"
+            raise BuildError("pluginConfig", f"initializing plugin {quote(name)}: {problem}")
     for index, config in enumerate(profile["pluginConfig"]):
         spec = registry.find_args(config["name"])
         if config["name"] in needed and spec is not None and spec.when_created:
@@ -145,15 +151,10 @@ def _compute_weights(point: str, plugins: Json, registry: Registry, label: str) 
             weights[name] = plugin["weight"] or 1
             # Wrapped, as Go's subtraction is: once the total has overflowed, the comparison itself goes wrong as in the
             # original.
-            if weights[name] * MAX_NODE_SCORE > _wrap_int64(INT64_MAX - total):
+            if weights[name] * MAX_NODE_SCORE > wrap_int64(INT64_MAX - total):
                 raise BuildError(path, f"{label}total score of Score plugins could overflow")
-            total = _wrap_int64(total + weights[name] * MAX_NODE_SCORE)
+            total = wrap_int64(total + weights[name] * MAX_NODE_SCORE)
     return weights
-
-
-def _wrap_int64(number: int) -> int:
-    """Return ``number`` as an int64 holds it."""
-    return (number + INT64_MAX + 1) % (1 << 64) - INT64_MAX - 1
 
 
 def _plugin_type(point: str) -> str:

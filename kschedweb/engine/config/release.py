@@ -107,6 +107,32 @@ class Behaviour:
     node_plugins_prefilter: bool
     # With GenericWorkload a PodGroup (v1beta1) is queued and placed as one. Earlier designs are not simulated.
     pod_group_entities: bool
+    # A spread constraint with an empty selector counts all pods of the namespace, not none.
+    spread_empty_selector: bool = False
+    # NodeResourcesFit scores by the resources of the pod as a whole, and by those in its status.
+    fit_score_pod_level: bool = False
+    # Sums of amounts stop at the largest int64 rather than wrap around, and scores of larger products are exact.
+    saturating_amounts: bool = False
+    # CSIStorageCapacity is compared exactly, not in whole bytes.
+    exact_storage_capacity: bool = False
+    # Certificates with keys of ML-DSA and seccomp profiles of type OCI need features that the node declares.
+    pod_security_features: bool = False
+    # Devices are allocated, and written, by one allocator as ``Features`` describes.
+    dra_unified_allocator: bool = False
+    # Victims that are equal otherwise are ordered by UID.
+    victim_ties_by_uid: bool = False
+    # A disruption budget with an empty selector protects all pods of its namespace, not none.
+    budget_empty_selector: bool = False
+    # Extenders are asked about nodes on which nothing in tree has to be evicted.
+    extender_victimless_nodes: bool = False
+    # A member of a group that does not go as a whole is a victim like a single pod.
+    group_members_as_victims: bool = False
+    # Several plugins may generate placements: each placement of one is merged with each of the others.
+    placement_merging: bool = False
+    # GangScheduling does not hold pods at Permit: those of a feasible placement are bound.
+    gang_permit: bool = True
+    # DefaultPreemption ranks the nodes before a group that looks for victims filters them, and reserves victims.
+    group_node_ranking: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -143,16 +169,26 @@ class Release:
     process: Mapping[str, Any] = field(default_factory=dict)
 
     @property
+    def is_preview(self) -> bool:
+        """True for a version before the release, such as "1.38.0-beta.0"."""
+        return "-" in self.version
+
+    @property
     def remark(self) -> str:
-        """The remark that the requested release is unknown; "" if it is known."""
-        if not self.nearest_to:
-            return ""
-        return f"kube-scheduler {self.nearest_to} is not known here: {self.name}, the nearest release, answers."
+        """The remark that the requested release is unknown or a preview; "" if it is known and released."""
+        if self.nearest_to:
+            return f"kube-scheduler {self.nearest_to} is not known here: {self.label}, the nearest release, answers."
+        return f"kube-scheduler {self.label} answers: the release itself may differ." if self.is_preview else ""
 
     @property
     def name(self) -> str:
         """The release without its patch, such as "1.36"."""
         return ".".join(self.version.split(".")[:2])
+
+    @property
+    def label(self) -> str:
+        """The release as it is chosen: "1.37", or "1.38 preview (1.38.0-beta.0)"."""
+        return f"{self.name} preview ({self.version})" if self.is_preview else self.name
 
     @property
     def title(self) -> str:
@@ -190,6 +226,11 @@ class Release:
         return self.is_enabled("InPlacePodVerticalScalingSchedulerPreemption")
 
     @property
+    def has_placement_percentage(self) -> bool:
+        """True if percentageOfPlacementsToScore may be set."""
+        return self.schema.placement_percentage and self.is_enabled("TopologyAwareWorkloadScheduling")
+
+    @property
     def unsimulated_gates(self) -> tuple[str, ...]:
         """The gates that differ from their default and whose effect is not simulated."""
         switched = sorted(self.switched)
@@ -206,6 +247,7 @@ class Release:
             self.behaviour.resize_pod_level_sums,
             self.is_enabled("InPlacePodLevelResourcesVerticalScaling"),
             self.is_enabled("PodLevelResourcesFixDefaulting"),
+            self.behaviour.saturating_amounts,
         )
 
     @property
@@ -229,6 +271,13 @@ class Release:
         """The plugins that a configuration may name."""
         return self.in_tree_plugins.with_plugins(lambda: map(self._adapt_spec, self.extra_plugins()))
 
+    def list_disabled_by_default(self, point: str) -> list[str]:
+        """Return the default plugins that do not run at ``point`` unless a feature gate is on."""
+        specs = filter(None, (self.registry.get(ref.name) for ref in self.registry.defaults))
+        return [
+            spec.name for spec in specs if point in spec.gated_points and not self.is_enabled(spec.gated_points[point])
+        ]
+
     def _adapt_spec(self, spec: PluginSpec) -> PluginSpec:
         spec = spec.as_in(self)
         spec.validate_points()
@@ -248,12 +297,14 @@ STAGE_GATES = {"AllAlpha": "alpha", "AllBeta": "beta"}
 
 def _check_gates(gates: Mapping[str, Gate], requested: dict[str, bool]) -> dict[str, bool]:
     """Return the effective settings of ``requested``, with AllAlpha and AllBeta expanded. Raises ``GateError``."""
-    for name, on in sorted(requested.items()):
+    errors: list[str] = []
+    for name, on in requested.items():
         if name not in gates and name not in STAGE_GATES:
             raise GateError(f"unrecognized feature gate: {name}")
         if name in gates and gates[name].locked and gates[name].default is not on:
             locked = str(gates[name].default).lower()
-            raise GateError(f"cannot set feature gate {name} to {str(on).lower()}, feature is locked to {locked}")
+            errors.append(f"cannot set feature gate {name} to {str(on).lower()}, feature is locked to {locked}")
+    _raise_gate_errors(errors)
     # A gate that is named itself wins over AllAlpha and AllBeta.
     wide = {stage: requested.pop(name) for name, stage in STAGE_GATES.items() if name in requested}
     effective = {
@@ -263,5 +314,11 @@ def _check_gates(gates: Mapping[str, Gate], requested: dict[str, bool]) -> dict[
         if effective.get(name, gate.default):
             off = [need for need in gate.needs if need in gates and not effective.get(need, gates[need].default)]
             if off:
-                raise GateError(f"{name} is enabled, but depends on features that are disabled: [{' '.join(off)}]")
+                errors.append(f"{name} is enabled, but depends on features that are disabled: [{' '.join(off)}]")
+    _raise_gate_errors(errors)
     return effective
+
+
+def _raise_gate_errors(errors: list[str]) -> None:
+    if errors:
+        raise GateError(errors[0] if len(errors) == 1 else f"[{', '.join(errors)}]")

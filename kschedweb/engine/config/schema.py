@@ -42,7 +42,7 @@ EXTENSION_POINTS = (
 )
 
 # Extension points for pod groups, in releases that have them. Plugins run there only if feature gates are on.
-GROUP_POINTS = ("placementGenerate", "placementScore", "podGroupPostFilter")
+GROUP_POINTS = ("placementGenerate", "placementScore", "placementFeasible", "podGroupPostFilter")
 
 POINT_HELP = {
     "preEnqueue": "Called before a pod enters the queue; every plugin must agree.",
@@ -60,6 +60,7 @@ POINT_HELP = {
     "multiPoint": "Plugins for every extension point that they implement: the defaults live here.",
     "placementGenerate": "Proposes sets of nodes for a pod group (feature gate TopologyAwareWorkloadScheduling).",
     "placementScore": "Ranks sets of nodes for a pod group (feature gate TopologyAwareWorkloadScheduling).",
+    "placementFeasible": "Says whether the pods with a node are enough for their group (feature gate GenericWorkload).",
     "podGroupPostFilter": "Called when a pod group finds no place, to make room (feature gate GenericWorkload).",
 }
 
@@ -105,6 +106,12 @@ PLUGIN_CONFIG = Struct(
 PERCENTAGE_HELP = (
     "Share of the nodes, in percent, after which the search for feasible nodes stops (never before 100 nodes). "
     "0 adapts to the cluster: 50 % at 100 nodes, falling to 5 %."
+)
+
+PLACEMENT_PERCENTAGE = "percentageOfPlacementsToScore"
+PLACEMENT_PERCENTAGE_HELP = (
+    "Share of the placements of a pod group, in percent, after which the search for feasible ones stops. "
+    "0 adapts: 100 % for few nodes, falling to 5 % (feature gate TopologyAwareWorkloadScheduling)."
 )
 
 LEADER_ELECTION = Struct(
@@ -225,6 +232,12 @@ class Schema:
 
     # Extension points for groups of pods that the document may name.
     group_points: tuple[str, ...]
+    # Extension points at which a plugin of old is not refused by its name.
+    points_without_removal_check: tuple[str, ...] = ("placementGenerate", "placementScore")
+    # Extension points whose plugins get no default arguments if they are enabled there alone.
+    points_without_default_args: tuple[str, ...] = ("podGroupPostFilter",)
+    # The document has percentageOfPlacementsToScore.
+    placement_percentage: bool = False
 
     @property
     def plugin_sets(self) -> tuple[str, ...]:
@@ -241,14 +254,19 @@ class Schema:
 
     @cached_property
     def profile(self) -> Struct:
-        return _profile_struct(self.plugins)
+        return _profile_struct(self.plugins, self.placement_percentage)
 
     @cached_property
     def configuration(self) -> Struct:
-        return _configuration_struct(self.profile)
+        return _configuration_struct(self.profile, self.placement_percentage)
 
 
-def _profile_struct(plugins: Struct) -> Struct:
+def _placement_percentage_field(help_text: str) -> StructField:
+    return StructField(PLACEMENT_PERCENTAGE, INT32, help_text, pointer=True, minimum=0, maximum=100)
+
+
+def _profile_struct(plugins: Struct, placement_percentage: bool) -> Struct:
+    overriding = _placement_percentage_field(PLACEMENT_PERCENTAGE_HELP + " Overrides the value for all profiles.")
     return Struct(
         "v1.KubeSchedulerProfile",
         "A policy for the pods whose spec.schedulerName is the profile's.",
@@ -268,6 +286,7 @@ def _profile_struct(plugins: Struct) -> Struct:
                 minimum=0,
                 maximum=100,
             ),
+            *((overriding,) if placement_percentage else ()),
             StructField(
                 "plugins",
                 plugins,
@@ -279,7 +298,8 @@ def _profile_struct(plugins: Struct) -> Struct:
     )
 
 
-def _configuration_struct(profile: Struct) -> Struct:
+def _configuration_struct(profile: Struct, placement_percentage: bool) -> Struct:
+    general = _placement_percentage_field(PLACEMENT_PERCENTAGE_HELP)
     return Struct(
         "v1.KubeSchedulerConfiguration",
         "Configuration of kube-scheduler.",
@@ -289,7 +309,7 @@ def _configuration_struct(profile: Struct) -> Struct:
             StructField(
                 "parallelism",
                 INT32,
-                "How many nodes are checked in parallel.",
+                "How many nodes are looked at side by side.",
                 pointer=True,
                 default=16,
                 minimum=1,
@@ -321,6 +341,7 @@ def _configuration_struct(profile: Struct) -> Struct:
                 minimum=0,
                 maximum=100,
             ),
+            *((general,) if placement_percentage else ()),
             StructField(
                 "podInitialBackoffSeconds",
                 INT64,

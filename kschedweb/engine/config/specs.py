@@ -98,6 +98,7 @@ class PluginVariant(TypedDict, total=False):
     points: frozenset[str]
     args: ArgsSpec
     gate: str
+    gated_points: Mapping[str, str]
     factory: PluginFactory | None
 
 
@@ -117,6 +118,8 @@ class PluginSpec:
     args: ArgsSpec | None = None
     # The feature gate without which it does nothing.
     gate: str = ""
+    # Extension points at which it is off by default while a feature gate is off, each with that gate.
+    gated_points: Mapping[str, str] = field(default_factory=dict)
     # Creates the plugin from its arguments; ``None`` for a plugin that decides nothing here.
     factory: PluginFactory | None = None
     # The scheduler that it comes from; "" for kube-scheduler.

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from kschedweb.engine.config.schema import EXTENSION_POINTS
+from kschedweb.engine.config.release import Release
+from kschedweb.engine.config.schema import EXTENSION_POINTS, PLACEMENT_PERCENTAGE
 from kschedweb.engine.config.specs import Registry
 from kschedweb.engine.json_types import Json
-from kschedweb.engine.validation.fields import Problem, Typed, duplicate, invalid, required
+from kschedweb.engine.validation.fields import Problem, Typed, duplicate, forbidden, invalid, required
 from kschedweb.engine.validation.golang import duration_text
 from kschedweb.engine.validation.labels import is_extended_resource, name_complaints
 
@@ -16,7 +17,7 @@ REMOVED_PLUGINS = ("AzureDiskLimits", "CinderLimits", "EBSLimits", "GCEPDLimits"
 _REMOVED = 'was invalid in version "v1" (KubeSchedulerConfiguration is version "")'
 
 
-def validate_configuration(configuration: Json, registry: Registry) -> list[Problem]:
+def validate_configuration(configuration: Json, release: Release) -> list[Problem]:
     """Return the errors of a defaulted configuration in kube-scheduler's order."""
     problems: list[Problem] = []
     if (burst := configuration["clientConnection"]["burst"]) < 0:
@@ -25,8 +26,9 @@ def validate_configuration(configuration: Json, registry: Registry) -> list[Prob
     if configuration["parallelism"] <= 0:
         detail = "should be an integer value greater than zero"
         problems.append(invalid("parallelism", configuration["parallelism"], detail))
-    problems += _profiles_problems(configuration["profiles"], registry)
+    problems += _profiles_problems(configuration["profiles"], release)
     problems += _percentage_problems("percentageOfNodesToScore", configuration["percentageOfNodesToScore"])
+    problems += _placement_percentage_problems("", configuration, release)
     initial, longest = configuration["podInitialBackoffSeconds"], configuration["podMaxBackoffSeconds"]
     if initial <= 0:
         problems.append(invalid("podInitialBackoffSeconds", initial, "must be greater than 0"))
@@ -59,7 +61,15 @@ def _percentage_problems(path: str, percentage: int | None) -> list[Problem]:
     return [invalid(path, percentage, "not in valid range [0-100]")]
 
 
-def _profiles_problems(profiles: list[Json], registry: Registry) -> list[Problem]:
+def _placement_percentage_problems(parent: str, owner: Json, release: Release) -> list[Problem]:
+    path, percentage = f"{parent}{PLACEMENT_PERCENTAGE}", owner.get(PLACEMENT_PERCENTAGE)
+    if percentage is None or release.has_placement_percentage:
+        return _percentage_problems(path, percentage)
+    detail = f"{PLACEMENT_PERCENTAGE} requires TopologyAwareWorkloadScheduling feature gate to be enabled"
+    return [forbidden(path, detail)]
+
+
+def _profiles_problems(profiles: list[Json], release: Release) -> list[Problem]:
     problems: list[Problem] = []
     names: set[str] = set()
     for index, profile in enumerate(profiles):
@@ -68,8 +78,9 @@ def _profiles_problems(profiles: list[Json], registry: Registry) -> list[Problem
         if not name:
             problems.append(required(f"{path}.schedulerName"))
         problems += _percentage_problems(f"{path}.percentageOfNodesToScore", profile["percentageOfNodesToScore"])
-        problems += _removed_problems(profile["plugins"], f"{path}.plugins")
-        problems += _plugin_config_problems(profile["pluginConfig"], f"{path}.pluginConfig", registry)
+        problems += _placement_percentage_problems(f"{path}.", profile, release)
+        problems += _removed_problems(profile["plugins"], f"{path}.plugins", release)
+        problems += _plugin_config_problems(profile["pluginConfig"], f"{path}.pluginConfig", release.registry)
         if name in names:
             # kube-scheduler prints the path of the first one here, which comes out as an empty object.
             problems.append(duplicate(f"{path}.schedulerName", Typed({})))
@@ -77,10 +88,15 @@ def _profiles_problems(profiles: list[Json], registry: Registry) -> list[Problem
     return problems + _queue_sort_problems(profiles)
 
 
-def _removed_problems(plugins: Json, path: str) -> list[Problem]:
+def _removed_problems(plugins: Json, path: str, release: Release) -> list[Problem]:
+    schema = release.schema
+    points = (
+        *EXTENSION_POINTS,
+        *(point for point in schema.group_points if point not in schema.points_without_removal_check),
+    )
     return [
         invalid(f"{path}.{point}.enabled[{index}]", plugin["name"], _REMOVED)
-        for point in EXTENSION_POINTS
+        for point in points
         for index, plugin in enumerate(plugins[point]["enabled"])
         if plugin["name"] in REMOVED_PLUGINS
     ]

@@ -132,9 +132,11 @@ class Points:
         points.pod_group_post_filter = _plugins_implementing(
             PodGroupPostFilterPlugin, by_point.get("podGroupPostFilter", ())
         )
-        # PlacementFeasible is no extension point of its own in a profile: every plugin that has the method is asked.
-        everyone = {plugin.name: plugin for plugins in by_point.values() for plugin in plugins}
-        points.placement_feasible = _plugins_implementing(PlacementFeasiblePlugin, everyone.values())
+        # Before 1.38 PlacementFeasible is no extension point of a profile: every plugin that has the method is asked.
+        everyone = {plugin.name: plugin for plugins in by_point.values() for plugin in plugins}.values()
+        points.placement_feasible = _plugins_implementing(
+            PlacementFeasiblePlugin, by_point.get("placementFeasible", everyone)
+        )
         points.freeing = _plugins_implementing(FreeingPlugin, points.pod_group_post_filter)
         points.preparing = {plugin.name: plugin for plugin in _plugins_implementing(Preparing, points.pre_bind)}
         placing: list[Plugin] = [*points.reserve, *points.pre_bind, *points.bind, *points.post_bind]

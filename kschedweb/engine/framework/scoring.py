@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kschedweb.engine.state.columns import Ints
+from kschedweb.engine.validation.golang import INT64_MAX
 
 # kube-scheduler's `MaxNodeScore`.
 MAX_NODE_SCORE = 100
@@ -39,6 +40,20 @@ def share_of(part: Ints, whole: Ints, scale: int) -> Ints:
     if share.size and share.min() < 0:
         share += (share < 0) & (share * whole != multiple)  # Go cuts toward 0
     return share
+
+
+def exact_share_of(part: Ints, whole: Ints, scale: int) -> Ints:
+    """Return ``part`` * ``scale`` / ``whole``, exact for all amounts; ``part`` lies between 0 and ``whole``."""
+    share: Ints = part * scale // whole
+    for place in np.flatnonzero(part > INT64_MAX // scale):
+        share[place] = int(part[place]) * scale // int(whole[place])
+    return share
+
+
+def add_saturating(amounts: Ints, more: int) -> Ints:
+    """Return the sums of amounts that are not negative; they stop at the largest int64, as `SaturatingAdd` does."""
+    sums: Ints = amounts + more
+    return np.where(sums < 0, INT64_MAX, sums) if sums.size and sums.min() < 0 else sums
 
 
 def round_half_away(values: NDArray[np.float64]) -> Ints:

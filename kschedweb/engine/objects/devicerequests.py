@@ -13,7 +13,7 @@ from kschedweb.engine.objects.json_access import (
     get_string,
     get_strings,
 )
-from kschedweb.engine.objects.quantity import read_quantity
+from kschedweb.engine.objects.quantity import canonicalize_quantity, read_signed_quantity
 from kschedweb.engine.objects.taints import Toleration, read_tolerations
 from kschedweb.engine.values import dataclass
 
@@ -36,6 +36,8 @@ class DeviceChoice:
     tolerations: tuple[Toleration, ...] = ()
     # (name, nano-units) that it takes of a device that can be shared; None if not stated.
     capacity: tuple[tuple[str, int], ...] | None = None
+    # (name, text) of the amounts among these that are negative.
+    negative: tuple[tuple[str, str], ...] = ()
 
     @classmethod
     def from_json(cls, raw: Json, path: str, name: str) -> DeviceChoice:
@@ -52,6 +54,7 @@ class DeviceChoice:
             sets_admin_access=raw.get("adminAccess") is not None,
             tolerations=read_tolerations(raw, "tolerations", path),
             capacity=None if raw.get("capacity") is None else _read_capacity(raw, path),
+            negative=_negative_texts(raw),
         )
 
 
@@ -120,7 +123,13 @@ def read_selectors(raw: Json, path: str) -> tuple[str | None, ...]:
     )
 
 
+def _negative_texts(raw: Json) -> tuple[tuple[str, str], ...]:
+    requests = get_mapping(get_mapping(raw, "capacity"), "requests")
+    texts = {name: str(value) for name, value in requests.items()}
+    return tuple((name, canonicalize_quantity(text)) for name, text in texts.items() if text.startswith("-"))
+
+
 def _read_capacity(raw: Json, path: str) -> tuple[tuple[str, int], ...]:
     at = f"{path}capacity."
     requests = get_mapping(get_mapping(raw, "capacity", path), "requests", at)
-    return tuple((name, read_quantity(value, f"{at}requests.{name}")) for name, value in requests.items())
+    return tuple((name, read_signed_quantity(value, f"{at}requests.{name}")) for name, value in requests.items())

@@ -112,6 +112,13 @@ class Pod:
             self, resources=resources, occupied=resources.occupied, occupied_nonzero=resources.occupied_nonzero
         )
 
+    @cached_property
+    def pod_level_scoring_requests(self) -> Amounts:
+        """The requests for NodeResourcesFit's score since 1.38: of the pod as a whole, or as the kubelet reports."""
+        resources = self.resources
+        counts_alike = not resources.pod_level_set and not resources.reported
+        return self.scoring_requests if counts_alike else resources.pod_level_scoring_requests
+
     @property
     def resize_deferred(self) -> bool:
         """True if the kubelet defers a resize of the pod until its node has room."""

@@ -71,6 +71,14 @@ def read_quantity(value: Any, path: str = "") -> int:
     return amount
 
 
+def read_signed_quantity(value: Any, path: str = "") -> int:
+    """Return nano-units of a quantity that may be negative, as of objects that were stored before it was checked."""
+    text = value if isinstance(value, str) else repr(value)
+    if not text.startswith("-"):
+        return read_quantity(value, path)
+    return -read_quantity(text.removeprefix("-"), path)
+
+
 def read_quantities(raw: Json, key: str, path: str = "") -> dict[str, int]:
     """Return ``raw[key]`` as resource name -> nano-units.
 
@@ -92,3 +100,31 @@ def round_to_unit(resource: str, nano: int) -> int:
     """Return the scheduler's amount: milli-CPU or whole units, rounded up, within 64 bits."""
     unit = MILLI if resource == "cpu" else NANO
     return max(-_LARGEST, min(-(-nano // unit), _LARGEST))
+
+
+def canonicalize_quantity(text: str) -> str:
+    """Return a quantity as the API server writes it once it has read it."""
+    nano = parse_quantity(text)
+    if text.endswith("i") and nano % NANO == 0:
+        return format_binary(nano // NANO)
+    return format_decimal(nano, -3)
+
+
+def format_decimal(amount: int, thousands: int) -> str:
+    """Return ``amount`` times 1000 to the power of ``thousands`` with the largest suffix that stays exact."""
+    if not amount:
+        return "0"
+    while amount % 1000 == 0:
+        amount, thousands = amount // 1000, thousands + 1
+    return f"{amount}{'num kMGTPE'[thousands + 3].strip()}"
+
+
+def format_binary(amount: int) -> str:
+    """Return ``amount`` with the largest binary suffix that stays exact."""
+    # apimachinery writes what is below one Ki in decimal form.
+    if abs(amount) < 1024:
+        return format_decimal(amount, 0)
+    power = 0
+    while amount % 1024 == 0:
+        amount, power = amount // 1024, power + 1
+    return f"{amount}{('', 'Ki', 'Mi', 'Gi', 'Ti', 'Pi', 'Ei')[power]}"

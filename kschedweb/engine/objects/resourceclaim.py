@@ -19,7 +19,7 @@ from kschedweb.engine.objects.json_access import (
     get_strings,
 )
 from kschedweb.engine.objects.nodeselector import NodeSelectorTerm, parse_terms
-from kschedweb.engine.objects.quantity import read_quantity
+from kschedweb.engine.objects.quantity import canonicalize_quantity, read_signed_quantity
 from kschedweb.engine.validation.affinity import selector_problems
 from kschedweb.engine.validation.fields import aggregate_problems
 from kschedweb.engine.values import dataclass
@@ -29,6 +29,8 @@ DELETE_PROTECTION = "resource.kubernetes.io/delete-protection"
 IMPLICIT_PREFIX = "deviceclass.resource.kubernetes.io/"
 # (driver, pool, device).
 DeviceId = tuple[str, str, str]
+# No capacity with no text, where no amount is negative.
+NO_AMOUNT = ("", "")
 # Parts of the claim, each with the path of its fields.
 PathedObjects = list[tuple[Json, str]]
 # The API's limit. It is also the score of the first alternative; the eighth scores 1.
@@ -86,6 +88,8 @@ class AllocatedDevice:
     share: str = ""
     # (capacity, nano-units) that the share takes; None if not stated.
     consumed: tuple[tuple[str, int], ...] | None = None
+    # (capacity, its text) of the first negative amount by name.
+    negative: tuple[str, str] = NO_AMOUNT
 
 
 @dataclass(frozen=True, slots=True)
@@ -246,16 +250,15 @@ def _read_allocation(status: Json) -> Allocation:
 def _read_device(raw: Json, path: str) -> AllocatedDevice:
     consumed = get_mapping(raw, "consumedCapacity", path)
     driver, pool, device = (get_string(raw, key, path) for key in ("driver", "pool", "device"))
+    amounts = {name: read_signed_quantity(value, f"{path}consumedCapacity.{name}") for name, value in consumed.items()}
+    negative = next((name for name in sorted(amounts) if amounts[name] < 0), "")
     return AllocatedDevice(
         request=get_string(raw, "request", path),
         device=(driver, pool, device),
         admin=get_boolean(raw, "adminAccess", path),
         share=get_string(raw, "shareID", path),
-        consumed=tuple(
-            (name, read_quantity(value, f"{path}consumedCapacity.{name}")) for name, value in consumed.items()
-        )
-        if raw.get("consumedCapacity") is not None
-        else None,
+        consumed=None if raw.get("consumedCapacity") is None else tuple(amounts.items()),
+        negative=(negative, canonicalize_quantity(str(consumed[negative]))) if negative else NO_AMOUNT,
     )
 
 

@@ -50,6 +50,8 @@ class Counting:
     of_pod: bool = True
     # True if the API server adds the containers' requests to those of the pod as a whole.
     completed: bool = True
+    # True if the sum of requests on a node stops at the largest int64; False if it wraps around.
+    saturating: bool = False
 
 
 # The counting of the release that is used where a document names none.
@@ -135,6 +137,11 @@ class PodResources:
     def scoring_requests(self) -> Amounts:
         """The requests for NodeResourcesFit's score: with defaults, without pod-level resources."""
         return round_to_units(self.total(at_pod_level=False, defaults=DEFAULT_REQUESTS))
+
+    @property
+    def pod_level_scoring_requests(self) -> Amounts:
+        """The same of the pod as a whole, with resources in its status."""
+        return round_to_units(self.total(status=True, defaults=DEFAULT_REQUESTS))
 
     @property
     def evicted(self) -> Amounts:

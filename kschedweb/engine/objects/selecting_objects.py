@@ -27,10 +27,14 @@ class PodDisruptionBudget:
     # Names of pods whose eviction is under way: they do not count again.
     disrupted: frozenset[str]
 
-    def covers_pod(self, pod: Pod) -> bool:
-        if pod.namespace != self.namespace or not pod.labels or pod.name in self.disrupted:
+    def covers_pod(self, pod: Pod, empty_selector: bool = False) -> bool:
+        """Return whether an eviction of ``pod`` counts.
+
+        With ``empty_selector`` a selector without requirements selects all pods, also those without labels.
+        """
+        if pod.namespace != self.namespace or pod.name in self.disrupted:
             return False
-        return not self.selector.is_empty and self.selector.matches(pod.labels)
+        return (empty_selector or bool(pod.labels and not self.selector.is_empty)) and self.selector.matches(pod.labels)
 
     @classmethod
     def from_json(cls, raw: Json) -> PodDisruptionBudget:

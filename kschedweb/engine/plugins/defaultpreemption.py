@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import partial
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kschedweb.engine.config.args import args_struct
-from kschedweb.engine.config.specs import ArgsSpec, PluginArgs, PluginSpec
+from kschedweb.engine.config.specs import ArgsSpec, PluginArgs, PluginSpec, PluginVariant
 from kschedweb.engine.config.types import INT32, StructField
 from kschedweb.engine.framework.diagnosis import Diagnosis
 from kschedweb.engine.framework.groups import GroupCycle, GroupHandle, GroupRoom
@@ -19,11 +20,13 @@ from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.preemption.eligibility import NEVER, being_preempted, never_preempts
 from kschedweb.engine.preemption.evaluator import Preemption, PreemptionCandidate, PreemptionEvaluator
 from kschedweb.engine.preemption.group_preemption import make_room
+from kschedweb.engine.preemption.rules import PreemptionRules
 from kschedweb.engine.preemption.victims import priority_of
 from kschedweb.engine.state.snapshot import Snapshot
 from kschedweb.engine.validation.fields import Problem, child_path, invalid
 
 TERMINATING = "not eligible due to a terminating pod on the nominated node."
+RULES = PreemptionRules()
 NO_CANDIDATE = "no candidate node for preemption"
 
 
@@ -34,17 +37,13 @@ class DefaultPreemption:
         self,
         args: PluginArgs,
         placement_message: bool = True,
-        unstarted_by_clock: bool = False,
-        evicts_groups: bool = False,
+        rules: PreemptionRules = RULES,
     ) -> None:
-        """Read the arguments; the flags depend on the release.
+        """Read the arguments; the others depend on the release.
 
         ``placement_message``: the status names the node where it makes room.
-        ``unstarted_by_clock``: see ``by_importance``.
-        ``evicts_groups``: pods of a group are evicted together.
         """
-        self.placement_message = placement_message
-        self.unstarted_by_clock, self.evicts_groups = unstarted_by_clock, evicts_groups
+        self.placement_message, self.rules = placement_message, rules
         percentage, absolute = args.get("minCandidateNodesPercentage"), args.get("minCandidateNodesAbsolute")
         # The defaults of `DefaultPreemptionArgs`, for arguments that were not loaded from a document.
         self.percentage = 10 if percentage is None else int(percentage)
@@ -55,7 +54,7 @@ class DefaultPreemption:
         if refusal:
             result = PostFilterResult(unschedulable(refusal))
         else:
-            search = PreemptionEvaluator(handle, cycle, diagnosis, self.unstarted_by_clock, self.evicts_groups)
+            search = PreemptionEvaluator(handle, cycle, diagnosis, self.rules)
             result = self._try_preemption(search, diagnosis.nodes_for_status_code(Code.UNSCHEDULABLE), handle)
         # As `PostFilter` does: every message that is not empty gets the prefix.
         reasons = tuple(f"preemption: {reason}" for reason in (result.status.message,) if reason)
@@ -63,7 +62,7 @@ class DefaultPreemption:
 
     def pod_group_post_filter(self, cycle: GroupCycle, handle: GroupHandle) -> GroupRoom:
         """Look for pods and groups of lower priority, anywhere, without which the whole group finds a place."""
-        room = make_room(cycle, handle)
+        room = make_room(cycle, handle, self.rules)
         reasons = tuple(f"pod group preemption: {reason}" for reason in (room.status.message,) if reason)
         return replace(room, status=replace(room.status, reasons=reasons))
 
@@ -117,7 +116,7 @@ class DefaultPreemption:
         return ""
 
     def _pod_priority(self, pod: Pod, snapshot: Snapshot) -> int:
-        return priority_of(pod, snapshot.objects.groups) if self.evicts_groups else pod.priority
+        return priority_of(pod, snapshot.objects.groups, self.rules) if self.rules.evicts_groups else pod.priority
 
 
 ARGS = args_struct(
@@ -164,18 +163,34 @@ def validate_args(args: PluginArgs, path: str) -> list[Problem]:
     return problems
 
 
+POINTS = frozenset({"preEnqueue", "postFilter", "podGroupPostFilter"})
+
+
+def _variant(release: Any) -> PluginVariant:
+    variant = PluginVariant(
+        factory=partial(
+            DefaultPreemption,
+            placement_message=release.behaviour.preemption_placement_message,
+            rules=PreemptionRules(
+                evicts_groups=release.has_group_scheduling,
+                unstarted_by_clock=not release.behaviour.unstarted_victims_stable_order,
+                ties_by_uid=release.behaviour.victim_ties_by_uid,
+                empty_budget_selector=release.behaviour.budget_empty_selector,
+                offers_nodes_without_victims=release.behaviour.extender_victimless_nodes,
+                members_as_pods=release.behaviour.group_members_as_victims,
+            ),
+        )
+    )
+    if release.behaviour.group_node_ranking:
+        variant |= PluginVariant(points=POINTS | {"reserve"}, gated_points={"reserve": "GenericWorkload"})
+    return variant
+
+
 SPEC = PluginSpec(
     "DefaultPreemption",
-    frozenset({"preEnqueue", "postFilter", "podGroupPostFilter"}),
+    POINTS,
     "Looks for pods of lower priority that could make room.",
     ArgsSpec(ARGS, set_defaults, validate_args),
     factory=DefaultPreemption,
-    variant=lambda release: {
-        "factory": partial(
-            DefaultPreemption,
-            placement_message=release.behaviour.preemption_placement_message,
-            unstarted_by_clock=not release.behaviour.unstarted_victims_stable_order,
-            evicts_groups=release.has_group_scheduling,
-        )
-    },
+    variant=_variant,
 )

@@ -96,7 +96,10 @@ def _own_group_asks_for_fewer(pod: Pod, change: ObjectChange) -> bool:
 def _variant(release: Any) -> PluginVariant:
     if not release.behaviour.pod_group_entities:
         return {}
-    return {"gate": "GenericWorkload", "factory": GangScheduling if release.has_group_scheduling else None}
+    variant = PluginVariant(gate="GenericWorkload", factory=GangScheduling if release.has_group_scheduling else None)
+    if not release.behaviour.gang_permit:
+        variant["points"] = frozenset({"preEnqueue", "placementFeasible"})
+    return variant
 
 
 SPEC = PluginSpec(

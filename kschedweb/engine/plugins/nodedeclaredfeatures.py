@@ -18,17 +18,20 @@ from kschedweb.engine.state.columns import Rows
 REJECTED = unresolvable("node(s) didn't match Pod's required features")
 RESTART_ALL, HOST_USERS = "RestartAllContainersOnContainerExits", "UserNamespacesHostNetworkSupport"
 MOUNT_OPTIONS = "VolumeBindMountOptions"
+CERTIFICATES, PROFILES = "PodCertificateMLDSA", "SecurityProfileOCI"
+MLDSA_KEYS = ("MLDSA44", "MLDSA65", "MLDSA87")
 
 
 class NodeDeclaredFeatures:
     name = "NodeDeclaredFeatures"
 
-    def __init__(self, args: PluginArgs, bind_mount_options: bool = True) -> None:
-        """Take the flag of the release.
+    def __init__(self, args: PluginArgs, bind_mount_options: bool = True, pod_security: bool = False) -> None:
+        """Take the flags of the release.
 
         ``bind_mount_options``: options of bind mounts need a feature.
+        ``pod_security``: see ``Behaviour.pod_security_features``.
         """
-        self.bind_mount_options = bind_mount_options
+        self.bind_mount_options, self.pod_security = bind_mount_options, pod_security
 
     def events(self) -> list[EventHint]:
         return [
@@ -49,7 +52,9 @@ class NodeDeclaredFeatures:
         return Verdicts.from_mask(lacking[rows], REJECTED)
 
     def _needed_features(self, pod: Pod) -> frozenset[str]:
-        return needed_features(get_mapping(pod.raw, "spec"), self.bind_mount_options)
+        spec = get_mapping(pod.raw, "spec")
+        needed = needed_features(spec, self.bind_mount_options)
+        return needed | security_features(spec) if self.pod_security else needed
 
     def _after_own_update(self, pod: Pod, change: ObjectChange) -> bool:
         """Queue if the pod needs other features now."""
@@ -77,6 +82,21 @@ def needed_features(spec: Json, bind_mount_options: bool = True) -> frozenset[st
     return frozenset(needed)
 
 
+def security_features(spec: Json) -> frozenset[str]:
+    """Return the node features that a pod's certificates and seccomp profiles require."""
+    sources = [
+        source
+        for volume in get_objects(spec, "volumes")
+        for source in get_objects(get_mapping(volume, "projected"), "sources")
+    ]
+    keys = {get_mapping(source, "podCertificate").get("keyType") for source in sources}
+    lists = ("initContainers", "containers", "ephemeralContainers")
+    owners = [spec, *(container for field in lists for container in get_objects(spec, field))]
+    profiles = [get_mapping(get_mapping(owner, "securityContext"), "seccompProfile") for owner in owners]
+    needed = {CERTIFICATES} if keys.intersection(MLDSA_KEYS) else set()
+    return frozenset(needed | ({PROFILES} if any(profile.get("type") == "OCI" for profile in profiles) else set()))
+
+
 def _after_node(pod: Pod, change: ObjectChange) -> bool:
     return change.old is None or bool(change.old.declared_features != change.new.declared_features)
 
@@ -88,6 +108,10 @@ SPEC = PluginSpec(
     gate="NodeDeclaredFeatures",
     factory=NodeDeclaredFeatures,
     variant=lambda release: {
-        "factory": partial(NodeDeclaredFeatures, bind_mount_options=release.behaviour.bind_mount_options_feature)
+        "factory": partial(
+            NodeDeclaredFeatures,
+            bind_mount_options=release.behaviour.bind_mount_options_feature,
+            pod_security=release.behaviour.pod_security_features,
+        )
     },
 )

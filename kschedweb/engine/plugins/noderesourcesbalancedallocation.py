@@ -10,7 +10,7 @@ from kschedweb.engine.config.args import RESOURCE, args_struct, default_resource
 from kschedweb.engine.config.specs import ArgsSpec, PluginArgs, PluginSpec
 from kschedweb.engine.config.types import ListType, StructField
 from kschedweb.engine.framework.interface import Cycle, PluginScope
-from kschedweb.engine.framework.scoring import MAX_NODE_SCORE
+from kschedweb.engine.framework.scoring import MAX_NODE_SCORE, add_saturating
 from kschedweb.engine.framework.status import SKIP, SUCCESS, Status
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.objects.resources import CPU, MEMORY, is_scalar
@@ -22,8 +22,8 @@ from kschedweb.engine.validation.fields import Problem, child_path, duplicate, i
 class NodeResourcesBalancedAllocation:
     name = "NodeResourcesBalancedAllocation"
 
-    def __init__(self, args: PluginArgs, by_delta: bool = True) -> None:
-        self.by_delta = by_delta
+    def __init__(self, args: PluginArgs, by_delta: bool = True, saturating_amounts: bool = False) -> None:
+        self.by_delta, self.saturating_amounts = by_delta, saturating_amounts
         self.resources = [item["name"] for item in args.get("resources") or [{"name": CPU}, {"name": MEMORY}]]
 
     def scope(self, pod: Pod) -> PluginScope:
@@ -65,7 +65,8 @@ class NodeResourcesBalancedAllocation:
             counted[position], size = counts[rows], sizes[rows]
             used = snapshot.resource_row(snapshot.requested, name)[rows]
             np.divide(used, size, out=fractions[0, position])
-            np.divide(used + request, size, out=fractions[1, position])
+            requested = add_saturating(used, request) if self.saturating_amounts else used + request
+            np.divide(requested, size, out=fractions[1, position])
         return np.minimum(fractions, 1.0, out=fractions), counted
 
     def _has_requests(self, pod: Pod) -> bool:
@@ -164,6 +165,10 @@ SPEC = PluginSpec(
     ArgsSpec(ARGS, set_defaults, validate_args),
     factory=NodeResourcesBalancedAllocation,
     variant=lambda release: {
-        "factory": partial(NodeResourcesBalancedAllocation, by_delta=release.behaviour.balanced_allocation_by_delta)
+        "factory": partial(
+            NodeResourcesBalancedAllocation,
+            by_delta=release.behaviour.balanced_allocation_by_delta,
+            saturating_amounts=release.behaviour.saturating_amounts,
+        )
     },
 )

@@ -33,7 +33,15 @@ from kschedweb.engine.framework.events import (
 )
 from kschedweb.engine.framework.groups import Assignment, Domain, GroupCycle
 from kschedweb.engine.framework.interface import PASSED, Cycle, PluginScope, PreFilterResult, Verdicts
-from kschedweb.engine.framework.scoring import MAX_NODE_SCORE, broken_line, round_half_away, share_of
+from kschedweb.engine.framework.scoring import (
+    MAX_NODE_SCORE,
+    add_saturating,
+    broken_line,
+    divide_toward_zero,
+    exact_share_of,
+    round_half_away,
+    share_of,
+)
 from kschedweb.engine.framework.status import SUCCESS, Code, Status, error
 from kschedweb.engine.json_types import Json
 from kschedweb.engine.objects.json_access import get_mapping
@@ -87,14 +95,25 @@ class NodeResourcesFit:
     name = "NodeResourcesFit"
 
     def __init__(
-        self, args: PluginArgs, delegates_extended_resources: bool = True, resize_preemption: bool = False
+        self,
+        args: PluginArgs,
+        delegates_extended_resources: bool = True,
+        implicit_resources_kept: bool = False,
+        resize_preemption: bool = False,
+        pod_level_score: bool = False,
+        saturating_amounts: bool = False,
     ) -> None:
         """Read the arguments; the flags depend on the release.
 
         ``delegates_extended_resources``: an extended resource that a DeviceClass provides is left to DynamicResources.
+        ``implicit_resources_kept``: see ``Devices.list_resource_classes``.
         ``resize_preemption``: on its own node a pod needs only the amounts that it does not have yet.
+        ``pod_level_score``: see ``Behaviour.fit_score_pod_level``.
+        ``saturating_amounts``: see ``Behaviour.saturating_amounts``.
         """
+        self.pod_level_score, self.saturating_amounts = pod_level_score, saturating_amounts
         self.delegates_extended_resources = delegates_extended_resources
+        self.implicit_resources_kept = implicit_resources_kept
         self.resize_preemption = resize_preemption
         self.ignored = frozenset(args.get("ignoredResources") or ())
         self.ignored_groups = frozenset(args.get("ignoredResourceGroups") or ())
@@ -125,6 +144,7 @@ class NodeResourcesFit:
         full = snapshot.pod_count[rows] >= snapshot.pod_limit[rows]
         failures = [Failure(TOO_MANY_PODS, full, resource=PODS)] if full.any() else []
         bound = self._bound_amounts(cycle)
+        classes = snapshot.objects.devices.list_resource_classes(self.implicit_resources_kept)
         for name, request in self._checked_requests(cycle.state[self.name]):
             allocatable = snapshot.resource_row(snapshot.allocatable, name)[rows]
             missing = request if bound is None else bound.missing_amounts(name, request)[rows]
@@ -132,7 +152,7 @@ class NodeResourcesFit:
             if name not in BASIC:
                 # A scalar resource that the pod does not need is not checked, even if it is overcommitted.
                 short &= missing != 0
-            if self.delegates_extended_resources and name in snapshot.objects.devices.extended_resources:
+            if self.delegates_extended_resources and name in classes:
                 short &= allocatable > 0  # elsewhere DynamicResources decides
             if not short.any():
                 continue
@@ -168,7 +188,7 @@ class NodeResourcesFit:
         totals = np.zeros(cycle.num_rows(rows), dtype=np.int64)
         weights: Ints | int = 0
         for name, weight in self.resources:
-            requested, allocatable = requested_after(cycle, rows, name)
+            requested, allocatable = self.requested_after(cycle, rows, name)
             # A fast path: if every node has the resource, no mask is needed. The result is the same.
             if self.strategy != RATIO and allocatable.all():
                 resource_score = self.score_resource(requested, allocatable)
@@ -183,13 +203,16 @@ class NodeResourcesFit:
             totals += resource_score * counts * weight
             weights = weights + counts * weight
         weights = np.maximum(weights, 1)
-        return round_half_away(totals / weights) if self.strategy == RATIO else totals // weights
+        if self.strategy == RATIO:
+            return round_half_away(totals / weights)
+        # What wrapped around can be negative.
+        return divide_toward_zero(totals, weights) if totals.size and totals.min() < 0 else totals // weights
 
     def score_placement(self, cycle: GroupCycle, domain: Domain, assigned: Sequence[Assignment]) -> int:
         """Return the use of the domain's nodes together, with the pods assigned there; 0 to 100."""
         snapshot, total, weights = cycle.snapshot, 0, 0
         for name, weight in self.resources:
-            pod_requests = sum(pod.scoring_requests.get(name, 0) for pod, _ in assigned)
+            pod_requests = sum(self.scoring_requests(pod).get(name, 0) for pod, _ in assigned)
             if pod_requests == 0 and is_scalar(name):
                 continue
             amounts = snapshot.resource_row(snapshot.allocatable, name)[domain.nodes]
@@ -202,22 +225,29 @@ class NodeResourcesFit:
 
     def score_resource(self, requested: Ints, allocatable: Ints) -> Ints:
         """Return the score of one resource, 0 to 100, for nodes with allocatable above 0."""
+        take_share = share_of
+        if self.saturating_amounts:
+            requested, take_share = np.maximum(requested, 0), exact_share_of
         if self.strategy == LEAST_ALLOCATED:
-            return share_of(np.maximum(allocatable - requested, 0), allocatable, MAX_NODE_SCORE)
-        share = share_of(np.minimum(requested, allocatable), allocatable, MAX_NODE_SCORE)
+            return take_share(np.maximum(allocatable - requested, 0), allocatable, MAX_NODE_SCORE)
+        share = take_share(np.minimum(requested, allocatable), allocatable, MAX_NODE_SCORE)
         return share if self.strategy == MOST_ALLOCATED else self.curve[np.clip(share, 0, MAX_NODE_SCORE)]
 
+    def scoring_requests(self, pod: Pod) -> dict[str, int]:
+        """Return the requests of the pod that its score counts."""
+        return pod.pod_level_scoring_requests if self.pod_level_score else pod.scoring_requests
 
-def requested_after(cycle: Cycle, rows: Rows, name: str) -> tuple[Ints, Ints]:
-    """Return (requested with the pod, allocatable) of one resource; allocatable is 0 where the resource does not
-    count.
-    """
-    snapshot: Snapshot = cycle.snapshot
-    request = cycle.pod.scoring_requests.get(name, 0)
-    allocatable = snapshot.resource_row(snapshot.allocatable, name)[rows]
-    if request == 0 and is_scalar(name):
-        allocatable = np.zeros_like(allocatable)
-    return _requested_for_scoring(snapshot, name)[rows] + request, allocatable
+    def requested_after(self, cycle: Cycle, rows: Rows, name: str) -> tuple[Ints, Ints]:
+        """Return (requested with the pod, allocatable) of one resource; allocatable is 0 where the resource does not
+        count.
+        """
+        snapshot: Snapshot = cycle.snapshot
+        request = self.scoring_requests(cycle.pod).get(name, 0)
+        allocatable = snapshot.resource_row(snapshot.allocatable, name)[rows]
+        if request == 0 and is_scalar(name):
+            allocatable = np.zeros_like(allocatable)
+        used = _requested_for_scoring(snapshot, name)[rows]
+        return add_saturating(used, request) if self.saturating_amounts else used + request, allocatable
 
 
 def _requested_for_scoring(snapshot: Snapshot, name: str) -> Ints:
@@ -421,7 +451,10 @@ def _variant(release: Any) -> PluginVariant:
         "factory": partial(
             NodeResourcesFit,
             delegates_extended_resources=release.is_enabled("DRAExtendedResource"),
+            implicit_resources_kept=release.behaviour.dra_unified_allocator,
             resize_preemption=release.has_resize_preemption,
+            pod_level_score=release.behaviour.fit_score_pod_level,
+            saturating_amounts=release.behaviour.saturating_amounts,
         ),
     }
 

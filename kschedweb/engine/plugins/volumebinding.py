@@ -84,7 +84,12 @@ class PodVolumeClaims:
 class VolumeBinding:
     name = "VolumeBinding"
 
-    def __init__(self, args: PluginArgs, capacity_scoring: bool = True) -> None:
+    def __init__(self, args: PluginArgs, capacity_scoring: bool = True, exact_capacity: bool = False) -> None:
+        """Read the arguments; the flags depend on the release.
+
+        ``exact_capacity``: see ``Behaviour.exact_storage_capacity``.
+        """
+        self.exact_capacity = exact_capacity
         self.curve = broken_line(args.get("shape") or DEFAULT_SHAPE) if capacity_scoring else None
 
     def events(self) -> list[EventHint]:
@@ -96,8 +101,19 @@ class VolumeBinding:
             EventHint(ClusterEvent(NODE, Action.ADD | Action.NODE_LABEL)),
             EventHint(ClusterEvent(CSI_NODE, changed), _after_csi_node),
             EventHint(ClusterEvent(CSI_DRIVER, Action.UPDATE), _after_csi_driver),
-            EventHint(ClusterEvent(STORAGE_CAPACITY, changed), _after_capacity),
+            EventHint(ClusterEvent(STORAGE_CAPACITY, changed), self._after_capacity),
         ]
+
+    def _after_capacity(self, pod: Pod, change: ObjectChange) -> bool:
+        """Queue if the capacity is new or allows larger volumes."""
+        if change.old is None:
+            return True
+        old, new = CSIStorageCapacity.from_json(change.old).largest, CSIStorageCapacity.from_json(change.new).largest
+        if new is None or old is None:
+            return new is not None
+        # Rounded up to whole bytes up to 1.37, as Quantity.Value does.
+        unit = 1 if self.exact_capacity else NANO
+        return -(-new // unit) > -(-old // unit)
 
     def scope(self, pod: Pod) -> PluginScope:
         return PluginScope.CLUSTER if pod.volumes else PluginScope.NODE
@@ -131,7 +147,7 @@ class VolumeBinding:
         answer = _VerdictBuilder(cycle.snapshot)
         answer.check_bound(state.bound)
         if state.delayed:
-            answer.add_search(find_pod_volumes(cycle.snapshot, state.delayed))
+            answer.add_search(find_pod_volumes(cycle.snapshot, state.delayed, exact=self.exact_capacity))
         return answer.to_verdicts(rows)
 
     def reserve(self, cycle: Cycle, node: str) -> Status:
@@ -177,7 +193,7 @@ class VolumeBinding:
         state: PodVolumeClaims | None = cycle.state.get(self.name)
         if self.curve is None or state is None or not state.delayed:
             return np.zeros(cycle.num_rows(rows), dtype=np.int64)
-        scores: Ints = storage_scores(cycle.snapshot, state.delayed, self.curve)[rows]
+        scores: Ints = storage_scores(cycle.snapshot, state.delayed, self.curve, exact=self.exact_capacity)[rows]
         if (scores == UNSAID).any():
             raise CycleError(NO_CAPACITY)
         return scores
@@ -309,15 +325,6 @@ def _after_csi_driver(pod: Pod, change: ObjectChange) -> bool:
     return used and old.storage_capacity and not new.storage_capacity
 
 
-def _after_capacity(pod: Pod, change: ObjectChange) -> bool:
-    """Queue if the capacity is new or allows larger volumes."""
-    if change.old is None:
-        return True
-    old, new = CSIStorageCapacity.from_json(change.old).largest, CSIStorageCapacity.from_json(change.new).largest
-    # Rounded up to whole bytes, as Quantity.Value does.
-    return new is not None and (old is None or -(-new // NANO) > -(-old // NANO))
-
-
 ARGS = args_struct(
     "VolumeBindingArgs",
     "Waiting for volumes.",
@@ -370,7 +377,10 @@ def _timeout_problems(args: PluginArgs, path: str) -> list[Problem]:
 
 def _variant(release: Any) -> PluginVariant:
     capacity_scoring = release.is_enabled("StorageCapacityScoring")
-    variant: PluginVariant = {"factory": partial(VolumeBinding, capacity_scoring=capacity_scoring)}
+    exact = release.behaviour.exact_storage_capacity
+    variant: PluginVariant = {
+        "factory": partial(VolumeBinding, capacity_scoring=capacity_scoring, exact_capacity=exact)
+    }
     if capacity_scoring:
         variant["args"] = ArgsSpec(ARGS, set_defaults_with_shape, problems_with_shape)
     return variant

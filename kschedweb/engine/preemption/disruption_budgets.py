@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.objects.selecting_objects import PodDisruptionBudget
+from kschedweb.engine.preemption.rules import PreemptionRules
 from kschedweb.engine.state.cluster_objects import BUDGET
 from kschedweb.engine.state.snapshot import Snapshot
 
@@ -22,23 +23,25 @@ class Allowances:
     budgets that the pod does not violate come first, so that all are charged.
     """
 
-    def __init__(self, budgets: list[PodDisruptionBudget]) -> None:
-        self._budgets = budgets
+    def __init__(self, budgets: list[PodDisruptionBudget], rules: PreemptionRules) -> None:
+        self._budgets, self._rules = budgets, rules
         self._allowed = [budget.allowed for budget in budgets]
 
     def charge_eviction(self, pod: Pod) -> bool:
         """Charge the eviction of ``pod``; return whether it violates a budget."""
         violates = False
         for position, budget in enumerate(self._budgets):
-            if budget.covers_pod(pod):
+            if budget.covers_pod(pod, self._rules.empty_budget_selector):
                 self._allowed[position] -= 1
                 violates |= self._allowed[position] < 0
         return violates
 
 
-def filter_pods_with_pdb_violation(pods: list[Pod], budgets: list[PodDisruptionBudget]) -> tuple[list[Pod], list[Pod]]:
+def filter_pods_with_pdb_violation(
+    pods: list[Pod], budgets: list[PodDisruptionBudget], rules: PreemptionRules
+) -> tuple[list[Pod], list[Pod]]:
     """Split ``pods``, in their order, into those whose eviction would violate a budget, and the others."""
-    allowances = Allowances(budgets)
+    allowances = Allowances(budgets, rules)
     violating: list[Pod] = []
     non_violating: list[Pod] = []
     for pod in pods:

@@ -17,6 +17,7 @@ from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.patience import checkpoint
 from kschedweb.engine.preemption.disruption_budgets import filter_pods_with_pdb_violation, list_budgets
 from kschedweb.engine.preemption.importance import by_importance, earliest_start
+from kschedweb.engine.preemption.rules import PreemptionRules
 from kschedweb.engine.preemption.trials import Rooms, Rows, TrialResult, Trials, pods_on_each
 from kschedweb.engine.preemption.victims import Victim, count_violations, sort_victims, victims_among
 from kschedweb.engine.state.columns import ALL, Mask
@@ -83,12 +84,8 @@ def measure_disturbance(candidate: PreemptionCandidate) -> tuple[float, ...]:
 class PreemptionEvaluator:
     """The search for nodes on which evictions make room for the pod of ``cycle``."""
 
-    def __init__(
-        self, handle: Handle, cycle: Cycle, diagnosis: Diagnosis, by_clock: bool, groups: bool = False
-    ) -> None:
-        """Create the search; with ``groups``, pods of a group count as the group, and may have to go together."""
-        self._handle, self._cycle, self._diagnosis, self._by_clock = handle, cycle, diagnosis, by_clock
-        self._groups = groups
+    def __init__(self, handle: Handle, cycle: Cycle, diagnosis: Diagnosis, rules: PreemptionRules) -> None:
+        self._handle, self._cycle, self._diagnosis, self._rules = handle, cycle, diagnosis, rules
         self._beyond_room = handle.filters_beyond_room(cycle.pod)
         self._crowded = handle.find_crowded_nodes(cycle)
         # A filter that does not say which pods it depends on may change with any pod that moves.
@@ -144,11 +141,15 @@ class PreemptionEvaluator:
         pods = pods_on_each(self._cycle.snapshot.pods, nodes)
         victims = [self._lower_priority_pods(node_pods) for node_pods in pods]
         # Only nodes on which nothing but room matters can be tried together, as columns.
+        saturated = self._cycle.snapshot.pod_state.saturated
         alone = [
-            self._any_pod_counts or node in self._crowded or any(map(self._affects_filters, node_victims))
+            self._any_pod_counts
+            or node in saturated
+            or node in self._crowded
+            or any(map(self._affects_filters, node_victims))
             for node, node_victims in zip(nodes.tolist(), victims, strict=True)
         ]
-        if self._groups:
+        if self._rules.evicts_groups:
             alone = [
                 is_alone or any(pod.scheduling_group for pod in node_pods)
                 for is_alone, node_pods in zip(alone, pods, strict=True)
@@ -207,17 +208,24 @@ class PreemptionEvaluator:
 
     def _split(self, victims: list[Pod]) -> tuple[list[Pod], list[Pod]]:
         return filter_pods_with_pdb_violation(
-            by_importance(victims, victims, self._by_clock), list_budgets(self._cycle.snapshot)
+            by_importance(victims, victims, self._rules), list_budgets(self._cycle.snapshot), self._rules
         )
 
     def _build_trial_result(
         self, node: int, listed: list[Pod], violating: list[Pod], non_violating: list[Pod], evicted: list[Pod]
     ) -> TrialResult:
         if not evicted:
-            return TrialResult(refusal=error(no_victim(self._cycle.snapshot.names[node])))
+            return self._build_empty_result(node)
         kept_by_budget = sum(pod in violating for pod in evicted) if violating else 0
-        ordered = by_importance(evicted, listed, self._by_clock) if violating and non_violating else evicted
+        ordered = by_importance(evicted, listed, self._rules) if violating and non_violating else evicted
         return TrialResult(tuple(ordered), kept_by_budget)
+
+    def _build_empty_result(self, node: int) -> TrialResult:
+        """Return the result for a node on which the pod fits, though nothing has to be evicted: an extender refused
+        it."""
+        if not self._rules.offers_nodes_without_victims:
+            return TrialResult(refusal=error(no_victim(self._cycle.snapshot.names[node])))
+        return TrialResult(left_to_extenders=True) if self.preempting_extenders() else TrialResult(refusal=NO_VICTIMS)
 
     def _dry_run(self, node: int) -> TrialResult:
         """Remove all pods of lower priority, then reprieve those that fit, in order of importance
@@ -227,7 +235,7 @@ class PreemptionEvaluator:
             self._world = self._cycle.with_snapshot(self._cycle.snapshot.copy())
         world, snapshot = self._world, self._world.snapshot
         original = snapshot.pods.pods_on(node)
-        if self._groups and any(pod.scheduling_group for pod in original):
+        if self._rules.evicts_groups and any(pod.scheduling_group for pod in original):
             return self._dry_run_groups(node, original)
         victims = self._lower_priority_pods(original)
         if not victims:
@@ -258,7 +266,8 @@ class PreemptionEvaluator:
         """
         assert self._world is not None
         snapshot, priority = self._world.snapshot, self._cycle.pod.priority
-        victims = [victim for victim in victims_among(original, snapshot) if victim.priority < priority]
+        among = victims_among(original, snapshot, self._rules)
+        victims = [victim for victim in among if victim.priority < priority]
         if not victims:
             return TrialResult(refusal=NO_VICTIMS)
         trial = self._world.with_snapshot(snapshot)
@@ -268,8 +277,9 @@ class PreemptionEvaluator:
             verdict = self._handle.fits(trial, node)
             if not verdict.ok:
                 return TrialResult(refusal=verdict)
-            listed = sort_victims(victims)
-            violations_by_victim = dict(zip(listed, count_violations(listed, list_budgets(snapshot)), strict=True))
+            listed = sort_victims(victims, self._rules)
+            violations = count_violations(listed, list_budgets(snapshot), self._rules)
+            violations_by_victim = dict(zip(listed, violations, strict=True))
             evicted: list[Victim] = []
             for victim in sorted(listed, key=lambda victim: not violations_by_victim[victim]):
                 self._move_all(trial, victim, node, add=True)
@@ -277,9 +287,9 @@ class PreemptionEvaluator:
                     self._move_all(trial, victim, node, add=False)
                     evicted.append(victim)
             if len(set(map(bool, violations_by_victim.values()))) > 1:
-                evicted = sort_victims(evicted)
+                evicted = sort_victims(evicted, self._rules)
             if not evicted:
-                return TrialResult(refusal=error(no_victim(snapshot.names[node])))
+                return self._build_empty_result(node)
             return TrialResult(
                 tuple(pod for victim in evicted for pod in victim.pods),
                 sum(violations_by_victim[victim] for victim in evicted),
@@ -339,17 +349,20 @@ class PreemptionEvaluator:
             if not remaining:
                 break
             victims = {candidate.node: (candidate.victims, candidate.violations) for candidate in remaining}
+            offered_empty = {candidate.node for candidate in remaining if not candidate.victims}
             try:
                 victims_by_node = extender.preempt(self._cycle, victims)
             except ExtenderError:
                 if extender.ignorable:
                     continue
                 raise
-            empty = [node for node, (named_pods, _) in victims_by_node.items() if not named_pods]
+            empty = {node for node, (named_pods, _) in victims_by_node.items() if not named_pods} - offered_empty
             if empty and not extender.ignorable:
-                raise CycleError(no_victim(empty[0]))
-            remaining = [PreemptionCandidate(node, *answer) for node, answer in victims_by_node.items() if answer[0]]
-        return remaining
+                raise CycleError(no_victim(next(node for node in victims_by_node if node in empty)))
+            remaining = [
+                PreemptionCandidate(node, *answer) for node, answer in victims_by_node.items() if node not in empty
+            ]
+        return [candidate for candidate in remaining if candidate.victims]
 
     def preempting_extenders(self) -> list[PreemptingExtender]:
         """Return the extenders that take part in preemption."""

@@ -6,6 +6,7 @@ from kschedweb.engine.framework.groups import AssignedPods, Assignment, GroupCyc
 from kschedweb.engine.framework.status import Status, unresolvable, unschedulable
 from kschedweb.engine.preemption.disruption_budgets import list_budgets
 from kschedweb.engine.preemption.eligibility import NEVER, being_preempted, never_preempts
+from kschedweb.engine.preemption.rules import PreemptionRules
 from kschedweb.engine.preemption.victims import Victim, count_violations, priority_of, sort_victims, victims_among
 from kschedweb.engine.state.snapshot import Snapshot
 
@@ -13,17 +14,17 @@ ONGOING = "ongoing preemption on nominated nodes"
 NO_VICTIMS = "No preemption victims found for incoming preemptor"
 
 
-def make_room(cycle: GroupCycle, handle: GroupHandle) -> GroupRoom:
+def make_room(cycle: GroupCycle, handle: GroupHandle, rules: PreemptionRules) -> GroupRoom:
     """Remove everything of lower priority, place the group, and reprieve what fits beside it."""
     if any(never_preempts(pod) for pod in cycle.pods):
         return GroupRoom(unschedulable(NEVER))
-    if _is_preemption_ongoing(cycle):
+    if _is_preemption_ongoing(cycle, rules):
         nominated = {pod.key: pod.nominated_node for pod in cycle.pods}
         return GroupRoom(Status(reasons=(ONGOING,)), nominated)
     # kube-scheduler loses count of the nodes that have an image during these trials.
     snapshot, priority = cycle.snapshot.without_images(), cycle.group.priority
     pods = (pod for node in range(len(snapshot)) for pod in snapshot.pods.pods_on(node))
-    victims = [victim for victim in victims_among(pods, snapshot) if victim.priority < priority]
+    victims = [victim for victim in victims_among(pods, snapshot, rules) if victim.priority < priority]
     if not victims:
         return GroupRoom(unresolvable(NO_VICTIMS))
     for victim in victims:
@@ -31,7 +32,7 @@ def make_room(cycle: GroupCycle, handle: GroupHandle) -> GroupRoom:
     status, assigned = handle.find_on(snapshot)
     if not status.ok:
         return GroupRoom(status)
-    return _reprieve_victims(cycle, victims, Reprieve(snapshot, handle.assigned(snapshot, assigned)), assigned)
+    return _reprieve_victims(cycle, victims, Reprieve(snapshot, handle.assigned(snapshot, assigned)), assigned, rules)
 
 
 class Reprieve:
@@ -59,17 +60,22 @@ class Reprieve:
 
 
 def _reprieve_victims(
-    cycle: GroupCycle, victims: list[Victim], reprieve: Reprieve, assigned: list[Assignment]
+    cycle: GroupCycle,
+    victims: list[Victim],
+    reprieve: Reprieve,
+    assigned: list[Assignment],
+    rules: PreemptionRules,
 ) -> GroupRoom:
     """Reprieve the victims that leave enough room, those that a budget protects first."""
-    listed = sort_victims(victims)
-    violations_by_victim = dict(zip(listed, count_violations(listed, list_budgets(cycle.snapshot)), strict=True))
+    listed = sort_victims(victims, rules)
+    violations = count_violations(listed, list_budgets(cycle.snapshot), rules)
+    violations_by_victim = dict(zip(listed, violations, strict=True))
     evicted = [
         victim
         for victim in sorted(listed, key=lambda victim: not violations_by_victim[victim])
         if not reprieve.reprieve_victim(victim)
     ]
-    leaving = tuple(pod for victim in sort_victims(evicted) for pod in victim.pods)
+    leaving = tuple(pod for victim in sort_victims(evicted, rules) for pod in victim.pods)
     message = f"found a placement for podgroup, preempting {len(leaving)} victims"
     nominated = {pod.key: node for pod, node in assigned}
     return GroupRoom(
@@ -82,12 +88,12 @@ def _take_out(snapshot: Snapshot, victim: Victim) -> None:
         snapshot.remove_pod(pod.key)
 
 
-def _is_preemption_ongoing(cycle: GroupCycle) -> bool:
+def _is_preemption_ongoing(cycle: GroupCycle, rules: PreemptionRules) -> bool:
     """Return whether pods of lower priority are leaving nodes for which pods of this group are nominated."""
     snapshot, groups = cycle.snapshot, cycle.snapshot.objects.groups
     nodes = {snapshot.index[pod.nominated_node] for pod in cycle.pods if pod.nominated_node in snapshot.index}
     return any(
-        priority_of(pod, groups) < cycle.group.priority and being_preempted(pod)
+        priority_of(pod, groups, rules) < cycle.group.priority and being_preempted(pod)
         for node in nodes
         for pod in snapshot.pods.pods_on(node)
     )

@@ -6,17 +6,20 @@ import math
 from collections.abc import Callable
 
 from kschedweb.engine.objects.pod import Pod
+from kschedweb.engine.preemption.rules import PreemptionRules
 from kschedweb.engine.validation.gosort import sort_slice
 
 
-def by_importance(pods: list[Pod], listed: list[Pod], by_clock: bool) -> list[Pod]:
-    """Sort by higher priority, then by earlier start; ties stay as kube-scheduler's sort leaves them.
+def by_importance(pods: list[Pod], listed: list[Pod], rules: PreemptionRules) -> list[Pod]:
+    """Sort by higher priority, then by earlier start, then as ``rules`` say.
 
-    Pods that have not started keep the order in which they are ``listed`` on the node. With ``by_clock`` (up to 1.36)
-    the clock is read in each comparison of two of them, so that the first always seems to be older.
+    Where they do not say it, ties stay as kube-scheduler's sort leaves them, and pods that have not started keep the
+    order in which they are ``listed`` on the node.
     """
+    if rules.ties_by_uid:
+        return sorted(pods, key=lambda pod: (-pod.priority, pod.started, pod.uid))
     ordered = list(pods)
-    sort_slice(ordered, _more_important_by_clock if by_clock else _more_important_of(listed))
+    sort_slice(ordered, _more_important_by_clock if rules.unstarted_by_clock else _more_important_of(listed))
     return ordered
 
 

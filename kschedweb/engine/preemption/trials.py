@@ -37,6 +37,8 @@ class TrialResult:
     # The number of victims whose eviction violates a budget.
     violations: int = 0
     refusal: Status = SUCCESS
+    # Only an extender refuses the node: it may name the victims.
+    left_to_extenders: bool = False
 
 
 class Trials:
@@ -75,6 +77,9 @@ class Trials:
         self._outcomes[node] = outcome
         if fleeting:
             self._fleeting.add(node)
+        if outcome.left_to_extenders:
+            self.state[node], self._keys[:, node], self._started[node] = HELPFUL, 0, 0.0
+            return
         if not outcome.victims:
             code = self._refusal_codes.setdefault(outcome.refusal, len(self.refusals))
             if code == len(self.refusals):

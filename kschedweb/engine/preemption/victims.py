@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.objects.selecting_objects import PodDisruptionBudget
 from kschedweb.engine.preemption.disruption_budgets import Allowances
+from kschedweb.engine.preemption.rules import PreemptionRules
 from kschedweb.engine.state.podgroups import PodGroups
 from kschedweb.engine.state.snapshot import Snapshot
 from kschedweb.engine.validation.gosort import sort_slice
@@ -31,13 +32,13 @@ class Victim:
         return min(pod.started for pod in self.pods)
 
 
-def priority_of(pod: Pod, groups: PodGroups) -> int:
-    """Return the priority that counts for the pod's eviction: its group's, if that is known."""
+def priority_of(pod: Pod, groups: PodGroups, rules: PreemptionRules) -> int:
+    """Return the priority that counts for the pod's eviction: its group's, if that is known, or its own."""
     group = groups.group_of(pod)
-    return pod.priority if group is None else group.priority
+    return pod.priority if group is None or rules.members_as_pods else group.priority
 
 
-def victims_among(pods: Iterable[Pod], snapshot: Snapshot) -> list[Victim]:
+def victims_among(pods: Iterable[Pod], snapshot: Snapshot, rules: PreemptionRules) -> list[Victim]:
     """Return every unit of eviction that has one of ``pods``, each once, in their order."""
     groups = snapshot.objects.groups
     victims: list[Victim] = []
@@ -50,12 +51,15 @@ def victims_among(pods: Iterable[Pod], snapshot: Snapshot) -> list[Victim]:
             continue
         seen_keys.add(key)
         together = tuple(snapshot.group_members(pod.scheduling_group)) if whole else (pod,)
-        victims.append(Victim(together, priority_of(pod, groups), bool(pod.scheduling_group), len(victims)))
+        grouped = whole if rules.members_as_pods else bool(pod.scheduling_group)
+        victims.append(Victim(together, priority_of(pod, groups, rules), grouped, len(victims)))
     return victims
 
 
-def sort_victims(victims: Iterable[Victim]) -> list[Victim]:
-    """Sort the most important first; ties stay as kube-scheduler's sort leaves them."""
+def sort_victims(victims: Iterable[Victim], rules: PreemptionRules) -> list[Victim]:
+    """Sort the most important first; ties go as ``rules`` say, or stay as kube-scheduler's sort leaves them."""
+    if rules.ties_by_uid:
+        return sorted(victims, key=rank_importance)
     listed = list(victims)
     sort_slice(listed, _more_important)
     return listed
@@ -73,7 +77,14 @@ def _more_important(victim: Victim, other: Victim) -> bool:
     return victim.started < other.started
 
 
-def count_violations(victims: Iterable[Victim], budgets: list[PodDisruptionBudget]) -> list[int]:
+def rank_importance(victim: Victim) -> tuple[float | str, ...]:
+    """Return a key that sorts the most important victim first (`MoreImportantVictim` of 1.38)."""
+    return (-victim.priority, not victim.grouped, -len(victim.pods), victim.started, victim.pods[0].uid)
+
+
+def count_violations(
+    victims: Iterable[Victim], budgets: list[PodDisruptionBudget], rules: PreemptionRules
+) -> list[int]:
     """Return, for each victim in order, the number of its pods that a disruption budget protects."""
-    allowances = Allowances(budgets)
+    allowances = Allowances(budgets, rules)
     return [sum(allowances.charge_eviction(pod) for pod in victim.pods) for victim in victims]

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from kschedweb.engine.json_types import Json
 from kschedweb.engine.objects.json_access import ObjectError
-from kschedweb.engine.objects.quantity import NANO, parse_quantity, round_to_unit
+from kschedweb.engine.objects.quantity import format_binary, format_decimal, parse_quantity, round_to_unit
 
 # `resources.Unlimited`; no bounded amount is as large.
 UNLIMITED = 2**63 - 1
@@ -104,34 +104,7 @@ def format_amount(resource: str, amount: int) -> str:
     if amount == UNLIMITED:
         return "<unlimited>"
     if resource == CPU:
-        return _format_decimal(amount, -1)
+        return format_decimal(amount, -1)
     if resource in _BINARY or resource.startswith("hugepages-"):
-        return _format_binary(amount)
-    return _format_decimal(amount, 0)
-
-
-def canonicalize_quantity(text: str) -> str:
-    """Return a quantity as the API server writes it once it has read it."""
-    nano = parse_quantity(text)
-    if text.endswith("i") and nano % NANO == 0:
-        return _format_binary(nano // NANO)
-    return _format_decimal(nano, -3)
-
-
-def _format_decimal(amount: int, thousands: int) -> str:
-    """Return ``amount`` times 1000 to the power of ``thousands`` with the largest suffix that stays exact."""
-    if not amount:
-        return "0"
-    while amount % 1000 == 0:
-        amount, thousands = amount // 1000, thousands + 1
-    return f"{amount}{'num kMGTPE'[thousands + 3].strip()}"
-
-
-def _format_binary(amount: int) -> str:
-    # apimachinery writes what is below one Ki in decimal form.
-    if abs(amount) < 1024:
-        return _format_decimal(amount, 0)
-    power = 0
-    while amount % 1024 == 0:
-        amount, power = amount // 1024, power + 1
-    return f"{amount}{('', 'Ki', 'Mi', 'Gi', 'Ti', 'Pi', 'Ei')[power]}"
+        return format_binary(amount)
+    return format_decimal(amount, 0)

@@ -13,8 +13,8 @@ from kschedweb.engine.objects.json_access import (
     get_string_map,
     get_strings,
 )
-from kschedweb.engine.objects.quantity import parse_quantity
-from kschedweb.engine.queueing.amounts import PODS, canonicalize_quantity, read_amount
+from kschedweb.engine.objects.quantity import canonicalize_quantity, parse_quantity
+from kschedweb.engine.queueing.amounts import PODS, read_amount
 from kschedweb.engine.queueing.conditions import QUOTA_RESERVED
 from kschedweb.engine.queueing.gates import FeatureGates
 from kschedweb.engine.queueing.objects import NEVER, TRY_NEXT_FLAVOR

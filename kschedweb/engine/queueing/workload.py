@@ -14,8 +14,8 @@ from kschedweb.engine.objects.json_access import (
     get_string_map,
     get_time,
 )
+from kschedweb.engine.objects.quantity import canonicalize_quantity
 from kschedweb.engine.queueing import conditions as kinds
-from kschedweb.engine.queueing.amounts import canonicalize_quantity
 from kschedweb.engine.queueing.conditions import (
     Condition,
     Conditions,

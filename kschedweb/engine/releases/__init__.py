@@ -16,11 +16,12 @@ from kschedweb.engine.releases.v1_34 import V1_34
 from kschedweb.engine.releases.v1_35 import V1_35
 from kschedweb.engine.releases.v1_36 import V1_36
 from kschedweb.engine.releases.v1_37 import V1_37
+from kschedweb.engine.releases.v1_38 import V1_38
 
 # The known releases by name ("1.36"), the oldest first.
-RELEASES = {release.name: release for release in (V1_34, V1_35, V1_36, V1_37)}
-# The release of documents that do not name one.
-CURRENT = V1_37
+RELEASES = {release.name: release for release in (V1_34, V1_35, V1_36, V1_37, V1_38)}
+# The release of documents that do not name one: the newest that is no preview.
+CURRENT = [release for release in RELEASES.values() if not release.is_preview][-1]
 
 
 # Limits on a request's files: their number, and their characters in all.
@@ -33,6 +34,11 @@ class ReleaseError(ValueError):
     """An unknown release or unknown feature gates; the text names the known ones."""
 
 
+def list_releases() -> str:
+    """Return the known releases as help texts name them."""
+    return ", ".join(release.label for release in RELEASES.values())
+
+
 def get_release(name: str, gates: Mapping[str, bool] | None = None, files: Mapping[str, str] | None = None) -> Release:
     """Return the release ``name`` ("1.36"; "" for ``CURRENT``) with these feature gates on or off. Raises ReleaseError.
 
@@ -40,7 +46,7 @@ def get_release(name: str, gates: Mapping[str, bool] | None = None, files: Mappi
     known ones is replaced by the nearest one, whose ``remark`` says so.
     """
     if not isinstance(name, str) or (name and MINOR_VERSION.fullmatch(name) is None):
-        raise ReleaseError(f"release: must be one of {', '.join(RELEASES)}")
+        raise ReleaseError(f"release: must be one of {list_releases()}")
     release = (RELEASES.get(name) or _substitute_release(name)) if name else CURRENT
     if not isinstance(gates or {}, Mapping) or not all(isinstance(on, bool) for on in (gates or {}).values()):
         raise ReleaseError("featureGates: must be names with true or false")
@@ -88,10 +94,13 @@ def find_upgrade_range(version: str) -> tuple[str, str]:
     """Return the releases between which a cluster of ``version`` is upgraded: its own and the newest, which may be
     equal.
 
-    If it names none, as in a dump, the first is the one before the newest two.
+    A preview is the newest for a cluster that runs the newest release. If ``version`` names none, as in a dump, the
+    first is the one before the newest two.
     """
     names = list(RELEASES)
-    return find_nearest_release(version) or names[-3], names[-1]
+    newest = names.index(CURRENT.name)
+    name = find_nearest_release(version) or names[newest - 2]
+    return name, names[-1] if names.index(name) >= newest else CURRENT.name
 
 
 def read_gates(text: str) -> dict[str, bool]:

@@ -6,8 +6,8 @@ from pathlib import Path
 
 from kschedweb.engine.config.release import Gate
 
-# One gate per line, one release per column: the stage, ``+`` (on) or ``-`` (off) by default, ``L`` if locked to that.
-# ``scheduler``: the scheduler's own code reads the gate. ``needs``: the gates that must be on with it.
+# One gate per line, one release per column: the stage, ``+`` (on) or ``-`` (off) by default, ``L`` if locked to that,
+# then the gates that must be on with it. ``scheduler``: the scheduler's own code reads the gate.
 TABLE = Path(__file__).with_name("gates.tsv")
 
 # The gates that the engine's answers follow, in each release that knows them.
@@ -51,15 +51,16 @@ WITHOUT_EFFECT = frozenset(
 def load_gates(release: str, simulated: frozenset[str] = SIMULATED) -> dict[str, Gate]:
     """Return the gates that ``release`` ("1.36") knows, by name. ``simulated`` are those that answers follow."""
     head, *lines = (line.split("\t") for line in TABLE.read_text(encoding="utf-8").splitlines())
-    column, used, needed = map(head.index, (release, "scheduler", "needs"))
+    column, used = map(head.index, (release, "scheduler"))
     followed = simulated | WITHOUT_EFFECT
     return {
-        line[0]: _parse_gate(line[column], line[needed], bool(line[used]) and line[0] not in followed)
+        line[0]: _parse_gate(line[column], bool(line[used]) and line[0] not in followed)
         for line in lines
         if line[column]
     }
 
 
-def _parse_gate(cell: str, needs: str, outside: bool) -> Gate:
-    state = cell.rstrip("L")
-    return Gate(state[:-1], state[-1] == "+", cell.endswith("L"), tuple(needs.split()), outside)
+def _parse_gate(cell: str, outside: bool) -> Gate:
+    state, *needs = cell.split()
+    stage = state.rstrip("L")
+    return Gate(stage[:-1], stage[-1] == "+", state.endswith("L"), tuple(needs), outside)

@@ -8,11 +8,13 @@ from typing import Self
 import numpy as np
 
 from kschedweb.engine.objects.pod import Pod
+from kschedweb.engine.objects.resources import COUNTING
 from kschedweb.engine.state.cluster_objects import ClusterObjects
 from kschedweb.engine.state.columns import Ints, pad_rows
 from kschedweb.engine.state.nodecolumns import NodeColumns, with_rows
 from kschedweb.engine.state.pod_table import PodTable
 from kschedweb.engine.state.volumes.use import VolumeUse
+from kschedweb.engine.validation.golang import INT64_MAX, wrap_int64
 
 
 class PodState:
@@ -32,6 +34,10 @@ class PodState:
         # (protocol, port) -> address -> 1 for each node where it is in use.
         self.ports: dict[tuple[str, int], dict[str, Ints]] = {}
         self.volumes = VolumeUse(columns.index, objects.storage)
+        # How the release that decides counts the amounts that pods take.
+        self.counting = COUNTING
+        # Nodes with a sum that stopped at the largest int64, so that nothing can be subtracted from it.
+        self.saturated: set[int] = set()
         # Key -> seconds of the epoch, of pods placed after the snapshot was made.
         self.placed: dict[str, float] = {}
         # Scheduling group -> keys of its pods, in order of arrival.
@@ -50,7 +56,7 @@ class PodState:
         """Return a state of the same pods with its own ``requested``, ``nonzero`` and ``pod_count``."""
         other = copy.copy(self)
         other.requested, other.nonzero = self.requested.copy(), self.nonzero.copy()
-        other.pod_count = self.pod_count.copy()
+        other.pod_count, other.saturated = self.pod_count.copy(), set(self.saturated)
         return other
 
     def add_resources(self, resources: dict[str, int]) -> None:
@@ -70,25 +76,47 @@ class PodState:
         pod, node = self.pods.remove_pod(key)
         self.placed.pop(key, None)
         self._account_pod(pod, node, -1)
+        if node in self.saturated:
+            self._sum_amounts(node)
         if pod.scheduling_group:
             del self.grouped[pod.scheduling_group][pod.key]
         return pod
 
     def _account_pod(self, pod: Pod, node: int, sign: int) -> None:
         """Add a pod's amounts, ports and volumes to its node, or with ``sign`` -1 subtract them."""
+        self._add_amounts(pod, node, sign)
+        self.pod_count[node] += sign
+        self._set_ports(pod, node, in_use=sign > 0)
+        if pod.volumes:
+            self.volumes.account_pod(pod, node, sign)
+
+    def _add_amounts(self, pod: Pod, node: int, sign: int) -> None:
         for name, amount in pod.occupied.items():
             if (row := self.resources.get(name)) is None:
                 self.add_resources(with_rows(self.resources, (name,)))
                 row = self.resources.get(name)
             if row is not None:
-                self.requested[row, node] += sign * amount
+                self._add_amount(self.requested, row, node, sign * amount)
         cpu, memory = pod.occupied_nonzero
-        self.nonzero[0, node] += sign * cpu
-        self.nonzero[1, node] += sign * memory
-        self.pod_count[node] += sign
-        self._set_ports(pod, node, in_use=sign > 0)
-        if pod.volumes:
-            self.volumes.account_pod(pod, node, sign)
+        self._add_amount(self.nonzero, 0, node, sign * cpu)
+        self._add_amount(self.nonzero, 1, node, sign * memory)
+
+    def _add_amount(self, sums: Ints, row: int, node: int, amount: int) -> None:
+        total = int(sums[row, node]) + amount
+        if total > INT64_MAX:
+            if self.counting.saturating:
+                total = INT64_MAX
+                self.saturated.add(node)
+            else:
+                total = wrap_int64(total)
+        sums[row, node] = total
+
+    def _sum_amounts(self, node: int) -> None:
+        """Add up the amounts of the node's pods anew, as `recomputeRequested` does."""
+        self.saturated.discard(node)
+        self.requested[:, node] = self.nonzero[:, node] = 0
+        for pod in self.pods.pods_on(node):
+            self._add_amounts(pod, node, 1)
 
     def _set_ports(self, pod: Pod, node: int, *, in_use: bool) -> None:
         # As in kube-scheduler's `HostPortInfo`, ports are a set: if two pods share a port, the first that leaves frees

@@ -72,7 +72,7 @@ class SchedulerCache:
     def _build_snapshot(self) -> Snapshot:
         # By zone, as in kube-scheduler's node tree: a zone keeps its place while it has nodes.
         snapshot = type(self._last)((node for zone in self._zones.values() for node in zone.values()), self.cluster)
-        snapshot.resource_claims = self.claims
+        snapshot.resource_claims, snapshot.pod_state.counting = self.claims, self._last.counting
         for name, pods in self._pods.items():
             if (position := snapshot.index.get(name)) is not None:
                 for pod in pods.values():

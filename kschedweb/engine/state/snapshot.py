@@ -65,14 +65,17 @@ class Snapshot:
         # The time of decisions in seconds of the epoch, for plugins that look at the age of watermarks. No clock is
         # read.
         self.now = 0.0
-        # How the release that decides counts the amounts that pods take.
-        self.counting = COUNTING
         self._watermarks: Watermarks | None = None
         self._caches = Caches()
         # (versions of the pods, their times).
         self._times: tuple[tuple[int, int], PodTimes] | None = None
         # The version of `objects` that the cache for them is valid for.
         self._related_to = self.objects.version
+
+    @property
+    def counting(self) -> Counting:
+        """How the release that decides counts the amounts that pods take."""
+        return self.pod_state.counting
 
     @staticmethod
     def zone_of(node: Node) -> str:
@@ -116,7 +119,7 @@ class Snapshot:
             except ObjectError as error:
                 problems.append((describe_object(raw), str(error)))
         snapshot = cls(nodes.values())
-        snapshot.problems, snapshot.counting = problems, counting
+        snapshot.problems, snapshot.pod_state.counting = problems, counting
         snapshot._add_objects(other_objects)
         for pod in pods.values():
             snapshot.objects.groups.add_member(pod)

@@ -31,6 +31,11 @@ _HEXADECIMAL = re.compile(r"[+-]?0x_?[0-9a-f_.]+p", re.IGNORECASE)
 _UNIT = re.compile(r"[^.0-9]+")
 
 
+def wrap_int64(number: int) -> int:
+    """Return ``number`` as an int64 holds it."""
+    return (number + INT64_MAX + 1) % (1 << 64) - INT64_MAX - 1
+
+
 class Literal(float):
     """A number that JSON text does not write as a whole number."""
 

@@ -177,9 +177,9 @@ class EndpointSecret(SealedRow):
 
 
 class Delivered(models.TextChoices):
-    PENDING = "pending", _("Waiting to be sent")
+    PENDING = "pending", _("To be sent")
     DELIVERED = "delivered", _("Delivered")
-    FAILED = "failed", _("Gave up")
+    FAILED = "failed", _("Given up")
 
 
 class Delivery(models.Model):

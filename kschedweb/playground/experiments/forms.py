@@ -58,7 +58,9 @@ class ExperimentForm(forms.Form):
         min_value=0.85,
         max_value=10.0,
         initial=DEFAULT.room,
-        help_text=_("How many times over a node's cores may be requested."),
+        help_text=_(
+            "How many times its cores can be requested on a node. This limits how even a policy can make the nodes."
+        ),
     )
     deployments = forms.IntegerField(label=_("Deployments"), min_value=1, max_value=5000, initial=DEFAULT.deployments)
     since = forms.FloatField(

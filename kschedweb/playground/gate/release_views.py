@@ -23,7 +23,7 @@ from kschedweb.policies.scope import scope_of
 if TYPE_CHECKING:
     from kschedweb.accounts.typing import PageRequest
 
-CHOICES = [(name, f"kube-scheduler {name}") for name in RELEASES]
+CHOICES = [(name, f"kube-scheduler {release.label}") for name, release in RELEASES.items()]
 
 
 class ReleasesForm(forms.Form):

@@ -10,10 +10,10 @@ from rest_framework import serializers
 from kschedweb.engine.documents.json_schema import Schemas
 from kschedweb.engine.documents.marked_documents import SIZE_LIMIT
 from kschedweb.engine.json_types import Json
-from kschedweb.engine.releases import RELEASES
+from kschedweb.engine.releases import list_releases
 from kschedweb.engine.studies.document.parts import ALL, PENDING
 from kschedweb.engine.studies.gate.thresholds import THRESHOLDS
-from kschedweb.engine.studies.measure.groups import GROUPS
+from kschedweb.engine.studies.measure.registry import GROUPS
 from kschedweb.playground.gate.models import Gate
 from kschedweb.playground.gate.services import LARGEST_SEED
 
@@ -64,7 +64,7 @@ class GatePolicySerializer(serializers.Serializer[Any]):
         max_length=20,
         default="",
         allow_blank=True,
-        help_text=f"Of kube-scheduler: {', '.join(RELEASES)}. Of others the nearest is taken, with a warning. "
+        help_text=f"Of kube-scheduler: {list_releases()}. Of others the nearest is taken, with a warning. "
         "The policy's own without it.",
     )
     feature_gates = serializers.DictField(

@@ -8,6 +8,7 @@ from django import forms
 from django.utils.translation import gettext
 
 from kschedweb.decisions.selectors import policy_choices
+from kschedweb.engine.releases import CURRENT, RELEASES
 from kschedweb.playground.gate.forms import GateForm
 from kschedweb.playground.gate.selectors import scenario_choices
 from kschedweb.playground.trying.changes import PolicyEdit
@@ -79,8 +80,10 @@ class ReleaseForm(forms.Form):
     release = forms.ChoiceField(label=_("Release"), help_text=_("The kube-scheduler that would run the policy."))
 
     def __init__(self, offers: Offers, data: Any = None) -> None:
-        super().__init__(data, initial={"release": offers.releases[-1] if offers.releases else ""})
-        self.fields["release"].choices = [(name, name) for name in offers.releases]  # type: ignore[attr-defined]
+        newest = CURRENT.name if CURRENT.name in offers.releases else offers.releases[-1]
+        super().__init__(data, initial={"release": newest})
+        choices = [(name, RELEASES[name].label if name in RELEASES else name) for name in offers.releases]
+        self.fields["release"].choices = choices  # type: ignore[attr-defined]
 
     @property
     def change(self) -> PolicyEdit:
@@ -90,7 +93,7 @@ class ReleaseForm(forms.Form):
 class InsteadForm(forms.Form):
     """Another saved policy in place of the current one."""
 
-    instead = forms.ChoiceField(label=_("New policy"), help_text=_("A saved policy in place of the current one."))
+    instead = forms.ChoiceField(label=_("Policy instead"), help_text=_("A saved policy in place of the current one."))
 
     def __init__(self, base: Revision, data: Any = None) -> None:
         super().__init__(data)

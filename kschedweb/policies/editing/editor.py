@@ -89,8 +89,9 @@ class ProfileEditor(EditorState[CheckedProfiles, Configuration]):
                 "process.release",
                 gettext("Release of kube-scheduler"),
                 value=self.process.get("release", ""),
-                default=gettext("same as the cluster (%(release)s if unknown)") % {"release": CURRENT.name},
+                default=gettext("the cluster's, else %(release)s") % {"release": CURRENT.name},
                 choices=list(dict.fromkeys([*RELEASES, *filter(None, [self.process.get("release")])])),
+                labels={name: release.label for name, release in RELEASES.items()},
                 help=gettext("The release that this policy is written for."),
             ),
             FormField(
@@ -98,9 +99,7 @@ class ProfileEditor(EditorState[CheckedProfiles, Configuration]):
                 "process.featureGates",
                 gettext("Feature gates"),
                 value=self.gates,
-                help=gettext(
-                    "As in kube-scheduler's flag: Name=true,Other=false. Leave empty for the release's defaults."
-                ),
+                help=gettext("As for kube-scheduler's flag: Name=true,Other=false. Leave empty for the release's own."),
             ),
         ]
         for process_field in fields:

@@ -44,7 +44,8 @@ def _inherited_plugins(plugins: object, point: str, common: dict[str, int], tabl
     disabled = entry_names(plugins, point, "disabled")
     if "*" in disabled:
         return []
-    return [name for name in common if point in tables.points_of(name) and name not in disabled]
+    off = {*disabled, *tables.release.list_disabled_by_default(point)}
+    return [name for name in common if point in tables.points_of(name) and name not in off]
 
 
 def with_order(plugins: object, point: str, order: Sequence[str], tables: Tables | None = None) -> Json:

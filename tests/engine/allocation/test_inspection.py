@@ -41,7 +41,7 @@ def drawn(count: int) -> Any:
         snapshot = Snapshot.from_objects([*scenario["objects"], *scenario["pending"]])
         for pod in snapshot.pending:
             try:
-                needs = needs_of(snapshot, pod)
+                needs = needs_of(snapshot, pod, snapshot.objects.devices.extended_resources)
             except ClaimError:
                 continue
             if needs.needs_allocator:

@@ -11,7 +11,17 @@ import pytest
 
 from kschedweb import engine
 from kschedweb.engine.config import GateError
-from kschedweb.engine.releases import RELEASES, ReleaseError, cli_validate, get_release, load, read_gates, write_gates
+from kschedweb.engine.releases import (
+    CURRENT,
+    RELEASES,
+    ReleaseError,
+    cli_validate,
+    find_upgrade_range,
+    get_release,
+    load,
+    read_gates,
+    write_gates,
+)
 from kschedweb.engine.releases.gates import SIMULATED, SIMULATED_SINCE_1_37
 
 OPTION = re.compile(r"(\w+)=true\|false \((\w+) - default=(\w+)\)(?! if )")
@@ -108,17 +118,45 @@ def test_gates_are_written_as_the_flag_takes_them() -> None:
 
 @pytest.mark.parametrize("name", ["newest", "1", "1.", "2.1", "1.36.3", "v1.36", " 1.36", "1.36\n", "1.12345"])
 def test_what_is_no_release_is_refused(name: str) -> None:
-    with pytest.raises(ReleaseError, match=re.escape("must be one of 1.34, 1.35, 1.36, 1.37")):
+    with pytest.raises(
+        ReleaseError, match=re.escape("must be one of 1.34, 1.35, 1.36, 1.37, 1.38 preview (1.38.0-beta.0)")
+    ):
         get_release(name)
 
 
-@pytest.mark.parametrize(("name", "answers"), [("1.9", "1.34"), ("1.33", "1.34"), ("1.38", "1.37"), ("1.100", "1.37")])
+@pytest.mark.parametrize(("name", "answers"), [("1.9", "1.34"), ("1.33", "1.34"), ("1.39", "1.38"), ("1.100", "1.38")])
 def test_of_a_release_that_is_not_known_the_nearest_answers_and_says_so(name: str, answers: str) -> None:
     release = get_release(name, {"StorageCapacityScoring": False})
     assert (release.name, release.version) == (answers, RELEASES[answers].version)
-    assert release.remark == f"kube-scheduler {name} is not known here: {answers}, the nearest release, answers."
+    label = RELEASES[answers].label
+    assert release.remark == f"kube-scheduler {name} is not known here: {label}, the nearest release, answers."
     assert cli_validate("", release)["warnings"] == [release.remark]
-    assert all(release.remark == "" for release in RELEASES.values())
+    assert all(release.remark == "" for release in RELEASES.values() if not release.is_preview)
+
+
+def test_a_preview_is_chosen_by_name_alone_and_says_what_it_is() -> None:
+    (preview,) = (release for release in RELEASES.values() if release.is_preview)
+    assert preview.label == f"{preview.name} preview ({preview.version})"
+    assert preview.remark == f"kube-scheduler {preview.label} answers: the release itself may differ."
+    assert get_release("") is CURRENT is not preview
+    assert cli_validate("", get_release(preview.name))["warnings"] == [preview.remark]
+    assert find_upgrade_range("") == ("1.35", "1.37")
+    assert find_upgrade_range("v1.36.2") == ("1.36", "1.37")
+    assert find_upgrade_range("v1.37.0") == ("1.37", "1.38")
+    assert find_upgrade_range("v1.38.0") == ("1.38", "1.38")
+
+
+def test_a_need_is_of_one_release() -> None:
+    without_taints = {"DRADeviceTaints": False}
+    for name in ("1.36", "1.37"):
+        with pytest.raises(GateError, match=r"DRADeviceTaintRules is enabled, but depends on .* \[DRADeviceTaints\]"):
+            RELEASES[name].with_gates(without_taints | {"DRADeviceTaintRules": True})
+    with pytest.raises(GateError) as refusal:
+        RELEASES["1.38"].with_gates(without_taints | {"DRADeviceTaintRules": False})
+    assert str(refusal.value) == (
+        "[cannot set feature gate DRADeviceTaints to false, feature is locked to true, "
+        "cannot set feature gate DRADeviceTaintRules to false, feature is locked to true]"
+    )
 
 
 def test_the_table_is_what_kube_scheduler_says_of_itself(assets: Path) -> None:

@@ -16,7 +16,7 @@ pytestmark = pytest.mark.django_db
 
 
 def test_it_shows_every_difference_with_both_answers(client_as: Callable[[str], Client]) -> None:
-    response = client_as("viewer").get("/releases/?first=1.34&second=1.37")
+    response = client_as("viewer").get("/releases/?first=1.34&second=1.38")
     assert response.status_code == 200
     changes = response.context["changes"]
     assert [change["change"] for change in changes] == list(CHANGES)
@@ -55,7 +55,7 @@ def test_a_release_and_itself_differ_in_nothing(client_as: Callable[[str], Clien
 
 
 def test_a_policys_page_leads_to_its_upgrade(client_as: Callable[[str], Client]) -> None:
-    Revision.objects.filter(policy__name="default").update(process={"release": "1.37"})
+    Revision.objects.filter(policy__name="default").update(process={"release": "1.38"})
     newest = client_as("viewer").get("/policies/default/").content.decode()
     assert "Try an upgrade" not in newest
     Revision.objects.filter(policy__name="default").update(process={"release": "1.36"})
@@ -64,6 +64,9 @@ def test_a_policys_page_leads_to_its_upgrade(client_as: Callable[[str], Client])
     assert query["policy"] == query["baseline"] == ["default@1"]
     assert (query["baseline_release"], query["release"]) == (["1.36"], ["1.37"])
     assert "an upgrade is tried from" not in response.content.decode()
+    Revision.objects.filter(policy__name="default").update(process={"release": "1.37"})
+    response = client_as("viewer").get("/policies/default/")
+    assert parse_qs(urlsplit(f"?{response.context['upgrade']}").query)["release"] == ["1.38"]
 
 
 def test_where_nothing_names_a_release_the_upgrade_is_from_1_35(client_as: Callable[[str], Client]) -> None:

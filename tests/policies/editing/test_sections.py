@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from kschedweb.engine.config.schema import EXTENSION_POINTS, GROUP_POINTS
+from kschedweb.engine.config.schema import EXTENSION_POINTS
 from kschedweb.engine.documents.marked_documents import parse_document
-from kschedweb.engine.releases import load
+from kschedweb.engine.releases import CURRENT, load
 from kschedweb.policies.editing import editor, writing
 from kschedweb.policies.editing.editor import ProfileEditor
 from kschedweb.policies.editing.release_tables import load_tables
@@ -67,7 +67,7 @@ def test_errors_are_shown_whatever_is_looked_for() -> None:
 
 def test_sections_are_the_extension_points_in_order_with_their_plugins_as_they_are_called() -> None:
     sections = open_filtered(DETAILED).form.sections
-    assert [section.point for section in sections] == [*EXTENSION_POINTS, *GROUP_POINTS]
+    assert [section.point for section in sections] == [*EXTENSION_POINTS, *CURRENT.schema.group_points]
     configuration = load(DETAILED).configuration
     assert configuration is not None
     for point_section in sections:

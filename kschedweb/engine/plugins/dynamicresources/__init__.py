@@ -115,7 +115,9 @@ class DynamicResources:
         # Written first, so that Filter finds a state even if PreFilter fails below.
         cycle.state[self.name] = DeviceNeeds()
         try:
-            needs = needs_of(cycle.snapshot, cycle.pod, extended=self.features.extended)
+            needs = needs_of(
+                cycle.snapshot, cycle.pod, self.features.list_resource_classes(cycle.snapshot.objects.devices)
+            )
         except ClaimError as problem:
             return PreFilterResult(unresolvable(str(problem)))
         if needs.is_empty:
@@ -268,6 +270,9 @@ def _check_claims(snapshot: Snapshot, needs: DeviceNeeds, features: Features) ->
             for request in claim.requests:
                 if (refusal := _refused_request(snapshot, claim, request, features)) is not None:
                     return refusal
+    if needs.needs_allocator and features.unified_allocator and features.consumable:
+        problem = snapshot.resource_claims.describe_negative_amounts()
+        return error(f"gather allocation state: {problem}") if problem else SUCCESS
     return SUCCESS
 
 
@@ -317,6 +322,7 @@ def _variant(release: Any) -> PluginVariant:
             early_allocator=behaviour.dra_early_allocator,
             node_local_pools=behaviour.dra_node_local_pools,
             revised_allocator=behaviour.dra_revised_allocator,
+            unified_allocator=behaviour.dra_unified_allocator,
             language=_selector_language(behaviour),
         ),
         postfilter_message=behaviour.dra_postfilter_message,

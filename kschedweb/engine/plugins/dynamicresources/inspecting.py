@@ -45,7 +45,7 @@ class PodInspection:
 def inspect_pod(snapshot: Snapshot, pod: Pod, node: str, features: Features) -> PodInspection:
     """Return the claims of ``pod`` on ``node``, which is one of the snapshot's."""
     try:
-        needs = needs_of(snapshot, pod, extended=features.extended)
+        needs = needs_of(snapshot, pod, features.list_resource_classes(snapshot.objects.devices))
     except ClaimError as problem:
         return PodInspection(str(problem))
     row = snapshot.index[node]

@@ -32,7 +32,7 @@ def choose_devices(cycle: Cycle, node: str, features: Features) -> Status:
     """Choose devices for the pod's claims on ``node``. From then on they are in flight."""
     snapshot, pod = cycle.snapshot, cycle.pod
     try:
-        needs = needs_of(snapshot, pod, extended=features.extended)
+        needs = needs_of(snapshot, pod, features.list_resource_classes(snapshot.objects.devices))
     except ClaimError as problem:
         return error(str(problem))
     _share_in_flight(cycle, needs)

@@ -54,9 +54,8 @@ def judge_nodes(snapshot: Snapshot, pod: Pod, needs: DeviceNeeds, features: Feat
         for claims, nodes in claims_to_allocate(snapshot, pod, needs):
             outcome_codes, outcomes = allocator.find_outcomes(claims, nodes)
             _add_outcomes(codes, worth, statuses, outcome_codes, outcomes)
-    classes = snapshot.objects.devices.extended_resources
     for name in needs.extended:
-        if name not in classes:
+        if name not in needs.classes:
             codes[~_lists_resource(snapshot, name)] = NO_RESOURCE_CODE
     return Judged(Verdicts(codes, statuses), worth)
 
@@ -70,8 +69,7 @@ def claims_to_allocate(snapshot: Snapshot, pod: Pod, needs: DeviceNeeds) -> Iter
     if not needs.extends_anew:
         yield unallocated, np.ones(len(snapshot), dtype=np.bool_)
         return
-    classes = snapshot.objects.devices.extended_resources
-    backed = [name for name in needs.extended if name in classes]
+    backed = [name for name in needs.extended if name in needs.classes]
     kinds = np.zeros(len(snapshot), dtype=np.int64)
     for place, name in enumerate(backed):
         # One bit per resource, set where the node has no device plugin for it: nodes with equal bits share a claim.
@@ -79,16 +77,19 @@ def claims_to_allocate(snapshot: Snapshot, pod: Pod, needs: DeviceNeeds) -> Iter
     for kind in np.unique(kinds).tolist():
         resources = [name for place, name in enumerate(backed) if kind >> place & 1]
         if resources or needs.claims:
-            requests, _ = requests_and_uses(pod, resources, classes)
+            requests, _ = requests_and_uses(pod, resources, needs.classes)
             claim = replace(extended_claim(pod) if needs.earlier is None else needs.earlier, requests=requests)
             yield [*unallocated, claim], kinds == kind
 
 
 def resource_uses(snapshot: Snapshot, pod: Pod, needs: DeviceNeeds, row: int) -> tuple[ResourceUse, ...]:
     """Return which container uses which request of the claim for extended resources on the node at a position."""
-    classes, allocatable = snapshot.objects.devices.extended_resources, snapshot.allocatable
-    backed = [name for name in needs.extended if name in classes and not snapshot.resource_row(allocatable, name)[row]]
-    return requests_and_uses(pod, backed, classes)[1]
+    backed = [
+        name
+        for name in needs.extended
+        if name in needs.classes and not snapshot.resource_row(snapshot.allocatable, name)[row]
+    ]
+    return requests_and_uses(pod, backed, needs.classes)[1]
 
 
 def _add_outcomes(

@@ -45,8 +45,10 @@ APPROVAL = Struct(
     "v1.Approval",
     "Approvals by people of one role.",
     (
-        StructField("role", STRING, "Role that may approve. Admins count as approvers.", omit_empty=False, enum=ROLES),
-        StructField("count", INT32, "Number of people who must approve.", default=1, minimum=1, maximum=MOST_PEOPLE),
+        StructField(
+            "role", STRING, "Who may give it; an admin counts as an approver too.", omit_empty=False, enum=ROLES
+        ),
+        StructField("count", INT32, "By how many people.", default=1, minimum=1, maximum=MOST_PEOPLE),
     ),
     required=("role",),
 )
@@ -54,7 +56,7 @@ RULE = Struct(
     "v1.ApprovalRule",
     "Pods that meet every condition given here wait. Without a condition all pods do.",
     (
-        StructField("name", STRING, "Name of this rule."),
+        StructField("name", STRING, "What people call this rule."),
         StructField("namespaces", ListType(STRING), "Pods in one of these namespaces."),
         StructField("podSelector", LABEL_SELECTOR, "Pods with these labels.", pointer=True),
         StructField("minPriority", INT32, "Pods of this priority or more.", pointer=True),
@@ -69,17 +71,18 @@ RULE = Struct(
             minimum=1,
         ),
         StructField("usage", USAGE, "The chosen node's real use is above this.", pointer=True),
-        StructField("approvals", ListType(APPROVAL), "Who must approve. Default: one approver."),
-        StructField("timeout", DURATION, "How long the pod waits; days are allowed.", pointer=True, default="1h0m0s"),
-        StructField("onTimeout", STRING, "What to do when nobody decides in time.", default="Deny", enum=ON_TIMEOUT),
+        StructField("approvals", ListType(APPROVAL), "Who must agree. Left out: one approver."),
+        StructField("timeout", DURATION, "How long the pod waits. It may be days.", pointer=True, default="1h0m0s"),
+        StructField("onTimeout", STRING, "What happens when nobody decides in time.", default="Deny", enum=ON_TIMEOUT),
         StructField(
             "ownPods",
             STRING,
-            "Let people decide about pods they created (annotation approvals.kschedweb.dev/created-by).",
+            "Whether people may decide about pods that they created, as the pod's annotation "
+            "approvals.kschedweb.dev/created-by says.",
             default="Allow",
             enum=OWN_PODS,
         ),
-        StructField("reason", STRING, "Why approval is needed. Approvers see this."),
+        StructField("reason", STRING, "Why approval is needed: shown to those who decide."),
     ),
 )
 ARGS = args_struct(
@@ -88,11 +91,11 @@ ARGS = args_struct(
     StructField(
         "matching",
         STRING,
-        "If several rules match: only the first applies (First), or all (All).",
+        "Where several rules fit: the first one asks (First), or all of them do together (All).",
         default="First",
         enum=MATCHING,
     ),
-    StructField("rules", ListType(RULE), "Rules, in order. Without rules no pod waits."),
+    StructField("rules", ListType(RULE), "Rules, in order. Without any no pod waits."),
 )
 
 

@@ -74,7 +74,7 @@ ARGS = args_struct(
     StructField(
         "dominantResourceWeight",
         INT64,
-        "Extra weight of the fullest resource.",
+        "How much the fullest resource counts beside.",
         minimum=0,
         maximum=100,
     ),

@@ -90,13 +90,19 @@ class PodTopologySpread:
     name = "PodTopologySpread"
 
     def __init__(
-        self, args: PluginArgs, comparison_operators: bool = False, hints_include_nominated_pods: bool = True
+        self,
+        args: PluginArgs,
+        comparison_operators: bool = False,
+        hints_include_nominated_pods: bool = True,
+        counts_empty_selector: bool = False,
     ) -> None:
         """Read the arguments; the flags depend on the release.
 
         ``comparison_operators``: tolerations may compare values, with the operators Gt and Lt.
         ``hints_include_nominated_pods``: see ``Behaviour.hints_include_nominated_pods``.
+        ``counts_empty_selector``: see ``Behaviour.spread_empty_selector``.
         """
+        self._counts_empty_selector = counts_empty_selector
         self._comparison_operators, self.hints_include_nominated_pods = (
             comparison_operators,
             hints_include_nominated_pods,
@@ -280,9 +286,15 @@ class PodTopologySpread:
                 column,
                 complete,
                 complete & _included_nodes(cycle, rule, self._comparison_operators),
+                self._make_selection(pod.namespace, selector),
             )
             for (rule, selector), column in zip(rules, columns, strict=True)
         ]
+
+    def _make_selection(self, namespace: str, selector: Selector) -> Selection:
+        """Return the pods that a constraint counts: no terminating ones, and up to 1.37 none for an empty selector."""
+        counted = NOTHING if selector.is_empty and not self._counts_empty_selector else selector
+        return Selection(((frozenset((namespace,)), counted),), terminating=False)
 
     def _list_rules(self, cluster: ClusterObjects, pod: Pod, *, hard: bool) -> list[tuple[SpreadConstraint, Selector]]:
         """Return the constraints of the pod with their selectors. Raises CycleError."""
@@ -322,15 +334,21 @@ def _is_involved(other: Pod, pod: Pod, promised: bool) -> bool:
 
 
 def _prepare_constraint(
-    cycle: Cycle, rule: SpreadConstraint, selector: Selector, column: LabelColumn, complete: Mask, counted: Mask
+    cycle: Cycle,
+    rule: SpreadConstraint,
+    selector: Selector,
+    column: LabelColumn,
+    complete: Mask,
+    counted: Mask,
+    selection: Selection,
 ) -> Constraint:
-    snapshot, pod = cycle.snapshot, cycle.pod
+    snapshot = cycle.snapshot
     # Hosts are counted by node, not by label: a soft constraint over hosts then needs no domains.
     if rule.topology_key == HOSTNAME and not rule.is_hard:
         codes, size = np.arange(len(snapshot)), len(snapshot)
     else:
         codes, size = np.where(counted, _with_empty(column), -1), len(column.values)
-    tally = SelectionTally(snapshot, _make_selection(pod.namespace, selector), codes, size)
+    tally = SelectionTally(snapshot, selection, codes, size)
     domains = _occurring_values(column, column.codes[counted])
     return Constraint(rule, selector, column, complete, counted, domains, tally, tally.current_counts())
 
@@ -376,11 +394,6 @@ def _occurring_values(column: LabelColumn, codes: NDArray[np.signedinteger[Any]]
     return occurs[:-1]
 
 
-def _make_selection(namespace: str, selector: Selector) -> Selection:
-    """Return the pods that a constraint counts: no terminating ones, and none at all if the selector is empty."""
-    return Selection(((frozenset((namespace,)), NOTHING if selector.is_empty else selector),), terminating=False)
-
-
 SPEC = PluginSpec(
     "PodTopologySpread",
     frozenset({"preFilter", "filter", "preScore", "score"}),
@@ -392,6 +405,7 @@ SPEC = PluginSpec(
             PodTopologySpread,
             comparison_operators=release.is_enabled("TaintTolerationComparisonOperators"),
             hints_include_nominated_pods=release.behaviour.hints_include_nominated_pods,
+            counts_empty_selector=release.behaviour.spread_empty_selector,
         )
     },
 )

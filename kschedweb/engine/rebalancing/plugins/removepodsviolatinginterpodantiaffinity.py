@@ -17,7 +17,7 @@ from kschedweb.engine.rebalancing.sorting import sort_by_priority
 NAME = "RemovePodsViolatingInterPodAntiAffinity"
 ARGS = args_struct(
     "removepodsviolatinginterpodantiaffinity.RemovePodsViolatingInterPodAntiAffinityArgs",
-    "Labels of the pods to check.",
+    "Which pods are looked at.",
     NAMESPACES_FIELD,
     SELECTOR_FIELD,
 )

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from kschedweb.engine.releases import RELEASES
-from kschedweb.engine.releases.changes import v1_35, v1_36, v1_37
+from kschedweb.engine.releases.changes import v1_35, v1_36, v1_37, v1_38
 from kschedweb.engine.releases.changes.change import ReleaseChange
 
 # The oldest first.
-CHANGES: tuple[ReleaseChange, ...] = (*v1_35.CHANGES, *v1_36.CHANGES, *v1_37.CHANGES)
+CHANGES: tuple[ReleaseChange, ...] = (*v1_35.CHANGES, *v1_36.CHANGES, *v1_37.CHANGES, *v1_38.CHANGES)
 
 
 def release_before(change: ReleaseChange) -> str:

@@ -19,6 +19,7 @@ from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.objects.selecting_objects import PodDisruptionBudget
 from kschedweb.engine.preemption.disruption_budgets import list_budgets
 from kschedweb.engine.preemption.evaluator import NO_VICTIMS, Preemption, PreemptionCandidate, PreemptionEvaluator
+from kschedweb.engine.preemption.rules import PreemptionRules
 from kschedweb.engine.preemption.trials import TrialResult
 from kschedweb.engine.releases.classic import reasons
 from kschedweb.engine.state.columns import Mask
@@ -106,7 +107,7 @@ class ClassicSearch(PreemptionEvaluator):
     """
 
     def __init__(self, handle: Handle, cycle: Cycle, diagnosis: Diagnosis) -> None:
-        super().__init__(handle, cycle, diagnosis, by_clock=False)
+        super().__init__(handle, cycle, diagnosis, PreemptionRules())
         self._open = frozenset(np.flatnonzero(diagnosis.rejected_by == FEASIBLE).tolist())
         # Positions of nodes where no pod has to be evicted.
         self.free: list[int] = []

@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import field
 
 from kschedweb.engine.controllers.autoscaling.cron import MONDAY, Cron
 from kschedweb.engine.controllers.autoscaling.horizontal import SYNC, HorizontalController
 from kschedweb.engine.controllers.autoscaling.replica_calculator import PodMetric
+from kschedweb.engine.controllers.autoscaling.spec import Autoscaler
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.objects.resources import CPU
-from kschedweb.engine.simulation.actors import Actor, Handler
-from kschedweb.engine.simulation.agenda import Action
-from kschedweb.engine.simulation.context import ActorSetup, SimulationContext
-from kschedweb.engine.simulation.events import SimulationEvent
+from kschedweb.engine.simulation.agenda import Agenda
+from kschedweb.engine.simulation.observer import Observer, ScalingObservation
 from kschedweb.engine.simulation.pod_life import PodLife
-from kschedweb.engine.simulation.scaling.events import Scaler, ScalerComes, WorkloadLeaves, WorkloadScales
-from kschedweb.engine.simulation.scaling.fleet import Fleet
-from kschedweb.engine.simulation.scaling.load import Share
+from kschedweb.engine.simulation.scaling.fleet import Fleet, WorkloadTemplate
+from kschedweb.engine.simulation.scaling.load import Load, Share
 from kschedweb.engine.simulation.use import SharedUse, UseModel
+from kschedweb.engine.state.cluster_objects import ClusterObjects
 from kschedweb.engine.state.watermarks.table import workload_of
 from kschedweb.engine.values import dataclass
 
@@ -27,22 +27,15 @@ BY_HAND, BY_CRON, ENTRY = "by hand", "cron", "cron entry {}"
 
 
 @dataclass(frozen=True, slots=True)
-class ScalingObservation:
-    """A look at a scaled workload."""
+class Scaler:
+    """A workload's autoscaler, or its cron entries."""
 
-    workload: str
-    # Number of pods that were asked for before the look.
-    before: int
-    # Number of pods that are asked for after it.
-    replicas: int
-    # Number of pods that are ready.
-    ready: int
-    # Percent of requests; ``None`` if it is not known.
-    utilization: int | None
-    # The aim for it in percent; ``None`` if there is none.
-    target: int | None
-    # Why the number changes; "" if it does not.
-    reason: str
+    kind: WorkloadTemplate
+    autoscaler: Autoscaler | None = None
+    # (expression, schedule, replicas)
+    entries: tuple[tuple[str, Cron, int], ...] = ()
+    # The load that its pods share; ``None`` for what its present pods would use.
+    load: Load | None = None
 
 
 @dataclass(eq=False)
@@ -55,50 +48,32 @@ class _ScaledWorkload:
     controller: HorizontalController | None = None
 
 
-@dataclass(frozen=True, eq=False)
-class ScalersSetup(ActorSetup):
-    """The scalers of workloads, which come by events. ``use`` knows the load that pods of a workload share."""
-
-    use: UseModel | None = None
-
-    def join(self, context: SimulationContext) -> Actor:
-        return Scalers(self.use, context)
-
-
 @dataclass(eq=False)
-class Scalers(Actor):
+class Scalers:
     """The scaled workloads of a simulation."""
 
+    # All pods of the simulation.
+    lives: Mapping[str, PodLife]
+    objects: ClusterObjects
+    agenda: Agenda
+    observer: Observer
     use: UseModel | None
-    context: SimulationContext
-    # True once an event says that a scaler comes.
-    creates_pods: bool = False
+    # How a pod is deleted, and how a raw one is created.
+    delete: Callable[[PodLife, float], None]
+    create: Callable[[Json, float], None] = lambda raw, now: None
     _watched: dict[str, _ScaledWorkload] = field(default_factory=dict)
 
-    @property
-    def handlers(self) -> Mapping[type[SimulationEvent], Handler]:
-        return {
-            ScalerComes: self._expect_scaler,
-            WorkloadScales: lambda event: lambda now: self.scale_workload(event.workload, event.replicas, now),
-            WorkloadLeaves: lambda event: lambda now: self.end_workload(event.workload, now),
-        }
-
-    def _expect_scaler(self, event: ScalerComes) -> Action:
-        self.creates_pods = True
-        return lambda now: self.start_scaler(event.scaler, now)
-
-    @property
-    def is_watching(self) -> bool:
+    def __bool__(self) -> bool:
         return bool(self._watched)
 
     # What the simulation tells of its pods.
 
-    def on_pod_added(self, life: PodLife, now: float) -> None:
+    def add_life(self, life: PodLife) -> None:
         """Add a pod to its workload."""
         if self._watched and (watched := self._find_watched(life)) is not None:
             watched.fleet.lives[life.pod.key] = life
 
-    def on_pod_removed(self, life: PodLife, now: float) -> None:
+    def remove_life(self, life: PodLife) -> None:
         """Remove a pod from its workload."""
         if self._watched and (watched := self._find_watched(life)) is not None:
             watched.fleet.lives.pop(life.pod.key, None)
@@ -109,7 +84,7 @@ class Scalers(Actor):
         return 0.0 if watched is None else watched.fleet.kind.startup
 
     def _find_watched(self, life: PodLife) -> _ScaledWorkload | None:
-        return self._watched.get(workload_of(life.pod, self.context.pods.world.cluster) or "")
+        return self._watched.get(workload_of(life.pod, self.objects) or "")
 
     # What happens to workloads.
 
@@ -119,8 +94,8 @@ class Scalers(Actor):
         before = self._watched.get(name)
         if before is None:
             self._watched[name] = watched = _ScaledWorkload(Fleet(scaler.kind, 0), scaler, Share(scaler.load, 0))
-            for life in self.context.pods.lives.values():
-                self.on_pod_added(life, now)
+            for life in self.lives.values():
+                self.add_life(life)
             watched.fleet.replicas = len(watched.fleet.active)
             watched.share = self._share_use(watched, now)
         else:
@@ -144,7 +119,7 @@ class Scalers(Actor):
         """Delete the workload with its pods."""
         watched = self._watched.pop(workload)
         for life in watched.fleet.active:
-            self.context.pods.delete_pod(life, now)
+            self.delete(life, now)
 
     def _share_use(self, watched: _ScaledWorkload, now: float) -> Share:
         """Work out what the workload's pods share from now on, and tell the model of use."""
@@ -171,7 +146,7 @@ class Scalers(Actor):
                 fleet.replicas, fleet.observe_pods(now), {CPU: self._measure_pods(watched, now)}, now
             )
             self._set_replicas(watched, look.replicas, look.reason, now, look.utilization)
-        self.context.schedule_background(now + SYNC, lambda time: self._evaluate(watched, time))
+        self.agenda.schedule_action(now + SYNC, lambda time: self._evaluate(watched, time), looks=True)
 
     def _measure_pods(self, watched: _ScaledWorkload, now: float) -> dict[str, PodMetric]:
         """Return what metrics-server reports: the load is divided evenly among the ready pods."""
@@ -201,7 +176,7 @@ class Scalers(Actor):
                 self._set_replicas(watched, replicas, ENTRY.format(text), time, None)
                 self._await_entry(watched, entry, time)
 
-        self.context.schedule_background(due, apply_entry)
+        self.agenda.schedule_action(due, apply_entry, looks=True)
 
     # What follows.
 
@@ -216,12 +191,12 @@ class Scalers(Actor):
     def _reconcile_pods(self, watched: _ScaledWorkload, now: float) -> None:
         fleet = watched.fleet
         for life in fleet.list_surplus(now):
-            self.context.pods.delete_pod(life, now)
+            self.delete(life, now)
             if self.use is not None and life.leaves is not None:
                 # No more requests reach a pod that is terminating.
                 self.use.remove_pod(life.pod, now)
-        for raw in fleet.missing_pods(self.context.pods.lives.__contains__):
-            self.context.create_pod(raw, now, replaced=True)
+        for raw in fleet.missing_pods(self.lives.__contains__):
+            self.create(raw, now)
 
     def _report_scaling(
         self, watched: _ScaledWorkload, before: int, reason: str, now: float, utilization: int | None
@@ -230,6 +205,6 @@ class Scalers(Actor):
         metrics = scaler.metrics if scaler else ()
         target = next((metric.utilization for metric in metrics if metric.utilization and metric.resource == CPU), None)
         ready = len(fleet.ready_lives(now))
-        self.context.report(
+        self.observer.scaled(
             ScalingObservation(fleet.kind.workload, before, fleet.replicas, ready, utilization, target, reason), now
         )

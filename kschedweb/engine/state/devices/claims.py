@@ -8,7 +8,14 @@ from typing import NamedTuple
 
 from kschedweb.engine.json_types import Json
 from kschedweb.engine.objects.devices import DeviceTaintRule, ResourceSlice
-from kschedweb.engine.objects.resourceclaim import IMPLICIT_PREFIX, Allocation, DeviceClass, DeviceId, ResourceClaim
+from kschedweb.engine.objects.resourceclaim import (
+    IMPLICIT_PREFIX,
+    NO_AMOUNT,
+    Allocation,
+    DeviceClass,
+    DeviceId,
+    ResourceClaim,
+)
 from kschedweb.engine.state.devices.use import DeviceUse
 
 Key = tuple[str, str]  # namespace, name
@@ -78,7 +85,7 @@ class Devices:
             device_class = DeviceClass.from_json(raw)
             self.classes[device_class.name] = device_class
             self.version += 1
-            self.__dict__.pop("extended_resources", None)
+            self._forget_resources()
         elif kind == "ResourceSlice":
             listed = ResourceSlice.from_json(raw)
             self.slices[listed.name] = listed
@@ -95,7 +102,7 @@ class Devices:
         elif kind == "DeviceClass":
             self.classes.pop(name, None)
             self.version += 1
-            self.__dict__.pop("extended_resources", None)
+            self._forget_resources()
         elif kind == "ResourceSlice":
             self.slices.pop(name, None)
             self.version += 1
@@ -103,16 +110,30 @@ class Devices:
             self.taint_rules.pop(name, None)
             self.version += 1
 
+    def _forget_resources(self) -> None:
+        for name in ("extended_resources", "all_extended_resources"):
+            self.__dict__.pop(name, None)
+
     def get(self, namespace: str, name: str) -> ResourceClaim | None:
         return self.claims.get((namespace, name))
 
+    def list_resource_classes(self, keeps_implicit: bool) -> dict[str, str]:
+        """Return, by extended resource, the DeviceClass that provides it on nodes without a device plugin for it.
+
+        Of several classes with one resource the newest counts, then the first by name. ``keeps_implicit``: a class that
+        loses provides its implicit resource still, as since 1.38.
+        """
+        return self.all_extended_resources if keeps_implicit else self.extended_resources
+
+    @cached_property
+    def all_extended_resources(self) -> dict[str, str]:
+        """The same as ``extended_resources`` with the implicit resources of all classes."""
+        return self.extended_resources | {IMPLICIT_PREFIX + name: name for name in self.classes}
+
     @cached_property
     def extended_resources(self) -> dict[str, str]:
-        """Resource name -> the DeviceClass that provides it on nodes without a device plugin for it.
-
-        Of several classes with one resource the newest counts, then the first by name. kube-scheduler visits them by
-        name, and drops the implicit resource of a class that loses.
-        """
+        """Resource name -> DeviceClass. kube-scheduler visits classes by name, and drops the implicit resource of one
+        that loses."""
         class_by_resource: dict[str, str] = {}
         for name, device_class in sorted(self.classes.items()):
             other = (
@@ -252,6 +273,21 @@ class ClaimUse:
             self._recount_claim(use, key)
         self._stale, self._read = set(), self._devices.claim_changes.end
         return use
+
+    def describe_negative_amounts(self) -> str:
+        """Return kube-scheduler's error if allocated claims state that they take negative amounts; "" if none does."""
+        if not self.device_use.negative:
+            return ""
+        problems = sorted(
+            f"claim {claim.key}, device {'/'.join(taken.device)}: "
+            f'consumed capacity "{taken.negative[0]}" must not be negative, got {taken.negative[1]}'
+            for claim in self
+            if claim.allocation is not None
+            for taken in [next((one for one in claim.allocation.devices if one.negative != NO_AMOUNT), None)]
+            if taken is not None
+        )
+        more = f" (and {len(problems) - 1} more claims with invalid consumed capacity)" if len(problems) > 1 else ""
+        return f"{problems[0]}{more}" if problems else ""
 
     def claims_by_device(self) -> dict[DeviceId, list[str]]:
         """Return the claims (namespace/name) that have each device in use, or a share of it."""

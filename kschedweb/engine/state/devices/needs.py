@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Mapping
+from dataclasses import field, replace
 
 from kschedweb.engine.objects.devicerequests import DeviceRequest
 from kschedweb.engine.objects.pod import Pod
@@ -26,6 +27,8 @@ class DeviceNeeds:
     extended: tuple[str, ...] = ()
     # The claim that an earlier attempt to bind the pod made for those resources.
     earlier: ResourceClaim | None = None
+    # Resource name -> the DeviceClass that provides it.
+    classes: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def is_empty(self) -> bool:
@@ -46,13 +49,13 @@ class DeviceNeeds:
         return self.extends_anew or any(claim.allocation is None for claim in self.claims)
 
 
-def needs_of(snapshot: Snapshot, pod: Pod, *, extended: bool = True) -> DeviceNeeds:
+def needs_of(snapshot: Snapshot, pod: Pod, classes: Mapping[str, str]) -> DeviceNeeds:
     """Return the pod's needs for devices; raise ClaimError. Devices in flight for it count as allocated.
 
-    ``extended`` is False where devices provide no extended resources.
+    ``classes`` are the DeviceClasses that provide extended resources.
     """
     claim_use = snapshot.resource_claims
-    resources = extended_resources(snapshot, pod) if extended else ()
+    resources = _extended_resources(pod, classes)
     earlier = claim_use.for_extended_resources(pod.name, pod.uid) if resources else None
     if (
         resources
@@ -65,7 +68,7 @@ def needs_of(snapshot: Snapshot, pod: Pod, *, extended: bool = True) -> DeviceNe
         chosen = claim_use.in_flight(claim.namespace, claim.name)
         usable = chosen is not None and claim.allocation is None and claim_use.may_use(chosen, pod.uid)
         claims.append(replace(claim, allocation=chosen.allocation) if usable and chosen is not None else claim)
-    return DeviceNeeds(tuple(claims), resources, earlier)
+    return DeviceNeeds(tuple(claims), resources, earlier, classes)
 
 
 def extended_claim(pod: Pod, requests: tuple[DeviceRequest, ...] = ()) -> ResourceClaim:
@@ -106,9 +109,8 @@ def _resolve_claim(claims: Devices | ClaimUse, pod: Pod, entry: PodClaim) -> Res
     return claim
 
 
-def extended_resources(snapshot: Snapshot, pod: Pod) -> tuple[str, ...]:
+def _extended_resources(pod: Pod, classes: Mapping[str, str]) -> tuple[str, ...]:
     """Return the extended resources that the pod requests, if a DeviceClass provides one of them."""
-    classes = snapshot.objects.devices.extended_resources
     if not classes:
         return ()
     requested = tuple(name for name, amount in pod.requests.items() if amount and may_be_extended(name))

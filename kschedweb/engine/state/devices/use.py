@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 
 from kschedweb.engine.objects.devices import Amounts
-from kschedweb.engine.objects.resourceclaim import Allocation, DeviceId
+from kschedweb.engine.objects.resourceclaim import NO_AMOUNT, Allocation, DeviceId
 
 
 class DeviceUse:
@@ -19,6 +19,8 @@ class DeviceUse:
         self.consumed: dict[DeviceId, Amounts] = {}
         # Shares that state the capacity they consume.
         self._measured_shares: Counter[DeviceId] = Counter()
+        # Devices of which an allocation states that it takes a negative amount.
+        self.negative = 0
         # Pools (driver, name) whose devices were taken or released; the allocator clears it.
         self.touched: set[tuple[str, str]] = set()
 
@@ -31,7 +33,7 @@ class DeviceUse:
             self._measured_shares.copy(),
         )
         other.consumed = {device: amounts.copy() for device, amounts in self.consumed.items()}
-        other.touched = self.touched.copy()
+        other.touched, other.negative = self.touched.copy(), self.negative
         return other
 
     def is_exclusive(self, device: DeviceId) -> bool:
@@ -51,6 +53,7 @@ class DeviceUse:
     def _count_allocation(self, allocation: Allocation, by: int) -> None:
         """Count an allocation's devices with ``by`` 1, or remove them with -1."""
         for allocated in allocation.devices:
+            self.negative += by * (allocated.negative != NO_AMOUNT)
             # Admin access does not take a device from others.
             if allocated.admin:
                 continue

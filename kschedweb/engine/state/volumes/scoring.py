@@ -10,13 +10,14 @@ from kschedweb.engine.objects.storage import STORAGE, Claim, PersistentVolume
 from kschedweb.engine.state.columns import Floats, Ints
 from kschedweb.engine.state.snapshot import Snapshot
 from kschedweb.engine.state.volumes.search import choose_volumes, find_sufficient_capacities, without_volume
+from kschedweb.engine.validation.golang import wrap_int64
 
 FULL = 100
 # Not a score: the simulation cannot tell.
 UNSAID = -1
 
 
-def storage_scores(snapshot: Snapshot, claims: list[Claim], curve: Ints) -> Ints:
+def storage_scores(snapshot: Snapshot, claims: list[Claim], curve: Ints, *, exact: bool = False) -> Ints:
     """Return the mean over storage classes of ``curve`` at the used percentage; int64[nodes], 0 to 100.
 
     ``claims`` wait for a node. Where one of them gets an existing volume, only existing volumes count
@@ -24,7 +25,7 @@ def storage_scores(snapshot: Snapshot, claims: list[Claim], curve: Ints) -> Ints
     left, or where a claim to be provisioned names its class in an annotation only.
     """
     unmatched = without_volume(snapshot, claims)
-    scores = _score_provisioned(snapshot, claims, curve)
+    scores = _score_provisioned(snapshot, claims, curve, exact)
     for node in np.flatnonzero(~np.all(unmatched, axis=0)).tolist():
         static_volumes = [
             (claim, volume) for claim, volume in choose_volumes(snapshot, claims, node) if volume is not None
@@ -47,10 +48,12 @@ def _score_static_volumes(static_volumes: list[tuple[Claim, PersistentVolume]], 
 
 
 def _used_percent(requested: int, capacity: int) -> int:
-    return FULL if capacity == 0 or requested > capacity else requested * FULL // capacity
+    if capacity == 0 or requested > capacity:
+        return FULL
+    return max(0, wrap_int64(requested * FULL) // capacity)
 
 
-def _score_provisioned(snapshot: Snapshot, claims: list[Claim], curve: Ints) -> Ints:
+def _score_provisioned(snapshot: Snapshot, claims: list[Claim], curve: Ints, exact: bool) -> Ints:
     """Return the scores of nodes where all volumes are provisioned.
 
     A claim whose driver reports no capacity does not count.
@@ -59,16 +62,18 @@ def _score_provisioned(snapshot: Snapshot, claims: list[Claim], curve: Ints) -> 
     total: Floats = np.zeros(size)
     classes, unsaid = np.zeros(size, dtype=np.int64), np.zeros(size, dtype=np.bool_)
     for name in dict.fromkeys(claim.spec_class for claim in claims):
-        requested, capacity, counts = np.zeros(size), np.zeros(size), np.zeros(size, dtype=np.bool_)
+        requested, capacity = np.zeros((2, size), dtype=np.int64)
+        counts = np.zeros(size, dtype=np.bool_)
         for claim in claims:
             if claim.spec_class == name:
-                room, has_capacity = _find_free_capacity(snapshot, claim)
+                room, has_capacity = _find_free_capacity(snapshot, claim, exact)
                 requested += np.where(has_capacity, round_to_unit(STORAGE, claim.request or 0), 0)
-                unsaid |= has_capacity & (np.isnan(room) | (name is None))
-                capacity = np.where(has_capacity, np.nan_to_num(room), capacity)
+                unsaid |= has_capacity & ((room == UNSAID) | (name is None))
+                capacity = np.where(has_capacity, np.maximum(room, 0), capacity)
                 counts |= has_capacity
         full = (capacity == 0) | (requested > capacity)
-        percent = np.where(full, FULL, requested * FULL // np.maximum(capacity, 1)).astype(np.int64)
+        # Products of absurd amounts wrap around, as in Go.
+        percent = np.where(full, FULL, np.clip(requested * FULL // np.maximum(capacity, 1), 0, FULL))
         total += np.where(counts, curve[percent], 0)
         classes += counts
     scores: Ints = np.floor(total / np.maximum(classes, 1) + 0.5).astype(np.int64)
@@ -76,15 +81,14 @@ def _score_provisioned(snapshot: Snapshot, claims: list[Claim], curve: Ints) -> 
     return scores
 
 
-def _find_free_capacity(snapshot: Snapshot, claim: Claim) -> tuple[Floats, NDArray[np.bool_]]:
-    """Return the free bytes for the claim's class by node (NaN if not stated), and where they are known to suffice."""
-    room, has_capacity = np.zeros(len(snapshot)), np.zeros(len(snapshot), dtype=np.bool_)
-    for capacity, nodes in (
-        find_sufficient_capacities(snapshot, claim, snapshot.objects.storage.classes[claim.storage_class]) or ()
-    ):
+def _find_free_capacity(snapshot: Snapshot, claim: Claim, exact: bool) -> tuple[Ints, NDArray[np.bool_]]:
+    """Return the free bytes for the claim's class by node (UNSAID where not stated), and where they suffice."""
+    room, has_capacity = np.zeros(len(snapshot), dtype=np.int64), np.zeros(len(snapshot), dtype=np.bool_)
+    storage_class = snapshot.objects.storage.classes[claim.storage_class]
+    for capacity, nodes in find_sufficient_capacities(snapshot, claim, storage_class, exact) or ():
         new_nodes = nodes & ~has_capacity
         room[new_nodes], has_capacity = (
-            np.nan if capacity.free is None else round_to_unit(STORAGE, capacity.free),
+            UNSAID if capacity.free is None else round_to_unit(STORAGE, capacity.free),
             has_capacity | new_nodes,
         )
     return room, has_capacity

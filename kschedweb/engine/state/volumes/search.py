@@ -32,8 +32,10 @@ class VolumeSearchResult:
     error: str = ""
 
 
-def find_pod_volumes(snapshot: Snapshot, claims: list[Claim]) -> VolumeSearchResult:
+def find_pod_volumes(snapshot: Snapshot, claims: list[Claim], *, exact: bool = False) -> VolumeSearchResult:
     """Search every node for volumes for ``claims``, which are in the order of the pod's volumes.
+
+    ``exact``: see ``Behaviour.exact_storage_capacity``.
 
     As kube-scheduler's `FindPodVolumes` does.
     """
@@ -56,7 +58,7 @@ def find_pod_volumes(snapshot: Snapshot, claims: list[Claim]) -> VolumeSearchRes
             return result
         wanting += [(claim, unmatched & reached) for claim, unmatched, _ in _find_matching_volumes(snapshot, free)]
     for claim, nodes in wanting:
-        _check_volume_provisions(snapshot, claim, nodes & ~result.no_volume & ~result.no_space, result)
+        _check_volume_provisions(snapshot, claim, nodes & ~result.no_volume & ~result.no_space, result, exact)
     return result
 
 
@@ -64,7 +66,9 @@ def _format_selector_error(snapshot: Snapshot, claim: Claim) -> str:
     return f"error creating internal label selector for claim: {claim.namespace}/{claim.name}: {claim.selector_error}"
 
 
-def _check_volume_provisions(snapshot: Snapshot, claim: Claim, nodes: Mask, result: VolumeSearchResult) -> None:
+def _check_volume_provisions(
+    snapshot: Snapshot, claim: Claim, nodes: Mask, result: VolumeSearchResult, exact: bool
+) -> None:
     """Record in ``result`` the ``nodes`` where no volume can be provisioned for ``claim``."""
     storage_class = snapshot.objects.storage.classes[claim.storage_class]
     if not storage_class.can_provision:
@@ -72,12 +76,12 @@ def _check_volume_provisions(snapshot: Snapshot, claim: Claim, nodes: Mask, resu
         return
     allowed = nodes_in_allowed_topologies(snapshot, storage_class)
     result.no_volume |= nodes & ~allowed
-    result.no_space |= nodes & allowed & ~_has_space(snapshot, claim, storage_class)
+    result.no_space |= nodes & allowed & ~_has_space(snapshot, claim, storage_class, exact)
 
 
-def _has_space(snapshot: Snapshot, claim: Claim, storage_class: StorageClass) -> Mask:
+def _has_space(snapshot: Snapshot, claim: Claim, storage_class: StorageClass, exact: bool) -> Mask:
     """Return the mask of the nodes with capacity for the requested size; all if the driver reports none."""
-    capacities = find_sufficient_capacities(snapshot, claim, storage_class)
+    capacities = find_sufficient_capacities(snapshot, claim, storage_class, exact)
     mask = np.full(len(snapshot), capacities is None)
     for _, nodes in capacities or ():
         mask |= nodes
@@ -85,23 +89,28 @@ def _has_space(snapshot: Snapshot, claim: Claim, storage_class: StorageClass) ->
 
 
 def find_sufficient_capacities(
-    snapshot: Snapshot, claim: Claim, storage_class: StorageClass
+    snapshot: Snapshot, claim: Claim, storage_class: StorageClass, exact: bool
 ) -> list[tuple[CSIStorageCapacity, Mask]] | None:
     """Return each capacity that has room for a volume of the requested size, with its nodes.
 
-    Return None if the driver does not report its capacity, or no size is requested.
+    Return None if the driver does not report its capacity, or no size is requested. Without ``exact`` whole bytes are
+    compared.
     """
     storage = snapshot.objects.storage
     driver = storage.drivers.get(storage_class.provisioner)
     if claim.request is None or driver is None or not driver.storage_capacity:
         return None
-    size = round_to_unit(STORAGE, claim.request)
+
+    def measure(amount: int) -> int:
+        return amount if exact else round_to_unit(STORAGE, amount)
+
+    size = measure(claim.request)
     return [
         (capacity, select_nodes(snapshot, capacity.nodes))
         for capacity in storage.capacities.values()
         if capacity.storage_class == storage_class.name
         and capacity.largest is not None
-        and round_to_unit(STORAGE, capacity.largest) >= size
+        and measure(capacity.largest) >= size
     ]
 
 

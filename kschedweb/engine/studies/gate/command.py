@@ -16,7 +16,7 @@ from kschedweb.engine.json_types import Json
 from kschedweb.engine.objects.json_access import ObjectError
 from kschedweb.engine.pricing import price_table
 from kschedweb.engine.pricing.price_table import PriceTable
-from kschedweb.engine.releases import RELEASES, ReleaseError, files, get_release, read_gates
+from kschedweb.engine.releases import ReleaseError, files, get_release, list_releases, read_gates
 from kschedweb.engine.releases.classic import classic_release, edition_of
 from kschedweb.engine.releases.classic.policy import is_policy_text
 from kschedweb.engine.studies.document.document import ScenarioError
@@ -60,7 +60,7 @@ def add_question_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("--policy", required=True, metavar="FILE", help="the configuration or Policy that is to ship (YAML, JSON)")
     add("--baseline", metavar="FILE", help="what it is held against; without it kube-scheduler's defaults")
-    released = f"the release that runs %s: {', '.join(RELEASES)}, of a Policy 1.13 or 1.9"
+    released = f"the release that runs %s: {list_releases()}, of a Policy 1.13 or 1.9"
     add("--release", default="", help=released % "the policy")
     add("--baseline-release", help=f"{released % 'the baseline'}; without it the policy's")
     add("--feature-gates", default="", help="of the policy's release, as kube-scheduler's: Name=true,Other=false")

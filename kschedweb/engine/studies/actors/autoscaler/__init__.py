@@ -1,1 +1,0 @@
-"""Karpenter and cluster-autoscaler: nodes that come and go as pods need them."""

@@ -1,1 +1,0 @@
-"""The descheduler: pods that are evicted every so often."""

@@ -1,1 +1,0 @@
-"""Scalers of workloads, by their load or by cron."""

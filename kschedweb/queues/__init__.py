@@ -1,1 +1,0 @@
-"""Quota queues (Kueue) of a snapshot: the tree of quota, who waits, why, and when it gets quota: pages and REST."""
