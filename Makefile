@@ -6,6 +6,7 @@
 # make wheel    the package to install with pip
 # make messages bring the catalogues of languages up to date with the sources
 # make settings refresh docs/settings.md and the README's table of settings
+# make measures refresh the table of measures in docs/comparisons.md
 # make lock     refresh requirements*.lock           make deploy   refresh what deploy/ has from code and chart
 # make doctor   what is wrong with the site, if any   make clean   remove what was built (not the data)
 
@@ -17,7 +18,7 @@ unexport PYTHONDONTWRITEBYTECODE
 ifeq ($(MAKECMDGOALS),run)
 MAKEFLAGS += --jobs=2
 endif
-.PHONY: help wheel install run test test-all nightly check bench growth messages settings schema client lock deploy doctor screenshots format frontend static clean
+.PHONY: help wheel install run test test-all nightly check bench growth messages settings measures schema client lock deploy doctor screenshots format frontend static clean
 
 PYTHON ?= $(shell for name in python3 python3.14 python3.13 python3.12 python3.11; do \
 	$$name -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && { echo $$name; break; }; done)
@@ -38,7 +39,7 @@ WORDS_STAMP := kschedweb/locale/.compiled-$(call sum,requirements.lock $(CATALOG
 STATIC_STAMP := staticfiles/.collected-$(call sum,requirements.lock $(FRONTEND_FILES))
 
 help:
-	@sed -n 's/^# //p' Makefile | head -10
+	@sed -n 's/^# //p' Makefile | head -11
 
 $(BIN)/python:
 	@test -n "$(PYTHON)" || { echo "make: Python 3.11 or newer with its venv module is needed (PYTHON=/path/to/python3)" >&2; exit 1; }
@@ -103,11 +104,19 @@ check: $(DEV_STAMP) $(FRONTEND_STAMP)
 	KSCHEDWEB_SECRET_KEY=for-this-command-only $(BIN)/python manage.py makemigrations --check --dry-run --verbosity 0
 	cd frontend && PATH="$(CURDIR)/.cache/node/bin:$$PATH" && npm run --silent check && npm run --silent test
 
-test: install static check
-	$(BIN)/pytest -n 2 --dist loadgroup -m "not server and not nightly" $(ARGS)
+# Checks run beside the tests, which wait now and then, and are printed after them. $(1): which tests.
+define check_and_test
+@checks=$$(mktemp); trap 'rm -f "$$checks"' EXIT; \
+$(MAKE) --no-print-directory check >"$$checks" 2>&1 & checking=$$!; failed=0; \
+$(BIN)/pytest -n 3 --dist loadgroup -m "$(1)" $(ARGS) || failed=1; \
+wait "$$checking" || failed=1; cat "$$checks"; exit "$$failed"
+endef
 
-test-all: install static check
-	$(BIN)/pytest -n 2 --dist loadgroup -m "not nightly" $(ARGS)
+test: install static
+	$(call check_and_test,not server and not nightly)
+
+test-all: install static
+	$(call check_and_test,not nightly)
 
 # A part that fails does not hide what the others would say.
 nightly: install static check
@@ -129,6 +138,9 @@ messages: $(DEV_STAMP)
 
 settings: $(DEV_STAMP)
 	$(BIN)/python -m tests.support.settings_table
+
+measures: $(DEV_STAMP)
+	$(BIN)/python -m tests.support.measures_table
 
 schema: $(DEV_STAMP)
 	KSCHEDWEB_SECRET_KEY=for-this-command-only $(BIN)/python manage.py spectacular --validate --fail-on-warn --file docs/openapi.yaml

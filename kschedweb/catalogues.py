@@ -23,7 +23,7 @@ from babel.messages.mofile import write_mo
 from babel.messages.pofile import read_po, write_po
 from django.utils.translation.template import templatize
 
-from kschedweb.engine.studies.measure.registry import list_messages
+from kschedweb.engine.studies.measure.registry import list_family_messages, list_messages
 
 ROOT: Final = Path(__file__).resolve().parent.parent
 PACKAGE: Final = ROOT / "kschedweb"
@@ -68,7 +68,7 @@ def _in_files(domain: str) -> Iterator[tuple[str, Iterator[Message]]]:
         yield str(path.relative_to(ROOT)), in_module(path.read_text())
     for path in sorted(READY.glob("*.yaml")):
         yield str(path.relative_to(ROOT)), in_ready(path.read_text(encoding="utf-8"))
-    yield str(MEASURES.relative_to(ROOT)), list_messages()
+    yield str(MEASURES.relative_to(ROOT)), (*list_messages(), *list_family_messages())
 
 
 def in_template(source: str) -> Iterator[Message]:

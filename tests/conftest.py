@@ -71,9 +71,10 @@ def pytest_make_parametrize_id(val: object, argname: str) -> str | None:
 # Before pytest-xdist's, which reads the groups.
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark tests by what they use; of those with servers or a browser a module stays in one pytest-xdist process.
+    """Mark tests by what they use; a module with servers, a browser or rows of its own stays in one process.
 
-    Each process has servers of its own. Modules with the most tests come first, single tests fill the rest of the time.
+    Each process of pytest-xdist has servers of its own, and would write the rows again. Modules with the most tests
+    come first, single tests fill the rest of the time.
     What a browser does in a narrow window too is left to the full tier.
     """
     heavy = {ROOT / "tests" / "live", BROWSER}
@@ -85,9 +86,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker("browser")
         if item.path.parent in heavy or "broker" in fixtures or any(map(item.get_closest_marker, SERVERS)):
             item.add_marker("server")
-        alone = item.get_closest_marker("server") or "control_plane" in fixtures
+        alone = item.get_closest_marker("server") or fixtures & {"control_plane", "rows_of_module"}
         if alone and not item.get_closest_marker("xdist_group"):
-            item.add_marker(pytest.mark.xdist_group(item.path.stem))
+            item.add_marker(pytest.mark.xdist_group(str(item.path.relative_to(ROOT))))
         if "transactional_db" in fixtures or _transactional(item):
             item.add_marker("databases")
         if item.path.parent == BROWSER and "[chromium-390" in item.name:

@@ -2,8 +2,7 @@
 import Plotly from "plotly.js-cartesian-dist-min";
 import { themeColour } from "./columns";
 import { type Figure, narrowed } from "./narrow";
-import { startNodeMaps } from "./nodemap";
-import { CIVIDIS } from "./nodemap-legend";
+import { STEPS } from "./nodemap-scale";
 import { startPlayers } from "./player";
 
 const PAPER = 680; // pixels of its width
@@ -34,7 +33,7 @@ function template(narrow: boolean): object {
   const text = themeColour("text");
   const line = themeColour("line");
   const axis = { gridcolor: line, linecolor: line, zerolinecolor: line, tickcolor: line, automargin: true };
-  const colorscale = CIVIDIS.map((colour, place) => [place / (CIVIDIS.length - 1), colour]);
+  const colorscale = Array.from({ length: STEPS }, (_, step) => [step / (STEPS - 1), themeColour(`map-${step}`)]);
   return {
     data: { heatmap: [{ type: "heatmap", colorscale }] },
     layout: {
@@ -170,4 +169,3 @@ if (document.documentElement.classList.contains("report")) {
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => drawNear());
 }
 document.body.addEventListener("htmx:afterSettle", (event) => drawNear(event.target as HTMLElement));
-startNodeMaps();

@@ -8,6 +8,7 @@ export type Grid = {
   cellWidth: number;
   cellHeight: number;
   hasNames: boolean; // whether a cell has room for its node's name
+  lines: 0 | 1 | 2; // lines of text for which a cell has room
   cells: Int32Array; // the node of each cell, row by row, -1 for none
   placeOf: Map<number, number>; // the cell of each node
   blocks: Block[];
@@ -23,8 +24,17 @@ export const ARROWS: Record<string, [number, number]> = {
 const SIZES = [28, 24, 20, 18, 16, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4];
 const HEAD = 18; // pixels above a block for its label
 const LETTER = 6.7; // pixels
-const NAMED_CELL = { height: 26, maxWidth: 200, maxNodes: 400 };
+const NAMED_CELL = { heights: [38, 26], maxWidth: 200, maxNodes: 400 };
+const NUMBERED_CELL = 24; // pixels of a cell with room for a number
 const MIN_BLOCK_WIDTH = 76; // pixels of a block, so that its label says something
+
+/** Names without the domain that all of them end with: ip-10-0-0-1 of ip-10-0-0-1.eu-west-1.compute.internal. */
+export function shortNames(names: string[]): string[] {
+  const domain = names[0]?.replace(/^[^.]*/, "") ?? "";
+  return domain && names.every((name) => name.endsWith(domain) && name.length > domain.length)
+    ? names.map((name) => name.slice(0, -domain.length))
+    : names;
+}
 
 type Cell = { width: number; height: number };
 
@@ -34,20 +44,21 @@ export function arrange(groups: Group[], names: string[], width: number, maxHeig
   if (count <= NAMED_CELL.maxNodes) {
     const longest = Math.max(4, ...groups.flatMap((group) => group.nodes.map((node) => names[node]?.length ?? 0)));
     const nameWidth = longest * LETTER + 12;
-    if (nameWidth <= Math.min(NAMED_CELL.maxWidth, width)) {
-      const grid = packBlocks(groups, { width: nameWidth, height: NAMED_CELL.height }, width, true);
+    for (const height of nameWidth <= Math.min(NAMED_CELL.maxWidth, width) ? NAMED_CELL.heights : []) {
+      const lines = height === NAMED_CELL.heights[0] ? 2 : 1;
+      const grid = packBlocks(groups, { width: nameWidth, height }, width, true, lines);
       if (grid.rows * grid.cellHeight <= maxHeight) return grid;
     }
   }
   let grid: Grid | undefined;
   for (const size of SIZES) {
-    grid = packBlocks(groups, { width: size, height: size }, width, false);
+    grid = packBlocks(groups, { width: size, height: size }, width, false, size >= NUMBERED_CELL ? 1 : 0);
     if (grid.rows * size <= maxHeight) return grid;
   }
   return grid!;
 }
 
-function packBlocks(groups: Group[], cell: Cell, width: number, hasNames: boolean): Grid {
+function packBlocks(groups: Group[], cell: Cell, width: number, hasNames: boolean, lines: Grid["lines"]): Grid {
   const columns = Math.max(1, Math.floor(width / cell.width));
   const head = Math.ceil(HEAD / cell.height);
   const gap = hasNames ? 0 : 1;
@@ -81,6 +92,7 @@ function packBlocks(groups: Group[], cell: Cell, width: number, hasNames: boolea
     cellWidth,
     cellHeight: cell.height,
     hasNames,
+    lines,
   });
 }
 

@@ -1,9 +1,10 @@
 // The pods of one node: what each asks for of it, at the time of the scrubber. Fetched once a node.
-import Plotly from "plotly.js-cartesian-dist-min";
-import { element, lastIndexUntil, themeColour } from "./columns";
+import { element, lastIndexUntil } from "./columns";
 import { formatDuration } from "./durations";
 import { resourceWord } from "./nodemap-words";
 import { n, t } from "./words";
+
+const SVG = "http://www.w3.org/2000/svg";
 
 type PodStays = {
   node: string;
@@ -16,12 +17,6 @@ type PodStays = {
   allocatable: Record<string, (number | null)[]>;
   omitted: number;
 };
-
-const MOST_BARS = 30;
-
-function clipped(name: string, maxLength: number): string {
-  return (name.length <= maxLength ? name : `${name.slice(0, maxLength - 1)}…`).replace(/[<>&]/g, "·");
-}
 
 export class Pods {
   private readonly staysByNode = new Map<string, Promise<PodStays>>();
@@ -61,7 +56,6 @@ export class Pods {
   }
 
   private clear(...content: HTMLElement[]): void {
-    for (const plot of this.panel.querySelectorAll<HTMLElement>(".nodemap-pods")) Plotly.purge(plot);
     this.panel.replaceChildren(...content);
   }
 
@@ -70,7 +64,7 @@ export class Pods {
   }
 
   /** Shows the pods that are there at `time`, largest first; nothing happens where they are those that stand there. */
-  show(resource: string, time: number, title: string, redraw = false): void {
+  show(resource: string, time: number, title: string): void {
     const stays = this.stays;
     if (!stays) return;
     const requests = stays.requests[resource] ?? stays.requests.cpu ?? [];
@@ -81,7 +75,7 @@ export class Pods {
       .filter((place) => stays.from[place]! <= time + 1e-6 && (stays.until[place] ?? Infinity) > time + 1e-6)
       .sort((first, second) => (requests[second] ?? 0) - (requests[first] ?? 0));
     const shownKey = [stays.node, key, allocatable, ...presentPods].join(" ");
-    if (shownKey === this.shownKey && !redraw) return;
+    if (shownKey === this.shownKey) return;
     this.shownKey = shownKey;
     const shares = presentPods.map((place) => (allocatable ? (100 * (requests[place] ?? 0)) / allocatable : 0));
     const sum = shares.reduce((total, share) => total + share, 0);
@@ -92,13 +86,9 @@ export class Pods {
       "",
       this.describe(stays.omitted, allocatable === null, presentPods.length, sum, resourceName, time),
     );
-    const figure = element("figure");
-    const plot = element("div", "nodemap-pods");
-    plot.setAttribute("role", "img");
-    plot.setAttribute("aria-label", caption.textContent ?? "");
-    figure.append(caption, plot, this.table(stays, presentPods, shares, resourceName));
+    const figure = element("figure", "nodemap-pods");
+    figure.append(caption, this.table(stays, presentPods, shares, resourceName));
     this.clear(heading, figure);
-    if (presentPods.length) this.draw(plot, stays, presentPods, shares, resourceName);
   }
 
   private describe(
@@ -154,61 +144,24 @@ export class Pods {
         link.href = `${this.decisions}${stays.pods[place]!.split("/").map(encodeURIComponent).join("/")}/`;
         name.append(link);
       } else name.textContent = stays.pods[place]!;
-      row.append(name, element("td", "number", (shares[index] ?? 0).toFixed(1)));
+      const share = element("td", "number", (shares[index] ?? 0).toFixed(1));
+      share.append(makeBar((shares[index] ?? 0) / (shares[0] || 1)));
+      row.append(name, share);
       if (this.timed) row.append(element("td", "number", formatDuration(stays.from[place] ?? 0)));
     }
     box.append(table);
     return box;
   }
+}
 
-  private draw(
-    plot: HTMLElement,
-    stays: PodStays,
-    presentPods: number[],
-    shares: number[],
-    resourceName: string,
-  ): void {
-    const bars = presentPods.slice(0, MOST_BARS);
-    const names = bars.map((place) =>
-      clipped(stays.pods[place]!.replace(/^[^/]*\//, ""), plot.clientWidth < 500 ? 18 : 34),
-    );
-    const values = shares.slice(0, MOST_BARS);
-    if (presentPods.length > MOST_BARS) {
-      names.push(t("%(number)s more", { number: presentPods.length - MOST_BARS }));
-      values.push(shares.slice(MOST_BARS).reduce((total, share) => total + share, 0));
-    }
-    const color = themeColour("text");
-    const line = themeColour("line");
-    const bar = {
-      type: "bar",
-      orientation: "h",
-      x: values,
-      y: names.map((_, place) => place),
-      marker: { color: "#0072b2" },
-      hoverinfo: "skip",
-    };
-    const layout = {
-      height: 70 + 18 * names.length,
-      width: plot.clientWidth,
-      margin: { l: 8, r: 12, t: 4, b: 40 },
-      paper_bgcolor: "rgba(0,0,0,0)",
-      plot_bgcolor: "rgba(0,0,0,0)",
-      font: { family: getComputedStyle(document.body).fontFamily, size: 11, color },
-      xaxis: {
-        title: { text: t("%(what)s requested (% of the node)", { what: resourceName }) },
-        rangemode: "tozero",
-        gridcolor: line,
-        linecolor: line,
-        zerolinecolor: line,
-      },
-      yaxis: {
-        autorange: "reversed",
-        automargin: true,
-        tickvals: names.map((_, place) => place),
-        ticktext: names,
-        gridcolor: line,
-      },
-    };
-    void Plotly.react(plot, [bar], layout, { staticPlot: true });
-  }
+/** A bar in a cell, as the filter `meter` of templates makes it; `share` is of the longest. */
+function makeBar(share: number): SVGElement {
+  const bar = document.createElementNS(SVG, "svg");
+  bar.setAttribute("class", "meter");
+  bar.setAttribute("aria-hidden", "true");
+  const rect = document.createElementNS(SVG, "rect");
+  rect.setAttribute("width", `${100 * share}%`);
+  rect.setAttribute("height", "100%");
+  bar.append(rect);
+  return bar;
 }

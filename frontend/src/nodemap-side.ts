@@ -1,11 +1,9 @@
-// One map: its columns, fetched once, and its drawing by Plotly as a single heatmap.
-import Plotly from "plotly.js-cartesian-dist-min";
-import { type Column, element, lastIndexUntil, type Numbers, themeColour, unpack } from "./columns";
+// One map: its columns, which stand in the page or are fetched once, and what each cell looks like.
+import { type Column, formatNumber, lastIndexUntil, type Numbers, unpack } from "./columns";
+import { type Border, type Cell, Drawing } from "./nodemap-draw";
 import { Grouping, type GroupingColumns } from "./nodemap-groups";
-import { firstFrames, Hatch } from "./nodemap-hatch";
-import { ink } from "./nodemap-ink";
-import type { Grid } from "./nodemap-layout";
-import { CIVIDIS, STATES } from "./nodemap-legend";
+import { type Grid, shortNames } from "./nodemap-layout";
+import { categoryClass, type Range, stepClass } from "./nodemap-scale";
 import { type Colouring, type NodeValues, translateColouring, translateStates } from "./nodemap-words";
 import { t } from "./words";
 
@@ -17,11 +15,20 @@ type Answer = {
   shows: Colouring[];
 };
 type Frames = Column & { show: string; times: number };
+/** A map that stands in its page as JSON: the same as over REST, the frames by what they show. */
+type Inline = Answer & { frames: Record<string, Frames> };
 
-const MARKS = ["", "", "", "‖", "×"];
-const MOST_MARKS = 600;
-const DIMMED = -1;
 const STATE = "state";
+const [FULL, CORDONED, NOT_READY] = [2, 3, 4];
+
+/** What a map shows at a time. */
+export type Shown = {
+  show: Colouring;
+  range: Range;
+  time: number;
+  matchingNodes: Uint8Array | undefined;
+  changedNodes: Uint8Array | undefined;
+};
 
 export class Side {
   names: string[] = [];
@@ -36,24 +43,24 @@ export class Side {
   private readonly loadedColumns = new Map<string, Numbers>();
   private exactMoment: { time: number; numbers: Map<string, Numbers> } | undefined;
   private firstFrameByNode: Int32Array = new Int32Array(0); // the first frame of each of its nodes
-  private drawnGrid: Grid | undefined;
+  private shownNames: string[] = [];
+  private readonly inline: Inline | undefined;
 
-  readonly plot: HTMLElement;
   readonly holder: HTMLElement;
-  private readonly hatch: Hatch;
+  readonly drawing: Drawing;
   /** The server's sentence. It has means of exact values; those that come over REST are rounded. */
   readonly serverSummary: string;
 
   constructor(readonly root: HTMLElement) {
     this.serverSummary = root.querySelector("[data-summary]")?.textContent?.trim() ?? "";
     this.holder = root.querySelector<HTMLElement>("[data-plot]")!;
-    this.plot = element("div", "nodemap-plot");
-    this.holder.prepend(this.plot);
-    this.hatch = new Hatch(this.holder);
+    this.drawing = new Drawing(this.holder);
+    const source = root.dataset.inline ? document.getElementById(root.dataset.inline) : null;
+    if (source) this.inline = JSON.parse(source.textContent ?? "") as Inline;
   }
 
   async load(): Promise<void> {
-    const answer = await this.get<Answer>(this.root.dataset.columns ?? "");
+    const answer = this.inline ?? (await this.get<Answer>(this.root.dataset.columns ?? ""));
     this.names = answer.names;
     this.groupings = answer.groupings.map((columns) => new Grouping(columns));
     [this.times, this.exact] = [answer.times, answer.exact];
@@ -71,6 +78,7 @@ export class Side {
   indexNodes(index: Map<string, number>): void {
     this.ownIndices = new Int32Array(index.size).fill(-1);
     for (const [place, name] of this.names.entries()) this.ownIndices[index.get(name)!] = place;
+    this.shownNames = shortNames([...index.keys()]);
   }
 
   private findGrouping(label: string): Grouping | undefined {
@@ -93,11 +101,14 @@ export class Side {
     return `${address}${address.includes("?") ? "&" : "?"}show=${encodeURIComponent(show)}${parameters}`;
   }
 
+  private async readFrames(show: string): Promise<Frames> {
+    return this.inline?.frames[show] ?? (await this.get<Frames>(this.address(show)));
+  }
+
   /** Fetches the frames of what is shown, of pods and of states, once; the nodes need not be known yet. */
   async fetchFrames(show: string): Promise<void> {
     const requests = [show, "pods", STATE].map(async (name) => {
-      if (!this.columnRequests.has(name))
-        this.columnRequests.set(name, this.get<Frames>(this.address(name)).then(unpack));
+      if (!this.columnRequests.has(name)) this.columnRequests.set(name, this.readFrames(name).then(unpack));
       this.loadedColumns.set(name, await this.columnRequests.get(name)!);
     });
     await Promise.all(requests);
@@ -124,16 +135,14 @@ export class Side {
     return { values: this.column(show, time), pods: this.column("pods", time) };
   }
 
-  /** Which nodes of the page are gone at `time`: not ready, or taken away. */
-  goneAt(time: number): Uint8Array {
-    const [states, frame, notReady] = [
-      this.column(STATE, time),
-      lastIndexUntil(this.times, time),
-      this.states.length - 1,
-    ];
-    return Uint8Array.from(this.ownIndices, (place, node) => {
-      const isDeleted = Number.isNaN(states[node]) && place >= 0 && this.firstFrameByNode[place]! <= frame;
-      return Number(isDeleted || states[node] === notReady);
+  /** The states that need a person's look, by their borders. */
+  bordersAt(time: number): Border[][] {
+    const [states, frame] = [this.column(STATE, time), lastIndexUntil(this.times, time)];
+    return Array.from(this.ownIndices, (place, node): Border[] => {
+      const state = states[node]!;
+      if (Number.isNaN(state)) return place >= 0 && this.firstFrameByNode[place]! <= frame ? ["gone"] : [];
+      if (state === FULL) return ["full"];
+      return state === CORDONED ? ["cordoned"] : state === NOT_READY ? ["not-ready"] : [];
     });
   }
 
@@ -154,154 +163,64 @@ export class Side {
     return values;
   }
 
-  /** The largest value of all times. */
-  maxValue(show: Colouring): number {
+  /** The least and the largest value of all times; nothing known gives no range. */
+  extent(show: Colouring): [number, number] {
     const numbers = this.loadedColumns.get(show.name);
-    let maximum = 1;
-    for (const value of numbers?.data ?? []) if (value !== numbers!.absent && value > maximum) maximum = value;
-    return maximum;
-  }
-
-  /** Draws the cells; only colours change where the grid is the one that stands there. */
-  draw(
-    grid: Grid,
-    show: Colouring,
-    values: ArrayLike<number>,
-    goneNodes: Uint8Array,
-    matchingNodes: Uint8Array | undefined,
-    maxValue: number,
-    redraw: boolean,
-  ): void {
-    this.hatch.draw(grid, goneNodes);
-    const z: (number | null)[][] = [];
-    for (let row = 0; row < grid.rows; row += 1) {
-      const line: (number | null)[] = new Array<number | null>(grid.columns);
-      for (let column = 0; column < grid.columns; column += 1) {
-        const node = grid.cells[row * grid.columns + column]!;
-        const value = node < 0 ? NaN : values[node]!;
-        line[column] = Number.isNaN(value) ? null : matchingNodes && !matchingNodes[node] ? DIMMED : value;
-      }
-      z.push(line);
+    let [least, most] = [Infinity, -Infinity];
+    for (const value of numbers?.data ?? []) {
+      if (value === numbers!.absent) continue;
+      if (value < least) least = value;
+      if (value > most) most = value;
     }
-    const marks = grid.hasNames ? this.nameMarks(grid, show, z, maxValue) : this.marks(grid, show, values);
-    if (this.drawnGrid === grid && !redraw) {
-      void Plotly.restyle(this.plot, { z: [z] }, [0]);
-      const { x, y, text, colours } = marks;
-      if (!show.unit || grid.hasNames) {
-        void Plotly.restyle(this.plot, { x: [x], y: [y], text: [text], "textfont.color": [colours] }, [1]);
-      }
-      return;
-    }
-    this.drawnGrid = grid;
-    this.plot.style.height = `${grid.rows * grid.cellHeight}px`;
-    void Plotly.react(this.plot, this.traces(grid, show, z, marks, maxValue), this.layout(grid), { staticPlot: true });
+    return [least, most];
   }
 
-  private traces(grid: Grid, show: Colouring, z: (number | null)[][], marks: Marks, maxValue: number): object[] {
-    const states = !show.unit;
-    const gap = grid.cellHeight >= 7 ? 1 : 0;
-    const heatmap = {
-      type: "heatmap",
-      z,
-      zmin: states ? DIMMED - 0.5 : DIMMED,
-      zmax: states ? this.states.length - 0.5 : maxValue,
-      colorscale: scale(states ? STATES : CIVIDIS, states, maxValue, themeColour("line")),
-      showscale: false,
-      hoverinfo: "skip",
-      xgap: gap,
-      ygap: gap,
-    };
-    const { x, y, text, colours } = marks;
-    const textfont = { color: colours, size: grid.hasNames ? 11 : 12 };
-    return [heatmap, { type: "scatter", mode: "text", x, y, text, textfont, hoverinfo: "skip" }];
+  /** The words of what is shown by code, where it is not a number. */
+  categories(show: Colouring): string[] {
+    return show.words ?? this.states;
   }
 
-  /** Names of nodes, in what can be read on their cells; Plotly's own choice is pale on colours of middle tone. */
-  private nameMarks(grid: Grid, show: Colouring, z: (number | null)[][], maxValue: number): Marks {
-    const marks: Marks = { x: [], y: [], text: [], colours: [] };
-    const plain = themeColour("text");
-    for (const [node, cell] of grid.placeOf) {
-      const [column, row] = [cell % grid.columns, Math.floor(cell / grid.columns)];
-      const value = z[row]![column] ?? DIMMED;
-      const share = show.unit ? value / maxValue : value / (STATES.length - 1);
-      marks.x.push(column);
-      marks.y.push(row);
-      marks.text.push(this.names[this.ownIndices[node]!] ?? "");
-      marks.colours.push(value === DIMMED ? plain : ink(show.unit ? CIVIDIS : STATES, share));
-    }
-    return marks;
+  /** Draws the cells, and returns the borders that it gave. */
+  draw(grid: Grid, shown: Shown): Set<Border> {
+    const { show, range, time, matchingNodes, changedNodes } = shown;
+    const values = this.column(show.name, time);
+    const borders = this.bordersAt(time);
+    const present = new Set<Border>();
+    this.drawing.draw(grid, (node): Cell => {
+      const value = values[node]!;
+      const isKnown = !Number.isNaN(value);
+      const isDimmed = matchingNodes !== undefined && !matchingNodes[node];
+      const fill = isDimmed
+        ? "dimmed"
+        : !isKnown
+          ? ""
+          : show.unit
+            ? stepClass(value, range)
+            : categoryClass(show, value);
+      const cellBorders: Border[] = changedNodes?.[node] ? [...borders[node]!, "changed"] : borders[node]!;
+      for (const border of cellBorders) present.add(border);
+      return {
+        fill,
+        name: this.shownNames[node] ?? "",
+        detail: isKnown ? this.detail(show, value) : "",
+        borders: cellBorders,
+      };
+    });
+    return present;
   }
 
-  /** States that need a person carry a mark beside their colour, where cells are large enough for one. */
-  private marks(grid: Grid, show: Colouring, values: ArrayLike<number>): Marks {
-    const stateMarks: Marks = { x: [], y: [], text: [], colours: [] };
-    if (show.unit || grid.cellHeight < 9) return stateMarks;
-    for (const [node, cell] of grid.placeOf) {
-      const mark = MARKS[values[node] ?? 0];
-      if (!mark) continue;
-      stateMarks.x.push(cell % grid.columns);
-      stateMarks.y.push(Math.floor(cell / grid.columns));
-      stateMarks.text.push(mark);
-      stateMarks.colours.push("#000");
-      if (stateMarks.x.length === MOST_MARKS) break;
-    }
-    return stateMarks;
-  }
-
-  private layout(grid: Grid): object {
-    const width = grid.columns * grid.cellWidth;
-    const axis = { visible: false, fixedrange: true };
-    const font = { family: getComputedStyle(document.body).fontFamily, size: 11, color: themeColour("text") };
-    return {
-      width,
-      height: grid.rows * grid.cellHeight,
-      margin: { l: 0, r: 0, t: 0, b: 0 },
-      paper_bgcolor: "rgba(0,0,0,0)",
-      plot_bgcolor: "rgba(0,0,0,0)",
-      showlegend: false,
-      xaxis: { ...axis, range: [-0.5, grid.columns - 0.5] },
-      yaxis: { ...axis, range: [grid.rows - 0.5, -0.5] },
-      annotations: grid.blocks.map((block) => ({
-        x: block.column - 0.5,
-        y: block.row - 0.5,
-        xanchor: "left",
-        yanchor: "bottom",
-        xshift: -2,
-        yshift: -1,
-        showarrow: false,
-        align: "left",
-        text: clipped(block.label, block.count, block.width * grid.cellWidth),
-        font,
-      })),
-    };
+  /** What a cell says below its name. */
+  private detail(show: Colouring, value: number): string {
+    if (show.unit === "%") return `${formatNumber(value)} %`;
+    return show.unit ? formatNumber(value) : (this.categories(show)[value] ?? "");
   }
 }
 
-type Marks = { x: number[]; y: number[]; text: string[]; colours: string[] };
-
-/** The name of a group and how many nodes it has, as far as its block is wide. */
-function clipped(label: string, count: number, pixels: number): string {
-  const number = ` ${count.toLocaleString("en-US")}`;
-  const letters = Math.floor(pixels / 6.4) - number.length;
-  const name = label.length <= letters ? label : letters > 3 ? `${label.slice(0, letters - 1)}…` : "";
-  return `${name}${number}`.replace(/[<>&]/g, "·").trim();
-}
-
-/** Plotly's scale: a first piece for nodes that are dimmed, then the colours, in bands where they are states. */
-function scale(colours: string[], bands: boolean, maxValue: number, dimmed: string): [number, string][] {
-  const pieces = colours.length + 1;
-  if (bands)
-    return [dimmed, ...colours].flatMap((colour, place) => [
-      [place / pieces, colour],
-      [(place + 1) / pieces, colour],
-    ]);
-  const first = 0.5 / (maxValue + 1);
-  const begin = 1 / (maxValue + 1);
-  // The last place has to be 1 to the last bit, or Plotly takes a scale of its own.
-  const end = colours.length - 1;
-  const steps = colours.map((colour, place): [number, string] => [
-    place === end ? 1 : begin + ((1 - begin) * place) / end,
-    colour,
-  ]);
-  return [[0, dimmed], [first, dimmed], [first, colours[0]!], ...steps];
+/** The frame in which each node is there for the first time, the number of frames for never. */
+export function firstFrames(states: ArrayLike<number>, absent: number, nodes: number): Int32Array {
+  const frames = nodes ? states.length / nodes : 0;
+  const firstFrame = new Int32Array(nodes).fill(frames);
+  for (let frame = frames - 1; frame >= 0; frame -= 1)
+    for (let node = 0; node < nodes; node += 1) if (states[frame * nodes + node] !== absent) firstFrame[node] = frame;
+  return firstFrame;
 }

@@ -3,7 +3,16 @@ import { formatNumber } from "./columns";
 import { formatDuration } from "./durations";
 import { n, t } from "./words";
 
-export type Colouring = { name: string; label: string; unit: string; verb: string; what: string };
+/** `words` are categories of its own, in place of the states of nodes; `summary` is the server's sentence. */
+export type Colouring = {
+  name: string;
+  label: string;
+  unit: string;
+  verb: string;
+  what: string;
+  words?: string[];
+  summary?: string;
+};
 export type NodeValues = { values: ArrayLike<number>; pods: ArrayLike<number> }; // one a node, NaN where it is not there
 
 const whole = (value: number) => Math.floor(value + 0.5);
@@ -20,6 +29,7 @@ export function resourceWord(name: string): string {
 
 /** A choice of colouring in the language of the page: it comes over REST, which is in English. */
 export function translateColouring(show: Colouring): Colouring {
+  if (show.words || show.unit === "score") return show; // It came with the page.
   const resource = resourceWord(show.what);
   if (resource)
     return {
@@ -57,7 +67,7 @@ export function summary(
 ): string {
   const indices = places ?? Array.from({ length: nodeValues.values.length }, (_, place) => place);
   const presentNodes = indices.filter((place) => !Number.isNaN(nodeValues.values[place]));
-  const text = sentence(show, states, nodeValues, presentNodes);
+  const text = show.summary ?? sentence(show, states, nodeValues, presentNodes);
   if (time === undefined) return capitalised(text);
   return t("%(moment)s, %(said)s", { moment: t("After %(time)s", { time: formatDuration(time) }), said: text });
 }
@@ -100,6 +110,7 @@ export function amount(show: Colouring, states: string[], value: number): string
   if (Number.isNaN(value)) return show.unit ? t("%(label)s unknown", { label: show.label }) : t("not there");
   if (!show.unit) return states[value] ?? "";
   if (show.unit === "pods") return t("%(number)s pods", { number: formatNumber(value) });
+  if (show.unit === "score") return `${show.label} ${formatNumber(value)}`;
   return t("%(number)s % %(label)s", { number: formatNumber(value), label: show.label });
 }
 
@@ -124,7 +135,8 @@ export function groupRow(show: Colouring, states: string[], nodeValues: NodeValu
   ];
 }
 
-const unitOf = (show: Colouring) => (show.unit === "pods" ? t("pods") : show.unit);
+const unitOf = (show: Colouring) =>
+  show.unit === "pods" ? t("pods") : show.unit === "score" ? t("points") : show.unit;
 
 export function groupHead(show: Colouring, states: string[], groupBy: string): string[] {
   const columns = show.unit

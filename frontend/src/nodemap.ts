@@ -1,9 +1,10 @@
 // Node maps: groups, nodes, and the pods of a node; search, keyboard, and maps side by side that are looked at alike.
 import { element, formatNumber, updateAddress } from "./columns";
+import type { Border } from "./nodemap-draw";
 import { byName, groupsOf } from "./nodemap-groups";
-import { ARROWS, arrange, type Grid, type Group, labelAt, neighbour, placeAt } from "./nodemap-layout";
-import { legend } from "./nodemap-legend";
+import { ARROWS, arrange, type Grid, type Group, labelAt, neighbour, placeAt, shortNames } from "./nodemap-layout";
 import { Pods } from "./nodemap-pods";
+import { borderWords, legend, rangeOf } from "./nodemap-scale";
 import { Side } from "./nodemap-side";
 import { NodeTables } from "./nodemap-tables";
 import { amount, type Colouring, groupingWord, summary } from "./nodemap-words";
@@ -17,6 +18,7 @@ class NodeMap {
   private readonly pods: Pods[];
   private readonly tables: NodeTables[];
   private names: string[] = [];
+  private shownNames: string[] = []; // as short as they can be told apart
   private order: number[] = []; // nodes by name, 2 before 10
   private groups: Group[] = [];
   private groupedShifts = ""; // what shiftedAt said when the groups were made
@@ -88,6 +90,7 @@ class NodeMap {
     const index = new Map<string, number>();
     for (const side of this.sides) for (const name of side.names) if (!index.has(name)) index.set(name, index.size);
     this.names = [...index.keys()];
+    this.shownNames = shortNames(this.names);
     this.order = [...this.names.keys()].sort((first, second) => byName(this.names[first]!, this.names[second]!));
     for (const side of this.sides) side.indexNodes(index);
   }
@@ -128,7 +131,6 @@ class NodeMap {
     root.querySelector("[data-zoom-out]")?.addEventListener("click", () => this.zoomOut());
     root.addEventListener("click", (event) => this.followLink(event));
     for (const side of this.sides) this.listen(side);
-    document.addEventListener("themechange", () => this.arrange());
     let width = this.width;
     new ResizeObserver(() => {
       if (Math.abs(this.width - width) < 2) return;
@@ -155,14 +157,13 @@ class NodeMap {
       this.say(error);
       return;
     }
-    this.draw(true);
+    this.draw();
     // Other figures of the page show the same resource; they follow on the server.
     document.dispatchEvent(new CustomEvent("showchange", { detail: { show: key } }));
   }
 
   private get width(): number {
-    const paper = Number(document.documentElement.dataset.paper ?? Infinity);
-    return Math.min(this.sides[0]!.holder.clientWidth, paper);
+    return this.sides[0]!.holder.clientWidth;
   }
 
   private regroup(change: { groupBy?: string; group?: string } = {}): void {
@@ -195,9 +196,9 @@ class NodeMap {
   private arrange(): void {
     const start = performance.now();
     const maxHeight = this.width < 500 ? HIGHEST_NARROW : HIGHEST;
-    this.grid = arrange(this.visible, this.names, this.width, maxHeight);
+    this.grid = arrange(this.visible, this.shownNames, this.width, maxHeight);
     if (this.find) this.match();
-    this.draw(true);
+    this.draw();
     performance.measure("nodemap", { start, end: performance.now() });
   }
 
@@ -206,7 +207,7 @@ class NodeMap {
   private showTime(time: number, isSettled: boolean): void {
     this.time = time;
     if (!this.grid) return;
-    if (this.shiftedAt(time) === this.groupedShifts) this.draw(false, isSettled);
+    if (this.shiftedAt(time) === this.groupedShifts) this.draw(isSettled);
     else {
       // A group that has no node for a while stays chosen.
       this.sort();
@@ -214,51 +215,59 @@ class NodeMap {
     }
     if (!isSettled) return;
     void Promise.all(this.sides.map((side) => side.loadExact(this.key, time))).then((updates) => {
-      if (updates.some(Boolean) && this.time === time) this.draw(false, true);
+      if (updates.some(Boolean) && this.time === time) this.draw();
     });
   }
 
-  private draw(redraw: boolean, isSettled = true): void {
+  private draw(isSettled = true): void {
     const { grid, show } = this;
     if (!grid) return;
-    // Percent end at 100: what is more than full looks full, and the legend says so.
-    const largest = Math.max(...this.sides.map((side) => side.maxValue(show)));
-    const maxValue = show.unit === "pods" ? largest : 100;
+    const extents = this.sides.map((side) => side.extent(show));
+    const range = rangeOf(
+      show,
+      Math.min(...extents.map(([least]) => least)),
+      Math.max(...extents.map(([, most]) => most)),
+    );
+    const changedNodes = this.changedNodes();
+    const borders = new Set<Border>();
     const places = this.group ? this.visible.flatMap((group) => group.nodes) : undefined;
     for (const [index, side] of this.sides.entries()) {
       const nodeValues = side.valuesAt(show.name, this.time);
-      side.draw(grid, show, nodeValues.values, side.goneAt(this.time), this.matchingNodes, maxValue, redraw);
+      const shown = { show, range, time: this.time, matchingNodes: this.matchingNodes, changedNodes };
+      for (const border of side.draw(grid, shown)) borders.add(border);
       const caption = side.root.querySelector<HTMLElement>("[data-summary]");
       const groupPrefix = this.group ? `${this.group}: ` : "";
       if (caption) {
         const isFirstView = !this.group && `${this.key} ${this.time}` === this.firstView;
         const describe = () =>
-          groupPrefix + summary(show, side.states, nodeValues, this.timed ? this.time : undefined, places);
+          groupPrefix + summary(show, side.categories(show), nodeValues, this.timed ? this.time : undefined, places);
         caption.textContent = (isFirstView && side.serverSummary) || describe();
         side.holder.setAttribute("aria-label", t("Node map. %(summary)s", { summary: caption.textContent ?? "" }));
       }
       if (isSettled)
         this.tables[index]!.fill({
           show,
-          states: side.states,
+          states: side.categories(show),
           nodeValues,
           groups: this.groups,
           group: this.group,
           groupBy: this.groupBy,
           names: this.names,
         });
-      this.pods[index]!.show(
-        show.unit === "%" ? show.name.replace(/^use-/, "") : "cpu",
-        this.time,
-        this.title(side),
-        redraw,
-      );
+      this.pods[index]!.show(show.unit === "%" ? show.name.replace(/^use-/, "") : "cpu", this.time, this.title(side));
     }
-    if (redraw)
-      this.root
-        .querySelector("[data-legend]")
-        ?.replaceChildren(...legend(show, this.sides[0]!.states, maxValue, largest > maxValue));
+    this.root
+      .querySelector("[data-legend]")
+      ?.replaceChildren(...legend(show, range, this.sides[0]!.categories(show), borders));
     this.mark();
+  }
+
+  /** Where maps stand before and after a change: the nodes of which they do not show the same. */
+  private changedNodes(): Uint8Array | undefined {
+    if (this.root.dataset.changes === undefined) return undefined;
+    const [before, after] = this.sides.map((side) => side.valuesAt(this.key, this.time).values);
+    const isSame = (node: number) => Object.is(before?.[node], after?.[node]);
+    return Uint8Array.from(this.names, (_, node) => Number(!isSame(node)));
   }
 
   private title(side: Side): string {
@@ -283,7 +292,7 @@ class NodeMap {
     this.find = words.trim();
     updateAddress({ find: this.find });
     this.match();
-    this.draw(false, false);
+    this.draw(false);
   }
 
   /** The next node that is found, in the order of the map. */
@@ -302,7 +311,7 @@ class NodeMap {
   private listen(side: Side): void {
     const { holder } = side;
     const under = (event: MouseEvent) => {
-      const box = side.plot.getBoundingClientRect();
+      const { box } = side.drawing;
       return placeAt(this.grid!, event.clientX - box.left, event.clientY - box.top);
     };
     holder.addEventListener("pointermove", (event) => this.point(under(event).node, side, false));
@@ -354,8 +363,12 @@ class NodeMap {
         this.show.unit === "pods" || Number.isNaN(pods[node])
           ? ""
           : `, ${t("%(number)s pods", { number: formatNumber(pods[node]!) })}`;
-      const goneText = this.show.unit && side.goneAt(this.time)[node] ? `, ${t("gone or not ready")}` : "";
-      return `${this.title(side)}${amount(this.show, side.states, values[node]!)}${count}${goneText}`;
+      const signs =
+        this.show.name === "state"
+          ? []
+          : side.bordersAt(this.time)[node]!.map((border) => `, ${borderWords()[border]}`);
+      const said = amount(this.show, side.categories(this.show), values[node]!);
+      return `${this.title(side)}${said}${count}${signs.join("")}`;
     });
     const text = `${this.names[node]}${group ? `, ${this.groupBy} ${group}` : ""}: ${descriptions.join("; ")}`;
     this.output("[data-readout]", text);
@@ -388,13 +401,19 @@ class NodeMap {
   private async open(node: number): Promise<void> {
     const name = this.names[node];
     if (!name) return;
+    const [side] = this.sides;
+    if (!side!.root.dataset.pods) {
+      // A map in short has no room for pods: the node has a page of its own.
+      if (side!.root.dataset.nodes) location.assign(`${side!.root.dataset.nodes}${encodeURIComponent(name)}`);
+      return;
+    }
     this.node = name;
     updateAddress({ focus: name });
     const panel = this.root.querySelector<HTMLElement>("[data-node-panel]");
     if (panel) panel.hidden = false;
     this.mark();
     await Promise.all(this.pods.map((pods) => pods.open(name).catch((error: unknown) => pods.fail(error))));
-    this.draw(false, false);
+    this.draw(false);
   }
 
   /** One level up: from a node's pods to the nodes, from a group to all. */
@@ -411,6 +430,15 @@ class NodeMap {
   }
 }
 
-export function startNodeMaps(): void {
-  for (const root of document.querySelectorAll<HTMLElement>("[data-nodemap]")) new NodeMap(root);
+const started = new WeakSet<HTMLElement>();
+
+function startNodeMaps(): void {
+  for (const root of document.querySelectorAll<HTMLElement>("[data-nodemap]")) {
+    if (!started.has(root)) new NodeMap(root);
+    started.add(root);
+  }
 }
+
+startNodeMaps();
+// A part of a page that comes later may bring a map.
+document.addEventListener("htmx:afterSettle", startNodeMaps);

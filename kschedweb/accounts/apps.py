@@ -2,9 +2,8 @@ from __future__ import annotations
 
 from django.apps import AppConfig
 
-from kschedweb.web import actions, doctor, heavy, navigation
+from kschedweb.web import actions, doctor, heavy
 from kschedweb.web.actions import PaletteAction
-from kschedweb.web.navigation import Entry, RailGroup
 from kschedweb.web.retention import RetentionRule, register_rules
 from kschedweb.web.translating import gettext_lazy as _
 
@@ -20,7 +19,6 @@ class AccountsConfig(AppConfig):
         from kschedweb.accounts.authentication import person_of_session, person_of_token
         from kschedweb.accounts.doctor_checks import sign_in_examine
         from kschedweb.accounts.factors import required  # noqa: F401
-        from kschedweb.accounts.roles import Action
         from kschedweb.accounts.signin import provider_sessions  # noqa: F401
         from kschedweb.accounts.signin.openid import IdentityProvider
 
@@ -33,14 +31,6 @@ class AccountsConfig(AppConfig):
             PaletteAction(_("Your saved views of lists"), "bookmark", "views", "filter columns"),
             PaletteAction(_("Set time zone and density"), "settings", "settings", "display utc compact"),
         )
-        navigation.register_entries(
-            RailGroup.ADMIN,
-            Entry(_("People"), "users", "people", 20, frozenset({"person-tokens"}), action=Action.ADMINISTER),
-            Entry(_("Grants"), "lock", "grants", 25, action=Action.ADMINISTER),
-            Entry(_("Tokens"), "key-round", "tokens", 30),
-            Entry(_("Audit"), "scroll-text", "audit", 40, action=Action.ADMINISTER),
-        )
-        navigation.register_entries(RailGroup.ACCOUNT, Entry(_("Settings"), "settings", "settings", 10))
         register_rules(
             RetentionRule("accounts.AuditEntry", "at", "audit"),
             RetentionRule("sessions.Session", "expire_date"),

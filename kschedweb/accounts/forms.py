@@ -60,7 +60,7 @@ class PasswordForm(PasswordChangeForm):  # type: ignore[type-arg]
         super().clean()
         cleaned = self.cleaned_data
         if cleaned.get("new_password1") and cleaned["new_password1"] == cleaned.get("old_password"):
-            self.add_error("new_password1", _("Choose another password than the one you have."))
+            self.add_error("new_password1", _("Choose a password that differs from your current one."))
         return cleaned
 
 
@@ -73,7 +73,7 @@ class DisplayForm(forms.Form):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        browsers = ("", _("As the browser says"))
+        browsers = ("", _("Same as the browser"))
         zones = ((name, name) for name in sorted(zone_names()))
         self.fields["time_zone"].choices = [browsers, *zones]  # type: ignore[attr-defined]
         self.fields["language"].choices = [browsers, *settings.LANGUAGES]  # type: ignore[attr-defined]
@@ -124,7 +124,7 @@ class GrantForm(forms.Form):
         label=_("Namespaces"),
         max_length=3500,
         required=False,
-        help_text=_("With commas between them, such as web, shop. Empty: all."),
+        help_text=_("Separated by commas, such as web, shop. Leave empty for all."),
     )
 
     def __init__(self, *args: Any, clusters: Iterable[str], **kwargs: Any) -> None:

@@ -255,7 +255,7 @@ def person_factors_remove(request: PageRequest, username: str) -> HttpResponse:
     """Remove lost second factors: the person logs in with the password alone until they add another one."""
     user = selectors.user_get(username)
     services.user_remove_factors(actor=request.user, user=user)
-    messages.success(request, gettext("%(name)s has no second factor any more.") % {"name": user.username})
+    messages.success(request, gettext("%(name)s no longer has a second factor.") % {"name": user.username})
     return redirect("people")
 
 
@@ -309,7 +309,7 @@ def list_grants(request: PageRequest) -> HttpResponse:
 @requires(Action.ADMINISTER)
 def grant_take(request: PageRequest, grant_id: UUID) -> HttpResponse:
     granting.grant_take(actor=request.user, grant=selectors.grant_get(grant_id))
-    messages.success(request, gettext("Taken back. It no longer applies from the next page on."))
+    messages.success(request, gettext("Revoked. It no longer applies from the next page on."))
     return redirect("grants")
 
 

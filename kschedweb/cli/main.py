@@ -18,6 +18,9 @@ from kschedweb.cli.exits import CommandError, Exit
 PROGRAM, PLUGIN = "kschedweb", "kubectl-ksched"
 # Only the module of the command that is asked for is imported: the engine alone takes a second.
 COMMANDS = {
+    "why": ("kschedweb.cli.commands.why", "why a pod of your cluster runs where it does, or nowhere, and what helps"),
+    "pending": ("kschedweb.cli.commands.pending", "all pending pods of your cluster by cause, each with its fixes"),
+    "fit": ("kschedweb.cli.commands.fit", "how many pods of a manifest fit into your cluster, and what would help"),
     "explain": ("kschedweb.cli.commands.explain", "why a pod goes where it goes: every verdict and score"),
     "gate": ("kschedweb.cli.commands.gate", "whether a policy may ship, by thresholds"),
     "compare": ("kschedweb.cli.commands.compare", "what policies make of the same cluster or scenario"),
@@ -28,8 +31,9 @@ COMMANDS = {
     "mcp": ("kschedweb.cli.mcp", "tools for language models over MCP; they only read"),
 }
 EPILOG = """\
-The server's address and token are read from KSCHEDWEB_URL and KSCHEDWEB_TOKEN, or from ~/.config/kschedweb/config.yaml.
-Exit status: 0 done, 1 the answer is no, 2 wrong input, 3 refused by the server, 4 no answer. See docs/automating.md."""
+why, pending and fit read your cluster by kubectl, and need no server. For all others the server's address and token are
+read from KSCHEDWEB_URL and KSCHEDWEB_TOKEN, or from ~/.config/kschedweb/config.yaml.
+Exit status: 0 done, 1 the answer is no, 2 wrong input, 3 refused, 4 no answer. See docs/automating.md."""
 # cobra's ShellCompDirectiveNoFileComp; ":0" lets the shell offer files.
 NO_FILES = ":4"
 
@@ -105,7 +109,7 @@ def build_parser(program_name: str, argv: Sequence[str]) -> argparse.ArgumentPar
     """Build the parser of all commands; only the command in ``argv`` gets its options."""
     main_parser = _CommandParser(
         prog=program_name,
-        description="What kube-scheduler decides, and why: asked of a kschedweb server, or of files alone.",
+        description="What kube-scheduler decides, and why: in your cluster, in a dump of one, or on a server.",
         epilog=EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )

@@ -6,8 +6,8 @@ import argparse
 import json
 import re
 import sys
-from collections.abc import Iterable, Sequence
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, TextIO
 
 TABLE, JSON, YAML = "table", "json", "yaml"
 FORMS = (TABLE, JSON, YAML)
@@ -93,3 +93,26 @@ def format_time(text: str | None) -> str:
 def _format_field(value: object, widest: int = WIDEST) -> str:
     text = escape_unprintable(" ".join(str("" if value is None else value).split()))
     return (f"{text[: widest - 1]}…" if len(text) > widest else text) or "-"
+
+
+class Style:
+    """Colours for a terminal; plain text elsewhere, and where NO_COLOR is set."""
+
+    def __init__(self, environment: Mapping[str, str], stream: TextIO | None = None) -> None:
+        stream = sys.stdout if stream is None else stream
+        self.is_colored = stream.isatty() and not environment.get("NO_COLOR") and environment.get("TERM") != "dumb"
+
+    def _wrap(self, code: str, text: str) -> str:
+        return f"\x1b[{code}m{text}\x1b[0m" if self.is_colored and text else text
+
+    def title(self, text: str) -> str:
+        return self._wrap("1", text)
+
+    def good(self, text: str) -> str:
+        return self._wrap("32", text)
+
+    def bad(self, text: str) -> str:
+        return self._wrap("31", text)
+
+    def quiet(self, text: str) -> str:
+        return self._wrap("2", text)

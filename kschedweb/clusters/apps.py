@@ -3,9 +3,8 @@ from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 
 from kschedweb.accounts import grant_targets
-from kschedweb.web import actions, doctor, health, navigation, retention, searching
+from kschedweb.web import actions, doctor, health, retention, searching
 from kschedweb.web.actions import PaletteAction
-from kschedweb.web.navigation import Entry, RailGroup
 from kschedweb.web.translating import gettext_lazy as _
 
 
@@ -21,7 +20,6 @@ class ClustersConfig(AppConfig):
         from kschedweb.clusters.selectors import cluster_grounds
 
         check_connection_settings()
-        navigation.register_entries(RailGroup.ADMIN, Entry(_("Clusters"), "boxes", "clusters", 10, stems=("cluster",)))
         actions.register_actions(
             PaletteAction(
                 _("Connect a cluster"), "link", "cluster-connect", "add kubeconfig token", action="administer"

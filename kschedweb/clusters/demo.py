@@ -13,6 +13,7 @@ from typing import Any
 
 from kschedweb.clusters import demo_catalog as catalog
 from kschedweb.clusters.demo_catalog import IMAGES, POOLS, WORKLOADS, ZONES, DemoWorkload, NodePool, Pending
+from kschedweb.clusters.demo_queues import add_queues
 from kschedweb.engine import Scheduler, Snapshot
 from kschedweb.engine.config import EMPTY
 from kschedweb.engine.json_types import Json
@@ -47,7 +48,9 @@ class Demo:
         pending = [self.pending_pod(entry) for entry in catalog.PENDING]
         self.objects += pods
         self.judge_pending(pending)
-        return self.objects + pending
+        self.objects += pending
+        add_queues(self.add_object, NOW)
+        return self.objects
 
     # Parts ----------------------------------------------------------------------------------------------------------
 

@@ -216,7 +216,7 @@ PENDING = (
     Pending("missing-label", "batch", "rack-aware", "PodTopologySpread", app="rack-aware", spec=spread_constraint("rack-aware", "example.com/rack", hard=True)),
     Pending("too-many-pods", "edge", "relay-extra", "NodeResourcesFit", cpu=50, memory=64, spec=on_pool("edge")),
     Pending("cordoned", "batch", "node-drill", "NodeUnschedulable", spec={"nodeSelector": {HOSTNAME: CORDONED[0]}}),
-    Pending("gated", "batch", "quarter-close", "SchedulingGates", spec={"schedulingGates": [{"name": "example.com/budget-approval"}]}),
+    Pending("gated", "batch", "quarter-close", "SchedulingGates", spec={"schedulingGates": [{"name": "example.com/budget-approval"}, {"name": "kueue.x-k8s.io/admission"}]}),
     Pending("unbound-claim", "data", "archive-0", "VolumeBinding", claim="archive", spec=on_pool("memory")),
     Pending("several", "analytics", "wide-join", "NodeResourcesFit", cpu=15_000, memory=20_480, spec=node_affinity(ZONE, list(ZONES[1:]))),
     Pending("preemption", "payments", "settlement", "NodeResourcesFit", cpu=13_500, memory=4096, priority="business-critical", spec={"nodeSelector": {POOL: "compute"}}),

@@ -215,7 +215,7 @@ class LabelsForm(forms.Form):
         label=_("Labels"),
         max_length=2600,
         required=False,
-        help_text=_("key=value, with commas between."),
+        help_text=_("key=value, separated by commas."),
     )
 
     def clean_labels(self) -> dict[str, str]:

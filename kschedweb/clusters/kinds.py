@@ -1,110 +1,18 @@
-# ruff: noqa: E501 (tables read better in one line an entry)
-"""The kinds of objects in a snapshot: their API paths, and what a decision lacks without them."""
+"""The kinds of objects in a snapshot, and which of them change answers about pods that exist."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from urllib.parse import quote
+from kschedweb.engine.objects.kinds import BY_NAME as BY_NAME
+from kschedweb.engine.objects.kinds import KINDS as KINDS
+from kschedweb.engine.objects.kinds import KUEUE as KUEUE
+from kschedweb.engine.objects.kinds import ObjectKind as ObjectKind
+from kschedweb.engine.objects.kinds import reduce_object as reduce_object
 
-from django.utils.translation import gettext_noop as _
-
-
-@dataclass(frozen=True)
-class ObjectKind:
-    """A kind of object."""
-
-    name: str
-    # "" is the core group.
-    group: str
-    version: str
-    resource: str
-    namespaced: bool
-    # Completes the sentence "Without it, …".
-    costs: str
-    # True if a snapshot without it is useless.
-    needed: bool = False
-    # True if not every cluster serves it.
-    optional: bool = False
-
-    @property
-    def api_version(self) -> str:
-        return f"{self.group}/{self.version}" if self.group else self.version
-
-    def object_path(self, namespace: str, name: str) -> str:
-        """Return the address of one object; ``namespace`` is "" for a kind without namespaces."""
-        collection, _, _ = self.path.rpartition("/")
-        namespace_path = f"/namespaces/{quote(namespace, safe='')}" if self.namespaced else ""
-        return f"{collection}{namespace_path}/{self.resource}/{quote(name, safe='')}"
-
-    @property
-    def path(self) -> str:
-        prefix = f"/apis/{self.group}/{self.version}" if self.group else f"/api/{self.version}"
-        return f"{prefix}/{self.resource}"
-
-
-KINDS: tuple[ObjectKind, ...] = (
-    ObjectKind("Node", "", "v1", "nodes", False, _("there is nothing to schedule to"), needed=True),
-    ObjectKind("Pod", "", "v1", "pods", True, _("there is nothing to schedule, and nodes look empty"), needed=True),
-    ObjectKind("Namespace", "", "v1", "namespaces", False, _("affinity terms with a namespaceSelector match no namespace")),
-    ObjectKind("PersistentVolume", "", "v1", "persistentvolumes", False, _("pods with bound volumes lose their volumes' node affinity and zone")),
-    ObjectKind("PersistentVolumeClaim", "", "v1", "persistentvolumeclaims", True, _("pods with claims are shown as waiting for claims that are missing")),
-    ObjectKind("StorageClass", "storage.k8s.io", "v1", "storageclasses", False, _("it is unknown which claims wait for their first pod")),
-    ObjectKind("CSINode", "storage.k8s.io", "v1", "csinodes", False, _("limits on volumes per node are not applied")),
-    ObjectKind("CSIDriver", "storage.k8s.io", "v1", "csidrivers", False, _("storage capacity is not taken into account")),
-    ObjectKind("CSIStorageCapacity", "storage.k8s.io", "v1", "csistoragecapacities", True, _("storage capacity is not taken into account")),
-    ObjectKind("VolumeAttachment", "storage.k8s.io", "v1", "volumeattachments", False, _("attached volumes count only through their pods")),
-    ObjectKind("Service", "", "v1", "services", True, _("default topology spreading does not group pods by service")),
-    ObjectKind("ReplicationController", "", "v1", "replicationcontrollers", True, _("default topology spreading does not group pods by controller")),
-    ObjectKind("ReplicaSet", "apps", "v1", "replicasets", True, _("default topology spreading does not group pods by controller")),
-    ObjectKind("StatefulSet", "apps", "v1", "statefulsets", True, _("default topology spreading does not group pods by controller")),
-    ObjectKind("DaemonSet", "apps", "v1", "daemonsets", True, _("new nodes are tried without their daemon pods")),
-    ObjectKind("Deployment", "apps", "v1", "deployments", True, _("pods are shown under their replica set only")),
-    ObjectKind("CloneSet", "apps.kruise.io", "v1alpha1", "clonesets", True, _("what pods of clone sets use is not known"), optional=True),
-    ObjectKind("PodDisruptionBudget", "policy", "v1", "poddisruptionbudgets", True, _("preemption does not know which pods are protected")),
-    ObjectKind("HorizontalPodAutoscaler", "autoscaling", "v2", "horizontalpodautoscalers", True, _("scenarios do not scale workloads as the cluster does"), optional=True),
-    ObjectKind("PriorityClass", "scheduling.k8s.io", "v1", "priorityclasses", False, _("priorities of new pods are unknown")),
-    ObjectKind("PodGroup", "scheduling.k8s.io", "v1beta1", "podgroups", True, _("pods that name a group wait for it"), optional=True),
-    ObjectKind("RuntimeClass", "node.k8s.io", "v1", "runtimeclasses", False, _("overheads of new pods are unknown")),
-    ObjectKind("ResourceClaim", "resource.k8s.io", "v1", "resourceclaims", True, _("pods that claim devices cannot be judged"), optional=True),
-    ObjectKind("ResourceClaimTemplate", "resource.k8s.io", "v1", "resourceclaimtemplates", True, _("claims of new pods cannot be made from templates"), optional=True),
-    ObjectKind("ResourceSlice", "resource.k8s.io", "v1", "resourceslices", False, _("devices of nodes are unknown"), optional=True),
-    ObjectKind("DeviceTaintRule", "resource.k8s.io", "v1", "devicetaintrules", False, _("devices that a rule taints look free to use"), optional=True),
-    ObjectKind("DeviceClass", "resource.k8s.io", "v1", "deviceclasses", False, _("pods that claim devices cannot be judged"), optional=True),
-)  # fmt: skip
-BY_NAME = {kind.name: kind for kind in KINDS}
-
-# Fields that the scheduler never reads and that are large or may have secrets: removed before storing.
-_CONTAINER = ("env", "envFrom", "command", "args", "lifecycle", "livenessProbe", "readinessProbe", "startupProbe")
-_ANNOTATIONS = ("kubectl.kubernetes.io/last-applied-configuration",)
-
-
-def reduce_object(item: dict[str, object]) -> dict[str, object]:
-    """Remove what decisions never need: managed fields, environments, commands, probes. Changes ``item`` and returns
-    it.
-    """
-    metadata = item.get("metadata")
-    if isinstance(metadata, dict):
-        metadata.pop("managedFields", None)
-        annotations = metadata.get("annotations")
-        if isinstance(annotations, dict):
-            for name in _ANNOTATIONS:
-                annotations.pop(name, None)
-    spec = item.get("spec")
-    if isinstance(spec, dict):
-        template = spec.get("template")
-        if isinstance(template, dict):
-            reduce_object(template)
-        for group in ("containers", "initContainers", "ephemeralContainers"):
-            containers = spec.get(group)
-            for container in containers if isinstance(containers, list) else ():
-                if isinstance(container, dict):
-                    for name in _CONTAINER:
-                        container.pop(name, None)
-    return item
-
-
+# Kueue decides before kube-scheduler does, which reads none of its kinds.
+SCHEDULER_KINDS = tuple(kind for kind in KINDS if kind.group != KUEUE)
+QUEUE_KINDS = frozenset(kind.name for kind in KINDS if kind.group == KUEUE)
 # Kinds that only matter for pods that do not exist yet.
-NOT_NEEDED = frozenset({"PriorityClass", "RuntimeClass", "HorizontalPodAutoscaler", "ResourceClaimTemplate"})
+NOT_NEEDED = QUEUE_KINDS | {"PriorityClass", "RuntimeClass", "HorizontalPodAutoscaler", "ResourceClaimTemplate"}
 # Kinds that change no answer about a pod that exists, and those that only change answers about their namespace's pods.
 NOT_DECIDING = NOT_NEEDED | {"Deployment", "CloneSet", "DaemonSet"}
 DECIDING_IN_NAMESPACE = frozenset({"Service", "ReplicationController", "ReplicaSet", "StatefulSet"})

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from kschedweb.clusters.connecting.client import PAGE, Client, ClusterError
@@ -103,6 +103,8 @@ def kind_read(client: Client, kind: ObjectKind, previous: Collection | None = No
                 pass
         return kind_list(client, kind)
     except ClusterError as error:
+        if error.code == 404 and kind.former_version:
+            return kind_read(client, replace(kind, version=kind.former_version, former_version=""), previous)
         if kind.needed or error.code not in (403, 404):
             raise _needed_error(error, kind) if kind.needed else error from None
         collection = Collection(served=error.code != 404)

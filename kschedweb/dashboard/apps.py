@@ -2,7 +2,7 @@ from django.apps import AppConfig
 
 from kschedweb.web import actions, navigation, searching
 from kschedweb.web.actions import PaletteAction
-from kschedweb.web.navigation import BarChoice, Entry, RailGroup
+from kschedweb.web.navigation import BarChoice
 from kschedweb.web.translating import gettext_lazy as _
 
 
@@ -12,14 +12,9 @@ class DashboardConfig(AppConfig):
 
     def ready(self) -> None:
         from kschedweb.dashboard import searches
+        from kschedweb.dashboard.rail import declare_rail
 
-        navigation.register_entries(
-            RailGroup.CLUSTER,
-            Entry(_("Overview"), "layout-dashboard", "overview", 10),
-            Entry(_("Pods"), "package", "pods", 20),
-            Entry(_("Nodes"), "server", "nodes", 30),
-        )
-        navigation.register_entries(RailGroup.ACCOUNT, Entry(_("REST reference"), "file-text", "api:schema-page", 20))
+        declare_rail()
         navigation.declare_choices(
             (BarChoice.CLUSTER, BarChoice.POLICY, BarChoice.SNAPSHOT), "overview", "overview-reasons", "resolved"
         )

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from django.conf import settings
+from django.urls import reverse
 from django.utils.functional import SimpleLazyObject
 from django.utils.translation import get_language, gettext
 
@@ -15,8 +17,7 @@ from kschedweb.build import describe_product
 from kschedweb.jobs.models import UNFINISHED, Job
 from kschedweb.live.approvals.selectors import waiting_count
 from kschedweb.policies.scope import scope_of
-from kschedweb.web import navigation
-from kschedweb.web.navigation import BarChoice, choices_of
+from kschedweb.web.navigation import RAIL, BarChoice, RailGroup, Visit, choices_of, list_entries
 from kschedweb.web.translating import gettext_lazy as _
 
 if TYPE_CHECKING:
@@ -32,6 +33,8 @@ DROPPED_PARAMETERS = {
     BarChoice.NAMESPACE: frozenset({"namespace", "page"}),
     BarChoice.POLICY: frozenset({"policy", "revision", "page"}),
 }
+# The overview of all clusters has an address of its own, and is chosen with the clusters.
+FLEET_PAGE, ALL_CLUSTERS = "fleet", "*"
 BAR_LABELS = {BarChoice.CLUSTER: _("Cluster"), BarChoice.NAMESPACE: _("Namespace"), BarChoice.POLICY: _("Policy")}
 
 
@@ -54,15 +57,15 @@ def frame(request: HttpRequest) -> dict[str, object]:
         with as_looker(lambda: user.reach(Action.VIEW) if role else None):
             return waiting_count()
 
-    def list_pages(group: navigation.RailGroup) -> list[navigation.RailLink]:
-        return navigation.list_entries(group, is_allowed, scope.page, scope.query)
-
+    visit = cast("Visit", SimpleLazyObject(lambda: make_visit(scope, is_allowed)))
     theme = request.COOKIES.get("theme", "system")
     return {
         "scope": scope,
         "theme": theme if theme in THEMES else "system",
-        "rail": SimpleLazyObject(lambda: [(group, list_pages(group)) for group in navigation.RAIL]),
-        "account_pages": SimpleLazyObject(lambda: list_pages(navigation.RailGroup.ACCOUNT)),
+        "visit": visit,
+        "rail": SimpleLazyObject(lambda: [(group, list_entries(group, visit)) for group in RAIL]),
+        "gear": SimpleLazyObject(lambda: list_entries(RailGroup.SETTINGS, visit)),
+        "account_pages": SimpleLazyObject(lambda: list_entries(RailGroup.ACCOUNT, visit)),
         "choosers": SimpleLazyObject(lambda: list_choosers(scope)),
         "waiting_approvals": count_waiting,
         "running_jobs": Job.objects.filter(state__in=UNFINISHED).count,
@@ -73,6 +76,12 @@ def frame(request: HttpRequest) -> dict[str, object]:
         "may_administer": SimpleLazyObject(lambda: may(Action.ADMINISTER)),
         "sandbox_here": bool(settings.SANDBOX_SERVER),
     }
+
+
+def make_visit(scope: PolicyScope, may: Callable[[str], bool]) -> Visit:
+    """Return the visit of the page of ``scope`` by somebody who ``may`` do an action."""
+    cluster = scope.cluster.name if scope.cluster else ""
+    return Visit(may, scope.page, scope.request.GET.dict(), cluster, scope.query)
 
 
 @dataclass(frozen=True)
@@ -87,6 +96,10 @@ class Chooser:
     empty: str
     # Parameters of the address that stay.
     preserved_parameters: list[tuple[str, str]]
+    # The page that shows the choice.
+    address: str
+    # The value that chooses all clusters; "" where a page shows one only.
+    all_value: str = ""
 
     @property
     def label(self) -> str:
@@ -97,7 +110,10 @@ def list_choosers(scope: PolicyScope) -> list[Chooser]:
     """Return the choosers of the page of ``scope``, in the order of the bar."""
     choices = choices_of(scope.page)
     choosers = []
-    if BarChoice.CLUSTER in choices:
+    if scope.page == FLEET_PAGE:
+        names = [cluster.name for cluster in scope.clusters]
+        choosers.append(Chooser(BarChoice.CLUSTER, names, ALL_CLUSTERS, "", [], reverse("overview"), ALL_CLUSTERS))
+    elif BarChoice.CLUSTER in choices:
         chosen = scope.cluster.name if scope.cluster else ""
         names = [cluster.name for cluster in scope.clusters]
         choosers.append(_make_chooser(scope, BarChoice.CLUSTER, names, chosen, "" if chosen else gettext("None yet")))
@@ -116,4 +132,5 @@ def _make_chooser(scope: PolicyScope, choice: BarChoice, names: list[str], chose
         remaining = [(name, value) for name, value in parameters if name in ANYWHERE]
     else:
         remaining = [(name, value) for name, value in parameters if name not in DROPPED_PARAMETERS[choice]]
-    return Chooser(choice, names, chosen, empty, remaining)
+    all_value = ALL_CLUSTERS if choice is BarChoice.CLUSTER and scope.page == "overview" else ""
+    return Chooser(choice, names, chosen, empty, remaining, scope.request.path, all_value)

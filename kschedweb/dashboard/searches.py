@@ -13,6 +13,7 @@ from django.utils.translation import gettext
 
 from kschedweb.accounts.roles import role_allows
 from kschedweb.clusters.selectors import node_rows, pod_rows
+from kschedweb.dashboard.context import make_visit
 from kschedweb.policies.scope import scope_of
 from kschedweb.web import actions as registered
 from kschedweb.web import navigation
@@ -31,13 +32,13 @@ def search_actions(request: HttpRequest, words: str) -> list[SearchHit]:
 
 
 def search_pages(request: HttpRequest, words: str) -> list[SearchHit]:
-    allowed, query = partial(role_allows, getattr(request.user, "role", "")), scope_of(request).query
-    hits: dict[str, SearchHit] = {}
-    for group in navigation.RailGroup:
-        for page in navigation.list_entries(group, allowed, "", query):
-            for entry in (page, *navigation.list_tabs(page["name"], query)):
-                hits.setdefault(entry["address"], SearchHit(entry["label"], entry["address"], page["icon"]))
-    return fitting_hits(words, hits.values())
+    visit = make_visit(scope_of(request), partial(role_allows, getattr(request.user, "role", "")))
+    hits = []
+    for path, link in navigation.list_pages(visit):
+        labels_above = [str(entry.label) for entry in path[:-1]]
+        note, keywords = " › ".join(labels_above), " ".join(labels_above)
+        hits.append(SearchHit(link["label"], link["address"], path[0].icon, note, keywords))
+    return fitting_hits(words, hits)
 
 
 def search_explained(request: HttpRequest, words: str) -> Sequence[SearchHit]:

@@ -25,7 +25,7 @@ from kschedweb.clusters.filters import NodeFilter, PodFilter
 from kschedweb.clusters.models import NodeRow
 from kschedweb.clusters.selectors import closed_nodes, node_rows, pod_rows
 from kschedweb.dashboard import inventory, selectors
-from kschedweb.dashboard.context import THEMES
+from kschedweb.dashboard.context import ALL_CLUSTERS, FLEET_PAGE, THEMES
 from kschedweb.decisions import services as decisions
 from kschedweb.decisions.responsibility import WAITS
 from kschedweb.policies.scope import scope_of
@@ -69,7 +69,9 @@ LIST_SECONDS, REASONS_SECONDS, REASON_SECONDS, EXPORT_SECONDS, POD_SECONDS = 0.1
 @require_safe
 @requires(Action.VIEW, in_part=True)
 def show_overview(request: PageRequest) -> HttpResponse:
-    """Show the state of the chosen cluster in one page."""
+    """Show the state of the chosen cluster in one page; the choice of all clusters leads to theirs."""
+    if request.GET.get("cluster") == ALL_CLUSTERS:
+        return redirect(FLEET_PAGE)
     scope = scope_of(request)
     scope.snapshot_asked()
     if scope.snapshot is None:
@@ -137,7 +139,8 @@ def show_resolved(request: PageRequest) -> HttpResponse:
     scope, page = scope_of(request), urlsplit(request.htmx.current_url or "")
     if not request.htmx or scope.resolved is None:
         raise Http404("Name a cluster and a policy that are there.")
-    return render(request, "parts/resolved.html", {"resolved": scope.resolved, "query": QueryDict(page.query)})
+    context = {"resolved": scope.resolved, "query": QueryDict(page.query)}
+    return render(request, "parts/resolved_revisions.html", context)
 
 
 @require_safe
@@ -148,7 +151,7 @@ def list_nodes(request: HttpRequest) -> HttpResponseBase:
     scope = scope_of(request)
     scope.snapshot_asked()
     if scope.snapshot is None or scope.cluster is None:
-        return render(request, "dashboard/nothing.html", {"noun": "nodes"})
+        return render(request, "dashboard/no_data.html", {"noun": "nodes"})
     filters = NodeFilter(request.GET, queryset=node_rows(scope.snapshot))
     if (form := request.GET.get("format")) in FORMATS:
         return export_rows(form, f"{scope.cluster.name}-nodes", NODE_HEAD, filters.qs.values_list(*NODE_HEAD))
@@ -243,7 +246,7 @@ def list_pods(request: HttpRequest) -> HttpResponseBase:
     scope = scope_of(request)
     scope.snapshot_asked()
     if scope.snapshot is None or scope.cluster is None:
-        return render(request, "dashboard/nothing.html", {"noun": "pods"})
+        return render(request, "dashboard/no_data.html", {"noun": "pods"})
     rows, reason, explained = pod_rows(scope.snapshot), request.GET.get("reason", ""), 0
     if reason:
         because, explained = selectors.pending_because(scope.revision, scope.snapshot, reason, REASON_SECONDS)

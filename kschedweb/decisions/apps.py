@@ -1,7 +1,7 @@
 from django.apps import AppConfig
 
 from kschedweb.web import navigation, searching
-from kschedweb.web.navigation import BarChoice, Entry, RailGroup
+from kschedweb.web.navigation import BarChoice
 from kschedweb.web.retention import RetentionRule, register_rules
 from kschedweb.web.translating import gettext_lazy as _
 
@@ -28,15 +28,11 @@ class DecisionsConfig(AppConfig):
 
         snapshot_stored.connect(work_out_later, dispatch_uid="work out pending pods")
         panels.register_drawing(curves)
-        navigation.add_to_family("pods", "decision", "decision-answer", "decisions-together", "pod-groups", "pod-group")
         pinned = ("decision", "decision-nodes", "decisions-together", "pod-groups", "pod-group")
         navigation.declare_choices((BarChoice.POLICY, BarChoice.SNAPSHOT), *pinned)
-        navigation.register_entries(RailGroup.POLICIES, Entry(_("Load-aware scores"), "chart-line", "load-aware", 20))
         navigation.declare_choices(
             (BarChoice.CLUSTER, BarChoice.POLICY, BarChoice.SNAPSHOT), "load-aware", "load-aware-pods"
         )
-        rules = Entry(_("Predicates and priorities"), "", "classic", 20, frozenset({"classic-entry"}))
-        navigation.register_tabs("migration", rules)
         register_rules(RetentionRule("decisions.Question", "created_at", "answers", ANSWERED))
         answered(
             QuestionKind.DECISION,

@@ -193,5 +193,5 @@ def waiting_headline(pod: str, wait: ApprovalWait, decided: str) -> Headline:
     parameters = {"pod": pod, "lasting": wait.lasting, "node": wait.node, "people": wait.people}
     title = gettext("%(pod)s waits for approval for %(lasting)s: %(node)s, %(people)s") % parameters
     held_text = gettext("%(scheduler)s found this node for it, and holds it there until people decide.")
-    now = gettext("Decided anew on this snapshot: %(decided)s.")
+    now = gettext("Decided again on this snapshot: %(decided)s.")
     return Headline(title, "amber", [held_text % {"scheduler": wait.scheduler_name}, now % {"decided": decided}])

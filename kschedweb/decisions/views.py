@@ -24,6 +24,7 @@ from kschedweb.decisions.inquiring.decision_questions import decision_ask
 from kschedweb.decisions.page_context import cell_context, decision_context
 from kschedweb.decisions.responsibility import find_responsible_scheduler, waiting_headline
 from kschedweb.engine.patience import DeadlineExceeded
+from kschedweb.engine.queueing.explaining.pod_links import GATES
 from kschedweb.policies.scope import scope_of
 from kschedweb.web.errors import ApplicationError, Unprocessable
 from kschedweb.web.heavy import heavy
@@ -65,7 +66,7 @@ def show_decision(request: PageRequest, cluster: str, namespace: str, pod: str) 
     }
     if (revision := scheduler.revision) is None:
         row = pod_rows(snapshot).get(namespace=namespace, name=pod)
-        return render(request, "decisions/handled.html", context | {"row": row})
+        return render(request, "decisions/other_scheduler.html", context | {"row": row})
     scope_of(request).revision = revision
     against = request.GET.get("against", "")
     compared = selectors.revision_named(against) if against else None
@@ -110,6 +111,7 @@ def _render_decision(
         "classic": presentation.algorithm,
         "by_itself": by_itself(case),
         "group": "" if presentation.algorithm else case.pod.scheduling_group.partition("/")[2],
+        "queue_gate": next((gate for gate in case.pod.gates if gate in GATES), ""),
         "against": against,
         "against_fails": why,
         "comparison": build_comparison(presentation, revision, against, other) if against and other else None,

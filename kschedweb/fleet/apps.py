@@ -2,9 +2,8 @@ from __future__ import annotations
 
 from django.apps import AppConfig
 
-from kschedweb.web import actions, navigation, searching
+from kschedweb.web import actions, searching
 from kschedweb.web.actions import PaletteAction
-from kschedweb.web.navigation import Entry, RailGroup
 from kschedweb.web.retention import RetentionRule, register_rules
 from kschedweb.web.translating import gettext_lazy as _
 
@@ -16,7 +15,6 @@ class FleetConfig(AppConfig):
         from kschedweb.fleet.searches import search_elsewhere
         from kschedweb.jobs.retention import ANSWERED
 
-        navigation.register_entries(RailGroup.CLUSTER, Entry(_("Fleet"), "layers", "fleet", 5, stems=("fleet",)))
         searching.register_group(_("Pods of other clusters"), 60, search_elsewhere)
         actions.register_actions(
             PaletteAction(_("Compare a policy over many clusters"), "layers", "fleet-trials", "fleet try", place=38),

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 class TrialForm(forms.Form):
     """A policy in place of another one, and the clusters on which it is tried."""
 
-    policy = forms.ChoiceField(label=_("Policy"), help_text=_("What schedules the clusters now."))
-    instead = forms.ChoiceField(label=_("Policy instead"), help_text=_("What is tried in its place."))
+    policy = forms.ChoiceField(label=_("Policy"), help_text=_("The policy in use now."))
+    instead = forms.ChoiceField(label=_("New policy"), help_text=_("The policy to try."))
     clusters = forms.MultipleChoiceField(
         label=_("Clusters"),
         required=False,

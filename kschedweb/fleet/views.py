@@ -127,7 +127,7 @@ def show_trial(request: PageRequest, trial_id: UUID) -> HttpResponseBase:
         "failed": sum("error" in answer for answer in trial.answers),
     }
     if request.htmx:
-        response = render(request, "parts/waits.html", context)
+        response = render(request, "parts/job_wait.html", context)
         if ended:
             response["HX-Refresh"] = "true"
         return response

@@ -3,8 +3,6 @@ from __future__ import annotations
 from django.apps import AppConfig
 from django.utils.module_loading import autodiscover_modules
 
-from kschedweb.web import navigation
-
 
 class ListsConfig(AppConfig):
     name = "kschedweb.lists"
@@ -13,4 +11,3 @@ class ListsConfig(AppConfig):
     def ready(self) -> None:
         # The module ``tables`` of each app registers its lists.
         autodiscover_modules("tables")
-        navigation.add_to_family("settings", "views")

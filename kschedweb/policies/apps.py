@@ -3,7 +3,7 @@ from django.core.exceptions import ImproperlyConfigured
 
 from kschedweb.web import actions, navigation, searching
 from kschedweb.web.actions import PaletteAction
-from kschedweb.web.navigation import BarChoice, Entry, RailGroup
+from kschedweb.web.navigation import BarChoice
 from kschedweb.web.translating import gettext_lazy as _
 
 
@@ -20,10 +20,6 @@ class PoliciesConfig(AppConfig):
         from kschedweb.policies.searches import search_policies
 
         scope.use_scope_class(PolicyScope)
-        navigation.register_entries(
-            RailGroup.POLICIES, Entry(_("Policies"), "sliders-horizontal", "policies", 10, stems=("policy",))
-        )
-        navigation.add_to_family("policies", "repositories", "repository", "repository-delete")
         navigation.declare_choices((BarChoice.CLUSTER,), "policy")
         actions.register_actions(
             PaletteAction(_("New policy"), "plus", "policy-new", "create configuration", action="edit"),

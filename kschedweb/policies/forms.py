@@ -32,7 +32,7 @@ class PolicyCreateForm(forms.Form):
         required=False,
         label=_("Start from a copy of"),
         help_text=_("Its newest revision."),
-        empty_label=_("None: use what is given below"),
+        empty_label=_("None: use the source below"),
     )
     file = forms.FileField(
         required=False,
@@ -53,7 +53,7 @@ class PolicyCreateForm(forms.Form):
         max_length=253,
         required=False,
         label=_("Name of the ConfigMap"),
-        help_text=_("It is read once, with the credentials of the cluster. They need the right to get it."),
+        help_text=_("Read once, with the cluster's credentials. They need permission to get it."),
     )
     source_cluster = forms.ModelChoiceField(
         Cluster.objects.none(),
@@ -68,7 +68,7 @@ class PolicyCreateForm(forms.Form):
         choices=[(V1_13, V1_13), (V1_9, V1_9)],
         required=False,
         label=_("Version"),
-        help_text=_("Counts for a classic Policy only."),
+        help_text=_("For classic policies only."),
     )
     gates = forms.MultipleChoiceField(
         choices=[(gate, gate) for gate in sorted(GATES)],
@@ -96,7 +96,7 @@ class PolicyCreateForm(forms.Form):
             return ""
         if upload.size > SIZE_LIMIT:
             raise forms.ValidationError(
-                gettext("The file is larger than 1 MiB: a scheduler configuration is much smaller.")
+                gettext("The file is larger than 1 MiB. A scheduler configuration is much smaller.")
             )
         try:
             self.uploaded = str(upload.read().decode("utf-8"))
@@ -112,7 +112,7 @@ class PolicyCreateForm(forms.Form):
         if data.get("source_name"):
             self._read_config_map(data, has_document=bool(data.get("file") or pasted))
         elif data.get("file") and pasted:
-            self.add_error("document", gettext("A file is given as well. Give only one of the two."))
+            self.add_error("document", gettext("Choose the file or the text, not both."))
         elif data.get("file") or pasted:
             data["text"] = data["file"] or data["document"]
         elif data.get("copy_of"):
@@ -125,7 +125,7 @@ class PolicyCreateForm(forms.Form):
     def _read_config_map(self, data: dict[str, Any], *, has_document: bool) -> None:
         """Read the ConfigMap, unless another document is given as well."""
         if has_document:
-            self.add_error("source_name", gettext("A file or a text is given as well. Give only one of them."))
+            self.add_error("source_name", gettext("Choose only one source: file, text or ConfigMap."))
         elif not data.get("source_cluster"):
             self.add_error("source_cluster", gettext("Choose the cluster that has the ConfigMap."))
         else:

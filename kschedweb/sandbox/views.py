@@ -80,7 +80,7 @@ def show_object(request: PageRequest, kind: str, namespace: str, name: str) -> H
     cluster = selectors.sandbox_get()
     details = selectors.get_details(cluster, kind, namespace, name)
     context = {"cluster": cluster, "row": details.row, "pods": details.pods, "happenings": details.happenings}
-    return render(request, "sandbox/details.html", context)
+    return render(request, "sandbox/object.html", context)
 
 
 @require_POST

@@ -6,8 +6,7 @@ from django.apps import AppConfig
 
 from kschedweb.clusters.signals import demo_loaded
 from kschedweb.web import navigation, retention
-from kschedweb.web.navigation import BarChoice, Entry, RailGroup
-from kschedweb.web.translating import gettext_lazy as _
+from kschedweb.web.navigation import BarChoice
 
 
 class WatermarksConfig(AppConfig):
@@ -18,17 +17,8 @@ class WatermarksConfig(AppConfig):
         from kschedweb.watermarks.services import samples_forget
 
         demo_loaded.connect(record_demo, dispatch_uid="record the demo's use")
-        tabs = (
-            Entry(_("Skew"), "", "usage", 10),
-            Entry(_("Heatmap"), "", "usage-heatmap", 20),
-            Entry(_("Distribution"), "", "usage-distribution", 30),
-            Entry(_("Requests against use"), "", "usage-nodes", 40, frozenset({"usage-workloads"})),
-            Entry(_("Data source"), "", "usage-source", 50, frozenset({"usage-source-change"})),
-            Entry(_("Annotations"), "", "usage-annotations", 60, frozenset({"usage-annotations-change"})),
-        )
-        navigation.register_entries(RailGroup.CLUSTER, Entry(_("Usage"), "activity", "usage", 40))
-        navigation.register_tabs("usage", *tabs)
-        navigation.declare_choices((BarChoice.CLUSTER,), *(tab.name for tab in tabs))
+        pages = ("usage", "usage-heatmap", "usage-distribution", "usage-nodes", "usage-source", "usage-annotations")
+        navigation.declare_choices((BarChoice.CLUSTER,), *pages)
         navigation.declare_choices((BarChoice.CLUSTER, BarChoice.NAMESPACE), "usage-workloads")
         retention.register_cleaning("watermarks.Sample", samples_forget)
 

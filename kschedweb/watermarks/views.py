@@ -40,7 +40,7 @@ def source_page(request: PageRequest) -> HttpResponse:
     """Show the settings of the source, and the last collection."""
     cluster = cluster_scope_of(request).cluster
     if cluster is None:
-        return render(request, "dashboard/nothing.html", {"noun": "usage"})
+        return render(request, "dashboard/no_data.html", {"noun": "usage"})
     return _render_source(request, cluster, form_of(selectors.source_get(cluster)))
 
 

@@ -47,6 +47,7 @@ NOUNS: dict[str, tuple[str, tuple[str, str]]] = {
     "pods": (gettext_noop("pods"), ngettext_noop("%(number)s pod", "%(number)s pods")),
     "points": (gettext_noop("points"), ngettext_noop("%(number)s point", "%(number)s points")),
     "policies": (gettext_noop("policies"), ngettext_noop("%(number)s policy", "%(number)s policies")),
+    "queues": (gettext_noop("queues"), ngettext_noop("%(number)s queue", "%(number)s queues")),
     "ready scenarios": (
         gettext_noop("ready scenarios"), ngettext_noop("%(number)s ready scenario", "%(number)s ready scenarios")
     ),

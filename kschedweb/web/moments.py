@@ -92,7 +92,7 @@ def day_start(day: date, zone: str = "") -> datetime:
 class MomentInput(forms.DateTimeInput):
     """The browser's own input for a date and a time in the person's zone, with UTC beside. It offers usual moments."""
 
-    template_name = "parts/moment.html"
+    template_name = "parts/moment_input.html"
     input_type = "datetime-local"
 
     def __init__(self, *, is_end: bool = False, attrs: Mapping[str, Any] | None = None) -> None:

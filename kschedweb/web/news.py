@@ -1,7 +1,7 @@
 """Lists that grow do not move while somebody reads them: a bar tells how many rows are new, and shows them on a click.
 
-A page of such a list has the place of its newest row (``newest_place``). At intervals parts/news.html requests the same
-address with this place as ``news``, and the view answers with the bar alone.
+A page of such a list has the place of its newest row (``newest_place``). At intervals parts/list_news.html requests the
+same address with this place as ``news``, and the view answers with the bar alone.
 """
 
 from __future__ import annotations

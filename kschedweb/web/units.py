@@ -4,17 +4,10 @@ from __future__ import annotations
 
 from django.utils.translation import gettext
 
+from kschedweb.engine.objects.amounts import format_amount as format_amount
+from kschedweb.engine.objects.amounts import format_cpu as format_cpu
+from kschedweb.engine.objects.amounts import format_memory as format_memory
 from kschedweb.web.counting import format_count as format_count
-
-BINARY = (("Ei", 60), ("Pi", 50), ("Ti", 40), ("Gi", 30), ("Mi", 20), ("Ki", 10))
-
-
-def format_cpu(millicores: int | None) -> str:
-    """Return CPU for a sentence: 250 -> "250m", 2000 -> "2", 2800 -> "2.8"; see ``format_cores`` for columns."""
-    value = int(millicores or 0)
-    if abs(value) < 1000:
-        return f"{value}m" if value else "0"
-    return f"{value / 1000:,.3f}".rstrip("0").rstrip(".")
 
 
 def format_cores(millicores: float | None) -> str:
@@ -38,29 +31,11 @@ def column_unit(resource: str) -> str:
     return gettext("cores") if resource == "cpu" else "GiB"
 
 
-def format_memory(size: int | None) -> str:
-    """Return bytes in the largest binary unit in which the number is at least 1, with at most one decimal."""
-    value = int(size or 0)
-    for unit, bits in BINARY:
-        if abs(value) >= 1 << bits:
-            return f"{value / (1 << bits):,.1f}".removesuffix(".0") + unit
-    return str(value)
-
-
 def in_bytes(count: int | None) -> str:
     """Return bytes of a file or a figure: "1.5 GiB". For amounts of Kubernetes see ``format_memory``."""
     text = format_memory(count)
     number = text.rstrip("KMGTPEi")
     return f"{number} {text[len(number) :]}B"
-
-
-def format_amount(value: int | None, resource: str) -> str:
-    """Return an amount of ``resource`` in the engine's units: CPU in millicores, others in their own unit."""
-    if resource == "cpu":
-        return f"{format_cpu(value)} CPU"
-    if resource in ("memory", "ephemeral-storage") or resource.startswith("hugepages-"):
-        return format_memory(value)
-    return f"{int(value or 0):,}"
 
 
 def format_price(amount: float | str | None) -> str:

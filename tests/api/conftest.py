@@ -36,6 +36,7 @@ from tests.support import (
     seed_moves,
     seed_plans,
     seed_questions,
+    seed_queues,
     seed_recordings,
     seed_runs,
     seed_sweeps,
@@ -93,6 +94,7 @@ class Seed:
     def places(self) -> Places:
         return Places(
             cluster=self.cluster.name, fitting=f"default/{self.mark}fits", stuck=f"default/{self.mark}pending",
+            queued=f"{self.cluster.name}/team-a/default/waiting-0",
             job=str(self.job.pk), experiment=str(self.experiment.pk), scenario=self.scenario,
             ready=self.ready, groups=self.cluster.name, run=self.run, comparison=self.comparison,
             gate=self.gate, moves=self.moves, tried_change=self.tried_change, fleet=self.fleet, capacity=self.capacity,
@@ -158,6 +160,7 @@ def create_seed(mark: str = "", more: Sequence[dict[str, Any]] = ()) -> Seed:
         pod(f"{mark}bound", "1", f"{mark}a"),
         pod(f"{mark}pending", "100"),
         seed_groups.group("gang", 1),
+        *seed_queues.list_objects(3),
         pod(f"{mark}fits", "2", group="gang"),
         *more,
     ]

@@ -12,7 +12,7 @@ from kschedweb.engine.json_types import Json
 from kschedweb.engine.releases import CURRENT, load
 from kschedweb.engine.simulation.autoscaling import advice
 from kschedweb.engine.state.snapshot import Snapshot
-from kschedweb.engine.studies.document.autoscalers import CLUSTER_AUTOSCALER
+from kschedweb.engine.studies.actors.autoscaler.keys import CLUSTER_AUTOSCALER
 from tests.bench.conftest import measure_milliseconds
 
 NODES, PODS_EACH, PENDING, SECONDS = 2000, 10, 300, 60.0

@@ -100,6 +100,7 @@ def demo(live_server: Any, admin: User, settings: Any, sandbox_address: str) -> 
         scenario=seeded(admin, str(snapshot.pk)),
         ready=explained(),
         groups=seed_groups.everything(4, admin),
+        queued="demo/analytics/analytics/job-churn",
         run=run_keys[0],
         comparison=run_keys[1],
         gate=gates(2, admin, str(snapshot.pk)),

@@ -43,7 +43,7 @@ def test_from_the_fleet_to_a_pod_and_a_policy_on_all_clusters(
     page = page_as("editor")
     page.goto("/?cluster=demo")
     page.get_by_role("navigation").get_by_role("link", name="Fleet", exact=True).click()
-    expect(page.locator("#fleet .notice")).to_contain_text("3 clusters are still being worked out")
+    expect(page.locator("#fleet .notice")).to_contain_text("3 clusters are still being computed")
     summaries.refresh_stale(300, force=True)
     # The page asks again by itself.
     expect(page.locator("#reasons-title + .table-box")).to_contain_text("Insufficient cpu")
@@ -62,7 +62,7 @@ def test_from_the_fleet_to_a_pod_and_a_policy_on_all_clusters(
     expect(page).to_have_url(re.compile("/decision/us-east/default/stuck/"))
 
     page.goto("/fleet/trials/")
-    page.get_by_label("Policy instead").select_option(label="packed, revision 1")
+    page.get_by_label("New policy").select_option(label="packed, revision 1")
     page.get_by_role("button", name="Try it").click()
     expect(page.locator("h1")).to_contain_text("0 of 3 clusters so far")
     services.trial_answer(trial=FleetTrial.objects.get(), step=lambda *_: None)

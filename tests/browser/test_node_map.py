@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qs, urlsplit
@@ -19,10 +20,7 @@ if TYPE_CHECKING:
     from kschedweb.accounts.models import User
 
 PageAs = Callable[..., "Page"]
-PIXELS = """node => {
-    const image = node.querySelector(".hm image");
-    return image ? image.getAttribute("xlink:href") || image.getAttribute("href") : "";
-}"""
+CELLS = "node => [...node.querySelectorAll('.cell')].map(path => path.outerHTML).join()"
 SEEK = "(field, at) => { field.value = at; field.dispatchEvent(new Event('input')); }"
 FOCUSED_CELL = "() => document.querySelector('[data-frame=cursor]').style.transform"
 
@@ -37,8 +35,8 @@ def query_parameters(page: Page) -> dict[str, str]:
 
 
 def cell_paths(page: Page, place: int = 0) -> str:
-    """What stands in the map, as a picture."""
-    return str(page.locator("[data-plot]").nth(place).evaluate(PIXELS))
+    """The cells of the map, by their colours."""
+    return str(page.locator("[data-plot]").nth(place).evaluate(CELLS))
 
 
 @pytest.fixture
@@ -63,7 +61,7 @@ def test_the_page_says_at_every_time_what_the_server_says(
             assert cell_paths(page)
 
 
-def test_nodes_that_are_gone_are_hatched_in_every_colouring(page_as: PageAs, editor: User) -> None:
+def test_nodes_that_are_gone_have_a_border_in_every_colouring(page_as: PageAs, editor: User) -> None:
     changes = [
         {"at": "2m", "setConditions": {"nodes": ["node-1"], "conditions": {"Ready": "Unknown"}}},
         {"at": "4m", "removeNodes": {"nodes": ["node-2"]}},
@@ -71,20 +69,21 @@ def test_nodes_that_are_gone_are_hatched_in_every_colouring(page_as: PageAs, edi
     run = seed_runs.run(editor, seed_runs.scenario(editor, changes=changes))
     page = page_as("viewer")
     open_node_map(page, f"/runs/{run.pk}/?at=0")
-    hatched_cells = "() => document.querySelector('.nodemap-hatch path').getAttribute('d').split('z').length - 1"
+    bordered_cells = """() => [...document.querySelectorAll('.border:is(.gone, .not-ready):not(.below, .icon)')]
+        .reduce((sum, path) => sum + path.getAttribute('d').split('z').length - 1, 0)"""
     for show in ("cpu", "memory", "pods", "state"):
         page.get_by_label("Colour by").select_option(show)
         page.wait_for_function("show => new URL(location).searchParams.get('show') === show", arg=show)
         for at, count in (("0", 0), ("150", 1), ("300", 2)):
             page.locator("[data-seek]").evaluate(SEEK, at)
-            page.wait_for_function(f"count => ({hatched_cells})() === count", arg=count)
-    expect(page.locator("[data-legend]")).to_contain_text("gone or not ready")
+            page.wait_for_function(f"count => ({bordered_cells})() === count", arg=count)
     page.get_by_label("Colour by").select_option("cpu")
+    expect(page.locator("[data-legend]")).to_contain_text("not readyremoved")
     page.locator("[data-plot]").focus()
     page.keyboard.press("Home")
     page.keyboard.press("ArrowRight")
     page.keyboard.press("ArrowRight")  # node-1, the first of the second zone
-    expect(page.locator("[data-readout]")).to_contain_text("gone or not ready")
+    expect(page.locator("[data-readout]")).to_contain_text(", not ready")
 
 
 @pytest.mark.nightly
@@ -139,7 +138,7 @@ def test_nodes_change_their_groups_while_the_player_passes_what_is_written(page_
     run = seed_runs.run(editor, seed_runs.scenario(editor, changes=relabel))
     page = page_as("viewer")
     open_node_map(page, f"/runs/{run.pk}/?at=0")
-    seek, heads = page.locator("[data-seek]"), page.locator(".nodemap-plot .annotation-text")
+    seek, heads = page.locator("[data-seek]"), page.locator(".nodemap-svg .group")
     for at, groups in (
         (0, ["zone-0 2", "zone-1 2", "zone-2 2"]),
         (301, ["zone-0 1", "zone-1 3", "zone-2 2"]),
@@ -175,7 +174,7 @@ def test_from_all_nodes_to_a_group_a_node_and_its_pods_by_keys_alone(page_as: Pa
     assert query_parameters(page)["group"] == "zone-1"
     assert page.locator("[data-summary]").inner_text().startswith("zone-1: After 6 min 40 s, CPU of 2 nodes")
     page.keyboard.press("Enter")
-    page.wait_for_selector("[data-node-panel] .nodemap-pods .main-svg")
+    page.wait_for_selector("[data-node-panel] .nodemap-pods table")
     panel = page.locator("[data-node-panel]")
     assert "After 6 min 40 s it runs 3 pods, which request 75 % of its CPU." in panel.inner_text()
     assert query_parameters(page)["focus"] == "node-1"
@@ -245,55 +244,66 @@ def test_the_map_takes_the_theme_and_the_width_that_it_is_given(page_as: PageAs,
     run = seed_runs.run(editor)
     page = page_as("viewer", width=390)
     open_node_map(page, f"/runs/{run.pk}/?at=400")
-    text = "() => getComputedStyle(document.querySelector('.nodemap-plot .annotation-text')).fill"
+    text = "() => getComputedStyle(document.querySelector('.nodemap-svg .group')).fill"
     light = page.evaluate(text)
     page.emulate_media(color_scheme="dark")
     page.wait_for_function(f"before => ({text})() !== before", arg=light)
     assert page.evaluate("() => document.documentElement.scrollWidth <= innerWidth")
-    narrow = page.locator(".nodemap-plot .main-svg").first.bounding_box()
+    narrow = page.locator(".nodemap-svg").first.bounding_box()
     page.set_viewport_size({"width": 1440, "height": 900})
     page.wait_for_function(
-        "before => document.querySelector('.nodemap-plot .main-svg').getBoundingClientRect().width > before",
+        "before => document.querySelector('.nodemap-svg').getBoundingClientRect().width > before",
         arg=narrow["width"] if narrow else 0,
     )
 
 
-NAMES = """node => {
-    const [cells, names] = node.querySelector(".nodemap-plot").data;
-    const of = (place) => cells.z[names.y[place]][names.x[place]];
-    return {
-        scale: cells.colorscale, least: cells.zmin, most: cells.zmax,
-        names: names.text.map((name, place) => [name, of(place), names.textfont.color[place]]),
-    };
-}"""
+NAMES = """node => [...node.querySelectorAll(".name")].map(name => {
+    const cell = node.querySelector(`.cell.${[...name.classList].find(kind => kind.startsWith("ink-")).slice(4)}`);
+    return [name.textContent, getComputedStyle(cell).fill, getComputedStyle(name).fill];
+})"""
 
 
 @pytest.mark.nightly
+@pytest.mark.parametrize("theme", ["light", "dark"])
 @pytest.mark.parametrize("show", ["cpu", "state"])
-def test_names_of_nodes_can_be_read_on_every_colour(page_as: PageAs, editor: User, show: str) -> None:
+def test_names_of_nodes_can_be_read_on_every_colour(page_as: PageAs, editor: User, show: str, theme: Any) -> None:
     run, page = seed_runs.run(editor), page_as("viewer")
+    page.emulate_media(color_scheme=theme)
     open_node_map(page, f"/runs/{run.pk}/?show={show}&at=600")
     painted = page.locator("[data-plot]").first.evaluate(NAMES)
-    assert len(painted["names"]) == 6
-    for name, value, ink_name in painted["names"]:
-        share = (value - painted["least"]) / (painted["most"] - painted["least"])
-        behind, ink = relative_luminance(interpolate_colour(painted["scale"], share)), relative_luminance(HEX[ink_name])
+    assert len(painted) == 6
+    for name, *colours in painted:
+        behind, ink = (relative_luminance(colour) for colour in colours)
         assert (max(behind, ink) + 0.05) / (min(behind, ink) + 0.05) >= 4.5, name
 
 
-HEX = {"#000": (0.0, 0.0, 0.0), "#fff": (1.0, 1.0, 1.0)}
+@pytest.mark.nightly
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_every_step_of_the_scale_has_an_ink_that_is_read(page_as: PageAs, demo: None, theme: Any) -> None:
+    page = page_as("viewer")
+    page.emulate_media(color_scheme=theme)
+    open_node_map(page, "/nodes/?cluster=demo")
+    steps = page.evaluate("""() => Array.from({length: 10}, (_, step) => {
+        const map = document.querySelector(".nodemap-svg");
+        const parts = [`m${step}`, `ink-m${step}`].map(kind => {
+            const part = document.createElementNS("http://www.w3.org/2000/svg", "path");
+            part.setAttribute("class", kind);
+            map.append(part);
+            return getComputedStyle(part).fill;
+        });
+        return parts;
+    })""")
+    lightness = []
+    for step, colours in enumerate(steps):
+        behind, ink = (relative_luminance(colour) for colour in colours)
+        assert (max(behind, ink) + 0.05) / (min(behind, ink) + 0.05) >= 4.5, step
+        lightness.append(behind)
+    # From little to much the steps go one way: darker in light, lighter in dark.
+    assert lightness == sorted(lightness, reverse=theme == "light")
 
 
-def interpolate_colour(scale: list[tuple[float, str]], share: float) -> tuple[float, ...]:
-    """What Plotly paints at ``share`` of the scale: mixed evenly of the two colours around it."""
-    after = next(place for place, (at, _) in enumerate(scale) if at >= share and place)
-    (low, first), (high, second) = scale[after - 1], scale[after]
-    part = (share - low) / (high - low) if high > low else 1.0
-    ends = [[int(channel[at : at + 2], 16) / 255 for at in (1, 3, 5)] for channel in (first, second)]
-    return tuple(channel + (end_channel - channel) * part for channel, end_channel in zip(*ends, strict=True))
-
-
-def relative_luminance(rgb: tuple[float, ...]) -> float:
-    """Relative luminance, as WCAG 2 defines it."""
+def relative_luminance(colour: str) -> float:
+    """Relative luminance of "rgb(1, 2, 3)", as WCAG 2 defines it."""
+    rgb = [int(channel) / 255 for channel in re.findall(r"\d+", colour)[:3]]
     linear = [channel / 12.92 if channel <= 0.04045 else ((channel + 0.055) / 1.055) ** 2.4 for channel in rgb]
     return sum(weight * channel for weight, channel in zip((0.2126, 0.7152, 0.0722), linear, strict=True))

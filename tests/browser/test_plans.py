@@ -77,8 +77,8 @@ def test_from_overview_to_a_plan_tried_in_a_scenario_and_exported(
         axe(narrow)
     take_screenshot(narrow, "plan-form-narrow")
     narrow.locator("#id_objective").select_option("skew")
-    narrow.get_by_label("Skew at most").fill("-3")
-    narrow.get_by_role("button", name="Work out the plan").click()
+    narrow.get_by_label("Highest skew").fill("-3")
+    narrow.get_by_role("button", name="Make the plan").click()
     expect(narrow.locator("#id_skew_at_most-error")).to_contain_text("Must be at least 0, is -3.0.")
-    assert narrow.get_by_label("Skew at most").input_value() == "-3"
+    assert narrow.get_by_label("Highest skew").input_value() == "-3"
     take_screenshot(narrow, "plan-error-narrow")

@@ -34,7 +34,7 @@ def test_from_a_scenario_to_the_plugin_that_moved_a_pod(
     seed_runs.work_off()
     expect(page.locator("h1")).to_contain_text("All 21 pods find a node under default@1")
 
-    expect(page.locator("#nodes-map [data-plot] .main-svg").first).to_be_visible()
+    expect(page.locator("#nodes-map [data-plot] .nodemap-svg").first).to_be_visible()
     follows = page.locator("[data-marked]").last
     follows.scroll_into_view_if_needed()
     expect(follows.locator(".shapelayer path")).to_have_count(1)
@@ -180,7 +180,7 @@ def test_a_run_draws_how_its_workloads_were_scaled(
     expect(page.locator("#scalings-title")).to_be_visible()
     chart = page.locator("[data-figure=scaling-figure]").first
     chart.scroll_into_view_if_needed()
-    expect(page.locator("#scaling-figure .main-svg, [data-plot] .main-svg").first).to_be_visible()
+    expect(page.locator("#scaling-figure .main-svg, [data-plot] .nodemap-svg").first).to_be_visible()
     expect(page.get_by_role("region", name="Changes of scale").locator("tbody tr")).to_have_count(3)
     assert not page.evaluate(OVERFLOW)
     axe(page)

@@ -78,7 +78,7 @@ def time_to_ask(settings: LazySettings) -> None:
 def test_the_role_follows_from_groups(visit: Callable[[], Page]) -> None:
     erin = visit()
     sign_in(erin, "erin")
-    expect(erin.get_by_role("heading", level=1)).to_have_text("You are erin, editor")
+    expect(erin.get_by_role("heading", level=1)).to_have_text("Signed in as erin, editor")
     ada = visit()
     sign_in(ada, "ada", "/people/")
     ada.wait_for_url("**/people/")

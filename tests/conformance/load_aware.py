@@ -13,24 +13,23 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from kschedweb.engine import Pod, Scheduler, Snapshot, Status
 from kschedweb.engine.config import Release
 from kschedweb.engine.framework.interface import Cycle
 from kschedweb.engine.releases import CURRENT, load
 from kschedweb.engine.state.columns import ALL
+from tests.conformance.batches import Cases
 from tests.engine.builders import CONFIGURATION
 
 FOLDER = Path(__file__).parent / "recorded" / "load-aware"
 
 
-def vectors(kind: str) -> list[Any]:
+def vectors(kind: str) -> Cases:
     """The cases of all files called ``kind`` or ``kind-…``, each case once."""
     return _cases(path for path in files() if path.name == f"{kind}.jsonl.gz" or path.name.startswith(f"{kind}-"))
 
 
-def answers_of(function: str) -> list[Any]:
+def answers_of(function: str) -> Cases:
     """The cases of all files whose first line names ``function``, each case once."""
     return _cases(path for path in files() if function in function_of(path))
 
@@ -52,11 +51,11 @@ def _rows(path: Path) -> list[dict[str, Any]]:
         return [json.loads(line) for line in lines]
 
 
-def _cases(paths: Iterable[Path]) -> list[Any]:
+def _cases(paths: Iterable[Path]) -> Cases:
     cases: dict[str, Any] = {}
     for row in (row for path in paths for row in _rows(path) if "meta" not in row):
         cases.setdefault(json.dumps(row, sort_keys=True), row)
-    return [pytest.param(row, id=f"{row['id']}-{row.get('case', row.get('kind', ''))}") for row in cases.values()]
+    return [(f"{row['id']}-{row.get('case', row.get('kind', ''))}", row) for row in cases.values()]
 
 
 def containers(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:

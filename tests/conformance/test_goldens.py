@@ -4,38 +4,46 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator
+from functools import lru_cache
 
 import pytest
 
+from tests.conformance.batches import in_batches
 from tests.conformance.hunting import same
 from tests.conformance.record import SCENARIOS, parsed, release_of_line, written
-from tests.conformance.reference import engine_answer
+from tests.conformance.reference import Answer, engine_answer
+from tests.support.tiers import NIGHTLY
 
 REGRESSIONS = "regressions.jsonl"
 NAME = re.compile(r'"name":\s?"([^"]*)"')
 
 
-def goldens() -> Sequence[object]:
-    """Every line, parsed by its own test: a process that runs a few of them would wait for all.
+@lru_cache(maxsize=1)
+def chosen_lines(file: str) -> list[str]:
+    """The lines of a file; of the scenarios of each kind that were drawn, every second one in a commit's tier."""
+    if NIGHTLY or file == REGRESSIONS:
+        return written(file)
+    chosen, kinds = [], Counter[str]()
+    for line in written(file):
+        name = match[1] if (match := NAME.search(line)) else ""
+        kind = name.rstrip("-0123456789")
+        kinds[kind] += 1
+        if kinds[kind] % 2:
+            chosen.append(line)
+    return chosen
 
-    Of the scenarios of each kind that were drawn, every second one is left to the full tier.
-    """
-    found, kinds = [], Counter[str]()
-    for file in SCENARIOS:
-        for line in written(file):
-            name = match[1] if (match := NAME.search(line)) else ""
-            kind = f"{file} {name.rstrip('-0123456789')}"
-            kinds[kind] += 1
-            marks = [] if file == REGRESSIONS or kinds[kind] % 2 else [pytest.mark.nightly]
-            found.append(pytest.param(file, line, id=f"{file.partition('.')[0]}-{name}", marks=marks))
-    return found
+
+def answers(file: str, lines: list[str]) -> Iterator[tuple[str, Answer, Answer]]:
+    """What the engine says, unless it is what was recorded."""
+    for text in lines:
+        line = parsed(file, text)
+        answer = engine_answer(line["ask"], {**line["scenario"], "release": release_of_line(line)})
+        if not same(line["scenario"], answer, line["expected"]):
+            yield line["scenario"]["name"], answer, line["expected"]
 
 
-@pytest.mark.parametrize(("file", "text"), goldens())
-def test_the_engine_answers_as_the_real_scheduler_did(file: str, text: str) -> None:
-    line = parsed(file, text)
-    answer = engine_answer(line["ask"], {**line["scenario"], "release": release_of_line(line)})
-    if not same(line["scenario"], answer, line["expected"]):
-        assert answer == line["expected"]  # which shows where they differ
-        pytest.fail("they differ in nothing that is shown")
+@in_batches(12)
+@pytest.mark.parametrize("file", SCENARIOS)
+def test_the_engine_answers_as_the_real_scheduler_did(file: str, batch: slice) -> None:
+    assert list(answers(file, chosen_lines(file)[batch])) == []

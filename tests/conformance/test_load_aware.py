@@ -23,6 +23,7 @@ from kschedweb.engine.releases import CURRENT, load
 from kschedweb.engine.state.columns import ALL
 from kschedweb.engine.state.watermarks.table import Watermarks
 from kschedweb.engine.state.watermarks.trimaran import TrimaranUse
+from tests.conformance.batches import each
 from tests.conformance.load_aware import answers_of, files, function_of
 from tests.engine.builders import CONFIGURATION
 
@@ -162,7 +163,7 @@ def score(plugin: str, args: dict[str, Any], snapshot: Snapshot, raw: Row) -> in
     return node_score
 
 
-@pytest.mark.parametrize("row", answers_of("targetloadpacking"))
+@each(lambda: answers_of("targetloadpacking"))
 def test_target_load_packing(row: Row) -> None:
     milli = row["defaultRequestsCpuMilli"]
     args = arguments(
@@ -188,7 +189,7 @@ def test_target_load_packing(row: Row) -> None:
     assert score("TargetLoadPacking", args, snapshot, raw) == row["expect"]["score"]
 
 
-@pytest.mark.parametrize("row", answers_of("loadvariationriskbalancing"))
+@each(lambda: answers_of("loadvariationriskbalancing"))
 def test_load_variation_risk_balancing(row: Row) -> None:
     margin_args = {name: row[name] for name in ("safeVarianceMargin", "safeVarianceSensitivity")}
     args, expected = arguments("LoadVariationRiskBalancing", **margin_args), row["expect"]
@@ -213,7 +214,7 @@ def test_load_variation_risk_balancing(row: Row) -> None:
     assert score("LoadVariationRiskBalancing", args, snapshot, raw) == expected["score"]
 
 
-@pytest.mark.parametrize("row", answers_of("lowriskovercommitment New"))
+@each(lambda: answers_of("lowriskovercommitment New"))
 def test_low_risk_over_commitment(row: Row) -> None:
     risk_args = {name: row[name] for name in ("smoothingWindowSize", "riskLimitWeights")}
     args, expected = arguments("LowRiskOverCommitment", **risk_args), row["expect"]
@@ -242,7 +243,7 @@ def test_low_risk_over_commitment(row: Row) -> None:
     assert plugin.score(cycle, ALL).tolist() == [expected["score"]]
 
 
-@pytest.mark.parametrize("row", answers_of("ComputeProbability"))
+@each(lambda: answers_of("ComputeProbability"))
 def test_the_beta_distribution_of_low_risk_over_commitment(row: Row) -> None:
     mean, deviation, threshold = (np.array([float(row[key])]) for key in ("mu", "sigma", "threshold"))
     expected = row["expect"]
@@ -258,7 +259,7 @@ def test_the_beta_distribution_of_low_risk_over_commitment(row: Row) -> None:
     assert probability == pytest.approx(expected["prob"], abs=1e-9)
 
 
-@pytest.mark.parametrize("row", answers_of("pkg/trimaran/peaks"))
+@each(lambda: answers_of("pkg/trimaran/peaks"))
 def test_peaks(row: Row) -> None:
     models = {node_row["name"]: node_row["model"] for node_row in row["nodes"] if node_row["model"] is not None}
     plugin = CURRENT.factories["Peaks"](arguments("Peaks", nodePowerModel=models))

@@ -11,6 +11,7 @@ import pytest
 from kschedweb.engine import Pod, Snapshot
 from kschedweb.engine.plugins.volcanousage import Model, Shadow, VolcanoUsage
 from kschedweb.engine.state.watermarks.table import Watermarks
+from tests.conformance.batches import each
 from tests.conformance.load_aware import answer, containers, plugin_of, vectors
 from tests.engine.builders import node, pod
 
@@ -83,7 +84,7 @@ def effective(plugin: VolcanoUsage) -> Row:
     }
 
 
-@pytest.mark.parametrize("row", vectors("volcano-usage"))
+@each(lambda: vectors("volcano-usage"))
 def test_volcano_usage_answers_as_volcano_does(row: Row) -> None:
     expected = row["expect"]
     plugin, snapshot = plugin_of("VolcanoUsage", row["args"]), cluster(row)

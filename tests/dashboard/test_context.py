@@ -61,5 +61,5 @@ def test_another_cluster_keeps_the_policy_and_what_is_searched_but_no_filter(vie
 def test_links_of_the_rail_name_the_cluster_that_the_page_shows(viewer: Client) -> None:
     # The session's choice may change in another tab meanwhile.
     for address in ("/", "/decision/demo/ml/notebook/", "/clusters/demo/"):
-        assert elements(viewer.get(address), ".rail a[href=/pods/?cluster=demo]"), address
-    assert elements(viewer.get("/jobs/"), ".rail a[href=/pods/]")
+        assert elements(viewer.get(address), ".rail a[href=/pods/?cluster=demo&pending=true]"), address
+    assert elements(viewer.get("/jobs/"), ".rail a[href=/pods/?pending=true]")

@@ -33,7 +33,7 @@ def search_results(client: Client, words: str) -> list[str]:
         ("drain", "/capacity/drain/"),
         ("capacity", "/capacity/"),
         ("maintenance", "/capacity/drain/"),
-        ("settings", "/settings/"),
+        ("preferences", "/settings/"),
     ],
 )
 def test_the_palette_offers_what_can_be_done_first(

@@ -141,7 +141,8 @@ def test_the_title_of_a_pending_pod_counts_its_reasons_in_plain_words(demo: Snap
 def test_a_gated_pod_says_what_it_waits_for(demo: Snapshot, revision: Revision) -> None:
     decision = Decision(services.decide_pod(demo, "batch/quarter-close", revision))
     assert decision.is_waiting
-    assert "waiting for scheduling gates: [example.com/budget-approval]" in decision.build_headline().title
+    gates = "[example.com/budget-approval kueue.x-k8s.io/admission]"
+    assert f"waiting for scheduling gates: {gates}" in decision.build_headline().title
 
 
 def test_a_bound_pod_is_explained_as_if_it_were_not_bound_and_says_so(demo: Snapshot, revision: Revision) -> None:

@@ -14,7 +14,7 @@ from kschedweb.engine.autoscaling.offers.ready_catalogue import ready_types
 from kschedweb.engine.autoscaling.scenario import answer_scenario
 from kschedweb.engine.config import default_document
 from kschedweb.engine.releases import CURRENT, load
-from kschedweb.engine.studies.document.autoscalers import AUTOSCALER, CLUSTER_AUTOSCALER, KARPENTER, NODE_GROUP
+from kschedweb.engine.studies.actors.autoscaler.keys import AUTOSCALER, CLUSTER_AUTOSCALER, KARPENTER, NODE_GROUP
 from kschedweb.engine.studies.document.document import read_scenario as read_scenario
 from kschedweb.engine.studies.play.run import run_scenario
 from kschedweb.engine.studies.prepare.prepared import prepare_scenario

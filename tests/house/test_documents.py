@@ -7,7 +7,6 @@ import re
 
 import pytest
 import yaml
-from pytest_django import Settings
 
 from kschedweb.clusters import demo
 from kschedweb.clusters.annotation_writes import KINDS as ANNOTATED
@@ -133,9 +132,9 @@ def test_animation_shows_each_step_of_the_walk() -> None:
     assert numbers == list(range(len(numbers)))
 
 
-def test_pictures_show_the_rail_of_today(settings: Settings) -> None:
-    settings.SANDBOX_SERVER = "as with make run"
-    entries = {group: navigation.list_entries(group, lambda action: True, "", "") for group in navigation.RAIL}
+def test_pictures_show_the_rail_of_today() -> None:
+    visit = navigation.Visit(lambda action: True)
+    entries = {group: navigation.list_entries(group, visit) for group in navigation.RAIL}
     rail = [str(label) for group, pages in entries.items() for label in (group, *(page["label"] for page in pages))]
     manifest = json.loads(screenshots.MANIFEST.read_text(encoding="utf-8"))
     assert manifest == {"rail": rail, "sha256": screenshots.checksums()}, "run make screenshots"

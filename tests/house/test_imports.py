@@ -19,6 +19,7 @@ LATE = {
     "kschedweb/cli/kubeconfig.py": "PyYAML only where YAML is read",
     "kschedweb/cli/main.py": "what commands share only where one runs",
     "kschedweb/cli/offline.py": "YAML and classic Policies only where a policy is given",
+    "kschedweb/cli/reading/client.py": "the kubernetes package only where there is no kubectl",
     "kschedweb/cli/output.py": "PyYAML only where YAML is written",
     "kschedweb/cli/settings.py": "PyYAML only where YAML is read",
     "kschedweb/engine/commands/scheduling.py": "Policies and HTTP only where a scenario or an option wants them",

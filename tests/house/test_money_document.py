@@ -10,8 +10,8 @@ import yaml
 from kschedweb.advice.costs.billing import MONTH
 from kschedweb.engine.pricing.costs import Rates
 from kschedweb.engine.pricing.price_table import DOCUMENT, INSTANCE_TYPE, read_price_table
+from kschedweb.engine.studies.measure.conditions import PRICED
 from kschedweb.engine.studies.measure.registry import MEASURES
-from kschedweb.engine.studies.measure.values import When
 from tests.conftest import ROOT
 
 TEXT = (ROOT / "docs" / "money.md").read_text(encoding="utf-8")
@@ -28,7 +28,7 @@ def test_the_hour_of_the_example_costs_what_is_said() -> None:
 def test_every_key_and_every_measure_is_explained() -> None:
     for field in DOCUMENT.fields:
         assert f"`{field.name}`" in TEXT or field.name in ("apiVersion", "kind"), field.name
-    priced_measures = {spec.name for spec in MEASURES if spec.when is When.PRICED}
+    priced_measures = {spec.name for spec in MEASURES if spec.when is PRICED}
     assert priced_measures == {
         name for name in re.findall(r"^\| `(\w+)` \|", TEXT, re.MULTILINE) if name in priced_measures
     }

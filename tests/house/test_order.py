@@ -36,4 +36,4 @@ def test_a_module_with_servers_or_a_browser_stays_in_one_process() -> None:
     text = run_pytest("-n", "1", "--dist", "loadgroup", "-k", "not colleague", BROWSERS, PLAIN)
     passed_lines = [line for line in text.splitlines() if "PASSED" in line]
     assert len(passed_lines) > 2
-    assert all(("@test_tour" in line) == (BROWSERS in line) for line in passed_lines)
+    assert all((f"@{BROWSERS}" in line) == (BROWSERS in line) for line in passed_lines)

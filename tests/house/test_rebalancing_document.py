@@ -6,7 +6,7 @@ import re
 
 import yaml
 
-from kschedweb.engine.studies.document.deschedulers import DESCHEDULER
+from kschedweb.engine.studies.actors.descheduler.keys import DESCHEDULER
 from kschedweb.engine.studies.document.document import read_scenario
 from kschedweb.engine.studies.measure.descheduling import find_fights
 from kschedweb.engine.studies.play.run import run_scenario

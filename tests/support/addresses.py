@@ -51,6 +51,7 @@ class Places:
     webhook: str = ""
     grant: str = ""
     view: str = ""  # of a list
+    queued: str = ""  # "cluster/queue/namespace/name" of a workload that waits for quota
     sandbox: str = ""  # "namespace/name" of a pod in the site's sandbox
     user: str = "admin"
 
@@ -71,6 +72,7 @@ def pages(at: Places) -> dict[str, str]:
         "cluster-connect": "/clusters/connect/",
         "cluster-import": "/clusters/import/",
         "nodes": f"/nodes/?cluster={c}",
+        "queues": f"/queues/?cluster={c}",
         "nodes:state": f"/nodes/?cluster={c}&show=state&by=instance+type",
         "pods": f"/pods/?cluster={c}",
         "decision": f"/decision/{c}/{at.fitting}/?policy={p}",
@@ -243,7 +245,18 @@ def pages(at: Places) -> dict[str, str]:
         }
     if at.sandbox:
         addresses |= {"sandbox": "/sandbox/", "sandbox-object": f"/sandbox/objects/Pod/{at.sandbox}/"}
-    return addresses | job_addresses(at)
+    return addresses | job_addresses(at) | _queue_pages(at)
+
+
+def _queue_pages(at: Places) -> dict[str, str]:
+    if not at.queued:
+        return {}
+    cluster, queue, workload = at.queued.split("/", 2)
+    return {
+        "queues:tree": f"/queues/?cluster={cluster}",
+        "queue": f"/queues/{cluster}/{queue}/",
+        "queue-workload": f"/queues/{cluster}/{workload}/",
+    }
 
 
 def job_addresses(at: Places) -> dict[str, str]:
@@ -331,6 +344,18 @@ def resources(at: Places) -> dict[str, str]:
     return addresses
 
 
+def _of_queued(at: Places) -> dict[str, str]:
+    if not at.queued:
+        return {}
+    cluster, queue, workload = at.queued.split("/", 2)
+    base = f"/api/v1/clusters/{cluster}"
+    return {
+        "queues": f"{base}/queues/",
+        "queue": f"{base}/queues/{queue}/",
+        "queued-workload": f"{base}/workloads/{workload}/",
+    }
+
+
 def _of_rows(at: Places) -> list[tuple[str | int, dict[str, str]]]:
     """What there is an address of only where there is such a row: its id, and the addresses."""
     api, cluster = "/api/v1", f"/api/v1/clusters/{at.cluster}"
@@ -390,6 +415,7 @@ def _of_rows(at: Places) -> list[tuple[str | int, dict[str, str]]]:
     return [
         (at.sandbox, of_sandbox),
         (at.groups, {"podgroups": f"{groups}/", "podgroup": f"{groups}/default/gang/?gates=on"}),
+        (at.queued, _of_queued(at)),
         (at.approval, {"approval": f"{api}/approvals/{at.approval}/"}),
         (at.scenario, of_scenario),
         (at.run, of_run),

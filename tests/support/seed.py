@@ -190,6 +190,7 @@ def everything(rows: int, admin: User, sandbox: str = "") -> Places:
     from tests.support.seed_moves import questions as seed_moves
     from tests.support.seed_plans import question as seed_plans
     from tests.support.seed_questions import questions as seed_questions
+    from tests.support.seed_queues import everything as seed_queues
     from tests.support.seed_repositories import repositories
     from tests.support.seed_trying import tried_changes as seed_trying
 
@@ -238,6 +239,7 @@ def everything(rows: int, admin: User, sandbox: str = "") -> Places:
         scenario=scenario_ids[0],
         ready=explained(),
         groups=seed_groups.everything(rows, admin),
+        queued=seed_queues(rows, admin),
         run=rushed[0],
         comparison=rushed[1],
         gate=judged,

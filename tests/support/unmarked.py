@@ -18,11 +18,11 @@ NAMES = frozenset(
 _TOKENS = re.compile(
     r"{#.*?#}|{% comment.*?endcomment %}|{% blocktranslate.*?endblocktranslate %}|{%.*?%}|{{.*?}}", re.DOTALL
 )
-_SAID_BY_TAGS = (
+_TAG_TEXTS = (
     re.compile(r"""{% icon \S+ "(?P<text>[^"]+)" %}"""),
-    re.compile(r"""{% nothing "(?P<text>[^"]+)\""""),
+    re.compile(r"""{% empty_state "(?P<text>[^"]+)\""""),
     re.compile(r"""\bdefault(?:_if_none)?:"(?P<text>[^"]+)\""""),
-    re.compile(r"""{% (?:nothing|table|include) [^%]*?\b(?:action2?|label|title|caption)="(?P<text>[^"]+)\""""),
+    re.compile(r"""{% (?:empty_state|table|include) [^%]*?\b(?:action2?|label|title|caption)="(?P<text>[^"]+)\""""),
     re.compile(r"""{% sort_head \S+ "(?P<text>[^"]+)\""""),
 )
 _NOT_SHOWN = re.compile(r"{#.*?#}|{% url .*?%}", re.DOTALL)
@@ -92,6 +92,6 @@ def bare_texts(source: str) -> list[str]:
     """The words of a template's ``source`` that it shows as they are."""
     found_texts = [text for text in texts(_TOKENS.sub("", source)) if not _OF_MARKUP.search(text)]
     tags = _NOT_SHOWN.sub("", source)
-    for pattern in _SAID_BY_TAGS:
+    for pattern in _TAG_TEXTS:
         found_texts += [match["text"] for match in pattern.finditer(tags)]
     return [text for text in found_texts if has_words(text)]

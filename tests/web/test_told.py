@@ -14,7 +14,8 @@ from kschedweb.decisions import models as questions
 from kschedweb.engine.planning import evictable
 from kschedweb.engine.planning.move_refusals import MoveRefusals
 from kschedweb.engine.planning.trial_cluster import MoveOutcome
-from kschedweb.engine.studies.measure.registry import GROUPS, specs_of
+from kschedweb.engine.studies.measure.groups import GROUPS
+from kschedweb.engine.studies.measure.registry import specs_of
 from kschedweb.engine.studies.moves import dry_run
 from kschedweb.engine.studies.moves.repeated_cycles import Fight
 from kschedweb.playground.capacity import models as capacity

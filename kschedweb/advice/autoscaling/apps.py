@@ -4,7 +4,7 @@ from django.apps import AppConfig
 
 from kschedweb.web import actions, navigation
 from kschedweb.web.actions import PaletteAction
-from kschedweb.web.navigation import BarChoice, Entry, RailGroup
+from kschedweb.web.navigation import BarChoice
 from kschedweb.web.retention import RetentionRule, register_rules
 from kschedweb.web.translating import gettext_lazy as _
 
@@ -15,11 +15,6 @@ class AutoscalingConfig(AppConfig):
     def ready(self) -> None:
         from kschedweb.jobs.retention import ANSWERED
 
-        family = frozenset({"autoscaling-answer", "autoscaling-change", "autoscaling-groups"})
-        navigation.register_entries(
-            RailGroup.CLUSTER,
-            Entry(_("Autoscaling"), "server", "autoscaling", 60, family),
-        )
         navigation.declare_choices(
             (BarChoice.CLUSTER, BarChoice.SNAPSHOT), "autoscaling", "autoscaling-answer", "autoscaling-groups"
         )

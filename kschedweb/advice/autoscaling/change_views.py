@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     Edited = tuple[EditorState[Any, Any], EditHistory]  # the editor, and what can be undone in it
 
-NO_EDITOR = "An editor may compare changed NodePools over a day."
+NO_EDITOR = "Only editors can compare changed NodePools over a day."
 
 
 @require_http_methods(["GET", "HEAD", "POST"])

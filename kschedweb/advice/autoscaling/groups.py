@@ -12,7 +12,7 @@ from kschedweb.engine.documents.leaves import DocumentProblem
 from kschedweb.engine.documents.marked_documents import MarkedDocumentError, as_yaml, parse_document, place_problem
 from kschedweb.engine.json_types import Json
 from kschedweb.engine.simulation.autoscaling import advice
-from kschedweb.engine.studies.document.autoscalers import CLUSTER_AUTOSCALER, MOST_GROUPS
+from kschedweb.engine.studies.actors.autoscaler.keys import CLUSTER_AUTOSCALER, MOST_GROUPS
 from kschedweb.policies.revisions.services import InvalidRevision
 from kschedweb.policies.selectors import DEFAULT_POLICY, load_configuration, policy_get, revision_get
 from kschedweb.web.units import format_count

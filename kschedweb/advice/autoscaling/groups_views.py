@@ -36,7 +36,7 @@ def ask_node_groups(request: PageRequest) -> HttpResponse:
     """
     snapshot = scope_of(request).snapshot_asked()
     if snapshot is None:
-        return render(request, "dashboard/nothing.html", {"noun": "autoscaling"})
+        return render(request, "dashboard/no_data.html", {"noun": "autoscaling"})
     if request.method != "POST":
         return _render_page(request, service.ready_document(snapshot))
     document = request.POST.get("document", "")

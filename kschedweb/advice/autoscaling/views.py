@@ -47,7 +47,7 @@ def show_autoscaling(request: PageRequest) -> HttpResponseBase:
     """Show what Karpenter would do with a cluster. A GET answers quick questions, a POST starts a job for others."""
     snapshot = scope_of(request).snapshot_asked()
     if snapshot is None:
-        return render(request, "dashboard/nothing.html", {"noun": "autoscaling"})
+        return render(request, "dashboard/no_data.html", {"noun": "autoscaling"})
     form = AskForm(request.POST if request.method == "POST" else request.GET)
     preserved = _preserved_query(request, snapshot)
     context: dict[str, object] = {"form": form, "asks_at": request.path, "scope_fields": preserved}
@@ -161,4 +161,4 @@ def _render_progress(request: PageRequest, question: Question) -> HttpResponseBa
     context["form_address"] = f"{reverse(route)}?{urlencode(_snapshot_query(question.snapshot))}"
     context["may_cancel"] = job is not None and may_change(request.user, job)
     part = request.htmx and not context["ended"]
-    return render(request, "parts/waits.html" if part else "advice/autoscaling/waiting.html", context)
+    return render(request, "parts/job_wait.html" if part else "advice/autoscaling/waiting.html", context)

@@ -55,7 +55,7 @@ def render_sentence(answer: Json) -> str:
     if new or command:
         return _sentence_template(bool(new), command) % parameters
     if helpless:
-        return gettext("Karpenter has no node for %(pods)s, and takes none away") % {
+        return gettext("Karpenter has no node for %(pods)s, and removes none") % {
             "pods": format_count(len(helpless), "pods")
         }  # fmt: skip
     return gettext("Karpenter would leave the cluster as it is")
@@ -66,16 +66,16 @@ def _sentence_template(new: bool, command: Json | None) -> str:
     match new, bool(command), cheaper:
         case True, True, True:
             return gettext(
-                "Karpenter would launch %(new)s for %(pods)s, take %(gone)s away and put a cheaper one in their place: "
+                "Karpenter would launch %(new)s for %(pods)s, remove %(gone)s and launch a cheaper one instead: "
                 "%(money)s"
             )
         case True, True, _:
-            return gettext("Karpenter would launch %(new)s for %(pods)s and take %(gone)s away: %(money)s")
+            return gettext("Karpenter would launch %(new)s for %(pods)s and remove %(gone)s: %(money)s")
         case True, _, _:
             return gettext("Karpenter would launch %(new)s for %(pods)s: %(money)s")
         case _, _, True:
-            return gettext("Karpenter would take %(gone)s away and put a cheaper one in their place: %(money)s")
-    return gettext("Karpenter would take %(gone)s away: %(money)s")
+            return gettext("Karpenter would replace %(gone)s with a cheaper one: %(money)s")
+    return gettext("Karpenter would remove %(gone)s: %(money)s")
 
 
 def describe_cost_change(answer: Json) -> str:

@@ -4,7 +4,7 @@ from django.apps import AppConfig
 
 from kschedweb.web import actions, navigation
 from kschedweb.web.actions import PaletteAction
-from kschedweb.web.navigation import BarChoice, Entry, RailGroup
+from kschedweb.web.navigation import BarChoice
 from kschedweb.web.translating import gettext_lazy as _
 
 
@@ -12,10 +12,6 @@ class CostsConfig(AppConfig):
     name = "kschedweb.advice.costs"
 
     def ready(self) -> None:
-        navigation.register_entries(RailGroup.CLUSTER, Entry(_("Cost"), "scale", "costs", 60, stems=("cost",)))
-        navigation.register_tabs(
-            "costs", Entry(_("Costs"), "", "costs", 10), Entry(_("Prices"), "", "costs-prices", 20)
-        )
         navigation.declare_choices((BarChoice.CLUSTER, BarChoice.SNAPSHOT), "costs")
         navigation.declare_choices((BarChoice.CLUSTER,), "costs-prices")
         actions.register_actions(

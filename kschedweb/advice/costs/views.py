@@ -51,7 +51,7 @@ def show_costs(request: HttpRequest) -> HttpResponseBase:
     scope = cluster_scope_of(request)
     snapshot = scope.snapshot_asked()
     if snapshot is None or scope.cluster is None:
-        return render(request, "dashboard/nothing.html", {"noun": "costs"})
+        return render(request, "dashboard/no_data.html", {"noun": "costs"})
     table = table_of(scope.cluster)
     counted = table if request.GET.get("unit") != OTHER_UNIT else None
     bill = selectors.bill_of(snapshot, counted, snapshot.taken_at.timestamp() if scope.pinned else None)
@@ -91,7 +91,7 @@ def edit_prices(request: PageRequest) -> HttpResponseBase:
     """Show the price table as form and YAML. Each button is a POST, so the page works without JavaScript."""
     cluster = cluster_scope_of(request).cluster
     if cluster is None:
-        return render(request, "dashboard/nothing.html", {"noun": "prices"})
+        return render(request, "dashboard/no_data.html", {"noun": "prices"})
     if request.method == "POST":
         return _handle_post(request, cluster)
     sheet = sheet_get(cluster)

@@ -35,10 +35,10 @@ class MovesForm(forms.Form):
         min_value=1,
         max_value=MOST_ROUNDS,
         initial=ROUNDS,
-        help_text=_("One after the other, to see whether the scheduler undoes what the descheduler does."),
+        help_text=_("Cycles in a row. Shows whether the scheduler undoes the descheduler's work."),
     )
     minutes = forms.IntegerField(
-        label=_("Minutes from one to the next"),
+        label=_("Minutes between cycles"),
         required=False,
         min_value=1,
         max_value=LONGEST_EVERY,

@@ -48,7 +48,7 @@ def show_moves(request: PageRequest) -> HttpResponseBase:
     scope = scope_of(request)
     snapshot = scope.snapshot_asked()
     if snapshot is None:
-        return render(request, "dashboard/nothing.html", {"noun": "moves"})
+        return render(request, "dashboard/no_data.html", {"noun": "moves"})
     if scope.revision is None:
         raise Http404("There is no such policy or revision.")
     revision = profiles_only(scope.revision)
@@ -148,7 +148,7 @@ def show_answer(request: PageRequest, question_id: UUID) -> HttpResponseBase:
     context |= {"address": reverse("descheduling-answer", args=[question.pk])}
     context["may_cancel"] = job is not None and may_change(request.user, job)
     part = request.htmx and not context["ended"]
-    return render(request, "parts/waits.html" if part else "advice/moves/waiting.html", context)
+    return render(request, "parts/job_wait.html" if part else "advice/moves/waiting.html", context)
 
 
 def _render_answer(

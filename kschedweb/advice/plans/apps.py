@@ -4,7 +4,7 @@ from django.apps import AppConfig
 
 from kschedweb.web import actions, navigation
 from kschedweb.web.actions import PaletteAction
-from kschedweb.web.navigation import BarChoice, Entry, RailGroup
+from kschedweb.web.navigation import BarChoice
 from kschedweb.web.retention import RetentionRule, register_rules
 from kschedweb.web.translating import gettext_lazy as _
 
@@ -16,8 +16,6 @@ class PlansConfig(AppConfig):
     def ready(self) -> None:
         from kschedweb.jobs.retention import ANSWERED
 
-        page = Entry(_("Plan moves"), "arrow-right-left", "plans", 61, family=frozenset({"plans-answer"}))
-        navigation.register_entries(RailGroup.WHAT_IF, page)
         navigation.declare_choices((BarChoice.CLUSTER, BarChoice.POLICY, BarChoice.SNAPSHOT), "plans")
         words = "evict rebalance free nodes skew money fragments planner"
         actions.register_actions(PaletteAction(_("Which pods should move?"), "arrow-right-left", "plans", words))

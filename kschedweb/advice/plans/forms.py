@@ -33,7 +33,7 @@ class PlanForm(forms.Form):
             (NODES, _("Free nodes")),
             (MONEY, _("Save money")),
             (SKEW, _("Even out real use")),
-            (FRAGMENTS, _("Join fragments of devices")),
+            (FRAGMENTS, _("Defragment devices")),
         ],
         initial=NODES,
         help_text=_("What the moves should reach. Fields of the other objectives are ignored."),
@@ -42,10 +42,10 @@ class PlanForm(forms.Form):
         label=_("Nodes to free"), required=False, help_text=_("Leave empty for as many as possible. For “Free nodes”.")
     )
     hours = forms.FloatField(
-        label=_("Hours that the saving counts"), required=False, initial=24, help_text=_("For “Save money”.")
+        label=_("Hours to count the saving for"), required=False, initial=24, help_text=_("For “Save money”.")
     )
     skew_at_most = forms.FloatField(
-        label=_("Skew at most"),
+        label=_("Highest skew"),
         required=False,
         initial=20,
         help_text=_("Points between the fullest and the emptiest node. For “Even out real use”."),
@@ -61,26 +61,24 @@ class PlanForm(forms.Form):
         required=False,
         max_length=317,
         initial="nvidia.com/gpu",
-        help_text=_("The resource that pods request. For “Join fragments of devices”."),
+        help_text=_("The resource that pods request. For “Defragment devices”."),
     )
     size = forms.IntegerField(
         label=_("Devices that a pod needs"),
         required=False,
         initial=4,
-        help_text=_("Free devices on nodes with fewer are fragments. For “Join fragments of devices”."),
+        help_text=_("Free devices on nodes with fewer are fragments. For “Defragment devices”."),
     )
     fragments_at_most = forms.IntegerField(
-        label=_("Fragments at most"), required=False, initial=0, help_text=_("For “Join fragments of devices”.")
+        label=_("Most fragments"), required=False, initial=0, help_text=_("For “Defragment devices”.")
     )
     price = forms.FloatField(
-        label=_("Price of a move"),
+        label=_("Smallest gain worth a move"),
         required=False,
         initial=0,
-        help_text=_("In units of the objective: points, nodes, money or devices. No move is made that gains less."),
+        help_text=_("Moves that gain less are left out. In points, nodes, money or devices."),
     )
-    most_moves = forms.IntegerField(
-        label=_("Moves at most"), required=False, help_text=_("Leave empty for any number.")
-    )
+    most_moves = forms.IntegerField(label=_("Most moves"), required=False, help_text=_("Leave empty for any number."))
 
     @property
     def objective_document(self) -> Json:

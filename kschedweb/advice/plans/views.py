@@ -45,7 +45,7 @@ def plan_moves(request: PageRequest) -> HttpResponseBase:
     scope = scope_of(request)
     snapshot = scope.snapshot_asked()
     if snapshot is None:
-        return render(request, "dashboard/nothing.html", {"noun": "plans of moves"})
+        return render(request, "dashboard/no_data.html", {"noun": "plans of moves"})
     if scope.revision is None:
         raise Http404("There is no such policy or revision.")
     revision = profiles_only(scope.revision)
@@ -133,7 +133,7 @@ def _render_progress(request: PageRequest, question: Question) -> HttpResponse:
     }
     context["may_cancel"] = job is not None and may_change(request.user, job)
     part = request.htmx and not ended
-    return render(request, "parts/waits.html" if part else "advice/plans/waiting.html", context)
+    return render(request, "parts/job_wait.html" if part else "advice/plans/waiting.html", context)
 
 
 def _render_file(form: str, name: str, answer: Json) -> HttpResponseBase:

@@ -4,7 +4,7 @@ from django.apps import AppConfig
 
 from kschedweb.web import actions, navigation
 from kschedweb.web.actions import PaletteAction
-from kschedweb.web.navigation import BarChoice, Entry, RailGroup
+from kschedweb.web.navigation import BarChoice
 from kschedweb.web.translating import gettext_lazy as _
 
 
@@ -12,10 +12,6 @@ class RightSizingConfig(AppConfig):
     name = "kschedweb.advice.rightsizing"
 
     def ready(self) -> None:
-        family = frozenset({"right-sizing-workload", "right-sizing-apply"})
-        navigation.register_entries(
-            RailGroup.CLUSTER, Entry(_("Right-size"), "target", "right-sizing", 65, family=family)
-        )
         navigation.declare_choices((BarChoice.CLUSTER, BarChoice.NAMESPACE), "right-sizing")
         navigation.declare_choices((BarChoice.CLUSTER,), "right-sizing-workload", "right-sizing-apply")
         words = "requests vertical pod autoscaler vpa limits waste oversized"

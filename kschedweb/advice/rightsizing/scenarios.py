@@ -12,7 +12,7 @@ from kschedweb.clusters.selectors import node_rows
 from kschedweb.engine.documents.marked_documents import as_yaml
 from kschedweb.engine.json_types import Json
 from kschedweb.engine.pricing.costs import Rates as Prices
-from kschedweb.engine.studies.document.autoscalers import MOST_GROUPS
+from kschedweb.engine.studies.actors.autoscaler.keys import MOST_GROUPS
 from kschedweb.engine.studies.document.limits import MOST_CHANGES
 from kschedweb.engine.studies.document.workloads import CONTROLLERS
 from kschedweb.playground.scenarios.selectors import revision_get

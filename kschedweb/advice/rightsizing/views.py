@@ -51,7 +51,7 @@ def _explain_missing_usage(view: Callable[..., HttpResponseBase]) -> Callable[..
         try:
             return view(request, *args, **kwargs)
         except selectors.NoUsageCollected as error:
-            return render(request, "advice/rightsizing/nothing.html", {"why": error.detail})
+            return render(request, "advice/rightsizing/no_usage.html", {"why": error.detail})
 
     return wrapper
 
@@ -63,7 +63,7 @@ def list_sizes(request: HttpRequest) -> HttpResponseBase:
     """Show what each container requests and should request."""
     cluster = cluster_scope_of(request).cluster
     if cluster is None:
-        return render(request, "dashboard/nothing.html", {"noun": "right-sizing"})
+        return render(request, "dashboard/no_data.html", {"noun": "right-sizing"})
     form = SizesForm(request.GET)
     if not form.is_valid():
         form = SizesForm({})

@@ -13,13 +13,14 @@ from itertools import chain
 
 from kschedweb.clusters.importing.documents import TextLimits, UntrustedTextError, documents_read, size_text
 from kschedweb.clusters.importing.streams import JsonCursor, decode_pieces
-from kschedweb.clusters.kinds import BY_NAME, reduce_object
+from kschedweb.clusters.kinds import BY_NAME, KUEUE, reduce_object
 from kschedweb.clusters.rows import MOST_PROBLEMS, Problem, object_problem, snapshot_problem
 from kschedweb.clusters.versions import stated_version
 from kschedweb.engine.controllers.admission import CLASS_KINDS, AdmissionError, apply_classes
 from kschedweb.engine.json_types import Json
 from kschedweb.engine.objects.api_conversion import upgrade_object
 from kschedweb.engine.objects.json_access import ObjectError
+from kschedweb.engine.objects.labels import SelectorError
 from kschedweb.engine.objects.lists import (
     LOG_BEGINS,
     SIMULATOR,
@@ -30,6 +31,9 @@ from kschedweb.engine.objects.lists import (
     simulator_objects,
     type_name,
 )
+from kschedweb.engine.queueing.gates import DEFAULT_GATES
+from kschedweb.engine.queueing.object_store import check_object
+from kschedweb.engine.queueing.webhooks import find_object_refusals
 from kschedweb.engine.refusals import ApiRefusal, find_refusals
 from kschedweb.engine.state.cluster_objects import ClusterObjects
 from kschedweb.web.errors import ApplicationError
@@ -300,10 +304,19 @@ def _take_item(item: Json, result: Import, seen_keys: set[tuple[str, str, str]])
         result.leave_out(name, problem["reason"] + _same_refusal(problem["reason"], refused))
         return
     seen_keys.add(key)
-    for refusal in refused:
-        result.add_remark(name, f"{refusal.text}; it is kept as it stands")
+    for text in (*(refusal.text for refusal in refused), *(_queue_refusals(item) if kind.group == KUEUE else ())):
+        result.add_remark(name, f"{text}; it is kept as it stands")
     item["apiVersion"] = item.get("apiVersion") or kind.api_version
     result.objects.append(reduce_object(item))
+
+
+def _queue_refusals(item: Json) -> list[str]:
+    """Return what Kueue's webhooks would refuse, or why its object cannot be read at all."""
+    try:
+        check_object(item)
+        return find_object_refusals(item, DEFAULT_GATES)
+    except (ObjectError, SelectorError) as error:
+        return [str(error)]
 
 
 def _same_refusal(reason: str, refused: Iterable[ApiRefusal]) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from datetime import datetime
 from functools import lru_cache
+from itertools import groupby
 from typing import TYPE_CHECKING
 
 from django import template
@@ -42,8 +43,8 @@ if TYPE_CHECKING:
 register = template.Library()
 register.filter("cpu", units.format_cpu)
 register.filter("counted", units.format_count)
-register.filter("told", messages.translate_words)
-register.filter("helped", translate_help)
+register.filter("translated", messages.translate_words)
+register.filter("translated_help", translate_help)
 register.filter("noun", translate_noun)
 register.filter("reading", translate_reason)
 register.filter("amount", units.format_amount)
@@ -161,7 +162,7 @@ def breakable(name: str) -> SafeString:
 
 
 @register.filter
-def coded(text: str) -> SafeString:
+def with_code(text: str) -> SafeString:
     """Render text whose parts between backquotes are code."""
     parts = enumerate(text.split("`"))
     return format_html_join(
@@ -184,20 +185,37 @@ def sort_head(
 
 
 @register.inclusion_tag("parts/tabs.html", takes_context=True)
-def tabs(context: Context, query: str = "") -> dict[str, object]:
-    """Render the tabs of the page with the query string ``query``, by default that of the frame's links."""
-    scope = context["scope"]
-    return {"tabs": navigation.list_tabs(scope.page, f"?{query}" if query else scope.query)}
+def tabs(context: Context) -> dict[str, object]:
+    """Render the tabs of the page's entry, and below them the views of its tab.
+
+    ``shared`` in the context is a query string with the filters that the views have in common.
+    """
+    visit, scope = context["visit"], context["scope"]
+    if "snapshot" in scope.pin and visit.query:
+        # Tabs go on showing an older snapshot; the rail leads to the newest.
+        visit = visit.with_query(visit.query + scope.as_of)
+    shared = context.get("shared")
+    views = navigation.list_views(visit.with_query(f"?{shared}") if shared else visit)
+    entry = navigation.open_entry(visit.page)
+    return {"entry": entry, "tabs": navigation.list_tabs(visit), "views": views}
+
+
+@register.simple_tag(takes_context=True)
+def page_title(context: Context) -> str:
+    """Return the title of a page that has none of its own: "Drain · Capacity · demo"."""
+    # A tab may have the word of its entry.
+    labels = [label for label, _ in groupby(reversed(navigation.page_labels(context["visit"])))]
+    return " · ".join(filter(None, [*labels, context["scope"].cluster_shown]))
 
 
 @register.simple_block_tag
-def nothing(content: SafeString, title: str, **links: str) -> str:
+def empty_state(content: SafeString, title: str, **links: str) -> str:
     """Render a message in place of rows; ``links``: link and action, link2 and action2. See parts/empty.html."""
     return render_to_string("parts/empty.html", {"title": title, "text": content, **links})
 
 
 @register.simple_tag
-def numbers(row: Sequence[object]) -> SafeString:
+def number_cells(row: Sequence[object]) -> SafeString:
     """Render the cells of a row after its head. A template's loop would be slow: large tables have thousands."""
     cells = (f"{value:,}" if isinstance(value, (int, float)) else _cell_text(value) for value in row[1:])
     return mark_safe("".join(f'<td class="number">{cell}</td>' for cell in cells))  # noqa: S308 - all is escaped
@@ -233,7 +251,7 @@ def is_checkbox(field: BoundField) -> bool:
 
 
 @register.filter
-def described(field: BoundField) -> SafeString:
+def with_aria(field: BoundField) -> SafeString:
     """Render the field with the ids of its help and error for assistive technology."""
     ids = [f"{field.auto_id}-help"] if field.help_text else []
     attributes: dict[str, str | bool] = {}

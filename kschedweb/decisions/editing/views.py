@@ -43,7 +43,7 @@ def policy_effect(request: PageRequest, name: str) -> HttpResponse:
         if "all" in request.POST:
             arguments: dict[str, Any] = {"snapshot": snapshot, "revision": saved}
             question = effect_ask(user=request.user, **arguments, document=editor.document, process=editor.process)
-            return render(request, "decisions/inquiring/begun.html", progress_context(request, question))
+            return render(request, "decisions/inquiring/effect_pending.html", progress_context(request, question))
         effect = None
         if at_hand(snapshot, saved):
             context["effect"] = effect = compute_effect(

@@ -37,7 +37,7 @@ class GroupRules:
     @property
     def note(self) -> str:
         """Return a sentence about gates that are on only here, "" for none."""
-        text = gettext("Worked out with the %(gates)s on, which the policy leaves off.")
+        text = gettext("Computed with the %(gates)s on, which the policy leaves off.")
         return text % {"gates": gates_named(self.off)} if self.switched else ""
 
 

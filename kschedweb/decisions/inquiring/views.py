@@ -48,7 +48,7 @@ def show_answer(request: PageRequest, question_id: UUID) -> HttpResponse:
     context = progress_context(request, question)
     if content is None:
         part = request.htmx and not context["ended"]
-        return render(request, "parts/waits.html" if part else "decisions/inquiring/waiting.html", context)
+        return render(request, "parts/job_wait.html" if part else "decisions/inquiring/waiting.html", context)
     if question.address:
         return HttpResponseClientRedirect(question.address) if request.htmx else redirect(question.address)
     if question.kind == QuestionKind.EFFECT:
@@ -81,7 +81,7 @@ def _waiting_context(question: Question, content: Json) -> dict[str, object]:
 
 
 def progress_context(request: PageRequest, question: Question) -> dict[str, object]:
-    """Return the context of ``parts/waits.html``, and set the page's frame to the question's cluster and policy."""
+    """Return the context of ``parts/job_wait.html``, and set the page's frame to the question's cluster and policy."""
     job, snapshot, revision = question.job, question.snapshot, question.revision
     scope = scope_of(request)
     # A run is about no cluster of the site.

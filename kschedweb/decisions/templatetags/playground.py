@@ -29,26 +29,26 @@ STEPS = {-3: "below-3", -2: "below-2", -1: "below-1", 0: "median", 1: "above-1",
 
 
 @register.filter
-def seen_in(namespace: str, snapshot: Snapshot) -> bool:
+def visible_in(namespace: str, snapshot: Snapshot) -> bool:
     """Return whether the user may view ``namespace`` of the cluster of ``snapshot``."""
     return can_see_namespace(snapshot.cluster_id, namespace)
 
 
 @register.filter
-def begun(text: str, node: str) -> str:
+def as_sentence_start(text: str, node: str) -> str:
     """Capitalize the beginning of a sentence, unless it is the name of ``node``."""
     return text if node and text.startswith(node) else capfirst(text)
 
 
 @register.simple_tag
-def explained(name: str, algorithm: Algorithm | str | None) -> str:
+def rule_link(name: str, algorithm: Algorithm | str | None) -> str:
     """Return ``name``, as a link to its page if it is a predicate or priority of ``algorithm``."""
     address = _rule_address(name, algorithm)
     return format_html('<a href="{}">{}</a>', address, name) if address else name
 
 
 @register.simple_tag
-def what_is(name: str, algorithm: Algorithm) -> str:
+def about_link(name: str, algorithm: Algorithm) -> str:
     """Return a link to the page of the priority ``name`` of ``algorithm``, "" if it has none."""
     address = _rule_address(name, algorithm)
     if not address:
@@ -58,7 +58,7 @@ def what_is(name: str, algorithm: Algorithm) -> str:
 
 
 @register.simple_tag
-def placed(row: NodeRow, query: str, linked: bool, compared: str) -> SafeString:
+def feasible_node_cells(row: NodeRow, query: str, linked: bool, compared: str) -> SafeString:
     """Return the table cells of a feasible node; scores link to their arithmetic if ``linked``.
 
     ``compared`` names the other policy, "" if there is none.
@@ -70,7 +70,7 @@ def placed(row: NodeRow, query: str, linked: bool, compared: str) -> SafeString:
     margin = f"−{row.behind:,}" if row.margin else "0"
     cells = [_number_cell(place.rank), _number_cell(f"<strong>{place.total:,}</strong>"), _number_cell(margin)]
     if compared:
-        cells += [_number_cell(place.percent), elsewhere(row)]
+        cells += [_number_cell(place.percent), other_policy_cells(row)]
     address = escape(f"?{query}node={row.link}&cell=")
     for cell in row.cells:
         parts = f'{cell.weighted}<span class="parts">{cell.raw} → {cell.normalized} × {cell.weight}</span>'
@@ -84,7 +84,7 @@ def placed(row: NodeRow, query: str, linked: bool, compared: str) -> SafeString:
 
 
 @register.simple_tag
-def elsewhere(row: NodeRow) -> SafeString:
+def other_policy_cells(row: NodeRow) -> SafeString:
     """Return the cells of a node under the other policy: its rank, and its share of the maximum."""
     if row.other is None:
         cells = _number_cell('<span class="soft">rejected</span>') + _number_cell("–")

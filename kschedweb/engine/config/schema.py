@@ -309,7 +309,7 @@ def _configuration_struct(profile: Struct, placement_percentage: bool) -> Struct
             StructField(
                 "parallelism",
                 INT32,
-                "How many nodes are looked at side by side.",
+                "How many nodes are checked in parallel.",
                 pointer=True,
                 default=16,
                 minimum=1,

@@ -23,9 +23,9 @@ METRIC_PROVIDER = Struct(
     ),
 )
 WATCHER = (
-    StructField("metricProvider", METRIC_PROVIDER, "Not heeded here: kschedweb collects utilisation itself."),
+    StructField("metricProvider", METRIC_PROVIDER, "Ignored here: kschedweb collects utilisation itself."),
     StructField(
-        "watcherAddress", STRING, "Not heeded here: kschedweb collects utilisation itself.", pointer=True, default=None
+        "watcherAddress", STRING, "Ignored here: kschedweb collects utilisation itself.", pointer=True, default=None
     ),
 )
 

@@ -12,7 +12,7 @@ from kschedweb.engine.config.specs import PluginFactory
 from kschedweb.engine.experiment.moving import Mover, Moving
 from kschedweb.engine.experiment.workload import HOUR, ExperimentWorkload
 from kschedweb.engine.json_types import Json
-from kschedweb.engine.simulation import Simulation, SimulationSettings
+from kschedweb.engine.simulation import Simulation, SimulationSettings, list_standard_actors
 from kschedweb.engine.simulation.use_balance import UseBalance, compute_skews, measure_balance
 from kschedweb.engine.state.columns import Floats
 from kschedweb.engine.values import dataclass
@@ -66,7 +66,9 @@ def replay_workload(
     settings = SimulationSettings(cycle=0.001, sample=HOUR, controllers=False)
     # A controller replaces a pod that is moved.
     events = [replace(event, replaced=True) for event in workload.events] if mover else workload.events
-    simulation = Simulation(workload.objects, configuration, events, settings, registry=registry, use=use)
+    simulation = Simulation(
+        workload.objects, configuration, events, settings, list_standard_actors(use), registry=registry
+    )
     # Amounts wrap around silently, as int64 does in kube-scheduler.
     with np.errstate(over="ignore"):
         for end in _list_stops(workload.seconds, HOUR if mover is None else mover.moving.interval):

@@ -146,6 +146,11 @@ def _former_devices(convert: Convert) -> tuple[str, Mapping[str, Convert]]:
     return "resource.k8s.io/v1", {"resource.k8s.io/v1beta1": convert, "resource.k8s.io/v1beta2": _keep_object}
 
 
+_QUEUE_KINDS = (
+    "AdmissionCheck", "ClusterQueue", "Cohort", "LocalQueue", "ResourceFlavor", "Topology", "Workload",
+    "WorkloadPriorityClass",
+)  # fmt: skip
+
 # Kind -> (the version that is read, conversion by older version).
 FORMER: Mapping[str, tuple[str, Mapping[str, Convert]]] = {
     "Deployment": (
@@ -185,4 +190,6 @@ FORMER: Mapping[str, tuple[str, Mapping[str, Convert]]] = {
         "resource.k8s.io/v1",
         {"resource.k8s.io/v1alpha3": _convert_taint_rule, "resource.k8s.io/v1beta2": _keep_object},
     ),
+    # Their readers know the fields of both versions.
+    **dict.fromkeys(_QUEUE_KINDS, ("kueue.x-k8s.io/v1beta2", {"kueue.x-k8s.io/v1beta1": _keep_object})),
 }

@@ -134,7 +134,7 @@ POWER_MODEL = Struct(
 ARGS = args_struct(
     "PeaksArgs",
     "How much power each node draws.",
-    StructField("watcherAddress", STRING, "Not heeded here: kschedweb collects utilisation itself."),
+    StructField("watcherAddress", STRING, "Ignored here: kschedweb collects utilisation itself."),
     StructField(
         "nodePowerModel",
         MapType(POWER_MODEL),

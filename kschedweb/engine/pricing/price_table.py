@@ -185,11 +185,9 @@ DOCUMENT = Struct(
         StructField("apiVersion", EnumChoice((VERSION,)), "The form of this document.", REQUIRED),
         StructField("kind", EnumChoice((KIND,)), "What this document is.", REQUIRED),
         StructField(
-            "currency", Text(1, 12, r"\S+", "one word, such as EUR"), "A word for people, such as EUR.", REQUIRED
+            "currency", Text(1, 12, r"\S+", "one word, such as EUR"), "The currency to show, such as EUR.", REQUIRED
         ),
-        StructField(
-            "note", Text(max_length=200), "A note that is shown beside amounts, such as where the prices are from.", ""
-        ),
+        StructField("note", Text(max_length=200), "A note shown beside amounts, such as the source of the prices.", ""),
         StructField("perNode", Number(0, HIGHEST), "A fee an hour for each node, which no commitment lowers.", 0.0),
         StructField(
             "prices",
@@ -202,7 +200,7 @@ DOCUMENT = Struct(
                 ),
                 max_items=MOST_ENTRIES,
             ),
-            "The first entry that matches a node is its price.",
+            "The first matching entry sets a node's price.",
             (),
         ),
         StructField(
@@ -213,7 +211,7 @@ DOCUMENT = Struct(
                     "A discount for a number of nodes.",
                     (
                         *_NODES,
-                        StructField("nodes", Number(1, 1_000_000, whole=True), "How many nodes at a time.", REQUIRED),
+                        StructField("nodes", Number(1, 1_000_000, whole=True), "How many nodes at once.", REQUIRED),
                         StructField("discount", Number(0, 100), "Percent of the price.", REQUIRED),
                     ),
                     make=_create_commitment,

@@ -5,9 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import field, replace
 from enum import IntEnum
+from typing import NamedTuple
 
 from kschedweb.engine.json_types import Json
-from kschedweb.engine.queueing.amounts import FlavorResource, Quantities, Requests, add_amounts, format_amount
+from kschedweb.engine.queueing.amounts import (
+    FlavorResource,
+    Quantities,
+    Requests,
+    add_amounts,
+    format_amount,
+    subtract_amounts,
+)
 from kschedweb.engine.queueing.snapshot import ClusterQueueSnapshot
 from kschedweb.engine.queueing.topology_assignments import TopologyAssignment
 from kschedweb.engine.queueing.workload import PodSetAdmission
@@ -59,6 +67,69 @@ class PreemptionMode(IntEnum):
 _POSSIBILITIES = ("NoCandidates", "Preempt", "Reclaim")
 
 
+class FlavorMismatch(NamedTuple):
+    """Why the pods do not suit a flavor's nodes."""
+
+    kind: str
+    # In Kueue's words.
+    text: str
+
+
+MISSING_FLAVOR, UNTOLERATED_TAINT, NO_AFFINITY, NO_TOPOLOGY = "missing", "taint", "affinity", "topology"
+
+
+@dataclass(frozen=True, slots=True)
+class QuotaCheck:
+    """What the quota of a resource in a flavor gives a request."""
+
+    key: FlavorResource
+    # What pod sets before request of it, and what this one does.
+    assumed: int
+    amount: int
+    available: int
+    # What the queue could use if nothing else were used.
+    capacity: int
+    mode: PreemptionMode
+    # The height of the smallest tree that lends what is borrowed.
+    borrow: int = 0
+    # Whether victims were looked for.
+    is_preemption_tried: bool = False
+
+    @property
+    def requested(self) -> int:
+        return add_amounts(self.assumed, self.amount)
+
+    @property
+    def missing(self) -> int:
+        return max(0, subtract_amounts(self.requested, self.available))
+
+    @property
+    def exceeds_capacity(self) -> bool:
+        return self.requested > self.capacity
+
+    @property
+    def reason(self) -> str:
+        """Why it does not fit at once, in Kueue's words; "" if it does."""
+        flavor, resource = self.key
+        if self.exceeds_capacity:
+            parts = [format_amount(resource, part) for part in (self.assumed, self.amount, self.capacity)]
+            return (
+                f"insufficient quota for {resource} in flavor {flavor}, previously considered podsets requests "
+                f"({parts[0]}) + current podset request ({parts[1]}) > maximum capacity ({parts[2]})"
+            )
+        if self.mode == PreemptionMode.FIT:
+            return ""
+        missing = format_amount(resource, subtract_amounts(self.requested, self.available))
+        return f"insufficient unused quota for {resource} in flavor {flavor}, {missing} more needed"
+
+    @property
+    def no_fit_reason(self) -> str:
+        """The reason of KEP-10852; "" unless the mode is NoFit."""
+        if self.mode != PreemptionMode.NO_FIT:
+            return ""
+        return EXCEEDS_MAX_QUOTA if self.exceeds_capacity else WAITING_FOR_QUOTA
+
+
 def pick_most_severe(reason: str, other: str) -> str:
     return reason if rank_severity(reason) >= rank_severity(other) else other
 
@@ -92,6 +163,9 @@ class FlavorAttempt:
     possibility: str | None = None
     reasons: tuple[str, ...] = ()
     no_fit_reason: str = ""
+    # What was looked at: its quotas, or why its nodes do not suit.
+    checks: tuple[QuotaCheck, ...] = ()
+    mismatch: FlavorMismatch | None = None
 
     def to_json(self) -> Json:
         described: Json = {"flavor": self.flavor, "mode": self.mode.text}
@@ -119,6 +193,8 @@ class FlavorAttempt:
             possibility,
             tuple(sorted({*self.reasons, *other.reasons})),
             pick_most_severe(self.no_fit_reason, other.no_fit_reason),
+            self.checks + tuple(check for check in other.checks if check not in self.checks),
+            self.mismatch or other.mismatch,
         )
 
     def describe(self) -> str:

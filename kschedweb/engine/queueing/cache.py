@@ -216,11 +216,11 @@ class KueueCache:
     def _update_tree(self, cohort: CohortNode[CachedClusterQueue]) -> None:
         if cohort.has_cycle:
             raise CohortCycleError(f"cohort {cohort.name} is below a ring of cohorts")
-        _accumulate_cohort(cohort.root)
+        accumulate_cohort(cohort.root)
 
     def _update_tree_without_cycle(self, cohort: CohortNode[CachedClusterQueue]) -> None:
         if not cohort.has_cycle:
-            _accumulate_cohort(cohort.root)
+            accumulate_cohort(cohort.root)
 
     def _update_flavors(self, queue: CachedClusterQueue) -> None:
         """Look which of its flavors are there, and which have a topology (`updateFlavorMetadata`)."""
@@ -367,12 +367,12 @@ class KueueCache:
         return not any(queue.not_ready for queue in self.queues.values())
 
 
-def _accumulate_cohort(cohort: CohortNode[CachedClusterQueue]) -> None:
+def accumulate_cohort(cohort: CohortNode[CachedClusterQueue]) -> None:
     """Sum up quota and usage of a cohort's children (`updateCohortResourceNode`)."""
     cohort.subtree_quota = {resource: quota.nominal for resource, quota in cohort.quotas.items()}
     cohort.usage = {}
     for child in cohort.child_cohorts.values():
-        _accumulate_cohort(child)
+        accumulate_cohort(child)
         cohort.add_child(child)
     for queue in cohort.child_queues.values():
         queue.reset_subtree_quota()

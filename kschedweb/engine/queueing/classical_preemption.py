@@ -15,6 +15,7 @@ from kschedweb.engine.queueing.preemption import (
     fill_back,
     restore_targets,
 )
+from kschedweb.engine.queueing.preemption_journal import CandidateVerdict
 from kschedweb.engine.queueing.quota_tree import CohortNode
 from kschedweb.engine.queueing.snapshot import ClusterQueueSnapshot
 from kschedweb.engine.queueing.workload_info import WorkloadInfo
@@ -135,36 +136,42 @@ class CandidateList:
             return PreemptionVariant.RECLAIM_WITHOUT_BORROWING
         return PreemptionVariant.RECLAIM_WHILE_BORROWING
 
-    def is_valid(self, candidate: PreemptionCandidate, *, may_borrow: bool) -> bool:
-        """Return True if it may still be evicted, after those before it went (`candidateIsValid`)."""
+    def find_obstacle(self, candidate: PreemptionCandidate, *, may_borrow: bool) -> CandidateVerdict | None:
+        """Return why it must not be evicted after those before it went (`candidateIsValid`); None if it may."""
         if candidate.info.cluster_queue == self._context.queue.name:
-            return True
+            return None
         if may_borrow and candidate.variant.needs_nominal:
-            return False
+            return CandidateVerdict.MUST_NOT_BORROW
         needed = self._context.needed
         queue = self._context.snapshot.queues[candidate.info.cluster_queue]
         if queue.is_within_nominal(needed):
-            return False
+            return CandidateVerdict.WITHIN_NOMINAL
         for cohort in queue.ancestors():
             if cohort is candidate.common_cohort:
                 break
             if cohort.is_within_nominal(needed):
-                return False
-        return True
+                return CandidateVerdict.WITHIN_NOMINAL
+        return None
 
 
 def find_classical_targets(context: PreemptionContext) -> list[PreemptionTarget]:
     """Return who has to go for the preemptor, an empty list if nobody's going helps (`classicalPreemptions`)."""
     candidates = CandidateList(context)
     for may_borrow in _list_attempts(context, candidates):
+        if context.journal is not None:
+            context.journal.begin((item.info.key for item in candidates.candidates), may_borrow=may_borrow)
         targets: list[PreemptionTarget] = []
         for candidate in candidates.candidates:
-            if not candidates.is_valid(candidate, may_borrow=may_borrow):
+            obstacle = candidates.find_obstacle(candidate, may_borrow=may_borrow)
+            if obstacle is not None:
+                context.note(candidate.info, obstacle)
                 continue
             targets.append(context.remove_target(candidate.info, candidate.variant.reason))
             if context.fits(may_borrow=may_borrow):
                 targets = fill_back(context, targets, may_borrow=may_borrow)
                 restore_targets(context.snapshot, targets)
+                if context.journal is not None:
+                    context.journal.succeed(target.info.key for target in targets)
                 return targets
         restore_targets(context.snapshot, targets)
     return []

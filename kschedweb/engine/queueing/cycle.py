@@ -107,7 +107,7 @@ class SchedulingCycle:
         self._wait_for_pods = wait_for_pods
         configuration = world.configuration
         self._gates = configuration.gates
-        self._preemptor = Preemptor(snapshot, configuration.ordering, world.now, configuration.fair_strategies)
+        self.preemptor = Preemptor(snapshot, configuration.ordering, world.now, configuration.fair_strategies)
         # Workloads that have to go for entries before, by key.
         self._preempted: dict[str, WorkloadInfo] = {}
 
@@ -116,7 +116,7 @@ class SchedulingCycle:
         entries: list[CycleEntry] = []
         inadmissible: list[CycleEntry] = []
         for head in heads:
-            entry = self._nominate(head)
+            entry = self.nominate(head)
             if entry is not None:
                 (entries if entry.has_nomination else inadmissible).append(entry)
         for entry in self._order(entries):
@@ -138,7 +138,7 @@ class SchedulingCycle:
 
     # Nomination
 
-    def _nominate(self, head: QueueHead) -> CycleEntry | None:
+    def nominate(self, head: QueueHead) -> CycleEntry | None:
         """Return the entry of a head; None if it has quota already (`nominate`)."""
         info, world = head.info, self._world
         workload, name = info.workload, info.cluster_queue
@@ -189,7 +189,7 @@ class SchedulingCycle:
             configuration.ignores_undeclared,
             self._number,
         )
-        assigner = FlavorAssigner(info, queue, self._snapshot.flavors, self._preemptor, options)
+        assigner = FlavorAssigner(info, queue, self._snapshot.flavors, self.preemptor, options)
 
         def attempt(counts: list[int] | None) -> tuple[Assignment, list[PreemptionTarget], bool]:
             assignment = assigner.assign(counts)
@@ -197,7 +197,7 @@ class SchedulingCycle:
                 return assignment, [], True
             targets = []
             if assignment.mode == AssignmentMode.PREEMPT:
-                targets = self._preemptor.find_targets(info, assignment)
+                targets = self.preemptor.find_targets(info, assignment)
             return assignment, targets, bool(targets)
 
         assignment, targets, is_possible = attempt(None)

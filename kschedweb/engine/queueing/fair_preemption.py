@@ -14,6 +14,7 @@ from kschedweb.engine.queueing.preemption import (
     fill_back,
     restore_targets,
 )
+from kschedweb.engine.queueing.preemption_journal import CandidateVerdict
 from kschedweb.engine.queueing.quota_tree import CohortNode, QuotaNode
 from kschedweb.engine.queueing.shares import LOWEST_SHARE, DominantShare, compute_share
 from kschedweb.engine.queueing.snapshot import ClusterQueueSnapshot
@@ -131,6 +132,8 @@ class FairSearch:
         candidates = sorted(self._find_candidates(), key=context.candidate_rank)
         if not candidates:
             return []
+        if context.journal is not None:
+            context.journal.begin((candidate.key for candidate in candidates), may_borrow=True)
         # Shares count the preemptor too.
         with context.queue.with_usage(context.usage):
             fits = self._run_first_strategy(candidates)
@@ -138,6 +141,8 @@ class FairSearch:
                 fits = self._run_second_strategy()
         targets = fill_back(context, self._targets, may_borrow=True) if fits else self._targets
         restore_targets(context.snapshot, targets)
+        if fits and context.journal is not None:
+            context.journal.succeed(target.info.key for target in targets)
         return targets if fits else []
 
     def _find_candidates(self) -> list[WorkloadInfo]:
@@ -188,7 +193,7 @@ class FairSearch:
         if own_share.is_infinite and not former_share.is_infinite:
             # No strategy gives anything to an infinite share.
             while ordering.has_candidate(queue):
-                self._retried.append(ordering.pop_candidate(queue))
+                self._pass_over(ordering.pop_candidate(queue))
             return False
         while ordering.has_candidate(queue):
             candidate = ordering.pop_candidate(queue)
@@ -199,8 +204,13 @@ class FairSearch:
                 passes = own_share.rank < former_share.rank
             if passes:
                 return self._evict(candidate, IN_COHORT_FAIR_SHARING)
-            self._retried.append(candidate)
+            self._pass_over(candidate)
         return False
+
+    def _pass_over(self, candidate: WorkloadInfo) -> None:
+        """Spare ``candidate``; the second strategy may ask for it again."""
+        self._context.note(candidate, CandidateVerdict.FAIR_SHARE)
+        self._retried.append(candidate)
 
     def _run_second_strategy(self) -> bool:
         """Evict of each queue one that was spared, by the shares before (`runSecondFsStrategy`)."""

@@ -18,22 +18,24 @@ from kschedweb.engine.queueing.amounts import (
     Requests,
     add_amounts,
     add_requests,
-    format_amount,
     order_resources,
-    subtract_amounts,
 )
 from kschedweb.engine.queueing.assignment import (
-    EXCEEDS_MAX_QUOTA,
+    MISSING_FLAVOR,
+    NO_AFFINITY,
     NO_MATCHING_FLAVOR,
+    NO_TOPOLOGY,
     TOPOLOGY_PLACEMENT_FAILED,
-    WAITING_FOR_QUOTA,
+    UNTOLERATED_TAINT,
     Assignment,
     AssignmentMode,
     FlavorAttempt,
     FlavorChoice,
     FlavorChoices,
+    FlavorMismatch,
     PodSetAssignment,
     PreemptionMode,
+    QuotaCheck,
     pick_most_severe,
 )
 from kschedweb.engine.queueing.gates import FeatureGates
@@ -133,6 +135,10 @@ class FlavorAssigner:
         self._oracle = oracle
         self._options = options
         self._gates = options.gates
+
+    @property
+    def _is_observed(self) -> bool:
+        return "UnadmittedWorkloadsObservability" in self._gates
 
     @property
     def _has_topologies(self) -> bool:
@@ -239,12 +245,11 @@ class FlavorAssigner:
         present = {attempt.flavor for attempt in new}
         for flavor in set(attempts).intersection(group.flavors) - present:
             reason = f"flavor {flavor} does not provide resource {resource}"
-            is_observed = "UnadmittedWorkloadsObservability" in self._gates
             attempts[flavor] = replace(
                 attempts[flavor],
                 mode=AssignmentMode.NO_FIT,
                 reasons=tuple(sorted({*attempts[flavor].reasons, reason})),
-                no_fit_reason=NO_MATCHING_FLAVOR if is_observed else attempts[flavor].no_fit_reason,
+                no_fit_reason=NO_MATCHING_FLAVOR if self._is_observed else attempts[flavor].no_fit_reason,
             )
 
     def _resolve_choices(self, position: int, wanted_requests: Requests, choices: FlavorChoices) -> FlavorChoices:
@@ -315,92 +320,90 @@ class FlavorAssigner:
             )
             return False
         flavor = self._flavors.get(name)
-        reason = f"flavor {name} not found"
+        mismatch: FlavorMismatch | None = FlavorMismatch(MISSING_FLAVOR, f"flavor {name} not found")
         if flavor is not None:
             pod_sets = (self._info.workload.pod_sets[position] for position in positions)
-            reason = next(filter(None, (self._explain_mismatch(flavor, pod_set, group) for pod_set in pod_sets)), "")
-        if not reason:
+            mismatch = next(filter(None, (self._find_mismatch(flavor, pod_set, group) for pod_set in pod_sets)), None)
+        if mismatch is None:
             return True
-        search.reasons.append(reason)
-        is_observed = "UnadmittedWorkloadsObservability" in self._gates
+        search.reasons.append(mismatch.text)
+        no_fit_reason = NO_MATCHING_FLAVOR if self._is_observed else ""
         search.attempts.append(
             FlavorAttempt(
                 name,
                 AssignmentMode.NO_FIT,
-                reasons=(reason,),
-                no_fit_reason=NO_MATCHING_FLAVOR if is_observed else "",
+                reasons=(mismatch.text,),
+                no_fit_reason=no_fit_reason,
+                mismatch=mismatch,
             )
         )
         return False
 
-    def _explain_mismatch(self, flavor: ResourceFlavor, pod_set: PodSet, group: ResourceGroup) -> str:
-        """Return why the pods do not suit the flavor's nodes; "" if they do."""
+    def _find_mismatch(self, flavor: ResourceFlavor, pod_set: PodSet, group: ResourceGroup) -> FlavorMismatch | None:
+        """Return why the pods do not suit the flavor's nodes; None if they do."""
         if self._has_topologies:
-            mismatch = check_topology(self._queue, pod_set, flavor, group)
-            if mismatch:
-                return mismatch
+            text = check_topology(self._queue, pod_set, flavor, group)
+            if text:
+                return FlavorMismatch(NO_TOPOLOGY, text)
         tolerations = (*read_tolerations(pod_set.spec, "tolerations", "spec."), *flavor.tolerations)
         untolerated = find_untolerated(flavor.node_taints, tolerations, True)
         if untolerated:
             taint = untolerated[0]
             # Go's print of a taint.
-            return f"untolerated taint {{{taint.key} {taint.value} {taint.effect} <nil>}} in flavor {flavor.name}"
+            text = f"untolerated taint {{{taint.key} {taint.value} {taint.effect} <nil>}} in flavor {flavor.name}"
+            return FlavorMismatch(UNTOLERATED_TAINT, text)
         if not matches_node_labels(pod_set.spec, flavor.node_labels):
-            return f"flavor {flavor.name} doesn't match node affinity"
-        return ""
+            return FlavorMismatch(NO_AFFINITY, f"flavor {flavor.name} doesn't match node affinity")
+        return None
 
     def _check_quota(
         self, search: FlavorSearch, flavor: str, wanted_requests: Requests, assigned: Quantities
     ) -> tuple[FlavorChoices, GranularMode]:
-        """Return what the flavor gives for ``wanted``, and the worst of the modes."""
+        """Return what the flavor gives for ``wanted_requests``, and the worst of the modes."""
         choices: FlavorChoices = {}
-        worst, max_borrow, reasons, no_fit_reason = BEST_MODE, 0, [], ""
+        worst, checks = BEST_MODE, []
         for resource, amount in wanted_requests.items():
             key = FlavorResource(flavor, resource)
-            mode, borrow, reason, severity = self._fit_quota(key, assigned.get(key, 0), amount)
-            if reason:
-                reasons.append(reason)
-                no_fit_reason = pick_most_severe(no_fit_reason, severity)
-            max_borrow = max(max_borrow, borrow)
-            granular = GranularMode(mode, borrow)
+            check = self._fit_quota(key, assigned.get(key, 0), amount)
+            checks.append(check)
+            granular = GranularMode(check.mode, check.borrow)
             if is_preferred(worst, granular, self._queue.fungibility):
                 worst = granular
             if worst.mode != PreemptionMode.NO_FIT:
-                choices[resource] = FlavorChoice(flavor, mode.assignment_mode, borrow)
+                choices[resource] = FlavorChoice(flavor, check.mode.assignment_mode, check.borrow)
+        reasons = [check.reason for check in checks if check.reason]
         search.reasons += reasons
-        is_observed = "UnadmittedWorkloadsObservability" in self._gates
+        no_fit_reason = ""
+        for check in checks if self._is_observed else ():
+            no_fit_reason = pick_most_severe(no_fit_reason, check.no_fit_reason)
         search.attempts.append(
             FlavorAttempt(
                 flavor,
                 worst.mode.assignment_mode,
-                max_borrow,
+                max((check.borrow for check in checks), default=0),
                 worst.mode.possibility,
                 tuple(sorted(reasons)),
-                no_fit_reason if is_observed else "",
+                no_fit_reason,
+                tuple(checks),
             )
         )
         return choices, worst
 
-    def _fit_quota(self, key: FlavorResource, assumed: int, amount: int) -> tuple[PreemptionMode, int, str, str]:
-        """Return how quota could serve ``amount``, the borrow level, why not at once, and how bad that is."""
+    def _fit_quota(self, key: FlavorResource, assumed: int, amount: int) -> QuotaCheck:
+        """Return how quota could serve ``amount`` (`fitsResourceQuota`)."""
         queue, value = self._queue, add_amounts(assumed, amount)
-        available, capacity = queue.available(key), queue.potential_available(key)
-        if value > capacity:
-            parts = [format_amount(key.resource, part) for part in (assumed, amount, capacity)]
-            reason = (
-                f"insufficient quota for {key.resource} in flavor {key.flavor}, previously considered podsets requests "
-                f"({parts[0]}) + current podset request ({parts[1]}) > maximum capacity ({parts[2]})"
-            )
-            return PreemptionMode.NO_FIT, 0, reason, EXCEEDS_MAX_QUOTA
+        check = QuotaCheck(
+            key, assumed, amount, queue.available(key), queue.potential_available(key), PreemptionMode.NO_FIT
+        )
+        if check.exceeds_capacity:
+            return check
         borrow, may_reclaim = find_lowest_fit(queue, key, value)
-        if value <= available:
-            return PreemptionMode.FIT, borrow, "", ""
-        missing = format_amount(key.resource, subtract_amounts(value, available))
-        reason = f"insufficient unused quota for {key.resource} in flavor {key.flavor}, {missing} more needed"
+        if value <= check.available:
+            return replace(check, mode=PreemptionMode.FIT, borrow=borrow)
         if queue.quota(key).nominal >= value or may_reclaim or self._can_preempt_while_borrowing():
             mode, borrow = self._oracle.simulate_preemption(queue, self._info, key, value)
-            return mode, borrow, reason, "" if mode != PreemptionMode.NO_FIT else WAITING_FOR_QUOTA
-        return PreemptionMode.NO_FIT, borrow, reason, WAITING_FOR_QUOTA
+            return replace(check, mode=mode, borrow=borrow, is_preemption_tried=True)
+        return replace(check, borrow=borrow)
 
     def _can_preempt_while_borrowing(self) -> bool:
         preemption = self._queue.preemption
@@ -429,7 +432,7 @@ class FlavorAssigner:
                 assignment.set_pod_set_mode(request.name, AssignmentMode.PREEMPT)
             return
         pod_set = assignment.find_pod_set(failure.pod_set)
-        if pod_set is not None and "UnadmittedWorkloadsObservability" in self._gates:
+        if pod_set is not None and self._is_observed:
             pod_set.mark_attempt(failure.flavor, AssignmentMode.NO_FIT, TOPOLOGY_PLACEMENT_FAILED)
         assignment.set_pod_set_mode(failure.pod_set, AssignmentMode.NO_FIT)
 

@@ -45,6 +45,24 @@ _TOPOLOGY_ANNOTATIONS = frozenset(
 )
 
 
+_READERS: dict[str, Callable[[Json], object]] = {
+    "AdmissionCheck": read_admission_check,
+    "ClusterQueue": read_cluster_queue,
+    "Cohort": read_cohort,
+    "LocalQueue": read_local_queue,
+    "ResourceFlavor": read_flavor,
+    "Topology": read_topology,
+    "Workload": lambda raw: read_workload(raw, 0.0),
+}
+
+
+def check_object(raw: Json) -> None:
+    """Raise ObjectError or SelectorError if an object of Kueue cannot be read."""
+    read = _READERS.get(get_string(raw, "kind"))
+    if read is not None:
+        read(raw)
+
+
 class PriorityClasses:
     """The values of priority classes, which workloads without a priority get."""
 

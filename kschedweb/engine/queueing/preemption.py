@@ -9,6 +9,7 @@ from kschedweb.engine.queueing import conditions as kinds
 from kschedweb.engine.queueing.amounts import FlavorResource, Quantities
 from kschedweb.engine.queueing.gates import FeatureGates
 from kschedweb.engine.queueing.objects import ANY, LOWER_OR_NEWER_EQUAL_PRIORITY, LOWER_PRIORITY
+from kschedweb.engine.queueing.preemption_journal import CandidateVerdict, PreemptionJournal
 from kschedweb.engine.queueing.snapshot import ClusterQueueSnapshot, QueueingSnapshot
 from kschedweb.engine.queueing.topology_placement import PlacementRequest
 from kschedweb.engine.queueing.topology_search import find_failure, place_workload
@@ -54,6 +55,8 @@ class PreemptionContext:
     requests: Quantities
     placements: dict[str, list[PlacementRequest]] = field(default_factory=dict)
     topology: TopologyUsage = field(default_factory=dict)
+    # Where the search writes what becomes of its candidates; None if nobody reads it.
+    journal: PreemptionJournal | None = None
 
     @property
     def gates(self) -> FeatureGates:
@@ -94,7 +97,12 @@ class PreemptionContext:
         is_own = candidate.cluster_queue == self.queue.name
         return not workload.is_evicted, is_own, workload.effective_priority(self.gates), -since, workload.uid
 
+    def note(self, candidate: WorkloadInfo, verdict: CandidateVerdict) -> None:
+        if self.journal is not None:
+            self.journal.note(candidate.key, verdict)
+
     def remove_target(self, candidate: WorkloadInfo, reason: str) -> PreemptionTarget:
+        self.note(candidate, CandidateVerdict.IN_VAIN)
         self.snapshot.remove_workload(candidate)
         return PreemptionTarget(candidate, reason)
 

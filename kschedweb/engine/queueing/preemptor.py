@@ -7,6 +7,7 @@ from kschedweb.engine.queueing.assignment import Assignment, PreemptionMode
 from kschedweb.engine.queueing.classical_preemption import find_classical_targets
 from kschedweb.engine.queueing.fair_preemption import find_fair_targets
 from kschedweb.engine.queueing.preemption import PreemptionContext, PreemptionTarget
+from kschedweb.engine.queueing.preemption_journal import PreemptionJournal
 from kschedweb.engine.queueing.quota_tree import find_lowest_fit
 from kschedweb.engine.queueing.snapshot import ClusterQueueSnapshot, QueueingSnapshot
 from kschedweb.engine.queueing.topology_flavors import list_placement_requests
@@ -26,24 +27,36 @@ class Preemptor:
         # The strategies of fair sharing; None without it.
         self._strategies = strategies
 
-    def find_targets(self, info: WorkloadInfo, assignment: Assignment) -> list[PreemptionTarget]:
+    def find_targets(
+        self, info: WorkloadInfo, assignment: Assignment, journal: PreemptionJournal | None = None
+    ) -> list[PreemptionTarget]:
         """Return who has to go for ``assignment`` (`GetTargets`)."""
+        return self._find(self.create_context(info, assignment, assignment.flavors_in_need, journal))
+
+    def create_context(
+        self,
+        info: WorkloadInfo,
+        assignment: Assignment,
+        needed: frozenset[FlavorResource],
+        journal: PreemptionJournal | None = None,
+    ) -> PreemptionContext:
+        """Return what a search for ``needed`` knows."""
         queue = self._snapshot.queues[info.cluster_queue]
         placements = {}
         if "TopologyAwareScheduling" in self._snapshot.gates:
             placements = list_placement_requests(assignment, info, queue)
-        context = PreemptionContext(
+        return PreemptionContext(
             info,
             queue,
             self._snapshot,
             self._ordering,
             self._now,
-            assignment.flavors_in_need,
+            needed,
             sum_assigned_requests(assignment, info),
             placements,
             info.usage.topology,
+            journal,
         )
-        return self._find(context)
 
     def simulate_preemption(
         self, queue: ClusterQueueSnapshot, info: WorkloadInfo, resource: FlavorResource, amount: int

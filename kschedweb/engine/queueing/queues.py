@@ -62,9 +62,13 @@ class PendingQueue(QuotaNode):
     def rank(self, info: WorkloadInfo) -> tuple[bool, int, float, str]:
         """Return the place of a workload (`baseCompareFunc`)."""
         workload = info.workload
-        is_sticky = self.preemptor is not None and self.preemptor.is_sticky and self.preemptor.key == workload.key
         timestamp = self._ordering.queue_timestamp(workload)
-        return not is_sticky, -workload.effective_priority(self._ordering.gates), timestamp, workload.uid
+        priority = workload.effective_priority(self._ordering.gates)
+        return not self.is_sticky(info), -priority, timestamp, workload.uid
+
+    def is_sticky(self, info: WorkloadInfo) -> bool:
+        """Return True if it stays at the head, as preemptions for it are under way."""
+        return self.preemptor is not None and self.preemptor.is_sticky and self.preemptor.key == info.key
 
     def pop(self) -> WorkloadInfo | None:
         """Take out the head."""

@@ -22,14 +22,14 @@ from kschedweb.engine.objects.json_access import (
     get_time,
 )
 from kschedweb.engine.objects.labels import SelectorError
-from kschedweb.engine.queueing import conditions as kinds
 from kschedweb.engine.queueing.answer import (
     describe_conditions,
     describe_cycle,
     describe_tree,
     describe_workloads,
 )
-from kschedweb.engine.queueing.conditions import Condition, Conditions
+from kschedweb.engine.queueing.conditions import Condition, Conditions, find_condition
+from kschedweb.engine.queueing.control_loop import ControlLoop
 from kschedweb.engine.queueing.cycle import QuotaScheduler
 from kschedweb.engine.queueing.fair_preemption import DEFAULT_STRATEGIES
 from kschedweb.engine.queueing.gates import GateError, parse_gates
@@ -37,26 +37,15 @@ from kschedweb.engine.queueing.object_store import START_ORDER, ObjectStore
 from kschedweb.engine.queueing.objects import get_name, get_namespace
 from kschedweb.engine.queueing.requests import read_request_options
 from kschedweb.engine.queueing.snapshot import QueueingSnapshot
-from kschedweb.engine.queueing.status_changes import (
-    pick_reason,
-    release_quota,
-    set_check,
-    set_finished,
-    set_requeued,
-)
+from kschedweb.engine.queueing.status_changes import set_check
 from kschedweb.engine.queueing.webhooks import find_object_refusals
 from kschedweb.engine.queueing.workload import PENDING, Workload, WorkloadOrdering
-from kschedweb.engine.queueing.workload_controller import WorkloadEvents, WorkloadReconciler
 from kschedweb.engine.queueing.workload_info import InfoFactory
 from kschedweb.engine.queueing.world import CycleLog, KueueConfiguration, KueueWorld
 from kschedweb.engine.values import dataclass
 
 # 2026-01-15T12:00:00Z
 DEFAULT_NOW = 1768478400.0
-# How often the controllers look again before a loop is broken off.
-_MAX_ROUNDS = 20
-# Reasons of evictions after which a workload queues again at once.
-_REQUEUED_REASONS = frozenset({"Preempted", "NodeFailures"})
 # Kinds of which workloads get their priorities.
 _CLASS_KINDS = frozenset({"WorkloadPriorityClass", "PriorityClass"})
 
@@ -87,7 +76,7 @@ class ConditionHistory:
             former = {condition.type: condition for condition in self.last_conditions.get(workload.key, ())}
             current = workload.status.conditions
             changed = [item for item in current if item.type not in former or former[item.type].content != item.content]
-            removed = [kind for kind in former if kinds.find_condition(current, kind) is None]
+            removed = [kind for kind in former if find_condition(current, kind) is None]
             self.last_conditions[workload.key] = current
             if changed or removed:
                 removed_conditions = [Condition(kind, False, "", status="removed") for kind in removed]
@@ -134,16 +123,10 @@ class ScenarioRun:
         self._world = world
         self._harness = harness
         self._store = ObjectStore(world)
-        self._events = WorkloadEvents(world)
-        self._reconciler = WorkloadReconciler(world)
-        self._scheduler = QuotaScheduler(world, self._make_pods_ready)
+        self._controllers = ControlLoop(world, harness.eviction_cycles)
+        self._scheduler = QuotaScheduler(world, self._controllers.make_pods_ready)
         self._history = ConditionHistory()
         self._answer: Json = {"name": get_string(raw, "name")}
-        # Workloads as the controller's events saw them last, and as they were reconciled last.
-        self._seen: dict[str, Workload] = {}
-        self._reconciled: dict[str, Workload] = {}
-        # Evicted workloads that still have their quota -> the cycle in which that was seen.
-        self._evicting: dict[str, int] = {}
 
     def answer(self) -> Json:
         objects = get_objects(self._raw, "objects")
@@ -191,7 +174,7 @@ class ScenarioRun:
                 inactive[name] = condition.to_json()
         if inactive:
             self._answer["inactive"] = inactive
-        self._settle(0)
+        self._controllers.settle(0)
         changes = self._history.list_changes(world.list_workloads())
         if changes:
             self._answer["start"] = changes
@@ -222,9 +205,9 @@ class ScenarioRun:
         for event in get_objects(self._raw, "events"):
             if get_integer(event, "before") == number:
                 # The controller looks at all of them again.
-                self._reconciled = {}
+                self._controllers.reconcile_again()
                 self._carry_out(event, number)
-        self._settle(number)
+        self._controllers.settle(number)
         result = self._scheduler.run_cycle()
         # Before the evicted ones come back.
         places = {
@@ -232,7 +215,7 @@ class ScenarioRun:
             for queue in world.queues.queues.values()
             for info in queue.list_pending()
         }
-        self._settle(number)
+        self._controllers.settle(number)
         changes = self._history.list_changes(world.list_workloads())
         described = describe_cycle(number, result, world, places, changes)
         world.now += self._harness.seconds_per_cycle
@@ -241,87 +224,12 @@ class ScenarioRun:
 
     def _is_waiting(self) -> bool:
         """Return True if something is due later: a back-off, the end of an eviction, a second pass."""
-        if self._evicting or self._world.queues.second_pass.is_waiting:
+        if self._controllers.is_evicting or self._world.queues.second_pass.is_waiting:
             return True
         return any(
             workload.status.requeue_at is not None and workload.state == PENDING
             for workload in self._world.workloads.values()
         )
-
-    # Controllers
-
-    def _settle(self, cycle: int) -> None:
-        """Let the controllers work until nothing changes."""
-        for _ in range(_MAX_ROUNDS):
-            changed = self._tell()
-            for workload in self._world.list_workloads():
-                self._reconcile(workload, cycle)
-            if not (self._tell() or changed):
-                break
-        self._world.queues.process_wakes(self._world.namespaces, self._world.now)
-
-    def _reconcile(self, workload: Workload, cycle: int) -> None:
-        key = workload.key
-        is_due = workload.status.requeue_at is not None
-        if self._reconciled.get(key) is workload and not is_due and key not in self._evicting:
-            return
-        self._reconciled[key] = workload
-        self._reconciler.reconcile(key)
-        current = self._world.workloads.get(key)
-        if current is None or not current.is_evicted or not current.has_quota or current.is_finished:
-            return
-        self._evicting.setdefault(key, cycle)
-        if cycle - self._evicting[key] >= self._harness.eviction_cycles:
-            del self._evicting[key]
-            self._release(current)
-
-    def _tell(self) -> bool:
-        """Hand changed workloads to the controller's events; return whether there were any."""
-        changed = False
-        for workload in self._world.list_workloads():
-            former = self._seen.get(workload.key)
-            if former is workload:
-                continue
-            changed = True
-            self._seen[workload.key] = workload
-            if former is None:
-                self._events.handle_create(workload)
-            else:
-                self._events.handle_update(former, workload)
-        return changed
-
-    def _release(self, workload: Workload) -> None:
-        """Give the quota of an evicted workload back, as its job does once it has stopped."""
-        world = self._world
-        evicted = workload.find_condition(kinds.EVICTED)
-        assert evicted is not None
-        is_requeued = evicted.reason in _REQUEUED_REASONS
-        reason = pick_reason(world.gates, "PendingEvaluation", "Pending")
-
-        def update(current: Workload) -> Workload:
-            requeued = set_requeued(current, evicted.reason, evicted.message, is_requeued, world.now)
-            return release_quota(requeued, reason, evicted.message, world.gates, world.now)
-
-        world.patch_admission(workload, update, force=True)
-        world.log.released.append(workload.key)
-
-    def _make_pods_ready(self) -> None:
-        """Make the pods of admitted workloads ready while a cycle waits for them."""
-        world = self._world
-        for workload in world.list_workloads():
-            if not workload.has_quota or workload.is_finished or workload.is_condition_true(kinds.PODS_READY):
-                continue
-            if workload.is_evicted:
-                self._release(workload)
-                continue
-            self._set_pods_ready(workload)
-            world.log.made_ready.append(workload.key)
-        self._tell()
-
-    def _set_pods_ready(self, workload: Workload) -> None:
-        message = "All pods reached readiness and the workload is running"
-        condition = Condition(kinds.PODS_READY, True, "Started", message, self._world.now, workload.generation)
-        self._world.update_status(workload.with_condition(condition))
 
     # Events
 
@@ -340,15 +248,11 @@ class ScenarioRun:
             error = f'event before cycle {cycle}: workloads.kueue.x-k8s.io "{name}" not found'
             self._answer.setdefault("error", error)
         elif event.get("finish"):
-            message = "Job finished successfully"
-            world.patch_admission(workload, lambda current: set_finished(current, "Succeeded", message, world.now))
+            self._controllers.finish(workload)
         elif event.get("podsReady"):
-            self._set_pods_ready(workload)
+            self._controllers.set_pods_ready(workload)
         elif event.get("delete"):
-            del world.workloads[key]
-            last_version = self._seen.pop(key, None)
-            if last_version is not None:
-                self._events.handle_delete(last_version)
+            self._controllers.delete(workload)
         else:
             name, state = get_string(check, "check", "check."), get_string(check, "state", "check.")
             message = get_string(check, "message", "check.")

@@ -39,8 +39,8 @@ SELECTOR = Struct(
         StructField("matchExpressions", ListType(_EXPRESSION), "Conditions, all of which must hold."),
     ),
 )
-NAMESPACES_FIELD = StructField("namespaces", NAMESPACES, "Whose pods are looked at.", pointer=True)
-SELECTOR_FIELD = StructField("labelSelector", SELECTOR, "Which pods are looked at.", pointer=True)
+NAMESPACES_FIELD = StructField("namespaces", NAMESPACES, "Namespaces of the pods to check.", pointer=True)
+SELECTOR_FIELD = StructField("labelSelector", SELECTOR, "Labels of the pods to check.", pointer=True)
 Args = Json
 
 

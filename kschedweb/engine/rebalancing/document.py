@@ -86,7 +86,7 @@ POLICY = Struct(
         StructField("apiVersion", STRING, f"Always {API_VERSION}."),
         StructField("profiles", ListType(_PROFILE), "Sets of plugins, one after the other."),
         StructField("nodeSelector", STRING, "Only nodes with these labels, as in kubectl -l.", pointer=True),
-        *(StructField(name, UINT, "The most evictions of one cycle.", pointer=True) for name in LIMITS),
+        *(StructField(name, UINT, "Most evictions in one cycle.", pointer=True) for name in LIMITS),
         StructField("evictionFailureEventNotification", BOOL, "Events for refused evictions.", pointer=True),
         StructField("metricsCollector", _COLLECTOR, "The older way to ask for metrics.", pointer=True),
         StructField("metricsProviders", ListType(_PROVIDER), "Where real use comes from."),

@@ -17,16 +17,20 @@ from kschedweb.engine.simulation.events import (
     PodGroupLeaves,
     PodIsEvicted,
     PodLeaves,
-    ScalerComes,
     SimulationEvent,
-    WorkloadLeaves,
-    WorkloadScales,
 )
 from kschedweb.engine.simulation.observer import Observer
 from kschedweb.engine.simulation.pod_life import Departure
 from kschedweb.engine.simulation.pods import make_replica
 from kschedweb.engine.simulation.result import Bound, ClusterSample, Evicted, Failed, Pending, Rejected, Result
-from kschedweb.engine.simulation.run import Simulation, SimulationError, SimulationSettings, StartState
+from kschedweb.engine.simulation.run import (
+    Simulation,
+    SimulationError,
+    SimulationSettings,
+    StartState,
+    list_standard_actors,
+)
+from kschedweb.engine.simulation.scaling.events import ScalerComes, WorkloadLeaves, WorkloadScales
 
 __all__ = [
     "Bound",
@@ -62,5 +66,6 @@ __all__ = [
     "StartState",
     "WorkloadLeaves",
     "WorkloadScales",
+    "list_standard_actors",
     "make_replica",
 ]

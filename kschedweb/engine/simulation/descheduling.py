@@ -14,9 +14,9 @@ from kschedweb.engine.rebalancing.loading import DeschedulerPolicy, load_policy
 from kschedweb.engine.rebalancing.metrics import Metrics
 from kschedweb.engine.rebalancing.pods import PodView, read_pod_view, renew_pod
 from kschedweb.engine.rebalancing.scenario import DescribedCluster
-from kschedweb.engine.simulation.agenda import Agenda
+from kschedweb.engine.simulation.actors import Actor
 from kschedweb.engine.simulation.autoscaling.context import BY_API, LiveBudget
-from kschedweb.engine.simulation.observer import DescheduledPod, DeschedulerRound
+from kschedweb.engine.simulation.context import ActorSetup, SimulationContext
 from kschedweb.engine.simulation.pod_life import PodLife
 from kschedweb.engine.simulation.pods import Pods
 from kschedweb.engine.values import dataclass
@@ -24,12 +24,35 @@ from kschedweb.engine.values import dataclass
 BECAUSE = "{} of the descheduler"
 # Rounds after the last event of a run without an end: two policies that fight never come to rest.
 MOST_ROUNDS = 20
+STOPPED = f"the descheduler stopped {MOST_ROUNDS} rounds after the last event: the run has no end of its own"
 # (bound, leaving, node): a pod is read again when any of it changes.
 _State = tuple[bool, bool, str]
 
 
+@dataclass(frozen=True, slots=True)
+class DescheduledPod:
+    """A pod that a plugin of one of the descheduler's profiles evicts."""
+
+    life: PodLife
+    plugin: str
+    profile: str
+
+
+@dataclass(frozen=True, slots=True)
+class DeschedulerRound:
+    """A cycle of the descheduler."""
+
+    # Counted from 1.
+    number: int
+    evicted: tuple[DescheduledPod, ...]
+    # Number of evictions that were refused.
+    refused: int
+    # Why plugins did nothing; "" if they did not say.
+    note: str
+
+
 @dataclass(frozen=True, eq=False)
-class DeschedulerSetup:
+class DeschedulerSetup(ActorSetup):
     """The descheduler of a scenario; one serves for any number of simulations."""
 
     policy: DeschedulerPolicy
@@ -55,14 +78,16 @@ class DeschedulerSetup:
         ]
         return cls(load_policy(document, described.classes), described, budgets, interval)
 
+    def join(self, context: SimulationContext) -> Actor:
+        return Descheduling(self, context)
+
 
 @dataclass(eq=False)
-class Descheduling:
+class Descheduling(Actor):
     """The descheduler of one simulation; its first cycle is one interval after the beginning."""
 
     setup: DeschedulerSetup
-    pods: Pods
-    agenda: Agenda
+    context: SimulationContext
     # Time of the last event, where the simulation ends once nothing more happens; else ``None``.
     after: float | None = None
     stopped: bool = False
@@ -73,13 +98,23 @@ class Descheduling:
     _beyond: int = 0
     _views: dict[PodLife, tuple[_State, PodView]] = field(default_factory=dict)
 
-    def __post_init__(self) -> None:
-        self.agenda.schedule_action(self.setup.interval, self._run_round, looks=True)
+    @property
+    def pods(self) -> Pods:
+        return self.context.pods
 
-    def at_rest(self, since: float) -> bool:
-        """Return true if it has stopped, or if a round after ``since`` evicted nothing."""
+    def begin(self) -> None:
+        self.context.schedule_background(self.setup.interval, self._run_round)
+
+    def await_rest(self, last_event: float) -> None:
+        self.after = last_event
+
+    def is_awaited(self, since: float) -> bool:
+        """Return false if it has stopped, or if a round after ``since`` evicted nothing."""
         time, evicted = self._last
-        return self.stopped or (time > since and not evicted)
+        return not (self.stopped or (time > since and not evicted))
+
+    def list_notes(self) -> list[str]:
+        return [STOPPED] if self.stopped else []
 
     def _run_round(self, now: float) -> None:
         self._rounds += 1
@@ -87,14 +122,14 @@ class Descheduling:
         keys = [(eviction, self.pods.lives[eviction.pod]) for eviction in result.evicted]
         evicted = [DescheduledPod(life, eviction.plugin, eviction.profile) for eviction, life in keys]
         note = "; ".join(filter(None, (result.skipped, *result.outcome.plugin_errors, *result.outcome.notes)))
-        self.pods.observer.descheduled(DeschedulerRound(self._rounds, tuple(evicted), len(result.failures), note), now)
+        self.context.report(DeschedulerRound(self._rounds, tuple(evicted), len(result.failures), note), now)
         for descheduled in evicted:
             self.pods.evict_pod(descheduled.life, BECAUSE.format(descheduled.plugin), now, BY_API)
         self._last = now, len(evicted)
         self._beyond += self.after is not None and now > self.after
         self.stopped = self._beyond >= MOST_ROUNDS
         if not self.stopped:
-            self.agenda.schedule_action(now + self.setup.interval, self._run_round, looks=True)
+            self.context.schedule_background(now + self.setup.interval, self._run_round)
 
     def _run_cycle(self, now: float) -> CycleResult:
         world, described, policy = self.pods.world, self.setup.described, self.setup.policy

@@ -1,4 +1,4 @@
-"""Events from outside that a simulated cluster meets. All times are seconds."""
+"""Events from outside that a simulated cluster meets; actors bring more. All times are seconds."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from collections.abc import Mapping
 
 from kschedweb.engine.json_types import Json
 from kschedweb.engine.objects.pod import Pod
-from kschedweb.engine.simulation.scaling.scalers import Scaler
 from kschedweb.engine.values import dataclass
 
 
@@ -42,28 +41,6 @@ class PodLeaves(SimulationEvent):
     pod: str
     # True if the event is ignored when neither exists.
     if_there: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class ScalerComes(SimulationEvent):
-    """A scaler begins to scale a workload."""
-
-    scaler: Scaler
-
-
-@dataclass(frozen=True, slots=True)
-class WorkloadScales(SimulationEvent):
-    """Somebody scales by hand a workload that has a scaler."""
-
-    workload: str
-    replicas: int
-
-
-@dataclass(frozen=True, slots=True)
-class WorkloadLeaves(SimulationEvent):
-    """Somebody deletes a workload that has a scaler, with its pods."""
-
-    workload: str
 
 
 @dataclass(frozen=True, slots=True)

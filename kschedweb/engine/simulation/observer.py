@@ -11,62 +11,6 @@ from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.objects.podgroup import PodGroup
 from kschedweb.engine.simulation.pod_life import Departure, PodLife
 from kschedweb.engine.state.watermarks.table import Watermarks
-from kschedweb.engine.values import dataclass
-
-
-@dataclass(frozen=True, slots=True)
-class ScalingObservation:
-    """A look at a scaled workload."""
-
-    workload: str
-    # Number of pods that were asked for before the look.
-    before: int
-    # Number of pods that are asked for after it.
-    replicas: int
-    # Number of pods that are ready.
-    ready: int
-    # Percent of requests; ``None`` if it is not known.
-    utilization: int | None
-    # The aim for it in percent; ``None`` if there is none.
-    target: int | None
-    # Why the number changes; "" if it does not.
-    reason: str
-
-
-LAUNCHED, REMOVED = "launched", "removed"
-
-
-@dataclass(frozen=True, slots=True)
-class AutoscalerAction:
-    """An autoscaler's action on a node."""
-
-    # ``LAUNCHED`` or ``REMOVED``.
-    action: str
-    node: str
-    # The kind of node, or the reason.
-    text: str
-
-
-@dataclass(frozen=True, slots=True)
-class DescheduledPod:
-    """A pod that a plugin of one of the descheduler's profiles evicts."""
-
-    life: PodLife
-    plugin: str
-    profile: str
-
-
-@dataclass(frozen=True, slots=True)
-class DeschedulerRound:
-    """A cycle of the descheduler."""
-
-    # Counted from 1.
-    number: int
-    evicted: tuple[DescheduledPod, ...]
-    # Number of evictions that were refused.
-    refused: int
-    # Why plugins did nothing; "" if they did not say.
-    note: str
 
 
 class Observer:
@@ -129,14 +73,8 @@ class Observer:
     def node_left(self, name: str, now: float) -> None:
         """Hear that the node is gone; its pods are reported on their own."""
 
-    def scaled(self, look: ScalingObservation, now: float) -> None:
-        """Hear of a look at a scaled workload, which may have changed its number of pods."""
-
-    def autoscaled(self, action: AutoscalerAction, now: float) -> None:
-        """Hear that an autoscaler asked for a node, or deleted one."""
-
-    def descheduled(self, cycle: DeschedulerRound, now: float) -> None:
-        """Hear of a cycle of the descheduler; its evictions are reported on their own after this."""
+    def reported(self, report: object, now: float) -> None:
+        """Hear what an actor did; each kind of actor has its own type of reports."""
 
     def measured(self, watermarks: Watermarks, now: float) -> None:
         """Hear that the real use was measured."""

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Container
+from collections.abc import Callable, Container, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
+from functools import partial
 
 from kschedweb.engine.controllers.claims import create_claims, delete_claims, keep_claims, needs_claims
 from kschedweb.engine.controllers.kubelet import KubeletRefusal
@@ -21,13 +22,11 @@ from kschedweb.engine.json_types import Json
 from kschedweb.engine.objects.json_access import get_integer, get_mapping, get_objects
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.queue import GroupQueue, SchedulingQueue
-from kschedweb.engine.simulation.agenda import Agenda
+from kschedweb.engine.simulation.actors import Actor
+from kschedweb.engine.simulation.agenda import Action, Agenda
 from kschedweb.engine.simulation.observer import Observer
 from kschedweb.engine.simulation.pod_life import Departure, PodLife
-from kschedweb.engine.simulation.quota_gate import QuotaGate
 from kschedweb.engine.simulation.result import Bound, Evicted, Failed, Result
-from kschedweb.engine.simulation.scaling.scalers import Scalers
-from kschedweb.engine.simulation.use import UseModel
 from kschedweb.engine.state.scheduler_cache import SchedulerCache
 
 # Reason of the condition of pods that make room for another.
@@ -58,7 +57,7 @@ class Pods:
     """The pods, and everything that happens to them.
 
     ``schedulers`` are the scheduler names that are simulated. ``reachable`` says whether a node's kubelet can end pods.
-    ``gate`` lets new pods in. ``use`` hears which pods run, and ``observer`` hears of everything.
+    ``actors`` let new pods in and hear of them, and ``observer`` hears of everything.
     """
 
     def __init__(
@@ -69,29 +68,32 @@ class Pods:
         result: Result,
         schedulers: Container[str],
         reachable: Callable[[str], bool],
-        gate: QuotaGate,
-        use: UseModel | None = None,
         observer: Observer | None = None,
     ) -> None:
-        self.gate = gate
+        self.actors: Sequence[Actor] = ()
         self.world, self.queue, self.agenda, self.result = world, queue, agenda, result
         self.eviction = TaintEviction()
         self.lives: dict[str, PodLife] = {}
         # Takes back a pod that is on its way to a node; returns true if it was.
         self.dismiss: Callable[[str, float], bool] = lambda key, now: False
         self.observer = observer or Observer()
-        self.use = use
-        self.scalers = Scalers(self.lives, world.cluster, agenda, self.observer, use, self.delete_pod)
-        # Called with pods that were tried in vain.
-        self.unplaced: Callable[[PodLife, float], None] = _ignore_life
-        # Called with pods that came to a node, or begin to leave it.
-        self.moved: Callable[[PodLife, float], None] = _ignore_life
         self._schedulers, self._reachable = schedulers, reachable
         self._groups = isinstance(queue, GroupQueue)
         # Pods that should have ended on nodes whose kubelet is silent, by node.
         self._stuck: dict[str, list[PodLife]] = {}
         # key of a pod -> key of the pod that a controller put in its place last
         self._heirs: dict[str, str] = {}
+
+    def let_in(self, pod: Pod, come: Action, now: float, *, checked: bool = False) -> None:
+        """Call ``come`` with the time at which every actor lets the pod in, if ever; ``checked`` as for the actors."""
+
+        def ask_actors(place: int, time: float) -> None:
+            for following, actor in enumerate(self.actors[place:], place + 1):
+                if actor.hold_pod(pod, partial(ask_actors, following), time, checked=checked):
+                    return
+            come(time)
+
+        ask_actors(0, now)
 
     def add_pod(self, life: PodLife, now: float) -> None:
         """Add a pod: on its node already, or to be scheduled."""
@@ -114,7 +116,8 @@ class Pods:
         life.pod, problems = self._create_claims(life.pod, now)
         life.message = next(iter(problems), life.message)
         self.lives[life.pod.key] = life
-        self.scalers.add_life(life)
+        for actor in self.actors:
+            actor.on_pod_added(life, now)
         self.observer.arrived(life, now)
 
     def put_on_node(self, life: PodLife, now: float) -> None:
@@ -180,29 +183,39 @@ class Pods:
     def _on_settled(self, life: PodLife, now: float) -> None:
         life.bound = now
         self.observer.bound(life, now)
-        self.moved(life, now)
-        self._start_use(life, now)
+        self._report_moved(life, now)
+        self._start_pod(life, now)
         self.eviction.pod_changed(life.pod, now)
         if life.duration is not None:
             self.agenda.schedule_action(now + life.duration, lambda time: self._complete_pod(life, time))
 
-    def _start_use(self, life: PodLife, now: float) -> None:
-        """Begin to count the pod's use once it is ready."""
-        startup = self.scalers.startup_seconds(life)
+    def report_unplaced(self, life: PodLife, now: float) -> None:
+        """Tell the actors that the pod was tried in vain."""
+        for actor in self.actors:
+            actor.on_unplaced(life, now)
+
+    def _report_moved(self, life: PodLife, now: float) -> None:
+        for actor in self.actors:
+            actor.on_moved(life, now)
+
+    def _start_pod(self, life: PodLife, now: float) -> None:
+        """Let the pod do its work once it is ready."""
+        startup = max((actor.startup_seconds(life) for actor in self.actors), default=0.0)
         if startup:
             life.ready = now + startup
             self.agenda.schedule_action(life.ready, lambda time: self._on_ready(life, time))
-        elif self.use is not None:
-            self.use.add_pod(life.pod, now)
+        else:
+            self._on_ready(life, now)
 
     def _on_ready(self, life: PodLife, now: float) -> None:
-        if self.use is not None and self.is_alive(life) and life.leaves is None:
-            self.use.add_pod(life.pod, now)
+        if self.is_alive(life) and life.leaves is None:
+            for actor in self.actors:
+                actor.on_pod_ready(life, now)
 
     def _complete_pod(self, life: PodLife, now: float) -> None:
         if self.is_alive(life):
             self.result.completed += 1
-            self.moved(life, now)
+            self._report_moved(life, now)
             self.remove_pod(life, now)
 
     def is_alive(self, life: PodLife) -> bool:
@@ -228,7 +241,7 @@ class Pods:
             old = life.pod
             life.leaves = now + _grace_period(old)
             life.pod = mark_terminating(old, now, condition)
-            self.moved(life, now)
+            self._report_moved(life, now)
             self.observer.changed(life, now)
             self._changed_on_node(old, life.pod, now)
             self.agenda.schedule_action(life.leaves, lambda time: self._end_pod(life, time))
@@ -239,8 +252,8 @@ class Pods:
         if self._reachable(life.pod.node_name):
             self.remove_pod(life, now)
         else:
-            # Quotas do not count a pod beyond its grace period, although it cannot be ended.
-            self.gate.release_pod(life.pod, now)
+            for actor in self.actors:
+                actor.on_pod_overdue(life, now)
             self._stuck.setdefault(life.pod.node_name, []).append(life)
 
     def on_node_reached(self, node: str, now: float) -> None:
@@ -280,9 +293,8 @@ class Pods:
             self._remove_from_node(life, now)
             return
         del self.lives[life.pod.key]
-        self.scalers.remove_life(life)
         self.observer.withdrawn(life, now)
-        self.gate.release_pod(life.pod, now)
+        self._report_removed(life, now)
         waited = self.dismiss(life.pod.key, now)
         if not waited:
             # The pod leaves its group after the queue: a group that was complete with it is tried once more.
@@ -294,15 +306,16 @@ class Pods:
 
     def _remove_from_node(self, life: PodLife, now: float) -> None:
         del self.lives[life.pod.key]
-        self.scalers.remove_life(life)
         self.world.cluster.groups.remove_member(life.pod)
         self.observer.departed(life, life.why, life.because, now)
-        if self.use is not None:
-            self.use.remove_pod(life.pod, now)
         self.eviction.pod_gone(life.pod.key)
-        self.gate.release_pod(life.pod, now)
+        self._report_removed(life, now)
         self.queue.move_all_to_active_or_backoff(ASSIGNED_POD_DELETE, life.pod, None, now)
         self._release_claims(life.pod, now)
+
+    def _report_removed(self, life: PodLife, now: float) -> None:
+        for actor in self.actors:
+            actor.on_pod_removed(life, now)
 
     def _release_claims(self, pod: Pod, now: float) -> None:
         """Release the pod's claims; those that were made for it are deleted."""
@@ -331,11 +344,7 @@ class Pods:
             def on_admitted(time: float) -> None:
                 self.add_pod(PodLife(heir, heir, time, remaining, True, heirs=heirs), time)
 
-            self.gate.admit_pod(heir, on_admitted, now)
-
-
-def _ignore_life(life: PodLife, now: float) -> None:
-    """Do nothing."""
+            self.let_in(heir, on_admitted, now)
 
 
 def with_start_time(pod: Pod, now: float) -> Pod:

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import field, replace
-from typing import Any
+from typing import Any, TypeVar
 
 from kschedweb.engine.config import Configuration, Release
 from kschedweb.engine.config.specs import PluginFactory
-from kschedweb.engine.controllers.admission import DEFAULT, AdmissionError, admit_group, admit_pod
+from kschedweb.engine.controllers.admission import DEFAULT, AdmissionError, admit_group
 from kschedweb.engine.controllers.nodelifecycle import FALSE, READY, TRUE, LifecycleTiming
 from kschedweb.engine.cycle.scheduler import Scheduler
 from kschedweb.engine.extenders.extender import Extenders
-from kschedweb.engine.framework.events import NODE, Action, ClusterEvent
 from kschedweb.engine.json_types import Json
 from kschedweb.engine.objects.json_access import ObjectError, describe_object
 from kschedweb.engine.objects.node import Node
@@ -20,18 +19,20 @@ from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.objects.podgroup import PodGroup
 from kschedweb.engine.queue import GroupQueue, create_scheduling_queue
 from kschedweb.engine.simulation import events as happen
+from kschedweb.engine.simulation.actors import Actor, Handler
+from kschedweb.engine.simulation.admission import AdmissionSetup
 from kschedweb.engine.simulation.agenda import Agenda
-from kschedweb.engine.simulation.autoscaling.context import AutoscalerContext, AutoscalerSetup
-from kschedweb.engine.simulation.descheduling import DeschedulerSetup, Descheduling
+from kschedweb.engine.simulation.context import ActorSetup, SimulationContext
 from kschedweb.engine.simulation.group_scheduling import GroupLoop
 from kschedweb.engine.simulation.hopeless_tries import HopelessTries
 from kschedweb.engine.simulation.kubelets import Kubelets
+from kschedweb.engine.simulation.metering import MeteringSetup
 from kschedweb.engine.simulation.nodes import EVICTED, EVICTION_API, SimulatedNodes
 from kschedweb.engine.simulation.observer import Observer
 from kschedweb.engine.simulation.pod_life import PodLife
 from kschedweb.engine.simulation.pods import Pods
-from kschedweb.engine.simulation.quota_gate import QuotaGate
 from kschedweb.engine.simulation.result import ClusterSample, Pending, Result
+from kschedweb.engine.simulation.scaling.scalers import ScalersSetup
 from kschedweb.engine.simulation.scheduling import SchedulingLoop
 from kschedweb.engine.simulation.use import UseModel
 from kschedweb.engine.state.nominator import Nominator
@@ -42,8 +43,7 @@ from kschedweb.engine.values import dataclass
 
 # Seconds without a change after which a cluster counts as settled.
 SETTLED = 600.0
-# New measurements wake pods as a changed annotation of a node does.
-MEASURED = ClusterEvent(NODE, Action.NODE_ANNOTATION)
+Kind = TypeVar("Kind", bound=Actor)
 
 
 class SimulationError(ValueError):
@@ -84,21 +84,34 @@ class StartState:
     problems: list[tuple[str, str]]
 
     @classmethod
-    def from_objects(cls, objects: Iterable[Any], release: Release) -> StartState:
-        """Read objects; unreadable ones are listed in ``problems``."""
+    def from_objects(cls, objects: Iterable[Any], release: Release, watermarks: Watermarks | None = None) -> StartState:
+        """Read objects; unreadable ones are listed in ``problems``.
+
+        ``watermarks`` take the place of those in the nodes' annotations.
+        """
         snapshot = release.build_snapshot(objects)
-        return cls(SchedulerCache(snapshot), snapshot.pending, snapshot.problems)
+        world = SchedulerCache(snapshot)
+        if watermarks is not None:
+            world.set_watermarks(watermarks)
+        return cls(world, snapshot.pending, snapshot.problems)
+
+
+def list_standard_actors(use: UseModel | None = None) -> list[ActorSetup]:
+    """Return the actors of every simulation: admission with quotas, scalers of workloads, and the measurement of use.
+
+    ``use`` knows the real use of pods, and gives the snapshot its watermarks; without it they stay as they are.
+    """
+    metering = [] if use is None else [MeteringSetup(use)]
+    return [AdmissionSetup(), ScalersSetup(use), *metering]
 
 
 class Simulation:
     """A simulation of a cluster: ``objects`` at time 0, raw or read already, and the ``events`` that follow.
 
     Pods of the objects that have a node run for ever; those without arrive at time 0. ``registry`` and ``extenders``
-    are as for Scheduler. ``use`` knows the real use of pods, and gives the snapshot its watermarks; without it they
-    stay as ``watermarks`` or the nodes' annotations have them. ``observer`` hears of everything. The ``autoscaler``
-    adds and removes nodes, the ``descheduler`` evicts pods. A ``quick`` simulation leaves out tries that are known to
-    fail; its result does not list rejections, and of groups only the tries that differ from the last one. All else is
-    the same.
+    are as for Scheduler. ``actors`` act beside the scheduler, in this order; None: ``list_standard_actors``.
+    ``observer`` hears of everything. A ``quick`` simulation leaves out tries that are known to fail; its result does
+    not list rejections, and of groups only the tries that differ from the last one. All else is the same.
     """
 
     def __init__(
@@ -107,14 +120,11 @@ class Simulation:
         configuration: Configuration,
         events: Iterable[happen.SimulationEvent] = (),
         settings: SimulationSettings | None = None,
+        actors: Iterable[ActorSetup] | None = None,
         *,
         registry: Mapping[str, PluginFactory] | None = None,
         extenders: Extenders | None = None,
-        use: UseModel | None = None,
-        watermarks: Watermarks | None = None,
         observer: Observer | None = None,
-        autoscaler: AutoscalerSetup | None = None,
-        descheduler: DeschedulerSetup | None = None,
         quick: bool = False,
     ) -> None:
         self.settings = settings or SimulationSettings()
@@ -124,8 +134,6 @@ class Simulation:
         start = objects if isinstance(objects, StartState) else StartState.from_objects(objects, configuration.release)
         self.result.refused += [(0.0, f"{subject}: {why}") for subject, why in start.problems]
         self.world = start.world.copy()
-        if watermarks is not None:
-            self.world.set_watermarks(watermarks)
         nominator = Nominator()
         scheduler = Scheduler.from_configuration(
             self.world.snapshot, configuration, registry, nominator=nominator, extenders=extenders
@@ -133,13 +141,7 @@ class Simulation:
         frameworks = scheduler.frameworks
         self.queue = create_scheduling_queue(configuration, frameworks, self.world.cluster, nominator)
         self._agenda = Agenda()
-        self.gate = QuotaGate(self.world, self.settings.admission, self._agenda, self.result)
-        self.pods = Pods(
-            self.world, self.queue, self._agenda, self.result, frameworks, self._is_reachable, self.gate, use, observer
-        )
-        self.pods.scalers.create = lambda raw, now: self._arrival_action(happen.PodArrives(now, raw, replaced=True))(
-            now
-        )
+        self.pods = Pods(self.world, self.queue, self._agenda, self.result, frameworks, self._is_reachable, observer)
         # A plugin of another package may decide by what no answer foresees.
         hopeless = HopelessTries(scheduler, self.queue) if quick and registry is None else None
         loop_of = GroupLoop if configuration.release.has_group_scheduling else SchedulingLoop
@@ -151,35 +153,50 @@ class Simulation:
         self.kubelets = Kubelets(
             self.pods, self.nodes, comparison_operators=comparison_operators, controlled=controlled
         )
-        self.pods.create_missing_claims()
-        for pod in self.world.all_pods():
-            replaced = self.settings.replaced and pod.controller is not None and not of_daemon_set(pod)
-            life = self.pods.lives[pod.key] = PodLife(pod, pod, 0.0, bound=0.0, replaced=replaced)
-            self.gate.charge_pod(pod)
-            self.pods.observer.arrived(life, 0.0)
-            self.pods.observer.bound(life, 0.0)
-            if use is not None:
-                use.add_pod(pod, 0.0)
         for pod in start.pending:
             self._agenda.schedule_action(0.0, self._arrival_action(happen.PodArrives(0.0, pod.raw)))
         self._sample_interval = self.settings.sample
         self._agenda.schedule_action(0.0, self._take_sample, looks=True)
-        self._metered = use is not None
-        if use is not None:
-            self._agenda.schedule_action(0.0, self._meter_action(use), looks=True)
+        context = SimulationContext(
+            configuration,
+            self.settings.admission,
+            self.pods,
+            self.nodes,
+            self._join_node,
+            self._remove_node,
+            self._create_pod,
+        )
+        self.actors = [setup.join(context) for setup in (list_standard_actors() if actors is None else actors)]
+        self.pods.actors = self.actors
+        self._add_initial_pods()
         self._enter_events(events)
-        self._autoscaled = autoscaler is not None
-        if autoscaler is not None:
-            autoscaler.start(
-                AutoscalerContext(
-                    configuration, self.pods, self.nodes, self._join_node, self._remove_node, self._create_pod
-                )
-            )
-        self.descheduling = None if descheduler is None else Descheduling(descheduler, self.pods, self._agenda)
+        for actor in self.actors:
+            actor.begin()
 
-    def _create_pod(self, raw: Json, now: float) -> None:
+    def _add_initial_pods(self) -> None:
+        """Take in the pods that are on nodes at the beginning."""
+        self.pods.create_missing_claims()
+        for pod in self.world.all_pods():
+            replaced = self.settings.replaced and pod.controller is not None and not of_daemon_set(pod)
+            life = self.pods.lives[pod.key] = PodLife(pod, pod, 0.0, bound=0.0, replaced=replaced)
+            self.pods.observer.arrived(life, 0.0)
+            self.pods.observer.bound(life, 0.0)
+            for actor in self.actors:
+                actor.on_initial_pod(pod)
+
+    def find_actor(self, kind: type[Kind]) -> Kind | None:
+        """Return the actor of this kind; ``None`` if there is none."""
+        return next((actor for actor in self.actors if isinstance(actor, kind)), None)
+
+    def _create_pod(self, raw: Json, now: float, *, replaced: bool = False) -> None:
         """Create a pod for a controller."""
-        self._arrival_action(happen.PodArrives(now, raw))(now)
+        self._arrival_action(happen.PodArrives(now, raw, replaced=replaced))(now)
+
+    def _admit_object(self, raw: Json) -> Json:
+        """Return the pod as the API server stores it; raise AdmissionError for one that it refuses."""
+        for actor in self.actors:
+            raw = actor.admit_object(raw)
+        return raw
 
     def _is_reachable(self, node: str) -> bool:
         return self.nodes.is_reachable(node)
@@ -209,8 +226,8 @@ class Simulation:
         after the last event.
         """
         self._limit = limit
-        if self.descheduling is not None:
-            self.descheduling.after = self._last_event
+        for actor in self.actors:
+            actor.await_rest(self._last_event)
         state, since = self._change_marker(), self.now
         while (time := self._next_time()) is not None and time <= limit:
             if not self._is_awaiting(since):
@@ -238,14 +255,14 @@ class Simulation:
         return len(self.result.bound), len(self.result.evicted), self.result.completed, len(self.pods.lives)
 
     def _is_awaiting(self, since: float) -> bool:
-        """Return true if events, evictions or rounds of the descheduler are still to come after the last change."""
+        """Return true if events, evictions or what actors do is still to come after the last change."""
         if self._agenda.due or self.pods.eviction.next_due() is not None:
             return True
-        return self.descheduling is not None and not self.descheduling.at_rest(since)
+        return any(actor.is_awaited(since) for actor in self.actors)
 
     def _is_at_rest(self) -> bool:
         """Return true if nothing that goes on could change the cluster."""
-        watched = self.settings.settles or self._metered or self.pods.scalers or self._autoscaled
+        watched = self.settings.settles or any(actor.is_watching for actor in self.actors)
         return self.nodes.at_rest and not (self.queue.is_ready or len(self.queue.backoff) or watched)
 
     def _finish_run(self, now: float) -> Result:
@@ -279,31 +296,14 @@ class Simulation:
             self.result.samples[-1].time + self._sample_interval, self._take_sample, looks=True
         )
 
-    def _meter_action(self, use: UseModel) -> Callable[[float], None]:
-        def meter(now: float) -> None:
-            measured = use.measured(now)
-            self.world.set_watermarks(measured)
-            self.pods.observer.measured(measured, now)
-            if (node := next(iter(self.world.nodes.values()), None)) is not None:
-                # Measurements arrive like annotations of nodes: a pod that was rejected by the old ones may fit now.
-                self.queue.move_all_to_active_or_backoff(MEASURED, node, node, now)
-            self._agenda.schedule_action(now + use.interval, meter, looks=True)
-
-        return meter
-
     # What happens from outside.
 
     def _enter_events(self, listed: Iterable[happen.SimulationEvent]) -> None:
-        handlers: dict[type, Callable[[Any], Callable[[float], None]]] = {
+        handlers: dict[type, Handler] = {
             happen.PodArrives: self._arrival_action,
             happen.PodChanges: lambda event: lambda now: self._change_pod(event, now),
             happen.PodLeaves: lambda event: lambda now: self._delete_pod(event, now),
             happen.PodIsEvicted: lambda event: lambda now: self._evict_pod(event.pod, now),
-            happen.ScalerComes: lambda event: lambda now: self.pods.scalers.start_scaler(event.scaler, now),
-            happen.WorkloadScales: (
-                lambda event: lambda now: self.pods.scalers.scale_workload(event.workload, event.replicas, now)
-            ),
-            happen.WorkloadLeaves: lambda event: lambda now: self.pods.scalers.end_workload(event.workload, now),
             happen.PodGroupArrives: lambda event: lambda now: self._put_group(event.group, now, exists=False),
             happen.PodGroupChanges: lambda event: lambda now: self._put_group(event.group, now, exists=True),
             happen.PodGroupLeaves: lambda event: lambda now: self._delete_group(event.group, now),
@@ -323,6 +323,8 @@ class Simulation:
                 lambda now: self.nodes.lifecycle.silence_node(self._check_node(event.node), now)
             ),
         }
+        for actor in self.actors:
+            handlers |= actor.handlers
         # The sort is stable: events of the same time happen in the order in which they are listed.
         for event in sorted(listed, key=lambda event: event.time):
             if event.time < 0:
@@ -345,7 +347,7 @@ class Simulation:
             pod, stored = event.pod, isinstance(event.pod, Pod)
             if not isinstance(pod, Pod):
                 try:
-                    pod = Pod.from_json(admit_pod(pod, self.world.cluster, self.settings.admission))
+                    pod = Pod.from_json(self._admit_object(pod))
                 except AdmissionError as problem:
                     self.result.refused.append((now, str(problem)))
                     return
@@ -354,7 +356,7 @@ class Simulation:
             if pod.key in self.pods.lives:
                 raise SimulationError(f"Pod {pod.key}: is there already")
             pod = pod.with_counting(self._counting)
-            self.gate.admit_pod(pod, lambda time: self._admit_pod(pod, event, time), now, checked=stored)
+            self.pods.let_in(pod, lambda time: self._admit_pod(pod, event, time), now, checked=stored)
 
         return on_arrival
 
@@ -366,9 +368,7 @@ class Simulation:
             self.pods.add_pod(life, now)
 
     def _change_pod(self, event: happen.PodChanges, now: float) -> None:
-        new = Pod.from_json(admit_pod(event.pod, self.world.cluster, self.settings.admission)).with_counting(
-            self._counting
-        )
+        new = Pod.from_json(self._admit_object(event.pod)).with_counting(self._counting)
         if event.if_there and new.key not in self.pods.lives:
             return
         node = self._get_life(new.key).pod.node_name
@@ -376,7 +376,7 @@ class Simulation:
 
     def _delete_pod(self, event: happen.PodLeaves, now: float) -> None:
         key = self.pods.find_heir(event.pod)
-        if self.gate.withdraw_pod(key):
+        if any(actor.withdraw_pod(key) for actor in self.actors):
             return
         if key in self.pods.lives or not event.if_there:
             self.pods.delete_pod(self._get_life(key), now)

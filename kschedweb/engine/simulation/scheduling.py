@@ -237,7 +237,7 @@ class SchedulingLoop:
             rejection = Rejected(now, queued.key, placement.condition, by, placement.nominated or "")
             self.pods.result.rejected.append(rejection)
         self.pods.observer.failed(life, now)
-        self.pods.unplaced(life, now)
+        self.pods.report_unplaced(life, now)
         queue.put_back(queued, now, placement.rejected_by)
         # An error also ends an earlier nomination.
         node = "" if placement.is_error else placement.nominated

@@ -177,9 +177,9 @@ class EndpointSecret(SealedRow):
 
 
 class Delivered(models.TextChoices):
-    PENDING = "pending", _("To be sent")
+    PENDING = "pending", _("Waiting to be sent")
     DELIVERED = "delivered", _("Delivered")
-    FAILED = "failed", _("Given up")
+    FAILED = "failed", _("Gave up")
 
 
 class Delivery(models.Model):

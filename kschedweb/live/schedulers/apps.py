@@ -2,10 +2,8 @@ from django.apps import AppConfig
 
 from kschedweb.web import actions, doctor, navigation, retention
 from kschedweb.web.actions import PaletteAction
-from kschedweb.web.navigation import BarChoice, Entry, RailGroup
+from kschedweb.web.navigation import BarChoice
 from kschedweb.web.translating import gettext_lazy as _
-
-PAGES = ("new", "scheduler", "change", "mode", "rollout", "delete", "setup", "decision", "pod")
 
 
 class SchedulingConfig(AppConfig):
@@ -21,9 +19,6 @@ class SchedulingConfig(AppConfig):
         from kschedweb.live.schedulers.decisions.retention import decisions_clean
         from kschedweb.live.schedulers.doctor_checks import schedulers_examine
 
-        pages = frozenset(f"live-{page}" for page in PAGES)
-        navigation.register_entries(RailGroup.PRODUCTION, Entry(_("Schedulers"), "radio", "live", 10, pages))
-        navigation.add_to_family("pods", "pod-history")
         navigation.declare_choices((BarChoice.POLICY, BarChoice.MOMENT), "pod-history")
         actions.register_actions(
             PaletteAction(_("New live scheduler"), "radio", "live-new", "production run", action="administer"),

@@ -16,7 +16,7 @@ import yaml
 
 from kschedweb.clusters.connecting.access import REVIEWS, WITHOUT_WATCH, is_served
 from kschedweb.clusters.connecting.client import Client
-from kschedweb.clusters.kinds import KINDS
+from kschedweb.clusters.kinds import KINDS, SCHEDULER_KINDS
 from kschedweb.engine.documents.writing import Dumper
 from kschedweb.engine.json_types import Json
 from kschedweb.live.schedulers.election.locks import LEASES, PARTS
@@ -97,7 +97,7 @@ def rights_for(needs: Needs) -> list[Right]:
 def _reading_rights() -> list[Right]:
     return [
         Right(kind.group, kind.resource, verb, kind.costs if verb == "list" else WITHOUT_WATCH, optional=kind.optional)
-        for kind in KINDS
+        for kind in SCHEDULER_KINDS
         for verb in ("list", "watch")
     ]
 

@@ -132,7 +132,7 @@ def show_live(request: PageRequest, live_id: UUID) -> HttpResponseBase:
         **_now_context(request, live, None),
     }
     if request.htmx:
-        return render(request, "live/schedulers/shown.html", context)
+        return render(request, "live/schedulers/decision_list_update.html", context)
     return render(request, "live/schedulers/scheduler.html", context | _figures_context(live))
 
 
@@ -144,7 +144,7 @@ def show_now(request: PageRequest, live_id: UUID) -> HttpResponse:
     live = selectors.live_get(live_id)
     opened = _opened_moment(request)
     context = {"opened": opened, **_now_context(request, live, opened)}
-    return render(request, "live/schedulers/now.html", context)
+    return render(request, "live/schedulers/status.html", context)
 
 
 @require_safe

@@ -1,8 +1,6 @@
 from django.apps import AppConfig
 
-from kschedweb.web import navigation, retention
-from kschedweb.web.navigation import Entry, RailGroup
-from kschedweb.web.translating import gettext_lazy as _
+from kschedweb.web import retention
 
 
 class ShadowConfig(AppConfig):
@@ -16,7 +14,4 @@ class ShadowConfig(AppConfig):
         from kschedweb.live.shadow.services import verdicts_clean
 
         register_factory(Mode.SHADOW, make_run)
-        navigation.register_entries(
-            RailGroup.PRODUCTION, Entry(_("Shadow"), "eye", "shadows", 30, frozenset({"live-shadow"}))
-        )
         retention.register_cleaning("shadow.ShadowVerdict", verdicts_clean)

@@ -4,7 +4,7 @@ from django.apps import AppConfig
 
 from kschedweb.web import actions, navigation
 from kschedweb.web.actions import PaletteAction
-from kschedweb.web.navigation import BarChoice, Entry, RailGroup
+from kschedweb.web.navigation import BarChoice
 from kschedweb.web.retention import RetentionRule, register_rules
 from kschedweb.web.translating import gettext_lazy as _
 
@@ -16,9 +16,6 @@ class CapacityConfig(AppConfig):
         # Imported here because models cannot be imported before the registry of apps is ready.
         from kschedweb.jobs.retention import ANSWERED
 
-        navigation.register_entries(
-            RailGroup.CLUSTER, Entry(_("Capacity and drain"), "layers", "capacity-fit", 50, stems=("capacity",))
-        )
         pages = ("capacity-fit", "capacity-nodes", "capacity-drain", "capacity-gangs", "capacity-buffer")
         navigation.declare_choices((BarChoice.CLUSTER, BarChoice.POLICY, BarChoice.SNAPSHOT), *pages)
         actions.register_actions(

@@ -48,15 +48,15 @@ def describe_cost_change(snapshot: Snapshot | None, query: CapacityQuery, answer
 def _change_sentence(change: CostChange, answer: CapacityAnswer | None) -> str:
     """Return the sentence on a change of costs, with the nodes that it leaves out."""
     if change.unpriced == change.nodes:
-        return gettext("None of these nodes has a price, so nothing can be said of money")
+        return gettext("None of these nodes has a price, so the saving is unknown")
     args = {"hour": f"{format_price(change.size)} {change.unit}", "month": format_price(MONTH * change.size)}
     if isinstance(answer, Rehearsal):
         args["nodes"] = format_count(change.nodes, "nodes")
-        sentence = gettext("Emptying %(nodes)s saves %(hour)s an hour (%(month)s a month), once gone") % args
+        sentence = gettext("Removing %(nodes)s saves %(hour)s an hour (%(month)s a month)") % args
     else:
         args["nodes"] = format_count(change.nodes, "new nodes")
         sentence = gettext("The %(nodes)s cost %(hour)s an hour (%(month)s a month)") % args
     if not change.unpriced:
         return sentence
-    caveat = gettext("%(nodes)s without a price count nothing") % {"nodes": format_count(change.unpriced, "nodes")}
+    caveat = gettext("%(nodes)s without a price are left out") % {"nodes": format_count(change.unpriced, "nodes")}
     return f"{sentence}; {caveat}"

@@ -133,10 +133,8 @@ def _limit_field(limit: int, help_text: str) -> forms.IntegerField:
 
 class _PodForm(forms.Form):
     workload = _workload_field()
-    cpu = _cpu_field(_("What each pod requests: cores, such as 2, or thousandths of one, such as 500m."))
-    memory = _memory_field(
-        _("What each pod requests: a number with Ki, Mi, Gi or Ti, such as 1Gi. A plain number means bytes.")
-    )
+    cpu = _cpu_field(_("CPU that each pod requests, such as 2 or 500m."))
+    memory = _memory_field(_("Memory that each pod requests, such as 1Gi. A plain number is bytes."))
     other = AmountsField(
         _("Other resources"), _("Such as nvidia.com/gpu=1, several with spaces between."), "nvidia.com/gpu=1"
     )
@@ -162,14 +160,14 @@ class _PodForm(forms.Form):
         }
         if sum(ways.values()) > 1:
             last = [name for name, filled in ways.items() if filled][-1]
-            self.add_error(last, gettext("Say in one way which pods are meant: a workload, a manifest, or requests."))
+            self.add_error(last, gettext("Choose pods in one way only: by workload, manifest or requests."))
         return data
 
 
 class FitForm(_PodForm):
     """The form for the number of pods of a shape that still fit."""
 
-    limit = _limit_field(MOST_PODS, _("Pods. Counting stops there. Leave empty for 10,000."))
+    limit = _limit_field(MOST_PODS, _("Stop counting at this many pods. Leave empty for 10,000."))
 
     def to_query(self, snapshot: Snapshot) -> FitQuery:
         return FitQuery(self.pod_query(), self.cleaned_data["limit"] or FitQuery.limit)
@@ -197,7 +195,7 @@ class GangsForm(_PodForm):
             "A label of nodes: all pods of a gang go to nodes with the same value. Leave empty to let them go anywhere."
         ),
     )
-    limit = _limit_field(MOST_GANGS, _("Gangs. Counting stops there. Leave empty for 1,000."))
+    limit = _limit_field(MOST_GANGS, _("Stop counting at this many gangs. Leave empty for 1,000."))
 
     def to_query(self, snapshot: Snapshot) -> GangsQuery:
         data = self.cleaned_data
@@ -221,12 +219,10 @@ class NodesForm(_PodForm):
         required=False,
         max_length=253,
         widget=forms.TextInput(attrs={"list": "node-names", "autocomplete": "off", "class": "wide"}),
-        help_text=_("A node of the cluster. Or say below what a node has room for."),
+        help_text=_("A node of the cluster. Or describe one below."),
     )
-    node_cpu = _cpu_field(_("What a node has room for: cores, such as 2, or thousandths of one, such as 500m."))
-    node_memory = _memory_field(
-        _("What a node has room for: a number with Ki, Mi, Gi or Ti, such as 1Gi. A plain number means bytes.")
-    )
+    node_cpu = _cpu_field(_("CPU of a node, such as 16 or 15500m."))
+    node_memory = _memory_field(_("Memory of a node, such as 64Gi. A plain number is bytes."))
     node_other = AmountsField(_("Other resources of a node"), _("Such as nvidia.com/gpu=8 pods=110."), "pods=110")
     labels = PairsField(_("Labels of a node"), _("Such as pool=gpu, several with spaces between."), "pool=gpu")
     zones = forms.CharField(
@@ -235,7 +231,7 @@ class NodesForm(_PodForm):
         max_length=1000,
         help_text=_("New nodes go to these in turn. Leave empty to take the zone from above."),
     )
-    most = _limit_field(MOST_NODES, _("New nodes. Leave empty for 1,000."))
+    most = _limit_field(MOST_NODES, _("Try at most this many new nodes. Leave empty for 1,000."))
     # Tells a form that was sent without any field from a first visit.
     ask = forms.CharField(required=False, widget=forms.HiddenInput, initial="1")
 
@@ -247,14 +243,14 @@ class NodesForm(_PodForm):
         data = super().clean()
         amounts = any(data.get(name) for name in ("node_cpu", "node_memory", "node_other"))
         if data.get("like") and amounts:
-            self.add_error("like", gettext("Choose a node of the cluster, or say what a node has room for; not both."))
+            self.add_error("like", gettext("Choose a node of the cluster or describe one, not both."))
         if not data.get("like") and not amounts and "like" not in self.errors:
-            self.add_error("like", gettext("Choose a node of the cluster, or say what a node has room for."))
+            self.add_error("like", gettext("Choose a node of the cluster, or describe one."))
         shaped = any(data.get(name) for name in ("workload", "cpu", "memory", "other", "manifest"))
         if data.get("copies") and not shaped:
-            self.add_error("workload", gettext("Say which pods to add: a workload, a manifest, or requests."))
+            self.add_error("workload", gettext("Choose which pods to add: a workload, a manifest or requests."))
         if shaped and not data.get("copies") and "copies" not in self.errors:
-            self.add_error("copies", gettext("Say how many such pods to add."))
+            self.add_error("copies", gettext("Enter how many such pods to add."))
         if not data.get("pending") and not data.get("copies") and not shaped:
             self.add_error("pending", gettext("Choose the pending pods, further pods, or both."))
         return data
@@ -324,7 +320,7 @@ class BufferForm(forms.Form):
         help_text=_("Those with most CPU, then memory."),
     )
     priority = forms.IntegerField(
-        label=_("Pods count from this priority on"),
+        label=_("Lowest priority that counts"),
         required=False,
         min_value=LOWEST_PRIORITY,
         max_value=-LOWEST_PRIORITY - 1,

@@ -184,10 +184,10 @@ def _partial_answer(answer: Sizing, needed: int) -> str:
             needed,
         ) % args  # fmt: skip
     if not helped:
-        return gettext("No number of such nodes helps %(hopeless)s of %(pods)s") % args
+        return gettext("More such nodes do not help %(hopeless)s of %(pods)s") % args
     return ngettext(
-        "No number of such nodes helps %(hopeless)s of %(pods)s; the other pod fits now",
-        "No number of such nodes helps %(hopeless)s of %(pods)s; the other %(helped)s pods fit now",
+        "More such nodes do not help %(hopeless)s of %(pods)s; the other pod fits now",
+        "More such nodes do not help %(hopeless)s of %(pods)s; the other %(helped)s pods fit now",
         helped,
     ) % args  # fmt: skip
 

@@ -166,7 +166,7 @@ def _handle_question(request: PageRequest, page: _Page) -> HttpResponseBase:
     scope = scope_of(request)
     snapshot = scope.snapshot_asked()
     if snapshot is None:
-        return render(request, "dashboard/nothing.html", {"noun": "capacity"})
+        return render(request, "dashboard/no_data.html", {"noun": "capacity"})
     if scope.revision is None:
         raise Http404("There is no such policy or revision.")
     revision = profiles_only(scope.revision) if page is PAGES[CapacityKind.GANGS] else scope.revision
@@ -276,7 +276,7 @@ def _render_progress(request: PageRequest, question: Question, context: dict[str
     }
     context["may_cancel"] = job is not None and may_change(request.user, job)
     part = request.htmx and not context["ended"]
-    return render(request, "parts/waits.html" if part else "playground/capacity/waiting.html", context)
+    return render(request, "parts/job_wait.html" if part else "playground/capacity/waiting.html", context)
 
 
 def _as_number(value: object) -> int:

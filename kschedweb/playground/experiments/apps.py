@@ -2,7 +2,6 @@ from __future__ import annotations
 
 from django.apps import AppConfig
 
-from kschedweb.web import navigation
 from kschedweb.web.retention import RetentionRule, register_rules
 
 
@@ -13,5 +12,4 @@ class ExperimentsConfig(AppConfig):
     def ready(self) -> None:
         from kschedweb.jobs.retention import IDLE
 
-        navigation.add_to_family("comparisons", "experiment", "experiment-new")
         register_rules(RetentionRule("experiments.Experiment", "created_at", "work", IDLE))

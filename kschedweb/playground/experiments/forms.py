@@ -58,9 +58,7 @@ class ExperimentForm(forms.Form):
         min_value=0.85,
         max_value=10.0,
         initial=DEFAULT.room,
-        help_text=_(
-            "How many times its cores can be requested on a node. This limits how even a policy can make the nodes."
-        ),
+        help_text=_("How many times over a node's cores may be requested."),
     )
     deployments = forms.IntegerField(label=_("Deployments"), min_value=1, max_value=5000, initial=DEFAULT.deployments)
     since = forms.FloatField(

@@ -83,7 +83,7 @@ def _policy_titles() -> dict[str, str]:
     for plugin, trial in list_trials():
         weighed = f", weight {trial.weight}," if trial.weight != 1 else ""
         titles[trial.name] = trial.title or f"{plugin}{weighed} beside the defaults"
-    return {**titles, FUTURE: "A placement that knows the future"}
+    return {**titles, FUTURE: "Oracle (best possible)"}
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ from django.apps import AppConfig
 
 from kschedweb.web import actions, navigation
 from kschedweb.web.actions import PaletteAction
-from kschedweb.web.navigation import BarChoice, Entry, RailGroup
+from kschedweb.web.navigation import BarChoice
 from kschedweb.web.retention import RetentionRule, register_rules
 from kschedweb.web.translating import gettext_lazy as _
 
@@ -16,8 +16,6 @@ class GateConfig(AppConfig):
         # Imported here because models cannot be imported before the registry of apps is ready.
         from kschedweb.jobs.retention import ANSWERED
 
-        navigation.register_entries(RailGroup.POLICIES, Entry(_("Releases"), "history", "releases", 40))
-        navigation.register_entries(RailGroup.WHAT_IF, Entry(_("CI gate"), "circle-check", "gate", 40, stems=("gate",)))
         navigation.declare_choices((BarChoice.CLUSTER,), "releases")
         actions.register_actions(
             PaletteAction(_("Check a policy in the gate"), "check", "gate", "ci pipeline threshold"),

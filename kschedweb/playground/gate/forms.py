@@ -66,23 +66,23 @@ class GateForm(forms.Form):
         required=False,
         help_text=_("Another release with the same policy shows what an upgrade changes."),
     )
-    on = forms.ChoiceField(label=_("On"), help_text=_("A cluster as it was read last, or a scenario."))
+    on = forms.ChoiceField(label=_("On"), help_text=_("A cluster's latest snapshot, or a scenario."))
     place = forms.ChoiceField(
         label=_("Pods to place"),
         choices=PLACES,
         required=False,
-        help_text=_("For a cluster. A scenario says itself which pods are placed."),
+        help_text=_("For clusters only. A scenario defines this itself."),
     )
     newly = _amount_field(
         _("Newly unschedulable"), _("Pods that find no node but would under the baseline. A number, or any.")
     )
     moved = _amount_field(_("Moved"), _("Pods that go to another node. A number, or a percentage such as 10%."))
-    pending = _amount_field(_("Pending"), _("Pods that wait at the end."))
+    pending = _amount_field(_("Pending"), _("Pods still waiting at the end."))
     skew = _amount_field(
         _("Skew"), _("Percentage points by which the skew of CPU and memory requests at the end may grow.")
     )
     zone_loss = _amount_field(
-        _("Loss of a zone"), _("Pods of this priority and above find a node again, whichever zone is lost at the end.")
+        _("Loss of a zone"), _("Pods of this priority and above must survive the loss of any zone.")
     )
     measures = forms.CharField(
         label=_("Limits of measures"),

@@ -84,7 +84,7 @@ def cluster_choices() -> list[tuple[str, str]]:
     """Return the clusters with snapshots, as "cluster:NAME" and label."""
     read = Cluster.objects.filter(snapshots__complete=True).distinct().order_by("name")
     return [
-        (f"cluster:{name}", gettext("%(cluster)s, as read last") % {"cluster": name})
+        (f"cluster:{name}", gettext("%(cluster)s, latest snapshot") % {"cluster": name})
         for name in read.values_list("name", flat=True)[:MOST_CHOICES]
     ]
 

@@ -13,7 +13,7 @@ from kschedweb.engine.json_types import Json
 from kschedweb.engine.releases import list_releases
 from kschedweb.engine.studies.document.parts import ALL, PENDING
 from kschedweb.engine.studies.gate.thresholds import THRESHOLDS
-from kschedweb.engine.studies.measure.registry import GROUPS
+from kschedweb.engine.studies.measure.groups import GROUPS
 from kschedweb.playground.gate.models import Gate
 from kschedweb.playground.gate.services import LARGEST_SEED
 

@@ -67,7 +67,7 @@ def show_gate(request: PageRequest) -> HttpResponse:
         policy=scope.policy.name if scope.policy else "",
     )
     if not form.fields["on"].choices[0][1] and not form.fields["on"].choices[1][1]:  # type: ignore[attr-defined]
-        return render(request, "dashboard/nothing.html", {"noun": "cluster"})
+        return render(request, "dashboard/no_data.html", {"noun": "cluster"})
     valid = form.is_valid()
     # Showing the commands only changes the address, which everyone may do.
     if request.method == "POST" and request.POST.get("do") == "show":
@@ -198,7 +198,7 @@ def show_verdict(request: PageRequest, gate_id: UUID) -> HttpResponse:
         context["changed"] = [measure for measure in measures if measure["differs"]]
         context["same"] = [measure for measure in measures if not measure["differs"]]
     if request.htmx and not ended:
-        return render(request, "parts/waits.html", context)
+        return render(request, "parts/job_wait.html", context)
     response = render(request, "playground/gate/verdict.html", context)
     # The page was polling for progress: it is loaded again with the verdict.
     if request.htmx:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from kschedweb.policies.models import Revision
 
 PENDING, ALL = "pending", "all"
-PODS = ((PENDING, _("Pending pods")), (ALL, _("All pods, each as if it were not bound")))
+PODS = ((PENDING, _("Pending pods")), (ALL, _("All pods, each as if unbound")))
 
 
 class MovesForm(forms.Form):
@@ -29,8 +29,8 @@ class MovesForm(forms.Form):
     A policy without a number means its newest revision.
     """
 
-    classic = forms.ChoiceField(label=_("Classic policy"), help_text=_("What places the pods now."))
-    profile = forms.ChoiceField(label=_("Profile"), required=False, help_text=_("What would replace it."))
+    classic = forms.ChoiceField(label=_("Classic policy"), help_text=_("The policy in use now."))
+    profile = forms.ChoiceField(label=_("Profile"), required=False, help_text=_("The policy that would replace it."))
     snapshot = forms.ChoiceField(label=_("Snapshot"), help_text=_("A cluster as it was read."))
     pods = forms.ChoiceField(label=_("Pods"), choices=PODS, required=False, help_text=_("Which pods to compare."))
     namespaces = forms.CharField(

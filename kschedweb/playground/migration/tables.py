@@ -10,7 +10,7 @@ from kschedweb.web.translating import gettext_lazy as _
 register_tables(
     Table(
         "migration",
-        _("Classic migration"),
+        _("Old policy files"),
         (
             Column("policy", _("Classic policy")),
             Column("profile", _("Profile")),

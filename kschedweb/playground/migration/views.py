@@ -118,6 +118,6 @@ def _render_progress(request: PageRequest, question: Question) -> HttpResponse:
         context["may_cancel"] = may_change(request.user, question.job)
     return render(
         request,
-        "parts/waits.html" if request.htmx and not ended else "playground/migration/answer.html",
+        "parts/job_wait.html" if request.htmx and not ended else "playground/migration/answer.html",
         context,
     )

@@ -19,7 +19,7 @@ from django.db import InterfaceError, OperationalError, close_old_connections, c
 from kschedweb.clusters.connecting import openers
 from kschedweb.clusters.following.clock import SteadyClock
 from kschedweb.clusters.following.reflector import Changed, Listed, Reflector, Removed
-from kschedweb.clusters.kinds import BY_NAME, KINDS
+from kschedweb.clusters.kinds import BY_NAME, SCHEDULER_KINDS
 from kschedweb.engine.json_types import Json
 from kschedweb.engine.objects.json_access import ObjectError
 from kschedweb.engine.studies.document.limits import MOST_EVENTS, MOST_NODES, MOST_PODS, MOST_RECORD
@@ -48,7 +48,7 @@ GAP = 5.0
 # Seconds to wait for each reflector's thread to end; a watch may hang.
 STOP_SECONDS = 2.0
 # Kinds without which a recording is of no use.
-NEEDED = frozenset(kind.name for kind in KINDS if kind.needed)
+NEEDED = frozenset(kind.name for kind in SCHEDULER_KINDS if kind.needed)
 logger = structlog.get_logger(__name__)
 
 
@@ -60,7 +60,7 @@ class ClusterRecorder:
         self._inbox: queue.SimpleQueue[object] = queue.SimpleQueue()
         self._notes = list(recording.notes)
         # Kinds whose first list has not arrived.
-        self._unlisted = {kind.name for kind in KINDS}
+        self._unlisted = {kind.name for kind in SCHEDULER_KINDS}
         # An earlier attempt has begun the recording.
         self._resumes = recording.began_at is not None
         start = services.recording_begin(recording=recording, at=_to_moment(int(self._clock())))
@@ -93,7 +93,7 @@ class ClusterRecorder:
             # An attempt that comes after the time is over only ends the recording.
             if self._clock() < self._until:
                 opens = openers.get_opener(self._recording.cluster).open
-                reflectors = [Reflector(opens, kind, self._inbox.put) for kind in KINDS]
+                reflectors = [Reflector(opens, kind, self._inbox.put) for kind in SCHEDULER_KINDS]
                 for reflector in reflectors:
                     reflector.start()
             self._follow_events(reflectors)

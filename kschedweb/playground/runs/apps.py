@@ -6,9 +6,8 @@ from django.apps import AppConfig
 from django.db.models import Q
 
 from kschedweb.playground.scenarios.signals import ready_placed
-from kschedweb.web import actions, navigation
+from kschedweb.web import actions
 from kschedweb.web.actions import PaletteAction
-from kschedweb.web.navigation import Entry, RailGroup
 from kschedweb.web.retention import RetentionRule, register_rules
 from kschedweb.web.translating import gettext_lazy as _
 
@@ -40,14 +39,6 @@ class RunsConfig(AppConfig):
                 place=20,
             ),
             PaletteAction(_("Run a scenario"), "play", "run-new", "simulate simulation", action="edit"),
-        )
-        navigation.register_entries(
-            RailGroup.WHAT_IF, Entry(_("Comparisons"), "git-compare", "comparisons", 20, stems=("comparison",))
-        )
-        navigation.register_tabs(
-            "comparisons",
-            Entry(_("Comparisons"), "", "comparisons", 10, stems=("comparison",)),
-            Entry(_("Runs"), "", "runs", 20, stems=("run",)),
         )
         # A run of a comparison goes with the comparison.
         register_rules(

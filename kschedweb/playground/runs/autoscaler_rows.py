@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from django.utils.translation import gettext
 
-from kschedweb.engine.simulation.observer import LAUNCHED, REMOVED
+from kschedweb.engine.simulation.autoscaling.context import LAUNCHED, REMOVED
 from kschedweb.engine.studies.measure.costs import compute_costs
 from kschedweb.playground.runs.rows import LazyRows
 from kschedweb.web.units import format_price

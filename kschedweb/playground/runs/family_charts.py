@@ -12,8 +12,9 @@ from django.utils.translation import gettext
 
 from kschedweb.engine.studies.measure import overtime
 from kschedweb.engine.studies.measure.figures import RunFigures
+from kschedweb.engine.studies.measure.groups import FRAGMENTATION
 from kschedweb.engine.studies.measure.occupancy import empty_nodes
-from kschedweb.engine.studies.measure.registry import FRAGMENTATION, find_spec
+from kschedweb.engine.studies.measure.registry import find_spec
 from kschedweb.engine.studies.play.outcome import RunOutcome
 from kschedweb.playground.runs import charts
 from kschedweb.playground.runs.charts import thin_positions

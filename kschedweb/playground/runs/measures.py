@@ -13,7 +13,8 @@ from django.utils.translation import gettext
 from kschedweb.engine.studies.gate.verdict import format_amount as counted
 from kschedweb.engine.studies.gate.verdict import unit_of_change
 from kschedweb.engine.studies.measure.figures import RunFigures
-from kschedweb.engine.studies.measure.registry import GROUPS, group_of, lead_of
+from kschedweb.engine.studies.measure.groups import GROUPS
+from kschedweb.engine.studies.measure.registry import group_of, lead_of
 from kschedweb.engine.studies.measure.spec import SpecGroup
 from kschedweb.engine.studies.play.outcome import MoveKind
 from kschedweb.engine.studies.play.successors import handled_by_scheduler, latest_rows

@@ -55,7 +55,7 @@ def show_explained(request: PageRequest, scenario_id: UUID) -> HttpResponse:
         context["answer"] = _explain_decision(run, ready.pod, drawn) if ready.pod else None
         context["placed"] = ready.pod_name if any(node.state == "chosen" for node in drawn.nodes) else ""
         context["sentence"] = measures.run_sentence(run, outcome)
-    return render(request, "playground/runs/explained.html", context)
+    return render(request, "playground/runs/scenario_explained.html", context)
 
 
 def _explain_decision(run: Run, pod: str, drawn: Picture) -> Any:

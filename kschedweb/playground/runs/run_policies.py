@@ -14,7 +14,7 @@ from kschedweb.engine.documents.leaves import Duration
 from kschedweb.engine.documents.marked_documents import parse_document
 from kschedweb.engine.json_types import Json
 from kschedweb.engine.releases import load
-from kschedweb.engine.studies.document.deschedulers import MIN_INTERVAL
+from kschedweb.engine.studies.actors.descheduler.keys import MIN_INTERVAL
 from kschedweb.engine.studies.document.parts import DEFAULT_INTERVAL, DeschedulerSettings
 from kschedweb.policies.dialect import PolicyKind
 from kschedweb.policies.karpenter import selectors as karpenters

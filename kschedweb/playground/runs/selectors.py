@@ -16,12 +16,12 @@ from kschedweb.decisions.case import AnyCase, case_of
 from kschedweb.engine.framework.status import CycleError
 from kschedweb.engine.json_types import Json
 from kschedweb.engine.releases import load
+from kschedweb.engine.studies.actors.autoscaler.setup import with_node_pools
 from kschedweb.engine.studies.document.document import ScenarioError
 from kschedweb.engine.studies.play.explained_tries import ExplainedTry, explain_try
 from kschedweb.engine.studies.play.outcome import RunOutcome
 from kschedweb.engine.studies.play.rewind import Rewinds, can_rewind
-from kschedweb.engine.studies.prepare.node_autoscalers import with_node_pools
-from kschedweb.engine.studies.prepare.prepared import with_autoscaler, with_descheduler
+from kschedweb.engine.studies.prepare.prepared import with_actor
 from kschedweb.jobs.inquiries import deadline_step
 from kschedweb.jobs.models import ENDED
 from kschedweb.playground.runs.models import Comparison, Difference, Run
@@ -205,11 +205,13 @@ def _with_own(scenario: PreparedScenario, run: Run) -> PreparedScenario:
     if run.autoscaler:
         document = check_scenario(run.revision.text).document
         karpenter = karpenter_read(run.autoscaler)
-        scenario = with_autoscaler(scenario, with_node_pools(document.autoscaler if document else None, karpenter))
+        scenario = with_actor(
+            scenario, "autoscaler", with_node_pools(document.actors.get("autoscaler") if document else None, karpenter)
+        )
     if run.descheduler is None:
         return scenario
     try:
-        return with_descheduler(scenario, descheduler_of(run.descheduler))
+        return with_actor(scenario, "descheduler", descheduler_of(run.descheduler))
     except ScenarioError as refused:
         message = "; ".join(problem.text for problem in refused.problems[:3])
         raise Unprocessable(f"The descheduler would not start with {run.descheduler['name']}: {message}") from None

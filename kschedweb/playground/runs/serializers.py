@@ -8,8 +8,9 @@ from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from kschedweb.engine.json_types import Json
-from kschedweb.engine.simulation.observer import LAUNCHED, REMOVED
-from kschedweb.engine.studies.measure.registry import GROUPS, lead_of
+from kschedweb.engine.simulation.autoscaling.context import LAUNCHED, REMOVED
+from kschedweb.engine.studies.measure.groups import GROUPS
+from kschedweb.engine.studies.measure.registry import lead_of
 from kschedweb.playground.runs import pod_rows, selectors
 from kschedweb.playground.runs.comparisons import measure_rows, moved_pods
 from kschedweb.playground.runs.descheduling import FATES

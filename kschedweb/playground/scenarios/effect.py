@@ -11,7 +11,7 @@ from django.utils.translation import gettext, ngettext
 
 from kschedweb.engine.json_types import Json
 from kschedweb.engine.objects.pod import Pod
-from kschedweb.engine.simulation import events
+from kschedweb.engine.simulation import ScalerComes, WorkloadLeaves, WorkloadScales, events
 from kschedweb.engine.studies.document.parts import DAY, Generate, ScenarioDocument, Trace
 from kschedweb.playground.scenarios.schema import spell_duration
 from kschedweb.web.counting import format_count, ngettext_noop
@@ -31,16 +31,14 @@ _WORDS: dict[type[events.SimulationEvent], tuple[str, str]] = {
     events.NodeChanges: ngettext_noop("%(number)s node is changed", "%(number)s nodes are changed"),
     events.NodeDrains: ngettext_noop("%(number)s node is drained", "%(number)s nodes are drained"),
     events.NodeFallsSilent: ngettext_noop("%(number)s node falls silent", "%(number)s nodes fall silent"),
-    events.ScalerComes: ngettext_noop(
+    ScalerComes: ngettext_noop(
         "%(number)s workload is scaled by its load or by cron",
         "%(number)s workloads are scaled by their load or by cron",
     ),
-    events.WorkloadScales: ngettext_noop(
+    WorkloadScales: ngettext_noop(
         "%(number)s scaled workload is scaled by hand", "%(number)s scaled workloads are scaled by hand"
     ),
-    events.WorkloadLeaves: ngettext_noop(
-        "%(number)s scaled workload is deleted", "%(number)s scaled workloads are deleted"
-    ),
+    WorkloadLeaves: ngettext_noop("%(number)s scaled workload is deleted", "%(number)s scaled workloads are deleted"),
 }
 # Sentences by `use.from` of a document.
 _USED = {

@@ -47,7 +47,7 @@ class SweepForm(BaseForm):
         label=_("Method"),
         choices=Method.choices,
         initial=Method.TPE,
-        help_text=_("A grid plays every combination; Optuna looks where earlier trials were good."),
+        help_text=_("A grid tries every combination; Optuna searches where earlier trials did well."),
     )
     trials = forms.IntegerField(
         label=_("Trials"),

@@ -11,9 +11,8 @@ from django.http import Http404
 from kschedweb.engine.documents.marked_documents import parse_document
 from kschedweb.engine.json_types import Json
 from kschedweb.engine.objects.resources import CPU, MEMORY
-from kschedweb.engine.studies.measure.objectives import USUAL, find_objective, list_objectives
+from kschedweb.engine.studies.measure.objectives import find_objective, list_objectives
 from kschedweb.engine.studies.measure.spec import MeasureSpec
-from kschedweb.engine.studies.measure.values import When
 from kschedweb.engine.studies.search.space import Space, read_space
 from kschedweb.jobs.models import ENDED
 from kschedweb.playground.scenarios.models import readable_by
@@ -31,8 +30,6 @@ if TYPE_CHECKING:
 _spaces: LRU[Space] = LRU(16)
 # Characters that a resource's name may have in a posted measure.
 LONGEST_RESOURCE = 63
-# What a part of the scenario's document gives measures of.
-_PARTS = {"prices": When.PRICED, "autoscaler": When.AUTOSCALED, "descheduler": When.DESCHEDULED}
 
 
 def sweep_list(user: User) -> QuerySet[Sweep]:
@@ -96,8 +93,7 @@ def objective_choices(revision: ScenarioRevision | None) -> list[MeasureSpec]:
     resources, document = [CPU, MEMORY], {} if revision is None else revision.document
     resources += [name for name in _extended_resources(document) if name not in resources]
     # Without a scenario all parts are offered, since the choice is made later.
-    parts = {when for part, when in _PARTS.items() if revision is None or document.get(part)}
-    return list_objectives(resources, USUAL | parts)
+    return list_objectives(resources, None if revision is None else document)
 
 
 def _extended_resources(document: Json) -> list[str]:

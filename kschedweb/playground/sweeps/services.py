@@ -190,7 +190,7 @@ def sweep_resume(*, user: User | None, sweep: Sweep) -> Sweep:
     """Continue with the trials that are not done; failed ones are tried again. Raises Conflict if nothing is left to
     do."""
     if sweep.job is not None and sweep.job.state not in ENDED:
-        raise Conflict(gettext("The sweep is still going: there is nothing to resume."))
+        raise Conflict(gettext("The sweep is still running: there is nothing to resume."))
     failed = sweep.trials.filter(state=TrialState.FAILED)
     failed.update(state=TrialState.WAITING, attempt=0, error="", ended_at=None, claimed_until=None)
     if sweep.trials.filter(state=TrialState.FINISHED).count() >= sweep.planned:
@@ -204,7 +204,7 @@ def sweep_resume(*, user: User | None, sweep: Sweep) -> Sweep:
 def sweep_delete(*, user: User | None, sweep: Sweep) -> None:
     """Delete a sweep with its trials. Raises Conflict while it runs."""
     if sweep.job is not None and sweep.job.state not in ENDED:
-        raise Conflict(gettext("The sweep is still going: cancel it first."))
+        raise Conflict(gettext("The sweep is still running: cancel it first."))
     audit.record(user, "sweep.deleted", sweep, sweep.title)
     sweep.delete()
 

@@ -127,7 +127,7 @@ def _show_errors(form: SweepForm, listed: Sequence[DimensionRow], error: Applica
         else:
             form.add_error(item["path"] if item["path"] in form.fields else None, item["message"])
     if sections or any(row.errors for row in listed):
-        form.add_error(None, gettext("Nothing was started: see what is marked below."))
+        form.add_error(None, gettext("Nothing was started: see the fields marked below."))
     if not form.errors:
         form.add_error(None, error.detail)
     return sections

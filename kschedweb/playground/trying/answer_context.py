@@ -11,15 +11,9 @@ from django.core.paginator import Paginator
 from kschedweb.engine.json_types import Json
 from kschedweb.engine.studies.document.parts import ALL, PENDING
 from kschedweb.engine.studies.gate.verdict import SKEWS
+from kschedweb.engine.studies.measure.groups import USE
 from kschedweb.engine.studies.measure.measures import measure_of
-from kschedweb.engine.studies.measure.registry import (
-    NODE_HOURS_DAY,
-    NODES_USED,
-    USE,
-    family_of,
-    find_spec,
-    get_spec,
-)
+from kschedweb.engine.studies.measure.registry import NODE_HOURS_DAY, NODES_USED, family_of, find_spec, get_spec
 from kschedweb.engine.studies.measure.values import NODE_HOURS
 from kschedweb.playground.gate.invocation import measure_row
 from kschedweb.playground.trying import sentences

@@ -93,7 +93,7 @@ class ReleaseForm(forms.Form):
 class InsteadForm(forms.Form):
     """Another saved policy in place of the current one."""
 
-    instead = forms.ChoiceField(label=_("Policy instead"), help_text=_("A saved policy in place of the current one."))
+    instead = forms.ChoiceField(label=_("New policy"), help_text=_("A saved policy in place of the current one."))
 
     def __init__(self, base: Revision, data: Any = None) -> None:
         super().__init__(data)

@@ -63,7 +63,7 @@ def show_trying(request: PageRequest) -> HttpResponse:
         require_action(request.user, Action.EDIT, refusal=NO_EDITOR)
     target = ChangeTarget.from_request(request)
     if target is None:
-        return render(request, "dashboard/nothing.html", {"noun": "cluster"})
+        return render(request, "dashboard/no_data.html", {"noun": "cluster"})
     if request.method != "POST":
         return _render_door(request, target)
     edited = read_posted_with_history(request, target.base) if "document" in request.POST else None
@@ -176,7 +176,7 @@ def _render_door(
     context = _door_context(request, target, change_forms or _change_forms(target), edited)
     context["place_form"] = WhereForm(request.user, chosen, policies=scope.policies, clusters=scope.clusters)
     context |= {"refused": refused, "open_editor": edited is not None}
-    return render(request, "playground/trying/door.html", context, status=status)
+    return render(request, "playground/trying/change_form_page.html", context, status=status)
 
 
 def _door_context(
@@ -221,7 +221,7 @@ def _render_progress(request: PageRequest, tried_change: TriedChange) -> HttpRes
     context |= {"form_address": target.address if target else reverse("trying"), "unit": "pods"}
     context["may_cancel"] = job is not None and may_change(request.user, job)
     part_only = request.htmx and not ended
-    return render(request, "parts/waits.html" if part_only else "playground/trying/waiting.html", context)
+    return render(request, "parts/job_wait.html" if part_only else "playground/trying/waiting.html", context)
 
 
 def _next_forms(request: PageRequest, tried_change: TriedChange, data: Any = None) -> dict[str, forms.Form]:

@@ -26,7 +26,7 @@ LABELS = {
     "maxNoOfPodsToEvictPerNamespace": _("Most evictions from a namespace"),
 }
 NAME: Schema = {"type": "string", "description": "The name of the profile."}
-RUNS: Schema = {"type": "boolean", "description": "Whether the plugin runs."}
+RUNS: Schema = {"type": "boolean", "description": "Run this plugin."}
 EVICTOR = defaultevictor.NAME
 NAMES = (EVICTOR, *(name for name in PLUGINS if name != EVICTOR))
 # The form shows every plugin of every profile, so more profiles would make too large a page.

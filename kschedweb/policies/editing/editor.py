@@ -89,7 +89,7 @@ class ProfileEditor(EditorState[CheckedProfiles, Configuration]):
                 "process.release",
                 gettext("Release of kube-scheduler"),
                 value=self.process.get("release", ""),
-                default=gettext("the cluster's, else %(release)s") % {"release": CURRENT.name},
+                default=gettext("same as the cluster (%(release)s if unknown)") % {"release": CURRENT.name},
                 choices=list(dict.fromkeys([*RELEASES, *filter(None, [self.process.get("release")])])),
                 labels={name: release.label for name, release in RELEASES.items()},
                 help=gettext("The release that this policy is written for."),
@@ -99,7 +99,9 @@ class ProfileEditor(EditorState[CheckedProfiles, Configuration]):
                 "process.featureGates",
                 gettext("Feature gates"),
                 value=self.gates,
-                help=gettext("As for kube-scheduler's flag: Name=true,Other=false. Leave empty for the release's own."),
+                help=gettext(
+                    "As in kube-scheduler's flag: Name=true,Other=false. Leave empty for the release's defaults."
+                ),
             ),
         ]
         for process_field in fields:

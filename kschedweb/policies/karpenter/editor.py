@@ -31,8 +31,8 @@ BUDGET = {
     "type": "object",
     "properties": {
         "nodes": {"type": "string", "description": "How many may go at once: 10, or 10%."},
-        "schedule": {"type": "string", "description": "When it holds, as a cron expression in UTC; with duration."},
-        "duration": {"type": "string", "description": "How long it holds from then on, such as 8h."},
+        "schedule": {"type": "string", "description": "When it applies, as a cron expression in UTC; with duration."},
+        "duration": {"type": "string", "description": "How long it applies from then on, such as 8h."},
         "reasons": {"type": "array", "items": {"type": "string"}},
     },
 }
@@ -45,22 +45,23 @@ SPEC = {
             "maximum": MOST_WEIGHT,
             "description": "NodePools with more weight are tried first.",
         },
-        "limits": {"description": "What all its nodes together may have, such as cpu: 100. Empty: no limit."},
+        "limits": {"description": "Limit for all its nodes together, such as cpu: 100. Leave empty for none."},
         "disruption": {
             "type": "object",
-            "description": "When its nodes may go.",
+            "description": "When its nodes may be removed.",
             "properties": {
                 "consolidationPolicy": {
                     "type": "string",
                     "enum": list(POLICIES),
-                    "description": "WhenEmpty: nodes without pods. WhenEmptyOrUnderutilized: those too whose pods fit "
-                    "elsewhere, or on a cheaper node. Balanced: if what is saved is worth the disruption.",
+                    "description": "WhenEmpty: nodes without pods. WhenEmptyOrUnderutilized: also nodes whose "
+                    "pods fit elsewhere or on a cheaper node. Balanced: if the saving is worth "
+                    "the disruption.",
                 },
                 "consolidateAfter": {
                     "type": "string",
-                    "description": "How long no pod came to a node or left it before it may go: 30s, 5m, or Never.",
+                    "description": "How long a node must be unchanged before it may be removed: 30s, 5m, or Never.",
                 },
-                "budgets": {"type": "array", "items": BUDGET, "description": "How many nodes may go at once."},
+                "budgets": {"type": "array", "items": BUDGET, "description": "How many nodes may be removed at once."},
             },
         },
     },

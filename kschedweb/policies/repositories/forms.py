@@ -27,37 +27,39 @@ class RepositoryForm(forms.Form):
     drafts = forms.CharField(
         max_length=200,
         required=False,
-        label=_("Branches read as drafts"),
+        label=_("Branches to import as drafts"),
         widget=forms.TextInput(attrs={"placeholder": "feature/*", "spellcheck": "false"}),
-        help_text=_("A file that differs there becomes a policy of its own, which nothing runs. Empty: none."),
+        help_text=_("Files that differ there become draft policies, which nothing runs. Leave empty for none."),
     )
-    folder = forms.CharField(max_length=300, required=False, label=_("Folder"), help_text=_("Empty: the topmost one."))
+    folder = forms.CharField(
+        max_length=300, required=False, label=_("Folder"), help_text=_("Leave empty for the top folder.")
+    )
     username = forms.CharField(max_length=100, required=False, label=_("User name"))
     secret = forms.CharField(
         max_length=500,
         required=False,
         label=_("Token or password"),
         widget=forms.PasswordInput(attrs={"autocomplete": "new-password"}),
-        help_text=_("Never shown again. Leave it empty to keep the one that is stored."),
+        help_text=_("Leave empty to keep the stored one. It is never shown again."),
     )
     interval = forms.IntegerField(
-        min_value=LEAST_SECONDS, max_value=MOST_SECONDS, initial=60, label=_("Seconds between two looks")
+        min_value=LEAST_SECONDS, max_value=MOST_SECONDS, initial=60, label=_("Check every (seconds)")
     )
     status_url = forms.CharField(
         max_length=500,
         required=False,
-        label=_("Statuses of commits are told to"),
+        label=_("Commit statuses go to"),
         widget=forms.TextInput(
             attrs={"placeholder": "https://git.example.com/api/v1/repos/platform/policies", "spellcheck": "false"}
         ),
-        help_text=_("The repository in the API of its server. Empty: to nobody."),
+        help_text=_("The repository's address in its server's API. Leave empty to send none."),
     )
     status_token = forms.CharField(
         max_length=500,
         required=False,
         label=_("Token for statuses"),
         widget=forms.PasswordInput(attrs={"autocomplete": "new-password"}),
-        help_text=_("Never shown again. Leave it empty to keep the one that is stored."),
+        help_text=_("Leave empty to keep the stored one. It is never shown again."),
     )
     active = forms.BooleanField(required=False, initial=True, label=_("Follow it"))
 

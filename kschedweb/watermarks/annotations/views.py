@@ -36,7 +36,7 @@ def annotations_page(request: PageRequest) -> HttpResponse:
     """Show what is written to the cluster, and findings on its annotations."""
     cluster = cluster_scope_of(request).cluster
     if cluster is None:
-        return render(request, "dashboard/nothing.html", {"noun": "annotations"})
+        return render(request, "dashboard/no_data.html", {"noun": "annotations"})
     return _render_page(request, cluster, AnnotatingForm(instance=selectors.annotating_get(cluster)))
 
 

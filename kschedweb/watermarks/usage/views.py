@@ -100,7 +100,7 @@ def _open_page(request: HttpRequest, form_class: type[UsageForm] = UsageForm) ->
     """Return the state of a page, or the page that says why there is nothing to show yet."""
     scope = cluster_scope_of(request)
     if scope.cluster is None:
-        return render(request, "dashboard/nothing.html", {"noun": "usage"})
+        return render(request, "dashboard/no_data.html", {"noun": "usage"})
     form = form_class(request.GET)
     page = Page(
         request,
@@ -111,7 +111,7 @@ def _open_page(request: HttpRequest, form_class: type[UsageForm] = UsageForm) ->
         load_freshness(scope.cluster, timezone.now().timestamp()),
     )
     if page.freshness.updated is None:
-        return page.render_page("watermarks/usage/nothing.html", {})
+        return page.render_page("watermarks/usage/no_usage.html", {})
     return page
 
 
@@ -262,7 +262,7 @@ def _render_uses(request: HttpRequest, noun: str) -> HttpResponseBase:
     if not isinstance(page, Page):
         return page
     if page.snapshot is None:
-        return render(request, "dashboard/nothing.html", {"noun": noun})
+        return render(request, "dashboard/no_data.html", {"noun": noun})
     uses = selectors.node_uses(page.snapshot, page.query) if noun == "nodes" else _workload_uses(page, page.snapshot)
     ordering = request.GET.get("ordering", "")
     uses = selectors.sort_uses(uses, ordering if ordering.lstrip("-") in selectors.ORDERS else "-unused")
@@ -276,7 +276,7 @@ def _render_uses(request: HttpRequest, noun: str) -> HttpResponseBase:
         "total": selectors.compute_total(uses),
         "chart": chart(page.query, uses),
     }
-    return page.render_page("watermarks/usage/uses.html", context)
+    return page.render_page("watermarks/usage/requests_and_use.html", context)
 
 
 def _workload_uses(page: Page, snapshot: Snapshot) -> list[NodeUse]:

@@ -66,7 +66,7 @@ REMARKS = (
     gettext_noop("To reach the objective would cost more than it gains, at %(price)s a move."),
     # Policies of experiments.
     gettext_noop("kube-scheduler's defaults"),
-    gettext_noop("A placement that knows the future"),
+    gettext_noop("Oracle (best possible)"),
     gettext_noop("Made-up day of %(count)s machines"),
     gettext_noop("%(plugin)s with the constant %(constant)s"),
     gettext_noop("%(plugin)s with %(other)s beside the defaults"),

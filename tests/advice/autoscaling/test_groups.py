@@ -36,7 +36,7 @@ def test_the_page_begins_with_the_groups_of_the_snapshot_and_answers_them(
     client = client_as("viewer")
     page = client.get(PAGE, {"cluster": "demo"})
     assert "name: m-large" in page.context["document"]
-    assert "not compared with its code" in " ".join(page.content.decode().split())
+    assert "not checked against its code" in " ".join(page.content.decode().split())
     answer_page = client.post(f"{PAGE}?cluster=demo", {"document": page.context["document"]})
     assert (answer_page.status_code, answer_page.context.get("problems")) == (200, None)
     assert {node["group"] for node in answer_page.context["answer"]["nodes"]} == {"m-large"}
@@ -105,7 +105,7 @@ def test_what_takes_long_is_a_job(
     client = client_as("viewer")
     submission = client.post(f"{PAGE}?cluster=demo", {"document": DOCUMENT})
     assert submission.status_code == 302
-    assert "being worked out" in client.get(submission["Location"]).content.decode()
+    assert "in progress" in client.get(submission["Location"]).content.decode()
     answer = api_as("viewer").post(API_ADDRESS, {"cluster": "demo", "document": DOCUMENT}, format="json")
     assert (answer.status_code, answer.json()["groups"]) == (202, None)
     question = selectors.question_get(answer.json()["id"])

@@ -79,7 +79,7 @@ def test_the_page_opens_by_itself_and_without_javascript_by_a_link(
     waits = viewer.get(ADDRESS.format("ml/notebook"), follow=True)
     address = waits.redirect_chain[-1][0]
     assert elements(waits, f"#waits[hx-get={address}] a[href={address}]")
-    assert viewer.get(address, headers={"HX-Request": "true"}).templates[0].name == "parts/waits.html"
+    assert viewer.get(address, headers={"HX-Request": "true"}).templates[0].name == "parts/job_wait.html"
     finish_jobs()
     assert viewer.get(address, headers={"HX-Request": "true", "HX-Target": "waits"})["HX-Refresh"] == "true"
     answer_page = viewer.get(address, {"node": "gpu-a-2", "cell": "NodeResourcesFit"})

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from kschedweb.engine import Pod
 from kschedweb.engine.releases import load
-from kschedweb.engine.simulation import PodArrives, Simulation, SimulationSettings
+from kschedweb.engine.simulation import PodArrives, Simulation, SimulationSettings, list_standard_actors
 from kschedweb.engine.simulation.recorded_use import Follower, RecordedUse
 from kschedweb.engine.simulation.use_balance import compute_skews, measure_balance
 from kschedweb.engine.state.cluster_objects import ClusterObjects
@@ -135,7 +135,7 @@ def test_the_scheduler_sees_what_was_measured_and_which_pods_are_newer() -> None
     assert configuration is not None
     used = use([[90.0, 90.0], [5.0, 5.0]], cores=2.0, nodes=8.0)
     nodes = [node(name, allocatable={"cpu": "8"}) for name in ("a", "b")]
-    simulation = Simulation(nodes, configuration, events, SimulationSettings(sample=STEP), use=used)
+    simulation = Simulation(nodes, configuration, events, SimulationSettings(sample=STEP), list_standard_actors(used))
     simulation.run(2 * STEP)
     snapshot = simulation.world.snapshot
     assert snapshot.watermarks is not None
@@ -155,7 +155,9 @@ def test_new_figures_wake_a_pod_that_was_rejected_for_the_old_ones() -> None:
     running = pod("p", on="a", requests={"cpu": "1"})
     running["metadata"]["ownerReferences"] = [{"kind": "Deployment", "name": "x", "controller": True}]
     events = [PodArrives(STEP + 10.0, pod("late", requests={"cpu": "1"}))]
-    simulation = Simulation([node("a"), running], configuration, events, SimulationSettings(sample=STEP), use=used)
+    simulation = Simulation(
+        [node("a"), running], configuration, events, SimulationSettings(sample=STEP), list_standard_actors(used)
+    )
     result = simulation.run(3 * STEP)
     assert [rejected.by for rejected in result.rejected] == [("VolcanoUsage",)]
     [bound] = result.bound

@@ -183,7 +183,7 @@ def test_the_page_leads_on_to_each_moment(flight_writer: FlightWriter, client_as
     page = client_as(Role.EDITOR).get("/decision/recorded/default/web/history/?policy=default")
     text = page.content.decode()
     assert page.status_code == 200
-    assert "does not tell its tries" in text
+    assert "does not report its tries" in text
     assert "/decision/recorded/default/web/?at=2026-11-22T03%3A12%3A00Z" in text
     assert "Insufficient cpu" in text
     assert elements(page, "time[datetime=2026-11-22T03:00:00+00:00]"), "when it was created"

@@ -54,6 +54,6 @@ def test_emptied_nodes_save_money(client_as: Callable[..., Any], api_as: Callabl
     assert drain["cost"]["change"] == -0.5
     assert drain["cost"]["unpriced"] == len(emptied_nodes - {"general-a-1"})
     page = client_as("viewer").get("/capacity/drain/?cluster=demo&nodes=general-a-1&force=on&emptydir=on")
-    assert page.context["cost"] == "Emptying 1 node saves 0.50 EUR an hour (365.00 a month), once gone"
+    assert page.context["cost"] == "Removing 1 node saves 0.50 EUR an hour (365.00 a month)"
     page = client_as("viewer").get("/capacity/drain/?cluster=demo&nodes=edge-a-1&force=on&emptydir=on")
-    assert page.context["cost"] in ("", "None of these nodes has a price, so nothing can be said of money")
+    assert page.context["cost"] in ("", "None of these nodes has a price, so the saving is unknown")

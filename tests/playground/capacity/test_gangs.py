@@ -40,7 +40,7 @@ def test_gangs_are_counted_and_the_next_one_is_explained(api_as: Callable[..., A
     assert data["message"].startswith("minCount (8) cannot be satisfied:")
     assert data["domains"][0]["message"].startswith("0/60 nodes are available:")
     assert data["domains"][0]["placed"] == alone["count"] % 8
-    assert data["notes"] == ["Worked out with the feature gate GenericWorkload on, which the policy leaves off."]
+    assert data["notes"] == ["Computed with the feature gate GenericWorkload on, which the policy leaves off."]
 
 
 def test_in_one_zone_each_gang_has_its_domain_and_each_zone_its_reason(

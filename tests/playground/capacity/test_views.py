@@ -62,7 +62,7 @@ def test_a_limit_gives_at_least_so_many(client_as: Callable[..., Any], demo: Sna
     [
         ({"cpu": "much"}, "is not a quantity"),
         ({"cpu": "-1"}, "must not be negative"),
-        ({"cpu": "1", "workload": "a/Deployment/b"}, "Say in one way which pods are meant"),
+        ({"cpu": "1", "workload": "a/Deployment/b"}, "Choose pods in one way only"),
         ({"workload": "shop/Deployment/none"}, "has neither a template nor a pod of it"),
         ({"workload": "shop/none"}, "The snapshot has no pod shop/none."),
         ({"workload": "one"}, "write a workload as namespace/Kind/name"),
@@ -108,11 +108,11 @@ def test_pending_pods_that_no_node_helps_are_named_with_the_reason(
     ("parameters", "message"),
     [
         ({"like": "none", "pending": "on"}, "The snapshot has no node none."),
-        ({"pending": "on"}, "Choose a node of the cluster, or say what a node has room for."),
+        ({"pending": "on"}, "Choose a node of the cluster, or describe one."),
         ({"like": "a", "node_cpu": "1", "pending": "on"}, "not both"),
         ({"node_cpu": "1"}, "Choose the pending pods, further pods, or both."),
-        ({"node_cpu": "1", "copies": "3"}, "Say which pods to add"),
-        ({"node_cpu": "1", "cpu": "1"}, "Say how many such pods to add."),
+        ({"node_cpu": "1", "copies": "3"}, "Choose which pods to add"),
+        ({"node_cpu": "1", "cpu": "1"}, "Enter how many such pods to add."),
     ],
 )
 def test_a_question_about_nodes_that_lacks_something_is_refused(

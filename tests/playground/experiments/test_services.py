@@ -46,7 +46,7 @@ def test_an_experiment_is_a_job_and_its_runs_are_kept() -> None:
     result = services.experiment_run(experiment=experiment, step=lambda *step: steps.append(step))
     assert result == {"experiment": str(experiment.pk), "runs": 3}
     assert steps[0] == ("kube-scheduler's defaults, seed 1", 1, 6)
-    assert steps[-1] == ("A placement that knows the future, seed 1", 6, 6)
+    assert steps[-1] == ("Oracle (best possible), seed 1", 6, 6)
     series_list = selectors.list_series(experiment)
     assert [series.policy for series in series_list] == ["default", "water-level", "future"]
     assert [series.engines for series in series_list] == [

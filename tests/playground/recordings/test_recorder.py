@@ -51,7 +51,7 @@ def record_news(user: User, *news: object, clock: Clock | None = None) -> Record
     """A recording of ten seconds in which ``news`` were heard."""
     recording = seed_recordings.started(user, seconds=10)
     cluster_recorder = ClusterRecorder(recording, claim_job(recording), clock=clock or Clock())
-    for kind in recorder.KINDS:
+    for kind in recorder.SCHEDULER_KINDS:
         cluster_recorder._inbox.put(Listed(kind.name, [], "1", "start"))
     for event in news:
         cluster_recorder._inbox.put(event)

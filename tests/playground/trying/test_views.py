@@ -201,7 +201,7 @@ def test_a_long_answer_shows_how_far_it_is(client_as: Client, small: Snapshot, m
     client = client_as("editor")
     place = submit_packing(client)
     assert elements(client.get(place), "#waits[hx-get]")
-    assert client.get(place, headers={"hx-request": "true"}).templates[0].name == "parts/waits.html"
+    assert client.get(place, headers={"hx-request": "true"}).templates[0].name == "parts/job_wait.html"
     tasks.answer(str(Job.objects.get().pk))
     answer = client.get(place, headers={"hx-request": "true"})
     assert answer["HX-Refresh"] == "true"

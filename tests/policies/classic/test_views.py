@@ -194,4 +194,4 @@ def test_a_config_map_needs_a_connected_cluster(client: Client) -> None:
         "/policies/new/", {"name": "mine", "source_name": "old", "document": "{}", "version": "1.13"}
     )
     assert both_sources.status_code == 422
-    assert "A file or a text is given as well" in str(both_sources.context["form"].errors)
+    assert "Choose only one source" in str(both_sources.context["form"].errors)

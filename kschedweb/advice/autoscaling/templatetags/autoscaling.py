@@ -30,5 +30,5 @@ def share_of(pair: list[int], resource: str) -> str:
 
 
 @register.filter
-def joined(lists: list[list[str]]) -> list[str]:
+def flattened(lists: list[list[str]]) -> list[str]:
     return [item for group in lists for item in group]

@@ -62,7 +62,7 @@ ARGS = args_struct(
     StructField(
         "policy",
         POLICY,
-        "The policy. Left out: the one that crane-scheduler ships; what is written replaces all of that.",
+        "The policy. Default: the one that crane-scheduler ships, which this replaces as a whole.",
         pointer=True,
     ),
     StructField(

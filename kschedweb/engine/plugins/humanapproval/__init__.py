@@ -282,7 +282,7 @@ def _after_own_update(pod: Pod, change: ObjectChange) -> bool:
 SPEC = PluginSpec(
     "HumanApproval",
     frozenset({"permit"}),
-    "Lets the pods that its rules select wait until people approve or deny.",
+    "Holds the pods that its rules select until people approve or deny them.",
     ArgsSpec(ARGS, set_defaults, validate_args, advice=advice),
     origin="kschedweb",
     factory=HumanApproval,

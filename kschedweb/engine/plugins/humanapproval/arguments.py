@@ -45,10 +45,8 @@ APPROVAL = Struct(
     "v1.Approval",
     "Approvals by people of one role.",
     (
-        StructField(
-            "role", STRING, "Who may give it; an admin counts as an approver too.", omit_empty=False, enum=ROLES
-        ),
-        StructField("count", INT32, "By how many people.", default=1, minimum=1, maximum=MOST_PEOPLE),
+        StructField("role", STRING, "Role that may approve. Admins count as approvers.", omit_empty=False, enum=ROLES),
+        StructField("count", INT32, "Number of people who must approve.", default=1, minimum=1, maximum=MOST_PEOPLE),
     ),
     required=("role",),
 )
@@ -56,7 +54,7 @@ RULE = Struct(
     "v1.ApprovalRule",
     "Pods that meet every condition given here wait. Without a condition all pods do.",
     (
-        StructField("name", STRING, "What people call this rule."),
+        StructField("name", STRING, "Name of this rule."),
         StructField("namespaces", ListType(STRING), "Pods in one of these namespaces."),
         StructField("podSelector", LABEL_SELECTOR, "Pods with these labels.", pointer=True),
         StructField("minPriority", INT32, "Pods of this priority or more.", pointer=True),
@@ -71,18 +69,17 @@ RULE = Struct(
             minimum=1,
         ),
         StructField("usage", USAGE, "The chosen node's real use is above this.", pointer=True),
-        StructField("approvals", ListType(APPROVAL), "Who must agree. Left out: one approver."),
-        StructField("timeout", DURATION, "How long the pod waits. It may be days.", pointer=True, default="1h0m0s"),
-        StructField("onTimeout", STRING, "What happens when nobody decides in time.", default="Deny", enum=ON_TIMEOUT),
+        StructField("approvals", ListType(APPROVAL), "Who must approve. Default: one approver."),
+        StructField("timeout", DURATION, "How long the pod waits; days are allowed.", pointer=True, default="1h0m0s"),
+        StructField("onTimeout", STRING, "What to do when nobody decides in time.", default="Deny", enum=ON_TIMEOUT),
         StructField(
             "ownPods",
             STRING,
-            "Whether people may decide about pods that they created, as the pod's annotation "
-            "approvals.kschedweb.dev/created-by says.",
+            "Let people decide about pods they created (annotation approvals.kschedweb.dev/created-by).",
             default="Allow",
             enum=OWN_PODS,
         ),
-        StructField("reason", STRING, "Why approval is needed: shown to those who decide."),
+        StructField("reason", STRING, "Why approval is needed. Approvers see this."),
     ),
 )
 ARGS = args_struct(
@@ -91,11 +88,11 @@ ARGS = args_struct(
     StructField(
         "matching",
         STRING,
-        "Where several rules fit: the first one asks (First), or all of them do together (All).",
+        "If several rules match: only the first applies (First), or all (All).",
         default="First",
         enum=MATCHING,
     ),
-    StructField("rules", ListType(RULE), "Rules, in order. Without any no pod waits."),
+    StructField("rules", ListType(RULE), "Rules, in order. Without rules no pod waits."),
 )
 
 

@@ -74,7 +74,7 @@ ARGS = args_struct(
     StructField(
         "dominantResourceWeight",
         INT64,
-        "How much the fullest resource counts beside.",
+        "Extra weight of the fullest resource.",
         minimum=0,
         maximum=100,
     ),

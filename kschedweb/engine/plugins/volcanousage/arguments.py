@@ -94,7 +94,7 @@ ARGS = args_struct(
     StructField(
         "metricsInterval",
         DURATION,
-        "How often the figures are read: a pod that started less long ago is not in them yet.",
+        "How often usage data is read. Younger pods are not in it yet.",
         pointer=True,
         default="30s",
     ),

@@ -60,31 +60,33 @@ _WITH_CLAIMS = Struct(
 )
 _CONFIG = Struct(
     "defaultevictor.PodProtectionsConfig",
-    "More on single protections.",
-    (StructField("PodsWithPVC", _WITH_CLAIMS, "Which claims protect.", pointer=True),),
+    "Settings of single protections.",
+    (StructField("PodsWithPVC", _WITH_CLAIMS, "Claims that protect a pod.", pointer=True),),
 )
 _PROTECTIONS = Struct(
     "defaultevictor.PodProtections",
     "Which pods are protected.",
     (
-        StructField("extraEnabled", ListType(_PROTECTION), "Protections beside those by default."),
-        StructField("defaultDisabled", ListType(_PROTECTION), "Protections by default that do not hold."),
-        StructField("config", _CONFIG, "More on single protections.", pointer=True),
+        StructField("extraEnabled", ListType(_PROTECTION), "Extra protections, beyond the defaults."),
+        StructField("defaultDisabled", ListType(_PROTECTION), "Default protections to turn off."),
+        StructField("config", _CONFIG, "Settings of single protections.", pointer=True),
     ),
 )
 ARGS = args_struct(
     "defaultevictor.DefaultEvictorArgs",
-    "Which pods stay.",
-    StructField("nodeSelector", STRING, "On which nodes nodeFit looks for room."),
+    "Pods that are never evicted.",
+    StructField("nodeSelector", STRING, "Nodes on which nodeFit looks for room."),
     StructField("labelSelector", SELECTOR, "Only these pods may go.", pointer=True),
     StructField("namespaceLabelSelector", SELECTOR, "Only pods of these namespaces may go.", pointer=True),
-    StructField("priorityThreshold", THRESHOLD, "From which priority on pods stay.", pointer=True),
-    StructField("nodeFit", BOOL, "A pod goes only if it fits on another node."),
-    StructField("minReplicas", UINT, "The pods of an owner that must be there for one to go."),
-    StructField("minPodAge", DURATION, "How old a pod must be to go.", pointer=True),
-    StructField("noEvictionPolicy", text("defaultevictor.NoEvictionPolicy"), "What prefer-no-eviction means."),
+    StructField("priorityThreshold", THRESHOLD, "Pods from this priority on stay.", pointer=True),
+    StructField("nodeFit", BOOL, "Evict a pod only if it fits on another node."),
+    StructField("minReplicas", UINT, "Evict a pod only if its owner has at least this many."),
+    StructField("minPodAge", DURATION, "Evict only pods at least this old.", pointer=True),
+    StructField(
+        "noEvictionPolicy", text("defaultevictor.NoEvictionPolicy"), "Treatment of the prefer-no-eviction annotation."
+    ),
     StructField("podProtections", _PROTECTIONS, "Which pods are protected."),
-    *(StructField(name, BOOL, "The older form of podProtections.") for name in OLD),
+    *(StructField(name, BOOL, "Deprecated form of podProtections.") for name in OLD),
 )
 Check = Callable[[PodView], bool]
 

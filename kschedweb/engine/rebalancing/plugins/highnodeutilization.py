@@ -29,7 +29,7 @@ NAME = "HighNodeUtilization"
 ONLY_THRESHOLDS = "OnlyThresholdingResources"
 ARGS = args_struct(
     "nodeutilization.HighNodeUtilizationArgs",
-    "When a node is used little.",
+    "When a node counts as underutilized.",
     THRESHOLDS_FIELD,
     StructField("numberOfNodes", INT, "Nothing is done unless more nodes than this are underutilized."),
     StructField("evictionModes", ListType(text("nodeutilization.EvictionMode")), f"{ONLY_THRESHOLDS}, or nothing."),

@@ -37,28 +37,30 @@ from kschedweb.engine.validation.golang import quote
 
 NAME = "LowNodeUtilization"
 _LIMITS = Struct(
-    "api.EvictionLimits", "The most evictions.", (StructField("node", UINT, "Of pods of one node.", pointer=True),)
+    "api.EvictionLimits",
+    "The most evictions.",
+    (StructField("node", UINT, "Most evictions from one node.", pointer=True),),
 )
-_QUERY = Struct("nodeutilization.Prometheus", "A query.", (StructField("query", STRING, "Its text, in PromQL."),))
+_QUERY = Struct("nodeutilization.Prometheus", "A query.", (StructField("query", STRING, "The query in PromQL."),))
 _METRICS = Struct(
     "nodeutilization.MetricsUtilization",
-    "Real use in place of requests.",
+    "Use real use instead of requests.",
     (
-        StructField("metricsServer", BOOL, "The older way to say KubernetesMetrics."),
+        StructField("metricsServer", BOOL, "Deprecated form of KubernetesMetrics."),
         StructField("source", text("api.MetricsSource"), f"{KUBERNETES_METRICS} or {PROMETHEUS}."),
-        StructField("prometheus", _QUERY, "What Prometheus is asked.", pointer=True),
+        StructField("prometheus", _QUERY, "The Prometheus query.", pointer=True),
     ),
 )
 ARGS = args_struct(
     "nodeutilization.LowNodeUtilizationArgs",
-    "When a node is used little, and when too much.",
+    "When a node counts as under- or overutilized.",
     StructField("useDeviationThresholds", BOOL, "Thresholds are distances from the average."),
     THRESHOLDS_FIELD,
     StructField("targetThresholds", THRESHOLDS, "Above any of these a node is overutilized.", omit_empty=False),
     StructField("numberOfNodes", INT, "Nothing is done unless more nodes than this are underutilized."),
-    StructField("metricsUtilization", _METRICS, "Real use in place of requests.", pointer=True),
+    StructField("metricsUtilization", _METRICS, "Use real use instead of requests.", pointer=True),
     NAMESPACES_GO,
-    StructField("evictionLimits", _LIMITS, "The most evictions of this plugin.", pointer=True),
+    StructField("evictionLimits", _LIMITS, "Most evictions by this plugin.", pointer=True),
 )
 
 

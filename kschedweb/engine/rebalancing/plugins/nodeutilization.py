@@ -30,7 +30,7 @@ METRIC = "MetricResource"
 # These count even without a threshold.
 BASIC = (CPU, MEMORY, PODS)
 Percentages = dict[str, float]
-NAMESPACES_GO = StructField("evictableNamespaces", NAMESPACES, "Namespaces whose pods stay: exclude.", pointer=True)
+NAMESPACES_GO = StructField("evictableNamespaces", NAMESPACES, "Namespaces to leave alone: exclude.", pointer=True)
 THRESHOLDS_FIELD = StructField(
     "thresholds", THRESHOLDS, "At or below all of these a node is underutilized.", omit_empty=False
 )

@@ -35,8 +35,8 @@ _OWNER_KINDS = Struct(
     "podlifetime.OwnerKinds",
     "Kinds of owners.",
     (
-        StructField("include", STRINGS, "One of the owners is of these."),
-        StructField("exclude", STRINGS, "None of them is."),
+        StructField("include", STRINGS, "One of these owner kinds."),
+        StructField("exclude", STRINGS, "None of these owner kinds."),
     ),
 )
 _CONDITION = Struct(
@@ -44,19 +44,19 @@ _CONDITION = Struct(
     "A condition of a pod.",
     (
         *(StructField(name, STRING, f"Its {name}.") for name in ("type", "status", "reason")),
-        StructField("minTimeSinceLastTransitionSeconds", UINT, "For how long it has stood.", pointer=True),
+        StructField("minTimeSinceLastTransitionSeconds", UINT, "Minimum age of the condition.", pointer=True),
     ),
 )
 ARGS = args_struct(
     "podlifetime.PodLifeTimeArgs",
-    "Which pods are too old.",
+    "When a pod is too old.",
     NAMESPACES_FIELD,
     SELECTOR_FIELD,
     StructField("ownerKinds", _OWNER_KINDS, "Kinds of owners.", pointer=True),
-    StructField("maxPodLifeTimeSeconds", UINT, "Pods older than this go.", pointer=True),
+    StructField("maxPodLifeTimeSeconds", UINT, "Evict pods older than this.", pointer=True),
     StructField("states", STRINGS, "Phases, and reasons of pods and containers."),
-    StructField("conditions", ListType(_CONDITION), "One of these conditions stands."),
-    StructField("exitCodes", ListType(INT32), "A container ended with one of these."),
+    StructField("conditions", ListType(_CONDITION), "One of these conditions applies."),
+    StructField("exitCodes", ListType(INT32), "A container exited with one of these codes."),
     StructField("includingInitContainers", BOOL, "Init containers count too."),
     StructField("includingEphemeralContainers", BOOL, "Ephemeral containers count too."),
 )

@@ -19,7 +19,7 @@ from kschedweb.engine.rebalancing.pods import PodView, build_filter
 NAME = "RemoveDuplicates"
 ARGS = args_struct(
     "removeduplicates.RemoveDuplicatesArgs",
-    "Which pods are looked at.",
+    "Labels of the pods to check.",
     NAMESPACES_FIELD,
     StructField("excludeOwnerKinds", STRINGS, "Pods of these kinds of owners stay."),
 )

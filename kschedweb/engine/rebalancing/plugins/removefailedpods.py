@@ -24,13 +24,13 @@ NAME = "RemoveFailedPods"
 HOUR = 3600
 ARGS = args_struct(
     "removefailedpods.RemoveFailedPodsArgs",
-    "Which failed pods go.",
+    "Failed pods to evict.",
     NAMESPACES_FIELD,
     SELECTOR_FIELD,
     StructField("excludeOwnerKinds", STRINGS, "Pods of these kinds of owners stay."),
     StructField("minPodLifetimeSeconds", UINT, "How old a pod must be. Left out: an hour.", pointer=True),
-    StructField("reasons", STRINGS, "Only pods that failed for one of these."),
-    StructField("exitCodes", ListType(INT32), "Only pods of which a container ended with one of these."),
+    StructField("reasons", STRINGS, "Only pods that failed for one of these reasons."),
+    StructField("exitCodes", ListType(INT32), "Only pods whose container exited with one of these codes."),
     StructField("includingInitContainers", BOOL, "Init containers count too."),
 )
 

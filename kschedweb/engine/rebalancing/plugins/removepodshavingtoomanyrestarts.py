@@ -27,9 +27,9 @@ ARGS = args_struct(
     "How many restarts are too many.",
     NAMESPACES_FIELD,
     SELECTOR_FIELD,
-    StructField("podRestartThreshold", INT32, "From this number of restarts on pods go."),
+    StructField("podRestartThreshold", INT32, "Evict pods with at least this many restarts."),
     StructField("includingInitContainers", BOOL, "Init containers count too."),
-    StructField("states", STRINGS, "Only pods that run, or wait in CrashLoopBackOff."),
+    StructField("states", STRINGS, "Only pods that run or are in CrashLoopBackOff."),
 )
 
 

@@ -17,7 +17,7 @@ from kschedweb.engine.rebalancing.sorting import sort_by_priority
 NAME = "RemovePodsViolatingInterPodAntiAffinity"
 ARGS = args_struct(
     "removepodsviolatinginterpodantiaffinity.RemovePodsViolatingInterPodAntiAffinityArgs",
-    "Which pods are looked at.",
+    "Labels of the pods to check.",
     NAMESPACES_FIELD,
     SELECTOR_FIELD,
 )

@@ -23,7 +23,7 @@ from kschedweb.engine.rebalancing.pods import PodView, build_filter
 NAME = "RemovePodsViolatingNodeAffinity"
 ARGS = args_struct(
     "removepodsviolatingnodeaffinity.RemovePodsViolatingNodeAffinityArgs",
-    "Which node affinity counts.",
+    "Kinds of node affinity to check.",
     NAMESPACES_FIELD,
     SELECTOR_FIELD,
     StructField("nodeAffinityType", STRINGS, f"{REQUIRED}, {PREFERRED} or both."),

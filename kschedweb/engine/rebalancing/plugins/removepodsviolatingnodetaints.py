@@ -22,7 +22,7 @@ from kschedweb.engine.rebalancing.pods import build_filter
 NAME = "RemovePodsViolatingNodeTaints"
 ARGS = args_struct(
     "removepodsviolatingnodetaints.RemovePodsViolatingNodeTaintsArgs",
-    "Which taints count.",
+    "Taints to check.",
     NAMESPACES_FIELD,
     SELECTOR_FIELD,
     StructField("includePreferNoSchedule", BOOL, "Taints with the effect PreferNoSchedule count too."),

@@ -25,14 +25,14 @@ from kschedweb.engine.values import dataclass
 NAME = "RemovePodsViolatingTopologySpreadConstraint"
 ARGS = args_struct(
     "removepodsviolatingtopologyspreadconstraint.RemovePodsViolatingTopologySpreadConstraintArgs",
-    "Which constraints are restored.",
+    "Constraints to restore.",
     NAMESPACES_FIELD,
     SELECTOR_FIELD,
     StructField(
         "constraints", ListType(text("v1.UnsatisfiableConstraintAction")), "DoNotSchedule, ScheduleAnyway or both."
     ),
     StructField(
-        "topologyBalanceNodeFit", BOOL, "A pod goes only if it fits on a node of a smaller domain.", pointer=True
+        "topologyBalanceNodeFit", BOOL, "Evict a pod only if it fits on a node of a smaller domain.", pointer=True
     ),
 )
 

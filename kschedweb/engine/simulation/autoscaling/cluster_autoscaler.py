@@ -22,8 +22,13 @@ from kschedweb.engine.simulation.autoscaling.cluster_look import (
     filter_daemon_sets,
     read_budgets,
 )
-from kschedweb.engine.simulation.autoscaling.context import AutoscalerContext, AutoscalerSetup
-from kschedweb.engine.simulation.observer import LAUNCHED, REMOVED, AutoscalerAction
+from kschedweb.engine.simulation.autoscaling.context import (
+    LAUNCHED,
+    REMOVED,
+    AutoscalerAction,
+    AutoscalerContext,
+    AutoscalerSetup,
+)
 from kschedweb.engine.values import dataclass
 
 # Seconds between looks, and between rounds of evictions from a node that goes.

@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Callable, Container, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import field
 from math import ceil
 
-from kschedweb.engine.config import Configuration
 from kschedweb.engine.controllers import daemons
 from kschedweb.engine.controllers.naming import draw_name
 from kschedweb.engine.json_types import Json
 from kschedweb.engine.objects.json_access import get_mapping
 from kschedweb.engine.objects.labels import NOTHING, Selector, SelectorError, label_selector
 from kschedweb.engine.objects.pod import Pod
+from kschedweb.engine.simulation.actors import Actor
+from kschedweb.engine.simulation.context import ActorSetup, SimulationContext
 from kschedweb.engine.simulation.events import NodeChanges
-from kschedweb.engine.simulation.nodes import SimulatedNodes
-from kschedweb.engine.simulation.observer import AutoscalerAction
 from kschedweb.engine.simulation.pod_life import PodLife
-from kschedweb.engine.simulation.pods import Pods
 from kschedweb.engine.state.owners import stays_at_drain
 from kschedweb.engine.values import dataclass
 
@@ -27,8 +25,25 @@ BY_API = "EvictionByEvictionAPI"
 AT = Callable[[float], None]
 
 
-class AutoscalerSetup(ABC):
-    """An autoscaler of a scenario; one serves for any number of simulations."""
+LAUNCHED, REMOVED = "launched", "removed"
+
+
+@dataclass(frozen=True, slots=True)
+class AutoscalerAction:
+    """An autoscaler's action on a node."""
+
+    # ``LAUNCHED`` or ``REMOVED``.
+    action: str
+    node: str
+    # The kind of node, or the reason.
+    text: str
+
+
+class AutoscalerSetup(ActorSetup):
+    """An autoscaler of nodes."""
+
+    def join(self, context: SimulationContext) -> Actor:
+        return AutoscalerContext(self, context)
 
     @abstractmethod
     def start(self, context: AutoscalerContext) -> None:
@@ -40,18 +55,11 @@ class AutoscalerSetup(ABC):
 
 
 @dataclass(eq=False)
-class AutoscalerContext:
-    """An autoscaler's access to one simulation."""
+class AutoscalerContext(Actor):
+    """An autoscaler's access to one simulation, in which it is the actor."""
 
-    configuration: Configuration
-    pods: Pods
-    nodes: SimulatedNodes
-    # Lets a node (raw) join at a time.
-    join_node: Callable[[Json, float], None]
-    # Deletes the node of that name.
-    remove_node: Callable[[str, float], None]
-    # Lets a pod (raw) arrive.
-    create_pod: Callable[[Json, float], None]
+    setup: AutoscalerSetup
+    simulation: SimulationContext
     # Called when a pod was tried in vain.
     on_unschedulable: AT = lambda now: None
     # Called when a pod came to a node, or began to leave it.
@@ -59,14 +67,22 @@ class AutoscalerContext:
     # Pods that were tried in vain, by key.
     waiting: dict[str, PodLife] = field(default_factory=dict)
 
-    def __post_init__(self) -> None:
-        self.pods.unplaced, self.pods.moved = self._on_unplaced, self._on_moved
+    is_watching = True
 
-    def _on_unplaced(self, life: PodLife, now: float) -> None:
+    def __post_init__(self) -> None:
+        self.configuration, self.pods = self.simulation.configuration, self.simulation.pods
+        self.schedule_background = self.simulation.schedule_background
+        self.schedule_action = self.simulation.schedule_action
+        self.report_action: Callable[[AutoscalerAction, float], None] = self.simulation.report
+
+    def begin(self) -> None:
+        self.setup.start(self)
+
+    def on_unplaced(self, life: PodLife, now: float) -> None:
         self.waiting[life.pod.key] = life
         self.on_unschedulable(now)
 
-    def _on_moved(self, life: PodLife, now: float) -> None:
+    def on_moved(self, life: PodLife, now: float) -> None:
         self.waiting.pop(life.pod.key, None)
         self.on_pod_moved(life, now)
 
@@ -77,32 +93,24 @@ class AutoscalerContext:
                 del self.waiting[key]
         return list(self.waiting.values())
 
-    def schedule_background(self, time: float, action: AT) -> None:
-        """Do something later that a simulation does not wait for before it ends."""
-        self.pods.agenda.schedule_action(time, action, looks=True)
-
-    def schedule_action(self, time: float, action: AT) -> None:
-        """Do something later that the simulation waits for."""
-        self.pods.agenda.schedule_action(time, action)
-
     def add_node(self, node: Json, sets: Iterable[Json], now: float) -> None:
         """Let a node join, with the pods of the DaemonSets ``sets``."""
-        self.join_node(node, now)
+        self.simulation.join_node(node, now)
         columns = daemons.make_snapshot([node])
         for raw in sets:
             for name, spec in daemons.list_node_specs(raw, columns):
-                self.create_pod(daemon_pod(raw, name, spec, self.pods.lives), now)
+                self.simulation.create_pod(daemon_pod(raw, name, spec, self.pods.lives), now)
 
     def delete_node(self, name: str, now: float) -> None:
         """Delete a node; the pods of DaemonSets on it end with it."""
         for life in [self.pods.lives.get(pod.key) for pod in self.pods.world.pods_on(name)]:
             if life is not None:
                 self.pods.remove_pod(life, now)
-        self.remove_node(name, now)
+        self.simulation.remove_node(name, now)
 
     def change_node(self, name: str, now: float, **changes: object) -> None:
         """Change the node's object."""
-        self.nodes.change_node(NodeChanges(now, name, **changes), now)  # type: ignore[arg-type]
+        self.simulation.nodes.change_node(NodeChanges(now, name, **changes), now)  # type: ignore[arg-type]
 
     def pods_to_move(self, node: str) -> list[PodLife]:
         """Return the node's pods that have to go elsewhere, without those that are leaving already."""
@@ -118,9 +126,6 @@ class AutoscalerContext:
 
     def evict_pod(self, life: PodLife, because: str, now: float) -> None:
         self.pods.evict_pod(life, because, now, BY_API)
-
-    def report_action(self, action: AutoscalerAction, now: float) -> None:
-        self.pods.observer.autoscaled(action, now)
 
 
 @dataclass(frozen=True, slots=True)

@@ -37,8 +37,15 @@ from kschedweb.engine.controllers.naming import draw_letters
 from kschedweb.engine.controllers.nodelifecycle import CONTROLLED
 from kschedweb.engine.json_types import Json
 from kschedweb.engine.objects.node import HOSTNAME, ZONE, Node
-from kschedweb.engine.simulation.autoscaling.context import AutoscalerContext, AutoscalerSetup, LiveBudget, raw_node
-from kschedweb.engine.simulation.observer import LAUNCHED, REMOVED, AutoscalerAction
+from kschedweb.engine.simulation.autoscaling.context import (
+    LAUNCHED,
+    REMOVED,
+    AutoscalerAction,
+    AutoscalerContext,
+    AutoscalerSetup,
+    LiveBudget,
+    raw_node,
+)
 from kschedweb.engine.simulation.pod_life import PodLife
 from kschedweb.engine.values import dataclass
 

@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import field
 
 from kschedweb.engine.controllers.autoscaling.cron import MONDAY, Cron
 from kschedweb.engine.controllers.autoscaling.horizontal import SYNC, HorizontalController
 from kschedweb.engine.controllers.autoscaling.replica_calculator import PodMetric
-from kschedweb.engine.controllers.autoscaling.spec import Autoscaler
-from kschedweb.engine.json_types import Json
 from kschedweb.engine.objects.resources import CPU
-from kschedweb.engine.simulation.agenda import Agenda
-from kschedweb.engine.simulation.observer import Observer, ScalingObservation
+from kschedweb.engine.simulation.actors import Actor, Handler
+from kschedweb.engine.simulation.agenda import Action
+from kschedweb.engine.simulation.context import ActorSetup, SimulationContext
+from kschedweb.engine.simulation.events import SimulationEvent
 from kschedweb.engine.simulation.pod_life import PodLife
-from kschedweb.engine.simulation.scaling.fleet import Fleet, WorkloadTemplate
-from kschedweb.engine.simulation.scaling.load import Load, Share
+from kschedweb.engine.simulation.scaling.events import Scaler, ScalerComes, WorkloadLeaves, WorkloadScales
+from kschedweb.engine.simulation.scaling.fleet import Fleet
+from kschedweb.engine.simulation.scaling.load import Share
 from kschedweb.engine.simulation.use import SharedUse, UseModel
-from kschedweb.engine.state.cluster_objects import ClusterObjects
 from kschedweb.engine.state.watermarks.table import workload_of
 from kschedweb.engine.values import dataclass
 
@@ -27,15 +27,22 @@ BY_HAND, BY_CRON, ENTRY = "by hand", "cron", "cron entry {}"
 
 
 @dataclass(frozen=True, slots=True)
-class Scaler:
-    """A workload's autoscaler, or its cron entries."""
+class ScalingObservation:
+    """A look at a scaled workload."""
 
-    kind: WorkloadTemplate
-    autoscaler: Autoscaler | None = None
-    # (expression, schedule, replicas)
-    entries: tuple[tuple[str, Cron, int], ...] = ()
-    # The load that its pods share; ``None`` for what its present pods would use.
-    load: Load | None = None
+    workload: str
+    # Number of pods that were asked for before the look.
+    before: int
+    # Number of pods that are asked for after it.
+    replicas: int
+    # Number of pods that are ready.
+    ready: int
+    # Percent of requests; ``None`` if it is not known.
+    utilization: int | None
+    # The aim for it in percent; ``None`` if there is none.
+    target: int | None
+    # Why the number changes; "" if it does not.
+    reason: str
 
 
 @dataclass(eq=False)
@@ -48,32 +55,50 @@ class _ScaledWorkload:
     controller: HorizontalController | None = None
 
 
+@dataclass(frozen=True, eq=False)
+class ScalersSetup(ActorSetup):
+    """The scalers of workloads, which come by events. ``use`` knows the load that pods of a workload share."""
+
+    use: UseModel | None = None
+
+    def join(self, context: SimulationContext) -> Actor:
+        return Scalers(self.use, context)
+
+
 @dataclass(eq=False)
-class Scalers:
+class Scalers(Actor):
     """The scaled workloads of a simulation."""
 
-    # All pods of the simulation.
-    lives: Mapping[str, PodLife]
-    objects: ClusterObjects
-    agenda: Agenda
-    observer: Observer
     use: UseModel | None
-    # How a pod is deleted, and how a raw one is created.
-    delete: Callable[[PodLife, float], None]
-    create: Callable[[Json, float], None] = lambda raw, now: None
+    context: SimulationContext
+    # True once an event says that a scaler comes.
+    creates_pods: bool = False
     _watched: dict[str, _ScaledWorkload] = field(default_factory=dict)
 
-    def __bool__(self) -> bool:
+    @property
+    def handlers(self) -> Mapping[type[SimulationEvent], Handler]:
+        return {
+            ScalerComes: self._expect_scaler,
+            WorkloadScales: lambda event: lambda now: self.scale_workload(event.workload, event.replicas, now),
+            WorkloadLeaves: lambda event: lambda now: self.end_workload(event.workload, now),
+        }
+
+    def _expect_scaler(self, event: ScalerComes) -> Action:
+        self.creates_pods = True
+        return lambda now: self.start_scaler(event.scaler, now)
+
+    @property
+    def is_watching(self) -> bool:
         return bool(self._watched)
 
     # What the simulation tells of its pods.
 
-    def add_life(self, life: PodLife) -> None:
+    def on_pod_added(self, life: PodLife, now: float) -> None:
         """Add a pod to its workload."""
         if self._watched and (watched := self._find_watched(life)) is not None:
             watched.fleet.lives[life.pod.key] = life
 
-    def remove_life(self, life: PodLife) -> None:
+    def on_pod_removed(self, life: PodLife, now: float) -> None:
         """Remove a pod from its workload."""
         if self._watched and (watched := self._find_watched(life)) is not None:
             watched.fleet.lives.pop(life.pod.key, None)
@@ -84,7 +109,7 @@ class Scalers:
         return 0.0 if watched is None else watched.fleet.kind.startup
 
     def _find_watched(self, life: PodLife) -> _ScaledWorkload | None:
-        return self._watched.get(workload_of(life.pod, self.objects) or "")
+        return self._watched.get(workload_of(life.pod, self.context.pods.world.cluster) or "")
 
     # What happens to workloads.
 
@@ -94,8 +119,8 @@ class Scalers:
         before = self._watched.get(name)
         if before is None:
             self._watched[name] = watched = _ScaledWorkload(Fleet(scaler.kind, 0), scaler, Share(scaler.load, 0))
-            for life in self.lives.values():
-                self.add_life(life)
+            for life in self.context.pods.lives.values():
+                self.on_pod_added(life, now)
             watched.fleet.replicas = len(watched.fleet.active)
             watched.share = self._share_use(watched, now)
         else:
@@ -119,7 +144,7 @@ class Scalers:
         """Delete the workload with its pods."""
         watched = self._watched.pop(workload)
         for life in watched.fleet.active:
-            self.delete(life, now)
+            self.context.pods.delete_pod(life, now)
 
     def _share_use(self, watched: _ScaledWorkload, now: float) -> Share:
         """Work out what the workload's pods share from now on, and tell the model of use."""
@@ -146,7 +171,7 @@ class Scalers:
                 fleet.replicas, fleet.observe_pods(now), {CPU: self._measure_pods(watched, now)}, now
             )
             self._set_replicas(watched, look.replicas, look.reason, now, look.utilization)
-        self.agenda.schedule_action(now + SYNC, lambda time: self._evaluate(watched, time), looks=True)
+        self.context.schedule_background(now + SYNC, lambda time: self._evaluate(watched, time))
 
     def _measure_pods(self, watched: _ScaledWorkload, now: float) -> dict[str, PodMetric]:
         """Return what metrics-server reports: the load is divided evenly among the ready pods."""
@@ -176,7 +201,7 @@ class Scalers:
                 self._set_replicas(watched, replicas, ENTRY.format(text), time, None)
                 self._await_entry(watched, entry, time)
 
-        self.agenda.schedule_action(due, apply_entry, looks=True)
+        self.context.schedule_background(due, apply_entry)
 
     # What follows.
 
@@ -191,12 +216,12 @@ class Scalers:
     def _reconcile_pods(self, watched: _ScaledWorkload, now: float) -> None:
         fleet = watched.fleet
         for life in fleet.list_surplus(now):
-            self.delete(life, now)
+            self.context.pods.delete_pod(life, now)
             if self.use is not None and life.leaves is not None:
                 # No more requests reach a pod that is terminating.
                 self.use.remove_pod(life.pod, now)
-        for raw in fleet.missing_pods(self.lives.__contains__):
-            self.create(raw, now)
+        for raw in fleet.missing_pods(self.context.pods.lives.__contains__):
+            self.context.create_pod(raw, now, replaced=True)
 
     def _report_scaling(
         self, watched: _ScaledWorkload, before: int, reason: str, now: float, utilization: int | None
@@ -205,6 +230,6 @@ class Scalers:
         metrics = scaler.metrics if scaler else ()
         target = next((metric.utilization for metric in metrics if metric.utilization and metric.resource == CPU), None)
         ready = len(fleet.ready_lives(now))
-        self.observer.scaled(
+        self.context.report(
             ScalingObservation(fleet.kind.workload, before, fleet.replicas, ready, utilization, target, reason), now
         )

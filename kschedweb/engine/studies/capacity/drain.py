@@ -34,6 +34,8 @@ KUBECTL_MESSAGES = {
     LOCAL: "cannot delete Pods with local storage (use --delete-emptydir-data to override)",
     DAEMONS: "cannot delete DaemonSet-managed Pods (use --ignore-daemonsets to ignore)",
 }
+# The message about a pod whose replacement would come back.
+RETURNS = "tolerates that {node} is cordoned, and would be put there again"
 # Called before each pod; may raise to end the work.
 Pulse = Callable[[], None]
 
@@ -300,5 +302,5 @@ class _Drain:
         if placement.node and placement.node not in self.leaving:
             return None
         if placement.node:
-            message = f"tolerates that {placement.node} is cordoned, and would be put there again"
+            message = RETURNS.format(node=placement.node)
         return Block(pod.key, name, NO_ROOM, message)

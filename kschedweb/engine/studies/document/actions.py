@@ -99,42 +99,40 @@ ADD_NODES = Struct(
     "Nodes join: copies of a node, new ones, or those of a file.",
     (
         StructField("count", Number(1, MOST_COUNT, whole=True), "How many nodes.", 1),
-        StructField("like", OBJECT_NAME, "The node that they are copies of."),
-        StructField("name", NAME, "What they are called, followed by a number."),
+        StructField("like", OBJECT_NAME, "The node to copy."),
+        StructField("name", NAME, "Name prefix; a number follows."),
         StructField("file", FILE, "The file that lists them."),
-        StructField("format", EnumChoice(("openb",)), "The form of the file.", "openb"),
+        StructField("format", EnumChoice(("openb",)), "Format of the file.", "openb"),
         StructField("labels", LABEL_VALUES, "Labels beside those of the node that they are like.", {}),
         StructField("taints", TAINTS, "Taints beside those of the node that they are like.", ()),
         StructField("allocatable", MapType(Quantity()), "Amounts by resource. Without pods: 110.", {}),
-        StructField("zones", ListType(Text(1, 63), 1, 1000), "Zones that the nodes go to, one after the other.", ()),
+        StructField("zones", ListType(Text(1, 63), 1, 1000), "Zones for the nodes, in turn.", ()),
     ),
     make=parts.AddNodes,
     one_of=(("like", "name", "file"),),
 )
 ACTIONS: dict[str, Struct] = {
     "addNodes": ADD_NODES,
-    "removeNodes": _node_action(parts.RemoveNodes, "Nodes are gone at once, and their pods with them."),
-    "drainNodes": _node_action(
-        parts.DrainNodes, "Nodes are cordoned and their pods evicted, but for those of DaemonSets."
-    ),
+    "removeNodes": _node_action(parts.RemoveNodes, "Nodes disappear at once, with their pods."),
+    "drainNodes": _node_action(parts.DrainNodes, "Nodes are cordoned and their pods evicted, except DaemonSet pods."),
     "cordonNodes": _node_action(parts.CordonNodes, "Nodes take no new pods."),
     "uncordonNodes": _node_action(parts.UncordonNodes, "Nodes take new pods again."),
     "taintNodes": _node_action(
         parts.TaintNodes,
-        "Nodes get taints, or lose them.",
+        "Add taints to nodes, or remove them.",
         StructField("taints", TAINTS, "Taints that the nodes get.", ()),
         StructField("remove", ListType(Text(1, 317), 1, 100), "Keys of taints that the nodes lose.", ()),
     ),
     "labelNodes": _node_action(
         parts.LabelNodes,
-        "Nodes get labels, or lose them.",
-        StructField("labels", Object(_check_labels), "Labels; null takes a label away.", REQUIRED),
+        "Add labels to nodes, or remove them.",
+        StructField("labels", Object(_check_labels), "Labels; null removes a label.", REQUIRED),
     ),
     "resizeNodes": _node_action(
         parts.ResizeNodes,
-        "Nodes have more or less to give.",
+        "Change the allocatable of nodes.",
         StructField("allocatable", MapType(Quantity(), min_items=1), "Amounts by resource."),
-        StructField("factor", Number(0, 1000, above=True), "What CPU and memory are multiplied by."),
+        StructField("factor", Number(0, 1000, above=True), "Factor for CPU and memory."),
         one_of=(("allocatable", "factor"),),
     ),
     "setConditions": _node_action(
@@ -144,10 +142,10 @@ ACTIONS: dict[str, Struct] = {
     ),
     "evictPods": Struct(
         "EvictPods",
-        "Pods are evicted; their controllers put others in their places.",
+        "Pods are evicted; their controllers replace them.",
         (
             StructField("pods", ListType(POD, 1, MOST_NAMES), "Pods as namespace/name.", REQUIRED),
-            StructField("every", Duration(), "The time from one to the next.", 0.0, argument="interval"),
+            StructField("every", Duration(), "Interval between them.", 0.0, argument="interval"),
         ),
         make=parts.EvictPods,
     ),
@@ -169,7 +167,7 @@ CHANGE = Struct(
     "Change",
     "",
     (
-        StructField("at", Duration(), "When, from the beginning.", 0.0),
+        StructField("at", Duration(), "Time from the start.", 0.0),
         *(StructField(key, shape, shape.help, argument=key) for key, shape in ACTIONS.items()),
     ),
     make=_read_change,

@@ -20,10 +20,9 @@ from kschedweb.engine.json_types import Json
 from kschedweb.engine.objects.json_access import ObjectError, get_mapping
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.pricing import price_table
+from kschedweb.engine.studies.actors import list_modules
 from kschedweb.engine.studies.document import parts, workloads
 from kschedweb.engine.studies.document.actions import CHANGE, FILE, LABEL_VALUES, NAME
-from kschedweb.engine.studies.document.autoscalers import AUTOSCALER
-from kschedweb.engine.studies.document.deschedulers import DESCHEDULER
 from kschedweb.engine.studies.document.limits import MOST_CHANGES, MOST_OBJECTS, MOST_SHAPES
 
 VERSION, KIND = "kschedweb/v1", "Scenario"
@@ -52,7 +51,7 @@ COLUMN = ByType(
         "",
         (
             StructField("column", Text(1, 200), "The column's name in the first line.", REQUIRED),
-            StructField("factor", Number(0, 1e15, above=True), "What its numbers are multiplied by.", 1.0),
+            StructField("factor", Number(0, 1e15, above=True), "Factor for its numbers.", 1.0),
         ),
         make=parts.Column,
     ),
@@ -62,13 +61,13 @@ COLUMNS = Struct(
     "Columns",
     "",
     (
-        StructField("time", COLUMN, "When the pod comes: seconds, or a time with its date.", REQUIRED),
+        StructField("time", COLUMN, "When the pod arrives: seconds, or a date and time.", REQUIRED),
         StructField("cpu", COLUMN, "CPU requested: cores, or a quantity."),
         StructField("memory", COLUMN, "Memory requested: bytes, or a quantity."),
         StructField("name", COLUMN, "The pod's name."),
         StructField("namespace", COLUMN, "The pod's namespace."),
         StructField("duration", COLUMN, "Seconds that the pod runs."),
-        StructField("end", COLUMN, "When the pod leaves, counted as its time is."),
+        StructField("end", COLUMN, "When the pod leaves, in the same form as its arrival."),
         StructField("priorityClass", COLUMN, "The pod's priority class."),
         StructField("resources", MapType(COLUMN), "Columns of further resources.", {}),
         StructField("labels", MapType(COLUMN), "Columns of labels.", {}),
@@ -80,12 +79,12 @@ TRACE = Struct(
     "Pods as they were recorded.",
     (
         StructField("file", FILE, "The file.", REQUIRED),
-        StructField("format", EnumChoice(FORMATS), "The form of the file.", REQUIRED),
-        StructField("columns", COLUMNS, "Which column of a CSV file says what."),
-        StructField("speed", Number(0, 1e9, above=True), "What times are divided by.", 1.0),
-        StructField("leave", Flag(), "Whether pods leave as recorded, or stay.", True),
-        StructField("limit", Number(1, whole=True), "How many pods are taken at most."),
-        StructField("namespace", NAME, "Namespace of pods that name none.", "default"),
+        StructField("format", EnumChoice(FORMATS), "Format of the file.", REQUIRED),
+        StructField("columns", COLUMNS, "Columns of a CSV file."),
+        StructField("speed", Number(0, 1e9, above=True), "Divisor for times.", 1.0),
+        StructField("leave", Flag(), "Pods leave as recorded (true) or stay (false).", True),
+        StructField("limit", Number(1, whole=True), "Most pods to take."),
+        StructField("namespace", NAME, "Namespace of pods without one.", "default"),
     ),
     make=parts.Trace,
 )
@@ -111,9 +110,9 @@ POD_SHAPE = Struct(
     (
         StructField("cpu", Quantity(), "CPU requested."),
         StructField("memory", Quantity(), "Memory requested."),
-        StructField("name", NAME, "What the pods' deployment is called."),
-        StructField("weight", Number(0, 1e9), "How often it comes, against the others.", 1.0),
-        StructField("life", LIFE, "How long such a pod runs; for ever where it is left out."),
+        StructField("name", NAME, "Name of the pods' Deployment."),
+        StructField("weight", Number(0, 1e9), "Frequency, relative to the other kinds.", 1.0),
+        StructField("life", LIFE, "How long such a pod runs. Default: forever."),
         StructField("labels", LABEL_VALUES, "Labels of the pods.", {}),
         StructField("resources", MapType(Quantity()), "Further resources requested.", {}),
         StructField("spec", Object(_check_spec), "Further fields of the pod's spec, such as tolerations.", {}),
@@ -122,16 +121,16 @@ POD_SHAPE = Struct(
 )
 GENERATE = Struct(
     "Generate",
-    "Pods that come at random.",
+    "Pods that arrive at random.",
     (
         StructField(
             "perHour", Number(0, 1e7, above=True), "Pods an hour, at the peak where there are tides.", REQUIRED
         ),
-        StructField("tide", workloads.TIDE, "How the rate swings over a day; left out: it does not."),
+        StructField("tide", workloads.TIDE, "Daily swing of the rate. Default: none."),
         StructField("shapes", ListType(POD_SHAPE, 1, MOST_SHAPES), "The kinds of pods.", REQUIRED),
         StructField("namespace", NAME, "The pods' namespace.", "default"),
-        StructField("at", Duration(), "When the first can come.", 0.0),
-        StructField("until", Duration(above=True), "When no more come.", DAY, argument="end"),
+        StructField("at", Duration(), "Earliest arrival.", 0.0),
+        StructField("until", Duration(above=True), "Latest arrival.", DAY, argument="end"),
     ),
     make=parts.Generate,
 )
@@ -152,7 +151,8 @@ def _create_document(api_version: str, kind: str, **values: Any) -> parts.Scenar
         replace(arrival, path=f"arrivals[{place}].{'trace' if isinstance(arrival, parts.Trace) else 'generate'}")
         for place, arrival in enumerate(values.pop("arrivals"))
     )
-    return parts.ScenarioDocument(changes=changes, arrivals=arrivals, **values)
+    actors = {name: values.pop(name) for name in (field.name for field in ACTOR_FIELDS)}
+    return parts.ScenarioDocument(changes=changes, arrivals=arrivals, actors=actors, **values)
 
 
 def _create_base(snapshot: str | None, empty: bool | None) -> parts.ScenarioBase:
@@ -177,14 +177,15 @@ ADMISSION = Struct(
     ),
     make=_enabled_plugins,
 )
+ACTOR_FIELDS: tuple[StructField, ...] = tuple(keys.FIELD for keys in list_modules("keys"))
 DOCUMENT = Struct(
     "Scenario",
     "A cluster, and what happens to it.",
     (
         StructField("apiVersion", EnumChoice((VERSION,)), "The form of this document.", VERSION),
         StructField("kind", EnumChoice((KIND,)), "The kind of this document.", KIND),
-        StructField("name", Text(1, 200), "What the scenario is called.", REQUIRED),
-        StructField("description", Text(), "What it is for, as plain text.", ""),
+        StructField("name", Text(1, 200), "Name of the scenario.", REQUIRED),
+        StructField("description", Text(), "Description, as plain text.", ""),
         StructField(
             "base",
             Struct(
@@ -197,7 +198,7 @@ DOCUMENT = Struct(
                 make=_create_base,
                 one_of=(("snapshot", "empty"),),
             ),
-            "What the scenario begins with.",
+            "Starting state of the scenario.",
             parts.ScenarioBase(),
         ),
         StructField(
@@ -206,7 +207,7 @@ DOCUMENT = Struct(
             "Kubernetes objects added to the base.",
             (),
         ),
-        StructField("changes", ListType(CHANGE, max_items=MOST_CHANGES), "What is changed, in this order.", ()),
+        StructField("changes", ListType(CHANGE, max_items=MOST_CHANGES), "Changes, in this order.", ()),
         StructField(
             "arrivals",
             ListType(
@@ -219,7 +220,7 @@ DOCUMENT = Struct(
                 ),
                 max_items=100,
             ),
-            "Pods that come over time.",
+            "Pods that arrive over time.",
             (),
         ),
         StructField(
@@ -231,24 +232,24 @@ DOCUMENT = Struct(
                     StructField(
                         "from",
                         EnumChoice((parts.NONE, parts.WATERMARKS, parts.HISTORY, parts.TRACE)),
-                        "none: nothing is measured; watermarks: what was measured when the snapshot was taken, moved "
-                        "with the pods; history: the same, as it went up and down before the snapshot; trace: recorded "
-                        "machines that workloads follow.",
+                        "none: no measurements; watermarks: measured when the snapshot was taken, moves with the "
+                        "pods; history: the same over time before the snapshot; trace: workloads follow recorded "
+                        "machines.",
                         REQUIRED,
                         argument="source",
                     ),
                     StructField(
                         "window",
                         Duration(MIN_WINDOW),
-                        "How long before the snapshot the history begins that the run goes through. Default: 24h.",
+                        "Length of the history before the snapshot to replay. Default: 24h.",
                     ),
                     StructField(
-                        "file", FILE, "The trace: a line a machine, its name and a percentage each five minutes."
+                        "file", FILE, "The trace: one line per machine, its name, then a percentage every five minutes."
                     ),
                 ),
                 make=parts.UsageSource,
             ),
-            "What pods and nodes really use.",
+            "Real use of pods and nodes.",
             parts.UsageSource(),
         ),
         StructField(
@@ -260,33 +261,32 @@ DOCUMENT = Struct(
                     StructField(
                         "until",
                         Either("quiet", Duration(above=True)),
-                        "When it ends; quiet: when nothing is left to do.",
+                        "End of the run; quiet: when nothing is left to do.",
                         argument="end",
                     ),
                     StructField(
                         "place",
                         EnumChoice((parts.ALL, parts.PENDING, parts.ARRIVALS)),
-                        "all: pods of the base are placed anew, in the order of their creation; pending: those that "
-                        "have a node keep it; arrivals: those that wait are left out too.",
+                        "all: place every pod again, in order of creation; pending: pods with a node keep it; "
+                        "arrivals: waiting pods are left out too.",
                         parts.ALL,
                     ),
-                    StructField("cycle", Duration(), "What a try to schedule takes.", 0.001),
-                    StructField("sample", Duration(above=True), "How often is measured how things stand.", 60.0),
+                    StructField("cycle", Duration(), "Duration of one scheduling attempt.", 0.001),
+                    StructField("sample", Duration(above=True), "Interval between samples.", 60.0),
                     StructField(
                         "controllers",
                         Flag(),
-                        "Whether nodes in trouble are tainted, pods evicted, and HorizontalPodAutoscalers followed.",
+                        "Run the controllers: taint failing nodes, evict pods, follow HorizontalPodAutoscalers.",
                         True,
                     ),
-                    StructField("admission", ADMISSION, "Which admission plugins of the API server are on.", DEFAULT),
+                    StructField("admission", ADMISSION, "Admission plugins of the API server.", DEFAULT),
                 ),
                 make=parts.RunSettings,
             ),
-            "How the scenario is run.",
+            "Settings of the run.",
             parts.RunSettings(),
         ),
-        StructField("autoscaler", AUTOSCALER, "Who lets nodes come and go; nobody where it is left out."),
-        StructField("descheduler", DESCHEDULER, "Who evicts pods every so often; nobody where it is left out."),
+        *ACTOR_FIELDS,
         StructField(
             "prices", price_table.PART, "What nodes cost: a PriceTable, so that the cost of a run is measured."
         ),

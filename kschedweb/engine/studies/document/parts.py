@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import field
+from typing import Any
 
 from kschedweb.engine.autoscaling.document import Karpenter
 from kschedweb.engine.controllers.admission import DEFAULT
@@ -489,6 +490,6 @@ class ScenarioDocument:
     arrivals: tuple[Trace | Generate, ...] = ()
     use: UsageSource = field(default_factory=UsageSource)
     run: RunSettings = field(default_factory=RunSettings)
-    autoscaler: AutoscalerSettings | None = None
-    descheduler: DeschedulerSettings | None = None
+    # Settings of actors by their key, None for those that it does not have.
+    actors: Mapping[str, Any] = field(default_factory=dict)
     prices: PriceTable | None = None

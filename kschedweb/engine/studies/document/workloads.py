@@ -62,7 +62,7 @@ LOAD = Struct(
     "What all pods of the workload together would use.",
     (
         StructField("cores", Quantity(), "Cores, at the peak where there are tides."),
-        StructField("tide", TIDE, "How the load swings over a day; left out: it does not."),
+        StructField("tide", TIDE, "Daily swing of the load. Default: none."),
         StructField(
             "steps",
             ListType(
@@ -70,7 +70,7 @@ LOAD = Struct(
                     "LoadStep",
                     "",
                     (
-                        StructField("at", Duration(), "From when on.", REQUIRED),
+                        StructField("at", Duration(), "Start time.", REQUIRED),
                         StructField("cores", Quantity(), "Cores from then on.", REQUIRED),
                     ),
                     make=parts.LoadStep,
@@ -78,7 +78,7 @@ LOAD = Struct(
                 1,
                 MOST_STEPS,
             ),
-            "Cores from one time after the other on.",
+            "Cores over time.",
         ),
     ),
     make=parts.WorkloadLoad,
@@ -86,11 +86,11 @@ LOAD = Struct(
 )
 SHARED = (
     StructField("startup", Duration(), "How long a new pod runs before it is ready and takes load.", 0.0),
-    StructField("load", LOAD, "What all its pods together would use. Left out: what the pods of that time would use."),
+    StructField("load", LOAD, "Use of all its pods together. Default: what its pods of that time would use."),
 )
 AUTOSCALE = Struct(
     "AutoscaleWorkload",
-    "A workload has as many pods as a HorizontalPodAutoscaler finds right for what they use.",
+    "A HorizontalPodAutoscaler scales a workload by its use.",
     (
         StructField("workload", SCALABLE, "namespace/Kind/name.", REQUIRED),
         StructField("max", COUNT, "The most pods.", REQUIRED, argument="max_replicas"),
@@ -98,18 +98,18 @@ AUTOSCALE = Struct(
         StructField(
             "targetCpu",
             Number(1, 100_000, whole=True),
-            "How much of the CPU that they request the pods should use, in percent.",
+            "Target CPU use of the pods, in percent of requests.",
             80,
             argument="cpu",
         ),
-        StructField("behavior", Object(_check_behavior), "How fast is scaled, as spec.behavior of autoscaling/v2."),
+        StructField("behavior", Object(_check_behavior), "How fast to scale, as spec.behavior of autoscaling/v2."),
         *SHARED,
     ),
     make=parts.AutoscaleWorkload,
 )
 CRON = Struct(
     "CronWorkload",
-    "A workload has given numbers of pods from given times of the day on.",
+    "Scale a workload at given times of day.",
     (
         StructField("workload", SCALABLE, "namespace/Kind/name.", REQUIRED),
         StructField(
@@ -120,14 +120,14 @@ CRON = Struct(
                     "",
                     (
                         StructField("schedule", Text(1, 200), "A cron expression, in UTC: 0 8 * * mon-fri.", REQUIRED),
-                        StructField("replicas", REPLICAS, "How many pods it has from then on.", REQUIRED),
+                        StructField("replicas", REPLICAS, "Number of pods from then on.", REQUIRED),
                     ),
                     make=parts.CronEntry,
                 ),
                 1,
                 MOST_STEPS,
             ),
-            "When it has how many pods.",
+            "Times and numbers of pods.",
             REQUIRED,
         ),
         *SHARED,
@@ -137,32 +137,32 @@ CRON = Struct(
 ACTIONS: dict[str, Struct] = {
     "scaleWorkload": Struct(
         "ScaleWorkload",
-        "A workload has more pods, or fewer.",
+        "Scale a workload up or down.",
         (
             StructField("workload", WORKLOAD, "namespace/Kind/name.", REQUIRED),
-            StructField("replicas", REPLICAS, "How many pods it has then.", REQUIRED),
+            StructField("replicas", REPLICAS, "Number of pods then.", REQUIRED),
         ),
         make=parts.ScaleWorkload,
     ),
     "addWorkload": Struct(
         "AddWorkload",
-        "A workload comes with its pods.",
+        "Add a workload with its pods.",
         (
             StructField("manifest", Object(_check_manifest, (*CONTROLLERS, "Pod")), "The workload.", REQUIRED),
-            StructField("replicas", REPLICAS, "How many pods, in place of what the manifest says."),
-            StructField("life", Duration(above=True), "How long each pod runs; for ever where it is left out."),
+            StructField("replicas", REPLICAS, "Number of pods, instead of the manifest's."),
+            StructField("life", Duration(above=True), "How long each pod runs. Default: forever."),
         ),
         make=parts.AddWorkload,
     ),
     "removeWorkload": Struct(
         "RemoveWorkload",
-        "A workload goes with its pods.",
+        "Remove a workload with its pods.",
         (StructField("workload", WORKLOAD, "namespace/Kind/name.", REQUIRED),),
         make=parts.RemoveWorkload,
     ),
     "setRequests": Struct(
         "SetRequests",
-        "The pods of a workload request more or less, from the beginning.",
+        "Change the requests of a workload's pods, from the start.",
         (
             StructField("workload", WORKLOAD, "namespace/Kind/name.", REQUIRED),
             StructField(

@@ -154,7 +154,7 @@ THRESHOLDS = Struct(
             Amount(0.0),
         ),
         StructField("maxMoved", SHARE, "Pods that go to another node: a number, a percentage, or any."),
-        StructField("maxPending", Either(ANY, Number(0.0, 1e9, whole=True)), "Pods that wait at the end."),
+        StructField("maxPending", Either(ANY, Number(0.0, 1e9, whole=True)), "Pods still waiting at the end."),
         StructField(
             "maxSkewIncrease",
             Either(ANY, Number(0.0, 1e6)),

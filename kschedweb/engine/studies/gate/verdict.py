@@ -16,8 +16,9 @@ from kschedweb.engine.studies.capacity.buffer import Buffer
 from kschedweb.engine.studies.compare.comparison import NEVER_TRIED, PlacementChange, PlacementComparison
 from kschedweb.engine.studies.document.document import ScenarioError
 from kschedweb.engine.studies.gate.thresholds import Amount, MeasureLimits, Thresholds
+from kschedweb.engine.studies.measure import conditions
 from kschedweb.engine.studies.measure.registry import find_spec, get_spec, group_of
-from kschedweb.engine.studies.measure.values import HIGHER, LOWER, PERCENT, PODS, POINTS, Measures, RunMeasure, When
+from kschedweb.engine.studies.measure.values import HIGHER, LOWER, PERCENT, PODS, POINTS, Measures, RunMeasure
 from kschedweb.engine.studies.play.outcome import RunOutcome
 from kschedweb.engine.studies.play.successors import last_node, latest_rows
 from kschedweb.engine.values import dataclass
@@ -32,7 +33,7 @@ NODE_WORKLOADS = frozenset({"DaemonSet", "Node"})
 NO_PROFILE = "No profile of the policy has the pod's schedulerName."
 SKEWS = tuple(f"skew_{name}_end" for name in (CPU, MEMORY))
 # A cluster may lack what these measures need, so a threshold may name them nevertheless.
-OPTIONAL = (When.BUDGETS, When.USED)
+OPTIONAL = (conditions.BUDGETS, conditions.USED)
 
 
 @dataclass(frozen=True, slots=True)

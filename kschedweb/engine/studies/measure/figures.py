@@ -7,14 +7,13 @@ from functools import cached_property, lru_cache
 import numpy as np
 
 from kschedweb.engine.objects.resources import CPU
-from kschedweb.engine.simulation.observer import LAUNCHED, REMOVED
+from kschedweb.engine.simulation.autoscaling.context import LAUNCHED, REMOVED
 from kschedweb.engine.state.columns import Floats
 from kschedweb.engine.studies.measure import overtime
 from kschedweb.engine.studies.measure.costs import RunCosts, compute_costs
 from kschedweb.engine.studies.measure.descheduling import count_repeated_evictions
 from kschedweb.engine.studies.measure.fragmentation import compute_fragmentation
 from kschedweb.engine.studies.measure.occupancy import HOUR, empty_nodes, node_cost, node_hours
-from kschedweb.engine.studies.measure.values import When
 from kschedweb.engine.studies.play.outcome import MoveKind, NodeState, RunOutcome
 
 
@@ -29,22 +28,6 @@ class RunFigures:
         # Caches of this object: a cache of the class would keep every outcome in memory.
         self.requested_levels = lru_cache(maxsize=None)(self._requested_levels)
         self.used_levels = lru_cache(maxsize=None)(self._used_levels)
-
-    def has_data(self, when: When, resource: str = "") -> bool:
-        """Return whether the run has the data that a measure needs."""
-        outcome = self.outcome
-        if when is When.REQUESTED:
-            return not np.isnan(self.requested_levels(resource)).all()
-        if when is When.USED:
-            return not np.isnan(self.used_levels(resource)).all()
-        return {
-            When.ALWAYS: True,
-            When.BUDGETS: bool(outcome.budgets),
-            When.SCALED: bool(outcome.scaled),
-            When.PRICED: bool(outcome.kinds.currency),
-            When.AUTOSCALED: bool(outcome.prices.size),
-            When.DESCHEDULED: bool(outcome.rounds),
-        }.get(when, False)
 
     # Pods that wait, and for how long.
 

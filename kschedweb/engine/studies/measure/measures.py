@@ -12,7 +12,7 @@ from kschedweb.engine.studies.play.outcome import RunOutcome
 def compute_measures(outcome: RunOutcome) -> Measures:
     """Return every measure for which the run has data, in the order of the registry."""
     run = RunFigures(outcome)
-    specs = (spec for spec in specs_of(outcome.resources) if run.has_data(spec.when, spec.resource))
+    specs = (spec for spec in specs_of(outcome.resources) if spec.is_available(run))
     return Measures(tuple(measure_of(spec, spec.value(run), outcome.kinds.currency) for spec in specs))
 
 

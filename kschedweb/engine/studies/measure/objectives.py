@@ -5,29 +5,32 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from kschedweb.engine.objects.resources import CPU, MEMORY
+from kschedweb.engine.studies.measure.conditions import COMPARED
 from kschedweb.engine.studies.measure.measures import measure_of
-from kschedweb.engine.studies.measure.registry import MOVED, find_spec, get_spec, list_specs
+from kschedweb.engine.studies.measure.registry import MOVED, find_spec, get_spec, specs_of
 from kschedweb.engine.studies.measure.spec import MeasureSpec
-from kschedweb.engine.studies.measure.values import RunMeasure, When
+from kschedweb.engine.studies.measure.values import RunMeasure
 from kschedweb.engine.studies.play.outcome import RunOutcome
 from kschedweb.engine.studies.play.successors import last_node, latest_rows
 
-# Conditions that a scenario alone does not rule out, so that a sweep may use their measures.
-USUAL = frozenset({When.ALWAYS, When.REQUESTED, When.COMPARED, When.USED, When.BUDGETS, When.SCALED})
-ALL_CONDITIONS = USUAL | {When.PRICED, When.AUTOSCALED, When.DESCHEDULED}
-
 
 def list_objectives(
-    resources: Iterable[str] = (CPU, MEMORY), whens: frozenset[When] = ALL_CONDITIONS
+    resources: Iterable[str] = (CPU, MEMORY), document: Mapping[str, object] | None = None
 ) -> list[MeasureSpec]:
-    """Return the objectives of runs with these resources that fulfil the conditions ``whens``, in order."""
-    return list_specs(resources, whens)
+    """Return the objectives of runs with these resources, in order; ``document``: of runs of this scenario."""
+    return [spec for spec in specs_of(resources) if _is_objective(spec, document)]
+
+
+def _is_objective(spec: MeasureSpec, document: Mapping[str, object] | None = None) -> bool:
+    """Return whether a sweep may use the measure: it is one of a run, and the document has the part that it needs."""
+    of_run = spec.when.holds is not None or spec.when is COMPARED
+    return of_run and (document is None or not spec.when.part or bool(document.get(spec.when.part)))
 
 
 def find_objective(name: str) -> MeasureSpec | None:
     """Return the objective ``name``, of any resource; ``None`` if no run has a measure of that name."""
     spec = find_spec(name)
-    return spec if spec is not None and spec.when in ALL_CONDITIONS else None
+    return spec if spec is not None and _is_objective(spec) else None
 
 
 def last_nodes(outcome: RunOutcome) -> dict[str, str]:

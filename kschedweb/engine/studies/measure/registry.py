@@ -5,11 +5,25 @@ Groups go from the most important on, and measures in the order in which pages l
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from functools import cache, lru_cache
 
 from kschedweb.engine.objects.resources import CPU, MEMORY
+from kschedweb.engine.studies.actors import list_modules
+from kschedweb.engine.studies.measure import conditions as when
 from kschedweb.engine.studies.measure.figures import RunFigures
+from kschedweb.engine.studies.measure.groups import (
+    FRAGMENTATION,
+    GROUPS,
+    IN_USE,
+    LEAVING,
+    OWN_FAMILIES,
+    PENDING,
+    REQUESTS,
+    SCALING,
+    USE,
+    WAIT,
+)
 from kschedweb.engine.studies.measure.spec import (
     CURRENCY,
     PLACE,
@@ -33,25 +47,7 @@ from kschedweb.engine.studies.measure.values import (
     PODS_AN_HOUR,
     POINTS,
     SECONDS,
-    When,
 )
-
-RUN = SpecGroup("run", "Do pods run?")
-DISRUPTION = SpecGroup("disruption", "Disruption")
-BALANCE = SpecGroup("balance", "Balance")
-COST = SpecGroup("cost", "Cost")
-SPEED = SpecGroup("speed", "Speed")
-GROUPS = (RUN, DISRUPTION, BALANCE, COST, SPEED)
-
-PENDING = Family("pending", RUN)
-LEAVING = Family("leaving", DISRUPTION)
-REQUESTS = Family("requests", BALANCE)
-USE = Family("use", BALANCE)
-IN_USE = Family("nodes", COST)
-FRAGMENTATION = Family("fragmentation", COST)
-SCALING = Family("scaling", COST)
-WAIT = Family("wait", SPEED)
-FAMILIES = (PENDING, LEAVING, REQUESTS, USE, IN_USE, FRAGMENTATION, SCALING, WAIT)
 
 # Names of measures that other modules compute.
 MOVED, NODES_USED, NODE_HOURS_DAY = "moved", "nodes_used", "node_hours_day"
@@ -91,7 +87,7 @@ _DISRUPTION = (
     MeasureSpec(
         MOVED, "Pods that go elsewhere", PODS, LOWER,
         "Pods that end on another node than under the policy that is compared with.",
-        LEAVING, Population.PODS, Window.END, when=When.COMPARED,
+        LEAVING, Population.PODS, Window.END, when=when.COMPARED,
     ),
     MeasureSpec(
         "preemptions", "Preemptions", PODS, LOWER, "Pods that had to make room for another pod.",
@@ -105,115 +101,115 @@ _DISRUPTION = (
     MeasureSpec(
         "disruptions", "Disruptions beyond a budget", PODS, LOWER,
         "Pods evicted beyond what their PodDisruptionBudget allows to be down at once.",
-        LEAVING, Population.PODS, Window.RUN, RunFigures.count_disruptions, When.BUDGETS, happens=True, in_placing=True,
+        LEAVING, Population.PODS, Window.RUN, RunFigures.count_disruptions, when.BUDGETS, happens=True, in_placing=True,
     ),
     MeasureSpec(
         "budgets_disrupted", "Budgets disrupted", BUDGETS, LOWER,
         "PodDisruptionBudgets with more pods down at once than they allow.",
-        LEAVING, Population.BUDGETS, Window.RUN, RunFigures.budgets_disrupted, When.BUDGETS, like="disruptions",
+        LEAVING, Population.BUDGETS, Window.RUN, RunFigures.budgets_disrupted, when.BUDGETS, like="disruptions",
     ),
     MeasureSpec(
         "evictions_descheduler", "Evictions by the descheduler", PODS, LOWER,
         "Pods that a plugin of the descheduler evicted.",
-        LEAVING, Population.PODS, Window.RUN, RunFigures.evictions_descheduler, When.DESCHEDULED,
+        LEAVING, Population.PODS, Window.RUN, RunFigures.evictions_descheduler, when.DESCHEDULED,
         happens=True, absent=0.0,
     ),
     MeasureSpec(
         "evictions_again", "Evictions again", PODS, LOWER,
         "Evictions of pods that the descheduler had evicted before: two policies undo one another.",
-        LEAVING, Population.PODS, Window.RUN, RunFigures.evictions_again, When.DESCHEDULED, happens=True, absent=0.0,
+        LEAVING, Population.PODS, Window.RUN, RunFigures.evictions_again, when.DESCHEDULED, happens=True, absent=0.0,
     ),
     MeasureSpec(
         "evictions_rate", "Evictions an hour", PODS_AN_HOUR, LOWER,
         "Pods that had to leave their node, on average an hour.",
-        LEAVING, Population.PODS, Window.RUN, RunFigures.evictions_rate, When.AUTOSCALED, happens=True,
+        LEAVING, Population.PODS, Window.RUN, RunFigures.evictions_rate, when.AUTOSCALED, happens=True,
     ),
 )  # fmt: skip
 _REQUESTS = (
     MeasureSpec(
         "skew_{}", "Skew of {} requests", POINTS, LOWER,
         f"{REQUEST_SKEW}, on average over time.",
-        REQUESTS, Population.NODES, Window.OVER_TIME, RunFigures.mean_skew, When.REQUESTED,
+        REQUESTS, Population.NODES, Window.OVER_TIME, RunFigures.mean_skew, when.REQUESTED,
     ),
     MeasureSpec(
         "skew_{}_end", "Skew of {} requests at the end", POINTS, LOWER,
         f"{REQUEST_SKEW}, at the end.",
-        REQUESTS, Population.NODES, Window.END, RunFigures.skew_end, When.REQUESTED, like="skew_{}",
+        REQUESTS, Population.NODES, Window.END, RunFigures.skew_end, when.REQUESTED, like="skew_{}",
     ),
     MeasureSpec(
         "spread_{}", "Spread of {} requests", POINTS, LOWER,
         f"{REQUEST_SPREAD}, on average over time.",
-        REQUESTS, Population.NODES, Window.OVER_TIME, RunFigures.mean_spread, When.REQUESTED, like="skew_{}",
+        REQUESTS, Population.NODES, Window.OVER_TIME, RunFigures.mean_spread, when.REQUESTED, like="skew_{}",
     ),
     MeasureSpec(
         "spread_{}_end", "Spread of {} requests at the end", POINTS, LOWER,
         f"{REQUEST_SPREAD}, at the end.",
-        REQUESTS, Population.NODES, Window.END, RunFigures.spread_end, When.REQUESTED, like="skew_{}",
+        REQUESTS, Population.NODES, Window.END, RunFigures.spread_end, when.REQUESTED, like="skew_{}",
     ),
 )  # fmt: skip
 _USE = (
     MeasureSpec(
         "use_skew_{}", "Skew of {} use", POINTS, LOWER,
         f"{USE_SKEW}, on average over time.",
-        USE, Population.OPEN_NODES, Window.OVER_TIME, RunFigures.use_skew, When.USED, (CPU, MEMORY),
+        USE, Population.OPEN_NODES, Window.OVER_TIME, RunFigures.use_skew, when.USED, (CPU, MEMORY),
     ),
     MeasureSpec(
         "use_spread_{}", "Spread of {} use", POINTS, LOWER,
         f"{USE_SPREAD}, on average over time.",
-        USE, Population.OPEN_NODES, Window.OVER_TIME, RunFigures.use_spread, When.USED, (CPU, MEMORY),
+        USE, Population.OPEN_NODES, Window.OVER_TIME, RunFigures.use_spread, when.USED, (CPU, MEMORY),
         like="use_skew_{}",
     ),
     MeasureSpec(
         "use_hottest_{}", "Hottest node by {} use", PERCENT, LOWER,
         "The highest share of {} that was really used on any node at any time.",
-        USE, Population.NODES, Window.PEAK, RunFigures.use_hottest, When.USED, (CPU, MEMORY),
+        USE, Population.NODES, Window.PEAK, RunFigures.use_hottest, when.USED, (CPU, MEMORY),
     ),
     MeasureSpec(
         "use_skew_{}_end", "Skew of {} use at the end", POINTS, LOWER,
         f"{USE_SKEW}, at the end.",
-        USE, Population.OPEN_NODES, Window.END, None, When.PLACED_ANEW, (CPU, MEMORY), like="use_skew_{}",
+        USE, Population.OPEN_NODES, Window.END, None, when.PLACED_ANEW, (CPU, MEMORY), like="use_skew_{}",
     ),
     MeasureSpec(
         "use_hottest_{}_end", "Hottest node by {} use at the end", PERCENT, LOWER,
         "The highest share of {} that is really used on any node, at the end.",
-        USE, Population.NODES, Window.END, None, When.PLACED_ANEW, (CPU, MEMORY), like="use_hottest_{}",
+        USE, Population.NODES, Window.END, None, when.PLACED_ANEW, (CPU, MEMORY), like="use_hottest_{}",
     ),
 )  # fmt: skip
 _SCALING = (
     MeasureSpec(
         "replicas_mean", "Replicas of scaled workloads, mean", PODS, LOWER,
         "Pods that all scaled workloads ask for together, on average over time.",
-        SCALING, Population.WORKLOADS, Window.OVER_TIME, RunFigures.replicas_mean, When.SCALED, happens=True,
+        SCALING, Population.WORKLOADS, Window.OVER_TIME, RunFigures.replicas_mean, when.SCALED, happens=True,
     ),
     MeasureSpec(
         "scalings", "Changes of scale", CHANGES, LOWER, "How often the number of pods of a workload was changed.",
-        SCALING, Population.WORKLOADS, Window.RUN, RunFigures.count_scalings, When.SCALED, happens=True,
+        SCALING, Population.WORKLOADS, Window.RUN, RunFigures.count_scalings, when.SCALED, happens=True,
     ),
     MeasureSpec(
         "above_target", "Time above target", PERCENT, LOWER,
         "Share of an autoscaler's looks, 15 seconds apart, at which its pods used more CPU than it aims at.",
-        SCALING, Population.WORKLOADS, Window.RUN, RunFigures.above_target, When.SCALED,
+        SCALING, Population.WORKLOADS, Window.RUN, RunFigures.above_target, when.SCALED,
     ),
 )  # fmt: skip
 _COST = (
     MeasureSpec(
         "cost", "Cost of nodes", CURRENCY, LOWER, f"What all nodes cost; {WITHOUT_PRICE}.",
-        IN_USE, Population.NODES, Window.RUN, RunFigures.total_cost, When.PRICED,
+        IN_USE, Population.NODES, Window.RUN, RunFigures.total_cost, when.PRICED,
     ),
     MeasureSpec(
         "cost_used", "Cost of nodes in use", CURRENCY, LOWER,
         f"What nodes cost while they run {WORK}, as if they were alone; {WITHOUT_PRICE}.",
-        IN_USE, Population.NODES_IN_USE, Window.RUN, RunFigures.cost_used, When.PRICED,
+        IN_USE, Population.NODES_IN_USE, Window.RUN, RunFigures.cost_used, when.PRICED,
     ),
     MeasureSpec(
         "cost_used_end", "Cost of nodes in use at the end", f"{CURRENCY}/h", LOWER,
         f"What the nodes that run {WORK} at the end cost an hour; {WITHOUT_PRICE}.",
-        IN_USE, Population.NODES_IN_USE, Window.END, RunFigures.cost_used_end, When.PRICED, like="cost_used",
+        IN_USE, Population.NODES_IN_USE, Window.END, RunFigures.cost_used_end, when.PRICED, like="cost_used",
     ),
     MeasureSpec(
         "unpriced_node_hours", "Node-hours without a price", NODE_HOURS, LOWER,
         "How long nodes without a price were there, all added up: they are in no cost.",
-        IN_USE, Population.NODES, Window.RUN, RunFigures.unpriced_node_hours, When.PRICED,
+        IN_USE, Population.NODES, Window.RUN, RunFigures.unpriced_node_hours, when.PRICED,
     ),
     MeasureSpec(
         "node_hours", "Node-hours", NODE_HOURS, LOWER, "How long nodes were there, all nodes added up.",
@@ -231,31 +227,31 @@ _COST = (
     ),
     MeasureSpec(
         NODES_USED, "Nodes in use", NODES, LOWER, f"Nodes with {WORK}. All other nodes can go.",
-        IN_USE, Population.NODES_IN_USE, Window.END, None, When.PLACED_ANEW,
+        IN_USE, Population.NODES_IN_USE, Window.END, None, when.PLACED_ANEW,
     ),
     MeasureSpec(
         NODE_HOURS_DAY, "Node-hours a day", NODE_HOURS, LOWER,
         "What the nodes in use come to in a day, once all others are gone.",
-        IN_USE, Population.NODES_IN_USE, Window.END, None, When.PLACED_ANEW,
+        IN_USE, Population.NODES_IN_USE, Window.END, None, when.PLACED_ANEW,
     ),
     MeasureSpec(
         "node_cost", "Cost of nodes by their offerings", MONEY, LOWER,
         "What the nodes cost by the prices of their offerings, in the currency of these. Nodes without a known price "
         "do not count.",
-        IN_USE, Population.NODES, Window.RUN, RunFigures.node_cost, When.AUTOSCALED,
+        IN_USE, Population.NODES, Window.RUN, RunFigures.node_cost, when.AUTOSCALED,
     ),
     MeasureSpec(
         "node_hours_unpriced", "Node-hours without the price of an offering", NODE_HOURS, NEITHER,
         "How long nodes were there whose price is not known, all nodes added up.",
-        IN_USE, Population.NODES, Window.RUN, RunFigures.node_hours_unpriced, When.AUTOSCALED,
+        IN_USE, Population.NODES, Window.RUN, RunFigures.node_hours_unpriced, when.AUTOSCALED,
     ),
     MeasureSpec(
         "nodes_launched", "Nodes launched", NODES, NEITHER, "Nodes that the autoscaler launched.",
-        IN_USE, Population.NODES, Window.RUN, RunFigures.nodes_launched, When.AUTOSCALED, absent=0.0,
+        IN_USE, Population.NODES, Window.RUN, RunFigures.nodes_launched, when.AUTOSCALED, absent=0.0,
     ),
     MeasureSpec(
         "nodes_removed", "Nodes removed", NODES, NEITHER, "Nodes that the autoscaler removed.",
-        IN_USE, Population.NODES, Window.RUN, RunFigures.nodes_removed, When.AUTOSCALED, absent=0.0,
+        IN_USE, Population.NODES, Window.RUN, RunFigures.nodes_removed, when.AUTOSCALED, absent=0.0,
     ),
 )  # fmt: skip
 _FRAGMENTATION = (
@@ -269,7 +265,7 @@ _REQUESTED = (
     MeasureSpec(
         "requested_{}", "Requested {}", PERCENT, NEITHER,
         "Share of all {} that is requested by pods on nodes, on average over time.",
-        IN_USE, Population.NODES, Window.OVER_TIME, RunFigures.requested_share, When.REQUESTED,
+        IN_USE, Population.NODES, Window.OVER_TIME, RunFigures.requested_share, when.REQUESTED,
     ),
 )  # fmt: skip
 _SPEED = (
@@ -284,10 +280,16 @@ _SPEED = (
     ),
 )  # fmt: skip
 # Blocks in order. A block of templates gives all measures of one resource, then all of the next.
-_BLOCKS = (
+_OWN_BLOCKS = (
     _RUN, _DISRUPTION, _REQUESTS, _USE, _SCALING, _COST, _FRAGMENTATION, _REQUESTED, _SPEED
 )  # fmt: skip
+# Measures of further actors come last in their group.
+_BLOCKS: tuple[tuple[MeasureSpec, ...], ...] = tuple(sorted(
+    (*_OWN_BLOCKS, *(block for room in list_modules("measures") for block in room.MEASURES)),
+    key=lambda block: GROUPS.index(block[0].group),
+))  # fmt: skip
 MEASURES: tuple[MeasureSpec, ...] = tuple(spec for block in _BLOCKS for spec in block)
+FAMILIES = tuple(dict.fromkeys((*OWN_FAMILIES, *(spec.family for spec in MEASURES))))
 
 
 def list_messages() -> Iterator[str]:
@@ -295,6 +297,12 @@ def list_messages() -> Iterator[str]:
     yield from (group.label for group in GROUPS)
     for spec in MEASURES:
         yield from (text.replace(PLACE, "%(resource)s") for text in (spec.label, spec.sentence))
+
+
+def list_family_messages() -> Iterator[str]:
+    """Yield labels and explanations of families, for catalogues."""
+    for family in FAMILIES:
+        yield from (family.label, family.help)
 
 
 def specs_of(resources: Iterable[str]) -> Iterator[MeasureSpec]:
@@ -308,11 +316,6 @@ def specs_of(resources: Iterable[str]) -> Iterator[MeasureSpec]:
             yield from (
                 spec.for_resource(resource) for spec in block if spec.resources is None or resource in spec.resources
             )
-
-
-def list_specs(resources: Iterable[str], whens: Collection[When]) -> list[MeasureSpec]:
-    """Return those of ``specs_of`` whose condition is in ``whens``."""
-    return [spec for spec in specs_of(resources) if spec.when in whens]
 
 
 @cache

@@ -8,7 +8,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from kschedweb.engine.objects.resources import CPU, MEMORY
-from kschedweb.engine.studies.measure.values import MONEY, When
+from kschedweb.engine.studies.measure.values import MONEY
 from kschedweb.engine.values import dataclass
 
 if TYPE_CHECKING:
@@ -21,6 +21,19 @@ PLACE = "{}"
 RESOURCE_WORDS = {CPU: "CPU", MEMORY: "memory"}
 # Gets the RunFigures, and the resource if the measure exists once for each.
 Compute = Callable[..., float | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """A condition that a run must meet so that a measure has a value."""
+
+    # What there must be, for readers; "" for nothing.
+    label: str
+    # Returns whether a run has the data for a measure of a resource, "" for none; None for measures that are not
+    # computed from one run.
+    holds: Callable[[RunFigures, str], bool] | None
+    # The part of a scenario document without which no run meets it; "" if no part decides that.
+    part: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +50,9 @@ class Family:
 
     name: str
     group: SpecGroup
+    label: str
+    # Explains its measures in a few sentences.
+    help: str
 
 
 class Population(StrEnum):
@@ -60,6 +76,9 @@ class Window(StrEnum):
     END = "the end"
 
 
+ALWAYS = Condition("", lambda run, resource: True)
+
+
 @dataclass(frozen=True, slots=True)
 class MeasureSpec:
     """One measure. Pages, REST, files, sweeps, comparisons and the gate take all they know about it from here."""
@@ -79,7 +98,7 @@ class MeasureSpec:
     # None for measures that are not computed from one run.
     compute: Compute | None = None
     # What a run must have for the measure to say something.
-    when: When = When.ALWAYS
+    when: Condition = ALWAYS
     # Resources that a template is for; None for all.
     resources: tuple[str, ...] | None = None
     # The measure below which this one is folded, because it says nearly the same.
@@ -125,6 +144,10 @@ class MeasureSpec:
 
     def unit_in(self, currency: str) -> str:
         return self.unit.replace(CURRENCY, currency)
+
+    def is_available(self, run: RunFigures) -> bool:
+        """Return whether the run has the data that the measure needs."""
+        return self.when.holds is not None and self.when.holds(run, self.resource)
 
     def value(self, run: RunFigures) -> float | None:
         """Return the value in a run; ``None`` if there is nothing to measure."""

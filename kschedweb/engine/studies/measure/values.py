@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import asdict
-from enum import StrEnum
 
 from kschedweb.engine.json_types import Json
 from kschedweb.engine.values import dataclass
@@ -14,21 +13,6 @@ LOWER, HIGHER, NEITHER = "lower", "higher", ""
 # Units. "points" are percentage points.
 PODS, NODES, SECONDS, POINTS, PERCENT, NODE_HOURS = "pods", "nodes", "s", "points", "%", "node-hours"
 MONEY, PODS_AN_HOUR, BUDGETS, CHANGES = "money", "pods an hour", "budgets", "changes"
-
-
-class When(StrEnum):
-    """A condition that a run must meet so that a measure has a value."""
-
-    ALWAYS = ""
-    BUDGETS = "disruption budgets"
-    SCALED = "scaled workloads"
-    PRICED = "prices"
-    AUTOSCALED = "an autoscaler of nodes"
-    DESCHEDULED = "a descheduler"
-    REQUESTED = "nodes that have the resource"
-    USED = "figures of real use"
-    PLACED_ANEW = "a cluster placed at one moment"
-    COMPARED = "another run"
 
 
 @dataclass(frozen=True, slots=True)

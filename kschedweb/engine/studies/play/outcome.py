@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import field, fields
 from enum import IntEnum
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Any
 
 import numpy as np
@@ -13,10 +13,12 @@ from numpy.typing import NDArray
 
 from kschedweb.engine.pricing.node_kinds import NodeKinds
 from kschedweb.engine.state.columns import Codes, Floats, Ints
+from kschedweb.engine.studies.actors import list_modules
+from kschedweb.engine.studies.actors.descheduler.columns import NO_EVICTIONS, Evictions
+from kschedweb.engine.studies.actors.recording import ActorRecorder
+from kschedweb.engine.studies.actors.scaling.columns import NO_LOOKS, NO_SCALINGS, Looks, Scalings
 from kschedweb.engine.studies.play import packing
-from kschedweb.engine.studies.play.descheduling import NO_EVICTIONS, Evictions
 from kschedweb.engine.studies.play.packing import OutcomeError, stored_as, stored_name
-from kschedweb.engine.studies.play.scaling import NO_LOOKS, NO_SCALINGS, Looks, Scalings
 from kschedweb.engine.values import dataclass
 
 __all__ = [
@@ -270,6 +272,8 @@ class RunOutcome:
     rounds: list[tuple[float, int, int, str]] = field(default_factory=list)
     # Plugins and profiles of `evictions`.
     movers: list[str] = field(default_factory=list)
+    # Records of columns of other actors (see ``studies.actors``) by name.
+    further: dict[str, Any] = field(default_factory=dict)
     # Kinds of nodes by price; empty without prices.
     kinds: NodeKinds = NO_KINDS
     # i4[entries of the node log]: index in `kinds`, -1 for a removed node; empty without prices.
@@ -281,16 +285,20 @@ class RunOutcome:
         # Outcomes without prices or descheduler keep the bytes that they had before these existed.
         left_out = set() if self.kinds.currency else {"kinds", "kind"}
         left_out |= set() if self.rounds else {"evictions", "rounds", "movers"}
-        return packing.pack_values({name: values[name] for name in values if name not in left_out})
+        further = values.pop("further")
+        return packing.pack_values({name: values[name] for name in values if name not in left_out} | further)
 
     @classmethod
     def decode(cls, data: bytes) -> RunOutcome:
         """Decode the outcome in bytes of ``encode``; raise OutcomeError for others."""
         read = packing.unpack_values(data)
-        for name, kind in _PARTS.items():
-            if name in read or name not in LATER:
+        records = [recorder.records for recorder in list_recorders().values()]
+        for name, kind in [*_PARTS.items(), *(entry for parts in records for entry in parts.items())]:
+            if name in read or (name in _PARTS and name not in LATER):
                 read[name] = packing.build_record(kind, read.get(name), name)
-        outcome: RunOutcome = packing.build_record(cls, read, "outcome")
+        own = set(map(stored_name, fields(cls)))
+        further = {name: read.pop(name) for parts in records for name in parts if name in read and name not in own}
+        outcome: RunOutcome = packing.build_record(cls, read | ({"further": further} if further else {}), "outcome")
         # JSON has lists in place of tuples.
         outcome.refused = [(float(time), str(text)) for time, text in outcome.refused]
         outcome.deeds = [(float(time), str(action), str(node), str(text)) for time, action, node, text in outcome.deeds]
@@ -412,7 +420,7 @@ class RunOutcome:
 
 
 # Stored names of fields that older outcomes lack.
-LATER = ("tries", "deletions", "measures", "told", "looks", "scalings", "kinds", "evictions")
+LATER = ("tries", "deletions", "measures", "told", "kinds")
 # Stored names of fields that are records of columns, and their types.
 _PARTS: dict[str, type[Any]] = {
     "moves": PodMoves,
@@ -424,8 +432,19 @@ _PARTS: dict[str, type[Any]] = {
     "deletions": Deletions,
     "measures": Measures,
     "told": PodMoves,
-    "looks": Looks,
-    "scalings": Scalings,
-    "evictions": Evictions,
     "kinds": NodeKinds,
 }
+
+
+@cache
+def list_recorders() -> dict[str, type[ActorRecorder]]:
+    """Return the recorders of actors by their room."""
+    return {module.__name__.split(".")[-2]: module.RECORDER for module in list_modules("columns")}
+
+
+def split_columns(parts: Iterable[dict[str, Any]]) -> dict[str, Any]:
+    """Return the columns of actors as arguments of `RunOutcome`: those without a field of their own are ``further``."""
+    columns = {name: column for part in parts for name, column in part.items()}
+    own = {column.name for column in fields(RunOutcome)}
+    further = {name: columns.pop(name) for name in columns.keys() - own}
+    return {**columns, "further": dict(sorted(further.items()))}

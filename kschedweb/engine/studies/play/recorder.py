@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from kschedweb.engine.cycle.placement import Placement
+from kschedweb.engine.cycle.scheduler import Scheduler
 from kschedweb.engine.objects.node import Node
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.objects.podgroup import PodGroup
@@ -17,11 +18,11 @@ from kschedweb.engine.objects.selecting_objects import PodDisruptionBudget
 from kschedweb.engine.pricing.node_kinds import NodeKinds
 from kschedweb.engine.pricing.price_table import Labels, PriceTable
 from kschedweb.engine.simulation import Departure, Observer, Result
-from kschedweb.engine.simulation.observer import AutoscalerAction, DeschedulerRound, ScalingObservation
+from kschedweb.engine.simulation.context import ActorSetup
 from kschedweb.engine.simulation.pod_life import PodLife
 from kschedweb.engine.state.columns import Codes
 from kschedweb.engine.state.watermarks.table import Watermarks
-from kschedweb.engine.studies.play.descheduling import DeschedulingRecorder
+from kschedweb.engine.studies.actors.recording import ActorRecorder
 from kschedweb.engine.studies.play.outcome import (
     NO_KINDS,
     NOWHERE,
@@ -36,16 +37,13 @@ from kschedweb.engine.studies.play.outcome import (
     Samples,
     Tries,
     UseLog,
+    list_recorders,
+    split_columns,
 )
 from kschedweb.engine.studies.play.pod_shapes import PodShapes
-from kschedweb.engine.studies.play.scaling import ScalingRecorder
 
 # Gets virtual seconds, the number of decided pods and the number of known pods; may raise to end the run.
 Progress = Callable[[float, int, int], None]
-# Returns the price of an hour of a node with these labels; None if it is unknown.
-Pricing = Callable[[Mapping[str, str]], float | None]
-# Actions of the autoscaler that are recorded.
-MAX_AUTOSCALER_ACTIONS = 20_000
 # Steps of the simulation between two reports of progress.
 STEPS = 256
 # The shortest of these windows that was measured gives the use.
@@ -61,7 +59,7 @@ SLOTS = "pods"
 class RunRecorder(Observer):
     """Record what the simulation reports, and build the outcome.
 
-    ``budgets`` are the cluster's PodDisruptionBudgets with their names; ``price`` is that of an autoscaler.
+    ``budgets`` are the cluster's PodDisruptionBudgets with their names; ``actors`` are the scenario's by their kind.
     """
 
     def __init__(
@@ -69,18 +67,21 @@ class RunRecorder(Observer):
         budgets: Sequence[tuple[str, PodDisruptionBudget]],
         known_pods: int,
         progress: Progress | None = None,
-        price: Pricing | None = None,
+        actors: Mapping[str, ActorSetup] | None = None,
     ) -> None:
-        self._budgets, self._progress, self._price = budgets, progress, price
-        self._autoscaler_actions: list[tuple[float, str, str, str]] = []
+        self._budgets, self._progress = budgets, progress
+        self._actors = [kind(None if actors is None else actors.get(room)) for room, kind in list_recorders().items()]
+        # Those that hear of decisions, of which there are very many.
+        self._hearing = [part for part in self._actors if type(part).on_decided is not ActorRecorder.on_decided]
+        self._by_report = {report: recorder for recorder in self._actors for report in recorder.reports}
         self._known_pods, self._steps = known_pods, 0
         self._decided: set[str] = set()
         # The row of each life, and the seconds at which rows left.
         self._rows: dict[PodLife, int] = {}
         self._left_at: dict[int, float] = {}
         # The position of each node, and its latest state.
-        self._nodes: dict[str, int] = {}
-        self._latest: dict[str, Node] = {}
+        self.nodes: dict[str, int] = {}
+        self.latest_nodes: dict[str, Node] = {}
         self._shapes = PodShapes()
         # The first row of each chain of replacements by key, and for each row.
         self._firsts: dict[str, int] = {}
@@ -104,8 +105,6 @@ class RunRecorder(Observer):
         self._begun, self._complete = False, True
         self._guards: list[tuple[float, int, int, bool]] = []
         self._forced: list[tuple[float, int, int, int, int]] = []
-        self._scaling = ScalingRecorder()
-        self.descheduling = DeschedulingRecorder()
         # Keys of the pods that are down, by budget.
         self._down: list[set[str]] = [set() for _ in budgets]
 
@@ -121,6 +120,17 @@ class RunRecorder(Observer):
         of their load, and if equal nodes are taken in turn.
         """
         self._begun, self._complete = True, not replayed
+
+    def begin_actors(self, scheduler: Scheduler) -> None:
+        """Begin to record what actors do in a run with this scheduler."""
+        for recorder in self._actors:
+            recorder.begin(scheduler)
+
+    def row_of(self, life: PodLife) -> int:
+        return self._rows[life]
+
+    def key_of(self, life: PodLife) -> str:
+        return first_of(life)
 
     def arrived(self, life: PodLife, now: float) -> None:
         row = self._rows[life] = len(self._rows)
@@ -165,13 +175,13 @@ class RunRecorder(Observer):
         # Binding changes their claims, which moves do not record.
         if self._begun and (life.pod.volumes or life.pod.resource_claims):
             self._complete = False
-        self._moves.append((now, self._rows[life], self._nodes[life.pod.node_name], MoveKind.BOUND, -1))
+        self._moves.append((now, self._rows[life], self.nodes[life.pod.node_name], MoveKind.BOUND, -1))
         if life.heirs:
             for down in self._down:
                 down.discard(first_of(life))
 
     def evicted(self, life: PodLife, reason: str, now: float) -> None:
-        row, node = self._rows[life], self._nodes.get(life.pod.node_name, NOWHERE)
+        row, node = self._rows[life], self.nodes.get(life.pod.node_name, NOWHERE)
         self._forced.append((now, row, node, int(life.why), self._text_code(reason)))
         for place, (_, budget) in enumerate(self._budgets):
             if budget.covers_pod(life.pod):
@@ -185,7 +195,7 @@ class RunRecorder(Observer):
         self._left_at[row] = now
         frees = bool(life.pod.volumes or life.pod.resource_claims)
         self._complete = self._complete and why in (Departure.ENDED, Departure.FAILED) and not frees
-        self._moves.append((now, row, self._nodes[life.pod.node_name], int(why), self._text_code(text)))
+        self._moves.append((now, row, self.nodes[life.pod.node_name], int(why), self._text_code(text)))
         if why is Departure.FAILED:
             self._forced.append(self._moves[-1])
 
@@ -197,14 +207,14 @@ class RunRecorder(Observer):
 
     def node_set(self, node: Node, now: float) -> None:
         self._complete = self._complete and not self._begun
-        place = self._nodes.setdefault(node.name, len(self._nodes))
-        self._latest[node.name] = node
+        place = self.nodes.setdefault(node.name, len(self.nodes))
+        self.latest_nodes[node.name] = node
         self._node_log.append((now, place, dict(node.allocatable), _node_state(node)))
         self._node_labels.append(node.labels)
 
     def node_left(self, name: str, now: float) -> None:
         self._complete = False
-        self._node_log.append((now, self._nodes[name], None, NodeState.OPEN))
+        self._node_log.append((now, self.nodes[name], None, NodeState.OPEN))
         self._node_labels.append(None)
 
     def measured(self, watermarks: Watermarks, now: float) -> None:
@@ -215,26 +225,13 @@ class RunRecorder(Observer):
             del self._measured[1::2]
             self._stride *= 2
 
-    def scaled(self, look: ScalingObservation, now: float) -> None:
-        self._scaling.add_look(look, now)
-
-    def autoscaled(self, action: AutoscalerAction, now: float) -> None:
-        if len(self._autoscaler_actions) < MAX_AUTOSCALER_ACTIONS:
-            self._autoscaler_actions.append((now, action.action, action.node, action.text))
+    def reported(self, report: object, now: float) -> None:
+        if (recorder := self._by_report.get(type(report))) is not None:
+            recorder.add_report(report, now, self)
 
     def decided(self, pod: Pod, placement: Placement, now: float) -> None:
-        if self.descheduling.rounds:
-            self.descheduling.on_decided(pod, self._trying, placement.node)
-
-    def descheduled(self, cycle: DeschedulerRound, now: float) -> None:
-        self.descheduling.add_round(cycle, now, self._rows.__getitem__, first_of)
-
-    def _node_prices(self) -> Any:
-        """Return the price of an hour of each node, NaN if it is unknown; empty without an autoscaler."""
-        if self._price is None:
-            return np.zeros(0)
-        prices = (self._price(self._latest[name].labels) for name in self._nodes)
-        return _to_floats(math.nan if price is None else price for price in prices)
+        for recorder in self._hearing:
+            recorder.on_decided(pod, self._trying, placement.node)
 
     def _text_code(self, text: str) -> int:
         return self._texts.setdefault(text, len(self._texts)) if text else -1
@@ -268,10 +265,10 @@ class RunRecorder(Observer):
         is_bound = moves.kind == MoveKind.BOUND
         node[moves.pod[is_bound]] = moves.node[is_bound]
         kinds, kind = self._node_kinds(prices)
-        shape, eligible = self._shapes.build_columns([self._latest[name] for name in self._nodes])
+        shape, eligible = self._shapes.build_columns([self.latest_nodes[name] for name in self.nodes])
         return RunOutcome(
             pods=[life.pod.key for life in lives],
-            nodes=list(self._nodes),
+            nodes=list(self.nodes),
             resources=resources,
             texts=list(texts),
             arrived=_to_floats(life.arrived for life in lives),
@@ -305,12 +302,9 @@ class RunRecorder(Observer):
             workloads=list(workloads),
             workload=_to_codes(workload),
             first=_to_codes(self._first),
-            prices=self._node_prices(),
-            deeds=list(self._autoscaler_actions),
-            **self._scaling.build_columns(),
-            **self.descheduling.build_columns(self._nodes),
             kinds=kinds,
             kind=kind,
+            **split_columns(recorder.build_columns(self) for recorder in self._actors),
         )
 
     def _node_kinds(self, prices: PriceTable | None) -> tuple[NodeKinds, Codes]:
@@ -342,10 +336,10 @@ class RunRecorder(Observer):
 
     def _use_columns(self) -> UseLog:
         """Return the recorded use, without figures of nodes that never joined."""
-        columns = {name: np.full((len(self._measured), len(self._nodes)), np.nan, np.float32) for name in (CPU, MEMORY)}
+        columns = {name: np.full((len(self._measured), len(self.nodes)), np.nan, np.float32) for name in (CPU, MEMORY)}
         for row, (_, watermarks) in enumerate(self._measured):
             known_nodes = [
-                (place, self._nodes[name]) for place, name in enumerate(watermarks.names) if name in self._nodes
+                (place, self.nodes[name]) for place, name in enumerate(watermarks.names) if name in self.nodes
             ]
             if not known_nodes:
                 continue

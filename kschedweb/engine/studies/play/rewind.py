@@ -15,6 +15,7 @@ from kschedweb.engine.cycle.scheduler import Scheduler
 from kschedweb.engine.json_types import Json
 from kschedweb.engine.objects.pod import Pod
 from kschedweb.engine.simulation import Observer, PodArrives
+from kschedweb.engine.simulation.metering import Metering
 from kschedweb.engine.simulation.pods import mark_terminating, with_start_time
 from kschedweb.engine.simulation.use import InstantUse
 from kschedweb.engine.studies.play.outcome import Deletions, Measures, MoveKind, RunOutcome
@@ -57,7 +58,8 @@ class Rewind:
         simulation = start_simulation(prepared, configuration, Observer(), registry=registry, events=False)
         self._registry = registry
         self.scheduler: Scheduler = simulation.loop.scheduler
-        self._world, self._use = simulation.world, simulation.pods.use
+        metering = simulation.find_actor(Metering)
+        self._world, self._use = simulation.world, None if metering is None else metering.use
         self._outcome = outcome
         # The pods that exist, by row.
         self._pods: dict[int, Pod] = dict(enumerate(self._world.all_pods()))

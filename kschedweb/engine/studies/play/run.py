@@ -10,11 +10,9 @@ from kschedweb.engine.config import Configuration
 from kschedweb.engine.cycle.search_request import SearchRequest
 from kschedweb.engine.objects.json_access import ObjectError, get_mapping
 from kschedweb.engine.objects.selecting_objects import PodDisruptionBudget
-from kschedweb.engine.simulation import PodArrives, ScalerComes
-from kschedweb.engine.simulation.descheduling import MOST_ROUNDS
+from kschedweb.engine.simulation import PodArrives
 from kschedweb.engine.state.cluster_objects import BUDGET
 from kschedweb.engine.state.snapshot import Snapshot
-from kschedweb.engine.studies.moves.favouring_scorers import ScorerLog
 from kschedweb.engine.studies.play.outcome import RunOutcome
 from kschedweb.engine.studies.play.recorder import Progress, RunRecorder
 from kschedweb.engine.studies.play.rewind import Rewind
@@ -37,25 +35,20 @@ def run_scenario(
     the run. Without ``quick``, tries that must fail are made too; the outcome is the same. ``ended`` gets the cluster
     at the end. Raise SimulationError for an impossible event.
     """
-    price = prepared.autoscaler.node_price if prepared.autoscaler is not None else None
-    recorder = RunRecorder(_read_budgets(prepared.objects), _count_arrivals(prepared), progress, price)
+    recorder = RunRecorder(_read_budgets(prepared.objects), _count_arrivals(prepared), progress, prepared.actors)
     simulation = start_simulation(prepared, configuration, recorder, registry=registry, quick=quick)
     scheduler = simulation.loop.scheduler
     waits = any(framework.points.permit for framework in scheduler.frameworks.values())
-    scales = any(isinstance(event, ScalerComes) for event in prepared.events)
-    if simulation.descheduling is not None:
-        recorder.descheduling.scorer_log = ScorerLog(scheduler)
-    recorder.mark_initial_complete(replayed=waits or scales or scheduler.takes_turns)
+    creates = any(actor.creates_pods for actor in simulation.actors)
+    recorder.begin_actors(scheduler)
+    recorder.mark_initial_complete(replayed=waits or creates or scheduler.takes_turns)
     result = finish_simulation(simulation, prepared)
     if ended is not None:
         ended(simulation.world.snapshot)
     notes = list(prepared.notes)
     if prepared.end is None and result.end >= LONGEST:
         notes.append(f"the run was ended after {LONGEST / 86400:g} days without having come to rest")
-    if simulation.descheduling is not None and simulation.descheduling.stopped:
-        notes.append(
-            f"the descheduler stopped {MOST_ROUNDS} rounds after the last event: the run has no end of its own"
-        )
+    notes += [note for actor in simulation.actors for note in actor.list_notes()]
     outcome = recorder.build_outcome(result, prepared.seed, notes, prepared.prices)
     # Skipped tries left no message. They are explained from the outcome, which is then built again with the messages.
     if recorder.owed_messages:

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from kschedweb.engine.config import Configuration
 from kschedweb.engine.config.specs import PluginFactory
-from kschedweb.engine.simulation import Observer, Result, Simulation
+from kschedweb.engine.simulation import Observer, Result, Simulation, list_standard_actors
 from kschedweb.engine.studies.prepare.prepared import PreparedScenario
 
 # Seconds of a run at most if it ends when nothing more happens: a year.
@@ -28,7 +28,7 @@ def start_simulation(
     events: bool = True,
 ) -> Simulation:
     """Return a simulation of ``prepared`` at its beginning; without ``events``, nothing happens in it."""
-    settings = prepared.settings
+    settings, actors = prepared.settings, list_standard_actors(None if prepared.use is None else prepared.use())
     if settings.most_samples > MOST_SAMPLES:
         settings = replace(settings, most_samples=MOST_SAMPLES)
     return Simulation(
@@ -36,12 +36,9 @@ def start_simulation(
         configuration,
         prepared.events if events else (),
         settings,
+        [*actors, *prepared.list_actors()] if events else actors,
         registry=registry,
-        use=None if prepared.use is None else prepared.use(),
-        watermarks=prepared.watermarks,
         observer=observer,
-        autoscaler=prepared.autoscaler if events else None,
-        descheduler=prepared.descheduler if events else None,
         quick=quick,
     )
 

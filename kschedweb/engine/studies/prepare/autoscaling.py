@@ -9,8 +9,8 @@ from kschedweb.engine.controllers.autoscaling.spec import Autoscaler, Metric, re
 from kschedweb.engine.objects import quantity
 from kschedweb.engine.objects.json_access import ObjectError
 from kschedweb.engine.simulation import ScalerComes
+from kschedweb.engine.simulation.scaling.events import Scaler
 from kschedweb.engine.simulation.scaling.load import Load
-from kschedweb.engine.simulation.scaling.scalers import Scaler
 from kschedweb.engine.studies.document import parts
 from kschedweb.engine.studies.document.document import PartError
 from kschedweb.engine.studies.document.workloads import SCALED

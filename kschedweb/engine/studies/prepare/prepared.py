@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field, replace
+from functools import cache
+from typing import Any
 
 from kschedweb.engine.config import Release
 from kschedweb.engine.documents.leaves import DocumentProblem
@@ -11,20 +13,18 @@ from kschedweb.engine.json_types import Json
 from kschedweb.engine.objects.json_access import ObjectError
 from kschedweb.engine.objects.resources import Counting
 from kschedweb.engine.pricing.price_table import PriceTable
-from kschedweb.engine.rebalancing.loading import PolicyRefused
 from kschedweb.engine.simulation import SimulationEvent, SimulationSettings, StartState
-from kschedweb.engine.simulation.autoscaling.context import AutoscalerSetup
-from kschedweb.engine.simulation.descheduling import DeschedulerSetup
+from kschedweb.engine.simulation.context import ActorSetup
 from kschedweb.engine.simulation.use import UseModel
 from kschedweb.engine.state.snapshot import Snapshot
 from kschedweb.engine.state.watermarks.collected_watermarks import CollectedWatermarks
 from kschedweb.engine.state.watermarks.table import Watermarks
+from kschedweb.engine.studies.actors import list_modules
+from kschedweb.engine.studies.actors.preparing import ScenarioActor
 from kschedweb.engine.studies.document.document import PartError, ScenarioDocument, ScenarioError
 from kschedweb.engine.studies.document.parts import (
     ALL,
     NONE,
-    AutoscalerSettings,
-    DeschedulerSettings,
     ScenarioChange,
     Trace,
 )
@@ -32,7 +32,6 @@ from kschedweb.engine.studies.prepare.arrivals import Arrivals
 from kschedweb.engine.studies.prepare.autoscaling import Autoscaling
 from kschedweb.engine.studies.prepare.changes import Changes
 from kschedweb.engine.studies.prepare.cluster import ScenarioCluster, create_arrival
-from kschedweb.engine.studies.prepare.node_autoscalers import setup_of
 from kschedweb.engine.studies.prepare.use import KnownUse, use_of
 from kschedweb.engine.studies.prepare.workloads import Workloads
 from kschedweb.engine.studies.traces.files import Files, Lines
@@ -57,17 +56,21 @@ class PreparedScenario:
     seed: int = 0
     # What was left out or interpreted, with line and reason.
     notes: list[str] = field(default_factory=list)
-    autoscaler: AutoscalerSetup | None = None
-    descheduler: DeschedulerSetup | None = None
+    # Actors by their kind.
+    actors: Mapping[str, ActorSetup] = field(default_factory=dict)
     # Prices of nodes; None if they are unknown.
     prices: PriceTable | None = None
     # Releases that parse objects alike share their parsed state, which takes long to build.
     _starts: dict[tuple[type[Snapshot], Counting], StartState] = field(default_factory=dict, init=False, repr=False)
 
+    def list_actors(self) -> list[ActorSetup]:
+        """Return the actors in the order in which they act."""
+        return [self.actors[name] for name in _list_kinds() if name in self.actors]
+
     def start_state(self, release: Release) -> StartState:
         """Return the parsed ``objects`` with which runs of ``release`` begin; releases that parse alike share it."""
         if release.view not in self._starts:
-            self._starts[release.view] = StartState.from_objects(self.objects, release)
+            self._starts[release.view] = StartState.from_objects(self.objects, release, self.watermarks)
         return self._starts[release.view]
 
 
@@ -110,30 +113,26 @@ def prepare_scenario(
         notes=cluster.notes,
         prices=document.prices,
     )
-    if document.autoscaler is not None:
-        prepared = with_autoscaler(prepared, document.autoscaler)
-    return with_descheduler(prepared, document.descheduler)
+    for name in _list_kinds():
+        prepared = with_actor(prepared, name, document.actors.get(name))
+    return prepared
 
 
-def with_autoscaler(prepared: PreparedScenario, autoscaler: AutoscalerSettings) -> PreparedScenario:
-    """Return the scenario with this autoscaler, in place of any other one."""
-    objects, notes, setup = setup_of(prepared.objects, autoscaler)
-    return replace(prepared, objects=objects, notes=[*prepared.notes, *notes], autoscaler=setup)
+def with_actor(prepared: PreparedScenario, name: str, settings: Any) -> PreparedScenario:
+    """Return the scenario with an actor of ``settings`` in place of any other of its kind, or without one.
+
+    Raises ScenarioError.
+    """
+    part = _list_kinds()[name].prepare(prepared.objects, settings)
+    others = {other: setup for other, setup in prepared.actors.items() if other != name}
+    actors = others if part.setup is None else {**others, name: part.setup}
+    return replace(prepared, objects=part.objects, notes=[*prepared.notes, *part.notes], actors=actors)
 
 
-def with_descheduler(prepared: PreparedScenario, descheduler: DeschedulerSettings | None) -> PreparedScenario:
-    """Return the scenario with this descheduler in place of any other, or without one; raise DocumentError."""
-    if descheduler is None:
-        return replace(prepared, descheduler=None)
-    try:
-        return replace(
-            prepared,
-            descheduler=DeschedulerSetup.from_document(descheduler.policy, prepared.objects, descheduler.interval),
-        )
-    except PolicyRefused as refused:
-        path = "descheduler.policy"
-        problems = [DocumentProblem(f"{path}.{problem.path}".rstrip("."), problem.text) for problem in refused.problems]
-        raise ScenarioError(problems) from None
+@cache
+def _list_kinds() -> dict[str, ScenarioActor]:
+    """Return the kinds of actors by name, in the order in which they act."""
+    return {module.ACTOR.name: module.ACTOR for module in list_modules("setup")}
 
 
 class _Preparation:

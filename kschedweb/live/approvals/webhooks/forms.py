@@ -25,10 +25,10 @@ class EndpointForm(forms.Form):
         widget=forms.TextInput(
             attrs={"placeholder": "https://chat.example.com/hooks/approvals", "spellcheck": "false"}
         ),
-        help_text=_("Must be among the addresses that this installation allows (KSCHEDWEB_CLUSTER_ALLOWLIST)."),
+        help_text=_("Must be an address this site may connect to (KSCHEDWEB_CLUSTER_ALLOWLIST)."),
     )
     events = forms.MultipleChoiceField(
-        label=_("It is told when"), choices=event_choices, initial=all_events, widget=forms.CheckboxSelectMultiple
+        label=_("Send when"), choices=event_choices, initial=all_events, widget=forms.CheckboxSelectMultiple
     )
     format = forms.ChoiceField(
         label=_("Form of messages"), choices=MessageFormat.choices, initial=MessageFormat.STANDARD

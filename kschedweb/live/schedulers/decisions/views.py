@@ -94,4 +94,4 @@ def show_pod(request: HttpRequest, cluster: str, namespace: str, pod: str) -> Ht
     rows = selectors.decisions_of_pod(cluster_row, namespace.replace("\0", ""), pod.replace("\0", ""))
     page = page_shown(request, rows)
     context = {"cluster": cluster_row, "namespace_name": namespace, "pod_name": pod, "page": page}
-    return render(request, "live/schedulers/pod.html", context)
+    return render(request, "live/schedulers/pod_decisions.html", context)

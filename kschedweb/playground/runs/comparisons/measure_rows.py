@@ -11,8 +11,9 @@ from django.utils.translation import gettext
 
 from kschedweb.engine.json_types import Json
 from kschedweb.engine.studies.compare.changes import MeasureChange, compute_change, find_headline
+from kschedweb.engine.studies.measure.groups import GROUPS
 from kschedweb.engine.studies.measure.measures import measure_of
-from kschedweb.engine.studies.measure.registry import GROUPS, MOVED, find_spec, get_spec, lead_of, rank_of
+from kschedweb.engine.studies.measure.registry import MOVED, find_spec, get_spec, lead_of, rank_of
 from kschedweb.engine.studies.measure.spec import SpecGroup
 from kschedweb.engine.studies.measure.values import NEITHER
 from kschedweb.jobs.models import JobState

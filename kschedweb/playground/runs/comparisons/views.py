@@ -52,7 +52,6 @@ def show_comparisons(request: PageRequest) -> HttpResponse:
     context = {
         "page": page,
         "rows": listing.load_rows(request.user, page),
-        "kinds": listing.ComparisonKind.choices,
         "kind": kind,
     }
     return render(request, "playground/runs/comparisons.html", context)

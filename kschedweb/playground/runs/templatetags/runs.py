@@ -29,6 +29,6 @@ def policy_address(run: Run | None) -> str:
 
 
 @register.filter
-def at(values: Sequence[object], place: int) -> object:
+def item_at(values: Sequence[object], place: int) -> object:
     """Return the entry at ``place``."""
     return values[place]

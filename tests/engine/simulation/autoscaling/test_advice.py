@@ -8,8 +8,8 @@ import pytest
 
 from kschedweb.engine.json_types import Json
 from kschedweb.engine.simulation.autoscaling import advice
-from kschedweb.engine.simulation.observer import LAUNCHED, REMOVED
-from kschedweb.engine.studies.document.autoscalers import CLUSTER_AUTOSCALER
+from kschedweb.engine.simulation.autoscaling.context import LAUNCHED, REMOVED
+from kschedweb.engine.studies.actors.autoscaler.keys import CLUSTER_AUTOSCALER
 from kschedweb.engine.studies.document.document import read_scenario
 from kschedweb.engine.studies.play.run import run_scenario
 from kschedweb.engine.studies.prepare.prepared import prepare_scenario

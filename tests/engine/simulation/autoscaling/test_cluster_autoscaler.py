@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from kschedweb.engine.json_types import Json
-from kschedweb.engine.simulation.observer import LAUNCHED, REMOVED
+from kschedweb.engine.simulation.autoscaling.context import LAUNCHED, REMOVED
 from kschedweb.engine.studies.document.document import ScenarioError, read_scenario
 from kschedweb.engine.studies.measure.measures import compute_measures
 from kschedweb.engine.studies.play.outcome import RunOutcome

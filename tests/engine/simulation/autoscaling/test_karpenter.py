@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from kschedweb.engine.config import default_document
 from kschedweb.engine.json_types import Json
 from kschedweb.engine.releases import CURRENT, load
-from kschedweb.engine.simulation.observer import LAUNCHED, REMOVED
+from kschedweb.engine.simulation.autoscaling.context import LAUNCHED, REMOVED
 from kschedweb.engine.studies.document.document import ScenarioError, read_scenario
 from kschedweb.engine.studies.measure.measures import compute_measures
 from kschedweb.engine.studies.play.outcome import MoveKind, RunOutcome

@@ -6,11 +6,12 @@ from collections import Counter
 
 import pytest
 
+from kschedweb.engine.studies.measure import conditions
 from kschedweb.engine.studies.measure.figures import RunFigures
-from kschedweb.engine.studies.measure.objectives import ALL_CONDITIONS, list_objectives
+from kschedweb.engine.studies.measure.groups import GROUPS
+from kschedweb.engine.studies.measure.objectives import list_objectives
 from kschedweb.engine.studies.measure.registry import (
     FAMILIES,
-    GROUPS,
     MEASURES,
     family_of,
     find_spec,
@@ -19,7 +20,6 @@ from kschedweb.engine.studies.measure.registry import (
     rank_of,
     specs_of,
 )
-from kschedweb.engine.studies.measure.values import When
 
 RESOURCES = ["cpu", "memory", "nvidia.com/gpu"]
 SPECS = list(specs_of(RESOURCES))
@@ -54,11 +54,11 @@ def test_what_leads_is_a_measure_of_the_same_group_that_leads_itself() -> None:
 def test_every_measure_of_a_run_has_its_function_and_is_an_objective() -> None:
     objectives = {spec.name for spec in list_objectives(RESOURCES)}
     for spec in SPECS:
-        in_runs = spec.when not in (When.PLACED_ANEW, When.COMPARED)
+        in_runs = spec.when not in (conditions.PLACED_ANEW, conditions.COMPARED)
         assert (spec.compute is not None) == in_runs, spec.name
-        assert (spec.name in objectives) == (spec.when in ALL_CONDITIONS), spec.name
+        assert (spec.name in objectives) == (spec.when is not conditions.PLACED_ANEW), spec.name
     computed = {spec.compute for spec in MEASURES}
-    helpers = {"has_data", "open_levels"}
+    helpers = {"open_levels"}
     public = {name for name, value in vars(RunFigures).items() if callable(value) and not name.startswith("_")}
     assert {getattr(RunFigures, name) for name in public - helpers} <= computed, "a function that no measure has"
 

@@ -11,11 +11,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kschedweb.engine.simulation import NodeLeaves, PodArrives, PodLeaves, SimulationEvent, SimulationSettings
+from kschedweb.engine.simulation import NodeLeaves, PodArrives, PodLeaves, Result, SimulationEvent, SimulationSettings
+from kschedweb.engine.simulation.context import ActorSetup
+from kschedweb.engine.state.columns import Floats
+from kschedweb.engine.studies.actors.recording import ActorRecorder, RecordedRun
 from kschedweb.engine.studies.play import outcome as outcomes
+from kschedweb.engine.studies.play import recorder
 from kschedweb.engine.studies.play.outcome import MoveKind, OutcomeError, RunOutcome
 from kschedweb.engine.studies.play.run import run_scenario
 from kschedweb.engine.studies.prepare.prepared import PreparedScenario
+from kschedweb.engine.values import dataclass
 from tests.engine.builders import node, pod
 from tests.engine.studies.worlds import configuration, make_crowded_scenario
 from tests.support import tiers
@@ -198,3 +203,43 @@ def test_a_long_run_is_sampled_less_often() -> None:
     assert times[0] == 0.0
     assert set(gaps) == {128.0}
     assert 1000.0 - times[-1] < 128.0
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Waits:
+    """When pods began to wait."""
+
+    time: Floats
+    names: list[str]
+
+
+class QueueRecorder(ActorRecorder):
+    """Records texts that an actor reports."""
+
+    reports = (str,)
+    records = {"queues": Waits}
+
+    def __init__(self, setup: ActorSetup | None) -> None:
+        super().__init__(setup)
+        self.heard: list[tuple[float, str]] = []
+
+    def add_report(self, report: str, now: float, run: RecordedRun) -> None:
+        self.heard.append((now, report))
+
+    def build_columns(self, run: RecordedRun) -> dict[str, object]:
+        time = np.array([now for now, _ in self.heard], dtype=np.float64)
+        return {"queues": Waits(time, [text for _, text in self.heard])} if self.heard else {}
+
+
+def test_columns_of_a_further_actor_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    plain = run_scenario(make_crowded_scenario(1), configuration()).encode()
+    kinds = {**outcomes.list_recorders(), "queues": QueueRecorder}
+    for module in (outcomes, recorder):
+        monkeypatch.setattr(module, "list_recorders", lambda: kinds)
+    assert run_scenario(make_crowded_scenario(1), configuration()).encode() == plain, "without reports nothing differs"
+    heard = recorder.RunRecorder([], 0)
+    heard.reported("default/a", 5.0)
+    heard.reported(17, 6.0)  # of nobody's type
+    outcome = heard.build_outcome(Result(), 1, [])
+    restored = RunOutcome.decode(outcome.encode())
+    assert (restored.further["queues"].time.tolist(), restored.further["queues"].names) == ([5.0], ["default/a"])

@@ -9,7 +9,7 @@ import pytest
 
 from kschedweb.engine.config import EMPTY, Configuration
 from kschedweb.engine.releases import load
-from kschedweb.engine.simulation import NodeDrains, NodeJoins, Result, Simulation
+from kschedweb.engine.simulation import NodeDrains, NodeJoins, Result, Simulation, list_standard_actors
 from kschedweb.engine.studies import PreparedScenario, ScenarioError, prepare_scenario, read_scenario
 from kschedweb.engine.studies.play.run import run_scenario as run_whatif
 from tests.engine.builders import node, pod
@@ -28,7 +28,7 @@ def prepared(*objects: dict, files: dict[str, Any] | None = None, seed: int = 1,
 
 def run(scenario: PreparedScenario, end: float | None = None) -> Result:
     use = scenario.use() if scenario.use else None
-    simulation = Simulation(scenario.objects, default(), scenario.events, scenario.settings, use=use)
+    simulation = Simulation(scenario.objects, default(), scenario.events, scenario.settings, list_standard_actors(use))
     return simulation.run(end or scenario.end or 3600.0)
 
 

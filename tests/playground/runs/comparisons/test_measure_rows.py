@@ -11,7 +11,8 @@ import pytest
 
 from kschedweb.accounts.models import User
 from kschedweb.engine.studies.compare.changes import compute_change
-from kschedweb.engine.studies.measure.registry import GROUPS, MOVED, lead_of
+from kschedweb.engine.studies.measure.groups import GROUPS
+from kschedweb.engine.studies.measure.registry import MOVED, lead_of
 from kschedweb.playground.runs import pod_rows, selectors
 from kschedweb.playground.runs.comparisons import measure_rows, moved_pods
 from kschedweb.playground.runs.measures import RunMeasure

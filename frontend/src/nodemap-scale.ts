@@ -1,0 +1,69 @@
+// The colours of a map: a scale over the range of the data, with names for what its colours and borders mean.
+import { element, formatNumber } from "./columns";
+import { BORDERS, type Border } from "./nodemap-draw";
+import type { Colouring } from "./nodemap-words";
+import { t } from "./words";
+
+/** Steps of the scale; tokens.css has a colour and an ink for each. */
+export const STEPS = 10;
+const ROUND_PERCENT = 5;
+
+export type Range = { least: number; most: number };
+
+/** The ends of the scale over what the data holds: whole numbers, of percent multiples of five. */
+export function rangeOf(show: Colouring, least: number, most: number): Range {
+  if (!(least <= most)) return { least: 0, most: show.unit === "%" ? 100 : 1 };
+  const unit = show.unit === "%" ? ROUND_PERCENT : 1;
+  const [low, high] = [Math.floor(least / unit) * unit, Math.ceil(most / unit) * unit];
+  return { least: low, most: high > low ? high : low + unit };
+}
+
+/** The class of the colour of `value`: m0 to m9, by its place between the ends. */
+export function stepClass(value: number, { least, most }: Range): string {
+  const step = Math.floor(((value - least) / (most - least)) * STEPS);
+  return `m${Math.min(Math.max(step, 0), STEPS - 1)}`;
+}
+
+/** What the colours mean, and those of the borders that some cell has. */
+export function legend(show: Colouring, range: Range, categories: string[], borders: Set<Border>): HTMLElement[] {
+  const colours = show.unit
+    ? ramp(show, range)
+    : categories.map((words, code) => entry(categoryClass(show, code), words));
+  const words = borderWords();
+  const signs = (show.name === "state" ? [] : BORDERS)
+    .filter((border) => borders.has(border))
+    .map((border) => entry(`edge ${border}`, words[border]));
+  return [element("span", "soft", show.label), ...colours, ...signs];
+}
+
+/** The class of a colour that stands for a word: states of nodes, or verdicts about them. */
+export function categoryClass(show: Colouring, code: number): string {
+  return show.words ? `v${Math.min(code, 2)}` : `s${code}`;
+}
+
+export function borderWords(): Record<Border, string> {
+  return {
+    full: t("full"),
+    cordoned: t("cordoned"),
+    "not-ready": t("not ready"),
+    gone: t("removed"),
+    changed: t("changed"),
+  };
+}
+
+function ramp(show: Colouring, { least, most }: Range): HTMLElement[] {
+  const unit = show.unit === "%" ? " %" : "";
+  const colours = element("span", "ramp");
+  for (let step = 0; step < STEPS; step += 1) colours.append(element("span", `swatch m${step}`));
+  return [
+    element("span", "", `${formatNumber(least)}${unit}`),
+    colours,
+    element("span", "", `${formatNumber(most)}${unit}`),
+  ];
+}
+
+function entry(kind: string, words: string): HTMLElement {
+  const line = element("span", "entry");
+  line.append(element("span", `swatch ${kind}`), words);
+  return line;
+}

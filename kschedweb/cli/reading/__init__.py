@@ -1,0 +1,1 @@
+"""Reads a cluster with the person's own rights: by their kubectl, else by the ``kubernetes`` package."""

@@ -1,0 +1,127 @@
+"""Kueue's controllers and the jobs' part between cycles, run until nothing changes."""
+
+from __future__ import annotations
+
+from kschedweb.engine.queueing import conditions as kinds
+from kschedweb.engine.queueing.conditions import Condition
+from kschedweb.engine.queueing.status_changes import pick_reason, release_quota, set_finished, set_requeued
+from kschedweb.engine.queueing.workload import Workload
+from kschedweb.engine.queueing.workload_controller import WorkloadEvents, WorkloadReconciler
+from kschedweb.engine.queueing.world import KueueWorld
+
+# How often the controllers look again before a loop is broken off.
+_MAX_ROUNDS = 20
+# Reasons of evictions after which a workload queues again at once.
+_REQUEUED_REASONS = frozenset({"Preempted", "NodeFailures"})
+
+
+class ControlLoop:
+    """Hands changed workloads to Kueue's controllers, and lets evicted ones give their quota back."""
+
+    def __init__(self, world: KueueWorld, eviction_cycles: int) -> None:
+        self._world = world
+        # For how many cycles an evicted workload keeps its quota.
+        self._eviction_cycles = eviction_cycles
+        self._events = WorkloadEvents(world)
+        self._reconciler = WorkloadReconciler(world)
+        # Workloads as the controller's events saw them last, and as they were reconciled last.
+        self._seen: dict[str, Workload] = {}
+        self._reconciled: dict[str, Workload] = {}
+        # Evicted workloads that still have their quota -> the cycle in which that was seen.
+        self._evicting: dict[str, int] = {}
+
+    @property
+    def is_evicting(self) -> bool:
+        """True while an evicted workload still has its quota."""
+        return bool(self._evicting)
+
+    def reconcile_again(self) -> None:
+        """Have the controller look at all workloads, changed or not."""
+        self._reconciled = {}
+
+    def settle(self, cycle: int) -> None:
+        """Let the controllers work until nothing changes."""
+        for _ in range(_MAX_ROUNDS):
+            changed = self._hand_over()
+            for workload in self._world.list_workloads():
+                self._reconcile(workload, cycle)
+            if not (self._hand_over() or changed):
+                break
+        self._world.queues.process_wakes(self._world.namespaces, self._world.now)
+
+    def _reconcile(self, workload: Workload, cycle: int) -> None:
+        key = workload.key
+        is_due = workload.status.requeue_at is not None
+        if self._reconciled.get(key) is workload and not is_due and key not in self._evicting:
+            return
+        self._reconciled[key] = workload
+        self._reconciler.reconcile(key)
+        current = self._world.workloads.get(key)
+        if current is None or not current.is_evicted or not current.has_quota or current.is_finished:
+            return
+        self._evicting.setdefault(key, cycle)
+        if cycle - self._evicting[key] >= self._eviction_cycles:
+            del self._evicting[key]
+            self._release(current)
+
+    def _hand_over(self) -> bool:
+        """Hand changed workloads to the controller's events; return whether there were any."""
+        changed = False
+        for workload in self._world.list_workloads():
+            former = self._seen.get(workload.key)
+            if former is workload:
+                continue
+            changed = True
+            self._seen[workload.key] = workload
+            if former is None:
+                self._events.handle_create(workload)
+            else:
+                self._events.handle_update(former, workload)
+        return changed
+
+    def _release(self, workload: Workload) -> None:
+        """Give the quota of an evicted workload back, as its job does once it has stopped."""
+        world = self._world
+        evicted = workload.find_condition(kinds.EVICTED)
+        assert evicted is not None
+        is_requeued = evicted.reason in _REQUEUED_REASONS
+        reason = pick_reason(world.gates, "PendingEvaluation", "Pending")
+
+        def update(current: Workload) -> Workload:
+            requeued = set_requeued(current, evicted.reason, evicted.message, is_requeued, world.now)
+            return release_quota(requeued, reason, evicted.message, world.gates, world.now)
+
+        world.patch_admission(workload, update, force=True)
+        world.log.released.append(workload.key)
+
+    # The jobs' part
+
+    def make_pods_ready(self) -> None:
+        """Make the pods of admitted workloads ready while a cycle waits for them."""
+        world = self._world
+        for workload in world.list_workloads():
+            if not workload.has_quota or workload.is_finished or workload.is_condition_true(kinds.PODS_READY):
+                continue
+            if workload.is_evicted:
+                self._release(workload)
+                continue
+            self.set_pods_ready(workload)
+            world.log.made_ready.append(workload.key)
+        self._hand_over()
+
+    def set_pods_ready(self, workload: Workload) -> None:
+        message = "All pods reached readiness and the workload is running"
+        condition = Condition(kinds.PODS_READY, True, "Started", message, self._world.now, workload.generation)
+        self._world.update_status(workload.with_condition(condition))
+
+    def finish(self, workload: Workload) -> None:
+        """End a job with success."""
+        world = self._world
+        message = "Job finished successfully"
+        world.patch_admission(workload, lambda current: set_finished(current, "Succeeded", message, world.now))
+
+    def delete(self, workload: Workload) -> None:
+        del self._world.workloads[workload.key]
+        last_version = self._seen.pop(workload.key, None)
+        if last_version is not None:
+            self._events.handle_delete(last_version)

@@ -1,0 +1,1 @@
+"""Karpenter and cluster-autoscaler: nodes that come and go as pods need them."""

@@ -1,0 +1,1 @@
+"""The descheduler: pods that are evicted every so often."""

@@ -1,0 +1,1 @@
+"""Scalers of workloads, by their load or by cron."""

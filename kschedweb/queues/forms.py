@@ -1,0 +1,22 @@
+"""What the page of a workload is asked with."""
+
+from __future__ import annotations
+
+from django import forms
+
+from kschedweb.web.translating import gettext_lazy as _
+
+# Minutes: a month.
+LONGEST_RUN = 43_200
+
+
+class ForecastForm(forms.Form):
+    """How long jobs run."""
+
+    run_minutes = forms.IntegerField(
+        label=_("Jobs run for (minutes)"),
+        required=False,
+        min_value=1,
+        max_value=LONGEST_RUN,
+        help_text=_("Without it finished workloads tell."),
+    )

@@ -1,0 +1,77 @@
+"""Read the quota queues of a snapshot, and explain its workloads. Both are cached, as snapshots never change."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kschedweb.clusters.kinds import QUEUE_KINDS
+from kschedweb.clusters.models import ClusterSource
+from kschedweb.clusters.selectors import snapshot_objects
+from kschedweb.decisions.snapshots import get_cache
+from kschedweb.engine.queueing.explaining.explanation import WorkloadExplanation, explain_workload
+from kschedweb.engine.queueing.explaining.pod_links import find_pod_workload
+from kschedweb.engine.queueing.explaining.queue_state import (
+    QueueState,
+    WorkloadMissingError,
+    find_newest_time,
+    read_state,
+    select_objects,
+)
+from kschedweb.web.errors import NotFound
+
+if TYPE_CHECKING:
+    from kschedweb.clusters.models import Snapshot
+    from kschedweb.engine.json_types import Json
+
+# Clusters whose objects may be much older than the moment at which they came here.
+_OLDER = frozenset({ClusterSource.DEMO, ClusterSource.IMPORT})
+
+
+def has_queues(snapshot: Snapshot) -> bool:
+    """Return whether the snapshot has any of Kueue's objects."""
+    return any(snapshot.counts.get(kind) for kind in QUEUE_KINDS)
+
+
+def read_queues(snapshot: Snapshot) -> QueueState:
+    """Return the queues of a snapshot, which nobody may change."""
+
+    def read() -> QueueState:
+        objects = select_objects(snapshot_objects(snapshot))
+        now = snapshot.taken_at.timestamp()
+        if snapshot.cluster.source in _OLDER:
+            now = min(now, find_newest_time(objects) or now)
+        return read_state(objects, now)
+
+    state: QueueState = get_cache(snapshot).answers.get("queues", read)
+    return state
+
+
+def explain(snapshot: Snapshot, key: str, run_minutes: int | None = None) -> WorkloadExplanation:
+    """Return how the workload ``key`` ("namespace/name") stands. Raises NotFound.
+
+    ``run_minutes`` is how long jobs run, where it is not to be taken from those that have finished.
+    """
+
+    def compute() -> WorkloadExplanation:
+        state = read_queues(snapshot)
+        try:
+            return explain_workload(state, key, run_seconds=run_minutes * 60.0 if run_minutes else None)
+        except WorkloadMissingError:
+            raise NotFound(f"The snapshot has no Workload {key[:320]}.") from None
+
+    answer: WorkloadExplanation = get_cache(snapshot).answers.get(("queued workload", key, run_minutes), compute)
+    return answer
+
+
+def find_workload_of(snapshot: Snapshot, namespace: str, name: str) -> str:
+    """Return the name of the Workload of a pod, "" if it has none."""
+    if not has_queues(snapshot):
+        return ""
+    pod = next((raw for raw in snapshot_objects(snapshot) if _is_pod(raw, namespace, name)), None)
+    workloads = (raw for raw in read_queues(snapshot).objects if raw["kind"] == "Workload")
+    return find_pod_workload(workloads, pod) if pod is not None else ""
+
+
+def _is_pod(raw: Json, namespace: str, name: str) -> bool:
+    metadata = raw.get("metadata") or {}
+    return raw.get("kind") == "Pod" and metadata.get("namespace") == namespace and metadata.get("name") == name

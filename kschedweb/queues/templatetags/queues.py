@@ -1,0 +1,32 @@
+"""Template filters for the pages about quota queues."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django import template
+from django.utils.translation import gettext
+
+from kschedweb.web.units import format_amount
+
+register = template.Library()
+
+
+@register.filter
+def quota(amount: int | None, resource: str) -> str:
+    """Return an amount of quota for a column: "4", "8Gi"; "no limit" for none."""
+    if amount is None:
+        return gettext("no limit")
+    return format_amount(amount, resource).removesuffix(" CPU")
+
+
+@register.filter
+def split_key(key: str) -> tuple[str, str]:
+    """Return namespace and name of "namespace/name"."""
+    namespace, _, name = key.partition("/")
+    return namespace, name
+
+
+@register.filter
+def first_of(rows: list[Any], most: int) -> list[Any]:
+    return rows[:most]

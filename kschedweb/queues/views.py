@@ -1,0 +1,107 @@
+"""The pages about quota queues: all of them, one, and a workload that waits in one."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from django.core.paginator import Paginator
+from django.http import Http404
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.views.decorators.http import require_safe
+
+from kschedweb.accounts.permissions import requires
+from kschedweb.accounts.roles import Action
+from kschedweb.clusters.selectors import snapshot_named
+from kschedweb.decisions.selectors import snapshot_asked
+from kschedweb.policies.scope import scope_of
+from kschedweb.queues import presentation, selectors
+from kschedweb.queues.forms import ForecastForm
+from kschedweb.web.heavy import heavy
+
+if TYPE_CHECKING:
+    from django.http import HttpResponse
+
+    from kschedweb.accounts.typing import PageRequest
+
+PAGE_SIZE, MOST_LISTED = 50, 100
+
+
+@heavy
+@require_safe
+@requires(Action.VIEW)
+def list_queues(request: PageRequest) -> HttpResponse:
+    """Show cohorts and ClusterQueues as a tree, with their quota and who waits."""
+    snapshot = scope_of(request).snapshot_asked()
+    if snapshot is None:
+        return render(request, "dashboard/no_data.html", {"noun": "queues"})
+    if not selectors.has_queues(snapshot):
+        return render(request, "queues/nothing.html", {"snapshot": snapshot})
+    state = selectors.read_queues(snapshot)
+    nodes = presentation.describe_trees(state)
+    queues = [node for node in nodes if node["kind"] == "queue"]
+    context = {
+        "snapshot": snapshot,
+        "cluster_name": snapshot.cluster.name,
+        "page": Paginator(presentation.draw_bars(nodes), PAGE_SIZE).get_page(request.GET.get("page")),
+        "queues": len(queues),
+        "waiting": sum(node["waiting"] for node in queues),
+        "admitted": sum(node["admitted"] for node in queues),
+        "fair_sharing": state.uses_fair_sharing,
+        "problems": state.problems[:MOST_LISTED],
+    }
+    return render(request, "queues/list.html", context)
+
+
+@heavy
+@require_safe
+@requires(Action.VIEW)
+def show_queue(request: PageRequest, cluster: str, queue: str) -> HttpResponse:
+    """Show a ClusterQueue: its quota, who waits in which order, and who has quota of it."""
+    snapshot = snapshot_asked(cluster, snapshot_named(request.GET))
+    state = selectors.read_queues(snapshot)
+    described = presentation.describe_queue_page(state, queue)
+    if described is None:
+        raise Http404(f"Cluster {cluster} has no ClusterQueue {queue[:253]}.")
+    context = {
+        "snapshot": snapshot,
+        "cluster_name": cluster,
+        "queue": presentation.draw_bars([described])[0],
+        "page": Paginator(described["workloads"], PAGE_SIZE).get_page(request.GET.get("page")),
+        "most": MOST_LISTED,
+    }
+    return render(request, "queues/queue.html", context)
+
+
+@heavy
+@require_safe
+@requires(Action.VIEW)
+def show_workload(request: PageRequest, cluster: str, namespace: str, workload: str) -> HttpResponse:
+    """Show why a workload waits, whom it would evict, what would let it in, and when it gets quota."""
+    snapshot = snapshot_asked(cluster, snapshot_named(request.GET))
+    form = ForecastForm(request.GET)
+    run_minutes = form.cleaned_data["run_minutes"] if form.is_valid() else None
+    answer = selectors.explain(snapshot, f"{namespace}/{workload}", run_minutes)
+    described = presentation.describe_workload(answer, selectors.read_queues(snapshot))
+    context = {
+        "snapshot": snapshot,
+        "cluster_name": cluster,
+        "answer": described,
+        "form": form,
+        "most": MOST_LISTED,
+    }
+    return render(request, "queues/workload.html", context, status=200 if form.is_valid() else 400)
+
+
+@heavy
+@require_safe
+@requires(Action.VIEW)
+def show_queue_of_pod(request: PageRequest, cluster: str, namespace: str, pod: str) -> HttpResponse:
+    """Lead to the page of a pod's Workload."""
+    snapshot = snapshot_asked(cluster, snapshot_named(request.GET))
+    name = selectors.find_workload_of(snapshot, namespace, pod)
+    if not name:
+        raise Http404(f"Cluster {cluster} has no Workload for the pod {namespace}/{pod}."[:500])
+    address = reverse("queue-workload", args=[cluster, namespace, name])
+    query = request.GET.urlencode()
+    return redirect(f"{address}?{query}" if query else address)

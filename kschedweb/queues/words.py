@@ -1,0 +1,389 @@
+"""Answers about queued workloads in sentences."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from django.utils.translation import gettext, gettext_noop, ngettext
+
+from kschedweb.decisions.words import join_with_and
+from kschedweb.engine.queueing.amounts import UNLIMITED, FlavorResource
+from kschedweb.engine.queueing.assignment import PreemptionMode
+from kschedweb.engine.queueing.explaining.explanation import WaitVerdict
+from kschedweb.engine.queueing.explaining.forecast import ForecastEnd, RunTimeSource
+from kschedweb.engine.queueing.explaining.quota_chains import BORROWING_LIMIT
+from kschedweb.engine.queueing.explaining.remedies import RemedyKind
+from kschedweb.engine.queueing.preemption import (
+    IN_CLUSTER_QUEUE,
+    IN_COHORT_FAIR_SHARING,
+    IN_COHORT_RECLAIM_WHILE_BORROWING,
+)
+from kschedweb.engine.queueing.preemption_journal import CandidateVerdict
+from kschedweb.web.counting import format_count
+from kschedweb.web.durations import format_duration, format_range
+from kschedweb.web.units import format_amount
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from kschedweb.engine.queueing.amounts import Requests
+    from kschedweb.engine.queueing.assignment import FlavorAttempt, QuotaCheck
+    from kschedweb.engine.queueing.explaining.evictions import EvictionCandidate, EvictionSearch
+    from kschedweb.engine.queueing.explaining.explanation import WorkloadExplanation
+    from kschedweb.engine.queueing.explaining.forecast import Forecast, ForecastPlay, RunTimeRange
+    from kschedweb.engine.queueing.explaining.quota_chains import QuotaChain
+    from kschedweb.engine.queueing.explaining.remedies import QuotaChange, Remedy
+
+VERDICT_COLORS = {
+    WaitVerdict.FINISHED: "",
+    WaitVerdict.ADMITTED: "green",
+    WaitVerdict.NEXT: "green",
+    WaitVerdict.BEHIND: "blue",
+    WaitVerdict.EXCEEDS_CAPACITY: "red",
+    WaitVerdict.NO_FLAVOR: "red",
+    WaitVerdict.NOT_QUEUED: "red",
+    WaitVerdict.INADMISSIBLE: "red",
+}
+
+
+def write_amount(amount: int, resource: str) -> str:
+    """Return an amount with its unit: "4 CPU", "8Gi memory", "2 nvidia.com/gpu"."""
+    if amount == UNLIMITED:
+        return gettext("unlimited %(resource)s") % {"resource": resource}
+    text = format_amount(amount, resource)
+    return text if resource == "cpu" else f"{text} {resource}"
+
+
+def write_requests(requests: Requests) -> str:
+    parts = [write_amount(amount, resource) for resource, amount in requests.items() if amount]
+    return join_with_and(parts) if parts else gettext("nothing")
+
+
+def write_keys(keys: Iterable[FlavorResource]) -> str:
+    """Return resources with their flavors: "cpu and memory in spot"."""
+    by_flavor: dict[str, list[str]] = {}
+    for key in keys:
+        by_flavor.setdefault(key.flavor, []).append(key.resource)
+    return join_with_and(
+        [
+            gettext("%(resources)s in %(flavor)s") % {"resources": join_with_and(resources), "flavor": flavor}
+            for flavor, resources in by_flavor.items()
+        ]
+    )
+
+
+# The answer
+
+
+def render_title(answer: WorkloadExplanation) -> str:
+    """Return the answer in one sentence."""
+    names = {
+        "name": answer.key.partition("/")[2],
+        "queue": answer.cluster_queue,
+        "missing": _write_missing(answer),
+    }
+    verdict = answer.verdict
+    if verdict is WaitVerdict.BEHIND:
+        template = ngettext(
+            "%(name)s fits, and %(number)s workload of its queue comes first",
+            "%(name)s fits, and %(number)s workloads of its queue come first",
+            len(answer.ahead),
+        )
+        return template % {**names, "number": f"{len(answer.ahead):,}"}
+    if verdict is WaitVerdict.PREEMPTS and answer.evictions is not None:
+        count = len(answer.evictions.targets)
+        template = ngettext(
+            "%(name)s gets its quota once it has evicted %(number)s workload",
+            "%(name)s gets its quota once it has evicted %(number)s workloads",
+            count,
+        )
+        return template % {**names, "number": f"{count:,}"}
+    return gettext(_TITLES[verdict]) % names
+
+
+_TITLES = {
+    WaitVerdict.FINISHED: gettext_noop("%(name)s has finished"),
+    WaitVerdict.EVICTED: gettext_noop("%(name)s is evicted, and keeps its quota until its pods have stopped"),
+    WaitVerdict.ADMITTED: gettext_noop("%(name)s has its quota and runs"),
+    WaitVerdict.CHECKS: gettext_noop("%(name)s has its quota and waits for admission checks"),
+    WaitVerdict.INACTIVE: gettext_noop("%(name)s is deactivated: no queue looks at it"),
+    WaitVerdict.GATED: gettext_noop("%(name)s is held back by its own admission gate"),
+    WaitVerdict.ON_HOLD: gettext_noop("%(name)s is on hold"),
+    WaitVerdict.BACKOFF: gettext_noop("%(name)s is tried again once its back-off is over"),
+    WaitVerdict.NOT_QUEUED: gettext_noop("%(name)s is in no queue that admits anything"),
+    WaitVerdict.INADMISSIBLE: gettext_noop("%(queue)s refuses %(name)s before it looks at quota"),
+    WaitVerdict.NEXT: gettext_noop("%(name)s fits and is next in %(queue)s"),
+    WaitVerdict.NO_CANDIDATES: gettext_noop("%(name)s waits for %(missing)s, and may evict nobody for it"),
+    WaitVerdict.WAITING_FOR_QUOTA: gettext_noop("%(name)s waits for %(missing)s"),
+    WaitVerdict.EXCEEDS_CAPACITY: gettext_noop("%(name)s asks for more than %(queue)s can ever have"),
+    WaitVerdict.NO_FLAVOR: gettext_noop("%(name)s suits the nodes of no flavor of %(queue)s"),
+    WaitVerdict.NO_PLACE: gettext_noop("%(name)s has quota in reach, and no topology domain with room"),
+}
+
+
+def _write_missing(answer: WorkloadExplanation) -> str:
+    """Return what is missing in the flavor that lacks least: "4 CPU and 8Gi memory in spot"."""
+    attempt = find_closest_attempt(answer)
+    if attempt is None:
+        return gettext("quota")
+    parts = [write_amount(check.missing, check.key.resource) for check in attempt.checks if check.missing]
+    return gettext("%(resources)s in %(flavor)s") % {"resources": join_with_and(parts), "flavor": attempt.flavor}
+
+
+def find_closest_attempt(answer: WorkloadExplanation) -> FlavorAttempt | None:
+    """Return the flavor that it would get, or could get with the fewest resources more; None if it lacks none."""
+    if answer.verdict in (WaitVerdict.NEXT, WaitVerdict.BEHIND):
+        return None
+    attempts = [
+        (attempt.flavor not in pod_set.flavors.values(), sum(1 for check in attempt.checks if check.missing), attempt)
+        for pod_set in answer.pod_sets
+        for attempt in pod_set.attempts
+        if any(check.missing for check in attempt.checks)
+        and not any(check.exceeds_capacity for check in attempt.checks)
+    ]
+    return min(attempts, key=lambda item: item[:2])[2] if attempts else None
+
+
+def render_details(answer: WorkloadExplanation) -> list[str]:
+    """Return further sentences: where the limit is, who is ahead, when it gets in."""
+    details = []
+    if answer.verdict in (WaitVerdict.NOT_QUEUED, WaitVerdict.INADMISSIBLE, WaitVerdict.CHECKS, WaitVerdict.GATED):
+        details.append(answer.message or answer.condition)
+    attempt = find_closest_attempt(answer)
+    if attempt is not None:
+        details += [explain_limit(chain) for chain in answer.chains if chain.key.flavor == attempt.flavor]
+    if answer.position is not None and answer.ahead and answer.verdict is not WaitVerdict.BEHIND:
+        details.append(_explain_position(answer))
+    return [detail for detail in details if detail]
+
+
+def _explain_position(answer: WorkloadExplanation) -> str:
+    values = {"queue": answer.cluster_queue, "position": f"{answer.position:,}", "number": f"{len(answer.ahead):,}"}
+    if answer.is_strict:
+        template = gettext("It is number %(position)s in %(queue)s, whose strict order lets nobody pass the head.")
+    else:
+        template = gettext("It is number %(position)s in %(queue)s, which tries others while the head waits.")
+    return template % values
+
+
+def explain_limit(chain: QuotaChain) -> str:
+    """Return where on the way up the tree a resource is limited."""
+    flavor, resource = chain.key
+    step = next(step for step in chain.steps if step.node == chain.limiting_node)
+    own = chain.steps[0]
+    values = {
+        "node": chain.limiting_node,
+        "resource": resource,
+        "flavor": flavor,
+        "quota": write_amount(step.subtree, resource),
+        "used": write_amount(step.used, resource),
+        "left": write_amount(max(0, own.available), resource),
+    }
+    if chain.limit == BORROWING_LIMIT:
+        text = gettext("The borrowingLimit of %(node)s leaves %(left)s in %(flavor)s.")
+    elif len(chain.steps) == 1:
+        text = gettext("%(node)s has %(quota)s in %(flavor)s, and uses %(used)s.")
+    else:
+        text = gettext("The cohort %(node)s has %(quota)s in %(flavor)s, and %(used)s is in use.")
+    sentence = text % values
+    for idle in chain.hidden:
+        hidden = gettext("%(node)s keeps %(amount)s for itself, unused, because of its lendingLimit.")
+        sentence += " " + hidden % {"node": idle.node, "amount": write_amount(idle.amount, resource)}
+    return sentence
+
+
+# Flavors
+
+_ATTEMPT_LABELS = {
+    "fit": gettext_noop("fits"),
+    "Preempt": gettext_noop("fits after evictions in its own queue"),
+    "Reclaim": gettext_noop("fits after evictions in other queues"),
+    "NoCandidates": gettext_noop("too little unused; nobody may be evicted"),
+    "no fit": gettext_noop("does not fit"),
+}
+
+
+def label_attempt(attempt: FlavorAttempt) -> str:
+    if attempt.possibility is not None:
+        return gettext(_ATTEMPT_LABELS[attempt.possibility])
+    return gettext(_ATTEMPT_LABELS["fit" if attempt.mode.text == "Fit" else "no fit"])
+
+
+def color_attempt(attempt: FlavorAttempt) -> str:
+    if attempt.mode.text == "Fit":
+        return "green"
+    return "amber" if attempt.possibility is not None else "red"
+
+
+def explain_attempt(attempt: FlavorAttempt) -> list[str]:
+    """Return what was found of a flavor, resource by resource."""
+    if attempt.mismatch is not None:
+        return [attempt.mismatch.text]
+    sentences = [explain_check(check) for check in attempt.checks]
+    if not sentences:
+        return list(attempt.reasons)
+    if attempt.borrow:
+        levels = ngettext(
+            "It borrows from a cohort %(number)s level up.", "It borrows from a cohort %(number)s levels up.",
+            attempt.borrow,
+        )  # fmt: skip
+        sentences.append(levels % {"number": f"{attempt.borrow:,}"})
+    return sentences
+
+
+def explain_check(check: QuotaCheck) -> str:
+    resource = check.key.resource
+    values = {
+        "requested": write_amount(check.requested, resource),
+        "available": write_amount(check.available, resource),
+        "capacity": write_amount(check.capacity, resource),
+        "missing": write_amount(check.missing, resource),
+    }
+    if check.exceeds_capacity:
+        return gettext("Asks for %(requested)s; the queue can have %(capacity)s at most.") % values
+    if not check.missing:
+        return gettext("Asks for %(requested)s; %(available)s is in reach.") % values
+    text = gettext("Asks for %(requested)s; %(available)s is in reach, so %(missing)s is missing.") % values
+    if check.mode is PreemptionMode.NO_FIT and not check.is_preemption_tried:
+        text += " " + gettext("No policy of the queue lets it evict others for more than its own quota.")
+    return text
+
+
+# Victims
+
+_RULES = {
+    IN_CLUSTER_QUEUE: gettext_noop("Has to go: withinClusterQueue is %(value)s, and it ranks lower."),
+    IN_COHORT_RECLAIM_WHILE_BORROWING: gettext_noop(
+        "Has to go: borrowWithinCohort allows it, as its priority is lower and its queue borrows."
+    ),
+    IN_COHORT_FAIR_SHARING: gettext_noop("Has to go: its queue's share is larger than this queue's would be."),
+}
+_RECLAIMED = gettext_noop("Has to go: its queue borrows, and reclaimWithinCohort is %(value)s.")
+_VERDICTS = {
+    CandidateVerdict.SPARED: gettext_noop("Stays: without it going the room is enough too."),
+    CandidateVerdict.NOT_NEEDED: gettext_noop("Stays: those before it are enough."),
+    CandidateVerdict.MUST_NOT_BORROW: gettext_noop(
+        "Stays: it may go only for a workload within its queue's nominal quota, and this one would borrow."
+    ),
+    CandidateVerdict.WITHIN_NOMINAL: gettext_noop("Stays: its queue uses no more than its own quota."),
+    CandidateVerdict.FAIR_SHARE: gettext_noop("Stays: its queue's share would become smaller than this queue's."),
+    CandidateVerdict.IN_VAIN: gettext_noop("Stays: even with it gone there is too little."),
+    CandidateVerdict.POLICY_NEVER: gettext_noop("Stays: %(policy)s is %(value)s."),
+    CandidateVerdict.PRIORITY: gettext_noop("Stays: %(policy)s is %(value)s, and its priority is not low enough."),
+    CandidateVerdict.NOT_ASKED: gettext_noop("Stays: nobody is asked, as the request exceeds the queue's quota."),
+}
+
+
+def explain_candidate(candidate: EvictionCandidate) -> str:
+    """Return by which rule a workload has to go, or why it stays."""
+    values = {"policy": candidate.policy, "value": candidate.policy_value}
+    if candidate.verdict is CandidateVerdict.TARGET:
+        return gettext(_RULES.get(candidate.rule, _RECLAIMED)) % values
+    return gettext(_VERDICTS[candidate.verdict]) % values
+
+
+def explain_search(search: EvictionSearch) -> str:
+    """Return what was looked for among the others."""
+    values = {"keys": write_keys(search.needed), "number": f"{len(search.targets):,}"}
+    if search.targets:
+        template = ngettext(
+            "To free %(keys)s, %(number)s workload has to go.",
+            "To free %(keys)s, %(number)s workloads have to go.",
+            len(search.targets),
+        )
+        return template % values
+    if not search.candidates:
+        return gettext("Nobody in the cohort uses %(keys)s.") % values
+    return gettext("Nobody goes for %(keys)s: each one that uses it is listed with the reason.") % values
+
+
+# Remedies
+
+
+def render_remedy(remedy: Remedy) -> str:
+    """Return a change as an instruction, with its price."""
+    values = {
+        "flavor": remedy.flavor,
+        "pod_set": remedy.pod_set,
+        "field": remedy.field,
+        "before": remedy.before,
+        "after": remedy.after,
+        "pods": format_count(int(remedy.after), "pods") if remedy.kind is RemedyKind.COUNT else "",
+        "node": remedy.quotas[0].node if remedy.quotas else "",
+        "changes": join_with_and([_write_change(change) for change in remedy.quotas]) if remedy.quotas else "",
+    }
+    sentence = gettext(_REMEDIES[remedy.kind]) % values
+    if not remedy.targets:
+        return sentence
+    evicted = join_with_and([key.partition("/")[2] for key in remedy.targets])
+    return sentence + " " + gettext("It then evicts %(workloads)s.") % {"workloads": evicted}
+
+
+_REMEDIES = {
+    RemedyKind.NOMINAL_QUOTA: gettext_noop("Raise the nominal quota of %(node)s: %(changes)s."),
+    RemedyKind.BORROWING_LIMIT: gettext_noop("Raise the borrowingLimit of %(node)s: %(changes)s."),
+    RemedyKind.LENDING_LIMIT: gettext_noop("Drop the lendingLimit of %(node)s: %(changes)s."),
+    RemedyKind.TOLERATION: gettext_noop("Let the pods of %(pod_set)s tolerate the taints of %(flavor)s."),
+    RemedyKind.NODE_SELECTION: gettext_noop("Let the pods of %(pod_set)s run on the nodes of %(flavor)s."),
+    RemedyKind.POLICY: gettext_noop("Set %(field)s to %(after)s instead of %(before)s."),
+    RemedyKind.PRIORITY: gettext_noop("Give it priority %(after)s instead of %(before)s."),
+    RemedyKind.COUNT: gettext_noop("Run %(pods)s of %(pod_set)s instead of %(before)s."),
+}
+
+
+def _write_change(change: QuotaChange) -> str:
+    flavor, resource = change.key
+    values = {
+        "flavor": flavor,
+        "resource": resource,
+        "before": _write_limit(change.before, resource),
+        "after": _write_limit(change.after, resource),
+    }
+    return gettext("%(resource)s in %(flavor)s from %(before)s to %(after)s") % values
+
+
+def _write_limit(amount: int | None, resource: str) -> str:
+    if amount is None:
+        return gettext("no limit")
+    return write_amount(amount, resource).removesuffix(f" {resource}").removesuffix(" CPU")
+
+
+# Forecast
+
+
+def render_forecast(forecast: Forecast) -> str:
+    """Return when it gets quota, as a sentence."""
+    early, late = forecast.early, forecast.late
+    if early is None or late is None or forecast.run_times is None:
+        return gettext("Nothing tells how long jobs run here: no workload has finished. Say how long, to see when.")
+    if early.seconds is None and late.seconds is None:
+        if ForecastEnd.LATER in (early.end, late.end):
+            return gettext("It gets no quota within the time that was played ahead.")
+        return gettext("It never gets quota as things are, even once all that runs has finished.")
+    values = {"range": _write_range(early, late)}
+    if early.seconds is None or late.seconds is None:
+        return gettext("It gets quota in %(range)s at best, and with other run times not at all.") % values
+    return gettext("It gets quota in %(range)s.") % values
+
+
+def _write_range(early: ForecastPlay, late: ForecastPlay) -> str:
+    seconds = sorted(play.seconds for play in (early, late) if play.seconds is not None)
+    return format_range(format_duration(max(1, seconds[0])), format_duration(max(1, seconds[-1])))
+
+
+def describe_run_times(run_times: RunTimeRange) -> str:
+    """Return from what the forecast is made."""
+    values = {
+        "range": format_range(format_duration(run_times.short), format_duration(run_times.long)),
+        "jobs": format_count(run_times.samples, "workloads"),
+    }
+    return gettext(_SOURCES[run_times.source]) % values
+
+
+_SOURCES = {
+    RunTimeSource.LOCAL_QUEUE: gettext_noop("Jobs are taken to run for %(range)s, as %(jobs)s of the same queue did."),
+    RunTimeSource.CLUSTER_QUEUE: gettext_noop("Jobs are taken to run for %(range)s, as %(jobs)s of the queue did."),
+    RunTimeSource.ALL: gettext_noop("Jobs are taken to run for %(range)s, as %(jobs)s of the cohort did."),
+    RunTimeSource.ASSUMED: gettext_noop("Every job is taken to run for %(range)s, as you said."),
+    RunTimeSource.LIMIT: gettext_noop("Jobs are taken to run for %(range)s, the longest that they may."),
+}  # fmt: skip

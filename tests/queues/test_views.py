@@ -1,0 +1,96 @@
+"""The pages about quota queues, on the demo: the tree, a queue in order, and why a workload waits."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from kschedweb.clusters.kinds import QUEUE_KINDS
+from tests.support.html import text
+
+if TYPE_CHECKING:
+    from django.test import Client
+
+    from kschedweb.clusters.models import Snapshot
+
+ClientAs = Callable[[str], "Client"]
+WAITING = "/queues/demo/analytics/job-wide-join-prep/"
+
+
+def test_the_tree_shows_cohorts_above_their_queues(client_as: ClientAs, demo: Snapshot) -> None:
+    answer = client_as("viewer").get("/queues/?cluster=demo")
+    nodes = list(answer.context["page"])
+    assert [(node["name"], node["depth"]) for node in nodes] == [
+        ("batch", 0), ("analytics", 1), ("backfill", 1), ("reports", 1), ("staging", 1),
+        ("ml", 0), ("research", 1), ("training", 1),
+    ]  # fmt: skip
+    assert answer.context["waiting"] == sum(node["waiting"] for node in nodes if node["kind"] == "queue") == 20
+    (bar,) = [bar for bar in nodes[1]["resources"] if (bar["flavor"], bar["resource"]) == ("on-demand", "cpu")]
+    assert (bar["nominal"], bar["used"], bar["borrowed"]) == (24_000, 30_000, 6_000)
+    assert float(bar["borrowed_width"].rstrip("%")) == pytest.approx(100 * 6 / 32, abs=0.01)
+    assert "20 workloads waiting in 6 queues" in text(answer)
+
+
+def test_a_cluster_without_kueue_is_told_so(
+    client_as: ClientAs, demo_objects: Any, store_snapshot: Any, db: None
+) -> None:
+    store_snapshot([item for item in demo_objects if item["kind"] not in QUEUE_KINDS], "plain")
+    answer = client_as("viewer").get("/queues/?cluster=plain")
+    assert "plain has none of Kueue's objects" in text(answer)
+
+
+def test_a_queue_lists_who_waits_in_the_order_of_their_turn(client_as: ClientAs, demo: Snapshot) -> None:
+    answer = client_as("viewer").get("/queues/demo/analytics/")
+    rows = list(answer.context["page"])
+    assert [row["position"] for row in rows] == [1, 2, 3, 4, 5, 6]
+    assert rows[0]["workload"] == "analytics/job-attribution"
+    assert [row["priority"] for row in rows] == sorted((row["priority"] for row in rows), reverse=True)
+    assert {row["workload"] for row in answer.context["queue"]["holders"]} >= {"analytics/job-funnel"}
+
+
+def test_a_workload_that_waits_is_explained(client_as: ClientAs, demo: Snapshot) -> None:
+    answer = client_as("viewer").get(WAITING)
+    page, shown = text(answer), answer.context["answer"]
+    assert shown["verdict"] == "no candidates"
+    assert "job-wide-join-prep waits for 16 CPU in on-demand, and may evict nobody for it" in page
+    assert shown["position"] == 2
+    assert shown["remedies"]
+    assert all(remedy["sentence"] in page for remedy in shown["remedies"])
+    assert {row["verdict"] for row in shown["evictions"]["candidates"]} == {"in vain", "within nominal", "priority"}
+
+
+def test_a_run_time_that_is_said_makes_the_forecast(client_as: ClientAs, demo: Snapshot) -> None:
+    client = client_as("viewer")
+    answer = client.get(f"{WAITING}?run_minutes=500")
+    assert answer.context["answer"]["forecast"]["run_times"] == "Every job is taken to run for 8 h 20 min, as you said."
+    assert client.get(f"{WAITING}?run_minutes=0").status_code == 400
+
+
+def test_what_is_not_there_is_not_found(client_as: ClientAs, demo: Snapshot) -> None:
+    client = client_as("viewer")
+    for address in ("/queues/demo/nothing/", "/queues/demo/analytics/nothing/", "/queues/demo/pods/analytics/nothing/"):
+        assert client.get(address).status_code == 404
+
+
+def test_a_gated_pod_leads_to_its_workload(client_as: ClientAs, demo: Snapshot) -> None:
+    client = client_as("viewer")
+    decision = text(client.get("/decision/demo/batch/quarter-close/"))
+    assert 'data-queue-gate="kueue.x-k8s.io/admission"' in decision
+    answer = client.get("/queues/demo/pods/batch/quarter-close/")
+    assert answer["Location"] == "/queues/demo/batch/job-quarter-close/"
+
+
+def test_rest_tells_what_the_pages_show(api_as: Callable[[str], Any], demo: Snapshot) -> None:
+    api = api_as("viewer")
+    nodes = api.get("/api/v1/clusters/demo/queues/").json()["nodes"]
+    assert [node["name"] for node in nodes if node["kind"] == "cohort"] == ["batch", "ml"]
+    queue = api.get("/api/v1/clusters/demo/queues/training/").json()
+    assert [row["workload"] for row in queue["workloads"]] == ["ml/job-vision-xl", "ml/job-speech", "ml/job-tune-1"]
+    workload = api.get("/api/v1/clusters/demo/workloads/ml/job-speech/").json()
+    assert workload["verdict"] == "preempts"
+    (target,) = [item for item in workload["evictions"]["candidates"] if item["verdict"] == "target"]
+    assert (target["workload"], target["rule"]) == ("data/job-probe-c", "InCohortReclamation")
+    refused = api.get("/api/v1/clusters/demo/workloads/ml/job-speech/?run_minutes=x")
+    assert refused.status_code == 400
