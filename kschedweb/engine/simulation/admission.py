@@ -27,10 +27,10 @@ class AdmissionSetup(ActorSetup):
     """The admission plugins that the settings of a simulation turn on."""
 
     def join(self, context: SimulationContext) -> Actor:
-        return Admission(context)
+        return PodAdmission(context)
 
 
-class Admission(Actor):
+class PodAdmission(Actor):
     """Lets pods in as admission plugins and quotas allow.
 
     A controller tries again as soon as a pod of the namespace is gone; a real one waits for its backoff as well.

@@ -24,7 +24,7 @@ Compute = Callable[..., float | None]
 
 
 @dataclass(frozen=True, slots=True)
-class Condition:
+class MeasureCondition:
     """A condition that a run must meet so that a measure has a value."""
 
     # What there must be, for readers; "" for nothing.
@@ -76,7 +76,7 @@ class Window(StrEnum):
     END = "the end"
 
 
-ALWAYS = Condition("", lambda run, resource: True)
+ALWAYS = MeasureCondition("", lambda run, resource: True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +98,7 @@ class MeasureSpec:
     # None for measures that are not computed from one run.
     compute: Compute | None = None
     # What a run must have for the measure to say something.
-    when: Condition = ALWAYS
+    when: MeasureCondition = ALWAYS
     # Resources that a template is for; None for all.
     resources: tuple[str, ...] | None = None
     # The measure below which this one is folded, because it says nearly the same.
