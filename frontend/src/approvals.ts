@@ -5,7 +5,11 @@ import { t } from "./words";
 
 const KEEP = "shortcuts"; // as in frame/palette.ts: "off" silences the single-key shortcuts
 
+// The inbox shows a request beside the list from this width on; below, a tap opens the request's page (approvals.css).
+const BESIDE = window.matchMedia("(min-width: 1100px)");
+
 startClock();
+startUndo();
 startKeys();
 
 /** "59 min 3 s left", as the server words it. */
@@ -36,6 +40,22 @@ function startClock(): void {
   }, 1000);
 }
 
+/** Counts the seconds down in which a verdict can be undone; then the offer goes. */
+function startUndo(): void {
+  for (const offer of document.querySelectorAll<HTMLElement>("[data-undo]")) {
+    const ends = Date.now() + 1000 * Number(offer.dataset.undo);
+    const timer = window.setInterval(() => {
+      const seconds = Math.ceil((ends - Date.now()) / 1000);
+      const left = offer.querySelector("[data-undo-left]");
+      if (left) left.textContent = String(Math.max(seconds, 0));
+      if (seconds <= 0) {
+        window.clearInterval(timer);
+        offer.remove();
+      }
+    }, 250);
+  }
+}
+
 function startKeys(): void {
   const list = document.getElementById("mail");
   const form = document.getElementById("decide") as HTMLFormElement | null;
@@ -56,13 +76,12 @@ function startKeys(): void {
   };
   list.addEventListener("click", (event) => {
     const row = (event.target as Element).closest<HTMLElement>(".mail-row");
-    if (!row || !(event.target as Element).closest("a")) return;
-    choose(row);
-    const pane = document.getElementById("pane");
-    // Where the pane stands below the list, it is brought into view once it is filled.
-    if (pane && event.detail > 0 && pane.offsetTop >= list.offsetTop + list.offsetHeight) {
-      pane.addEventListener("htmx:afterSettle", () => pane.scrollIntoView({ block: "start" }), { once: true });
-    }
+    if (row && (event.target as Element).closest("a")) choose(row);
+  });
+  list.addEventListener("htmx:beforeRequest", (event) => {
+    if (BESIDE.matches) return;
+    event.preventDefault();
+    window.location.assign((event.target as HTMLAnchorElement).href);
   });
   const move = (offset: number): void => {
     const mailRows = rows();

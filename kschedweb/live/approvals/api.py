@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 from django.urls import path
@@ -15,7 +16,7 @@ from kschedweb.engine.json_types import Json
 from kschedweb.live.approvals import rules, selectors, services
 from kschedweb.live.approvals.filters import RequestFilter
 from kschedweb.live.approvals.models import ApprovalRequest, Vote, VoteVerdict
-from kschedweb.live.approvals.services import LONGEST_REASON, MOST_TOGETHER
+from kschedweb.live.approvals.services import LONGEST_REASON, MOST_TOGETHER, UNDO
 from kschedweb.web.rest import IdempotencyMixin, validate_input
 
 if TYPE_CHECKING:
@@ -75,6 +76,7 @@ class ApprovalSerializer(serializers.ModelSerializer[ApprovalRequest]):
             "expires_at",
             "decided_at",
             "decided_by",
+            "undo_until",
             "ended_at",
             "asked_again",
             "asked_again_at",
@@ -116,15 +118,25 @@ class ApprovalDetailSerializer(ApprovalSerializer):
         read_only_fields = fields
 
 
-class ApproveSerializer(serializers.Serializer[Any]):
+class UndoableSerializer(serializers.Serializer[Any]):
+    undo_seconds = serializers.IntegerField(
+        min_value=0,
+        max_value=int(UNDO.total_seconds()),
+        required=False,
+        default=0,
+        help_text="Carry the verdict out only after so many seconds: `undo` takes it back until then.",
+    )
+
+
+class ApproveSerializer(UndoableSerializer):
     reason = serializers.CharField(max_length=LONGEST_REASON, required=False, allow_blank=True, default="")
 
 
-class DenySerializer(serializers.Serializer[Any]):
+class DenySerializer(UndoableSerializer):
     reason = serializers.CharField(max_length=LONGEST_REASON, help_text="The pod's event tells it.")
 
 
-class DecideSerializer(serializers.Serializer[Any]):
+class DecideSerializer(UndoableSerializer):
     requests = serializers.ListField(child=serializers.UUIDField(), min_length=1, max_length=MOST_TOGETHER)
     verdict = serializers.ChoiceField(choices=VoteVerdict.choices)
     reason = serializers.CharField(max_length=LONGEST_REASON, required=False, allow_blank=True, default="")
@@ -194,6 +206,17 @@ class Reopen(IdempotencyMixin, APIView):
         return Response(ApprovalSerializer(selectors.request_get(id)).data)
 
 
+class Undo(IdempotencyMixin, APIView):
+    action_required = Action.APPROVE
+    in_part = ("POST",)
+
+    @extend_schema(request=None, responses=ApprovalSerializer)
+    def post(self, request: ApiRequest, id: UUID) -> Response:
+        """Take your own verdict back, within `undo_seconds` of it. 409 once it is carried out, or was another's."""
+        services.request_undo(user=request.user, request_id=id)
+        return Response(ApprovalSerializer(selectors.request_get(id)).data)
+
+
 class DecideMany(IdempotencyMixin, APIView):
     action_required = Action.APPROVE
     in_part = ("POST",)
@@ -203,17 +226,26 @@ class DecideMany(IdempotencyMixin, APIView):
         """The same verdict on several requests, each for itself: the answer says what became of each."""
         values = validate_input(DecideSerializer, request.data)
         results = services.requests_decide(
-            user=request.user, request_ids=values["requests"], verdict=values["verdict"], reason=values["reason"]
+            user=request.user,
+            request_ids=values["requests"],
+            verdict=values["verdict"],
+            reason=values["reason"],
+            undo=_read_undo(values),
         )
         return Response(DecidedManySerializer({"results": results}).data)
 
 
 def _decide_request(request: ApiRequest, id: UUID, verdict: str, serializer: serializers.Serializer[Any]) -> Response:
     serializer.is_valid(raise_exception=True)
+    values = serializer.validated_data
     services.request_decide(
-        user=request.user, request_id=id, verdict=verdict, reason=serializer.validated_data.get("reason", "")
+        user=request.user, request_id=id, verdict=verdict, reason=values["reason"], undo=_read_undo(values)
     )
     return Response(ApprovalSerializer(selectors.request_get(id)).data)
+
+
+def _read_undo(values: Json) -> timedelta | None:
+    return timedelta(seconds=values["undo_seconds"]) if values["undo_seconds"] else None
 
 
 urlpatterns = [
@@ -222,5 +254,6 @@ urlpatterns = [
     path("approvals/<uuid:id>/", ApprovalDetail.as_view(), name="approval"),
     path("approvals/<uuid:id>/approve/", Approve.as_view(), name="approval-approve"),
     path("approvals/<uuid:id>/deny/", Deny.as_view(), name="approval-deny"),
+    path("approvals/<uuid:id>/undo/", Undo.as_view(), name="approval-undo"),
     path("approvals/<uuid:id>/reopen/", Reopen.as_view(), name="approval-reopen"),
 ]

@@ -70,9 +70,13 @@ class ApprovalGate:
         ]
 
     def list_decided(self, scheduler: LiveScheduler) -> Sequence[Decided]:
-        """Return the requests that people or the time have decided, and that were not carried out yet."""
+        """Return the requests that people or the time have decided, and that were not carried out yet.
+
+        A verdict that can still be undone is not among them.
+        """
         due = Q(state=ApprovalState.WAITING, expires_at__lte=timezone.now())
         rows = ApprovalRequest.objects.filter(scheduler=scheduler, open=True)
+        rows = rows.filter(Q(undo_until=None) | Q(undo_until__lte=timezone.now()))
         requests = list(rows.filter(due | ~Q(state=ApprovalState.WAITING)))
         # Only expired requests can still be in this state: the second query then reads what became of them.
         if any(row.state == ApprovalState.WAITING for row in requests):

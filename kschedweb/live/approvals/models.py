@@ -60,6 +60,9 @@ class ApprovalRequest(models.Model):
     decided_at = models.DateTimeField(null=True)
     # "" if nobody decided in time.
     decided_by = models.CharField(max_length=150, blank=True)
+    # A verdict of a page can be undone until then, and is carried out only afterwards; null where it is carried out
+    # at once.
+    undo_until = models.DateTimeField(null=True)
     ended_at = models.DateTimeField(null=True)
     # The term of the leader that asked, then of the leader that binds.
     epoch = models.PositiveBigIntegerField(default=0)

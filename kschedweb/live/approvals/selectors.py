@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
@@ -24,7 +25,7 @@ from kschedweb.live.approvals.models import ApprovalRequest, ApprovalState, Vote
 from kschedweb.live.schedulers.models import LiveDecision
 from kschedweb.watermarks.figures import WORDS
 from kschedweb.watermarks.selectors import current_watermarks
-from kschedweb.web.durations import format_duration
+from kschedweb.web.durations import format_ago, format_duration
 from kschedweb.web.errors import ApplicationError, Conflict
 from kschedweb.web.messages import translate_words
 
@@ -112,10 +113,30 @@ def decide_refusal(user: User, row: ApprovalRequest) -> ApplicationError | None:
     if refusal := not_asked(user, row):
         return refusal
     if row.state != ApprovalState.WAITING:
-        return Conflict(
-            gettext("%(pod)s is %(lower)s already.") % {"pod": row.pod, "lower": row.get_state_display().lower()}
-        )
+        return Conflict(gettext("Too late: %(outcome)s") % {"outcome": describe_outcome(row, timezone.now())})
     return None
+
+
+def describe_outcome(row: ApprovalRequest, now: datetime) -> str:
+    """Return in a sentence who decided the request, when, and where its pod runs."""
+    texts = {
+        ApprovalState.WAITING: gettext("%(pod)s waits for approval."),
+        ApprovalState.APPROVED: gettext("%(by)s approved %(pod)s %(ago)s; it will run on %(node)s."),
+        ApprovalState.BINDING: gettext("%(by)s approved %(pod)s %(ago)s; it is being bound to %(node)s."),
+        ApprovalState.BOUND: gettext("%(by)s approved %(pod)s %(ago)s; it runs on %(node)s."),
+        ApprovalState.DENIED: gettext("%(by)s denied %(pod)s %(ago)s."),
+        ApprovalState.EXPIRED: gettext("nobody decided about %(pod)s in time; it was denied %(ago)s."),
+        ApprovalState.FAILED: gettext("%(by)s approved %(pod)s %(ago)s, but it could not be bound."),
+        ApprovalState.SUPERSEDED: gettext("%(pod)s does not wait any more: %(reason)s."),
+    }
+    decided = row.decided_at or row.ended_at or now
+    return texts[ApprovalState(row.state)] % {
+        "by": row.decided_by or gettext("The deadline"),
+        "pod": row.pod,
+        "ago": format_ago(int((now - decided).total_seconds()), exact=True),
+        "node": row.node,
+        "reason": row.reason,
+    }
 
 
 @dataclass(frozen=True)
@@ -196,6 +217,14 @@ class InboxItem:
         """Return why this person may not decide about it, "" if they may."""
         error = decide_refusal(self.user, self.row)
         return error.detail if error else ""
+
+    @property
+    def undo_seconds(self) -> int:
+        """Return for how many seconds this person can still take the decision back, 0 if they cannot."""
+        row = self.row
+        if not row.open or row.undo_until is None or row.decided_by != self.user.get_username():
+            return 0
+        return max(math.ceil((row.undo_until - self.now).total_seconds()), 0)
 
     @property
     def stands(self) -> bool:

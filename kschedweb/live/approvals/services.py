@@ -17,8 +17,15 @@ from kschedweb.accounts import audit
 from kschedweb.engine.cycle.binding import format_duration
 from kschedweb.engine.json_types import Json
 from kschedweb.live.approvals import rules, transitions
-from kschedweb.live.approvals.models import ApprovalRequest, ApprovalState, Vote, VoteVerdict, WebhookEvent
-from kschedweb.live.approvals.selectors import decide_refusal, not_asked
+from kschedweb.live.approvals.models import (
+    ApprovalRequest,
+    ApprovalState,
+    Delivered,
+    Vote,
+    VoteVerdict,
+    WebhookEvent,
+)
+from kschedweb.live.approvals.selectors import decide_refusal, describe_outcome, not_asked
 from kschedweb.live.approvals.webhooks.services import queue_event
 from kschedweb.web.errors import ApplicationError, Conflict, FieldProblem, NotFound
 from kschedweb.web.outages import find_outage
@@ -33,6 +40,8 @@ logger = structlog.get_logger(__name__)
 LONGEST_REASON = 1000
 # Requests that one form may decide.
 MOST_TOGETHER = 200
+# How long a verdict of a page can be undone.
+UNDO = timedelta(seconds=10)
 # Requests about one pod that may come in between before this gives up.
 MOST_RIVALS = 20
 
@@ -120,8 +129,12 @@ def request_reopen(*, user: User, request_id: Any) -> ApprovalRequest:
     return row
 
 
-def request_decide(*, user: User, request_id: Any, verdict: str, reason: str = "") -> ApprovalRequest:
+def request_decide(
+    *, user: User, request_id: Any, verdict: str, reason: str = "", undo: timedelta | None = None
+) -> ApprovalRequest:
     """Record one person's vote. The request is decided once enough people have approved or one has denied.
+
+    With ``undo`` the decision is carried out only after that time; until then its author can take it back.
 
     Raises ``ApplicationError``: 403 for people without a say, 404, 409 if it is over or repeated, 400 without a reason.
     """
@@ -142,7 +155,7 @@ def request_decide(*, user: User, request_id: Any, verdict: str, reason: str = "
             reason=reason,
             at=now,
         )
-        _count_vote(user, row, verdict, reason, now)
+        _count_vote(user, row, verdict, reason, now, undo)
     row.refresh_from_db()
     return row
 
@@ -150,6 +163,13 @@ def request_decide(*, user: User, request_id: Any, verdict: str, reason: str = "
 def _check_vote(user: User, row: ApprovalRequest, verdict: str, reason: str) -> str:
     """Return the reason to store. Raise if this person may not cast this vote now."""
     if refusal := decide_refusal(user, row):
+        if row.state != ApprovalState.WAITING and refusal.status == Conflict.status:
+            no_effect = (
+                gettext("Your denial had no effect.")
+                if verdict == VoteVerdict.DENY
+                else gettext("Your approval had no effect.")
+            )
+            raise Conflict(f"{refusal.detail} {no_effect}")
         raise refusal
     if verdict == VoteVerdict.DENY and not reason:
         raise _field_error("reason", gettext("Say why it is denied: the pod's event quotes it."))
@@ -171,25 +191,50 @@ def _check_vote(user: User, row: ApprovalRequest, verdict: str, reason: str) -> 
     return reason
 
 
-def _count_vote(user: User, row: ApprovalRequest, verdict: str, reason: str, now: datetime) -> None:
+def _count_vote(
+    user: User, row: ApprovalRequest, verdict: str, reason: str, now: datetime, undo: timedelta | None
+) -> None:
     """Audit the vote, and decide the request if the vote makes the difference."""
-    name = user.get_username()
+    name, delay = user.get_username(), undo or timedelta()
+    values: dict[str, Any] = {"now": now, "by": name, "undo_until": now + undo if undo else None}
     details = {"node": row.node, "reason": reason, "uid": row.uid}
     if verdict == VoteVerdict.DENY:
         message = f"denied by {name}: {reason}"
-        if not transitions.decide_request(row.pk, ApprovalState.DENIED, now=now, by=name, reason=message):
+        if not transitions.decide_request(row.pk, ApprovalState.DENIED, reason=message, **values):
             raise Conflict(f"{row.pod} was decided, or ran out of time, a moment ago.")
         audit.record(user, "approval.denied", row, row.pod, **details)
-        queue_event(WebhookEvent.DECIDED, row)
+        queue_event(WebhookEvent.DECIDED, row, delay)
         return
     roles = row.votes.filter(verdict=VoteVerdict.APPROVE).values_list("role", flat=True)
     missing = rules.missing_approvals(row.ask, roles)
     audit.record(user, "approval.approved", row, row.pod, missing=missing, **details)
     if missing:
         return
-    if not transitions.decide_request(row.pk, ApprovalState.APPROVED, now=now, by=name, reason=reason):
+    if not transitions.decide_request(row.pk, ApprovalState.APPROVED, reason=reason, **values):
         raise Conflict(f"{row.pod} was decided, or ran out of time, a moment ago.")
-    queue_event(WebhookEvent.DECIDED, row)
+    queue_event(WebhookEvent.DECIDED, row, delay)
+
+
+@transaction.atomic
+def request_undo(*, user: User, request_id: Any) -> ApprovalRequest:
+    """Take back this person's verdict of a moment ago, so that the request waits again.
+
+    Raises ``ApplicationError``: 404, 409 if the verdict is carried out, too old, or somebody else's.
+    """
+    row = ApprovalRequest.objects.select_for_update().filter(pk=request_id).first()
+    if row is None:
+        raise NotFound("There is no such request.")
+    now, name = timezone.now(), user.get_username()
+    vote = row.votes.filter(user=user).first()
+    # Where more people have to approve, the vote has decided nothing yet.
+    undone = row.state == ApprovalState.WAITING and vote is not None and vote.at > now - UNDO
+    if vote is None or not (undone or transitions.undo_decision(row.pk, now=now, by=name)):
+        raise Conflict(gettext("Too late to undo: %(outcome)s") % {"outcome": describe_outcome(row, now)})
+    vote.delete()
+    row.deliveries.filter(event=WebhookEvent.DECIDED, state=Delivered.PENDING).delete()
+    audit.record(user, "approval.undone", row, row.pod, node=row.node, uid=row.uid, verdict=vote.verdict)
+    row.refresh_from_db()
+    return row
 
 
 @dataclass(frozen=True)
@@ -203,7 +248,9 @@ class VoteResult:
     problem: str = ""
 
 
-def requests_decide(*, user: User, request_ids: Iterable[Any], verdict: str, reason: str = "") -> list[VoteResult]:
+def requests_decide(
+    *, user: User, request_ids: Iterable[Any], verdict: str, reason: str = "", undo: timedelta | None = None
+) -> list[VoteResult]:
     """Cast the same vote on several requests, each on its own. Raise ``ApplicationError`` if all must fail.
 
     A problem that concerns all of them (no reason, too many) is reported once.
@@ -220,7 +267,7 @@ def requests_decide(*, user: User, request_ids: Iterable[Any], verdict: str, rea
     results = []
     for request_id in keys:
         try:
-            row = request_decide(user=user, request_id=request_id, verdict=verdict, reason=reason)
+            row = request_decide(user=user, request_id=request_id, verdict=verdict, reason=reason, undo=undo)
             results.append(VoteResult(request_id, row.pod, row.state))
         except ApplicationError as error:
             stored_request = ApprovalRequest.objects.filter(pk=request_id).first()
@@ -270,7 +317,7 @@ def _expire_request(row: ApprovalRequest, now: datetime) -> bool:
 @transaction.atomic
 def binding_begin(*, request_id: Any, epoch: int) -> bool:
     """Return whether the leader of ``epoch`` may bind the approved pod now."""
-    return transitions.begin_binding(request_id, epoch=epoch)
+    return transitions.begin_binding(request_id, now=timezone.now(), epoch=epoch)
 
 
 @transaction.atomic

@@ -3,6 +3,7 @@
 waiting -> approved | denied | expired; approved -> binding -> bound | failed; any open request -> superseded.
 A denied or expired request stays open until the pod's event was written. A leader of an earlier epoch changes nothing.
 A denied one opens again each time that the scheduler asks about the same, until somebody lifts the denial.
+A verdict of a page waits until ``undo_until``: up to then its author can turn the request into a waiting one again.
 """
 
 from __future__ import annotations
@@ -19,7 +20,9 @@ REJECTED = (ApprovalState.DENIED, ApprovalState.EXPIRED)
 LIVE = (ApprovalState.WAITING, ApprovalState.APPROVED, ApprovalState.BINDING)
 
 
-def decide_request(request_id: Any, state: str, *, now: datetime, by: str, reason: str) -> bool:
+def decide_request(
+    request_id: Any, state: str, *, now: datetime, by: str, reason: str, undo_until: datetime | None = None
+) -> bool:
     """Turn a waiting request into an approved or denied one, unless its time is over."""
     return _update_state(
         Q(pk=request_id, open=True, state=ApprovalState.WAITING, expires_at__gt=now),
@@ -27,7 +30,15 @@ def decide_request(request_id: Any, state: str, *, now: datetime, by: str, reaso
         decided_at=now,
         decided_by=by,
         reason=reason,
+        undo_until=undo_until,
     )
+
+
+def undo_decision(request_id: Any, *, now: datetime, by: str) -> bool:
+    """Turn a request that ``by`` decided a moment ago into a waiting one, unless it is being carried out."""
+    decided = Q(state__in=(ApprovalState.APPROVED, ApprovalState.DENIED), decided_by=by, undo_until__gt=now)
+    values = {"state": ApprovalState.WAITING, "decided_at": None, "decided_by": "", "reason": "", "undo_until": None}
+    return _update_state(Q(pk=request_id, open=True) & decided, **values)
 
 
 def expire_request(request_id: Any, state: str, *, now: datetime, reason: str) -> bool:
@@ -36,10 +47,14 @@ def expire_request(request_id: Any, state: str, *, now: datetime, reason: str) -
     return _update_state(due, state=state, decided_at=now, decided_by="", reason=reason)
 
 
-def begin_binding(request_id: Any, *, epoch: int) -> bool:
-    """Turn an approved request into one being bound by the leader of ``epoch``, also after an earlier leader."""
+def begin_binding(request_id: Any, *, now: datetime, epoch: int) -> bool:
+    """Turn an approved request into one being bound by the leader of ``epoch``, also after an earlier leader.
+
+    Not while the approval can still be undone.
+    """
     ready = Q(state__in=(ApprovalState.APPROVED, ApprovalState.BINDING), epoch__lte=epoch)
-    return _update_state(Q(pk=request_id, open=True) & ready, state=ApprovalState.BINDING, epoch=epoch)
+    settled = Q(undo_until=None) | Q(undo_until__lte=now)
+    return _update_state(Q(pk=request_id, open=True) & ready & settled, state=ApprovalState.BINDING, epoch=epoch)
 
 
 def end_request(

@@ -5,6 +5,7 @@ from kschedweb.live.approvals import views
 urlpatterns = [
     path("approvals/", views.show_inbox, name="approvals"),
     path("approvals/decide/", views.decide_requests, name="approvals-decide"),
+    path("approvals/undo/", views.undo_decisions, name="approvals-undo"),
     path("approvals/news/", views.show_news, name="approvals-news"),
     path("approvals/badge/", views.show_badge, name="approvals-badge"),
     path("approvals/history/", views.show_history, name="approvals-history"),

@@ -35,6 +35,8 @@ if TYPE_CHECKING:
 
 # Key of the session: a form that was refused, shown once.
 REFUSED = "approvals_refused"
+# Key of the session: the ids of the requests that were decided last, which the inbox offers to undo.
+UNDO = "approvals_undo"
 MAX_SHOWN = 100
 MOST_EXPORTED = 100_000
 HEAD = (
@@ -71,9 +73,20 @@ def show_inbox(request: PageRequest) -> HttpResponse:
         "since": now.isoformat(),
         "refused": refused,
         "may_approve": request.user.may(Action.APPROVE),
+        "undo": _find_undoable(request),
     }
     context |= _pane_context(request, open_row) if open_row else {}
     return render(request, "live/approvals/inbox.html", context)
+
+
+def _find_undoable(request: PageRequest) -> list[selectors.InboxItem]:
+    """Return the requests that this person decided last and can still undo."""
+    decided = request.session.get(UNDO, [])
+    rows = selectors.request_list().filter(pk__in=decided) if decided else []
+    items = [item for item in selectors.make_items(rows, request.user) if item.undo_seconds]
+    if decided and not items:
+        del request.session[UNDO]
+    return items
 
 
 def _pane_context(request: PageRequest, row: ApprovalRequest) -> dict[str, object]:
@@ -95,6 +108,8 @@ def show_approval(request: PageRequest, request_id: UUID) -> HttpResponse:
     services.requests_expire(request_id=request_id)
     row = selectors.request_get(request_id)
     context = _pane_context(request, row) | {"may_approve": request.user.may(Action.APPROVE)}
+    if not request.htmx:
+        context["refused"] = request.session.pop(REFUSED, {})
     return render(request, "live/approvals/pane.html" if request.htmx else "live/approvals/detail.html", context)
 
 
@@ -131,14 +146,39 @@ def decide_requests(request: PageRequest) -> HttpResponse:
     if verdict not in VoteVerdict.values:
         return _redirect_refused(request, gettext("Choose to approve or to deny."), ticked)
     try:
-        outcomes = services.requests_decide(user=request.user, request_ids=ticked, verdict=verdict, reason=reason)
+        outcomes = services.requests_decide(
+            user=request.user, request_ids=ticked, verdict=verdict, reason=reason, undo=services.UNDO
+        )
     except ApplicationError as error:
         return _redirect_refused(request, error.detail, ticked)
-    _announce_decided(request, [outcome.pod for outcome in outcomes if not outcome.problem], verdict)
+    decided = [outcome for outcome in outcomes if not outcome.problem]
+    request.session[UNDO] = [outcome.request_id for outcome in decided]
+    _announce_decided(request, [outcome.pod for outcome in decided], verdict)
     for outcome in outcomes:
         if outcome.problem:
             messages.error(request, outcome.problem)
+    if request.POST.get("open") and not decided and ticked:
+        # The pane says who was faster, and keeps the reason that was typed.
+        request.session[REFUSED] = {"error": "", "reason": reason, "ticked": [], "open": True}
+        return redirect("approval", ticked[0])
     return redirect("approvals")
+
+
+@require_POST
+@requires(Action.APPROVE, in_part=True)
+def undo_decisions(request: PageRequest) -> HttpResponse:
+    """Take back the verdicts of a moment ago on the posted requests."""
+    undone = []
+    for request_id in filter(_parse_uuid, request.POST.getlist("requests")[: services.MOST_TOGETHER]):
+        try:
+            undone.append(services.request_undo(user=request.user, request_id=request_id))
+        except ApplicationError as error:
+            messages.error(request, error.detail)
+    request.session.pop(UNDO, None)
+    if undone:
+        pods = ", ".join(row.pod for row in undone)
+        messages.success(request, gettext("Undone, waiting again: %(pods)s.") % {"pods": pods})
+    return redirect(reverse("approvals", query={"request": undone[0].pk}) if len(undone) == 1 else "approvals")
 
 
 def _redirect_refused(request: PageRequest, error: str, ticked: tuple[str, ...]) -> HttpResponse:

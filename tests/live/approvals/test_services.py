@@ -125,7 +125,7 @@ def test_time_decides_by_the_rule_whoever_looks_first_and_only_once(
     assert services.requests_expire() == 0
     row.refresh_from_db()
     assert row.state == state
-    with pytest.raises(ApplicationError, match=f"is {state} already") as caught:
+    with pytest.raises(ApplicationError, match="Too late: ") as caught:
         decide(approver, row)
     assert caught.value.status == 409
     assert audited() == ["approval.asked", "approval.expired"]
@@ -136,7 +136,7 @@ def test_time_decides_by_the_rule_whoever_looks_first_and_only_once(
 def test_who_decides_too_late_finds_it_expired(hold_pod: HoldPod, approver: User) -> None:
     row = hold_pod()
     late(row)
-    with pytest.raises(ApplicationError, match="is expired already"):
+    with pytest.raises(ApplicationError, match="Too late: nobody decided"):
         decide(approver, row)
     row.refresh_from_db()
     assert row.state == ApprovalState.EXPIRED
@@ -210,3 +210,45 @@ def test_many_are_decided_each_for_itself(hold_pod: HoldPod, approver: User) -> 
         services.requests_decide(user=approver, request_ids=ids, verdict="deny")
     with pytest.raises(ApplicationError, match="Choose at least one"):
         services.requests_decide(user=approver, request_ids=[], verdict="approve")
+
+
+def test_a_verdict_of_a_page_is_undone_within_its_time_and_carried_out_after_it(
+    hold_pod: HoldPod, live: LiveScheduler, approver: User, second: User
+) -> None:
+    row = hold_pod()
+    vote = {"user": approver, "request_id": row.pk, "undo": services.UNDO}
+    assert services.request_decide(**vote, verdict="approve").state == ApprovalState.APPROVED
+    assert get_gate().list_decided(live) == []
+    assert not get_gate().may_bind(request_id=str(row.pk), epoch=1)
+    with pytest.raises(ApplicationError, match="Too late to undo: approver approved default/web-1"):
+        services.request_undo(user=second, request_id=row.pk)
+    assert services.request_undo(user=approver, request_id=row.pk).state == ApprovalState.WAITING
+    assert not row.votes.exists()
+    services.request_decide(**vote, verdict="deny", reason="not tonight")
+    ApprovalRequest.objects.filter(pk=row.pk).update(undo_until=timezone.now())
+    (decision,) = get_gate().list_decided(live)
+    assert decision.verdict == "reject"
+    with pytest.raises(ApplicationError, match="Too late to undo: approver denied default/web-1"):
+        services.request_undo(user=approver, request_id=row.pk)
+    assert audited() == ["approval.asked", "approval.approved", "approval.undone", "approval.denied"]
+
+
+def test_one_of_two_approvals_is_undone_before_it_decides_anything(
+    hold_pod: HoldPod, approver: User, admin: User
+) -> None:
+    row = hold_pod(approvals=[{"role": "approver", "count": 1}, {"role": "admin", "count": 1}])
+    services.request_decide(user=approver, request_id=row.pk, verdict="approve", undo=services.UNDO)
+    services.request_undo(user=approver, request_id=row.pk)
+    assert decide(admin, row).state == ApprovalState.WAITING
+
+
+def test_who_was_slower_learns_who_decided_and_where_the_pod_runs(
+    hold_pod: HoldPod, live: LiveScheduler, approver: User, second: User
+) -> None:
+    row = hold_pod()
+    decide(approver, row)
+    assert get_gate().may_bind(request_id=str(row.pk), epoch=1)
+    get_gate().record_end(scheduler=live, uid=row.uid, state="bound", reason="", epoch=1)
+    words = r"Too late: approver approved default/web-1 \d+ s ago; it runs on node-1. Your denial had no effect."
+    with pytest.raises(ApplicationError, match=words):
+        decide(second, row, "deny", "no")

@@ -152,3 +152,26 @@ def test_the_history_is_filtered_and_downloaded(hold_pod: HoldPod, client_as: Cl
     assert lines[0].startswith("asked_at,cluster,namespace,name")
     assert ",denied,approver," in lines[1]
     assert "denied by approver: =cmd" in lines[1]
+
+
+def test_the_inbox_offers_to_undo_what_was_decided_last(hold_pod: HoldPod, client_as: ClientAs) -> None:
+    rows = [hold_pod(name) for name in ("a", "b")]
+    client = client_as("approver")
+    data = {"requests": [str(row.pk) for row in rows], "verdict": "approve"}
+    page = client.post("/approvals/decide/", data, follow=True)
+    fields = elements(page, "form[data-undo] input[name=requests]")
+    assert {field["value"] for field in fields} == set(data["requests"])
+    undone = client.post("/approvals/undo/", {"requests": data["requests"]}, follow=True)
+    assert levels(undone) == ["success"]
+    assert set(ApprovalRequest.objects.values_list("state", flat=True)) == {ApprovalState.WAITING}
+    assert not elements(undone, "form[data-undo]")
+
+
+def test_who_was_slower_keeps_the_reason_that_was_typed(hold_pod: HoldPod, client_as: ClientAs, approver: User) -> None:
+    row = hold_pod()
+    client_as("admin").post("/approvals/decide/", {"requests": [str(row.pk)], "verdict": "approve"})
+    data = {"requests": [str(row.pk)], "open": "1", "verdict": "deny", "reason": "kept for you"}
+    page = client_as("approver").post("/approvals/decide/", data, follow=True)
+    assert page.redirect_chain[-1][0] == f"/approvals/{row.pk}/"
+    assert levels(page) == ["error"]
+    assert "kept for you" in html_of(page)

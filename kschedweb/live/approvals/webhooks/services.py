@@ -120,8 +120,11 @@ def endpoint_test(*, user: User, endpoint: Endpoint) -> Delivery:
     return queue_delivery(endpoint, WebhookMessage(WebhookEvent.TEST, timezone.now(), messages.test_data()))
 
 
-def queue_event(event: str, row: ApprovalRequest) -> None:
-    """Queue a message about ``row`` for every endpoint that wants ``event``, within the caller's transaction."""
+def queue_event(event: str, row: ApprovalRequest, delay: timedelta = timedelta()) -> None:
+    """Queue a message about ``row`` for every endpoint that wants ``event``, within the caller's transaction.
+
+    It is sent after ``delay``.
+    """
     wanting = [receiver for receiver in Endpoint.objects.filter(active=True) if event in receiver.events]
     if not wanting:
         return
@@ -131,7 +134,7 @@ def queue_event(event: str, row: ApprovalRequest) -> None:
     )
     for endpoint in wanting:
         if not Delivery.objects.filter(endpoint=endpoint, request=row, event=event).exists():
-            queue_delivery(endpoint, message, row)
+            queue_delivery(endpoint, message, row, delay)
 
 
 def announce_message(message: WebhookMessage) -> None:
@@ -141,16 +144,18 @@ def announce_message(message: WebhookMessage) -> None:
             queue_delivery(endpoint, message)
 
 
-def queue_delivery(endpoint: Endpoint, message: WebhookMessage, row: ApprovalRequest | None = None) -> Delivery:
-    """Store a message to ``endpoint``, and have it sent once the caller's transaction has ended."""
+def queue_delivery(
+    endpoint: Endpoint, message: WebhookMessage, row: ApprovalRequest | None = None, delay: timedelta = timedelta()
+) -> Delivery:
+    """Store a message to ``endpoint``, and have it sent ``delay`` after the caller's transaction has ended."""
     now = timezone.now()
-    delivery = Delivery(endpoint=endpoint, event=message.event, request=row, next_at=now, created_at=now)
+    delivery = Delivery(endpoint=endpoint, event=message.event, request=row, next_at=now + delay, created_at=now)
     delivery.format = endpoint.format
     delivery.body = message.render_body(endpoint.format, str(delivery.pk))
     delivery.save(force_insert=True)
 
     def send_task() -> None:
-        app.send_task(TASK, [str(delivery.pk)])
+        app.send_task(TASK, [str(delivery.pk)], countdown=delay.total_seconds() or None)
 
     # Robust, since an unreachable broker must not fail the request: beat finds the row later.
     transaction.on_commit(send_task, robust=True)
