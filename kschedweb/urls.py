@@ -24,6 +24,7 @@ api: list[URLPattern | URLResolver] = [
     path("", include("kschedweb.decisions.devices.api")),
     path("", include("kschedweb.decisions.inquiring.api")),
     path("", include("kschedweb.decisions.groups.api")),
+    path("", include("kschedweb.decisions.nodes.api")),
     path("", include("kschedweb.decisions.together.api")),
     path("", include("kschedweb.queues.api")),
     path("", include("kschedweb.playground.capacity.api")),

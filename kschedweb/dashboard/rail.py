@@ -53,6 +53,7 @@ def list_cluster_entries() -> tuple[Entry, ...]:
         Entry(
             _("Nodes"),
             icon="server",
+            details=frozenset({"node"}),
             tabs=(
                 Entry(_("Map"), "nodes"),
                 Entry(

@@ -6,7 +6,6 @@ import re
 from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING
-from urllib.parse import urlencode
 
 from django.urls import reverse
 from django.utils.translation import gettext
@@ -73,6 +72,6 @@ def search_nodes(request: HttpRequest, words: str) -> Sequence[SearchHit]:
     cluster = scope.cluster.name
 
     def make_node_hit(name: str) -> SearchHit:
-        return SearchHit(name, f"{reverse('nodes')}?{urlencode({'cluster': cluster, 'search': name})}", "server")
+        return SearchHit(name, reverse("node", args=[name], query={"cluster": cluster}), "server")
 
     return rows_fitting(node_rows(scope.snapshot).values_list("name", flat=True), "name", words, make_node_hit)

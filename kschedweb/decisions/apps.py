@@ -22,6 +22,7 @@ class DecisionsConfig(AppConfig):
         from kschedweb.decisions.inquiring.handlers import register_handler as answered
         from kschedweb.decisions.load_aware import answers as load_aware
         from kschedweb.decisions.models import QuestionKind
+        from kschedweb.decisions.nodes import services as nodes
         from kschedweb.decisions.pending.services import work_out_later
         from kschedweb.jobs.retention import ANSWERED
         from kschedweb.policies.editing import panels
@@ -33,6 +34,7 @@ class DecisionsConfig(AppConfig):
         navigation.declare_choices(
             (BarChoice.CLUSTER, BarChoice.POLICY, BarChoice.SNAPSHOT), "load-aware", "load-aware-pods"
         )
+        navigation.declare_choices((BarChoice.CLUSTER, BarChoice.POLICY, BarChoice.SNAPSHOT), "node", "node-place")
         register_rules(RetentionRule("decisions.Question", "created_at", "answers", ANSWERED))
         answered(
             QuestionKind.DECISION,
@@ -45,5 +47,6 @@ class DecisionsConfig(AppConfig):
         )
         answered(QuestionKind.GROUPS, QuestionHandler(groups_asking.groups_answer))
         answered(QuestionKind.DEVICES, QuestionHandler(devices.devices_answer))
+        answered(QuestionKind.NODE, QuestionHandler(nodes.report_answer))
         answered(QuestionKind.LOAD_AWARE, QuestionHandler(load_aware.contest_answer))
         searching.register_group(_("Groups of pods"), 45, search_groups)

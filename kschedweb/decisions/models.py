@@ -18,6 +18,7 @@ class QuestionKind(models.TextChoices):
     GROUPS = "groups", _("Groups of pods")
     DEVICES = "devices", _("Devices")
     LOAD_AWARE = "load-aware", _("Load-aware policies")
+    NODE = "node", _("Node")
     RUN = "run", _("Decision of a run")
     ROLL_OUT = "roll-out", "Roll-out"
 
@@ -50,8 +51,8 @@ class Question(Inquiry):
 
     @property
     def subject(self) -> str:
-        """Return the pod ("namespace/name") or the group that it is about, else ""."""
-        return str(self.asked.get("pod") or self.asked.get("group") or "")
+        """Return the pod ("namespace/name"), the group or the node that it is about, else ""."""
+        return str(self.asked.get("pod") or self.asked.get("group") or self.asked.get("node") or "")
 
 
 class PendingOutcomes(models.Model):

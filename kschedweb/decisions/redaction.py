@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 
     from kschedweb.decisions.models import Question
 
-# The kinds of questions whose answers are about one pod or group; other answers name many.
+# The kinds of questions whose answers are about one pod or group; other answers name many, and only those about nodes
+# are redacted.
 ABOUT_ONE = (QuestionKind.DECISION, QuestionKind.GROUP)
 
 
@@ -41,10 +42,36 @@ def redact_group(cluster: UUID, answer: Json) -> Json:
     return answer | {"answer": placed | {"room": room}}
 
 
+def redact_node(cluster: UUID, report: Json) -> Json:
+    """Return the report on a node as plain data, without the names of pods that the user may not view."""
+    if not in_part(cluster):
+        return report
+
+    def hide(key: str) -> str:
+        return (redact_keys(cluster, [key]) or [key])[0]
+
+    def hide_pod(pod: Json) -> Json:
+        name = hide(pod["pod"])
+        place = pod["place"] and pod["place"] | {"pod": name}
+        return pod | {"pod": name, "place": place, "controller": pod["controller"] if name == pod["pod"] else ""}
+
+    levels = [
+        level | {"pods": [share | {"pod": hide(share["pod"])} for share in level["pods"]]}
+        for level in report["resources"]
+    ]
+    refused = [group | {"pods": redact_keys(cluster, group["pods"])} for group in report["refused"]]
+    return report | {
+        "resources": levels,
+        "pods": [hide_pod(pod) for pod in report["pods"]],
+        "refused": refused,
+        "fitting": redact_keys(cluster, report["fitting"]),
+    }
+
+
 def question_seen(question: Question) -> None:
     """Raise ``Http404`` if the user may view only a part of the cluster and the answer names more."""
     snapshot = question.snapshot
-    if snapshot is None or not in_part(snapshot.cluster_id):
+    if snapshot is None or not in_part(snapshot.cluster_id) or question.kind == QuestionKind.NODE:
         return
     if question.kind not in ABOUT_ONE or not can_see_namespace(snapshot.cluster_id, question.subject.partition("/")[0]):
         raise Http404("There is no such question.")
@@ -55,6 +82,8 @@ def redact_content(question: Question, content: Json) -> Json:
     snapshot = question.snapshot
     if snapshot is None or not in_part(snapshot.cluster_id):
         return content
+    if question.kind == QuestionKind.NODE:
+        return {name: redact_node(snapshot.cluster_id, content[name]) for name in ("report", "answer")}
     hide = redact_group if question.kind == QuestionKind.GROUP else redact_decision
     # Devices are shown with the claims that hold them, which may be in other namespaces.
     visible = content | {"devices": None}

@@ -136,7 +136,7 @@ def test_the_policy_of_the_address_decides_what_the_list_says(
 
 def test_search_finds_pages_pods_nodes_and_policies(viewer_client: Client) -> None:
     for words, address in (
-        ("gpu", "/nodes/?cluster=demo&search=gpu-a-1"),
+        ("gpu", "/nodes/gpu-a-1/?cluster=demo"),
         ("ml/note", "/decision/demo/ml/notebook/"),
         ("defau", "/policies/default/"),
     ):

@@ -98,6 +98,7 @@ def progress_context(request: PageRequest, question: Question) -> dict[str, obje
         "namespace_name": namespace,
         "pod_name": pod,
         "cluster": scope.cluster,
+        "cluster_name": snapshot.cluster.name if snapshot and question.kind != QuestionKind.RUN else "",
         "policy": scope.policy,
     }
     context["form_address"] = question.address

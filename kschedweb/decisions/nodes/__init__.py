@@ -1,0 +1,1 @@
+"""The page of a node: why it is as full as it is."""
