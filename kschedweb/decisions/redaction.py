@@ -23,7 +23,11 @@ ABOUT_ONE = (QuestionKind.DECISION, QuestionKind.GROUP)
 
 def redact_decision(cluster: UUID, answer: Json) -> Json:
     """Return a decision of REST or the engine without the names of victims that the user may not view."""
-    if not in_part(cluster) or not answer.get("preemption"):
+    if not in_part(cluster):
+        return answer
+    if answer.get("fixes"):
+        answer = answer | {"fixes": redact_fixes(cluster, answer["fixes"])}
+    if not answer.get("preemption"):
         return answer
     room = answer["preemption"]
     candidates = {
@@ -31,6 +35,18 @@ def redact_decision(cluster: UUID, answer: Json) -> Json:
         for node, candidate in room["candidates"].items()
     }
     return answer | {"preemption": room | {"candidates": candidates}}
+
+
+def redact_fixes(cluster: UUID, fixes: list[Json]) -> list[Json]:
+    """Return the fixes without those that change objects of namespaces that the user may not view."""
+    return [
+        fix
+        for fix in fixes
+        if all(
+            not change["object"]["namespace"] or can_see_namespace(cluster, change["object"]["namespace"])
+            for change in fix["changes"]
+        )
+    ]
 
 
 def redact_group(cluster: UUID, answer: Json) -> Json:

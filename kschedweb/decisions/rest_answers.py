@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kschedweb.decisions import figures_in_force, redaction, services
+from kschedweb.decisions import figures_in_force, fixes, redaction, services
 from kschedweb.decisions.deciders import get_decider
 from kschedweb.decisions.doubts import list_doubts
 from kschedweb.decisions.groups.words import by_itself
@@ -32,6 +32,7 @@ def decision_to_json(snapshot: Snapshot, case: AnyCase, revision: Revision) -> J
     answer = snake_case(Explanation.to_full_dict(explanation) | decider.rest_fields(case))
     if explanation.post_filter:
         answer["post_filter"] = explanation.post_filter
+    answer |= fixes.find_pod_fixes(snapshot, revision, case)
     if not case.explanation.pre_enqueue.ok:
         answer["pre_enqueue"] = case.explanation.pre_enqueue.to_dict()
     if room := answer.get("preemption"):
@@ -83,6 +84,7 @@ def handled_elsewhere(
         "ranks": {},
         "shares": {},
         "verdicts": [],
+        **fixes.NO_FIXES,
         "message": services.handled_elsewhere(scheduler).message,
     }
 

@@ -19,9 +19,11 @@ from kschedweb.clusters.selectors import node_rows, pod_rows
 from kschedweb.decisions import figures_in_force, selectors, services
 from kschedweb.decisions.deciders import build_comparison, get_decider
 from kschedweb.decisions.doubts import list_doubts
+from kschedweb.decisions.fixes import find_pod_fixes, present_fixes
 from kschedweb.decisions.groups.words import by_itself
 from kschedweb.decisions.inquiring.decision_questions import decision_ask
 from kschedweb.decisions.page_context import cell_context, decision_context
+from kschedweb.decisions.redaction import redact_decision
 from kschedweb.decisions.responsibility import find_responsible_scheduler, waiting_headline
 from kschedweb.engine.patience import DeadlineExceeded
 from kschedweb.engine.queueing.explaining.pod_links import GATES
@@ -125,6 +127,7 @@ def _render_decision(
         context |= decision_context(request, presentation, "The snapshot has no node", pinned)
     if wait is not None:
         context["answer"] = waiting_headline(pod, wait, cast("Headline", context["answer"]).title)
+    context |= present_fixes(redact_decision(snapshot.cluster_id, find_pod_fixes(snapshot, revision, case)))
     if in_part(snapshot.cluster_id):
         # Devices are shown with the claims that hold them, which may be in other namespaces.
         context["devices"] = None

@@ -23,7 +23,7 @@ from .conftest import HEAD, MOST_ALLOCATED, RATIO
 ADDRESS = "/api/v1/clusters/demo/pods/{}/decision/"
 OURS = (
     "snapshot", "policy", "revision", "release", "bound_to", "warnings", "watermarks", "pre_enqueue", "post_filter",
-    "maximum", "ranks", "shares", "verdicts", "status", "scheduler", "approval",
+    "maximum", "ranks", "shares", "verdicts", "status", "scheduler", "approval", "fixes", "device_chains",
 )  # fmt: skip
 
 

@@ -15,6 +15,7 @@ from kschedweb.accounts.permissions import requires
 from kschedweb.accounts.roles import Action, may_change
 from kschedweb.decisions import services
 from kschedweb.decisions.doubts import list_doubts
+from kschedweb.decisions.fixes import present_fixes
 from kschedweb.decisions.inquiring import selectors
 from kschedweb.decisions.kept.explanation_bytes import unpack_explanation
 from kschedweb.decisions.kept.insight import KeptMatrix
@@ -58,7 +59,7 @@ def show_answer(request: PageRequest, question_id: UUID) -> HttpResponse:
     if request.htmx and request.htmx.target == "cell":
         return render(request, "decisions/arithmetic.html", kept_cell(request, matrix))
     context |= content | kept_columns(request, matrix, "The snapshot has no node")
-    context |= _waiting_context(question, content)
+    context |= _waiting_context(question, content) | present_fixes(content.get("answer") or {})
     context["comparison"] = PolicyComparison.from_dict(content["comparison"]) if content.get("comparison") else None
     if question.snapshot is not None and question.revision is not None:
         namespace = question.subject.partition("/")[0]

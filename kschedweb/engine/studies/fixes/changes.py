@@ -128,6 +128,7 @@ class Change:
             "before": self.before,
             "after": self.after,
             "sentence": self.sentence,
+            "arguments": dict(self.words),
             "command": self.command,
         }
 

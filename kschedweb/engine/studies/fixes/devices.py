@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from enum import StrEnum
 
 from kschedweb.engine.json_types import Json
 from kschedweb.engine.marking import gettext_noop
@@ -65,7 +66,7 @@ FAMILIES = (
 )  # fmt: skip
 
 
-class LinkState:
+class LinkState(StrEnum):
     """The states of a link, as REST shows them."""
 
     PRESENT = "present"
@@ -112,7 +113,13 @@ class ChainLink:
         return self.text % self.words
 
     def to_dict(self) -> Json:
-        return {"name": self.name, "state": self.state, "sentence": self.sentence}
+        return {
+            "name": self.name,
+            "state": str(self.state),
+            "sentence": self.sentence,
+            "text": self.text,
+            "arguments": self.words,
+        }
 
 
 @dataclass(frozen=True)
