@@ -22,6 +22,7 @@ COMMANDS = {
     "pending": ("kschedweb.cli.commands.pending", "all pending pods of your cluster by cause, each with its fixes"),
     "fit": ("kschedweb.cli.commands.fit", "how many pods of a manifest fit into your cluster, and what would help"),
     "explain": ("kschedweb.cli.commands.explain", "why a pod goes where it goes: every verdict and score"),
+    "queue": ("kschedweb.cli.commands.queue", "why a workload waits for quota, and when it gets it"),
     "gate": ("kschedweb.cli.commands.gate", "whether a policy may ship, by thresholds"),
     "compare": ("kschedweb.cli.commands.compare", "what policies make of the same cluster or scenario"),
     "runs": ("kschedweb.cli.commands.runs", "scenarios played under policies: list, show, start"),

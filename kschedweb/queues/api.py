@@ -199,7 +199,7 @@ class EvictionCandidateSerializer(QuotaHolderSerializer):
 
 class EvictionSearchSerializer(serializers.Serializer[Any]):
     sentence = serializers.CharField()
-    tried = serializers.BooleanField(help_text="Whether Kueue looks for victims at all.")
+    is_searched = serializers.BooleanField(help_text="Whether Kueue looks for victims at all.")
     needed = NeededSerializer(many=True, help_text="What would have to be freed.")
     candidates = EvictionCandidateSerializer(many=True)
 
@@ -228,7 +228,7 @@ class QueueForecastSerializer(serializers.Serializer[Any]):
 
     sentence = serializers.CharField()
     run_times = serializers.CharField(allow_blank=True, help_text="How long jobs are taken to run, and why.")
-    known = serializers.BooleanField(help_text="False: nothing tells how long jobs run.")
+    is_known = serializers.BooleanField(help_text="False: nothing tells how long jobs run.")
     earliest_seconds = serializers.FloatField(allow_null=True)
     latest_seconds = serializers.FloatField(allow_null=True)
     finished = serializers.IntegerField(help_text="Workloads that finish before.")

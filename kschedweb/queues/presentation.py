@@ -159,7 +159,7 @@ def describe_workload(answer: WorkloadExplanation, state: QueueState) -> Json:
         "namespace": namespace,
         "name": name,
         "verdict": answer.verdict.value,
-        "color": words.VERDICT_COLORS.get(answer.verdict, "amber"),
+        **words.describe_verdict(answer.verdict),
         "title": words.render_title(answer),
         "details": words.render_details(answer),
         "local_queue": answer.local_queue,
@@ -262,7 +262,7 @@ def _describe_search(search: EvictionSearch | None, state: QueueState) -> Json |
         return None
     return {
         "sentence": words.explain_search(search),
-        "tried": search.is_tried,
+        "is_searched": search.is_tried,
         "needed": [{"flavor": key.flavor, "resource": key.resource} for key in search.needed],
         "candidates": [
             {
@@ -283,7 +283,7 @@ def _describe_forecast(forecast: Forecast | None) -> Json | None:
     return {
         "sentence": words.render_forecast(forecast),
         "run_times": words.describe_run_times(forecast.run_times) if forecast.run_times is not None else "",
-        "known": forecast.is_known,
+        "is_known": forecast.is_known,
         "earliest_seconds": plays[0].seconds if plays else None,
         "latest_seconds": plays[-1].seconds if plays else None,
         "finished": plays[-1].finished if plays else 0,
@@ -302,15 +302,15 @@ def draw_bars(nodes: Iterable[Json]) -> list[Json]:
 
 def _draw_bar(bar: Json) -> Json:
     subtree, used = bar["subtree"], bar["used"]
-    most = max(bar["potential"] or 0, subtree or 0, used)
-    if subtree is None or most <= 0:
+    length = max(bar["potential"] or 0, subtree or 0, used)
+    if subtree is None or length <= 0:
         return {"own_width": "0%", "borrowed_x": "0%", "borrowed_width": "0%", "quota_x": "0%"}
-    own = min(used, subtree)
+    used_own = min(used, subtree)
     return {
-        "own_width": _percent(own, most),
-        "borrowed_x": _percent(own, most),
-        "borrowed_width": _percent(used - own, most),
-        "quota_x": _percent(subtree, most),
+        "own_width": _percent(used_own, length),
+        "borrowed_x": _percent(used_own, length),
+        "borrowed_width": _percent(used - used_own, length),
+        "quota_x": _percent(subtree, length),
     }
 
 

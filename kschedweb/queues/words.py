@@ -34,16 +34,26 @@ if TYPE_CHECKING:
     from kschedweb.engine.queueing.explaining.quota_chains import QuotaChain
     from kschedweb.engine.queueing.explaining.remedies import QuotaChange, Remedy
 
-VERDICT_COLORS = {
-    WaitVerdict.FINISHED: "",
-    WaitVerdict.ADMITTED: "green",
-    WaitVerdict.NEXT: "green",
-    WaitVerdict.BEHIND: "blue",
-    WaitVerdict.EXCEEDS_CAPACITY: "red",
-    WaitVerdict.NO_FLAVOR: "red",
-    WaitVerdict.NOT_QUEUED: "red",
-    WaitVerdict.INADMISSIBLE: "red",
+# A colour, an icon and a word for each verdict.
+_WAITS = ("amber", "clock", gettext_noop("waits"))
+_STUCK = ("red", "circle-x", gettext_noop("cannot get in"))
+_FITS = ("green", "circle-check", gettext_noop("fits"))
+_STATES = {
+    WaitVerdict.FINISHED: ("", "circle-check", gettext_noop("finished")),
+    WaitVerdict.ADMITTED: ("green", "play", gettext_noop("runs")),
+    WaitVerdict.NEXT: _FITS,
+    WaitVerdict.BEHIND: ("blue", "clock", gettext_noop("fits")),
+    WaitVerdict.EXCEEDS_CAPACITY: _STUCK,
+    WaitVerdict.NO_FLAVOR: _STUCK,
+    WaitVerdict.NOT_QUEUED: _STUCK,
+    WaitVerdict.INADMISSIBLE: _STUCK,
 }
+
+
+def describe_verdict(verdict: WaitVerdict) -> dict[str, str]:
+    """Return the colour, icon and label of a verdict."""
+    color, icon, label = _STATES.get(verdict, _WAITS)
+    return {"color": color, "icon": icon, "label": gettext(label)}
 
 
 def write_amount(amount: int, resource: str) -> str:
@@ -170,14 +180,14 @@ def explain_limit(chain: QuotaChain) -> str:
     """Return where on the way up the tree a resource is limited."""
     flavor, resource = chain.key
     step = next(step for step in chain.steps if step.node == chain.limiting_node)
-    own = chain.steps[0]
+    first_step = chain.steps[0]
     values = {
         "node": chain.limiting_node,
         "resource": resource,
         "flavor": flavor,
         "quota": write_amount(step.subtree, resource),
         "used": write_amount(step.used, resource),
-        "left": write_amount(max(0, own.available), resource),
+        "left": write_amount(max(0, first_step.available), resource),
     }
     if chain.limit == BORROWING_LIMIT:
         text = gettext("The borrowingLimit of %(node)s leaves %(left)s in %(flavor)s.")

@@ -45,6 +45,7 @@ def test_the_tools_only_read(run_session: Callable[..., Any]) -> None:
         "list_clusters",
         "list_pending",
         "explain_pod",
+        "explain_workload",
         "compare_policies",
         "capacity",
         "list_approvals",

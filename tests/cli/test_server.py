@@ -50,6 +50,18 @@ def test_clusters_are_listed(run: Command, tokens: Tokens, site: Site) -> None:
     assert yaml.safe_load(show_process.stdout)["counts"]["Node"] == 60
 
 
+def test_queue_tells_why_a_workload_waits(run: Command, tokens: Tokens) -> None:
+    options = ("--cluster", "demo")
+    process = run("queue", "ml/job-speech", *options, "-o", "json", **tokens("view"))
+    assert process.returncode == 1, process.stderr
+    answer = json.loads(process.stdout)
+    assert answer["verdict"] == "preempts"
+    table = run("queue", "job-speech", "-n", "ml", *options, **tokens("view")).stdout
+    assert all(remedy["sentence"] in table for remedy in answer["remedies"])
+    assert "data/job-probe-c" in table
+    assert "analytics" in run("queue", *options, **tokens("view")).stdout
+
+
 def test_explain_answers_as_rest_does(run: Command, tokens: Tokens, site: Site) -> None:
     process = run("explain", "ml/notebook", "--cluster", "demo", "-o", "json", **tokens("view"))
     assert process.returncode == 0, process.stderr

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from kschedweb.cli.commands import explain
+from kschedweb.cli.commands import explain, queue
 from kschedweb.cli.exits import CommandError, Exit
 from kschedweb.cli.session import MOST_CLUSTERS, PATIENCE, CliSession, parse_policy_reference, wait_for_result
 from kschedweb.engine.json_types import Json
@@ -78,6 +78,15 @@ def _list_pending_pods(session: CliSession, arguments: Json) -> Any:
 
 def _explain_pod(session: CliSession, arguments: Json) -> Any:
     return _summarize_decision(_fetch_decision(session, arguments, arguments.get("policy", "")))
+
+
+def _explain_workload(session: CliSession, arguments: Json) -> Any:
+    namespace, slash, name = arguments["workload"].partition("/")
+    if not slash or not name:
+        raise CommandError("workload: must be namespace/name")
+    answer = queue.fetch_explanation(session, arguments["cluster"], namespace, name)
+    # The sentences tell what these list.
+    return {key: value for key, value in answer.items() if key not in ("limits", "holders", "requests")}
 
 
 def _compare_policies(session: CliSession, arguments: Json) -> Any:
@@ -189,6 +198,13 @@ TOOLS: dict[str, Tool] = {
         {"cluster": CLUSTER, "pod": POD, "policy": POLICY},
         _explain_pod,
         ("cluster", "pod"),
+    ),
+    "explain_workload": Tool(
+        "Why a Workload of Kueue waits for quota: each flavor, who is ahead, whom it would evict and why not others, "
+        "what would let it in, and when it gets quota.",
+        {"cluster": CLUSTER, "workload": {"type": "string", "description": "namespace/name"}},
+        _explain_workload,
+        ("cluster", "workload"),
     ),
     "compare_policies": Tool(
         "The decisions of two policies about the same pod, or about all pending pods of a cluster.",

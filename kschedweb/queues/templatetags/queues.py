@@ -28,5 +28,5 @@ def split_key(key: str) -> tuple[str, str]:
 
 
 @register.filter
-def first_of(rows: list[Any], most: int) -> list[Any]:
-    return rows[:most]
+def first_of(rows: list[Any], count: int) -> list[Any]:
+    return rows[:count]

@@ -103,14 +103,19 @@ class RunTimes:
     def find_range(self, workload: Workload) -> RunTimeRange | None:
         """Return how long ``workload`` runs; None if nothing is known."""
         limit = self._limits.get(workload.key)
-        known = self._find_known(workload)
-        if known is None:
+        expected_range = self._find_expected(workload)
+        if expected_range is None:
             return None if limit is None else RunTimeRange(limit, limit, 0, RunTimeSource.LIMIT)
         if limit is None:
-            return known
-        return RunTimeRange(min(known.short, limit), min(known.long, limit), known.samples, known.source)
+            return expected_range
+        return RunTimeRange(
+            min(expected_range.short, limit),
+            min(expected_range.long, limit),
+            expected_range.samples,
+            expected_range.source,
+        )
 
-    def _find_known(self, workload: Workload) -> RunTimeRange | None:
+    def _find_expected(self, workload: Workload) -> RunTimeRange | None:
         if self._assumed is not None:
             return RunTimeRange(self._assumed, self._assumed, 0, RunTimeSource.ASSUMED)
         for samples, source in (
@@ -153,16 +158,16 @@ def forecast_admission(state: QueueState, key: str, assumed: float | None = None
     ``assumed`` is how long every job runs, in seconds; without it finished workloads tell.
     """
     run_times = RunTimes(state, assumed)
-    own = run_times.find_range(state.find_workload(key))
+    own_range = run_times.find_range(state.find_workload(key))
     # One range is told: that of the workloads that run before it.
     ranges = [run_times.find_range(workload) for workload in state.world.workloads.values() if workload.has_quota]
-    told = own or next((item for item in ranges if item is not None), None)
-    if told is None or any(item is None for item in ranges):
+    run_time_range = own_range or next((item for item in ranges if item is not None), None)
+    if run_time_range is None or any(item is None for item in ranges):
         return Forecast(None, None, None)
     early, late = (_ForecastRun(state, run_times, key, is_short=is_short).play() for is_short in (True, False))
     if early.seconds is not None and late.seconds is not None and early.seconds > late.seconds:
         early, late = late, early
-    return Forecast(told, early, late, _has_checks(state))
+    return Forecast(run_time_range, early, late, _has_checks(state))
 
 
 def _has_checks(state: QueueState) -> bool:
@@ -284,8 +289,10 @@ def _admit(workload: Workload, *, passed: Workload, world: QueueState) -> Worklo
 
 def _differs(before: Iterable[Workload], after: Iterable[Workload]) -> bool:
     """Return True if a workload got quota, lost it, or was evicted."""
-    return [_standing(workload) for workload in before] != [_standing(workload) for workload in after]
+    return [_describe_reservation(workload) for workload in before] != [
+        _describe_reservation(workload) for workload in after
+    ]
 
 
-def _standing(workload: Workload) -> tuple[str, str, bool]:
+def _describe_reservation(workload: Workload) -> tuple[str, str, bool]:
     return workload.key, workload.state, workload.is_evicted

@@ -257,18 +257,20 @@ class _RemedySearch:
 
     def _try_priorities(self) -> Iterator[Remedy]:
         """Yield the lowest priority with which it would evict others."""
-        own = self._info.workload.base_priority()
+        own_priority = self._info.workload.base_priority()
         members = self._state.tree_queues(self._queue.name)
         priorities = {
             info.workload.base_priority()
             for name in members
             for info in self._state.world.cache.queues[name].workloads.values()
         }
-        higher = sorted(priority + 1 for priority in priorities if own <= priority < _HIGHEST_PRIORITY)
+        higher = sorted(priority + 1 for priority in priorities if own_priority <= priority < _HIGHEST_PRIORITY)
         for priority in higher[:_MOST_PRIORITIES]:
             entry = self._nominate(with_workload(self._info, self._state, priority=priority))
             if entry.has_nomination and entry.targets:
-                yield Remedy(RemedyKind.PRIORITY, before=str(own), after=str(priority), targets=_list_targets(entry))
+                yield Remedy(
+                    RemedyKind.PRIORITY, before=str(own_priority), after=str(priority), targets=_list_targets(entry)
+                )
                 return
 
 
