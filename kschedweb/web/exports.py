@@ -12,6 +12,8 @@ from django.http import JsonResponse, StreamingHttpResponse
 if TYPE_CHECKING:
     from django.http.response import HttpResponseBase
 
+    from kschedweb.web.tables import RowTable
+
 # Lines sent at once.
 LINES = 500
 # First characters of a formula in spreadsheets (OWASP, CSV injection).
@@ -50,6 +52,11 @@ def csv_response(filename: str, head: list[str], rows: Iterable[Iterable[Any]]) 
 
 
 FORMATS = ("csv", "json")
+
+
+def export_table(form: str, name: str, table: RowTable, rows: Iterable[Any]) -> HttpResponseBase:
+    """Return ``rows`` as a file with the columns that the table has there."""
+    return export_rows(form, name, table.head, map(table.export_row, rows))
 
 
 def export_rows(form: str, name: str, head: Sequence[str], rows: Iterable[Sequence[Any]]) -> HttpResponseBase:

@@ -1,9 +1,9 @@
-"""The lists of the site as tables, with their columns and filters. Apps register theirs in ``ready``."""
+"""Tables with their columns: what a page draws, and what a file holds. Apps register lists in ``ready``."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from django.http import QueryDict
@@ -24,7 +24,8 @@ class Column:
     """A column of a list."""
 
     key: str
-    label: str
+    # "" for a column that only files have.
+    label: str = ""
     css: str = ""
     # The column's value of ``ordering``; "" if the list cannot be sorted by it.
     sort: str = ""
@@ -32,10 +33,53 @@ class Column:
     spoken: bool = False
     # True if the column is in a unit that the list chooses.
     measured: bool = False
+    # A row's value: the name of its attribute, or a function of the row; by default the attribute named as the key.
+    value: str | Callable[[Any], object] = ""
+    # A page's cell, if it is not the value as such: a function of the row, or a template that gets ``row``.
+    cell: str | Callable[[Any], object] = ""
+    # Classes of cells in addition to ``css``.
+    cell_css: str = ""
+    # False if only pages have the column.
+    exported: bool = True
+
+    def read(self, row: Any) -> object:
+        """Return the value of a row."""
+        if callable(self.value):
+            return self.value(row)
+        name = self.value or self.key
+        return row[name] if isinstance(row, Mapping) else getattr(row, name)
 
     def head(self, unit: str) -> str:
         """Return the label, with the ``unit`` of the list if the column is measured in it."""
         return f"{self.label} ({unit})" if self.measured and unit else self.label
+
+
+@dataclass(frozen=True)
+class RowTable:
+    """A table whose columns say once what a page draws of a row, and what a file has of it."""
+
+    # Its name in addresses and file names.
+    name: str
+    title: str
+    columns: tuple[Column, ...]
+    # Attributes of a row's element, such as ``data-pod``, with the values that they have.
+    marks: Mapping[str, str | Callable[[Any], object]] = field(default_factory=dict)
+    # Classes of the table in addition to those that all have.
+    css: str = ""
+
+    @property
+    def head(self) -> list[str]:
+        """The keys of the columns in a file."""
+        return [column.key for column in self.columns if column.exported]
+
+    def export_row(self, row: Any) -> list[object]:
+        """Return the row as a file has it."""
+        return [column.read(row) for column in self.columns if column.exported]
+
+    @property
+    def shown(self) -> list[Column]:
+        """The columns on a page."""
+        return [column for column in self.columns if column.label]
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import astuple, dataclass
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from django.utils.translation import gettext
@@ -10,12 +10,13 @@ from django.utils.translation import gettext
 from kschedweb.engine.simulation.autoscaling.context import LAUNCHED, REMOVED
 from kschedweb.engine.studies.measure.costs import compute_costs
 from kschedweb.playground.runs.rows import LazyRows
+from kschedweb.playground.runs.sections import TIME_CELL, RunSection
+from kschedweb.web.tables import Column, RowTable
+from kschedweb.web.translating import gettext_lazy as _
 from kschedweb.web.units import format_price
 
 if TYPE_CHECKING:
     from kschedweb.engine.studies.play.outcome import RunOutcome
-
-HEAD = ("time", "what", "node", "text")
 
 
 @dataclass(frozen=True)
@@ -30,8 +31,9 @@ class DeedRow:
     # The instance type of a launched node, or why a node was removed.
     text: str
 
-    def cells(self) -> tuple[object, ...]:
-        return astuple(self)
+    @property
+    def subject(self) -> str:
+        return self.node
 
 
 class DeedList(LazyRows[DeedRow]):
@@ -68,3 +70,25 @@ def deeds_sentence(outcome: RunOutcome) -> str:
         else gettext("At the end all nodes cost %(end)s an hour, %(change)s more than the %(begin)s at the beginning.")
     )
     return f"{summary} {money % amounts}"
+
+
+_ACTIONS = {LAUNCHED: _("asked for"), REMOVED: _("deleted")}
+TABLE = RowTable(
+    "deeds",
+    _("Nodes that came and went"),
+    (
+        Column("time", _("Time"), cell=TIME_CELL, cell_css="nowrap"),
+        Column("what", _("What happened"), value="action", cell=lambda row: _ACTIONS[row.action]),
+        Column("node", _("Node")),
+        Column("text", _("As what, or why"), cell_css="message"),
+    ),
+    marks={"data-deed": "action"},
+)
+SECTION = RunSection(
+    TABLE.title,
+    lambda outcome: outcome.prices.size > 0,
+    TABLE,
+    DeedList,
+    lambda outcome: [sentence for sentence in (deeds_sentence(outcome),) if sentence],
+    lambda outcome: gettext("The autoscaler left the nodes as they were."),
+)

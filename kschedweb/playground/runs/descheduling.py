@@ -2,26 +2,30 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, astuple, dataclass
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING
+
+from django.utils.translation import ngettext
 
 from kschedweb.engine.json_types import Json
 from kschedweb.engine.studies.measure.descheduling import find_fights, find_successors, workload_of
 from kschedweb.engine.studies.moves.dry_run import LANDS, NOT_REPLACED, RETURNS, UNFIT
 from kschedweb.playground.runs.rows import LazyRows
+from kschedweb.playground.runs.sections import TIME_CELL, RunSection
+from kschedweb.web.tables import Column, RowTable
+from kschedweb.web.translating import gettext_lazy as _
 
 if TYPE_CHECKING:
     from kschedweb.engine.studies.moves.repeated_cycles import Fight
     from kschedweb.engine.studies.play.outcome import RunOutcome
 
-HEAD = ("time", "round", "pod", "workload", "node", "plugin", "profile", "fate", "target")
-ROUND_HEAD = ("round", "time", "evicted", "refused", "said")
+
 # Words for the fate of an evicted pod.
 FATES = {
-    LANDS: "lands on another node",
-    RETURNS: "comes back",
-    UNFIT: "gets no node",
-    NOT_REPLACED: "is not replaced",
+    LANDS: _("lands on %(node)s"),
+    RETURNS: _("comes back to the node that it left"),
+    UNFIT: _("gets no node"),
+    NOT_REPLACED: _("is not replaced"),
 }
 
 
@@ -43,11 +47,13 @@ class EvictionRow:
     target: str
 
     @property
-    def words(self) -> str:
-        return FATES[self.fate]
+    def subject(self) -> str:
+        return self.pod
 
-    def cells(self) -> tuple[object, ...]:
-        return astuple(self)
+    @property
+    def words(self) -> str:
+        """The fate in words."""
+        return str(FATES[self.fate]) % {"node": self.target}
 
 
 class EvictionList(LazyRows[EvictionRow]):
@@ -95,9 +101,6 @@ class RoundRow:
     # Why plugins did nothing.
     said: str
 
-    def cells(self) -> tuple[object, ...]:
-        return astuple(self)
-
 
 class RoundList(LazyRows[RoundRow]):
     """The rounds of the descheduler, in order."""
@@ -120,3 +123,61 @@ def descheduling_json(outcome: RunOutcome) -> Json:
     """Return the rounds and the fights as plain data."""
     fighting = [{**asdict(fight), "sentence": fight.sentence} for fight in fight_list(outcome)]
     return {"rounds": [asdict(round_row) for round_row in RoundList(outcome)], "fights": fighting}
+
+
+ROUNDS = RowTable(
+    "rounds",
+    "",
+    (Column("round"), Column("time"), Column("evicted"), Column("refused"), Column("said")),
+)
+TABLE = RowTable(
+    "evictions",
+    _("Evictions by the descheduler"),
+    (
+        Column("time", _("Time"), cell=TIME_CELL, cell_css="nowrap"),
+        Column("round", _("Round"), "number"),
+        Column("pod", _("Pod")),
+        Column("workload"),
+        Column("node", _("Node")),
+        Column("plugin", _("Plugin")),
+        Column("profile"),
+        Column("fate", _("What happens to it"), cell=lambda row: row.words),
+        Column("target"),
+    ),
+    marks={"data-evicted": "pod"},
+)
+
+
+def describe_rounds(outcome: RunOutcome) -> list[str]:
+    """Return what the rounds came to, and what plugins said in the last one."""
+    rounds, refused = len(outcome.rounds), sum(entry[2] for entry in outcome.rounds)
+    sentences = [
+        ngettext(
+            "It went through the cluster once, and evicted %(evicted)s pods.",
+            "It went through the cluster %(rounds)s times, and evicted %(evicted)s pods.",
+            rounds,
+        )
+        % {"rounds": f"{rounds:,}", "evicted": f"{len(outcome.evictions):,}"}
+    ]
+    if refused:
+        sentences.append(
+            ngettext(
+                "%(refused)s eviction was refused, by a limit or a budget.",
+                "%(refused)s evictions were refused, by limits or budgets.",
+                refused,
+            )
+            % {"refused": f"{refused:,}"}
+        )
+    return [" ".join(sentences), *filter(None, [outcome.rounds[-1][-1]])]
+
+
+SECTION = RunSection(
+    _("The descheduler"),
+    lambda outcome: bool(outcome.rounds),
+    TABLE,
+    EvictionList,
+    describe_rounds,
+    template="playground/runs/fights.html",
+    context=lambda outcome: {"fights": fight_list(outcome)},
+    files=((ROUNDS, RoundList, _("Rounds as CSV")),),
+)

@@ -9,6 +9,9 @@ import numpy as np
 
 from kschedweb.engine.studies.play.outcome import MoveKind, NodeState, RunOutcome
 from kschedweb.playground.runs.rows import LazyRows, sort_rows
+from kschedweb.playground.runs.sections import TIME_CELL
+from kschedweb.web import messages
+from kschedweb.web.tables import Column, RowTable
 from kschedweb.web.translating import gettext_lazy as _
 
 if TYPE_CHECKING:
@@ -174,7 +177,6 @@ def _round_time(value: np.float64) -> float | None:
     return None if np.isnan(value) else round(float(value), 6)
 
 
-MOVE_HEAD = ("time", "pod", "node", "kind", "text")
 KINDS = {kind: kind.name.lower().replace("_", "-") for kind in MoveKind} | {MoveKind.ENDED: "left"}
 # Kind of a move for a pod that had to go and is still there, because its node is silent.
 TERMINATING = "terminating"
@@ -192,8 +194,9 @@ class MoveRow:
     kind: str
     text: str
 
-    def cells(self) -> tuple[object, ...]:
-        return self.time, self.pod, self.node, self.kind, self.text
+    @property
+    def subject(self) -> str:
+        return self.pod
 
 
 class MoveList(LazyRows[MoveRow]):
@@ -222,3 +225,16 @@ class MoveList(LazyRows[MoveRow]):
             TERMINATING if unheard else KINDS[MoveKind(int(moves.kind[row]))],
             out.texts[text] if text >= 0 else "",
         )
+
+
+MOVES = RowTable(
+    "moves",
+    _("Pods that had to leave"),
+    (
+        Column("time", _("Time"), cell=TIME_CELL, cell_css="nowrap"),
+        Column("pod", _("Pod")),
+        Column("node", _("Node")),
+        Column("kind", _("What happened"), cell=lambda row: messages.translate_words(row.kind)),
+        Column("text", _("Why"), cell_css="message"),
+    ),
+)

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import astuple, dataclass
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from django.utils.translation import gettext
+
 from kschedweb.playground.runs.rows import LazyRows
+from kschedweb.playground.runs.sections import TIME_CELL, RunSection
+from kschedweb.web.tables import Column, RowTable
+from kschedweb.web.translating import gettext_lazy as _
 
 if TYPE_CHECKING:
     from kschedweb.engine.studies.play.outcome import RunOutcome
-
-HEAD = ("time", "workload", "before", "after", "reason")
 
 
 @dataclass(frozen=True)
@@ -24,8 +27,9 @@ class ScalingRow:
     after: int
     reason: str
 
-    def cells(self) -> tuple[object, ...]:
-        return astuple(self)
+    @property
+    def subject(self) -> str:
+        return self.workload
 
 
 class ScalingList(LazyRows[ScalingRow]):
@@ -44,3 +48,23 @@ class ScalingList(LazyRows[ScalingRow]):
             int(log.after[row]),
             out.reasons[int(log.reason[row])],
         )
+
+
+TABLE = RowTable(
+    "scalings",
+    _("Changes of scale"),
+    (
+        Column("time", _("Time"), cell=TIME_CELL, cell_css="nowrap"),
+        Column("workload", _("Workload")),
+        Column("before", _("Before"), "number"),
+        Column("after", _("After"), "number"),
+        Column("reason", _("Why"), cell_css="message"),
+    ),
+)
+
+
+def _describe_calm(outcome: RunOutcome) -> str:
+    return gettext("%(scaled)s: the number of pods stays the same.") % {"scaled": ", ".join(outcome.scaled)}
+
+
+SECTION = RunSection(TABLE.title, lambda outcome: bool(outcome.scaled), TABLE, ScalingList, nothing=_describe_calm)

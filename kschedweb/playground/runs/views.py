@@ -27,7 +27,6 @@ from kschedweb.playground.runs import (
     selectors,
     services,
 )
-from kschedweb.playground.runs.autoscaler_rows import DeedList
 from kschedweb.playground.runs.comparisons import (
     significance,
 )
@@ -47,14 +46,14 @@ from kschedweb.playground.runs.reports.report_file import report_response
 from kschedweb.playground.runs.run_policies import NOTHING
 from kschedweb.playground.runs.samples import SampleList
 from kschedweb.web.errors import ApplicationError, NotFound
-from kschedweb.web.exports import FORMATS, export_rows
+from kschedweb.web.exports import FORMATS, export_rows, export_table
 from kschedweb.web.heavy import heavy
 from kschedweb.web.news import numbered_page, with_news
 from kschedweb.web.nodemap.nodemap import PODS
 from kschedweb.web.pages import add_errors, page_part, run_and_notify
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
     from uuid import UUID
 
     from django.http import HttpRequest, HttpResponse
@@ -71,6 +70,9 @@ if TYPE_CHECKING:
 ABSENT = "The cluster at that time had no node"
 # Names of nodes are choices of a datalist.
 PAGE_SIZE, EVENTS_SHOWN, MOST_NAMES = 50, 50, 1000
+# What actors did; an actor adds its own.
+SECTIONS = (scaling.SECTION, autoscaler_rows.SECTION, descheduling.SECTION)
+SECTION_FILES = {name: file for section in SECTIONS for name, file in section.list_files().items()}
 # Seconds in which the player plays a whole run.
 SPEEDS = (120, 60, 20, 10, 5)
 # Parameters of the address that the player's form keeps.
@@ -212,48 +214,26 @@ def _lists_context(request: HttpRequest, outcome: RunOutcome, pods: PodList) -> 
         "states": [(name, pod_rows.STATES[name], number) for name, number in by_state.items()],
         "all_pods": len(outcome.pods),
         "forced": forced[:EVENTS_SHOWN],
+        "moves_table": pod_rows.MOVES,
         "forced_count": len(forced),
-        "scalings": scaling.ScalingList(outcome)[:EVENTS_SHOWN],
-        "scalings_count": len(outcome.scalings.time),
-        "scaled": outcome.scaled,
-        "autoscaled": outcome.prices.size > 0,
-        "deeds": DeedList(outcome)[:EVENTS_SHOWN],
-        "deeds_count": len(outcome.deeds),
-        "deeds_said": autoscaler_rows.deeds_sentence(outcome),
-        **(_descheduler_context(outcome) if outcome.rounds else {}),
+        "sections": [section.show(outcome) for section in SECTIONS if section.is_there(outcome)],
         **carry_params(request, "at", "show", "by", "group", "focus", "find", "speed"),
-    }
-
-
-def _descheduler_context(outcome: RunOutcome) -> dict[str, object]:
-    return {
-        "rounds_count": len(outcome.rounds),
-        "fights": descheduling.fight_list(outcome),
-        "evictions": descheduling.EvictionList(outcome)[:EVENTS_SHOWN],
-        "evictions_count": len(outcome.evictions),
-        "refused": sum(refused for _, _, refused, _ in outcome.rounds),
-        "summary": outcome.rounds[-1][-1],
     }
 
 
 def _export_file(form: str, table: str, run: Run, outcome: RunOutcome, pods: PodList) -> HttpResponseBase:
     """Return one of the lists of a run as a file."""
-    lists: dict[str, tuple[Sequence[str], Iterable[Any]]] = {
-        "moves": (pod_rows.MOVE_HEAD, MoveList(outcome)),
-        "scalings": (scaling.HEAD, scaling.ScalingList(outcome)),
-        "deeds": (autoscaler_rows.HEAD, DeedList(outcome)),
-        "evictions": (descheduling.HEAD, descheduling.EvictionList(outcome)),
-        "rounds": (descheduling.ROUND_HEAD, descheduling.RoundList(outcome)),
-        "pods": (pod_rows.HEAD, pods),
-    }
+    name = f"run-{run.pk}-{table}"
     if table == "samples":
-        rows = (list(row.values()) for row in SampleList(outcome))
-        return export_rows(form, f"run-{run.pk}-samples", samples.HEAD, rows)
+        return export_rows(form, name, samples.HEAD, (list(row.values()) for row in SampleList(outcome)))
     if table == "measures":
-        return export_rows(form, f"run-{run.pk}-measures", measures.HEAD, measures.measure_rows(run))
-    name = table if table in lists else "pods"
-    head, listed = lists[name]
-    return export_rows(form, f"run-{run.pk}-{name}", head, (row.cells() for row in listed))
+        return export_rows(form, name, measures.HEAD, measures.measure_rows(run))
+    if table == pod_rows.MOVES.name:
+        return export_table(form, name, pod_rows.MOVES, MoveList(outcome))
+    if table in SECTION_FILES:
+        row_table, rows = SECTION_FILES[table]
+        return export_table(form, name, row_table, rows(outcome))
+    return export_rows(form, f"run-{run.pk}-pods", pod_rows.HEAD, (row.cells() for row in pods))
 
 
 @require_safe

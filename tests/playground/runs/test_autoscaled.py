@@ -52,7 +52,7 @@ def test_the_run_lists_what_the_autoscaler_did_on_its_page_and_over_rest(
     assert [element["data-deed"] for element in elements(page, "[data-deed]")] == [action for _, action, *_ in deeds]
     actions = [action for _, action, *_ in deeds]
     launches, removals = actions.count("launched"), actions.count("removed")
-    assert page.context["deeds_said"] == f"Nodes that came: {launches}; that went: {removals}."
+    assert page.context["sections"][0]["sentences"] == [f"Nodes that came: {launches}; that went: {removals}."]
     rows = api_as("editor").get(f"/api/v1/runs/{run.pk}/deeds/").json()["results"]
     assert [(row["what"], row["node"]) for row in rows] == [(action, node) for _, action, node, _ in deeds]
     values = measure_values(run_again(run))
@@ -73,7 +73,7 @@ prices:
     priced_revision = selectors.revision_get(scenario_create(text=TEXT + prices, author=editor))
     run = services.run_start(user=editor, revision=priced_revision, policy="default")
     seed_runs.work_off()
-    sentence = client_as("editor").get(f"/runs/{run.pk}/").context["deeds_said"]
+    [sentence] = client_as("editor").get(f"/runs/{run.pk}/").context["sections"][0]["sentences"]
     costs = compute_costs(selectors.load_outcome(run_again(run)))
     assert costs.hour is not None
     assert costs.first_hour is not None

@@ -55,11 +55,12 @@ def test_the_page_and_rest_tell_who_was_evicted_by_whom_in_which_round(
     seed_runs.work_off()
     page = client_as("editor").get(f"/runs/{run.pk}/")
     count = measure_values(reload_run(run))["evictions_descheduler"]
-    assert count == page.context["evictions_count"] > 2
-    assert len(elements(page, "[data-evicted]")) == len(page.context["evictions"])
+    [section] = page.context["sections"]
+    assert count == section["total"] > 2
+    assert len(elements(page, "[data-evicted]")) == len(section["rows"])
     [fight] = elements(page, "[data-fight]")
     assert fight["data-fight"] == "HighNodeUtilization"
-    assert page.context["fights"][0].scorer == "PodTopologySpread"
+    assert section["fights"][0].scorer == "PodTopologySpread"
     rows = api_as("editor").get(f"/api/v1/runs/{run.pk}/evictions/").json()["results"]
     assert (rows[0]["round"], rows[0]["plugin"], rows[0]["time"]) == (1, "HighNodeUtilization", 300.0)
     assert {row["fate"] for row in rows if row["round"] < 6} <= {"lands", "returns"}
@@ -74,7 +75,7 @@ def test_a_run_without_a_descheduler_has_no_section(
 ) -> None:
     run = services.run_start(user=editor, revision=quiet, policy="default")
     seed_runs.work_off()
-    assert not elements(client_as("editor").get(f"/runs/{run.pk}/"), "#descheduler")
+    assert not elements(client_as("editor").get(f"/runs/{run.pk}/"), "#evictions")
     assert api_as("editor").get(f"/api/v1/runs/{run.pk}/descheduler/").json() == {"rounds": [], "fights": []}
 
 

@@ -170,7 +170,7 @@ def test_moved_pods_are_grouped_and_filtered_by_plugin(client_as: Clients, edito
 def test_a_run_shows_how_its_workloads_were_scaled(client_as: Clients, api_as: Clients, editor: User) -> None:
     run = seed_runs.run(editor, seed_runs.elastic(editor))
     page = client_as("editor").get(f"/runs/{run.pk}/")
-    rows = [(row.time, row.before, row.after) for row in page.context["scalings"]]
+    rows = [(row.time, row.before, row.after) for row in page.context["sections"][0]["rows"]]
     assert rows == [(600.0, 2, 4), (615.0, 4, 8), (2100.0, 8, 2)]
     assert "default/Deployment/web" in text(page)
     assert elements(page, "[data-figure=scaling-figure]")
