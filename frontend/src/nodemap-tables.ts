@@ -67,7 +67,9 @@ export class NodeTables {
   }
 
   private head({ show, groupBy }: TableContent): string[] {
-    const middle = show.unit === "pods" ? [] : [show.unit ? `${capitalised(show.label)} (%)` : t("State")];
+    const label = capitalised(show.label);
+    const title = show.unit === "%" ? `${label} (%)` : show.unit || show.words ? label : t("State");
+    const middle = show.unit === "pods" ? [] : [title];
     return [t("Node"), groupBy ? capitalised(groupingWord(groupBy)) : t("Group"), ...middle, t("Pods")];
   }
 

@@ -15,7 +15,7 @@ from kschedweb.accounts.roles import Action
 from kschedweb.clusters.filters import NodeFilter
 from kschedweb.clusters.parameters import AT, SNAPSHOT
 from kschedweb.clusters.selectors import cluster_get, node_rows, snapshot_named, snapshot_of
-from kschedweb.dashboard import inventory
+from kschedweb.watermarks import node_maps
 from kschedweb.watermarks.usage.selectors import load_current_use
 from kschedweb.web.errors import ApplicationError, FieldProblem, NotFound
 from kschedweb.web.nodemap import nodemap
@@ -57,9 +57,9 @@ class ClusterMap(APIView):
     def get(self, request: ApiRequest, name: str) -> Response:
         """The nodes that the filter leaves, their groups by every label, and what can be shown of them."""
         snapshot, nodes, use = _read_request(request, name)
-        shows = inventory.list_shows(nodes, use).values()
+        shows = node_maps.list_shows(nodes, use).values()
         names = [node["name"] for node in nodes]
-        return Response(nodemap.build_document(names, inventory.group_by_labels(snapshot, nodes), np.zeros(1), shows))
+        return Response(nodemap.build_document(names, node_maps.group_by_labels(snapshot, nodes), np.zeros(1), shows))
 
 
 class ClusterFrames(APIView):
@@ -70,11 +70,11 @@ class ClusterFrames(APIView):
     def get(self, request: ApiRequest, name: str) -> Response:
         """What a node map shows of the nodes that the filter leaves."""
         _, nodes, use = _read_request(request, name)
-        show, available = request.query_params.get("show", "cpu"), inventory.list_shows(nodes, use)
+        show, available = request.query_params.get("show", "cpu"), node_maps.list_shows(nodes, use)
         if show not in available:
             message = f"show: one of {', '.join(available)}."
             raise ApplicationError.at("show", message)
-        return Response({"show": show, "times": 1, **pack_column(inventory.compute_values(nodes, show, use))})
+        return Response({"show": show, "times": 1, **pack_column(node_maps.compute_values(nodes, show, use))})
 
 
 class ClusterStays(APIView):
@@ -88,7 +88,7 @@ class ClusterStays(APIView):
         node = node_rows(snapshot).filter(name=node_name.replace("\0", "")).first()
         if node is None:
             raise NotFound(f"Cluster {name} has no node {node_name[:253]}.")
-        return Response(inventory.pod_stays(snapshot, node))
+        return Response(node_maps.pod_stays(snapshot, node))
 
 
 def _get_snapshot(request: ApiRequest, name: str) -> Snapshot:
@@ -106,7 +106,7 @@ def _read_request(request: ApiRequest, name: str) -> tuple[Snapshot, Sequence[Ma
             {"path": field, "message": " ".join(messages)} for field, messages in filtered.errors.items()
         ]
         raise ApplicationError("The filter is wrong.", errors=errors)
-    nodes = inventory.list_rows(snapshot, request.query_params, filtered.qs)
+    nodes = node_maps.list_rows(snapshot, request.query_params, filtered.qs)
     return (
         snapshot,
         nodes,

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from django.db.models import QuerySet
 
     from kschedweb.accounts.models import User
+    from kschedweb.clusters.selectors import PodRef
     from kschedweb.policies.scope import PolicyScope
     from kschedweb.watermarks.usage.selectors import CurrentUse
 
@@ -149,36 +150,34 @@ def _add_use(zones: list[ZoneHeadroom], nodes: Any, use: CurrentUse) -> None:
                 headroom.used = used[row.zone] / have[row.zone]
 
 
+@dataclass(frozen=True)
+class PendingReasons:
+    """Why pods are pending under a policy: each pod that was decided, with its reasons."""
+
+    by_pod: list[tuple[PodRef, tuple[str, ...]]]
+
+    def count_reasons(self) -> list[tuple[str, int]]:
+        """Return (reason, pods), most frequent first. A pod counts under each of its reasons."""
+        return Counter(reason for _, reasons in self.by_pod for reason in reasons).most_common()
+
+    def rows_with(self, reason: str) -> list[int]:
+        """Return the rows of the pods that have ``reason``."""
+        return [pod.row for pod, reasons in self.by_pod if reason in reasons]
+
+
 def pending_reasons(
     revision: Revision | None, snapshot: Snapshot, seconds: float, max_bytes: int | None = None
-) -> tuple[list[tuple[str, int]], int]:
-    """Return why pods are pending under ``revision``: (reason, pods), most frequent first, and how many were decided.
+) -> PendingReasons:
+    """Return why pods are pending under ``revision``.
 
-    A pod counts under each of its reasons. Pods without a stored outcome are decided for ``seconds``, and not at all in
-    a cluster that is not ``at_hand`` for ``max_bytes`` bytes.
+    Pods without a stored outcome are decided for ``seconds``, and not at all in a cluster that is not ``at_hand`` for
+    ``max_bytes`` bytes.
     """
-    reasons_by_row = _of_pending(revision, snapshot, seconds, max_bytes)
-    reasons = Counter(reason for reasons in reasons_by_row.values() for reason in reasons)
-    return reasons.most_common(), len(reasons_by_row)
-
-
-def pending_because(
-    revision: Revision | None, snapshot: Snapshot, reason: str, seconds: float
-) -> tuple[list[int], int]:
-    """Return the rows of the pods that are pending for ``reason``, and how many pods were decided, as above."""
-    reasons_by_row = _of_pending(revision, snapshot, seconds)
-    return [row for row, reasons in reasons_by_row.items() if reason in reasons], len(reasons_by_row)
-
-
-def _of_pending(
-    revision: Revision | None, snapshot: Snapshot, seconds: float, max_bytes: int | None = None
-) -> dict[int, tuple[str, ...]]:
-    """Return the reasons of each pending pod under ``revision``, by its row."""
     if revision is None:
-        return {}
+        return PendingReasons([])
     pods = pod_refs(pod_rows(snapshot).filter(pending=True)[:MOST_PENDING])
     outcomes = playground.summarize_pods(snapshot, revision, pods, seconds=seconds, max_bytes=max_bytes)
-    return {pod.row: outcomes[pod.key].reasons or (FITS_NOW,) for pod in pods if pod.key in outcomes}
+    return PendingReasons([(pod, outcomes[pod.key].reasons or (FITS_NOW,)) for pod in pods if pod.key in outcomes])
 
 
 @dataclass(frozen=True)

@@ -24,18 +24,19 @@ from kschedweb.advice.plans.selectors import offer_of
 from kschedweb.clusters.filters import NodeFilter, PodFilter
 from kschedweb.clusters.models import NodeRow
 from kschedweb.clusters.selectors import closed_nodes, node_rows, pod_rows
-from kschedweb.dashboard import inventory, selectors
+from kschedweb.dashboard import selectors
+from kschedweb.dashboard.causes import group_by_cause
 from kschedweb.dashboard.context import ALL_CLUSTERS, FLEET_PAGE, THEMES
 from kschedweb.decisions import services as decisions
-from kschedweb.decisions.responsibility import WAITS
 from kschedweb.policies.scope import scope_of
+from kschedweb.watermarks import node_maps
 from kschedweb.watermarks.usage.selectors import load_current_use
 from kschedweb.web import searching
 from kschedweb.web.exports import FORMATS, export_rows
 from kschedweb.web.heavy import heavy
 from kschedweb.web.languages import supported_language
 from kschedweb.web.news import PARAMETER, NewsRequested, with_news
-from kschedweb.web.nodemap.nodemap import MOST_NODES, MapSide, MapState, NodeMap
+from kschedweb.web.nodemap.nodemap import MOST_NODES, MapChoice, MapSide, MapState, NodeMap
 from kschedweb.web.pages import page_part
 
 if TYPE_CHECKING:
@@ -80,27 +81,37 @@ def show_overview(request: PageRequest) -> HttpResponse:
     plan = offer_of(scope.snapshot)
     if plan is None and not scope.pinned:
         offer_later(snapshot=scope.snapshot)
-    reasons, explained = selectors.pending_reasons(
-        scope.revision, scope.snapshot, LIST_SECONDS, decisions.OVERVIEW_AT_ONCE
-    )
+    pending = selectors.pending_reasons(scope.revision, scope.snapshot, LIST_SECONDS, decisions.OVERVIEW_AT_ONCE)
     counts = selectors.count_objects(scope.snapshot)
-    if reasons and explained < counts["waiting"] and not _reads_at_once(scope, decisions.OVERVIEW_AT_ONCE):
+    if len(pending.by_pod) < counts["waiting"] and not _reads_at_once(scope, decisions.OVERVIEW_AT_ONCE):
         # The stored outcomes are not all: a part of the page requests the rest.
-        reasons = []
+        pending = selectors.PendingReasons([])
+    fields = {name: value for name in ("cluster", "policy", "revision") if (value := request.GET.get(name, ""))}
+    choice = MapChoice.from_address(request.GET)
     context = {
         "counts": counts,
+        "map": node_maps.map_snapshot(scope.snapshot, choice, fields | scope.pin, use=use),
         "zones": selectors.compute_headroom(scope.snapshot, use),
         "use": use,
         "skew": use.compute_skew(closed_nodes(scope.snapshot)) if use else None,
         "cost": summarize_cost(scope.snapshot, use),
         "plan": plan,
-        "reasons": reasons,
-        "explained_count": explained,
-        "waits": WAITS,
+        **_describe_pending(scope, pending),
         "jobs": selectors.recent_jobs(request.user),
         "changes": selectors.recent_changes(),
     }
     return render(request, "dashboard/overview.html", context)
+
+
+def _describe_pending(scope: PolicyScope, pending: selectors.PendingReasons) -> dict[str, object]:
+    """Return the context of dashboard/reasons.html: plain causes, and the scheduler's reasons."""
+    assert scope.cluster is not None
+    return {
+        "causes": group_by_cause(scope.cluster.name, pending.by_pod),
+        "decision_prefix": reverse("decision", args=[scope.cluster.name, "-", "-"]).removesuffix("-/-/"),
+        "reasons": pending.count_reasons(),
+        "explained_count": len(pending.by_pod),
+    }
 
 
 def _reads_at_once(scope: PolicyScope, max_bytes: int | None = None) -> bool:
@@ -121,13 +132,8 @@ def show_reasons(request: HttpRequest) -> HttpResponse:
     scope = scope_of(request)
     if scope.snapshot is None:
         raise Http404("There is no such cluster.")
-    reasons, explained = selectors.pending_reasons(scope.revision, scope.snapshot, REASONS_SECONDS)
-    context = {
-        "counts": selectors.count_objects(scope.snapshot),
-        "reasons": reasons,
-        "explained_count": explained,
-        "waits": WAITS,
-    }
+    pending = selectors.pending_reasons(scope.revision, scope.snapshot, REASONS_SECONDS)
+    context = {"counts": selectors.count_objects(scope.snapshot), **_describe_pending(scope, pending)}
     return render(request, "dashboard/reasons.html", context | {"read": True})
 
 
@@ -204,18 +210,18 @@ def _node_map(
     """Return the map of the filtered nodes, None if there are none, or more than a map draws."""
     if not 0 < queryset.count() <= MOST_NODES:
         return None
-    cluster, filtered = snapshot.cluster.name, inventory.select_filters(request.GET)
+    cluster, filtered = snapshot.cluster.name, node_maps.select_filters(request.GET)
     pin = scope_of(request).pin
-    listed = inventory.list_rows(snapshot, filtered, queryset)
-    shows = inventory.list_shows(listed, use)
+    listed = node_maps.list_rows(snapshot, filtered, queryset)
+    shows = node_maps.list_shows(listed, use)
     show = shows.get(request.GET.get("show", "cpu"), shows["cpu"])
     query = f"?{urlencode(filtered | pin)}" if filtered or pin else ""
     now = MapState(
         [node["name"] for node in listed],
-        inventory.list_groupings(listed),
+        node_maps.list_groupings(listed),
         show,
-        inventory.compute_values(listed, show.key, use),
-        inventory.count_pods(listed),
+        node_maps.compute_values(listed, show.key, use),
+        node_maps.count_pods(listed),
     )
     side = MapSide(
         label="",
@@ -249,8 +255,8 @@ def list_pods(request: HttpRequest) -> HttpResponseBase:
         return render(request, "dashboard/no_data.html", {"noun": "pods"})
     rows, reason, explained = pod_rows(scope.snapshot), request.GET.get("reason", ""), 0
     if reason:
-        because, explained = selectors.pending_because(scope.revision, scope.snapshot, reason, REASON_SECONDS)
-        rows = rows.filter(pk__in=because)
+        pending = selectors.pending_reasons(scope.revision, scope.snapshot, REASON_SECONDS)
+        rows, explained = rows.filter(pk__in=pending.rows_with(reason)), len(pending.by_pod)
     filters = PodFilter(request.GET, queryset=rows)
     if (form := request.GET.get("format")) in FORMATS:
         return export_rows(form, f"{scope.cluster.name}-pods", (*POD_HEAD, "decision"), _pod_lines(scope, filters.qs))

@@ -41,13 +41,13 @@ def compute_summary(snapshot: Snapshot) -> Standing:
     """
     use = load_current_use(snapshot.cluster, timezone.now())
     counts = overview.count_objects(snapshot)
-    reasons, explained = overview.pending_reasons(default_revision(), snapshot, REASON_SECONDS)
+    pending = overview.pending_reasons(default_revision(), snapshot, REASON_SECONDS)
     bill = summarize_cost(snapshot, use)
     values = {
         **{name: counts[name] for name in ("nodes", "cordoned", "not_ready", "pods", "held")},
         "pending": counts["waiting"],
-        "reasons": reasons[:REASONS],
-        "asked": explained,
+        "reasons": pending.count_reasons()[:REASONS],
+        "asked": len(pending.by_pod),
         **_compute_room(snapshot, use),
         "skew": use.compute_skew(closed_nodes(snapshot)) if use else None,
         "cost": {"unit": bill[0], "hour": bill[1].hour} if bill else None,

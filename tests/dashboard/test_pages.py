@@ -168,10 +168,3 @@ def test_the_cluster_chosen_last_stays_chosen(
     assert viewer_client.get("/nodes/").context["scope"].cluster.name == "demo"
     viewer_client.get("/clusters/another/")
     assert viewer_client.get("/nodes/").context["scope"].cluster.name == "another"
-
-
-def test_people_and_audit_are_in_the_rail_of_administrators_only(
-    viewer_client: Client, client_as: Callable[[str], Client]
-) -> None:
-    assert 'href="/people/"' not in text(viewer_client.get("/"))
-    assert 'href="/people/"' in text(client_as("admin").get("/"))

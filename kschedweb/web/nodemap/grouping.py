@@ -115,17 +115,22 @@ def _unpack_codes(column: Mapping[str, Any]) -> Codes:
     return unpack_column(column).astype(np.int32)
 
 
+def make_named_groupings(labels: Sequence[Mapping[str, str]], later: Sequence[Relabelled] = ()) -> list[Grouping]:
+    """Return groupings by zone, region, instance type and pool, as far as ``labels`` have them."""
+    return [
+        named_grouping
+        for name, keys in NAMED_GROUPINGS.items()
+        if (named_grouping := _make_grouping(name, keys, labels, later)) is not None
+    ]
+
+
 def make_groupings(labels: Sequence[Mapping[str, str]], later: Sequence[Relabelled] = ()) -> list[Grouping]:
     """Return groupings by zone, region, instance type and pool, then by every other label that divides the nodes.
 
     ``labels`` are the initial ones of each node, ``later`` the changes in order of time. A label makes no grouping if
     all nodes have different initial values, or if it has more than MOST_GROUPS values or MOST_SHIFTS changes.
     """
-    groupings = [
-        named_grouping
-        for name, keys in NAMED_GROUPINGS.items()
-        if (named_grouping := _make_grouping(name, keys, labels, later)) is not None
-    ]
+    groupings = make_named_groupings(labels, later)
     named_keys = {key for keys in NAMED_GROUPINGS.values() for key in keys}
     all_keys = {key for node_labels in labels for key in node_labels} | {
         key for change in later for key in change.labels

@@ -6,7 +6,7 @@ MOST_NODES nodes, the groupings of grouping.py, and one or two bytes per value.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
@@ -17,6 +17,7 @@ from django.utils.translation import gettext
 from kschedweb.engine.json_types import Json
 from kschedweb.web.counting import format_count
 from kschedweb.web.errors import Unprocessable
+from kschedweb.web.nodemap.grouping import pack_column
 from kschedweb.web.translating import gettext_lazy as _
 
 if TYPE_CHECKING:
@@ -39,20 +40,30 @@ class NodeColouring:
 
     key: str
     label: str
-    # "%", "pods", or "" for states.
+    # "%", "pods", "score", or "" for states and other categories.
     unit: str = "%"
     # "requested" or "used".
     verb: str = "requested"
     resource_name: str = ""
+    # Categories in place of STATES, where the unit is "".
+    words: tuple[str, ...] = ()
+    # The sentence about the values; "" to make one of them.
+    sentence: str = ""
 
-    def to_dict(self) -> dict[str, str]:
-        return {
+    def to_dict(self) -> Json:
+        stated: Json = {
             "name": self.key,
             "label": str(self.label),
             "unit": self.unit,
             "verb": self.verb,
             "what": self.resource_name,
         }
+        own: Json = {"words": list(self.words), "summary": self.sentence}
+        return stated | {name: value for name, value in own.items() if value}
+
+    @property
+    def categories(self) -> Sequence[str]:
+        return self.words or STATES
 
 
 PODS, STATE = NodeColouring("pods", _("pods on the node"), "pods"), NodeColouring("state", _("state of the node"), "")
@@ -119,7 +130,7 @@ class MapState:
 
     def summary(self) -> str:
         """Return one sentence. nodemap-words.ts makes the same one for other times, from rounded values."""
-        sentence = self._sentence()
+        sentence = self.show.sentence or self._sentence()
         if not self.moment:
             return _upper_first(sentence)
         return gettext("%(moment)s, %(said)s") % {"moment": self.moment, "said": sentence}
@@ -130,7 +141,8 @@ class MapState:
         count, empty = len(places), int((self.pods[places] == 0).sum())
         nodes = format_count(count, "nodes")
         if not self.show.unit:
-            parts = gettext(", ").join(f"{int((values == code).sum()):,} {words}" for code, words in enumerate(STATES))
+            counts = [f"{int((values == code).sum()):,} {words}" for code, words in enumerate(self.show.categories)]
+            parts = gettext(", ").join(counts)
             return gettext("%(nodes)s: %(parts)s.") % {"nodes": nodes, "parts": parts}
         arguments = {"nodes": nodes, "what": self.show.resource_name, "empty": f"{empty:,}"}
         if self.show.unit == "pods":
@@ -155,7 +167,7 @@ class MapState:
     def group_table(self, by: Grouping | None) -> tuple[list[str], list[list[object]]]:
         """Return a row for each group: name, nodes, and the shown value."""
         states = not self.show.unit
-        more = [_upper_first(str(words)) for words in STATES] if states else self._group_head()
+        more = [_upper_first(str(words)) for words in self.show.categories] if states else self._group_head()
         rows: list[list[object]] = []
         codes = by.codes if by is not None else np.zeros(len(self.names), dtype=np.int32)
         for code in range(len(by.values) if by is not None else 1):
@@ -166,15 +178,14 @@ class MapState:
         return [_upper_first(gettext(by.label)) if by is not None else gettext("Group"), gettext("Nodes"), *more], rows
 
     def _group_head(self) -> list[str]:
-        unit = self.show.unit
-        unit = gettext(unit)
+        unit = gettext("points") if self.show.unit == "score" else gettext(self.show.unit)
         mean, highest = gettext("Mean (%(unit)s)"), gettext("Most (%(unit)s)")
         return [mean % {"unit": unit}, highest % {"unit": unit}, gettext("Pods"), gettext("Without a pod")]
 
     def _group_cells(self, places: NDArray[np.intp]) -> list[object]:
         values, pods = self.values[places].astype(np.float64), self.pods[places]
         if not self.show.unit:
-            return [int((values == code).sum()) for code in range(len(STATES))]
+            return [int((values == code).sum()) for code in range(len(self.show.categories))]
         return [
             round(float(values.mean()), 1),
             _plain_number(values.max()),
@@ -189,14 +200,15 @@ class MapState:
             matching = [by.group_name(code) == only for code in range(len(by.values))]
             places = places[np.array(matching, dtype=bool)[by.codes[places]]]
         order = places[np.argsort(-self.values[places], kind="stable")][:MOST_ROWS].tolist()
-        head = f"{_upper_first(self.show.label)} ({self.show.unit})" if self.show.unit == "%" else gettext("State")
+        head = _upper_first(self.show.label) if self.show.unit or self.show.words else gettext("State")
+        head += f" ({self.show.unit})" if self.show.unit == "%" else ""
         middle = [] if self.show.unit == "pods" else [head]
         rows: list[list[object]] = []
         for place in order:
             value = self.values[place]
-            value_cells = [_plain_number(value) if self.show.unit else str(STATES[int(value)])] if middle else []
+            cell = _plain_number(value) if self.show.unit else str(self.show.categories[int(value)])
             group = by.group_name(int(by.codes[place])) if by is not None else "–"
-            rows.append([self.names[place], group, *value_cells, int(self.pods[place])])
+            rows.append([self.names[place], group, *([cell] if middle else []), int(self.pods[place])])
         group_head = _upper_first(gettext(by.label)) if by is not None else gettext("Group")
         return [gettext("Node"), group_head, *middle, gettext("Pods")], rows
 
@@ -223,18 +235,20 @@ class MapSide:
     label: str
     # The nodes at the time that the page shows.
     now: MapState
-    # The address of the document.
-    columns: str
-    # The address of the shown values.
-    frames: str
-    # The address of the pods of a node.
-    pods: str
-    # The beginning of the address of a pod's decision.
-    decisions: str
-    # The beginning of the address that lists a node's pods without JavaScript.
+    # The beginning of the address of a node: it lists the node's pods without JavaScript.
     nodes: str
+    # The address of the document.
+    columns: str = ""
+    # The address of the shown values.
+    frames: str = ""
+    # The address of the pods of a node; "" where a node opens its own page.
+    pods: str = ""
+    # The beginning of the address of a pod's decision.
+    decisions: str = ""
     # The link of the heading; "" for none.
     address: str = ""
+    # The document with its values, if they stand in the page and need no address.
+    inline: Json | None = None
 
     @property
     def first(self) -> list[str]:
@@ -260,6 +274,12 @@ class NodeMap:
     fields: dict[str, str] = field(default_factory=dict)
     # Seconds in a run; None for a snapshot.
     time: float | None = None
+    # True if the sides are before and after a change: cells that differ are outlined.
+    has_changes: bool = False
+
+    @property
+    def is_inline(self) -> bool:
+        return self.sides[0].inline is not None
 
     @property
     def show(self) -> NodeColouring:
@@ -284,12 +304,14 @@ class NodeMap:
     def tables(self) -> list[dict[str, object]]:
         """The sentence, the groups and the nodes of each side."""
         tables = []
-        for side in self.sides:
+        for number, side in enumerate(self.sides):
             by = next((grouping for grouping in side.now.groupings if grouping.label == self.chosen), None)
             group_head, groups = side.now.group_table(by)
-            node_head, nodes = side.now.node_table(by, self.group)
+            # The script fills the table of an inline map when it is opened; a page of 5,000 rows twice is slow.
+            node_head, nodes = side.now.node_table(by, self.group) if side.inline is None else ([], [])
             tables.append(
                 {
+                    "id": f"map-{number}",
                     "side": side,
                     "summary": side.now.summary(),
                     "group_head": group_head,
@@ -322,3 +344,47 @@ def build_document(
         "shows": [show.to_dict() for show in shows],
         "states": [str(state) for state in STATES],
     }
+
+
+@dataclass(frozen=True, eq=False)
+class MapLayer:
+    """A colouring with the value of each node; NaN if it is not known. Shape [nodes]."""
+
+    show: NodeColouring
+    values: NDArray[np.float32]
+
+
+@dataclass(frozen=True)
+class MapChoice:
+    """What a page's address chooses of its map."""
+
+    show: str = ""
+    by: str = ""
+
+    @classmethod
+    def from_address(cls, params: Mapping[str, str]) -> MapChoice:
+        return cls(params.get("show", ""), params.get("by", ""))
+
+
+def make_inline_map(
+    names: Sequence[str],
+    groupings: Sequence[Grouping],
+    sides: Mapping[str, Sequence[MapLayer]],
+    nodes_address: str,
+    choice: MapChoice,
+    fields: Mapping[str, str],
+) -> NodeMap:
+    """Return a map whose values stand in the page: of one side, or of two, before and after a change.
+
+    ``sides`` has the layers of each side by its heading, PODS and STATE among them. The first is shown at first.
+    """
+    made = []
+    for label, layers in sides.items():
+        by_key = {layer.show.key: layer for layer in layers}
+        shown = by_key.get(choice.show, layers[0])
+        document = build_document(names, groupings, np.zeros(1), [layer.show for layer in layers])
+        frames = {key: {"show": key, "times": 1, **pack_column(layer.values)} for key, layer in by_key.items()}
+        now = MapState(names, groupings, shown.show, shown.values, by_key[PODS.key].values)
+        made.append(MapSide(label, now, nodes_address, inline=document | {"frames": frames}))
+    shows = [layer.show for layer in next(iter(sides.values()))]
+    return NodeMap(made, shows, choice.by, fields=dict(fields), has_changes=len(made) > 1)

@@ -1,11 +1,13 @@
-"""The nodes of a snapshot as columns, for its node map."""
+"""The nodes of a snapshot as columns, for node maps of pages and REST."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlencode
 
 import numpy as np
+from django.urls import reverse
 
 from kschedweb.clusters.models import NodeRow, PodRow, Snapshot
 from kschedweb.clusters.redaction import others_on
@@ -14,7 +16,17 @@ from kschedweb.engine.json_types import Json
 from kschedweb.web.lru import LRU
 from kschedweb.web.nodemap import grouping, nodemap
 from kschedweb.web.nodemap.grouping import Grouping
-from kschedweb.web.nodemap.nodemap import PODS, STATE, NodeColouring, show_requested, show_used
+from kschedweb.web.nodemap.nodemap import (
+    PODS,
+    STATE,
+    MapChoice,
+    MapLayer,
+    NodeColouring,
+    NodeMap,
+    make_inline_map,
+    show_requested,
+    show_used,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -112,8 +124,14 @@ def list_groupings(nodes: Sequence[Mapping[str, Any]]) -> list[Grouping]:
 
 def group_by_labels(snapshot: Snapshot, nodes: Sequence[Mapping[str, Any]]) -> list[Grouping]:
     """Group by every label that distinguishes the nodes."""
+    labels = read_labels(snapshot)
+    return grouping.make_groupings([labels.get(node["name"], {}) for node in nodes])
 
-    def read_labels() -> dict[str, Mapping[str, str]]:
+
+def read_labels(snapshot: Snapshot) -> dict[str, Mapping[str, str]]:
+    """Return the labels of each node, by its name."""
+
+    def read_rows() -> dict[str, Mapping[str, str]]:
         labels_by_node: dict[str, Mapping[str, str]] = {}
         rows = list(node_rows(snapshot).order_by().values_list("name", "labels"))
         if all(labels is not None for _, labels in rows):
@@ -125,8 +143,49 @@ def group_by_labels(snapshot: Snapshot, nodes: Sequence[Mapping[str, Any]]) -> l
                 labels_by_node[str(raw["metadata"].get("name"))] = labels if isinstance(labels, dict) else {}
         return labels_by_node
 
-    node_labels = _labels.get(snapshot.pk, read_labels)
-    return grouping.make_groupings([node_labels.get(node["name"], {}) for node in nodes])
+    return _labels.get(snapshot.pk, read_rows)
+
+
+def list_layers(nodes: Sequence[Mapping[str, Any]], use: CurrentUse | None = None) -> list[MapLayer]:
+    """Return every way to colour a map of ``nodes``, with the values."""
+    return [MapLayer(show, compute_values(nodes, key, use)) for key, show in list_shows(nodes, use).items()]
+
+
+def list_nodes(snapshot: Snapshot) -> Sequence[Mapping[str, Any]]:
+    """Return all nodes of the snapshot by name, with the fields of a map; none if there are too many to draw."""
+    queryset = node_rows(snapshot)
+    return list_rows(snapshot, {}, queryset) if queryset.count() <= nodemap.MOST_NODES else []
+
+
+def map_snapshot(
+    snapshot: Snapshot,
+    choice: MapChoice,
+    fields: Mapping[str, str],
+    *,
+    own: Callable[[Sequence[str]], Iterable[MapLayer]] = lambda names: (),
+    use: CurrentUse | None = None,
+) -> NodeMap | None:
+    """Return the map of all nodes of ``snapshot``, with its values in the page; None for none, or too many.
+
+    ``own`` makes layers that come first, from the names of the nodes. ``fields`` stay in the address.
+    """
+    nodes = list_nodes(snapshot)
+    if not nodes:
+        return None
+    names = [node["name"] for node in nodes]
+    layers = [*own(names), *list_layers(nodes, use)]
+    return make_inline_map(names, name_groups(snapshot, nodes), {"": layers}, node_prefix(snapshot), choice, fields)
+
+
+def name_groups(snapshot: Snapshot, nodes: Sequence[Mapping[str, Any]]) -> list[Grouping]:
+    """Group by zone, region, instance type and pool."""
+    labels = read_labels(snapshot)
+    return grouping.make_named_groupings([labels.get(node["name"], {}) for node in nodes])
+
+
+def node_prefix(snapshot: Snapshot) -> str:
+    """Return the beginning of the address of a node of the snapshot, whose name follows it."""
+    return f"{reverse('pods')}?{urlencode({'cluster': snapshot.cluster.name})}&node="
 
 
 def pod_stays(snapshot: Snapshot, node: NodeRow) -> Json:
