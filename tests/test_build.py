@@ -22,22 +22,22 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).parents[1]
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
 NAMES = [f"{name} preview" if release.is_preview else name for name, release in RELEASES.items()]
-SAID = f"kschedweb {__version__}, kube-scheduler {', '.join(NAMES)}, commit 0123456789ab, our own"
+VERSION_LINE = f"kschedweb {__version__}, kube-scheduler {', '.join(NAMES)}, commit 0123456789ab, our own"
 
 
 @pytest.mark.parametrize("command", [["-m", "kschedweb.engine", "--version"], ["manage.py", "version"]])
 def test_a_command_tells_it(command: list[str]) -> None:
     environment = {**os.environ, "KSCHEDWEB_COMMIT": COMMIT, "KSCHEDWEB_BUILD": " our\nown "}
     environment.pop("KSCHEDWEB_SECRET_KEY", None)
-    done = subprocess.run([sys.executable, *command], cwd=ROOT, env=environment, capture_output=True, text=True)
-    assert (done.returncode, done.stdout, done.stderr) == (0, f"{SAID}\n", "")
+    process = subprocess.run([sys.executable, *command], cwd=ROOT, env=environment, capture_output=True, text=True)
+    assert (process.returncode, process.stdout, process.stderr) == (0, f"{VERSION_LINE}\n", "")
 
 
 @pytest.mark.parametrize("module", ["kschedweb.cli", "kschedweb.engine"])
 def test_it_is_told_without_importing_what_decides(module: str) -> None:
     command = [sys.executable, "-X", "importtime", "-m", module, "--version"]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
-    imported = {line.rpartition("|")[2].strip() for line in done.stderr.splitlines()}
+    process = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
+    imported = {line.rpartition("|")[2].strip() for line in process.stderr.splitlines()}
     assert module in imported
     assert not imported & {"numpy", "yaml", "ssl", "kschedweb.engine.releases"}
 
@@ -49,16 +49,16 @@ def test_the_foot_of_a_page_tells_it_to_people_who_are_signed_in(
     monkeypatch.setenv("KSCHEDWEB_COMMIT", COMMIT)
     monkeypatch.setenv("KSCHEDWEB_BUILD", "our own")
     page = client_as("viewer").get("/policies/").content.decode()
-    assert f'<footer class="section soft small">{SAID}</footer>' in page
+    assert f'<footer class="section soft small">{VERSION_LINE}</footer>' in page
     assert __version__ not in client.get("/policies/", follow=True).content.decode()
 
 
 @pytest.mark.django_db
 def test_a_mark_is_text_on_a_page(client_as: Callable[[str], Client], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("KSCHEDWEB_BUILD", "<b>x</b>" + "y" * 200)
-    told = client_as("viewer").get("/policies/").content.decode()
-    assert "&lt;b&gt;x&lt;/b&gt;" in told
-    assert "y" * build.MAX_MARK_LENGTH not in told
+    page = client_as("viewer").get("/policies/").content.decode()
+    assert "&lt;b&gt;x&lt;/b&gt;" in page
+    assert "y" * build.MAX_MARK_LENGTH not in page
 
 
 def test_the_commit_of_a_checkout_is_found_in_every_form(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -45,13 +45,13 @@ class ProfilesDecider(Decider[Configuration, Scheduler, Case]):
         return Scheduler(engine, scheduler.configuration), pod
 
     def _build_case(self, scheduler: Scheduler, pod: Pod, bound_to: str) -> Case:
-        return Case(scheduler.snapshot, pod, scheduler, scheduler.explain(pod, as_run=True), bound_to)
+        return Case(scheduler.snapshot, pod, scheduler, scheduler.explain(pod, as_scheduled=True), bound_to)
 
     def release_version(self, case: Case) -> str:
         return case.scheduler.configuration.release.version
 
     def with_victims(self, case: Case) -> Explanation:
-        return case.scheduler.explain(case.pod, preemption=True, thorough=False, as_run=True)
+        return case.scheduler.explain(case.pod, preemption=True, thorough=False, as_scheduled=True)
 
     def present(self, case: Case, other: AnyCase | None = None) -> Decision:
         return Decision(case, other)

@@ -23,15 +23,15 @@ class PolicyChange:
     """One difference in behaviour."""
 
     # Profile, extension point or field; "" for the whole document.
-    where: str
+    location: str
     # The plugin, argument or field that differs.
-    what: str
+    subject: str
     # Empty if it was absent.
     before: str
     after: str
 
     def __str__(self) -> str:
-        return f"{self.what}: {self.before or 'absent'} → {self.after or 'absent'}"
+        return f"{self.subject}: {self.before or 'absent'} → {self.after or 'absent'}"
 
 
 def list_changes(old: Loaded | None, new: Loaded | None) -> list[PolicyChange]:

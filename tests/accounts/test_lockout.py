@@ -105,7 +105,7 @@ def production_hasher() -> type[hashers.PBKDF2PasswordHasher]:
 class ProbeHasher(hashers.PBKDF2PasswordHasher):
     """Django's hasher, quick, and with a look at what goes on meanwhile."""
 
-    running = most = 0
+    running = peak = 0
     in_transaction = False
     lock = threading.Lock()
 
@@ -113,7 +113,7 @@ class ProbeHasher(hashers.PBKDF2PasswordHasher):
         cls = type(self)
         with cls.lock:
             cls.running += 1
-            cls.most = max(cls.most, cls.running)
+            cls.peak = max(cls.peak, cls.running)
             cls.in_transaction |= connection.in_atomic_block
         time.sleep(0.02)  # so that others could begin
         with cls.lock:
@@ -121,14 +121,14 @@ class ProbeHasher(hashers.PBKDF2PasswordHasher):
         return super().encode(password, salt, 1)
 
 
-class ProbedHasher(production_hasher(), ProbeHasher):  # type: ignore[misc]
+class ProbedHasher(production_hasher(), ProbeHasher):  # type: ignore[misc]  # the first base is a setting
     """What production hashes with, over the probe."""
 
 
 @pytest.fixture
 def probed_hasher(settings):
     settings.PASSWORD_HASHERS = [f"{__name__}.ProbedHasher"]
-    ProbedHasher.most, ProbedHasher.in_transaction = 0, False
+    ProbedHasher.peak, ProbedHasher.in_transaction = 0, False
     return ProbedHasher
 
 
@@ -138,7 +138,7 @@ def test_a_process_hashes_one_password_at_a_time(probed_hasher):
         thread.start()
     for thread in threads:
         thread.join()
-    assert probed_hasher.most == 1
+    assert probed_hasher.peak == 1
 
 
 def test_those_who_wait_leave_threads_to_others(probed_hasher, monkeypatch):
@@ -173,5 +173,5 @@ def test_no_password_is_hashed_while_a_transaction_keeps_others_waiting(probed_h
     user.role = "viewer"
     admin.delete()
     services.admin_ensure(username="root", password="Given-by-the-operator")
-    assert probed_hasher.most == 1
+    assert probed_hasher.peak == 1
     assert not probed_hasher.in_transaction

@@ -146,7 +146,7 @@ def test_only_metadata_is_asked_for(odd_server: OddServer) -> None:
 
 
 def test_a_stop_ends_the_writing(odd_server: OddServer) -> None:
-    def step(done: int, total: int) -> None:
+    def step(count: int, total: int) -> None:
         raise KeyboardInterrupt
 
     with connect(odd_server) as client, pytest.raises(KeyboardInterrupt):

@@ -34,7 +34,9 @@ def recorded_lines(name: str) -> list[dict[str, Any]]:
     return read(name)
 
 
-def each(cases: Callable[[], Cases], batches: int = 1) -> Callable[[Callable[[Any], None]], Callable[[slice], None]]:
+def judge_each(
+    cases: Callable[[], Cases], batches: int = 1
+) -> Callable[[Callable[[Any], None]], Callable[[slice], None]]:
     """Make a test of ``judge(case)``, which has each of the ``cases`` judged and names all that fail."""
 
     def decorate(judge: Callable[[Any], None]) -> Callable[[slice], None]:

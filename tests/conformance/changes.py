@@ -32,8 +32,8 @@ def scenario_changes() -> list[tuple[ReleaseChange, str]]:
 def engine(change: ReleaseChange, release: str) -> Json:
     """The engine's answer, in the form of ``original``."""
     if change.is_of_configuration:
-        found = cli_validate(json.dumps(_config(change)), RELEASES[release])
-        return _validated(found)
+        validation = cli_validate(json.dumps(_config(change)), RELEASES[release])
+        return _validated(validation)
     scenario = {**(change.scenario or {}), "name": change.name, "release": release}
     return {mode: engine_answer(mode, scenario) for mode in ("explain", "condition")}
 
@@ -47,29 +47,33 @@ def original(change: ReleaseChange, oracle: Path) -> Json:
 
 
 def _config(change: ReleaseChange) -> Json:
-    found: Json = (change.scenario or {})["config"]
-    return found
+    config: Json = (change.scenario or {})["config"]
+    return config
 
 
-def _validated(found: Json) -> Json:
-    return {"valid": found["valid"], "errors": found.get("errors") or [], "defaulted": found.get("defaulted")}
+def _validated(validation: Json) -> Json:
+    return {
+        "valid": validation["valid"],
+        "errors": validation.get("errors") or [],
+        "defaulted": validation.get("defaulted"),
+    }
 
 
-def _ask(oracle: Path, mode: str, said: Json) -> Json:
-    text = json.dumps(said) + "\n"
-    done = subprocess.run([oracle, mode], input=text, capture_output=True, text=True, timeout=120)
-    answer: Json = json.loads(done.stdout)  # validate exits with 1 where the configuration is not valid
+def _ask(oracle: Path, mode: str, question: Json) -> Json:
+    text = json.dumps(question) + "\n"
+    process = subprocess.run([oracle, mode], input=text, capture_output=True, text=True, timeout=120)
+    answer: Json = json.loads(process.stdout)  # validate exits with 1 where the configuration is not valid
     return answer
 
 
 def main(folders: list[str]) -> None:
     lines = []
     for folder in map(Path, folders):
-        found = re.search(r"v(1\.\d+)\.", folder.name)
-        if found is None:
+        match = re.search(r"v(1\.\d+)\.", folder.name)
+        if match is None:
             raise SystemExit(f"{folder}: is not named after a version")
         for change, release in scenario_changes():
-            if release == found[1]:
+            if release == match[1]:
                 row = {"change": change.name, "release": release, "expected": original(change, folder / "oracle")}
                 lines.append(json.dumps(row, sort_keys=True))
     GOLDENS.write_text("".join(line + "\n" for line in sorted(lines)), encoding="utf-8")

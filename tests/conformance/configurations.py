@@ -251,29 +251,32 @@ class Configurations:
                     extender["tlsConfig"]["caData"] = self.random.choice(BASE64)
         return extender
 
-    def struct(self, of: Struct) -> Any:
+    def struct(self, struct_type: Struct) -> Any:
         value = {}
-        for field in of.fields:
+        for field in struct_type.fields:
             if field.name in ("kind", "apiVersion"):
                 if self.chance(self.corruption):
                     value[field.name] = self.random.choice(KINDS if field.name == "kind" else VERSIONS)
-            elif self.chance(0.85 if field.name in of.required else 0.45):
+            elif self.chance(0.85 if field.name in struct_type.required else 0.45):
                 value[field.name] = self.value(field.type, field)
         return self.corrupted(value)
 
-    def value(self, of: Type, field: StructField) -> Any:
-        if isinstance(of, Struct):
-            return self.struct(of)
-        if isinstance(of, ListType):
-            return self.corrupted([self.value(of.item, field) for _ in range(self.random.randrange(0, 3))])
-        if isinstance(of, MapType):
-            return {self.random.choice(NAMES): self.value(of.item, field) for _ in range(self.random.randrange(0, 3))}
-        return self.corrupted(self.single(of, field))
+    def value(self, value_type: Type, field: StructField) -> Any:
+        if isinstance(value_type, Struct):
+            return self.struct(value_type)
+        if isinstance(value_type, ListType):
+            return self.corrupted([self.value(value_type.item, field) for _ in range(self.random.randrange(0, 3))])
+        if isinstance(value_type, MapType):
+            return {
+                self.random.choice(NAMES): self.value(value_type.item, field)
+                for _ in range(self.random.randrange(0, 3))
+            }
+        return self.corrupted(self.single(value_type, field))
 
-    def single(self, of: Type, field: StructField) -> Any:
+    def single(self, value_type: Type, field: StructField) -> Any:
         if field.enum:
             return self.random.choice(field.enum) if self.chance(0.9) else self.random.choice(STRINGS)
-        match of:
+        match value_type:
             case Flag():
                 return self.chance(0.5)
             case Number(whole=True):

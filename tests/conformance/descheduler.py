@@ -62,51 +62,58 @@ def validated(policy: Json) -> Json:
 
 def draw_scenarios(seed: int, count: int) -> list[Json]:
     """``count`` scenarios; number n of a seed is always the same."""
-    known = [line["scenario"] for line in recorded()]
-    return [mix_scenarios(Random(f"{seed}/{number}"), known, f"mixed-{seed}-{number}") for number in range(count)]
+    recorded_scenarios = [line["scenario"] for line in recorded()]
+    return [
+        mix_scenarios(Random(f"{seed}/{number}"), recorded_scenarios, f"mixed-{seed}-{number}")
+        for number in range(count)
+    ]
 
 
-def differing(program: Path, asked: list[Json]) -> Iterator[tuple[Json, Json, Json]]:
+def differing(program: Path, scenarios: list[Json]) -> Iterator[tuple[Json, Json, Json]]:
     """The scenarios on which the two differ, with the engine's and the real descheduler's answer.
 
     Where either's outcome is left to chance there is nothing to compare. Few runs may all happen to walk a map in
     one order, so what differs is asked again with many.
     """
-    suspected = [scenario for scenario, _, _ in _differing(program, asked, RUNS)]
+    suspected = [scenario for scenario, _, _ in _differing(program, scenarios, RUNS)]
     return _differing(program, suspected, MANY)
 
 
-def _differing(program: Path, asked: list[Json], runs: int) -> Iterator[tuple[Json, Json, Json]]:
-    for scenario, theirs in zip(asked, reference(program, asked, runs), strict=True):
+def _differing(program: Path, scenarios: list[Json], runs: int) -> Iterator[tuple[Json, Json, Json]]:
+    for scenario, theirs in zip(scenarios, reference(program, scenarios, runs), strict=True):
         ours = engine_answer(scenario, runs=runs, shuffles=0)
         if theirs.get("alternatives") or ours.get("alternatives"):
             continue
         certain = ours["ordered"] and theirs["ordered"]
         compared = (*SAME, "failures") if certain else SAME
         if _evicted(ours, certain) != _evicted(theirs, certain) or any(
-            _said(ours, part) != _said(theirs, part) for part in compared
+            _part_of(ours, part) != _part_of(theirs, part) for part in compared
         ):
             yield scenario, ours, theirs
 
 
-def reference(program: Path, asked: list[Json], runs: int) -> list[Json]:
+def reference(program: Path, scenarios: list[Json], runs: int) -> list[Json]:
     """The real descheduler's answers, each of ``runs`` runs."""
-    text = "".join(json.dumps(scenario) + "\n" for scenario in asked)
+    text = "".join(json.dumps(scenario) + "\n" for scenario in scenarios)
     command = [str(program), "-runs", str(runs), "-shuffles", "0"]
-    done = subprocess.run(command, input=text, capture_output=True, text=True, timeout=TIMEOUT, check=True)
-    return [json.loads(line) for line in done.stdout.splitlines()]
+    process = subprocess.run(command, input=text, capture_output=True, text=True, timeout=TIMEOUT, check=True)
+    return [json.loads(line) for line in process.stdout.splitlines()]
 
 
-def _said(told: Json, part: str) -> Any:
+def _part_of(answer: Json, part: str) -> Any:
     """A part of an answer; of several thresholds that cross, a walk over a map decides which one an error names."""
-    found = told.get(part)
-    return CROSSED.sub("thresholds' ", found) if part == "error" and found else found
+    value = answer.get(part)
+    return CROSSED.sub("thresholds' ", value) if part == "error" and value else value
 
 
-def _evicted(told: Json, ordered: bool) -> list[Json]:
+def _evicted(answer: Json, ordered: bool) -> list[Json]:
     """The evictions, in their order where that is certain."""
-    listed: list[Json] = told["evicted"]
-    return listed if ordered else sorted(listed, key=lambda one: (one["profile"], one["plugin"], one["pod"]))
+    listed: list[Json] = answer["evicted"]
+    return (
+        listed
+        if ordered
+        else sorted(listed, key=lambda eviction: (eviction["profile"], eviction["plugin"], eviction["pod"]))
+    )
 
 
 def _lines(name: str) -> list[Json]:
@@ -120,10 +127,10 @@ def _no_clock() -> float:
 
 def main() -> None:
     options = hunt_options(())
-    found = list(differing(Path(os.environ["DESCHEDULER"]), draw_scenarios(options.seed, options.count)))
-    for scenario, ours, theirs in found[: options.most]:
+    differences = list(differing(Path(os.environ["DESCHEDULER"]), draw_scenarios(options.seed, options.count)))
+    for scenario, ours, theirs in differences[: options.most]:
         print(json.dumps(scenario), json.dumps(ours), json.dumps(theirs), sep="\n")
-    print(f"{len(found)} of {options.count} differ")
+    print(f"{len(differences)} of {options.count} differ")
 
 
 if __name__ == "__main__":

@@ -30,7 +30,7 @@ from tests.support import tiers
 
 COUNT = tiers.count(300, 20_000)
 BATCH = 96
-AGAIN = 64  # how often kube-scheduler is asked again where the two differ
+REPEATS = 64  # how often kube-scheduler is asked again where the two differ
 ENDS = "kube-scheduler itself ends on it"
 TIMED_OUT, OUT_OF_TIME = "timed out trying to allocate devices", "would end within its filterTimeout"
 # Without these a part of a scenario is not what it was.
@@ -52,9 +52,9 @@ class Kind:
 def _wide(random: Random, name: str) -> dict:
     """100 to 1,500 nodes, of which a part is looked at."""
     nodes = random.choice([100, 101, 130, 250, 400, 700, 1100, 1500])
-    found = Classes(random).scenario(name, nodes=nodes, pods=random.randint(3, 12))
-    found["config"]["percentageOfNodesToScore"] = random.choice([0, 0, 1, 10, 30, 60, 100])
-    return found
+    scenario = Classes(random).scenario(name, nodes=nodes, pods=random.randint(3, 12))
+    scenario["config"]["percentageOfNodesToScore"] = random.choice([0, 0, 1, 10, 30, 60, 100])
+    return scenario
 
 
 def _long(random: Random, name: str) -> dict:
@@ -87,8 +87,8 @@ def draw_scenarios(kind: str, seed: int, count: int) -> list[dict]:
 def comparable(answer: Any) -> Any:
     """The answer without the order inside ``reasons``, which is left to chance, and what the oracle does not tell."""
     if isinstance(answer, dict):
-        told = {key: value for key, value in answer.items() if key != "scoreWithoutPlugins"}
-        return {key: sorted(value) if key == "reasons" else comparable(value) for key, value in told.items()}
+        compared = {key: value for key, value in answer.items() if key != "scoreWithoutPlugins"}
+        return {key: sorted(value) if key == "reasons" else comparable(value) for key, value in compared.items()}
     return [comparable(item) for item in answer] if isinstance(answer, list) else answer
 
 
@@ -100,19 +100,19 @@ def same(scenario: dict, ours: Answer, expected: Answer) -> bool:
         return OUT_OF_TIME in json.dumps(ours)
     ours, expected = comparable(ours), comparable(expected)
     for mine, theirs in zip(ours.get("pods") or [], expected.get("pods") or [], strict=True):
-        taken = [answer["preemption"] for answer in (mine, theirs) if "preemption" in answer]
-        if len({disturbance(scenario, preemption) for preemption in taken}) == 1:
-            for preemption in taken:
+        preemptions = [answer["preemption"] for answer in (mine, theirs) if "preemption" in answer]
+        if len({disturbance(scenario, preemption) for preemption in preemptions}) == 1:
+            for preemption in preemptions:
                 preemption.pop("node")
     return bool(ours == expected)
 
 
 def by_chance(reference: Reference, mode: str, scenario: dict, ours: Answer) -> bool:
     """Whether kube-scheduler, asked again, says what the engine says: the order of Go's maps decides between them."""
-    answers = (parts(mode, answer) for answer in reference.answers(mode, [scenario] * AGAIN))
+    answers = (parts(mode, answer) for answer in reference.answers(mode, [scenario] * REPEATS))
     mine = parts(mode, ours)
-    others = [theirs for theirs in answers if len(theirs) == len(mine)]
-    return all(any(same(scenario, part, theirs[at]) for theirs in others) for at, part in enumerate(mine))
+    same_length = [theirs for theirs in answers if len(theirs) == len(mine)]
+    return all(any(same(scenario, part, theirs[at]) for theirs in same_length) for at, part in enumerate(mine))
 
 
 def parts(mode: str, answer: Answer) -> list[Answer]:
@@ -135,10 +135,10 @@ def name_of(pod: dict) -> str:
     return f"{pod['metadata'].get('namespace', 'default')}/{pod['metadata']['name']}"
 
 
-def differing(reference: Reference, mode: str, asked: list[dict]) -> Iterator[tuple[dict, Answer, Answer]]:
+def differing(reference: Reference, mode: str, scenarios: list[dict]) -> Iterator[tuple[dict, Answer, Answer]]:
     """The scenarios on which the two differ, with the engine's and the real scheduler's answer."""
-    for first in range(0, len(asked), BATCH):
-        batch = asked[first : first + BATCH]
+    for first in range(0, len(scenarios), BATCH):
+        batch = scenarios[first : first + BATCH]
         for scenario, expected in zip(batch, reference.answers(mode, batch), strict=True):
             ours = reference.engine_answer(mode, scenario)
             if not same(scenario, ours, expected) and not by_chance(reference, mode, scenario, ours):
@@ -156,8 +156,8 @@ def smallest(reference: Reference, mode: str, difference: tuple[dict, Answer, An
     sort = sort_of(*answers)
 
     def check(forms: list[dict]) -> list[bool]:
-        asked = zip(forms, reference.answers(mode, forms), strict=True)
-        pairs = [(form, reference.engine_answer(mode, form), expected) for form, expected in asked]
+        answered = zip(forms, reference.answers(mode, forms), strict=True)
+        pairs = [(form, reference.engine_answer(mode, form), expected) for form, expected in answered]
         return [
             sort_of(ours, expected) == sort
             and not same(form, ours, expected)
@@ -165,15 +165,15 @@ def smallest(reference: Reference, mode: str, difference: tuple[dict, Answer, An
             for form, ours, expected in pairs
         ]
 
-    found: dict = shrink(scenario, check, KEPT_FIELDS)
-    return found
+    smallest_form: dict = shrink(scenario, check, KEPT_FIELDS)
+    return smallest_form
 
 
 def report(reference: Reference, mode: str, difference: tuple[dict, Answer, Answer]) -> str:
     """A difference as small as it gets, in words to paste into regressions."""
     small = smallest(reference, mode, difference)
     ours, (expected,) = reference.engine_answer(mode, small), reference.answers(mode, [small])
-    lines = [f"{mode} {small['name']}", json.dumps(reference.asked(small)), f"engine    {json.dumps(ours)}"]
+    lines = [f"{mode} {small['name']}", json.dumps(reference.with_release(small)), f"engine    {json.dumps(ours)}"]
     return "\n".join([*lines, f"reference {json.dumps(expected)}"])
 
 
@@ -182,9 +182,9 @@ def main() -> None:
     reference = Reference(Path(os.environ["KUBEBUILDER_ASSETS"]))
     for kind in options.kinds:
         for mode in KINDS[kind].modes:
-            found = list(differing(reference, mode, draw_scenarios(kind, options.seed, options.count)))
-            print(f"{kind} {mode}: {len(found)} of {options.count} differ (seed {options.seed})", flush=True)
-            for difference in found[: options.most]:
+            differences = list(differing(reference, mode, draw_scenarios(kind, options.seed, options.count)))
+            print(f"{kind} {mode}: {len(differences)} of {options.count} differ (seed {options.seed})", flush=True)
+            for difference in differences[: options.most]:
                 print(report(reference, mode, difference), flush=True)
 
 

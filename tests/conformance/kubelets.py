@@ -109,11 +109,11 @@ class Maker:
         for resource in (GPU, FPGA, HUGE):
             if self.maybe(0.15):
                 requests[resource] = limits[resource] = "32Mi" if resource == HUGE else pick(["1", "2"])
-        made: Json = {"name": name, "resources": {"requests": requests, "limits": limits}}
+        container: Json = {"name": name, "resources": {"requests": requests, "limits": limits}}
         if self.maybe(0.15):
             port = {"containerPort": 80, "hostPort": pick([80, 443]), "protocol": pick(["TCP", "UDP"])}
-            made["ports"] = [port | ({"hostIP": pick(["127.0.0.1", "10.0.0.1"])} if self.maybe(0.5) else {})]
-        return made
+            container["ports"] = [port | ({"hostIP": pick(["127.0.0.1", "10.0.0.1"])} if self.maybe(0.5) else {})]
+        return container
 
     def affinity(self) -> Json:
         pick = self.random.choice
@@ -140,38 +140,38 @@ def draw_questions(seed: int, count: int) -> list[Json]:
     return [Maker(Random(f"{seed}/{number}")).question(f"kubelet-{seed}-{number}") for number in range(count)]
 
 
-def real_answers(command: Path, asked: list[Json]) -> list[Json]:
+def real_answers(command: Path, questions: list[Json]) -> list[Json]:
     """What the kubelet's code says, one answer a question."""
-    text = "".join(json.dumps(one) + "\n" for one in asked)
-    done = subprocess.run([command], input=text, capture_output=True, text=True, timeout=TIMEOUT, check=True)
-    return [json.loads(line) for line in done.stdout.splitlines()]
+    text = "".join(json.dumps(question) + "\n" for question in questions)
+    process = subprocess.run([command], input=text, capture_output=True, text=True, timeout=TIMEOUT, check=True)
+    return [json.loads(line) for line in process.stdout.splitlines()]
 
 
 def engine_answer(question: Json) -> Json:
     """What the engine says, in the same form. Taints and tolerations compare as they do without any gate."""
     pods = [Pod.from_json(raw) for raw in question["pods"]]
-    found = admit_to_node(
+    admission = admit_to_node(
         Pod.from_json(question["pod"]), Node.from_json(question["node"]), pods, comparison_operators=False
     )
-    answer: Json = {"name": question["name"], "admit": found.refusal is None}
-    if found.refusal is not None:
-        answer |= {"reason": found.refusal.reason, "message": found.refusal.message.removeprefix(REJECTED)}
-    return answer | ({"ended": [pod.name for pod in found.ended]} if found.ended else {})
+    answer: Json = {"name": question["name"], "admit": admission.refusal is None}
+    if admission.refusal is not None:
+        answer |= {"reason": admission.refusal.reason, "message": admission.refusal.message.removeprefix(REJECTED)}
+    return answer | ({"ended": [pod.name for pod in admission.ended]} if admission.ended else {})
 
 
 def same(ours: Json, expected: Json) -> bool:
     """Whether both say the same; of several scalar resources that are short the original names any one."""
     if ours == expected:
         return True
-    return all(SCALAR.search(one.get("reason", "") + one.get("message", "")) for one in (ours, expected)) and (
+    return all(SCALAR.search(answer.get("reason", "") + answer.get("message", "")) for answer in (ours, expected)) and (
         ours.get("admit"),
         ours.get("ended"),
         SCALAR.sub("", ours["reason"]),
     ) == (expected.get("admit"), expected.get("ended"), SCALAR.sub("", expected["reason"]))
 
 
-def differing(command: Path, asked: list[Json]) -> list[Json]:
-    pairs = zip(asked, real_answers(command, asked), strict=True)
+def differing(command: Path, questions: list[Json]) -> list[Json]:
+    pairs = zip(questions, real_answers(command, questions), strict=True)
     return [question for question, expected in pairs if not same(engine_answer(question), expected)]
 
 
@@ -179,7 +179,7 @@ def report(command: Path, question: Json) -> str:
     """A question on which the two differ, as small as it gets."""
 
     def check(forms: list[Json]) -> list[bool]:
-        different = {json.dumps(one) for one in differing(command, forms)}
+        different = {json.dumps(form) for form in differing(command, forms)}
         return [json.dumps(form) in different for form in forms]
 
     small = shrink(question, check, KEEP, 1500)
@@ -194,14 +194,17 @@ def main() -> None:
     parser.add_argument("--most", type=int, default=3, help="differences to make small")
     parser.add_argument("--record", action="store_true")
     options = parser.parse_args()
-    command, asked = Path(os.environ["KUBELET"]), draw_questions(options.seed, options.count)
+    command, questions = Path(os.environ["KUBELET"]), draw_questions(options.seed, options.count)
     if options.record:
-        answers = real_answers(command, asked)
-        write(RECORDED, [{"question": one, "expected": said} for one, said in zip(asked, answers, strict=True)])
+        answers = real_answers(command, questions)
+        write(
+            RECORDED,
+            [{"question": question, "expected": answer} for question, answer in zip(questions, answers, strict=True)],
+        )
         return
-    found = differing(command, asked)
-    print(f"{len(found)} of {options.count} differ (seed {options.seed})")
-    for question in found[: options.most]:
+    differences = differing(command, questions)
+    print(f"{len(differences)} of {options.count} differ (seed {options.seed})")
+    for question in differences[: options.most]:
         print(report(command, question))
 
 

@@ -25,7 +25,7 @@ SOURCES = (
 CONSTANT = re.compile(r"^\s*(\w+)\s+(?:featuregate\.)?Feature\s*=\s*\"(\w+)\"", re.M)
 ENTRY = re.compile(r"^(\t+)(?:\w+\.)?(\w+):\s*\{\n((?:\1\t.*\n)*?)\1\},", re.M)
 STAGES = re.compile(r"\{(?:Version: version\.MustParse\(\"(\d+)\.(\d+)\"\))?(.*?)\}")
-ASKED = re.compile(r"\bfeatures\.(\w+)")
+FEATURE_USE = re.compile(r"\bfeatures\.(\w+)")
 NEEDS = re.compile(r"^\t(?:\w+\.)?(\w+):\s*\{((?:\w+\.)?\w+(?:,\s*(?:\w+\.)?\w+)*)\},(?: //.*)?$", re.M)
 
 
@@ -37,13 +37,13 @@ def gates(modules: Path, version: str) -> dict[str, str]:
     cells: dict[str, str] = {}
     for text in texts:
         for _, name, body in ENTRY.findall(text):
-            known = [said for since in STAGES.findall(body) if (said := _said(since, (major, minor)))]
-            if known:
-                cells.setdefault(names.get(name, name), known[-1])
-    needs = {names.get(name, name): wanted for text in texts for name, wanted in NEEDS.findall(text)}
+            states = [state for since in STAGES.findall(body) if (state := _read_entry(since, (major, minor)))]
+            if states:
+                cells.setdefault(names.get(name, name), states[-1])
+    needs = {names.get(name, name): gate_list for text in texts for name, gate_list in NEEDS.findall(text)}
     return {
         name: " ".join(
-            [state, *sorted(names.get(one, one) for one in re.findall(r"(\w+)(?:,|$)", needs.get(name, "")))]
+            [state, *sorted(names.get(needed, needed) for needed in re.findall(r"(\w+)(?:,|$)", needs.get(name, "")))]
         )
         for name, state in cells.items()
     }
@@ -53,20 +53,20 @@ def scheduler_gates(modules: Path, version: str) -> set[str]:
     """The gates that the scheduler's own code asks."""
     scheduler = modules / f"kubernetes@v{version}" / "pkg" / "scheduler"
     files = [path for path in scheduler.rglob("*.go") if not path.name.endswith("_test.go")]
-    return {name for path in files for name in ASKED.findall(path.read_text())}
+    return {name for path in files for name in FEATURE_USE.findall(path.read_text())}
 
 
-def _said(entry: tuple[str, str, str], release: tuple[int, int]) -> str:
+def _read_entry(entry: tuple[str, str, str], release: tuple[int, int]) -> str:
     """What one entry of a gate says, as a cell; "" where it is not for this release yet.
 
     Nor is one for a process that needs not be compatible with the release before: without a flag it is.
     """
-    major, minor, said = entry
-    found = re.search(r"PreRelease: (?:\w+\.)?(\w+)", said)
-    if found is None or "MinCompatibilityVersion" in said or (major and (int(major), int(minor)) > release):
+    major, minor, body = entry
+    stage = re.search(r"PreRelease: (?:\w+\.)?(\w+)", body)
+    if stage is None or "MinCompatibilityVersion" in body or (major and (int(major), int(minor)) > release):
         return ""
-    state = "+" if "Default: true" in said else "-"
-    return found[1].lower() + state + ("L" if "LockToDefault: true" in said else "")
+    state = "+" if "Default: true" in body else "-"
+    return stage[1].lower() + state + ("L" if "LockToDefault: true" in body else "")
 
 
 def table(modules: Path, versions: list[str]) -> str:

@@ -81,28 +81,32 @@ SHAPE = [{"utilization": 0, "score": 0}, {"utilization": 100, "score": 10}]
 
 def documents() -> list[dict[str, Any]]:
     """The configurations that are asked about: those that articles print, and chance ones."""
-    printed = [one.document for one in PRINTED if one.document["apiVersion"].rpartition("/")[2] in WRITES]
+    printed = [
+        printed_config.document
+        for printed_config in PRINTED
+        if printed_config.document["apiVersion"].rpartition("/")[2] in WRITES
+    ]
     rng = random.Random(20)
     return [*printed, *(_chance(rng, version) for version in WRITES for _ in range(60))]
 
 
 def _chance(rng: random.Random, version: str) -> dict[str, Any]:
     profiles = [_profile(rng, version, name) for name in ("default-scheduler", "other")[: rng.randint(1, 2)]]
-    made: dict[str, Any] = {"apiVersion": f"{GROUP}/{version}", "kind": "KubeSchedulerConfiguration"}
+    document: dict[str, Any] = {"apiVersion": f"{GROUP}/{version}", "kind": "KubeSchedulerConfiguration"}
     for name, value in (("percentageOfNodesToScore", 40), ("parallelism", 8), ("podMaxBackoffSeconds", 20)):
         if rng.random() < 0.3:
-            made[name] = value
+            document[name] = value
     if rng.random() < 0.3:
-        made["leaderElection"] = {"leaderElect": False, "resourceName": "mine"}
+        document["leaderElection"] = {"leaderElect": False, "resourceName": "mine"}
     if version != "v1beta3" and rng.random() < 0.3:
-        made["healthzBindAddress"] = "0.0.0.0:10251"
+        document["healthzBindAddress"] = "0.0.0.0:10251"
     if rng.random() < 0.3:
-        made["extenders"] = [{"urlPrefix": "http://127.0.0.1:8888/x", "filterVerb": "filter", "httpTimeout": "7s"}]
-    return {**made, "profiles": profiles}
+        document["extenders"] = [{"urlPrefix": "http://127.0.0.1:8888/x", "filterVerb": "filter", "httpTimeout": "7s"}]
+    return {**document, "profiles": profiles}
 
 
 def _profile(rng: random.Random, version: str, name: str) -> dict[str, Any]:
-    made: dict[str, Any] = {"schedulerName": name}
+    profile: dict[str, Any] = {"schedulerName": name}
     plugins = {
         "filter": _set(rng, FILTERS, version, weighed=False),
         "score": _set(rng, (*SCORES, *ROOM.get(version, ("NodeResourcesFit",))), version, weighed=True),
@@ -111,14 +115,14 @@ def _profile(rng: random.Random, version: str, name: str) -> dict[str, Any]:
     }
     if version in EVERYWHERE and rng.random() < 0.5:
         plugins["multiPoint"] = _set(rng, EVERYWHERE[version], version, weighed=True, all_off=False)
-    if kept := {point: one for point, one in plugins.items() if one}:
-        made["plugins"] = kept
+    if plugin_sets := {point: entry for point, entry in plugins.items() if entry}:
+        profile["plugins"] = plugin_sets
     args = _arguments(version)
-    scored = {one["name"] for one in plugins["score"].get("enabled", ())}
+    scored = {entry["name"] for entry in plugins["score"].get("enabled", ())}
     needed = {"RequestedToCapacityRatio"} & scored  # which does not run without its curve
-    if configs := [{"name": one, "args": args[one]} for one in args if one in needed or rng.random() < 0.3]:
-        made["pluginConfig"] = configs
-    return made
+    if configs := [{"name": entry, "args": args[entry]} for entry in args if entry in needed or rng.random() < 0.3]:
+        profile["pluginConfig"] = configs
+    return profile
 
 
 def _set(
@@ -131,13 +135,13 @@ def _set(
     on = rng.sample(ask, min(len(ask), rng.choice((0, 1, 2)))) if not (version == "v1beta1" and not off) else []
     if version == "v1beta1" and weighed and off != ["*"] and rng.random() < 0.5:
         on.append(rng.choice(ROOM[version][1:]))
-    enabled = [{"name": one, **({"weight": rng.randint(1, 9)} if weighed else {})} for one in dict.fromkeys(on)]
-    disabled = [{"name": one} for one in off]
+    enabled = [{"name": plugin, **({"weight": rng.randint(1, 9)} if weighed else {})} for plugin in dict.fromkeys(on)]
+    disabled = [{"name": plugin} for plugin in off]
     return ({"enabled": enabled} if enabled else {}) | ({"disabled": disabled} if disabled else {})
 
 
 def _arguments(version: str) -> dict[str, Any]:
-    made: dict[str, Any] = {
+    arguments: dict[str, Any] = {
         "InterPodAffinity": {"hardPodAffinityWeight": 7},
         "VolumeBinding": {"bindTimeoutSeconds": 30},
         "DefaultPreemption": {"minCandidateNodesPercentage": 20},
@@ -149,10 +153,10 @@ def _arguments(version: str) -> dict[str, Any]:
     }
     if version == "v1beta1":
         room = {"resources": RESOURCES}
-        made |= {"NodeResourcesLeastAllocated": room, "NodeResourcesMostAllocated": {"resources": RESOURCES[:1]}}
-        return made | {"RequestedToCapacityRatio": {"shape": SHAPE, "resources": RESOURCES}}
+        arguments |= {"NodeResourcesLeastAllocated": room, "NodeResourcesMostAllocated": {"resources": RESOURCES[:1]}}
+        return arguments | {"RequestedToCapacityRatio": {"shape": SHAPE, "resources": RESOURCES}}
     ratio = {"type": "RequestedToCapacityRatio", "requestedToCapacityRatio": {"shape": SHAPE}}
-    return made | {"NodeResourcesFit": {"ignoredResources": ["example.com/x"], "scoringStrategy": ratio}}
+    return arguments | {"NodeResourcesFit": {"ignoredResources": ["example.com/x"], "scoringStrategy": ratio}}
 
 
 def build(version: str, folder: Path) -> Path:
@@ -177,26 +181,26 @@ def build(version: str, folder: Path) -> Path:
 
 def recorded() -> list[dict[str, Any]]:
     """The answers of all documents, asked anew."""
-    found = []
+    answers = []
     with tempfile.TemporaryDirectory() as temporary:
         programs: dict[str, Path] = {}
-        for one in documents():
-            release, to = WRITES[one["apiVersion"].rpartition("/")[2]]
+        for document in documents():
+            release, to = WRITES[document["apiVersion"].rpartition("/")[2]]
             if release not in programs:
                 (folder := Path(temporary, release)).mkdir()
                 programs[release] = build(release, folder)
-            line = json.dumps(one)
-            told = subprocess.run([programs[release], to], input=line, check=True, capture_output=True, text=True)
-            found.append({"config": one, "release": release, "expected": json.loads(told.stdout)})
-    return found
+            line = json.dumps(document)
+            process = subprocess.run([programs[release], to], input=line, check=True, capture_output=True, text=True)
+            answers.append({"config": document, "release": release, "expected": json.loads(process.stdout)})
+    return answers
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0] if __doc__ else None)
     parser.add_argument("--check", action="store_true", help="write nothing: say whether the answers are the same")
-    asked = parser.parse_args()
-    lines = "".join(json.dumps(one, ensure_ascii=False, separators=(",", ":")) + "\n" for one in recorded())
-    if asked.check:
+    options = parser.parse_args()
+    lines = "".join(json.dumps(answer, ensure_ascii=False, separators=(",", ":")) + "\n" for answer in recorded())
+    if options.check:
         with lzma.open(GOLDENS, "rt", encoding="utf-8") as file:
             return int(file.read() != lines)
     with lzma.open(GOLDENS, "wt", encoding="utf-8") as file:

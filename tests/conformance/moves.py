@@ -19,9 +19,9 @@ PROFILES: list[Json] = [
 
 def of_today(scenario: Json, profile: Json) -> Json:
     """A classic scenario with a profile in place of its policy."""
-    kept = ("name", "objects", "pending", "mode")
-    of_both = {key: value for key, value in scenario.items() if key in kept}
-    return of_both | {"config": {**CONFIG, "parallelism": 1, "profiles": [profile]}}
+    shared_keys = ("name", "objects", "pending", "mode")
+    shared_fields = {key: value for key, value in scenario.items() if key in shared_keys}
+    return shared_fields | {"config": {**CONFIG, "parallelism": 1, "profiles": [profile]}}
 
 
 def check(move: PodMove, classic: Json, profile: Json) -> None:
@@ -38,7 +38,7 @@ def check(move: PodMove, classic: Json, profile: Json) -> None:
     assert move.rule is not None
     refusals = [*refused_by_profile(profile, move.classic), *refused_by_classic(classic, move.profile)]
     if refusals:
-        assert told(move.rule) == refusals[0], move
+        assert rejection_key(move.rule) == refusals[0], move
         return
     assert move.rule.kind is RuleKind.PREFERS
     shares = {
@@ -60,7 +60,7 @@ def verdict(ours: list[str], theirs: list[str], common: set[str]) -> MoveVerdict
     return MoveVerdict.ONLY_CLASSIC if ours else MoveVerdict.ONLY_PROFILE
 
 
-def told(rule: MoveRule) -> tuple[str, RuleSide, list[str]]:
+def rejection_key(rule: MoveRule) -> tuple[str, RuleSide, list[str]]:
     """What is compared of a rule that rejects: reasons of one status come in any order."""
     assert rule.kind in (RuleKind.REJECTS, RuleKind.FAILS)
     return rule.name, rule.side, sorted(rule.reason.split(", "))
@@ -70,10 +70,10 @@ def refused_by_profile(answer: Json, node: str) -> list[tuple[str, RuleSide, lis
     """Why the profile does not let the pod go to ``node``, nothing where it does."""
     if not node or node in (answer.get("feasible") or []):
         return []
-    found = answer["rejected"].get(node) or answer.get("preFilter")
-    if found is None:  # left out by PreFilter
+    rejection = answer["rejected"].get(node) or answer.get("preFilter")
+    if rejection is None:  # left out by PreFilter
         return [("NodeAffinity", RuleSide.PROFILE, ["node(s) didn't satisfy plugin(s) [NodeAffinity]"])]
-    return [(found.get("plugin", ""), RuleSide.PROFILE, sorted(", ".join(found["reasons"]).split(", ")))]
+    return [(rejection.get("plugin", ""), RuleSide.PROFILE, sorted(", ".join(rejection["reasons"]).split(", ")))]
 
 
 def refused_by_classic(answer: Json, node: str) -> list[tuple[str, RuleSide, list[str]]]:
@@ -89,9 +89,12 @@ def leads(answer: Json, move: PodMove) -> dict[str, int]:
     """By how much each score prefers its side's node to the other's."""
     classic = "priorities" in answer
     scores = answer["priorities"] if classic else answer.get("scores", {})
-    own, other = (move.classic, move.profile) if classic else (move.profile, move.classic)
+    own_node, other_node = (move.classic, move.profile) if classic else (move.profile, move.classic)
     key = "reduced" if classic else "normalized"
-    return {name: one["weight"] * (one[key][own] - one[key][other]) for name, one in scores.items()}
+    return {
+        name: columns["weight"] * (columns[key][own_node] - columns[key][other_node])
+        for name, columns in scores.items()
+    }
 
 
 def total_span(answer: Json) -> int:

@@ -40,15 +40,15 @@ ARGUMENTS = {
         "requestedToCapacityRatioArguments": SHAPE,
     },
 }
-LEAST, SPREAD = "LeastRequestedPriority", "SelectorSpreadPriority"
+LEAST_REQUESTED, SPREAD = "LeastRequestedPriority", "SelectorSpreadPriority"
 WEIGHTS = (2**31 - 1, 2**31, 2**32, 2**32 + 5)
 
 
 def policies(count: int = COUNT, seed: int = SEED) -> list[tuple[str, dict[str, Any]]]:
     """Each with a name."""
-    made = [(name, POLICY | fields) for name, fields in by_hand()]
+    named_policies = [(name, POLICY | fields) for name, fields in by_hand()]
     maker = PolicyMaker(Random(seed), ODD)
-    return made + [(f"made {number}", maker.policy()) for number in range(count)]
+    return named_policies + [(f"made {number}", maker.policy()) for number in range(count)]
 
 
 def by_hand() -> Iterator[tuple[str, dict[str, Any]]]:
@@ -58,8 +58,10 @@ def by_hand() -> Iterator[tuple[str, dict[str, Any]]]:
     yield (
         "everything",
         {
-            "predicates": [{"name": one} for one in PREDICATES],
-            "priorities": [{"name": one, "weight": at + 1} for at, one in enumerate(PRIORITIES) if "Ratio" not in one],
+            "predicates": [{"name": rule} for rule in PREDICATES],
+            "priorities": [
+                {"name": rule, "weight": at + 1} for at, rule in enumerate(PRIORITIES) if "Ratio" not in rule
+            ],
         },
     )
     for name in [*PREDICATES, *LATER, *EARLIER, "Nope"]:
@@ -69,24 +71,24 @@ def by_hand() -> Iterator[tuple[str, dict[str, Any]]]:
     for key, kinds in ARGUMENTS.items():
         weighed = {"weight": 2} if key == "priorities" else {}
         for kind, content in kinds.items():
-            one = {**weighed, "argument": {kind: content}}
-            yield f"{kind} alone", {key: [{"name": "Mine", **one}]}
-            yield f"{kind} twice", {key: [{"name": "Mine", **one}, {"name": "Other", **one}]}
+            rule = {**weighed, "argument": {kind: content}}
+            yield f"{kind} alone", {key: [{"name": "Mine", **rule}]}
+            yield f"{kind} twice", {key: [{"name": "Mine", **rule}, {"name": "Other", **rule}]}
             yield (
                 f"{kind} in the place of another",
-                {key: [{"name": "GeneralPredicates" if key == "predicates" else LEAST, **one}]},
+                {key: [{"name": "GeneralPredicates" if key == "predicates" else LEAST_REQUESTED, **rule}]},
             )
             if weighed:
-                other = {**one, "weight": 7}
-                yield f"{kind} of two weights", {key: [{"name": "Mine", **one}, {"name": "Other", **other}]}
+                other = {**rule, "weight": 7}
+                yield f"{kind} of two weights", {key: [{"name": "Mine", **rule}, {"name": "Other", **other}]}
     yield from _clashes()
     for weight in (0, 1, 50, 100):
         both = {"hardPodAffinitySymmetricWeight": weight}
         yield f"hard weight {weight}", both
-        without = {"priorities": [{"name": LEAST, "weight": 1}]}
-        yield f"hard weight {weight} that nothing reads", {**both, **without}
+        unread_weight = {"priorities": [{"name": LEAST_REQUESTED, "weight": 1}]}
+        yield f"hard weight {weight} that nothing reads", {**both, **unread_weight}
     for weight in WEIGHTS:
-        yield f"weight {weight}", {"priorities": [{"name": LEAST, "weight": weight}]}
+        yield f"weight {weight}", {"priorities": [{"name": LEAST_REQUESTED, "weight": weight}]}
         preference = {"argument": {"labelPreference": {"label": "disk", "presence": True}}, "weight": weight}
         yield (
             f"preferences of weight {weight}",
@@ -114,7 +116,11 @@ def _clashes() -> Iterator[tuple[str, dict[str, Any]]]:
     preferred = [{"labelPreference": {"label": "disk", "presence": presence}} for presence in (True, False)]
     yield (
         "labels preferred and not",
-        {"priorities": [{"name": f"Mine{at}", "weight": 1, "argument": one} for at, one in enumerate(preferred)]},
+        {
+            "priorities": [
+                {"name": f"Mine{at}", "weight": 1, "argument": argument} for at, argument in enumerate(preferred)
+            ]
+        },
     )
 
 
@@ -129,17 +135,18 @@ def main() -> None:
     parser.add_argument("--count", type=int, default=COUNT)
     parser.add_argument("--seed", type=int, default=SEED)
     options = parser.parse_args()
-    asked = policies(options.count, options.seed)
-    text = "".join(json.dumps({"name": name, "policy": policy}) + "\n" for name, policy in asked)
-    done = subprocess.run([os.environ["POLICY122"]], input=text, capture_output=True, text=True, check=True)
-    answers = [json.loads(line) for line in done.stdout.splitlines()]
-    assert [one.pop("name") for one in answers] == [name for name, _ in asked]
+    named_policies = policies(options.count, options.seed)
+    text = "".join(json.dumps({"name": name, "policy": policy}) + "\n" for name, policy in named_policies)
+    process = subprocess.run([os.environ["POLICY122"]], input=text, capture_output=True, text=True, check=True)
+    answers = [json.loads(line) for line in process.stdout.splitlines()]
+    assert [answer.pop("name") for answer in answers] == [name for name, _ in named_policies]
     lines = [
         json.dumps({"name": name, "policy": policy, "expected": answer}, separators=(",", ":"))
-        for (name, policy), answer in zip(asked, answers, strict=True)
+        for (name, policy), answer in zip(named_policies, answers, strict=True)
     ]
     RECORDED.write_bytes(lzma.compress("".join(f"{line}\n" for line in lines).encode(), preset=9))
-    print(f"{len(lines)} policies, {sum('error' in one for one in answers)} refused, {RECORDED.stat().st_size} bytes")
+    refused = sum("error" in answer for answer in answers)
+    print(f"{len(lines)} policies, {refused} refused, {RECORDED.stat().st_size} bytes")
 
 
 if __name__ == "__main__":

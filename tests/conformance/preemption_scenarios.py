@@ -15,15 +15,15 @@ class CrowdMaker(Maker):
 
     def crowd(self, name: str) -> dict:
         count = self.random.randint(1, 8)
-        most = self.pick([3, 6, 30])
+        max_pods = self.pick([3, 6, 30])
         starts = self.pick(["distinct", "alike", "any"])
         objects = [self.namespace(space) for space in NAMESPACES]
         objects += [self.node(number) for number in range(count)]
         objects += [self.budget(number) for number in range(self.pick([0, 1, 2, 4]))]
         number = 0
         for place in range(count):
-            for _ in range(self.random.randint(0, most)):
-                objects.append(self.low(f"b{number}", f"n{place:04}", self.start(starts, number), most))
+            for _ in range(self.random.randint(0, max_pods)):
+                objects.append(self.low(f"b{number}", f"n{place:04}", self.start(starts, number), max_pods))
                 number += 1
         pending = [self.high(f"p{number}") for number in range(self.random.randint(1, 8))]
         return {
@@ -52,11 +52,11 @@ class CrowdMaker(Maker):
             "status": {"allocatable": allocatable},
         }
 
-    def low(self, name: str, on: str, start: str | None, most: int) -> dict:
+    def low(self, name: str, on: str, start: str | None, max_pods: int) -> dict:
         if self.maybe(0.1):
             pod = super().pod(name, on)
         else:
-            pod = self.simple(name, self.pick(["0", "100m", "300m"] if most > 6 else ["250m", "1", "1500m"]))
+            pod = self.simple(name, self.pick(["0", "100m", "300m"] if max_pods > 6 else ["250m", "1", "1500m"]))
         pod["spec"].update(nodeName=on, priority=self.pick([0, 0, 1, 2, 50, -10]))
         pod["status"] = {"startTime": start} if start else {}
         return pod

@@ -22,7 +22,7 @@ from tests.conformance.hunt_options import hunt_options
 from tests.conformance.making.histories import Histories
 
 GOLDEN = Path(__file__).parent / "recorded" / "recommendations.jsonl.xz"
-RECORDED, KEPT = 37, 60  # the golden's seed, and how many scenarios of it
+RECORDED, SCENARIO_COUNT = 37, 60  # the golden's seed, and how many scenarios of it
 TIMEOUT = 300
 
 
@@ -31,19 +31,19 @@ def draw_scenarios(seed: int, count: int) -> list[Json]:
     return [Histories(Random(f"{seed}/{number}")).scenario(f"drawn-{seed}-{number}") for number in range(count)]
 
 
-def reference(command: Path, asked: list[Json]) -> list[Json]:
+def reference(command: Path, scenarios: list[Json]) -> list[Json]:
     """The recommender's own answers."""
-    text = "".join(json.dumps(scenario) + "\n" for scenario in asked)
-    done = subprocess.run([command], input=text, capture_output=True, text=True, timeout=TIMEOUT, check=True)
-    return [json.loads(line) for line in done.stdout.splitlines()]
+    text = "".join(json.dumps(scenario) + "\n" for scenario in scenarios)
+    process = subprocess.run([command], input=text, capture_output=True, text=True, timeout=TIMEOUT, check=True)
+    return [json.loads(line) for line in process.stdout.splitlines()]
 
 
-def differing(command: Path, asked: list[Json]) -> Iterator[tuple[Json, Json, Json]]:
+def differing(command: Path, scenarios: list[Json]) -> Iterator[tuple[Json, Json, Json]]:
     """The scenarios on which the two differ, with the engine's and the recommender's answer."""
-    for scenario, told in zip(asked, reference(command, asked), strict=True):
+    for scenario, theirs in zip(scenarios, reference(command, scenarios), strict=True):
         ours = recommend_scenario(scenario)
-        if ours != told:
-            yield scenario, ours, told
+        if ours != theirs:
+            yield scenario, ours, theirs
 
 
 def goldens() -> list[tuple[Json, Json]]:
@@ -60,10 +60,10 @@ def recorded() -> list[tuple[Json, Json]]:
 
 def record(command: Path) -> None:
     """Write the golden anew."""
-    asked = draw_scenarios(RECORDED, KEPT)
+    scenarios = draw_scenarios(RECORDED, SCENARIO_COUNT)
     with lzma.open(GOLDEN, "wt") as lines:
-        for scenario, told in zip(asked, reference(command, asked), strict=True):
-            lines.write(json.dumps({"scenario": scenario, "answer": told}, sort_keys=True) + "\n")
+        for scenario, answer in zip(scenarios, reference(command, scenarios), strict=True):
+            lines.write(json.dumps({"scenario": scenario, "answer": answer}, sort_keys=True) + "\n")
 
 
 def main() -> None:
@@ -72,9 +72,9 @@ def main() -> None:
         record(command)
         return
     options = hunt_options(["drawn"])
-    found = list(differing(command, draw_scenarios(options.seed, options.count)))
-    print(f"{len(found)} of {options.count} differ (seed {options.seed})")
-    for scenario, ours, theirs in found[: options.most]:
+    differences = list(differing(command, draw_scenarios(options.seed, options.count)))
+    print(f"{len(differences)} of {options.count} differ (seed {options.seed})")
+    for scenario, ours, theirs in differences[: options.most]:
         print(json.dumps(scenario), f"engine    {json.dumps(ours)}", f"reference {json.dumps(theirs)}", sep="\n")
 
 

@@ -42,7 +42,7 @@ SCENARIOS = {
 CONFIGURATIONS = ("configurations.jsonl.gz", "documents.jsonl.gz")
 CLASSIC = "classic.jsonl.xz"
 RECORDED = "openb.jsonl.xz"
-MADE = 60
+DRAWN_COUNT = 60
 OF_GROUPS = {"groups": 70, "domains": 55, "sampled": 5, "devices": 10, "sharing": 10, "busy": 20}
 OF_GROUPS |= {"volumes": 20, "allocated": 15}
 PODS = 1000
@@ -63,18 +63,18 @@ CONFIGURATIONS_OF_RECORDED = {"default": DEFAULT, "packing with GPUs weighed": P
 
 def read(name: str) -> list[dict[str, Any]]:
     """The lines of a golden file: ``{"ask", "scenario", "expected"}`` each, or those of configurations."""
-    return [parsed(name, line) for line in written(name)]
+    return [parsed(name, line) for line in golden_lines(name)]
 
 
-def written(name: str) -> list[str]:
+def golden_lines(name: str) -> list[str]:
     """The lines of a golden file as they are written."""
     return [line for line in _unpack(name, (GOLDENS / name).read_bytes()).decode().split("\n") if line]
 
 
 def parsed(name: str, line: str) -> dict[str, Any]:
     """A line of the golden file ``name``."""
-    found: dict[str, Any] = json.loads(line)
-    return ({"ask": SCENARIOS[name]} | found) if name in SCENARIOS else found
+    parsed_line: dict[str, Any] = json.loads(line)
+    return ({"ask": SCENARIOS[name]} | parsed_line) if name in SCENARIOS else parsed_line
 
 
 def release_of_line(line: dict[str, Any]) -> str:
@@ -104,11 +104,11 @@ def answer_scenarios(reference: Reference, name: str, lines: list[dict[str, Any]
     theirs = [line for line in lines if release_of_line(line) == reference.release.name]
     answered = [line for line in lines if release_of_line(line) != reference.release.name]
     for mode in ("explain", "schedule", "condition"):
-        asked = [line for line in theirs if line["ask"] == mode]
-        answers = reference.answers(mode, [line["scenario"] for line in asked])
+        lines_of_mode = [line for line in theirs if line["ask"] == mode]
+        answers = reference.answers(mode, [line["scenario"] for line in lines_of_mode])
         answered += [
             {"ask": mode, "scenario": line["scenario"], "expected": answer}
-            for line, answer in zip(asked, answers, strict=True)
+            for line, answer in zip(lines_of_mode, answers, strict=True)
         ]
     write(name, answered)
 
@@ -128,7 +128,7 @@ def answer_recorded(reference: Reference) -> None:
     for name, config in CONFIGURATIONS_OF_RECORDED.items():
         scenario = {"name": name, "config": config, "objects": nodes, "pending": pods}
         (answer,) = reference.answers("schedule", [scenario])
-        placed = [places.get(one.get("node", ""), -1) for one in answer["placements"]]
+        placed = [places.get(placement.get("node", ""), -1) for placement in answer["placements"]]
         lines.append({"name": name, "config": config, "expected": placed})
     write(RECORDED, lines)
 
@@ -144,17 +144,21 @@ def answer_classic(reference: ClassicReference) -> None:
 def answer_groups(gangs: Gangs, seed: int | None) -> None:
     """Those of one kind at once."""
     if seed is None:
-        asked = [line["scenario"] for line in read(GOLDEN)]
+        scenarios = [line["scenario"] for line in read(GOLDEN)]
     else:
-        asked = [one for kind, count in OF_GROUPS.items() for one in draw_group_scenarios(kind, seed, count)]
-    parts = [list(part) for _, part in groupby(asked, key=lambda one: str(one["featureGates"]))]
-    answered = [(one, answer) for part in parts for one, answer in zip(part, gangs.answers(part), strict=True)]
-    write(GOLDEN, [{"scenario": one, "expected": answer} for one, answer in answered])
+        scenarios = [
+            scenario for kind, count in OF_GROUPS.items() for scenario in draw_group_scenarios(kind, seed, count)
+        ]
+    parts = [list(part) for _, part in groupby(scenarios, key=lambda scenario: str(scenario["featureGates"]))]
+    answered = [
+        (scenario, answer) for part in parts for scenario, answer in zip(part, gangs.answers(part), strict=True)
+    ]
+    write(GOLDEN, [{"scenario": scenario, "expected": answer} for scenario, answer in answered])
 
 
-def made(kind: str, seed: int, reference: Reference) -> list[dict[str, Any]]:
-    asked = [reference.asked(one) for one in draw_scenarios(kind, seed, MADE)]
-    return [{"ask": mode, "scenario": one} for mode in KINDS[kind].modes for one in asked]
+def draw_lines(kind: str, seed: int, reference: Reference) -> list[dict[str, Any]]:
+    scenarios = [reference.with_release(scenario) for scenario in draw_scenarios(kind, seed, DRAWN_COUNT)]
+    return [{"ask": mode, "scenario": scenario} for mode in KINDS[kind].modes for scenario in scenarios]
 
 
 def main() -> None:
@@ -165,14 +169,16 @@ def main() -> None:
     assets = Path(os.environ["KUBEBUILDER_ASSETS"])
 
     def validate(text: str) -> Any:
-        done = subprocess.run([assets / "oracle", "validate"], input=text, capture_output=True, text=True, check=True)
-        return json.loads(done.stdout)
+        process = subprocess.run(
+            [assets / "oracle", "validate"], input=text, capture_output=True, text=True, check=True
+        )
+        return json.loads(process.stdout)
 
     reference = Reference(assets)
     for name in SCENARIOS:
         kind = name.partition(".")[0]
         seed = getattr(options, kind, None)
-        answer_scenarios(reference, name, read(name) if seed is None else made(kind, seed, reference))
+        answer_scenarios(reference, name, read(name) if seed is None else draw_lines(kind, seed, reference))
     answer_classic(ClassicReference(assets))
     if "GANGS" in os.environ:
         answer_groups(Gangs(Path(os.environ["GANGS"])), options.groups)

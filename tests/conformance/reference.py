@@ -49,13 +49,13 @@ class Reference:
         """The release that it is."""
         return release_of(self._assets)
 
-    def asked(self, scenario: dict) -> dict:
+    def with_release(self, scenario: dict) -> dict:
         """The scenario as the engine is asked for the same release's answer."""
         return {**scenario, "release": self.release.name, "featureGates": self._gates}
 
     def engine_answer(self, mode: str, scenario: dict) -> Answer:
         """What the engine says to one scenario as the same release."""
-        return engine_answer(mode, self.asked(scenario))
+        return engine_answer(mode, self.with_release(scenario))
 
     def answers(self, mode: str, scenarios: list[dict]) -> list[Answer]:
         """One answer for each of ``scenarios``; ``mode`` is "explain", "schedule" or "condition"."""
@@ -68,7 +68,7 @@ class Reference:
         answers: list[Answer] = []
         while len(answers) < len(scenarios):
             text = "".join(json.dumps(scenario) + "\n" for scenario in scenarios[len(answers) :])
-            done = subprocess.run(
+            process = subprocess.run(
                 [self.command, mode],
                 input=text,
                 capture_output=True,
@@ -76,9 +76,9 @@ class Reference:
                 timeout=TIMEOUT,
                 env=os.environ | {"ORACLE_FEATURE_GATES": write_gates(self._gates)},
             )
-            answers += [json.loads(line) for line in done.stdout.splitlines() if line.strip()]
-            if done.returncode and len(answers) < len(scenarios):
-                answers.append(failure(done.stderr.strip()))
+            answers += [json.loads(line) for line in process.stdout.splitlines() if line.strip()]
+            if process.returncode and len(answers) < len(scenarios):
+                answers.append(failure(process.stderr.strip()))
         return answers
 
 

@@ -72,10 +72,10 @@ class Rounds:
         """What was tried, with its outcome, and the pods that have no node in the end."""
         scenario = self.scenario
         objects = deepcopy([*scenario["objects"], *scenario["pending"]])
-        objects.sort(key=lambda one: 2 if one["kind"] == "Pod" else one["kind"] in EARLY)
-        told = [objects, *deepcopy(scenario.get("later", []))]
-        rounds = max(scenario.get("rounds", 1), len(told))
-        for number, coming in enumerate([*told, *([] for _ in range(rounds - len(told)))], 1):
+        objects.sort(key=lambda raw: 2 if raw["kind"] == "Pod" else raw["kind"] in EARLY)
+        batches = [objects, *deepcopy(scenario.get("later", []))]
+        rounds = max(scenario.get("rounds", 1), len(batches))
+        for number, coming in enumerate([*batches, *([] for _ in range(rounds - len(batches)))], 1):
             self.now += HOUR
             self.queue.activate(self.pending.values(), self.now)
             for raw in coming:
@@ -86,19 +86,19 @@ class Rounds:
 
     def _round(self, number: int) -> None:
         """Each entity once, or with ``most`` as many attempts as the queue asks for, up to that number."""
-        tried: set[str] = set()
-        most, made = self.scenario.get("most", 0), 0
-        while len(self.queue.active) or (most and self.queue.is_ready):
+        tried_keys: set[str] = set()
+        max_attempts, attempt_count = self.scenario.get("most", 0), 0
+        while len(self.queue.active) or (max_attempts and self.queue.is_ready):
             self.now += STEP
             entity = self.queue.pop_entity()
             assert entity is not None
-            if entity.key in tried and not most:
+            if entity.key in tried_keys and not max_attempts:
                 self._hold(entity)
                 continue
-            tried.add(entity.key)
+            tried_keys.add(entity.key)
             self.attempts.append({"round": number} | self._try(entity))
-            made += 1
-            if made == most:
+            attempt_count += 1
+            if attempt_count == max_attempts:
                 return
 
     def _hold(self, entity: Queued) -> None:
@@ -154,20 +154,20 @@ class Rounds:
     # Entities are tried.
 
     def _try(self, entity: Queued) -> Json:
-        there = [member for member in entity.members if not member.pod.terminating]
+        live_members = [member for member in entity.members if not member.pod.terminating]
         for member in entity.members:
             if member.pod.terminating:
                 self.queue.mark_done(member.pod.uid)
         self.scheduler.use_snapshot(self.world.snapshot)
         if isinstance(entity, QueuedGroup):
-            entity.members = there
+            entity.members = live_members
             return self._try_group(entity)
         attempt: Json = {"entity": f"pod {entity.key}", "pods": []}
-        if there:
-            (member,) = there
+        if live_members:
+            (member,) = live_members
             placement = self.scheduler.find(member.pod, WITH_POST_FILTER)
             changes = self._given_up(member.pod, placement)
-            bound = self._settle(attempt, there, [placement], changes)
+            bound = self._settle(attempt, live_members, [placement], changes)
             self._hear(attempt, placement.victims, changes, bound)
         return attempt
 
@@ -176,18 +176,18 @@ class Rounds:
         group = self.groups.get(entity.group.key)
         assert group is not None
         if entity.members:
-            found = self.scheduler.find_group(group, entity.pods)
+            result = self.scheduler.find_group(group, entity.pods)
             changes: Changes = []
-            bound = self._settle(attempt, entity.members, found.placements, changes)
+            bound = self._settle(attempt, entity.members, result.placements, changes)
             self.now += MOMENT
-            self.queue.conclude_group(entity, self.now, placed=found.searched.ok, rejected=found.searched.is_rejected)
-            if found.placed or not group.scheduled:
-                self._write(group, found.condition)
-            self._hear(attempt, found.victims, changes, bound)
+            self.queue.conclude_group(entity, self.now, placed=result.searched.ok, rejected=result.searched.is_rejected)
+            if result.placed or not group.scheduled:
+                self._write(group, result.condition)
+            self._hear(attempt, result.victims, changes, bound)
         else:
             self.queue.conclude_group(entity, self.now, placed=True, rejected=False)
-        written = (self.groups.get(group.key) or group).raw.get("status", {}).get("conditions", [])
-        return attempt | ({"group": {name: written[0][name] for name in CONDITION}} if written else {})
+        conditions = (self.groups.get(group.key) or group).raw.get("status", {}).get("conditions", [])
+        return attempt | ({"group": {name: conditions[0][name] for name in CONDITION}} if conditions else {})
 
     def _write(self, old: PodGroup, condition: Json) -> None:
         group = PodGroup.from_json(old.raw | {"status": {"conditions": [dict(condition)]}})
@@ -218,7 +218,7 @@ class Rounds:
             self.world.assume_pod(binding.cycle.snapshot.get_pod(key))
             del self.pending[key]
             attempt["pods"].append({"pod": key, "node": binding.node})
-        attempt["pods"].sort(key=lambda one: str(one["pod"]))
+        attempt["pods"].sort(key=lambda line: str(line["pod"]))
         return bound
 
     def _refuse(self, member: QueuedPod, placement: Placement, changes: Changes) -> Json:
@@ -230,16 +230,19 @@ class Rounds:
         self.nominator.add_nominated_pod(old, node)
         raw = old.raw | {"status": old.raw.get("status", {}) | {"nominatedNodeName": node}}
         changes.append((old, self._read(raw)))
-        told = {"pod": old.key, "reason": reason, "message": placement.condition}
-        return told | ({"nominated": node} if node else {})
+        refusal = {"pod": old.key, "reason": reason, "message": placement.condition}
+        return refusal | ({"nominated": node} if node else {})
 
     def _given_up(self, pod: Pod, placement: Placement) -> Changes:
         """Pods of lower priority that wait for the node where ``pod`` makes room must look elsewhere."""
         below = self.nominator.nominated_pods_for_node(placement.nominated or "") if placement.victims else ()
         return [
-            (one, self._read(one.raw | {"status": one.raw["status"] | {"nominatedNodeName": ""}}))
-            for one in below
-            if one.priority < pod.priority and one.nominated_node
+            (
+                nominated_pod,
+                self._read(nominated_pod.raw | {"status": nominated_pod.raw["status"] | {"nominatedNodeName": ""}}),
+            )
+            for nominated_pod in below
+            if nominated_pod.priority < pod.priority and nominated_pod.nominated_node
         ]
 
     # What was written is told.

@@ -10,23 +10,23 @@ Path = tuple[Any, ...]
 Check = Callable[[list[Any]], list[bool]]
 
 
-def shrink(value: Any, check: Check, keep: frozenset[str] = frozenset(), most: int = 4000) -> Any:
+def shrink(value: Any, check: Check, keep: frozenset[str] = frozenset(), max_forms: int = 4000) -> Any:
     """The smallest form of ``value`` found that ``check`` says yes to.
 
     ``check`` is asked about many forms at once. Items of lists go in halves, then quarters, down to single ones, and
     fields of objects one by one, the outermost first; fields named in ``keep`` stay. At most ``most`` forms are tried.
     """
-    tried, changed = 0, True
-    while changed and tried < most:
+    form_count, changed = 0, True
+    while changed and form_count < max_forms:
         changed = False
         for depth in range(_depth(value) + 1):
             size = max((len(part) for part in _parts(value, depth)), default=0)
             while size:
-                forms = list(_without(value, depth, size, keep))
-                tried += len(forms)
+                forms = list(_list_removals(value, depth, size, keep))
+                form_count += len(forms)
                 value, smaller = _best(value, forms, check)
                 changed |= smaller
-                if not smaller or tried >= most:
+                if not smaller or form_count >= max_forms:
                     size //= 2
     return value
 
@@ -57,7 +57,7 @@ def _drop(value: Any, forms: list[tuple[Path, list[Any]]]) -> Any:
     return smaller
 
 
-def _without(value: Any, depth: int, size: int, keep: frozenset[str]) -> Iterator[tuple[Path, list[Any]]]:
+def _list_removals(value: Any, depth: int, size: int, keep: frozenset[str]) -> Iterator[tuple[Path, list[Any]]]:
     for path, part in _walk(value, (), depth):
         keys = list(range(len(part))) if isinstance(part, list) else [key for key in part if key not in keep]
         for first in range(0, len(keys), size):

@@ -28,15 +28,15 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="Record what kube-scheduler 1.37 says of DeviceTaintRules.")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--count", type=int, default=60)
-    asked = parser.parse_args()
+    options = parser.parse_args()
     reference = Reference(Path(os.environ["KUBEBUILDER_ASSETS"]))
-    made = draw_scenarios(asked.seed, asked.count)
+    scenarios = draw_scenarios(options.seed, options.count)
     write(
         RECORDED,
         [
             {"ask": mode, "scenario": scenario | {"release": reference.release}, "expected": expected}
             for mode in MODES
-            for scenario, expected in zip(made, reference.answers(mode, made), strict=True)
+            for scenario, expected in zip(scenarios, reference.answers(mode, scenarios), strict=True)
         ],
     )
 

@@ -12,10 +12,10 @@ def test_the_engine_scales_as_the_real_controller_did() -> None:
 
 def test_the_recorded_answers_hold_what_can_become_of_an_autoscaler() -> None:
     looks = [look for _, expected in goldens() for look in expected.get("looks", [])]
-    said = {
+    reasons = {
         condition.split(":")[0].split()[-1] for look in looks for condition in look["conditions"].values() if condition
     }
-    assert said == {
+    assert reasons == {
         *("SucceededGetScale", "SucceededRescale", "ReadyForNewScale", "ScaleUpStabilized", "ScaleDownStabilized"),
         *("ValidMetricFound", "FailedGetResourceMetric", "ScalingDisabled"),
         *("DesiredWithinRange", "TooFewReplicas", "TooManyReplicas", "ScaleUpLimit", "ScaleDownLimit"),

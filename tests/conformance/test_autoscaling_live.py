@@ -27,6 +27,6 @@ def test_the_engine_scales_as_the_real_controller(hpa: Path, kind: str) -> None:
 @pytest.mark.live
 def test_the_program_says_the_same_twice(hpa: Path) -> None:
     for kind in KINDS:
-        asked = draw_scenarios(kind, SEED, 12)
-        first, second = (list(map(comparable, reference(hpa, asked))) for _ in range(2))
+        scenarios = draw_scenarios(kind, SEED, 12)
+        first, second = (list(map(comparable, reference(hpa, scenarios))) for _ in range(2))
         assert first == second

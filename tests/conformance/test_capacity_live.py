@@ -23,7 +23,7 @@ pytestmark = pytest.mark.live
 LIMIT = 60  # clones; the scenarios' nodes are small
 
 
-def _asked(random: Random, number: int, release: Release) -> tuple[Json, Snapshot, PodShape] | None:
+def _draw_case(random: Random, number: int, release: Release) -> tuple[Json, Snapshot, PodShape] | None:
     """A scenario, its cluster, and a shape of its pending pods, one that fits if there is any; ``None`` without any."""
     scenario = KINDS[("mixed", "amounts")[number % 2]].make(random, f"capacity-{number}")
     configuration = load(scenario.get("config") or EMPTY, release).configuration
@@ -44,29 +44,29 @@ def _asked(random: Random, number: int, release: Release) -> tuple[Json, Snapsho
 
 def test_as_many_clones_fit_as_the_real_scheduler_places(reference: Reference) -> None:
     random = Random(SEED)
-    asked = [found for number in range(60) if (found := _asked(random, number, reference.release)) is not None]
+    cases = [case for number in range(60) if (case := _draw_case(random, number, reference.release)) is not None]
     counted = []
-    for scenario, snapshot, shape in asked:
+    for scenario, snapshot, shape in cases:
         configuration = load(scenario.get("config") or EMPTY, reference.release).configuration
         assert configuration is not None
         counted.append(fit_clones(snapshot, configuration, shape, limit=LIMIT))
     scenarios = [
-        {**scenario, "pending": [shape.clone(number).raw for number in range(1, found.count + 1 + found.exact)]}
-        for (scenario, _, shape), found in zip(asked, counted, strict=True)
+        {**scenario, "pending": [shape.clone(number).raw for number in range(1, fits.count + 1 + fits.exact)]}
+        for (scenario, _, shape), fits in zip(cases, counted, strict=True)
     ]
     answers = reference.answers("schedule", scenarios)
     compared = Counter[str]()
     for scenario, fits, answer in zip(scenarios, counted, answers, strict=True):
         if "error" in answer or fits.failed:
             continue
-        about = f"HUNT_SEED={SEED} {json.dumps(scenario)}"
+        message = f"HUNT_SEED={SEED} {json.dumps(scenario)}"
         placements = answer["placements"]
         nodes = [placement["node"] for placement in placements[: fits.count]]
-        assert nodes == [fits.names[node] for node in fits.order.tolist()], about
+        assert nodes == [fits.names[node] for node in fits.order.tolist()], message
         compared["placed"] += bool(nodes)
         if fits.exact:
-            assert "node" not in placements[-1], about
-            assert placements[-1]["message"] == fits.message, about
+            assert "node" not in placements[-1], message
+            assert placements[-1]["message"] == fits.message, message
             compared["refused"] += 1
     assert compared["placed"] >= 15
     assert compared["refused"] >= 20

@@ -25,26 +25,26 @@ def draw_scenarios() -> list[dict]:
     return [maker.scenario(f"claims-{SEED}-{number}") for number in range(COUNT)]
 
 
-def agrees(said: dict, expected: dict, *, slices: bool) -> bool:
+def agrees(ours: dict, expected: dict, *, slices: bool) -> bool:
     """Whether two explanations of a pod say the same, as far as the engine says anything.
 
     Where the engine says that devices would be chosen, the real scheduler must have searched for some.
     """
-    unknown = {node for node, verdict in said["filters"].get(PLUGIN, {}).items() if outside(verdict)}
-    fitting = {node for node in unknown if FITS in said["filters"][PLUGIN][node]["reasons"][0]}
+    unknown = {node for node, verdict in ours["filters"].get(PLUGIN, {}).items() if outside(verdict)}
+    fitting = {node for node in unknown if FITS in ours["filters"][PLUGIN][node]["reasons"][0]}
     real = expected["filters"].get(PLUGIN, {})
     if not (slices or all(real.get(node, {}).get("reasons") in SEARCHED for node in unknown - fitting)):
         return False
     if not fitting <= set(expected["feasible"] or ()):
         return False
-    if not said.get("message", "").startswith(OUTSIDE):
-        return known(said, unknown) == known(expected, unknown)
-    open_nodes = {node for node, verdict in said["rejected"].items() if outside(verdict)}
+    if not ours.get("message", "").startswith(OUTSIDE):
+        return without_nodes(ours, unknown) == without_nodes(expected, unknown)
+    open_nodes = {node for node, verdict in ours["rejected"].items() if outside(verdict)}
     elsewhere = set(expected["feasible"] or ()) - open_nodes
     return (
         bool(open_nodes)
-        and elsewhere.isdisjoint(said["rejected"])
-        and verdicts(said, unknown, open_nodes) == verdicts(expected, unknown, open_nodes)
+        and elsewhere.isdisjoint(ours["rejected"])
+        and verdicts(ours, unknown, open_nodes) == verdicts(expected, unknown, open_nodes)
     )
 
 
@@ -52,7 +52,7 @@ def outside(verdict: dict) -> bool:
     return verdict["reasons"][0].startswith(OUTSIDE)
 
 
-def known(answer: dict, unknown: set[str]) -> Any:
+def without_nodes(answer: dict, unknown: set[str]) -> Any:
     """The answer, without what DynamicResources says of ``unknown`` nodes."""
     filters = {
         plugin: {node: verdict for node, verdict in column.items() if plugin != PLUGIN or node not in unknown}
@@ -64,31 +64,31 @@ def known(answer: dict, unknown: set[str]) -> Any:
 def verdicts(answer: dict, unknown: set[str], open_nodes: set[str]) -> Any:
     """The verdicts alone, without those on nodes where devices would be chosen."""
     rejected = {node: verdict for node, verdict in answer["rejected"].items() if node not in open_nodes}
-    return known(answer, unknown)["filters"], comparable(rejected)
+    return without_nodes(answer, unknown)["filters"], comparable(rejected)
 
 
 def explained_alike(scenario: dict, expected: dict) -> bool:
     slices = any(item["kind"] == "ResourceSlice" for item in scenario["objects"])
-    for said, wanted in zip(Scenario.from_text(json.dumps(scenario)).explain()["pods"], expected["pods"], strict=True):
-        if not agrees(said, wanted, slices=slices):
+    for mine, theirs in zip(Scenario.from_text(json.dumps(scenario)).explain()["pods"], expected["pods"], strict=True):
+        if not agrees(mine, theirs, slices=slices):
             return False
-        if said.get("message", "").startswith(OUTSIDE) and scenario["mode"] == "sequence":
+        if mine.get("message", "").startswith(OUTSIDE) and scenario["mode"] == "sequence":
             return True  # from here on the two clusters differ
     return True
 
 
 def test_the_engine_explains_claims_as_the_real_scheduler(reference: Reference) -> None:
-    asked = [reference.asked(scenario) for scenario in draw_scenarios()]
+    scenarios = [reference.with_release(scenario) for scenario in draw_scenarios()]
     differing = [
         scenario["name"]
-        for scenario, expected in zip(asked, reference.answers("explain", asked), strict=True)
+        for scenario, expected in zip(scenarios, reference.answers("explain", scenarios), strict=True)
         if not explained_alike(scenario, expected)
     ]
     assert differing == [], f"HUNT_SEED={SEED}"
 
 
-def placed_alike(said: list[dict], expected: list[dict]) -> bool:
-    for mine, real in zip(said, expected, strict=True):
+def placed_alike(ours: list[dict], expected: list[dict]) -> bool:
+    for mine, real in zip(ours, expected, strict=True):
         if mine.get("message", "").startswith(OUTSIDE):
             return True  # from here on the two clusters differ
         if mine != real:
@@ -97,10 +97,10 @@ def placed_alike(said: list[dict], expected: list[dict]) -> bool:
 
 
 def test_the_engine_places_pods_with_claims_as_the_real_scheduler(reference: Reference) -> None:
-    asked = [reference.asked(scenario) for scenario in draw_scenarios()]
+    scenarios = [reference.with_release(scenario) for scenario in draw_scenarios()]
     differing = [
         scenario["name"]
-        for scenario, expected in zip(asked, reference.answers("schedule", asked), strict=True)
+        for scenario, expected in zip(scenarios, reference.answers("schedule", scenarios), strict=True)
         if not placed_alike(Scenario.from_text(json.dumps(scenario)).schedule()["placements"], expected["placements"])
     ]
     assert differing == [], f"HUNT_SEED={SEED}"

@@ -23,11 +23,11 @@ def test_the_engine_answers_as_the_real_classic_scheduler_did() -> None:
 def test_pods_are_placed_one_after_the_other_as_the_real_classic_scheduler_did(batch: slice) -> None:
     """With its walk over zones, a part of the nodes, and equal ones in turn."""
     assert len(sequences()) == SEQUENCES
-    asked = ((line["scenario"], line["expected"]) for line in sequences()[batch])
-    assert differing((scenario["name"], placed(scenario), expected) for scenario, expected in asked) == {}
+    answered = ((line["scenario"], line["expected"]) for line in sequences()[batch])
+    assert differing((scenario["name"], placed(scenario), expected) for scenario, expected in answered) == {}
 
 
 def placed(scenario: Json) -> list[str]:
     """Where each pod went, or the message why it went nowhere."""
     placements = ClassicScenario.from_json(scenario, {}).schedule()["placements"]
-    return [one.get("node") or one["message"] for one in placements]
+    return [placement.get("node") or placement["message"] for placement in placements]

@@ -25,13 +25,13 @@ def test_the_engine_evicts_as_the_real_classic_scheduler_would(batch: slice) -> 
 
 
 def test_the_recorded_answers_have_every_kind_of_end() -> None:
-    pods = [one for line in lines() for one in line["expected"].get("pods", [])]
+    pods = [answer for line in lines() for answer in line["expected"].get("pods", [])]
     assert len(lines()) == RECORDED
-    assert sum(bool(one.get("evicted")) for one in pods) > 60
-    assert any(len(one.get("evicted", {})) > 1 for one in pods), "several nodes are equal"
-    assert any([] in one.get("evicted", {}).values() for one in pods), "nobody has to go"
-    assert any("" in one.get("cleared", {}) for one in pods), "the pod loses its own node"
-    assert any(set(one.get("cleared", {})) - {""} for one in pods), "others lose their node"
-    assert any(victims["violations"] for one in pods for victims in one.get("candidates", {}).values()), (
+    assert sum(bool(answer.get("evicted")) for answer in pods) > 60
+    assert any(len(answer.get("evicted", {})) > 1 for answer in pods), "several nodes are equal"
+    assert any([] in answer.get("evicted", {}).values() for answer in pods), "nobody has to go"
+    assert any("" in answer.get("cleared", {}) for answer in pods), "the pod loses its own node"
+    assert any(set(answer.get("cleared", {})) - {""} for answer in pods), "others lose their node"
+    assert any(victims["violations"] for answer in pods for victims in answer.get("candidates", {}).values()), (
         "a budget would keep some"
     )

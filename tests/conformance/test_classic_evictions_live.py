@@ -26,8 +26,8 @@ def test_the_classic_engine_evicts_as_the_real_scheduler_would(evictions: Evicti
 
 @pytest.mark.live
 def test_the_program_says_the_same_twice(evictions: Evictions) -> None:
-    asked = draw_scenarios(SEED, 12)
+    scenarios = draw_scenarios(SEED, 12)
     # Of equal nodes it takes what its threads find first, which may be another one now and then.
-    others = [evictions.answers(asked) for _ in range(3)]
-    for number, answer in enumerate(evictions.answers(asked)):
-        assert answer in [one[number] for one in others]
+    repeated = [evictions.answers(scenarios) for _ in range(3)]
+    for number, answer in enumerate(evictions.answers(scenarios)):
+        assert answer in [answers[number] for answers in repeated]

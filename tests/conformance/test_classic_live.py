@@ -24,8 +24,8 @@ COUNT = tiers.count(224, 3000)
 def test_the_engine_decides_as_the_real_classic_scheduler(classic_reference: ClassicReference) -> None:
     print(f"HUNT_SEED={SEED}")
     names = [f"classic-{SEED}-{number}" for number in range(COUNT)]
-    made = [ClassicMaker(Random(f"{SEED}/classic/{name}")).scenario(name) for name in names]
-    differences = differing(classic_reference, made)
+    scenarios = [ClassicMaker(Random(f"{SEED}/classic/{name}")).scenario(name) for name in names]
+    differences = differing(classic_reference, scenarios)
     assert not differences, f"HUNT_SEED={SEED}: {len(differences)} of {COUNT} differ, the first of them:\n" + report(
         classic_reference, differences[0]
     )
@@ -77,10 +77,10 @@ MISTAKES: list[dict[str, Any]] = [
 
 @pytest.mark.live
 def test_mistakes_in_policies_are_told_in_the_originals_words(classic_reference: ClassicReference) -> None:
-    asked = [{"name": str(fields), "objects": [], "pending": [], "policy": POLICY | fields} for fields in MISTAKES]
-    for fields, (_, answer) in zip(MISTAKES, classic_reference.answers(asked, part=1), strict=True):
-        said = answer["error"].partition(' in scheme "')[0]
-        assert said_by_us(POLICY | fields) == said
+    scenarios = [{"name": str(fields), "objects": [], "pending": [], "policy": POLICY | fields} for fields in MISTAKES]
+    for fields, (_, answer) in zip(MISTAKES, classic_reference.answers(scenarios, part=1), strict=True):
+        message = answer["error"].partition(' in scheme "')[0]
+        assert said_by_us(POLICY | fields) == message
 
 
 def said_by_us(policy: dict[str, Any]) -> str:

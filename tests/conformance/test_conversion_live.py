@@ -45,8 +45,10 @@ def converted(policy: ClassicPolicy | None, edition: Edition, release: Release) 
 def test_kube_scheduler_takes_what_policies_are_converted_into(oracle: Oracle, real_release: Release) -> None:
     print(f"HUNT_SEED={SEED}")
     editions = [Edition(), Edition(V1_9, percentage=30)]
-    made = [converted(policy, editions[at % 2], real_release) for at, policy in enumerate(policies(SEED))]
-    documents = list({as_yaml(one): one for one in made if one is not None})
+    configurations = [converted(policy, editions[at % 2], real_release) for at, policy in enumerate(policies(SEED))]
+    documents = list(
+        {as_yaml(configuration): configuration for configuration in configurations if configuration is not None}
+    )
     with ThreadPoolExecutor(2) as pool:
         answers = list(pool.map(lambda text: oracle("validate", text), documents))
     for text, answer in zip(documents, answers, strict=True):

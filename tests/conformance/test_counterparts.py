@@ -24,7 +24,7 @@ from tests.support import tiers
 
 COUNT = tiers.count(20, 600)
 SEED = tiers.seed()
-MOST = 20 * COUNT  # until a node is rejected, which few pods bring about for some predicates
+MAX_SCENARIOS = 20 * COUNT  # until a node is rejected, which few pods bring about for some predicates
 # What has come into pods since.
 LATER = ("namespaceSelector", "matchLabelKeys", "mismatchLabelKeys", "restartPolicy", "overhead")
 GATES = {"CheckNodeUnschedulable": [TAINT_NODES_BY_CONDITION]}
@@ -56,23 +56,23 @@ def test_what_is_called_equal_rejects_the_same_nodes(name: str, predicates: list
     print(f"HUNT_SEED={SEED}")
     raw = {"kind": "Policy", "apiVersion": "v1", "predicates": predicates, "priorities": []}
     gates = GATES.get(name, [])
-    made = convert_policy(load_policy(raw).policy, Edition(gates=frozenset(gates)))
-    assert {note.kind for note in made.notes} == {EQUAL}
-    plugins = {plugin for note in made.notes for plugin in note.plugins}
-    maker, seen = ClassicMaker(Random(SEED)), Counter[bool]()
-    for number in range(MOST):
-        if number >= COUNT and seen[True]:
+    conversion = convert_policy(load_policy(raw).policy, Edition(gates=frozenset(gates)))
+    assert {note.kind for note in conversion.notes} == {EQUAL}
+    plugins = {plugin for note in conversion.notes for plugin in note.plugins}
+    maker, rejections = ClassicMaker(Random(SEED)), Counter[bool]()
+    for number in range(MAX_SCENARIOS):
+        if number >= COUNT and rejections[True]:
             break
-        given = maker.scenario(f"{name} {number}")
-        common = {key: of_then(given[key]) for key in ("name", "objects", "pending")}
+        drawn = maker.scenario(f"{name} {number}")
+        common = {key: of_then(drawn[key]) for key in ("name", "objects", "pending")}
         old = ClassicScenario.from_json({**common, "classic": {"gates": gates}, "policy": raw}, {})
-        new = Scenario.from_json({**common, "config": made.document})
+        new = Scenario.from_json({**common, "config": conversion.document})
         for before, after in zip(old.explain("each")["pods"], new.explain("each")["pods"], strict=True):
-            expected = {node for one in predicates for node in before["predicates"].get(one["name"], ())}
+            expected = {node for predicate in predicates for node in before["predicates"].get(predicate["name"], ())}
             rejected = {node for plugin in plugins for node in after.get("filters", {}).get(plugin, ())}
             # What PreFilter leaves out is rejected by no filter.
             judged = {node for nodes in after.get("filters", {}).values() for node in nodes}
             rejected |= set(new.snapshot.names) - judged - set(after.get("feasible") or ())
-            assert rejected == expected, (f"HUNT_SEED={SEED}", given["name"], before["pod"])
-            seen[bool(expected)] += 1
-    assert seen[True], "no node was ever rejected"
+            assert rejected == expected, (f"HUNT_SEED={SEED}", drawn["name"], before["pod"])
+            rejections[bool(expected)] += 1
+    assert rejections[True], "no node was ever rejected"

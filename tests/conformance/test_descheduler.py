@@ -15,8 +15,8 @@ RECORDED, POLICIES = 240, 60
 
 @in_batches(4)
 def test_the_engine_evicts_as_the_real_descheduler(batch: slice) -> None:
-    asked = ((line["scenario"], line["expected"]) for line in recorded()[batch])
-    assert differing((scenario["name"], engine_answer(scenario), expected) for scenario, expected in asked) == {}
+    answered = ((line["scenario"], line["expected"]) for line in recorded()[batch])
+    assert differing((scenario["name"], engine_answer(scenario), expected) for scenario, expected in answered) == {}
 
 
 def test_the_engine_reads_a_policy_as_the_real_descheduler() -> None:
@@ -26,11 +26,11 @@ def test_the_engine_reads_a_policy_as_the_real_descheduler() -> None:
 def test_the_recorded_answers_hold_every_plugin_and_every_kind_of_end() -> None:
     assert (len(recorded()), len(policies())) == (RECORDED, POLICIES)
     answers = [line["expected"] for line in recorded()]
-    evicted = Counter(one["plugin"] for answer in answers for one in answer["evicted"])
+    evicted = Counter(entry["plugin"] for answer in answers for entry in answer["evicted"])
     assert len(evicted) == 10, evicted
     assert min(evicted.values()) >= 5, evicted
-    said = {one["error"].partition(" ")[0] for answer in answers for one in answer.get("failures", ())}
-    assert {"maximum", "error"} <= said
+    error_kinds = {entry["error"].partition(" ")[0] for answer in answers for entry in answer.get("failures", ())}
+    assert {"maximum", "error"} <= error_kinds
     assert any(not answer["ordered"] for answer in answers), "the order is left to chance"
     assert any(answer.get("skipped") for answer in answers), "too few nodes"
     assert any(not line["expected"]["valid"] for line in policies())

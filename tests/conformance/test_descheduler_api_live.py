@@ -28,7 +28,9 @@ COUNT = tiers.count(4, 20)
 NOW = "2027-06-15T12:00:00Z"  # long after the objects are made: the API server dates them itself
 KINDS = ("Namespace", "PriorityClass", "Node", "PersistentVolumeClaim", "PodDisruptionBudget", "Pod")
 STATED = ("Node", "PodDisruptionBudget", "Pod")  # whose status is written apart
-OWN = frozenset({"default", "kube-system", "kube-public", "kube-node-lease"})  # namespaces of every cluster
+DEFAULT_NAMESPACES = frozenset(
+    {"default", "kube-system", "kube-public", "kube-node-lease"}
+)  # namespaces of every cluster
 PARTS = (*SAME, "evicted", "failures")
 
 
@@ -46,14 +48,16 @@ def test_twenty_scenarios_on_the_real_api_server(plane: ControlPlane, deschedule
         scenario = line["scenario"]
         for raw in scenario["objects"]:
             put += _created(plane, raw)
-        asked = {**scenario, "now": NOW}
-        theirs = reference(descheduler, [{**asked, "objects": _listed(plane)}], MANY)[0]
-        ours = engine_answer({**asked, "objects": _read(plane)}, runs=MANY, shuffles=0)
+        question = {**scenario, "now": NOW}
+        theirs = reference(descheduler, [{**question, "objects": _listed(plane)}], MANY)[0]
+        ours = engine_answer({**question, "objects": _read(plane)}, runs=MANY, shuffles=0)
         if not theirs.get("alternatives") and not ours.get("alternatives"):
             certain = ours["ordered"] and theirs["ordered"]
             for part in PARTS if certain else SAME:
                 assert ours.get(part) == theirs.get(part), (scenario["name"], part)
-            assert {one["pod"] for one in ours["evicted"]} == {one["pod"] for one in theirs["evicted"]}
+            assert {eviction["pod"] for eviction in ours["evicted"]} == {
+                eviction["pod"] for eviction in theirs["evicted"]
+            }
             evictions += len(ours["evicted"])
         _cleared(plane)
     assert put > 10 * COUNT
@@ -62,22 +66,22 @@ def test_twenty_scenarios_on_the_real_api_server(plane: ControlPlane, deschedule
 
 def _path(raw: Json) -> str:
     kind, namespace = BY_NAME[raw["kind"]], raw["metadata"].get("namespace")
-    within = f"/namespaces/{namespace}" if namespace else ""
-    return f"{kind.path.removesuffix(f'/{kind.resource}')}{within}/{kind.resource}"
+    namespace_path = f"/namespaces/{namespace}" if namespace else ""
+    return f"{kind.path.removesuffix(f'/{kind.resource}')}{namespace_path}/{kind.resource}"
 
 
 def _created(plane: ControlPlane, raw: Json) -> bool:
     """Create an object as far as the API server takes it; whether it did."""
-    made = {**raw, "metadata": {**raw["metadata"], "uid": None, "creationTimestamp": None, "deletionTimestamp": None}}
+    body = {**raw, "metadata": {**raw["metadata"], "uid": None, "creationTimestamp": None, "deletionTimestamp": None}}
     if raw["kind"] in ("Pod", "PersistentVolumeClaim", "PodDisruptionBudget"):
-        made["metadata"].setdefault("namespace", "default")
+        body["metadata"].setdefault("namespace", "default")
     if raw["kind"] == "Pod":
         # Priority follows from the class, which admission looks up.
-        made["spec"] = {**raw["spec"], "priority": None}
-        owners = [{"apiVersion": "apps/v1", **one} for one in raw["metadata"].get("ownerReferences") or ()]
-        made["metadata"]["ownerReferences"] = owners
-    path = _path(made)
-    answer = plane.request("POST", path, made)
+        body["spec"] = {**raw["spec"], "priority": None}
+        owners = [{"apiVersion": "apps/v1", **owner} for owner in raw["metadata"].get("ownerReferences") or ()]
+        body["metadata"]["ownerReferences"] = owners
+    path = _path(body)
+    answer = plane.request("POST", path, body)
     if raw["kind"] == "Namespace" and answer.status == 409:
         answer = plane.request("PATCH", f"{path}/{raw['metadata']['name']}", {"metadata": raw["metadata"]})
     if answer.status >= 300:
@@ -92,18 +96,18 @@ def _created(plane: ControlPlane, raw: Json) -> bool:
 
 def _listed(plane: ControlPlane) -> list[Json]:
     """What the API server lists, each object with its kind."""
-    found = []
+    objects = []
     for kind in KINDS:
         listed = plane.call("GET", BY_NAME[kind].path)
-        found += [{"apiVersion": BY_NAME[kind].api_version, "kind": kind, **item} for item in listed["items"]]
-    return found
+        objects += [{"apiVersion": BY_NAME[kind].api_version, "kind": kind, **item} for item in listed["items"]]
+    return objects
 
 
 def _read(plane: ControlPlane) -> list[Json]:
     """What a snapshot of the cluster holds."""
     secret = Secret(server=plane.url, token=plane.tokens["reader"], ca=plane.ca)
     with Client.open(secret) as client:
-        read = reader.cluster_read(client, lambda *said: None)
+        read = reader.cluster_read(client, lambda *progress: None)
     return [item for kind in KINDS for item in read[kind].objects.values()]
 
 
@@ -112,7 +116,7 @@ def _cleared(plane: ControlPlane) -> None:
     for kind in ("PodDisruptionBudget", "PriorityClass", "Namespace"):
         for item in plane.call("GET", BY_NAME[kind].path)["items"]:
             name = item["metadata"]["name"]
-            if (kind == "Namespace" and name in OWN) or name.startswith("system-"):
+            if (kind == "Namespace" and name in DEFAULT_NAMESPACES) or name.startswith("system-"):
                 continue
             if kind != "Namespace":
                 plane.request("DELETE", f"{_path({'kind': kind, **item})}/{name}")

@@ -53,25 +53,25 @@ def reply(question: dict, seed: str, manner: str, verb: str) -> Any:
     if verb == "prioritize":
         # All different, so that no tie is left to chance.
         scores = random.sample(range(1, 100_000), len(names))
-        said = [{"Host": name, "Score": score} for name, score in zip(sorted(names), scores, strict=True)]
-        return [*said, {"Host": "elsewhere", "Score": 7}]
+        priorities = [{"Host": name, "Score": score} for name, score in zip(sorted(names), scores, strict=True)]
+        return [*priorities, {"Host": "elsewhere", "Score": 7}]
     return filtered(random, names, nodes, manner)
 
 
 def filtered(random: Random, names: list[str], nodes: list[dict] | None, manner: str) -> Any:
     if manner == "rude":
         return random.choice([b"<html>", b"", b'{"NodeNames": ["n', {"Error": "out of order"}, {"NodeNames": 5}, []])
-    kept = random.sample(sorted(names), random.randint(0, len(names)))
-    lost = [name for name in sorted(names) if name not in kept]
+    passing = random.sample(sorted(names), random.randint(0, len(names)))
+    lost = [name for name in sorted(names) if name not in passing]
     answer: dict[str, Any] = {"FailedNodes": {}, "FailedAndUnresolvableNodes": {}}
-    for name in [*lost, *kept[:1], "elsewhere"]:
-        where = random.choice(["FailedNodes", "FailedAndUnresolvableNodes", "", ""])
-        if where and (name in lost or random.random() < 0.2):
-            answer[where][name] = random.choice(["too hot", "too cold"])
+    for name in [*lost, *passing[:1], "elsewhere"]:
+        field = random.choice(["FailedNodes", "FailedAndUnresolvableNodes", "", ""])
+        if field and (name in lost or random.random() < 0.2):
+            answer[field][name] = random.choice(["too hot", "too cold"])
     if nodes is None:
-        return {**answer, "NodeNames": kept}
+        return {**answer, "NodeNames": passing}
     by_name = {node["metadata"]["name"]: node for node in nodes}
-    return {**answer, "nodes": {"items": [by_name[name] for name in kept]}}
+    return {**answer, "nodes": {"items": [by_name[name] for name in passing]}}
 
 
 @pytest.fixture(scope="module")
@@ -102,27 +102,27 @@ class ExtendedMaker(Maker):
 
     def extender(self, manner: str = "") -> dict:
         manner = manner or self.pick(["mild", "mild", "mild", "rude", "failing"])
-        found: dict[str, Any] = {
+        extender: dict[str, Any] = {
             "urlPrefix": f"{self.address}/{self.random.randrange(10**6)}/{manner}{self.pick(['', '/'])}",
             "nodeCacheCapable": self.maybe(0.5),
             "ignorable": self.maybe(0.5),
         }
         if self.maybe(0.8):
-            found["filterVerb"] = "filter"
+            extender["filterVerb"] = "filter"
         if self.maybe(0.5):
-            found |= {"prioritizeVerb": "prioritize", "weight": self.random.randint(1, 5)}
+            extender |= {"prioritizeVerb": "prioritize", "weight": self.random.randint(1, 5)}
         if self.maybe(0.3):
-            found["managedResources"] = [{"name": FPGA, "ignoredByScheduler": self.maybe(0.5)}]
-        return found
+            extender["managedResources"] = [{"name": FPGA, "ignoredByScheduler": self.maybe(0.5)}]
+        return extender
 
 
 def test_extenders_are_asked_as_the_real_scheduler_asks_them(reference: Reference, address: str) -> None:
     maker = ExtendedMaker(Random(SEED), address)
-    asked = [reference.asked(valid(maker.extended(f"extended-{SEED}-{number}"))) for number in range(COUNT)]
-    answers = reference.answers("schedule", asked)
+    scenarios = [reference.with_release(valid(maker.extended(f"extended-{SEED}-{number}"))) for number in range(COUNT)]
+    answers = reference.answers("schedule", scenarios)
     differing = [
         scenario["name"]
-        for scenario, expected in zip(asked, answers, strict=True)
+        for scenario, expected in zip(scenarios, answers, strict=True)
         if not same(scenario, placed(scenario), expected)
     ]
     assert differing == [], f"HUNT_SEED={SEED}"

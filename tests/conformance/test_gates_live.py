@@ -31,8 +31,8 @@ def tolerating(random: Random, name: str) -> dict:
 
     def toleration() -> dict:
         operator = random.choice(["Gt", "Lt", "Gt", "Lt", "Equal", "Exists"])
-        found = {"key": random.choice(["age", "cost"]), "operator": operator}
-        return found if operator == "Exists" else found | {"value": random.choice(VALUES)}
+        toleration = {"key": random.choice(["age", "cost"]), "operator": operator}
+        return toleration if operator == "Exists" else toleration | {"value": random.choice(VALUES)}
 
     def spread() -> dict:
         how = random.choice(["DoNotSchedule", "ScheduleAnyway"])
@@ -65,9 +65,11 @@ def tolerating(random: Random, name: str) -> dict:
 @pytest.mark.parametrize("mode", ["explain", "schedule"])
 def test_tolerations_compare_as_the_real_ones(reference: Reference, mode: str) -> None:
     comparing = reference.with_gates(TaintTolerationComparisonOperators=True)
-    asked = [tolerating(Random(f"{SEED}/{number}"), f"tolerating-{SEED}-{number}") for number in range(COUNT)]
-    found = list(differing(comparing, mode, asked))
-    assert not found, f"HUNT_SEED={SEED}: {len(found)} of {COUNT} differ:\n" + report(comparing, mode, found[0])
+    scenarios = [tolerating(Random(f"{SEED}/{number}"), f"tolerating-{SEED}-{number}") for number in range(COUNT)]
+    differences = list(differing(comparing, mode, scenarios))
+    assert not differences, f"HUNT_SEED={SEED}: {len(differences)} of {COUNT} differ:\n" + report(
+        comparing, mode, differences[0]
+    )
 
 
 def resizing(random: Random, name: str) -> tuple[dict, dict]:
@@ -75,27 +77,27 @@ def resizing(random: Random, name: str) -> tuple[dict, dict]:
 
     The real one has to be told of the pod twice: as it runs, under another name, and as it is asked about.
     """
-    found = Evictions(random).scenario(name, nodes=random.randint(1, 6))
-    running = [one for one in found["objects"] if one["kind"] == "Pod"]
-    for one in found["objects"]:
-        if one["kind"] == "Node" and random.random() < 0.2:
-            one["spec"] = one.get("spec", {}) | {"podPreemptionPolicy": {"disableResizePreemption": ["Pod"]}}
-    asked = deepcopy(random.choice(running))
-    others = [one for one in found["objects"] if one["kind"] != "Pod" or name_of(one) != name_of(asked)]
-    container = asked["spec"]["containers"][0]
+    scenario = Evictions(random).scenario(name, nodes=random.randint(1, 6))
+    running = [raw for raw in scenario["objects"] if raw["kind"] == "Pod"]
+    for raw in scenario["objects"]:
+        if raw["kind"] == "Node" and random.random() < 0.2:
+            raw["spec"] = raw.get("spec", {}) | {"podPreemptionPolicy": {"disableResizePreemption": ["Pod"]}}
+    resized = deepcopy(random.choice(running))
+    other_objects = [raw for raw in scenario["objects"] if raw["kind"] != "Pod" or name_of(raw) != name_of(resized)]
+    container = resized["spec"]["containers"][0]
     container["resources"] = {"requests": {"cpu": random.choice(["500m", "2", "5"]), "memory": "1Gi"}}
     has = {"cpu": random.choice(["100m", "500m", "3"]), "memory": random.choice(["1Gi", "2Gi"])}
-    asked["status"] |= {
+    resized["status"] |= {
         "phase": "Running",
         "conditions": [{"type": "PodResizePending", "status": "True", "reason": "Deferred"}],
         "containerStatuses": [{"name": container["name"], "allocatedResources": has, "resources": {"requests": has}}],
     }
-    asked["metadata"]["uid"] = "asked"
-    asked["spec"]["priority"] = random.choice([0, 50, 1000])
-    twin = deepcopy(asked)
+    resized["metadata"]["uid"] = "asked"
+    resized["spec"]["priority"] = random.choice([0, 50, 1000])
+    twin = deepcopy(resized)
     twin["metadata"]["name"] = "running"
-    ours = found | {"objects": others, "pending": [asked], "mode": "each", "preempt": False}
-    return ours | {"objects": [*others, twin]}, ours
+    ours = scenario | {"objects": other_objects, "pending": [resized], "mode": "each", "preempt": False}
+    return ours | {"objects": [*other_objects, twin]}, ours
 
 
 @pytest.fixture(scope="module")
@@ -104,12 +106,12 @@ def resizes(reference: Reference) -> Reference:
 
 
 def test_room_is_made_for_a_resize_as_the_real_scheduler_makes_it(resizes: Reference) -> None:
-    asked = [resizing(Random(f"{SEED}/{number}"), f"resizing-{SEED}-{number}") for number in range(COUNT)]
-    answers = resizes.answers("explain", [theirs for theirs, _ in asked])
-    conditions = resizes.answers("condition", [theirs for theirs, _ in asked])
+    scenarios = [resizing(Random(f"{SEED}/{number}"), f"resizing-{SEED}-{number}") for number in range(COUNT)]
+    answers = resizes.answers("explain", [theirs for theirs, _ in scenarios])
+    conditions = resizes.answers("condition", [theirs for theirs, _ in scenarios])
     fitting = refused = evicting = 0
-    for (theirs, ours), expected, told in zip(asked, answers, conditions, strict=True):
-        assert resizes.engine_answer("condition", ours) == told, json.dumps(ours)
+    for (theirs, ours), expected, condition in zip(scenarios, answers, conditions, strict=True):
+        assert resizes.engine_answer("condition", ours) == condition, json.dumps(ours)
         answer = resizes.engine_answer("explain", ours)
         if PRE_SCORE in expected.get("error", ""):  # where the only node fits, nothing is scored but in an explanation
             fitting += 1

@@ -11,7 +11,7 @@ import pytest
 
 from tests.conformance.batches import in_batches
 from tests.conformance.hunting import same
-from tests.conformance.record import SCENARIOS, parsed, release_of_line, written
+from tests.conformance.record import SCENARIOS, golden_lines, parsed, release_of_line
 from tests.conformance.reference import Answer, engine_answer
 from tests.support.tiers import NIGHTLY
 
@@ -23,9 +23,9 @@ NAME = re.compile(r'"name":\s?"([^"]*)"')
 def chosen_lines(file: str) -> list[str]:
     """The lines of a file; of the scenarios of each kind that were drawn, every second one in a commit's tier."""
     if NIGHTLY or file == REGRESSIONS:
-        return written(file)
+        return golden_lines(file)
     chosen, kinds = [], Counter[str]()
-    for line in written(file):
+    for line in golden_lines(file):
         name = match[1] if (match := NAME.search(line)) else ""
         kind = name.rstrip("-0123456789")
         kinds[kind] += 1

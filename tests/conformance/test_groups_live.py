@@ -28,5 +28,5 @@ def test_the_engine_tries_groups_as_the_real_scheduler(gangs: Gangs, kind: str) 
 @pytest.mark.live
 def test_the_program_says_the_same_twice(gangs: Gangs) -> None:
     for kind in KINDS:
-        asked = draw_scenarios(kind, SEED, 12)
-        assert all(map(same, gangs.answers(asked), gangs.answers(asked)))
+        scenarios = draw_scenarios(kind, SEED, 12)
+        assert all(map(same, gangs.answers(scenarios), gangs.answers(scenarios)))

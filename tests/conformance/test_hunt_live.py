@@ -17,11 +17,11 @@ SHARES = sum(kind.share for kind in KINDS.values())
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_engine_decides_as_the_real_scheduler(reference: Reference, kind: str) -> None:
     print(f"HUNT_SEED={SEED}")
-    made = draw_scenarios(kind, SEED, max(1, -(-COUNT * KINDS[kind].share // SHARES)))
+    scenarios = draw_scenarios(kind, SEED, max(1, -(-COUNT * KINDS[kind].share // SHARES)))
     for mode in KINDS[kind].modes:
-        differences = list(differing(reference, mode, made))
+        differences = list(differing(reference, mode, scenarios))
         assert not differences, (
-            f"HUNT_SEED={SEED}: {len(differences)} of {len(made)} differ, the first of them, made small:\n"
+            f"HUNT_SEED={SEED}: {len(differences)} of {len(scenarios)} differ, the first of them, made small:\n"
             + report(reference, mode, differences[0])
         )
 

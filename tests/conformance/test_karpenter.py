@@ -18,33 +18,33 @@ RECORDED = 150
 def test_the_engine_decides_as_the_real_karpenter(batch: slice) -> None:
     differing = {}
     for line in recorded()[batch]:
-        told, agrees = agreeing(line["scenario"], line["expected"])
+        answer, agrees = agreeing(line["scenario"], line["expected"])
         if not agrees:
-            differing[line["scenario"]["name"]] = told, line["expected"]
-        invariants(told, line["scenario"])
+            differing[line["scenario"]["name"]] = answer, line["expected"]
+        invariants(answer, line["scenario"])
     assert differing == {}
 
 
 def test_the_recorded_answers_hold_every_method_and_every_kind_of_end() -> None:
     assert len(recorded()) == RECORDED
     answers = [line["expected"] for line in recorded()]
-    commands = [one["disruption"]["command"] for one in answers if one.get("disruption", {}).get("command")]
-    known = Counter((one["type"], one["decision"]) for one in commands)
-    assert set(known) >= {
+    commands = [answer["disruption"]["command"] for answer in answers if answer.get("disruption", {}).get("command")]
+    endings = Counter((command["type"], command["decision"]) for command in commands)
+    assert set(endings) >= {
         ("Empty", "delete"),
         ("MultiNode", "delete"),
         ("MultiNode", "replace"),
         ("SingleNode", "replace"),
     }
-    assert min(known.values()) >= 3, known
+    assert min(endings.values()) >= 3, endings
     reasons = [
-        said.partition(":")[0]
-        for one in answers
-        for listed in one.get("disruption", {}).get("reasons", {}).values()
-        for said in listed
+        reason.partition(":")[0]
+        for answer in answers
+        for listed in answer.get("disruption", {}).get("reasons", {}).values()
+        for reason in listed
     ]
     assert set(reasons) == {"DisruptionBlocked", "Unconsolidatable", "ConsolidationCandidate", "ConsolidationApproved"}
-    errors = [text for one in answers for text in one["provisioning"]["podErrors"].values()]
+    errors = [text for answer in answers for text in answer["provisioning"]["podErrors"].values()]
     for words in (
         "did not tolerate",
         "incompatible requirements",
@@ -53,20 +53,20 @@ def test_the_recorded_answers_hold_every_method_and_every_kind_of_end() -> None:
         "required offering",
     ):
         assert any(words in text for text in errors), words
-    assert sum(bool(one.get("alternatives")) for one in answers) >= 5, "something is left to chance"
+    assert sum(bool(answer.get("alternatives")) for answer in answers) >= 5, "something is left to chance"
 
 
-def invariants(told: Json, scenario: Json) -> None:
+def invariants(first_answer: Json, scenario: Json) -> None:
     """What holds whatever chance decides: each pod has one place, and what is launched is offered."""
-    known = {one["name"] for one in scenario["instanceTypes"]}
-    for answer in (told, *told.get("alternatives", ())):
+    type_names = {claim["name"] for claim in scenario["instanceTypes"]}
+    for answer in (first_answer, *first_answer.get("alternatives", ())):
         provisioning = answer["provisioning"]
         placed = [
-            *(pod for one in provisioning["newNodeClaims"] for pod in one["pods"]),
+            *(pod for claim in provisioning["newNodeClaims"] for pod in claim["pods"]),
             *(pod for pods in provisioning["existing"].values() for pod in pods),
             *provisioning["podErrors"],
         ]
         assert len(placed) == len(set(placed))
-        for one in provisioning["newNodeClaims"]:
-            assert one["pods"]
-            assert set(one["instanceTypes"]) <= known
+        for claim in provisioning["newNodeClaims"]:
+            assert claim["pods"]
+            assert set(claim["instanceTypes"]) <= type_names

@@ -19,7 +19,7 @@ COUNT = tiers.count(20, 1_000)
 @pytest.mark.live
 def test_the_engine_decides_as_the_real_karpenter(karpenter: Path) -> None:
     print(f"HUNT_SEED={SEED}")
-    found = hunt_differences(karpenter, draw_scenarios(SEED, COUNT))
-    assert found.compared >= COUNT // 2, "too much is left to chance to compare anything"
-    different = len(found.differing)
-    assert not different, f"HUNT_SEED={SEED}: {different} of {found.compared} differ, the first: {found.differing[0]}"
+    hunt = hunt_differences(karpenter, draw_scenarios(SEED, COUNT))
+    assert hunt.compared >= COUNT // 2, "too much is left to chance to compare anything"
+    different = len(hunt.differing)
+    assert not different, f"HUNT_SEED={SEED}: {different} of {hunt.compared} differ, the first: {hunt.differing[0]}"

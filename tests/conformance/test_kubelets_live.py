@@ -18,7 +18,8 @@ COUNT = tiers.count(600, 20_000)
 
 @pytest.mark.live
 def test_the_engine_admits_pods_as_the_kubelet(kubelet: Path) -> None:
-    found = differing(kubelet, draw_questions(SEED, COUNT))
-    assert not found, f"HUNT_SEED={SEED}: {len(found)} of {COUNT} differ, the first, made small:\n" + report(
-        kubelet, found[0]
+    differences = differing(kubelet, draw_questions(SEED, COUNT))
+    assert not differences, (
+        f"HUNT_SEED={SEED}: {len(differences)} of {COUNT} differ, the first, made small:\n"
+        + report(kubelet, differences[0])
     )

@@ -15,7 +15,7 @@ from kschedweb.engine.plugins.lowriskovercommitment import (
     beta_shapes,
     compute_probability,
     limit_risk,
-    promised_amounts,
+    pod_requests_and_limits,
     total_risk,
 )
 from kschedweb.engine.plugins.peaks import Peaks, cheapest_first
@@ -23,7 +23,7 @@ from kschedweb.engine.releases import CURRENT, load
 from kschedweb.engine.state.columns import ALL
 from kschedweb.engine.state.watermarks.table import Watermarks
 from kschedweb.engine.state.watermarks.trimaran import TrimaranUse
-from tests.conformance.batches import each
+from tests.conformance.batches import judge_each
 from tests.conformance.load_aware import answers_of, files, function_of
 from tests.engine.builders import CONFIGURATION
 
@@ -163,7 +163,7 @@ def score(plugin: str, args: dict[str, Any], snapshot: Snapshot, raw: Row) -> in
     return node_score
 
 
-@each(lambda: answers_of("targetloadpacking"))
+@judge_each(lambda: answers_of("targetloadpacking"))
 def test_target_load_packing(row: Row) -> None:
     milli = row["defaultRequestsCpuMilli"]
     args = arguments(
@@ -189,7 +189,7 @@ def test_target_load_packing(row: Row) -> None:
     assert score("TargetLoadPacking", args, snapshot, raw) == row["expect"]["score"]
 
 
-@each(lambda: answers_of("loadvariationriskbalancing"))
+@judge_each(lambda: answers_of("loadvariationriskbalancing"))
 def test_load_variation_risk_balancing(row: Row) -> None:
     margin_args = {name: row[name] for name in ("safeVarianceMargin", "safeVarianceSensitivity")}
     args, expected = arguments("LoadVariationRiskBalancing", **margin_args), row["expect"]
@@ -199,7 +199,7 @@ def test_load_variation_risk_balancing(row: Row) -> None:
         expected["effective"]["sensitivity"],
     )
     snapshot, raw = observed(row), pod(row["pod"])
-    requested = promised_amounts(Pod.from_json(raw))[:2]
+    requested = pod_requests_and_limits(Pod.from_json(raw))[:2]
     assert requested == (expected["podRequestCpuMilli"], expected["podRequestMemBytes"])
     for resource, request, key in zip(TYPES, requested, ("cpuScore", "memScore"), strict=True):
         if expected[key] is not None:
@@ -214,7 +214,7 @@ def test_load_variation_risk_balancing(row: Row) -> None:
     assert score("LoadVariationRiskBalancing", args, snapshot, raw) == expected["score"]
 
 
-@each(lambda: answers_of("lowriskovercommitment New"))
+@judge_each(lambda: answers_of("lowriskovercommitment New"))
 def test_low_risk_over_commitment(row: Row) -> None:
     risk_args = {name: row[name] for name in ("smoothingWindowSize", "riskLimitWeights")}
     args, expected = arguments("LowRiskOverCommitment", **risk_args), row["expect"]
@@ -223,19 +223,19 @@ def test_low_risk_over_commitment(row: Row) -> None:
     assert plugin.weights == {"cpu": effective["weightCpu"], "memory": effective["weightMem"]}
     bound = [pod(pod_row, f"there-{index}", on="n") for index, pod_row in enumerate(row["podsOnNode"])]
     snapshot, raw = observed(row, bound), pod(row["pod"])
-    promised = promised_amounts(Pod.from_json(raw))
-    assert [list(promised[:2]), list(promised[2:])] == [expected["podRequests"], expected["podLimits"]]
+    pod_amounts = pod_requests_and_limits(Pod.from_json(raw))
+    assert [list(pod_amounts[:2]), list(pod_amounts[2:])] == [expected["podRequests"], expected["podLimits"]]
     for place, (resource, key) in enumerate({"cpu": "Cpu", "memory": "Mem"}.items()):
-        promises = plugin.promises(snapshot, promised, resource)
-        assert [promises.request[0], promises.limit[0], promises.request_before[0], promises.limit_before[0]] == [
+        amounts = plugin.node_requests_and_limits(snapshot, pod_amounts, resource)
+        assert [amounts.request[0], amounts.limit[0], amounts.request_before[0], amounts.limit_before[0]] == [
             expected[name][place] for name in ("nodeRequest", "nodeLimit", "nodeRequestMinusPod", "nodeLimitMinusPod")
         ]
-        assert limit_risk(promises)[0] == pytest.approx(expected[f"riskLimit{key}"], abs=1e-9)
+        assert limit_risk(amounts)[0] == pytest.approx(expected[f"riskLimit{key}"], abs=1e-9)
         if snapshot.watermarks is not None:
             measured = TrimaranUse.from_watermarks(snapshot.watermarks, resource, ALL)
-            load = plugin.load_risk(measured, promises)
+            load = plugin.load_risk(measured, amounts)
             assert load[0] == pytest.approx(expected[f"riskLoad{key}"], abs=1e-9)
-            total = total_risk(limit_risk(promises), load, plugin.weights[resource])
+            total = total_risk(limit_risk(amounts), load, plugin.weights[resource])
             assert total[0] == pytest.approx(expected[f"risk{key}"], abs=1e-9)
     cycle = Cycle(snapshot, Pod.from_json(raw))
     if row["preScore"]:
@@ -243,7 +243,7 @@ def test_low_risk_over_commitment(row: Row) -> None:
     assert plugin.score(cycle, ALL).tolist() == [expected["score"]]
 
 
-@each(lambda: answers_of("ComputeProbability"))
+@judge_each(lambda: answers_of("ComputeProbability"))
 def test_the_beta_distribution_of_low_risk_over_commitment(row: Row) -> None:
     mean, deviation, threshold = (np.array([float(row[key])]) for key in ("mu", "sigma", "threshold"))
     expected = row["expect"]
@@ -259,7 +259,7 @@ def test_the_beta_distribution_of_low_risk_over_commitment(row: Row) -> None:
     assert probability == pytest.approx(expected["prob"], abs=1e-9)
 
 
-@each(lambda: answers_of("pkg/trimaran/peaks"))
+@judge_each(lambda: answers_of("pkg/trimaran/peaks"))
 def test_peaks(row: Row) -> None:
     models = {node_row["name"]: node_row["model"] for node_row in row["nodes"] if node_row["model"] is not None}
     plugin = CURRENT.factories["Peaks"](arguments("Peaks", nodePowerModel=models))

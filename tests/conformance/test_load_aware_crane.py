@@ -15,7 +15,7 @@ from kschedweb.engine.plugins.dynamic import Dynamic, base_scores
 from kschedweb.engine.plugins.dynamic.policyfile import API_VERSION, KIND
 from kschedweb.engine.releases import get_release
 from kschedweb.engine.state.watermarks import crane
-from tests.conformance.batches import Cases, each
+from tests.conformance.batches import Cases, judge_each
 from tests.conformance.load_aware import answer, loaded_with, plugin_of, vectors
 from tests.engine.builders import node, pod
 
@@ -35,7 +35,7 @@ def seconds(text: str) -> float:
     return datetime.fromisoformat(f"{whole}+00:00").timestamp() + (float(f"0.{part[:6]}") if part else 0.0)
 
 
-@each(lambda: hot_values("hot"))
+@judge_each(lambda: hot_values("hot"))
 def test_binding_records_give_cranes_hot_value(row: dict[str, Any]) -> None:
     now = seconds(row["nowUtc"])
     records = crane.BindingRecords(row["heapSize"])
@@ -55,7 +55,7 @@ def test_binding_records_give_cranes_hot_value(row: dict[str, Any]) -> None:
     assert len(records) == expected["left"]
 
 
-@each(lambda: hot_values("event"))
+@judge_each(lambda: hot_values("event"))
 def test_events_are_read_as_bindings_as_crane_reads_them(row: dict[str, Any]) -> None:
     event = row["message"], row["count"], row["eventTime"], row["lastTimestamp"]
     expected = row["expect"]
@@ -67,7 +67,7 @@ def test_events_are_read_as_bindings_as_crane_reads_them(row: dict[str, Any]) ->
     assert binding == (expected["namespace"], expected["pod"], expected["node"], expected["ts"])
 
 
-@each(specs)
+@judge_each(specs)
 def test_the_stamp_is_written_as_crane_writes_it(row: dict[str, Any]) -> None:
     zone = ZoneInfo(row["tz"] or crane.DEFAULT_TIME_ZONE)
     assert crane.write_time(seconds(row["nowUtc"]), zone) == row["expect"]["writerStampNow"]
@@ -81,7 +81,7 @@ def cluster(row: dict[str, Any]) -> Snapshot:
     return snapshot
 
 
-@each(lambda: [(name, row) for name, row in specs() if not row["expect"].get("panic")])
+@judge_each(lambda: [(name, row) for name, row in specs() if not row["expect"].get("panic")])
 def test_a_policy_file_decides_as_the_same_spec_in_the_arguments(row: dict[str, Any]) -> None:
     """The recorded specs are what crane's own decoder made of such files, and the answers what it decided by them."""
     text = as_yaml({"apiVersion": API_VERSION, "kind": KIND, "spec": row["spec"]})
@@ -99,7 +99,7 @@ def test_a_policy_file_decides_as_the_same_spec_in_the_arguments(row: dict[str, 
 
 
 # What Go makes of a number that fits in no int64 is defined by the platform: here it is what amd64 does, as there.
-@each(specs)
+@judge_each(specs)
 def test_dynamic_answers_as_crane_does(row: dict[str, Any]) -> None:
     snapshot, expected = cluster(row), row["expect"]
     args = {"policy": row["spec"], "timeZone": row["tz"]}

@@ -8,7 +8,7 @@ from typing import Any
 from kschedweb.engine import Pod, Snapshot
 from kschedweb.engine.state.watermarks.koordinator import priority_class
 from kschedweb.engine.state.watermarks.table import Watermarks
-from tests.conformance.batches import each
+from tests.conformance.batches import judge_each
 from tests.conformance.load_aware import answer, containers, loaded_with, plugin_of, vectors
 from tests.engine.builders import node, pod
 
@@ -92,7 +92,7 @@ def cluster(row: Row) -> Snapshot:
     return snapshot
 
 
-@each(lambda: vectors("koordinator-load-aware"))
+@judge_each(lambda: vectors("koordinator-load-aware"))
 def test_load_aware_scheduling_answers_as_koordinator_does(row: Row) -> None:
     expected = row["expect"]
     if expected.get("newError"):

@@ -11,7 +11,7 @@ import pytest
 from kschedweb.engine import Pod, Snapshot
 from kschedweb.engine.plugins.volcanousage import Model, Shadow, VolcanoUsage
 from kschedweb.engine.state.watermarks.table import Watermarks
-from tests.conformance.batches import each
+from tests.conformance.batches import judge_each
 from tests.conformance.load_aware import answer, containers, plugin_of, vectors
 from tests.engine.builders import node, pod
 
@@ -84,7 +84,7 @@ def effective(plugin: VolcanoUsage) -> Row:
     }
 
 
-@each(lambda: vectors("volcano-usage"))
+@judge_each(lambda: vectors("volcano-usage"))
 def test_volcano_usage_answers_as_volcano_does(row: Row) -> None:
     expected = row["expect"]
     plugin, snapshot = plugin_of("VolcanoUsage", row["args"]), cluster(row)
@@ -96,16 +96,18 @@ def test_volcano_usage_answers_as_volcano_does(row: Row) -> None:
 
     used = float(plugin.used(snapshot)[0][0]), float(plugin.used(snapshot)[1][0])
     session = Shadow(plugin.model, used, (row["capacityCpuMilli"], row["capacityMemBytes"]), *warm)
-    pods = [Pod.from_json(task(f"new-{position}", one)) for position, one in enumerate(row["allocatedInSession"])]
+    pods = [
+        Pod.from_json(task(f"new-{position}", task_pod)) for position, task_pod in enumerate(row["allocatedInSession"])
+    ]
     estimates, steps = [], []
-    for one in pods:
+    for task_pod in pods:
         before = session.cpu, session.memory
-        estimates.append(session.add_pod(one))
+        estimates.append(session.add_pod(task_pod))
         steps.append([session.cpu - before[0], session.memory - before[1]])  # how the recorded ones were taken
     if not unordered:
         assert steps == expected["allocEstimates"]
-    for one in pods:
-        snapshot.place_pod(one, "n")
+    for task_pod in pods:
+        snapshot.place_pod(task_pod, "n")
     for position in row["deallocatedIndexes"]:
         snapshot.remove_pod(pods[position].key)
         session.cpu = max(session.cpu - estimates[position][0], 0.0)
@@ -113,7 +115,7 @@ def test_volcano_usage_answers_as_volcano_does(row: Row) -> None:
     measured = bool(plugin.has_figures(snapshot)[0])
     score = float(plugin.model.score(*session.loads, plugin.usage_weight)[0]) if measured else 0.0
     if unordered:
-        assert score in [pytest.approx(one, rel=1e-12) for one in expected["orderDependentScores"]]
+        assert score in [pytest.approx(task_pod, rel=1e-12) for task_pod in expected["orderDependentScores"]]
     else:
         assert [session.cpu, session.memory] == [expected["shadowCpuMilli"], expected["shadowMemBytes"]]
         assert session.factor == expected["nextRiskFactor"]

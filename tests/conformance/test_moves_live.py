@@ -29,12 +29,15 @@ def test_moves_are_what_both_real_schedulers_answers_come_to(
 ) -> None:
     print(f"HUNT_SEED={SEED}")
     names = [f"moves-{SEED}-{number}" for number in range(COUNT)]
-    made = [ClassicMaker(Random(f"{SEED}/classic/{name}")).scenario(name) | {"mode": "each"} for name in names]
-    today = [reference.asked(of_today(one, PROFILES[number % len(PROFILES)])) for number, one in enumerate(made)]
-    first = [answer for _, answer in classic_reference.answers(made, part=1)]
+    scenarios = [ClassicMaker(Random(f"{SEED}/classic/{name}")).scenario(name) | {"mode": "each"} for name in names]
+    today = [
+        reference.with_release(of_today(drawn, PROFILES[number % len(PROFILES)]))
+        for number, drawn in enumerate(scenarios)
+    ]
+    first = [answer for _, answer in classic_reference.answers(scenarios, part=1)]
     second = reference.answers("explain", today)
-    found = []
-    for then, now, *answers in zip(made, today, first, second, strict=True):
+    verdicts = []
+    for then, now, *answers in zip(scenarios, today, first, second, strict=True):
         if any("error" in answer for answer in answers):
             continue
         classic, scenario = ClassicScenario.from_json(then, {}), Scenario.from_json(now)
@@ -43,20 +46,20 @@ def test_moves_are_what_both_real_schedulers_answers_come_to(
             # They are asked each predicate on each node: a cycle may end before, or not come so far.
             if "error" in theirs or pod.gates or not claims_there(pod, then["objects"]):
                 continue
-            of_both = classic.snapshot, scenario.snapshot, classic.algorithm, scenario.configuration
-            move = next(compare_pods(*of_both, [pod]))
+            both_sides = classic.snapshot, scenario.snapshot, classic.algorithm, scenario.configuration
+            move = next(compare_pods(*both_sides, [pod]))
             check(move, theirs, ours)
-            found.append(move.verdict)
-    assert len(found) > COUNT
-    assert len(set(found)) > 2  # of so few pods a verdict may be missing
+            verdicts.append(move.verdict)
+    assert len(verdicts) > COUNT
+    assert len(set(verdicts)) > 2  # of so few pods a verdict may be missing
 
 
 def claims_there(pod: Pod, objects: list[dict[str, Any]]) -> bool:
     """Whether all claims of the pod are there to stay, which a cycle looks at first."""
-    known = {
-        (one["metadata"].get("namespace") or "default", one["metadata"]["name"])
-        for one in objects
-        if one["kind"] == "PersistentVolumeClaim" and not one["metadata"].get("deletionTimestamp")
+    lasting_claims = {
+        (raw["metadata"].get("namespace") or "default", raw["metadata"]["name"])
+        for raw in objects
+        if raw["kind"] == "PersistentVolumeClaim" and not raw["metadata"].get("deletionTimestamp")
     }
     sources = [volume.get("persistentVolumeClaim") for volume in pod.raw["spec"].get("volumes") or ()]
-    return all((pod.namespace, source["claimName"]) in known for source in sources if source)
+    return all((pod.namespace, source["claimName"]) in lasting_claims for source in sources if source)

@@ -39,19 +39,25 @@ def version(row: dict[str, Any]) -> str:
 def of_go(profile: dict[str, Any]) -> dict[str, dict[str, int]]:
     """The plugins of each extension point with their weights, as kube-scheduler's code wrote them."""
     return {
-        point: {one["name"]: one.get("weight") or 1 for one in found.get("enabled") or () if one["name"] not in LIMITS}
-        for point, found in profile["plugins"].items()
+        point: {
+            plugin["name"]: plugin.get("weight") or 1
+            for plugin in plugin_set.get("enabled") or ()
+            if plugin["name"] not in LIMITS
+        }
+        for point, plugin_set in profile["plugins"].items()
     }
 
 
 def by_room(scores: dict[str, int]) -> tuple[str, dict[str, int]]:
     """The heaviest plugin that scores by room, and the scores with today's plugin in the place of all of them."""
-    found = [name for name in (FIT, *BY_ROOM) if name in scores]
-    kept = {name: weight for name, weight in scores.items() if name not in BY_ROOM and name != "NodePreferAvoidPods"}
-    if not found:
-        return "", kept
-    heaviest = max(found, key=scores.__getitem__)
-    return heaviest, {**kept, FIT: scores[heaviest]}
+    room_plugins = [name for name in (FIT, *BY_ROOM) if name in scores]
+    today_scores = {
+        name: weight for name, weight in scores.items() if name not in BY_ROOM and name != "NodePreferAvoidPods"
+    }
+    if not room_plugins:
+        return "", today_scores
+    heaviest = max(room_plugins, key=scores.__getitem__)
+    return heaviest, {**today_scores, FIT: scores[heaviest]}
 
 
 def ours(profile: Profile, point: str) -> dict[str, int]:
@@ -68,8 +74,8 @@ def test_the_same_plugins_filter_and_score_with_the_same_weights(name: str) -> N
             continue
         loaded = load(row["config"])
         assert loaded.configuration is not None, (row["config"], loaded.errors)
-        for index, written in enumerate(row["expected"]["document"]["profiles"]):
-            go, profile = of_go(written), loaded.configuration.profiles[index]
+        for index, go_profile in enumerate(row["expected"]["document"]["profiles"]):
+            go, profile = of_go(go_profile), loaded.configuration.profiles[index]
             for point in ("queueSort", "filter", "postFilter", "score", "reserve", "permit", "bind", "postBind"):
                 expected = go.get(point, {})
                 if go.get("multiPoint"):
@@ -88,11 +94,11 @@ def test_v1beta3_is_what_its_own_v1_is_today() -> None:
             continue
         document = json.loads(json.dumps(row["expected"]["document"]))
         for profile in document["profiles"]:
-            for found in profile["plugins"].values():
-                if "enabled" in found:
-                    found["enabled"] = [one for one in found["enabled"] if one["name"] not in LIMITS]
+            for plugin_set in profile["plugins"].values():
+                if "enabled" in plugin_set:
+                    plugin_set["enabled"] = [plugin for plugin in plugin_set["enabled"] if plugin["name"] not in LIMITS]
             profile["plugins"]["multiPoint"].setdefault("disabled", []).append({"name": "*"})
-        mine, gos = (load(one, RELEASES["1.36"]).configuration for one in (row["config"], document))
+        mine, gos = (load(config, RELEASES["1.36"]).configuration for config in (row["config"], document))
         assert mine is not None
         assert gos is not None, load(document).errors
         assert (mine.percentage_of_nodes_to_score, mine.parallelism) == (
@@ -100,10 +106,13 @@ def test_v1beta3_is_what_its_own_v1_is_today() -> None:
             gos.parallelism,
         )
         assert mine.extenders == gos.extenders
-        for one, other in zip(mine.profiles, gos.profiles, strict=True):
-            for point in one.points:
-                kept = [ref for ref in one.points[point] if ref.name not in SINCE]
-                assert kept == [ref for ref in other.points[point] if ref.name not in SINCE], (row["config"], point)
+        for mine_profile, go_profile in zip(mine.profiles, gos.profiles, strict=True):
+            for point in mine_profile.points:
+                old_plugins = [ref for ref in mine_profile.points[point] if ref.name not in SINCE]
+                assert old_plugins == [ref for ref in go_profile.points[point] if ref.name not in SINCE], (
+                    row["config"],
+                    point,
+                )
         checked += 1
     assert checked > 60
 
@@ -116,20 +125,20 @@ def test_arguments_mean_the_same(name: str) -> None:
             continue
         configuration = load(row["config"]).configuration
         assert configuration is not None
-        for index, written in enumerate(row["expected"]["document"]["profiles"]):
+        for index, go_profile in enumerate(row["expected"]["document"]["profiles"]):
             mine = configuration.profiles[index].args
-            args = {one["name"]: one["args"] for one in written["pluginConfig"]}
-            strategy = BY_ROOM.get(by_room(of_go(written).get("score", {}))[0], "")
-            for plugin, given in args.items():
-                expected = {key: value for key, value in given.items() if key not in ("kind", "apiVersion")}
+            args = {entry["name"]: entry["args"] for entry in go_profile["pluginConfig"]}
+            strategy = BY_ROOM.get(by_room(of_go(go_profile).get("score", {}))[0], "")
+            for plugin, go_args in args.items():
+                expected = {key: value for key, value in go_args.items() if key not in ("kind", "apiVersion")}
                 if plugin in BY_ROOM or plugin not in mine:
                     continue
                 if plugin == FIT and strategy:
-                    of_strategy = args[next(one for one in BY_ROOM if BY_ROOM[one] == strategy)]
+                    of_strategy = args[next(entry for entry in BY_ROOM if BY_ROOM[entry] == strategy)]
                     expected["scoringStrategy"] = {"type": strategy, "resources": of_strategy["resources"]}
                     if "shape" in of_strategy:
                         expected["scoringStrategy"]["requestedToCapacityRatio"] = {"shape": of_strategy["shape"]}
-                found = {key: value for key, value in mine[plugin].items() if key not in ("kind", "apiVersion")}
-                assert {key: found.get(key) for key in expected} == expected, (row["config"], plugin)
+                own_args = {key: value for key, value in mine[plugin].items() if key not in ("kind", "apiVersion")}
+                assert {key: own_args.get(key) for key in expected} == expected, (row["config"], plugin)
                 checked += 1
     assert checked > 100

@@ -29,9 +29,9 @@ def draw_scenarios() -> list[dict]:
     return [maker.crowd(f"crowd-{SEED}-{number}") for number in range(COUNT)]
 
 
-def ask(oracle: Callable[[str, str], Any], asked: list[dict]) -> list[dict]:
+def ask(oracle: Callable[[str, str], Any], scenarios: list[dict]) -> list[dict]:
     """The oracle mostly waits for its caches: several of it at once answer sooner."""
-    parts = [asked[first : first + PART] for first in range(0, len(asked), PART)]
+    parts = [scenarios[first : first + PART] for first in range(0, len(scenarios), PART)]
     with ThreadPoolExecutor(max_workers=4) as pool:
         answers = pool.map(lambda part: oracle("schedule", "\n".join(map(json.dumps, part))), parts)
         return [answer for part in answers for answer in part]
@@ -45,35 +45,35 @@ def difference(scenario: dict, expected: dict) -> str:
     ready = Scenario.from_text(json.dumps(scenario))
     engine = Scheduler(ready.snapshot, ready.configuration)
     for pod, theirs in zip(ready.pending, expected["placements"], strict=True):
-        asked = engine.explain(pod, preemption=True).preemption if "victims" in theirs else None
+        explained = engine.explain(pod, preemption=True).preemption if "victims" in theirs else None
         placement = engine.find(pod, SearchRequest(preempt=True))
         if placement.node:
             engine.bind_pod(pod, placement.node)
         ours = placement.to_dict()
         if ours == theirs:
             continue
-        return "" if asked is not None and equally_good(asked.candidates, ours, theirs) else pod.key
+        return "" if explained is not None and equally_good(explained.candidates, ours, theirs) else pod.key
     return ""
 
 
 def equally_good(candidates: tuple[PreemptionCandidate, ...], ours: dict, theirs: dict) -> bool:
-    taken = [
+    chosen = [
         candidate
         for answer in (ours, theirs)
         for candidate in candidates
         if candidate.node == answer.get("node") and [victim.key for victim in candidate.victims] == answer["victims"]
     ]
-    return len(taken) == 2 and measure_disturbance(taken[0]) == measure_disturbance(taken[1])
+    return len(chosen) == 2 and measure_disturbance(chosen[0]) == measure_disturbance(chosen[1])
 
 
 def test_the_engine_evicts_whom_the_real_scheduler_evicts(
     oracle: Callable[[str, str], Any], real_release: Release
 ) -> None:
-    asked = [{**one, "release": real_release.name} for one in draw_scenarios()]
-    answers = ask(oracle, asked)
+    scenarios = [{**drawn, "release": real_release.name} for drawn in draw_scenarios()]
+    answers = ask(oracle, scenarios)
     differing = [
         f"{scenario['name']}: {key}"
-        for scenario, expected in zip(asked, answers, strict=True)
+        for scenario, expected in zip(scenarios, answers, strict=True)
         if (key := difference(scenario, expected))
     ]
     assert differing == [], f"HUNT_SEED={SEED}"

@@ -4,23 +4,23 @@ from __future__ import annotations
 
 from kschedweb.engine.rightsizing.scenario import recommend_scenario
 from tests.conformance.batches import differing
-from tests.conformance.recommendations import KEPT, goldens, recorded
+from tests.conformance.recommendations import SCENARIO_COUNT, goldens, recorded
 
 
 def test_the_engine_recommends_as_the_recommender_did() -> None:
-    asked = goldens()
-    assert differing((scenario["name"], recommend_scenario(scenario), expected) for scenario, expected in asked) == {}
+    pairs = goldens()
+    assert differing((scenario["name"], recommend_scenario(scenario), expected) for scenario, expected in pairs) == {}
 
 
 def test_the_engine_recommends_as_in_each_recorded_answer() -> None:
-    asked = recorded()
-    assert len(asked) == 120
-    assert differing((scenario["name"], recommend_scenario(scenario), expected) for scenario, expected in asked) == {}
+    pairs = recorded()
+    assert len(pairs) == 120
+    assert differing((scenario["name"], recommend_scenario(scenario), expected) for scenario, expected in pairs) == {}
 
 
 def test_the_kept_answers_hold_what_can_become_of_samples() -> None:
     answers = [answer for _, expected in goldens() for answer in expected.get("containers", {}).values()]
-    assert len(goldens()) == KEPT
+    assert len(goldens()) == SCENARIO_COUNT
     assert any(answer["discarded"] for answer in answers)
     assert any(not answer["cpuSamples"] for answer in answers)
     assert any(answer["upperBound"]["cpu"] == "100G" for answer in answers)  # one sample says nothing of a bound

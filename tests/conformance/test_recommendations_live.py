@@ -38,5 +38,5 @@ def test_the_engine_recommends_as_the_recommender(vpa: Path) -> None:
 @pytest.mark.live
 @pytest.mark.nightly
 def test_the_program_repeats_its_recorded_answers(vpa: Path) -> None:
-    asked = recorded()[:16]
-    assert reference(vpa, [scenario for scenario, _ in asked]) == [answer for _, answer in asked]
+    answered = recorded()[:16]
+    assert reference(vpa, [scenario for scenario, _ in answered]) == [answer for _, answer in answered]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from tests.conformance.batches import recorded_lines
 from tests.conformance.refused import RECORDED, engine_answer, same
 
-SAID = (
+MESSAGE_PARTS = (
     "topologyKey: Required value: can not be empty",
     "must be in the range 1-100",
     "can only use minDomains if whenUnsatisfiable=DoNotSchedule, not ScheduleAnyway",
@@ -40,10 +40,10 @@ def test_the_engine_says_what_the_api_server_said() -> None:
 
 def test_the_recorded_answers_hold_what_people_get_wrong() -> None:
     fields = [field for line in recorded_lines(RECORDED) for field in line["expected"]["fields"]]
-    assert [words for words in SAID if not any(words in field for field in fields)] == []
+    assert [words for words in MESSAGE_PARTS if not any(words in field for field in fields)] == []
 
 
 def test_right_objects_and_quantities_that_are_none_are_among_them() -> None:
     messages = [line["expected"]["message"] for line in recorded_lines(RECORDED)]
     assert messages.count("") > len(recorded_lines(RECORDED)) // 5
-    assert sum("quantities must match the regular expression" in one for one in messages) > 2
+    assert sum("quantities must match the regular expression" in message for message in messages) > 2

@@ -18,7 +18,7 @@ from tests.conformance.hunting import same
 from tests.conformance.reference import engine_answer
 from tests.support import tiers
 
-EVERY = 1 if tiers.NIGHTLY else 6
+SAMPLING_STEP = 1 if tiers.NIGHTLY else 6
 """Which part of the drawn scenarios a commit's tier asks; probes, made to show one difference, are always asked."""
 PROBES = 16
 
@@ -31,19 +31,19 @@ def rows(file: str) -> list[Json]:
         return [json.loads(line) for line in lines]
 
 
-def recorded(file: str, release: str, every: int = 1) -> Iterator[Json]:
-    """What ``release`` was asked and answered, probes first; of what was drawn one of ``every`` so many."""
+def recorded(file: str, release: str, step: int = 1) -> Iterator[Json]:
+    """What ``release`` was asked and answered, probes first; of what was drawn one of each ``step``."""
     version = RELEASES[release].version
     for number, row in enumerate(rows(file)):
-        answers = [one["answer"] for one in row["expected"] if version in one["releases"]]
-        if answers and (number < PROBES or number % every == 0):
+        answers = [answer["answer"] for answer in row["expected"] if version in answer["releases"]]
+        if answers and (number < PROBES or number % step == 0):
             yield {**row, "expected": answers[0]}
 
 
 @pytest.mark.parametrize("release", RELEASES)
 @pytest.mark.parametrize("command", ["explain", "schedule"])
 def test_scenarios_are_answered_as_the_release_did(release: str, command: str) -> None:
-    for row in recorded(command, release, EVERY):
+    for row in recorded(command, release, SAMPLING_STEP):
         answer = engine_answer(command, {**row["scenario"], "release": release})
         if not same(row["scenario"], answer, row["expected"]):
             assert answer == row["expected"]

@@ -18,19 +18,19 @@ VALUES = st.recursive(
 
 def numbers(value: Any) -> list[int]:
     if isinstance(value, dict | list):
-        return [found for item in (value.values() if isinstance(value, dict) else value) for found in numbers(item)]
+        return [number for item in (value.values() if isinstance(value, dict) else value) for number in numbers(item)]
     return [value] if isinstance(value, int) else []
 
 
 @given(VALUES.filter(lambda value: isinstance(value, dict | list)), st.integers(1, 6))
-def test_what_is_left_has_the_property_and_nothing_that_could_go_alone(value: Any, least: int) -> None:
+def test_what_is_left_has_the_property_and_nothing_that_could_go_alone(value: Any, minimum: int) -> None:
     def check(forms: list[Any]) -> list[bool]:
-        return [sum(numbers(form)) >= least for form in forms]
+        return [sum(numbers(form)) >= minimum for form in forms]
 
     small = shrink(value, check)
     assert check([small])[0] == check([value])[0] or small == value
     if check([value])[0]:
-        assert len(numbers(small)) <= least
+        assert len(numbers(small)) <= minimum
         assert 0 not in numbers(small)
 
 
@@ -42,8 +42,8 @@ def test_a_pair_that_matters_together_is_kept_together() -> None:
         return ['"17"' in text and '"83"' in text for text in texts]
 
     assert shrink(value, check) == {"objects": [{"name": "17"}, {"name": "83"}]}
-    kept = shrink(value, check, frozenset({"config"}))
-    assert kept == {"objects": [{"name": "17"}, {"name": "83"}], "config": {}}
+    with_config = shrink(value, check, frozenset({"config"}))
+    assert with_config == {"objects": [{"name": "17"}, {"name": "83"}], "config": {}}
 
 
 def test_an_item_that_two_places_share_goes_from_one_of_them() -> None:

@@ -30,6 +30,6 @@ from tests.conformance.reference import Reference
 def test_the_engine_decides_as_the_real_scheduler(reference: Reference, kind: str, random: Random) -> None:
     scenario = KINDS[kind].make(random, "hypothesis")
     for mode in KINDS[kind].modes:
-        for asked, ours, expected in differing(reference, mode, [scenario]):
-            note(f"{mode}\n{json.dumps(asked)}\n{json.dumps(ours)}\n{json.dumps(expected)}")
+        for smaller, ours, expected in differing(reference, mode, [scenario]):
+            note(f"{mode}\n{json.dumps(smaller)}\n{json.dumps(ours)}\n{json.dumps(expected)}")
             pytest.fail("the engine and the real scheduler differ")

@@ -15,9 +15,9 @@ def test_the_engine_says_what_kube_scheduler_said(batch: slice) -> None:
 
 
 def test_the_rules_decide_in_many_of_them() -> None:
-    asked = [line["scenario"] for line in recorded_lines(RECORDED) if line["ask"] == "explain"]
-    differ = [scenario["name"] for scenario in asked if with_gate(scenario, True) != with_gate(scenario, False)]
-    assert len(differ) > len(asked) // 10
+    scenarios = [line["scenario"] for line in recorded_lines(RECORDED) if line["ask"] == "explain"]
+    differ = [scenario["name"] for scenario in scenarios if with_gate(scenario, True) != with_gate(scenario, False)]
+    assert len(differ) > len(scenarios) // 10
 
 
 def with_gate(scenario: dict, on: bool) -> dict:

@@ -33,7 +33,9 @@ def moved(cluster: str, first: str, second: str, pods: int) -> dict[str, tuple[s
     """Those of the first ``pods`` that the two releases put on different nodes, as recorded."""
     after = nodes(second, cluster, pods)
     both = {pod: (node, after[pod]) for pod, node in nodes(first, cluster, pods).items()}
-    return {pod: (here, there) for pod, (here, there) in both.items() if here != there}
+    return {
+        pod: (first_node, second_node) for pod, (first_node, second_node) in both.items() if first_node != second_node
+    }
 
 
 def test_each_release_is_recorded_and_some_differ() -> None:
@@ -50,15 +52,15 @@ def test_the_report_has_the_pods_that_the_two_releases_put_elsewhere(
 ) -> None:
     before, after = (GatePolicy("policy", json.dumps(CONFIG), RELEASES[name]) for name in (first, second))
     prepared = prepared_of(CLUSTERS[cluster](pods))
-    found = compute_verdict(prepared, GateQuestion(after, before, Thresholds(), cluster))
-    assert found.upgrade is not None
+    verdict = compute_verdict(prepared, GateQuestion(after, before, Thresholds(), cluster))
+    assert verdict.upgrade is not None
     expected = moved(cluster, first, second, pods)
-    assert sum(group["count"] for group in found.upgrade["pods"]) == len(expected)
-    told = {pod["pod"]: (pod["before"], pod["after"]) for group in found.upgrade["pods"] for pod in group["pods"]}
-    assert told == {pod: expected.get(pod) for pod in told}
+    assert sum(group["count"] for group in verdict.upgrade["pods"]) == len(expected)
+    reported = {pod["pod"]: (pod["before"], pod["after"]) for group in verdict.upgrade["pods"] for pod in group["pods"]}
+    assert reported == {pod: expected.get(pod) for pod in reported}
 
 
 @pytest.mark.parametrize(("cluster", "pods"), [("demo", FEW), ("openb", FEW), WHOLE])
 def test_the_record_is_what_the_oracle_says(reference: Reference, cluster: str, pods: int) -> None:
-    asked = scenario(cluster, CLUSTERS[cluster](pods))
-    assert placed(reference, asked) == nodes(reference.release.name, cluster, pods)
+    question = scenario(cluster, CLUSTERS[cluster](pods))
+    assert placed(reference, question) == nodes(reference.release.name, cluster, pods)

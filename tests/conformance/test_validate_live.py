@@ -42,8 +42,10 @@ NUMBERS = [
 
 def comparable(answer: dict[str, Any]) -> dict[str, Any]:
     """Leave out what kube-scheduler does not say, and the order of errors, which is not always fixed."""
-    kept = {name: value for name, value in answer.items() if name not in ("warnings", "converted")}
-    return kept | ({"errors": sorted(error[:COMPARED] for error in kept["errors"])} if "errors" in kept else {})
+    compared = {name: value for name, value in answer.items() if name not in ("warnings", "converted")}
+    return compared | (
+        {"errors": sorted(error[:COMPARED] for error in compared["errors"])} if "errors" in compared else {}
+    )
 
 
 def excused(answer: dict[str, Any]) -> bool:
@@ -88,11 +90,11 @@ def test_a_new_policy_is_accepted_by_kube_scheduler(oracle: Oracle, real_release
 @pytest.mark.parametrize("plugin", CURRENT.in_tree_plugins.specs)
 def test_a_plugin_runs_at_the_same_extension_points(oracle: Oracle, real_release: Release, plugin: str) -> None:
     """Its own all at once, each other one alone; a commit's tier asks two of those."""
-    own = real_release.in_tree_plugins.specs[plugin].points
-    others = [point for point in POINTS if point not in own]
-    asked = others if tiers.NIGHTLY else Random(f"{SEED}/{plugin}").sample(others, 2)
-    assert oracle("validate", enabling(plugin, *own))["valid"]
-    for point in asked:
+    own_points = real_release.in_tree_plugins.specs[plugin].points
+    other_points = [point for point in POINTS if point not in own_points]
+    tried_points = other_points if tiers.NIGHTLY else Random(f"{SEED}/{plugin}").sample(other_points, 2)
+    assert oracle("validate", enabling(plugin, *own_points))["valid"]
+    for point in tried_points:
         assert not oracle("validate", enabling(plugin, point))["valid"], point
 
 

@@ -69,6 +69,6 @@ def test_a_recorded_cluster_is_filled_as_the_real_scheduler_fills_it(
     pending = [event.pod for event in prepared.events if isinstance(event, PodArrives)]
     scenario = {"name": "openb", "config": config, "objects": prepared.objects, "pending": pending}
     answer = oracle("schedule", json.dumps(scenario))[0]
-    theirs = {one["pod"]: one.get("node", "") for one in answer["placements"]}
+    theirs = {placement["pod"]: placement.get("node", "") for placement in answer["placements"]}
     assert len(theirs) == PODS
     assert placed(prepared, config, real_release) == theirs

@@ -37,8 +37,8 @@ def scenario(name: str, listed: list[Json]) -> Json:
     Pods with scheduling gates are left out: the oracle does not look at gates.
     """
     objects = prepared_of(listed).objects
-    kept = {name_of(raw) for raw in objects if raw["kind"] == "Pod"}
-    pods = [raw for raw in listed if raw["kind"] == "Pod" and name_of(raw) not in kept]
+    bound_names = {name_of(raw) for raw in objects if raw["kind"] == "Pod"}
+    pods = [raw for raw in listed if raw["kind"] == "Pod" and name_of(raw) not in bound_names]
     pending = [unbind_pod(raw) for raw in sorted(pods, key=_turn) if not raw["spec"].get("schedulingGates")]
     return {"name": name, "config": CONFIG, "objects": objects, "pending": pending, "mode": "sequence"}
 
@@ -47,21 +47,21 @@ def _turn(pod: Json) -> tuple[int, str]:
     return -(pod["spec"].get("priority") or 0), pod["metadata"].get("creationTimestamp") or ""
 
 
-def placed(reference: Reference, asked: Json) -> dict[str, str]:
+def placed(reference: Reference, question: Json) -> dict[str, str]:
     """The node of each pod, "" for none."""
-    (answer,) = reference.answers("schedule", [asked])
-    return {one["pod"]: one.get("node", "") for one in answer["placements"]}
+    (answer,) = reference.answers("schedule", [question])
+    return {placement["pod"]: placement.get("node", "") for placement in answer["placements"]}
 
 
 def main(folders: list[str]) -> None:
-    asked = [scenario(name, listed(PODS)) for name, listed in CLUSTERS.items()]
+    questions = [scenario(name, listed(PODS)) for name, listed in CLUSTERS.items()]
     lines = []
     for folder in map(Path, folders):
-        found = re.search(r"v(1\.\d+)\.", folder.name)
-        if found is None:
+        match = re.search(r"v(1\.\d+)\.", folder.name)
+        if match is None:
             raise SystemExit(f"{folder}: is not named after a version")
-        nodes = {one["name"]: placed(Reference(folder), one) for one in asked}
-        lines.append(json.dumps({"release": found[1], "clusters": nodes}))
+        nodes = {question["name"]: placed(Reference(folder), question) for question in questions}
+        lines.append(json.dumps({"release": match[1], "clusters": nodes}))
     GOLDENS.write_bytes(lzma.compress(("\n".join(lines) + "\n").encode()))
 
 

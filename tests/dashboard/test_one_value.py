@@ -155,15 +155,15 @@ def name_gains(gains: list[tuple[str, str, float, float, Any]]) -> Values:
     return values
 
 
-def of_standing(standing: Mapping[str, Any]) -> Values:
+def of_standing(summary: Mapping[str, Any]) -> Values:
     """The same of an answer over REST."""
     stems = {"requests": "skew", "use": "use_skew"}
     skews = {
         f"{stem}_{resource}_end": spread["skew"]
         for part, stem in stems.items()
-        for resource, spread in standing[part].items()
+        for resource, spread in summary[part].items()
     }
-    return {**skews, "nodes_used": standing["nodes"], "cost_used_end": standing["cost"]}
+    return {**skews, "nodes_used": summary["nodes"], "cost_used_end": summary["cost"]}
 
 
 def told_of_now(viewer: Any, api: Any) -> Iterator[tuple[str, Values]]:

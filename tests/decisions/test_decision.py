@@ -19,6 +19,7 @@ from kschedweb.decisions.snapshots import engine_snapshot
 from kschedweb.engine import Scheduler
 from kschedweb.engine import Snapshot as EngineSnapshot
 from kschedweb.engine.framework.explanation import FEASIBLE
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.releases import load
 from kschedweb.policies.models import Revision
 from tests.support.html import html_of
@@ -174,7 +175,9 @@ def test_the_figure_is_valid_plotly_and_has_the_numbers_of_its_table(decisions: 
     assert charts >= 5
 
 
-def test_many_nodes_are_binned_and_every_node_is_in_one_bin(store_snapshot, demo_objects, revision: Revision) -> None:  # type: ignore[no-untyped-def]
+def test_many_nodes_are_binned_and_every_node_is_in_one_bin(
+    store_snapshot: Callable[..., Snapshot], demo_objects: list[Json], revision: Revision
+) -> None:
     node = next(item for item in demo_objects if item["kind"] == "Node" and item["metadata"]["name"] == "general-a-1")
     nodes = [{**node, "metadata": {**node["metadata"], "name": f"n-{number}"}} for number in range(300)]
     nodes[0] = {**nodes[0], "spec": {"taints": [{"key": "old", "effect": "PreferNoSchedule"}]}}

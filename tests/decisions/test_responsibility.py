@@ -35,7 +35,7 @@ ROOMY = f"""{HEAD}profiles:
   plugins: {{multiPoint: {{enabled: [{{name: NodeResourcesFit, weight: 9}}]}}}}
 """
 WAITS = "Waits for approval for 12 min: n1, one approver"
-PAGE, REST = "/decision/lab/{}/", "/api/v1/clusters/lab/pods/{}/decision/"
+PAGE_PATH, REST_PATH = "/decision/lab/{}/", "/api/v1/clusters/lab/pods/{}/decision/"
 
 
 def waiting_pod(name: str, scheduler: str, namespace: str = "default", **fields: Any) -> Json:
@@ -69,7 +69,7 @@ def test_rest_explains_a_pod_by_its_scheduler(
     lab: Snapshot, request_for_held: ApprovalRequest, api_as: Callable[[str], Any]
 ) -> None:
     answers = {
-        name: api_as("viewer").get(REST.format(f"default/{name}")) for name in ("mine", "held", "free", "theirs")
+        name: api_as("viewer").get(REST_PATH.format(f"default/{name}")) for name in ("mine", "held", "free", "theirs")
     }
     assert {name: answer.status_code for name, answer in answers.items()} == dict.fromkeys(answers, 200)
     decisions = {name: answer.json() for name, answer in answers.items()}
@@ -92,18 +92,18 @@ def test_the_page_of_a_pod_says_who_decides(
     lab: Snapshot, request_for_held: ApprovalRequest, client_as: Callable[[str], Client]
 ) -> None:
     client = client_as("viewer")
-    held_page = client.get(PAGE.format("default/held"))
+    held_page = client.get(PAGE_PATH.format("default/held"))
     assert held_page.context["answer"].title == "held waits for approval for 12 min: n1, one approver"
     assert elements(held_page, f"a[href=/approvals/{request_for_held.pk}/]")
-    free = client.get(PAGE.format("default/free"))
+    free = client.get(PAGE_PATH.format("default/free"))
     assert elements(free, "[data-answered-by=live]")
     assert free.context["revision"].policy.name == "roomy"
-    theirs = client.get(PAGE.format("default/theirs"))
+    theirs = client.get(PAGE_PATH.format("default/theirs"))
     assert theirs.status_code == 200
     assert "theirs is handled by volcano" in text(theirs)
     assert not elements(theirs, "[role=alert]")
     # A live scheduler runs the only profile of a policy under its own name: so may a policy to compare with.
-    assert client.get(PAGE.format("default/free"), {"against": "default@1"}).context["comparison"] is not None
+    assert client.get(PAGE_PATH.format("default/free"), {"against": "default@1"}).context["comparison"] is not None
 
 
 def test_lists_and_counts_have_causes_of_their_own(

@@ -80,13 +80,14 @@ def test_no_bent_object_breaks_a_simulation(items: list[Json]) -> None:
 
 def run(command: str, scenario: Json) -> tuple[int, str, str]:
     """Exit status, answer and error of the command line, written as to a terminal or pipe."""
-    out, error = (io.TextIOWrapper(io.BytesIO(), encoding="utf-8", write_through=True) for _ in range(2))
+    buffers = io.BytesIO(), io.BytesIO()
+    out, error = (io.TextIOWrapper(buffer, encoding="utf-8", write_through=True) for buffer in buffers)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("sys.stdin", io.StringIO(json.dumps(scenario)))
         with contextlib.redirect_stdout(out), contextlib.redirect_stderr(error):
             status = main([command])
-    output, complained = (stream.buffer.getvalue().decode() for stream in (out, error))  # type: ignore[attr-defined]
-    return status, output, complained
+    output, complaints = (buffer.getvalue().decode() for buffer in buffers)
+    return status, output, complaints
 
 
 def scenario_of(item: Json) -> Json:

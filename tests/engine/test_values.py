@@ -20,16 +20,16 @@ Make = Callable[[type], type]
 
 def example(make: Make) -> type:
     class Example:
-        known: ClassVar[list[int]] = []
+        sizes: ClassVar[list[int]] = []
         name: str
         size: int = 1
         parts: list[int] = field(default_factory=list, compare=False)
         secret: str = field(default="s", repr=False, kw_only=True)
-        made: list[int] = field(init=False, default_factory=list, hash=False)
+        built: list[int] = field(init=False, default_factory=list, hash=False)
         unit: str = field(init=False, default="points")
 
         def __post_init__(self) -> None:
-            self.known.append(self.size)
+            self.sizes.append(self.size)
 
     return make(Example)
 
@@ -55,7 +55,7 @@ def describe_class(example_class: Any) -> list[Any]:
         copy.deepcopy(third) == third,
     ]
     names = [field_info.name for field_info in dataclasses.fields(example_class)]
-    return [reprs, equal, hashes, names, dataclasses.asdict(third), example_class.known, example_class.__match_args__]
+    return [reprs, equal, hashes, names, dataclasses.asdict(third), example_class.sizes, example_class.__match_args__]
 
 
 def test_what_they_are_and_say_is_the_same(pair: tuple[type, type]) -> None:
@@ -76,7 +76,8 @@ def test_arguments_are_the_same(pair: tuple[type, type]) -> None:
 
 @pytest.mark.parametrize("kind", MAKERS)
 def test_what_is_frozen_stays(kind: str) -> None:
-    instance = example(dataclass(**MAKERS[kind]))("a")  # type: ignore[call-overload]
+    options: dict[str, Any] = MAKERS[kind]
+    instance = example(dataclass(**options))("a")
     if "frozen" not in MAKERS[kind]:
         instance.size = 2
         assert instance.size == 2

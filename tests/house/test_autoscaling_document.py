@@ -63,7 +63,7 @@ def test_each_scenario_brings_nodes_for_all_pods(example: str) -> None:
     outcome = run_scenario(
         prepare_scenario(read_scenario(yaml.safe_load(example)), [], {}, seed=1, now=0.0), configuration
     )
-    assert {action for _, action, *_ in outcome.deeds} >= {"launched"}
+    assert {action for _, action, *_ in outcome.autoscaler_actions} >= {"launched"}
     assert not len(outcome.pending)
 
 

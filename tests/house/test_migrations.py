@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 from django.apps import apps
@@ -77,6 +78,6 @@ def fields(constraint: models.BaseConstraint) -> tuple[str, ...]:
     return tuple(constraint.fields) if isinstance(constraint, models.UniqueConstraint) else ()
 
 
-def is_shorter(now: models.Field, before: models.Field) -> bool:  # type: ignore[type-arg]
+def is_shorter(now: models.Field[Any, Any], before: models.Field[Any, Any]) -> bool:
     """Whether what fitted before fits no more."""
     return now.max_length is not None and (before.max_length is None or now.max_length < before.max_length)

@@ -8,7 +8,7 @@ from tests.conftest import ROOT
 from tests.support.names import TreeNames, measure_names
 
 # Shares of bound names that are filler words: in all, and in each room.
-MOST_FILLER, MOST_FILLER_IN_A_ROOM, MOST_FILLER_IN_TESTS = 0.0015, 0.006, 0.008
+MOST_FILLER, MOST_FILLER_IN_A_ROOM, MOST_FILLER_IN_TESTS = 0.0015, 0.006, 0.002
 MOST_ONE_WORD_FUNCTIONS = 0.19
 # Class names that may stand in more than two modules.
 SHARED_CLASSES = {"Question": "the model of each app whose questions wait for an answer"}

@@ -43,7 +43,7 @@ class Row:
 
     section: str
     item: str
-    where: str
+    place: str
     test: str
     remark: str
 
@@ -69,7 +69,7 @@ def code_words(text: str) -> list[str]:
 def test_each_document_has_its_items() -> None:
     for article in ARTICLES:
         assert sum(row.section.startswith(article) for row in rows()) >= 10, article
-    assert all(row.item and row.where and row.test for row in rows())
+    assert all(row.item and row.place and row.test for row in rows())
     items = [(row.section, row.item) for row in rows()]
     assert len(set(items)) == len(items)
 

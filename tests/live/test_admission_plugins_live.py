@@ -90,14 +90,14 @@ def test_the_engine_admits_with_all_plugins_on(
     )
     raw["metadata"]["namespace"] = space
     answer = server.request("POST", f"/api/v1/namespaces/{space}/pods?dryRun=All", raw)
-    said = answer.json()
+    body = answer.json()
     refusal = refused(lambda: admit_pod(raw, cluster, ALL))
     if refusal:
         assert answer.status in (403, 500)
-        assert said["message"].endswith(refusal.partition(": ")[2])
+        assert body["message"].endswith(refusal.partition(": ")[2])
     else:
-        assert answer.status == 201, said
-        assert admit_pod(raw, cluster, ALL)["spec"]["tolerations"] == said["spec"]["tolerations"]
+        assert answer.status == 201, body
+        assert admit_pod(raw, cluster, ALL)["spec"]["tolerations"] == body["spec"]["tolerations"]
 
 
 def refused(do: Callable[[], object]) -> str:
@@ -111,9 +111,9 @@ def refused(do: Callable[[], object]) -> str:
 
 def test_without_the_plugins_no_pod_tolerates_memory_pressure(control_plane: ControlPlane) -> None:
     raw = pod("burstable", requests={"cpu": "1"})
-    said = control_plane.call("POST", "/api/v1/namespaces/default/pods?dryRun=All", raw)
-    assert said["spec"]["tolerations"] == admit_pod(raw, ClusterObjects())["spec"]["tolerations"]
-    assert "memory-pressure" not in str(said["spec"]["tolerations"])
+    admitted = control_plane.call("POST", "/api/v1/namespaces/default/pods?dryRun=All", raw)
+    assert admitted["spec"]["tolerations"] == admit_pod(raw, ClusterObjects())["spec"]["tolerations"]
+    assert "memory-pressure" not in str(admitted["spec"]["tolerations"])
 
 
 # Quotas.
@@ -199,17 +199,17 @@ def test_quotas_let_in_whom_the_api_server_lets_in(control_plane: ControlPlane, 
     probe = {"metadata": {"name": "probe"}}
     asked_maps = f"/api/v1/namespaces/{space}/configmaps?dryRun=All"
     wait_until(lambda: control_plane.request("POST", asked_maps, probe).status == 403, "the quotas are in force")
-    known, wishes = Quotas(cluster), Wishes(random)
+    engine_quotas, wishes = Quotas(cluster), Wishes(random)
     for turn in range(14):
-        asked = wishes.pod(f"pod-{turn}", space)
-        answer = control_plane.request("POST", f"/api/v1/namespaces/{space}/pods", asked)
-        ours = Pod.from_json(admit_pod(asked, cluster))
-        refusal = refused(lambda: known.check_pod(ours))  # noqa: B023
+        wished_pod = wishes.pod(f"pod-{turn}", space)
+        answer = control_plane.request("POST", f"/api/v1/namespaces/{space}/pods", wished_pod)
+        ours = Pod.from_json(admit_pod(wished_pod, cluster))
+        refusal = refused(lambda: engine_quotas.check_pod(ours))  # noqa: B023
         if refusal:
             assert (answer.status, answer.json()["message"].partition("is forbidden: ")[2]) == (403, refusal)
         else:
             assert answer.status == 201, answer.data
-            known.charge_pod(ours)
+            engine_quotas.charge_pod(ours)
         used = control_plane.call("GET", f"{quotas}/q")["status"]["used"]
-        (quota,) = known.list_quotas(space)
+        (quota,) = engine_quotas.list_quotas(space)
         assert {name: used[name] for name in quota.hard} == {name: str(quota.used.get(name, 0)) for name in quota.hard}

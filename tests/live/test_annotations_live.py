@@ -220,15 +220,15 @@ def test_what_is_written_is_read_back_and_decides_as_the_figures_themselves(plan
 
     after = read_again(cluster)
     assert after.doubts == []
-    found = after.watermarks
-    assert found is not None
-    assert found.source == "annotations"
+    watermarks = after.watermarks
+    assert watermarks is not None
+    assert watermarks.source == "annotations"
     for (resource, key), column in figures.figures.items():
         np.testing.assert_allclose(
-            found.column(resource, key), figures.align_to(after.names).column(resource, key), atol=0.05
+            watermarks.column(resource, key), figures.align_to(after.names).column(resource, key), atol=0.05
         )
         assert len(column) == 3
-    assert found.workloads == {
+    assert watermarks.workloads == {
         name: {"cpu": dict.fromkeys(("15m", "1d", "1h"), cpu), "memory": dict.fromkeys(("15m", "1d", "1h"), memory)}
         for name, cpu, memory in ((WEB, 0.25, 2.0**28), (DB, 1.5, 2.0**30), (CLONES, 0.125, 2.0**26))
     }
@@ -236,19 +236,21 @@ def test_what_is_written_is_read_back_and_decides_as_the_figures_themselves(plan
     direct, read_back = decisions(before, now), decisions(after, now)
     assert direct == read_back
     assert set(direct) == {"web-1", "db-0", "c-1"}
-    scores = {name: tuple(said["scores"]["HheWaterLevelBalance"]["raw"].values()) for name, said in direct.items()}
+    scores = {
+        name: tuple(decision["scores"]["HheWaterLevelBalance"]["raw"].values()) for name, decision in direct.items()
+    }
     assert len(set(scores.values())) == 3, "each pod is weighed by the use of its own workload"
     # Without its workload's figures the pod of the Deployment is weighed by its limit of 2 cores.
-    before.watermarks = Watermarks(found.names, found.updated, found.figures, {}, "test")
+    before.watermarks = Watermarks(watermarks.names, watermarks.updated, watermarks.figures, {}, "test")
     assert decisions(before, now)["web-1"] != direct["web-1"]
 
 
 def rounded(figures: Watermarks) -> Watermarks:
     """The figures as far as annotations tell them."""
     uses = node_uses(figures)
-    told = {name: {"updated": use.updated, **use.figures} for name, use in uses.items()}
-    of_workloads = {name: use.figures for name, use in workload_uses(figures, 0.0).items()}
-    return Watermarks.from_json({"nodes": told, "workloads": of_workloads}, figures.names)
+    node_figures = {name: {"updated": use.updated, **use.figures} for name, use in uses.items()}
+    workload_figures = {name: use.figures for name, use in workload_uses(figures, 0.0).items()}
+    return Watermarks.from_json({"nodes": node_figures, "workloads": workload_figures}, figures.names)
 
 
 def test_only_what_changed_is_patched(plane: ControlPlane) -> None:
@@ -368,11 +370,11 @@ def test_cranes_texts_are_written_as_crane_reads_them(plane: ControlPlane) -> No
     by_texts = decisions(read_back, now + 60, "Dynamic")["web-1"]["scores"]["Dynamic"]["raw"]
     # 100 less the mean use of the machine by crane's weights, cut: 35.975 %, 29.4 %, 27.15 %; node-b is hot by 4.
     assert by_texts == {"node-a": 64, "node-b": 70 - 40, "node-c": 72}
-    here, elsewhere = lint_get(cluster, "Asia/Shanghai"), lint_get(cluster, "UTC")
-    assert here is not None
-    assert elsewhere is not None
-    assert [finding.code for finding in here.findings] == []
-    assert [finding.code for finding in elsewhere.findings] == ["zone-ahead"]
+    shanghai_report, utc_report = lint_get(cluster, "Asia/Shanghai"), lint_get(cluster, "UTC")
+    assert shanghai_report is not None
+    assert utc_report is not None
+    assert [finding.code for finding in shanghai_report.findings] == []
+    assert [finding.code for finding in utc_report.findings] == ["zone-ahead"]
 
 
 def test_switching_off_takes_away_what_was_written_and_nothing_else(plane: ControlPlane) -> None:
@@ -399,7 +401,7 @@ def test_pods_of_a_real_snapshot_belong_to_their_workloads(plane: ControlPlane) 
     snapshot = read_again(cluster)
     figures = store(cluster, time.time())
     used = {pod.name: figures.workload_figures(pod, snapshot.objects) for pod in snapshot.pending}
-    assert {name: found["cpu"]["15m"] for name, found in used.items() if found} == {
+    assert {name: pod_figures["cpu"]["15m"] for name, pod_figures in used.items() if pod_figures} == {
         "web-1": 0.25,
         "db-0": 1.5,
         "c-1": 0.125,

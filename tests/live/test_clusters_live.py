@@ -75,7 +75,7 @@ def secret(plane: ControlPlane, user: str = "reader") -> Secret:
     return Secret(server=plane.url, token=plane.tokens[user], ca=plane.ca)
 
 
-def silent(text: str, done: int, total: int) -> None:
+def silent(text: str, count: int, total: int) -> None:
     pass
 
 
@@ -386,7 +386,7 @@ def test_a_reading_that_is_cancelled_ends_at_once(plane: ControlPlane) -> None:
     class Cancelled(Exception):
         pass
 
-    def cancel(text: str, done: int, total: int) -> None:
+    def cancel(text: str, count: int, total: int) -> None:
         raise Cancelled
 
     with Client.open(secret(plane)) as client:

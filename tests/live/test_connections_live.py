@@ -142,10 +142,10 @@ def test_who_comes_again_is_told_what_they_missed(tier: WebTier, live: str) -> N
             resumed.reading = asyncio.ensure_future(resumed.read())
             await resumed.comes("event: status")
             await asyncio.to_thread(tier.backstage, "record", live=live, pod="afterwards")
-            for one in (first, resumed):
-                await one.comes('"afterwards"')
-                counts = [one.text.count(f'"{pod}"') for pod in ("missed-1", "missed-2", "afterwards")]
-                assert counts == [1, 1, 1], one.text
+            for stream in (first, resumed):
+                await stream.comes('"afterwards"')
+                counts = [stream.text.count(f'"{pod}"') for pod in ("missed-1", "missed-2", "afterwards")]
+                assert counts == [1, 1, 1], stream.text
             await resumed.close()
 
     loops.run(listen())

@@ -83,9 +83,9 @@ def test_a_token_that_the_kubelet_replaced_is_read_anew(
         assert client.send("GET", "/api/v1/nodes").code == 200
         assert isinstance(client.get("/api/v1/nodes"), dict)
         control_plane.create_nodes([seed.node("later")])
-        wait_until(lambda: any(isinstance(one, Changed) for one in news), "a change is heard of")
+        wait_until(lambda: any(isinstance(event, Changed) for event in news), "a change is heard of")
     reflector.end()
-    assert [one.reason for one in news if isinstance(one, Listed)] == ["start"]
+    assert [event.reason for event in news if isinstance(event, Listed)] == ["start"]
     control_plane.wipe()
 
 

@@ -36,8 +36,8 @@ class Candidate:
             lock,
             self.identity,
             **SHORT,
-            started=lambda epoch: self.heard.append(("started", epoch)),
-            stopped=lambda: self.heard.append(("stopped", None)),
+            on_started_leading=lambda epoch: self.heard.append(("started", epoch)),
+            on_stopped_leading=lambda: self.heard.append(("stopped", None)),
         )
         self.thread = threading.Thread(target=self.elector.run, args=(self.stop,), daemon=True)
         self.thread.start()

@@ -91,6 +91,6 @@ def test_budgets_refuse_whom_the_eviction_api_refuses(control_plane: ControlPlan
             disruptions_allowed = [
                 item["status"]["disruptionsAllowed"] for item in call("GET", BUDGETS.format(space))["items"]
             ]
-            assert [one.allowed for one in eviction_budgets.find_budgets(read)] == disruptions_allowed
+            assert [budget.allowed for budget in eviction_budgets.find_budgets(read)] == disruptions_allowed
     finally:
         control_plane.wipe()

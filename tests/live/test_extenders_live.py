@@ -34,12 +34,12 @@ class Warden(BaseHTTPRequestHandler):
     """Answers by what it thinks of a pod on a node, whoever else is asked about; binds pods itself."""
 
     plane: ClassVar[ControlPlane]
-    asked: ClassVar[Counter[str]] = Counter()
+    question_counts: ClassVar[Counter[str]] = Counter()
     bound: ClassVar[set[str]] = set()
 
     def do_POST(self) -> None:
         verb, question = self.path[1:], json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-        self.asked[verb] += 1
+        self.question_counts[verb] += 1
         body = json.dumps(getattr(self, f"{verb}_")(question)).encode()
         self.send_response(200)
         self.send_header("Content-Length", str(len(body)))
@@ -58,8 +58,8 @@ class Warden(BaseHTTPRequestHandler):
         lost = {name: "is out of bounds" for name in names if thought[name] == 0}
         # One at most: preemption words what it finds on such nodes in an order left to chance.
         busy = dict([(name, "is busy") for name in sorted(names) if thought[name] == 1][:1])
-        kept = [name for name in reversed(names) if thought[name] > 1]
-        return {"NodeNames": kept, "FailedNodes": busy, "FailedAndUnresolvableNodes": lost}
+        passing = [name for name in reversed(names) if thought[name] > 1]
+        return {"NodeNames": passing, "FailedNodes": busy, "FailedAndUnresolvableNodes": lost}
 
     def prioritize_(self, question: Json) -> list[Json]:
         ranked = sorted(question["NodeNames"], key=lambda name: self.opinion(question["Pod"], name))
@@ -159,6 +159,6 @@ def test_each_pod_goes_where_the_extender_would_have_it(live: PlacementCheck) ->
     assert live.outcomes["by force"] > PODS // 10
     assert live.outcomes["unschedulable"] > 3
     assert len(Warden.bound) == live.outcomes["placed"] + live.outcomes["by force"]
-    assert set(Warden.asked) == {"filter", "prioritize", "preempt", "bind"}
+    assert set(Warden.question_counts) == {"filter", "prioritize", "preempt", "bind"}
     assert any("is out of bounds" in message for message in live.messages)
     assert any(message.endswith("preemption: no candidate node for preemption") for message in live.messages)

@@ -142,13 +142,13 @@ def test_a_record_that_cannot_be_read_lets_nobody_lead_and_is_told(control_plane
             secret = Secret(server=control_plane.url, ca=control_plane.ca, token=control_plane.tokens[user])
             with Client.open(secret) as client:
                 elector = Elector(make_lock("configmaps", client, "kube-system", "broken", "me"), "me")
-                elector.attempt()
+                elector.acquire_or_renew()
             assert not elector.leading
             assert message in elector.error
         secret = Secret(server=control_plane.url, ca=control_plane.ca, token=control_plane.tokens["admin"])
         with Client.open(secret) as client:
             elector = Elector(make_lock("endpoints", client, "nowhere", "broken", "me"), "me")
-            elector.attempt()
+            elector.acquire_or_renew()
         assert "has no namespace nowhere: choose another lock or namespace" in elector.error
     finally:
         control_plane.request("DELETE", path("configmaps", "broken"))

@@ -102,8 +102,8 @@ def pod(plane: ControlPlane, known_pods: KnownPods, name: str) -> PodRef:
 def leads(client: Client, kind: str = LEASES) -> bool:
     lock = make_lock(kind, client, "kube-system", "kschedweb-rbac", "me")
     elector = Elector(lock, "me")
-    elector.attempt()
-    elector.attempt()
+    elector.acquire_or_renew()
+    elector.acquire_or_renew()
     led = elector.leading
     elector.resign()
     return led and not elector.error

@@ -19,8 +19,8 @@ import zipfile
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-HERE = Path(__file__).resolve().parent
-CONTROL_PLANE = HERE / "controlplane"
+FOLDER = Path(__file__).resolve().parent
+CONTROL_PLANE = FOLDER / "controlplane"
 EMPTIED = {
     "descheduler": {"sigs.k8s.io/descheduler": "v0.36.0"},
     "karpenter": {
@@ -82,8 +82,8 @@ def write_module(name: str, scratch: Path) -> Path:
     folder = scratch / "program"
     folder.mkdir()
     (folder / "go.mod").write_text(text + replaced)
-    (folder / "go.sum").write_text((CONTROL_PLANE / "go.sum").read_text() + (HERE / name / "go.sum").read_text())
-    for source in (HERE / name).glob("*.go"):
+    (folder / "go.sum").write_text((CONTROL_PLANE / "go.sum").read_text() + (FOLDER / name / "go.sum").read_text())
+    for source in (FOLDER / name).glob("*.go"):
         (folder / source.name).write_text(source.read_text())
     return folder
 

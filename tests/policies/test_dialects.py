@@ -121,11 +121,11 @@ def test_manifests_of_karpenter_become_one_document_without_node_classes(editor:
     assert stored_document.startswith(PASSED_OVER)
     checked = check_either(stored_document)
     assert (checked.kind, checked.errors) == (PolicyKind.KARPENTER, [])
-    own = "# mine\napiVersion: kschedweb/v1\nkind: Karpenter\nnodePools:\n" + "".join(
+    wrapped_document = "# mine\napiVersion: kschedweb/v1\nkind: Karpenter\nnodePools:\n" + "".join(
         f"  {'- ' if number == 0 else '  '}{line}\n" for number, line in enumerate(NODE_POOL.splitlines())
     )
-    services.policy_create(name="own", document=f"{own}---\n{NODE_CLASS}", author=editor)
-    assert selectors.revision_get(selectors.policy_get("own")).document == PASSED_OVER + own
+    services.policy_create(name="own", document=f"{wrapped_document}---\n{NODE_CLASS}", author=editor)
+    assert selectors.revision_get(selectors.policy_get("own")).document == PASSED_OVER + wrapped_document
 
 
 @pytest.fixture

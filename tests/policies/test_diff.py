@@ -10,7 +10,7 @@ HEADER = "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfigu
 
 def describe_changes(old: str, new: str) -> list[str]:
     return [
-        f"{change.where or 'all'}: {change}" for change in diff.list_changes(load(HEADER + old), load(HEADER + new))
+        f"{change.location or 'all'}: {change}" for change in diff.list_changes(load(HEADER + old), load(HEADER + new))
     ]
 
 

@@ -52,13 +52,13 @@ def test_a_queue_lists_who_waits_in_the_order_of_their_turn(client_as: ClientAs,
 
 def test_a_workload_that_waits_is_explained(client_as: ClientAs, demo: Snapshot) -> None:
     answer = client_as("viewer").get(WAITING)
-    page, shown = text(answer), answer.context["answer"]
-    assert shown["verdict"] == "no candidates"
+    page, context = text(answer), answer.context["answer"]
+    assert context["verdict"] == "no candidates"
     assert "job-wide-join-prep waits for 16 CPU in on-demand, and may evict nobody for it" in page
-    assert shown["position"] == 2
-    assert shown["remedies"]
-    assert all(remedy["sentence"] in page for remedy in shown["remedies"])
-    assert {row["verdict"] for row in shown["evictions"]["candidates"]} == {"in vain", "within nominal", "priority"}
+    assert context["position"] == 2
+    assert context["remedies"]
+    assert all(remedy["sentence"] in page for remedy in context["remedies"])
+    assert {row["verdict"] for row in context["evictions"]["candidates"]} == {"in vain", "within nominal", "priority"}
 
 
 def test_a_run_time_that_is_said_makes_the_forecast(client_as: ClientAs, demo: Snapshot) -> None:

@@ -71,7 +71,7 @@ def served(folder: Path, *, secret: str = "") -> Iterator[tuple[str, list[str]]]
     paths: list[str] = []
     expected = "Basic " + base64.b64encode(f"git:{secret}".encode()).decode()
 
-    class Handler(BaseHTTPRequestHandler):
+    class GitHandler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
             self._answer(b"")
 
@@ -111,7 +111,7 @@ def served(folder: Path, *, secret: str = "") -> Iterator[tuple[str, list[str]]]
         def log_message(self, *_: object) -> None:
             """Say nothing."""
 
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    server = ThreadingHTTPServer(("127.0.0.1", 0), GitHandler)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     try:
         yield f"http://127.0.0.1:{server.server_port}", paths

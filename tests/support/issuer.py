@@ -120,7 +120,7 @@ class Issuer:
 def issuing() -> Iterator[Issuer]:
     """One such provider, in a thread."""
 
-    class Handler(BaseHTTPRequestHandler):
+    class IssuerHandler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
             document = issuer.documents().get(urlsplit(self.path).path)
             self.answer(200 if document else 404, document or {})
@@ -140,7 +140,7 @@ def issuing() -> Iterator[Issuer]:
         def log_message(self, *arguments: Any) -> None:
             pass
 
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    server = ThreadingHTTPServer(("127.0.0.1", 0), IssuerHandler)
     issuer = Issuer(server.server_port)
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05})
     thread.start()

@@ -98,7 +98,7 @@ class Exporter:
     """A server of text that is made anew for each scrape, as of its time."""
 
     def __init__(self, text: Callable[[float], str]) -> None:
-        class Handler(BaseHTTPRequestHandler):
+        class MetricsHandler(BaseHTTPRequestHandler):
             def do_GET(self) -> None:
                 body = text(time.time()).encode()
                 self.send_response(200)
@@ -110,7 +110,7 @@ class Exporter:
             def log_message(self, *args: object) -> None:
                 pass
 
-        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.server = ThreadingHTTPServer(("127.0.0.1", 0), MetricsHandler)
         self.port: int = self.server.server_address[1]
 
     @contextlib.contextmanager

@@ -18,14 +18,14 @@ class Receiver(ThreadingHTTPServer):
     def __init__(self) -> None:
         self.got: list[tuple[dict[str, str], str]] = []
         self.status = 204
-        super().__init__(("127.0.0.1", 0), Handler)
+        super().__init__(("127.0.0.1", 0), WebhookHandler)
 
     @property
     def url(self) -> str:
         return f"http://127.0.0.1:{self.server_port}/hooks/approvals"
 
 
-class Handler(BaseHTTPRequestHandler):
+class WebhookHandler(BaseHTTPRequestHandler):
     server: Receiver
 
     def do_POST(self) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from kschedweb.accounts.models import User
@@ -22,10 +22,10 @@ def questions(user: User, snapshot: str) -> tuple[str, str]:
 
     snapshot_row = Snapshot.objects.select_related("cluster").get(pk=snapshot)
     pod = PodRow.objects.filter(snapshot=snapshot_row, pending=True, gated=False).order_by("namespace", "name")[0]
-    common = {"user": user, "snapshot": snapshot_row, "revision": revision_get(policy_get("default"))}
+    common: dict[str, Any] = {"user": user, "snapshot": snapshot_row, "revision": revision_get(policy_get("default"))}
     rows = (
-        decision_questions.decision_ask(**common, pod=f"{pod.namespace}/{pod.name}"),  # type: ignore[arg-type]
-        decision_questions.effect_ask(**common, document=EDITED, process={}),  # type: ignore[arg-type]
+        decision_questions.decision_ask(**common, pod=f"{pod.namespace}/{pod.name}"),
+        decision_questions.effect_ask(**common, document=EDITED, process={}),
     )
     for row in rows:
         tasks.answer(str(row.job_id))

@@ -26,7 +26,7 @@ class StatusServer(ThreadingHTTPServer):
         self.taken: dict[tuple[str, str], dict[str, Any]] = {}
         self.asked: list[str] = []
         self.unknown: set[str] = set()  # commits that were not pushed
-        super().__init__(("127.0.0.1", 0), Handler)
+        super().__init__(("127.0.0.1", 0), StatusHandler)
 
     @property
     def url(self) -> str:
@@ -52,7 +52,7 @@ class StatusServer(ThreadingHTTPServer):
         return 201
 
 
-class Handler(BaseHTTPRequestHandler):
+class StatusHandler(BaseHTTPRequestHandler):
     server: StatusServer
 
     def do_POST(self) -> None:

@@ -30,19 +30,21 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return target
 
 
-def run(command: list[str], folder: Path | None = None, given: str = "") -> str:
+def run(command: list[str], folder: Path | None = None, stdin: str = "") -> str:
     # A run of its own, on SQLite, so that it meets no server that this one uses.
     ours = ("PYTEST_", "DATABASE_URL", "REDIS_URL", "PYTHONPATH")
     environment = {name: value for name, value in os.environ.items() if not name.startswith(ours)}
     if folder:
         environment["PYTHONPATH"] = str(folder)
-    done = subprocess.run(command, cwd=ROOT, env=environment, input=given, capture_output=True, text=True, timeout=300)
-    assert done.returncode == 0, done.stdout + done.stderr
-    return done.stdout
+    process = subprocess.run(
+        command, cwd=ROOT, env=environment, input=stdin, capture_output=True, text=True, timeout=300
+    )
+    assert process.returncode == 0, process.stdout + process.stderr
+    return process.stdout
 
 
-def engine(command: str, folder: Path | None, given: str) -> Json:
-    answer: Json = json.loads(run([sys.executable, "-m", "kschedweb.engine", command], folder, given))
+def engine(command: str, folder: Path | None, stdin: str) -> Json:
+    answer: Json = json.loads(run([sys.executable, "-m", "kschedweb.engine", command], folder, stdin))
     return answer
 
 
@@ -127,13 +129,13 @@ def test_a_plugin_that_cannot_be_used_is_named_in_one_line(
     if module:
         (tmp_path / "odd_plugin.py").write_text(module)
     environment = os.environ | {"PYTHONPATH": str(tmp_path)}
-    done = subprocess.run(
+    process = subprocess.run(
         [sys.executable, *command], cwd=ROOT, env=environment, input=SCENARIO, capture_output=True, text=True
     )
-    assert done.returncode
-    assert done.stdout == ""
-    assert f"the plugin Odd (odd_plugin:SPEC) cannot be used: {why}" in done.stderr
-    assert done.stderr.count("\n") == 1
+    assert process.returncode
+    assert process.stdout == ""
+    assert f"the plugin Odd (odd_plugin:SPEC) cannot be used: {why}" in process.stderr
+    assert process.stderr.count("\n") == 1
 
 
 def test_without_the_package_the_plugin_is_unknown() -> None:

@@ -34,8 +34,8 @@ def client(client_as: Callable[[str], Client]) -> Client:
 def save(client: Client, **changed: str) -> Any:
     """Enable the plugin in the form, with arguments, and save."""
     switches = {"on.RackLimit.filter": "on", "on.RackLimit.score": "on", "weight.RackLimit": "7"}
-    sent = read_form(client.get(POLICY)) | switches | {"args.RackLimit.label": "topology.kubernetes.io/zone"}
-    return client.post(POLICY, sent | changed | {"save": "1"}, follow=True)
+    form_data = read_form(client.get(POLICY)) | switches | {"args.RackLimit.label": "topology.kubernetes.io/zone"}
+    return client.post(POLICY, form_data | changed | {"save": "1"}, follow=True)
 
 
 @pytest.fixture

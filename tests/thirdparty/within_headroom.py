@@ -46,16 +46,16 @@ def demo(admin: User) -> None:
 
 
 def side() -> ScoringSide:
-    (found,) = (side for side in all_sides() if side.plugin == "Headroom")
-    return found
+    (headroom_side,) = (side for side in all_sides() if side.plugin == "Headroom")
+    return headroom_side
 
 
 def save(client: Client) -> None:
     switches = {"on.Headroom.filter": "on", "on.Headroom.score": "on", "weight.Headroom": "4"}
-    sent = read_form(client.get(POLICY)) | switches | {"args.Headroom.leastPercent": "12.5", "save": "1"}
-    asked = client.post(POLICY, sent)  # the plugin is unknown to kube-scheduler, which is a warning
-    accepted = [element["value"] for element in elements(asked, "input[name=accepted_warnings]")]
-    saved = client.post(POLICY, read_form(asked) | {"save": "1", "accepted_warnings": accepted}, follow=True)
+    form_data = read_form(client.get(POLICY)) | switches | {"args.Headroom.leastPercent": "12.5", "save": "1"}
+    warned = client.post(POLICY, form_data)  # the plugin is unknown to kube-scheduler, which is a warning
+    accepted = [element["value"] for element in elements(warned, "input[name=accepted_warnings]")]
+    saved = client.post(POLICY, read_form(warned) | {"save": "1", "accepted_warnings": accepted}, follow=True)
     assert levels(saved) == ["success"]
 
 
@@ -85,10 +85,10 @@ def test_its_verdict_is_read_and_its_score_worked_out() -> None:
     assert (decision.summarize_reason(reason), number) == ("has too little headroom", 1)
     assert explanation.rejected_by[at["idle"]] == FEASIBLE
 
-    shown = arithmetic.explain_score(decision, decision.case, at["idle"], "Headroom")
-    assert shown.about == "What a node does not really use, in percent."
-    assert [figure.value for figure in shown.figures] == ["25.5 % of allocatable"]
-    assert (shown.steps[0].formula, shown.computed) == ("100 − use = 74.5 %, rounded", 75)
+    explained = arithmetic.explain_score(decision, decision.case, at["idle"], "Headroom")
+    assert explained.about == "What a node does not really use, in percent."
+    assert [figure.value for figure in explained.figures] == ["25.5 % of allocatable"]
+    assert (explained.steps[0].formula, explained.computed) == ("100 − use = 74.5 %, rounded", 75)
     assert arithmetic.explain_score(decision, decision.case, at["unknown"], "Headroom").computed == 0
 
 
@@ -106,7 +106,7 @@ def test_the_load_aware_page_draws_it_beside_the_others(client: Client, api_as: 
     assert "A node without figures passes and has no headroom." in page
     drawn = compute_curve(side(), Conditions(lowest=20))
     assert [drawn.scores[percent - 20] for percent in (20, 50, 90, 91)] == [80, 50, 10, None]
-    assert "Headroom" in [kept.side.key for kept in client.get("/load-aware/").context["drawn"]]
+    assert "Headroom" in [curve.side.key for curve in client.get("/load-aware/").context["drawn"]]
 
 
 def test_experiments_try_it_and_replay_with_it() -> None:
@@ -126,7 +126,9 @@ def test_experiments_try_it_and_replay_with_it() -> None:
 
 def test_sweeps_offer_its_weight_and_its_arguments(client: Client) -> None:
     save(client)
-    found = selectors.load_configuration(selectors.revision_get(selectors.policy_get("default")))
-    assert "Headroom" in {offer.plugin for offer in offers.weight_offers(found)}
-    (least,) = (offer for offer in offers.argument_offers(found) if offer.path.endswith("[Headroom].args.leastPercent"))
-    assert (least.now, least.low, least.high) == ("12.5", "0", "50")
+    configuration = selectors.load_configuration(selectors.revision_get(selectors.policy_get("default")))
+    assert "Headroom" in {offer.plugin for offer in offers.weight_offers(configuration)}
+    (offer,) = (
+        offer for offer in offers.argument_offers(configuration) if offer.path.endswith("[Headroom].args.leastPercent")
+    )
+    assert (offer.now, offer.low, offer.high) == ("12.5", "0", "50")

@@ -6,7 +6,7 @@ import dataclasses
 import importlib
 from collections.abc import Callable
 from contextlib import AbstractContextManager, ExitStack
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from django.test import Client, override_settings
@@ -133,8 +133,10 @@ def test_every_address_that_ever_was_leads_to_a_page(problems_by_judge: dict[typ
 
 
 def test_no_page_and_no_resource_is_forgotten() -> None:
-    all_places = {field.name: "1" for field in dataclasses.fields(addresses.Places) if field.default == ""}
-    places = addresses.Places("c", "n/p", "n/p", **all_places)  # type: ignore[arg-type]
+    all_places: dict[str, Any] = {
+        field.name: "1" for field in dataclasses.fields(addresses.Places) if field.default == ""
+    }
+    places = addresses.Places("c", "n/p", "n/p", **all_places)
     opened_routes = [route for route in routes() if route.opened]
     assert {name.partition(":")[0] for name in addresses.pages(places)} == {
         r.name for r in opened_routes if not r.is_rest

@@ -218,7 +218,7 @@ def tls(tmp_path: Path) -> Iterator[tuple[int, str]]:
     """The port of an https server whose certificate names prometheus.example only, and that certificate as PEM."""
     certificate_of_host = certificate(tmp_path, host="prometheus.example")
 
-    class Handler(BaseHTTPRequestHandler):
+    class CertificateProbeHandler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
             body = json.dumps(vector(({}, 1))).encode()
             self.send_response(200)
@@ -229,7 +229,7 @@ def tls(tmp_path: Path) -> Iterator[tuple[int, str]]:
         def log_message(self, *args: object) -> None:
             pass
 
-    server = HTTPServer(("127.0.0.1", 0), Handler)
+    server = HTTPServer(("127.0.0.1", 0), CertificateProbeHandler)
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(certificate_of_host, certificate_of_host.with_suffix(".key"))
     server.socket = context.wrap_socket(server.socket, server_side=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from dataclasses import replace
 from datetime import timedelta
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from django.utils import timezone
@@ -122,10 +122,10 @@ def test_a_source_that_fails_its_test_can_be_saved_all_the_same(cluster: Cluster
         ({"authentication": "bearer", "token": "a\nb"}, "token"),
     ],
 )
-def test_settings_that_cannot_be_right_are_refused_at_their_field(changes: dict[str, object], path: str) -> None:
+def test_settings_that_cannot_be_right_are_refused_at_their_field(changes: dict[str, Any], path: str) -> None:
     settings_given = SourceSettings(kind="prometheus", address="https://p", queries=QUERIES)
     with pytest.raises(ApplicationError) as caught:
-        settings_check(replace(settings_given, **changes))  # type: ignore[arg-type]
+        settings_check(replace(settings_given, **changes))
     assert path in [item["path"] for item in caught.value.errors]
 
 
@@ -316,7 +316,9 @@ def test_the_tasks_collect_each_cluster_whose_turn_it_is(
     assert tasks.collect_due() == 0
     assert tasks.collect(str(other_cluster.pk)) is False
     assert values_and_error(metered_cluster)[0] == [60, 30, 30]
-    assert abs(time.time() - selectors.load_freshness(metered_cluster, time.time()).updated.timestamp()) < 30  # type: ignore[union-attr]
+    updated = selectors.load_freshness(metered_cluster, time.time()).updated
+    assert updated is not None
+    assert abs(time.time() - updated.timestamp()) < 30
 
 
 def test_asking_for_a_run_needs_a_source(cluster: Cluster, odd_server: OddServer, admin: User) -> None:

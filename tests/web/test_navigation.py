@@ -100,9 +100,9 @@ def test_every_page_has_one_place_in_the_navigation(name: str) -> None:
 def test_a_page_says_which_tab_and_view_it_is(
     name: str, parameters: dict[str, str], title: list[str], tabs: list[str], views: list[str]
 ) -> None:
-    here = visit(name, **parameters)
-    listed = navigation.list_tabs(here), navigation.list_views(here)
-    assert navigation.page_labels(here) == title
+    current = visit(name, **parameters)
+    listed = navigation.list_tabs(current), navigation.list_views(current)
+    assert navigation.page_labels(current) == title
     assert [[link["label"] for link in links] for links in listed] == [tabs, views]
     open_labels = [link["label"] for links in listed for link in links if link["open"]]
     assert open_labels == title[1:]

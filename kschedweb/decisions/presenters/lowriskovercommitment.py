@@ -12,9 +12,9 @@ from kschedweb.decisions.presenters.figures import AS_NEW, RESOURCES, amount, aw
 from kschedweb.engine.objects.resources import CPU, MEMORY
 from kschedweb.engine.plugins.lowriskovercommitment import (
     LowRiskOverCommitment,
-    Promises,
+    NodeRequestsAndLimits,
     limit_risk,
-    promised_amounts,
+    pod_requests_and_limits,
     total_risk,
 )
 from kschedweb.engine.state.watermarks.trimaran import TrimaranUse, reported_nodes
@@ -36,11 +36,11 @@ class OverCommitmentPresenter(Presenter):
 
     def work(self, case: Case, node: int, result: Arithmetic) -> None:
         plugin: LowRiskOverCommitment = get_plugin(case, self.plugin)
-        pod_promises, watermarks = promised_amounts(case.pod), case.snapshot.watermarks
+        pod_amounts, watermarks = pod_requests_and_limits(case.pod), case.snapshot.watermarks
         result.computed = 0
         if not spread_figures(result, case, node) or watermarks is None:
             return
-        if not any(pod_promises):
+        if not any(pod_amounts):
             result.notes.append("The pod has neither requests nor limits, so every node scores 0.")
             return
         if not reported_nodes(watermarks, np.array([node]))[0]:
@@ -51,9 +51,9 @@ class OverCommitmentPresenter(Presenter):
             rows = case.explanation.feasible
             at = int(np.flatnonzero(rows == node)[0])
             measured = TrimaranUse.from_watermarks(watermarks, resource, rows)
-            promises = plugin.promises(case.snapshot, pod_promises, resource, rows)
-            load = plugin.load_risk(measured, promises)
-            risks.append(_explain_risk(result, plugin, resource, at, measured, promises, float(load[at])))
+            amounts = plugin.node_requests_and_limits(case.snapshot, pod_amounts, resource, rows)
+            load = plugin.load_risk(measured, amounts)
+            risks.append(_explain_risk(result, plugin, resource, at, measured, amounts, float(load[at])))
         result.computed = away_from_zero((1 - max(risks)) * 100)
         formula = f"(1 − the higher of {number(risks[0])} and {number(risks[1])}) × 100, rounded half away from zero"
         result.steps.append(ArithmeticStep("Score", formula, str(result.computed)))
@@ -65,13 +65,13 @@ def _explain_risk(
     resource: str,
     at: int,
     measured: TrimaranUse,
-    promises: Promises,
+    amounts: NodeRequestsAndLimits,
     load: float,
 ) -> float:
     name, weight = RESOURCES[resource], plugin.weights[resource]
-    size, request, limit = (float(column[at]) for column in (promises.allocatable, promises.request, promises.limit))
+    size, request, limit = (float(column[at]) for column in (amounts.allocatable, amounts.request, amounts.limit))
     size_text, request_text, limit_text = (amount(resource, value) for value in (size, request, limit))
-    limits = float(limit_risk(promises)[at])
+    limits = float(limit_risk(amounts)[at])
     formula = (
         f"({limit_text} − {size_text}) ÷ ({limit_text} − {request_text})"
         if limit > size
@@ -79,11 +79,11 @@ def _explain_risk(
     )
     result.steps.append(ArithmeticStep(f"{name}: risk of limits, with the pod", formula, number(limits)))
     if measured.measured[at]:
-        before = amount(resource, float(promises.request_before[at]))
+        before = amount(resource, float(amounts.request_before[at]))
         use = f"{number(float(measured.mean[at]))} % ± {number(float(measured.deviation[at]))} × √{plugin.window} %"
         formula = f"probability that a use of {use} (beta-distributed) is above the {before} requested"
-        if promises.limit_before[at] < size and promises.request_before[at] <= promises.limit_before[at]:
-            formula += f", given that it is below the limits, {amount(resource, float(promises.limit_before[at]))}"
+        if amounts.limit_before[at] < size and amounts.request_before[at] <= amounts.limit_before[at]:
+            formula += f", given that it is below the limits, {amount(resource, float(amounts.limit_before[at]))}"
         result.steps.append(ArithmeticStep(f"{name}: risk of load, before the pod", formula, number(load)))
     else:
         load = 0.0

@@ -24,18 +24,18 @@ def fill_explanation(
     extenders: Extenders,
     *,
     preemption: bool,
-    as_run: bool,
+    as_scheduled: bool,
 ) -> None:
     """Fill in ``explanation`` after PreFilter returned ``outcome``; ``preemption`` runs PostFilter too.
 
-    Raises CycleError if the cycle fails. With ``as_run``, a failing score of a single feasible node does not count.
+    Raises CycleError if the cycle fails. With ``as_scheduled``, a failing score of the only feasible node is ignored.
     """
     diagnosis = _fill_filters(explanation, cycle, outcome, handle)
     passed = _apply_extenders(explanation, cycle, diagnosis, extenders)
     if (unknown := explanation.find_unsimulated()) is not None:
         explanation.leave_open(unknown)
     elif explanation.feasible.size:
-        _fill_choice(explanation, cycle, handle, extenders, passed, as_run=as_run)
+        _fill_choice(explanation, cycle, handle, extenders, passed, as_scheduled=as_scheduled)
     elif outcome.status.code is Code.ERROR:
         explanation.message = outcome.status.message
     else:
@@ -106,13 +106,13 @@ def _fill_choice(
     extenders: Extenders,
     passed: FilteredNodes,
     *,
-    as_run: bool,
+    as_scheduled: bool,
 ) -> None:
     framework, rows, scored = handle.framework, explanation.feasible, passed.scored_on(cycle)
     try:
         _fill_scores(explanation, cycle, scored, framework, extenders, passed)
     except CycleError:
-        if not as_run or len(rows) > 1:
+        if not as_scheduled or len(rows) > 1:
             raise
         # kube-scheduler takes a single feasible node without scoring it, so that this error does not occur there.
         explanation.scores, explanation.total = [], np.zeros(1, dtype=np.int64)

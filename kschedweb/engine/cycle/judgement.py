@@ -64,7 +64,7 @@ def judge_placement(scheduler: Scheduler, pod: Pod, node: str) -> Judgement:
     if pod.scheduler_name not in scheduler.frameworks:
         pod = pod.under_scheduler(next(iter(scheduler.frameworks)))
     try:
-        explanation = scheduler.explain(pod.on("") if pod.node_name else pod, as_run=True)
+        explanation = scheduler.explain(pod.on("") if pod.node_name else pod, as_scheduled=True)
     except CycleError as error:
         return Judgement(Agreement.FAILED, node, message=str(error))
     if explanation.chosen is None:

@@ -119,7 +119,7 @@ class Scheduler:
         return bool(self._resizing) and pod.resize_deferred
 
     def explain(
-        self, pod: Pod, *, preemption: bool = False, thorough: bool = True, as_run: bool = False
+        self, pod: Pod, *, preemption: bool = False, thorough: bool = True, as_scheduled: bool = False
     ) -> Explanation:
         """Return every filter's verdict and every score on every node.
 
@@ -128,7 +128,7 @@ class Scheduler:
         until there are as many candidates as kube-scheduler looks for.
 
         Raises CycleError if the cycle itself fails, as kube-scheduler's would. kube-scheduler does not score a single
-        feasible node: an error there is raised too, as the recorded answers do, unless ``as_run``.
+        feasible node: an error there is raised too, as the recorded answers do, unless ``as_scheduled``.
         """
         framework, snapshot = self.framework(pod), self.snapshot
         if pod.key in snapshot.pods.slots:
@@ -143,7 +143,9 @@ class Scheduler:
         cycle = Cycle(snapshot, pod)
         outcome = framework.pre_filter(cycle)
         handle = self._create_handle(framework, outcome, thorough=thorough, explains=True)
-        fill_explanation(explanation, cycle, outcome, handle, self.extenders, preemption=preemption, as_run=as_run)
+        fill_explanation(
+            explanation, cycle, outcome, handle, self.extenders, preemption=preemption, as_scheduled=as_scheduled
+        )
         return explanation
 
     def place_pod(self, pod: Pod, request: SearchRequest = NODE_ONLY) -> Placement:

@@ -131,9 +131,9 @@ EVERYTHING = tuple(
 )
 
 
-def has_place(pod: Pod, *, promised: bool = True) -> bool:
-    """Return whether the pod takes room on a node, or has been ``promised`` room there."""
-    return bool(pod.node_name or (promised and pod.nominated_node))
+def has_place(pod: Pod, *, include_nominated: bool = True) -> bool:
+    """Return whether the pod takes room on a node, or is nominated to one, if ``include_nominated``."""
+    return bool(pod.node_name or (include_nominated and pod.nominated_node))
 
 
 def pod_changes(old: Pod, new: Pod) -> list[ClusterEvent]:

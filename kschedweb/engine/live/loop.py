@@ -250,8 +250,8 @@ class LiveLoop:
         snapshot, scheduler = self._work.refresh_snapshot(now), self._work.scheduler_for(pod, now)
         # A pod of a group has been tried beside the others of it, on a copy that is without the pod already.
         if scheduler is not self._scheduler:
-            return JudgedPod(scheduler.snapshot, pod, scheduler, scheduler.explain(pod, as_run=True))
+            return JudgedPod(scheduler.snapshot, pod, scheduler, scheduler.explain(pod, as_scheduled=True))
         if pod.key not in snapshot.pods.slots:
-            return JudgedPod(snapshot, pod, scheduler, scheduler.explain(pod, as_run=True))
-        explanation = scheduler.explain(snapshot.get_pod(pod.key), as_run=True)
+            return JudgedPod(snapshot, pod, scheduler, scheduler.explain(pod, as_scheduled=True))
+        explanation = scheduler.explain(snapshot.get_pod(pod.key), as_scheduled=True)
         return JudgedPod(*snapshot.without_pod(pod.key), scheduler, explanation)

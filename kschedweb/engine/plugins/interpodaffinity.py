@@ -114,7 +114,7 @@ class InterPodAffinity:
         if self.hints_include_nominated_pods and old is not None and new is not None and new.uid == pod.uid:
             return True
         if any(
-            version is not None and not has_place(version, promised=self.hints_include_nominated_pods)
+            version is not None and not has_place(version, include_nominated=self.hints_include_nominated_pods)
             for version in (old, new)
         ):
             return False

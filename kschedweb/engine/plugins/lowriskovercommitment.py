@@ -39,11 +39,11 @@ RISK_LIMIT_WEIGHT = 0.5
 # The variance is capped at this share of the largest that a beta distribution with the same mean can have.
 VARIANCE_ALLOWANCE = 0.99
 # Requests and limits: milli-CPU, bytes, milli-CPU, bytes.
-Promised = tuple[int, int, int, int]
+PodRequestsAndLimits = tuple[int, int, int, int]
 
 
 @dataclass(frozen=True, slots=True)
-class Promises:
+class NodeRequestsAndLimits:
     """Requests and limits of one resource on nodes, with and without the pod. All are float64[nodes]."""
 
     allocatable: Floats
@@ -54,10 +54,10 @@ class Promises:
     request_before: Floats
     limit_before: Floats
 
-    def select_nodes(self, nodes: NDArray[np.intp]) -> Promises:
-        """Return the promises of some nodes."""
+    def select_nodes(self, nodes: NDArray[np.intp]) -> NodeRequestsAndLimits:
+        """Return the amounts of some nodes."""
         parts = (self.allocatable, self.request, self.limit, self.request_before, self.limit_before)
-        return Promises(*(part[nodes] for part in parts))
+        return NodeRequestsAndLimits(*(part[nodes] for part in parts))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -81,36 +81,42 @@ class LowRiskOverCommitment:
         self._cached_risks: dict[str, LoadRisks] = {}
 
     def pre_score(self, cycle: Cycle, rows: Rows) -> Status:
-        cycle.state[self.name] = promised_amounts(cycle.pod)
+        cycle.state[self.name] = pod_requests_and_limits(cycle.pod)
         return SUCCESS
 
     def score(self, cycle: Cycle, rows: Rows) -> Ints:
         """Return scores from 0 to 100; 0 for a pod without requests and limits, and for nodes without figures."""
         watermarks = cycle.snapshot.watermarks
-        pod_resources: Promised = cycle.state.get(self.name) or promised_amounts(cycle.pod)
+        pod_resources: PodRequestsAndLimits = cycle.state.get(self.name) or pod_requests_and_limits(cycle.pod)
         if watermarks is None or not any(pod_resources):
             return np.zeros(cycle.num_rows(rows), dtype=np.int64)
         risk = np.zeros(cycle.num_rows(rows))
         for resource in (CPU, MEMORY):
-            promises = self.promises(cycle.snapshot, pod_resources, resource)
-            load = self._cached_load_risk(watermarks, resource, promises)
-            risk = np.maximum(risk, total_risk(limit_risk(promises), load, self.weights[resource])[rows])
+            amounts = self.node_requests_and_limits(cycle.snapshot, pod_resources, resource)
+            load = self._cached_load_risk(watermarks, resource, amounts)
+            risk = np.maximum(risk, total_risk(limit_risk(amounts), load, self.weights[resource])[rows])
         return np.where(reported_nodes(watermarks, rows), round_half_away((1 - risk) * 100), 0)
 
     @staticmethod
-    def promises(snapshot: Snapshot, pod_resources: Promised, resource: str, rows: Rows = ALL) -> Promises:
+    def node_requests_and_limits(
+        snapshot: Snapshot, pod_resources: PodRequestsAndLimits, resource: str, rows: Rows = ALL
+    ) -> NodeRequestsAndLimits:
         """Return requests and limits of the pods on each node and of the pod to place, whose own are
         ``pod_resources``.
         """
         place = 0 if resource == CPU else 1
 
         def estimate(pod: Pod, node: int, time: float) -> PodContribution:
-            return PodContribution(snapshot.cached_by_nodes(("promised", pod.template), lambda: promised_amounts(pod)))
+            return PodContribution(
+                snapshot.cached_by_nodes(("requests and limits", pod.template), lambda: pod_requests_and_limits(pod))
+            )
 
-        sums = np.zeros((4, len(snapshot))) if snapshot.bare else snapshot.recent_sums("promised", 4, estimate)
+        sums = (
+            np.zeros((4, len(snapshot))) if snapshot.bare else snapshot.recent_sums("requests and limits", 4, estimate)
+        )
         request_before, limit_before = sums[place][rows], sums[place + 2][rows]
         allocatable = snapshot.resource_row(snapshot.allocatable, resource)[rows].astype(np.float64)
-        return Promises(
+        return NodeRequestsAndLimits(
             allocatable=allocatable,
             request=np.minimum(request_before + pod_resources[place], allocatable),
             limit=limit_before + pod_resources[place + 2],
@@ -118,9 +124,9 @@ class LowRiskOverCommitment:
             limit_before=limit_before,
         )
 
-    def _cached_load_risk(self, watermarks: Watermarks, resource: str, promises: Promises) -> Floats:
+    def _cached_load_risk(self, watermarks: Watermarks, resource: str, amounts: NodeRequestsAndLimits) -> Floats:
         """Return the risk of load, recomputed only for nodes whose pods changed since the last call. Shape [nodes]."""
-        inputs = np.array([promises.allocatable, promises.request_before, promises.limit_before])
+        inputs = np.array([amounts.allocatable, amounts.request_before, amounts.limit_before])
         cached = self._cached_risks.get(resource)
         if cached is None or cached.watermarks is not watermarks or cached.inputs.shape != inputs.shape:
             cached = LoadRisks(watermarks, np.full_like(inputs, np.nan), np.zeros(inputs.shape[1]))
@@ -130,31 +136,31 @@ class LowRiskOverCommitment:
         if changed.size:
             risk = cached.risk.copy()  # another thread may read the kept one
             risk[changed] = self.load_risk(
-                TrimaranUse.from_watermarks(watermarks, resource, changed), promises.select_nodes(changed)
+                TrimaranUse.from_watermarks(watermarks, resource, changed), amounts.select_nodes(changed)
             )
             cached = self._cached_risks[resource] = LoadRisks(watermarks, inputs, risk)
         return cached.risk
 
-    def load_risk(self, measured: TrimaranUse, promises: Promises) -> Floats:
+    def load_risk(self, measured: TrimaranUse, amounts: NodeRequestsAndLimits) -> Floats:
         """Return the probability that use exceeds requests, without the pod; 0 if a resource is not measured.
 
         Where limits are below the capacity, use above them counts as impossible.
         """
-        size = promises.allocatable
+        size = amounts.allocatable
         mean, deviation = measured.compute_shares(size)
         deviation = np.minimum(deviation * self.window**0.5, np.sqrt(mean * (1 - mean) * VARIANCE_ALLOWANCE))
         divisor = np.where(size > 0, size, 1.0)
-        threshold = np.clip(promises.request_before / divisor, 0.0, 1.0)
+        threshold = np.clip(amounts.request_before / divisor, 0.0, 1.0)
         cdf, alpha, beta = compute_probability(mean, deviation, threshold)
-        ruled = (promises.limit_before < size) & (promises.request_before <= promises.limit_before)
-        ceiling = np.where(ruled, promises.limit_before / divisor, 1.0)
+        ruled = (amounts.limit_before < size) & (amounts.request_before <= amounts.limit_before)
+        ceiling = np.where(ruled, amounts.limit_before / divisor, 1.0)
         below = _beta_cdf(ceiling, alpha, beta)  # 0 where no distribution was fitted
         conditioned = np.clip(np.divide(cdf, below, out=cdf.copy(), where=below > 0), 0.0, 1.0)
         risk = 1 - np.where(ruled, np.where(ceiling == 0, 1.0, conditioned), cdf)
         return np.where(measured.measured, risk, 0.0)
 
 
-def promised_amounts(pod: Pod) -> Promised:
+def pod_requests_and_limits(pod: Pod) -> PodRequestsAndLimits:
     """Return requests and limits of a pod. A limit below the request is raised to it."""
     cpu, memory = effective_amounts(pod.resources, container_requests)
     most_cpu, most_memory = effective_amounts(pod.resources, container_limits)
@@ -166,10 +172,10 @@ def total_risk(limits: Floats, load: Floats, weight: float) -> Floats:
     return np.clip(weight * limits + (1 - weight) * load, 0.0, 1.0)
 
 
-def limit_risk(promises: Promises) -> Floats:
+def limit_risk(amounts: NodeRequestsAndLimits) -> Floats:
     """Return the part of limits above the node's allocatable, as a share of the part above the requests."""
-    beyond = promises.limit - promises.allocatable
-    return np.divide(beyond, promises.limit - promises.request, out=np.zeros_like(beyond), where=beyond > 0)
+    beyond = amounts.limit - amounts.allocatable
+    return np.divide(beyond, amounts.limit - amounts.request, out=np.zeros_like(beyond), where=beyond > 0)
 
 
 def compute_probability(mean: Floats, deviation: Floats, threshold: Floats) -> tuple[Floats, Floats, Floats]:

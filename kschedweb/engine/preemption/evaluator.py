@@ -156,7 +156,7 @@ class PreemptionEvaluator:
             ]
         for node in nodes[alone].tolist():
             self._barred[node] = False
-            self._trials.store_result(node, self._dry_run(node), fleeting=True)
+            self._trials.store_result(node, self._dry_run(node), for_this_cycle=True)
         if not all(alone):
             batch_places = np.flatnonzero(~np.array(alone))
             self._try_rooms(nodes[batch_places], [victims[place] for place in batch_places.tolist()])

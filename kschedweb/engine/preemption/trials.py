@@ -56,7 +56,7 @@ class Trials:
         # Remembers on which kinds of pods filters depend.
         self.affects: dict[Hashable, bool] = {}
         # Nodes whose results hold for one cycle only.
-        self._fleeting: set[int] = set()
+        self._cycle_only_nodes: set[int] = set()
         # The version of the pods for which the results hold.
         self._version = -1
 
@@ -69,14 +69,14 @@ class Trials:
         elif moves:
             self.state[[move.node for move in moves]] = UNTRIED
         self._version = pods.version
-        self.state[list(self._fleeting)] = UNTRIED
-        self._fleeting = set()
+        self.state[list(self._cycle_only_nodes)] = UNTRIED
+        self._cycle_only_nodes = set()
 
-    def store_result(self, node: int, outcome: TrialResult, *, fleeting: bool = False) -> None:
-        """Store the result for ``node``; a ``fleeting`` one holds for this cycle only."""
+    def store_result(self, node: int, outcome: TrialResult, *, for_this_cycle: bool = False) -> None:
+        """Store the result for ``node``; a result ``for_this_cycle`` is forgotten before the next one."""
         self._outcomes[node] = outcome
-        if fleeting:
-            self._fleeting.add(node)
+        if for_this_cycle:
+            self._cycle_only_nodes.add(node)
         if outcome.left_to_extenders:
             self.state[node], self._keys[:, node], self._started[node] = HELPFUL, 0, 0.0
             return

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import field, replace
+from typing import Any
 
 from kschedweb.engine.json_types import Json
 from kschedweb.engine.objects.json_access import (
@@ -213,8 +214,8 @@ class Workload:
     def queue_key(self) -> str:
         return f"{self.namespace}/{self.queue_name}"
 
-    def with_status(self, **changes: object) -> Workload:
-        return replace(self, status=replace(self.status, **changes))  # type: ignore[arg-type]
+    def with_status(self, **changes: Any) -> Workload:
+        return replace(self, status=replace(self.status, **changes))
 
     def with_condition(self, condition: Condition) -> Workload:
         """Return it with ``condition``; itself if that changes nothing."""

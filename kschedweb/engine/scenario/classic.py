@@ -82,7 +82,7 @@ class ClassicScenario:
         pods = []
         for pod in self.pending:
             try:
-                explanation = scheduler.explain(pod, preemption=True, as_run=False).to_dict()
+                explanation = scheduler.explain(pod, preemption=True, as_scheduled=False).to_dict()
             except CycleError as error:
                 raise ScenarioError(f"{self.name}: Pod {pod.key}: {error}") from None
             pods.append(explanation)

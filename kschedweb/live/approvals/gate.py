@@ -52,7 +52,7 @@ class ApprovalGate:
             subject=rules.digest_subject(ask, plugin=plugin, node=node, revision=revision),
         )
 
-    def open(self, scheduler: LiveScheduler) -> Sequence[HeldRequest]:
+    def list_open(self, scheduler: LiveScheduler) -> Sequence[HeldRequest]:
         """Return the open requests, including those of denied pods whose event was not written yet."""
         return [
             HeldRequest(

@@ -56,9 +56,9 @@ class PodMilestoneSerializer(serializers.Serializer[Any]):
     """Something that the cluster says of the pod, or a gap: a time of which nothing is known."""
 
     at = serializers.DateTimeField()
-    what = serializers.ChoiceField(choices=[*builder.MILESTONES])
+    what = serializers.ChoiceField(source="kind", choices=[*builder.MILESTONES])
     detail = serializers.CharField(help_text="The node that it was bound to, its gates, the reason of a gap.")
-    until = serializers.DateTimeField(allow_null=True, help_text="When a gap ends.")
+    until = serializers.DateTimeField(source="gap_end", allow_null=True, help_text="When a gap ends.")
 
 
 class PodHistorySerializer(serializers.Serializer[Any]):

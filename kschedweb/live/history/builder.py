@@ -46,11 +46,11 @@ class Milestone:
 
     at: datetime
     # One of ``MILESTONES``.
-    what: str
+    kind: str
     # The node, the gates, the final phase or the creation time, as the kind has it.
     detail: str = ""
     # The end of a gap; None for all other kinds.
-    until: datetime | None = None
+    gap_end: datetime | None = None
 
     @property
     def address_moment(self) -> str:
@@ -60,7 +60,7 @@ class Milestone:
     @property
     def created(self) -> datetime | None:
         """The creation time that the pod's metadata names; None for other milestones than CREATED."""
-        moment = moments.read_moment(self.detail) if self.what == CREATED else None
+        moment = moments.read_moment(self.detail) if self.kind == CREATED else None
         return moment if isinstance(moment, datetime) else None
 
 
@@ -120,18 +120,18 @@ class PodHistory:
         order = {BOUND: 2, STARTED: 3, ENDED: 3, DELETED: 4}
         both: list[Milestone | PlacementAttempt] = [*self.milestones, *self.attempts]
         return sorted(
-            both, key=lambda entry: (entry.at, order.get(entry.what, 0) if isinstance(entry, Milestone) else 1)
+            both, key=lambda entry: (entry.at, order.get(entry.kind, 0) if isinstance(entry, Milestone) else 1)
         )
 
     @property
     def complete(self) -> bool:
         """True if all tries up to ``until`` are listed, and nothing was cut off because there was too much."""
-        return not self.capped and not any(milestone.what == CUT for milestone in self.milestones)
+        return not self.capped and not any(milestone.kind == CUT for milestone in self.milestones)
 
     @property
     def bound_at(self) -> datetime | None:
         """The time of the binding, None without one."""
-        return next((milestone.at for milestone in self.milestones if milestone.what == BOUND), None)
+        return next((milestone.at for milestone in self.milestones if milestone.kind == BOUND), None)
 
     @property
     def unlisted_recent_changes(self) -> int:
@@ -141,7 +141,7 @@ class PodHistory:
     @property
     def node(self) -> str:
         """The node that the pod was bound to, "" for none."""
-        return next((milestone.detail for milestone in self.milestones if milestone.what == BOUND), "")
+        return next((milestone.detail for milestone in self.milestones if milestone.kind == BOUND), "")
 
 
 def build_history(cluster: Cluster, key: str, revision: Revision, at: datetime | None = None) -> PodHistory:
@@ -282,7 +282,7 @@ class _HistoryBuilder:
         history = self.history
         if not self.is_over:
             history.until = moment_of(stretch.until)
-        elif not any(milestone.what == CUT for milestone in history.milestones):
+        elif not any(milestone.kind == CUT for milestone in history.milestones):
             history.until = history.milestones[-1].at
         # A pod that still waits may have been retried by the timers alone, without any further change.
         if not history.node and self._pod is not None and history.until is not None:

@@ -17,7 +17,7 @@ from kschedweb.accounts.roles import Action
 from kschedweb.decisions.inquiring.api import DecisionQuestionSerializer, respond_accepted
 from kschedweb.decisions.models import Question
 from kschedweb.playground.runs import pod_decisions, pod_rows, selectors, services
-from kschedweb.playground.runs.autoscaler_rows import DeedList
+from kschedweb.playground.runs.autoscaler_rows import ActionList
 from kschedweb.playground.runs.comparisons import moved_pods
 from kschedweb.playground.runs.descheduling import EvictionList, descheduling_json
 from kschedweb.playground.runs.models import Comparison, Run
@@ -196,13 +196,13 @@ class RunScalings(_RunRows):
         return ScalingList(self.get_outcome())
 
 
-class RunDeeds(_RunRows):
+class RunAutoscalerActions(_RunRows):
     """The nodes that the autoscaler asked for and deleted, in order."""
 
     serializer_class = RunDeedSerializer
 
     def get_queryset(self) -> Any:
-        return DeedList(self.get_outcome())
+        return ActionList(self.get_outcome())
 
 
 class RunEvictions(_RunRows):
@@ -376,7 +376,7 @@ urlpatterns = [
     path("runs/<uuid:id>/pods/<str:namespace>/<str:pod>/decision/", RunDecision.as_view(), name="run-decision"),
     path("runs/<uuid:id>/moves/", RunMoves.as_view(), name="run-moves"),
     path("runs/<uuid:id>/report/", RunReport.as_view(), name="run-report"),
-    path("runs/<uuid:id>/deeds/", RunDeeds.as_view(), name="run-deeds"),
+    path("runs/<uuid:id>/deeds/", RunAutoscalerActions.as_view(), name="run-deeds"),
     path("runs/<uuid:id>/descheduler/", RunDescheduler.as_view(), name="run-descheduler"),
     path("runs/<uuid:id>/evictions/", RunEvictions.as_view(), name="run-evictions"),
     path("runs/<uuid:id>/scalings/", RunScalings.as_view(), name="run-scalings"),

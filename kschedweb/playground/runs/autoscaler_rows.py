@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class DeedRow:
+class ActionRow:
     """A node that was requested or deleted."""
 
     # Seconds in the simulation.
@@ -36,22 +36,24 @@ class DeedRow:
         return self.node
 
 
-class DeedList(LazyRows[DeedRow]):
+class ActionList(LazyRows[ActionRow]):
     """The nodes that were requested and deleted, in order."""
 
     def __init__(self, outcome: RunOutcome) -> None:
-        self.rows = outcome.deeds
+        self.rows = outcome.autoscaler_actions
 
-    def row(self, record: tuple[float, str, str, str]) -> DeedRow:
+    def row(self, record: tuple[float, str, str, str]) -> ActionRow:
         time, *fields = record
-        return DeedRow(round(time, 6), *fields)
+        return ActionRow(round(time, 6), *fields)
 
 
-def deeds_sentence(outcome: RunOutcome) -> str:
+def describe_actions(outcome: RunOutcome) -> str:
     """Return how many nodes came and went, and with prices the change of an hour's cost; "" if no node did."""
-    if not outcome.deeds:
+    if not outcome.autoscaler_actions:
         return ""
-    launched, removed = (sum(deed[1] == kind for deed in outcome.deeds) for kind in (LAUNCHED, REMOVED))
+    launched, removed = (
+        sum(action == kind for _, action, *_ in outcome.autoscaler_actions) for kind in (LAUNCHED, REMOVED)
+    )
     summary = gettext("Nodes that came: %(came)s; that went: %(went)s.") % {
         "came": f"{launched:,}",
         "went": f"{removed:,}",
@@ -88,7 +90,7 @@ SECTION = RunSection(
     TABLE.title,
     lambda outcome: outcome.prices.size > 0,
     TABLE,
-    DeedList,
-    lambda outcome: [sentence for sentence in (deeds_sentence(outcome),) if sentence],
+    ActionList,
+    lambda outcome: [sentence for sentence in (describe_actions(outcome),) if sentence],
     lambda outcome: gettext("The autoscaler left the nodes as they were."),
 )

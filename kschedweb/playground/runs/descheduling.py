@@ -81,8 +81,8 @@ class EvictionList(LazyRows[EvictionRow]):
             out.pods[pod],
             workload_of(out, pod),
             out.nodes[node] if node >= 0 else "",
-            out.movers[int(log.plugin[row])],
-            out.movers[int(log.profile[row])],
+            out.eviction_names[int(log.plugin[row])],
+            out.eviction_names[int(log.profile[row])],
             fate,
             out.nodes[place] if place >= 0 else "",
         )

@@ -31,7 +31,7 @@ def policy_label(revision: Revision) -> str:
 
 def describe_changes(changes: list[PolicyChange]) -> str:
     """Describe the changes in short, without the order of plugins, which a written weight changes, too."""
-    listed = [change for change in changes if change.what != ORDER] or changes
+    listed = [change for change in changes if change.subject != ORDER] or changes
     parts = [str(change) for change in listed[:MOST_NAMED]]
     if len(listed) > MOST_NAMED:
         parts.append(f"{len(listed) - MOST_NAMED} more")

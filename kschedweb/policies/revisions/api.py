@@ -56,8 +56,8 @@ class CheckSerializer(serializers.Serializer[Any]):
 
 
 class ChangeSerializer(serializers.Serializer[Any]):
-    where = serializers.CharField(help_text="Profile and extension points; empty for all profiles.")
-    what = serializers.CharField()
+    where = serializers.CharField(source="location", help_text="Profile and extension points; empty for all profiles.")
+    what = serializers.CharField(source="subject")
     before = serializers.CharField(help_text="Empty where it was absent.")
     after = serializers.CharField()
 

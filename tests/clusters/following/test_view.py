@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from kschedweb.clusters.following.view import STALE, View
 from kschedweb.engine.releases import load
 from tests.engine.builders import CONFIGURATION, node, pod
@@ -20,8 +22,8 @@ def view(clock: Clock) -> View:
     return View(loaded.configuration, clock=clock, now=clock)
 
 
-def raw(name: str, **fields: str) -> dict:
-    raw_pod = pod(name, **fields)  # type: ignore[arg-type]
+def raw(name: str, **fields: Any) -> dict:
+    raw_pod = pod(name, **fields)
     raw_pod["metadata"]["uid"] = f"uid-{name}"
     return raw_pod
 

@@ -162,8 +162,8 @@ def test_an_import_into_a_cluster_that_is_deleted_meanwhile_says_so(monkeypatch:
     monkeypatch.setattr("kschedweb.clusters.snapshots.BATCH", 10)
     services.cluster_import(user=None, name="big", files=[("a", LIST)], limit=10**6)
 
-    def step(text: str, done: int, total: int) -> None:
-        if (text, done) == ("Storing the snapshot", 20):
+    def step(text: str, count: int, total: int) -> None:
+        if (text, count) == ("Storing the snapshot", 20):
             Cluster.objects.all().delete()
 
     with pytest.raises(Conflict, match="big was deleted in the meantime"):
@@ -178,7 +178,7 @@ def test_rows_come_in_transactions_of_their_own(
     monkeypatch.setattr("kschedweb.clusters.snapshots.BATCH", 10)
     row_counts: list[int] = []
 
-    def step(text: str, done: int, total: int) -> None:
+    def step(text: str, count: int, total: int) -> None:
         if text == "Storing the snapshot":
             assert not services.transaction.get_connection().in_atomic_block
             row_counts.append(PodRow.objects.count() + NodeRow.objects.count())

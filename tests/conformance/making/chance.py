@@ -24,11 +24,11 @@ class Chance:
     def pick(self, values: Iterable) -> Any:
         return self.random.choice(list(values))
 
-    def some(self, values: Iterable, most: int = 3, least: int = 0) -> list:
+    def some(self, values: Iterable, maximum: int = 3, minimum: int = 0) -> list:
         listed = list(values)
-        return self.random.sample(listed, self.random.randint(least, min(most, len(listed))))
+        return self.random.sample(listed, self.random.randint(minimum, min(maximum, len(listed))))
 
-    def written(self, amount: float) -> str | int | float:
+    def format_amount(self, amount: float) -> str | int | float:
         """About ``amount`` in any notation that Kubernetes reads: 1500m, 1.5, .0015k, 15e-1, +1.50, 1536Mi, 2."""
         if self.maybe(0.1):
             return self.pick([int(amount), round(amount, 2)])

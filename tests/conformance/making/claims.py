@@ -33,7 +33,7 @@ class ClaimMaker(Chance):
         self.begin()
         names = [f"n{number}" for number in range(self.random.randint(1, 7))]
         objects = [self.node(node) for node in names]
-        objects += [self.device_class(item) for item in self.some(CLASSES, most=4, least=1)]
+        objects += [self.device_class(item) for item in self.some(CLASSES, maximum=4, minimum=1)]
         objects += [self.claim(f"c{number}", "default") for number in range(CLAIMS)]
         objects += [self.claim(f"c{number}", "prod") for number in range(CLAIMS) if self.maybe(0.6)]
         objects += [self.resource_slice(node) for node in names if self.maybe(0.8)] if self.maybe(0.15) else []
@@ -142,7 +142,7 @@ class ClaimMaker(Chance):
             allocation["allocationTimestamp"] = LONG_AGO
         reserved = [
             {"resource": "pods", "name": pod, "uid": f"uid-{pod}"}
-            for pod in self.some(["p0", "p1", "b0", "x"], most=3, least=0)
+            for pod in self.some(["p0", "p1", "b0", "x"], maximum=3, minimum=0)
         ]
         status: dict[str, Any] = {"allocation": allocation, "reservedFor": reserved}
         devices = [self.device_status(result) for result in results if "bindingConditions" in result]
@@ -154,8 +154,8 @@ class ClaimMaker(Chance):
             name = f"{name}/{self.pick(request['firstAvailable'])['name']}"
         result: dict[str, Any] = {"request": name, "driver": "d.example.com", "pool": "n0", "device": f"dev-{name[:2]}"}
         if self.maybe(0.15):
-            result["bindingConditions"] = self.some(CONDITIONS, most=2, least=1)
-            result["bindingFailureConditions"] = self.some(FAILURES, most=1, least=0)
+            result["bindingConditions"] = self.some(CONDITIONS, maximum=2, minimum=1)
+            result["bindingFailureConditions"] = self.some(FAILURES, maximum=1, minimum=0)
         return result
 
     def device_status(self, result: dict) -> dict:
@@ -181,21 +181,21 @@ class ClaimMaker(Chance):
             wrong = [("bad key", "In", ["a"]), (ZONE, "Wrong", ["a"]), (ZONE, "In", []), (ZONE, "Gt", ["a"])]
             key, operator, values = self.pick(wrong)
             return {"matchExpressions": [{"key": key, "operator": operator, "values": values}]}
-        found: dict[str, Any] = {"key": ZONE, "operator": self.pick(["In", "In", "NotIn", "Exists"])}
-        if found["operator"] != "Exists":
-            found["values"] = self.some(ZONES, most=2, least=1)
-        return {"matchExpressions": [found]}
+        requirement: dict[str, Any] = {"key": ZONE, "operator": self.pick(["In", "In", "NotIn", "Exists"])}
+        if requirement["operator"] != "Exists":
+            requirement["values"] = self.some(ZONES, maximum=2, minimum=1)
+        return {"matchExpressions": [requirement]}
 
     def pod(self, name: str, on: str = "") -> list[dict]:
         """A pod, and the claims made for it."""
         namespace = self.pick(NAMESPACES)
         metadata: dict[str, Any] = {"name": name, "namespace": namespace, "uid": f"uid-{name}"}
-        claims, statuses, made = [], [], []
+        claims, statuses, new_claims = [], [], []
         for number in range(self.pick([0, 1, 1, 1, 2, 3])):
             claim, status, *new = self.pod_claim(f"d{number}", metadata)
             claims.append(claim)
             statuses += status
-            made += new
+            new_claims += new
         spec: dict[str, Any] = {"containers": [self.container("c")], "resourceClaims": claims}
         if self.maybe(0.15):
             spec["initContainers"] = [self.container("i") | self.pick([{}, {"restartPolicy": "Always"}])]
@@ -204,8 +204,8 @@ class ClaimMaker(Chance):
             spec["nodeName"] = on
         pod = {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec}
         if self.maybe(0.06):
-            made.append(self.earlier_claim(metadata))
-        return [pod | ({"status": {"resourceClaimStatuses": statuses}} if statuses else {}), *made]
+            new_claims.append(self.earlier_claim(metadata))
+        return [pod | ({"status": {"resourceClaimStatuses": statuses}} if statuses else {}), *new_claims]
 
     def urgency(self) -> dict:
         # Whether devices can be chosen is not seen where it is only tried for preemption.
@@ -235,18 +235,18 @@ class ClaimMaker(Chance):
         if self.maybe(0.06):
             return [claim, [{"name": entry}]]
         name = f"{pod['name']}-{entry}"
-        made = self.claim(name, pod["namespace"])
+        new_claim = self.claim(name, pod["namespace"])
         owner = pod["uid"] if self.maybe(0.95) else "uid-of-another"
         reference = {"apiVersion": "v1", "kind": "Pod", "name": pod["name"], "uid": owner}
-        made["metadata"]["ownerReferences"] = [reference | ({"controller": True} if self.maybe(0.95) else {})]
-        return [claim, [{"name": entry, "resourceClaimName": name}], *([made] if self.maybe(0.95) else [])]
+        new_claim["metadata"]["ownerReferences"] = [reference | ({"controller": True} if self.maybe(0.95) else {})]
+        return [claim, [{"name": entry, "resourceClaimName": name}], *([new_claim] if self.maybe(0.95) else [])]
 
     def earlier_claim(self, pod: dict[str, Any]) -> dict:
         """What an attempt to bind the pod left behind for its extended resources."""
-        made = self.claim(f"{pod['name']}-extended-resources-x", pod["namespace"])
+        claim = self.claim(f"{pod['name']}-extended-resources-x", pod["namespace"])
         owner = {"apiVersion": "v1", "kind": "Pod", "name": pod["name"], "uid": pod["uid"], "controller": True}
-        made["metadata"] |= {"annotations": EXTENDED_CLAIM, "ownerReferences": [owner]}
-        return made
+        claim["metadata"] |= {"annotations": EXTENDED_CLAIM, "ownerReferences": [owner]}
+        return claim
 
 
 class SettledClaimMaker(ClaimMaker):

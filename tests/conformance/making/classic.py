@@ -94,11 +94,11 @@ class ClassicMaker(Pods):
     def policy(self) -> dict:
         policy: dict[str, Any] = dict(KIND)
         if self.maybe(0.7):
-            named = [{"name": name} for name in self.some(PREDICATES, len(PREDICATES))]
-            policy["predicates"] = [*named, *self.argued_predicates()]
+            plain_rules = [{"name": name} for name in self.some(PREDICATES, len(PREDICATES))]
+            policy["predicates"] = [*plain_rules, *self.argued_predicates()]
         if self.maybe(0.7):
-            named = [{"name": name, "weight": self.weight()} for name in self.some(PRIORITIES, len(PRIORITIES))]
-            policy["priorities"] = [*named, *self.argued_priorities()]
+            plain_rules = [{"name": name, "weight": self.weight()} for name in self.some(PRIORITIES, len(PRIORITIES))]
+            policy["priorities"] = [*plain_rules, *self.argued_priorities()]
         if self.maybe(0.3):
             policy["hardPodAffinitySymmetricWeight"] = self.pick([1, 5, 50, 100])
         if self.maybe(0.3):

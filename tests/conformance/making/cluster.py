@@ -54,19 +54,19 @@ class Cluster(Chance):
         return labels
 
     def allocatable(self) -> dict[str, Any]:
-        found: dict[str, Any] = {
+        allocatable: dict[str, Any] = {
             "cpu": self.pick(["1", "2", "4", "7500m", "0"]),
             "memory": self.pick(["2Gi", "8Gi", "15500Mi"]),
         }
         if self.maybe(0.2):
-            found = {
-                "cpu": self.written(self.pick([0.5, 2, 4, 64])),
-                "memory": self.written(self.pick([1e9, 7.7e9, 3e11])),
+            allocatable = {
+                "cpu": self.format_amount(self.pick([0.5, 2, 4, 64])),
+                "memory": self.format_amount(self.pick([1e9, 7.7e9, 3e11])),
             }
         if self.maybe(0.05):
-            del found[self.pick(["cpu", "memory"])]
+            del allocatable[self.pick(["cpu", "memory"])]
         if self.maybe(0.95):
-            found["pods"] = self.pick(["110", "110", "3", "0"])
+            allocatable["pods"] = self.pick(["110", "110", "3", "0"])
         for name, amounts in (
             ("example.com/gpu", ["0", "1", "4"]),
             ("ephemeral-storage", ["1Gi", "10Gi", "0"]),
@@ -74,17 +74,17 @@ class Cluster(Chance):
             ("example.com/fpga", ["2", "500m"]),
         ):
             if self.maybe(0.3):
-                found[name] = self.pick(amounts)
-        return found
+                allocatable[name] = self.pick(amounts)
+        return allocatable
 
     def images(self) -> list[dict]:
-        found = []
+        images = []
         for image in self.some(IMAGES):
             names = [image if ":" in image else f"{image}:latest"]
             if self.maybe(0.2):
                 names.append(f"{image}@sha256:{'0' * 64}")
-            found.append({"names": names, "sizeBytes": self.pick([10**7, 3 * 10**8, 2 * 10**9, 23 * 2**20, 0])})
-        return found
+            images.append({"names": names, "sizeBytes": self.pick([10**7, 3 * 10**8, 2 * 10**9, 23 * 2**20, 0])})
+        return images
 
     def taint(self) -> dict:
         return {"key": self.pick(["k", "m"]), "value": self.pick(["", "v", "w"]), "effect": self.pick(EFFECTS)}
@@ -92,19 +92,19 @@ class Cluster(Chance):
     def selector(self) -> dict | None:
         if self.maybe(0.08):
             return self.pick([None, {}])
-        found: dict[str, Any] = {}
+        selector: dict[str, Any] = {}
         if self.maybe(0.8):
-            found["matchLabels"] = {"app": self.pick(APPS)}
+            selector["matchLabels"] = {"app": self.pick(APPS)}
         if self.maybe(0.3):
-            found["matchExpressions"] = [self.expression("team", TEAMS)]
-        return found
+            selector["matchExpressions"] = [self.expression("team", TEAMS)]
+        return selector
 
     def expression(self, key: str, values: list[str]) -> dict:
         operator = self.pick(OPERATORS)
-        found: dict[str, Any] = {"key": key, "operator": operator}
+        requirement: dict[str, Any] = {"key": key, "operator": operator}
         if operator in ("In", "NotIn"):
-            found["values"] = self.random.sample(values, self.random.randint(1, len(values)))
-        return found
+            requirement["values"] = self.random.sample(values, self.random.randint(1, len(values)))
+        return requirement
 
     def service(self, number: int) -> dict:
         spec = {"selector": self.pick([{"app": self.pick(APPS)}, {"app": self.pick(APPS), "team": "red"}, {}])}

@@ -24,15 +24,15 @@ class Configs(Chance):
     """Makes configurations; ties and the nodes sampled can be repeated, since ``parallelism`` is 1."""
 
     def config(self, schedulers: Sequence[str] = (DEFAULT,)) -> dict:
-        found: dict[str, Any] = {
+        config: dict[str, Any] = {
             "apiVersion": "kubescheduler.config.k8s.io/v1",
             "kind": "KubeSchedulerConfiguration",
             "parallelism": 1,
             "profiles": [self.profile(name) for name in schedulers],
         }
         if self.maybe(0.25):
-            found["percentageOfNodesToScore"] = self.percentage()
-        return found
+            config["percentageOfNodesToScore"] = self.percentage()
+        return config
 
     def percentage(self) -> int:
         return self.pick([0, 0, 1, 5, 10, 30, 50, 99, 100])
@@ -54,8 +54,8 @@ class Configs(Chance):
             profile["percentageOfNodesToScore"] = self.percentage()
         return profile
 
-    def resources(self, most: int) -> list[dict]:
-        return [{"name": name, "weight": self.weight()} for name in self.some(RESOURCES, most, 1)]
+    def resources(self, maximum: int) -> list[dict]:
+        return [{"name": name, "weight": self.weight()} for name in self.some(RESOURCES, maximum, 1)]
 
     def weight(self) -> int:
         return self.pick([1, 1, 2, 3, self.random.randint(1, 100), 100])
@@ -67,12 +67,12 @@ class Configs(Chance):
         }
         if strategy["type"] == "RequestedToCapacityRatio":
             strategy["requestedToCapacityRatio"] = {"shape": self.shape()}
-        found: dict[str, Any] = {"scoringStrategy": strategy}
+        args: dict[str, Any] = {"scoringStrategy": strategy}
         if self.maybe(0.15):
-            found["ignoredResources"] = self.some(["example.com/gpu", "example.com/fpga"], 2, 1)
+            args["ignoredResources"] = self.some(["example.com/gpu", "example.com/fpga"], 2, 1)
         if self.maybe(0.1):
-            found["ignoredResourceGroups"] = ["example.com"]
-        return found
+            args["ignoredResourceGroups"] = ["example.com"]
+        return args
 
     def shape(self) -> list[dict]:
         """Rising, falling, flat, with one point or with a jump between neighbours."""
@@ -83,10 +83,10 @@ class Configs(Chance):
         return [{"utilization": utilization, "score": self.random.randint(0, 10)} for utilization in at]
 
     def interpod(self) -> dict:
-        found: dict[str, Any] = {"hardPodAffinityWeight": self.pick([0, 1, 50, 100])}
+        args: dict[str, Any] = {"hardPodAffinityWeight": self.pick([0, 1, 50, 100])}
         if self.maybe(0.3):
-            found["ignorePreferredTermsOfExistingPods"] = self.maybe(0.7)
-        return found
+            args["ignorePreferredTermsOfExistingPods"] = self.maybe(0.7)
+        return args
 
     def balance(self) -> dict:
         return {"resources": [{"name": item["name"], "weight": 1} for item in self.resources(4)]}
@@ -132,23 +132,26 @@ class Configs(Chance):
 
     def plugins(self) -> dict:
         """Plugins off or on at single points or at all, in another order, with other weights."""
-        found: dict[str, Any] = {}
+        plugin_sets: dict[str, Any] = {}
         if self.maybe(0.6):
-            found["score"] = {"enabled": [self.weighted(name) for name in self.some(SCORING, 3)]}
-            found["score"]["disabled"] = self.off(self.some(SCORING, 3))
+            plugin_sets["score"] = {"enabled": [self.weighted(name) for name in self.some(SCORING, 3)]}
+            plugin_sets["score"]["disabled"] = self.off(self.some(SCORING, 3))
         if self.maybe(0.1):
-            found["score"] = {"disabled": [{"name": "*"}], "enabled": [self.weighted(n) for n in self.some(SCORING, 3)]}
+            plugin_sets["score"] = {
+                "disabled": [{"name": "*"}],
+                "enabled": [self.weighted(n) for n in self.some(SCORING, 3)],
+            }
         if self.maybe(0.3):
-            found["filter"] = {"disabled": self.off(self.some(FILTERING, 3))}
+            plugin_sets["filter"] = {"disabled": self.off(self.some(FILTERING, 3))}
         if self.maybe(0.2):
-            found["preScore"] = {"disabled": self.off(self.some(["TaintToleration", "NodeAffinity"], 2))}
+            plugin_sets["preScore"] = {"disabled": self.off(self.some(["TaintToleration", "NodeAffinity"], 2))}
         if self.maybe(0.15):
-            found["preFilter"] = {"disabled": self.off(self.some(["NodeAffinity", "VolumeZone"], 2))}
+            plugin_sets["preFilter"] = {"disabled": self.off(self.some(["NodeAffinity", "VolumeZone"], 2))}
         if self.maybe(0.2):
-            found["multiPoint"] = {"disabled": self.off(self.some([*FILTERING, *SCORING, PREEMPTION], 3))}
+            plugin_sets["multiPoint"] = {"disabled": self.off(self.some([*FILTERING, *SCORING, PREEMPTION], 3))}
             if self.maybe(0.6):
-                found["multiPoint"]["enabled"] = [self.weighted(name) for name in self.some(SCORING, 3)]
-        return found
+                plugin_sets["multiPoint"]["enabled"] = [self.weighted(name) for name in self.some(SCORING, 3)]
+        return plugin_sets
 
     def weighted(self, name: str) -> dict:
         return {"name": name} | ({"weight": self.random.randint(1, 50)} if self.maybe(0.8) else {})

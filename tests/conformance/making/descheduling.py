@@ -12,22 +12,24 @@ LIMITS = ("maxNoOfPodsToEvictPerNode", "maxNoOfPodsToEvictPerNamespace", "maxNoO
 EFFECTS = ("NoSchedule", "NoExecute", "PreferNoSchedule")
 
 
-def mix_scenarios(random: Random, known: Sequence[Json], name: str) -> Json:
+def mix_scenarios(random: Random, scenarios: Sequence[Json], name: str) -> Json:
     """A scenario made of two of those that are ``known``."""
-    cluster, other = (copy.deepcopy(random.choice(known)) for _ in range(2))
-    found = {**cluster, "name": name, "policy": other["policy"]}
+    cluster, other = (copy.deepcopy(random.choice(scenarios)) for _ in range(2))
+    mixed = {**cluster, "name": name, "policy": other["policy"]}
     if "metrics" in other:
-        found["metrics"] = other["metrics"]
-    _change_policy(random, found["policy"])
-    nodes = [one for one in found["objects"] if one["kind"] == "Node"]
-    pods = [one for one in found["objects"] if one["kind"] == "Pod"]
-    for one in random.sample(nodes, min(len(nodes), random.randint(0, 2))):
-        _change_node(random, one)
-    for one in random.sample(pods, min(len(pods), random.randint(0, 12))):
-        _change_pod(random, one, nodes)
-    gone = set(random.sample([one["metadata"]["name"] for one in pods], random.randint(0, len(pods) // 3)))
-    found["objects"] = [one for one in found["objects"] if one["kind"] != "Pod" or one["metadata"]["name"] not in gone]
-    return found
+        mixed["metrics"] = other["metrics"]
+    _change_policy(random, mixed["policy"])
+    nodes = [raw for raw in mixed["objects"] if raw["kind"] == "Node"]
+    pods = [raw for raw in mixed["objects"] if raw["kind"] == "Pod"]
+    for raw in random.sample(nodes, min(len(nodes), random.randint(0, 2))):
+        _change_node(random, raw)
+    for raw in random.sample(pods, min(len(pods), random.randint(0, 12))):
+        _change_pod(random, raw, nodes)
+    removed_names = set(random.sample([raw["metadata"]["name"] for raw in pods], random.randint(0, len(pods) // 3)))
+    mixed["objects"] = [
+        raw for raw in mixed["objects"] if raw["kind"] != "Pod" or raw["metadata"]["name"] not in removed_names
+    ]
+    return mixed
 
 
 def _change_policy(random: Random, policy: Json) -> None:

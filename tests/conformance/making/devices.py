@@ -81,7 +81,7 @@ class DeviceMaker(Chance):
     def slices(self, nodes: list[str]) -> list[dict]:
         slices = []
         for node in nodes:
-            for driver in self.some(DRIVERS, most=2, least=0 if self.maybe(0.2) else 1):
+            for driver in self.some(DRIVERS, maximum=2, minimum=0 if self.maybe(0.2) else 1):
                 slices += self.pool(driver, node, {"nodeName": node})
         for number in range(self.pick([0, 0, 1, 2])):
             slices += self.pool(self.pick(DRIVERS), f"net{number}", self.wide(nodes))
@@ -97,7 +97,7 @@ class DeviceMaker(Chance):
         if self.maybe(0.3):
             field = {"key": "metadata.name", "operator": "In", "values": [self.pick(nodes)]}
             return {"nodeSelectorTerms": [{"matchFields": [field]}]}
-        zones = {"key": ZONE, "operator": self.pick(["In", "NotIn"]), "values": self.some(ZONES, most=2, least=1)}
+        zones = {"key": ZONE, "operator": self.pick(["In", "NotIn"]), "values": self.some(ZONES, maximum=2, minimum=1)}
         terms = [{"matchExpressions": [zones]}]
         if self.maybe(0.1):
             terms.append({"matchExpressions": [{"key": HOST, "operator": "In", "values": [self.pick(nodes)]}]})
@@ -156,7 +156,7 @@ class DeviceMaker(Chance):
         if counting and self.maybe(0.8):
             device["consumesCounters"] = [
                 {"counterSet": name, "counters": {self.pick(["mem", "cores"]): {"value": self.pick(["1", "2", "3"])}}}
-                for name in self.some(["set0", "set1"], most=2, least=1)
+                for name in self.some(["set0", "set1"], maximum=2, minimum=1)
             ]
             if self.maybe(self.broken):
                 device["consumesCounters"][0]["counterSet"] = "none"
@@ -166,7 +166,7 @@ class DeviceMaker(Chance):
                 for _ in range(self.pick([1, 1, 2]))
             ]
         if self.maybe(self.binding):
-            device["bindingConditions"] = self.some(["Ready", "Attached"], most=2, least=1)
+            device["bindingConditions"] = self.some(["Ready", "Attached"], maximum=2, minimum=1)
             device["bindsToNode"] = self.maybe(0.5)
         if "perDeviceNodeSelection" in node_scope:
             nodes = [f"n{number}" for number in range(5)]
@@ -254,7 +254,7 @@ class DeviceMaker(Chance):
             for item in requests
             for alternative in item.get("firstAvailable", [])
         ]
-        chosen = {} if self.maybe(0.5) else {"requests": self.some(names, most=3, least=1)}
+        chosen = {} if self.maybe(0.5) else {"requests": self.some(names, maximum=3, minimum=1)}
         kind = "matchAttribute" if self.maybe(0.75) else "distinctAttribute"
         return {**chosen, kind: self.pick(ATTRIBUTES)}
 
@@ -297,7 +297,7 @@ class DeviceMaker(Chance):
         """A claim that has devices."""
         claim = self.claim(name)
         results = []
-        for spec, device in self.some(self.devices, most=4, least=0):
+        for spec, device in self.some(self.devices, maximum=4, minimum=0):
             result = {"request": "r0", "driver": spec["driver"], "pool": spec["pool"]["name"], "device": device["name"]}
             if self.maybe(0.15):
                 result["adminAccess"] = self.maybe(0.8)
@@ -317,7 +317,7 @@ class DeviceMaker(Chance):
     def pod(self, name: str, claims: list[dict]) -> dict:
         names = [
             claim["metadata"]["name"]
-            for claim in self.some(claims, most=self.pick([1, 1, 2]), least=0 if self.extended else 1)
+            for claim in self.some(claims, maximum=self.pick([1, 1, 2]), minimum=0 if self.extended else 1)
         ]
         requests = {"cpu": self.pick(["100m", "1", "2"])}
         spec: dict[str, Any] = {

@@ -24,7 +24,7 @@ class Storage(VolumeMaker):
     def topology(self) -> dict:
         values = {ZONE: "ab", "disk": ["ssd", "hdd"]}
         key = self.pick(values)
-        return {"matchLabelExpressions": [{"key": key, "values": self.some(values[key], most=2, least=1)}]}
+        return {"matchLabelExpressions": [{"key": key, "values": self.some(values[key], maximum=2, minimum=1)}]}
 
     def volume_labels(self) -> dict:
         return {ZONE: self.pick("ab")} if self.maybe(0.2) else {}
@@ -36,7 +36,7 @@ class Storage(VolumeMaker):
             "kubernetes.io/hostname": [f"n{number:04}" for number in range(4)],
         }
         key = self.pick(values)
-        requirement = {"key": key, "operator": "In", "values": self.some(values[key], most=2, least=1)}
+        requirement = {"key": key, "operator": "In", "values": self.some(values[key], maximum=2, minimum=1)}
         return {"required": {"nodeSelectorTerms": [{"matchExpressions": [requirement]}]}}
 
     def source(self, handle: str) -> dict:

@@ -43,7 +43,7 @@ class Histories(Chance):
 
     def _instances(self) -> list[Json]:
         if self.maybe(0.4):
-            return self.pick((self._beside, self._ebbing))()
+            return self.pick((self._aligned_instances, self._ebbing))()
         shape = self.pick((self._drawn, self._edges, self._even, self._spread))
         return [{"samples": shape()} for _ in range(self.pick((0, 1, 1, 2, 5)))]
 
@@ -53,7 +53,7 @@ class Histories(Chance):
         steps, samples = self.some(STEPS, 2, 1), []
         for _ in range(self.pick((0, 1, 2, 10, 60, 200))):
             time += -self.pick((0, 1, 3_600, 90_000)) if self.maybe(0.05) else self.pick(steps)
-            sample: Json = {"time": self._written(time)}
+            sample: Json = {"time": self._format_time(time)}
             if self.maybe(0.8):
                 sample["cpuMillicores"] = -1 if self.maybe(0.1) else self.pick(CPUS)
             if self.maybe(0.8):
@@ -63,14 +63,14 @@ class Histories(Chance):
             samples.append(sample)
         return samples
 
-    def _beside(self) -> list[Json]:
+    def _aligned_instances(self) -> list[Json]:
         """Instances that use different amounts at the same times: whether a share is reached, the last bit decides."""
         times = [START + self.random.randrange(30 * 86_400) for _ in range(self.pick((1, 3, 12)))]
-        written = [self._written(time) for time in sorted(times)]
+        time_texts = [self._format_time(time) for time in sorted(times)]
         return [
             {
                 "samples": [
-                    {"time": time, "cpuMillicores": 20 * 2**place, "memoryBytes": MIB << place} for time in written
+                    {"time": time, "cpuMillicores": 20 * 2**place, "memoryBytes": MIB << place} for time in time_texts
                 ]
             }
             for place in range(self.pick((3, 5, 7, 10)))
@@ -80,14 +80,17 @@ class Histories(Chance):
         """Memory where a bucket ends and the next one begins, a byte more or less."""
         bucket = self.random.randrange(1, 175)
         return [
-            {"time": self._written(START + place * 86_400), "memoryBytes": int(1e7 * (1.05**bucket - 1) / 0.05) + place}
+            {
+                "time": self._format_time(START + place * 86_400),
+                "memoryBytes": int(1e7 * (1.05**bucket - 1) / 0.05) + place,
+            }
             for place in range(-1, 3)
         ]
 
     def _ebbing(self) -> list[Json]:
         """Samples so old that they weigh about as little as counts as nothing, beside one that is new."""
         ages = [0.0, *(self.random.uniform(9.8, 10.2) for _ in range(self.pick((1, 2, 5))))]  # days
-        times = [self._written(START - int(86_400 * age)) for age in ages]
+        times = [self._format_time(START - int(86_400 * age)) for age in ages]
         return [
             {"samples": [{"time": time, "cpuMillicores": self.pick(CPUS), "memoryBytes": self.pick(MEMORIES)}]}
             for time in times
@@ -98,7 +101,7 @@ class Histories(Chance):
         draw, step = self.random, self.pick((1_800, 3_600, 86_400))
         amounts = [(draw.randint(1, 4_000), draw.randint(1, 4_000) * MIB) for _ in range(draw.randint(1, 10))]
         return [
-            {"time": self._written(START + place * step), "cpuMillicores": cpu, "memoryBytes": memory}
+            {"time": self._format_time(START + place * step), "cpuMillicores": cpu, "memoryBytes": memory}
             for place in range(self.pick((4, 10, 20, 100)))
             for cpu, memory in [amounts[place % len(amounts)]]
         ]
@@ -110,10 +113,10 @@ class Histories(Chance):
             time += draw.randint(1, 7_200)
             cpu, memory = int(10 ** draw.uniform(0, 6)), int(10 ** draw.uniform(6, 12))
             kill = {"oomMemoryRequest": memory} if self.maybe(0.05) else {}
-            samples.append({"time": self._written(time), "cpuMillicores": cpu, "memoryBytes": memory, **kill})
+            samples.append({"time": self._format_time(time), "cpuMillicores": cpu, "memoryBytes": memory, **kill})
         return samples
 
-    def _written(self, time: int) -> str:
+    def _format_time(self, time: int) -> str:
         moment = datetime.fromtimestamp(time, UTC).strftime("%Y-%m-%dT%H:%M:%S")
         part = f".{self.pick((1, 25, 999_999_999))}" if self.maybe(0.1) else ""
         return moment + part + self.pick(("Z", "Z", "Z", "+00:00"))

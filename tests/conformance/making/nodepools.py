@@ -38,16 +38,16 @@ class _MixedScenario(Pods):
         if self.chance(0.3):
             options["spotToSpotConsolidation"] = self.chance(0.5)
         self.cluster["disrupt"] = bool(self.objects_of_kind("Node")) and self.chance(0.85)
-        for one in self.sample_up_to(self.cluster["instanceTypes"], 3):
-            self.change_type(one)
-        for one in self.sample_up_to(self.cluster["nodePools"], 2):
-            self.change_pool(one)
+        for entry in self.sample_up_to(self.cluster["instanceTypes"], 3):
+            self.change_type(entry)
+        for entry in self.sample_up_to(self.cluster["nodePools"], 2):
+            self.change_pool(entry)
         self.change_machines()
         if self.chance(0.3):
             self.add_storage()
         self.add_pods()
-        for one in self.sample_up_to(self.objects_of_kind("Pod"), 8):
-            self.change_pod(one)
+        for entry in self.sample_up_to(self.objects_of_kind("Pod"), 8):
+            self.change_pod(entry)
         self.add_others()
         random.shuffle(self.objects)
         return self.cluster

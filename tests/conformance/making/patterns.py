@@ -56,8 +56,8 @@ class PatternMaker(Chance):
         parts = [self.piece(depth) for _ in range(self.pick([1, 1, 2, 3]))]
         if self.maybe(0.02):
             parts.insert(self.random.randint(0, len(parts)), self.pick(WRONG))
-        found = "".join(parts)
-        return f"{found}|{self.pattern(depth - 1)}" if depth > 0 and self.maybe(0.2) else found
+        text = "".join(parts)
+        return f"{text}|{self.pattern(depth - 1)}" if depth > 0 and self.maybe(0.2) else text
 
     def piece(self, depth: int) -> str:
         ways: list[Callable[[], str]] = [
@@ -71,8 +71,8 @@ class PatternMaker(Chance):
             ways += [lambda: f"{self.pick(GROUPS)}{self.pattern(depth - 1)})"] * 3
         if self.maybe(0.08):
             return str(self.pick(WHOLE))
-        found = self.pick([*ways, lambda: self.pick(EDGES)])()
-        return f"{found}{self.pick(REPEATS)}" if found and self.maybe(0.4) else found
+        text = self.pick([*ways, lambda: self.pick(EDGES)])()
+        return f"{text}{self.pick(REPEATS)}" if text and self.maybe(0.4) else text
 
     def letter(self) -> str:
         letter = self.pick(LETTERS)

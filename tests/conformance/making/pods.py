@@ -29,25 +29,25 @@ class Pods(Cluster):
 
     def toleration(self) -> dict:
         operator = self.pick(["", "Equal", "Exists"])
-        found = {"operator": operator, "effect": self.pick(["", *EFFECTS])}
+        toleration = {"operator": operator, "effect": self.pick(["", *EFFECTS])}
         if operator != "Exists" or self.maybe(0.8):
-            found["key"] = self.pick(["k", "m", "k", "m", UNSCHEDULABLE])
+            toleration["key"] = self.pick(["k", "m", "k", "m", UNSCHEDULABLE])
         if operator != "Exists":
-            found["value"] = self.pick(["", "v", "w"])
+            toleration["value"] = self.pick(["", "v", "w"])
         if self.maybe(0.1):
-            found["tolerationSeconds"] = 30
-        return found
+            toleration["tolerationSeconds"] = 30
+        return toleration
 
     def node_term(self) -> dict:
-        found: dict[str, Any] = {}
+        term: dict[str, Any] = {}
         if self.maybe(0.85):
-            found["matchExpressions"] = [self.node_expression() for _ in range(self.random.randint(1, 2))]
+            term["matchExpressions"] = [self.node_expression() for _ in range(self.random.randint(1, 2))]
         if self.maybe(0.15):
             name = f"n{self.random.randrange(6):04}"
-            found["matchFields"] = [
+            term["matchFields"] = [
                 {"key": "metadata.name", "operator": self.pick(["In", "In", "NotIn"]), "values": [name]}
             ]
-        return found
+        return term
 
     def node_expression(self) -> dict:
         if self.maybe(0.25):
@@ -66,42 +66,42 @@ class Pods(Cluster):
 
     def pod_term(self) -> dict:
         key = self.pick([HOST, ZONE, ZONE, REGION, BETA_ZONE, "disk"])
-        found: dict[str, Any] = {"topologyKey": key, "labelSelector": self.selector()}
+        term: dict[str, Any] = {"topologyKey": key, "labelSelector": self.selector()}
         if self.maybe(0.25):
-            found["namespaces"] = self.random.sample(NAMESPACES, self.random.randint(1, 2))
+            term["namespaces"] = self.random.sample(NAMESPACES, self.random.randint(1, 2))
         if self.maybe(0.25):
-            found["namespaceSelector"] = self.pick(
+            term["namespaceSelector"] = self.pick(
                 [{}, {"matchLabels": {"env": "prod"}}, {"matchExpressions": [self.expression("env", ["prod", "dev"])]}]
             )
         if self.maybe(0.1):
-            found[self.pick(["matchLabelKeys", "mismatchLabelKeys"])] = [self.pick(["app", "team"])]
-        return found
+            term[self.pick(["matchLabelKeys", "mismatchLabelKeys"])] = [self.pick(["app", "team"])]
+        return term
 
     def pod_affinity(self) -> dict:
-        found: dict[str, Any] = {}
+        affinity: dict[str, Any] = {}
         if self.maybe(0.4):
-            found["requiredDuringSchedulingIgnoredDuringExecution"] = [
+            affinity["requiredDuringSchedulingIgnoredDuringExecution"] = [
                 self.pod_term() for _ in range(self.pick([1, 1, 2]))
             ]
         if self.maybe(0.5):
-            found["preferredDuringSchedulingIgnoredDuringExecution"] = [
+            affinity["preferredDuringSchedulingIgnoredDuringExecution"] = [
                 {"weight": self.random.randint(1, 100), "podAffinityTerm": self.pod_term()}
                 for _ in range(self.pick([1, 2]))
             ]
-        return found
+        return affinity
 
     def node_affinity(self) -> dict:
-        found: dict[str, Any] = {}
+        affinity: dict[str, Any] = {}
         if self.maybe(0.5):
-            found["requiredDuringSchedulingIgnoredDuringExecution"] = {
+            affinity["requiredDuringSchedulingIgnoredDuringExecution"] = {
                 "nodeSelectorTerms": [self.node_term() for _ in range(self.pick([1, 1, 2, 3]))]
             }
         if self.maybe(0.6):
-            found["preferredDuringSchedulingIgnoredDuringExecution"] = [
+            affinity["preferredDuringSchedulingIgnoredDuringExecution"] = [
                 {"weight": self.random.randint(1, 100), "preference": self.preference()}
                 for _ in range(self.pick([1, 2]))
             ]
-        return found
+        return affinity
 
     def preference(self) -> dict:
         if self.maybe(0.2):
@@ -117,40 +117,42 @@ class Pods(Cluster):
         return {key: make() for key, make, chance in makers if self.maybe(chance)}
 
     def spread(self) -> dict:
-        found: dict[str, Any] = {
+        constraint: dict[str, Any] = {
             "maxSkew": self.pick([1, 1, 2, 5]),
             "topologyKey": self.pick([ZONE, ZONE, HOST, "disk"]),
             "whenUnsatisfiable": self.pick(["DoNotSchedule", "ScheduleAnyway"]),
             "labelSelector": self.selector(),
         }
-        if found["whenUnsatisfiable"] == "DoNotSchedule" and self.maybe(0.3):
-            found["minDomains"] = self.random.randint(1, 4)
+        if constraint["whenUnsatisfiable"] == "DoNotSchedule" and self.maybe(0.3):
+            constraint["minDomains"] = self.random.randint(1, 4)
         for policy in ("nodeAffinityPolicy", "nodeTaintsPolicy"):
             if self.maybe(0.3):
-                found[policy] = self.pick(["Honor", "Ignore"])
+                constraint[policy] = self.pick(["Honor", "Ignore"])
         if self.maybe(0.2):
-            found["matchLabelKeys"] = self.some(["app", "team", "none"], 2)
-        return found
+            constraint["matchLabelKeys"] = self.some(["app", "team", "none"], 2)
+        return constraint
 
-    def spreads(self, most: int = 3) -> list[dict]:
-        made = [self.spread() for _ in range(self.random.randint(1, most))]
-        return list({(item["topologyKey"], item["whenUnsatisfiable"]): item for item in made}.values())
+    def spreads(self, maximum: int = 3) -> list[dict]:
+        constraints = [self.spread() for _ in range(self.random.randint(1, maximum))]
+        return list({(item["topologyKey"], item["whenUnsatisfiable"]): item for item in constraints}.values())
 
     def amounts(self) -> dict[str, Any]:
-        found: dict[str, Any] = {}
+        amounts: dict[str, Any] = {}
         if self.maybe(0.75):
-            found["cpu"] = self.written(self.random.uniform(0, 2)) if self.maybe(self.odd) else self.pick(CPU)
+            amounts["cpu"] = self.format_amount(self.random.uniform(0, 2)) if self.maybe(self.odd) else self.pick(CPU)
         if self.maybe(0.7):
-            found["memory"] = self.written(self.random.uniform(0, 3e9)) if self.maybe(self.odd) else self.pick(MEMORY)
+            amounts["memory"] = (
+                self.format_amount(self.random.uniform(0, 3e9)) if self.maybe(self.odd) else self.pick(MEMORY)
+            )
         if self.maybe(0.12):
-            found["example.com/gpu"] = self.pick(["0", "1", "2"])
+            amounts["example.com/gpu"] = self.pick(["0", "1", "2"])
         if self.maybe(0.04):
-            found[self.pick(["example.com/fpga", "hugepages-2Mi", "example.com/none"])] = self.pick(
+            amounts[self.pick(["example.com/fpga", "hugepages-2Mi", "example.com/none"])] = self.pick(
                 ["1", "4Mi", "1500m"]
             )
         if self.maybe(0.1):
-            found["ephemeral-storage"] = self.pick(["500Mi", "2Gi"])
-        return found
+            amounts["ephemeral-storage"] = self.pick(["500Mi", "2Gi"])
+        return amounts
 
     def container(self, number: int) -> dict:
         resources: dict[str, Any] = {"requests": self.amounts()}
@@ -158,19 +160,19 @@ class Pods(Cluster):
             resources = {"limits": self.amounts()}
         if self.maybe(0.05):
             resources = {"limits": self.amounts(), "requests": self.amounts()}
-        found: dict[str, Any] = {"name": f"c{number}", "image": self.pick(IMAGES), "resources": resources}
+        container: dict[str, Any] = {"name": f"c{number}", "image": self.pick(IMAGES), "resources": resources}
         if self.maybe(0.12):
             port: dict[str, Any] = {"containerPort": 80, "hostPort": self.pick([80, 443])}
             if self.maybe(0.4):
                 port["hostIP"] = self.pick(["10.0.0.1", "0.0.0.0", "10.0.0.2", "::"])
             if self.maybe(0.3):
                 port["protocol"] = self.pick(["UDP", "TCP", "SCTP"])
-            found["ports"] = [port]
+            container["ports"] = [port]
         if self.maybe(0.03):
-            found["restartPolicyRules"] = [
+            container["restartPolicyRules"] = [
                 {"action": "RestartAllContainers", "exitCodes": {"operator": "In", "values": [1]}}
             ]
-        return found
+        return container
 
     def pod(self, name: str, on: str = "") -> dict:
         metadata: dict[str, Any] = {
@@ -256,9 +258,9 @@ class Pods(Cluster):
             status["allocatedResources"] = self.amounts()
 
     def reported(self, name: str) -> dict:
-        found: dict[str, Any] = {"name": name, "image": "i", "imageID": "i", "ready": True, "restartCount": 0}
+        status: dict[str, Any] = {"name": name, "image": "i", "imageID": "i", "ready": True, "restartCount": 0}
         if self.maybe(0.8):
-            found["resources"] = {"requests": self.amounts()}
+            status["resources"] = {"requests": self.amounts()}
         if self.maybe(0.7):
-            found["allocatedResources"] = self.amounts()
-        return found
+            status["allocatedResources"] = self.amounts()
+        return status

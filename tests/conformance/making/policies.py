@@ -35,25 +35,25 @@ class PolicyMaker:
         self.made = 0
 
     def policy(self) -> dict[str, Any]:
-        found: dict[str, Any] = dict(POLICY)
+        policy: dict[str, Any] = dict(POLICY)
         if self.maybe(0.8):
-            found["predicates"] = [self.predicate() for _ in range(self.random.randint(0, 6))]
+            policy["predicates"] = [self.predicate() for _ in range(self.random.randint(0, 6))]
         if self.maybe(0.8):
-            found["priorities"] = [self.priority() for _ in range(self.random.randint(0, 6))]
+            policy["priorities"] = [self.priority() for _ in range(self.random.randint(0, 6))]
         if self.maybe(0.3):
-            found["extenders"] = self.extenders()
+            policy["extenders"] = self.extenders()
         if self.maybe(0.3):
-            found["hardPodAffinitySymmetricWeight"] = self.random.randint(1, 100)
+            policy["hardPodAffinitySymmetricWeight"] = self.random.randint(1, 100)
         if self.maybe(0.3):
-            found["alwaysCheckAllPredicates"] = self.maybe(0.5)
-        return found
+            policy["alwaysCheckAllPredicates"] = self.maybe(0.5)
+        return policy
 
     def maybe(self, share: float) -> bool:
         return self.random.random() < share
 
     def predicate(self) -> dict[str, Any]:
         if self.maybe(0.75):
-            return {"name": self.random.choice(self.named(PREDICATES, [*LATER, *EARLIER, "Nope"]))}
+            return {"name": self.random.choice(self.usual_or_odd(PREDICATES, [*LATER, *EARLIER, "Nope"]))}
         kind = self.random.choice(["serviceAffinity", "labelsPresence"])
         content: dict[str, Any] = {"labels": [self.label() for _ in range(self.random.randint(0, 3))]}
         if kind == "labelsPresence":
@@ -63,7 +63,7 @@ class PolicyMaker:
     def priority(self) -> dict[str, Any]:
         weight = self.random.choice(ODD_WEIGHTS if self.maybe(self.odd / 2) else WEIGHTS)
         if self.maybe(0.7):
-            name = self.random.choice(self.named(PRIORITIES, [*LATER_PRIORITIES, "Nope"]))
+            name = self.random.choice(self.usual_or_odd(PRIORITIES, [*LATER_PRIORITIES, "Nope"]))
             return {"name": name, "weight": weight}
         kind = self.random.choice(["serviceAntiAffinity", "labelPreference", "requestedToCapacityRatioArguments"])
         content: dict[str, Any] = {"label": self.label()}
@@ -71,16 +71,18 @@ class PolicyMaker:
             content["presence"] = self.maybe(0.6)
         elif kind == "requestedToCapacityRatioArguments":
             at = sorted(self.random.sample(range(101), self.random.randint(1, 4)))
-            content = {"shape": [{"utilization": one, "score": self.random.randint(0, 10)} for one in at]}
+            content = {
+                "shape": [{"utilization": utilization, "score": self.random.randint(0, 10)} for utilization in at]
+            }
         return {"name": self.name(PRIORITIES), "weight": weight, "argument": {kind: content}}
 
-    def named(self, usual: list[str], others: list[str]) -> list[str]:
-        return others if self.maybe(self.odd) else usual
+    def usual_or_odd(self, usual: list[str], unusual: list[str]) -> list[str]:
+        return unusual if self.maybe(self.odd) else usual
 
-    def name(self, known: list[str]) -> str:
+    def name(self, argumentless_names: list[str]) -> str:
         """A name of its own, or now and then one that has a meaning without an argument too."""
         self.made += 1
-        return self.random.choice(known) if self.maybe(self.odd) else f"Mine{self.made}"
+        return self.random.choice(argumentless_names) if self.maybe(self.odd) else f"Mine{self.made}"
 
     def label(self) -> str:
         return self.random.choice(LABELS)
@@ -90,17 +92,17 @@ class PolicyMaker:
         return [self.extender(number, managed.pop()) for number in range(self.random.randint(0, 2))]
 
     def extender(self, number: int, resource: str) -> dict[str, Any]:
-        one: dict[str, Any] = {"urlPrefix": f"http://127.0.0.1:{8000 + number}/scheduler"}
+        extender: dict[str, Any] = {"urlPrefix": f"http://127.0.0.1:{8000 + number}/scheduler"}
         verbs = ("filterVerb", "preemptVerb", "prioritizeVerb", *(() if number else ("bindVerb",)))
-        one |= {verb: verb[:-4] for verb in verbs if self.maybe(0.5)}
-        if "prioritizeVerb" in one or self.maybe(0.2):
-            one["weight"] = self.random.choice(WEIGHTS)
+        extender |= {verb: verb[:-4] for verb in verbs if self.maybe(0.5)}
+        if "prioritizeVerb" in extender or self.maybe(0.2):
+            extender["weight"] = self.random.choice(WEIGHTS)
         switches = ("enableHttps", "nodeCacheCapable", "ignorable")
-        one |= {switch: self.maybe(0.7) for switch in switches if self.maybe(0.3)}
+        extender |= {switch: self.maybe(0.7) for switch in switches if self.maybe(0.3)}
         if self.maybe(0.4):
-            one["httpTimeout"] = self.random.choice([1, 250, 5000, 90_000]) * 10**6
+            extender["httpTimeout"] = self.random.choice([1, 250, 5000, 90_000]) * 10**6
         if self.maybe(0.3):
-            one["tlsConfig"] = {"serverName": "extender.example.com"}
+            extender["tlsConfig"] = {"serverName": "extender.example.com"}
         if self.maybe(0.4):
-            one["managedResources"] = [{"name": resource, "ignoredByScheduler": self.maybe(0.5)}]
-        return one
+            extender["managedResources"] = [{"name": resource, "ignoredByScheduler": self.maybe(0.5)}]
+        return extender

@@ -143,18 +143,18 @@ class Evictions(Classes):
 
     def scenario(self, name: str, *, nodes: int | None = None, pods: int | None = None) -> dict:
         self.minute = 0
-        found = super().scenario(
+        scenario = super().scenario(
             name, nodes=nodes or self.random.randint(2, 40), pods=pods or self.random.randint(5, 60)
         )
-        names = [item["metadata"]["name"] for item in found["objects"] if item["kind"] == "Node"]
+        names = [item["metadata"]["name"] for item in scenario["objects"] if item["kind"] == "Node"]
         classes = [self.prototype(place) for place in range(3)]
         for place in range(self.random.randint(2, 4) * len(names)):
             pod = self.instance(self.pick(classes), f"f{place}")
             pod["spec"]["nodeName"] = self.pick(names)
-            found["objects"].append(pod)
-        found["objects"] += [self.budget(9 + place) for place in range(self.pick([0, 1, 2, 3]))]
-        found["preempt"] = True
-        return found
+            scenario["objects"].append(pod)
+        scenario["objects"] += [self.budget(9 + place) for place in range(self.pick([0, 1, 2, 3]))]
+        scenario["preempt"] = True
+        return scenario
 
     def prototype(self, place: int) -> dict:
         pod = super().prototype(place)

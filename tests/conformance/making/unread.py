@@ -54,42 +54,42 @@ class UnreadMaker(Chance):
 
     def _requirement(self, operators: list[str]) -> Json:
         values = [self.pick(VALUES) for _ in range(self.pick([0, 1, 1, 1, 2]))]
-        made: Json = {"key": self.pick(KEYS), "operator": self.pick(operators)}
-        return made | ({} if self.maybe(0.1) else {"values": values})
+        requirement: Json = {"key": self.pick(KEYS), "operator": self.pick(operators)}
+        return requirement | ({} if self.maybe(0.1) else {"values": values})
 
     def _term(self) -> Json:
-        made: Json = {}
+        term: Json = {}
         if self.maybe(0.85):
-            made["matchExpressions"] = self._listed([0, 1, 1, 2], lambda: self._requirement(NODE_OPERATORS))
+            term["matchExpressions"] = self._listed([0, 1, 1, 2], lambda: self._requirement(NODE_OPERATORS))
         if self.maybe(0.3):
             fields = self._listed([0, 1, 2], lambda: self._requirement(["In", "NotIn", "Exists"]))
-            made["matchFields"] = [field | {"key": "metadata.name"} for field in fields]
-        return made
+            term["matchFields"] = [field | {"key": "metadata.name"} for field in fields]
+        return term
 
     def _node_affinity(self) -> Json:
-        made: Json = {}
+        affinity: Json = {}
         if self.maybe(0.3):
-            made[REQUIRED] = {"nodeSelectorTerms": self._listed([1, 2, 3], self._term)}
+            affinity[REQUIRED] = {"nodeSelectorTerms": self._listed([1, 2, 3], self._term)}
         weights = [0, 1, 5, 100]
         preferred = self._listed([1, 2, 3], lambda: {"weight": self.pick(weights), "preference": self._term()})
-        return made | {PREFERRED: preferred}
+        return affinity | {PREFERRED: preferred}
 
     def _selector(self) -> Json:
-        made: Json = {}
+        selector: Json = {}
         if self.maybe(0.6):
-            made["matchLabels"] = {self.pick(KEYS): self.pick(VALUES)}
+            selector["matchLabels"] = {self.pick(KEYS): self.pick(VALUES)}
         if self.maybe(0.6):
-            made["matchExpressions"] = self._listed([0, 1, 2], lambda: self._requirement(LABEL_OPERATORS))
-        return {"labelSelector": made}
+            selector["matchExpressions"] = self._listed([0, 1, 2], lambda: self._requirement(LABEL_OPERATORS))
+        return {"labelSelector": selector}
 
     def _pod_term(self) -> Json:
-        made = {"topologyKey": HOST, **(self._selector() if self.maybe(0.6) else {"labelSelector": {}})}
-        return made | ({"namespaceSelector": self._selector()["labelSelector"]} if self.maybe(0.2) else {})
+        term = {"topologyKey": HOST, **(self._selector() if self.maybe(0.6) else {"labelSelector": {}})}
+        return term | ({"namespaceSelector": self._selector()["labelSelector"]} if self.maybe(0.2) else {})
 
     def _pod_affinity(self) -> Json:
-        made: Json = {}
+        affinity: Json = {}
         if self.maybe(0.6):
-            made[REQUIRED] = self._listed([1, 2], self._pod_term)
+            affinity[REQUIRED] = self._listed([1, 2], self._pod_term)
         if self.maybe(0.6):
-            made[PREFERRED] = self._listed([1, 2], lambda: {"weight": 5, "podAffinityTerm": self._pod_term()})
-        return made
+            affinity[PREFERRED] = self._listed([1, 2], lambda: {"weight": 5, "podAffinityTerm": self._pod_term()})
+        return affinity

@@ -67,7 +67,7 @@ class VolumeMaker(Chance):
             objects += self.pod(f"b{number}", on=self.pick(names))
         pods = [self.pod(f"p{number}") for number in range(self.random.choice([1, 2, 3, 4, 12]))]
         if self.maybe(0.3):
-            pods += [[self.again(self.pick(pods)[0], f"q{number}")] for number in range(8)]
+            pods += [[self.sharing_pod(self.pick(pods)[0], f"q{number}")] for number in range(8)]
         return {
             "name": name,
             "config": self.config(),
@@ -79,9 +79,9 @@ class VolumeMaker(Chance):
     def config(self) -> dict:
         plugins: dict[str, Any] = {}
         if self.maybe(0.35):
-            plugins["multiPoint"] = {"disabled": [{"name": name} for name in self.some(PLUGINS, most=3, least=1)]}
+            plugins["multiPoint"] = {"disabled": [{"name": name} for name in self.some(PLUGINS, maximum=3, minimum=1)]}
         elif self.maybe(0.15):
-            plugins["preFilter"] = {"disabled": [{"name": name} for name in self.some(PLUGINS, most=3, least=1)]}
+            plugins["preFilter"] = {"disabled": [{"name": name} for name in self.some(PLUGINS, maximum=3, minimum=1)]}
         return {
             "apiVersion": "kubescheduler.config.k8s.io/v1",
             "kind": "KubeSchedulerConfiguration",
@@ -105,7 +105,9 @@ class VolumeMaker(Chance):
 
     def csi_node(self, name: str) -> dict:
         drivers = []
-        for driver in self.some([DRIVER, DRIVER, *[driver for _, driver, _ in MIGRATED.values()]], most=4, least=0):
+        for driver in self.some(
+            [DRIVER, DRIVER, *[driver for _, driver, _ in MIGRATED.values()]], maximum=4, minimum=0
+        ):
             item: dict[str, Any] = {"name": driver, "nodeID": name, "topologyKeys": None}
             if self.maybe(0.8):
                 item["allocatable"] = {"count": self.random.randint(0, 4)} if self.maybe(0.9) else {}
@@ -121,7 +123,7 @@ class VolumeMaker(Chance):
 
     def storage_class(self, name: str) -> dict:
         provisioner = {"local": "kubernetes.io/no-provisioner", "made": DRIVER}.get(name) or self.pick(PROVISIONERS)
-        found: dict[str, Any] = {
+        storage_class: dict[str, Any] = {
             "apiVersion": "storage.k8s.io/v1",
             "kind": "StorageClass",
             "metadata": {"name": name},
@@ -129,25 +131,25 @@ class VolumeMaker(Chance):
             "volumeBindingMode": "Immediate" if name == "now" else "WaitForFirstConsumer",
         }
         if self.maybe(0.03):
-            del found["volumeBindingMode"]
+            del storage_class["volumeBindingMode"]
         if self.maybe(0.3):
-            found["allowedTopologies"] = [self.topology() for _ in range(self.random.randint(0, 2))]
-        return found
+            storage_class["allowedTopologies"] = [self.topology() for _ in range(self.random.randint(0, 2))]
+        return storage_class
 
     def topology(self) -> dict:
         if self.maybe(0.08):
             return {}
-        wanted = [
-            {"key": ZONE, "values": self.some(ZONES, most=3, least=1)},
-            {"key": "disk", "values": self.some(["ssd"], most=1, least=0)},
+        requirements = [
+            {"key": ZONE, "values": self.some(ZONES, maximum=3, minimum=1)},
+            {"key": "disk", "values": self.some(["ssd"], maximum=1, minimum=0)},
         ]
-        return {"matchLabelExpressions": self.some(wanted, most=2, least=1)}
+        return {"matchLabelExpressions": self.some(requirements, maximum=2, minimum=1)}
 
     def volume(self, number: int) -> dict:
         metadata: dict[str, Any] = {"name": f"v{number}", "labels": self.volume_labels(), "annotations": {}}
         spec: dict[str, Any] = {
             "capacity": {"storage": f"{self.capacities[number]}Gi"},
-            "accessModes": self.some(MODES, most=3, least=1),
+            "accessModes": self.some(MODES, maximum=3, minimum=1),
         }
         if self.maybe(0.85):
             spec["storageClassName"] = self.pick(self.classes)
@@ -178,7 +180,7 @@ class VolumeMaker(Chance):
         for key, values in ((ZONE, ZONES), (BETA_ZONE, ZONES), (REGION, REGIONS), (BETA_REGION, REGIONS)):
             if self.maybe(0.2):
                 labels[key] = self.pick(
-                    ["__", " __ ", ""] if self.maybe(0.06) else ["__".join(self.some(values, most=3, least=1))]
+                    ["__", " __ ", ""] if self.maybe(0.06) else ["__".join(self.some(values, maximum=3, minimum=1))]
                 )
         return labels
 
@@ -193,13 +195,13 @@ class VolumeMaker(Chance):
         key = self.pick([ZONE, ZONE, BETA_ZONE, BETA_REGION, "disk", "kubernetes.io/hostname"])
         values = {"disk": ["ssd", "hdd"], "kubernetes.io/hostname": ["n0", "n1", "n2"], BETA_REGION: REGIONS}
         condition: dict[str, Any] = {"key": key, "operator": self.pick(["In", "In", "In", "NotIn"])}
-        condition["values"] = self.some(values.get(key, ZONES), most=3, least=1)
+        condition["values"] = self.some(values.get(key, ZONES), maximum=3, minimum=1)
         if self.maybe(0.05):
             condition = {"key": key, "operator": self.pick(["Exists", "DoesNotExist", "Wrong"])}
-        found: dict[str, Any] = {"matchExpressions": [condition]}
+        term: dict[str, Any] = {"matchExpressions": [condition]}
         if self.maybe(0.05):
-            found["matchFields"] = [{"key": "metadata.name", "operator": "In", "values": ["n0"]}]
-        return found
+            term["matchFields"] = [{"key": "metadata.name", "operator": "In", "values": ["n0"]}]
+        return term
 
     def reserve(self, spec: dict[str, Any]) -> None:
         name = f"c{self.random.randrange(CLAIMS)}"
@@ -231,7 +233,7 @@ class VolumeMaker(Chance):
 
     def claim(self, name: str, namespace: str) -> dict:
         metadata: dict[str, Any] = {"name": name, "namespace": namespace, "uid": f"uid-{name}"}
-        spec: dict[str, Any] = {"accessModes": self.some(MODES, most=1, least=1)}
+        spec: dict[str, Any] = {"accessModes": self.some(MODES, maximum=1, minimum=1)}
         metadata["annotations"] = self.bind(spec)
         if self.maybe(0.9):
             spec["resources"] = {"requests": {"storage": self.pick(SIZES)}}
@@ -275,7 +277,7 @@ class VolumeMaker(Chance):
         return {"apiVersion": "storage.k8s.io/v1", "kind": "CSIDriver", "metadata": {"name": DRIVER}, "spec": spec}
 
     def capacity(self, number: int) -> dict:
-        found: dict[str, Any] = {
+        capacity: dict[str, Any] = {
             "apiVersion": "storage.k8s.io/v1",
             "kind": "CSIStorageCapacity",
             "metadata": {"name": f"s{number}", "namespace": "default"},
@@ -283,12 +285,12 @@ class VolumeMaker(Chance):
         }
         topologies = [{}, {"matchLabels": {"disk": "ssd"}}, {"matchExpressions": [{"key": ZONE, "operator": "Exists"}]}]
         if self.maybe(0.9):
-            found["nodeTopology"] = self.pick(topologies)
+            capacity["nodeTopology"] = self.pick(topologies)
         if self.maybe(0.9):
-            found["capacity"] = self.pick(SIZES)
+            capacity["capacity"] = self.pick(SIZES)
         if self.maybe(0.3):
-            found["maximumVolumeSize"] = self.pick(SIZES)
-        return found
+            capacity["maximumVolumeSize"] = self.pick(SIZES)
+        return capacity
 
     def attachment(self, number: int, node: str) -> dict:
         source = {"persistentVolumeName": f"v{self.random.randrange(VOLUMES + 1)}"} if self.maybe(0.9) else {}
@@ -302,20 +304,20 @@ class VolumeMaker(Chance):
         metadata: dict[str, Any] = {"name": name, "namespace": namespace}
         if self.maybe(0.7):
             metadata["uid"] = f"uid-{name}"
-        volumes, made = [], []
+        volumes, new_claims = [], []
         for number in range(self.random.choice([0, 1, 1, 1, 2, 2, 3])):
             volume = {"name": f"d{number}"} | self.pod_source()
             volumes.append(volume)
             if "ephemeral" in volume and self.maybe(0.9):
-                made.append(self.ephemeral_claim(f"{name}-d{number}", metadata))
+                new_claims.append(self.ephemeral_claim(f"{name}-d{number}", metadata))
         spec: dict[str, Any] = {"containers": [{"name": "c", "image": "i"}], "volumes": volumes}
         spec["preemptionPolicy"] = "Never"  # a filter that fails while the oracle looks for victims ends the oracle
         if on:
             spec["nodeName"] = on
-        return [{"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec}, *made]
+        return [{"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec}, *new_claims]
 
     @staticmethod
-    def again(pod: dict, name: str) -> dict:
+    def sharing_pod(pod: dict, name: str) -> dict:
         """Another pod that uses what ``pod`` uses, but for what was made for that one alone."""
         volumes = [volume for volume in pod["spec"]["volumes"] if "ephemeral" not in volume]
         metadata = {"name": name, "namespace": pod["metadata"]["namespace"]}
@@ -334,16 +336,24 @@ class VolumeMaker(Chance):
             return {"iscsi": iscsi}
         if self.maybe(0.6):
             pool = {"pool": self.pick(["rbd", "fast"])} if self.maybe(0.6) else {}
-            rbd = {"monitors": self.some(["a", "b", "c"], most=2, least=0), "image": "im", "readOnly": self.maybe(0.4)}
+            rbd = {
+                "monitors": self.some(["a", "b", "c"], maximum=2, minimum=0),
+                "image": "im",
+                "readOnly": self.maybe(0.4),
+            }
             return {"rbd": rbd | pool}
-        others = [{"emptyDir": {}}, {"azureFile": {"secretName": "s", "shareName": "s"}}, {"csi": {"driver": DRIVER}}]
-        return self.pick([*others, {"vsphereVolume": {"volumePath": "p"}}, {"configMap": {"name": "m"}}])
+        other_sources = [
+            {"emptyDir": {}},
+            {"azureFile": {"secretName": "s", "shareName": "s"}},
+            {"csi": {"driver": DRIVER}},
+        ]
+        return self.pick([*other_sources, {"vsphereVolume": {"volumePath": "p"}}, {"configMap": {"name": "m"}}])
 
     def ephemeral_claim(self, name: str, pod: dict[str, Any]) -> dict:
-        found = self.claim(name, pod["namespace"])
+        claim = self.claim(name, pod["namespace"])
         owner = pod.get("uid") or f"{pod['namespace']}/{pod['name']}"
         if self.maybe(0.06):
             owner = "uid-of-another"
         reference = {"apiVersion": "v1", "kind": "Pod", "name": pod["name"], "uid": owner}
-        found["metadata"]["ownerReferences"] = [reference | ({"controller": True} if self.maybe(0.95) else {})]
-        return found
+        claim["metadata"]["ownerReferences"] = [reference | ({"controller": True} if self.maybe(0.95) else {})]
+        return claim

@@ -20,7 +20,7 @@ from tests.decisions.conftest import MOST_ALLOCATED
 from tests.support.html import elements, html_of, text
 
 ADDRESS = "/decision/demo/{}/"
-REST = "/api/v1/clusters/demo/pods/{}/decision/"
+REST_PATH = "/api/v1/clusters/demo/pods/{}/decision/"
 CURVES = "/load-aware/"
 
 
@@ -53,15 +53,15 @@ def test_a_job_gives_the_answer_that_a_request_gives(
     query = {"policy": name}
     if name == "old":
         classic(name, priorities=[{"name": "LeastRequestedPriority", "weight": 2}])
-    quick, page = api.get(REST.format(pod), query), viewer.get(ADDRESS.format(pod), query)
+    quick, page = api.get(REST_PATH.format(pod), query), viewer.get(ADDRESS.format(pod), query)
     titles = {language: page_in(viewer, language, pod, query).context["answer"].title for language in ("zh-hans", "ja")}
     services.clear_caches()
     monkeypatch.setattr(snapshots, "READ_AT_ONCE", 0)
-    slow = api.get(REST.format(pod), query)
+    slow = api.get(REST_PATH.format(pod), query)
     assert (slow.status_code, slow.json()["state"], slow["Retry-After"]) == (202, "queued", "2")
     finish_jobs()
     assert api.get(slow["Location"]).json()["answer"] == quick.json()
-    assert api.get(REST.format(pod), query).json() == quick.json()
+    assert api.get(REST_PATH.format(pod), query).json() == quick.json()
     answer_page = viewer.get(ADDRESS.format(pod), query, follow=True)
     assert answer_page.context["headline"]["title"] == page.context["answer"].title
     for language, title in titles.items():

@@ -14,7 +14,7 @@ from kschedweb.decisions.together.selectors import MAX_PODS, explain_together
 from kschedweb.policies.models import Revision
 from tests.support.html import elements
 
-PAGE, REST = "/clusters/demo/together/", "/api/v1/clusters/demo/decisions/"
+PAGE_PATH, REST_PATH = "/clusters/demo/together/", "/api/v1/clusters/demo/decisions/"
 
 
 def pod_keys(snapshot: Snapshot, **filters: object) -> list[str]:
@@ -47,17 +47,17 @@ def test_every_pod_is_in_one_group_with_those_of_the_same_reasons(demo: Snapshot
 def test_the_page_is_where_the_list_of_pods_leads(demo: Snapshot, client_as: Callable[[str], Client]) -> None:
     client = client_as("viewer")
     (form,) = elements(client.get("/pods/?cluster=demo"), "form#selection")
-    assert form["action"] == PAGE
+    assert form["action"] == PAGE_PATH
     boxes = elements(client.get("/pods/?cluster=demo"), "input[form=selection][name=pod]")
     keys = [box["value"] for box in boxes[:3]]
-    page = client.get(f"{PAGE}?{urlencode({'pod': keys}, doseq=True)}")
+    page = client.get(f"{PAGE_PATH}?{urlencode({'pod': keys}, doseq=True)}")
     links = [a["href"] for a in elements(page, "#main tbody th a")]
     assert len(links) == 3
     assert all("snapshot=" in link and "revision=1" in link for link in links)
 
 
 def test_without_pods_the_pending_ones_are_explained(demo: Snapshot, client_as: Callable[[str], Client]) -> None:
-    page = client_as("viewer").get(PAGE)
+    page = client_as("viewer").get(PAGE_PATH)
     assert page.context["count"] == len(pod_keys(demo, pending=True))
 
 
@@ -72,21 +72,21 @@ def test_a_pod_that_is_not_there_is_named(
     keys: list[str],
     message: str,
 ) -> None:
-    page = client_as("viewer").get(PAGE, {"pod": keys})
+    page = client_as("viewer").get(PAGE_PATH, {"pod": keys})
     assert (page.status_code, message in page.context["error"]) == (400, True)
-    answer = api_as("viewer").get(REST, {"pod": keys})
+    answer = api_as("viewer").get(REST_PATH, {"pod": keys})
     assert (answer.status_code, answer.json()["errors"][0]["path"]) == (400, "pod")
 
 
 def test_there_is_a_limit(demo: Snapshot, api_as: Callable[[str], APIClient]) -> None:
-    answer = api_as("viewer").get(REST, {"pod": [f"shop/web-{n}" for n in range(MAX_PODS + 1)]})
+    answer = api_as("viewer").get(REST_PATH, {"pod": [f"shop/web-{n}" for n in range(MAX_PODS + 1)]})
     assert answer.status_code == 400
     assert f"At most {MAX_PODS}" in answer.json()["errors"][0]["message"]
 
 
 def test_rest_gives_the_same_groups(demo: Snapshot, revision: Revision, api_as: Callable[[str], APIClient]) -> None:
     wanted_keys = pod_keys(demo, pending=True)
-    answer = api_as("viewer").get(REST, {"pod": wanted_keys}).json()
+    answer = api_as("viewer").get(REST_PATH, {"pod": wanted_keys}).json()
     expected = explain_together(demo, revision, wanted_keys, 60.0)
     assert [(group_answer["kind"], tuple(group_answer["reasons"])) for group_answer in answer["groups"]] == [
         (group.kind, group.reasons) for group in expected

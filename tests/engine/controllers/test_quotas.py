@@ -75,7 +75,8 @@ def test_overhead_and_init_containers_count() -> None:
 
 @given(st.lists(st.tuples(st.integers(0, 5), st.sampled_from(["100m", "1", "1500m"])), max_size=30))
 def test_what_is_used_is_the_sum_of_what_is_there(turns: list[tuple[int, str]]) -> None:
-    cluster_quotas, charged_pods = quotas(q={"hard": {"requests.cpu": "100", "pods": "100"}}), {}  # type: ignore[var-annotated]
+    cluster_quotas = quotas(q={"hard": {"requests.cpu": "100", "pods": "100"}})
+    charged_pods: dict[str, Pod] = {}
     for number, cpu in turns:
         key = f"default/p{number}"
         if key in charged_pods:

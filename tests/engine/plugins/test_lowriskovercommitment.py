@@ -13,7 +13,7 @@ from kschedweb.engine import Node, Pod, Snapshot
 from kschedweb.engine.framework.interface import Cycle
 from kschedweb.engine.plugins.lowriskovercommitment import (
     LowRiskOverCommitment,
-    Promises,
+    NodeRequestsAndLimits,
     compute_probability,
     limit_risk,
 )
@@ -95,9 +95,9 @@ def test_allocatable_counts_and_not_capacity() -> None:
 def test_requests_count_up_to_what_the_node_has() -> None:
     plugin = LowRiskOverCommitment({})
     snapshot = make_snapshot(levels(a=0), asking("there", "15", "20", on="a"))
-    promises = plugin.promises(snapshot, (1000, 0, 2000, 0), "cpu")
-    assert (promises.request[0], promises.request_before[0]) == (10000, 10000)
-    assert (promises.limit[0], promises.limit_before[0]) == (22000, 20000)
+    amounts = plugin.node_requests_and_limits(snapshot, (1000, 0, 2000, 0), "cpu")
+    assert (amounts.request[0], amounts.request_before[0]) == (10000, 10000)
+    assert (amounts.limit[0], amounts.limit_before[0]) == (22000, 20000)
 
 
 def test_weights_outside_0_to_1_count_as_a_half_and_others_stay() -> None:
@@ -119,7 +119,7 @@ def test_promises_follow_the_pods() -> None:
     snapshot = make_snapshot(levels(a=0, b=0), asking("first", "1", "2", on="a"))
 
     def limits() -> list[int]:
-        limit_column: list[int] = plugin.promises(snapshot, pod_promises, "cpu").limit.tolist()
+        limit_column: list[int] = plugin.node_requests_and_limits(snapshot, pod_promises, "cpu").limit.tolist()
         return limit_column
 
     assert limits() == [2000, 0]
@@ -128,7 +128,7 @@ def test_promises_follow_the_pods() -> None:
     snapshot.remove_pod("default/first")
     assert limits() == [0, 3000]
     emptied = snapshot.with_emptied_nodes({1: snapshot.nodes[1]})
-    assert plugin.promises(emptied, pod_promises, "cpu").limit.tolist() == [0, 0]
+    assert plugin.node_requests_and_limits(emptied, pod_promises, "cpu").limit.tolist() == [0, 0]
 
 
 def test_what_is_kept_of_the_risk_of_load_follows_pods_nodes_and_figures() -> None:
@@ -178,7 +178,7 @@ def test_more_limits_are_never_less_risk(request: int, more: int, limit: int, al
     size = np.full(2, float(allocatable))
     requests = np.minimum(np.full(2, float(request)), size)
     limits = np.array([request + limit, request + limit + more], dtype=np.float64)
-    low, high = limit_risk(Promises(size, requests, limits, requests, limits))
+    low, high = limit_risk(NodeRequestsAndLimits(size, requests, limits, requests, limits))
     assert 0 <= low <= high <= 1
 
 

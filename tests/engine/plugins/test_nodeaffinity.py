@@ -105,7 +105,7 @@ def test_the_weights_of_preferred_terms_that_match_add_up() -> None:
 def test_an_only_node_is_taken_although_a_preferred_term_cannot_be_read() -> None:
     term = {"weight": 1, "preference": expression("memory", "Gt", "4Gi")}
     asks = pod("p", affinity={"nodeAffinity": {PREFER: [term]}})
-    answer = scheduler(node("a")).explain(Pod.from_json(asks), as_run=True)
+    answer = scheduler(node("a")).explain(Pod.from_json(asks), as_scheduled=True)
     assert (answer.node, answer.scores) == ("a", [])
     with pytest.raises(CycleError, match=r"\[0\]\.matchExpressions\[0\]\.values\[0\]: Invalid value: \"4Gi\""):
         explain(asks, node("a"), node("b"))

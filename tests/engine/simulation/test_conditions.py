@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from kschedweb.engine.simulation import NodeConditions, NodeFallsSilent, PodArrives
+from kschedweb.engine.simulation import NodeConditions, NodeFallsSilent, PodArrives, Simulation
 from tests.engine.builders import node, pod
 from tests.engine.simulation.test_kubelets import play, simulation
 
 ONE_CPU = {"cpu": "1"}
 
 
-def taints(running: object, name: str) -> set[tuple[str, str]]:
-    node_taints = running.world.nodes[name].taints  # type: ignore[attr-defined]
+def taints(running: Simulation, name: str) -> set[tuple[str, str]]:
+    node_taints = running.world.nodes[name].taints
     return {(taint.key.removeprefix("node.kubernetes.io/"), taint.effect) for taint in node_taints}
 
 

@@ -75,8 +75,8 @@ def test_an_evicted_pod_is_made_again_and_its_node_stays_empty() -> None:
     assert [(time, count) for time, count, *_ in outcome.rounds[:2]] == [(300.0, 1), (600.0, 0)]
     assert len(outcome.rounds) == 12
     assert workload_of(outcome, heir) == "default/ReplicaSet/web-5d"
-    assert [outcome.movers[int(code)] for code in outcome.evictions.plugin] == ["HighNodeUtilization"]
-    assert [outcome.movers[int(code)] for code in outcome.evictions.profile] == ["p"]
+    assert [outcome.eviction_names[int(code)] for code in outcome.evictions.plugin] == ["HighNodeUtilization"]
+    assert [outcome.eviction_names[int(code)] for code in outcome.evictions.profile] == ["p"]
 
 
 def test_the_cause_is_told_where_pods_left() -> None:

@@ -18,8 +18,8 @@ def by_key(keys: list[int], first: int, other: int) -> bool:
     return keys[first] < keys[other]
 
 
-def by_odd_key(keys: list[int], one: int, other: int) -> bool:
-    return keys[one] < keys[other] or (keys[one] == keys[other] and keys[one] % 2 == 0)
+def by_odd_key(keys: list[int], first: int, second: int) -> bool:
+    return keys[first] < keys[second] or (keys[first] == keys[second] and keys[first] % 2 == 0)
 
 
 def permutations(size: int) -> list[list[int]]:

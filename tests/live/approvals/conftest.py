@@ -57,7 +57,7 @@ def scheduler_row(name: str = "held", scheduler: str = "kschedweb") -> LiveSched
 
 def hold(live: LiveScheduler, name: str = "web-1", **fields: Any) -> ApprovalRequest:
     """A pod that ``live`` holds, as the gate stores it; ``fields`` go to the request or to what is asked."""
-    defaults = {
+    defaults: dict[str, Any] = {
         "node": "node-1",
         "uid": f"uid-{name}",
         "namespace": "default",
@@ -73,7 +73,7 @@ def hold(live: LiveScheduler, name: str = "web-1", **fields: Any) -> ApprovalReq
         plugin="HumanApproval",
         decision=deciding(f"{defaults['namespace']}/{name}", str(defaults["node"])),
         ask=asking(**fields),
-        **defaults,  # type: ignore[arg-type]
+        **defaults,
     )
     assert request is not None
     return request

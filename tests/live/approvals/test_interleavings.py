@@ -51,7 +51,7 @@ STEPS = st.one_of(
 class Leader:
     """A process that leads, or thinks so: what it remembers is lost when it restarts."""
 
-    held: str = ""  # the node that the pod waits for
+    held_node: str = ""  # the node that the pod waits for
     answer: Decided | None = None
     permitted: str = ""  # the node that it may bind the pod to
 
@@ -101,14 +101,14 @@ class World:
             seconds=1800.0,
             epoch=epoch,
         )
-        self.leaders[epoch] = Leader(held=node)
+        self.leaders[epoch] = Leader(held_node=node)
 
     def look(self, epoch: int) -> None:
         """As the live run does: answers count for the pod that waits, on the node that it waits for."""
         leader = self.leaders[epoch]
-        nodes = {request.request_id: request.node for request in get_gate().open(self.live)}
+        nodes = {request.request_id: request.node for request in get_gate().list_open(self.live)}
         for answer in get_gate().list_decided(self.live):
-            if nodes.get(answer.request_id) == leader.held:
+            if nodes.get(answer.request_id) == leader.held_node:
                 leader.answer = answer
 
     def permit(self, epoch: int) -> None:
@@ -121,7 +121,7 @@ class World:
         elif get_gate().may_bind(request_id=leader.answer.request_id, epoch=epoch):
             self.permits.setdefault(leader.answer.request_id, []).append(epoch)
             self.check_permitted(leader.answer.request_id)
-            leader.permitted = leader.held
+            leader.permitted = leader.held_node
 
     def bind(self, epoch: int) -> None:
         leader = self.leaders[epoch]
@@ -136,8 +136,8 @@ class World:
     def restart(self, epoch: int) -> None:
         """What was held is restored from the rows."""
         self.leaders[epoch] = Leader()
-        for request in get_gate().open(self.live):
-            self.leaders[epoch].held = request.node
+        for request in get_gate().list_open(self.live):
+            self.leaders[epoch].held_node = request.node
 
     def drop(self, epoch: int) -> None:
         self._ended(epoch, "superseded")

@@ -19,7 +19,7 @@ def ask(approver: int = 0, admin: int = 0) -> dict:
 
 
 @pytest.mark.parametrize(
-    ("asked", "roles", "missing"),
+    ("question", "roles", "missing"),
     [
         (ask(approver=1), [], {"approver": 1}),
         (ask(approver=1), ["approver"], {}),
@@ -31,8 +31,8 @@ def ask(approver: int = 0, admin: int = 0) -> dict:
         (ask(approver=2), ["approver", "viewer"], {"approver": 1}),
     ],
 )
-def test_each_person_counts_once_and_an_admin_also_for_an_approver(asked: dict, roles: list, missing: dict) -> None:
-    assert rules.missing_approvals(asked, roles) == missing
+def test_each_person_counts_once_and_an_admin_also_for_an_approver(question: dict, roles: list, missing: dict) -> None:
+    assert rules.missing_approvals(question, roles) == missing
 
 
 @given(st.integers(0, 3), st.integers(0, 3), st.lists(ROLE, max_size=6))
@@ -49,8 +49,8 @@ def test_there_are_enough_exactly_where_people_can_be_given_all_the_places(
 
 @given(st.integers(0, 3), st.integers(0, 3), st.lists(ROLE, max_size=5))
 def test_the_order_of_the_votes_makes_no_difference(approver: int, admin: int, roles: list[str]) -> None:
-    asked = ask(approver, admin)
-    assert rules.missing_approvals(asked, roles) == rules.missing_approvals(asked, roles[::-1])
+    question = ask(approver, admin)
+    assert rules.missing_approvals(question, roles) == rules.missing_approvals(question, roles[::-1])
 
 
 def test_only_those_who_are_asked_may_decide() -> None:

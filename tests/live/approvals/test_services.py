@@ -49,7 +49,7 @@ def test_an_approval_is_reported_and_the_pod_bound_once(hold_pod: HoldPod, live:
     assert (decision.uid, decision.verdict, decision.request_id) == (row.uid, "allow", str(row.pk))
     assert get_gate().may_bind(request_id=str(row.pk), epoch=1)
     get_gate().record_end(scheduler=live, uid=row.uid, state="bound", reason="", epoch=1)
-    assert [*get_gate().list_decided(live), *get_gate().open(live)] == []
+    assert [*get_gate().list_decided(live), *get_gate().list_open(live)] == []
     assert not get_gate().may_bind(request_id=str(row.pk), epoch=2)
     row.refresh_from_db()
     assert (row.state, row.open) == (ApprovalState.BOUND, False)
@@ -61,12 +61,12 @@ def test_a_denial_is_kept_until_the_pod_was_told(hold_pod: HoldPod, live: LiveSc
     decide(approver, row, "deny", " too close to the edge ")
     (decision,) = get_gate().list_decided(live)
     assert (decision.verdict, decision.reason) == ("reject", "denied by approver: too close to the edge")
-    assert [request.uid for request in get_gate().open(live)] == [
+    assert [request.uid for request in get_gate().list_open(live)] == [
         row.uid
     ]  # a scheduler that starts now can still tell it
     assert not get_gate().may_bind(request_id=str(row.pk), epoch=9)
     get_gate().record_end(scheduler=live, uid=row.uid, state="rejected", reason="", epoch=1)
-    assert [*get_gate().list_decided(live), *get_gate().open(live)] == []
+    assert [*get_gate().list_decided(live), *get_gate().list_open(live)] == []
     row.refresh_from_db()
     assert row.state == ApprovalState.DENIED
 
@@ -159,7 +159,7 @@ def test_the_same_decision_is_stored_once_and_another_one_supersedes_it(hold_pod
     other = hold_pod(decision_id="another", node="node-2")
     first.refresh_from_db()
     assert (first.state, first.reason) == (ApprovalState.SUPERSEDED, "the pod was decided on anew")
-    assert [request.node for request in get_gate().open(live)] == ["node-2"]
+    assert [request.node for request in get_gate().list_open(live)] == ["node-2"]
     assert other.pk != first.pk
 
 
@@ -186,7 +186,7 @@ def test_a_new_leader_takes_over_a_binding_that_was_begun(
     assert [decision.verdict for decision in get_gate().list_decided(live)] == ["allow"]
     assert get_gate().may_bind(request_id=str(row.pk), epoch=2)
     get_gate().record_end(scheduler=live, uid=row.uid, state="failed", reason="by the old leader", epoch=1)
-    assert [request.uid for request in get_gate().open(live)] == [row.uid]
+    assert [request.uid for request in get_gate().list_open(live)] == [row.uid]
 
 
 def test_an_unapproved_request_cannot_end_as_bound(hold_pod: HoldPod, live: LiveScheduler) -> None:

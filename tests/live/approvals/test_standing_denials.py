@@ -84,7 +84,7 @@ def test_further_tries_fold_into_the_denied_request(live: LiveScheduler) -> None
 def test_a_restart_restores_what_is_about_to_be_told(live: LiveScheduler) -> None:
     row = denied(live)
     try_pod(live, 2)
-    assert [(request.request_id, request.decision_id) for request in get_gate().open(live)] == [
+    assert [(request.request_id, request.decision_id) for request in get_gate().list_open(live)] == [
         (str(row.pk), "decision-2")
     ]
     assert not get_gate().may_bind(request_id=str(row.pk), epoch=1)

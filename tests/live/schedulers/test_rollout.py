@@ -147,27 +147,27 @@ def test_an_editor_cannot_change_what_runs(
 ) -> None:
     first = at_work(batch)
     client, api = client_as("editor"), api_as("editor")
-    page, rest = f"/live/{batch.pk}/", f"/api/v1/live/{batch.pk}/"
-    asked = {"policy": "packed", "revision": "2", "expected": str(first.pk)}
+    page, api_path = f"/live/{batch.pk}/", f"/api/v1/live/{batch.pk}/"
+    form = {"policy": "packed", "revision": "2", "expected": str(first.pk)}
     assert client.get(f"{page}rollout/?revision=2").status_code == 403
-    assert client.post(f"{page}rollout/", asked).status_code == 403
-    assert client.post(f"{page}change/", asked).status_code == 403
-    assert api.get(f"{rest}rollout/").status_code == 403
-    assert api.post(f"{rest}rollout/", body(second, first)).status_code == 403
-    assert api.patch(rest, {"revision": 2}).status_code == 403
-    assert api.delete(rest).status_code == 403
+    assert client.post(f"{page}rollout/", form).status_code == 403
+    assert client.post(f"{page}change/", form).status_code == 403
+    assert api.get(f"{api_path}rollout/").status_code == 403
+    assert api.post(f"{api_path}rollout/", body(second, first)).status_code == 403
+    assert api.patch(api_path, {"revision": 2}).status_code == 403
+    assert api.delete(api_path).status_code == 403
     new = {"cluster": "here", "scheduler_name": "mine", "policy": "packed", "mode": "scheduling"}
     assert api.post("/api/v1/live/", new).status_code == 403
     # What editors may do leaves alone what runs.
     assert api.delete("/api/v1/policies/packed/").status_code == 409
-    again = {"name": "packed", "document": HALF}
-    assert api.post("/api/v1/policies/", again).status_code == 409
-    assert api.post("/api/v1/policies/", again | {"name": "imported"}).status_code == 201
+    new_policy = {"name": "packed", "document": HALF}
+    assert api.post("/api/v1/policies/", new_policy).status_code == 409
+    assert api.post("/api/v1/policies/", new_policy | {"name": "imported"}).status_code == 201
     restored = api.post("/api/v1/policies/packed/revisions/1/restore/", headers={"If-Match": '"2"'})
     assert restored.status_code == 201, restored.data
     assert client.post("/policies/packed/revisions/2/restore/", {"expected": "3"}).status_code == 302
-    for what in ("pause", "resume", "reload"):
-        assert api.post(f"{rest}{what}/").status_code == 200
+    for action in ("pause", "resume", "reload"):
+        assert api.post(f"{api_path}{action}/").status_code == 200
     assert Policy.objects.get(name="packed").revisions.count() == 4
     assert at_work(batch) == first
     assert not AuditEntry.objects.filter(verb="live.rolled-out").exists()
@@ -179,15 +179,15 @@ def test_the_page_says_what_is_newer_to_everybody_and_leads_admins_to_it(
     address, link = f"/live/{batch.pk}/", f"/live/{batch.pk}/rollout/"
 
     def newer(role: str, at: str) -> list[str]:
-        return [one["data-newer"] for one in elements(client_as(role).get(at), "[data-newer]")]
+        return [element["data-newer"] for element in elements(client_as(role).get(at), "[data-newer]")]
 
     assert newer("admin", address) == newer("viewer", "/live/") == []
     revision_save(policy=policy, document=PACK, author=editor, expected=1)
     assert newer("admin", f"{address}now/") == newer("viewer", address) == newer("viewer", "/live/") == ["2"]
     assert elements(client_as("admin").get(f"{address}now/"), f"[data-newer=2] a[href={link}]")
-    seen = client_as("viewer").get(address)
-    assert elements(seen, ".lead a[href=/policies/packed/?revision=1]")
-    assert link not in html_of(seen)
+    page = client_as("viewer").get(address)
+    assert elements(page, ".lead a[href=/policies/packed/?revision=1]")
+    assert link not in html_of(page)
 
 
 def test_an_admin_reviews_and_rolls_out(
@@ -195,22 +195,22 @@ def test_an_admin_reviews_and_rolls_out(
 ) -> None:
     client, address, first = client_as("admin"), f"/live/{batch.pk}/rollout/", at_work(batch)
     page = client.get(address)
-    seen = page.context["review"]
-    assert (seen.before, seen.after, seen.problem) == (first, second, None)
+    review = page.context["review"]
+    assert (review.before, review.after, review.problem) == (first, second, None)
     assert "LeastAllocated" in html_of(page)
     assert "MostAllocated" in html_of(page)
     assert elements(page, f"input[name=expected][value={first.pk}]")
     assert elements(page, "form[method=post] button.danger")
-    asked = {"policy": "packed", "revision": "2", "expected": str(first.pk)}
-    answer = client.post(address, asked)
+    form = {"policy": "packed", "revision": "2", "expected": str(first.pk)}
+    answer = client.post(address, form)
     assert (answer.status_code, answer["Location"]) == (302, f"/live/{batch.pk}/")
     assert at_work(batch) == second
     assert levels(client.get(f"/live/{batch.pk}/")) == ["success"]
-    done = client.get(address)
-    assert done.context["review"].before == second
-    assert not elements(done, "input[name=expected]")
+    page_after = client.get(address)
+    assert page_after.context["review"].before == second
+    assert not elements(page_after, "input[name=expected]")
     # Whoever still has the page open is shown what is at work now, and has to look again.
-    stale = client.post(address, asked | {"revision": "1"})
+    stale = client.post(address, form | {"revision": "1"})
     assert stale.status_code == 409
     assert stale.context["refused"].detail in html_of(stale)
     assert elements(stale, f"input[name=expected][value={second.pk}]")
@@ -232,26 +232,28 @@ def test_pods_that_would_go_elsewhere_are_told_with_both_nodes_and_what_moves_th
     demo = clusters.demo_load(user=admin)
     live = services.live_create(user=admin, cluster=demo, scheduler_name="default-scheduler", policy=policy)
     second = revision_save(policy=policy, document=PACK, author=admin, expected=1)
-    told = api_as("admin").get(f"/api/v1/live/{live.pk}/rollout/").data
-    assert (told["before"]["revision"], told["after"]["revision"], told["problem"]) == (1, 2, "")
-    assert [(one["before"], one["after"]) for one in told["changes"]] == [("LeastAllocated", "MostAllocated")]
-    moves = told["moves"]
+    review = api_as("admin").get(f"/api/v1/live/{live.pk}/rollout/").data
+    assert (review["before"]["revision"], review["after"]["revision"], review["problem"]) == (1, 2, "")
+    assert [(change["before"], change["after"]) for change in review["changes"]] == [
+        ("LeastAllocated", "MostAllocated")
+    ]
+    moves = review["moves"]
     assert (moves["asked"], moves["failed"]) == (20, [])
     assert moves["pods"] > 20
     assert moves["moved"]
     snapshot = demo.snapshots.get()
-    old, new = (load(one.replace("batch", "default-scheduler")).configuration for one in (SPREAD, PACK))
+    old, new = (load(document.replace("batch", "default-scheduler")).configuration for document in (SPREAD, PACK))
     assert old is not None
     assert new is not None
     for pod in moves["moved"]:
         key = f"{pod['namespace']}/{pod['name']}"
-        found = [playground.explain_with(snapshot, key, side) for side in (old, new)]
-        assert [pod["before"], pod["after"]] == [one.node for one in found]
+        answers = [playground.explain_with(snapshot, key, side) for side in (old, new)]
+        assert [pod["before"], pod["after"]] == [answer.node for answer in answers]
         assert pod["plugin"] == "NodeResourcesFit"
         assert pod["lead"] > 0
     page = client_as("admin").get(f"/live/{live.pk}/rollout/?effect=shown")
-    shown = page.context["moves"].effect
-    assert (len(shown.moved), shown.asked, shown.pods) == (len(moves["moved"]), 20, moves["pods"])
+    shown_effect = page.context["moves"].effect
+    assert (len(shown_effect.moved), shown_effect.asked, shown_effect.pods) == (len(moves["moved"]), 20, moves["pods"])
     assert f"{len(moves['moved'])} of 20 pods of default-scheduler would go elsewhere." in html_of(page)
     assert "<strong>NodeResourcesFit</strong> prefers the new node by" in html_of(page)
     services.live_roll_out(user=admin, live=live, revision=second, expected=policy.revisions.get(number=1))
@@ -273,30 +275,30 @@ def test_a_job_asks_all_pods_and_those_of_a_large_cluster(
     api, page, address = api_as("admin"), client_as("admin"), f"/api/v1/live/{live.pk}/rollout/"
     some = api.get(address).json()["moves"]
     (link,) = [
-        one
-        for one in elements(page.get(f"/live/{live.pk}/rollout/?effect=shown"), "#effect a")
-        if "effect=all" in one.attributes["href"]
+        link_element
+        for link_element in elements(page.get(f"/live/{live.pk}/rollout/?effect=shown"), "#effect a")
+        if "effect=all" in link_element.attributes["href"]
     ]
-    began = api.get(address, {"all": "true"})
-    assert (began.status_code, began["Retry-After"]) == (202, "2")
+    accepted = api.get(address, {"all": "true"})
+    assert (accepted.status_code, accepted["Retry-After"]) == (202, "2")
     waits = page.get(link.attributes["href"].partition("#")[0])
     (part,) = elements(waits, "#effect #waits")
     assert Question.objects.count() == 1  # whoever asks
     assert client_as("editor").get(part.attributes["hx-get"]).status_code == 404
-    assert api_as("editor").get(began["Location"]).status_code == 404
+    assert api_as("editor").get(accepted["Location"]).status_code == 404
     answer(str(Question.objects.get().job_id))
-    found = api.get(address, {"all": "true"}).json()["moves"]
-    assert found["asked"] == found["pods"] == some["pods"] > some["asked"]
+    moves = api.get(address, {"all": "true"}).json()["moves"]
+    assert moves["asked"] == moves["pods"] == some["pods"] > some["asked"]
     both = min(len(some["moved"]), 100)
-    assert found["moved"][:both] == some["moved"][:both] != []
+    assert moves["moved"][:both] == some["moved"][:both] != []
     opened = page.get(part.attributes["hx-get"], headers={"HX-Request": "true"})
     assert opened["HX-Redirect"].startswith(f"/live/{live.pk}/rollout/")
-    shown = page.get(opened["HX-Redirect"])
-    assert f"{found['moving']} of {found['asked']} pods of default-scheduler would go elsewhere" in html_of(shown)
-    assert len(found["moved"]) == 100 < found["moving"]  # so many are listed
+    shown_page = page.get(opened["HX-Redirect"])
+    assert f"{moves['moving']} of {moves['asked']} pods of default-scheduler would go elsewhere" in html_of(shown_page)
+    assert len(moves["moved"]) == 100 < moves["moving"]  # so many are listed
     playground.clear_caches()
     monkeypatch.setattr(snapshots, "READ_AT_ONCE", 0)
-    assert api.get(address).json()["moves"] == found  # nothing is read here: what the job found is the answer
+    assert api.get(address).json()["moves"] == moves  # nothing is read here: what the job found is the answer
 
 
 def test_a_program_rolls_out_once_and_is_told_of_others(
@@ -330,11 +332,14 @@ def test_a_policy_that_could_not_run_is_not_rolled_out(
     first = at_work(batch)
     two = HEAD + "profiles: [{schedulerName: calm}, {schedulerName: busy}]\n"
     classic = '{"kind": "Policy", "apiVersion": "v1", "predicates": [{"name": "GeneralPredicates"}]}'
-    for name, document, said in (("two", two, "several profiles, none for batch"), ("old", classic, "classic policy")):
+    for name, document, reason in (
+        ("two", two, "several profiles, none for batch"),
+        ("old", classic, "classic policy"),
+    ):
         other = policy_create(name=name, document=document, author=admin).revisions.get()
-        told = api_as("admin").get(f"/api/v1/live/{batch.pk}/rollout/", {"policy": name}).data
-        assert said in told["problem"]
-        assert told["moves"] is None
+        review = api_as("admin").get(f"/api/v1/live/{batch.pk}/rollout/", {"policy": name}).data
+        assert reason in review["problem"]
+        assert review["moves"] is None
         refused = api_as("admin").post(f"/api/v1/live/{batch.pk}/rollout/", body(other, first))
         assert (refused.status_code, refused.json()["errors"][0]["path"]) == (422, "policy")
     page = client_as("admin").get(f"/live/{batch.pk}/rollout/?policy=two")

@@ -30,23 +30,25 @@ class Helm:
 
     def refused(self, **values: str) -> str:
         """What helm says of ``values`` that it does not take."""
-        done = self._template(values)
-        assert done.returncode, "helm took the values"
-        return done.stderr
+        process = self._template(values)
+        assert process.returncode, "helm took the values"
+        return process.stderr
 
     def text(self, values: dict[str, str] | None = None, templates: Iterable[str] = ()) -> str:
         """The manifests with ``values`` (``{"web.replicas": "3"}``); of ``templates`` alone, or of all."""
-        done = self._template(values or {}, templates)
-        assert done.returncode == 0, done.stderr
-        return done.stdout
+        process = self._template(values or {}, templates)
+        assert process.returncode == 0, process.stderr
+        return process.stdout
 
     def objects(self, values: dict[str, str] | None = None, templates: Iterable[str] = ()) -> list[Json]:
         return [item for item in yaml.safe_load_all(self.text(values, templates)) if item]
 
     def _template(self, values: dict[str, str], templates: Iterable[str] = ()) -> subprocess.CompletedProcess[str]:
-        given = [word for name, value in values.items() for word in ("--set", f"{name}={value}")]
-        shown = [word for name in templates for word in ("--show-only", f"templates/{name}.yaml")]
-        return self.run("template", "kschedweb", str(CHART), "--namespace", "kschedweb", *given, *shown)
+        set_options = [word for name, value in values.items() for word in ("--set", f"{name}={value}")]
+        template_options = [word for name in templates for word in ("--show-only", f"templates/{name}.yaml")]
+        return self.run(
+            "template", "kschedweb", str(CHART), "--namespace", "kschedweb", *set_options, *template_options
+        )
 
 
 @pytest.fixture(scope="session")

@@ -120,5 +120,5 @@ def keycloak(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Keycloak]:
     home = os.environ.get("KEYCLOAK")
     if not home:
         missing("set KEYCLOAK to what tests/originals/build keycloak prints")
-    with Keycloak(Path(home), tmp_path_factory.mktemp("keycloak")).running() as found:
-        yield found
+    with Keycloak(Path(home), tmp_path_factory.mktemp("keycloak")).running() as server:
+        yield server

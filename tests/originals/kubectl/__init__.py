@@ -31,10 +31,10 @@ class Kubectl:
     def run(self, *arguments: str, manifest: dict[str, Any] | None = None) -> str:
         """What ``kubectl ARGUMENTS`` prints; ``manifest`` is its standard input, as with ``-f -``."""
         text = None if manifest is None else json.dumps(manifest)
-        done = subprocess.run([*self._command, *arguments], input=text, capture_output=True, text=True, timeout=60)
-        if done.returncode:
-            raise RuntimeError(f"kubectl {' '.join(arguments)}: {done.stderr[-1000:]}")
-        return done.stdout
+        process = subprocess.run([*self._command, *arguments], input=text, capture_output=True, text=True, timeout=60)
+        if process.returncode:
+            raise RuntimeError(f"kubectl {' '.join(arguments)}: {process.stderr[-1000:]}")
+        return process.stdout
 
     def table(self, *arguments: str) -> list[dict[str, str]]:
         """The rows that ``kubectl ARGUMENTS`` prints, by the heads of their columns."""
@@ -49,10 +49,10 @@ class Kubectl:
 
 def rows(lines: list[str]) -> list[dict[str, str]]:
     """A table of kubectl's, whose columns are as wide as their widest cell; heads may be of several words."""
-    head, *rest = lines
+    head, *body = lines
     heads = list(re.finditer(r"\S+(?: \S+)*", head))
     ends = [*(following.start() for following in heads[1:]), None]
-    return [{name[0]: line[name.start() : end].strip() for name, end in zip(heads, ends, strict=True)} for line in rest]
+    return [{name[0]: line[name.start() : end].strip() for name, end in zip(heads, ends, strict=True)} for line in body]
 
 
 def kubeconfig_file(plane: ControlPlane, folder: Path) -> Path:

@@ -46,15 +46,15 @@ def test_the_run_lists_what_the_autoscaler_did_on_its_page_and_over_rest(
 ) -> None:
     run = services.run_start(user=editor, revision=burst, policy="default")
     seed_runs.work_off()
-    deeds = selectors.load_outcome(run_again(run)).deeds
-    assert {action for _, action, *_ in deeds} == {"launched", "removed"}
+    records = selectors.load_outcome(run_again(run)).autoscaler_actions
+    assert {action for _, action, *_ in records} == {"launched", "removed"}
     page = client_as("editor").get(f"/runs/{run.pk}/")
-    assert [element["data-deed"] for element in elements(page, "[data-deed]")] == [action for _, action, *_ in deeds]
-    actions = [action for _, action, *_ in deeds]
+    assert [element["data-deed"] for element in elements(page, "[data-deed]")] == [action for _, action, *_ in records]
+    actions = [action for _, action, *_ in records]
     launches, removals = actions.count("launched"), actions.count("removed")
     assert page.context["sections"][0]["sentences"] == [f"Nodes that came: {launches}; that went: {removals}."]
     rows = api_as("editor").get(f"/api/v1/runs/{run.pk}/deeds/").json()["results"]
-    assert [(row["what"], row["node"]) for row in rows] == [(action, node) for _, action, node, _ in deeds]
+    assert [(row["what"], row["node"]) for row in rows] == [(action, node) for _, action, node, _ in records]
     values = measure_values(run_again(run))
     assert values["node_cost"] > 0
     assert values["evictions_rate"] == pytest.approx(values["evictions"] / 2)
@@ -94,7 +94,7 @@ def test_two_nodepools_are_compared_on_one_scenario(
     assert [eager.label, calm.label] == pools
     assert measure_values(eager)["node_cost"] < measure_values(calm)["node_cost"]
     assert measure_values(eager)["evictions"] > measure_values(calm)["evictions"] == 0
-    assert {node.partition("-")[0] for _, _, node, _ in selectors.load_outcome(eager).deeds} == {"general"}
+    assert {node.partition("-")[0] for _, _, node, _ in selectors.load_outcome(eager).autoscaler_actions} == {"general"}
     page = client_as("editor").get(f"/comparisons/{comparison.pk}/")
     assert page.status_code == 200
     assert "node_cost" in [line.measure.name for line in page.context["lines"]]

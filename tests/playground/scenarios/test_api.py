@@ -142,7 +142,7 @@ def test_an_export_is_imported(client: APIClient, empty: Scenario, editor: User)
 
 def test_an_imported_scenario_is_kept_with_what_an_api_server_would_refuse(client: APIClient) -> None:
     text = EMPTY + "objects:\n  - {kind: Pod, metadata: {name: A}, spec: {containers: [{name: c}]}}\n"
-    response = client.generic("POST", f"{BASE}import/", text.encode(), content_type="application/yaml")  # type: ignore[arg-type]
+    response = client.generic("POST", f"{BASE}import/", text, content_type="application/yaml")
     line = text.count("\n")
     (remark,) = response.json()["remarks"]
     assert remark.startswith(

@@ -94,7 +94,7 @@ def test_how_it_is_started_is_kept_with_the_revision(client: Client) -> None:
     assert newest_revision().document == DOCUMENT
     diff_page = client.get(f"{PAGE}diff/")
     assert diff_page.context["differs"]
-    assert any("KUBE_MAX_PD_VOLS" in change.what for change in diff_page.context["changes"])
+    assert any("KUBE_MAX_PD_VOLS" in change.subject for change in diff_page.context["changes"])
     assert fields(client.get(PAGE))["process.version"] == "1.9"
 
 

@@ -135,7 +135,7 @@ def test_the_example_of_any_policy_is_within_the_scores(
 def test_its_revisions_differ_by_rule() -> None:
     changed_file = FILE.replace("0.65", "0.7").replace("    - timeRange: 1m\n      count: 2\n", "")
     changes = CRANE.changes(CRANE.check(FILE, {}), CRANE.check(changed_file, {}))
-    assert [(change.what, change.before, change.after) for change in changes] == [
+    assert [(change.subject, change.before, change.after) for change in changes] == [
         ("predicate.cpu_usage_avg_5m.maxLimitPecent", "0.65", "0.7"),
         ("hotValue.1m0s", '{"count": 2}', ""),
     ]

@@ -254,7 +254,7 @@ class TestAsAPolicy:
         changed_text = POLICY.replace("cpu: 30", "cpu: 40")
         services.revision_save(policy=spare, document=changed_text, author=editor, expected=1)
         [change] = DESCHEDULER.changes(check_descheduler(POLICY), check_descheduler(changed_text))
-        assert (change.what, change.before, change.after) == (
+        assert (change.subject, change.before, change.after) == (
             "profiles.spare.HighNodeUtilization.thresholds.cpu",
             "30",
             "40",

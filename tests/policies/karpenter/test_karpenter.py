@@ -125,7 +125,7 @@ def test_a_wrong_value_stands_at_its_field() -> None:
 def test_its_revisions_differ_by_nodepool_and_requirement() -> None:
     changed_document = DOCUMENT.replace("1m", "5m").replace("[on-demand]", "[spot]")
     changes = KARPENTER.changes(KARPENTER.check(DOCUMENT, {}), KARPENTER.check(changed_document, {}))
-    assert [(change.what.removeprefix("nodePools.general."), change.before, change.after) for change in changes] == [
+    assert [(change.subject.removeprefix("nodePools.general."), change.before, change.after) for change in changes] == [
         ("disruption.consolidateAfter", "1m", "5m"),
         ("template.spec.requirements.karpenter.sh/capacity-type In.values", '["on-demand"]', '["spot"]'),
     ]

@@ -25,7 +25,7 @@ def test_differences_come_first_and_equal_lines_are_known() -> None:
     comparison = compare_profiles_at(load(TWO).configuration, 0, 1)
     assert comparison is not None
     assert (comparison.first, comparison.second) == ("default-scheduler", "batch")
-    assert [(change.where, change.what, change.before, change.after) for change in comparison.changes] == [
+    assert [(change.location, change.subject, change.before, change.after) for change in comparison.changes] == [
         ("", "percentageOfNodesToScore", "", "30"),
         ("score", "ImageLocality", "on", "off"),
         ("", "NodeResourcesFit", "LeastAllocated", "MostAllocated"),

@@ -73,12 +73,12 @@ def test_every_known_node_is_in_one_bar(values: np.ndarray) -> None:
 
 
 @given(TABLES, st.integers(1, 6))
-def test_lines_of_the_heatmap_hold_every_place_once_in_order(values: np.ndarray, most: int) -> None:
+def test_lines_of_the_heatmap_hold_every_place_once_in_order(values: np.ndarray, max_rows: int) -> None:
     names = [f"node-{column}" for column in range(values.shape[1])]
     order = measures.order_columns(names, measures.compute_means(values))
     assert sorted(order.tolist()) == list(range(len(names)))
-    rows = measures.group_rows(names, values, order, 1, len(names), most)
-    assert len(rows) == min(most, len(names))
+    rows = measures.group_rows(names, values, order, 1, len(names), max_rows)
+    assert len(rows) == min(max_rows, len(names))
     assert [place for row in rows for place in range(row.first, row.last + 1)] == list(range(1, len(names) + 1))
     for row in rows:
         block = values[:, order[row.first - 1 : row.last]]

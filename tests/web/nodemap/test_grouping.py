@@ -58,11 +58,11 @@ def test_a_label_with_too_many_values_makes_no_groups_and_groupings_are_bounded(
         max_size=12,
     )
 )
-def test_at_each_time_a_node_is_in_the_group_that_its_labels_say_then(written: list[tuple[int, str]]) -> None:
+def test_at_each_time_a_node_is_in_the_group_that_its_labels_say_then(label_changes: list[tuple[int, str]]) -> None:
     labels: list[dict[str, str]] = [{"team": "red"}, {"team": "blue"}, {"team": "red"}, {}]
     later = [
         Relabelled(10.0 * (place // 2), node, {"team": team} if team else {})
-        for place, (node, team) in enumerate(written)
+        for place, (node, team) in enumerate(label_changes)
     ]
     (team,) = (
         Grouping.from_dict(json.loads(json.dumps(grouping.to_dict()))) for grouping in make_groupings(labels, later)

@@ -328,9 +328,11 @@ def score_key(plugin: str) -> str:
     return f"{plugin}.score"
 
 
-def _is_involved(other: Pod, pod: Pod, promised: bool) -> bool:
-    """Return whether ``other`` can count for the constraints of ``pod``, even if it is only ``promised`` a node."""
-    return other.uid == pod.uid or (has_place(other, promised=promised) and other.namespace == pod.namespace)
+def _is_involved(other: Pod, pod: Pod, include_nominated: bool) -> bool:
+    """Return whether ``other`` can count for the constraints of ``pod``; nominated pods if ``include_nominated``."""
+    return other.uid == pod.uid or (
+        has_place(other, include_nominated=include_nominated) and other.namespace == pod.namespace
+    )
 
 
 def _prepare_constraint(

@@ -142,7 +142,7 @@ class ClassicSearch(PreemptionEvaluator):
         freed = [node for node in nodes.tolist() if node in self._open]
         for node in freed:
             self._barred[node] = False
-            self._trials.store_result(node, self._dry_run(node), fleeting=True)
+            self._trials.store_result(node, self._dry_run(node), for_this_cycle=True)
         if len(freed) < len(nodes):
             super()._dry_run_nodes(np.setdiff1d(nodes, freed))
 

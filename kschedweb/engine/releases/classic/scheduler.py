@@ -95,20 +95,20 @@ class ClassicScheduler(Scheduler):
             self.turn = other.turn
 
     def explain(
-        self, pod: Pod, *, preemption: bool = False, thorough: bool = True, as_run: bool = True
+        self, pod: Pod, *, preemption: bool = False, thorough: bool = True, as_scheduled: bool = True
     ) -> ClassicExplanation:
         """Explain every predicate's verdict and every score on every node. A bound pod is explained as if it were
         pending.
 
         A predicate fails only if the cycle reaches it, and message and choice are those of the cycle. Without
-        ``as_run`` each predicate runs on all nodes, as in the recorded answers. Raises CycleError if a priority fails;
-        with ``as_run`` also for other failures of the cycle.
+        ``as_scheduled`` each predicate runs on all nodes, as in the recorded answers. Raises CycleError if a priority
+        fails; with ``as_scheduled`` also for other failures of the cycle.
         """
         snapshot = self.snapshot
         if pod.key in snapshot.pods.slots:
             snapshot, pod = snapshot.without_pod(pod.key)
         pod = as_of_then(pod)
-        if as_run:
+        if as_scheduled:
             self._check_pod(pod)
         explanation = ClassicExplanation(pod.key, "", snapshot.names, listed=snapshot.listed)
         cycle, plan = Cycle(snapshot, pod), AdHocPlan(self.framework(pod), snapshot)
@@ -116,8 +116,8 @@ class ClassicScheduler(Scheduler):
         explanation.filters = filtered.columns
         explanation.rejected_by = np.where(filtered.first == NOWHERE, np.int32(FEASIBLE), filtered.first)
         all_asked = self.algorithm.always_check_all
-        errors = _count_errors(filtered, snapshot.listed, check_all=all_asked or not as_run)
-        if errors and as_run:
+        errors = _count_errors(filtered, snapshot.listed, check_all=all_asked or not as_scheduled)
+        if errors and as_scheduled:
             raise CycleError(_aggregate_errors(errors))
         explanation.error = list(errors)[-1] if errors else ""
         explanation.unasked = self.extenders.unasked_urls(pod, "filter", "prioritize") if filtered.feasible.size else []
@@ -125,10 +125,10 @@ class ClassicScheduler(Scheduler):
         if not explanation.error:
             refusals = {} if explanation.unasked else self._explain_extenders(explanation, cycle)
             if explanation.feasible.size:
-                self._explain_scores(explanation, cycle, as_run=as_run)
+                self._explain_scores(explanation, cycle, as_scheduled=as_scheduled)
             else:
                 explanation.message = self._fit_error(
-                    filtered, snapshot.listed, refusals, check_all=all_asked and as_run
+                    filtered, snapshot.listed, refusals, check_all=all_asked and as_scheduled
                 )
                 if preemption:
                     failed = self._make_unplaced(cycle, handle, filtered, refusals, explanation.message, 0)
@@ -145,11 +145,11 @@ class ClassicScheduler(Scheduler):
             explanation.feasible = np.unique(passed.rows)
         return passed.statuses
 
-    def _explain_scores(self, explanation: ClassicExplanation, cycle: Cycle, *, as_run: bool) -> None:
+    def _explain_scores(self, explanation: ClassicExplanation, cycle: Cycle, *, as_scheduled: bool) -> None:
         try:
             explanation.scores = self._prioritize_nodes(cycle, explanation.feasible)
         except CycleError:
-            if not as_run or len(explanation.feasible) > 1:
+            if not as_scheduled or len(explanation.feasible) > 1:
                 raise
             # kube-scheduler takes a single node without scoring it, so this failure does not occur there.
             explanation.scores = []
@@ -164,7 +164,7 @@ class ClassicScheduler(Scheduler):
             )
         best = explanation.feasible[explanation.total == explanation.total.max()]
         explanation.best = best.tolist()
-        if as_run:
+        if as_scheduled:
             walked = best[np.argsort((best - self.start) % len(explanation.nodes))]
             explanation.chosen = self._take_turn(walked) if len(explanation.feasible) > 1 else explanation.best[0]
         else:

@@ -128,7 +128,7 @@ def _pre_enqueue_message(scheduler: Scheduler, pod: Pod) -> str:
 def _find_full_reasons(scheduler: Scheduler, pod: Pod, holding: NDArray[np.intp]) -> list[FullReason]:
     """Return the reasons that reject the clone ``pod``, those with most nodes first."""
     try:
-        explanation = scheduler.explain(pod, as_run=True)
+        explanation = scheduler.explain(pod, as_scheduled=True)
     except CycleError:
         return []
     reasons = [

@@ -296,7 +296,7 @@ class _Reporter:
     def _judge_place(self, pod: Pod) -> PodPlace:
         with self.scheduler.snapshot.pod_removed(pod.key) as removed:
             try:
-                explanation = self.scheduler.explain(removed.on(""), as_run=True)
+                explanation = self.scheduler.explain(removed.on(""), as_scheduled=True)
             except CycleError as failure:
                 return PodPlace(pod.key, PlaceVerdict.FAILED, message=str(failure))
         return _compare_with_others(explanation, pod)

@@ -133,7 +133,7 @@ def answer_pod(scheduler: Scheduler, pod: Pod, *, fixes: bool = True) -> PodAnsw
     if pod.scheduler_name not in scheduler.frameworks:
         return _answer_elsewhere(scheduler, pod, bound_to, fixes)
     try:
-        explanation = scheduler.explain(pod, preemption=not bound_to, as_run=True)
+        explanation = scheduler.explain(pod, preemption=not bound_to, as_scheduled=True)
     except CycleError as error:
         sentence = f"{pod.key} cannot be judged: {error}"
         return PodAnswer(pod.key, PodState.FAILED, sentence, pod.scheduler_name, bound_to=bound_to, message=str(error))

@@ -65,7 +65,7 @@ class _FixSearch:
                 build_trial(self._scheduler, self._pod, changes) if changes else (self._scheduler, self._pod)
             )
             if explanation is None:
-                explanation = scheduler.explain(pod, as_run=True)
+                explanation = scheduler.explain(pod, as_scheduled=True)
         except (CycleError, ObjectError, KeyError):
             return
         proposer = Proposer(scheduler, pod)

@@ -31,7 +31,7 @@ def find_successors(outcome: RunOutcome) -> Codes:
 
 def find_fights(outcome: RunOutcome) -> list[Fight]:
     """Return pods that a plugin evicts again and again, and the score plugin that brings them back; most pods first."""
-    log, names = outcome.evictions, outcome.movers
+    log, names = outcome.evictions, outcome.eviction_names
     times: dict[int, Counter[str]] = defaultdict(Counter)
     scorers: dict[int, str] = {}
     for first, plugin, scorer in zip(_first_rows(outcome), log.plugin.tolist(), log.scorer.tolist(), strict=True):

@@ -150,13 +150,13 @@ class RunFigures:
         return self._offering_cost[1]
 
     def nodes_launched(self) -> float:
-        return self._count_deeds(LAUNCHED)
+        return self._count_actions(LAUNCHED)
 
     def nodes_removed(self) -> float:
-        return self._count_deeds(REMOVED)
+        return self._count_actions(REMOVED)
 
-    def _count_deeds(self, deed_kind: str) -> float:
-        return float(sum(deed[1] == deed_kind for deed in self.outcome.deeds))
+    def _count_actions(self, action: str) -> float:
+        return float(sum(kind == action for _, kind, *_ in self.outcome.autoscaler_actions))
 
     @cached_property
     def _fragment_shares(self) -> dict[str, float | None]:

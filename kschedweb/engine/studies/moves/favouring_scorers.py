@@ -40,7 +40,7 @@ class ScorerLog:
             return
         self._explained += 1
         try:
-            explanation = self._scheduler.explain(pod, as_run=True)
+            explanation = self._scheduler.explain(pod, as_scheduled=True)
         except CycleError:
             return
         scorer = find_favouring_scorer(explanation, node, sources)

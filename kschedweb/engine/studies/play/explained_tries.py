@@ -123,7 +123,7 @@ def _explain_reached(scheduler: Scheduler, reached: _ReachedError, attempt: int,
         scheduler = scheduler.with_snapshot(scheduler.snapshot.copy())
         scheduler.reserve_group(reached.members, group.assignments_before(reached.members, reached.pod.key))
     snapshot, pod = scheduler.snapshot, reached.pod
-    explanation = scheduler.explain(pod, preemption=group is None, as_run=True)
+    explanation = scheduler.explain(pod, preemption=group is None, as_scheduled=True)
     if group is None:
         placement = scheduler.find(pod, SearchRequest(post_filter=True, start=reached.start, ranks=RANKS))
     else:

@@ -266,12 +266,12 @@ class RunOutcome:
     # f8[nodes]: price of an hour by the autoscaler's offerings, NaN if it is unknown; empty without an autoscaler.
     prices: Floats = field(default_factory=lambda: np.zeros(0))
     # Actions of the autoscaler: time, launched or removed, node, and instance type or reason.
-    deeds: list[tuple[float, str, str, str]] = field(default_factory=list)
+    autoscaler_actions: list[tuple[float, str, str, str]] = field(default_factory=list, metadata=stored_as("deeds"))
     evictions: Evictions = NO_EVICTIONS
     # Rounds of the descheduler: time, number of evictions and of refused ones, and what plugins reported.
     rounds: list[tuple[float, int, int, str]] = field(default_factory=list)
-    # Plugins and profiles of `evictions`.
-    movers: list[str] = field(default_factory=list)
+    # Names of plugins and profiles, to which `evictions` points.
+    eviction_names: list[str] = field(default_factory=list, metadata=stored_as("movers"))
     # Records of columns of other actors (see ``studies.actors``) by name.
     further: dict[str, Any] = field(default_factory=dict)
     # Kinds of nodes by price; empty without prices.
@@ -301,7 +301,9 @@ class RunOutcome:
         outcome: RunOutcome = packing.build_record(cls, read | ({"further": further} if further else {}), "outcome")
         # JSON has lists in place of tuples.
         outcome.refused = [(float(time), str(text)) for time, text in outcome.refused]
-        outcome.deeds = [(float(time), str(action), str(node), str(text)) for time, action, node, text in outcome.deeds]
+        outcome.autoscaler_actions = [
+            (float(time), str(action), str(node), str(text)) for time, action, node, text in outcome.autoscaler_actions
+        ]
         outcome.rounds = [
             (float(time), int(evicted), int(not_), str(message)) for time, evicted, not_, message in outcome.rounds
         ]

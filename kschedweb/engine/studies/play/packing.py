@@ -110,7 +110,7 @@ def build_record(kind: type[Record], values: Any, name: str) -> Record:
     """Build a ``kind`` of unpacked values; raise OutcomeError if one is missing or unknown."""
     if not isinstance(values, dict):
         raise OutcomeError(f"{name}: is missing")
-    columns = {stored_name(column): column for column in fields(kind)}  # type: ignore[arg-type]
+    columns = {stored_name(column): column for column in fields(kind)}  # type: ignore[arg-type]  # Record is a dataclass
     needed = {
         stored for stored, column in columns.items() if column.default is MISSING and column.default_factory is MISSING
     }

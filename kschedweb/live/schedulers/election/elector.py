@@ -60,7 +60,7 @@ class Lock(Protocol):
     def update(self, record: Record) -> None:
         """Overwrite the record that was read or written last. Raise if it has changed since."""
 
-    def tell(self, action: str) -> None:
+    def record_event(self, action: str) -> None:
         """Write an event that says that this candidate ``action``."""
 
 
@@ -82,10 +82,10 @@ def _ignore_call(*_: object) -> None:
 class Elector:
     """One candidate. Call ``run`` in a thread, and read ``leading`` right before an action that only a leader may take.
 
-    ``started(epoch)`` is called when a term begins, ``stopped()`` when it has ended. On a regular stop that is before
-    the lock is given back, so that work under way can end first. ``changed(holder)`` is called for every new leader.
-    All three are called in the elector's thread and must return within seconds. Epochs are higher than ``after``,
-    because the lock may not know the terms that were led by another lock.
+    ``on_started_leading(epoch)`` is called when a term begins, ``on_stopped_leading()`` when it has ended. On a regular
+    stop that is before the lock is given back, so that work under way can end first. ``on_new_leader(holder)`` is
+    called for every new leader. All three are called in the elector's thread and must return within seconds. Epochs are
+    higher than ``last_epoch``, because the lock may not know the terms that were led by another lock.
     """
 
     def __init__(
@@ -96,13 +96,13 @@ class Elector:
         lease: float = LEASE_SECONDS,
         renew: float = RENEW_SECONDS,
         retry: float = RETRY_SECONDS,
-        after: int = -1,
-        started: Callable[[int], object] = _ignore_call,
-        stopped: Callable[[], object] = _ignore_call,
-        changed: Callable[[str], object] = _ignore_call,
+        last_epoch: int = -1,
+        on_started_leading: Callable[[int], object] = _ignore_call,
+        on_stopped_leading: Callable[[], object] = _ignore_call,
+        on_new_leader: Callable[[str], object] = _ignore_call,
         clock: Callable[[], float] = lasting_clock,
-        wall: Callable[[], float] = time.time,
-        chance: Callable[[], float] = random.random,
+        wall_clock: Callable[[], float] = time.time,
+        draw: Callable[[], float] = random.random,
     ) -> None:
         if not identity:
             raise ValueError("A candidate needs an identity.")
@@ -112,10 +112,11 @@ class Elector:
                 "A lease must last at least 1 s longer than the time to renew it, and that longer than 1.2 retries."
             )
         self.identity, self.error = identity, ""
-        self._epoch = after
-        self._lock, self._clock, self._wall, self._chance = lock, clock, wall, chance
+        self._epoch = last_epoch
+        self._lock, self._clock, self._wall_clock, self._draw = lock, clock, wall_clock, draw
         self._lease, self._renew, self._retry = lease, renew, retry
-        self._started, self._stopped, self._changed = started, stopped, changed
+        self._on_started_leading, self._on_stopped_leading = on_started_leading, on_stopped_leading
+        self._on_new_leader = on_new_leader
         self._seen: Record | None = None
         # When the record was first seen in its present state, by this candidate's clock.
         self._seen_at = 0.0
@@ -131,7 +132,7 @@ class Elector:
 
     @property
     def epoch(self) -> int:
-        """Return the lock's transitions in this candidate's last term, ``after`` before it. It orders all terms."""
+        """Return the lock's transitions in this candidate's last term, at first ``last_epoch``. It orders all terms."""
         return self._epoch
 
     @property
@@ -142,10 +143,10 @@ class Elector:
     def run(self, stop: threading.Event) -> None:
         """Try to lead, and lead, until ``stop`` is set; then give the lock back."""
         while not stop.is_set():
-            stop.wait(self.attempt())
+            stop.wait(self.acquire_or_renew())
         self.resign()
 
-    def attempt(self) -> float:
+    def acquire_or_renew(self) -> float:
         """Acquire or renew the lock once. Return the seconds to wait before the next attempt."""
         was = self._term
         if was is not None and not self.leading:
@@ -160,9 +161,9 @@ class Elector:
         self._report_holder()
         if self._term is not None and (was is None or self._term[0] != was[0]):
             log.info("became leader", identity=self.identity, epoch=self._epoch)
-            self._started(self._epoch)
-            self._tell_event(BECAME)
-        return self._retry if self._term is not None else self._retry * (1 + JITTER * self._chance())
+            self._on_started_leading(self._epoch)
+            self._record_event(BECAME)
+        return self._retry if self._term is not None else self._retry * (1 + JITTER * self._draw())
 
     def resign(self) -> None:
         """Stop leading now; then give the lock back, so that no candidate has to wait for it."""
@@ -172,7 +173,7 @@ class Elector:
         try:
             record = self._lock.get()
             if record is not None and record.holder == self.identity:
-                now = self._wall()
+                now = self._wall_clock()
                 # client-go's `release` writes a lease of 1 s too: 0 s would not be valid.
                 self._lock.update(replace(record, holder="", seconds=1, acquired=now, renewed=now))
         except Exception as error:  # The lock expires by itself.
@@ -181,8 +182,8 @@ class Elector:
     def _end(self) -> None:
         self._term = None
         log.info("stopped leading", identity=self.identity, epoch=self._epoch)
-        self._stopped()
-        self._tell_event(STOPPED)
+        self._on_stopped_leading()
+        self._record_event(STOPPED)
 
     def _try_acquire_or_renew(self) -> None:
         """Acquire or renew, as client-go's `tryAcquireOrRenew`. Raise, or leave the term alone, if that fails."""
@@ -212,11 +213,11 @@ class Elector:
         return self._write_record(self._fresh_record(max(record.transitions, self._epoch) + 1))
 
     def _fresh_record(self, transitions: int) -> Record:
-        now = self._wall()
+        now = self._wall_clock()
         return Record(self.identity, int(self._lease), now, now, transitions)
 
     def _renewed_record(self, record: Record) -> Record:
-        return replace(record, seconds=int(self._lease), renewed=self._wall())
+        return replace(record, seconds=int(self._lease), renewed=self._wall_clock())
 
     def _write_record(self, record: Record, *, create: bool = False) -> None:
         # The term counts from before the write: others cannot have seen the new record earlier.
@@ -232,10 +233,10 @@ class Elector:
     def _report_holder(self) -> None:
         if self.holder != self._reported:
             self._reported = self.holder
-            self._changed(self._reported)
+            self._on_new_leader(self._reported)
 
-    def _tell_event(self, action: str) -> None:
+    def _record_event(self, action: str) -> None:
         try:
-            self._lock.tell(action)
+            self._lock.record_event(action)
         except Exception as error:
             log.info("no event of the election", what=action, error=type(error).__name__)

@@ -59,9 +59,9 @@ class MultiLock:
     def update(self, record: Record) -> None:
         self._write(record)
 
-    def tell(self, action: str) -> None:
+    def record_event(self, action: str) -> None:
         for half in self._halves:
-            half.tell(action)
+            half.record_event(action)
 
     def _write(self, record: Record) -> None:
         for half in self._halves:

@@ -83,7 +83,7 @@ class ObjectLock:
             self._client.send("PUT", self._path, self.with_record(self._found, record), seconds=self._seconds)
         )
 
-    def tell(self, action: str) -> None:
+    def record_event(self, action: str) -> None:
         if self._found is not None:
             event = election_event(self._found, self._identity, action, self._component, time.time())
             path = f"/api/v1/namespaces/{quote(self._namespace, safe='')}/events"

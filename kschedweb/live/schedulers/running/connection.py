@@ -47,7 +47,9 @@ class Connection:
             # A third of the renew deadline: even two calls that hang leave time for a third one.
             seconds=terms.renew / 3,
         )
-        self.elector = Elector(lock, identity, lease=terms.lease, renew=terms.renew, retry=terms.retry, after=row.epoch)
+        self.elector = Elector(
+            lock, identity, lease=terms.lease, renew=terms.renew, retry=terms.retry, last_epoch=row.epoch
+        )
         self._resign = threading.Event()
         self._election = threading.Thread(target=self.elector.run, args=(self._resign,), name="live-lease", daemon=True)
         self.reflectors: dict[str, Reflector] = {}

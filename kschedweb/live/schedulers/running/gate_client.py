@@ -99,7 +99,7 @@ class GateClient:
 
     def open(self, term: int) -> None:
         """Request all requests that are still open."""
-        self._queue_ask(lambda: self._sink(RequestsListed(term, get_gate().open(self.scheduler))))
+        self._queue_ask(lambda: self._sink(RequestsListed(term, get_gate().list_open(self.scheduler))))
 
     def hold(self, intent: HoldPod, *, term: int, epoch: int) -> None:
         """Store the request of a held pod."""

@@ -73,7 +73,7 @@ class ApprovalGate(Protocol):
         If people have denied the same before, ``list_decided`` has it at once.
         """
 
-    def open(self, scheduler: LiveScheduler) -> Sequence[HeldRequest]:
+    def list_open(self, scheduler: LiveScheduler) -> Sequence[HeldRequest]:
         """Return the open requests: waiting, approved, being bound, or denied before the pod's event was written."""
 
     def list_decided(self, scheduler: LiveScheduler) -> Sequence[Decided]:
@@ -102,7 +102,7 @@ class ClosedGate:
     def store_request(self, **_: Any) -> None:
         raise NobodyToAsk("this installation has no approvals")
 
-    def open(self, scheduler: LiveScheduler) -> Sequence[HeldRequest]:
+    def list_open(self, scheduler: LiveScheduler) -> Sequence[HeldRequest]:
         return ()
 
     def list_decided(self, scheduler: LiveScheduler) -> Sequence[Decided]:

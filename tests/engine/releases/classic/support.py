@@ -29,7 +29,7 @@ def scheduler(
 
 def explain_pod(raw: dict, *objects: dict, **how: Any) -> dict:
     """What is said of one pod."""
-    return scheduler(*objects, **how).explain(Pod.from_json(raw), as_run=False).to_dict()
+    return scheduler(*objects, **how).explain(Pod.from_json(raw), as_scheduled=False).to_dict()
 
 
 def verdicts(predicate: str, raw: dict, *objects: dict, argument: dict | None = None, **how: Any) -> dict:

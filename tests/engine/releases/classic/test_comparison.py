@@ -234,7 +234,7 @@ def test_moves_are_what_both_explanations_come_to(number: int) -> None:
     for compared_pod, move in zip(pods, compare_pods(*of_both, pods, sequence=sequence), strict=True):
         second = now.explain(compared_pod).to_dict()
         try:
-            first = then.explain(compared_pod, as_run=True).to_dict()
+            first = then.explain(compared_pod, as_scheduled=True).to_dict()
         except CycleError as error:
             first = {"error": str(error)}
         check(move, first, second)

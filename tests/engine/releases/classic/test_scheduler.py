@@ -225,7 +225,7 @@ def test_what_is_remembered_changes_no_placement(seed: int) -> None:
     assert placed[0] == placed[1]
 
 
-def test_an_explanation_as_run_says_what_the_cycle_says() -> None:
+def test_an_explanation_as_scheduled_says_what_the_cycle_says() -> None:
     maker = ClassicMaker(Random(7))
     ends: set[bool | str] = set()
     for number in range(120):
@@ -238,7 +238,7 @@ def test_an_explanation_as_run_says_what_the_cycle_says() -> None:
         )
         engine = ClassicScheduler(ClassicSnapshot.from_objects(raw["objects"]), algorithm)
         for pending_pod in map(Pod.from_json, raw["pending"]):
-            explanation, failure = as_run(engine, pending_pod)
+            explanation, failure = schedule_or_error(engine, pending_pod)
             placed = engine.find(pending_pod)
             if explanation is None:
                 assert (placed.node, placed.message) == ("", failure)
@@ -249,9 +249,9 @@ def test_an_explanation_as_run_says_what_the_cycle_says() -> None:
     assert {"fails", True, False, "1 best", "2 best"} <= ends
 
 
-def as_run(engine: ClassicScheduler, pod: Pod) -> tuple[ClassicExplanation | None, str]:
+def schedule_or_error(engine: ClassicScheduler, pod: Pod) -> tuple[ClassicExplanation | None, str]:
     """The explanation, or why there is none."""
     try:
-        return engine.explain(pod, as_run=True), ""
+        return engine.explain(pod, as_scheduled=True), ""
     except CycleError as error:
         return None, str(error)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from kschedweb.engine.json_types import Json
 from kschedweb.engine.sandbox.eviction import evict_pod
-from kschedweb.engine.sandbox.resources import NAMESPACE, NODE, POD, get_resource
+from kschedweb.engine.sandbox.resources import NAMESPACE, NODE, POD, Resource, get_resource
 from kschedweb.engine.sandbox.status_errors import ApiRefusal
 from kschedweb.engine.sandbox.store import StoreChange
 from kschedweb.engine.sandbox.world.pods import get_condition, is_pod_active, is_pod_ready
@@ -46,10 +46,10 @@ def images(living: Living, app: str) -> Counter[str]:
     return Counter(raw["spec"]["containers"][0]["image"] for raw in pods(living, app) if is_pod_active(raw))
 
 
-def roll(living: Living, name: str, image: str, resource: object = DEPLOYMENT) -> None:
+def roll(living: Living, name: str, image: str, resource: Resource = DEPLOYMENT) -> None:
     """Have the pods of a workload run another image."""
     template = {"spec": {"containers": [{"name": "main", "image": image}]}}
-    living.merge(resource, name, {"spec": {"template": template}})  # type: ignore[arg-type]
+    living.merge(resource, name, {"spec": {"template": template}})
 
 
 def is_rolled_out(living: Living, name: str) -> bool:
@@ -122,12 +122,12 @@ def test_recreate_lets_the_old_pods_end_first() -> None:
 
 
 @pytest.mark.parametrize("resource", [REPLICA_SET, REPLICATION_CONTROLLER])
-def test_a_pod_that_is_gone_is_replaced(resource: object) -> None:
+def test_a_pod_that_is_gone_is_replaced(resource: Resource) -> None:
     living = with_nodes()
     raw = workload("web", 2)
     if resource is REPLICATION_CONTROLLER:
         raw["spec"]["selector"] = {"app": "web"}
-    living.create(resource, raw)  # type: ignore[arg-type]
+    living.create(resource, raw)
     living.live(4.0)
     first = {raw["metadata"]["uid"] for raw in pods(living, "web")}
     living.delete(POD, pods(living, "web")[0]["metadata"]["name"])

@@ -46,7 +46,7 @@ def advise_on(objects: list[Json], groups: list[Json], **more: Any) -> Json:
     return advice.advise_scaling(options, CONFIGURATION.release.build_snapshot(objects), CONFIGURATION)
 
 
-def deeds_of(objects: list[Json], groups: list[Json], **more: Any) -> list[tuple[str, str]]:
+def list_actions(objects: list[Json], groups: list[Json], **more: Any) -> list[tuple[str, str]]:
     """What a simulation that begins with the same objects does in an hour: (what, node)."""
     document = {
         "name": "the same",
@@ -56,7 +56,7 @@ def deeds_of(objects: list[Json], groups: list[Json], **more: Any) -> list[tuple
     }
     assert CONFIGURATION is not None
     outcome = run_scenario(prepare_scenario(read_scenario(document), [], {}, seed=1, now=0.0), CONFIGURATION)
-    return [(deed, name) for _, deed, name, _ in outcome.deeds]
+    return [(action, name) for _, action, name, _ in outcome.autoscaler_actions]
 
 
 GROUPS = [
@@ -71,7 +71,9 @@ def test_the_page_and_the_simulation_bring_the_same_nodes(expander: str) -> None
     objects = [node("full", "100m"), *(pod(f"web-{number}", "1900m") for number in range(5))]
     looks = advise_on(objects, GROUPS, expander=expander)["looks"]
     launched = [
-        name.rpartition("-")[0] for deed, name in deeds_of(objects, GROUPS, expander=expander) if deed == LAUNCHED
+        name.rpartition("-")[0]
+        for action, name in list_actions(objects, GROUPS, expander=expander)
+        if action == LAUNCHED
     ]
     assert launched == [look["group"] for look in looks for _ in range(look["count"])]
     assert looks[0]["candidates"][0]["group"] == looks[0]["group"]
@@ -101,7 +103,7 @@ def test_the_page_and_the_simulation_let_the_same_nodes_go() -> None:
     assert nodes["plain-0"]["utilisation"] == 0.75
     assert nodes["plain-1"]["moves"].keys() == {"default/web-1"}
     assert nodes["plain-2"]["why"] == "Pod default/bare has no controller."
-    removed = [name for deed, name in deeds_of(objects, groups) if deed == REMOVED]
+    removed = [name for action, name in list_actions(objects, groups) if action == REMOVED]
     assert removed[0] == "plain-3"
     assert set(removed) <= {"plain-1", "plain-3"}
 

@@ -18,8 +18,8 @@ from tests.engine.simulation.autoscaling.test_karpenter import (
     FULL,
     GP3,
     budget,
-    deeds,
     deployment,
+    list_actions,
     scale,
     with_volumes,
 )
@@ -42,22 +42,22 @@ def played(*changes: Json, groups: list[Json], run_until: str = "1h", objects: A
 
 
 def groups_of(run_outcome: RunOutcome) -> list[str]:
-    return [node.rpartition("-")[0] for _, deed, node, _ in run_outcome.deeds if deed == LAUNCHED]
+    return [node.rpartition("-")[0] for _, action, node, _ in run_outcome.autoscaler_actions if action == LAUNCHED]
 
 
 def test_nodes_join_after_a_scan_and_the_launch_time() -> None:
     outcome = played(deployment("web", "1900m", 65, 4), groups=[group("plain")], launch="90s")
-    assert [time for time, _ in deeds(outcome, LAUNCHED)] == [70.0, 70.0]
+    assert [time for time, _ in list_actions(outcome, LAUNCHED)] == [70.0, 70.0]
     assert outcome.bound == pytest.approx([160.0] * 4, abs=0.2)
 
 
 def test_pods_with_ephemeral_volumes_bring_nodes_and_let_them_go() -> None:
     changes = with_volumes(deployment("web", "1900m", 60, 4)), scale("web", 1000, 2)
     outcome = played(*changes, groups=[group("plain")], objects=[GP3], run_until="2h")
-    assert len(deeds(outcome, LAUNCHED)) == 2
+    assert len(list_actions(outcome, LAUNCHED)) == 2
     assert not len(outcome.pending)
     # Of one pod on each of the nodes the volume is known: it goes to the other one.
-    assert len(deeds(outcome, REMOVED)) == 1
+    assert len(list_actions(outcome, REMOVED)) == 1
 
 
 @pytest.mark.parametrize(("expander", "picked"), [("least-waste", "small"), ("price", "large"), ("priority", "middle")])
@@ -82,21 +82,21 @@ def test_a_group_has_no_more_nodes_than_its_most_and_another_one_helps() -> None
 def test_an_unneeded_node_goes_after_ten_minutes_and_not_below_the_least() -> None:
     changes = deployment("web", "1900m", 60, 4), scale("web", 1000, 0)
     outcome = played(*changes, groups=[group("plain")])
-    times = [time for time, _ in deeds(outcome, REMOVED)]
+    times = [time for time, _ in list_actions(outcome, REMOVED)]
     assert len(times) == 2
     assert all(1630.0 <= time <= 1650.0 for time in times)
     with_minimum = played(*changes, groups=[group("plain", min=1)])
-    assert len(deeds(with_minimum, REMOVED)) == 1
+    assert len(list_actions(with_minimum, REMOVED)) == 1
 
 
 def test_a_node_above_the_threshold_stays_and_one_below_whose_pods_fit_elsewhere_goes() -> None:
     changes = deployment("web", "900m", 60, 8), scale("web", 1000, 3)
     outcome = played(*changes, groups=[group("plain")], objects=[budget("web", 1)], run_until="2h")
-    assert len(deeds(outcome, REMOVED)) == 1
+    assert len(list_actions(outcome, REMOVED)) == 1
     assert not len(outcome.pending)
     assert compute_measures(outcome)["disruptions"].value == 0.0
     strict = played(*changes, groups=[group("plain")], scaleDown={"threshold": 0.1})
-    assert deeds(strict, REMOVED) == []
+    assert list_actions(strict, REMOVED) == []
 
 
 def test_what_cannot_be_is_told_in_the_document() -> None:

@@ -100,13 +100,13 @@ def played(
     return run_scenario(prepare_scenario(read_scenario(document), [], {}, seed=1, now=0.0), CONFIGURATION)
 
 
-def deeds(outcome: RunOutcome, kind: str) -> list[tuple[float, str]]:
-    return [(time, text) for time, deed, _, text in outcome.deeds if deed == kind]
+def list_actions(outcome: RunOutcome, kind: str) -> list[tuple[float, str]]:
+    return [(time, text) for time, action, _, text in outcome.autoscaler_actions if action == kind]
 
 
 def test_a_node_joins_after_the_batch_and_the_launch_time() -> None:
     outcome = played(deployment("web", "1500m", 60, 2), launch="90s")
-    [(time, text)] = deeds(outcome, LAUNCHED)
+    [(time, text)] = list_actions(outcome, LAUNCHED)
     assert time == pytest.approx(61.0, abs=0.1)  # no pod came for a second
     assert text == "plain-4 in a, on-demand, 0.4 an hour, for 2 pods"
     assert outcome.bound == pytest.approx([151.0, 151.0], abs=0.2)
@@ -133,21 +133,23 @@ GP3 = {
 def test_pods_with_ephemeral_volumes_bring_nodes_and_let_them_go_as_others_do() -> None:
     changes = with_volumes(deployment("web", "1500m", 60, 2)), scale("web", 600, 1)
     outcome = played(*changes, objects=[GP3], run_until="2h")
-    assert [text.partition(" ")[0] for _, text in deeds(outcome, LAUNCHED)] == ["plain-4", "plain-2"]
+    assert [text.partition(" ")[0] for _, text in list_actions(outcome, LAUNCHED)] == ["plain-4", "plain-2"]
     assert not len(outcome.pending)
-    assert len(deeds(outcome, REMOVED)) == 1  # the last pod's volume is where its claim says, in the new node's zone
+    assert (
+        len(list_actions(outcome, REMOVED)) == 1
+    )  # the last pod's volume is where its claim says, in the new node's zone
 
 
 def test_pods_that_come_one_after_the_other_are_one_batch_of_at_most_ten_seconds() -> None:
     outcome = played(*(deployment(f"web-{place}", "900m", 60 + place * 0.9, 1) for place in range(16)))
-    times = [time for time, _ in deeds(outcome, LAUNCHED)]
+    times = [time for time, _ in list_actions(outcome, LAUNCHED)]
     assert times[0] == pytest.approx(70.0, abs=0.1)
     assert times[-1] == pytest.approx(74.5, abs=0.1)
 
 
 def test_pods_that_fit_on_a_node_that_is_on_its_way_bring_no_other_one() -> None:
     outcome = played(deployment("web", "3", 60, 1), deployment("more", "900m", 80, 1))
-    assert len(deeds(outcome, LAUNCHED)) == 1
+    assert len(list_actions(outcome, LAUNCHED)) == 1
     assert not len(outcome.pending)
 
 
@@ -169,15 +171,15 @@ def test_daemons_run_on_new_nodes_and_end_with_them() -> None:
         "spec": {"selector": {"matchLabels": {"app": "agent"}}, "template": template},
     }
     outcome = played(deployment("web", "1900m", 60, 2), scale("web", 600, 0), objects=[agent])
-    assert len(deeds(outcome, REMOVED)) == len(deeds(outcome, LAUNCHED)) == 1
-    assert deeds(outcome, LAUNCHED)[0][1].startswith("plain-4")
+    assert len(list_actions(outcome, REMOVED)) == len(list_actions(outcome, LAUNCHED)) == 1
+    assert list_actions(outcome, LAUNCHED)[0][1].startswith("plain-4")
     assert [name for name in outcome.pods if "agent" in name]
     assert not len(outcome.forced_moves)
 
 
 def test_an_empty_node_goes_once_consolidate_after_has_passed() -> None:
     outcome = played(deployment("web", "1", 60, 1), scale("web", 600, 0), pools=[pool(after="5m")])
-    [(time, text)] = deeds(outcome, REMOVED)
+    [(time, text)] = list_actions(outcome, REMOVED)
     assert text == "Empty: delete"
     assert 900.0 <= time <= 945.0  # 5 minutes, the grace period of the pod, and a look each 10 seconds
 
@@ -186,10 +188,10 @@ def test_a_node_in_its_place_is_there_before_pods_are_evicted_within_budgets() -
     outcome = played(
         deployment("web", "900m", 60, 8), scale("web", 900, 3), objects=[budget("web", 1)], pools=[pool(after="1m")]
     )
-    [first, second] = deeds(outcome, LAUNCHED)
+    [first, second] = list_actions(outcome, LAUNCHED)
     assert first[1].startswith("plain-8")
     assert (second[1].startswith("plain-4"), "in the place of" in second[1]) == (True, True)
-    [(removal_time, why)] = deeds(outcome, REMOVED)
+    [(removal_time, why)] = list_actions(outcome, REMOVED)
     assert why == "Underutilized: replace"
     evicted = outcome.recorded_forced_moves.time[outcome.recorded_forced_moves.kind == MoveKind.EVICTED]
     assert len(evicted) == 3
@@ -202,31 +204,31 @@ def test_a_node_in_its_place_is_there_before_pods_are_evicted_within_budgets() -
 def test_budgets_of_the_nodepool_hold_nodes() -> None:
     changes = deployment("web", "1500m", 60, 4), scale("web", 600, 0)
     none = played(*changes, pools=[pool(budgets=[{"nodes": "0"}])])
-    assert deeds(none, REMOVED) == []
+    assert list_actions(none, REMOVED) == []
     never = played(*changes, pools=[pool(after="Never")])
-    assert deeds(never, REMOVED) == []
+    assert list_actions(never, REMOVED) == []
 
 
 def test_limits_hold_and_what_cannot_be_helped_waits() -> None:
     limited = pool()
     limited["spec"]["limits"] = {"cpu": "4"}
     outcome = played(deployment("web", "3500m", 60, 3), pools=[limited])
-    assert len(deeds(outcome, LAUNCHED)) == 1
+    assert len(list_actions(outcome, LAUNCHED)) == 1
     assert len(outcome.pending) == 2
 
 
 def test_nodes_of_the_base_count_as_of_a_nodepool_that_adopts_them() -> None:
     outcome = played(deployment("web", "1", 60, 1), objects=[node("old-1"), node("old-2")], adopt="default")
-    assert [text for _, text in deeds(outcome, REMOVED)][:1] == ["Empty: delete"]
+    assert [text for _, text in list_actions(outcome, REMOVED)][:1] == ["Empty: delete"]
     stays = played(deployment("web", "1", 60, 1), objects=[node("old-1"), node("old-2")])
-    assert deeds(stays, REMOVED) == []
+    assert list_actions(stays, REMOVED) == []
 
 
 def test_cost_is_the_price_of_the_offering_for_as_long_as_the_node_is_there() -> None:
     outcome = played(deployment("web", "1500m", 60, 2), run_until="2h")
     expected = 0.4 * (7200.0 - 121.0) / 3600.0
     assert compute_measures(outcome)["node_cost"].value == pytest.approx(expected, rel=1e-3)
-    assert RunOutcome.decode(outcome.encode()).deeds == outcome.deeds
+    assert RunOutcome.decode(outcome.encode()).autoscaler_actions == outcome.autoscaler_actions
 
 
 def test_what_cannot_be_is_told_in_the_document() -> None:
@@ -257,8 +259,8 @@ def test_whatever_comes_every_pod_runs_in_the_end_and_no_budget_is_broken(
     outcome = played(*changes, objects=[budget(f"w{place}", allowed) for place in range(len(kinds))], run_until="2h")
     assert not len(outcome.pending)
     assert compute_measures(outcome)["disruptions"].value == 0.0
-    launched = [name for _, deed, name, _ in outcome.deeds if deed == LAUNCHED]
-    removed = [name for _, deed, name, _ in outcome.deeds if deed == REMOVED]
+    launched = [name for _, action, name, _ in outcome.autoscaler_actions if action == LAUNCHED]
+    removed = [name for _, action, name, _ in outcome.autoscaler_actions if action == REMOVED]
     assert len(set(launched)) == len(launched)
     assert set(removed) <= set(launched)
     assert len(set(removed)) == len(removed)

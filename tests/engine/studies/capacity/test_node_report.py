@@ -87,7 +87,7 @@ def test_pending_pods_are_grouped_by_the_words_of_the_filter() -> None:
     assert (group.plugin, group.message) == ("NodeResourcesFit", "Insufficient cpu")
     assert group.pods == ("default/large-0", "default/large-1", "default/large-2")
     assert (report.fitting, report.untried) == (("default/fits",), 1)
-    assert [found.pods for found in report_node(cluster, configuration(), "b").refused] == []
+    assert [group.pods for group in report_node(cluster, configuration(), "b").refused] == []
 
 
 def test_an_unknown_node_or_pod_is_an_error() -> None:
@@ -110,7 +110,7 @@ def test_the_demo_is_answered_as_its_decisions_and_its_drain() -> None:
             assert place is not None
             if place.verdict in (PlaceVerdict.FOREIGN, PlaceVerdict.STATIC):
                 continue
-            explanation = scheduler.explain(cluster.get_pod(entry.pod), as_run=True)
+            explanation = scheduler.explain(cluster.get_pod(entry.pod), as_scheduled=True)
             assert (place.verdict in (PlaceVerdict.BEST, PlaceVerdict.TIED, PlaceVerdict.ONLY)) == (
                 name in {explanation.nodes[best] for best in explanation.best}
             )

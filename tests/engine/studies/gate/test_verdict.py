@@ -328,9 +328,9 @@ def test_progress_hears_of_both_runs_and_may_end_them() -> None:
 
     heard: list[str] = []
 
-    def progress(text: str, tried: int, total: int) -> None:
+    def progress(text: str, count: int, total: int) -> None:
         heard.append(text)
-        assert 0 <= tried <= total
+        assert 0 <= count <= total
         if text == "Under policy:":
             raise Stop
 

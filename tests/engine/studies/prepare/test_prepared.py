@@ -9,7 +9,7 @@ import pytest
 
 from kschedweb.engine.config import EMPTY, Configuration
 from kschedweb.engine.releases import load
-from kschedweb.engine.simulation import NodeDrains, NodeJoins, Result, Simulation, list_standard_actors
+from kschedweb.engine.simulation import NodeDrains, NodeJoins, PodArrives, Result, Simulation, list_standard_actors
 from kschedweb.engine.studies import PreparedScenario, ScenarioError, prepare_scenario, read_scenario
 from kschedweb.engine.studies.play.run import run_scenario as run_whatif
 from tests.engine.builders import node, pod
@@ -64,7 +64,8 @@ def test_pods_of_the_base_are_placed_anew_in_the_order_of_their_creation() -> No
         "2024-01-01T00:00:00Z",
     )
     scenario = prepared(*zoned("a"), young, old, owned(pod("agent", on="n0"), "DaemonSet", "agent"))
-    assert [event.pod["metadata"]["name"] for event in scenario.events] == ["old", "young"]  # type: ignore[attr-defined]
+    arrivals = [event.pod for event in scenario.events if isinstance(event, PodArrives)]
+    assert [raw["metadata"]["name"] for raw in arrivals if isinstance(raw, dict)] == ["old", "young"]
     assert [raw["metadata"]["name"] for raw in scenario.objects if raw["kind"] == "Pod"] == ["agent"]
     assert [bound.pod for bound in run(scenario).bound] == ["default/old", "default/young"]
 

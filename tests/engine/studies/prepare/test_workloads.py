@@ -115,9 +115,9 @@ def test_scaling_down_takes_pods_without_a_node_then_those_of_crowded_nodes_then
 
     def names_after_scaling(replicas: int) -> list[str]:
         change = {"scaleWorkload": {"workload": "default/ReplicaSet/web", "replicas": replicas}}
-        made = prepared(*zoned("a", "b"), *pods, changes=[change], run={"place": "pending"})
-        bound = [raw["metadata"]["name"] for raw in made.objects if raw["kind"] == "Pod"]
-        return sorted(bound + [event.pod.name for event in made.events if isinstance(event, PodArrives)])  # type: ignore[union-attr]
+        scenario = prepared(*zoned("a", "b"), *pods, changes=[change], run={"place": "pending"})
+        bound = [raw["metadata"]["name"] for raw in scenario.objects if raw["kind"] == "Pod"]
+        return sorted(bound + [event.pod.name for event in scenario.events if isinstance(event, PodArrives)])  # type: ignore[union-attr]
 
     assert [names_after_scaling(3), names_after_scaling(2), names_after_scaling(1)] == [
         ["a", "b", "c"],

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kschedweb.engine.config import EMPTY, Configuration
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.patience import Patience, WorkAbandoned, limit_by
 from kschedweb.engine.releases import load
 from kschedweb.engine.studies.document.document import ScenarioError
@@ -80,13 +81,13 @@ def test_an_argument_is_set_and_its_neighbours_keep_their_defaults() -> None:
 
 
 def test_the_base_s_own_words_stay_and_its_document_is_not_touched() -> None:
-    base = {"percentageOfNodesToScore": 50, "profiles": [{"schedulerName": "mine", "pluginConfig": [
+    base: Json = {"percentageOfNodesToScore": 50, "profiles": [{"schedulerName": "mine", "pluginConfig": [
         {"name": "InterPodAffinity", "args": {"hardPodAffinityWeight": 9}}]}]}  # fmt: skip
     search_space = space({"path": STRATEGY, "values": ["LeastAllocated", "MostAllocated"]}, base=base)
     document = search_space.document_at(("MostAllocated",))
     assert document["percentageOfNodesToScore"] == 50
-    assert document["profiles"][0]["pluginConfig"][0] == base["profiles"][0]["pluginConfig"][0]  # type: ignore[index]
-    assert len(base["profiles"][0]["pluginConfig"]) == 1  # type: ignore[index]
+    assert document["profiles"][0]["pluginConfig"][0] == base["profiles"][0]["pluginConfig"][0]
+    assert len(base["profiles"][0]["pluginConfig"]) == 1
     assert search_space.document_at(("LeastAllocated",)) == {**EMPTY, **base}
 
 

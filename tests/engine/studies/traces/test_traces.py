@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from kschedweb.engine.json_types import Json
 from kschedweb.engine.simulation import NodeChanges, NodeFallsSilent, NodeJoins, NodeLeaves, PodArrives, PodLeaves
 from kschedweb.engine.studies import PreparedScenario, ScenarioError
 from kschedweb.engine.studies.document.limits import MOST_LINE, MOST_PODS
@@ -26,6 +27,11 @@ NODES = "sn,cpu_milli,memory_mib,gpu,model\nopenb-0,32000,262144,2,T4\nopenb-1,6
 
 def traced(content: Any, form: str = "openb", **trace: Any) -> PreparedScenario:
     return prepared(files={"f": content}, arrivals=[{"trace": {"file": "f", "format": form, **trace}}])
+
+
+def raw_pods(scenario: PreparedScenario) -> list[Json]:
+    """The pods that arrive, as a trace describes them."""
+    return [event.pod for event in scenario.events if isinstance(event, PodArrives) and isinstance(event.pod, dict)]
 
 
 def refused(content: Any, form: str = "openb", **trace: Any) -> str:
@@ -56,7 +62,7 @@ def test_openb_pods_come_when_they_were_created_and_run_for_as_long_as_they_ran(
     scenario = traced(content, speed=10)
     assert arrivals(scenario) == {"a": (1.0, 15.0), "b": (2.0, None), "c": (3.0, None)}
     assert [event for event in scenario.events if isinstance(event, PodLeaves)] == [PodLeaves(9.0, "default/b", True)]
-    spec = next(event.pod for event in scenario.events if isinstance(event, PodArrives)).copy()["spec"]  # type: ignore[union-attr]
+    spec = raw_pods(scenario)[0]["spec"]
     assert spec["containers"][0]["resources"]["requests"] == {"cpu": "1000m", "memory": "2048Mi", "nvidia.com/gpu": "1"}
     (term,) = spec["affinity"]["nodeAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"]["nodeSelectorTerms"]
     assert term["matchExpressions"][0] == {"key": "nvidia.com/gpu.product", "operator": "In", "values": ["T4", "A10"]}
@@ -186,7 +192,7 @@ def test_times_of_the_epoch_are_counted_from_the_earliest() -> None:
     content = "t,c,m,e,app\n2024-05-01T00:01:00Z,50,1Gi,2024-05-01T00:02:00Z,web\n2024-05-01 00:00:00,200,512,,\n"
     scenario = traced(content.encode(), "csv", columns=columns)
     assert sorted(arrivals(scenario).values()) == [(0.0, None), (60.0, 60.0)]
-    requests = [event.pod["spec"]["containers"][0]["resources"]["requests"] for event in scenario.events]  # type: ignore[attr-defined]
+    requests = [raw_pod["spec"]["containers"][0]["resources"]["requests"] for raw_pod in raw_pods(scenario)]
     assert requests == [{"cpu": "2000m", "memory": "512"}, {"cpu": "500m", "memory": "1Gi"}]
 
 

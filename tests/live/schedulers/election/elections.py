@@ -44,28 +44,28 @@ class DirectLock:
     """Calls that are answered at once, or fail while ``away``."""
 
     server: Server
-    seen: int = 0
+    read_version: int = 0
     exists: bool = False
     away: bool = False
-    told: list[str] = field(default_factory=list)
+    recorded_events: list[str] = field(default_factory=list)
 
     def get(self) -> Record | None:
         self._reach()
-        self.seen, self.exists = self.server.version, self.server.record is not None
+        self.read_version, self.exists = self.server.version, self.server.record is not None
         return self.server.record
 
     def create(self, record: Record) -> None:
         self._reach()
         if self.server.record is not None:
             raise Conflict
-        self.seen, self.exists = self.server.write(record, self.server.version), True
+        self.read_version, self.exists = self.server.write(record, self.server.version), True
 
     def update(self, record: Record) -> None:
         self._reach()
-        self.seen = self.server.write(record, self.seen)
+        self.read_version = self.server.write(record, self.read_version)
 
-    def tell(self, action: str) -> None:
-        self.told.append(action)
+    def record_event(self, action: str) -> None:
+        self.recorded_events.append(action)
 
     def _reach(self) -> None:
         if self.away:
@@ -116,10 +116,10 @@ class SteppedLock:
     """The record of ``server`` over ``line``."""
 
     def __init__(self, server: Server, line: Line) -> None:
-        self.server, self.line, self.seen, self.exists = server, line, 0, False
+        self.server, self.line, self.read_version, self.exists = server, line, 0, False
 
     def get(self) -> Record | None:
-        record, self.seen = self.line.call(lambda: (self.server.record, self.server.version))
+        record, self.read_version = self.line.call(lambda: (self.server.record, self.server.version))
         self.exists = record is not None
         return record
 
@@ -129,14 +129,14 @@ class SteppedLock:
                 raise Conflict
             return self.server.write(record, self.server.version)
 
-        self.seen = self.line.call(act)
+        self.read_version = self.line.call(act)
         self.exists = True
 
     def update(self, record: Record) -> None:
-        read_version = self.seen
-        self.seen = self.line.call(lambda: self.server.write(record, read_version))
+        read_version = self.read_version
+        self.read_version = self.line.call(lambda: self.server.write(record, read_version))
 
-    def tell(self, action: str) -> None:
+    def record_event(self, action: str) -> None:
         """Events change nothing."""
 
 
@@ -150,7 +150,7 @@ class Contender:
         self.line = Line()
         halves = [SteppedLock(server, self.line) for server in servers]
         lock: Lock = halves[0] if len(halves) == 1 else MultiLock(halves[0], halves[1], name)
-        self.elector = Elector(lock, name, clock=lambda: clock.now + ahead, wall=lambda: clock.now - ahead)
+        self.elector = Elector(lock, name, clock=lambda: clock.now + ahead, wall_clock=lambda: clock.now - ahead)
         self.acted = self.ended = self.resigns = False
         self._go = threading.Semaphore(0)
         self._thread = threading.Thread(target=self._run, daemon=True)
@@ -166,7 +166,7 @@ class Contender:
             if resigns:
                 self.elector.resign()
             else:
-                self.elector.attempt()
+                self.elector.acquire_or_renew()
             self.line.pending = None
             self.line.turn.release()
 

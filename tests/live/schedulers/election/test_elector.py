@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -15,23 +15,23 @@ from kschedweb.live.schedulers.election.elector import Elector, Record
 from tests.live.schedulers.election.elections import SECONDS, Contender, DirectLock, Elections, Server, Time
 
 
-def elector(lock: DirectLock, name: str, clock: Time, **more: Callable[..., object]) -> Elector:
-    return Elector(lock, name, clock=clock, wall=clock, chance=lambda: 0.5, **more)  # type: ignore[arg-type]
+def elector(lock: DirectLock, name: str, clock: Time, **options: Any) -> Elector:
+    return Elector(lock, name, clock=clock, wall_clock=clock, draw=lambda: 0.5, **options)
 
 
 def test_a_second_candidate_waits_for_a_whole_lease_that_it_has_seen_unchanged() -> None:
     clock, server = Time(), Server()
     first, second = elector(DirectLock(server), "a", clock), elector(DirectLock(server), "b", clock)
-    assert first.attempt() == 2.0
+    assert first.acquire_or_renew() == 2.0
     assert first.leading
     clock.now += 14.0
-    assert second.attempt() == pytest.approx(2.0 * 1.6)
+    assert second.acquire_or_renew() == pytest.approx(2.0 * 1.6)
     assert second.holder == "a"
     clock.now += 14.9
-    second.attempt()
+    second.acquire_or_renew()
     assert not second.leading
     clock.now += 0.1
-    second.attempt()
+    second.acquire_or_renew()
     assert second.leading
     assert (first.epoch, second.epoch) == (0, 1)
 
@@ -41,23 +41,27 @@ def test_a_leader_that_cannot_renew_leads_for_ten_seconds_from_its_last_good_cal
     lock = DirectLock(server)
     heard: list[str] = []
     leader = elector(
-        lock, "a", clock, started=lambda epoch: heard.append(f"+{epoch}"), stopped=lambda: heard.append("-")
+        lock,
+        "a",
+        clock,
+        on_started_leading=lambda epoch: heard.append(f"+{epoch}"),
+        on_stopped_leading=lambda: heard.append("-"),
     )
-    leader.attempt()
+    leader.acquire_or_renew()
     lock.away = True
     clock.now += 9.9
-    leader.attempt()
+    leader.acquire_or_renew()
     assert leader.leading
     assert leader.error == "OSError"
     clock.now += 0.1
     assert not leader.leading
-    leader.attempt()
+    leader.acquire_or_renew()
     assert heard == ["+0", "-"]
     lock.away = False
-    leader.attempt()
+    leader.acquire_or_renew()
     assert leader.leading
     assert heard == ["+0", "-", "+1"]
-    assert lock.told == ["became leader", "stopped leading", "became leader"]
+    assert lock.recorded_events == ["became leader", "stopped leading", "became leader"]
 
 
 def test_giving_back_lets_the_next_lead_at_once_and_ends_the_work_first() -> None:
@@ -68,46 +72,46 @@ def test_giving_back_lets_the_next_lead_at_once_and_ends_the_work_first() -> Non
         assert server.record is not None
         order.append(server.record.holder)
 
-    first = elector(DirectLock(server), "a", clock, stopped=stopped)
+    first = elector(DirectLock(server), "a", clock, on_stopped_leading=stopped)
     second = elector(DirectLock(server), "b", clock)
-    first.attempt()
-    second.attempt()
+    first.acquire_or_renew()
+    second.acquire_or_renew()
     stop = threading.Event()
     stop.set()
     first.run(stop)
     assert order == ["a"]
     assert server.record is not None
     assert (server.record.holder, server.record.seconds, server.record.transitions) == ("", 1, 0)
-    second.attempt()
+    second.acquire_or_renew()
     assert second.leading
 
 
 def test_a_renewal_keeps_the_time_of_the_first_and_the_number_of_transitions() -> None:
     clock, server = Time(), Server()
     leader = elector(DirectLock(server), "a", clock)
-    leader.attempt()
+    leader.acquire_or_renew()
     clock.now += 2.0
-    leader.attempt()
+    leader.acquire_or_renew()
     assert server.record == Record("a", 15, 1000.0, 1002.0, 0)
 
 
 def test_epochs_go_on_after_those_of_another_lock() -> None:
     clock = Time()
     for server in (Server(), Server(Record("", 1, 0.0, 0.0, 2), 1)):
-        candidate = Elector(DirectLock(server), "a", clock=clock, wall=clock, after=7)
-        candidate.attempt()
+        candidate = Elector(DirectLock(server), "a", clock=clock, wall_clock=clock, last_epoch=7)
+        candidate.acquire_or_renew()
         assert (candidate.leading, candidate.epoch) == (True, 8)
 
 
 def test_the_lease_of_another_counts_as_long_as_it_says() -> None:
     clock, server = Time(), Server(Record("else", 60, 0.0, 0.0, 4), 1)
     candidate = elector(DirectLock(server), "a", clock)
-    candidate.attempt()
+    candidate.acquire_or_renew()
     clock.now += 59.0
-    candidate.attempt()
+    candidate.acquire_or_renew()
     assert not candidate.leading
     clock.now += 1.0
-    candidate.attempt()
+    candidate.acquire_or_renew()
     assert candidate.leading
     assert candidate.epoch == 5
 
@@ -133,24 +137,24 @@ class Election(Elections):
             for name, ahead in zip("abc", (0, 777, -500), strict=True)
         ]
 
-    @rule(who=CANDIDATES, steps=st.integers(1, 4))
-    def go_on(self, who: int, steps: int) -> None:
+    @rule(member=CANDIDATES, steps=st.integers(1, 4))
+    def go_on(self, member: int, steps: int) -> None:
         for _ in range(steps):
-            self.all[who].advance()
+            self.all[member].advance()
             self.one_leads()
 
-    @rule(seconds=SECONDS, who=CANDIDATES)
-    def try_to_the_end(self, seconds: float, who: int) -> None:
+    @rule(seconds=SECONDS, member=CANDIDATES)
+    def try_to_the_end(self, seconds: float, member: int) -> None:
         self.clock.now += seconds
         for _ in range(8):
-            self.all[who].advance()
+            self.all[member].advance()
             self.one_leads()
-            if not self.all[who].busy:
+            if not self.all[member].busy:
                 break
 
-    @rule(who=CANDIDATES)
-    def lose_a_call(self, who: int) -> None:
-        self.all[who].lose()
+    @rule(member=CANDIDATES)
+    def lose_a_call(self, member: int) -> None:
+        self.all[member].lose()
 
     @precondition(lambda self: self.server.record is not None)
     @rule()

@@ -15,7 +15,7 @@ def test_there_is_every_kind_that_kube_scheduler_had() -> None:
 
 
 @pytest.mark.parametrize(
-    ("one", "other", "way"),
+    ("first", "second", "way"),
     [
         ("endpoints", "leases", ["endpointsleases"]),
         ("leases", "configmaps", ["configmapsleases"]),
@@ -24,8 +24,8 @@ def test_there_is_every_kind_that_kube_scheduler_had() -> None:
         ("leases", "leases", []),
     ],
 )
-def test_the_way_between_two_is_the_shortest(one: str, other: str, way: list[str]) -> None:
-    assert migration_steps(one, other) == way
+def test_the_way_between_two_is_the_shortest(first: str, second: str, way: list[str]) -> None:
+    assert migration_steps(first, second) == way
 
 
 def test_on_every_way_each_keeps_the_next_out() -> None:

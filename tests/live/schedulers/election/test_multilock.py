@@ -26,7 +26,7 @@ class Locks:
         self.clock, self.endpoints, self.lease = Time(), Server(endpoints), Server(lease)
 
     def elector(self, name: str, lock: Lock) -> Elector:
-        return Elector(lock, name, clock=self.clock, wall=self.clock, chance=lambda: 0.5)
+        return Elector(lock, name, clock=self.clock, wall_clock=self.clock, draw=lambda: 0.5)
 
     def halves(self) -> tuple[DirectLock, DirectLock]:
         return DirectLock(self.endpoints), DirectLock(self.lease)
@@ -44,16 +44,16 @@ class Locks:
 def test_who_leads_by_a_pair_holds_both() -> None:
     locks = Locks()
     candidate = locks.pair("a")
-    candidate.attempt()
+    candidate.acquire_or_renew()
     assert candidate.leading
     assert locks.endpoints.record == locks.lease.record == Record("a", 15, 1000.0, 1000.0, 0)
     locks.clock.now += 2
-    candidate.attempt()
+    candidate.acquire_or_renew()
     assert locks.endpoints.record == locks.lease.record == Record("a", 15, 1000.0, 1002.0, 0)
     candidate.resign()
     assert [server.record and server.record.holder for server in (locks.endpoints, locks.lease)] == ["", ""]
     other = locks.pair("b")
-    other.attempt()
+    other.acquire_or_renew()
     assert (other.leading, other.epoch) == (True, 1)
 
 
@@ -61,14 +61,14 @@ def test_who_leads_by_a_pair_holds_both() -> None:
 def test_a_pair_waits_for_who_holds_one_half(half: str) -> None:
     locks = Locks(**{half: OLD})
     candidate = locks.pair("a")
-    candidate.attempt()
+    candidate.acquire_or_renew()
     assert (candidate.leading, candidate.holder) == (False, "old")
     locks.clock.now += 10
     server: Server = getattr(locks, half)
     server.write(replace(OLD, renewed=1010.0), server.version)
     for wait, leads in ((6, False), (14.9, False), (0.1, True)):
         locks.clock.now += wait
-        candidate.attempt()
+        candidate.acquire_or_renew()
         assert candidate.leading == leads
     assert candidate.epoch == OLD.transitions + 1
     assert locks.endpoints.record == locks.lease.record
@@ -81,10 +81,10 @@ def test_halves_of_different_holders_are_nobodys_until_neither_is_renewed(half: 
     candidate = locks.pair("a")
     for seconds in (0, 14.9):
         locks.clock.now += seconds
-        candidate.attempt()
+        candidate.acquire_or_renew()
         assert (candidate.leading, candidate.holder) == (False, UNKNOWN)
     locks.clock.now += 0.2
-    candidate.attempt()
+    candidate.acquire_or_renew()
     assert (candidate.leading, candidate.epoch) == (True, 10)
 
 
@@ -98,11 +98,11 @@ def test_half_an_acquisition_leads_nobody_and_is_taken_up_again(monkeypatch: pyt
 
     with monkeypatch.context() as broke:
         broke.setattr(lease, "create", broken)
-        candidate.attempt()
+        candidate.acquire_or_renew()
     assert (candidate.leading, candidate.error) == (False, "OSError")
     assert locks.endpoints.record is not None
     locks.clock.now += 2
-    candidate.attempt()
+    candidate.acquire_or_renew()
     assert (candidate.leading, candidate.epoch) == (True, 1)
 
 
@@ -110,11 +110,11 @@ def test_half_an_acquisition_leads_nobody_and_is_taken_up_again(monkeypatch: pyt
 def test_a_half_that_is_deleted_begins_a_new_term(half: str) -> None:
     locks = Locks()
     candidate = locks.pair("a")
-    candidate.attempt()
+    candidate.acquire_or_renew()
     server: Server = getattr(locks, half)
     server.record, server.version = None, server.version + 1
     locks.clock.now += 2
-    candidate.attempt()
+    candidate.acquire_or_renew()
     assert (candidate.leading, candidate.epoch) == (True, 1)
     assert locks.endpoints.record == locks.lease.record
 
@@ -122,18 +122,18 @@ def test_a_half_that_is_deleted_begins_a_new_term(half: str) -> None:
 def test_a_half_that_is_stolen_ends_the_term() -> None:
     locks = Locks()
     candidate = locks.pair("a")
-    candidate.attempt()
+    candidate.acquire_or_renew()
     locks.lease.write(replace(OLD, holder="thief"), locks.lease.version)
     locks.clock.now += 2
-    candidate.attempt()
+    candidate.acquire_or_renew()
     assert (candidate.leading, candidate.holder) == (False, UNKNOWN)
 
 
 def test_events_are_told_about_both() -> None:
     locks = Locks()
     endpoints, lease = locks.halves()
-    locks.elector("a", MultiLock(endpoints, lease, "a")).attempt()
-    assert endpoints.told == lease.told == ["became leader"]
+    locks.elector("a", MultiLock(endpoints, lease, "a")).acquire_or_renew()
+    assert endpoints.recorded_events == lease.recorded_events == ["became leader"]
 
 
 class UnseenMultiLock(MultiLock):
@@ -158,11 +158,11 @@ def test_who_takes_the_second_half_between_reading_and_writing_leads_alone(
 
     def slow(record: Record) -> None:
         update(record)
-        other.attempt()
+        other.acquire_or_renew()
 
     monkeypatch.setattr(endpoints, "update", slow)
     candidate = locks.elector("a", kind(endpoints, lease, "a"))
-    candidate.attempt()
+    candidate.acquire_or_renew()
     assert other.leading
     assert candidate.leading == both
 
@@ -171,8 +171,8 @@ def test_endpoints_and_leases_alone_do_not_keep_each_other_out() -> None:
     """Why a migration goes by way of the pair."""
     locks = Locks()
     candidate, other = locks.on_endpoints("a"), locks.on_lease("b")
-    candidate.attempt()
-    other.attempt()
+    candidate.acquire_or_renew()
+    other.acquire_or_renew()
     assert candidate.leading
     assert other.leading
 
@@ -198,58 +198,58 @@ class Migration(Elections):
     @initialize(stages=st.sampled_from([[0, 0, 1], [0, 1, 1], [1, 1, 2], [1, 2, 2]]))
     def begin(self, stages: list[int]) -> None:
         self.stages = [*stages]
-        self.all = [self.candidate(who) for who in range(3)]
+        self.all = [self.candidate(member) for member in range(3)]
 
-    def candidate(self, who: int) -> Contender:
+    def candidate(self, member: int) -> Contender:
         return Contender(
-            self.servers[self.stages[who]], f"{'abc'[who]}{next(self.names)}", self.clock, (0, 777, -500)[who]
+            self.servers[self.stages[member]], f"{'abc'[member]}{next(self.names)}", self.clock, (0, 777, -500)[member]
         )
 
-    @rule(who=CANDIDATES, steps=st.integers(1, 5))
-    def go_on(self, who: int, steps: int) -> None:
+    @rule(member=CANDIDATES, steps=st.integers(1, 5))
+    def go_on(self, member: int, steps: int) -> None:
         for _ in range(steps):
-            self.all[who].advance()
+            self.all[member].advance()
             self.one_leads()
 
-    @rule(seconds=SECONDS, whos=st.lists(CANDIDATES, min_size=1, max_size=4))
-    def try_to_the_end(self, seconds: float, whos: list[int]) -> None:
+    @rule(seconds=SECONDS, members=st.lists(CANDIDATES, min_size=1, max_size=4))
+    def try_to_the_end(self, seconds: float, members: list[int]) -> None:
         self.clock.now += seconds
-        for who in whos:
-            self.finish(who)
-            self.finish(who)
+        for member in members:
+            self.finish(member)
+            self.finish(member)
 
-    def finish(self, who: int) -> None:
+    def finish(self, member: int) -> None:
         """What is under way, or another attempt."""
         for _ in range(14):
-            self.all[who].advance()
+            self.all[member].advance()
             self.one_leads()
-            if not self.all[who].busy:
+            if not self.all[member].busy:
                 break
 
-    @rule(who=CANDIDATES)
-    def lose_a_call(self, who: int) -> None:
-        self.keep(self.all[who].lose())
+    @rule(member=CANDIDATES)
+    def lose_a_call(self, member: int) -> None:
+        self.keep(self.all[member].lose())
 
-    @rule(who=CANDIDATES, whole=st.booleans())
-    def give_back(self, who: int, whole: bool) -> None:
-        if not self.all[who].busy:
-            self.all[who].resigns = True
+    @rule(member=CANDIDATES, whole=st.booleans())
+    def give_back(self, member: int, whole: bool) -> None:
+        if not self.all[member].busy:
+            self.all[member].resigns = True
             if whole:
-                self.finish(who)
+                self.finish(member)
 
-    @rule(who=CANDIDATES, by=FORTH)
-    def be_killed_and_begin_with_another_lock(self, who: int, by: int) -> None:
+    @rule(member=CANDIDATES, by=FORTH)
+    def be_killed_and_begin_with_another_lock(self, member: int, by: int) -> None:
         stages, newest = [*self.stages], max(self.terms, default=0)
-        stages[who] += by
+        stages[member] += by
         if min(stages) < 0 or max(stages) > 2 or max(stages) - min(stages) > 1:
             return
-        while self.all[who].busy:
-            self.keep(self.all[who].lose())
-        self.all[who].end()
+        while self.all[member].busy:
+            self.keep(self.all[member].lose())
+        self.all[member].end()
         self.stages = stages
-        if any(server.record is None or server.record.transitions < newest for server in self.servers[stages[who]]):
+        if any(server.record is None or server.record.transitions < newest for server in self.servers[stages[member]]):
             self.terms.clear()  # one half alone knows of earlier terms only where somebody has led by the pair
-        self.all[who] = self.candidate(who)
+        self.all[member] = self.candidate(member)
 
     @precondition(lambda self: self.late)
     @rule(data=st.data())

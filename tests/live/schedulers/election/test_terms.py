@@ -99,7 +99,7 @@ def test_settings_of_the_live_scheduler_and_of_the_site_win_and_say_over_what(
 
 
 @pytest.mark.parametrize(
-    ("election", "said"),
+    ("election", "reason"),
     [
         ({"renewDeadline": "2400ms"}, "renewDeadline must be greater than retryPeriod*JitterFactor"),
         ({"leaseDuration": "10500ms"}, "must be at least 1 s longer than renewDeadline"),
@@ -108,12 +108,12 @@ def test_settings_of_the_live_scheduler_and_of_the_site_win_and_say_over_what(
     ],
 )
 def test_what_nobody_could_be_elected_by_is_refused_for_scheduling(
-    live: LiveScheduler, admin: User, policy: Callable[..., Policy], election: dict[str, str], said: str
+    live: LiveScheduler, admin: User, policy: Callable[..., Policy], election: dict[str, str], reason: str
 ) -> None:
     live = roll_out(live, admin, policy(**election))  # off, it elects nobody
     with pytest.raises(ApplicationError) as refused:
         services.live_set_mode(user=admin, live=live, mode=Mode.SCHEDULING)
-    assert said in refused.value.detail
+    assert reason in refused.value.detail
     assert refused.value.errors[0]["path"] == "policy"
 
 

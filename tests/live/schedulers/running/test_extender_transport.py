@@ -73,7 +73,7 @@ def test_what_the_operator_lists_may_be_asked(monkeypatch: pytest.MonkeyPatch) -
 
 
 @pytest.mark.parametrize(
-    ("prefix", "said"),
+    ("prefix", "reason"),
     [
         ("http://gate.example.com/scheduler", "KSCHEDWEB_EXTENDER_ALLOW_INSECURE"),
         ("https://gate.example.com/scheduler?token=x", "no ? or # part"),
@@ -87,15 +87,15 @@ def test_what_the_operator_lists_may_be_asked(monkeypatch: pytest.MonkeyPatch) -
     ],
 )
 def test_an_address_is_refused_before_anything_is_looked_up(
-    monkeypatch: pytest.MonkeyPatch, prefix: str, said: str
+    monkeypatch: pytest.MonkeyPatch, prefix: str, reason: str
 ) -> None:
     names = resolving(monkeypatch, "93.184.216.34")
-    assert said in refused(extender(prefix))[URL]
+    assert reason in refused(extender(prefix))[URL]
     assert not names
 
 
 @pytest.mark.parametrize(
-    ("answers", "said"),
+    ("answers", "reason"),
     [
         (["169.254.169.254"], "no request may go to"),
         (["93.184.216.34", "10.8.0.1"], "KSCHEDWEB_EXTENDER_ALLOWLIST"),
@@ -104,10 +104,10 @@ def test_an_address_is_refused_before_anything_is_looked_up(
     ],
 )
 def test_what_a_listed_name_leads_to_is_checked_as_well(
-    monkeypatch: pytest.MonkeyPatch, answers: list[str], said: str
+    monkeypatch: pytest.MonkeyPatch, answers: list[str], reason: str
 ) -> None:
     resolving(monkeypatch, *answers)
-    assert said in refused(extender())[URL]
+    assert reason in refused(extender())[URL]
 
 
 def test_the_list_of_clusters_says_nothing_about_extenders(settings: Settings) -> None:

@@ -40,11 +40,11 @@ PLUGIN = "HumanApproval"
 
 
 @dataclass
-class Said:
-    """Stands for the thread that speaks to the gate: what it was asked to say."""
+class RecordingGate:
+    """Stands in for the client of the gate, and records its calls."""
 
     term: int = 0
-    held: list[HoldPod] = field(default_factory=list)
+    held_pods: list[HoldPod] = field(default_factory=list)
     ends: list[tuple[str, str, str]] = field(default_factory=list)
     opens: int = 0
     permissions: list[str] = field(default_factory=list)
@@ -53,7 +53,7 @@ class Said:
         self.opens += 1
 
     def hold(self, intent: HoldPod, *, term: int, epoch: int) -> None:
-        self.held.append(intent)
+        self.held_pods.append(intent)
 
     def may_bind(self, uid: str, request_id: str, *, term: int, epoch: int) -> None:
         self.permissions.append(uid)
@@ -66,7 +66,7 @@ class Run:
     """A loop that knows two nodes and one pod, its requests and its books."""
 
     def __init__(self, live: LiveScheduler, epoch: int = 1, **status: Any) -> None:
-        self.live, self.said = live, Said()
+        self.live, self.gate = live, RecordingGate()
         loaded = load(POLICY)
         assert loaded.configuration is not None
         self.loop = LiveLoop(loaded.configuration)
@@ -75,7 +75,7 @@ class Run:
             live.pk, "kschedweb", live.policy.revisions.get().pk, keep_columns=0, engine=CURRENT.engine, epoch=epoch
         )
         self.ledger = Ledger(books, self.log, RunFigures(), Instruments("c", "kschedweb", "lease"))
-        self.requests = Requests(self.loop, cast("GateClient", self.said), self.ledger)
+        self.requests = Requests(self.loop, cast("GateClient", self.gate), self.ledger)
         self.loop.replace_objects("Node", [seed.node("node-1"), seed.node("node-2")], NOW)
         pod = seed.pod("web", **status)
         pod["spec"]["schedulerName"] = "kschedweb"
@@ -96,7 +96,7 @@ class Run:
             RequestsDecided(1, [Decided("7", "web", PLUGIN, verdict, reason, **more)]), NOW + 1
         )
 
-    def kept(self) -> list[tuple[str, str]]:
+    def stored_decisions(self) -> list[tuple[str, str]]:
         records_write(self.live.pk, list(self.log._waiting))
         return [(row.result, row.message) for row in LiveDecision.objects.all()]
 
@@ -109,17 +109,17 @@ def request(live: LiveScheduler, hold: HoldPod) -> HeldRequest:
 def test_an_approved_pod_is_bound_only_once_the_gate_permits_it(live: LiveScheduler) -> None:
     run = Run(live)
     hold = run.hold()
-    assert [held.pod.uid for held in run.said.held] == ["web"]
+    assert [held_pod.pod.uid for held_pod in run.gate.held_pods] == ["web"]
     assert run.answer("allow") == []
     assert run.answer("allow") == []  # it is answered until it has ended
-    assert run.said.permissions == ["web"]
+    assert run.gate.permissions == ["web"]
     bind, more = run.requests.handle_permission(BindPermission(1, "web", True), NOW + 2)
     assert isinstance(bind, BindPod)
     assert (bind.node, more) == (hold.node, [])
     run.ledger.note_bound(bind, NOW + 3)
     run.requests.note_bound("web")
-    assert run.said.ends == [("web", "bound", "")]
-    assert run.kept() == [("bound", "")]
+    assert run.gate.ends == [("web", "bound", "")]
+    assert run.stored_decisions() == [("bound", "")]
     assert LiveDecision.objects.get().engine == CURRENT.engine
 
 
@@ -136,7 +136,7 @@ def test_the_time_that_people_take_is_told_apart_from_scheduling(live: LiveSched
     assert bind is not None
     run.ledger.note_bound(bind, NOW + 601)
     assert run.ledger.figures.latency() == {"p50": 3.0, "p99": 3.0, "people": 600.0}
-    run.kept()
+    run.stored_decisions()
     assert LiveDecision.objects.get().latency == 3.0
 
 
@@ -161,11 +161,11 @@ def test_an_approved_pod_that_waits_for_others_too_is_bound_by_the_gate_alone(li
     assert reservation is not None
     reservation.binding.waits["GangScheduling"] = NOW + 300, 300.0
     assert run.answer("allow") == []
-    assert run.said.permissions == []
+    assert run.gate.permissions == []
     (bind,) = run.loop.allow_pod("web", "GangScheduling", NOW + 1)
     assert isinstance(bind, BindPod)
     assert run.requests.binds_later(bind)
-    assert run.said.permissions == ["web"]
+    assert run.gate.permissions == ["web"]
     assert run.requests.handle_permission(BindPermission(1, "web", True), NOW + 2) == (bind, [])
     # A pod that nobody was asked about is bound at once.
     assert not run.requests.binds_later(replace(bind, pod=PodRef("default", "other", "other")))
@@ -180,7 +180,7 @@ def test_without_the_gates_permission_nothing_is_bound_and_the_pod_is_tried_anew
     assert bind is None
     assert [type(intent) for intent in intents] == [ReportPod]
     assert run.loop.depths.backoff == 1
-    assert run.kept()[0][0] == "superseded"
+    assert run.stored_decisions()[0][0] == "superseded"
 
 
 @pytest.mark.parametrize(("expired", "result"), [(False, "denied"), (True, "expired")])
@@ -191,15 +191,15 @@ def test_a_refused_pod_goes_back_with_the_reason(live: LiveScheduler, expired: b
     assert isinstance(report, ReportPod)
     assert "denied by ann: too large" in report.message
     run.ledger.note_reported(report, NOW + 2)
-    assert run.said.ends == [("web", "rejected", "denied by ann: too large")]
-    assert run.kept() == [(result, "denied by ann: too large")]
+    assert run.gate.ends == [("web", "rejected", "denied by ann: too large")]
+    assert run.stored_decisions() == [(result, "denied by ann: too large")]
     assert run.loop.depths.unschedulable == 1
 
 
 def test_after_a_restart_the_pod_is_held_again_and_an_approval_given_meanwhile_counts(live: LiveScheduler) -> None:
     before = Run(live)
     hold = before.hold()
-    before.kept()
+    before.stored_decisions()
     after = Run(live, epoch=2)
     assert after.requests.handle_opened(RequestsListed(1, [request(live, hold)]), NOW) == []
     assert after.loop.depths.awaiting_approval == 1
@@ -209,35 +209,35 @@ def test_after_a_restart_the_pod_is_held_again_and_an_approval_given_meanwhile_c
     assert bind is not None
     assert bind.node == hold.node
     after.ledger.note_bound(bind, NOW + 3)
-    assert after.kept() == [("bound", "")]
+    assert after.stored_decisions() == [("bound", "")]
 
 
 def test_a_pod_that_an_earlier_leader_bound_in_its_last_moment_is_found_bound(live: LiveScheduler) -> None:
     before = Run(live)
     hold = before.hold()
-    before.kept()
+    before.stored_decisions()
     after = Run(live, epoch=2, bound_to=hold.node)
     assert after.requests.handle_opened(RequestsListed(1, [request(live, hold)]), NOW) == []
-    assert after.said.ends == [("web", "bound", "")]
-    assert after.kept() == [("bound", "")]
+    assert after.gate.ends == [("web", "bound", "")]
+    assert after.stored_decisions() == [("bound", "")]
 
 
 def test_what_nobody_asks_about_any_more_after_a_takeover_is_superseded(live: LiveScheduler) -> None:
     before = Run(live)
     before.hold()
-    before.kept()
+    before.stored_decisions()
     after = Run(live, epoch=2)
     after.requests.handle_opened(RequestsListed(1, ()), NOW)
-    assert after.kept() == [("superseded", "another process took over")]
+    assert after.stored_decisions() == [("superseded", "another process took over")]
 
 
 def test_an_answer_about_an_unknown_pod_has_the_open_requests_read_again(live: LiveScheduler) -> None:
     run = Run(live)
     run.requests.handle_opened(RequestsListed(1, ()), NOW)
-    assert run.said.opens == 1
+    assert run.gate.opens == 1
     run.answer("allow")
     run.answer("allow")
-    assert run.said.opens == 2  # not more often than once a second
+    assert run.gate.opens == 2  # not more often than once a second
 
 
 def test_a_request_that_can_never_be_stored_rejects_the_pod(live: LiveScheduler) -> None:
@@ -259,6 +259,6 @@ def test_a_held_pod_that_is_deleted_ends_its_request(live: LiveScheduler) -> Non
     superseded = [intent for intent in intents if isinstance(intent, Superseded)]
     assert len(superseded) == 1
     run.requests.handle_superseded(superseded[0], NOW + 1)
-    assert run.said.ends[0][:2] == ("web", "superseded")
-    assert run.kept()[0][0] == "superseded"
+    assert run.gate.ends[0][:2] == ("web", "superseded")
+    assert run.stored_decisions()[0][0] == "superseded"
     assert UUID(str(LiveDecision.objects.get().pk))

@@ -30,7 +30,7 @@ class AutoscalerRecorder(ActorRecorder):
             self._actions.append((now, action.action, action.node, action.text))
 
     def build_columns(self, run: RecordedRun) -> dict[str, Any]:
-        return {"prices": self._node_prices(run), "deeds": list(self._actions)}
+        return {"prices": self._node_prices(run), "autoscaler_actions": list(self._actions)}
 
     def _node_prices(self, run: RecordedRun) -> Floats:
         """Return the price of an hour of each node, NaN if it is unknown; empty without an autoscaler."""

@@ -37,11 +37,11 @@ class Evictions:
     pod: Codes
     # Position of its node; -1 for a pod that waited.
     node: Codes
-    # Index in `RunOutcome.movers` of the plugin that evicted it.
+    # Index in `RunOutcome.eviction_names` of the plugin that evicted it.
     plugin: Codes
-    # Index in `RunOutcome.movers` of that plugin's profile.
+    # Index in `RunOutcome.eviction_names` of that plugin's profile.
     profile: Codes
-    # Index in `RunOutcome.movers` of the score plugin that favoured the nodes that the pod got after its second
+    # Index in `RunOutcome.eviction_names` of the score plugin that favoured the nodes that the pod got after its second
     # eviction. The code is -1 if the pod was evicted once, or if scores were not logged.
     scorer: Codes
 
@@ -119,7 +119,7 @@ class DeschedulingRecorder(ActorRecorder):
         time, *codes = zip(*listed, strict=True) if listed else ((),) * 7
         columns = (np.array(column, dtype=np.int32) for column in codes)
         evictions = Evictions(np.array(time, dtype=np.float64), *columns)
-        return {"evictions": evictions, "rounds": list(self.rounds), "movers": list(names)}
+        return {"evictions": evictions, "rounds": list(self.rounds), "eviction_names": list(names)}
 
     def _scorer_code(self, key: str, code: Callable[[str], int]) -> int:
         return NOWHERE if self.scorer_log is None or self._times[key] < 2 else code(self.scorer_log.scorer_of(key))
