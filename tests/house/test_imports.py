@@ -28,6 +28,7 @@ LATE = {
     "kschedweb/engine/documents/files.py": "PyYAML only where YAML is read",
     "kschedweb/engine/plugins/__init__.py": "entry points only where a plugin is named that is not kube-scheduler's",
     "kschedweb/jobs/nursery.py": "Django in child processes only",
+    "kschedweb/loopback.py": "models are there only once Django is set up",
     "kschedweb/playground/sweeps/sampling.py": "optuna takes a second to import",
     "kschedweb/runner.py": "each process of the embedded site imports what it needs",
 }

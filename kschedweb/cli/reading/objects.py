@@ -14,7 +14,7 @@ from kschedweb.cli.reading.progress import StepWriter
 from kschedweb.cli.reading.schedulers import RunningScheduler, find_schedulers
 from kschedweb.cli.reading.source import ClusterSource, SourceError
 from kschedweb.engine.json_types import Json
-from kschedweb.engine.objects.kinds import BY_NAME, ObjectKind, reduce_object
+from kschedweb.engine.objects.kinds import BY_NAME, KINDS, ObjectKind, reduce_object
 
 # Objects of one page, and requests at the same time.
 PAGE, WORKERS = 5_000, 4
@@ -75,6 +75,23 @@ def read_cluster(
             except SourceError as error:
                 if not error.absent:
                     reading.gaps.append(f"{BY_NAME[kind].resource} could not be listed: {BY_NAME[kind].costs}")
+    progress.clear()
+    return reading
+
+
+def read_everything(source: ClusterSource, progress: StepWriter) -> ClusterReading:
+    """Read every kind that a site shows. Raises CommandError if nodes or pods cannot be listed."""
+    reading = ClusterReading(version=_read_version(source))
+    with ThreadPoolExecutor(WORKERS) as pool:
+        listings = {kind: pool.submit(_read_kind, source, kind, progress) for kind in KINDS}
+        for kind, listing in listings.items():
+            try:
+                reading.objects += listing.result()
+            except SourceError as error:
+                if kind.needed:
+                    raise CommandError(f"{kind.resource} cannot be listed: {error}", Exit(error.status)) from None
+                if not error.absent:
+                    reading.gaps.append(f"{kind.resource} could not be listed: {kind.costs}")
     progress.clear()
     return reading
 
