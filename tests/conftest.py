@@ -121,6 +121,19 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
             missing(f"set {variable}")
 
 
+if not os.environ.get("DATABASE_URL"):
+
+    @pytest.fixture(scope="session")
+    def django_db_setup(
+        django_test_environment: None, django_db_modify_db_settings: None, django_db_blocker: DjangoDbBlocker
+    ) -> None:
+        """In place of pytest-django's, which has each process migrate."""
+        from tests.support.tables import copy_tables
+
+        with django_db_blocker.unblock():
+            copy_tables()
+
+
 @pytest.fixture(scope="session")
 def migrated_rows(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> Iterator[None]:
     """What migrations made (the policy `default`) is there after each test, also one that emptied the database."""
