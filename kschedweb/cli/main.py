@@ -21,6 +21,7 @@ COMMANDS = {
     "why": ("kschedweb.cli.commands.why", "why a pod of your cluster runs where it does, or nowhere, and what helps"),
     "pending": ("kschedweb.cli.commands.pending", "all pending pods of your cluster by cause, each with its fixes"),
     "fit": ("kschedweb.cli.commands.fit", "how many pods of a manifest fit into your cluster, and what would help"),
+    "node": ("kschedweb.cli.commands.node", "why a node of your cluster is as full as it is"),
     "open": ("kschedweb.cli.commands.open", "your cluster on a site of this machine, to read, until Ctrl-C"),
     "explain": ("kschedweb.cli.commands.explain", "why a pod goes where it goes: every verdict and score"),
     "queue": ("kschedweb.cli.commands.queue", "why a workload waits for quota, and when it gets it"),
@@ -33,8 +34,8 @@ COMMANDS = {
     "mcp": ("kschedweb.cli.mcp", "tools for language models over MCP; they only read"),
 }
 EPILOG = """\
-why, pending, fit and open read your cluster by kubectl, and need no server. For all others the server's address and
-token are read from KSCHEDWEB_URL and KSCHEDWEB_TOKEN, or from ~/.config/kschedweb/config.yaml.
+why, pending, fit, node and open read your cluster by kubectl, and need no server. For all others the server's address
+and token are read from KSCHEDWEB_URL and KSCHEDWEB_TOKEN, or from ~/.config/kschedweb/config.yaml.
 Exit status: 0 done, 1 the answer is no, 2 wrong input, 3 refused, 4 no answer. See docs/automating.md."""
 # cobra's ShellCompDirectiveNoFileComp; ":0" lets the shell offer files.
 NO_FILES = ":4"

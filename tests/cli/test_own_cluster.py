@@ -100,6 +100,17 @@ def test_fit_says_how_many_and_what_helps(
     assert workload["next_pod"]["fixes"][0]["changes"][0]["kind"] == "lower_request"
 
 
+def test_node_says_who_is_there_and_who_is_refused(dump: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    status, text, _ = ask(capsys, "node", "node/a", "--snapshot", str(dump), "-o", "json")
+    answer = json.loads(text)
+    assert (status, answer["node"]) == (Exit.OK, "a")
+    assert {pod["pod"] for pod in answer["pods"]} == {"default/runs", "kube-system/kube-scheduler-a"}
+    assert [group["pods"] for group in answer["refused"]] == [["default/big"]]
+    status, text, _ = ask(capsys, "node", "a", "--snapshot", str(dump))
+    assert "Insufficient cpu: default/big" in text
+    assert ask(capsys, "node", "nobody", "--snapshot", str(dump))[0] == Exit.WRONG
+
+
 def test_colours_are_for_terminals_alone(dump: Path, capsys: pytest.CaptureFixture[str]) -> None:
     _, text, _ = ask(capsys, "why", "big", "--snapshot", str(dump))
     assert "\x1b" not in text
