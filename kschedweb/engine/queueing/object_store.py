@@ -89,6 +89,10 @@ class ObjectStore:
     def __init__(self, world: KueueWorld) -> None:
         self._world = world
         self.classes = PriorityClasses()
+        # Keys of the workloads that were there at the start, by LocalQueue and by the ClusterQueue of their quota.
+        self._by_local_queue: dict[str, list[str]] = {}
+        self._by_cluster_queue: dict[str, list[str]] = {}
+        self._is_starting = True
         cache = world.cache
         self._starters: dict[str, Callable[[Json], object]] = {
             "Namespace": self._set_namespace,
@@ -107,6 +111,10 @@ class ObjectStore:
         for raw in raws:
             workload = self.classes.complete(read_workload(raw, self._world.now))
             self._world.workloads[workload.key] = workload
+            self._by_local_queue.setdefault(workload.queue_key, []).append(workload.key)
+            if workload.status.admission is not None:
+                name = workload.status.admission.cluster_queue
+                self._by_cluster_queue.setdefault(name, []).append(workload.key)
 
     def start(self, raw: Json) -> None:
         """Take in an object that is there from the beginning."""
@@ -118,6 +126,7 @@ class ObjectStore:
 
     def apply(self, raw: Json) -> None:
         """Create an object, or replace its spec; what waits may be tried again then."""
+        self._is_starting = False
         world, kind = self._world, get_string(raw, "kind")
         if kind == "Workload":
             self._apply_workload(raw)
@@ -167,7 +176,7 @@ class ObjectStore:
         world.cluster_queues[spec.name] = spec
         workloads = (
             workload
-            for workload in world.list_workloads()
+            for workload in self._list_indexed(self._by_cluster_queue, spec.name)
             if workload.status.admission is not None and workload.status.admission.cluster_queue == spec.name
         )
         with suppress(CohortCycleError):
@@ -186,10 +195,18 @@ class ObjectStore:
         elif spec.is_running:
             self._start_local_queue(spec)
 
+    def _list_indexed(self, index: dict[str, list[str]], name: str) -> list[Workload]:
+        """Return the workloads that may be of ``name``, by key: all of them once objects have changed."""
+        if not self._is_starting:
+            return self._world.list_workloads()
+        stored = self._world.workloads
+        return [stored[key] for key in index.get(name, ()) if key in stored]
+
     def _start_local_queue(self, spec: LocalQueue) -> None:
         """Let the workloads of a LocalQueue wait, whatever their back-off."""
         world = self._world
-        workloads = [workload for workload in world.list_workloads() if workload.queue_key == spec.key]
+        listed = self._list_indexed(self._by_local_queue, spec.key)
+        workloads = [workload for workload in listed if workload.queue_key == spec.key]
         infos = [world.create_info(workload) for workload in workloads if workload.is_admissible(world.gates)]
         world.queues.add_local_queue(spec, infos, [workload.key for workload in workloads])
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import heapq
 from collections.abc import Callable, Iterable, Mapping
 from typing import NamedTuple
 
@@ -50,6 +51,9 @@ class PendingQueue(QuotaNode):
         self.is_strict = False
         self.namespace_selector: Selector | None = None
         self.active: dict[str, WorkloadInfo] = {}
+        # What is or was active, by rank; an entry counts while the same object is active.
+        self._heap: list[tuple[tuple[int, float, str], int, WorkloadInfo]] = []
+        self._pushes = 0
         self.inadmissible: dict[str, WorkloadInfo] = {}
         self.in_flight: WorkloadInfo | None = None
         # Scheduling hash that failed -> reason; what shares it waits untried.
@@ -61,10 +65,12 @@ class PendingQueue(QuotaNode):
 
     def rank(self, info: WorkloadInfo) -> tuple[bool, int, float, str]:
         """Return the place of a workload (`baseCompareFunc`)."""
+        return not self.is_sticky(info), *self._rank_plainly(info)
+
+    def _rank_plainly(self, info: WorkloadInfo) -> tuple[int, float, str]:
         workload = info.workload
-        timestamp = self._ordering.queue_timestamp(workload)
         priority = workload.effective_priority(self._ordering.gates)
-        return not self.is_sticky(info), -priority, timestamp, workload.uid
+        return -priority, self._ordering.queue_timestamp(workload), workload.uid
 
     def is_sticky(self, info: WorkloadInfo) -> bool:
         """Return True if it stays at the head, as preemptions for it are under way."""
@@ -74,12 +80,26 @@ class PendingQueue(QuotaNode):
         """Take out the head."""
         self._pop_cycle += 1
         self.in_flight = None
-        if self.active:
-            head = min(self.active.values(), key=self.rank)
-            del self.active[head.key]
+        head = self._pop_head()
+        if head is not None:
             head.last_evaluated_generation = head.workload.generation
             self.in_flight = head
         return self.in_flight
+
+    def _pop_head(self) -> WorkloadInfo | None:
+        mark = self.preemptor
+        if mark is not None and mark.is_sticky and mark.key in self.active:
+            return self.active.pop(mark.key)
+        while self._heap:
+            _, _, info = heapq.heappop(self._heap)
+            if self.active.get(info.key) is info:
+                return self.active.pop(info.key)
+        return None
+
+    def _activate(self, info: WorkloadInfo) -> None:
+        self.active[info.key] = info
+        self._pushes += 1
+        heapq.heappush(self._heap, (self._rank_plainly(info), self._pushes, info))
 
     def is_preemptor(self, info: WorkloadInfo) -> bool:
         mark = self.preemptor
@@ -88,7 +108,7 @@ class PendingQueue(QuotaNode):
     def push_if_absent(self, info: WorkloadInfo) -> bool:
         if self._is_in_flight(info.key) or info.key in self.inadmissible or info.key in self.active:
             return False
-        self.active[info.key] = info
+        self._activate(info)
         return True
 
     def push_or_update(self, info: WorkloadInfo, now: float) -> None:
@@ -108,7 +128,7 @@ class PendingQueue(QuotaNode):
             if not info.workload.is_backoff_over(now) or (info.scheduling_hash and has_failed):
                 self.inadmissible[key] = info
                 return
-        self.active[key] = info
+        self._activate(info)
 
     def requeue(self, info: WorkloadInfo, reason: str, condition_reason: str, now: float) -> bool:
         """Put a workload back after a cycle (`RequeueIfNotPresent`); return whether it was not there."""
@@ -125,7 +145,7 @@ class PendingQueue(QuotaNode):
             if waiting is not None:
                 if key in self.active:
                     return False
-                self.active[key] = waiting
+                self._activate(waiting)
                 return True
             return self.push_if_absent(info)
         if key in self.inadmissible or key in self.active:
@@ -152,7 +172,7 @@ class PendingQueue(QuotaNode):
                 labels is not None and self.namespace_selector is not None and self.namespace_selector.matches(labels)
             )
             if is_selected and info.workload.is_backoff_over(now) and key not in self.active:
-                self.active[key] = self.inadmissible.pop(key)
+                self._activate(self.inadmissible.pop(key))
 
     def delete(self, key: str) -> None:
         self.active.pop(key, None)

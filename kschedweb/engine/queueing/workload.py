@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import field, replace
+from functools import cached_property
 from typing import Any
 
 from kschedweb.engine.json_types import Json
@@ -206,11 +207,11 @@ class Workload:
     labels: dict[str, str] = field(default_factory=dict)
     status: WorkloadStatus = field(default_factory=WorkloadStatus)
 
-    @property
+    @cached_property
     def key(self) -> str:
         return f"{self.namespace}/{self.name}"
 
-    @property
+    @cached_property
     def queue_key(self) -> str:
         return f"{self.namespace}/{self.queue_name}"
 
@@ -228,7 +229,7 @@ class Workload:
     def is_condition_true(self, kind: str) -> bool:
         return is_condition_true(self.status.conditions, kind)
 
-    @property
+    @cached_property
     def has_quota(self) -> bool:
         """True if quota is reserved for it."""
         return self.is_condition_true(kinds.QUOTA_RESERVED)
@@ -237,7 +238,7 @@ class Workload:
     def is_admitted(self) -> bool:
         return self.is_condition_true(kinds.ADMITTED)
 
-    @property
+    @cached_property
     def is_evicted(self) -> bool:
         return self.is_condition_true(kinds.EVICTED)
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import replace
+from typing import NamedTuple
 
 from kschedweb.engine.json_types import Json
 from kschedweb.engine.objects.json_access import get_mapping, get_objects
@@ -15,7 +17,6 @@ from kschedweb.engine.queueing.amounts import (
     add_amounts,
     add_requests,
     divide_requests,
-    order_resources,
     read_amounts,
     scale_requests,
 )
@@ -105,12 +106,30 @@ class AssignmentState:
         return not (self.scheduling_hash and scheduling_hash) or self.scheduling_hash == scheduling_hash
 
 
-@dataclass(frozen=True)
+class PodSetFacts(NamedTuple):
+    """What is computed once of pod sets, which stay the same objects while their workload's status changes."""
+
+    # Kept, so that its identity stays its own.
+    pod_sets: tuple[PodSet, ...]
+    # What one pod of each counts for quota.
+    requests: tuple[Requests, ...]
+    shape: str
+
+
 class InfoFactory:
     """What it takes to know a workload's requests: the Configuration and the gates."""
 
-    options: RequestOptions
-    gates: FeatureGates
+    def __init__(self, options: RequestOptions, gates: FeatureGates) -> None:
+        self.options = options
+        self.gates = gates
+        self._facts: dict[int, PodSetFacts] = {}
+
+    def _find_facts(self, pod_sets: tuple[PodSet, ...]) -> PodSetFacts:
+        facts = self._facts.get(id(pod_sets))
+        if facts is None:
+            requests = tuple(count_requests(pod_set.spec, self.options) for pod_set in pod_sets)
+            facts = self._facts[id(pod_sets)] = PodSetFacts(pod_sets, requests, describe_shape(pod_sets))
+        return facts
 
     def create(self, workload: Workload, limits: dict[str, LimitSummary] | None = None) -> WorkloadInfo:
         """Return what is known of ``workload``; with ``limits`` its resources are adjusted."""
@@ -125,7 +144,8 @@ class InfoFactory:
         else:
             info.total_requests = self._sum_pod_sets(workload)
         if "SchedulingEquivalenceHashing" in self.gates:
-            info.scheduling_hash = hash_shape(workload, info.total_requests, self.gates)
+            shape = self._find_facts(workload.pod_sets).shape
+            info.scheduling_hash = hash_shape(shape, workload, info.total_requests, self.gates)
         return info
 
     def _count_pods(self, workload: Workload) -> dict[str, int]:
@@ -138,14 +158,10 @@ class InfoFactory:
 
     def _sum_pod_sets(self, workload: Workload) -> list[PodSetRequests]:
         counts = self._count_pods(workload)
+        per_pod = self._find_facts(workload.pod_sets).requests
         return [
-            PodSetRequests(
-                pod_set.name,
-                counts[pod_set.name],
-                scale_requests(count_requests(pod_set.spec, self.options), counts[pod_set.name]),
-                {},
-            )
-            for pod_set in workload.pod_sets
+            PodSetRequests(pod_set.name, counts[pod_set.name], scale_requests(requests, counts[pod_set.name]), {})
+            for pod_set, requests in zip(workload.pod_sets, per_pod, strict=True)
         ]
 
     def _sum_admission(self, workload: Workload) -> list[PodSetRequests]:
@@ -190,6 +206,8 @@ class WorkloadInfo:
         # Pod set -> resource -> flavor of the nomination, while a cycle assigns anew.
         self.nominated_flavors: dict[str, dict[str, str]] = {}
         self._usage: Usage | None = None
+        # What it uses, of whatever amount.
+        self._flavors: frozenset[FlavorResource] | None = None
 
     @property
     def key(self) -> str:
@@ -219,11 +237,13 @@ class WorkloadInfo:
 
     def uses_any(self, resources: frozenset[FlavorResource]) -> bool:
         """Return True if it uses one of ``resources`` (`WorkloadUsesResources`)."""
-        return any(
-            FlavorResource(flavor, resource) in resources
-            for pod_set in self.total_requests
-            for resource, flavor in pod_set.flavors.items()
-        )
+        if self._flavors is None:
+            self._flavors = frozenset(
+                FlavorResource(flavor, resource)
+                for pod_set in self.total_requests
+                for resource, flavor in pod_set.flavors.items()
+            )
+        return not self._flavors.isdisjoint(resources)
 
     def copy_for_cycle(self, cluster_queue: str) -> WorkloadInfo:
         """Return a copy that a cycle may change, as a head of ``cluster_queue``."""
@@ -237,24 +257,23 @@ class WorkloadInfo:
         self.workload, self.total_requests = fresh.workload, fresh.total_requests
         self.cluster_queue, self.scheduling_hash = fresh.cluster_queue, fresh.scheduling_hash
         self._usage = None
+        self._flavors = None
 
 
-def hash_shape(workload: Workload, totals: list[PodSetRequests], gates: FeatureGates) -> str:
+def describe_shape(pod_sets: Sequence[PodSet]) -> str:
+    """Return what pod sets have in common that get the same flavors, but for their counts and requests."""
+    shapes = [
+        [pod_set.name, _describe_spec(pod_set), pod_set.min_count, repr(pod_set.topology_request)]
+        for pod_set in pod_sets
+    ]
+    return json.dumps(shapes, sort_keys=True)
+
+
+def hash_shape(shape: str, workload: Workload, totals: list[PodSetRequests], gates: FeatureGates) -> str:
     """Return what workloads have in common that get the same flavors (`computeSchedulingHash`)."""
-    shapes = []
-    for position, pod_set in enumerate(workload.pod_sets):
-        total = totals[position] if position < len(totals) else None
-        shapes.append(
-            [
-                pod_set.name,
-                _describe_spec(pod_set),
-                total.count if total else pod_set.count,
-                order_resources(total.requests) if total else {},
-                pod_set.min_count,
-                repr(pod_set.topology_request),
-            ]
-        )
-    return json.dumps([shapes, workload.effective_priority(gates)], sort_keys=True)
+    counts = [pod_set.count for pod_set in workload.pod_sets[len(totals) :]]
+    requests = [(total.count, sorted(total.requests.items())) for total in totals]
+    return f"{shape}{requests}{counts}{workload.effective_priority(gates)}"
 
 
 def _describe_spec(pod_set: PodSet) -> Json:
