@@ -86,6 +86,7 @@ def pages(at: Places) -> dict[str, str]:
         "repositories": "/policies/repositories/",
         "policy": f"/policies/{p}/?cluster={c}",
         "policy:points": f"/policies/{p}/?by=point&changed=1",
+        "policy-weights": f"/policies/{p}/weights/?cluster={c}",
         "policy-revisions": f"/policies/{p}/revisions/",
         "policy-diff": f"/policies/{p}/diff/?from={max(r - 1, 1)}&to={r}",
         "policy-effective": f"/policies/{p}/effective/",

@@ -17,6 +17,7 @@ from kschedweb.engine.studies.measure.registry import NODE_HOURS_DAY, NODES_USED
 from kschedweb.engine.studies.measure.values import NODE_HOURS
 from kschedweb.playground.gate.invocation import measure_row
 from kschedweb.playground.trying import sentences
+from kschedweb.playground.trying.effect_picture import build_picture
 from kschedweb.playground.trying.selectors import list_changes
 from kschedweb.web.translating import gettext_lazy as _
 
@@ -52,7 +53,7 @@ def build_context(query: Mapping[str, str], tried_change: TriedChange, answer: J
     outcome = query.get("what", "") if query.get("what") in OUTCOME_LABELS else ""
     listed = [change_row(change) for change in list_changes(answer, place=ALL, outcome=outcome)]
     return {
-        "sentence": sentences.answer_sentence(answer),
+        **build_effect(answer),
         "use": use,
         "has_use": bool(real),
         "cost": [*(measure_row(_with_sides(measure)) for measure in cost_measures(answer)), *costs],
@@ -65,6 +66,18 @@ def build_context(query: Mapping[str, str], tried_change: TriedChange, answer: J
             (name, label, answer["anew"][name]) for name, label in OUTCOME_LABELS.items() if answer["anew"][name]
         ],
         "page": Paginator(listed, PAGE_SIZE).get_page(query.get("page")),
+    }
+
+
+def build_effect(answer: Json) -> dict[str, object]:
+    """Return the context of the picture of an ``answer``, with the first pods that move."""
+    listed = [change_row(change) for change in list_changes(answer, place=ALL)]
+    return {
+        "answer": answer,
+        "sentence": sentences.answer_title(answer),
+        "picture": build_picture(answer),
+        "moved_rows": listed[:PAGE_SIZE],
+        "moved_count": len(listed),
     }
 
 

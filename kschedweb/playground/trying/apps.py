@@ -2,8 +2,9 @@ from __future__ import annotations
 
 from django.apps import AppConfig
 
-from kschedweb.web import actions
+from kschedweb.web import actions, navigation
 from kschedweb.web.actions import PaletteAction
+from kschedweb.web.navigation import BarChoice
 from kschedweb.web.retention import RetentionRule, register_rules
 
 
@@ -14,5 +15,6 @@ class TryingConfig(AppConfig):
         from kschedweb.jobs.retention import ANSWERED
         from kschedweb.playground.trying.sentences import DOOR
 
+        navigation.declare_choices((BarChoice.CLUSTER,), "policy-weights")
         actions.register_actions(PaletteAction(DOOR, "play", "trying", "what if weight change", action="edit", place=5))
         register_rules(RetentionRule("trying.TriedChange", "created_at", "answers", ANSWERED))

@@ -29,9 +29,10 @@ if TYPE_CHECKING:
 
 # The plugin whose strategy is offered, and the field with it.
 FIT, STRATEGY = "NodeResourcesFit", "args.scoringStrategy.type"
+PACKING = "MostAllocated"
 STRATEGIES = {
     "LeastAllocated": _("Spread pods over the nodes"),
-    "MostAllocated": _("Pack pods onto fewer nodes"),
+    PACKING: _("Pack pods onto fewer nodes"),
 }
 SWITCHES = {"true": True, "false": False}
 
@@ -83,19 +84,13 @@ class ChangeOffer:
 
 @dataclass(frozen=True)
 class WeightOffer:
-    """The weight of a score plugin, or of a priority, with the keys of changes of it."""
+    """The weight of a score plugin, or of a priority."""
 
     path: str
+    # With the profile where there are several.
     label: str
     now: int
-
-    @property
-    def doubled(self) -> str:
-        return f"{self.path}={2 * self.now}"
-
-    @property
-    def zeroed(self) -> str:
-        return f"{self.path}=0"
+    plugin: str = ""
 
 
 @dataclass(frozen=True)
@@ -105,17 +100,23 @@ class Offers:
     strategies: list[ChangeOffer]
     weights: list[WeightOffer]
     releases: list[str]
+    # The release that runs the policy now.
+    release: str = ""
+    # The scoring strategy of NodeResourcesFit by the path of its field, for each profile that scores by it.
+    strategy_by_path: Mapping[str, str] = field(default_factory=dict)
 
 
-def list_offers(revision: Revision, version: str = "") -> Offers:
-    """Return the offers for a saved policy on a cluster of ``version``."""
-    configuration = load_revision(revision, version)
+def list_offers(revision: Revision, version: str = "", document: Configuration | None = None) -> Offers:
+    """Return the offers for a saved policy on a cluster of ``version``, or for another ``document`` in its place."""
+    configuration = load_revision(revision, version) if document is None else document
     classic = isinstance(configuration, Algorithm)
     releases = [V1_13, V1_9] if classic else list(RELEASES)
     return Offers(
         [] if classic else _strategy_offers(configuration),
         _weight_offers(configuration),
         [name for name in releases if name != configuration.release.name],
+        configuration.release.name,
+        {} if classic else _find_strategies(configuration),
     )
 
 
@@ -180,23 +181,26 @@ def _run_by(content: Content, change: PolicyEdit) -> Json:
     return process
 
 
-def _strategy_offers(configuration: Configuration) -> list[ChangeOffer]:
-    """Return offers of the other scoring strategies of NodeResourcesFit, for each profile."""
-    offers = []
+def _find_strategies(configuration: Configuration) -> dict[str, str]:
+    """Return the scoring strategy of NodeResourcesFit by the path of its field, for each profile that scores by it."""
+    strategies = {}
     for place, profile in enumerate(configuration.profiles):
         scoring = {plugin.name for plugin in profile.points["score"]}
         now = ((profile.args.get(FIT) or {}).get("scoringStrategy") or {}).get("type")
         # Without NodeResourcesFit among the scores, its strategy changes nothing.
-        if FIT not in scoring or now is None:
-            continue
-        suffix = f" in {profile.scheduler_name}" if len(configuration.profiles) > 1 else ""
-        path = f"profiles[{place}].pluginConfig[{FIT}].{STRATEGY}"
-        offers += [
-            ChangeOffer(f"{path}={name}", f"{label}{suffix}", f"{FIT}: {now} → {name}")
-            for name, label in STRATEGIES.items()
-            if name != now
-        ]
-    return offers
+        if FIT in scoring and now is not None:
+            strategies[f"profiles[{place}].pluginConfig[{FIT}].{STRATEGY}"] = now
+    return strategies
+
+
+def _strategy_offers(configuration: Configuration) -> list[ChangeOffer]:
+    """Return offers of the other scoring strategies of NodeResourcesFit, for each profile."""
+    return [
+        ChangeOffer(f"{path}={name}", label, f"{FIT}: {now} → {name}")
+        for path, now in _find_strategies(configuration).items()
+        for name, label in STRATEGIES.items()
+        if name != now
+    ]
 
 
 def _weight_offers(configuration: Configuration) -> list[WeightOffer]:
@@ -207,6 +211,7 @@ def _weight_offers(configuration: Configuration) -> list[WeightOffer]:
             configuration.weight_path(place, plugin.name),
             f"{plugin.name} of {profile.scheduler_name}" if several else plugin.name,
             plugin.weight,
+            plugin.name,
         )
         for place, profile in enumerate(configuration.profiles)
         for plugin in profile.points["score"]

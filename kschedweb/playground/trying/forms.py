@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from django import forms
 from django.utils.translation import gettext
 
 from kschedweb.decisions.selectors import policy_choices
-from kschedweb.engine.releases import CURRENT, RELEASES
+from kschedweb.engine.releases import RELEASES
 from kschedweb.playground.gate.forms import GateForm
 from kschedweb.playground.gate.selectors import scenario_choices
-from kschedweb.playground.trying.changes import PolicyEdit
+from kschedweb.playground.trying.changes import PACKING, STRATEGIES, PolicyEdit
+from kschedweb.playground.trying.plugin_phrases import describe_preference
 from kschedweb.playground.trying.sentences import policy_label
 from kschedweb.policies.services import NAME_HELP
 from kschedweb.web.translating import gettext_lazy as _
@@ -26,6 +28,8 @@ if TYPE_CHECKING:
 
 # The type of a weight in a KubeSchedulerConfiguration is int32.
 MOST_WEIGHT = 2**31 - 1
+# The right end of a slider, unless a weight is larger than half of it.
+SLIDER_LIMIT = 10
 # Choices of SaveForm.
 REVISION, DRAFT = "revision", "draft"
 
@@ -53,41 +57,79 @@ class WhereForm(forms.Form):
             self.fields[name].choices = choices  # type: ignore[attr-defined]
 
 
-class WeightForm(forms.Form):
-    """Another weight of one score plugin."""
+@dataclass(frozen=True)
+class WeightSlider:
+    """The slider of one weight."""
 
-    path = forms.ChoiceField(label=_("Plugin"))
-    weight = forms.IntegerField(
-        min_value=0, max_value=MOST_WEIGHT, label=_("Weight"), help_text=_("0 turns its score off.")
-    )
+    field: forms.BoundField
+    # In plain words, "" if nobody says.
+    phrase: str
+    # The plugin, with its profile where there are several.
+    label: str
+    # The weight in the current policy.
+    now: int
+    # The right end of the slider.
+    most: int
 
-    def __init__(self, offers: Offers, data: Any = None) -> None:
-        super().__init__(data, initial={"weight": 2})
-        listed = [
-            (offer.path, gettext("%(plugin)s, now %(now)s") % {"plugin": offer.label, "now": offer.now})
-            for offer in offers.weights
+
+class WeightsForm(forms.Form):
+    """The weights of all score plugins, packing or spreading, and the release, each as it is or changed."""
+
+    strategy = forms.ChoiceField(required=False, label=_("Pack or spread"), widget=forms.RadioSelect)
+    release = forms.ChoiceField(required=False, label=_("Release of kube-scheduler"))
+
+    def __init__(self, offers: Offers, data: Any = None, *, shown: Offers | None = None) -> None:
+        """``offers`` are of the current policy; the form begins with the values of ``shown`` if it is given."""
+        self.offers = offers
+        begin = shown or offers
+        weights = {offer.path: offer.now for offer in begin.weights}
+        initial = {f"w{place}": weights.get(offer.path, 0) for place, offer in enumerate(offers.weights)}
+        self._shown_strategy = next(iter(begin.strategy_by_path.values()), "")
+        super().__init__(data, initial={**initial, "strategy": self._shown_strategy, "release": begin.release})
+        for place, offer in enumerate(offers.weights):
+            self.fields[f"w{place}"] = forms.IntegerField(
+                min_value=0, max_value=MOST_WEIGHT, required=False, label=offer.label
+            )
+        now = next(iter(offers.strategy_by_path.values()), "")
+        choices = [(name, label) for name, label in STRATEGIES.items()]
+        if now and now not in STRATEGIES:
+            choices.insert(0, (now, gettext("As it is (%(strategy)s)") % {"strategy": now}))
+        self.fields["strategy"].choices = choices  # type: ignore[attr-defined]
+        releases = sorted({offers.release, *offers.releases}, key=lambda name: [int(part) for part in name.split(".")])
+        labels = [(name, RELEASES[name].label if name in RELEASES else name) for name in releases]
+        self.fields["release"].choices = labels  # type: ignore[attr-defined]
+
+    @property
+    def packs(self) -> bool:
+        return (self["strategy"].value() or self._shown_strategy) == PACKING
+
+    @property
+    def sliders(self) -> list[WeightSlider]:
+        """The weights, each with its slider."""
+        most = max([SLIDER_LIMIT, *(2 * offer.now for offer in self.offers.weights)])
+        return [
+            WeightSlider(
+                self[f"w{place}"],
+                describe_preference(offer.plugin, packs=self.packs),
+                offer.label,
+                offer.now,
+                most,
+            )
+            for place, offer in enumerate(self.offers.weights)
         ]
-        self.fields["path"].choices = listed  # type: ignore[attr-defined]
 
     @property
     def change(self) -> PolicyEdit:
-        return PolicyEdit(values={self.cleaned_data["path"]: self.cleaned_data["weight"]})
-
-
-class ReleaseForm(forms.Form):
-    """Another kube-scheduler that runs the policy."""
-
-    release = forms.ChoiceField(label=_("Release"), help_text=_("The kube-scheduler that would run the policy."))
-
-    def __init__(self, offers: Offers, data: Any = None) -> None:
-        newest = CURRENT.name if CURRENT.name in offers.releases else offers.releases[-1]
-        super().__init__(data, initial={"release": newest})
-        choices = [(name, RELEASES[name].label if name in RELEASES else name) for name in offers.releases]
-        self.fields["release"].choices = choices  # type: ignore[attr-defined]
-
-    @property
-    def change(self) -> PolicyEdit:
-        return PolicyEdit(release=self.cleaned_data["release"])
+        """What differs from the current policy."""
+        values: dict[str, Any] = {}
+        for place, offer in enumerate(self.offers.weights):
+            weight = self.cleaned_data.get(f"w{place}")
+            if weight is not None and weight != offer.now:
+                values[offer.path] = weight
+        strategy = self.cleaned_data.get("strategy")
+        values |= {path: strategy for path, now in self.offers.strategy_by_path.items() if strategy and strategy != now}
+        release = self.cleaned_data.get("release") or ""
+        return PolicyEdit(values=values, release="" if release == self.offers.release else release)
 
 
 class InsteadForm(forms.Form):

@@ -65,6 +65,24 @@ def answer_sentence(answer: Json) -> str:
     return gettext("; ").join(parts)
 
 
+def answer_title(answer: Json) -> str:
+    """Return the answer in at most twelve words: pending pods where they differ, moves, and nodes in use."""
+    anew, nodes, pending = answer["anew"], answer["nodes"], answer["pending"]
+    parts = []
+    if pending and (gain := pending["placed"]["changed"] - pending["placed"]["current"]):
+        text = gettext("%(pods)s fit") if gain > 0 else gettext("%(pods)s fit no more")
+        parts.append(text % {"pods": format_count(abs(gain), "more pods") if gain > 0 else format_count(-gain, "pods")})
+    if anew["moved"]:
+        parts.append(
+            gettext("%(moved)s of %(pods)s move")
+            % {"moved": f"{anew['moved']:,}", "pods": format_count(anew["pods"], "pods")}
+        )
+    if nodes["current"] != nodes["changed"]:
+        both = {"nodes": format_count(nodes["changed"], "nodes"), "current": f"{nodes['current']:,}"}
+        parts.append(gettext("%(nodes)s in use instead of %(current)s") % both)
+    return gettext("; ").join(parts) or gettext("Nothing changes: every pod keeps its node")
+
+
 def _pending_sentence(counts: Json) -> str:
     if not counts["pods"]:
         return gettext("There are no pending pods")

@@ -133,12 +133,22 @@ class BothEnginesSerializer(serializers.Serializer[Any]):
     changed = serializers.CharField()
 
 
+class NodeLevelsSerializer(serializers.Serializer[Any]):
+    """The nodes once all pods are placed, as columns: percent of CPU requested under either policy."""
+
+    nodes = serializers.ListField(child=serializers.CharField())
+    zones = serializers.ListField(child=serializers.CharField(allow_blank=True))
+    current = serializers.ListField(child=serializers.FloatField())
+    changed = serializers.ListField(child=serializers.FloatField())
+
+
 class ChangeEffectSerializer(serializers.Serializer[Any]):
     """What a change does."""
 
     pending = PlacedSerializer(allow_null=True, help_text="Pending pods, while all others stay; null for a scenario.")
     anew = PlacedSerializer(help_text="All pods of the snapshot placed anew; the pods of the scenario.")
     nodes = NodesUsedSerializer(help_text="Nodes in use once all pods are placed.")
+    levels = NodeLevelsSerializer(required=False, help_text="Missing in answers of 0.1.0.")
     measures = BothMeasureSerializer(many=True)
     pod = PodEndsSerializer(allow_null=True)
     engine = BothEnginesSerializer()

@@ -52,15 +52,24 @@ if TYPE_CHECKING:
     from kschedweb.playground.scenarios.models import ScenarioRevision
     from kschedweb.policies.models import Revision
 
+READING = "Reading the cluster"
+# The steps of a job, in order, as it reports them.
+PLAY_STEPS = ("{} under the current policy:", "{} under the changed policy:", "{} that move, explained:")
 # Both policies are played with the same seed, so that ties are broken alike.
 SEED = 1
 PLACE_LABELS = {PENDING: "Pending pods", ALL: "All pods"}
-# For an answer at once: the demo takes 1.5 s of one core, and twice as long on a busy machine.
+# For an answer at once: the demo takes 1.2 s of one core, and twice as long on a busy machine.
 SECONDS = 5.0
+# For a slider, which takes a third of that; nearly as long as a page may compute.
+PREVIEW_SECONDS = 12.0
+# Clusters on which sliders are answered while they move, and the moves that are explained then.
+MOST_PREVIEW_NODES, MOST_PREVIEW_REASONS = 200, 10
 # Held while a request of this process computes an answer.
 _turn = Lock()
 # Of small snapshots, on which one change follows the other.
 _prepared: LRU[dict[str, PreparedScenario]] = LRU(2)
+# Answers that sliders have shown.
+_previews: LRU[Json] = LRU(16)
 # Outcomes under the current policy, which a further change is compared with.
 _outcomes: LRU[dict[str, RunOutcome]] = LRU(4)
 
@@ -98,10 +107,27 @@ def change_try(*, user: User | None, request: TryRequest) -> TriedChange:
             return _queue_change(user, tried_change)
 
 
+def change_preview(*, request: TryRequest) -> Json:
+    """Return the answer for a change that is not stored, such as a slider's; also for none.
+
+    Raise DeadlineExceeded where a request cannot find it in time, and ApplicationError as ``change_try``.
+    """
+    tried_change = _new_row(None, request, may_equal=True)
+    with translate_errors():
+        _engine_policies(tried_change)
+        return _at_once(tried_change, preview=True)
+
+
+def list_steps(tried_change: TriedChange) -> list[str]:
+    """Return the steps of the job that answers, in order, as its progress names them."""
+    places = (PENDING, ALL) if tried_change.snapshot_id else (ALL,)
+    return [READING, *(step.format(PLACE_LABELS[place]) for place in places for step in PLAY_STEPS)]
+
+
 def change_answer(*, tried_change: TriedChange, step: Step) -> Json:
     """Find and store the effect of the change, unless it is known already; report progress to ``step``."""
     if tried_change.content is None:
-        step("Reading the cluster", 0, 0)
+        step(READING, 0, 0)
         with translate_errors():
             _set_answer(tried_change, _worked_out(tried_change, _prepare_plays(tried_change), step))
         values = {name: getattr(tried_change, name) for name in ("sentence", "content", "ended_at")}
@@ -185,8 +211,11 @@ def _get_base(tried_change: TriedChange) -> Revision:
     return tried_change.base
 
 
-def _new_row(user: User | None, request: TryRequest) -> TriedChange:
-    """Return an unsaved row for ``request``, with the change in words. Raise ApplicationError if nothing changes."""
+def _new_row(user: User | None, request: TryRequest, *, may_equal: bool = False) -> TriedChange:
+    """Return an unsaved row for ``request``, with the change in words.
+
+    Raise ApplicationError if nothing changes, unless ``may_equal``.
+    """
     base, snapshot = request.base, request.snapshot
     content = content_checked(request.content.document, request.content.process, renew=False)
     dialect, changed = base.policy.dialect, DIALECTS[content.kind]
@@ -212,7 +241,7 @@ def _new_row(user: User | None, request: TryRequest) -> TriedChange:
         tried_change.change = f"{changed.document_word} instead"
         return tried_change
     changes = sentences.list_changes(dialect, tried_change)
-    if not changes and started == base_started:
+    if not changes and started == base_started and not may_equal:
         raise ApplicationError.at(
             "change", f"This does what {sentences.policy_label(base)} does: change something first."
         )
@@ -248,8 +277,11 @@ def _prepare_plays(tried_change: TriedChange) -> dict[str, PreparedScenario]:
     }
 
 
-def _at_once(tried_change: TriedChange) -> Json:
-    """Return the answer; raise DeadlineExceeded if a request cannot find it in time."""
+def _at_once(tried_change: TriedChange, *, preview: bool = False) -> Json:
+    """Return the answer; raise DeadlineExceeded if a request cannot find it in time.
+
+    A ``preview`` explains the first moves only.
+    """
     cluster = tried_change.revision.snapshot if tried_change.revision is not None else tried_change.snapshot
     # Reading a large snapshot would already take longer than a request may.
     if cluster is not None and cluster.size > AT_ONCE_SIZE:
@@ -261,13 +293,22 @@ def _at_once(tried_change: TriedChange) -> Json:
         key = (tried_change.snapshot.pk, figures_in_force.figures_version(tried_change.snapshot), prices)
     plays = _prepared.get(key, lambda: _prepare_plays(tried_change)) if key else _prepare_plays(tried_change)
     nodes, pods = engine.count_nodes_and_pods(plays[ALL])
-    if nodes * pods > AT_ONCE:
+    if nodes * pods > AT_ONCE or (preview and nodes > MOST_PREVIEW_NODES):
         raise DeadlineExceeded
-    with at_once(_turn, SECONDS) as step:
+    reasons = MOST_PREVIEW_REASONS if preview else None
+    with at_once(_turn, PREVIEW_SECONDS if preview else SECONDS) as step:
         if key is None:
-            return _worked_out(tried_change, plays, step)
+            return _worked_out(tried_change, plays, step, most_explained=reasons)
         policy = (tried_change.base_document, json.dumps(tried_change.base_started, sort_keys=True))
-        return _worked_out(tried_change, plays, step, _outcomes.get((*key, *policy), dict))
+        outcomes = _outcomes.get((*key, *policy), dict)
+        if not preview:
+            return _worked_out(tried_change, plays, step, outcomes)
+        changed = (tried_change.document, json.dumps(tried_change.started, sort_keys=True), tried_change.pod)
+        # A slider goes back and forth.
+        return _previews.get(
+            (*key, *policy, *changed),
+            lambda: _worked_out(tried_change, plays, step, outcomes, most_explained=reasons),
+        )
 
 
 def _worked_out(
@@ -275,8 +316,9 @@ def _worked_out(
     plays: dict[str, PreparedScenario],
     step: Step,
     outcomes: dict[str, RunOutcome] | None = None,
+    most_explained: int | None = None,
 ) -> Json:
-    """Return the answer.
+    """Return the answer; only the first ``most_explained`` moves get a reason.
 
     ``outcomes`` has the outcomes of plays under the current policy, by place, and gets those that are missing.
     """
@@ -287,7 +329,14 @@ def _worked_out(
     )
     both = {
         place: play_both(
-            prepared, now, changed, step, PLACE_LABELS[place], outcomes.get(place), only_waiting=place == PENDING
+            prepared,
+            now,
+            changed,
+            step,
+            PLACE_LABELS[place],
+            outcomes.get(place),
+            only_waiting=place == PENDING,
+            most_explained=most_explained,
         )
         for place, prepared in plays.items()
     }
@@ -298,6 +347,7 @@ def _worked_out(
         "pending": pending.counts if pending else None,
         "anew": anew.counts,
         "nodes": anew.nodes(),
+        "levels": anew.node_levels(),
         "measures": anew.list_measures(at_end=pending is not None),
         "pod": next(({"of": place, **ends} for place, ends in pod_ends if ends), None),
         "changes": [{"of": place, **change} for place, effect in both.items() for change in effect.changes],

@@ -66,8 +66,8 @@ class ChangeTarget:
         return cluster_version(self.scenario) if self.scenario is not None else ""
 
     @property
-    def address(self) -> str:
-        """The page for the same policy at the same place, whatever is the newest."""
+    def query(self) -> str:
+        """The same policy at the same place as a query, whatever is the newest."""
         query = {
             "cluster": self.snapshot.cluster.name if self.snapshot else "",
             "policy": self.base.policy.name,
@@ -76,7 +76,12 @@ class ChangeTarget:
             "scenario": self.scenario.scenario_id if self.scenario else "",
             "pod": self.pod,
         }
-        return f"{reverse('trying')}?{urlencode({name: value for name, value in query.items() if value})}"
+        return urlencode({name: value for name, value in query.items() if value})
+
+    @property
+    def address(self) -> str:
+        """The page for the same policy at the same place, whatever is the newest."""
+        return f"{reverse('trying')}?{self.query}"
 
 
 def _find_snapshot(request: HttpRequest) -> Snapshot | None:

@@ -15,17 +15,17 @@ from kschedweb.accounts.permissions import require_action, requires
 from kschedweb.accounts.roles import Action, may_change
 from kschedweb.decisions.selectors import revision_named
 from kschedweb.engine.json_types import Json
+from kschedweb.engine.patience import DeadlineExceeded
 from kschedweb.jobs.models import ENDED
 from kschedweb.playground.runs.selectors import revision_asked as scenario_asked
 from kschedweb.playground.trying import answer_context, selectors, sentences, services
 from kschedweb.playground.trying.changes import Content, PolicyEdit, apply_change, list_offers
 from kschedweb.playground.trying.forms import (
     InsteadForm,
-    ReleaseForm,
     SaveForm,
     ScenarioForm,
     ThresholdsForm,
-    WeightForm,
+    WeightsForm,
     WhereForm,
 )
 from kschedweb.playground.trying.targets import ChangeTarget
@@ -36,6 +36,7 @@ from kschedweb.policies.views import editor_parts, read_posted_with_history
 from kschedweb.web.errors import ApplicationError
 from kschedweb.web.exports import FORMATS, export_rows
 from kschedweb.web.heavy import heavy
+from kschedweb.web.messages import translate_words
 from kschedweb.web.pages import add_errors, page_part
 
 if TYPE_CHECKING:
@@ -79,11 +80,50 @@ def show_trying(request: PageRequest) -> HttpResponse:
     except ApplicationError as error:
         form = change_forms.get(request.POST.get("do", ""))
         if form is not None:
-            form.add_error(list(form.fields)[-1], _error_text(error))
+            form.add_error("instead" if isinstance(form, InsteadForm) else None, _error_text(error))
         return _render_door(
             request, target, change_forms, edited, status=error.status, refused=None if form is not None else error
         )
     return redirect("tried", tried_change.pk)
+
+
+@heavy
+@require_http_methods(["GET", "HEAD"])
+@requires(Action.VIEW)
+def show_weights(request: PageRequest, name: str) -> HttpResponse:
+    """Show the weights of a policy with their effect on the chosen cluster, as the first page of the policy."""
+    policy_get(name)
+    target = ChangeTarget.from_request(request)
+    if target is None or not target.base.policy.dialect.decides:
+        return redirect("policy", name)
+    return _render_door(request, target, of_policy=True)
+
+
+@heavy
+@require_POST
+@requires(Action.VIEW)
+@page_part
+def show_effect(request: PageRequest) -> HttpResponse:
+    """Show the effect of the posted weights, while sliders move. Nothing is stored."""
+    target = ChangeTarget.from_request(request)
+    if target is None:
+        return render(request, "playground/trying/no_effect.html", {"reason": "cluster"})
+    form = WeightsForm(list_offers(target.base, target.version), request.POST)
+    context: dict[str, object] = {"target": target, "base": target.base, "form": form}
+    if not form.is_valid():
+        return render(request, "playground/trying/no_effect.html", context | {"reason": "form"})
+    try:
+        content = apply_change(target.base, form.change)
+        answer = services.change_preview(
+            request=services.TryRequest(target.base, content, target.snapshot, target.scenario, target.pod)
+        )
+    except DeadlineExceeded:
+        return render(request, "playground/trying/no_effect.html", context | {"reason": "large"})
+    except ApplicationError as error:
+        return render(request, "playground/trying/no_effect.html", context | {"refused": _error_text(error)})
+    context |= answer_context.build_effect(answer)
+    context["live"] = form.change.values or form.change.release
+    return render(request, "playground/trying/effect.html", context)
 
 
 @require_POST
@@ -136,7 +176,7 @@ def _content_from_form(
         return apply_change(
             target.base, PolicyEdit(Content.from_revision(revision_named(form.cleaned_data["instead"], "policy")))
         )
-    if isinstance(form, WeightForm | ReleaseForm) and form.is_valid():
+    if isinstance(form, WeightsForm) and form.is_valid():
         return apply_change(target.base, form.change)
     if do == "document" and editor is not None and editor.checked.valid:
         return Content(editor.document, dict(editor.process))
@@ -147,8 +187,7 @@ def _change_forms(target: ChangeTarget, data: Any = None) -> dict[str, forms.For
     """Return the forms of single changes by the button that sends each; ``data`` is for that of the pressed one."""
     offered, do = list_offers(target.base, target.version), (data or {}).get("do", "")
     return {
-        "weight": WeightForm(offered, data if do == "weight" else None),
-        "release": ReleaseForm(offered, data if do == "release" else None),
+        "weights": WeightsForm(offered, data if do == "weights" else None),
         "instead": InsteadForm(target.base, data if do == "instead" else None),
     }
 
@@ -165,8 +204,9 @@ def _render_door(
     *,
     status: int = 200,
     refused: ApplicationError | None = None,
+    of_policy: bool = False,
 ) -> HttpResponse:
-    """Render the page on which a change is chosen."""
+    """Render the page on which a change is chosen; ``of_policy`` as a page of its policy."""
     scope = scope_of(request)
     chosen = {
         "policy": target.base.policy.name,
@@ -175,7 +215,7 @@ def _render_door(
     }
     context = _door_context(request, target, change_forms or _change_forms(target), edited)
     context["place_form"] = WhereForm(request.user, chosen, policies=scope.policies, clusters=scope.clusters)
-    context |= {"refused": refused, "open_editor": edited is not None}
+    context |= {"refused": refused, "open_editor": edited is not None, "of_policy": of_policy}
     return render(request, "playground/trying/change_form_page.html", context, status=status)
 
 
@@ -220,6 +260,12 @@ def _render_progress(request: PageRequest, tried_change: TriedChange) -> HttpRes
     }
     context |= {"form_address": target.address if target else reverse("trying"), "unit": "pods"}
     context["may_cancel"] = job is not None and may_change(request.user, job)
+    steps = services.list_steps(tried_change)
+    place = steps.index(job.step) if job is not None and job.step in steps else -1
+    context["steps"] = [
+        (translate_words(step).rstrip(":："), "done" if at < place else "now" if at == place else "next")
+        for at, step in enumerate(steps)
+    ]
     part_only = request.htmx and not ended
     return render(request, "parts/job_wait.html" if part_only else "playground/trying/waiting.html", context)
 
@@ -295,7 +341,13 @@ def _render_answer(
         checked = dialect.check(tried_change.document, tried_change.process)
         same = bool(checked.valid)
         edited = _open_editor(request, target, tried_change.document, tried_change.process) if same else None
-        context |= _door_context(request, target, _change_forms(target), edited)
+        change_forms = _change_forms(target)
+        if same:
+            # The sliders show what was tried.
+            runs = dialect.load(tried_change.document, tried_change.started)
+            shown = list_offers(target.base, target.version, runs)
+            change_forms["weights"] = WeightsForm(list_offers(target.base, target.version), shown=shown)
+        context |= _door_context(request, target, change_forms, edited)
         context["changes"] = sentences.list_changes(dialect, tried_change) if same else []
     response = render(request, "playground/trying/answer.html", context, status=status)
     # The page was polling for progress: it is loaded again with the answer.

@@ -23,6 +23,7 @@ JOBS = (
     gettext_noop("Judging the pod on every node"),
     gettext_noop("Judging it under the other policy"),
     gettext_noop("Asking pods"),
+    gettext_noop("Explaining pods"),
     gettext_noop("Trying pods"),
     gettext_noop("Trying %(name)s"),
     gettext_noop("Placing pods"),
@@ -37,6 +38,7 @@ JOBS = (
     gettext_noop("Under %(name)s:"),
     gettext_noop("%(name)s under the current policy:"),
     gettext_noop("%(name)s under the changed policy:"),
+    gettext_noop("%(name)s that move, explained:"),
     gettext_noop("Trials:"),
     gettext_noop("%(records)s records of %(nodes)s nodes and %(pods)s pods; seconds:"),
     # What a job is about.
@@ -62,6 +64,7 @@ JOBS = (
     gettext_noop("Group of pods: %(name)s"),
     gettext_noop("Groups of pods: %(name)s"),
     gettext_noop("Devices: %(name)s"),
+    gettext_noop("Node: %(name)s"),
     gettext_noop("Load-aware policies: %(name)s"),
     gettext_noop("Decision of a run: %(name)s"),
     gettext_noop("Roll-out: %(name)s"),

@@ -21,6 +21,7 @@ def clear_caches() -> None:
     scenarios._prepared.clear()
     services._prepared.clear()
     services._outcomes.clear()
+    services._previews.clear()
 
 
 @pytest.fixture

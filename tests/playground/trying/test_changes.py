@@ -33,10 +33,10 @@ def test_every_offer_does_what_it_says_and_leaves_the_rest(revision: Revision) -
     before = score_weights(revision, Content.from_revision(revision))
     assert {offer.label: offer.now for offer in offers.weights} == before
     for offer in offers.weights:
-        assert score_weights(revision, apply_change(revision, PolicyEdit.from_key(offer.doubled))) == before | {
-            offer.label: 2 * offer.now
-        }
-        zeroed_weights = score_weights(revision, apply_change(revision, PolicyEdit.from_key(offer.zeroed)))
+        assert score_weights(
+            revision, apply_change(revision, PolicyEdit(values={offer.path: 2 * offer.now}))
+        ) == before | {offer.label: 2 * offer.now}
+        zeroed_weights = score_weights(revision, apply_change(revision, PolicyEdit(values={offer.path: 0})))
         assert zeroed_weights == {name: weight for name, weight in before.items() if name != offer.label}
     (packing,) = offers.strategies
     assert (packing.label, packing.detail) == (
@@ -89,9 +89,9 @@ def test_a_classic_policy_has_offers_of_its_own(editor: User) -> None:
         "SelectorSpreadPriority": 1,
     }
     assert (offers.strategies, offers.releases) == ([], ["1.9"])
-    content = apply_change(classic, PolicyEdit.from_key(offers.weights[0].doubled))
+    content = apply_change(classic, PolicyEdit(values={offers.weights[0].path: 4}))
     assert classic.policy.dialect.load(content.document, {}).weights["MostRequestedPriority"] == 4
-    zeroed_content = apply_change(classic, PolicyEdit.from_key(offers.weights[0].zeroed))
+    zeroed_content = apply_change(classic, PolicyEdit(values={offers.weights[0].path: 0}))
     assert [priority["name"] for priority in parse_document(zeroed_content.document).data["priorities"]] == [
         "SelectorSpreadPriority"
     ]

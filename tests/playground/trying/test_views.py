@@ -24,6 +24,8 @@ pytestmark = pytest.mark.django_db
 Client = Callable[..., Any]
 DOOR = "/trying/?cluster=small&policy=default"
 WEIGHT = "profiles[0].plugins.score.enabled[NodeResourcesFit].weight"
+# The field of that weight.
+FIT = "w2"
 
 
 def submit(client: Any, form_data: dict[str, str], door: str = DOOR) -> str:
@@ -93,9 +95,10 @@ def test_the_files_have_every_pod(client_as: Client, small: Snapshot) -> None:
 @pytest.mark.parametrize(
     ("form_data", "change"),
     [
-        ({"do": "weight", "path": WEIGHT, "weight": "9"}, "NodeResourcesFit weight: 1 → 9"),
+        ({"do": "weights", FIT: "9"}, "NodeResourcesFit weight: 1 → 9"),
+        ({"do": "weights", "strategy": "MostAllocated"}, "NodeResourcesFit: LeastAllocated → MostAllocated"),
         ({"do": "instead", "instead": "packed@1"}, "NodeResourcesFit: LeastAllocated → MostAllocated"),
-        ({"do": "release", "release": "1.36"}, "kube-scheduler: 1.37"),
+        ({"do": "weights", "release": "1.36"}, "kube-scheduler: 1.37"),
         ({"do": "document", "document": PACKED}, "NodeResourcesFit: LeastAllocated → MostAllocated"),
     ],
 )
@@ -109,11 +112,10 @@ def test_a_weight_a_policy_a_release_and_a_document_are_tried(
 @pytest.mark.parametrize(
     ("form_data", "form", "field", "message"),
     [
-        ({"do": "weight", "path": WEIGHT, "weight": "-1"}, "weight", "weight", "greater than or equal to 0"),
-        ({"do": "weight", "path": WEIGHT, "weight": "much"}, "weight", "weight", "whole number"),
-        ({"do": "weight", "path": WEIGHT, "weight": "1"}, "weight", "weight", "does what default@1 does"),
-        ({"do": "weight", "path": "nothing", "weight": "1"}, "weight", "path", "valid choice"),
-        ({"do": "release", "release": "1.1"}, "release", "release", "valid choice"),
+        ({"do": "weights", FIT: "-1"}, "weights", FIT, "greater than or equal to 0"),
+        ({"do": "weights", FIT: "much"}, "weights", FIT, "whole number"),
+        ({"do": "weights", FIT: "1"}, "weights", "__all__", "does what default@1 does"),
+        ({"do": "weights", "release": "1.1"}, "weights", "release", "valid choice"),
         ({"do": "instead", "instead": "nobody@1"}, "instead", "instead", "valid choice"),
     ],
 )
@@ -201,6 +203,7 @@ def test_a_long_answer_shows_how_far_it_is(client_as: Client, small: Snapshot, m
     client = client_as("editor")
     place = submit_packing(client)
     assert elements(client.get(place), "#waits[hx-get]")
+    assert len(elements(client.get(place), ".steps li")) == 7
     assert client.get(place, headers={"hx-request": "true"}).templates[0].name == "parts/job_wait.html"
     tasks.answer(str(Job.objects.get().pk))
     answer = client.get(place, headers={"hx-request": "true"})
@@ -270,7 +273,7 @@ def test_a_classic_policy_has_its_own_form_and_releases(client_as: Client, admin
     door = "/trying/?cluster=small&policy=filling"
     page = client.get(door)
     assert page.context["fields_template"] == "policies/classic/_fields.html"
-    place = submit(client, {"do": "release", "release": "1.9"}, door)
+    place = submit(client, {"do": "weights", "release": "1.9"}, door)
     assert client.get(place).context["tried_change"].started["version"] == "1.9"
     assert client.post("/trying/preview/filling/", {"document": seed_moves.FILLING}).status_code == 200
 
@@ -279,3 +282,35 @@ def test_the_preview_draws_the_form_of_what_was_typed(client_as: Client, small: 
     answer = client_as("editor").post("/trying/preview/default/", {"document": PACKED})
     assert answer.context["editor"].document == PACKED
     assert client_as("viewer").post("/trying/preview/default/", {"document": PACKED}).status_code == 403
+
+
+def test_sliders_are_answered_about_all_pods_and_nothing_is_stored(client_as: Client, small: Snapshot) -> None:
+    viewer, address = client_as("viewer"), f"/trying/effect/{DOOR.removeprefix('/trying/')}"
+    still = viewer.post(address, {})
+    assert still.context["answer"]["anew"]["moved"] == 0
+    packed = viewer.post(address, {"strategy": "MostAllocated"})
+    assert packed.context["answer"]["anew"]["moved"] == len(elements(packed, "tr[data-pod]")) == 4
+    picture = packed.context["picture"]
+    assert [len([cell for group in side for cell in group.cells]) for side in picture.sides] == [4, 4]
+    assert len(elements(packed, ".cell.changed")) == picture.changed_count > 0
+    nodes = next(tile for tile in picture.tiles if tile.label == "nodes in use")
+    assert (nodes.before, nodes.after, nodes.arrow, nodes.tone) == ("4", "1", "down", "better")
+    assert not TriedChange.objects.exists()
+
+
+def test_what_is_too_much_for_a_slider_is_left_to_a_job(
+    client_as: Client, small: Snapshot, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(services, "AT_ONCE", 0)
+    page = client_as("editor").post(f"/trying/effect/{DOOR.removeprefix('/trying/')}", {FIT: "9"})
+    assert page.context["reason"] == "large"
+    assert elements(page, "button[name=do][value=weights]")
+
+
+def test_weights_are_the_first_page_of_a_policy(client_as: Client, small: Snapshot) -> None:
+    page = client_as("editor").get("/policies/default/weights/?cluster=small")
+    assert elements(page, "nav.tabs a[aria-current=page]")[0].text == "Weights"
+    sliders = page.context["forms"]["weights"].sliders
+    assert {slider.label for slider in sliders} >= {"NodeResourcesFit", "TaintToleration"}
+    assert sliders[int(FIT[1:])].label == "NodeResourcesFit"
+    assert all(slider.phrase for slider in sliders)

@@ -109,8 +109,11 @@ def compare_runs(
     second_prepared: PreparedScenario | None = None,
     registry: Registry | None = None,
     progress: Progress | None = None,
+    most_explained: int | None = None,
 ) -> PlacementComparison:
     """Compare two runs of ``prepared``; the second may have a scenario of its own.
+
+    Only the first ``most_explained`` changes get a reason, None: all of them.
 
     The reasons come from the second run's tries, or the first's for pods that gained a node. ``progress(virtual
     seconds, pods explained, pods to explain)`` may raise to end the comparison.
@@ -120,13 +123,15 @@ def compare_runs(
     # A pod without a node in the first run failed there, so the first run's last try has the reason.
     gained = [change for change in changes if not change.before]
     moved_or_lost = [change for change in changes if change.before]
+    reasonless = [] if most_explained is None else moved_or_lost[most_explained:]
+    moved_or_lost = moved_or_lost[:most_explained]
     explainer = _ChangeExplainer(moved_or_lost, second, first_configuration, progress)
     explainer.find_out(second_prepared or prepared, second_configuration, registry)
     gain_explainer = _ChangeExplainer(
         [_reverse_change(change) for change in gained], first, second_configuration, progress
     )
     gain_explainer.find_out(prepared, first_configuration, registry)
-    explained = [explainer.explain_change(change) for change in moved_or_lost]
+    explained = [*(explainer.explain_change(change) for change in moved_or_lost), *reasonless]
     return PlacementComparison(
         pairs=pairs,
         moved=[change for change in explained if change.after],

@@ -32,6 +32,7 @@ from kschedweb.engine.studies.play.successors import last_node
 from kschedweb.engine.studies.prepare.prepared import PreparedScenario
 from kschedweb.engine.values import dataclass
 
+ZONE = "topology.kubernetes.io/zone"
 GAINED, LOST, MOVED = "gained", "lost", "moved"
 SIDES = ("current", "changed")
 
@@ -110,6 +111,22 @@ class PolicyEffect:
         empty = self._both_sides(lambda outcome: int(empty_nodes(outcome, [outcome.end])[0]))
         return {"there": total, **{side: total - number for side, number in empty.items()}}
 
+    def node_levels(self) -> Json:
+        """Return the nodes at the end as plain data: names, zones, and the percent of CPU requested under either
+        policy."""
+        zones = {
+            str(raw["metadata"]["name"]): str((raw["metadata"].get("labels") or {}).get(ZONE, ""))
+            for raw in self.prepared.objects
+            if raw.get("kind") == "Node"
+        }
+        shares = {
+            side: dict(zip(outcome.nodes, outcome.requested_shares([outcome.end], CPU)[-1].tolist(), strict=True))
+            for side, outcome in (("current", self.current), ("changed", self.changed))
+        }
+        names = [name for name, share in shares["changed"].items() if share == share]
+        levels = {side: [round(100 * column.get(name, 0.0), 1) for name in names] for side, column in shares.items()}
+        return {"nodes": names, "zones": [zones.get(name, "") for name in names], **levels}
+
     def list_measures(self, *, at_end: bool) -> list[Json]:
         """Return every measure with its value under either policy, as plain data.
 
@@ -134,12 +151,13 @@ def play_both(
     known_outcome: RunOutcome | None = None,
     *,
     only_waiting: bool = False,
+    most_explained: int | None = None,
 ) -> PolicyEffect:
     """Run ``prepared`` under both policies. ``progress`` gets the progress, and ``subject`` names the pods in it.
 
     ``known_outcome`` is the outcome under the current policy if there is one already. With ``only_waiting``, the answer
-    is about the pods that have no node at the beginning. Raise DocumentError at the path "scenario" if the scenario
-    cannot be run.
+    is about the pods that have no node at the beginning. Only the first ``most_explained`` moves get a reason. Raise
+    DocumentError at the path "scenario" if the scenario cannot be run.
     """
     try:
         before = known_outcome or run_scenario(
@@ -150,8 +168,10 @@ def play_both(
         )
     except (SimulationError, CycleError) as error:
         raise ScenarioError([DocumentProblem("scenario", f"cannot be played: {error}")]) from None
-    explain_progress = _wrap_progress(progress, "Moved pods explained:")
-    comparison = compare_runs(before, after, prepared, current, changed, progress=explain_progress)
+    explain_progress = _wrap_progress(progress, f"{subject} that move, explained:")
+    comparison = compare_runs(
+        before, after, prepared, current, changed, progress=explain_progress, most_explained=most_explained
+    )
     bound = frozenset(map(_pod_name, _raw_pods(prepared.objects))) if only_waiting else frozenset[str]()
     return PolicyEffect(prepared, before, after, comparison, bound)
 
