@@ -103,7 +103,7 @@ class ChainLink:
     """One step by which devices come to be offered, and what the cluster shows of it."""
 
     name: str
-    state: str
+    state: LinkState
     # A sentence with its arguments.
     text: str
     words: dict[str, str]

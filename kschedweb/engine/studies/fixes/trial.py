@@ -81,7 +81,7 @@ def _change_cluster(snapshot: Snapshot, changed: Mapping[ObjectKey, Json]) -> Sn
     for node in nodes:
         cache.set_node(node)
     larger = cache.snapshot
-    larger.pending, larger.counting, larger.now = list(snapshot.pending), snapshot.counting, snapshot.now
+    larger.pending, larger.now = list(snapshot.pending), snapshot.now
     return larger
 
 
